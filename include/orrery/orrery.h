@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+/// @file orrery.h
+/// All of Orrery. Begin with store.h.
+#ifndef ORRERY_H
+#define ORRERY_H
+
+#include <orrery/base.h>
+#include <orrery/platform.h>
+#include <orrery/schema.h>
+#include <orrery/store.h>
+
+#endif

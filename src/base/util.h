@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// Small things without state: hashes, bits, text, poisoning.
+#ifndef ORRI_BASE_UTIL_H
+#define ORRI_BASE_UTIL_H
+
+#include <orrery/base.h>
+#include <string.h>
+
+#define ORRI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+// ---- hash -----------------------------------------------------------------------------------------
+
+// Folds the 128-bit product: a good mixer of two words. A known pair may give 0; callers add constants.
+static inline uint64_t orri_hash_fold(uint64_t a, uint64_t b)
+{
+    __extension__ typedef unsigned __int128 u128;
+    u128 product = (u128)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+// Hash of a word, chained: h = orri_hash_word(h, word).
+static inline uint64_t orri_hash_word(uint64_t h, uint64_t word)
+{
+    return orri_hash_fold(h ^ 0x9E3779B97F4A7C15u, word ^ 0xD6E8FEB86659FD93u) +
+           0x2545F4914F6CDD1Du;
+}
+
+// ---- bits -----------------------------------------------------------------------------------------
+
+static inline bool orri_bit_get(const uint64_t* words, uint32_t index)
+{
+    return (words[index >> 6] >> (index & 63)) & 1;
+}
+
+static inline void orri_bit_set(uint64_t* words, uint32_t index, bool on)
+{
+    uint64_t bit = (uint64_t)1 << (index & 63);
+    words[index >> 6] = on ? words[index >> 6] | bit : words[index >> 6] & ~bit;
+}
+
+// Sets bits first … first + count - 1.
+void orri_bits_fill(uint64_t* words, uint32_t first, uint32_t count, bool on);
+// Copies `count` bits; the ranges must not overlap.
+void orri_bits_copy(uint64_t* to, uint32_t to_first, const uint64_t* from, uint32_t from_first,
+                    uint32_t count);
+// True when bits first … first + count - 1 are all on.
+bool orri_bits_all(const uint64_t* words, uint32_t first, uint32_t count);
+
+// ---- text -----------------------------------------------------------------------------------------
+
+// Appends to a buffer as snprintf does: `length` counts what was wanted, the buffer gets what fits and is
+// always terminated.
+typedef struct orri_text {
+    char* data;
+    size_t size; // Of the buffer.
+    size_t length;
+} orri_text;
+
+void orri_text_add(orri_text* text, const char* format, ...) ORR_PRINTF(2, 3);
+void orri_text_bytes(orri_text* text, const char* data, size_t size);
+// Number of edits between two names, capped at `most` + 1. For near misses.
+uint32_t orri_text_distance(const char* a, const char* b, uint32_t most);
+// True for a name of the library: 1 to ORR_NAME_MAX (63) bytes of letters, digits, '_', '.', ':'; not a digit first.
+bool orri_name_valid(const char* name);
+
+// ---- poisoning: under ASan, memory that holds no value may not be touched ---------------------------
+
+#if defined(__SANITIZE_ADDRESS__)
+#define ORRI_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ORRI_ASAN 1
+#endif
+#endif
+#ifdef ORRI_ASAN
+void __asan_poison_memory_region(void const volatile* address, size_t size);
+void __asan_unpoison_memory_region(void const volatile* address, size_t size);
+#define ORRI_POISON(ptr, size)   __asan_poison_memory_region(ptr, size)
+#define ORRI_UNPOISON(ptr, size) __asan_unpoison_memory_region(ptr, size)
+#else
+#define ORRI_POISON(ptr, size)   ((void)(ptr), (void)(size))
+#define ORRI_UNPOISON(ptr, size) ((void)(ptr), (void)(size))
+#endif
+
+#endif

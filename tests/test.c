@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// Runs the tests of one program. Its own code, not cmocka: MSan needs every line instrumented, and a test
+// should be named in one place.
+#include "test.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <time.h>
+
+static test_case* tests_first;
+static test_case** tests_end = &tests_first;
+static jmp_buf test_exit;
+static int test_outcome; // 1 failed, 2 skipped.
+static uint64_t seed_value, seed_state;
+static bool seed_given, seed_asked, long_run;
+
+void test_register(test_case* test)
+{
+    *tests_end = test;
+    tests_end = &test->next;
+}
+
+void test_fail(const char* file, int line, const char* format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fprintf(stderr, "%s:%d: ", file, line);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+    test_outcome = 1;
+    longjmp(test_exit, 1);
+}
+
+void test_skip(const char* reason)
+{
+    printf("  skipped: %s\n", reason);
+    test_outcome = 2;
+    longjmp(test_exit, 1);
+}
+
+uint64_t test_seed(void)
+{
+    seed_asked = true;
+    return seed_value;
+}
+
+uint64_t test_random(void)
+{
+    seed_asked = true;
+    return orr_random(seed_value, seed_state++, 0, 0);
+}
+
+bool test_long(void)
+{
+    return long_run;
+}
+
+static void assert_handler(const char* condition, const char* file, int line, const char* function)
+{
+    test_fail(file, line, "assertion in %s: %s", function, condition);
+}
+
+static bool test_selected(const test_case* test, char** names, int name_count)
+{
+    for (int i = 0; i < name_count; i++) {
+        if (strstr(test->name, names[i]) != NULL) {
+            return true;
+        }
+    }
+    return name_count == 0;
+}
+
+static int test_run(const test_case* test)
+{
+    test_outcome = 0;
+    seed_state = 0;
+    orr_assert_handler_set(assert_handler);
+    if (setjmp(test_exit) == 0) {
+        test->run();
+    }
+    if (test_outcome == 1) {
+        fprintf(stderr, "FAILED %s\n", test->name);
+        if (seed_asked) {
+            fprintf(stderr, "  repeat with: --seed %" PRIu64 " %s\n", seed_value, test->name);
+        }
+    }
+    return test_outcome;
+}
+
+int main(int argc, char** argv)
+{
+    char* names[64];
+    int name_count = 0, passed = 0, failed = 0, skipped = 0;
+    const char* seed_text = getenv("ORR_SEED");
+    long_run = getenv("ORR_LONG") != NULL && strcmp(getenv("ORR_LONG"), "0") != 0;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--list") == 0) {
+            for (const test_case* test = tests_first; test != NULL; test = test->next) {
+                puts(test->name);
+            }
+            return 0;
+        } else if (strcmp(argv[i], "--long") == 0) {
+            long_run = true;
+        } else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc) {
+            seed_text = argv[++i];
+        } else if (name_count < 64) {
+            names[name_count++] = argv[i];
+        }
+    }
+    seed_given = seed_text != NULL;
+    seed_value = seed_given ? strtoull(seed_text, NULL, 0) : (uint64_t)time(NULL);
+    for (const test_case* test = tests_first; test != NULL; test = test->next) {
+        if (test_selected(test, names, name_count)) {
+            int outcome = test_run(test);
+            passed += outcome == 0;
+            failed += outcome == 1;
+            skipped += outcome == 2;
+        }
+    }
+    if (seed_asked) {
+        printf("seed %" PRIu64 "\n", seed_value);
+    }
+    printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
+    return failed > 0 || passed + skipped == 0;
+}
