@@ -45,6 +45,7 @@ typedef struct orri_env {
     void (*on_refusal)(void* owner, orr_result result, orr_log_id id, const char* text);
     void* on_refusal_owner;
     char error_text[ORRI_ERROR_SIZE]; // Of the last refusal; "" if none.
+    orr_result error_result;          // Likewise; ORR_OK if none.
 } orri_env;
 
 // `platform` NULL: the default one. An allocator with both functions NULL: the platform's memory.
@@ -91,6 +92,11 @@ void orri_log_v(orri_env* env, orr_log_id id, orr_log_level level, const char* f
 // Keeps the text, tells the owner (or the log) and returns `result`. Never allocates.
 orr_result orri_refuse(orri_env* env, orr_result result, orr_log_id id, const char* format, ...)
     ORR_PRINTF(4, 5);
+// The result of the last refusal, for callers of functions that return NULL when they refused.
+static inline orr_result orri_env_result(const orri_env* env)
+{
+    return env->error_result;
+}
 // "out of memory while <doing>": ORR_ERR_MEMORY.
 orr_result orri_refuse_memory(orri_env* env, const char* doing);
 
