@@ -94,7 +94,7 @@ bool orri_array_reserve(orri_env* env, orr_memory_purpose purpose, void** data, 
 // Level and category come from the id's entry in ORR_LOG_ITEMS. An id that is not there is taken as
 // ORR_LOG_ID_USER_LINE. Lines are cut at ORRI_ERROR_SIZE bytes. From any thread, if the sink allows.
 void orri_log(orri_env* env, orr_log_id id, const char* format, ...) ORR_PRINTF(3, 4);
-// With a level of its own; ORR_LOG_DEFAULT: the id's.
+// With a level of its own, TRACE to ERROR; any other: the id's.
 void orri_log_v(orri_env* env, orr_log_id id, orr_log_level level, const char* format, va_list args)
     ORR_PRINTF(4, 0);
 // Tells, in one LINES_SUPPRESSED line, of lines that were held back and that no later line has reported.

@@ -105,9 +105,9 @@ void orri_log_v(orri_env* env, orr_log_id id, orr_log_level level, const char* f
     uint32_t index = log_index(id);
     index = index < ORRI_LOG_ITEM_COUNT ? index : ORRI_LOG_INDEX_USER_LINE;
     const log_item* item = &log_items[index];
-    orr_log_line line = {.level = level == ORR_LOG_DEFAULT ? item->level : level,
-                         .category = item->category,
-                         .id = item->id};
+    bool own_level = level > ORR_LOG_DEFAULT && level < ORR_LOG_OFF;
+    orr_log_line line = {
+        .level = own_level ? level : item->level, .category = item->category, .id = item->id};
     if (line.level < env->levels[item->category] || !log_admit(env, index, &line.suppressed)) {
         return;
     }
