@@ -1,0 +1,9 @@
+set(ORR_SOURCES_SCHEMA
+    src/schema/arena.c
+    src/schema/blob.c
+    src/schema/builtin.c
+    src/schema/check.c
+    src/schema/flat.c
+    src/schema/layout.c
+    src/schema/rows.c
+    src/schema/type.c)
