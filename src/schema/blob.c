@@ -106,23 +106,6 @@ static bool blob_buckets_reserve(orri_schema* schema)
 
 // ---- making and freeing -----------------------------------------------------------------------------------
 
-static bool blob_check(orri_schema* schema, const void* data, uint32_t size, uint32_t element_size)
-{
-    if (data == NULL || element_size == 0 || size % element_size != 0) {
-        orri_refuse(schema->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_VALUE_REFUSED,
-                    "an owned string or array of %u bytes cannot have elements of %u bytes%s", size,
-                    element_size, data == NULL ? " at NULL" : "");
-        return false;
-    }
-    if (size > ORR_BLOB_SIZE_MAX) {
-        orri_refuse(schema->env, ORR_ERR_CAPACITY, ORR_LOG_ID_VALUE_REFUSED,
-                    "an owned string or array of %u bytes is larger than %u", size,
-                    ORR_BLOB_SIZE_MAX);
-        return false;
-    }
-    return true;
-}
-
 static bool blob_slots_reserve(orri_schema* schema)
 {
     return schema->blob_free != 0 || ORRI_RESERVE(schema->env, ORR_MEMORY_BLOB, &schema->blobs,
@@ -147,7 +130,6 @@ static orri_blob* blob_create(orri_schema* schema, const void* data, uint32_t si
     unsigned char* copy = orri_alloc(env, ORR_MEMORY_BLOB, (size_t)size + 1, 16);
     if (copy == NULL || !blob_slots_reserve(schema) || !blob_buckets_reserve(schema)) {
         orri_free(env, ORR_MEMORY_BLOB, copy, (size_t)size + 1, 16);
-        orri_refuse_memory(env, "making an owned string or array");
         return NULL;
     }
     memcpy(copy, data, size);
@@ -167,15 +149,18 @@ static orri_blob* blob_create(orri_schema* schema, const void* data, uint32_t si
     return blob;
 }
 
-bool orri_blob_make(orri_schema* schema, const void* data, uint32_t size, uint32_t element_size,
-                    orr_string* out)
+orr_result orri_blob_intern(orri_schema* schema, const void* data, uint32_t size,
+                            uint32_t element_size, orr_string* out)
 {
     if (size == 0) {
         *out = (orr_string){0};
-        return true;
+        return ORR_OK;
     }
-    if (!blob_check(schema, data, size, element_size)) {
-        return false;
+    if (data == NULL || element_size == 0 || size % element_size != 0) {
+        return ORR_ERR_ARGUMENT;
+    }
+    if (size > ORR_BLOB_SIZE_MAX) {
+        return ORR_ERR_CAPACITY;
     }
     uint64_t hash = blob_bytes_hash(data, size, element_size);
     orri_blob* blob = blob_find(schema, data, size, element_size, hash);
@@ -183,10 +168,28 @@ bool orri_blob_make(orri_schema* schema, const void* data, uint32_t size, uint32
         blob = blob_create(schema, data, size, element_size, hash);
     }
     if (blob == NULL) {
-        return false;
+        return ORR_ERR_MEMORY;
     }
     *out = (orr_string){(uint32_t)(blob - schema->blobs) + 1, blob->generation};
-    return true;
+    return ORR_OK;
+}
+
+bool orri_blob_make(orri_schema* schema, const void* data, uint32_t size, uint32_t element_size,
+                    orr_string* out)
+{
+    orr_result result = orri_blob_intern(schema, data, size, element_size, out);
+    if (result == ORR_ERR_MEMORY) {
+        orri_refuse_memory(schema->env, "making an owned string or array");
+    } else if (result == ORR_ERR_CAPACITY) {
+        orri_refuse(schema->env, result, ORR_LOG_ID_VALUE_REFUSED,
+                    "an owned string or array of %u bytes is larger than the limit, %u", size,
+                    ORR_BLOB_SIZE_MAX);
+    } else if (result != ORR_OK) {
+        orri_refuse(schema->env, result, ORR_LOG_ID_VALUE_REFUSED,
+                    "an owned string or array of %u bytes cannot have elements of %u bytes%s", size,
+                    element_size, data == NULL ? " at NULL" : "");
+    }
+    return result == ORR_OK;
 }
 
 // A free slot keeps in `hash` that of the free list from it on, so that the whole list's is at hand.

@@ -125,6 +125,80 @@ void orri_flat_order(const orri_type* type, uint16_t* order);
 // True when two types have the same layout; otherwise says the first difference.
 bool orri_layout_same(const orri_type* is, const orri_type* was, orri_text* difference);
 
+// ---- owned values (blob.c) ------------------------------------------------------------------------------
+
+// As orri_blob_make(), without a word.
+orr_result orri_blob_intern(orri_schema* schema, const void* data, uint32_t size,
+                            uint32_t element_size, orr_string* out);
+
+// The elements of an orr_array and their number. None if it is null, gone, or holds elements of another size.
+const unsigned char* orri_array_elements(const orri_type* type, const void* value,
+                                         uint32_t* out_count);
+
+// ---- integers of 1, 2, 4 or 8 bytes ---------------------------------------------------------------------
+
+static inline uint64_t orri_load_unsigned(const void* value, uint32_t size)
+{
+    uint8_t u8;
+    uint16_t u16;
+    uint32_t u32;
+    uint64_t u64;
+    switch (size) {
+    case 1:
+        return (void)memcpy(&u8, value, 1), u8;
+    case 2:
+        return (void)memcpy(&u16, value, 2), u16;
+    case 4:
+        return (void)memcpy(&u32, value, 4), u32;
+    default:
+        return (void)memcpy(&u64, value, 8), u64;
+    }
+}
+
+static inline int64_t orri_load_signed(const void* value, uint32_t size)
+{
+    // The sign bit's weight turned round: no shift of a negative number.
+    uint64_t sign = (uint64_t)1 << (8 * size - 1);
+    return (int64_t)((orri_load_unsigned(value, size) ^ sign) - sign);
+}
+
+static inline void orri_store(void* out, uint32_t size, uint64_t value)
+{
+    uint8_t u8 = (uint8_t)value;
+    uint16_t u16 = (uint16_t)value;
+    uint32_t u32 = (uint32_t)value;
+    const void* from = size == 1   ? &u8
+                       : size == 2 ? (const void*)&u16
+                       : size == 4 ? (const void*)&u32
+                                   : &value;
+    memcpy(out, from, size);
+}
+
+// ---- numbers as text (number.c) -------------------------------------------------------------------------
+
+#define ORRI_NUMBER_SIZE 64 // Bytes for any number as text.
+
+// The shortest text that reads back the same, never with the locale's decimal point. `wide`: a double.
+void orri_number_print(double value, bool wide, char out[ORRI_NUMBER_SIZE]);
+// `text` is [-]digits[.digits][e[+-]digits], `size` bytes. False when it is longer than any number needs
+// to be, or larger than the largest number.
+bool orri_number_read(const char* text, size_t size, bool wide, double* out);
+// Between the locale's decimal point and '.': seams for tests. The text shrinks or keeps its length.
+void orri_number_point_to_dot(char* text);
+// Terminates `out`. False when it does not fit.
+bool orri_number_dot_to_point(const char* text, size_t size, const char* point, char* out,
+                              size_t out_size);
+
+// Whether a number is within min to max; the bounds are compared exactly, also beyond 2^53.
+bool orri_range_has_i64(double min, double max, int64_t value);
+bool orri_range_has_u64(double min, double max, uint64_t value);
+
+// ---- words for unknown names (value.c) ------------------------------------------------------------------
+
+// "no field 'postion' in Orc; did you mean 'position'?" `name` has `size` bytes.
+void orri_field_unknown(const orr_type_info* type, const char* name, size_t size, orri_text* out);
+void orri_label_unknown(const orr_type_info* type, const char* name, size_t size, orri_text* out);
+
 // ---- reading values (value_parse.c) -------------------------------------------------------------------
 
 // Why a text is no value. Kept apart from refusing, because a preset's error is told as its type's.

@@ -5,5 +5,9 @@ set(ORR_SOURCES_SCHEMA
     src/schema/check.c
     src/schema/flat.c
     src/schema/layout.c
+    src/schema/number.c
     src/schema/rows.c
-    src/schema/type.c)
+    src/schema/type.c
+    src/schema/value.c
+    src/schema/value_parse.c
+    src/schema/value_print.c)
