@@ -7,6 +7,7 @@ set(ORR_SOURCES_SCHEMA
     src/schema/layout.c
     src/schema/number.c
     src/schema/rows.c
+    src/schema/scan.c
     src/schema/type.c
     src/schema/value.c
     src/schema/value_parse.c
