@@ -21,11 +21,17 @@ finish() {
 
 # Files under version control, or all of them in a tree without git. Arguments: patterns as for ls-files.
 tracked() {
-    git ls-files --cached --others --exclude-standard -- "$@" 2>/dev/null || {
-        for pattern in "$@"; do
-            find . -path ./build -prune -o -path ./.git -prune -o -type f -path "./$pattern" -print
-        done | sed 's|^\./||'
-    }
+    local path pattern
+    {
+        git ls-files --cached --others --exclude-standard -- "$@" 2>/dev/null || {
+            for pattern in "$@"; do
+                find . -path ./build -prune -o -path ./.git -prune -o -type f -path "./$pattern" -print
+            done | sed 's|^\./||'
+        }
+    } | while IFS= read -r path; do
+        # One that was deleted and not yet committed is still listed.
+        [ ! -f "$path" ] || printf '%s\n' "$path"
+    done | sort -u
 }
 
 # A folder of our own that goes away with us.
