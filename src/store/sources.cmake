@@ -8,7 +8,7 @@ set(ORR_SOURCES_STORE
     src/store/component.c
     src/store/enable.c
     src/store/entity.c
-    src/store/hash.c
+    src/store/digest.c
     src/store/index.c
     src/store/mover.c
     src/store/plan.c

@@ -5,7 +5,7 @@
 // Not hashed: addresses, chunk ids, capacities, versions, plans, and types that no cluster has.
 #include "store/world.h"
 
-static uint64_t hash_page(orr_world* world, uint32_t number)
+static uint64_t digest_page(orr_world* world, uint32_t number)
 {
     orri_page_meta* meta = &world->index.metas[number];
     if (meta->hash_version != 0 && meta->hash_version == meta->version) {
@@ -26,19 +26,19 @@ static uint64_t hash_page(orr_world* world, uint32_t number)
     return hash;
 }
 
-static uint64_t hash_index(orr_world* world, uint64_t hash)
+static uint64_t digest_index(orr_world* world, uint64_t hash)
 {
     const orri_index* index = &world->index;
     hash = orri_hash_word(hash, index->count);
     hash = orri_hash_word(hash, (uint64_t)index->free_first << 32 | index->free_count);
     for (uint32_t page = 0; page * (uint64_t)ORRI_PAGE_SIZE < index->count; page++) {
-        hash = orri_hash_word(hash, hash_page(world, page));
+        hash = orri_hash_word(hash, digest_page(world, page));
     }
     return hash;
 }
 
 // Bits that are all on hash as bits that are not there.
-static uint64_t hash_bits(const uint64_t* words, uint32_t rows)
+static uint64_t digest_bits(const uint64_t* words, uint32_t rows)
 {
     if (words == NULL || orri_bits_all(words, 0, rows)) {
         return 0;
@@ -52,7 +52,7 @@ static uint64_t hash_bits(const uint64_t* words, uint32_t rows)
     return hash;
 }
 
-static uint64_t hash_block(orri_chunk* chunk, uint32_t column, uint32_t rows)
+static uint64_t digest_block(orri_chunk* chunk, uint32_t column, uint32_t rows)
 {
     const orri_column* entry = &chunk->columns[column];
     orri_column_cold* cold = &orri_chunk_cold(chunk)[column];
@@ -66,18 +66,18 @@ static uint64_t hash_block(orri_chunk* chunk, uint32_t column, uint32_t rows)
     } else if (column == types) {
         hash = orr_hash(entry->data, rows * sizeof(uint32_t), rows);
     } else {
-        hash = hash_bits((const uint64_t*)(const void*)entry->data, rows);
+        hash = digest_bits((const uint64_t*)(const void*)entry->data, rows);
     }
     cold->hash = hash;
     cold->hash_version = entry->version;
     return hash;
 }
 
-static uint64_t hash_chunk(orri_chunk* chunk, uint64_t hash)
+static uint64_t digest_chunk(orri_chunk* chunk, uint64_t hash)
 {
     uint32_t rows = orri_chunk_rows(chunk);
     for (uint32_t c = 0; c < chunk->column_count; c++) {
-        uint64_t block = hash_block(chunk, c, rows);
+        uint64_t block = digest_block(chunk, c, rows);
         hash = orri_hash_word(hash, block);
         if (c <= chunk->cluster->type_count || block != 0) {
             hash = orri_hash_word(hash, chunk->columns[c].tick);
@@ -86,14 +86,14 @@ static uint64_t hash_chunk(orri_chunk* chunk, uint64_t hash)
     return hash;
 }
 
-static uint64_t hash_clusters(orr_world* world, uint64_t hash)
+static uint64_t digest_clusters(orr_world* world, uint64_t hash)
 {
     for (orri_cluster* cluster = world->cluster_first; cluster != NULL; cluster = cluster->next) {
         hash = orri_hash_word(hash, (uint64_t)cluster->index << 32 | cluster->generation);
         hash = orri_hash_word(hash, cluster->identity_hash);
         hash = orri_hash_word(hash, cluster->row_count);
         for (uint32_t i = 0; i < cluster->chunk_count; i++) {
-            hash = hash_chunk(cluster->chunks[i], hash);
+            hash = digest_chunk(cluster->chunks[i], hash);
         }
     }
     hash = orri_hash_word(hash, world->slot_count);
@@ -104,7 +104,7 @@ static uint64_t hash_clusters(orr_world* world, uint64_t hash)
     return hash;
 }
 
-static uint64_t hash_tags(const orr_world* world, uint64_t hash)
+static uint64_t digest_tags(const orr_world* world, uint64_t hash)
 {
     for (uint32_t i = 0; i < world->tag_count; i++) {
         hash = orri_hash_word(hash, world->tags[i].tag);
@@ -117,9 +117,9 @@ uint64_t orr_world_hash(orr_world* world)
 {
     uint64_t hash = orri_hash_word(world->tick, world->seed);
     hash = orri_hash_word(hash, world->salt);
-    hash = hash_index(world, hash);
-    hash = hash_clusters(world, hash);
-    hash = hash_tags(world, hash);
+    hash = digest_index(world, hash);
+    hash = digest_clusters(world, hash);
+    hash = digest_tags(world, hash);
     hash = orri_hash_word(hash, orri_blobs_hash(&world->schema));
     // What is written from now on must be seen by the next hash, also within this tick.
     world->epoch++;
