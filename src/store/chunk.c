@@ -436,6 +436,7 @@ static void chunk_reset_capacity(orri_cluster* cluster)
     if (cluster->chunk_count == 0) {
         cluster->row_capacity = 0;
         cluster->has_bits = false;
+        cluster->direct = cluster->plain;
         for (uint32_t c = 0; c <= cluster->type_count; c++) {
             cluster->columns[c].has_bits = false;
         }
@@ -478,6 +479,7 @@ bool orri_cluster_add_bits(orr_world* world, orri_cluster* cluster, uint32_t col
     }
     cluster->columns[column].has_bits = true;
     cluster->has_bits = true;
+    cluster->direct = false;
     return true;
 }
 

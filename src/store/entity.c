@@ -114,15 +114,14 @@ orr_result orri_rows_create(orr_world* world, const char* call, orri_cluster* cl
 }
 
 // One row of plain columns where there is room: the way most entities come.
-static bool entity_create_short(orr_world* world, orri_cluster* cluster, orr_entity* out)
+static inline bool entity_create_short(orr_world* world, orri_cluster* cluster, orr_entity* out)
 {
     uint32_t row = cluster->row_count, slot = row & ORRI_SLOT_MASK;
-    if (row == cluster->row_capacity || !cluster->plain || cluster->has_bits ||
-        !orri_index_ready(world)) {
+    if (row == cluster->row_capacity || !cluster->direct || !orri_index_ready(world)) {
         return false;
     }
     orri_chunk* chunk = orri_cluster_chunk_of(cluster, row);
-    if (chunk->share_count != 0) {
+    if (chunk->stamp != world->epoch) {
         return false;
     }
     orri_rows_open(chunk, slot, 1);
@@ -131,7 +130,6 @@ static bool entity_create_short(orr_world* world, orri_cluster* cluster, orr_ent
         orri_value_preset(cluster->columns[c].type, chunk->columns[c].data + (size_t)slot * size,
                           size);
     }
-    orri_chunk_stamp(world, chunk);
     *out = orri_index_give_one(world, orri_place_make(chunk, slot));
     orri_chunk_ids(chunk)[slot] = orri_id_index(*out);
     cluster->row_count = row + 1;
@@ -151,6 +149,11 @@ static orr_entity entity_create_one(orr_world* world, const char* call, orri_clu
 orr_entity orr_create(orr_world* world)
 {
     bool created = false;
+    orr_entity short_way;
+    if (ORR_LIKELY(world->appender == NULL && world->cluster_empty != NULL) &&
+        entity_create_short(world, world->cluster_empty, &short_way)) {
+        return short_way;
+    }
     if (orri_check_open(world, "orr_create") != ORR_OK) {
         return (orr_entity){0};
     }
@@ -298,19 +301,12 @@ orr_entity orr_copy(orr_world* world, orr_entity source)
 
 // ---- destroying ------------------------------------------------------------------------------------------
 
-orr_result orr_destroy(orr_world* world, orr_entity entity)
+// A row goes the long way: held blocks are copied, hooks run, everything is stamped.
+static orr_result entity_destroy_row(orr_world* world, orri_chunk* chunk, uint32_t slot,
+                                     uint32_t index)
 {
-    const orri_record* record = orri_record_find(world, entity);
-    if (ORR_UNLIKELY(record == NULL)) {
-        return orri_refuse_entity(world, "orr_destroy", entity, (orr_type){0});
-    }
-    if (ORR_UNLIKELY(orri_check_open(world, "orr_destroy") != ORR_OK)) {
-        return ORR_ERR_STATE;
-    }
-    orri_chunk* chunk = orri_place_chunk(world, record->place);
     const orri_cluster* cluster = chunk->cluster;
-    uint32_t slot = orri_place_slot(record->place), index = orri_id_index(entity);
-    if (ORR_UNLIKELY(!orri_row_prepare_remove(world, chunk, index))) {
+    if (!orri_row_prepare_remove(world, chunk, index)) {
         return orri_refuse_memory(&world->env, "preparing to destroy an entity");
     }
     for (uint32_t c = 0; !cluster->plain && c < cluster->type_count; c++) {
@@ -318,6 +314,26 @@ orr_result orr_destroy(orr_world* world, orr_entity entity)
         orri_rows_destruct(type, chunk->columns[c].data + (size_t)slot * type->info.size, 1);
     }
     orri_row_remove(world, chunk, slot);
+    return ORR_OK;
+}
+
+orr_result orr_destroy(orr_world* world, orr_entity entity)
+{
+    const orri_record* record = orri_record_find(world, entity);
+    if (ORR_UNLIKELY(record == NULL)) {
+        return orri_refuse_entity(world, "orr_destroy", entity, (orr_type){0});
+    }
+    if (ORR_UNLIKELY(world->appender != NULL)) {
+        return orri_check_open(world, "orr_destroy");
+    }
+    orri_chunk* chunk = orri_place_chunk(world, record->place);
+    uint32_t slot = orri_place_slot(record->place), index = orri_id_index(entity);
+    if (!orri_row_remove_short(world, chunk, slot, index)) {
+        orr_result result = entity_destroy_row(world, chunk, slot, index);
+        if (ORR_UNLIKELY(result != ORR_OK)) {
+            return result;
+        }
+    }
     orri_index_kill(world, &index, 1);
     return ORR_OK;
 }

@@ -131,6 +131,7 @@ struct orri_cluster {
     uint8_t level_first;            // Level of a new first chunk.
     bool plain;                     // All types are.
     bool has_bits;                  // Some column has.
+    bool direct;                    // Plain and without bits: rows may go the short ways.
     const orr_type* types;          // [type_count], ascending index1.
     const orr_tag* tags;            // [tag_count], ascending.
     orri_cluster_column* columns;   // [type_count + 1].
@@ -407,6 +408,11 @@ orr_result orri_index_reserve(orr_world* world, const char* call, uint32_t count
 // Makes sure that the record of an index can be written without fail.
 bool orri_index_prepare(orr_world* world, uint32_t index);
 void orri_page_stamp(orr_world* world, uint32_t page);
+// True when the record can be written at once: it was stamped in this epoch, so nobody holds its page.
+static inline bool orri_index_fresh(const orr_world* world, uint32_t index)
+{
+    return world->index.metas[index >> ORRI_PAGE_BITS].version == world->epoch;
+}
 static inline orri_record* orri_index_write(orr_world* world, uint32_t index)
 {
     uint32_t page = index >> ORRI_PAGE_BITS;
@@ -415,15 +421,37 @@ static inline orri_record* orri_index_write(orr_world* world, uint32_t index)
     }
     return &world->hot.pages[page][index & ORRI_PAGE_MASK];
 }
-// True when the next id can be given without fail, as far as a short look tells.
+// True when the next id can be given at once: its page is there and was stamped in this epoch.
 static inline bool orri_index_ready(const orr_world* world)
 {
-    const orri_index* index = &world->index;
-    return index->share_count == 0 &&
-           (index->free_first != ORRI_INDEX_NONE ||
-            (world->hot.count < world->entities_max && (world->hot.count & ORRI_PAGE_MASK) != 0));
+    uint32_t next = world->index.free_first;
+    if (next == ORRI_INDEX_NONE) {
+        next = world->hot.count;
+        if (next >= world->entities_max || next >> ORRI_PAGE_BITS >= world->index.page_count) {
+            return false;
+        }
+    }
+    return orri_index_fresh(world, next);
 }
-orr_entity orri_index_give_one(orr_world* world, uint32_t place);
+static inline orr_entity orri_index_give_one(orr_world* world, uint32_t place)
+{
+    orri_index* index = &world->index;
+    uint32_t number = index->free_first;
+    orri_record* record;
+    if (number != ORRI_INDEX_NONE) {
+        record = orri_index_write(world, number);
+        index->free_first = record->place;
+        index->free_count--;
+        record->generation &= ~ORRI_DEAD;
+    } else {
+        number = world->hot.count++;
+        record = orri_index_write(world, number);
+        record->generation = world->salt | 1;
+    }
+    record->place = place;
+    index->live_count++;
+    return orri_id_make(number, record->generation);
+}
 // Gives `count` ids to rows of one chunk from `slot` on; writes records, row ids and, if not NULL, `out`.
 void orri_index_give(orr_world* world, orri_chunk* chunk, uint32_t slot, uint32_t count,
                      orr_entity* out);
@@ -555,6 +583,8 @@ orr_result orri_move_one(orr_world* world, const char* call, const orri_plan* pl
 void orri_row_remove(orr_world* world, orri_chunk* chunk, uint32_t slot);
 // Makes sure that one row can be removed without fail.
 bool orri_row_prepare_remove(orr_world* world, orri_chunk* chunk, uint32_t index);
+// The short way of both, for direct clusters whose chunks and records were stamped in this epoch. False: not the case.
+bool orri_row_remove_short(orr_world* world, orri_chunk* chunk, uint32_t slot, uint32_t index);
 // Makes sure that the target of a plan has the enable bits that its source has.
 bool orri_plan_prepare_bits(orr_world* world, const orri_plan* plan);
 // Sets the enable bits of new rows in the target: as in the source for kept columns, else on.
