@@ -158,6 +158,7 @@ static bool chunk_table_reserve(orr_world* world, orri_table* table, uint32_t ch
 void orri_chunk_enter(orr_world* world, orri_chunk* chunk)
 {
     (void)world;
+    chunk->ids = (uint32_t*)(void*)chunk->columns[chunk->cluster->type_count].data;
     for (uint32_t c = 0; c < chunk->cluster->type_count; c++) {
         orri_table* table = chunk->cluster->columns[c].table;
         table->hot.data[chunk->id] = chunk->columns[c].data;

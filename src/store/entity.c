@@ -136,49 +136,53 @@ static inline bool entity_create_short(orr_world* world, orri_cluster* cluster, 
     return true;
 }
 
-static orr_entity entity_create_one(orr_world* world, const char* call, orri_cluster* cluster)
+ORRI_COLD static orr_entity entity_create_long(orr_world* world, const char* call,
+                                               orri_cluster* cluster, bool created)
 {
     orr_entity entity = {0};
-    if (ORR_LIKELY(entity_create_short(world, cluster, &entity))) {
-        return entity;
+    if (orri_check_open(world, call) == ORR_OK) {
+        (void)orri_rows_create(world, call, cluster, 1, NULL, 0, &entity);
     }
-    (void)orri_rows_create(world, call, cluster, 1, NULL, 0, &entity);
-    return entity;
-}
-
-orr_entity orr_create(orr_world* world)
-{
-    bool created = false;
-    orr_entity short_way;
-    if (ORR_LIKELY(world->appender == NULL && world->cluster_empty != NULL) &&
-        entity_create_short(world, world->cluster_empty, &short_way)) {
-        return short_way;
-    }
-    if (orri_check_open(world, "orr_create") != ORR_OK) {
-        return (orr_entity){0};
-    }
-    orri_cluster* cluster = orri_cluster_of_nothing(world, "orr_create", &created);
-    if (cluster == NULL) {
-        return (orr_entity){0};
-    }
-    orr_entity entity = entity_create_one(world, "orr_create", cluster);
     if (entity.id == 0 && created) {
         orri_cluster_undo(world, cluster);
     }
     return entity;
 }
 
-orr_entity orr_create_in(orr_world* world, orr_cluster handle)
+ORRI_COLD static orr_entity entity_create_first(orr_world* world)
 {
-    if (orri_check_open(world, "orr_create_in") != ORR_OK) {
+    bool created;
+    if (orri_check_open(world, "orr_create") != ORR_OK) {
         return (orr_entity){0};
     }
+    orri_cluster* cluster = orri_cluster_of_nothing(world, "orr_create", &created);
+    return cluster != NULL ? entity_create_long(world, "orr_create", cluster, created)
+                           : (orr_entity){0};
+}
+
+orr_entity orr_create(orr_world* world)
+{
+    orr_entity entity;
+    orri_cluster* cluster = world->cluster_empty;
+    if (ORR_LIKELY(cluster != NULL && world->appender == NULL) &&
+        entity_create_short(world, cluster, &entity)) {
+        return entity;
+    }
+    return entity_create_first(world);
+}
+
+orr_entity orr_create_in(orr_world* world, orr_cluster handle)
+{
+    orr_entity entity;
     orri_cluster* cluster = orri_cluster_at(world, handle);
-    if (cluster == NULL) {
+    if (ORR_UNLIKELY(cluster == NULL)) {
         (void)orri_refuse_cluster(world, "orr_create_in", handle);
         return (orr_entity){0};
     }
-    return entity_create_one(world, "orr_create_in", cluster);
+    if (ORR_LIKELY(world->appender == NULL) && entity_create_short(world, cluster, &entity)) {
+        return entity;
+    }
+    return entity_create_long(world, "orr_create_in", cluster, false);
 }
 
 static orr_result entity_check_data(const orr_world* world, const orri_cluster* cluster,
@@ -302,8 +306,8 @@ orr_entity orr_copy(orr_world* world, orr_entity source)
 // ---- destroying ------------------------------------------------------------------------------------------
 
 // A row goes the long way: held blocks are copied, hooks run, everything is stamped.
-static orr_result entity_destroy_row(orr_world* world, orri_chunk* chunk, uint32_t slot,
-                                     uint32_t index)
+ORRI_COLD static orr_result entity_destroy_row(orr_world* world, orri_chunk* chunk, uint32_t slot,
+                                               uint32_t index)
 {
     const orri_cluster* cluster = chunk->cluster;
     if (!orri_row_prepare_remove(world, chunk, index)) {
@@ -327,9 +331,9 @@ orr_result orr_destroy(orr_world* world, orr_entity entity)
         return orri_check_open(world, "orr_destroy");
     }
     orri_chunk* chunk = orri_place_chunk(world, record->place);
-    uint32_t slot = orri_place_slot(record->place), index = orri_id_index(entity);
-    if (!orri_row_remove_short(world, chunk, slot, index)) {
-        orr_result result = entity_destroy_row(world, chunk, slot, index);
+    uint32_t place = record->place, index = orri_id_index(entity);
+    if (!orri_row_remove_short(world, chunk, place, index)) {
+        orr_result result = entity_destroy_row(world, chunk, orri_place_slot(place), index);
         if (ORR_UNLIKELY(result != ORR_OK)) {
             return result;
         }

@@ -180,9 +180,9 @@ static void mover_drop(const orri_plan* plan, orri_chunk* chunk, uint32_t slot)
 
 // The last row fills the gap. The row's own values are gone or copied.
 static inline void mover_close_gap(orr_world* world, orri_cluster* cluster, orri_chunk* chunk,
-                                   uint32_t slot, orri_chunk* last, uint32_t last_row)
+                                   uint32_t place, orri_chunk* last, uint32_t last_row)
 {
-    uint32_t last_slot = last_row & ORRI_SLOT_MASK;
+    uint32_t slot = orri_place_slot(place), last_slot = last_row & ORRI_SLOT_MASK;
     if (last != chunk || last_slot != slot) {
         const uint32_t* sizes = cluster->sizes;
         for (uint32_t c = 0; c < cluster->type_count; c++) {
@@ -191,7 +191,7 @@ static inline void mover_close_gap(orr_world* world, orri_cluster* cluster, orri
         }
         uint32_t moved = orri_chunk_ids(last)[last_slot];
         orri_chunk_ids(chunk)[slot] = moved;
-        orri_record_at(world, moved)->place = orri_place_make(chunk, slot);
+        orri_record_at(world, moved)->place = place;
     }
     cluster->row_count = last_row;
     orri_rows_close(last, last_slot, 1);
@@ -208,7 +208,7 @@ static inline bool mover_stamped(const orr_world* world, const orri_chunk* chunk
            orri_index_fresh(world, orri_chunk_ids(last)[last_row & ORRI_SLOT_MASK]);
 }
 
-bool orri_row_remove_short(orr_world* world, orri_chunk* chunk, uint32_t slot, uint32_t index)
+bool orri_row_remove_short(orr_world* world, orri_chunk* chunk, uint32_t place, uint32_t index)
 {
     orri_cluster* cluster = chunk->cluster;
     uint32_t last_row = cluster->row_count - 1;
@@ -216,12 +216,12 @@ bool orri_row_remove_short(orr_world* world, orri_chunk* chunk, uint32_t slot, u
     if (!cluster->direct || !mover_stamped(world, chunk, last, last_row, index)) {
         return false;
     }
-    mover_close_gap(world, cluster, chunk, slot, last, last_row);
+    mover_close_gap(world, cluster, chunk, place, last, last_row);
     return true;
 }
 
-static bool mover_short(orr_world* world, const orri_plan* plan, uint32_t index,
-                        const orri_type* value_type, const void* value)
+static inline bool mover_short(orr_world* world, const orri_plan* plan, uint32_t index,
+                               const orri_type* value_type, const void* value)
 {
     orri_cluster *to = plan->to, *from = plan->from;
     uint32_t row = to->row_count, last_row = from->row_count - 1;
@@ -229,7 +229,8 @@ static bool mover_short(orr_world* world, const orri_plan* plan, uint32_t index,
         (value != NULL && value_type->info.has_padding)) {
         return false;
     }
-    uint32_t place = orri_record_at(world, index)->place;
+    orri_record* record = orri_record_at(world, index);
+    uint32_t place = record->place;
     uint32_t slot = orri_place_slot(place), target_slot = row & ORRI_SLOT_MASK;
     orri_chunk* chunk = orri_place_chunk(world, place);
     orri_chunk* target = orri_cluster_chunk_of(to, row);
@@ -249,23 +250,21 @@ static bool mover_short(orr_world* world, const orri_plan* plan, uint32_t index,
         if (value != NULL && to->columns[c].type == value_type) {
             orri_value_move(data, value, size);
         } else {
-            memset(data, 0, size); // Simple plans have zero presets.
+            orri_value_zero(data, size); // Simple plans have zero presets.
         }
     }
     orri_chunk_ids(target)[target_slot] = index;
     to->row_count = row + 1;
-    mover_close_gap(world, from, chunk, slot, last, last_row);
-    orri_record_at(world, index)->place = orri_place_make(target, target_slot);
+    mover_close_gap(world, from, chunk, place, last, last_row);
+    record->place = orri_place_make(target, target_slot);
     return true;
 }
 
-orr_result orri_move_one(orr_world* world, const char* call, const orri_plan* plan, uint32_t index,
-                         const orri_type* value_type, const void* value)
+ORRI_COLD static orr_result mover_long(orr_world* world, const char* call, const orri_plan* plan,
+                                       uint32_t index, const orri_type* value_type,
+                                       const void* value)
 {
     orri_cluster* to = plan->to;
-    if (ORR_LIKELY(mover_short(world, plan, index, value_type, value))) {
-        return ORR_OK;
-    }
     if (ORR_UNLIKELY(to->row_count == to->row_capacity) && !orri_cluster_reserve(world, to, 1)) {
         return orri_refuse_memory(&world->env, "making room in a cluster");
     }
@@ -296,4 +295,13 @@ orr_result orri_move_one(orr_world* world, const char* call, const orri_plan* pl
     orri_row_remove(world, chunk, slot);
     orri_index_write(world, index)->place = orri_place_make(target, target_slot);
     return ORR_OK;
+}
+
+orr_result orri_move_one(orr_world* world, const char* call, const orri_plan* plan, uint32_t index,
+                         const orri_type* value_type, const void* value)
+{
+    if (ORR_LIKELY(mover_short(world, plan, index, value_type, value))) {
+        return ORR_OK;
+    }
+    return mover_long(world, call, plan, index, value_type, value);
 }
