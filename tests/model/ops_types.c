@@ -112,7 +112,7 @@ bool ops_make(ops* s, uint32_t type, void* world_value, void* value)
         s->done += s->types[type].owned; // A blob was made, which may show in the hash.
         return true;
     }
-    MODEL_CHECK(s->armed && s->kit.memory.refused > s->refused_before);
+    MODEL_CHECK(s->armed && s->kit.memory.refused > 0);
     s->out_of_memory++;
     return false;
 }

@@ -112,23 +112,11 @@ static ops_share* ops_share_begin(uint32_t count, orri_share_kind kind)
     return held;
 }
 
-// Hooked values are not held: a holder of bytes could not keep two of them apart.
-static bool ops_share_wanted(const ops* s, const orri_chunk* chunk, uint32_t column)
-{
-    (void)s;
-    uint32_t type_count = chunk->cluster->type_count;
-    return column >= type_count || chunk->cluster->columns[column].type == NULL ||
-           !chunk->cluster->columns[column].type->info.has_hooks;
-}
-
 static bool ops_share_columns(ops* s, ops_share* held, const orri_cluster* cluster)
 {
     for (uint32_t i = 0; i < cluster->chunk_count; i++) {
         orri_chunk* chunk = cluster->chunks[i];
         for (uint32_t c = 0; c < chunk->column_count; c++) {
-            if (!ops_share_wanted(s, chunk, c)) {
-                continue;
-            }
             orri_share* share = orri_share_column(s->world, chunk, c, held->kind);
             if (share == NULL) {
                 return false;
@@ -155,16 +143,19 @@ static void op_share_take(ops* s)
 {
     uint32_t place = ops_below(s, OPS_SHARES_MAX);
     orri_share_kind kind = ops_chance(s, 2) ? ORRI_SHARE_FROZEN : ORRI_SHARE_HISTORY;
+    bool pages = ops_chance(s, 3);
+    orr_cluster handle = ops_pick_cluster(s);
+    // All bytes are read first: a run without shares then does the same for the rest.
     if (!s->shape->shares || s->shares[place] != NULL) {
         return;
     }
     ops_share* held;
     bool taken;
-    if (ops_chance(s, 3)) {
+    if (pages) {
         held = ops_share_begin(s->world->index.page_count, kind);
         taken = ops_share_pages(s, held);
     } else {
-        const orri_cluster* cluster = orri_cluster_at(s->world, ops_pick_cluster(s));
+        const orri_cluster* cluster = orri_cluster_at(s->world, handle);
         if (cluster == NULL) {
             return;
         }
@@ -174,9 +165,24 @@ static void op_share_take(ops* s)
     if (taken) {
         s->shares[place] = held;
     } else {
-        MODEL_CHECK(s->armed && s->kit.memory.refused > s->refused_before);
+        MODEL_CHECK(s->armed && s->kit.memory.refused > 0);
         ops_share_free(s, held);
     }
+}
+
+// Tokens that were copied have other slots, so only what they say is compared.
+static bool ops_share_same(const orri_share* share, const uint8_t* bytes)
+{
+    if (share->type == NULL || !share->type->info.has_hooks) {
+        return memcmp(share->data, bytes, share->size) == 0;
+    }
+    for (uint32_t i = 0; i < share->rows; i++) {
+        if (((const Token*)share->data)[i].cell.payload !=
+            ((const Token*)(const void*)bytes)[i].cell.payload) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static void ops_share_check_one(ops* s, ops_share* held)
@@ -185,9 +191,10 @@ static void ops_share_check_one(ops* s, ops_share* held)
         const orri_share* share = held->shares[i];
         if (share->lost) {
             // Only for want of memory, and never a frozen one: that would have been refused instead.
-            MODEL_CHECK(s->shape->refuse_memory && share->kind == ORRI_SHARE_HISTORY);
+            MODEL_CHECK(s->shape->refuse_memory || s->shape->refuse_hooks);
+            MODEL_CHECK(share->kind == ORRI_SHARE_HISTORY);
         } else if (share->size > 0) {
-            MODEL_CHECK(memcmp(share->data, held->bytes[i], share->size) == 0);
+            MODEL_CHECK(ops_share_same(share, held->bytes[i]));
         }
     }
 }
@@ -211,10 +218,32 @@ void ops_shares_release(ops* s)
     }
 }
 
+static bool ops_share_counted(const ops* s, uint32_t before, const orri_share* share)
+{
+    for (uint32_t i = 0; i < before; i++) {
+        for (uint32_t j = 0; s->shares[i] != NULL && j < s->shares[i]->count; j++) {
+            if (s->shares[i]->shares[j] == share) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 uint64_t ops_shares_tokens(const ops* s)
 {
-    (void)s;
-    return 0;
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < OPS_SHARES_MAX; i++) {
+        for (uint32_t j = 0; s->shares[i] != NULL && j < s->shares[i]->count; j++) {
+            const orri_share* share = s->shares[i]->shares[j];
+            // While attached, the values are the world's.
+            if (share->type != NULL && share->type->info.has_hooks && share->attached == NULL &&
+                !share->lost && !ops_share_counted(s, i, share)) {
+                count += share->rows;
+            }
+        }
+    }
+    return count;
 }
 
 static void op_share_release(ops* s)

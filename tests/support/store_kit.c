@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#define _POSIX_C_SOURCE 200809L
 #include "support/store_kit.h"
 
 #include "test.h"
@@ -177,72 +176,6 @@ const orr_type_desc orr_desc_TokenCell = {.name = "TokenCell",
 const orr_hooks kit_token_hooks = {kit_token_construct, kit_token_destruct, kit_token_move,
                                    kit_token_copy, NULL};
 
-// ---- memory --------------------------------------------------------------------------------------
-
-// Sits right before the block.
-typedef struct kit_memory_head {
-    size_t size, align;
-    uint64_t magic;
-    kit_memory* owner;
-} kit_memory_head;
-
-#define HEAD_MAGIC 0x6D656D6F72792121u
-
-static size_t kit_memory_room(size_t align)
-{
-    return align > 64 ? align : 64;
-}
-
-static void* kit_memory_alloc(void* user, size_t size, size_t align)
-{
-    kit_memory* memory = user;
-    memory->allocs++;
-    if (memory->fail_at != 0 && (memory->allocs == memory->fail_at ||
-                                 (memory->fail_for_good && memory->allocs > memory->fail_at))) {
-        memory->refused++;
-        return NULL;
-    }
-    size_t room = kit_memory_room(align);
-    void* base = NULL;
-    if (posix_memalign(&base, room, room + size) != 0) {
-        return NULL;
-    }
-    char* block = (char*)base + room;
-    memset(block, memory->fill, size);
-    kit_memory_head* head = (kit_memory_head*)(void*)(block - sizeof(kit_memory_head));
-    *head = (kit_memory_head){size, align, HEAD_MAGIC, memory};
-    memory->blocks++;
-    memory->bytes += size;
-    return block;
-}
-
-static void kit_memory_free(void* user, void* ptr, size_t size, size_t align)
-{
-    kit_memory* memory = user;
-    kit_memory_head* head = (kit_memory_head*)(void*)((char*)ptr - sizeof(kit_memory_head));
-    if (head->magic != HEAD_MAGIC || head->owner != memory || head->size != size ||
-        head->align != align) {
-        memory->broken++;
-        return;
-    }
-    head->magic = 0;
-    memory->blocks--;
-    memory->bytes -= size;
-    memset(ptr, memory->fill ^ 0xFF, size); // Whoever still reads it reads something else.
-    free((char*)ptr - kit_memory_room(align));
-}
-
-orr_allocator kit_allocator(kit_memory* memory)
-{
-    return (orr_allocator){kit_memory_alloc, kit_memory_free, memory};
-}
-
-void kit_memory_fail(kit_memory* memory, uint64_t n, bool for_good)
-{
-    memory->fail_at = n != 0 ? memory->allocs + n : 0;
-    memory->fail_for_good = for_good;
-}
-
 // ---- worlds --------------------------------------------------------------------------------------
 
 void kit_on_error(void* user, orr_world* world, const orr_error* error)
@@ -255,14 +188,26 @@ void kit_on_error(void* user, orr_world* world, const orr_error* error)
     snprintf(errors->text, sizeof errors->text, "%s", error->text);
 }
 
+static bool kit_fills(void)
+{
+#if defined(__has_feature)
+#if __has_feature(memory_sanitizer)
+    return false;
+#endif
+#endif
+    return true;
+}
+
 orr_world* kit_begin(kit* k, const orr_world_desc* desc)
 {
-    uint8_t fill = k->memory.fill;
+    uint8_t fill = k->memory.fresh_byte;
     memset(k, 0, sizeof *k);
-    k->memory.fill = fill != 0 ? fill : 0xAA;
+    k->memory.fill = kit_fills();
+    k->memory.fresh_byte = fill != 0 ? fill : 0xAA;
+    k->memory.freed_byte = (uint8_t)~k->memory.fresh_byte;
     kit_tokens_reset();
     orr_world_desc full = desc != NULL ? *desc : (orr_world_desc){0};
-    full.allocator = kit_allocator(&k->memory);
+    full.allocator = failing_alloc_allocator(&k->memory);
     full.on_error = kit_on_error;
     full.on_error_user = &k->errors;
     k->world = orr_world_create(&full);
@@ -278,9 +223,7 @@ void kit_end(kit* k)
     }
     orr_world_destroy(k->world);
     k->world = NULL;
-    CHECK_EQ(k->memory.broken, 0);
-    CHECK_EQ(k->memory.blocks, 0);
-    CHECK_EQ(k->memory.bytes, 0);
+    failing_alloc_check(&k->memory);
     CHECK_EQ(kit_tokens.broken, 0);
     CHECK_EQ(kit_tokens.live, 0);
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What the tests of the store share: component types of every shape, an allocator that counts, fills and
-// refuses, a type with counting hooks, and a world that keeps its errors instead of printing them.
+// What the tests of the store share: component types of every shape, a type with counting hooks, and a world
+// whose memory is checked and whose errors are kept instead of printed.
 #ifndef TEST_STORE_KIT_H
 #define TEST_STORE_KIT_H
 
+#include "support/failing_alloc.h"
 #include <orrery/store.h>
 
 // ---- types of every shape ------------------------------------------------------------------------
@@ -54,23 +55,6 @@ bool kit_token_sound(const Token* token);
 // How often the value at this place was moved since it was made.
 uint32_t kit_token_moves(const Token* token);
 
-// ---- memory that counts, fills and refuses -------------------------------------------------------
-
-typedef struct kit_memory {
-    uint64_t allocs;  // Calls so far, refused ones too.
-    uint64_t blocks;  // Not given back.
-    uint64_t bytes;   // Not given back.
-    uint64_t broken;  // Frees whose size or alignment differ, or of foreign pointers.
-    uint64_t fail_at; // Refuse this call (counted as `allocs` is, from 1); 0: none.
-    bool fail_for_good;
-    uint64_t refused;
-    uint8_t fill;
-} kit_memory;
-
-orr_allocator kit_allocator(kit_memory* memory);
-// Refuses the nth allocation from now; n 0: none.
-void kit_memory_fail(kit_memory* memory, uint64_t n, bool for_good);
-
 // ---- a world under test --------------------------------------------------------------------------
 
 typedef struct kit_errors {
@@ -82,12 +66,13 @@ typedef struct kit_errors {
 
 typedef struct kit {
     orr_world* world;
-    kit_memory memory;
+    failing_alloc memory;
     kit_errors errors;
 } kit;
 
 void kit_on_error(void* user, orr_world* world, const orr_error* error);
-// A world with the kit's allocator and error handler; `desc` adds the rest and may be NULL.
+// A world with the kit's allocator and error handler; `desc` adds the rest and may be NULL. Fresh memory is
+// filled with memory.fresh_byte (0: 0xAA), except under MSan, which sees more when it is not.
 orr_world* kit_begin(kit* k, const orr_world_desc* desc);
 // Validates, destroys the world, and checks that all memory came back in the sizes it was asked for and
 // that no token is left.
