@@ -1,0 +1,2 @@
+set(ORR_TESTS_PLATFORM
+    tests/platform/test_platform.c)
