@@ -44,6 +44,7 @@ orr_result orri_refuse(orri_env* env, orr_result result, orr_log_id id, const ch
     va_end(args);
     orri_text_cut(&text);
     memcpy(env->error_text, buffer, strlen(buffer) + 1);
+    env->error_result = result;
     if (env->on_refusal != NULL) {
         env->on_refusal(env->on_refusal_owner, result, id, env->error_text);
     } else {

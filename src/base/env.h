@@ -47,6 +47,7 @@ typedef struct orri_env {
     void (*on_refusal)(void* owner, orr_result result, orr_log_id id, const char* text);
     void* on_refusal_owner;
     char error_text[ORRI_ERROR_SIZE]; // Of the last refusal; "" if none.
+    orr_result error_result;          // Likewise; ORR_OK if none.
 } orri_env;
 
 // `platform` NULL: the default one. An allocator with both functions NULL: the platform's memory.
@@ -109,6 +110,11 @@ void orri_log_sink_stderr(void* user, const orr_log_line* line);
 // that drives the world at this moment: there is one error_text.
 orr_result orri_refuse(orri_env* env, orr_result result, orr_log_id id, const char* format, ...)
     ORR_PRINTF(4, 5);
+// The result of the last refusal, for callers of functions that return NULL when they refused.
+static inline orr_result orri_env_result(const orri_env* env)
+{
+    return env->error_result;
+}
 // "out of memory while <doing>": ORR_ERR_MEMORY.
 orr_result orri_refuse_memory(orri_env* env, const char* doing);
 

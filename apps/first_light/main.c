@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: MIT
+// First light: what `./dev run` shows. Builds a world of a million entities, lives with it for a while, and
+// prints what it did, how fast, and what it takes in memory.
+//
+// The story is fixed: everything that changes the world depends on the number of entities alone, so its hash is
+// the same on every machine and in every run. Only the last act, which is measured by the clock, is not hashed.
+#include <inttypes.h>
+#include <orrery/orrery.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+ORR_STRUCT(Position, (float, x), (float, y))
+ORR_STRUCT(Velocity, (float, x), (float, y))
+ORR_STRUCT(Health, (float, value, (.preset = "100", .min = 0)))
+ORR_STRUCT(Burning, (float, damage, (.preset = "0.5", .unit = "1/tick")), (uint32_t, ticks))
+
+#define LIGHT_LEVELS 4
+#define LIGHT_DT     (1.0f / 64)
+
+typedef struct light_options {
+    uint32_t entities;
+    uint32_t seconds;
+} light_options;
+
+// The world and what the story needs to remember of it.
+typedef struct light_story {
+    orr_world* world;
+    orr_type position, velocity, health, burning;
+    orr_cluster rocks;                // Position, Velocity.
+    orr_cluster ships[LIGHT_LEVELS];  // Position, Velocity, Health and the tag of a level.
+    orr_cluster places[LIGHT_LEVELS]; // Position and the tag of a level.
+    orr_entity* ids;                  // Of all, in creation order.
+    uint32_t count, rock_count, ship_count;
+    uint32_t ticks;
+    volatile double sum; // Keeps what was only read alive.
+} light_story;
+
+static _Noreturn void light_die(const char* text)
+{
+    fprintf(stderr, "first_light: %s\n", text);
+    exit(1);
+}
+
+static void light_on_error(void* user, orr_world* world, const orr_error* error)
+{
+    (void)user, (void)world;
+    light_die(error->text);
+}
+
+// Refusals end the program in light_on_error(); this is for the reader of the code.
+static void light_must(orr_result result)
+{
+    if (result != ORR_OK) {
+        light_die(orr_result_name(result));
+    }
+}
+
+static uint64_t light_now_ns(void)
+{
+    const orr_platform* platform = orr_platform_default();
+    return platform->clock_ns(platform->user);
+}
+
+// ---- the table ------------------------------------------------------------------------------------------
+
+// A number with thousands apart.
+static const char* light_number(uint64_t number, char out[32])
+{
+    char digits[24];
+    int length = snprintf(digits, sizeof digits, "%" PRIu64, number), used = 0;
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0) {
+            out[used++] = ',';
+        }
+        out[used++] = digits[i];
+    }
+    out[used] = '\0';
+    return out;
+}
+
+static void light_head_print(void)
+{
+    printf("%-44s %12s %9s %9s %9s\n", "what", "how many", "ms", "ns each", "M/s");
+}
+
+static void light_row_print(const char* what, uint64_t count, uint64_t ns)
+{
+    char number[32];
+    double each = (double)ns / (double)(count > 0 ? count : 1);
+    printf("%-44s %12s %9.2f %9.2f %9.1f\n", what, light_number(count, number), (double)ns / 1e6,
+           each, each > 0 ? 1e3 / each : 0);
+    fflush(stdout);
+}
+
+// ---- acts: each returns how many things it did ------------------------------------------------------------
+
+static uint64_t light_spawn_rocks(light_story* s)
+{
+    Position* positions = malloc(sizeof *positions * s->rock_count);
+    Velocity* velocities = malloc(sizeof *velocities * s->rock_count);
+    if (positions == NULL || velocities == NULL) {
+        light_die("no memory for the rocks' data");
+    }
+    for (uint32_t i = 0; i < s->rock_count; i++) {
+        uint64_t r = orr_random(1, i, 0, 0);
+        positions[i] = (Position){(float)(r & 1023), (float)(r >> 10 & 1023)};
+        velocities[i] = (Velocity){(float)(r >> 20 & 15) - 8, (float)(r >> 24 & 15) - 8};
+    }
+    orr_column_data data[] = {{s->position, positions}, {s->velocity, velocities}};
+    light_must(orr_create_many(s->world, s->rocks, s->rock_count, data, 2, s->ids));
+    free(positions);
+    free(velocities);
+    s->count += s->rock_count;
+    return s->rock_count;
+}
+
+static uint64_t light_spawn_ships(light_story* s)
+{
+    orr_type types[] = {s->position, s->velocity};
+    for (uint32_t level = 0; level < LIGHT_LEVELS; level++) {
+        orr_appender a;
+        light_must(orr_append_begin(s->world, s->ships[level], types, 2, &a));
+        for (uint32_t i = 0; i < s->ship_count / LIGHT_LEVELS; i++) {
+            uint32_t row = orr_append(&a);
+            ((Position*)a.columns[0])[row] = (Position){(float)i, (float)level};
+            ((Velocity*)a.columns[1])[row] = (Velocity){1, 2};
+            s->ids[s->count++] = a.entities[row];
+        }
+        orr_append_end(&a);
+    }
+    return s->ship_count;
+}
+
+static uint64_t light_spawn_places(light_story* s)
+{
+    uint32_t each = (s->rock_count - s->ship_count) / LIGHT_LEVELS;
+    for (uint32_t i = 0; i < each * LIGHT_LEVELS; i++) {
+        s->ids[s->count] = orr_create_in(s->world, s->places[i % LIGHT_LEVELS]);
+        s->count++;
+    }
+    return (uint64_t)each * LIGHT_LEVELS;
+}
+
+// Position += Velocity × dt over one cluster. Runs of several chunks, when these lie side by side.
+static uint64_t light_move_cluster(light_story* s, orr_cluster cluster)
+{
+    Position* p;
+    uint32_t count, v_count;
+    uint64_t moved = 0;
+    for (uint32_t row = 0;
+         (p = orr_span_write(s->world, cluster, s->position, row, &count)) != NULL; row += count) {
+        const Velocity* v = orr_span_read(s->world, cluster, s->velocity, row, &v_count);
+        count = count < v_count ? count : v_count;
+        for (uint32_t i = 0; i < count; i++) {
+            p[i].x += v[i].x * LIGHT_DT;
+            p[i].y += v[i].y * LIGHT_DT;
+        }
+        moved += count;
+    }
+    return moved;
+}
+
+static uint64_t light_move_tick(light_story* s)
+{
+    orr_tick_advance(s->world);
+    uint64_t moved = light_move_cluster(s, s->rocks);
+    for (uint32_t level = 0; level < LIGHT_LEVELS; level++) {
+        if (s->ships[level].index1 != 0) { // Not unloaded.
+            moved += light_move_cluster(s, s->ships[level]);
+        }
+    }
+    return moved;
+}
+
+static uint64_t light_move(light_story* s)
+{
+    uint64_t moved = 0;
+    for (uint32_t tick = 0; tick < s->ticks; tick++) {
+        moved += light_move_tick(s);
+    }
+    return moved;
+}
+
+static orr_entity light_random_entity(const light_story* s, uint32_t key)
+{
+    return s->ids[orr_random_below(orr_random(2, key, 0, 0), s->count)];
+}
+
+static uint64_t light_get(light_story* s)
+{
+    for (uint32_t i = 0; i < s->count; i++) {
+        const Position* p = orr_component_get(s->world, light_random_entity(s, i), s->position);
+        s->sum += p != NULL ? (double)p->x : 0;
+    }
+    return s->count;
+}
+
+static uint64_t light_set(light_story* s)
+{
+    for (uint32_t i = 0; i < s->count; i++) {
+        Position value = {(float)(i % 1024), 1};
+        light_must(orr_component_set(s->world, light_random_entity(s, i), s->position, &value));
+    }
+    return s->count;
+}
+
+static orr_entity* light_ships(const light_story* s)
+{
+    return s->ids + s->rock_count;
+}
+
+static uint64_t light_ignite(light_story* s)
+{
+    for (uint32_t i = 0; i < s->ship_count; i++) {
+        light_must(orr_component_add(s->world, light_ships(s)[i], s->burning));
+    }
+    return s->ship_count;
+}
+
+static uint64_t light_extinguish(light_story* s)
+{
+    light_must(orr_component_remove_many(s->world, light_ships(s), s->ship_count, s->burning));
+    return s->ship_count;
+}
+
+static uint64_t light_toggle(light_story* s)
+{
+    for (uint32_t i = 0; i < s->ship_count; i++) {
+        light_must(orr_component_enable(s->world, light_ships(s)[i], s->health, i % 3 != 0));
+    }
+    return s->ship_count;
+}
+
+static uint64_t light_destroy(light_story* s)
+{
+    uint32_t first = s->rock_count / 2, count = s->rock_count / 4;
+    for (uint32_t i = 0; i < count; i++) {
+        light_must(orr_destroy(s->world, s->ids[first + i]));
+    }
+    return count;
+}
+
+// One component more for every rock: the cluster's chunks are handed over, not copied.
+static uint64_t light_add_bulk(light_story* s)
+{
+    orr_cluster with_health = {0};
+    orr_type types[] = {s->position, s->velocity, s->health};
+    light_must(orr_cluster_get(s->world, &(orr_cluster_desc){.types = types, .type_count = 3},
+                               &with_health));
+    orr_cluster_info info;
+    light_must(orr_cluster_info_get(s->world, s->rocks, &info));
+    uint32_t moved = info.row_count;
+    light_must(orr_rows_move_all(s->world, s->rocks, with_health));
+    s->rocks = with_health;
+    return moved;
+}
+
+static uint64_t light_unload(light_story* s)
+{
+    uint64_t before = orr_entity_count(s->world);
+    orr_tag level = 2;
+    orr_cluster clusters[64];
+    orr_cluster_match match = {.tags = &level, .tag_count = 1};
+    uint32_t count = orr_clusters_find(s->world, &match, clusters, 64);
+    for (uint32_t i = 0; i < count && i < 64; i++) {
+        light_must(orr_cluster_delete(s->world, clusters[i]));
+    }
+    s->ships[level - 1] = s->places[level - 1] = (orr_cluster){0};
+    return before - orr_entity_count(s->world);
+}
+
+static uint64_t light_hash(light_story* s)
+{
+    s->sum += (double)(orr_world_hash(s->world) & 1);
+    return orr_entity_count(s->world);
+}
+
+static uint64_t light_validate(light_story* s)
+{
+    light_must(orr_world_validate(s->world));
+    return orr_entity_count(s->world);
+}
+
+// ---- the story ----------------------------------------------------------------------------------------------
+
+typedef struct light_act {
+    const char* what;
+    uint64_t (*run)(light_story* s);
+} light_act;
+
+static const light_act light_acts[] = {
+    {"create rocks, in one call", light_spawn_rocks},
+    {"create ships, by an appender", light_spawn_ships},
+    {"create places, one call each", light_spawn_places},
+    {"move all that has a Velocity, tick by tick", light_move},
+    {"get a Position by id, at random", light_get},
+    {"set a Position by id, at random", light_set},
+    {"add a component to each ship", light_ignite},
+    {"remove it again, in one call", light_extinguish},
+    {"switch a component of each ship off or on", light_toggle},
+    {"destroy rocks, one call each", light_destroy},
+    {"add a component to all rocks, in one call", light_add_bulk},
+    {"unload a level: delete its clusters", light_unload},
+    {"hash the world, first time", light_hash},
+    {"hash it again, nothing changed", light_hash},
+    {"check every invariant", light_validate}};
+
+static void light_open(light_story* s, const light_options* options)
+{
+    *s = (light_story){0};
+    s->rock_count = options->entities / 2;
+    s->ship_count = options->entities / 4 / LIGHT_LEVELS * LIGHT_LEVELS;
+    s->ticks = 10 + 50000000 / options->entities;
+    s->ids = malloc(sizeof *s->ids * options->entities);
+    s->world = orr_world_create(&(orr_world_desc){.on_error = light_on_error});
+    if (s->world == NULL || s->ids == NULL) {
+        light_die("no memory for the world");
+    }
+    s->position = orr_type_of(s->world, ORR_TYPE(Position));
+    s->velocity = orr_type_of(s->world, ORR_TYPE(Velocity));
+    s->health = orr_type_of(s->world, ORR_TYPE(Health));
+    s->burning = orr_type_of(s->world, ORR_TYPE(Burning));
+    orr_type types[] = {s->position, s->velocity, s->health};
+    light_must(
+        orr_cluster_get(s->world, &(orr_cluster_desc){.types = types, .type_count = 2}, &s->rocks));
+    for (uint32_t level = 0; level < LIGHT_LEVELS; level++) {
+        char name[16];
+        orr_tag tag = level + 1;
+        snprintf(name, sizeof name, "level%u", (unsigned)tag);
+        light_must(orr_tag_register(s->world, tag, name));
+        orr_cluster_desc ships = {types, 3, &tag, 1}, places = {types, 1, &tag, 1};
+        light_must(orr_cluster_get(s->world, &ships, &s->ships[level]));
+        light_must(orr_cluster_get(s->world, &places, &s->places[level]));
+    }
+}
+
+static void light_story_run(light_story* s)
+{
+    light_head_print();
+    for (size_t i = 0; i < sizeof light_acts / sizeof light_acts[0]; i++) {
+        uint64_t start = light_now_ns();
+        uint64_t count = light_acts[i].run(s);
+        light_row_print(light_acts[i].what, count, light_now_ns() - start);
+    }
+}
+
+static void light_memory_print(const light_story* s)
+{
+    orr_memory_stats memory;
+    orr_world_stats stats;
+    orr_world_memory_get(s->world, &memory);
+    orr_world_stats_get(s->world, &stats);
+    char entities[32], clusters[32], chunks[32], bytes[32];
+    double per = stats.entities > 0 ? 1.0 / (double)stats.entities : 0;
+    printf("\nin memory: %s entities in %s clusters and %s chunks\n",
+           light_number(stats.entities, entities), light_number(stats.clusters, clusters),
+           light_number(stats.chunks, chunks));
+    printf("%-12s %14s %14s %17s\n", "purpose", "bytes", "at most", "bytes per entity");
+    for (int i = 0; i <= ORR_MEMORY_PURPOSE_COUNT; i++) {
+        bool all = i == ORR_MEMORY_PURPOSE_COUNT;
+        const orr_memory_use* use = all ? &memory.total : &memory.by_purpose[i];
+        char peak[32];
+        printf("%-12s %14s %14s %17.2f\n",
+               all ? "in all" : orr_memory_purpose_name((orr_memory_purpose)i),
+               light_number(use->bytes, bytes), light_number(use->bytes_peak, peak),
+               (double)use->bytes * per);
+    }
+}
+
+// The last act: what one tick of moving costs, for as long as was asked.
+static void light_soak(light_story* s, uint32_t seconds)
+{
+    uint64_t start = light_now_ns(), end = start + (uint64_t)seconds * 1000000000u, now = start;
+    uint64_t moved = 0, ticks = 0, longest = 0;
+    do {
+        uint64_t begin = now;
+        moved += light_move_tick(s);
+        now = light_now_ns();
+        ticks++;
+        longest = now - begin > longest ? now - begin : longest;
+    } while (now < end);
+    char tick_text[32], moved_text[32];
+    printf(
+        "\nmoving on for %.1f s: %s ticks, %s moves, %.0f million a second; a tick takes %.3f ms, "
+        "at most %.3f ms\n",
+        (double)(now - start) / 1e9, light_number(ticks, tick_text),
+        light_number(moved, moved_text), (double)moved * 1e3 / (double)(now - start),
+        (double)(now - start) / 1e6 / (double)ticks, (double)longest / 1e6);
+}
+
+// ---- options -------------------------------------------------------------------------------------------------
+
+static const char light_help[] =
+    "usage: first_light [--entities N] [--seconds N]\n"
+    "Builds a world, works on it, and prints what was done, how fast, and what it takes in "
+    "memory.\n"
+    "\n"
+    "  --entities N   how many, 1000 to 50000000. Default 1000000\n"
+    "  --seconds N    how long to go on moving at the end, 0 to 3600. Default 2\n"
+    "\n"
+    "The hash at the end depends on --entities alone: it is the same in every run, on every "
+    "machine.\n";
+
+static uint32_t light_option_number(int argc, char** argv, int* at, uint32_t min, uint32_t max)
+{
+    const char* option = argv[*at];
+    const char* text = *at + 1 < argc ? argv[++*at] : "";
+    char* end;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || value < min || value > max) {
+        fprintf(stderr,
+                "first_light: %s takes a number from %" PRIu32 " to %" PRIu32 ", not \"%s\"\n",
+                option, min, max, text);
+        exit(2);
+    }
+    return (uint32_t)value;
+}
+
+static light_options light_options_read(int argc, char** argv)
+{
+    light_options options = {.entities = 1000000, .seconds = 2};
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--entities") == 0) {
+            options.entities = light_option_number(argc, argv, &i, 1000, 50000000);
+        } else if (strcmp(argv[i], "--seconds") == 0) {
+            options.seconds = light_option_number(argc, argv, &i, 0, 3600);
+        } else if (strcmp(argv[i], "--help") == 0) {
+            fputs(light_help, stdout);
+            exit(0);
+        } else {
+            fprintf(stderr, "first_light: unknown option \"%s\"; try --help\n", argv[i]);
+            exit(2);
+        }
+    }
+    return options;
+}
+
+int main(int argc, char** argv)
+{
+    light_options options = light_options_read(argc, argv);
+    char entities[32];
+    printf("Orrery %s: a world of %s entities\n\n", orr_version(),
+           light_number(options.entities, entities));
+    light_story story;
+    light_open(&story, &options);
+    light_story_run(&story);
+    uint64_t hash = orr_world_hash(story.world), tick = orr_world_tick(story.world);
+    light_memory_print(&story);
+    if (options.seconds > 0) {
+        light_soak(&story, options.seconds);
+    }
+    printf("\nthe world's hash after tick %" PRIu64 " is %016" PRIx64
+           ": the same in every run with as many entities\n",
+           tick, hash);
+    printf("read next: examples/01_hello_world/main.c, then docs/ARCHITECTURE.md; ./dev bench "
+           "compares with raw arrays\n");
+    orr_world_destroy(story.world);
+    free(story.ids);
+    return 0;
+}

@@ -1,0 +1,19 @@
+# The benchmark program. ORR_BENCH_OPTIONS are for its sources alone: the library is measured as it is built
+# for release. Aligned loops keep a limit from running at half speed by bad luck.
+set(ORR_BENCH_SOURCES
+    bench/bench_change.c
+    bench/bench_env.c
+    bench/bench_grow.c
+    bench/bench_iterate.c
+    bench/bench_life.c
+    bench/bench_main.c
+    bench/bench_measure.c
+    bench/bench_report.c
+    bench/bench_table.c
+    bench/raw.c)
+set(ORR_BENCH_OPTIONS -O3 -falign-loops=32)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    list(APPEND ORR_BENCH_OPTIONS -march=x86-64-v3)
+endif()
+list(JOIN ORR_BENCH_OPTIONS " " ORR_BENCH_FLAGS)
+set(ORR_BENCH_DEFINITIONS "ORR_BENCH_FLAGS=\"${ORR_BENCH_FLAGS} -ffp-contract=off\"")

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// How the cost of an item grows with the number of entities and of clusters. It should not, except where a
+// cache ends: the limit beside it, on plain arrays of as many entities, shows where that is.
+#include "bench.h"
+#include <inttypes.h>
+#include <stdio.h>
+
+static const bench_work* const grow_works[] = {&bench_create_2, &bench_iterate_2, &bench_get,
+                                               &bench_add_remove, &bench_destroy_shuffled};
+static const uint32_t grow_entities[] = {1000, 10000, 100000, 1000000, 10000000};
+static const uint32_t grow_clusters[] = {1, 16, 256, 1024, 4096};
+
+#define GROW_STEPS 5
+#define GROW_WORKS (sizeof grow_works / sizeof grow_works[0])
+
+static void grow_line_print(const char* name, const char* side, const double* ns)
+{
+    printf("%-18s %-6s", name, side);
+    for (uint32_t i = 0; i < GROW_STEPS; i++) {
+        printf(" %12.3f", ns[i]);
+    }
+    printf("   x%.2f\n", ns[GROW_STEPS - 1] / ns[0]);
+    fflush(stdout);
+}
+
+static void grow_head_print(const char* title, const uint32_t* steps)
+{
+    printf("%s\n%-18s %-6s", title, "", "");
+    for (uint32_t i = 0; i < GROW_STEPS; i++) {
+        printf(" %12" PRIu32, steps[i]);
+    }
+    printf("   last/first\n");
+    fflush(stdout);
+}
+
+static void grow_work_print(const bench_work* work, bool by_clusters, uint32_t repeats)
+{
+    double ours[GROW_STEPS], limit[GROW_STEPS];
+    for (uint32_t i = 0; i < GROW_STEPS; i++) {
+        uint32_t n = by_clusters ? 1000000 : grow_entities[i];
+        uint32_t clusters = by_clusters ? grow_clusters[i] : 0;
+        fprintf(stderr, "orr_bench: %s, %" PRIu32 " entities, %" PRIu32 " clusters …\n", work->name,
+                n, clusters != 0 ? clusters : 1);
+        // Large ones take seconds to build and are steadier.
+        bench_figures f = bench_measure(work, n, clusters, n > 1000000 ? 1 + repeats / 4 : repeats);
+        ours[i] = f.ns;
+        limit[i] = f.limit_ns;
+    }
+    grow_line_print(work->name, "ours", ours);
+    grow_line_print("", "limit", limit);
+}
+
+void bench_grow_print(uint32_t repeats)
+{
+    grow_head_print("ns per item by number of entities, one cluster", grow_entities);
+    for (size_t w = 0; w < GROW_WORKS; w++) {
+        grow_work_print(grow_works[w], false, repeats);
+    }
+    printf("\n");
+    grow_head_print("ns per item by number of clusters, 1,000,000 entities", grow_clusters);
+    for (size_t w = 0; w < GROW_WORKS; w++) {
+        grow_work_print(grow_works[w], true, repeats);
+    }
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT
+// Loops over columns, by spans. Each pass is a tick of its own, so that every block is stamped anew, as in a
+// program that runs. The loop itself is the limit's own machine code (raw.c), except over many clusters, where
+// the step from cluster to cluster is what is measured.
+#include "bench.h"
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t iterate_min(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+// ---- iterate_1 --------------------------------------------------------------------------------------
+
+static void iterate_open(bench_env* env)
+{
+    bench_world_open(env);
+    bench_world_fill(env);
+}
+
+static bench_sample iterate_1_ours(bench_env* env)
+{
+    uint32_t rounds = bench_rounds(env->n);
+    orr_world* world = env->world;
+    uint64_t start = bench_now_ns();
+    for (uint32_t round = 0; round < rounds; round++) {
+        orr_tick_advance(world);
+        Position* p;
+        uint32_t count;
+        for (uint32_t row = 0;
+             (p = orr_span_write(world, env->clusters[0], env->position, row, &count)) != NULL;
+             row += count) {
+            raw_move_1(p, count);
+        }
+    }
+    uint64_t ns = bench_now_ns() - start;
+    return (bench_sample){ns, (uint64_t)env->n * rounds, bench_world_digest(env)};
+}
+
+static bench_sample iterate_1_limit(bench_env* env)
+{
+    uint32_t rounds = bench_rounds(env->n);
+    uint64_t start = bench_now_ns();
+    for (uint32_t round = 0; round < rounds; round++) {
+        raw_move_1(env->raw.tables[0].positions, env->n);
+    }
+    uint64_t ns = bench_now_ns() - start;
+    return (bench_sample){ns, (uint64_t)env->n * rounds, raw_store_digest(&env->raw)};
+}
+
+// ---- iterate_2 --------------------------------------------------------------------------------------
+
+static void iterate_2_cluster(bench_env* env, orr_cluster cluster)
+{
+    Position* p;
+    const Velocity* v;
+    uint32_t p_count, v_count, count;
+    for (uint32_t row = 0;
+         (p = orr_span_write(env->world, cluster, env->position, row, &p_count)) != NULL;
+         row += count) {
+        v = orr_span_read(env->world, cluster, env->velocity, row, &v_count);
+        count = iterate_min(p_count, v_count);
+        raw_move_2(p, v, count);
+    }
+}
+
+static bench_sample iterate_2_ours(bench_env* env)
+{
+    uint32_t rounds = bench_rounds(env->n);
+    uint64_t start = bench_now_ns();
+    for (uint32_t round = 0; round < rounds; round++) {
+        orr_tick_advance(env->world);
+        for (uint32_t c = 0; c < env->cluster_count; c++) {
+            iterate_2_cluster(env, env->clusters[c]);
+        }
+    }
+    uint64_t ns = bench_now_ns() - start;
+    return (bench_sample){ns, (uint64_t)env->n * rounds, bench_world_digest(env)};
+}
+
+static bench_sample iterate_2_limit(bench_env* env)
+{
+    uint32_t rounds = bench_rounds(env->n);
+    const raw_table* t = &env->raw.tables[0];
+    uint64_t start = bench_now_ns();
+    for (uint32_t round = 0; round < rounds; round++) {
+        raw_move_2(t->positions, t->velocities, env->n);
+    }
+    uint64_t ns = bench_now_ns() - start;
+    return (bench_sample){ns, (uint64_t)env->n * rounds, raw_store_digest(&env->raw)};
+}
+
+// ---- iterate_5 --------------------------------------------------------------------------------------
+
+static void iterate_5_open(bench_env* env)
+{
+    raw_store* raw = &env->raw;
+    raw->tables[0].healths = bench_array(env->n, sizeof(Health));
+    raw->accelerations = bench_array(env->n, sizeof(Acceleration));
+    raw->data = bench_array(env->n, sizeof(Data));
+    for (uint32_t i = 0; i < env->n; i++) {
+        raw->accelerations[i] = (Acceleration){0.125f, 0.25f};
+    }
+    bench_world_open(env);
+    orr_type types[] = {env->position, env->velocity, env->acceleration, env->health, env->data};
+    orr_cluster_desc desc = {.types = types, .type_count = 5};
+    bench_expect(env, orr_cluster_get(env->world, &desc, &env->clusters[0]), "a cluster of five");
+    orr_column_data data[] = {{env->position, env->positions},
+                              {env->velocity, env->velocities},
+                              {env->acceleration, raw->accelerations}};
+    bench_expect(env, orr_create_many(env->world, env->clusters[0], env->n, data, 3, NULL),
+                 "filling a cluster of five");
+}
+
+static void iterate_5_cluster(bench_env* env)
+{
+    orr_world* world = env->world;
+    orr_cluster cluster = env->clusters[0];
+    Position* p;
+    uint32_t counts[5], count;
+    for (uint32_t row = 0;
+         (p = orr_span_write(world, cluster, env->position, row, &counts[0])) != NULL;
+         row += count) {
+        Velocity* v = orr_span_write(world, cluster, env->velocity, row, &counts[1]);
+        const Acceleration* a = orr_span_read(world, cluster, env->acceleration, row, &counts[2]);
+        Health* h = orr_span_write(world, cluster, env->health, row, &counts[3]);
+        Data* d = orr_span_write(world, cluster, env->data, row, &counts[4]);
+        count = counts[0];
+        for (uint32_t i = 1; i < 5; i++) {
+            count = iterate_min(count, counts[i]);
+        }
+        raw_move_5(p, v, a, h, d, count);
+    }
+}
+
+static bench_sample iterate_5_ours(bench_env* env)
+{
+    uint32_t rounds = bench_rounds(env->n);
+    uint64_t start = bench_now_ns();
+    for (uint32_t round = 0; round < rounds; round++) {
+        orr_tick_advance(env->world);
+        iterate_5_cluster(env);
+    }
+    uint64_t ns = bench_now_ns() - start;
+    return (bench_sample){ns, (uint64_t)env->n * rounds, bench_world_digest(env)};
+}
+
+static bench_sample iterate_5_limit(bench_env* env)
+{
+    uint32_t rounds = bench_rounds(env->n);
+    const raw_store* raw = &env->raw;
+    const raw_table* t = &raw->tables[0];
+    uint64_t start = bench_now_ns();
+    for (uint32_t round = 0; round < rounds; round++) {
+        raw_move_5(t->positions, t->velocities, raw->accelerations, t->healths, raw->data, env->n);
+    }
+    uint64_t ns = bench_now_ns() - start;
+    return (bench_sample){ns, (uint64_t)env->n * rounds, raw_store_digest(raw)};
+}
+
+// ---- iterate_fragmented ---------------------------------------------------------------------------------
+
+static void iterate_fragmented_open(bench_env* env)
+{
+    iterate_open(env);
+    env->raw_spans = bench_array(env->cluster_count, sizeof(raw_span));
+    for (uint32_t c = 0; c < env->cluster_count; c++) {
+        uint32_t first = bench_share(env, c);
+        env->raw_spans[c] =
+            (raw_span){env->raw.tables[0].positions + first, bench_share(env, c + 1) - first};
+    }
+}
+
+// Clusters and their row counts were found once; a query will keep them.
+static void iterate_fragmented_pass(orr_world* world, orr_type type, const orr_cluster* clusters,
+                                    const uint32_t* rows, uint32_t cluster_count)
+{
+    for (uint32_t c = 0; c < cluster_count; c++) {
+        uint32_t count;
+        for (uint32_t row = 0; row < rows[c]; row += count) {
+            Position* p = orr_span_write(world, clusters[c], type, row, &count);
+            for (uint32_t i = 0; i < count; i++) {
+                p[i].x += 1.0f;
+                p[i].y += 1.0f;
+            }
+        }
+    }
+}
+
+static bench_sample iterate_fragmented_ours(bench_env* env)
+{
+    uint32_t rounds = bench_rounds(env->n);
+    uint64_t start = bench_now_ns();
+    for (uint32_t round = 0; round < rounds; round++) {
+        orr_tick_advance(env->world);
+        iterate_fragmented_pass(env->world, env->position, env->clusters, env->cluster_rows,
+                                env->cluster_count);
+    }
+    uint64_t ns = bench_now_ns() - start;
+    return (bench_sample){ns, (uint64_t)env->n * rounds, bench_world_digest(env)};
+}
+
+static bench_sample iterate_fragmented_limit(bench_env* env)
+{
+    uint32_t rounds = bench_rounds(env->n);
+    uint64_t start = bench_now_ns();
+    for (uint32_t round = 0; round < rounds; round++) {
+        raw_move_spans(env->raw_spans, env->cluster_count);
+    }
+    uint64_t ns = bench_now_ns() - start;
+    return (bench_sample){ns, (uint64_t)env->n * rounds, raw_store_digest(&env->raw)};
+}
+
+// ---- hashing what changed -------------------------------------------------------------------------------
+
+static void iterate_hash_open(bench_env* env)
+{
+    iterate_open(env);
+    (void)orr_world_hash(env->world);
+}
+
+static bench_sample iterate_hash_ours(bench_env* env)
+{
+    orr_tick_advance(env->world);
+    uint32_t chunks = (env->n + ORR_CHUNK_CAPACITY - 1) / ORR_CHUNK_CAPACITY;
+    uint64_t before = orr_world_hash(env->world);
+    for (uint32_t chunk = 0; chunk < chunks; chunk += 100) {
+        Position* p = orr_column_write(env->world, env->clusters[0], chunk, env->position);
+        raw_move_1(p, orr_chunk_count(env->world, env->clusters[0], chunk));
+    }
+    uint64_t start = bench_now_ns();
+    uint64_t after = orr_world_hash(env->world);
+    uint64_t ns = bench_now_ns() - start;
+    if (after == before) {
+        bench_die("the hash does not see a change");
+    }
+    return (bench_sample){.ns = ns, .items = env->n};
+}
+
+static bench_sample iterate_hash_limit(bench_env* env)
+{
+    const raw_table* t = &env->raw.tables[0];
+    size_t n = env->n;
+    uint64_t start = bench_now_ns();
+    uint64_t h = orr_hash(t->positions, sizeof(Position) * n, 1);
+    h = orr_hash(t->velocities, sizeof(Velocity) * n, h);
+    h = orr_hash(t->owners, sizeof(uint32_t) * n, h);
+    h = orr_hash(env->raw.records, sizeof(raw_record) * n, h);
+    uint64_t ns = bench_now_ns() - start;
+    env->raw.bits = env->raw.bits != NULL ? env->raw.bits : bench_array(1, sizeof(uint64_t));
+    env->raw.bits[0] ^= h; // Keeps the result alive.
+    return (bench_sample){.ns = ns, .items = env->n};
+}
+
+// ---- what is offered --------------------------------------------------------------------------------------
+
+const bench_work bench_iterate_1 = {"iterate_1", "Position += 1", iterate_open, iterate_1_ours,
+                                    iterate_1_limit};
+const bench_work bench_iterate_2 = {"iterate_2", "Position += Velocity", iterate_open,
+                                    iterate_2_ours, iterate_2_limit};
+const bench_work bench_iterate_5 = {"iterate_5", "five components, four of them written",
+                                    iterate_5_open, iterate_5_ours, iterate_5_limit};
+const bench_work bench_fragmented = {"iterate_fragmented", "Position += 1 over many clusters",
+                                     iterate_fragmented_open, iterate_fragmented_ours,
+                                     iterate_fragmented_limit};
+const bench_work bench_hash = {"hash_dirty_1pct",
+                               "entity; the world's hash after 1 in 100 chunks changed",
+                               iterate_hash_open, iterate_hash_ours, iterate_hash_limit};

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+// The limits. Each is the plainest loop we know that does the work and keeps ids checkable.
+#include "raw.h"
+#include <string.h>
+
+// Keeps gcc from specialising a limit for the sizes its callers happen to pass.
+#if defined(__has_attribute)
+#if __has_attribute(noipa)
+#define RAW_LIMIT __attribute__((noipa))
+#endif
+#endif
+#ifndef RAW_LIMIT
+#define RAW_LIMIT __attribute__((noinline))
+#endif
+
+static inline uint64_t raw_id(uint32_t index, uint32_t generation)
+{
+    return (uint64_t)generation << 32 | index;
+}
+
+static inline bool raw_alive(const raw_record* record, uint64_t id)
+{
+    return record->generation == (uint32_t)(id >> 32);
+}
+
+// ---- loops over columns -------------------------------------------------------------------------------
+
+RAW_LIMIT void raw_move_1(Position* p, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        p[i].x += 1.0f;
+        p[i].y += 1.0f;
+    }
+}
+
+RAW_LIMIT void raw_move_2(Position* restrict p, const Velocity* restrict v, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        p[i].x += v[i].x;
+        p[i].y += v[i].y;
+    }
+}
+
+RAW_LIMIT void raw_move_5(Position* restrict p, Velocity* restrict v,
+                          const Acceleration* restrict a, Health* restrict h, Data* restrict d,
+                          uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        v[i].x += a[i].x;
+        v[i].y += a[i].y;
+        p[i].x += v[i].x;
+        p[i].y += v[i].y;
+        h[i].value += 0.5f;
+        d[i].count += 1;
+        d[i].sum += 0.25;
+    }
+}
+
+RAW_LIMIT void raw_move_spans(const raw_span* spans, uint32_t span_count)
+{
+    for (uint32_t s = 0; s < span_count; s++) {
+        Position* p = spans[s].positions;
+        uint32_t count = spans[s].count;
+        for (uint32_t i = 0; i < count; i++) {
+            p[i].x += 1.0f;
+            p[i].y += 1.0f;
+        }
+    }
+}
+
+// ---- creating and destroying -----------------------------------------------------------------------
+
+RAW_LIMIT void raw_create_empty(raw_record* restrict records, uint64_t* restrict ids,
+                                uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        records[i] = (raw_record){i, 1};
+        ids[i] = raw_id(i, 1);
+    }
+}
+
+RAW_LIMIT void raw_create_2(raw_store* raw, uint64_t* restrict ids, uint32_t count)
+{
+    raw_record* restrict records = raw->records;
+    Position* restrict p = raw->tables[0].positions;
+    Velocity* restrict v = raw->tables[0].velocities;
+    for (uint32_t i = 0; i < count; i++) {
+        records[i] = (raw_record){i, 1};
+        ids[i] = raw_id(i, 1);
+        p[i] = (Position){(float)i, 1.0f};
+        v[i] = (Velocity){1.0f, 2.0f};
+    }
+    raw->tables[0].count = count;
+}
+
+RAW_LIMIT void raw_create_2_bulk(raw_store* raw, const raw_record* records, const Position* p,
+                                 const Velocity* v, const uint64_t* ids, uint64_t* out,
+                                 uint32_t count)
+{
+    memcpy(raw->tables[0].positions, p, sizeof *p * count);
+    memcpy(raw->tables[0].velocities, v, sizeof *v * count);
+    memcpy(raw->records, records, sizeof *records * count);
+    memcpy(out, ids, sizeof *ids * count);
+    raw->tables[0].count = count;
+}
+
+RAW_LIMIT uint32_t raw_destroy(raw_store* raw, const uint64_t* ids, uint32_t count)
+{
+    raw_record* records = raw->records;
+    raw_table t = raw->tables[0]; // A copy, so that counts and pointers stay in registers.
+    uint32_t free = raw->free, before = t.count;
+    for (uint32_t i = 0; i < count; i++) {
+        raw_record* record = &records[(uint32_t)ids[i]];
+        if (!raw_alive(record, ids[i])) {
+            continue;
+        }
+        uint32_t row = record->row;
+        uint32_t last = --t.count;
+        t.positions[row] = t.positions[last];
+        t.velocities[row] = t.velocities[last];
+        uint32_t owner = t.owners[last];
+        t.owners[row] = owner;
+        records[owner].row = row;
+        *record = (raw_record){free, record->generation + 1};
+        free = (uint32_t)ids[i];
+    }
+    raw->free = free;
+    raw->tables[0].count = t.count;
+    return before - t.count;
+}
+
+RAW_LIMIT void raw_free_records(raw_store* raw)
+{
+    raw_record* restrict records = raw->records;
+    const uint32_t* restrict owners = raw->tables[0].owners;
+    uint32_t free = raw->free, count = raw->tables[0].count;
+    for (uint32_t i = 0; i < count; i++) {
+        raw_record* record = &records[owners[i]];
+        *record = (raw_record){free, record->generation + 1};
+        free = owners[i];
+    }
+    raw->free = free;
+    raw->tables[0].count = 0;
+}
+
+// ---- changing ---------------------------------------------------------------------------------------
+
+// Moves a row to the end of another table and closes the gap with the last row.
+static inline void raw_row_move(raw_record* records, raw_table* from, raw_table* to, uint32_t row,
+                                uint32_t table_bit_from, uint32_t table_bit_to)
+{
+    uint32_t new_row = to->count++;
+    uint32_t owner = from->owners[row];
+    to->positions[new_row] = from->positions[row];
+    to->velocities[new_row] = from->velocities[row];
+    to->owners[new_row] = owner;
+    uint32_t last = --from->count;
+    uint32_t moved = from->owners[last];
+    from->positions[row] = from->positions[last];
+    from->velocities[row] = from->velocities[last];
+    from->owners[row] = moved;
+    records[moved].row = row | table_bit_from;
+    records[owner].row = new_row | table_bit_to;
+}
+
+RAW_LIMIT uint32_t raw_add(raw_store* raw, const uint64_t* ids, uint32_t count)
+{
+    raw_record* records = raw->records;
+    raw_table from = raw->tables[0], to = raw->tables[1];
+    for (uint32_t i = 0; i < count; i++) {
+        raw_record* record = &records[(uint32_t)ids[i]];
+        if (!raw_alive(record, ids[i]) || (record->row & RAW_TABLE_BIT) != 0) {
+            continue;
+        }
+        to.healths[to.count] = (Health){0};
+        raw_row_move(records, &from, &to, record->row, 0, RAW_TABLE_BIT);
+    }
+    uint32_t done = to.count - raw->tables[1].count;
+    raw->tables[0].count = from.count;
+    raw->tables[1].count = to.count;
+    return done;
+}
+
+RAW_LIMIT uint32_t raw_remove(raw_store* raw, const uint64_t* ids, uint32_t count)
+{
+    raw_record* records = raw->records;
+    raw_table from = raw->tables[1], to = raw->tables[0];
+    for (uint32_t i = 0; i < count; i++) {
+        raw_record* record = &records[(uint32_t)ids[i]];
+        if (!raw_alive(record, ids[i]) || (record->row & RAW_TABLE_BIT) == 0) {
+            continue;
+        }
+        uint32_t row = record->row & ~RAW_TABLE_BIT;
+        from.healths[row] = from.healths[from.count - 1];
+        raw_row_move(records, &from, &to, row, RAW_TABLE_BIT, 0);
+    }
+    uint32_t done = to.count - raw->tables[0].count;
+    raw->tables[1].count = from.count;
+    raw->tables[0].count = to.count;
+    return done;
+}
+
+RAW_LIMIT uint32_t raw_toggle(raw_store* raw, const uint64_t* ids, uint32_t count, bool on)
+{
+    const raw_record* records = raw->records;
+    uint64_t* bits = raw->bits;
+    uint32_t done = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const raw_record* record = &records[(uint32_t)ids[i]];
+        if (!raw_alive(record, ids[i])) {
+            continue;
+        }
+        uint64_t bit = (uint64_t)1 << (record->row & 63);
+        uint64_t* word = &bits[record->row >> 6];
+        *word = on ? *word | bit : *word & ~bit;
+        done++;
+    }
+    return done;
+}
+
+RAW_LIMIT void raw_copy_columns(const raw_table* from, raw_table* to, uint32_t count)
+{
+    memcpy(to->positions, from->positions, sizeof *to->positions * count);
+    memcpy(to->velocities, from->velocities, sizeof *to->velocities * count);
+}
+
+// ---- reaching by id -----------------------------------------------------------------------------------
+
+RAW_LIMIT float raw_get(const raw_store* raw, const uint64_t* ids, uint32_t count)
+{
+    const raw_record* records = raw->records;
+    const Position* p = raw->tables[0].positions;
+    float sum = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const raw_record* record = &records[(uint32_t)ids[i]];
+        if (raw_alive(record, ids[i])) {
+            sum += p[record->row].x;
+        }
+    }
+    return sum;
+}
+
+RAW_LIMIT uint32_t raw_set(raw_store* raw, const uint64_t* ids, const Position* values,
+                           uint32_t count)
+{
+    const raw_record* records = raw->records;
+    Position* p = raw->tables[0].positions;
+    uint32_t done = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const raw_record* record = &records[(uint32_t)ids[i]];
+        if (raw_alive(record, ids[i])) {
+            p[record->row] = values[i];
+            done++;
+        }
+    }
+    return done;
+}
+
+// ---- not timed ----------------------------------------------------------------------------------------
+
+void raw_fill(raw_store* raw, const Position* p, const Velocity* v, uint64_t* ids, uint32_t count)
+{
+    raw_table* t = &raw->tables[0];
+    for (uint32_t i = 0; i < count; i++) {
+        raw->records[i] = (raw_record){i, 1};
+        t->owners[i] = i;
+        t->positions[i] = p[i];
+        t->velocities[i] = v[i];
+        ids[i] = raw_id(i, 1);
+    }
+    t->count = count;
+    raw->tables[1].count = 0;
+    raw->free = RAW_NONE;
+}
+
+uint64_t raw_digest(const Position* p, uint32_t count)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t bits;
+        memcpy(&bits, &p[i], sizeof bits);
+        bits *= 0x9E3779B97F4A7C15u;
+        sum += (bits ^ bits >> 32) * 0xD6E8FEB86659FD93u; // A sum, so that the order is no matter.
+    }
+    return sum;
+}
+
+uint64_t raw_store_digest(const raw_store* raw)
+{
+    return raw_digest(raw->tables[0].positions, raw->tables[0].count) +
+           raw_digest(raw->tables[1].positions, raw->tables[1].count);
+}

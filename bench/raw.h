@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// The raw limits: the same work on plain arrays. This is the whole "library": what is not here, nobody needs.
+// Compiled apart from its callers, so that no known size or unused result can shorten a loop.
+#ifndef BENCH_RAW_H
+#define BENCH_RAW_H
+
+#include <orrery/schema.h>
+
+ORR_STRUCT(Position, (float, x), (float, y))
+ORR_STRUCT(Velocity, (float, x), (float, y))
+ORR_STRUCT(Health, (float, value))
+ORR_STRUCT(Acceleration, (float, x), (float, y))
+ORR_STRUCT(Data, (int64_t, count), (double, sum))
+
+// What an id leads to. `row` is the next free index while the record is free; its top bit names the table.
+typedef struct raw_record {
+    uint32_t row;
+    uint32_t generation;
+} raw_record;
+
+#define RAW_TABLE_BIT 0x80000000u
+#define RAW_NONE      UINT32_MAX
+
+typedef struct raw_table {
+    Position* positions;
+    Velocity* velocities;
+    Health* healths;  // Only in the second table.
+    uint32_t* owners; // Index of the record of each row.
+    uint32_t count;
+} raw_table;
+
+// An id is generation << 32 | index of the record.
+typedef struct raw_store {
+    raw_record* records;
+    uint32_t free; // First free record, or RAW_NONE.
+    raw_table tables[2];
+    uint64_t* bits; // One per row of the first table.
+    Acceleration* accelerations;
+    Data* data;
+} raw_store;
+
+// A run of rows.
+typedef struct raw_span {
+    Position* positions;
+    uint32_t count;
+} raw_span;
+
+// Loops shared by ours and the limit: the same machine code runs over both kinds of memory.
+void raw_move_1(Position* p, uint32_t count);
+void raw_move_2(Position* restrict p, const Velocity* restrict v, uint32_t count);
+void raw_move_5(Position* restrict p, Velocity* restrict v, const Acceleration* restrict a,
+                Health* restrict h, Data* restrict d, uint32_t count);
+void raw_move_spans(const raw_span* spans, uint32_t span_count);
+
+void raw_create_empty(raw_record* restrict records, uint64_t* restrict ids, uint32_t count);
+void raw_create_2(raw_store* raw, uint64_t* restrict ids, uint32_t count);
+void raw_create_2_bulk(raw_store* raw, const raw_record* records, const Position* p,
+                       const Velocity* v, const uint64_t* ids, uint64_t* out, uint32_t count);
+// Return how many ids were alive.
+uint32_t raw_destroy(raw_store* raw, const uint64_t* ids, uint32_t count);
+uint32_t raw_add(raw_store* raw, const uint64_t* ids, uint32_t count);
+uint32_t raw_remove(raw_store* raw, const uint64_t* ids, uint32_t count);
+uint32_t raw_toggle(raw_store* raw, const uint64_t* ids, uint32_t count, bool on);
+float raw_get(const raw_store* raw, const uint64_t* ids, uint32_t count);
+uint32_t raw_set(raw_store* raw, const uint64_t* ids, const Position* values, uint32_t count);
+void raw_copy_columns(const raw_table* from, raw_table* to, uint32_t count);
+void raw_free_records(raw_store* raw);
+
+// Not timed: fills the first table and the records with n entities, and their ids.
+void raw_fill(raw_store* raw, const Position* p, const Velocity* v, uint64_t* ids, uint32_t count);
+uint64_t raw_digest(const Position* p, uint32_t count);
+uint64_t raw_store_digest(const raw_store* raw);
+
+#endif
