@@ -89,6 +89,23 @@ ORR_TEST(log_ids_keep_their_numbers) /* N3-10 */
     CHECK_EQ(ORR_LOG_ID_USER_LINE, 9001);
 }
 
+ORR_TEST(log_every_item_gives_a_line_of_its_own){
+#define X(number, name, item_level, item_category)                           \
+    {                                                                        \
+        setting set;                                                         \
+        setting_init(&set, ORR_LOG_TRACE, 0);                                \
+        orri_log(&set.env, ORR_LOG_ID_##name, "text");                       \
+        CHECK_EQ(set.lines.count, 1);                                        \
+        CHECK_EQ(set.lines.last.id, number);                                 \
+        CHECK_EQ(set.lines.last.level, ORR_LOG_##item_level);                \
+        CHECK_EQ(set.lines.last.category, ORR_LOG_CATEGORY_##item_category); \
+        CHECK_EQ(set.env.rates[ORRI_LOG_INDEX_##name].lines, 1);             \
+        CHECK_STR(orr_log_id_name((orr_log_id)number), #name);               \
+    }
+    ORR_LOG_ITEMS(X)
+#undef X
+}
+
 ORR_TEST(log_names_are_never_null)
 {
     CHECK_STR(orr_log_level_name(ORR_LOG_DEFAULT), "default");
