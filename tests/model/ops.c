@@ -131,7 +131,9 @@ orr_cluster ops_pick_cluster(ops* s)
 {
     oracle_entity* entity = ops_chance(s, 2) ? ops_pick(s) : NULL;
     if (entity != NULL) {
-        return orr_entity_cluster(s->world, entity->id);
+        orr_cluster cluster = orr_entity_cluster(s->world, entity->id);
+        ops_cluster_met(s, cluster);
+        return cluster;
     }
     return s->cluster_count > 0 ? s->clusters[ops_below(s, s->cluster_count)] : (orr_cluster){0, 0};
 }

@@ -71,7 +71,7 @@ struct ops {
     orr_address address; // One kept from earlier, with where it should be now.
 
     ops_share* shares[OPS_SHARES_MAX];
-    bool armed;              // Memory may be refused during this operation.
+    bool armed; // Memory may be refused during this operation.
     bool hooks_armed;
     uint64_t done;     // Calls that changed the world.
     uint64_t refusals; // Calls that were refused as they should be.

@@ -203,7 +203,7 @@ static void op_rows_move(ops* s)
 {
     orr_cluster from = ops_pick_cluster(s), to = ops_pick_cluster(s);
     orr_cluster_info from_info, to_info;
-    if (from.index1 == 0) {
+    if (from.index1 == 0 || to.index1 == 0) {
         return;
     }
     MODEL_CHECK(orr_cluster_info_get(s->world, from, &from_info) == ORR_OK);
@@ -229,7 +229,7 @@ static void op_rows_move_all(ops* s)
 {
     orr_cluster from = ops_pick_cluster(s), to = ops_pick_cluster(s);
     orr_cluster_info from_info, to_info;
-    if (from.index1 == 0) {
+    if (from.index1 == 0 || to.index1 == 0) {
         return;
     }
     MODEL_CHECK(orr_cluster_info_get(s->world, from, &from_info) == ORR_OK);

@@ -170,15 +170,16 @@ static void op_share_take(ops* s)
     }
 }
 
-// Tokens that were copied have other slots, so only what they say is compared.
+// A copy has clean padding, and tokens that were copied have other slots: values are compared, not bytes.
 static bool ops_share_same(const orri_share* share, const uint8_t* bytes)
 {
-    if (share->type == NULL || !share->type->info.has_hooks) {
+    const orr_type_info* info = share->type != NULL ? &share->type->info : NULL;
+    if (info == NULL || (!info->has_hooks && !info->has_padding)) {
         return memcmp(share->data, bytes, share->size) == 0;
     }
     for (uint32_t i = 0; i < share->rows; i++) {
-        if (((const Token*)share->data)[i].cell.payload !=
-            ((const Token*)(const void*)bytes)[i].cell.payload) {
+        size_t offset = (size_t)i * info->size;
+        if (orr_value_compare(info, (const uint8_t*)share->data + offset, bytes + offset) != 0) {
             return false;
         }
     }

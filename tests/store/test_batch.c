@@ -432,7 +432,7 @@ ORR_TEST(batches_equal_single_calls_by_value)
     }
     uint32_t count = 0;
     for (uint32_t i = 0; i < COUNT; i += 3) {
-        picked[count++] = ids[(i * 11) % COUNT];
+        picked[count++] = ids[(i * 7) % COUNT];
     }
     orr_type hm = KIT_TYPE(many, Health), hs = KIT_TYPE(single, Health);
     CHECK_OK(orr_component_add_many(many, picked, count, hm, values));
