@@ -374,3 +374,22 @@ ORR_TEST(component_belongs_to_one_entity)
     }
     kit_end(&k);
 }
+
+// An id that nobody ever gave, made to look like the record of a dead one.
+ORR_TEST(entity_id_made_up_from_a_dead_record_is_refused_everywhere)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    orr_entity bob = orr_create_in(world, KIT_CLUSTER(world, Position));
+    CHECK(orr_create_in(world, KIT_CLUSTER(world, Position)).id != 0);
+    CHECK_OK(orr_destroy(world, bob));
+    orr_entity made_up = {(uint64_t)0x80000002u << 32 | (uint32_t)bob.id};
+    CHECK(!orr_alive(world, made_up));
+    CHECK(orr_get(world, made_up, Position) == NULL);
+    CHECK(orr_edit(world, made_up, Position) == NULL);
+    CHECK_RESULT(orr_destroy(world, made_up), ORR_ERR_ENTITY);
+    CHECK_RESULT(orr_destroy_many(world, &made_up, 1), ORR_ERR_ENTITY);
+    CHECK_RESULT(orr_set(world, made_up, Position, {1, 2, 3}), ORR_ERR_ENTITY);
+    CHECK_EQ(orr_copy(world, made_up).id, 0);
+    kit_end(&k);
+}
