@@ -259,7 +259,7 @@ static const ops_entry* ops_choose(ops* s)
 // Before some operations, memory or a hook is set to be refused.
 static void ops_arm(ops* s)
 {
-    s->armed = s->shape->refuse_memory && ops_chance(s, 12);
+    s->armed = s->shape->refuse_memory && ops_chance(s, 4);
     s->hooks_armed = s->shape->refuse_hooks && ops_chance(s, 24);
     if (s->armed) {
         uint64_t nth = 1 + ops_below(s, 6);

@@ -110,13 +110,9 @@ static void op_cluster_clear(ops* s)
     }
 }
 
-static void op_cluster_delete(ops* s)
+static void ops_cluster_delete(ops* s, orr_cluster cluster)
 {
-    orr_cluster cluster = ops_pick_cluster(s);
     orr_cluster_info info;
-    if (cluster.index1 == 0) {
-        return;
-    }
     MODEL_CHECK(orr_cluster_info_get(s->world, cluster, &info) == ORR_OK);
     // The info's arrays die with the cluster.
     ops_set set = {.type_count = info.type_count, .tag_count = info.tag_count};
@@ -129,6 +125,31 @@ static void op_cluster_delete(ops* s)
         ops_cluster_gone(s, cluster);
         orr_cluster_desc desc = ops_set_desc(&set);
         MODEL_CHECK(orr_cluster_find(s->world, &desc).index1 == 0);
+    }
+}
+
+static void op_cluster_delete(ops* s)
+{
+    orr_cluster cluster = ops_pick_cluster(s);
+    if (cluster.index1 != 0) {
+        ops_cluster_delete(s, cluster);
+    }
+}
+
+// Near the limit a run would only be refused: most clusters that are empty go.
+static void op_cluster_sweep(ops* s)
+{
+    orr_world_stats stats;
+    orr_world_stats_get(s->world, &stats);
+    if (s->shape->clusters_hard == 0 || stats.clusters < s->shape->clusters_hard * 7 / 8) {
+        return;
+    }
+    orr_cluster cluster = orr_cluster_next(s->world, (orr_cluster){0, 0}), next;
+    for (; cluster.index1 != 0; cluster = next) {
+        next = orr_cluster_next(s->world, cluster);
+        if (ops_chance(s, 4) || kit_rows(s->world, cluster) == 0) {
+            ops_cluster_delete(s, cluster);
+        }
     }
 }
 
@@ -404,17 +425,11 @@ static void op_clusters_find(ops* s)
 }
 
 const ops_entry ops_cluster_table[] = {
-    {"cluster_get", 20, op_cluster_get},
-    {"cluster_double", 2, op_cluster_double},
-    {"cluster_clear", 4, op_cluster_clear},
-    {"cluster_delete", 6, op_cluster_delete},
-    {"stale_cluster", 4, op_stale_cluster},
-    {"entity_move", 30, op_entity_move},
-    {"rows_move", 12, op_rows_move},
-    {"rows_move_all", 8, op_rows_move_all},
-    {"column_write", 30, op_column_write},
-    {"span_write", 15, op_span_write},
-    {"span_read", 4, op_span_read},
-    {"clusters_find", 4, op_clusters_find},
-    {NULL, 0, NULL},
+    {"cluster_get", 20, op_cluster_get},     {"cluster_double", 2, op_cluster_double},
+    {"cluster_clear", 4, op_cluster_clear},  {"cluster_delete", 6, op_cluster_delete},
+    {"cluster_sweep", 12, op_cluster_sweep}, {"stale_cluster", 4, op_stale_cluster},
+    {"entity_move", 30, op_entity_move},     {"rows_move", 12, op_rows_move},
+    {"rows_move_all", 8, op_rows_move_all},  {"column_write", 30, op_column_write},
+    {"span_write", 15, op_span_write},       {"span_read", 4, op_span_read},
+    {"clusters_find", 4, op_clusters_find},  {NULL, 0, NULL},
 };

@@ -110,7 +110,7 @@ static uint64_t model_total(void)
 {
     uint64_t total = 1000000;
 #ifdef MODEL_SLOW
-    total = 40000;
+    total = 150000;
 #endif
     return test_long() ? total * 10 : total;
 }
