@@ -287,6 +287,9 @@ bool ops_step(ops* s)
     ops_arm(s);
     entry->run(s);
     ops_disarm(s);
+    if (s->oracle.live_count > s->live_peak) {
+        s->live_peak = s->oracle.live_count;
+    }
     if (look && s->done == done && s->refusals + s->out_of_memory > refusals) {
         MODEL_CHECK(orr_world_hash(s->world) == hash);
         s->checked_hash++;
@@ -294,9 +297,18 @@ bool ops_step(ops* s)
     return !s->ended;
 }
 
+static void ops_note_rows(ops* s)
+{
+    for (uint32_t i = 0; i < s->oracle.cluster_count; i++) {
+        uint32_t rows = kit_rows(s->world, s->oracle.clusters[i]);
+        s->rows_peak = rows > s->rows_peak ? rows : s->rows_peak;
+    }
+}
+
 void ops_check(ops* s)
 {
     oracle_compare(&s->oracle, s->world);
+    ops_note_rows(s);
     ops_shares_check(s);
     if (orr_world_validate(s->world) != ORR_OK) {
         model_fail(__FILE__, __LINE__, s->kit.errors.text);

@@ -27,6 +27,8 @@ typedef struct ops_shape {
     uint32_t batch_max;     // Rows of one bulk call.
     uint32_t entities_hard; // orr_world_desc.entities_max; 0: none.
     uint32_t clusters_hard; // orr_world_desc.clusters_max; 0: none.
+    uint32_t
+        calm; // Whole clusters and worlds are cleared this many times less often; 0: as the rest.
     bool refuse_memory;
     bool refuse_hooks;
     bool shares;
@@ -76,6 +78,8 @@ struct ops {
     uint64_t done;     // Calls that changed the world.
     uint64_t refusals; // Calls that were refused as they should be.
     uint64_t out_of_memory;
+    uint32_t live_peak;    // Most entities at once.
+    uint32_t rows_peak;    // Most rows of one cluster at a check.
     uint64_t checked_hash; // Refusals after which the hash was compared.
 };
 

@@ -99,7 +99,7 @@ static void op_cluster_clear(ops* s)
 {
     orr_cluster cluster = ops_pick_cluster(s);
     orr_cluster_info info;
-    if (cluster.index1 == 0) {
+    if (cluster.index1 == 0 || !ops_chance(s, s->shape->calm)) {
         return;
     }
     MODEL_CHECK(orr_cluster_info_get(s->world, cluster, &info) == ORR_OK);
@@ -131,7 +131,7 @@ static void ops_cluster_delete(ops* s, orr_cluster cluster)
 static void op_cluster_delete(ops* s)
 {
     orr_cluster cluster = ops_pick_cluster(s);
-    if (cluster.index1 != 0) {
+    if (cluster.index1 != 0 && ops_chance(s, s->shape->calm)) {
         ops_cluster_delete(s, cluster);
     }
 }

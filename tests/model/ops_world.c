@@ -60,7 +60,8 @@ static void op_name_tag(ops* s)
 
 static void op_destroy_all(ops* s)
 {
-    if (!ops_chance(s, 8) || ops_refused(s, orr_entities_destroy_all(s->world))) {
+    if (!ops_chance(s, 8) || !ops_chance(s, s->shape->calm) ||
+        ops_refused(s, orr_entities_destroy_all(s->world))) {
         return;
     }
     while (s->oracle.live_count > 0) {

@@ -42,8 +42,9 @@ static const model_shape shapes[] = {
       .types = POSITION | HEALTH | TOKEN | FROZEN,
       .tags = 2,
       .cluster_tags = 1,
-      .entities_max = 9000,
-      .batch_max = 700,
+      .entities_max = 12000,
+      .batch_max = 2500,
+      .calm = 20,
       .shares = true},
      15},
     {{.name = "many types, few entities",
@@ -61,8 +62,9 @@ static const model_shape shapes[] = {
       .types = POSITION | PADDED | LABEL | TOKEN,
       .tags = 1,
       .cluster_tags = 1,
-      .entities_max = 8400,
+      .entities_max = 9000,
       .batch_max = 4300,
+      .calm = 6,
       .shares = true},
      10},
     {{.name = "heavy tags",
@@ -80,8 +82,9 @@ static const model_shape shapes[] = {
       .later_types = 6,
       .tags = 4,
       .cluster_tags = 2,
-      .entities_max = 500,
-      .batch_max = 120,
+      .entities_max = 5000,
+      .batch_max = 2500,
+      .calm = 3,
       .clusters_hard = 500,
       .refuse_memory = true,
       .refuse_hooks = true,
@@ -131,12 +134,14 @@ static uint64_t model_run(const ops_shape* shape, uint64_t seed, uint64_t count,
     }
     uint64_t done = s->done, refusals = s->refusals, memory = s->out_of_memory;
     uint64_t looked = s->checked_hash;
+    uint32_t live = s->live_peak, rows = s->rows_peak;
     uint64_t hash = ops_end(s);
     free(s);
     if (batch != 0) {
         printf("  %s: %" PRIu64 " operations, %" PRIu64 " changes, %" PRIu64 " refusals, %" PRIu64
-               " for want of memory, %" PRIu64 " seen to change nothing\n",
-               shape->name, count, done, refusals, memory, looked);
+               " for want of memory, %" PRIu64
+               " seen to change nothing; at most %u entities, %u rows in a cluster\n",
+               shape->name, count, done, refusals, memory, looked, live, rows);
     }
     return hash;
 }
