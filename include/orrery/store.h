@@ -428,6 +428,9 @@ typedef struct orr_hot_record {
     uint32_t generation, place;
 } orr_hot_record;
 
+// The index of an id, and the bit that no id has: an id with it is larger than any count.
+#define ORR_HOT_ID_MASK 0x80000000FFFFFFFFu
+
 typedef struct orr_hot_table {
     uint8_t** data; // By chunk; NULL: the chunk lacks the type.
     uint32_t capacity, size;
@@ -447,7 +450,8 @@ static inline const void* orr_component_get(const orr_world* world, orr_entity e
                                             orr_type type)
 {
     const orr_hot_world* hot = (const orr_hot_world*)(const void*)world;
-    uint32_t index = (uint32_t)entity.id, type_index = type.index1 - 1;
+    uint64_t index = entity.id & ORR_HOT_ID_MASK;
+    uint32_t type_index = type.index1 - 1;
     if (ORR_LIKELY(index < hot->count && type_index < hot->table_capacity)) {
         orr_hot_record record = hot->pages[index >> 12][index & 4095];
         const orr_hot_table* table = hot->tables[type_index];

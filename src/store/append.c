@@ -63,6 +63,9 @@ bool orr_append_run(orr_appender* appender)
     orri_chunk* chunk = orri_cluster_chunk_of(cluster, row);
     uint32_t count = chunk->capacity - slot;
     count = count < appender->run_next ? count : appender->run_next;
+    // A run larger than what the world's limit leaves would refuse ids that can still be given.
+    uint32_t left = world->index.free_count + (world->entities_max - world->hot.count);
+    count = count < left || left == 0 ? count : left;
     uint32_t fresh_before = world->hot.count;
     if (orri_rows_create(world, "orr_append", cluster, count, NULL, 0, world->append_entities) !=
         ORR_OK) {
@@ -94,6 +97,10 @@ void orr_append_end(orr_appender* appender)
             orri_column_destruct(cluster, c, first, unused);
         }
         orri_chunk* chunk = orri_cluster_chunk_of(cluster, first);
+        // A hash or a tick since the run was made has opened a new epoch: the next hash must see the cut.
+        if (orri_chunk_prepare(world, chunk)) {
+            orri_chunk_stamp(world, chunk);
+        }
         orri_index_undo(world, chunk, first & ORRI_SLOT_MASK, unused, world->append_run_fresh);
         cluster->row_count = first;
         orri_rows_close(chunk, first & ORRI_SLOT_MASK, unused);

@@ -143,6 +143,11 @@ void orri_index_undo(orr_world* world, const orri_chunk* chunk, uint32_t slot, u
     orri_index* index = &world->index;
     const uint32_t* ids = orri_chunk_ids(chunk);
     uint32_t fresh = fresh_count < count ? fresh_count : count;
+    if (fresh > 0) { // The page is shorter now: its hash, if it was asked for in between, is void.
+        uint32_t last = world->hot.count - 1;
+        index->metas[(last - (fresh - 1)) >> ORRI_PAGE_BITS].version = world->epoch;
+        index->metas[last >> ORRI_PAGE_BITS].version = world->epoch;
+    }
     world->hot.count -= fresh;
     for (uint32_t i = count - fresh; i > 0; i--) {
         uint32_t number = ids[slot + i - 1];

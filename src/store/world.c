@@ -66,8 +66,10 @@ orr_world* orr_world_create(const orr_world_desc* desc)
     const orr_world_desc* wanted = desc != NULL ? desc : &defaults;
     // The world's own bytes are counted by the env inside it: it begins life in a local one.
     orri_env env;
-    orri_env_init(&env, wanted->platform, &wanted->allocator, wanted->memory_bytes_max,
-                  &wanted->log);
+    static const orr_allocator none = {0};
+    bool half = (wanted->allocator.alloc == NULL) != (wanted->allocator.free == NULL);
+    orri_env_init(&env, wanted->platform, half ? &none : &wanted->allocator,
+                  wanted->memory_bytes_max, &wanted->log);
     if (world_check_desc(&env, wanted) != ORR_OK) {
         return NULL;
     }

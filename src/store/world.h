@@ -270,11 +270,12 @@ static inline orri_record* orri_record_at(const orr_world* world, uint32_t index
 // The record of a live entity; NULL for any other id.
 static inline orri_record* orri_record_find(const orr_world* world, orr_entity entity)
 {
-    uint32_t index = orri_id_index(entity);
-    if (ORR_UNLIKELY(index >= world->hot.count)) {
+    // One compare refuses an index that was never given and an id with the dead bit, which none has: a made-up
+    // one would equal a dead record.
+    if (ORR_UNLIKELY((entity.id & ORR_HOT_ID_MASK) >= world->hot.count)) {
         return NULL;
     }
-    orri_record* record = orri_record_at(world, index);
+    orri_record* record = orri_record_at(world, orri_id_index(entity));
     return ORR_LIKELY(record->generation == orri_id_generation(entity)) ? record : NULL;
 }
 

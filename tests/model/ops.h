@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+// An interpreter of operations: reads bytes (from a random generator or from a fuzzer), turns them into one
+// call of the store, does the same to the oracle, and checks what the call said. Bytes may ask for anything:
+// dead ids, foreign ids, stale clusters, lists with doubles, refused memory; the interpreter knows what
+// must come of it.
+#ifndef TEST_MODEL_OPS_H
+#define TEST_MODEL_OPS_H
+
+#include "model/oracle.h"
+#include "support/store_kit.h"
+
+#define OPS_TYPES_MAX  64u
+#define OPS_TAGS_MAX   40u
+#define OPS_VALUE_MAX  256u // Bytes of the largest value, in either shape.
+#define OPS_SHARES_MAX 4u
+#define OPS_BATCH_MAX  5000u
+
+// What a run looks like. The same bytes in another shape are another run.
+typedef struct ops_shape {
+    const char* name;
+    uint32_t types;         // Bit i: type i of the fixed ones (ops_types.c) is used.
+    uint32_t made_types;    // How many types without a C struct are added to them.
+    uint32_t later_types;   // How many more while it runs.
+    uint32_t tags;          // Different tags in use.
+    uint32_t cluster_tags;  // Most of them in a wanted set.
+    uint32_t entities_max;  // Alive at once, roughly.
+    uint32_t batch_max;     // Rows of one bulk call.
+    uint32_t entities_hard; // orr_world_desc.entities_max; 0: none.
+    uint32_t clusters_hard; // orr_world_desc.clusters_max; 0: none.
+    uint32_t
+        calm; // Whole clusters and worlds are cleared this many times less often; 0: as the rest.
+    bool refuse_memory;
+    bool refuse_hooks;
+    bool shares;
+    bool hash_seldom; // The hash is asked for at the end alone.
+} ops_shape;
+
+typedef struct ops ops;
+
+typedef struct ops_type {
+    const char* name;
+    // Makes a value in both shapes. False when the world refused memory for it.
+    bool (*make)(ops* s, uint32_t type, void* world_value, void* value);
+    bool plain;  // May be written as bytes through a column.
+    bool owned;  // Holds handles.
+    bool hooked; // A Token.
+} ops_type;
+
+typedef struct ops_share ops_share;
+
+struct ops {
+    kit kit;
+    orr_world* world;
+    orr_world* foreign; // Another salt: its ids must be refused.
+    orr_entity foreign_id;
+    const ops_shape* shape;
+    oracle oracle;
+    ops_type types[OPS_TYPES_MAX];
+    uint32_t later_done; // Types registered while it runs.
+    orr_tag tags[OPS_TAGS_MAX];
+
+    // Bytes: given ones, or (data NULL) random ones.
+    const uint8_t* data;
+    size_t data_size, data_used;
+    uint64_t seed, seed_used;
+    bool ended;
+
+    // Clusters by handle, as far as they were met.
+    orr_cluster clusters[4096];
+    uint32_t cluster_count;
+    orr_cluster stale[64];
+    uint32_t stale_count;
+    orr_address address; // One kept from earlier, with where it should be now.
+
+    ops_share* shares[OPS_SHARES_MAX];
+    bool armed; // Memory may be refused during this operation.
+    bool hooks_armed;
+    uint64_t done;     // Calls that changed the world.
+    uint64_t refusals; // Calls that were refused as they should be.
+    uint64_t out_of_memory;
+    uint32_t live_peak;    // Most entities at once.
+    uint32_t rows_peak;    // Most rows of one cluster at a check.
+    uint64_t checked_hash; // Refusals after which the hash was compared.
+};
+
+// `data` NULL: random bytes from the seed, without end.
+void ops_begin(ops* s, const ops_shape* shape, uint64_t seed, const uint8_t* data, size_t size,
+               uint8_t fill);
+// One operation. False when the bytes have ended.
+bool ops_step(ops* s);
+// Compares world and oracle, counts tokens and blobs, validates.
+void ops_check(ops* s);
+// Checks once more, destroys the world and looks for leaks. Returns the world's last hash.
+uint64_t ops_end(ops* s);
+
+// ---- shared by the ops_*.c -------------------------------------------------------------------------
+
+uint32_t ops_below(ops* s, uint32_t count);
+bool ops_chance(ops* s, uint32_t one_in);
+// Bytes of any value.
+void ops_bytes(ops* s, void* out, size_t size);
+
+oracle_entity* ops_pick(ops* s);      // NULL if nobody lives.
+orr_cluster ops_pick_cluster(ops* s); // Null if there is none.
+void ops_cluster_met(ops* s, orr_cluster cluster);
+void ops_cluster_gone(ops* s, orr_cluster cluster);
+uint32_t ops_pick_type(ops* s);
+orr_tag ops_pick_tag(ops* s);
+// Up to `count` different entities; returns how many. `out` and `ids` have room.
+uint32_t ops_pick_many(ops* s, oracle_entity** out, orr_entity* ids, uint32_t count);
+bool ops_room_for(const ops* s, uint32_t count);
+
+// True when the call was refused for a reason that was planted (memory, a hook, a limit of the desc): then
+// nothing may have changed. Fails the test for any other refusal.
+bool ops_refused(ops* s, orr_result result);
+// The call must be refused with `expected` (or for want of memory).
+void ops_refused_as(ops* s, orr_result result, orr_result expected);
+// The result of a call that returned nothing, from the error handler.
+orr_result ops_last_result(const ops* s);
+
+// Makes a value of a type in both shapes.
+bool ops_make(ops* s, uint32_t type, void* world_value, void* value);
+void ops_types_begin(ops* s);
+void ops_type_register_next(ops* s);
+// Distinct owned strings and arrays in the oracle.
+uint32_t ops_blobs_expected(const ops* s);
+uint64_t ops_tokens_expected(const ops* s);
+
+// Moves an entity of the oracle to a cluster's set.
+void ops_oracle_move(ops* s, oracle_entity* entity, const orr_cluster_info* to);
+oracle_entity* ops_oracle_create_in(ops* s, orr_entity id, const orr_cluster_info* info);
+
+typedef struct ops_entry {
+    const char* name;
+    uint32_t weight;
+    void (*run)(ops* s);
+} ops_entry;
+
+extern const ops_entry ops_entity_table[], ops_cluster_table[], ops_batch_table[],
+    ops_world_table[];
+
+void ops_shares_check(ops* s);
+void ops_shares_release(ops* s);
+uint64_t ops_shares_tokens(const ops* s); // Tokens that only shares hold.
+
+#endif

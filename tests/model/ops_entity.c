@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: MIT
+// Operations on one entity.
+#include "model/ops.h"
+
+#include "test.h"
+
+static _Alignas(64) uint8_t world_value[OPS_VALUE_MAX];
+static _Alignas(64) uint8_t model_value[OPS_VALUE_MAX];
+
+static void op_create(ops* s)
+{
+    if (!ops_room_for(s, 1)) {
+        return;
+    }
+    orr_entity id = orr_create(s->world);
+    if (id.id == 0) {
+        (void)ops_refused(s, ops_last_result(s));
+        return;
+    }
+    s->done++;
+    oracle_create(&s->oracle, id);
+    ops_cluster_met(s, orr_entity_cluster(s->world, id));
+}
+
+static void op_create_in(ops* s)
+{
+    orr_cluster cluster = ops_pick_cluster(s);
+    orr_cluster_info info;
+    if (!ops_room_for(s, 1) || orr_cluster_info_get(s->world, cluster, &info) != ORR_OK) {
+        return;
+    }
+    orr_entity id = orr_create_in(s->world, cluster);
+    if (id.id == 0) {
+        (void)ops_refused(s, ops_last_result(s));
+        return;
+    }
+    s->done++;
+    ops_oracle_create_in(s, id, &info);
+    orr_address address;
+    MODEL_CHECK(orr_address_get(s->world, id, &address) == ORR_OK);
+    MODEL_CHECK(address.row == info.row_count); // New rows go to the end.
+}
+
+static void op_destroy(ops* s)
+{
+    oracle_entity* entity = ops_pick(s);
+    if (entity != NULL && !ops_refused(s, orr_destroy(s->world, entity->id))) {
+        MODEL_CHECK(!orr_alive(s->world, entity->id));
+        oracle_destroy(&s->oracle, entity);
+    }
+}
+
+static void op_copy(ops* s)
+{
+    oracle_entity* entity = ops_pick(s);
+    if (entity == NULL || !ops_room_for(s, 1)) {
+        return;
+    }
+    orr_entity id = orr_copy(s->world, entity->id);
+    if (id.id == 0) {
+        (void)ops_refused(s, ops_last_result(s));
+        return;
+    }
+    s->done++;
+    oracle_copy(&s->oracle, entity, id);
+}
+
+static void op_set(ops* s)
+{
+    oracle_entity* entity = ops_pick(s);
+    uint32_t type = ops_pick_type(s);
+    if (entity == NULL || !ops_make(s, type, world_value, model_value)) {
+        return;
+    }
+    if (!ops_refused(
+            s, orr_component_set(s->world, entity->id, s->oracle.types[type].type, world_value))) {
+        oracle_component_set(&s->oracle, entity, type, model_value);
+        ops_cluster_met(s, orr_entity_cluster(s->world, entity->id));
+    }
+}
+
+static void op_add(ops* s)
+{
+    oracle_entity* entity = ops_pick(s);
+    uint32_t type = ops_pick_type(s);
+    if (entity != NULL &&
+        !ops_refused(s, orr_component_add(s->world, entity->id, s->oracle.types[type].type))) {
+        oracle_component_add(&s->oracle, entity, type);
+    }
+}
+
+static void op_remove(ops* s)
+{
+    oracle_entity* entity = ops_pick(s);
+    if (entity == NULL) {
+        return;
+    }
+    // Mostly one that is there.
+    uint32_t type = entity->component_count > 0 && !ops_chance(s, 6)
+                        ? entity->components[ops_below(s, entity->component_count)].type
+                        : ops_pick_type(s);
+    if (!ops_refused(s, orr_component_remove(s->world, entity->id, s->oracle.types[type].type))) {
+        oracle_component_remove(entity, type);
+    }
+}
+
+static void op_get(ops* s)
+{
+    oracle_entity* entity = ops_pick(s);
+    if (entity == NULL) {
+        return;
+    }
+    uint32_t index = ops_pick_type(s);
+    orr_type type = s->oracle.types[index].type;
+    const oracle_component* component = oracle_component_of(entity, index);
+    const void* value = orr_component_get(s->world, entity->id, type);
+    MODEL_CHECK((value != NULL) == (component != NULL));
+    MODEL_CHECK(orr_component_has(s->world, entity->id, type) == (component != NULL));
+    MODEL_CHECK(component == NULL ||
+                oracle_value_equal(&s->oracle, s->world, index, value, component->value));
+    MODEL_CHECK(orr_component_enabled(s->world, entity->id, type) ==
+                (component != NULL && component->on));
+}
+
+// Writes a new value to a place in the world that holds one of a component already.
+static void ops_write_through(ops* s, uint32_t type, void* place, oracle_component* component)
+{
+    if (s->types[type].plain) {
+        ops_make(s, type, place, component->value);
+    } else if (s->types[type].hooked) {
+        ((Token*)place)->cell.payload = *(uint32_t*)component->value = ops_below(s, 256);
+    }
+    s->done++;
+}
+
+// A string is made first: it may need memory, and making it must not move the value.
+static void op_assign(ops* s)
+{
+    oracle_entity* entity = ops_pick(s);
+    uint32_t type = ops_pick_type(s);
+    oracle_component* component = entity != NULL ? oracle_component_of(entity, type) : NULL;
+    if (component == NULL || !s->types[type].owned ||
+        !ops_make(s, type, world_value, model_value)) {
+        return;
+    }
+    void* place = orr_component_edit(s->world, entity->id, s->oracle.types[type].type);
+    if (place == NULL) {
+        (void)ops_refused(s, ops_last_result(s));
+        return;
+    }
+    if (strcmp(s->types[type].name, "Label") == 0) {
+        orr_string_assign(s->world, &((Label*)place)->text, ((Label*)world_value)->text);
+        ((Label*)place)->number = ((Label*)world_value)->number;
+    } else {
+        // List and Crowd are one array each.
+        orr_array_assign(s->world, place, *(orr_array*)(void*)world_value);
+    }
+    memcpy(component->value, model_value, s->oracle.types[type].size);
+    s->done++;
+}
+
+static void op_edit(ops* s)
+{
+    oracle_entity* entity = ops_pick(s);
+    if (entity == NULL) {
+        return;
+    }
+    uint32_t type = ops_pick_type(s);
+    oracle_component* component = oracle_component_of(entity, type);
+    void* place = orr_component_edit(s->world, entity->id, s->oracle.types[type].type);
+    if (place != NULL) {
+        MODEL_CHECK(component != NULL);
+        ops_write_through(s, type, place, component);
+    } else if (component != NULL) {
+        (void)ops_refused(s, ops_last_result(s));
+    }
+}
+
+static void op_address(ops* s)
+{
+    // The one kept from an earlier time is good exactly while its entity stays there.
+    orr_address now;
+    bool alive = orr_address_get(s->world, s->address.entity, &now) == ORR_OK;
+    bool there = alive && now.row == s->address.row &&
+                 now.cluster.index1 == s->address.cluster.index1 &&
+                 now.cluster.generation == s->address.cluster.generation;
+    MODEL_CHECK(orr_address_valid(s->world, &s->address) == there);
+    oracle_entity* entity = oracle_find(&s->oracle, s->address.entity);
+    MODEL_CHECK((entity != NULL) == alive);
+    uint32_t type = ops_pick_type(s);
+    oracle_component* component = there ? oracle_component_of(entity, type) : NULL;
+    orr_type world_type = s->oracle.types[type].type;
+    const void* value = orr_address_read(s->world, &s->address, world_type);
+    MODEL_CHECK((value != NULL) == (component != NULL));
+    void* place = orr_address_write(s->world, &s->address, world_type);
+    if (place != NULL) {
+        MODEL_CHECK(component != NULL);
+        ops_write_through(s, type, place, component);
+    } else if (component != NULL) {
+        (void)ops_refused(s, ops_last_result(s));
+    }
+    oracle_entity* next = ops_pick(s);
+    if (next != NULL) {
+        MODEL_CHECK(orr_address_get(s->world, next->id, &s->address) == ORR_OK);
+    }
+}
+
+static void op_tag(ops* s)
+{
+    oracle_entity* entity = ops_pick(s);
+    if (entity == NULL) {
+        return;
+    }
+    orr_tag tag = ops_pick_tag(s);
+    MODEL_CHECK(orr_tag_has(s->world, entity->id, tag) == oracle_tag_has(entity, tag));
+    if (ops_chance(s, 2) && entity->tag_count < s->shape->cluster_tags) {
+        if (!ops_refused(s, orr_tag_add(s->world, entity->id, tag))) {
+            oracle_tag_add(entity, tag);
+        }
+        return;
+    }
+    if (entity->tag_count > 0) {
+        tag = entity->tags[ops_below(s, entity->tag_count)];
+    }
+    if (!ops_refused(s, orr_tag_remove(s->world, entity->id, tag))) {
+        oracle_tag_remove(entity, tag);
+    }
+}
+
+static void op_enable_component(ops* s)
+{
+    oracle_entity* entity = ops_pick(s);
+    if (entity == NULL) {
+        return;
+    }
+    uint32_t type = ops_pick_type(s);
+    bool on = ops_chance(s, 2);
+    oracle_component* component = oracle_component_of(entity, type);
+    orr_result result = orr_component_enable(s->world, entity->id, s->oracle.types[type].type, on);
+    if (component == NULL) {
+        ops_refused_as(s, result, ORR_ERR_ABSENT);
+    } else if (!ops_refused(s, result)) {
+        component->on = on;
+    }
+}
+
+static void op_enable_entity(ops* s)
+{
+    oracle_entity* entity = ops_pick(s);
+    bool on = ops_chance(s, 2);
+    if (entity != NULL && !ops_refused(s, orr_entity_enable(s->world, entity->id, on))) {
+        entity->on = on;
+    }
+}
+
+// Everything that takes an id, with one that is not alive here.
+static void op_dead_id(ops* s)
+{
+    orr_entity id = s->foreign_id;
+    if (s->oracle.dead_count > 0 && !ops_chance(s, 4)) {
+        uint64_t known = s->oracle.dead_count < ORACLE_DEAD_MAX ? s->oracle.dead_count
+                                                                : ORACLE_DEAD_MAX;
+        id = s->oracle.dead[ops_below(s, (uint32_t)known)];
+    } else if (ops_chance(s, 4)) {
+        id = (orr_entity){0};
+    }
+    orr_world* world = s->world;
+    uint32_t type = ops_pick_type(s);
+    orr_type world_type = s->oracle.types[type].type;
+    orr_cluster cluster = ops_pick_cluster(s);
+    orr_address address;
+    memset(world_value, 0, sizeof world_value);
+    MODEL_CHECK(!orr_alive(world, id));
+    ops_refused_as(s, orr_destroy(world, id), ORR_ERR_ENTITY);
+    ops_refused_as(s, orr_component_set(world, id, world_type, world_value), ORR_ERR_ENTITY);
+    ops_refused_as(s, orr_component_add(world, id, world_type), ORR_ERR_ENTITY);
+    ops_refused_as(s, orr_component_remove(world, id, world_type), ORR_ERR_ENTITY);
+    ops_refused_as(s, orr_component_enable(world, id, world_type, false), ORR_ERR_ENTITY);
+    ops_refused_as(s, orr_entity_enable(world, id, false), ORR_ERR_ENTITY);
+    ops_refused_as(s, orr_tag_add(world, id, 1), ORR_ERR_ENTITY);
+    ops_refused_as(s, orr_tag_remove(world, id, 1), ORR_ERR_ENTITY);
+    ops_refused_as(s, orr_address_get(world, id, &address), ORR_ERR_ENTITY);
+    if (cluster.index1 != 0) {
+        ops_refused_as(s, orr_entity_move(world, id, cluster), ORR_ERR_ENTITY);
+    }
+    MODEL_CHECK(orr_copy(world, id).id == 0);
+    MODEL_CHECK(orr_component_get(world, id, world_type) == NULL);
+    MODEL_CHECK(orr_component_edit(world, id, world_type) == NULL);
+    MODEL_CHECK(!orr_component_has(world, id, world_type));
+    MODEL_CHECK(!orr_component_enabled(world, id, world_type));
+    MODEL_CHECK(!orr_entity_enabled(world, id));
+    MODEL_CHECK(!orr_tag_has(world, id, 1));
+}
+
+// A reference to a dead entity is refused, in a field and inside an owned array.
+static void op_dead_reference(ops* s)
+{
+    oracle_entity* entity = ops_pick(s);
+    if (entity == NULL || s->oracle.dead_count == 0) {
+        return;
+    }
+    orr_entity dead = s->oracle.dead[(s->oracle.dead_count - 1) % ORACLE_DEAD_MAX];
+    orr_type type = orr_type_find(s->world, "Link");
+    if (type.index1 != 0) {
+        Link link = {dead, 1};
+        ops_refused_as(s, orr_component_set(s->world, entity->id, type, &link), ORR_ERR_ENTITY);
+    }
+    type = orr_type_find(s->world, "Crowd");
+    if (type.index1 != 0) {
+        orr_entity members[2] = {entity->id, dead};
+        Crowd crowd = {orr_array_make(s->world, members, 2, sizeof members[0])};
+        if (crowd.members.index1 != 0) {
+            s->done++; // The array, which dies with the tick.
+            ops_refused_as(s, orr_component_set(s->world, entity->id, type, &crowd),
+                           ORR_ERR_ENTITY);
+        }
+    }
+}
+
+static void op_print(ops* s)
+{
+    oracle_entity* entity = ops_pick(s);
+    char text[64];
+    if (entity != NULL) {
+        size_t length = orr_entity_print(s->world, entity->id, text, sizeof text);
+        MODEL_CHECK(length > 0);
+        MODEL_CHECK(strlen(text) == (length < sizeof text ? length : sizeof text - 1));
+    }
+}
+
+const ops_entry ops_entity_table[] = {
+    {"create", 30, op_create},
+    {"create_in", 30, op_create_in},
+    {"destroy", 30, op_destroy},
+    {"copy", 10, op_copy},
+    {"set", 80, op_set},
+    {"add", 30, op_add},
+    {"remove", 40, op_remove},
+    {"get", 20, op_get},
+    {"edit", 30, op_edit},
+    {"assign", 30, op_assign},
+    {"address", 20, op_address},
+    {"tag", 40, op_tag},
+    {"enable_component", 30, op_enable_component},
+    {"enable_entity", 15, op_enable_entity},
+    {"dead_id", 6, op_dead_id},
+    {"dead_reference", 4, op_dead_reference},
+    {"print", 2, op_print},
+    {NULL, 0, NULL},
+};

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+// Random operations against the naive oracle: a million in a run of the optimised build. A failure prints the
+// seed, the shape and the number of the operation; `--seed N NAME` repeats it.
+#include "model/ops.h"
+#include "test.h"
+
+#include <stdlib.h>
+
+#if defined(__has_feature)
+#if __has_feature(memory_sanitizer) || __has_feature(address_sanitizer)
+#define MODEL_SLOW 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
+#define MODEL_SLOW 1
+#endif
+
+enum {
+    POSITION = 1 << 0,
+    VELOCITY = 1 << 1,
+    HEALTH = 1 << 2,
+    PADDED = 1 << 3,
+    BIG = 1 << 4,
+    TINY = 1 << 5,
+    LINK = 1 << 6,
+    LABEL = 1 << 7,
+    LIST = 1 << 8,
+    CROWD = 1 << 9,
+    TOKEN = 1 << 10,
+    FROZEN = 1 << 11,
+    ALL = (1 << 12) - 1,
+};
+
+// `share` is how many of a hundred operations of the run go to this shape.
+typedef struct model_shape {
+    ops_shape ops;
+    uint32_t share;
+} model_shape;
+
+static const model_shape shapes[] = {
+    {{.name = "few types, many entities",
+      .types = POSITION | HEALTH | TOKEN | FROZEN,
+      .tags = 2,
+      .cluster_tags = 1,
+      .entities_max = 12000,
+      .batch_max = 2500,
+      .calm = 20,
+      .shares = true},
+     15},
+    {{.name = "many types, few entities",
+      .types = ALL,
+      .made_types = 40,
+      .later_types = 12,
+      .tags = 6,
+      .cluster_tags = 2,
+      .entities_max = 150,
+      .batch_max = 30,
+      .clusters_hard = 400,
+      .shares = true},
+     20},
+    {{.name = "chunk boundaries",
+      .types = POSITION | PADDED | LABEL | TOKEN,
+      .tags = 1,
+      .cluster_tags = 1,
+      .entities_max = 9000,
+      .batch_max = 4300,
+      .calm = 6,
+      .shares = true},
+     10},
+    {{.name = "heavy tags",
+      .types = VELOCITY | HEALTH | LINK | LIST,
+      .tags = 40,
+      .cluster_tags = 30,
+      .entities_max = 300,
+      .batch_max = 60,
+      .clusters_hard = 300,
+      .shares = true},
+     15},
+    {{.name = "everything, memory and hooks refuse",
+      .types = ALL,
+      .made_types = 6,
+      .later_types = 6,
+      .tags = 4,
+      .cluster_tags = 2,
+      .entities_max = 5000,
+      .batch_max = 2500,
+      .calm = 3,
+      .clusters_hard = 500,
+      .refuse_memory = true,
+      .refuse_hooks = true,
+      .shares = true},
+     25},
+    {{.name = "small limits",
+      .types = POSITION | TINY | BIG | CROWD | TOKEN,
+      .tags = 3,
+      .cluster_tags = 2,
+      .entities_max = 400,
+      .batch_max = 90,
+      .entities_hard = 260,
+      .clusters_hard = 24,
+      .refuse_hooks = true},
+     15},
+};
+
+static void model_assert(const char* condition, const char* file, int line, const char* function)
+{
+    char text[512];
+    snprintf(text, sizeof text, "assertion in %s: %s", function, condition);
+    model_fail(file, line, text);
+}
+
+static uint64_t model_total(void)
+{
+    uint64_t total = 1000000;
+#ifdef MODEL_SLOW
+    total = 150000;
+#endif
+    return test_long() ? total * 10 : total;
+}
+
+// Runs one shape. The oracle may stay behind a failed test: that is the price of longjmp.
+static uint64_t model_run(const ops_shape* shape, uint64_t seed, uint64_t count, uint32_t batch,
+                          uint8_t fill)
+{
+    ops* s = malloc(sizeof *s);
+    CHECK(s != NULL);
+    orr_assert_handler_set(model_assert);
+    ops_begin(s, shape, seed, NULL, 0, fill);
+    for (uint64_t i = 0; i < count; i++) {
+        ops_step(s);
+        if (batch != 0 && (i + 1) % batch == 0) {
+            ops_check(s);
+        }
+    }
+    uint64_t done = s->done, refusals = s->refusals, memory = s->out_of_memory;
+    uint64_t looked = s->checked_hash;
+    uint32_t live = s->live_peak, rows = s->rows_peak;
+    uint64_t hash = ops_end(s);
+    free(s);
+    if (batch != 0) {
+        printf("  %s: %" PRIu64 " operations, %" PRIu64 " changes, %" PRIu64 " refusals, %" PRIu64
+               " for want of memory, %" PRIu64
+               " seen to change nothing; at most %u entities, %u rows in a cluster\n",
+               shape->name, count, done, refusals, memory, looked, live, rows);
+    }
+    return hash;
+}
+
+static void model_run_shape(uint32_t index)
+{
+    const model_shape* shape = &shapes[index];
+    uint64_t count = model_total() / 100 * shape->share;
+    model_run(&shape->ops, orr_random(test_seed(), index, 0, 0), count, 1000, 0xAA);
+}
+
+/* N1-07 N1-10 N1-13 N2-06 */
+ORR_TEST(model_few_types_many_entities_equals_oracle)
+{
+    model_run_shape(0);
+}
+
+ORR_TEST(model_many_types_few_entities_equals_oracle)
+{
+    model_run_shape(1);
+}
+
+ORR_TEST(model_chunk_boundaries_equals_oracle)
+{
+    model_run_shape(2);
+}
+
+ORR_TEST(model_heavy_tags_equals_oracle)
+{
+    model_run_shape(3);
+}
+
+ORR_TEST(model_refusing_memory_and_hooks_equals_oracle)
+{
+    model_run_shape(4);
+}
+
+ORR_TEST(model_small_limits_equals_oracle)
+{
+    model_run_shape(5);
+}
+
+// The same calls give the same hash, whatever fresh memory holds and however often the hash was asked for.
+ORR_TEST(model_same_operations_give_same_hash)
+{
+    uint64_t count = model_total() / 400;
+    for (uint32_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        ops_shape shape = shapes[i].ops;
+        shape.shares = shape.refuse_memory = shape.refuse_hooks = false;
+        uint64_t seed = orr_random(test_seed(), i, 1, 0);
+        shape.hash_seldom = true;
+        uint64_t seldom = model_run(&shape, seed, count, 0, 0x55);
+        shape.hash_seldom = false;
+        uint64_t often = model_run(&shape, seed, count, 0, 0xAA);
+        CHECK_EQ(seldom, often);
+    }
+}
+
+// Holders of blocks leave no trace in the state.
+ORR_TEST(model_holders_of_blocks_do_not_show_in_the_hash)
+{
+    uint64_t count = model_total() / 400;
+    for (uint32_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        ops_shape shape = shapes[i].ops;
+        shape.refuse_memory = shape.refuse_hooks = false;
+        shape.shares = true;
+        shape.types &= ~(uint32_t)(LABEL | LIST | CROWD);
+        uint64_t seed = orr_random(test_seed(), i, 2, 0);
+        uint64_t held = model_run(&shape, seed, count, 0, 0x55);
+        shape.shares = false;
+        uint64_t free_of = model_run(&shape, seed, count, 0, 0xAA);
+        CHECK_EQ(held, free_of);
+    }
+}

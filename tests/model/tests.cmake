@@ -1,0 +1,11 @@
+set(ORR_TESTS_MODEL
+    tests/model/test_model.c)
+set(ORR_TEST_EXTRA_MODEL
+    tests/support/store_kit.c
+    tests/model/oracle.c
+    tests/model/ops.c
+    tests/model/ops_batch.c
+    tests/model/ops_cluster.c
+    tests/model/ops_entity.c
+    tests/model/ops_types.c
+    tests/model/ops_world.c)

@@ -1,0 +1,17 @@
+set(ORR_TESTS_STORE
+    tests/store/test_append.c
+    tests/store/test_batch.c
+    tests/store/test_change.c
+    tests/store/test_chunk.c
+    tests/store/test_cluster.c
+    tests/store/test_component.c
+    tests/store/test_digest.c
+    tests/store/test_enable.c
+    tests/store/test_entity.c
+    tests/store/test_move.c
+    tests/store/test_owned.c
+    tests/store/test_share.c
+    tests/store/test_tag.c
+    tests/store/test_world.c)
+set(ORR_TEST_EXTRA_STORE
+    tests/support/store_kit.c)
