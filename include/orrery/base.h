@@ -12,6 +12,11 @@
 
 #include <orrery/platform.h>
 
+// Systems are compiled in the user's program, so the determinism contract reaches into it.
+#ifdef __FAST_MATH__
+#error "Orrery refuses -ffast-math: a world must give the same answer on every machine"
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

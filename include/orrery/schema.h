@@ -109,7 +109,7 @@ typedef struct orr_field_attributes {
     orr_interpolation interpolation; ///< How states in between are made.
     const char* unit;                ///< "m/s". Default none.
     double min, max;              ///< Allowed range of a number; min == max: any. Checked by parse.
-    const char* preset;           ///< Default value as text. Default: zero.
+    const char* preset;           ///< Default value as text (a string in quotes). Default: zero.
     const orr_type_desc* element; ///< Of an orr_array: what is in it. Required there.
 } orr_field_attributes;
 
@@ -127,7 +127,8 @@ typedef struct orr_label {
     int64_t value;
 } orr_label;
 
-/// How an opaque value is written as text and compared. `print` and `parse` are required.
+/// How an opaque value is written as text and compared. `print` and `parse` are required. `parse` may be
+/// called for a value that is then dropped, so it must not acquire anything.
 typedef struct orr_codec {
     /// As snprintf: returns the length needed, writes at most out_size bytes including the zero.
     size_t (*print)(void* user, const void* value, char* out, size_t out_size);
@@ -140,7 +141,8 @@ typedef struct orr_codec {
 
 /// Hooks for values that are not plain data. Each is optional; a type without them moves by memcpy.
 /// Each value is constructed once (construct or copy) and destructed once, in between moved any number
-/// of times. Hooks run on the calling thread, must not call the world, and get whole row ranges.
+/// of times. Hooks run on the calling thread, must not call the world, and get whole row ranges. They are
+/// for whole components: a type with hooks cannot be a field. Owned handles are counted beside them.
 typedef struct orr_hooks {
     /// Makes values in raw memory. The rows hold the presets when called. False refuses; nothing is made.
     bool (*construct)(void* user, void* rows, uint32_t count);
@@ -246,7 +248,8 @@ ORR_API ORR_NODISCARD orr_result orr_value_parse(const orr_type_info* type, cons
                                                  void* out);
 
 /// Orders two values field by field: negative, 0 or positive. NaNs are equal to each other and come
-/// last; strings and arrays compare by content; padding does not count.
+/// last; -0 comes before 0, so that 0 is returned only for values that print and hash alike; strings and
+/// arrays compare by content; padding does not count.
 ORR_API int orr_value_compare(const orr_type_info* type, const void* a, const void* b);
 
 /// Sets a value to its presets (zero where there is none).
@@ -318,7 +321,7 @@ extern ORR_API const orr_type_desc orr_desc_orr_entity, orr_desc_orr_string, orr
         ORR_PP_EACH(ORR_PP_BIT, name_, __VA_ARGS__)                  \
     };                                                               \
     ORR_MAYBE_UNUSED static const orr_label orr_labels_##name_[] = { \
-        ORR_PP_EACH(ORR_PP_LABEL, name_, __VA_ARGS__)};              \
+        ORR_PP_EACH(ORR_PP_BIT_LABEL, name_, __VA_ARGS__)};          \
     ORR_PP_LABELLED(name_, ORR_KIND_MASK)
 
 // ---- preprocessor machinery; nothing below is for direct use -------------------------------------------
@@ -355,7 +358,10 @@ extern ORR_API const orr_type_desc orr_desc_orr_entity, orr_desc_orr_string, orr
 
 #define ORR_PP_LABEL(owner, label)     {#label, (int64_t)(label)},
 #define ORR_PP_BIT_INDEX(owner, label) orr_bit_##owner##_##label,
-#define ORR_PP_BIT(owner, label)       label = 1 << orr_bit_##owner##_##label,
+// Bit 31 too: an enumerator is an int, and the label is the bit without its sign.
+#define ORR_PP_BIT(owner, label) label = (int)(1u << orr_bit_##owner##_##label),
+#define ORR_PP_BIT_LABEL(owner, label) \
+    {#label, (int64_t)((uint32_t)1 << orr_bit_##owner##_##label)},
 
 // A field tuple has 2 to 4 parts; the third is a count, or attributes if it stands in parentheses.
 #define ORR_PP_COUNT4(a, b, c, d, n, ...) n

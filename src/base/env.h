@@ -4,6 +4,7 @@
 #ifndef ORRI_BASE_ENV_H
 #define ORRI_BASE_ENV_H
 
+#include "base/sync.h"
 #include <orrery/base.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -39,12 +40,14 @@ typedef struct orri_env {
     uint32_t lines_per_second;
     orr_log_sink sink;
     void* sink_user;
+    orri_mutex rate_mutex; // Around `rates`; never held while the sink runs, so a sink may log.
     orri_log_rate rates[ORRI_LOG_ITEM_COUNT];
 
     // Told of every refusal; NULL: the log. Filled by the owner of the env.
     void (*on_refusal)(void* owner, orr_result result, orr_log_id id, const char* text);
     void* on_refusal_owner;
     char error_text[ORRI_ERROR_SIZE]; // Of the last refusal; "" if none.
+    orr_result error_result;          // Likewise; ORR_OK if none.
 } orri_env;
 
 // `platform` NULL: the default one. An allocator with both functions NULL: the platform's memory.
@@ -52,6 +55,13 @@ void orri_env_init(orri_env* env, const orr_platform* platform, const orr_alloca
                    uint64_t bytes_max, const orr_log_desc* log);
 
 // ---- memory (mem.c): counted, limited, may be refused. Thread-safe if the allocator is. ----------
+
+// Bytes of `count` items; SIZE_MAX, which every allocation refuses, when that does not fit.
+static inline size_t orri_size_mul(size_t item_size, size_t count)
+{
+    size_t size;
+    return __builtin_mul_overflow(item_size, count, &size) ? SIZE_MAX : size;
+}
 
 // size may be 0: returns a non-NULL pointer that must be freed with size 0 (nothing is allocated).
 void* orri_alloc(orri_env* env, orr_memory_purpose purpose, size_t size, size_t align);
@@ -61,11 +71,12 @@ void orri_free(orri_env* env, orr_memory_purpose purpose, void* ptr, size_t size
 void orri_mem_stats(const orri_env* env, orr_memory_stats* out);
 
 #define ORRI_ALLOC(env, purpose, type, count) \
-    ((type*)orri_alloc(env, purpose, sizeof(type) * (size_t)(count), _Alignof(type)))
-#define ORRI_ALLOC_ZERO(env, purpose, type, count) \
-    ((type*)orri_alloc_zero(env, purpose, sizeof(type) * (size_t)(count), _Alignof(type)))
+    ((type*)orri_alloc(env, purpose, orri_size_mul(sizeof(type), (size_t)(count)), _Alignof(type)))
+#define ORRI_ALLOC_ZERO(env, purpose, type, count)                                      \
+    ((type*)orri_alloc_zero(env, purpose, orri_size_mul(sizeof(type), (size_t)(count)), \
+                            _Alignof(type)))
 #define ORRI_FREE(env, purpose, type, ptr, count) \
-    orri_free(env, purpose, ptr, sizeof(type) * (size_t)(count), _Alignof(type))
+    orri_free(env, purpose, ptr, orri_size_mul(sizeof(type), (size_t)(count)), _Alignof(type))
 
 // Grows an array to hold `needed` items at least (doubling, never shrinking). `*data` and `*capacity` are
 // untouched when memory is refused. New items are not initialised. False when refused.
@@ -81,16 +92,29 @@ bool orri_array_reserve(orri_env* env, orr_memory_purpose purpose, void** data, 
 
 // ---- log (log.c) ------------------------------------------------------------------------------
 
-// Level and category come from the id's entry in ORR_LOG_ITEMS.
+// Level and category come from the id's entry in ORR_LOG_ITEMS. An id that is not there is taken as
+// ORR_LOG_ID_USER_LINE. Lines are cut at ORRI_ERROR_SIZE bytes. From any thread, if the sink allows.
 void orri_log(orri_env* env, orr_log_id id, const char* format, ...) ORR_PRINTF(3, 4);
-void orri_log_v(orri_env* env, orr_log_id id, orr_log_level level, const char* format,
-                va_list args);
+// With a level of its own, TRACE to ERROR; any other: the id's.
+void orri_log_v(orri_env* env, orr_log_id id, orr_log_level level, const char* format, va_list args)
+    ORR_PRINTF(4, 0);
+// Tells, in one LINES_SUPPRESSED line, of lines that were held back and that no later line has reported.
+// For the end of a world.
+void orri_log_flush(orri_env* env);
+// The default sink.
+void orri_log_sink_stderr(void* user, const orr_log_line* line);
 
 // ---- refusing (env.c) ---------------------------------------------------------------------------
 
-// Keeps the text, tells the owner (or the log) and returns `result`. Never allocates.
+// Keeps the text, tells the owner (or the log) and returns `result`. Never allocates. Only from the thread
+// that drives the world at this moment: there is one error_text.
 orr_result orri_refuse(orri_env* env, orr_result result, orr_log_id id, const char* format, ...)
     ORR_PRINTF(4, 5);
+// The result of the last refusal, for callers of functions that return NULL when they refused.
+static inline orr_result orri_env_result(const orri_env* env)
+{
+    return env->error_result;
+}
 // "out of memory while <doing>": ORR_ERR_MEMORY.
 orr_result orri_refuse_memory(orri_env* env, const char* doing);
 

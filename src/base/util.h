@@ -4,6 +4,7 @@
 #define ORRI_BASE_UTIL_H
 
 #include <orrery/base.h>
+#include <stdarg.h>
 #include <string.h>
 
 #define ORRI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -57,10 +58,16 @@ typedef struct orri_text {
 } orri_text;
 
 void orri_text_add(orri_text* text, const char* format, ...) ORR_PRINTF(2, 3);
+void orri_text_add_v(orri_text* text, const char* format, va_list args) ORR_PRINTF(2, 0);
 void orri_text_bytes(orri_text* text, const char* data, size_t size);
-// Number of edits between two names, capped at `most` + 1. For near misses.
+// When the text did not fit: ends what is there in "…", cut between two UTF-8 characters.
+void orri_text_cut(orri_text* text);
+// Edits (insert, delete, replace a byte) between two names, capped at `most` + 1. For near misses; what is
+// longer than 127 bytes is near to nothing but itself.
 uint32_t orri_text_distance(const char* a, const char* b, uint32_t most);
-// True for a name of the library: 1 to ORR_NAME_MAX (63) bytes of letters, digits, '_', '.', ':'; not a digit first.
+// ORR_NAME_MAX of schema.h, which stands above this module.
+#define ORRI_NAME_MAX 63
+// True for a name of the library: 1 to ORRI_NAME_MAX bytes of letters, digits, '_', '.', ':'; not a digit first.
 bool orri_name_valid(const char* name);
 
 // ---- poisoning: under ASan, memory that holds no value may not be touched ---------------------------

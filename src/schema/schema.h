@@ -48,6 +48,9 @@ struct orri_schema {
     orri_env* env;
     orri_type** types; // [type_count]; index1 - 1.
     uint32_t type_count, type_capacity, type_max;
+    // index1 of types by name: open addressing, 0 is empty. Only ever looked up.
+    uint32_t* names;
+    uint32_t name_capacity; // A power of two, or 0.
     // Descs with static storage seen before: open addressing by address, only ever looked up.
     orri_static_entry* statics;
     uint32_t static_count, static_capacity; // A power of two, or 0.
@@ -57,7 +60,8 @@ struct orri_schema {
     uint32_t blob_free;                 // index1, first free slot. LIFO, part of the state.
     uint32_t blob_young;                // index1, first young one.
     uint32_t blob_live;
-    uint32_t* buckets; // index1 of the first; bucket_count is a power of two, or 0.
+    uint64_t blob_free_hash; // Of the free list, as the last collect left it.
+    uint32_t* buckets;       // index1 of the first; bucket_count is a power of two, or 0.
     uint32_t bucket_count;
 };
 
@@ -113,5 +117,7 @@ void orri_blob_release(orri_schema* schema, orr_string handle);
 void orri_blobs_collect(orri_schema* schema);
 // Hash of all counted blobs and of the free list; young uncounted ones do not count.
 uint64_t orri_blobs_hash(const orri_schema* schema);
+// Frees all of them. Called by orri_schema_term().
+void orri_blobs_term(orri_schema* schema);
 
 #endif

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: MIT
+# Install: headers, libraries, orrery.pc and the CMake package. The tree may be moved afterwards: both the
+# .pc file and the package find their prefix from where they lie.
+include(CMakePackageConfigHelpers)
+
+install(TARGETS ${orr_libraries} EXPORT orrery-targets
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(DIRECTORY include/orrery DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+    FILES_MATCHING PATTERN "*.h")
+
+set(orr_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/orrery)
+install(EXPORT orrery-targets NAMESPACE orrery:: DESTINATION ${orr_package_dir})
+configure_package_config_file(cmake/orrery-config.cmake.in
+    ${PROJECT_BINARY_DIR}/orrery-config.cmake INSTALL_DESTINATION ${orr_package_dir})
+# Before 1.0 a minor version may break users.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/orrery-config-version.cmake
+    COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/orrery-config.cmake
+    ${PROJECT_BINARY_DIR}/orrery-config-version.cmake DESTINATION ${orr_package_dir})
+
+file(RELATIVE_PATH orr_pc_prefix
+    "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
+string(REGEX REPLACE "/$" "" orr_pc_prefix "${orr_pc_prefix}")
+set(orr_pc_definitions)
+if(ORR_NO_ASSERT)
+    set(orr_pc_definitions " -DORR_NO_ASSERT")
+endif()
+configure_file(cmake/orrery.pc.in ${PROJECT_BINARY_DIR}/orrery.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/orrery.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

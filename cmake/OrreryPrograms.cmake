@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+# Everything that runs: tests, fuzzers, benchmarks, examples, apps. All of it hidden from embedders.
+
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+
+# ---- scenarios: worlds shared by tests, benchmarks and examples -------------------------------------
+
+include(scenarios/scenarios.cmake OPTIONAL)
+if(ORR_SCENARIOS)
+    add_library(orr_scenarios STATIC ${ORR_SCENARIOS})
+    orr_flags(orr_scenarios)
+    target_include_directories(orr_scenarios PUBLIC ${PROJECT_SOURCE_DIR})
+    target_link_libraries(orr_scenarios PUBLIC orrery)
+else()
+    message(${orr_missing} "scenarios/scenarios.cmake lists no file in ORR_SCENARIOS")
+    add_library(orr_scenarios INTERFACE)
+    target_link_libraries(orr_scenarios INTERFACE orrery)
+endif()
+
+function(orr_program name)
+    add_executable(${name} ${ARGN})
+    orr_flags(${name})
+    target_link_libraries(${name} PRIVATE orr_scenarios orrery)
+endfunction()
+
+# ---- tests: one program per file --------------------------------------------------------------------
+
+set(orr_test_programs "") # Lines "name labels…", read by ./dev.
+
+function(orr_test source extra)
+    get_filename_component(name ${source} NAME_WE)
+    get_filename_component(folder ${source} DIRECTORY)
+    get_filename_component(module ${folder} NAME)
+    orr_program(${name} ${source} ${extra})
+    target_link_libraries(${name} PRIVATE orr_test_main)
+    target_include_directories(${name} PRIVATE src tests)
+    set(labels ${module})
+    # What starts threads runs under TSan; found by looking, so that no list can be forgotten.
+    file(STRINGS ${source} threads REGEX "pthread\\.h|thread_create|ORRI_THREAD" LIMIT_COUNT 1)
+    if(threads)
+        list(APPEND labels threads)
+    endif()
+    # Golden hashes must be equal for every compiler and level.
+    if(name MATCHES "golden")
+        list(APPEND labels golden)
+        add_dependencies(golden ${name})
+    endif()
+    add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    # Tests ask for more memory than there is; that is a NULL, not a report.
+    set_tests_properties(${name} PROPERTIES LABELS "${labels}" ENVIRONMENT
+        "ASAN_OPTIONS=allocator_may_return_null=1;MSAN_OPTIONS=allocator_may_return_null=1;TSAN_OPTIONS=allocator_may_return_null=1")
+    string(REPLACE ";" " " words "${labels}")
+    set(orr_test_programs "${orr_test_programs}${name} ${words}\n" PARENT_SCOPE)
+endfunction()
+
+if(ORR_BUILD_TESTS)
+    enable_testing()
+    add_custom_target(golden)
+    include(tests/support/tests_support.cmake OPTIONAL)
+    list(APPEND ORR_TEST_SUPPORT tests/test.c)
+    list(REMOVE_DUPLICATES ORR_TEST_SUPPORT)
+    add_library(orr_test_main OBJECT ${ORR_TEST_SUPPORT})
+    orr_flags(orr_test_main)
+    target_include_directories(orr_test_main PRIVATE src tests)
+    target_link_libraries(orr_test_main PUBLIC orr_scenarios orrery)
+    foreach(module IN LISTS ORR_MODULES ITEMS model)
+        string(TOUPPER ${module} upper)
+        include(tests/${module}/tests.cmake OPTIONAL)
+        if(NOT ORR_TESTS_${upper})
+            message(${orr_missing} "tests/${module}/tests.cmake lists no file in ORR_TESTS_${upper}")
+        endif()
+        foreach(source IN LISTS ORR_TESTS_${upper})
+            if(NOT EXISTS ${PROJECT_SOURCE_DIR}/${source})
+                message(${orr_missing} "${source} is listed, but does not exist")
+                continue()
+            endif()
+            if(source MATCHES "\\.cpp$")
+                enable_language(CXX)
+            endif()
+            orr_test(${source} "${ORR_TEST_EXTRA_${upper}}")
+        endforeach()
+    endforeach()
+    file(WRITE ${PROJECT_BINARY_DIR}/tests.txt "${orr_test_programs}")
+endif()
+
+# ---- benchmarks, examples, apps ---------------------------------------------------------------------
+
+if(ORR_BUILD_EXTRAS)
+    include(bench/bench.cmake OPTIONAL)
+    if(ORR_BENCH_SOURCES)
+        orr_program(orr_bench ${ORR_BENCH_SOURCES})
+        target_include_directories(orr_bench PRIVATE bench)
+        target_compile_options(orr_bench PRIVATE ${ORR_BENCH_OPTIONS})
+        target_compile_definitions(orr_bench PRIVATE ${ORR_BENCH_DEFINITIONS})
+    else()
+        message(${orr_missing} "bench/bench.cmake lists no file in ORR_BENCH_SOURCES")
+    endif()
+    if(EXISTS ${PROJECT_SOURCE_DIR}/apps/first_light/main.c)
+        orr_program(first_light apps/first_light/main.c)
+    else()
+        message(${orr_missing} "apps/first_light/main.c is missing")
+    endif()
+    # A folder with a main.c is an example; its name is in its place, a list would only repeat it.
+    file(GLOB orr_examples CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/examples
+        examples/*/main.c)
+    if(NOT orr_examples)
+        message(${orr_missing} "examples/ has no example")
+    endif()
+    foreach(main IN LISTS orr_examples)
+        get_filename_component(example ${main} DIRECTORY)
+        orr_program(example_${example} examples/${example}/main.c)
+    endforeach()
+endif()
+
+# ---- fuzzers ----------------------------------------------------------------------------------------
+
+if(ORR_BUILD_FUZZERS)
+    include(fuzz/fuzz.cmake OPTIONAL)
+    if(NOT ORR_FUZZERS)
+        message(${orr_missing} "fuzz/fuzz.cmake lists no file in ORR_FUZZERS")
+    endif()
+    set(orr_fuzz_programs "")
+    foreach(source IN LISTS ORR_FUZZERS)
+        get_filename_component(name ${source} NAME_WE)
+        orr_program(${name} ${source} ${ORR_FUZZ_EXTRA})
+        target_include_directories(${name} PRIVATE src tests)
+        target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+        string(APPEND orr_fuzz_programs "${name}\n")
+    endforeach()
+    file(WRITE ${PROJECT_BINARY_DIR}/fuzzers.txt "${orr_fuzz_programs}")
+endif()

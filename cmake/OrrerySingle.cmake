@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: MIT
+# Target `single`: the whole core as one orrery.c and one orrery.h in build/…/single.
+
+set(orr_single_headers)
+foreach(module IN LISTS ORR_MODULES)
+    list(APPEND orr_single_headers include/orrery/${module}.h)
+endforeach()
+set(orr_single_dir ${PROJECT_BINARY_DIR}/single)
+add_custom_target(single
+    COMMAND ${PROJECT_SOURCE_DIR}/tools/amalgamate ${orr_single_dir}
+            ${orr_single_headers} ${ORR_SOURCES}
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+    COMMENT "Writing single/orrery.c and single/orrery.h"
+    VERBATIM)

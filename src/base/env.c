@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Sets an env up, and refuses: the one way in which a call says no in words.
+#include "base/env.h"
+#include "base/util.h"
+
+static void env_log_init(orri_env* env, const orr_log_desc* log)
+{
+    static const orr_log_desc none = {0};
+    log = log != NULL ? log : &none;
+    orr_log_level level = log->level == ORR_LOG_DEFAULT ? ORR_LOG_INFO : log->level;
+    for (uint32_t i = 0; i < ORR_LOG_CATEGORY_COUNT; i++) {
+        env->levels[i] = level;
+    }
+    env->lines_per_second = log->lines_per_second != 0 ? log->lines_per_second : 16;
+    env->sink = log->sink != NULL ? log->sink : orri_log_sink_stderr;
+    env->sink_user = log->user;
+}
+
+void orri_env_init(orri_env* env, const orr_platform* platform, const orr_allocator* allocator,
+                   uint64_t bytes_max, const orr_log_desc* log)
+{
+    memset(env, 0, sizeof *env);
+    env->platform = platform != NULL ? platform : orr_platform_default();
+    if (allocator != NULL && allocator->alloc != NULL) {
+        ORR_ASSERT(allocator->free != NULL);
+        env->allocator = *allocator;
+    } else {
+        ORR_ASSERT(allocator == NULL || allocator->free == NULL);
+        env->allocator = (orr_allocator){env->platform->memory_alloc, env->platform->memory_free,
+                                         env->platform->user};
+    }
+    env->bytes_max = bytes_max;
+    env_log_init(env, log);
+}
+
+orr_result orri_refuse(orri_env* env, orr_result result, orr_log_id id, const char* format, ...)
+{
+    // Not into error_text at once: the arguments may point into it.
+    char buffer[ORRI_ERROR_SIZE];
+    orri_text text = {buffer, sizeof buffer, 0};
+    va_list args;
+    va_start(args, format);
+    orri_text_add_v(&text, format, args);
+    va_end(args);
+    orri_text_cut(&text);
+    memcpy(env->error_text, buffer, strlen(buffer) + 1);
+    env->error_result = result;
+    if (env->on_refusal != NULL) {
+        env->on_refusal(env->on_refusal_owner, result, id, env->error_text);
+    } else {
+        orri_log(env, id, "%s", buffer);
+    }
+    return result;
+}
+
+orr_result orri_refuse_memory(orri_env* env, const char* doing)
+{
+    return orri_refuse(env, ORR_ERR_MEMORY, ORR_LOG_ID_MEMORY_REFUSED, "out of memory while %s",
+                       doing);
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+// Lines for people. What a line is about is its id; the id gives level and category. Each id has its own
+// budget of lines per second, so that an error in a loop can neither drown the others nor cost much:
+// lines over the budget are counted and not even formatted.
+#include "base/env.h"
+#include "base/util.h"
+#include <inttypes.h>
+#include <stdio.h>
+
+#define LOG_WINDOW_NS 1000000000u
+
+typedef struct log_item {
+    orr_log_id id;
+    orr_log_level level;
+    orr_log_category category;
+    const char* name;
+} log_item;
+
+static const log_item log_items[] = {
+#define X(number, name, level, category) \
+    {ORR_LOG_ID_##name, ORR_LOG_##level, ORR_LOG_CATEGORY_##category, #name},
+    ORR_LOG_ITEMS(X)
+#undef X
+};
+
+static uint32_t log_index(orr_log_id id)
+{
+    switch (id) {
+#define X(number, name, level, category) \
+    case ORR_LOG_ID_##name:              \
+        return ORRI_LOG_INDEX_##name;
+        ORR_LOG_ITEMS(X)
+#undef X
+    }
+    return ORRI_LOG_ITEM_COUNT;
+}
+
+const char* orr_log_level_name(orr_log_level level)
+{
+    static const char* const names[] = {"default", "trace", "debug", "info",
+                                        "warning", "error", "off"};
+    return (unsigned)level < ORRI_COUNT(names) ? names[level] : "?";
+}
+
+const char* orr_log_category_name(orr_log_category category)
+{
+    static const char* const names[] = {
+#define X(name, text) text,
+        ORR_LOG_CATEGORIES(X)
+#undef X
+    };
+    return (unsigned)category < ORRI_COUNT(names) ? names[category] : "?";
+}
+
+const char* orr_log_id_name(orr_log_id id)
+{
+    uint32_t index = log_index(id);
+    return index < ORRI_LOG_ITEM_COUNT ? log_items[index].name : "?";
+}
+
+// One call of stdio for one line, so that lines of several threads do not mix.
+void orri_log_sink_stderr(void* user, const orr_log_line* line)
+{
+    (void)user;
+    char more[48] = "";
+    if (line->suppressed > 0) {
+        snprintf(more, sizeof more, " (%" PRIu64 " more suppressed)", line->suppressed);
+    }
+    fprintf(stderr, "orrery: %s: %s [%s %d]%s\n", orr_log_level_name(line->level), line->text,
+            orr_log_category_name(line->category), (int)line->id, more);
+}
+
+// True when a line of this id may be shown now; *out is then how many were not before it.
+static bool log_admit(orri_env* env, uint32_t index, uint64_t* out)
+{
+    uint64_t now = env->platform->clock_ns(env->platform->user);
+    orri_mutex_lock(env->platform, &env->rate_mutex);
+    orri_log_rate* rate = &env->rates[index];
+    if (rate->lines == 0 || now - rate->window_ns >= LOG_WINDOW_NS) {
+        rate->window_ns = now;
+        rate->lines = 0;
+    }
+    bool shown = rate->lines < env->lines_per_second;
+    if (shown) {
+        rate->lines++;
+        *out = rate->suppressed;
+        rate->suppressed = 0;
+    } else {
+        rate->suppressed++;
+    }
+    orri_mutex_unlock(env->platform, &env->rate_mutex);
+    return shown;
+}
+
+static void log_trim(char* text)
+{
+    size_t length = strlen(text);
+    while (length > 0 && text[length - 1] == '\n') {
+        text[--length] = '\0';
+    }
+}
+
+void orri_log_v(orri_env* env, orr_log_id id, orr_log_level level, const char* format, va_list args)
+{
+    uint32_t index = log_index(id);
+    index = index < ORRI_LOG_ITEM_COUNT ? index : ORRI_LOG_INDEX_USER_LINE;
+    const log_item* item = &log_items[index];
+    bool own_level = level > ORR_LOG_DEFAULT && level < ORR_LOG_OFF;
+    orr_log_line line = {
+        .level = own_level ? level : item->level, .category = item->category, .id = item->id};
+    if (line.level < env->levels[item->category] || !log_admit(env, index, &line.suppressed)) {
+        return;
+    }
+    char buffer[ORRI_ERROR_SIZE];
+    orri_text text = {buffer, sizeof buffer, 0};
+    orri_text_add_v(&text, format, args);
+    orri_text_cut(&text);
+    log_trim(buffer);
+    line.text = buffer;
+    env->sink(env->sink_user, &line);
+}
+
+void orri_log(orri_env* env, orr_log_id id, const char* format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    orri_log_v(env, id, ORR_LOG_DEFAULT, format, args);
+    va_end(args);
+}
+
+// Lists and clears what is held back. False when there is nothing.
+static bool log_rates_take(orri_env* env, orri_text* text)
+{
+    bool any = false;
+    orri_mutex_lock(env->platform, &env->rate_mutex);
+    for (uint32_t i = 0; i < ORRI_LOG_ITEM_COUNT; i++) {
+        uint64_t count = env->rates[i].suppressed;
+        if (count > 0) {
+            orri_text_add(text, "%s %s %" PRIu64,
+                          any ? "," : "lines held back by the rate limit:", log_items[i].name,
+                          count);
+            env->rates[i].suppressed = 0;
+            any = true;
+        }
+    }
+    orri_mutex_unlock(env->platform, &env->rate_mutex);
+    return any;
+}
+
+// Past the rate limit: this line is what makes it honest.
+void orri_log_flush(orri_env* env)
+{
+    char buffer[ORRI_ERROR_SIZE];
+    orri_text text = {buffer, sizeof buffer, 0};
+    const log_item* item = &log_items[ORRI_LOG_INDEX_LINES_SUPPRESSED];
+    if (log_rates_take(env, &text) && item->level >= env->levels[item->category]) {
+        orri_text_cut(&text);
+        orr_log_line line = {item->level, item->category, item->id, buffer, 0};
+        env->sink(env->sink_user, &line);
+    }
+}
+
+#undef LOG_WINDOW_NS

@@ -1,0 +1,10 @@
+set(ORR_SOURCES_BASE
+    src/base/result.c
+    src/base/mem.c
+    src/base/log.c
+    src/base/env.c
+    src/base/hash.c
+    src/base/random.c
+    src/base/bits.c
+    src/base/text.c
+    src/base/sync.c)

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// A mutex of one word: 0 free, 1 held, 2 held and somebody may sleep. Unlocking a word that nobody waited
+// for makes no system call. Whoever slept takes the mutex as 2, since it cannot know whether others sleep
+// too: at worst one wake for nothing, never a sleeper forgotten.
+#include "base/sync.h"
+#include <orrery/base.h>
+
+// Tries before sleeping. Sections are a few dozen instructions; going to sleep costs thousands.
+enum {
+    SYNC_SPINS = 64
+};
+
+static void sync_pause(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+bool orri_mutex_try(const orr_platform* platform, orri_mutex* mutex)
+{
+    uint32_t expected = 0;
+    ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, &mutex->word);
+    return atomic_compare_exchange_strong_explicit(&mutex->word, &expected, 1, memory_order_acquire,
+                                                   memory_order_relaxed);
+}
+
+static bool sync_spin(const orr_platform* platform, orri_mutex* mutex)
+{
+    for (uint32_t i = 0; i < SYNC_SPINS; i++) {
+        ORRI_SCHED_POINT(platform, ORR_SCHED_SPIN, &mutex->word);
+        if (atomic_load_explicit(&mutex->word, memory_order_relaxed) == 0 &&
+            orri_mutex_try(platform, mutex)) {
+            return true;
+        }
+        sync_pause();
+    }
+    return false;
+}
+
+void orri_mutex_lock(const orr_platform* platform, orri_mutex* mutex)
+{
+    if (orri_mutex_try(platform, mutex) || sync_spin(platform, mutex)) {
+        return;
+    }
+    for (;;) {
+        ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, &mutex->word);
+        if (atomic_exchange_explicit(&mutex->word, 2, memory_order_acquire) == 0) {
+            return;
+        }
+        ORRI_SCHED_POINT(platform, ORR_SCHED_WAIT, &mutex->word);
+        platform->thread_wait(platform->user, &mutex->word, 2, UINT64_MAX);
+    }
+}
+
+void orri_mutex_unlock(const orr_platform* platform, orri_mutex* mutex)
+{
+    ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, &mutex->word);
+    uint32_t before = atomic_exchange_explicit(&mutex->word, 0, memory_order_release);
+    ORR_ASSERT(before != 0);
+    if (before == 2) {
+        ORRI_SCHED_POINT(platform, ORR_SCHED_WAKE, &mutex->word);
+        platform->thread_wake(platform->user, &mutex->word, 1);
+    }
+}

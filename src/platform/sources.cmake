@@ -1,0 +1,2 @@
+set(ORR_SOURCES_PLATFORM
+    src/platform/platform_posix.c)

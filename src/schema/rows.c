@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: MIT
+// Values in raw memory, many at a time. Types without hooks and owned handles take one memcpy or memset;
+// the rest is the same with what the type's flat lists say on top.
+//
+// The hash of rows is a hash of their canonical bytes: padding zero, every NaN the same, opaque values
+// replaced by what their codec says. They are hashed in pieces of fixed size, so that a piece that is
+// canonical as it lies can be hashed in place and any other through a small copy, with the same result.
+#include "schema/detail.h"
+
+// Bytes canonicalised at once. Part of the hash: never change it. A multiple of 8, so that no double of a
+// large value lies across two pieces.
+#define ROWS_PIECE 4096u
+
+static void rows_write_preset(const orri_type* type, unsigned char* rows, size_t size)
+{
+    if (type->preset == NULL) {
+        memset(rows, 0, size);
+        return;
+    }
+    size_t done = type->info.size;
+    memcpy(rows, type->preset, done);
+    while (done < size) {
+        size_t part = done <= size - done ? done : size - done;
+        memcpy(rows + done, rows, part);
+        done += part;
+    }
+}
+
+bool orri_rows_construct(const orri_type* type, void* rows, uint32_t count)
+{
+    size_t size = (size_t)type->info.size * count;
+    if (size > 0) {
+        rows_write_preset(type, rows, size);
+    }
+    if (type->plain) {
+        return true;
+    }
+    if (type->hooks.construct != NULL && !type->hooks.construct(type->hooks.user, rows, count)) {
+        return false;
+    }
+    // Counted only now: the hook may refuse, or replace a handle.
+    orri_rows_retain(type, rows, count);
+    return true;
+}
+
+void orri_rows_destruct(const orri_type* type, void* rows, uint32_t count)
+{
+    if (type->plain) {
+        return;
+    }
+    // Handles first: the hook may leave any bytes behind.
+    orri_rows_release(type, rows, count);
+    if (type->hooks.destruct != NULL) {
+        type->hooks.destruct(type->hooks.user, rows, count);
+    }
+}
+
+static void rows_memcpy(const orri_type* type, void* to, const void* from, uint32_t count)
+{
+    size_t size = (size_t)type->info.size * count;
+    if (size > 0) {
+        memcpy(to, from, size);
+    }
+}
+
+void orri_rows_move(const orri_type* type, void* to, void* from, uint32_t count)
+{
+    if (type->hooks.move != NULL) {
+        type->hooks.move(type->hooks.user, to, from, count);
+    } else {
+        rows_memcpy(type, to, from, count);
+    }
+}
+
+bool orri_rows_copy(const orri_type* type, void* to, const void* from, uint32_t count)
+{
+    if (type->hooks.copy == NULL) {
+        rows_memcpy(type, to, from, count);
+    } else if (!type->hooks.copy(type->hooks.user, to, from, count)) {
+        return false;
+    }
+    orri_rows_clean(type, to, count);
+    orri_rows_retain(type, to, count);
+    return true;
+}
+
+void orri_rows_clean(const orri_type* type, void* rows, uint32_t count)
+{
+    const orri_type_detail* detail = type->detail;
+    for (uint32_t g = 0; g < detail->gap_count; g++) {
+        unsigned char* at = (unsigned char*)rows + detail->gaps[g].offset;
+        for (uint32_t i = 0; i < count; i++, at += type->info.size) {
+            memset(at, 0, detail->gaps[g].size);
+        }
+    }
+}
+
+// ---- owned handles ------------------------------------------------------------------------------------
+
+void orri_rows_retain(const orri_type* type, const void* rows, uint32_t count)
+{
+    const orri_type_detail* detail = type->detail;
+    const unsigned char* row = rows;
+    for (uint32_t i = 0; i < count && detail->owned_count > 0; i++, row += type->info.size) {
+        for (uint32_t o = 0; o < detail->owned_count; o++) {
+            orr_string handle;
+            memcpy(&handle, row + detail->owned[o], sizeof handle);
+            orri_blob_retain(type->schema, handle);
+        }
+    }
+}
+
+void orri_rows_release(const orri_type* type, void* rows, uint32_t count)
+{
+    const orri_type_detail* detail = type->detail;
+    const unsigned char* row = rows;
+    for (uint32_t i = 0; i < count && detail->owned_count > 0; i++, row += type->info.size) {
+        for (uint32_t o = 0; o < detail->owned_count; o++) {
+            orr_string handle;
+            memcpy(&handle, row + detail->owned[o], sizeof handle);
+            orri_blob_release(type->schema, handle);
+        }
+    }
+}
+
+// ---- hash -----------------------------------------------------------------------------------------------
+
+// Tests of bits, not of floats: equal for every compiler and floating-point mode, and easy to vectorise.
+static bool rows_any_nan32(const unsigned char* data, size_t count)
+{
+    uint32_t any = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, data + i * 4, 4);
+        any |= (bits & 0x7FFFFFFFu) > 0x7F800000u;
+    }
+    return any != 0;
+}
+
+static bool rows_any_nan64(const unsigned char* data, size_t count)
+{
+    uint64_t any = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t bits;
+        memcpy(&bits, data + i * 8, 8);
+        any |= (bits & 0x7FFFFFFFFFFFFFFFu) > 0x7FF0000000000000u;
+    }
+    return any != 0;
+}
+
+static bool rows_any_nan(const unsigned char* data, size_t count, bool wide)
+{
+    return wide ? rows_any_nan64(data, count) : rows_any_nan32(data, count);
+}
+
+static void rows_canon_nan(unsigned char* data, size_t count, bool wide)
+{
+    static const uint32_t nan32 = 0x7FC00000u;
+    static const uint64_t nan64 = 0x7FF8000000000000u;
+    for (size_t i = 0; i < count; i++) {
+        if (rows_any_nan(data + i * (wide ? 8 : 4), 1, wide)) {
+            if (wide) {
+                memcpy(data + i * 8, &nan64, 8);
+            } else {
+                memcpy(data + i * 4, &nan32, 4);
+            }
+        }
+    }
+}
+
+// A part of a value: bytes `from` to `to` of it, so that values larger than a piece can be done in pieces.
+typedef struct rows_window {
+    uint32_t from, to;
+} rows_window;
+
+// The part of [offset, offset + size) inside the window, in bytes from the window's start.
+static bool rows_clip(rows_window window, uint32_t offset, uint32_t size, rows_window* out)
+{
+    uint32_t from = offset > window.from ? offset : window.from;
+    uint32_t to = offset + size < window.to ? offset + size : window.to;
+    *out = (rows_window){from - window.from, to - window.from};
+    return from < to;
+}
+
+// Makes the bytes of one value's window canonical, in place.
+static void rows_canon(const orri_type* type, unsigned char* data, rows_window window)
+{
+    const orri_type_detail* detail = type->detail;
+    rows_window part;
+    for (uint32_t i = 0; i < detail->gap_count; i++) {
+        if (rows_clip(window, detail->gaps[i].offset, detail->gaps[i].size, &part)) {
+            memset(data + part.from, 0, part.to - part.from);
+        }
+    }
+    for (uint32_t i = 0; i < detail->float_count; i++) {
+        const orri_float_run* run = &detail->floats[i];
+        uint32_t size = run->wide ? 8 : 4;
+        if (rows_clip(window, run->offset, run->count * size, &part)) {
+            rows_canon_nan(data + part.from, (part.to - part.from) / size, run->wide);
+        }
+    }
+    for (uint32_t i = 0; i < detail->opaque_count; i++) {
+        const orri_opaque* opaque = &detail->opaques[i];
+        if (rows_clip(window, opaque->offset, opaque->type->info.size, &part)) {
+            memset(data + part.from, 0, part.to - part.from); // Its codec's hash follows.
+        }
+    }
+}
+
+// True when the rows of a piece can be hashed as they lie.
+static bool rows_are_canonical(const orri_type* type, const unsigned char* rows, size_t count)
+{
+    const orri_type_detail* detail = type->detail;
+    if (detail->gap_count > 0 || detail->opaque_count > 0) {
+        return false;
+    }
+    if (detail->floats_only) {
+        return !rows_any_nan(rows, count * detail->floats[0].count, detail->floats[0].wide);
+    }
+    for (size_t i = 0; i < count; i++, rows += type->info.size) {
+        for (uint32_t f = 0; f < detail->float_count; f++) {
+            const orri_float_run* run = &detail->floats[f];
+            if (rows_any_nan(rows + run->offset, run->count, run->wide)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static uint64_t rows_hash_opaques(const orri_type* type, const unsigned char* rows, size_t count,
+                                  uint64_t h)
+{
+    const orri_type_detail* detail = type->detail;
+    for (size_t i = 0; i < count && detail->opaque_count > 0; i++, rows += type->info.size) {
+        for (uint32_t o = 0; o < detail->opaque_count; o++) {
+            const orr_codec* codec = &detail->opaques[o].type->codec;
+            h = orri_hash_word(h, codec->hash(codec->user, rows + detail->opaques[o].offset));
+        }
+    }
+    return h;
+}
+
+// Whole rows that fit one piece together.
+static uint64_t rows_hash_piece(const orri_type* type, const unsigned char* rows, size_t count,
+                                uint64_t h)
+{
+    uint32_t size = type->info.size;
+    if (rows_are_canonical(type, rows, count)) {
+        return orr_hash(rows, size * count, h);
+    }
+    unsigned char buffer[ROWS_PIECE];
+    memcpy(buffer, rows, size * count);
+    for (size_t i = 0; i < count; i++) {
+        rows_canon(type, buffer + i * size, (rows_window){0, size});
+    }
+    return rows_hash_opaques(type, rows, count, orr_hash(buffer, size * count, h));
+}
+
+// One row that is larger than a piece.
+static uint64_t rows_hash_large(const orri_type* type, const unsigned char* row, uint64_t h)
+{
+    unsigned char buffer[ROWS_PIECE];
+    for (uint32_t from = 0; from < type->info.size; from += ROWS_PIECE) {
+        uint32_t left = type->info.size - from;
+        rows_window window = {from, from + (left < ROWS_PIECE ? left : ROWS_PIECE)};
+        memcpy(buffer, row + from, window.to - from);
+        rows_canon(type, buffer, window);
+        h = orr_hash(buffer, window.to - from, h);
+    }
+    return rows_hash_opaques(type, row, 1, h);
+}
+
+uint64_t orri_rows_hash(const orri_type* type, const void* rows, uint32_t count, uint64_t seed)
+{
+    uint32_t size = type->info.size;
+    if (type->canonical_bytes || count == 0) {
+        return orr_hash(rows, (size_t)size * count, seed);
+    }
+    const unsigned char* row = rows;
+    uint64_t h = seed;
+    size_t step = size < ROWS_PIECE ? ROWS_PIECE / size : 1;
+    for (size_t done = 0; done < count; done += step, row += step * size) {
+        size_t part = count - done < step ? count - done : step;
+        h = size > ROWS_PIECE ? rows_hash_large(type, row, h) : rows_hash_piece(type, row, part, h);
+    }
+    return h;
+}
+
+// ---- references -----------------------------------------------------------------------------------------
+
+typedef struct rows_asker {
+    bool (*accept)(void* user, orr_entity entity);
+    void* user;
+} rows_asker;
+
+static orr_entity rows_reject_values(const orri_type* type, const unsigned char* values,
+                                     uint32_t count, const rows_asker* asker);
+
+static orr_entity rows_reject_entity(const unsigned char* value, const rows_asker* asker)
+{
+    orr_entity entity;
+    memcpy(&entity, value, sizeof entity);
+    bool fine = entity.id == 0 || asker->accept(asker->user, entity);
+    return fine ? (orr_entity){0} : entity;
+}
+
+static orr_entity rows_reject_owned(const orri_type* type, const unsigned char* value,
+                                    const rows_asker* asker)
+{
+    orr_string handle;
+    memcpy(&handle, value, sizeof handle);
+    const orri_blob* blob = orri_blob_at(type->schema, handle);
+    const orri_type* element = type->detail->element;
+    if (blob == NULL || blob->element_size != element->info.size) {
+        return (orr_entity){0};
+    }
+    return rows_reject_values(element, blob->data, blob->size / blob->element_size, asker);
+}
+
+// `*out_field` (may be NULL) gets the name of the value's own field in which the reference lies.
+static orr_entity rows_reject_fields(const orri_type* type, const unsigned char* value,
+                                     const rows_asker* asker, const char** out_field)
+{
+    for (uint32_t i = 0; i < type->info.field_count; i++) {
+        const orr_field_info* field = &type->info.fields[i];
+        if (field->type->has_entities) {
+            orr_entity entity = rows_reject_values(orri_type_of_info(field->type),
+                                                   value + field->offset,
+                                                   field->count > 0 ? field->count : 1, asker);
+            if (entity.id != 0) {
+                if (out_field != NULL) {
+                    *out_field = field->name;
+                }
+                return entity;
+            }
+        }
+    }
+    return (orr_entity){0};
+}
+
+static orr_entity rows_reject_values(const orri_type* type, const unsigned char* values,
+                                     uint32_t count, const rows_asker* asker)
+{
+    orr_entity entity = {0};
+    for (uint32_t i = 0; i < count && entity.id == 0 && type->info.has_entities; i++) {
+        const unsigned char* value = values + (size_t)i * type->info.size;
+        switch (type->info.kind) {
+        case ORR_KIND_ENTITY:
+            entity = rows_reject_entity(value, asker);
+            break;
+        case ORR_KIND_ARRAY:
+            entity = rows_reject_owned(type, value, asker);
+            break;
+        default:
+            entity = rows_reject_fields(type, value, asker, NULL);
+            break;
+        }
+    }
+    return entity;
+}
+
+orr_entity orri_value_entity_reject(const orri_type* type, const void* value,
+                                    bool (*accept)(void* user, orr_entity entity), void* user,
+                                    const char** out_field)
+{
+    rows_asker asker = {accept, user};
+    if (type->info.kind == ORR_KIND_STRUCT) {
+        return rows_reject_fields(type, value, &asker, out_field);
+    }
+    // A component that is nothing but a reference has no field to name.
+    orr_entity entity = rows_reject_values(type, value, 1, &asker);
+    if (entity.id != 0 && out_field != NULL) {
+        *out_field = type->info.name;
+    }
+    return entity;
+}
+
+#undef ROWS_PIECE

@@ -1,0 +1,14 @@
+set(ORR_SOURCES_SCHEMA
+    src/schema/arena.c
+    src/schema/blob.c
+    src/schema/builtin.c
+    src/schema/check.c
+    src/schema/flat.c
+    src/schema/layout.c
+    src/schema/number.c
+    src/schema/rows.c
+    src/schema/scan.c
+    src/schema/type.c
+    src/schema/value.c
+    src/schema/value_parse.c
+    src/schema/value_print.c)

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: MIT
+// The types of a world. A registration is built whole in an arena of its own, checked against what is
+// there under its name, given its presets, and only then entered; until that moment a refusal drops the
+// arena and nothing has happened.
+#include "schema/detail.h"
+
+void orri_schema_init(orri_schema* schema, orri_env* env, uint32_t type_max)
+{
+    *schema = (orri_schema){.env = env, .type_max = type_max};
+}
+
+void orri_schema_term(orri_schema* schema)
+{
+    orri_env* env = schema->env;
+    for (uint32_t i = 0; i < schema->type_count; i++) {
+        // The type lies in its own arena.
+        orri_arena arena = schema->types[i]->detail->arena;
+        orri_arena_free(env, &arena);
+    }
+    ORRI_RELEASE(env, ORR_MEMORY_SCHEMA, schema->types, schema->type_capacity);
+    ORRI_FREE(env, ORR_MEMORY_SCHEMA, uint32_t, schema->names, schema->name_capacity);
+    ORRI_FREE(env, ORR_MEMORY_SCHEMA, orri_static_entry, schema->statics, schema->static_capacity);
+    orri_blobs_term(schema);
+    *schema = (orri_schema){.env = env};
+}
+
+// ---- names --------------------------------------------------------------------------------------------
+
+// Where the name is, or the empty place where it belongs.
+static uint32_t* type_name_slot(const orri_schema* schema, uint32_t* names, uint32_t capacity,
+                                const char* name)
+{
+    uint32_t at = (uint32_t)orr_hash(name, strlen(name), 0) & (capacity - 1);
+    while (names[at] != 0 && strcmp(schema->types[names[at] - 1]->info.name, name) != 0) {
+        at = (at + 1) & (capacity - 1);
+    }
+    return &names[at];
+}
+
+// Room for one more name, at most half full.
+static bool type_names_reserve(orri_schema* schema)
+{
+    if ((schema->type_count + 1) * 2 <= schema->name_capacity) {
+        return true;
+    }
+    uint32_t capacity = schema->name_capacity != 0 ? schema->name_capacity * 2 : 64;
+    uint32_t* names = ORRI_ALLOC_ZERO(schema->env, ORR_MEMORY_SCHEMA, uint32_t, capacity);
+    if (names == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < schema->type_count; i++) {
+        *type_name_slot(schema, names, capacity, schema->types[i]->info.name) = i + 1;
+    }
+    ORRI_FREE(schema->env, ORR_MEMORY_SCHEMA, uint32_t, schema->names, schema->name_capacity);
+    schema->names = names;
+    schema->name_capacity = capacity;
+    return true;
+}
+
+orr_type orri_type_find(const orri_schema* schema, const char* name)
+{
+    if (name == NULL || schema->name_capacity == 0) {
+        return (orr_type){0};
+    }
+    return (orr_type){*type_name_slot(schema, schema->names, schema->name_capacity, name)};
+}
+
+// ---- presets ------------------------------------------------------------------------------------------
+
+static bool type_preset_field(orri_build* build, const orr_type_desc* desc,
+                              const orr_field_info* field, unsigned char* out)
+{
+    const orri_type* type = orri_type_of_info(field->type);
+    if (field->attributes.preset == NULL) {
+        for (uint32_t at = 0; type->preset != NULL && at < orri_field_size(field);
+             at += type->info.size) {
+            memcpy(out + at, type->preset, type->info.size);
+        }
+        return true;
+    }
+    orri_value_error error;
+    if (!orri_value_read(type, field, field->attributes.preset, out, &error)) {
+        orr_result result = error.result == ORR_ERR_MEMORY ? ORR_ERR_MEMORY : ORR_ERR_ARGUMENT;
+        return orri_build_refuse(build, result, "the preset of field %s of %s is no value: %s",
+                                 field->name, desc->name, error.text);
+    }
+    return true;
+}
+
+static bool type_is_zero(const unsigned char* bytes, uint32_t size)
+{
+    for (uint32_t i = 0; i < size; i++) {
+        if (bytes[i] != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// The preset of one node; those of its fields' types are there already.
+static bool type_preset(orri_build* build, const orri_node* node)
+{
+    orri_type* type = node->type;
+    const orr_type_info* info = &type->info;
+    bool any = false;
+    for (uint32_t i = 0; i < info->field_count; i++) {
+        any |= info->fields[i].attributes.preset != NULL ||
+               orri_type_of_info(info->fields[i].type)->preset != NULL;
+    }
+    if (!any) {
+        return true;
+    }
+    unsigned char* preset =
+        orri_arena_alloc(build->schema->env, &build->arena, info->size, info->align);
+    if (preset == NULL) {
+        return orri_build_refuse_memory(build);
+    }
+    for (uint32_t i = 0; i < info->field_count; i++) {
+        const orr_field_info* field = &info->fields[i];
+        if (!type_preset_field(build, node->desc, field, preset + field->offset)) {
+            return false;
+        }
+    }
+    if (!type_is_zero(preset, info->size)) {
+        type->zero_preset = false;
+        type->preset = preset;
+    }
+    return true;
+}
+
+static bool type_presets(orri_build* build)
+{
+    for (uint32_t i = 0; i < build->node_count; i++) {
+        if (!type_preset(build, &build->nodes[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// ---- registering ----------------------------------------------------------------------------------------
+
+// The type that has the name already, if its layout is the same.
+static bool type_agree(orri_build* build, const orri_type* type, orr_type known, orr_type* out)
+{
+    char buffer[256];
+    orri_text difference = {buffer, sizeof buffer, 0};
+    if (!orri_layout_same(type, build->schema->types[known.index1 - 1], &difference)) {
+        return orri_build_refuse(build, ORR_ERR_CONFLICT,
+                                 "the name is taken by a type with another layout: %s; use another "
+                                 "name, or the same layout everywhere",
+                                 buffer);
+    }
+    *out = known;
+    return true;
+}
+
+static bool type_reserve(orri_build* build)
+{
+    orri_schema* schema = build->schema;
+    if (schema->type_count >= schema->type_max) {
+        return orri_build_refuse(build, ORR_ERR_CAPACITY,
+                                 "the world has %u types already; raise types_max of its desc",
+                                 schema->type_count);
+    }
+    if (!ORRI_RESERVE(schema->env, ORR_MEMORY_SCHEMA, &schema->types, &schema->type_capacity,
+                      schema->type_count + 1) ||
+        !type_names_reserve(schema)) {
+        return orri_build_refuse_memory(build);
+    }
+    return true;
+}
+
+// Cannot fail any more.
+static orr_type type_enter(orri_build* build, orri_type* type)
+{
+    orri_schema* schema = build->schema;
+    for (uint32_t i = 0; i < build->node_count; i++) {
+        const orri_type* node = build->nodes[i].type;
+        if (node->preset != NULL) {
+            orri_rows_retain(node, node->preset, 1);
+        }
+    }
+    type->detail->arena = build->arena;
+    type->index1 = schema->type_count + 1;
+    schema->types[schema->type_count++] = type;
+    *type_name_slot(schema, schema->names, schema->name_capacity, type->info.name) = type->index1;
+    orri_log(schema->env, ORR_LOG_ID_TYPE_REGISTERED,
+             "type %s: %u bytes, %u fields, layout %016llx", type->info.name, type->info.size,
+             type->info.field_count, (unsigned long long)type->info.layout_hash);
+    return (orr_type){type->index1};
+}
+
+static bool type_build(orri_build* build, const orr_type_desc* desc, orr_type* out,
+                       bool* out_entered)
+{
+    orri_type* type = orri_layout_build(build, desc, NULL);
+    if (type == NULL) {
+        return false;
+    }
+    orr_type known = orri_type_find(build->schema, type->info.name);
+    if (known.index1 != 0) {
+        return type_agree(build, type, known, out);
+    }
+    if (!type_reserve(build) || !type_presets(build)) {
+        return false;
+    }
+    *out = type_enter(build, type);
+    *out_entered = true;
+    return true;
+}
+
+orr_result orri_type_register(orri_schema* schema, const orr_type_desc* desc, orr_type* out)
+{
+    if (desc == NULL || out == NULL) {
+        return orri_refuse(schema->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_TYPE_REFUSED,
+                           "registering a type: %s is NULL", desc == NULL ? "desc" : "out");
+    }
+    orri_build build = {.schema = schema, .name = desc->name != NULL ? desc->name : "(no name)"};
+    bool entered = false;
+    orr_type type = {0};
+    bool ok = type_build(&build, desc, &type, &entered);
+    ORRI_RELEASE(schema->env, ORR_MEMORY_TEMP, build.nodes, build.node_capacity);
+    if (!entered) {
+        orri_arena_free(schema->env, &build.arena);
+    }
+    if (!ok) {
+        return build.result;
+    }
+    *out = type;
+    return ORR_OK;
+}
+
+// ---- static descs ---------------------------------------------------------------------------------------
+
+// The place of a desc, or the empty one where it belongs.
+static orri_static_entry* type_static_slot(orri_static_entry* entries, uint32_t capacity,
+                                           const orr_type_desc* desc)
+{
+    // The high bits of the product depend on all bits of the address.
+    uint64_t h = (uint64_t)(uintptr_t)desc * 0x9E3779B97F4A7C15u;
+    uint32_t at = (uint32_t)(h >> 32) & (capacity - 1);
+    while (entries[at].desc != desc && entries[at].desc != NULL) {
+        at = (at + 1) & (capacity - 1);
+    }
+    return &entries[at];
+}
+
+// Room for one more, at most half full.
+static bool type_statics_reserve(orri_schema* schema)
+{
+    if ((schema->static_count + 1) * 2 <= schema->static_capacity) {
+        return true;
+    }
+    uint32_t capacity = schema->static_capacity != 0 ? schema->static_capacity * 2 : 64;
+    orri_static_entry* entries =
+        ORRI_ALLOC_ZERO(schema->env, ORR_MEMORY_SCHEMA, orri_static_entry, capacity);
+    if (entries == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < schema->static_capacity; i++) {
+        if (schema->statics[i].desc != NULL) {
+            *type_static_slot(entries, capacity, schema->statics[i].desc) = schema->statics[i];
+        }
+    }
+    ORRI_FREE(schema->env, ORR_MEMORY_SCHEMA, orri_static_entry, schema->statics,
+              schema->static_capacity);
+    schema->statics = entries;
+    schema->static_capacity = capacity;
+    return true;
+}
+
+static orr_type type_static_add(orri_schema* schema, const orr_type_desc* desc)
+{
+    orr_type type;
+    if (!type_statics_reserve(schema)) {
+        orri_refuse_memory(schema->env, "registering a type");
+        return (orr_type){0};
+    }
+    if (orri_type_register(schema, desc, &type) != ORR_OK) {
+        return (orr_type){0};
+    }
+    *type_static_slot(schema->statics, schema->static_capacity, desc) =
+        (orri_static_entry){desc, type.index1};
+    schema->static_count++;
+    return type;
+}
+
+orr_type orri_type_static(orri_schema* schema, const orr_type_desc* desc)
+{
+    if (ORR_LIKELY(schema->static_capacity != 0)) {
+        const orri_static_entry* entry =
+            type_static_slot(schema->statics, schema->static_capacity, desc);
+        if (ORR_LIKELY(entry->desc == desc && desc != NULL)) {
+            return (orr_type){entry->index1};
+        }
+    }
+    return type_static_add(schema, desc);
+}

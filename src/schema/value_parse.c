@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: MIT
+// Text as a value: reads what value_print.c writes, by recursive descent over the type. How deep it goes
+// is bounded by the type.
+#include "schema/scan.h"
+
+static bool parse_value(orri_scan* scan, const orri_type* type, const orr_field_attributes* range,
+                        unsigned char* out);
+
+// ---- names --------------------------------------------------------------------------------------------
+
+static bool parse_bool(orri_scan* scan, unsigned char* out)
+{
+    bool on = orri_scan_skip_word(scan, "true");
+    if (!on && !orri_scan_skip_word(scan, "false")) {
+        return orri_scan_expected(scan, "true or false");
+    }
+    out[0] = on;
+    return true;
+}
+
+// Takes the label at the place. False, with the words, if there is none of this name.
+static bool parse_label(orri_scan* scan, const orr_type_info* info, const char* what, uint64_t* out)
+{
+    size_t size = orri_scan_word(scan);
+    if (size == 0) {
+        return orri_scan_expected(scan, what);
+    }
+    for (uint32_t i = 0; i < info->label_count; i++) {
+        const orr_label* label = &info->labels[i];
+        if (strlen(label->name) == size && memcmp(label->name, scan->at, size) == 0) {
+            scan->at += size;
+            *out = (uint64_t)label->value;
+            return true;
+        }
+    }
+    char buffer[200];
+    orri_text text = {buffer, sizeof buffer, 0};
+    orri_label_unknown(info, scan->at, size, &text);
+    return orri_scan_fail(scan, ORR_ERR_PARSE, "%s", buffer);
+}
+
+static bool parse_enum(orri_scan* scan, const orr_type_info* info, uint64_t* out)
+{
+    if (*scan->at == '-' || orri_scan_is_digit(*scan->at)) {
+        return orri_scan_signed(scan, info, NULL, out);
+    }
+    return parse_label(scan, info, "a label or a number", out);
+}
+
+static bool parse_mask(orri_scan* scan, const orr_type_info* info, uint64_t* out)
+{
+    *out = 0;
+    do {
+        orri_scan_space(scan);
+        uint64_t bits;
+        bool number = *scan->at == '-' || orri_scan_is_digit(*scan->at);
+        if (number ? !orri_scan_unsigned(scan, info, NULL, &bits)
+                   : !parse_label(scan, info, "labels joined by |, or a number", &bits)) {
+            return false;
+        }
+        *out |= bits;
+    } while (orri_scan_skip(scan, '|'));
+    return true;
+}
+
+// One part of an entity: `sign` (if any) and a number up to `most`.
+static bool parse_entity_part(orri_scan* scan, char sign, uint64_t most, uint64_t* out)
+{
+    const char* from = scan->at;
+    bool fits;
+    if (sign != '\0' && *scan->at++ != sign) {
+        scan->at = from;
+        return orri_scan_expected(scan, "an entity like 7v1, or null");
+    }
+    if (!orri_scan_digits(scan, most, out, &fits)) {
+        scan->at = from;
+        return orri_scan_expected(scan, "an entity like 7v1, or null");
+    }
+    if (!fits) {
+        scan->at = from;
+        return orri_scan_fail(scan, ORR_ERR_RANGE, "no entity has a number this large");
+    }
+    return true;
+}
+
+static bool parse_entity(orri_scan* scan, uint64_t* out)
+{
+    *out = 0;
+    if (orri_scan_skip_word(scan, "null")) {
+        return true;
+    }
+    uint64_t index, generation, salt = 0;
+    if (!parse_entity_part(scan, '\0', UINT32_MAX, &index) ||
+        !parse_entity_part(scan, 'v', 0xFFFFFF, &generation) ||
+        (*scan->at == 's' && !parse_entity_part(scan, 's', 0xFF, &salt))) {
+        return false;
+    }
+    *out = index | generation << 32 | salt << 56;
+    return true;
+}
+
+// ---- strings ------------------------------------------------------------------------------------------
+
+static int parse_hex(char c)
+{
+    const char* digits = "0123456789abcdef";
+    const char* found = c != '\0' ? strchr(digits, c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c) : NULL;
+    return found != NULL ? (int)(found - digits) : -1;
+}
+
+static bool parse_escape(orri_scan* scan, unsigned char* out)
+{
+    const char* at = scan->at; // Behind the backslash.
+    static const char from[] = "\"\\nt", to[] = "\"\\\n\t";
+    const char* found = *at != '\0' ? strchr(from, *at) : NULL;
+    if (found != NULL) {
+        *out = (unsigned char)to[found - from];
+        scan->at++;
+        return true;
+    }
+    int high = *at == 'x' ? parse_hex(at[1]) : -1;
+    int low = high >= 0 ? parse_hex(at[2]) : -1;
+    if (low < 0) {
+        return orri_scan_expected(scan, "one of \\\" \\\\ \\n \\t \\xNN");
+    }
+    *out = (unsigned char)(high * 16 + low);
+    scan->at += 3;
+    return true;
+}
+
+typedef enum parse_step {
+    PARSE_BYTE,
+    PARSE_END,
+    PARSE_FAILED,
+} parse_step;
+
+// The next byte of a string whose opening quote was taken; takes the closing one.
+static parse_step parse_byte(orri_scan* scan, unsigned char* out)
+{
+    char c = *scan->at;
+    if (c == '\0') {
+        return orri_scan_expected(scan, "a closing quote") ? PARSE_BYTE : PARSE_FAILED;
+    }
+    scan->at++;
+    if (c == '"') {
+        return PARSE_END;
+    }
+    if (c == '\\') {
+        return parse_escape(scan, out) ? PARSE_BYTE : PARSE_FAILED;
+    }
+    *out = (unsigned char)c;
+    return PARSE_BYTE;
+}
+
+static bool parse_quote(orri_scan* scan)
+{
+    return orri_scan_sign(scan, '"', "a string in quotes");
+}
+
+// An inline string of at most `most` bytes; the rest of `size` bytes is zero.
+static bool parse_inline(orri_scan* scan, unsigned char* out, uint32_t size, uint32_t most)
+{
+    if (!parse_quote(scan)) {
+        return false;
+    }
+    memset(out, 0, size);
+    for (uint32_t length = 0;; length++) {
+        const char* from = scan->at;
+        unsigned char byte = 0;
+        parse_step step = parse_byte(scan, &byte);
+        if (step != PARSE_BYTE) {
+            return step == PARSE_END;
+        }
+        if (length == most || byte == 0) {
+            scan->at = from;
+            return orri_scan_fail(scan, ORR_ERR_RANGE,
+                                  byte == 0 ? "a zero byte would end the string here"
+                                            : "the string is longer than %u bytes",
+                                  most);
+        }
+        out[length] = byte;
+    }
+}
+
+// Bytes that grow while they are read.
+typedef struct parse_bytes {
+    unsigned char* data;
+    uint32_t size, capacity;
+} parse_bytes;
+
+static bool parse_grow(orri_scan* scan, parse_bytes* bytes, uint32_t more)
+{
+    if (more > ORR_BLOB_SIZE_MAX - bytes->size) {
+        return orri_scan_fail(scan, ORR_ERR_RANGE, "more than %u bytes", ORR_BLOB_SIZE_MAX);
+    }
+    return ORRI_RESERVE(scan->schema->env, ORR_MEMORY_TEMP, &bytes->data, &bytes->capacity,
+                        bytes->size + more) ||
+           orri_scan_memory(scan);
+}
+
+static void parse_bytes_free(orri_scan* scan, parse_bytes* bytes)
+{
+    ORRI_RELEASE(scan->schema->env, ORR_MEMORY_TEMP, bytes->data, bytes->capacity);
+}
+
+// All bytes of a string, and room for one more.
+static bool parse_quoted(orri_scan* scan, parse_bytes* bytes)
+{
+    if (!parse_quote(scan)) {
+        return false;
+    }
+    for (;;) {
+        unsigned char byte = 0;
+        parse_step step = parse_byte(scan, &byte);
+        if (step == PARSE_FAILED || !parse_grow(scan, bytes, 1)) {
+            return false;
+        }
+        if (step == PARSE_END) {
+            return true;
+        }
+        bytes->data[bytes->size++] = byte;
+    }
+}
+
+static bool parse_intern(orri_scan* scan, const parse_bytes* bytes, uint32_t element_size,
+                         unsigned char* out)
+{
+    orr_string handle;
+    if (orri_blob_intern(scan->schema, bytes->data, bytes->size, element_size, &handle) != ORR_OK) {
+        return orri_scan_memory(scan); // The size was looked at before.
+    }
+    memcpy(out, &handle, sizeof handle);
+    return true;
+}
+
+static bool parse_string(orri_scan* scan, unsigned char* out)
+{
+    parse_bytes bytes = {0};
+    bool ok = parse_quoted(scan, &bytes) && parse_intern(scan, &bytes, 1, out);
+    parse_bytes_free(scan, &bytes);
+    return ok;
+}
+
+static bool parse_opaque_text(orri_scan* scan, const orri_type* type, parse_bytes* bytes,
+                              unsigned char* out)
+{
+    const char* from = scan->at;
+    if (!parse_quoted(scan, bytes)) {
+        return false;
+    }
+    bytes->data[bytes->size] = 0;
+    memset(out, 0, type->info.size);
+    bool ok = strlen((const char*)bytes->data) == bytes->size &&
+              type->codec.parse(type->codec.user, (const char*)bytes->data, out);
+    if (!ok) {
+        scan->at = from;
+        return orri_scan_fail(scan, ORR_ERR_PARSE, "the codec of %s refused this text",
+                              type->info.name);
+    }
+    return true;
+}
+
+static bool parse_opaque(orri_scan* scan, const orri_type* type, unsigned char* out)
+{
+    parse_bytes bytes = {0};
+    bool ok = parse_opaque_text(scan, type, &bytes, out);
+    parse_bytes_free(scan, &bytes);
+    return ok;
+}
+
+// ---- values that hold others --------------------------------------------------------------------------
+
+// A fixed array: as many elements as it has.
+static bool parse_fixed(orri_scan* scan, const orri_type* type, const orr_field_attributes* range,
+                        uint32_t count, unsigned char* out)
+{
+    if (!orri_scan_sign(scan, '[', "an array in [ ]")) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (i > 0 && !orri_scan_skip(scan, ',')) {
+            return *scan->at == ']' ? orri_scan_fail(scan, ORR_ERR_PARSE,
+                                                     "expected %u elements, found %u", count, i)
+                                    : orri_scan_expected(scan, "',' or ']'");
+        }
+        if (!parse_value(scan, type, range, out + (size_t)i * type->info.size)) {
+            return false;
+        }
+    }
+    orri_scan_space(scan);
+    if (*scan->at == ',') {
+        return orri_scan_fail(scan, ORR_ERR_PARSE, "expected %u elements, found more", count);
+    }
+    return orri_scan_sign(scan, ']', "']'");
+}
+
+static bool parse_elements(orri_scan* scan, const orri_type* element,
+                           const orr_field_attributes* range, parse_bytes* bytes)
+{
+    if (!orri_scan_sign(scan, '[', "an array in [ ]") || orri_scan_skip(scan, ']')) {
+        return scan->at[-1] == ']';
+    }
+    do {
+        if (!parse_grow(scan, bytes, element->info.size) ||
+            !parse_value(scan, element, range, bytes->data + bytes->size)) {
+            return false;
+        }
+        bytes->size += element->info.size;
+    } while (orri_scan_skip(scan, ','));
+    return orri_scan_sign(scan, ']', "',' or ']'");
+}
+
+static bool parse_array(orri_scan* scan, const orri_type* type, const orr_field_attributes* range,
+                        unsigned char* out)
+{
+    const orri_type* element = type->detail->element;
+    parse_bytes bytes = {0};
+    bool ok = parse_elements(scan, element, range, &bytes) &&
+              parse_intern(scan, &bytes, element->info.size, out);
+    parse_bytes_free(scan, &bytes);
+    return ok;
+}
+
+static bool parse_field(orri_scan* scan, const orr_field_info* field, unsigned char* out)
+{
+    const orri_type* type = orri_type_of_info(field->type);
+    if (field->count == 0) {
+        return parse_value(scan, type, &field->attributes, out);
+    }
+    if (type->info.kind == ORR_KIND_CHAR) {
+        return parse_inline(scan, out, field->count, field->count - 1);
+    }
+    return parse_fixed(scan, type, &field->attributes, field->count, out);
+}
+
+// The field whose name is at the place, which is then behind it. NULL when refused.
+static const orr_field_info* parse_field_name(orri_scan* scan, const orr_type_info* info,
+                                              uint64_t* seen)
+{
+    size_t size = strspn(scan->at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                   "0123456789_");
+    if (size == 0) {
+        orri_scan_expected(scan, "the name of a field");
+        return NULL;
+    }
+    for (uint32_t i = 0; i < info->field_count; i++) {
+        const orr_field_info* field = &info->fields[i];
+        if (strlen(field->name) == size && memcmp(field->name, scan->at, size) == 0) {
+            if (orri_bit_get(seen, i)) {
+                orri_scan_fail(scan, ORR_ERR_PARSE, "field %s is given twice", field->name);
+                return NULL;
+            }
+            orri_bit_set(seen, i, true);
+            scan->at += size;
+            return field;
+        }
+    }
+    char buffer[200];
+    orri_text text = {buffer, sizeof buffer, 0};
+    orri_field_unknown(info, scan->at, size, &text);
+    orri_scan_fail(scan, ORR_ERR_FIELD, "%s", buffer);
+    return NULL;
+}
+
+static bool parse_struct(orri_scan* scan, const orri_type* type, unsigned char* out)
+{
+    uint64_t seen[ORR_FIELDS_MAX / 64] = {0};
+    orr_value_default(&type->info, out);
+    if (!orri_scan_sign(scan, '{', "fields in { }") || orri_scan_skip(scan, '}')) {
+        return scan->at[-1] == '}';
+    }
+    do {
+        orri_scan_space(scan);
+        const orr_field_info* field = parse_field_name(scan, &type->info, seen);
+        if (field == NULL || !orri_scan_sign(scan, ':', "':'") ||
+            !parse_field(scan, field, out + field->offset)) {
+            return false;
+        }
+    } while (orri_scan_skip(scan, ','));
+    return orri_scan_sign(scan, '}', "',' or '}'");
+}
+
+// Kinds that are one integer.
+static bool parse_integer(orri_scan* scan, const orr_type_info* info,
+                          const orr_field_attributes* range, unsigned char* out)
+{
+    uint64_t bits = 0;
+    bool ok;
+    switch (info->kind) {
+    case ORR_KIND_ENUM:
+        ok = parse_enum(scan, info, &bits);
+        break;
+    case ORR_KIND_MASK:
+        ok = parse_mask(scan, info, &bits);
+        break;
+    case ORR_KIND_ENTITY:
+        ok = parse_entity(scan, &bits);
+        break;
+    case ORR_KIND_I8:
+    case ORR_KIND_I16:
+    case ORR_KIND_I32:
+    case ORR_KIND_I64:
+        ok = orri_scan_signed(scan, info, range, &bits);
+        break;
+    default:
+        ok = orri_scan_unsigned(scan, info, range, &bits);
+        break;
+    }
+    if (ok) {
+        orri_store(out, info->size, bits);
+    }
+    return ok;
+}
+
+static bool parse_value(orri_scan* scan, const orri_type* type, const orr_field_attributes* range,
+                        unsigned char* out)
+{
+    orri_scan_space(scan);
+    switch (type->info.kind) {
+    case ORR_KIND_STRUCT:
+        return parse_struct(scan, type, out);
+    case ORR_KIND_BOOL:
+        return parse_bool(scan, out);
+    case ORR_KIND_CHAR:
+        return parse_inline(scan, out, 1, 1);
+    case ORR_KIND_F32:
+    case ORR_KIND_F64:
+        return orri_scan_float(scan, &type->info, range, out);
+    case ORR_KIND_STRING:
+        return parse_string(scan, out);
+    case ORR_KIND_ARRAY:
+        return parse_array(scan, type, range, out);
+    case ORR_KIND_OPAQUE:
+        return parse_opaque(scan, type, out);
+    default:
+        return parse_integer(scan, &type->info, range, out);
+    }
+}
+
+bool orri_value_read(const orri_type* type, const orr_field_info* field, const char* text,
+                     void* out, orri_value_error* error)
+{
+    orri_scan scan = {type->schema, text, text, error};
+    bool ok = field != NULL ? parse_field(&scan, field, out) : parse_value(&scan, type, NULL, out);
+    if (!ok) {
+        return false;
+    }
+    orri_scan_space(&scan);
+    return *scan.at == '\0' || orri_scan_expected(&scan, "the end");
+}
+
+orr_result orr_value_parse(const orr_type_info* info, const char* text, void* out)
+{
+    if (info == NULL) {
+        return ORR_ERR_ARGUMENT;
+    }
+    const orri_type* type = orri_type_of_info(info);
+    orri_env* env = type->schema->env;
+    if (text == NULL || (out == NULL && info->size > 0)) {
+        return orri_refuse(env, ORR_ERR_ARGUMENT, ORR_LOG_ID_VALUE_REFUSED,
+                           "reading a value of %s: %s is NULL", info->name,
+                           text == NULL ? "text" : "out");
+    }
+    // Read beside `out`, which must stay as it was if the text turns out wrong.
+    _Alignas(64) unsigned char small[1024];
+    unsigned char* value =
+        info->size <= sizeof small ? small : orri_alloc(env, ORR_MEMORY_TEMP, info->size, 64);
+    if (value == NULL) {
+        return orri_refuse_memory(env, "reading a value");
+    }
+    orri_value_error error = {ORR_OK, ""};
+    if (orri_value_read(type, NULL, text, value, &error) && info->size > 0) {
+        memcpy(out, value, info->size);
+    }
+    if (value != small) {
+        orri_free(env, ORR_MEMORY_TEMP, value, info->size, 64);
+    }
+    if (error.result == ORR_ERR_MEMORY) {
+        return orri_refuse_memory(env, "reading a value");
+    }
+    return error.result == ORR_OK
+               ? ORR_OK
+               : orri_refuse(env, error.result, ORR_LOG_ID_VALUE_REFUSED,
+                             "reading a value of %s: %s", info->name, error.text);
+}

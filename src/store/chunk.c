@@ -1,0 +1,518 @@
+// SPDX-License-Identifier: MIT
+// Chunks: their columns' memory, stamps and enable bits, and the type tables that find columns by chunk.
+//
+// A cluster's first chunk grows through levels of 1 to 1024 rows, so that thousands of tiny clusters stay
+// cheap; from then on chunks are full and their blocks lie in the extents of the cluster's columns.
+#include "store/share.h"
+
+static const uint32_t chunk_level_rows[ORRI_LEVELS + 1] = {
+    1, 4, 16, 64, 256, 1024, ORR_CHUNK_CAPACITY};
+#define CHUNK_START_BYTES 1024u // A row this large starts at a lower level.
+
+uint8_t orri_marker_byte[ORRI_BLOCK_ALIGN];
+
+static uint32_t chunk_level(uint32_t capacity)
+{
+    uint32_t level = 0;
+    while (chunk_level_rows[level] < capacity) {
+        level++;
+    }
+    return level;
+}
+
+size_t orri_block_bytes(uint32_t size, uint32_t level)
+{
+    size_t bytes = (size_t)size * chunk_level_rows[level];
+    return (bytes + ORRI_BLOCK_ALIGN - 1) & ~(size_t)(ORRI_BLOCK_ALIGN - 1);
+}
+
+uint8_t orri_chunk_level_first(size_t row_bytes)
+{
+    return row_bytes <= CHUNK_START_BYTES ? 2 : row_bytes <= 16 * CHUNK_START_BYTES ? 1 : 0;
+}
+
+orri_source* orri_chunk_source(orr_world* world, const orri_chunk* chunk, uint32_t column)
+{
+    orri_cluster* cluster = chunk->cluster;
+    if (column > cluster->type_count) {
+        return &world->bits;
+    }
+    if (chunk->capacity == ORR_CHUNK_CAPACITY) {
+        return &cluster->columns[column].source;
+    }
+    uint32_t level = chunk_level(chunk->capacity);
+    return column == cluster->type_count ? &world->row_small[level]
+                                         : &cluster->columns[column].table->small[level];
+}
+
+// ---- poisoning ------------------------------------------------------------------------------------
+
+#ifdef ORRI_ASAN
+static size_t chunk_line_up(size_t bytes)
+{
+    return (bytes + ORRI_BLOCK_ALIGN - 1) & ~(size_t)(ORRI_BLOCK_ALIGN - 1);
+}
+#endif
+
+void orri_rows_open(orri_chunk* chunk, uint32_t slot, uint32_t count)
+{
+#ifdef ORRI_ASAN
+    for (uint32_t c = 0; c <= chunk->cluster->type_count; c++) {
+        size_t size = chunk->cluster->columns[c].size;
+        if (size > 0) {
+            size_t begin = slot * size & ~(size_t)(ORRI_BLOCK_ALIGN - 1);
+            ORRI_UNPOISON(chunk->columns[c].data + begin,
+                          chunk_line_up((slot + count) * size) - begin);
+        }
+    }
+#else
+    (void)chunk, (void)slot, (void)count;
+#endif
+}
+
+void orri_rows_close(orri_chunk* chunk, uint32_t slot, uint32_t count)
+{
+#ifdef ORRI_ASAN
+    // Lines of 64 bytes are closed as a whole: SIMD loops may read to the end of the last one.
+    for (uint32_t c = 0; c <= chunk->cluster->type_count; c++) {
+        size_t size = chunk->cluster->columns[c].size;
+        if (size > 0) {
+            size_t begin = chunk_line_up(slot * size);
+            ORRI_POISON(chunk->columns[c].data + begin,
+                        chunk_line_up((slot + count) * size) - begin);
+        }
+    }
+#else
+    (void)chunk, (void)slot, (void)count;
+#endif
+}
+
+// ---- stamps ---------------------------------------------------------------------------------------
+
+bool orri_column_prepare(orr_world* world, orri_chunk* chunk, uint32_t column)
+{
+    if (chunk->columns[column].share == NULL || orri_share_detach_column(world, chunk, column)) {
+        return true;
+    }
+    (void)orri_refuse_memory(&world->env, "copying a held block before writing to it");
+    return false;
+}
+
+bool orri_chunk_prepare(orr_world* world, orri_chunk* chunk)
+{
+    for (uint32_t c = 0; chunk->share_count > 0 && c < chunk->column_count; c++) {
+        if (!orri_column_prepare(world, chunk, c)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void orri_column_stamp_one(orr_world* world, orri_chunk* chunk, uint32_t column)
+{
+    chunk->columns[column].version = world->epoch;
+    chunk->columns[column].tick = world->tick;
+    if (column <= chunk->cluster->type_count) {
+        chunk->cluster->columns[column].version = world->epoch;
+    }
+}
+
+void orri_chunk_stamp_all(orr_world* world, orri_chunk* chunk)
+{
+    ORR_ASSERT(chunk->share_count == 0);
+    for (uint32_t c = 0; c < chunk->column_count; c++) {
+        orri_column_stamp_one(world, chunk, c);
+    }
+    chunk->stamp = world->epoch;
+}
+
+// ---- type tables ----------------------------------------------------------------------------------
+
+static bool chunk_table_reserve(orr_world* world, orri_table* table, uint32_t chunk_id)
+{
+    uint32_t page = chunk_id >> ORRI_TABLE_BITS;
+    if (page >= table->page_count) {
+        orri_table_page** pages =
+            ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_CLUSTER, orri_table_page*, page + 1);
+        if (pages == NULL) {
+            return false;
+        }
+        if (table->page_count > 0) {
+            memcpy(pages, table->pages, table->page_count * sizeof *pages);
+        }
+        ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, orri_table_page*, table->pages,
+                  table->page_count);
+        table->pages = pages;
+        table->page_count = page + 1;
+    }
+    if (table->pages[page] == NULL) {
+        table->pages[page] = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_CLUSTER, orri_table_page, 1);
+    }
+    return table->pages[page] != NULL;
+}
+
+void orri_chunk_enter(orr_world* world, orri_chunk* chunk)
+{
+    (void)world;
+    for (uint32_t c = 0; c < chunk->cluster->type_count; c++) {
+        orri_table* table = chunk->cluster->columns[c].table;
+        orri_table_page* page = table->pages[chunk->id >> ORRI_TABLE_BITS];
+        page->data[chunk->id & (ORRI_TABLE_SIZE - 1)] = chunk->columns[c].data;
+        page->column[chunk->id & (ORRI_TABLE_SIZE - 1)] = (uint16_t)(c + 1);
+    }
+}
+
+void orri_chunk_leave(orr_world* world, const orri_chunk* chunk)
+{
+    (void)world;
+    for (uint32_t c = 0; c < chunk->cluster->type_count; c++) {
+        orri_table* table = chunk->cluster->columns[c].table;
+        orri_table_page* page = table->pages[chunk->id >> ORRI_TABLE_BITS];
+        page->data[chunk->id & (ORRI_TABLE_SIZE - 1)] = NULL;
+        page->column[chunk->id & (ORRI_TABLE_SIZE - 1)] = 0;
+    }
+}
+
+// ---- making and freeing ---------------------------------------------------------------------------
+
+static size_t chunk_bytes(uint32_t column_count)
+{
+    return sizeof(orri_chunk) + column_count * (sizeof(orri_column) + sizeof(orri_column_cold));
+}
+
+bool orri_column_take(orr_world* world, orri_chunk* chunk, uint32_t column, uint32_t wanted)
+{
+    orri_column* entry = &chunk->columns[column];
+    orri_column_cold* cold = &orri_chunk_cold(chunk)[column];
+    uint32_t types = chunk->cluster->type_count;
+    if (column < types && chunk->cluster->columns[column].size == 0) {
+        entry->data = orri_marker_byte;
+        return true;
+    }
+    entry->data = orri_block_take(orri_chunk_source(world, chunk, column), &world->env, wanted,
+                                  &cold->extent);
+    if (entry->data != NULL && column > types) {
+        ORRI_UNPOISON(entry->data, ORRI_BITS_BYTES);
+        memset(entry->data, 0xFF, ORRI_BITS_BYTES);
+    }
+    return entry->data != NULL;
+}
+
+void orri_column_give(orr_world* world, orri_chunk* chunk, uint32_t column)
+{
+    orri_column_cold* cold = &orri_chunk_cold(chunk)[column];
+    if (chunk->columns[column].share != NULL) {
+        orri_share_hand_over(world, chunk, column);
+    } else if (cold->extent != NULL) {
+        orri_block_give(cold->extent, &world->env, chunk->columns[column].data);
+    }
+    chunk->columns[column].data = NULL;
+    cold->extent = NULL;
+}
+
+static bool chunk_take_columns(orr_world* world, orri_chunk* chunk, uint32_t wanted)
+{
+    const orri_cluster* cluster = chunk->cluster;
+    for (uint32_t c = 0; c < chunk->column_count; c++) {
+        bool bits = c > cluster->type_count;
+        if (bits && !cluster->columns[c - cluster->type_count - 1].has_bits) {
+            continue;
+        }
+        if (!orri_column_take(world, chunk, c, wanted)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void chunk_give_columns(orr_world* world, orri_chunk* chunk)
+{
+    for (uint32_t c = 0; c < chunk->column_count; c++) {
+        orri_column_give(world, chunk, c);
+    }
+}
+
+orri_chunk* orri_chunk_alloc(orr_world* world, orri_cluster* cluster)
+{
+    uint32_t column_count = 2 * (cluster->type_count + 1);
+    orri_chunk* chunk = orri_alloc_zero(&world->env, ORR_MEMORY_CLUSTER, chunk_bytes(column_count),
+                                        _Alignof(orri_chunk));
+    if (chunk != NULL) {
+        chunk->cluster = cluster;
+        chunk->column_count = column_count;
+    }
+    return chunk;
+}
+
+void orri_chunk_free(orr_world* world, orri_chunk* chunk)
+{
+    orri_free(&world->env, ORR_MEMORY_CLUSTER, chunk, chunk_bytes(chunk->column_count),
+              _Alignof(orri_chunk));
+}
+
+static bool chunk_id_take(orr_world* world, orri_chunk* chunk)
+{
+    if (world->chunk_free_count > 0) {
+        chunk->id = world->chunk_free[--world->chunk_free_count];
+    } else {
+        uint32_t needed = world->chunk_count + 1;
+        if (needed > ORR_CHUNKS_MAX + 1 ||
+            !ORRI_RESERVE(&world->env, ORR_MEMORY_WORLD, &world->chunks, &world->chunk_capacity,
+                          needed) ||
+            !ORRI_RESERVE(&world->env, ORR_MEMORY_WORLD, &world->chunk_free,
+                          &world->chunk_free_capacity, needed)) {
+            return false;
+        }
+        chunk->id = world->chunk_count++;
+    }
+    world->chunks[chunk->id] = chunk;
+    return true;
+}
+
+static void chunk_id_give(orr_world* world, const orri_chunk* chunk)
+{
+    world->chunks[chunk->id] = NULL;
+    world->chunk_free[world->chunk_free_count++] = chunk->id;
+}
+
+bool orri_chunk_reserve_tables(orr_world* world, const orri_cluster* cluster, uint32_t chunk_id)
+{
+    for (uint32_t c = 0; c < cluster->type_count; c++) {
+        if (!chunk_table_reserve(world, cluster->columns[c].table, chunk_id)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static orri_chunk* chunk_create(orr_world* world, orri_cluster* cluster, uint32_t number,
+                                uint32_t capacity, uint32_t wanted)
+{
+    orri_chunk* chunk = orri_chunk_alloc(world, cluster);
+    if (chunk == NULL) {
+        return NULL;
+    }
+    chunk->number = number;
+    chunk->capacity = capacity;
+    if (!chunk_id_take(world, chunk)) {
+        orri_chunk_free(world, chunk);
+        return NULL;
+    }
+    if (!orri_chunk_reserve_tables(world, cluster, chunk->id) ||
+        !chunk_take_columns(world, chunk, wanted)) {
+        chunk_give_columns(world, chunk);
+        chunk_id_give(world, chunk);
+        orri_chunk_free(world, chunk);
+        return NULL;
+    }
+    orri_chunk_enter(world, chunk);
+    return chunk;
+}
+
+static void chunk_destroy(orr_world* world, orri_chunk* chunk)
+{
+    orri_chunk_leave(world, chunk);
+    chunk_give_columns(world, chunk);
+    ORR_ASSERT(chunk->share_count == 0);
+    chunk_id_give(world, chunk);
+    orri_chunk_free(world, chunk);
+}
+
+// ---- growing and trimming a cluster -----------------------------------------------------------------
+
+// A chunk-shaped scratch holds the new blocks until all are there.
+static bool chunk_grow(orr_world* world, orri_chunk* chunk, uint32_t capacity, uint32_t wanted)
+{
+    if (!orri_chunk_prepare(world, chunk)) {
+        return false;
+    }
+    orri_chunk* next = orri_chunk_alloc(world, chunk->cluster);
+    if (next == NULL) {
+        return false;
+    }
+    next->capacity = capacity;
+    next->number = chunk->number;
+    uint32_t types = chunk->cluster->type_count;
+    for (uint32_t c = 0; c <= types; c++) {
+        if (!orri_column_take(world, next, c, wanted)) {
+            chunk_give_columns(world, next);
+            orri_chunk_free(world, next);
+            return false;
+        }
+    }
+    uint32_t rows = orri_chunk_rows(chunk);
+    orri_rows_open(next, 0, rows);
+    for (uint32_t c = 0; c <= types; c++) {
+        const orri_cluster_column* column = &chunk->cluster->columns[c];
+        if (column->type == NULL || column->type->plain) {
+            memcpy(next->columns[c].data, chunk->columns[c].data, (size_t)rows * column->size);
+        } else {
+            orri_rows_move(column->type, next->columns[c].data, chunk->columns[c].data, rows);
+        }
+        orri_column_give(world, chunk, c);
+        chunk->columns[c].data = next->columns[c].data;
+        orri_chunk_cold(chunk)[c].extent = orri_chunk_cold(next)[c].extent;
+    }
+    chunk->capacity = capacity;
+    orri_chunk_enter(world, chunk);
+    orri_chunk_free(world, next);
+    return true;
+}
+
+static bool chunk_reserve_small(orr_world* world, orri_cluster* cluster, uint32_t needed)
+{
+    uint32_t level = cluster->level_first;
+    if (cluster->chunk_count > 0) {
+        level = chunk_level(cluster->chunks[0]->capacity) + 1;
+    }
+    while (chunk_level_rows[level] < needed) {
+        level++;
+    }
+    uint32_t capacity = chunk_level_rows[level];
+    if (cluster->chunk_count > 0) {
+        if (!chunk_grow(world, cluster->chunks[0], capacity, 1)) {
+            return false;
+        }
+    } else {
+        if (!ORRI_RESERVE(&world->env, ORR_MEMORY_CLUSTER, &cluster->chunks,
+                          &cluster->chunk_capacity, 1)) {
+            return false;
+        }
+        orri_chunk* chunk = chunk_create(world, cluster, 0, capacity, 1);
+        if (chunk == NULL) {
+            return false;
+        }
+        cluster->chunks[cluster->chunk_count++] = chunk;
+    }
+    cluster->row_capacity = capacity;
+    return true;
+}
+
+static bool chunk_reserve_full(orr_world* world, orri_cluster* cluster, uint64_t needed)
+{
+    uint64_t chunk_needed = (needed + ORR_CHUNK_CAPACITY - 1) >> ORRI_SLOT_BITS;
+    uint32_t old_count = cluster->chunk_count;
+    if (chunk_needed > ORR_CHUNKS_MAX ||
+        !ORRI_RESERVE(&world->env, ORR_MEMORY_CLUSTER, &cluster->chunks, &cluster->chunk_capacity,
+                      (uint32_t)chunk_needed)) {
+        return false;
+    }
+    uint32_t total = (uint32_t)chunk_needed;
+    if (old_count == 1 && cluster->chunks[0]->capacity < ORR_CHUNK_CAPACITY &&
+        !chunk_grow(world, cluster->chunks[0], ORR_CHUNK_CAPACITY, total)) {
+        return false;
+    }
+    cluster->row_capacity = old_count << ORRI_SLOT_BITS;
+    while (cluster->chunk_count < total) {
+        uint32_t number = cluster->chunk_count;
+        orri_chunk* chunk =
+            chunk_create(world, cluster, number, ORR_CHUNK_CAPACITY, total - number);
+        if (chunk == NULL) {
+            orri_cluster_trim(world, cluster);
+            return false;
+        }
+        cluster->chunks[cluster->chunk_count++] = chunk;
+    }
+    cluster->row_capacity = total << ORRI_SLOT_BITS;
+    return true;
+}
+
+bool orri_cluster_reserve(orr_world* world, orri_cluster* cluster, uint32_t count)
+{
+    uint64_t needed = (uint64_t)cluster->row_count + count;
+    if (needed <= cluster->row_capacity) {
+        return true;
+    }
+    if (needed <= chunk_level_rows[ORRI_LEVELS - 1]) {
+        return chunk_reserve_small(world, cluster, (uint32_t)needed);
+    }
+    return chunk_reserve_full(world, cluster, needed);
+}
+
+static void chunk_reset_capacity(orri_cluster* cluster)
+{
+    if (cluster->chunk_count == 0) {
+        cluster->row_capacity = 0;
+        cluster->has_bits = false;
+        for (uint32_t c = 0; c <= cluster->type_count; c++) {
+            cluster->columns[c].has_bits = false;
+        }
+    } else if (cluster->chunk_count == 1) {
+        cluster->row_capacity = cluster->chunks[0]->capacity;
+    } else {
+        cluster->row_capacity = cluster->chunk_count << ORRI_SLOT_BITS;
+    }
+}
+
+void orri_cluster_trim(orr_world* world, orri_cluster* cluster)
+{
+    uint32_t needed =
+        (uint32_t)(((uint64_t)cluster->row_count + ORR_CHUNK_CAPACITY - 1) >> ORRI_SLOT_BITS);
+    while (cluster->chunk_count > needed) {
+        chunk_destroy(world, cluster->chunks[--cluster->chunk_count]);
+    }
+    chunk_reset_capacity(cluster);
+}
+
+void orri_cluster_free_chunks(orr_world* world, orri_cluster* cluster)
+{
+    cluster->row_count = 0;
+    orri_cluster_trim(world, cluster);
+}
+
+// ---- enable bits ------------------------------------------------------------------------------------
+
+bool orri_cluster_add_bits(orr_world* world, orri_cluster* cluster, uint32_t column)
+{
+    uint32_t bits = cluster->type_count + 1 + column;
+    for (uint32_t i = 0; i < cluster->chunk_count; i++) {
+        orri_chunk* chunk = cluster->chunks[i];
+        if (!orri_column_prepare(world, chunk, bits) || !orri_column_take(world, chunk, bits, 1)) {
+            while (i-- > 0) {
+                orri_column_give(world, cluster->chunks[i], bits);
+            }
+            return false;
+        }
+    }
+    cluster->columns[column].has_bits = true;
+    cluster->has_bits = true;
+    return true;
+}
+
+// ---- rows -------------------------------------------------------------------------------------------
+
+static void chunk_relocate_bits(orri_chunk* to, uint32_t to_slot, orri_chunk* from,
+                                uint32_t from_slot)
+{
+    for (uint32_t c = 0; c <= to->cluster->type_count; c++) {
+        uint64_t* to_bits = (uint64_t*)(void*)orri_chunk_bits(to, c)->data;
+        const uint64_t* from_bits = (const uint64_t*)(void*)orri_chunk_bits(from, c)->data;
+        if (to_bits != NULL) {
+            orri_bit_set(to_bits, to_slot, orri_bit_get(from_bits, from_slot));
+        }
+    }
+}
+
+void orri_row_relocate(orr_world* world, orri_chunk* to, uint32_t to_slot, orri_chunk* from,
+                       uint32_t from_slot)
+{
+    const orri_cluster* cluster = to->cluster;
+    for (uint32_t c = 0; c < cluster->type_count; c++) {
+        const orri_cluster_column* column = &cluster->columns[c];
+        uint8_t* target = to->columns[c].data + (size_t)to_slot * column->size;
+        uint8_t* source = from->columns[c].data + (size_t)from_slot * column->size;
+        if (ORR_LIKELY(cluster->plain || column->type->plain)) {
+            orri_value_move(target, source, column->size);
+        } else {
+            orri_rows_move(column->type, target, source, 1);
+        }
+    }
+    uint32_t index = orri_chunk_ids(from)[from_slot];
+    orri_chunk_ids(to)[to_slot] = index;
+    if (ORR_UNLIKELY(cluster->has_bits)) {
+        chunk_relocate_bits(to, to_slot, from, from_slot);
+    }
+    orri_index_write(world, index)->place = orri_place_make(to, to_slot);
+}
+
+#undef CHUNK_START_BYTES

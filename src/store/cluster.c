@@ -1,0 +1,673 @@
+// SPDX-License-Identifier: MIT
+// Clusters: one per set of types and tags. Their order of creation is state, and so is the free list of
+// their numbers; the hash table that finds them is only ever looked up.
+#include "store/world.h"
+
+#define CLUSTER_STAGGER 192u // Bytes between the starts of neighbouring columns, modulo a page.
+
+// ---- identity -------------------------------------------------------------------------------------
+
+static uint64_t cluster_hash(const orr_type* types, uint32_t type_count, const orr_tag* tags,
+                             uint32_t tag_count)
+{
+    uint64_t hash = orri_hash_word(type_count, tag_count);
+    for (uint32_t i = 0; i < type_count; i++) {
+        hash = orri_hash_word(hash, types[i].index1);
+    }
+    for (uint32_t i = 0; i < tag_count; i++) {
+        hash = orri_hash_word(hash, tags[i]);
+    }
+    return hash;
+}
+
+static bool cluster_equals(const orri_cluster* cluster, const orr_type* types, uint32_t type_count,
+                           const orr_tag* tags, uint32_t tag_count)
+{
+    return cluster->type_count == type_count && cluster->tag_count == tag_count &&
+           (type_count == 0 || memcmp(cluster->types, types, type_count * sizeof *types) == 0) &&
+           (tag_count == 0 || memcmp(cluster->tags, tags, tag_count * sizeof *tags) == 0);
+}
+
+static orri_cluster* cluster_lookup_hashed(const orr_world* world, uint64_t hash,
+                                           const orr_type* types, uint32_t type_count,
+                                           const orr_tag* tags, uint32_t tag_count)
+{
+    if (world->cluster_bucket_count == 0) {
+        return NULL;
+    }
+    uint32_t index1 = world->cluster_buckets[hash & (world->cluster_bucket_count - 1)];
+    while (index1 != 0) {
+        orri_cluster* cluster = world->slots[index1 - 1].cluster;
+        if (cluster->hash == hash && cluster_equals(cluster, types, type_count, tags, tag_count)) {
+            return cluster;
+        }
+        index1 = cluster->bucket_next;
+    }
+    return NULL;
+}
+
+orri_cluster* orri_cluster_lookup(const orr_world* world, const orr_type* types,
+                                  uint32_t type_count, const orr_tag* tags, uint32_t tag_count)
+{
+    uint64_t hash = cluster_hash(types, type_count, tags, tag_count);
+    return cluster_lookup_hashed(world, hash, types, type_count, tags, tag_count);
+}
+
+int32_t orri_cluster_find_column(const orri_cluster* cluster, orr_type type)
+{
+    uint32_t low = 0, high = cluster->type_count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (cluster->types[middle].index1 < type.index1) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < cluster->type_count && cluster->types[low].index1 == type.index1 ? (int32_t)low
+                                                                                  : -1;
+}
+
+bool orri_cluster_has_tag(const orri_cluster* cluster, orr_tag tag)
+{
+    for (uint32_t i = 0; i < cluster->tag_count && cluster->tags[i] <= tag; i++) {
+        if (cluster->tags[i] == tag) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// ---- creating ---------------------------------------------------------------------------------------
+
+static bool cluster_grow_buckets(orr_world* world)
+{
+    if (world->cluster_count < world->cluster_bucket_count) {
+        return true;
+    }
+    uint32_t count = world->cluster_bucket_count == 0 ? 16 : world->cluster_bucket_count * 2;
+    uint32_t* buckets = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_CLUSTER, uint32_t, count);
+    if (buckets == NULL) {
+        return false;
+    }
+    for (orri_cluster* cluster = world->cluster_first; cluster != NULL; cluster = cluster->next) {
+        uint32_t bucket = (uint32_t)cluster->hash & (count - 1);
+        cluster->bucket_next = buckets[bucket];
+        buckets[bucket] = cluster->index + 1;
+    }
+    ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, uint32_t, world->cluster_buckets,
+              world->cluster_bucket_count);
+    world->cluster_buckets = buckets;
+    world->cluster_bucket_count = count;
+    return true;
+}
+
+static void cluster_table_init(orri_table* table, const orri_type* type)
+{
+    table->type = type;
+    table->size = type->info.size;
+    for (uint32_t level = 0; level < ORRI_LEVELS; level++) {
+        orri_source_init(&table->small[level], orri_block_bytes(table->size, level), 0);
+    }
+}
+
+static orri_table* cluster_table_obtain(orr_world* world, orr_type type)
+{
+    uint32_t index = type.index1 - 1;
+    uint32_t old = world->table_capacity;
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_WORLD, &world->tables, &world->table_capacity,
+                      index + 1)) {
+        return NULL;
+    }
+    for (uint32_t i = old; i < world->table_capacity; i++) {
+        world->tables[i] = NULL;
+    }
+    if (world->tables[index] == NULL) {
+        orri_table* table = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_CLUSTER, orri_table, 1);
+        if (table == NULL) {
+            return NULL;
+        }
+        cluster_table_init(table, orri_type_at(&world->schema, type));
+        world->tables[index] = table;
+    }
+    return world->tables[index];
+}
+
+// One allocation: the cluster, its columns, types and tags.
+static size_t cluster_bytes(uint32_t type_count, uint32_t tag_count)
+{
+    return sizeof(orri_cluster) + (type_count + 1) * sizeof(orri_cluster_column) +
+           tag_count * sizeof(orr_tag) + type_count * sizeof(orr_type);
+}
+
+static void cluster_init_identity(orri_cluster* cluster, const orr_type* types, uint32_t type_count,
+                                  const orr_tag* tags, uint32_t tag_count)
+{
+    cluster->columns = (orri_cluster_column*)(void*)(cluster + 1);
+    orr_tag* own_tags = (orr_tag*)(void*)(cluster->columns + type_count + 1);
+    orr_type* own_types = (orr_type*)(void*)(own_tags + tag_count);
+    for (uint32_t i = 0; i < type_count; i++) {
+        own_types[i] = types[i];
+        cluster->type_bloom |= (uint64_t)1 << (types[i].index1 & 63);
+    }
+    for (uint32_t i = 0; i < tag_count; i++) {
+        own_tags[i] = tags[i];
+        cluster->tag_bloom |= (uint64_t)1 << (orri_hash_word(0, tags[i]) & 63);
+    }
+    cluster->types = own_types;
+    cluster->tags = own_tags;
+    cluster->type_count = type_count;
+    cluster->tag_count = tag_count;
+}
+
+static uint64_t cluster_identity_hash(const orri_cluster* cluster)
+{
+    uint64_t hash = orri_hash_word(cluster->type_count, cluster->tag_count);
+    for (uint32_t i = 0; i < cluster->type_count; i++) {
+        hash = orri_hash_word(hash, cluster->columns[i].type->info.layout_hash);
+    }
+    for (uint32_t i = 0; i < cluster->tag_count; i++) {
+        hash = orri_hash_word(hash, cluster->tags[i]);
+    }
+    return hash;
+}
+
+static bool cluster_init_columns(orr_world* world, orri_cluster* cluster)
+{
+    size_t row_bytes = sizeof(uint32_t);
+    cluster->plain = true;
+    for (uint32_t c = 0; c <= cluster->type_count; c++) {
+        orri_cluster_column* column = &cluster->columns[c];
+        if (c == cluster->type_count) {
+            column->size = sizeof(uint32_t);
+        } else {
+            column->table = cluster_table_obtain(world, cluster->types[c]);
+            if (column->table == NULL) {
+                return false;
+            }
+            column->type = column->table->type;
+            column->size = column->table->size;
+            cluster->plain = cluster->plain && column->type->plain;
+            row_bytes += column->size;
+        }
+        // Page-aligned columns would fight for the same cache sets when a row is moved.
+        orri_source_init(&column->source, orri_block_bytes(column->size, ORRI_LEVELS),
+                         c % 16 * CLUSTER_STAGGER);
+    }
+    cluster->level_first = orri_chunk_level_first(row_bytes);
+    cluster->identity_hash = cluster_identity_hash(cluster);
+    return true;
+}
+
+static orri_cluster* cluster_alloc(orr_world* world, const orr_type* types, uint32_t type_count,
+                                   const orr_tag* tags, uint32_t tag_count)
+{
+    if (!cluster_grow_buckets(world) ||
+        !ORRI_RESERVE(&world->env, ORR_MEMORY_CLUSTER, &world->slots, &world->slot_capacity,
+                      world->slot_count + 1)) {
+        return NULL;
+    }
+    size_t bytes = cluster_bytes(type_count, tag_count);
+    orri_cluster* cluster =
+        orri_alloc_zero(&world->env, ORR_MEMORY_CLUSTER, bytes, _Alignof(orri_cluster));
+    if (cluster == NULL) {
+        return NULL;
+    }
+    cluster_init_identity(cluster, types, type_count, tags, tag_count);
+    if (!cluster_init_columns(world, cluster)) {
+        orri_free(&world->env, ORR_MEMORY_CLUSTER, cluster, bytes, _Alignof(orri_cluster));
+        return NULL;
+    }
+    return cluster;
+}
+
+static void cluster_slot_take(orr_world* world, orri_cluster* cluster)
+{
+    if (world->slot_free != 0) {
+        cluster->index = world->slot_free - 1;
+        world->slot_free = world->slots[cluster->index].free_next;
+    } else {
+        cluster->index = world->slot_count++;
+        world->slots[cluster->index] = (orri_cluster_slot){.generation = 1};
+    }
+    orri_cluster_slot* slot = &world->slots[cluster->index];
+    slot->cluster = cluster;
+    slot->free_next = 0;
+    cluster->generation = slot->generation;
+}
+
+static void cluster_link(orr_world* world, orri_cluster* cluster)
+{
+    uint32_t bucket = (uint32_t)cluster->hash & (world->cluster_bucket_count - 1);
+    cluster->bucket_next = world->cluster_buckets[bucket];
+    world->cluster_buckets[bucket] = cluster->index + 1;
+    cluster->prev = world->cluster_last;
+    if (world->cluster_last != NULL) {
+        world->cluster_last->next = cluster;
+    } else {
+        world->cluster_first = cluster;
+    }
+    world->cluster_last = cluster;
+    world->cluster_count++;
+    if (cluster->type_count == 0 && cluster->tag_count == 0) {
+        world->cluster_empty = cluster;
+    }
+}
+
+orri_cluster* orri_cluster_obtain(orr_world* world, const char* call, const orr_type* types,
+                                  uint32_t type_count, const orr_tag* tags, uint32_t tag_count,
+                                  bool* created)
+{
+    uint64_t hash = cluster_hash(types, type_count, tags, tag_count);
+    orri_cluster* cluster = cluster_lookup_hashed(world, hash, types, type_count, tags, tag_count);
+    *created = false;
+    if (cluster != NULL) {
+        return cluster;
+    }
+    if (world->cluster_count >= world->clusters_max || type_count > ORR_CLUSTER_TYPES_MAX ||
+        tag_count > ORR_CLUSTER_TAGS_MAX) {
+        (void)orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_CLUSTER_REFUSED,
+                          "%s: a cluster of %u types and %u tags would pass a limit (%u types, %u "
+                          "tags, %u clusters in this world)",
+                          call, type_count, tag_count, ORR_CLUSTER_TYPES_MAX, ORR_CLUSTER_TAGS_MAX,
+                          world->clusters_max);
+        return NULL;
+    }
+    cluster = cluster_alloc(world, types, type_count, tags, tag_count);
+    if (cluster == NULL) {
+        (void)orri_refuse_memory(&world->env, "creating a cluster");
+        return NULL;
+    }
+    cluster->hash = hash;
+    cluster_slot_take(world, cluster);
+    cluster_link(world, cluster);
+    *created = true;
+    return cluster;
+}
+
+orri_cluster* orri_cluster_of_nothing(orr_world* world, const char* call, bool* created)
+{
+    if (ORR_LIKELY(world->cluster_empty != NULL)) {
+        *created = false;
+        return world->cluster_empty;
+    }
+    return orri_cluster_obtain(world, call, NULL, 0, NULL, 0, created);
+}
+
+// ---- destroying -------------------------------------------------------------------------------------
+
+static void cluster_unlink(orr_world* world, orri_cluster* cluster)
+{
+    uint32_t* link =
+        &world->cluster_buckets[(uint32_t)cluster->hash & (world->cluster_bucket_count - 1)];
+    while (*link != cluster->index + 1) {
+        link = &world->slots[*link - 1].cluster->bucket_next;
+    }
+    *link = cluster->bucket_next;
+    if (cluster->prev != NULL) {
+        cluster->prev->next = cluster->next;
+    } else {
+        world->cluster_first = cluster->next;
+    }
+    if (cluster->next != NULL) {
+        cluster->next->prev = cluster->prev;
+    } else {
+        world->cluster_last = cluster->prev;
+    }
+    world->cluster_count--;
+    if (world->cluster_empty == cluster) {
+        world->cluster_empty = NULL;
+    }
+}
+
+static void cluster_destroy(orr_world* world, orri_cluster* cluster, bool was_visible)
+{
+    ORR_ASSERT(cluster->row_count == 0);
+    orri_plans_drop(world, cluster);
+    orri_cluster_free_chunks(world, cluster);
+    cluster_unlink(world, cluster);
+    for (uint32_t c = 0; c <= cluster->type_count; c++) {
+        orri_source_term(&cluster->columns[c].source, &world->env);
+    }
+    orri_cluster_slot* slot = &world->slots[cluster->index];
+    slot->cluster = NULL;
+    slot->generation += was_visible;
+    if (slot->generation == 0 && was_visible) {
+        // All generations are used up: the number is never given again.
+    } else if (!was_visible && cluster->index + 1 == world->slot_count && slot->generation == 1) {
+        world->slot_count--;
+    } else {
+        slot->free_next = world->slot_free;
+        world->slot_free = cluster->index + 1;
+    }
+    ORRI_RELEASE(&world->env, ORR_MEMORY_CLUSTER, cluster->chunks, cluster->chunk_capacity);
+    orri_free(&world->env, ORR_MEMORY_CLUSTER, cluster,
+              cluster_bytes(cluster->type_count, cluster->tag_count), _Alignof(orri_cluster));
+}
+
+void orri_cluster_undo(orr_world* world, orri_cluster* cluster)
+{
+    cluster_destroy(world, cluster, false);
+}
+
+static void cluster_kill_chunk(orr_world* world, orri_chunk* chunk, uint32_t rows)
+{
+    const orri_cluster* cluster = chunk->cluster;
+    const uint32_t* ids = orri_chunk_ids(chunk);
+    for (uint32_t i = 0; i < rows; i++) {
+        orri_index_kill(world, ids[i]);
+    }
+    for (uint32_t c = 0; !cluster->plain && c < cluster->type_count; c++) {
+        // Values of a held block belong to its holder from now on.
+        if (!cluster->columns[c].type->plain && chunk->columns[c].share == NULL) {
+            orri_rows_destruct(cluster->columns[c].type, chunk->columns[c].data, rows);
+        }
+    }
+}
+
+bool orri_cluster_kill_rows(orr_world* world, orri_cluster* cluster)
+{
+    for (uint32_t row = 0; world->index.share_count > 0 && row < cluster->row_count; row++) {
+        const orri_chunk* chunk = orri_cluster_chunk_of(cluster, row);
+        if (!orri_index_prepare(world, orri_chunk_ids(chunk)[row & ORRI_SLOT_MASK])) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < cluster->chunk_count; i++) {
+        orri_chunk* chunk = cluster->chunks[i];
+        cluster_kill_chunk(world, chunk, orri_chunk_rows(chunk));
+    }
+    for (uint32_t c = 0; cluster->row_count > 0 && c <= cluster->type_count; c++) {
+        cluster->columns[c].version = world->epoch;
+    }
+    orri_cluster_free_chunks(world, cluster);
+    return true;
+}
+
+void orri_clusters_term(orr_world* world)
+{
+    while (world->cluster_last != NULL) {
+        cluster_destroy(world, world->cluster_last, true);
+    }
+    for (uint32_t i = 0; i < world->table_capacity; i++) {
+        orri_table* table = world->tables[i];
+        if (table == NULL) {
+            continue;
+        }
+        for (uint32_t page = 0; page < table->page_count; page++) {
+            ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, orri_table_page, table->pages[page], 1);
+        }
+        ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, orri_table_page*, table->pages,
+                  table->page_count);
+        for (uint32_t level = 0; level < ORRI_LEVELS; level++) {
+            orri_source_term(&table->small[level], &world->env);
+        }
+        ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, orri_table, table, 1);
+    }
+    ORRI_RELEASE(&world->env, ORR_MEMORY_WORLD, world->tables, world->table_capacity);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_CLUSTER, world->slots, world->slot_capacity);
+    ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, uint32_t, world->cluster_buckets,
+              world->cluster_bucket_count);
+}
+
+// ---- the public calls: descs ------------------------------------------------------------------------
+
+// Insertion sort: sets are small, and mostly sorted already.
+static bool cluster_sort_types(orr_type* types, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        orr_type type = types[i];
+        uint32_t j = i;
+        for (; j > 0 && types[j - 1].index1 > type.index1; j--) {
+            types[j] = types[j - 1];
+        }
+        types[j] = type;
+        if (j > 0 && types[j - 1].index1 == type.index1) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool cluster_sort_tags(orr_tag* tags, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        orr_tag tag = tags[i];
+        uint32_t j = i;
+        for (; j > 0 && tags[j - 1] > tag; j--) {
+            tags[j] = tags[j - 1];
+        }
+        tags[j] = tag;
+        if (j > 0 && tags[j - 1] == tag) {
+            return false;
+        }
+    }
+    return true;
+}
+
+orr_result orri_check_storable(const orr_world* world, const char* call, orr_type type)
+{
+    const orri_type* found = orri_type_at(&world->schema, type);
+    if (ORR_UNLIKELY(found == NULL)) {
+        return orri_refuse_type(world, call, type);
+    }
+    if (ORR_UNLIKELY(found->info.storage != ORR_CHUNK || found->info.multiplicity != ORR_UNIQUE)) {
+        return orri_refuse(orri_env_of(world), ORR_ERR_UNSUPPORTED, ORR_LOG_ID_CALL_REFUSED,
+                           "%s: %s is declared %s, which this version's store does not hold yet",
+                           call, found->info.name,
+                           found->info.storage == ORR_PINNED ? "pinned" : "multiple");
+    }
+    return ORR_OK;
+}
+
+// A checked and sorted copy of a desc.
+typedef struct cluster_set {
+    orr_type types[ORR_CLUSTER_TYPES_MAX];
+    orr_tag tags[ORR_CLUSTER_TAGS_MAX];
+} cluster_set;
+
+static orr_result cluster_set_fill(const orr_world* world, const char* call,
+                                   const orr_cluster_desc* desc, cluster_set* set)
+{
+    if (desc == NULL || (desc->types == NULL && desc->type_count > 0) ||
+        (desc->tags == NULL && desc->tag_count > 0)) {
+        return orri_refuse_argument(world, call, "the desc, its types or its tags are NULL");
+    }
+    if (desc->type_count > ORR_CLUSTER_TYPES_MAX || desc->tag_count > ORR_CLUSTER_TAGS_MAX) {
+        return orri_refuse(orri_env_of(world), ORR_ERR_CAPACITY, ORR_LOG_ID_CLUSTER_REFUSED,
+                           "%s: %u types and %u tags; a cluster has at most %u and %u", call,
+                           desc->type_count, desc->tag_count, ORR_CLUSTER_TYPES_MAX,
+                           ORR_CLUSTER_TAGS_MAX);
+    }
+    for (uint32_t i = 0; i < desc->type_count; i++) {
+        orr_result result = orri_check_storable(world, call, desc->types[i]);
+        if (result != ORR_OK) {
+            return result;
+        }
+        set->types[i] = desc->types[i];
+    }
+    if (desc->tag_count > 0) {
+        memcpy(set->tags, desc->tags, desc->tag_count * sizeof *desc->tags);
+    }
+    if (!cluster_sort_types(set->types, desc->type_count) ||
+        !cluster_sort_tags(set->tags, desc->tag_count)) {
+        return orri_refuse_argument(world, call, "a type or tag is listed twice");
+    }
+    return ORR_OK;
+}
+
+orr_result orr_cluster_get(orr_world* world, const orr_cluster_desc* desc, orr_cluster* out)
+{
+    cluster_set set;
+    orr_result result = orri_check_open(world, "orr_cluster_get");
+    if (result != ORR_OK) {
+        return result;
+    }
+    if (out == NULL) {
+        return orri_refuse_argument(world, "orr_cluster_get", "out is NULL");
+    }
+    result = cluster_set_fill(world, "orr_cluster_get", desc, &set);
+    if (result != ORR_OK) {
+        return result;
+    }
+    bool created;
+    orri_cluster* cluster = orri_cluster_obtain(
+        world, "orr_cluster_get", set.types, desc->type_count, set.tags, desc->tag_count, &created);
+    if (cluster == NULL) {
+        return orri_env_result(&world->env);
+    }
+    *out = orri_cluster_handle(cluster);
+    return ORR_OK;
+}
+
+orr_cluster orr_cluster_find(const orr_world* world, const orr_cluster_desc* desc)
+{
+    cluster_set set;
+    if (cluster_set_fill(world, "orr_cluster_find", desc, &set) != ORR_OK) {
+        return (orr_cluster){0};
+    }
+    const orri_cluster* cluster =
+        orri_cluster_lookup(world, set.types, desc->type_count, set.tags, desc->tag_count);
+    return cluster != NULL ? orri_cluster_handle(cluster) : (orr_cluster){0};
+}
+
+orr_result orr_cluster_info_get(const orr_world* world, orr_cluster handle, orr_cluster_info* out)
+{
+    const orri_cluster* cluster = orri_cluster_at(world, handle);
+    if (cluster == NULL) {
+        return orri_refuse_cluster(world, "orr_cluster_info_get", handle);
+    }
+    if (out == NULL) {
+        return orri_refuse_argument(world, "orr_cluster_info_get", "out is NULL");
+    }
+    *out = (orr_cluster_info){cluster->types,     cluster->type_count, cluster->tags,
+                              cluster->tag_count, cluster->row_count,  cluster->chunk_count};
+    return ORR_OK;
+}
+
+orr_cluster orr_cluster_next(const orr_world* world, orr_cluster handle)
+{
+    const orri_cluster* next = NULL;
+    if (handle.index1 == 0) {
+        next = world->cluster_first;
+    } else {
+        const orri_cluster* cluster = orri_cluster_at(world, handle);
+        next = cluster != NULL ? cluster->next : NULL;
+    }
+    return next != NULL ? orri_cluster_handle(next) : (orr_cluster){0};
+}
+
+// ---- finding ------------------------------------------------------------------------------------------
+
+static bool cluster_matches(const orr_world* world, const orri_cluster* cluster,
+                            const orr_cluster_match* match)
+{
+    for (uint32_t i = 0; i < match->type_count; i++) {
+        if ((cluster->type_bloom >> (match->types[i].index1 & 63) & 1) == 0 ||
+            orri_cluster_find_column(cluster, match->types[i]) < 0) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < match->tag_count; i++) {
+        if (!orri_cluster_has_tag(cluster, match->tags[i])) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < match->without_type_count; i++) {
+        if (orri_cluster_find_column(cluster, match->without_types[i]) >= 0) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < match->without_tag_count; i++) {
+        if (orri_cluster_has_tag(cluster, match->without_tags[i])) {
+            return false;
+        }
+    }
+    return match->predicate == NULL ||
+           match->predicate(match->user, world, orri_cluster_handle(cluster));
+}
+
+uint32_t orr_clusters_find(const orr_world* world, const orr_cluster_match* match, orr_cluster* out,
+                           uint32_t out_count)
+{
+    static const orr_cluster_match all = {0};
+    const orr_cluster_match* wanted = match != NULL ? match : &all;
+    if ((wanted->types == NULL && wanted->type_count > 0) ||
+        (wanted->tags == NULL && wanted->tag_count > 0) ||
+        (wanted->without_types == NULL && wanted->without_type_count > 0) ||
+        (wanted->without_tags == NULL && wanted->without_tag_count > 0) ||
+        (out == NULL && out_count > 0)) {
+        (void)orri_refuse_argument(world, "orr_clusters_find", "a list or out is NULL");
+        return 0;
+    }
+    uint32_t found = 0;
+    for (const orri_cluster* cluster = world->cluster_first; cluster != NULL;
+         cluster = cluster->next) {
+        if (cluster_matches(world, cluster, wanted)) {
+            if (found < out_count) {
+                out[found] = orri_cluster_handle(cluster);
+            }
+            found++;
+        }
+    }
+    return found;
+}
+
+// ---- deleting ---------------------------------------------------------------------------------------
+
+static orr_result cluster_clear(orr_world* world, const char* call, orr_cluster handle,
+                                orri_cluster** out)
+{
+    orr_result result = orri_check_open(world, call);
+    if (result != ORR_OK) {
+        return result;
+    }
+    orri_cluster* cluster = orri_cluster_at(world, handle);
+    if (cluster == NULL) {
+        return orri_refuse_cluster(world, call, handle);
+    }
+    if (!orri_cluster_kill_rows(world, cluster)) {
+        return orri_refuse_memory(&world->env, "copying a held page of the entity index");
+    }
+    *out = cluster;
+    return ORR_OK;
+}
+
+orr_result orr_cluster_clear(orr_world* world, orr_cluster handle)
+{
+    orri_cluster* cluster = NULL;
+    return cluster_clear(world, "orr_cluster_clear", handle, &cluster);
+}
+
+orr_result orr_cluster_delete(orr_world* world, orr_cluster handle)
+{
+    orri_cluster* cluster = NULL;
+    orr_result result = cluster_clear(world, "orr_cluster_delete", handle, &cluster);
+    if (result == ORR_OK) {
+        cluster_destroy(world, cluster, true);
+    }
+    return result;
+}
+
+orr_result orr_entities_destroy_all(orr_world* world)
+{
+    orr_result result = orri_check_open(world, "orr_entities_destroy_all");
+    if (result != ORR_OK) {
+        return result;
+    }
+    // Prepare everything first, so that a refusal leaves all of it.
+    for (uint32_t page = 0; world->index.share_count > 0 && page < world->index.page_count;
+         page++) {
+        if (!orri_index_prepare(world, page << ORRI_PAGE_BITS)) {
+            return orri_refuse_memory(&world->env, "copying a held page of the entity index");
+        }
+    }
+    for (orri_cluster* cluster = world->cluster_first; cluster != NULL; cluster = cluster->next) {
+        bool killed = orri_cluster_kill_rows(world, cluster);
+        ORR_ASSERT(killed);
+        (void)killed;
+    }
+    return ORR_OK;
+}
+
+#undef CLUSTER_STAGGER

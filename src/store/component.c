@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: MIT
+// Components and tags of single entities, and values by batch. Adding and removing is nothing but a move to
+// the cluster of the wanted set.
+#include "store/world.h"
+
+#define COMPONENT_AHEAD 16 // How far rows are fetched ahead in batches.
+
+// ---- references ------------------------------------------------------------------------------------------
+
+static bool component_accepts(void* user, orr_entity entity)
+{
+    return orr_alive(user, entity);
+}
+
+orr_result orri_check_references(const orr_world* world, const char* call, const orri_type* type,
+                                 const void* values, uint32_t count)
+{
+    for (uint32_t i = 0; type->info.has_entities && i < count; i++) {
+        const char* field = "";
+        const uint8_t* value = (const uint8_t*)values + (size_t)i * type->info.size;
+        orr_entity rejected = orri_value_entity_reject(type, value, component_accepts,
+                                                       (void*)(uintptr_t)world, &field);
+        if (rejected.id != 0) {
+            orri_id_text name = orri_id_format(rejected);
+            return orri_refuse(orri_env_of(world), ORR_ERR_ENTITY, ORR_LOG_ID_ENTITY_REFUSED,
+                               "%s: %s.%s refers to entity %s, which is not alive; store a live "
+                               "entity or null",
+                               call, type->info.name, field, name.text);
+        }
+    }
+    return ORR_OK;
+}
+
+// ---- staging ---------------------------------------------------------------------------------------------
+
+static bool component_stage_one(orr_world* world, const orri_staged* staged, uint32_t i)
+{
+    const orri_record* record = orri_record_at(world, orri_id_index(staged->entities[i]));
+    orri_chunk* chunk = orri_place_chunk(world, record->place);
+    int32_t column = orri_table_column(world, staged->type->index1 - 1, chunk->id);
+    return orri_column_prepare(world, chunk, (uint32_t)column);
+}
+
+static bool component_stage_copy(orri_staged* staged, uint32_t i)
+{
+    size_t size = staged->type->info.size;
+    uint8_t* copy = staged->copies + staged->copy_count * size;
+    if (!orri_rows_copy(staged->type, copy, staged->values + i * size, 1)) {
+        return false;
+    }
+    staged->copy_count++;
+    return true;
+}
+
+orr_result orri_stage_values(orr_world* world, const char* call, const orri_type* type,
+                             const orr_entity* entities, const uint32_t* places, uint32_t count,
+                             const void* values, orri_staged* out)
+{
+    *out = (orri_staged){
+        .type = type, .entities = entities, .places = places, .count = count, .values = values};
+    if (!type->plain) {
+        out->copies = orri_alloc(&world->env, ORR_MEMORY_TEMP, (size_t)count * type->info.size,
+                                 ORRI_BLOCK_ALIGN);
+        if (out->copies == NULL) {
+            return orri_refuse_memory(&world->env, "staging values");
+        }
+        out->copy_capacity = count;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (places != NULL && places[i] != 0) {
+            continue;
+        }
+        if (!component_stage_one(world, out, i)) {
+            return orri_env_result(&world->env);
+        }
+        if (!type->plain && !component_stage_copy(out, i)) {
+            return orri_refuse_hook(world, call, type);
+        }
+    }
+    return ORR_OK;
+}
+
+// Overwrites a value in the world; of a type that is not plain `value` is moved in and raw afterwards.
+static void component_overwrite(const orri_type* type, uint8_t* data, const void* value,
+                                void* moved)
+{
+    if (type->plain) {
+        memmove(data, value, type->info.size);
+        if (type->info.has_padding) {
+            orri_rows_clean(type, data, 1);
+        }
+    } else {
+        orri_rows_destruct(type, data, 1);
+        orri_rows_move(type, data, moved, 1);
+    }
+}
+
+static void component_stage_set(orr_world* world, const orri_staged* staged, uint32_t i,
+                                uint32_t copy)
+{
+    const orri_type* type = staged->type;
+    const orri_record* record = orri_record_at(world, orri_id_index(staged->entities[i]));
+    orri_chunk* chunk = orri_place_chunk(world, record->place);
+    int32_t column = orri_table_column(world, type->index1 - 1, chunk->id);
+    uint8_t* data = orri_column_write(world, chunk, (uint32_t)column);
+    ORR_ASSERT(data != NULL);
+    size_t size = type->info.size;
+    component_overwrite(type, data + orri_place_slot(record->place) * size,
+                        staged->values + i * size,
+                        staged->copies != NULL ? staged->copies + copy * size : NULL);
+}
+
+void orri_stage_end(orr_world* world, orri_staged* staged, bool set)
+{
+    uint32_t copy = 0;
+    for (uint32_t i = 0; set && i < staged->count; i++) {
+        if (i + COMPONENT_AHEAD < staged->count) {
+            __builtin_prefetch(
+                orri_record_at(world, orri_id_index(staged->entities[i + COMPONENT_AHEAD])));
+        }
+        if (staged->places == NULL || staged->places[i] == 0) {
+            component_stage_set(world, staged, i, copy++);
+        }
+    }
+    if (staged->copies != NULL) {
+        if (!set) {
+            orri_rows_destruct(staged->type, staged->copies, staged->copy_count);
+        }
+        orri_free(&world->env, ORR_MEMORY_TEMP, staged->copies,
+                  (size_t)staged->copy_capacity * staged->type->info.size, ORRI_BLOCK_ALIGN);
+    }
+}
+
+// ---- one component ------------------------------------------------------------------------------------------
+
+// The table's data pointer of a type in the chunk of a record; NULL if the entity lacks it.
+static inline uint8_t* component_find(const orr_world* world, const orri_record* record,
+                                      uint32_t type_index)
+{
+    if (ORR_UNLIKELY(type_index >= world->table_capacity)) {
+        return NULL;
+    }
+    const orri_table* table = world->tables[type_index];
+    uint32_t chunk = record->place >> ORRI_SLOT_BITS;
+    if (ORR_UNLIKELY(table == NULL || chunk >> ORRI_TABLE_BITS >= table->page_count)) {
+        return NULL;
+    }
+    const orri_table_page* page = table->pages[chunk >> ORRI_TABLE_BITS];
+    if (ORR_UNLIKELY(page == NULL)) {
+        return NULL;
+    }
+    uint8_t* data = page->data[chunk & (ORRI_TABLE_SIZE - 1)];
+    return ORR_LIKELY(data != NULL) ? data + (size_t)orri_place_slot(record->place) * table->size
+                                    : NULL;
+}
+
+const void* orr_component_get(const orr_world* world, orr_entity entity, orr_type type)
+{
+    const orri_record* record = orri_record_find(world, entity);
+    if (ORR_UNLIKELY(record == NULL)) {
+        (void)orri_refuse_entity(world, "orr_component_get", entity, type);
+        return NULL;
+    }
+    const void* value = component_find(world, record, type.index1 - 1);
+    if (ORR_UNLIKELY(value == NULL) && orri_type_at(&world->schema, type) == NULL) {
+        (void)orri_refuse_type(world, "orr_component_get", type);
+    }
+    return value;
+}
+
+void* orr_component_edit(orr_world* world, orr_entity entity, orr_type type)
+{
+    const orri_record* record = orri_record_find(world, entity);
+    if (ORR_UNLIKELY(record == NULL)) {
+        (void)orri_refuse_entity(world, "orr_component_edit", entity, type);
+        return NULL;
+    }
+    orri_chunk* chunk = orri_place_chunk(world, record->place);
+    int32_t column = orri_table_column(world, type.index1 - 1, chunk->id);
+    if (column < 0) {
+        return NULL;
+    }
+    uint8_t* data = orri_column_write(world, chunk, (uint32_t)column);
+    size_t size = chunk->cluster->columns[column].size;
+    return data != NULL ? data + orri_place_slot(record->place) * size : NULL;
+}
+
+bool orr_component_has(const orr_world* world, orr_entity entity, orr_type type)
+{
+    const orri_record* record = orri_record_find(world, entity);
+    return record != NULL && component_find(world, record, type.index1 - 1) != NULL;
+}
+
+// Follows an edge with one row; a new target without rows is undone when the move is refused.
+static orr_result component_move(orr_world* world, const char* call, const orri_record* record,
+                                 orr_entity entity, const orri_type* type, int direction,
+                                 const void* value)
+{
+    bool created;
+    orri_cluster* from = orri_place_chunk(world, record->place)->cluster;
+    const orri_plan* plan =
+        orri_plan_edge(world, call, from, (orr_type){type->index1}, direction, &created);
+    if (ORR_UNLIKELY(plan == NULL)) {
+        return orri_env_result(&world->env);
+    }
+    orri_cluster* to = plan->to;
+    orr_result result = orri_move_one(world, call, plan, orri_id_index(entity), type, value);
+    if (ORR_UNLIKELY(result != ORR_OK) && created) {
+        orri_cluster_undo(world, to);
+    }
+    return result;
+}
+
+// The value may lie in the world itself, in a block that moves when the target grows: keep its bytes.
+static orr_result component_set_new(orr_world* world, const orri_record* record, orr_entity entity,
+                                    const orri_type* type, const void* value)
+{
+    uint8_t small[256];
+    size_t size = type->info.size;
+    uint8_t* kept = small;
+    if (size > sizeof small) {
+        kept = orri_alloc(&world->env, ORR_MEMORY_TEMP, size, ORRI_BLOCK_ALIGN);
+        if (kept == NULL) {
+            return orri_refuse_memory(&world->env, "keeping a value");
+        }
+    }
+    if (size > 0) {
+        memcpy(kept, value, size);
+    }
+    orr_result result =
+        component_move(world, "orr_component_set", record, entity, type, ORRI_EDGE_ADD, kept);
+    if (size > sizeof small) {
+        orri_free(&world->env, ORR_MEMORY_TEMP, kept, size, ORRI_BLOCK_ALIGN);
+    }
+    return result;
+}
+
+static orr_result component_set_staged(orr_world* world, orr_entity entity, const orri_type* type,
+                                       const void* value)
+{
+    orri_staged staged;
+    orr_result result =
+        orri_stage_values(world, "orr_component_set", type, &entity, NULL, 1, value, &staged);
+    orri_stage_end(world, &staged, result == ORR_OK);
+    return result;
+}
+
+orr_result orr_component_set(orr_world* world, orr_entity entity, orr_type type, const void* value)
+{
+    const orri_record* record = orri_record_find(world, entity);
+    const orri_type* found = orri_type_at(&world->schema, type);
+    if (ORR_UNLIKELY(record == NULL)) {
+        return orri_refuse_entity(world, "orr_component_set", entity, type);
+    }
+    if (ORR_UNLIKELY(found == NULL)) {
+        return orri_refuse_type(world, "orr_component_set", type);
+    }
+    if (ORR_UNLIKELY(value == NULL && found->info.size > 0)) {
+        orri_id_text name = orri_id_format(entity);
+        return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
+                           "orr_component_set: the value of %s for entity %s is NULL; use "
+                           "orr_component_add() for the preset",
+                           found->info.name, name.text);
+    }
+    orr_result result = orri_check_references(world, "orr_component_set", found, value, 1);
+    if (ORR_UNLIKELY(result != ORR_OK)) {
+        return result;
+    }
+    orri_chunk* chunk = orri_place_chunk(world, record->place);
+    int32_t column = orri_table_column(world, type.index1 - 1, chunk->id);
+    if (column < 0) {
+        result = orri_check_open(world, "orr_component_set");
+        result = result == ORR_OK ? orri_check_storable(world, "orr_component_set", type) : result;
+        return result == ORR_OK ? component_set_new(world, record, entity, found, value) : result;
+    }
+    if (!found->plain) {
+        return component_set_staged(world, entity, found, value);
+    }
+    uint8_t* data = orri_column_write(world, chunk, (uint32_t)column);
+    if (ORR_UNLIKELY(data == NULL)) {
+        return orri_env_result(&world->env);
+    }
+    if (found->info.size > 0) {
+        component_overwrite(found, data + (size_t)orri_place_slot(record->place) * found->info.size,
+                            value, NULL);
+    }
+    return ORR_OK;
+}
+
+static orr_result component_edge(orr_world* world, const char* call, orr_entity entity,
+                                 orr_type type, int direction)
+{
+    const orri_record* record = orri_record_find(world, entity);
+    if (ORR_UNLIKELY(record == NULL)) {
+        return orri_refuse_entity(world, call, entity, type);
+    }
+    const orri_type* found = orri_type_at(&world->schema, type);
+    if (ORR_UNLIKELY(found == NULL)) {
+        return orri_refuse_type(world, call, type);
+    }
+    bool has = component_find(world, record, type.index1 - 1) != NULL;
+    if (has == (direction == ORRI_EDGE_ADD)) {
+        return ORR_OK;
+    }
+    orr_result result = orri_check_open(world, call);
+    if (ORR_LIKELY(result == ORR_OK)) {
+        result = orri_check_storable(world, call, type);
+    }
+    return ORR_LIKELY(result == ORR_OK)
+               ? component_move(world, call, record, entity, found, direction, NULL)
+               : result;
+}
+
+orr_result orr_component_add(orr_world* world, orr_entity entity, orr_type type)
+{
+    return component_edge(world, "orr_component_add", entity, type, ORRI_EDGE_ADD);
+}
+
+orr_result orr_component_remove(orr_world* world, orr_entity entity, orr_type type)
+{
+    return component_edge(world, "orr_component_remove", entity, type, ORRI_EDGE_REMOVE);
+}
+
+// ---- batches of values --------------------------------------------------------------------------------------
+
+static orr_result component_check_many(const orr_world* world, const char* call,
+                                       const orr_entity* entities, uint32_t count, orr_type type,
+                                       const void* values)
+{
+    const orri_type* found = orri_type_at(&world->schema, type);
+    if (found == NULL) {
+        return orri_refuse_type(world, call, type);
+    }
+    if (count > 0 && (entities == NULL || (values == NULL && found->info.size > 0))) {
+        return orri_refuse_argument(world, call, "entities or values are NULL");
+    }
+    return ORR_OK;
+}
+
+static orr_result component_refuse_absent(const orr_world* world, const char* call,
+                                          orr_entity entity, orr_type type)
+{
+    orri_id_text name = orri_id_format(entity);
+    return orri_refuse(orri_env_of(world), ORR_ERR_ABSENT, ORR_LOG_ID_ENTITY_REFUSED,
+                       "%s: entity %s has no %s; add it first", call, name.text,
+                       orri_type_label(world, type));
+}
+
+static inline void component_fetch_ahead(const orr_world* world, const orr_entity* entities,
+                                         uint32_t i, uint32_t count)
+{
+    if (i + COMPONENT_AHEAD < count) {
+        uint32_t ahead = orri_id_index(entities[i + COMPONENT_AHEAD]);
+        if (ahead < world->index.count) {
+            __builtin_prefetch(orri_record_at(world, ahead));
+        }
+    }
+}
+
+orr_result orr_component_set_many(orr_world* world, const orr_entity* entities, uint32_t count,
+                                  orr_type type, const void* values)
+{
+    const char* call = "orr_component_set_many";
+    orr_result result = component_check_many(world, call, entities, count, type, values);
+    if (result != ORR_OK) {
+        return result;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        component_fetch_ahead(world, entities, i, count);
+        const orri_record* record = orri_record_find(world, entities[i]);
+        if (record == NULL) {
+            return orri_refuse_entity(world, call, entities[i], type);
+        }
+        if (component_find(world, record, type.index1 - 1) == NULL) {
+            return component_refuse_absent(world, call, entities[i], type);
+        }
+    }
+    const orri_type* found = orri_type_at(&world->schema, type);
+    result = orri_check_references(world, call, found, values, count);
+    if (result != ORR_OK || found->info.size == 0) {
+        return result;
+    }
+    orri_staged staged;
+    result = orri_stage_values(world, call, found, entities, NULL, count, values, &staged);
+    orri_stage_end(world, &staged, result == ORR_OK);
+    return result;
+}
+
+orr_result orr_component_get_many(const orr_world* world, const orr_entity* entities,
+                                  uint32_t count, orr_type type, void* out)
+{
+    const char* call = "orr_component_get_many";
+    orr_result result = component_check_many(world, call, entities, count, type, out);
+    if (result != ORR_OK) {
+        return result;
+    }
+    // Two passes, so that a refusal leaves `out` untouched.
+    for (uint32_t i = 0; i < count; i++) {
+        component_fetch_ahead(world, entities, i, count);
+        const orri_record* record = orri_record_find(world, entities[i]);
+        if (record == NULL) {
+            return orri_refuse_entity(world, call, entities[i], type);
+        }
+        if (component_find(world, record, type.index1 - 1) == NULL) {
+            return component_refuse_absent(world, call, entities[i], type);
+        }
+    }
+    uint32_t size = orri_type_at(&world->schema, type)->info.size;
+    for (uint32_t i = 0; size > 0 && i < count; i++) {
+        component_fetch_ahead(world, entities, i, count);
+        const orri_record* record = orri_record_at(world, orri_id_index(entities[i]));
+        orri_value_move((uint8_t*)out + (size_t)i * size,
+                        component_find(world, record, type.index1 - 1), size);
+    }
+    return ORR_OK;
+}
+
+#undef COMPONENT_AHEAD

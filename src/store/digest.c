@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// The world's hash: over everything that can be observed, in an order that is state. Hashes of blocks and pages
+// are kept with the version they were made of, so a new hash costs what was written since.
+//
+// Not hashed: addresses, chunk ids, capacities, versions, plans, and types that no cluster has.
+#include "store/world.h"
+
+static uint64_t digest_page(orr_world* world, uint32_t number)
+{
+    orri_page_meta* meta = &world->index.metas[number];
+    if (meta->hash_version != 0 && meta->hash_version == meta->version) {
+        return meta->hash;
+    }
+    const orri_record* records = world->index.pages[number];
+    uint32_t left = world->index.count - number * ORRI_PAGE_SIZE;
+    uint32_t count = left < ORRI_PAGE_SIZE ? left : ORRI_PAGE_SIZE;
+    uint64_t hash = count;
+    for (uint32_t i = 0; i < count; i++) {
+        // A live entity's place is told by the row ids; a dead one's link is the free list.
+        bool dead = (records[i].generation & ORRI_DEAD) != 0;
+        uint64_t word = (uint64_t)records[i].generation << 32 | (dead ? records[i].place : 0);
+        hash = orri_hash_word(hash, word);
+    }
+    meta->hash = hash;
+    meta->hash_version = meta->version;
+    return hash;
+}
+
+static uint64_t digest_index(orr_world* world, uint64_t hash)
+{
+    const orri_index* index = &world->index;
+    hash = orri_hash_word(hash, index->count);
+    hash = orri_hash_word(hash, (uint64_t)index->free_first << 32 | index->free_count);
+    for (uint32_t page = 0; page * (uint64_t)ORRI_PAGE_SIZE < index->count; page++) {
+        hash = orri_hash_word(hash, digest_page(world, page));
+    }
+    return hash;
+}
+
+// Bits that are all on hash as bits that are not there.
+static uint64_t digest_bits(const uint64_t* words, uint32_t rows)
+{
+    if (words == NULL || orri_bits_all(words, 0, rows)) {
+        return 0;
+    }
+    uint64_t hash = rows;
+    for (uint32_t i = 0; i < (rows + 63) / 64; i++) {
+        uint32_t left = rows - i * 64;
+        uint64_t mask = left < 64 ? ((uint64_t)1 << left) - 1 : UINT64_MAX;
+        hash = orri_hash_word(hash, words[i] & mask);
+    }
+    return hash;
+}
+
+static uint64_t digest_block(orri_chunk* chunk, uint32_t column, uint32_t rows)
+{
+    const orri_column* entry = &chunk->columns[column];
+    orri_column_cold* cold = &orri_chunk_cold(chunk)[column];
+    if (cold->hash_version != 0 && cold->hash_version == entry->version) {
+        return cold->hash;
+    }
+    uint32_t types = chunk->cluster->type_count;
+    uint64_t hash;
+    if (column < types) {
+        hash = orri_rows_hash(chunk->cluster->columns[column].type, entry->data, rows, rows);
+    } else if (column == types) {
+        hash = orr_hash(entry->data, rows * sizeof(uint32_t), rows);
+    } else {
+        hash = digest_bits((const uint64_t*)(const void*)entry->data, rows);
+    }
+    cold->hash = hash;
+    cold->hash_version = entry->version;
+    return hash;
+}
+
+static uint64_t digest_chunk(orri_chunk* chunk, uint64_t hash)
+{
+    uint32_t rows = orri_chunk_rows(chunk);
+    for (uint32_t c = 0; c < chunk->column_count; c++) {
+        uint64_t block = digest_block(chunk, c, rows);
+        hash = orri_hash_word(hash, block);
+        if (c <= chunk->cluster->type_count || block != 0) {
+            hash = orri_hash_word(hash, chunk->columns[c].tick);
+        }
+    }
+    return hash;
+}
+
+static uint64_t digest_clusters(orr_world* world, uint64_t hash)
+{
+    for (orri_cluster* cluster = world->cluster_first; cluster != NULL; cluster = cluster->next) {
+        hash = orri_hash_word(hash, (uint64_t)cluster->index << 32 | cluster->generation);
+        hash = orri_hash_word(hash, cluster->identity_hash);
+        hash = orri_hash_word(hash, cluster->row_count);
+        for (uint32_t i = 0; i < cluster->chunk_count; i++) {
+            hash = digest_chunk(cluster->chunks[i], hash);
+        }
+    }
+    hash = orri_hash_word(hash, world->slot_count);
+    for (uint32_t index1 = world->slot_free; index1 != 0;
+         index1 = world->slots[index1 - 1].free_next) {
+        hash = orri_hash_word(hash, (uint64_t)index1 << 32 | world->slots[index1 - 1].generation);
+    }
+    return hash;
+}
+
+static uint64_t digest_tags(const orr_world* world, uint64_t hash)
+{
+    for (uint32_t i = 0; i < world->tag_count; i++) {
+        hash = orri_hash_word(hash, world->tags[i].tag);
+        hash = orr_hash(world->tags[i].name, strlen(world->tags[i].name), hash);
+    }
+    return hash;
+}
+
+uint64_t orr_world_hash(orr_world* world)
+{
+    uint64_t hash = orri_hash_word(world->tick, world->seed);
+    hash = orri_hash_word(hash, world->salt);
+    hash = digest_index(world, hash);
+    hash = digest_clusters(world, hash);
+    hash = digest_tags(world, hash);
+    hash = orri_hash_word(hash, orri_blobs_hash(&world->schema));
+    // What is written from now on must be seen by the next hash, also within this tick.
+    world->epoch++;
+    return hash;
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// Enable bits: components and entities switched off and on where they are. A column of a cluster has bits in
+// all of its chunks or in none, so that moving rows never needs memory for them.
+#include "store/world.h"
+
+static orr_result enable_set(orr_world* world, orri_record* record, uint32_t column, bool on)
+{
+    orri_chunk* chunk = orri_place_chunk(world, record->place);
+    orri_cluster* cluster = chunk->cluster;
+    if (ORR_UNLIKELY(!cluster->columns[column].has_bits)) {
+        if (on) {
+            return ORR_OK;
+        }
+        if (!orri_cluster_add_bits(world, cluster, column)) {
+            return orri_refuse_memory(&world->env, "making enable bits");
+        }
+    }
+    uint32_t bits = cluster->type_count + 1 + column;
+    uint64_t* words = (uint64_t*)(void*)orri_column_write(world, chunk, bits);
+    if (ORR_UNLIKELY(words == NULL)) {
+        return orri_env_result(&world->env);
+    }
+    orri_bit_set(words, orri_place_slot(record->place), on);
+    return ORR_OK;
+}
+
+static bool enable_get(const orr_world* world, const orri_record* record, uint32_t column)
+{
+    orri_chunk* chunk = orri_place_chunk(world, record->place);
+    const uint64_t* words = (const uint64_t*)(void*)orri_chunk_bits(chunk, column)->data;
+    return words == NULL || orri_bit_get(words, orri_place_slot(record->place));
+}
+
+orr_result orr_component_enable(orr_world* world, orr_entity entity, orr_type type, bool on)
+{
+    orri_record* record = orri_record_find(world, entity);
+    if (ORR_UNLIKELY(record == NULL)) {
+        return orri_refuse_entity(world, "orr_component_enable", entity, type);
+    }
+    int32_t column = orri_table_column(world, type.index1 - 1, record->place >> ORRI_SLOT_BITS);
+    if (ORR_UNLIKELY(column < 0)) {
+        if (orri_type_at(&world->schema, type) == NULL) {
+            return orri_refuse_type(world, "orr_component_enable", type);
+        }
+        orri_id_text name = orri_id_format(entity);
+        return orri_refuse(&world->env, ORR_ERR_ABSENT, ORR_LOG_ID_ENTITY_REFUSED,
+                           "orr_component_enable: entity %s has no %s; add it first", name.text,
+                           orri_type_label(world, type));
+    }
+    return enable_set(world, record, (uint32_t)column, on);
+}
+
+bool orr_component_enabled(const orr_world* world, orr_entity entity, orr_type type)
+{
+    const orri_record* record = orri_record_find(world, entity);
+    if (record == NULL) {
+        return false;
+    }
+    int32_t column = orri_table_column(world, type.index1 - 1, record->place >> ORRI_SLOT_BITS);
+    return column >= 0 && enable_get(world, record, (uint32_t)column);
+}
+
+orr_result orr_entity_enable(orr_world* world, orr_entity entity, bool on)
+{
+    orri_record* record = orri_record_find(world, entity);
+    if (record == NULL) {
+        return orri_refuse_entity(world, "orr_entity_enable", entity, (orr_type){0});
+    }
+    uint32_t column = orri_place_chunk(world, record->place)->cluster->type_count;
+    return enable_set(world, record, column, on);
+}
+
+bool orr_entity_enabled(const orr_world* world, orr_entity entity)
+{
+    const orri_record* record = orri_record_find(world, entity);
+    return record != NULL &&
+           enable_get(world, record, orri_place_chunk(world, record->place)->cluster->type_count);
+}

@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: MIT
+// Entities come, go and move. Creation makes room, reserves ids, makes the values, and only then lets the rows
+// be seen.
+#include "store/world.h"
+
+// ---- creating --------------------------------------------------------------------------------------------
+
+static const orr_column_data* entity_data_of(const orr_column_data* data, uint32_t data_count,
+                                             orr_type type)
+{
+    for (uint32_t i = 0; i < data_count; i++) {
+        if (data[i].type.index1 == type.index1) {
+            return &data[i];
+        }
+    }
+    return NULL;
+}
+
+// Copies given values into raw rows of a column, across chunks.
+static bool entity_column_copy(orri_cluster* cluster, uint32_t column, uint32_t first,
+                               uint32_t count, const void* values)
+{
+    const orri_type* type = cluster->columns[column].type;
+    size_t size = type->info.size;
+    for (uint32_t done = 0, run; done < count; done += run) {
+        uint32_t slot = (first + done) & ORRI_SLOT_MASK;
+        run = count - done < ORR_CHUNK_CAPACITY - slot ? count - done : ORR_CHUNK_CAPACITY - slot;
+        uint8_t* to = orri_cluster_chunk_of(cluster, first + done)->columns[column].data;
+        const uint8_t* from = (const uint8_t*)values + done * size;
+        if (size > 0 && !orri_rows_copy(type, to + slot * size, from, run)) {
+            orri_column_destruct(cluster, column, first, done);
+            return false;
+        }
+    }
+    return true;
+}
+
+static orr_result entity_make_values(orr_world* world, const char* call, orri_cluster* cluster,
+                                     uint32_t count, const orr_column_data* data,
+                                     uint32_t data_count)
+{
+    uint32_t first = cluster->row_count;
+    for (uint32_t c = 0; c < cluster->type_count; c++) {
+        const orr_column_data* given = entity_data_of(data, data_count, cluster->types[c]);
+        bool made = given != NULL ? entity_column_copy(cluster, c, first, count, given->values)
+                                  : orri_column_construct(cluster, c, first, count);
+        if (!made) {
+            const orri_type* type = cluster->columns[c].type;
+            while (c-- > 0) {
+                orri_column_destruct(cluster, c, first, count);
+            }
+            return orri_refuse_hook(world, call, type);
+        }
+    }
+    return ORR_OK;
+}
+
+static bool entity_prepare_rows(orr_world* world, orri_cluster* cluster, uint32_t count)
+{
+    uint32_t end = cluster->row_count + count;
+    for (uint32_t row = cluster->row_count; row < end;
+         row = (row & ~ORRI_SLOT_MASK) + ORR_CHUNK_CAPACITY) {
+        orri_chunk* chunk = orri_cluster_chunk_of(cluster, row);
+        if (!orri_chunk_prepare(world, chunk)) {
+            return false;
+        }
+        uint32_t slot = row & ORRI_SLOT_MASK;
+        uint32_t room = ORR_CHUNK_CAPACITY - slot;
+        orri_rows_open(chunk, slot, end - row < room ? end - row : room);
+    }
+    return true;
+}
+
+static void entity_give_rows(orr_world* world, orri_cluster* cluster, uint32_t count,
+                             orr_entity* out)
+{
+    for (uint32_t done = 0, run; done < count; done += run) {
+        uint32_t slot = cluster->row_count & ORRI_SLOT_MASK;
+        run = count - done < ORR_CHUNK_CAPACITY - slot ? count - done : ORR_CHUNK_CAPACITY - slot;
+        orri_chunk* chunk = orri_cluster_chunk_of(cluster, cluster->row_count);
+        orri_chunk_stamp(world, chunk);
+        orri_index_give(world, chunk, slot, run, out != NULL ? out + done : NULL);
+        for (uint32_t c = 0; cluster->has_bits && c <= cluster->type_count; c++) {
+            uint64_t* bits = (uint64_t*)(void*)orri_chunk_bits(chunk, c)->data;
+            if (bits != NULL) {
+                orri_bits_fill(bits, slot, run, true);
+            }
+        }
+        cluster->row_count += run;
+    }
+}
+
+orr_result orri_rows_create(orr_world* world, const char* call, orri_cluster* cluster,
+                            uint32_t count, const orr_column_data* data, uint32_t data_count,
+                            orr_entity* out)
+{
+    orr_result result = orri_index_reserve(world, call, count);
+    if (ORR_UNLIKELY(result != ORR_OK)) {
+        return result;
+    }
+    if (ORR_UNLIKELY(count > cluster->row_capacity - cluster->row_count) &&
+        !orri_cluster_reserve(world, cluster, count)) {
+        return orri_refuse_memory(&world->env, "making room in a cluster");
+    }
+    result = entity_prepare_rows(world, cluster, count)
+                 ? entity_make_values(world, call, cluster, count, data, data_count)
+                 : orri_env_result(&world->env);
+    if (ORR_UNLIKELY(result != ORR_OK)) {
+        orri_cluster_trim(world, cluster);
+        return result;
+    }
+    entity_give_rows(world, cluster, count, out);
+    return ORR_OK;
+}
+
+// One row of plain columns with zero presets: the way most entities come.
+static orr_entity entity_create_one(orr_world* world, const char* call, orri_cluster* cluster)
+{
+    orr_entity entity = {0};
+    (void)orri_rows_create(world, call, cluster, 1, NULL, 0, &entity);
+    return entity;
+}
+
+orr_entity orr_create(orr_world* world)
+{
+    bool created = false;
+    if (orri_check_open(world, "orr_create") != ORR_OK) {
+        return (orr_entity){0};
+    }
+    orri_cluster* cluster = orri_cluster_of_nothing(world, "orr_create", &created);
+    if (cluster == NULL) {
+        return (orr_entity){0};
+    }
+    orr_entity entity = entity_create_one(world, "orr_create", cluster);
+    if (entity.id == 0 && created) {
+        orri_cluster_undo(world, cluster);
+    }
+    return entity;
+}
+
+orr_entity orr_create_in(orr_world* world, orr_cluster handle)
+{
+    if (orri_check_open(world, "orr_create_in") != ORR_OK) {
+        return (orr_entity){0};
+    }
+    orri_cluster* cluster = orri_cluster_at(world, handle);
+    if (cluster == NULL) {
+        (void)orri_refuse_cluster(world, "orr_create_in", handle);
+        return (orr_entity){0};
+    }
+    return entity_create_one(world, "orr_create_in", cluster);
+}
+
+static orr_result entity_check_data(const orr_world* world, const orri_cluster* cluster,
+                                    uint32_t count, const orr_column_data* data,
+                                    uint32_t data_count)
+{
+    const char* call = "orr_create_many";
+    for (uint32_t i = 0; i < data_count; i++) {
+        const orri_type* type = orri_type_at(&world->schema, data[i].type);
+        if (type == NULL) {
+            return orri_refuse_type(world, call, data[i].type);
+        }
+        if (orri_cluster_find_column(cluster, data[i].type) < 0) {
+            return orri_refuse(orri_env_of(world), ORR_ERR_ABSENT, ORR_LOG_ID_CALL_REFUSED,
+                               "%s: values of %s are given, but the cluster has no such column",
+                               call, type->info.name);
+        }
+        if (data[i].values == NULL && type->info.size > 0) {
+            return orri_refuse(orri_env_of(world), ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
+                               "%s: the values of %s are NULL; leave the type out for presets",
+                               call, type->info.name);
+        }
+        if (entity_data_of(data, i, data[i].type) != NULL) {
+            return orri_refuse(orri_env_of(world), ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
+                               "%s: values of %s are given twice", call, type->info.name);
+        }
+        orr_result result = orri_check_references(world, call, type, data[i].values, count);
+        if (result != ORR_OK) {
+            return result;
+        }
+    }
+    return ORR_OK;
+}
+
+orr_result orr_create_many(orr_world* world, orr_cluster handle, uint32_t count,
+                           const orr_column_data* data, uint32_t data_count, orr_entity* out)
+{
+    orr_result result = orri_check_open(world, "orr_create_many");
+    if (result != ORR_OK) {
+        return result;
+    }
+    orri_cluster* cluster = orri_cluster_at(world, handle);
+    if (cluster == NULL) {
+        return orri_refuse_cluster(world, "orr_create_many", handle);
+    }
+    if (data == NULL && data_count > 0) {
+        return orri_refuse_argument(world, "orr_create_many", "data is NULL");
+    }
+    result = entity_check_data(world, cluster, count, data, data_count);
+    if (result != ORR_OK || count == 0) {
+        return result;
+    }
+    return orri_rows_create(world, "orr_create_many", cluster, count, data, data_count, out);
+}
+
+// ---- copying ---------------------------------------------------------------------------------------------
+
+static orr_result entity_copy_values(orr_world* world, orri_chunk* chunk, uint32_t slot)
+{
+    orri_cluster* cluster = chunk->cluster;
+    uint32_t row = cluster->row_count, target_slot = row & ORRI_SLOT_MASK;
+    orri_chunk* target = orri_cluster_chunk_of(cluster, row);
+    for (uint32_t c = 0; c < cluster->type_count; c++) {
+        const orri_type* type = cluster->columns[c].type;
+        size_t size = type->info.size;
+        if (size > 0 && !orri_rows_copy(type, target->columns[c].data + target_slot * size,
+                                        chunk->columns[c].data + slot * size, 1)) {
+            while (c-- > 0) {
+                orri_column_destruct(cluster, c, row, 1);
+            }
+            return orri_refuse_hook(world, "orr_copy", type);
+        }
+    }
+    return ORR_OK;
+}
+
+static void entity_copy_bits(orri_chunk* to, uint32_t to_slot, orri_chunk* from, uint32_t slot)
+{
+    for (uint32_t c = 0; to->cluster->has_bits && c <= to->cluster->type_count; c++) {
+        uint64_t* bits = (uint64_t*)(void*)orri_chunk_bits(to, c)->data;
+        const uint64_t* source = (const uint64_t*)(void*)orri_chunk_bits(from, c)->data;
+        if (bits != NULL) {
+            orri_bit_set(bits, to_slot, orri_bit_get(source, slot));
+        }
+    }
+}
+
+orr_entity orr_copy(orr_world* world, orr_entity source)
+{
+    orr_entity none = {0}, entity;
+    if (orri_check_open(world, "orr_copy") != ORR_OK) {
+        return none;
+    }
+    const orri_record* record = orri_record_find(world, source);
+    if (record == NULL) {
+        (void)orri_refuse_entity(world, "orr_copy", source, (orr_type){0});
+        return none;
+    }
+    orri_cluster* cluster = orri_place_chunk(world, record->place)->cluster;
+    if (orri_index_reserve(world, "orr_copy", 1) != ORR_OK) {
+        return none;
+    }
+    if (!orri_cluster_reserve(world, cluster, 1)) {
+        (void)orri_refuse_memory(&world->env, "making room in a cluster");
+        return none;
+    }
+    record = orri_record_find(world, source);
+    orri_chunk* chunk = orri_place_chunk(world, record->place);
+    uint32_t slot = orri_place_slot(record->place);
+    if (!entity_prepare_rows(world, cluster, 1) ||
+        entity_copy_values(world, chunk, slot) != ORR_OK) {
+        orri_cluster_trim(world, cluster);
+        return none;
+    }
+    uint32_t row = cluster->row_count;
+    entity_give_rows(world, cluster, 1, &entity);
+    entity_copy_bits(orri_cluster_chunk_of(cluster, row), row & ORRI_SLOT_MASK, chunk, slot);
+    return entity;
+}
+
+// ---- destroying ------------------------------------------------------------------------------------------
+
+orr_result orr_destroy(orr_world* world, orr_entity entity)
+{
+    const orri_record* record = orri_record_find(world, entity);
+    if (ORR_UNLIKELY(record == NULL)) {
+        return orri_refuse_entity(world, "orr_destroy", entity, (orr_type){0});
+    }
+    if (ORR_UNLIKELY(orri_check_open(world, "orr_destroy") != ORR_OK)) {
+        return ORR_ERR_STATE;
+    }
+    orri_chunk* chunk = orri_place_chunk(world, record->place);
+    const orri_cluster* cluster = chunk->cluster;
+    uint32_t slot = orri_place_slot(record->place), index = orri_id_index(entity);
+    if (ORR_UNLIKELY(!orri_row_prepare_remove(world, chunk, index))) {
+        return orri_refuse_memory(&world->env, "preparing to destroy an entity");
+    }
+    for (uint32_t c = 0; !cluster->plain && c < cluster->type_count; c++) {
+        const orri_type* type = cluster->columns[c].type;
+        orri_rows_destruct(type, chunk->columns[c].data + (size_t)slot * type->info.size, 1);
+    }
+    orri_row_remove(world, chunk, slot);
+    orri_index_kill(world, index);
+    return ORR_OK;
+}
+
+bool orr_alive(const orr_world* world, orr_entity entity)
+{
+    return orri_record_find(world, entity) != NULL;
+}
+
+uint64_t orr_entity_count(const orr_world* world)
+{
+    return world->index.live_count;
+}
+
+// ---- addresses -------------------------------------------------------------------------------------------
+
+orr_result orr_address_get(const orr_world* world, orr_entity entity, orr_address* out)
+{
+    const orri_record* record = orri_record_find(world, entity);
+    if (record == NULL) {
+        return orri_refuse_entity(world, "orr_address_get", entity, (orr_type){0});
+    }
+    if (out == NULL) {
+        return orri_refuse_argument(world, "orr_address_get", "out is NULL");
+    }
+    const orri_chunk* chunk = orri_place_chunk(world, record->place);
+    *out = (orr_address){orri_cluster_handle(chunk->cluster),
+                         chunk->number * ORR_CHUNK_CAPACITY + orri_place_slot(record->place),
+                         entity};
+    return ORR_OK;
+}
+
+// The chunk of a valid address; NULL for a stale one.
+static orri_chunk* entity_address_chunk(const orr_world* world, const orr_address* address)
+{
+    const orri_record* record = address != NULL ? orri_record_find(world, address->entity) : NULL;
+    if (record == NULL) {
+        return NULL;
+    }
+    orri_chunk* chunk = orri_place_chunk(world, record->place);
+    const orri_cluster* cluster = orri_cluster_at(world, address->cluster);
+    uint32_t row = chunk->number * ORR_CHUNK_CAPACITY + orri_place_slot(record->place);
+    return cluster == chunk->cluster && row == address->row ? chunk : NULL;
+}
+
+bool orr_address_valid(const orr_world* world, const orr_address* address)
+{
+    return entity_address_chunk(world, address) != NULL;
+}
+
+static orr_result entity_refuse_address(const orr_world* world, const char* call,
+                                        const orr_address* address)
+{
+    if (address == NULL) {
+        return orri_refuse_argument(world, call, "the address is NULL");
+    }
+    orri_id_text name = orri_id_format(address->entity);
+    return orri_refuse(orri_env_of(world), ORR_ERR_ADDRESS, ORR_LOG_ID_ENTITY_REFUSED,
+                       "%s: entity %s is no longer at row %u of cluster %uv%u; get its address "
+                       "again with orr_address_get()",
+                       call, name.text, address->row, address->cluster.index1,
+                       address->cluster.generation);
+}
+
+const void* orr_address_read(const orr_world* world, const orr_address* address, orr_type type)
+{
+    const orri_chunk* chunk = entity_address_chunk(world, address);
+    if (chunk == NULL) {
+        (void)entity_refuse_address(world, "orr_address_read", address);
+        return NULL;
+    }
+    int32_t column = orri_cluster_find_column(chunk->cluster, type);
+    if (column < 0) {
+        return NULL;
+    }
+    size_t size = chunk->cluster->columns[column].size;
+    return chunk->columns[column].data + (address->row & ORRI_SLOT_MASK) * size;
+}
+
+void* orr_address_write(orr_world* world, const orr_address* address, orr_type type)
+{
+    orri_chunk* chunk = entity_address_chunk(world, address);
+    if (chunk == NULL) {
+        (void)entity_refuse_address(world, "orr_address_write", address);
+        return NULL;
+    }
+    int32_t column = orri_cluster_find_column(chunk->cluster, type);
+    if (column < 0) {
+        return NULL;
+    }
+    uint8_t* data = orri_column_write(world, chunk, (uint32_t)column);
+    size_t size = chunk->cluster->columns[column].size;
+    return data != NULL ? data + (address->row & ORRI_SLOT_MASK) * size : NULL;
+}
+
+orr_cluster orr_entity_cluster(const orr_world* world, orr_entity entity)
+{
+    const orri_record* record = orri_record_find(world, entity);
+    return record != NULL ? orri_cluster_handle(orri_place_chunk(world, record->place)->cluster)
+                          : (orr_cluster){0};
+}
+
+// ---- moving ----------------------------------------------------------------------------------------------
+
+orr_result orr_entity_move(orr_world* world, orr_entity entity, orr_cluster to)
+{
+    const char* call = "orr_entity_move";
+    orr_result result = orri_check_open(world, call);
+    if (result != ORR_OK) {
+        return result;
+    }
+    const orri_record* record = orri_record_find(world, entity);
+    if (record == NULL) {
+        return orri_refuse_entity(world, call, entity, (orr_type){0});
+    }
+    orri_cluster* target = orri_cluster_at(world, to);
+    if (target == NULL) {
+        return orri_refuse_cluster(world, call, to);
+    }
+    orri_cluster* from = orri_place_chunk(world, record->place)->cluster;
+    if (from == target) {
+        return ORR_OK;
+    }
+    const orri_plan* plan = orri_plan_pair_get(world, from, target);
+    if (plan == NULL) {
+        return orri_env_result(&world->env);
+    }
+    return orri_move_one(world, call, plan, orri_id_index(entity), NULL, NULL);
+}
+
+orr_result orr_rows_move(orr_world* world, orr_cluster from, uint32_t first, uint32_t count,
+                         orr_cluster to)
+{
+    const char* call = "orr_rows_move";
+    orr_result result = orri_check_open(world, call);
+    if (result != ORR_OK) {
+        return result;
+    }
+    orri_cluster* source = orri_cluster_at(world, from);
+    orri_cluster* target = orri_cluster_at(world, to);
+    if (source == NULL || target == NULL) {
+        return orri_refuse_cluster(world, call, source == NULL ? from : to);
+    }
+    if (first > source->row_count || count > source->row_count - first) {
+        return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
+                           "%s: rows %u to %llu of a cluster with %u rows", call, first,
+                           (unsigned long long)first + count, source->row_count);
+    }
+    if (source == target || count == 0) {
+        return ORR_OK;
+    }
+    orri_plan* plan = orri_plan_pair_get(world, source, target);
+    return plan != NULL ? orri_rows_move_range(world, call, plan, first, count)
+                        : orri_env_result(&world->env);
+}

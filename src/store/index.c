@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+// The entity index: from id to place. Records are 8 bytes, in pages that can be shared copy-on-write. Dead
+// records form a LIFO list through `place`; the list is state, so that replays give the same ids.
+//
+// Giving and killing never fail: what may fail (a page, a copy of a shared one) is done before, by reserve and
+// prepare.
+#include "store/share.h"
+
+#define INDEX_PAGE_BYTES (sizeof(orri_record) * ORRI_PAGE_SIZE)
+
+orr_result orri_index_init(orr_world* world)
+{
+    world->index = (orri_index){.free_first = ORRI_INDEX_NONE};
+    return ORR_OK;
+}
+
+void orri_index_term(orr_world* world)
+{
+    orri_index* index = &world->index;
+    for (uint32_t i = 0; i < index->page_count; i++) {
+        ORR_ASSERT(index->metas[i].share == NULL);
+        orri_free(&world->env, ORR_MEMORY_INDEX, index->pages[i], INDEX_PAGE_BYTES,
+                  ORRI_BLOCK_ALIGN);
+    }
+    ORRI_RELEASE(&world->env, ORR_MEMORY_INDEX, index->pages, index->page_capacity);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_INDEX, index->metas, index->meta_capacity);
+    *index = (orri_index){.free_first = ORRI_INDEX_NONE};
+}
+
+static bool index_add_page(orr_world* world)
+{
+    orri_index* index = &world->index;
+    uint32_t needed = index->page_count + 1;
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_INDEX, &index->pages, &index->page_capacity,
+                      needed) ||
+        !ORRI_RESERVE(&world->env, ORR_MEMORY_INDEX, &index->metas, &index->meta_capacity,
+                      needed)) {
+        return false;
+    }
+    orri_record* page =
+        orri_alloc(&world->env, ORR_MEMORY_INDEX, INDEX_PAGE_BYTES, ORRI_BLOCK_ALIGN);
+    if (page == NULL) {
+        return false;
+    }
+    index->pages[index->page_count] = page;
+    index->metas[index->page_count] = (orri_page_meta){0};
+    index->page_count++;
+    return true;
+}
+
+bool orri_index_prepare(orr_world* world, uint32_t index)
+{
+    uint32_t page = index >> ORRI_PAGE_BITS;
+    return world->index.metas[page].share == NULL || orri_share_detach_page(world, page);
+}
+
+// Only worth the walk when somebody holds a page.
+static bool index_prepare_next(orr_world* world, uint32_t from_list, uint32_t fresh)
+{
+    uint32_t next = world->index.free_first;
+    for (uint32_t i = 0; i < from_list; i++) {
+        if (!orri_index_prepare(world, next)) {
+            return false;
+        }
+        next = orri_record_at(world, next)->place;
+    }
+    for (uint32_t i = 0; i < fresh; i += ORRI_PAGE_SIZE) {
+        if (!orri_index_prepare(world, world->index.count + i)) {
+            return false;
+        }
+    }
+    return fresh == 0 || orri_index_prepare(world, world->index.count + fresh - 1);
+}
+
+orr_result orri_index_reserve(orr_world* world, const char* call, uint32_t count)
+{
+    orri_index* index = &world->index;
+    uint32_t from_list = count < index->free_count ? count : index->free_count;
+    uint32_t fresh = count - from_list;
+    if (fresh > world->entities_max - index->count) {
+        return orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_ENTITY_REFUSED,
+                           "%s: the world's limit of %u entities is reached (%u alive); raise "
+                           "entities_max of its desc",
+                           call, world->entities_max, index->live_count);
+    }
+    while ((uint64_t)index->page_count * ORRI_PAGE_SIZE < (uint64_t)index->count + fresh) {
+        if (!index_add_page(world)) {
+            return orri_refuse_memory(&world->env, "growing the entity index");
+        }
+    }
+    if (index->share_count > 0 && !index_prepare_next(world, from_list, fresh)) {
+        return orri_refuse_memory(&world->env, "copying a held page of the entity index");
+    }
+    return ORR_OK;
+}
+
+static orr_entity index_give_one(orr_world* world, uint32_t place)
+{
+    orri_index* index = &world->index;
+    uint32_t number = index->free_first;
+    orri_record* record;
+    if (number != ORRI_INDEX_NONE) {
+        record = orri_index_write(world, number);
+        index->free_first = record->place;
+        index->free_count--;
+        record->generation &= ~ORRI_DEAD;
+    } else {
+        number = index->count++;
+        record = orri_index_write(world, number);
+        record->generation = world->salt | 1;
+    }
+    record->place = place;
+    index->live_count++;
+    return orri_id_make(number, record->generation);
+}
+
+// Fresh ids that fall into one page: the loop of bulk creation.
+static void index_give_fresh(orr_world* world, uint32_t place, uint32_t count, uint32_t* ids,
+                             orr_entity* out)
+{
+    orri_index* index = &world->index;
+    uint32_t first = index->count;
+    orri_record* records = orri_index_write(world, first);
+    uint32_t generation = world->salt | 1;
+    for (uint32_t i = 0; i < count; i++) {
+        records[i] = (orri_record){generation, place + i};
+        ids[i] = first + i;
+    }
+    if (out != NULL) {
+        uint64_t id = orri_id_make(first, generation).id;
+        for (uint32_t i = 0; i < count; i++) {
+            out[i].id = id + i;
+        }
+    }
+    index->count += count;
+    index->live_count += count;
+}
+
+void orri_index_give(orr_world* world, orri_chunk* chunk, uint32_t slot, uint32_t count,
+                     orr_entity* out)
+{
+    uint32_t* ids = orri_chunk_ids(chunk);
+    uint32_t place = orri_place_make(chunk, slot);
+    uint32_t i = 0;
+    for (; i < count && world->index.free_first != ORRI_INDEX_NONE; i++) {
+        orr_entity entity = index_give_one(world, place + i);
+        ids[slot + i] = orri_id_index(entity);
+        if (out != NULL) {
+            out[i] = entity;
+        }
+    }
+    while (i < count) {
+        uint32_t room = ORRI_PAGE_SIZE - (world->index.count & ORRI_PAGE_MASK);
+        uint32_t run = count - i < room ? count - i : room;
+        index_give_fresh(world, place + i, run, ids + slot + i, out != NULL ? out + i : NULL);
+        i += run;
+    }
+}
+
+void orri_index_undo(orr_world* world, const orri_chunk* chunk, uint32_t slot, uint32_t count,
+                     uint32_t fresh_count)
+{
+    orri_index* index = &world->index;
+    const uint32_t* ids = orri_chunk_ids(chunk);
+    uint32_t fresh = fresh_count < count ? fresh_count : count;
+    index->count -= fresh;
+    for (uint32_t i = count - fresh; i > 0; i--) {
+        uint32_t number = ids[slot + i - 1];
+        orri_record* record = orri_index_write(world, number);
+        record->generation |= ORRI_DEAD;
+        record->place = index->free_first;
+        index->free_first = number;
+        index->free_count++;
+    }
+    index->live_count -= count;
+}
+
+void orri_index_kill(orr_world* world, uint32_t number)
+{
+    orri_index* index = &world->index;
+    orri_record* record = orri_index_write(world, number);
+    index->live_count--;
+    uint32_t generation = record->generation & ~ORRI_DEAD;
+    if (ORR_UNLIKELY((generation & ORRI_GENERATION_MASK) == ORRI_GENERATION_MAX)) {
+        // All generations are used up. An index that is never given again costs 8 bytes; one that starts over
+        // would make an old id alive.
+        *record = (orri_record){ORRI_DEAD | generation, ORRI_INDEX_NONE};
+        return;
+    }
+    *record = (orri_record){ORRI_DEAD | (generation + 1), index->free_first};
+    index->free_first = number;
+    index->free_count++;
+}
+
+#undef INDEX_PAGE_BYTES

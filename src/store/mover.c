@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+// One row moves from cluster to cluster, or leaves. Everything that may be refused comes first (room in the
+// target, copies of held blocks, construct and copy hooks); then nothing can fail: values are moved, the gap is
+// filled with the cluster's last row, and both records are patched.
+#include "store/world.h"
+
+// ---- enable bits --------------------------------------------------------------------------------------
+
+static bool mover_bits_needed(const orri_plan* plan, uint32_t from, uint32_t to)
+{
+    return plan->from->columns[from].has_bits && !plan->to->columns[to].has_bits;
+}
+
+bool orri_plan_prepare_bits(orr_world* world, const orri_plan* plan)
+{
+    if (ORR_LIKELY(!plan->from->has_bits)) {
+        return true;
+    }
+    for (uint32_t i = 0; i < plan->kept_count; i++) {
+        if (mover_bits_needed(plan, plan->kept[i].from, plan->kept[i].to) &&
+            !orri_cluster_add_bits(world, plan->to, plan->kept[i].to)) {
+            return false;
+        }
+    }
+    return !mover_bits_needed(plan, plan->from->type_count, plan->to->type_count) ||
+           orri_cluster_add_bits(world, plan->to, plan->to->type_count);
+}
+
+static void mover_bits_column(orri_chunk* to, uint32_t to_column, uint32_t to_slot,
+                              orri_chunk* from, uint32_t from_column, uint32_t from_slot,
+                              uint32_t count)
+{
+    uint64_t* target = (uint64_t*)(void*)orri_chunk_bits(to, to_column)->data;
+    const uint64_t* source = (const uint64_t*)(void*)orri_chunk_bits(from, from_column)->data;
+    if (target != NULL && source != NULL) {
+        orri_bits_copy(target, to_slot, source, from_slot, count);
+    }
+}
+
+void orri_plan_move_bits(const orri_plan* plan, orri_chunk* to, uint32_t to_slot, orri_chunk* from,
+                         uint32_t from_slot, uint32_t count)
+{
+    for (uint32_t c = 0; c <= plan->to->type_count; c++) {
+        uint64_t* target = (uint64_t*)(void*)orri_chunk_bits(to, c)->data;
+        if (target != NULL) {
+            orri_bits_fill(target, to_slot, count, true);
+        }
+    }
+    for (uint32_t i = 0; i < plan->kept_count; i++) {
+        mover_bits_column(to, plan->kept[i].to, to_slot, from, plan->kept[i].from, from_slot,
+                          count);
+    }
+    mover_bits_column(to, plan->to->type_count, to_slot, from, plan->from->type_count, from_slot,
+                      count);
+}
+
+// ---- making values --------------------------------------------------------------------------------------
+
+void orri_column_destruct(orri_cluster* cluster, uint32_t column, uint32_t first, uint32_t count)
+{
+    const orri_type* type = cluster->columns[column].type;
+    while (count > 0 && !type->plain) {
+        uint32_t slot = first & ORRI_SLOT_MASK;
+        uint32_t run = ORR_CHUNK_CAPACITY - slot < count ? ORR_CHUNK_CAPACITY - slot : count;
+        uint8_t* data = orri_cluster_chunk_of(cluster, first)->columns[column].data;
+        orri_rows_destruct(type, data + (size_t)slot * type->info.size, run);
+        first += run;
+        count -= run;
+    }
+}
+
+bool orri_column_construct(orri_cluster* cluster, uint32_t column, uint32_t first, uint32_t count)
+{
+    const orri_type* type = cluster->columns[column].type;
+    uint32_t done = 0;
+    while (done < count) {
+        uint32_t slot = (first + done) & ORRI_SLOT_MASK;
+        uint32_t left = count - done;
+        uint32_t run = ORR_CHUNK_CAPACITY - slot < left ? ORR_CHUNK_CAPACITY - slot : left;
+        uint8_t* data = orri_cluster_chunk_of(cluster, first + done)->columns[column].data;
+        if (!orri_rows_construct(type, data + (size_t)slot * type->info.size, run)) {
+            orri_column_destruct(cluster, column, first, done);
+            return false;
+        }
+        done += run;
+    }
+    return true;
+}
+
+static bool mover_make_value(const orri_type* type, void* target, const void* value)
+{
+    if (ORR_LIKELY(type->plain && value == NULL && type->zero_preset)) {
+        memset(target, 0, type->info.size);
+        return true;
+    }
+    if (ORR_LIKELY(type->plain && value != NULL && !type->info.has_padding)) {
+        orri_value_move(target, value, type->info.size);
+        return true;
+    }
+    return value != NULL ? orri_rows_copy(type, target, value, 1)
+                         : orri_rows_construct(type, target, 1);
+}
+
+static orr_result mover_make_new(orr_world* world, const char* call, const orri_plan* plan,
+                                 orri_chunk* target, uint32_t slot, const orri_type* value_type,
+                                 const void* value)
+{
+    for (uint32_t i = 0; i < plan->new_count; i++) {
+        uint32_t c = plan->added[i];
+        const orri_type* type = plan->to->columns[c].type;
+        uint8_t* data = target->columns[c].data + (size_t)slot * type->info.size;
+        if (ORR_UNLIKELY(!mover_make_value(type, data, type == value_type ? value : NULL))) {
+            while (i-- > 0) {
+                orri_column_destruct(plan->to, plan->added[i], plan->to->row_count, 1);
+            }
+            return orri_refuse_hook(world, call, type);
+        }
+    }
+    return ORR_OK;
+}
+
+// ---- moving one ---------------------------------------------------------------------------------------------
+
+bool orri_row_prepare_remove(orr_world* world, orri_chunk* chunk, uint32_t index)
+{
+    const orri_cluster* cluster = chunk->cluster;
+    uint32_t last_row = cluster->row_count - 1;
+    orri_chunk* last = orri_cluster_chunk_of(cluster, last_row);
+    if (ORR_LIKELY((chunk->share_count | last->share_count | world->index.share_count) == 0)) {
+        return true;
+    }
+    uint32_t last_index = orri_chunk_ids(last)[last_row & ORRI_SLOT_MASK];
+    return orri_chunk_prepare(world, chunk) && orri_chunk_prepare(world, last) &&
+           orri_index_prepare(world, index) && orri_index_prepare(world, last_index);
+}
+
+void orri_row_remove(orr_world* world, orri_chunk* chunk, uint32_t slot)
+{
+    orri_cluster* cluster = chunk->cluster;
+    uint32_t last_row = cluster->row_count - 1;
+    uint32_t last_slot = last_row & ORRI_SLOT_MASK;
+    orri_chunk* last = orri_cluster_chunk_of(cluster, last_row);
+    orri_chunk_stamp(world, chunk);
+    if (last != chunk || last_slot != slot) {
+        orri_chunk_stamp(world, last);
+        orri_row_relocate(world, chunk, slot, last, last_slot);
+    }
+    cluster->row_count = last_row;
+    orri_rows_close(last, last_slot, 1);
+    if (ORR_UNLIKELY(last_slot == 0)) {
+        orri_cluster_trim(world, cluster);
+    }
+}
+
+static void mover_keep(const orri_plan* plan, orri_chunk* target, uint32_t target_slot,
+                       orri_chunk* chunk, uint32_t slot)
+{
+    for (uint32_t i = 0; i < plan->kept_count; i++) {
+        orri_plan_pair pair = plan->kept[i];
+        uint8_t* to = target->columns[pair.to].data + (size_t)target_slot * pair.size;
+        uint8_t* from = chunk->columns[pair.from].data + (size_t)slot * pair.size;
+        if (ORR_LIKELY(plan->plain)) {
+            orri_value_move(to, from, pair.size);
+        } else {
+            orri_rows_move(plan->from->columns[pair.from].type, to, from, 1);
+        }
+    }
+}
+
+static void mover_drop(const orri_plan* plan, orri_chunk* chunk, uint32_t slot)
+{
+    for (uint32_t i = 0; !plan->dropped_plain && i < plan->dropped_count; i++) {
+        uint32_t c = plan->dropped[i];
+        const orri_type* type = plan->from->columns[c].type;
+        orri_rows_destruct(type, chunk->columns[c].data + (size_t)slot * type->info.size, 1);
+    }
+}
+
+orr_result orri_move_one(orr_world* world, const char* call, const orri_plan* plan, uint32_t index,
+                         const orri_type* value_type, const void* value)
+{
+    orri_cluster* to = plan->to;
+    if (ORR_UNLIKELY(to->row_count == to->row_capacity) && !orri_cluster_reserve(world, to, 1)) {
+        return orri_refuse_memory(&world->env, "making room in a cluster");
+    }
+    uint32_t place = orri_record_at(world, index)->place;
+    uint32_t slot = orri_place_slot(place), target_slot = to->row_count & ORRI_SLOT_MASK;
+    orri_chunk* chunk = orri_place_chunk(world, place);
+    orri_chunk* target = orri_cluster_chunk_of(to, to->row_count);
+    if (!orri_plan_prepare_bits(world, plan) || !orri_chunk_prepare(world, target) ||
+        !orri_row_prepare_remove(world, chunk, index)) {
+        orri_cluster_trim(world, to);
+        return orri_refuse_memory(&world->env, "preparing to move a row");
+    }
+    orri_rows_open(target, target_slot, 1);
+    orr_result result = mover_make_new(world, call, plan, target, target_slot, value_type, value);
+    if (ORR_UNLIKELY(result != ORR_OK)) {
+        orri_rows_close(target, target_slot, 1);
+        orri_cluster_trim(world, to);
+        return result;
+    }
+    orri_chunk_stamp(world, target);
+    mover_keep(plan, target, target_slot, chunk, slot);
+    mover_drop(plan, chunk, slot);
+    orri_chunk_ids(target)[target_slot] = index;
+    if (ORR_UNLIKELY(to->has_bits)) {
+        orri_plan_move_bits(plan, target, target_slot, chunk, slot, 1);
+    }
+    to->row_count++;
+    orri_row_remove(world, chunk, slot);
+    orri_index_write(world, index)->place = orri_place_make(target, target_slot);
+    return ORR_OK;
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+// Plans: how rows get from one cluster to another, worked out once per pair. A plan that adds or removes one
+// type is also an edge, found by (cluster, type) without knowing the target. Plans are a cache, not state; they
+// die with either cluster.
+#include "store/world.h"
+
+static uint32_t plan_bucket(const orr_world* world, uint64_t from, uint64_t key)
+{
+    return (uint32_t)orri_hash_word(from, key) & (world->plan_bucket_count - 1);
+}
+
+static bool plan_grow_buckets(orr_world* world)
+{
+    if (world->plan_count < world->plan_bucket_count) {
+        return true;
+    }
+    uint32_t old = world->plan_bucket_count, count = old == 0 ? 16 : old * 2;
+    orri_plan** pairs = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_CLUSTER, orri_plan*, count);
+    orri_plan** edges = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_CLUSTER, orri_plan*, count);
+    if (pairs == NULL || edges == NULL) {
+        ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, orri_plan*, pairs, count);
+        ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, orri_plan*, edges, count);
+        return false;
+    }
+    world->plan_bucket_count = count;
+    for (uint32_t i = 0; i < old; i++) {
+        for (orri_plan *plan = world->plan_pairs[i], *next; plan != NULL; plan = next) {
+            next = plan->pair_next;
+            uint32_t bucket = plan_bucket(world, plan->from->index, plan->to->index);
+            plan->pair_next = pairs[bucket];
+            pairs[bucket] = plan;
+        }
+        for (orri_plan *plan = world->plan_edges[i], *next; plan != NULL; plan = next) {
+            next = plan->edge_next;
+            uint32_t bucket = plan_bucket(world, plan->from->index, plan->edge);
+            plan->edge_next = edges[bucket];
+            edges[bucket] = plan;
+        }
+    }
+    ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, orri_plan*, world->plan_pairs, old);
+    ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, orri_plan*, world->plan_edges, old);
+    world->plan_pairs = pairs;
+    world->plan_edges = edges;
+    return true;
+}
+
+static size_t plan_bytes(uint32_t from_types, uint32_t to_types)
+{
+    return sizeof(orri_plan) + (from_types + 1) * sizeof(orri_plan_pair) +
+           (from_types + to_types) * sizeof(uint16_t);
+}
+
+// Both type lists are ascending: one merge tells what stays, goes and comes.
+static void plan_fill(orri_plan* plan)
+{
+    const orri_cluster *from = plan->from, *to = plan->to;
+    plan->kept = (orri_plan_pair*)(void*)(plan + 1);
+    plan->added = (uint16_t*)(void*)(plan->kept + from->type_count + 1);
+    plan->dropped = plan->added + to->type_count;
+    plan->plain = plan->dropped_plain = true;
+    uint32_t f = 0, t = 0;
+    while (f < from->type_count || t < to->type_count) {
+        uint32_t from_type = f < from->type_count ? from->types[f].index1 : UINT32_MAX;
+        uint32_t to_type = t < to->type_count ? to->types[t].index1 : UINT32_MAX;
+        if (from_type == to_type) {
+            plan->kept[plan->kept_count++] =
+                (orri_plan_pair){(uint16_t)f, (uint16_t)t, from->columns[f].size};
+            plan->plain = plan->plain && from->columns[f].type->plain;
+            f++;
+            t++;
+        } else if (from_type < to_type) {
+            plan->dropped[plan->dropped_count++] = (uint16_t)f;
+            plan->dropped_plain = plan->dropped_plain && from->columns[f].type->plain;
+            f++;
+        } else {
+            plan->added[plan->new_count++] = (uint16_t)t++;
+        }
+    }
+}
+
+static void plan_link(orr_world* world, orri_plan* plan)
+{
+    uint32_t bucket = plan_bucket(world, plan->from->index, plan->to->index);
+    plan->pair_next = world->plan_pairs[bucket];
+    world->plan_pairs[bucket] = plan;
+    plan->from_next = plan->from->plans_from;
+    if (plan->from_next != NULL) {
+        plan->from_next->from_prev = plan;
+    }
+    plan->from->plans_from = plan;
+    plan->to_next = plan->to->plans_to;
+    if (plan->to_next != NULL) {
+        plan->to_next->to_prev = plan;
+    }
+    plan->to->plans_to = plan;
+    world->plan_count++;
+}
+
+orri_plan* orri_plan_pair_get(orr_world* world, orri_cluster* from, orri_cluster* to)
+{
+    if (world->plan_bucket_count > 0) {
+        orri_plan* plan = world->plan_pairs[plan_bucket(world, from->index, to->index)];
+        while (plan != NULL && (plan->from != from || plan->to != to)) {
+            plan = plan->pair_next;
+        }
+        if (plan != NULL) {
+            return plan;
+        }
+    }
+    orri_plan* plan = NULL;
+    if (plan_grow_buckets(world)) {
+        plan = orri_alloc_zero(&world->env, ORR_MEMORY_CLUSTER,
+                               plan_bytes(from->type_count, to->type_count), _Alignof(orri_plan));
+    }
+    if (plan == NULL) {
+        (void)orri_refuse_memory(&world->env, "planning a move between clusters");
+        return NULL;
+    }
+    plan->from = from;
+    plan->to = to;
+    plan_fill(plan);
+    plan_link(world, plan);
+    return plan;
+}
+
+// The types of the target of an edge.
+static uint32_t plan_edge_types(const orri_cluster* from, orr_type type, int direction,
+                                orr_type* out)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < from->type_count; i++) {
+        if (direction == ORRI_EDGE_ADD && count == i && from->types[i].index1 > type.index1) {
+            out[count++] = type;
+        }
+        if (direction == ORRI_EDGE_ADD || from->types[i].index1 != type.index1) {
+            out[count++] = from->types[i];
+        }
+    }
+    if (direction == ORRI_EDGE_ADD && count == from->type_count) {
+        out[count++] = type;
+    }
+    return count;
+}
+
+static orri_plan* plan_edge_create(orr_world* world, const char* call, orri_cluster* from,
+                                   orr_type type, int direction, bool* created)
+{
+    orr_type types[ORR_CLUSTER_TYPES_MAX + 1];
+    uint32_t count = plan_edge_types(from, type, direction, types);
+    orri_cluster* to =
+        orri_cluster_obtain(world, call, types, count, from->tags, from->tag_count, created);
+    if (to == NULL) {
+        return NULL;
+    }
+    orri_plan* plan = orri_plan_pair_get(world, from, to);
+    if (plan == NULL) {
+        if (*created) {
+            orri_cluster_undo(world, to);
+        }
+        return NULL;
+    }
+    plan->edge = (uint64_t)type.index1 << 1 | (unsigned)direction;
+    uint32_t bucket = plan_bucket(world, from->index, plan->edge);
+    plan->edge_next = world->plan_edges[bucket];
+    world->plan_edges[bucket] = plan;
+    return plan;
+}
+
+orri_plan* orri_plan_edge(orr_world* world, const char* call, orri_cluster* from, orr_type type,
+                          int direction, bool* created)
+{
+    uint64_t edge = (uint64_t)type.index1 << 1 | (unsigned)direction;
+    *created = false;
+    if (ORR_LIKELY(world->plan_bucket_count > 0)) {
+        orri_plan* plan = world->plan_edges[plan_bucket(world, from->index, edge)];
+        while (plan != NULL && (plan->from != from || plan->edge != edge)) {
+            plan = plan->edge_next;
+        }
+        if (plan != NULL) {
+            return plan;
+        }
+    }
+    return plan_edge_create(world, call, from, type, direction, created);
+}
+
+static void plan_destroy(orr_world* world, orri_plan* plan)
+{
+    orri_plan** link = &world->plan_pairs[plan_bucket(world, plan->from->index, plan->to->index)];
+    while (*link != plan) {
+        link = &(*link)->pair_next;
+    }
+    *link = plan->pair_next;
+    if (plan->edge != 0) {
+        link = &world->plan_edges[plan_bucket(world, plan->from->index, plan->edge)];
+        while (*link != plan) {
+            link = &(*link)->edge_next;
+        }
+        *link = plan->edge_next;
+    }
+    *(plan->from_prev != NULL ? &plan->from_prev->from_next : &plan->from->plans_from) =
+        plan->from_next;
+    if (plan->from_next != NULL) {
+        plan->from_next->from_prev = plan->from_prev;
+    }
+    *(plan->to_prev != NULL ? &plan->to_prev->to_next : &plan->to->plans_to) = plan->to_next;
+    if (plan->to_next != NULL) {
+        plan->to_next->to_prev = plan->to_prev;
+    }
+    world->plan_count--;
+    orri_free(&world->env, ORR_MEMORY_CLUSTER, plan,
+              plan_bytes(plan->from->type_count, plan->to->type_count), _Alignof(orri_plan));
+}
+
+void orri_plans_drop(orr_world* world, orri_cluster* cluster)
+{
+    while (cluster->plans_from != NULL) {
+        plan_destroy(world, cluster->plans_from);
+    }
+    while (cluster->plans_to != NULL) {
+        plan_destroy(world, cluster->plans_to);
+    }
+}

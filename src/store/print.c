@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// Entities as text.
+#include "store/world.h"
+#include <stdio.h>
+
+static void print_value(orri_text* text, const orri_type* type, const void* value)
+{
+    // orr_value_print writes into what is left of the buffer and tells how much it wanted.
+    size_t used = text->length < text->size ? text->length : text->size;
+    char* rest = text->data != NULL ? text->data + used : NULL;
+    text->length += orr_value_print(&type->info, value, rest, text->size - used);
+}
+
+static void print_components(const orr_world* world, orri_text* text, orr_entity entity,
+                             const orri_chunk* chunk, uint32_t slot, const char** separator)
+{
+    const orri_cluster* cluster = chunk->cluster;
+    for (uint32_t c = 0; c < cluster->type_count; c++) {
+        const orri_type* type = cluster->columns[c].type;
+        orri_text_add(text, "%s%s", *separator, type->info.name);
+        *separator = ", ";
+        if (type->info.size > 0) {
+            orri_text_add(text, " ");
+            print_value(text, type, chunk->columns[c].data + (size_t)slot * type->info.size);
+        }
+        if (!orr_component_enabled(world, entity, cluster->types[c])) {
+            orri_text_add(text, " (off)");
+        }
+    }
+}
+
+size_t orr_entity_print(const orr_world* world, orr_entity entity, char* out, size_t out_size)
+{
+    orri_text text = {out, out_size, 0};
+    orri_id_text name = orri_id_format(entity);
+    const orri_record* record = orri_record_find(world, entity);
+    if (record == NULL) {
+        orri_text_add(&text, "%s: not alive", name.text);
+        return text.length;
+    }
+    const orri_chunk* chunk = orri_place_chunk(world, record->place);
+    const char* separator = "";
+    orri_text_add(&text, "%s:%s ", name.text, orr_entity_enabled(world, entity) ? "" : " (off)");
+    print_components(world, &text, entity, chunk, orri_place_slot(record->place), &separator);
+    for (uint32_t i = 0; i < chunk->cluster->tag_count; i++) {
+        orr_tag tag = chunk->cluster->tags[i];
+        const char* tag_name = orr_tag_name(world, tag);
+        if (tag_name != NULL) {
+            orri_text_add(&text, "%s#%s", separator, tag_name);
+        } else {
+            orri_text_add(&text, "%s#%llu", separator, (unsigned long long)tag);
+        }
+        separator = ", ";
+    }
+    if (*separator == '\0') {
+        orri_text_add(&text, "(nothing)");
+    }
+    return text.length;
+}
+
+void orr_print(const orr_world* world, orr_entity entity)
+{
+    char small[1024];
+    size_t length = orr_entity_print(world, entity, small, sizeof small);
+    if (length < sizeof small) {
+        puts(small);
+        return;
+    }
+    char* text = orri_alloc(orri_env_of(world), ORR_MEMORY_TEMP, length + 1, 1);
+    if (text != NULL) {
+        (void)orr_entity_print(world, entity, text, length + 1);
+        puts(text);
+        orri_free(orri_env_of(world), ORR_MEMORY_TEMP, text, length + 1, 1);
+    } else {
+        puts(small);
+    }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// The words of refusals: which call, which entity and type by name, and what to do.
+#include "store/world.h"
+#include <stdio.h>
+
+orri_id_text orri_id_format(orr_entity entity)
+{
+    orri_id_text out;
+    uint32_t generation = orri_id_generation(entity);
+    uint32_t salt = generation >> ORRI_GENERATION_BITS;
+    if (entity.id == 0) {
+        snprintf(out.text, sizeof out.text, "null");
+    } else if (salt != 0) {
+        snprintf(out.text, sizeof out.text, "%uv%us%u", orri_id_index(entity),
+                 generation & ORRI_GENERATION_MASK, salt);
+    } else {
+        snprintf(out.text, sizeof out.text, "%uv%u", orri_id_index(entity), generation);
+    }
+    return out;
+}
+
+const char* orri_type_label(const orr_world* world, orr_type type)
+{
+    const orri_type* found = orri_type_at(&world->schema, type);
+    return found != NULL ? found->info.name : "(no type)";
+}
+
+// Why an id is not alive, as far as can be told.
+static const char* refuse_entity_reason(const orr_world* world, orr_entity entity)
+{
+    if (entity.id == 0) {
+        return "is null";
+    }
+    if (((orri_id_generation(entity) ^ world->salt) & ~ORRI_GENERATION_MASK) != 0) {
+        return "is of a world with another id_salt";
+    }
+    if (orri_id_index(entity) >= world->index.count) {
+        return "was never created in this world";
+    }
+    return "is dead";
+}
+
+orr_result orri_refuse_entity(const orr_world* world, const char* call, orr_entity entity,
+                              orr_type type)
+{
+    orri_id_text name = orri_id_format(entity);
+    const char* reason = refuse_entity_reason(world, entity);
+    if (type.index1 == 0) {
+        return orri_refuse(orri_env_of(world), ORR_ERR_ENTITY, ORR_LOG_ID_ENTITY_REFUSED,
+                           "%s: entity %s %s; check with orr_alive()", call, name.text, reason);
+    }
+    return orri_refuse(orri_env_of(world), ORR_ERR_ENTITY, ORR_LOG_ID_ENTITY_REFUSED,
+                       "%s: entity %s %s, so its %s cannot be reached; check with orr_alive()",
+                       call, name.text, reason, orri_type_label(world, type));
+}
+
+orr_result orri_refuse_type(const orr_world* world, const char* call, orr_type type)
+{
+    if (type.index1 == 0) {
+        return orri_refuse(orri_env_of(world), ORR_ERR_TYPE, ORR_LOG_ID_CALL_REFUSED,
+                           "%s: the type is null; was its registration refused?", call);
+    }
+    return orri_refuse(orri_env_of(world), ORR_ERR_TYPE, ORR_LOG_ID_CALL_REFUSED,
+                       "%s: type number %u is not registered in this world (it has %u); each world "
+                       "gives its own types",
+                       call, type.index1, world->schema.type_count);
+}
+
+orr_result orri_refuse_cluster(const orr_world* world, const char* call, orr_cluster cluster)
+{
+    return orri_refuse(orri_env_of(world), ORR_ERR_CLUSTER, ORR_LOG_ID_CLUSTER_REFUSED,
+                       "%s: cluster %uv%u %s; get it again with orr_cluster_get()", call,
+                       cluster.index1, cluster.generation,
+                       cluster.index1 == 0                  ? "is null"
+                       : cluster.index1 > world->slot_count ? "is not of this world"
+                                                            : "was deleted");
+}
+
+orr_result orri_refuse_argument(const orr_world* world, const char* call, const char* what)
+{
+    return orri_refuse(orri_env_of(world), ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED, "%s: %s",
+                       call, what);
+}
+
+orr_result orri_refuse_hook(const orr_world* world, const char* call, const orri_type* type)
+{
+    return orri_refuse(orri_env_of(world), ORR_ERR_HOOK, ORR_LOG_ID_CALL_REFUSED,
+                       "%s: a construct or copy hook of %s refused; nothing was changed", call,
+                       type->info.name);
+}
+
+orr_result orri_check_open(const orr_world* world, const char* call)
+{
+    if (ORR_LIKELY(world->appender == NULL)) {
+        return ORR_OK;
+    }
+    return orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+                       "%s: an appender is open on this world; call orr_append_end() first", call);
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT
+// Moving all rows of a cluster by handing over whole chunks: a chunk keeps its id, so no record is touched;
+// kept columns change owner, only new ones are made. Full chunks go before the target's last, partial one.
+#include "store/share.h"
+
+typedef struct relink {
+    orr_world* world;
+    const orri_plan* plan;
+    orri_chunk** chunks; // New headers, with the new columns' blocks.
+    uint32_t count;      // Chunks to hand over: the first ones of the source.
+    uint32_t made;
+} relink;
+
+static uint32_t relink_chunk_rows(const relink* r, uint32_t i)
+{
+    return orri_chunk_rows(r->plan->from->chunks[i]);
+}
+
+static bool relink_bits_missing(const relink* r, uint32_t to_column, int32_t from_column)
+{
+    return r->plan->to->columns[to_column].has_bits &&
+           (from_column < 0 || !r->plan->from->columns[from_column].has_bits);
+}
+
+// The column of the source that a column of the target is; -1 if it is new. The row ids are kept too.
+static int32_t relink_source_column(const relink* r, uint32_t to_column)
+{
+    const orri_cluster* to = r->plan->to;
+    return to_column == to->type_count
+               ? (int32_t)r->plan->from->type_count
+               : orri_cluster_find_column(r->plan->from, to->types[to_column]);
+}
+
+static void relink_give_header(relink* r, orri_chunk* header, uint32_t rows)
+{
+    for (uint32_t c = 0; c < r->plan->to->type_count; c++) {
+        const orri_type* type = r->plan->to->columns[c].type;
+        if (header->columns[c].data != NULL && header->columns[c].version != 0) {
+            orri_rows_destruct(type, header->columns[c].data, rows);
+        }
+    }
+    for (uint32_t c = 0; c < header->column_count; c++) {
+        orri_column_give(r->world, header, c);
+    }
+    orri_chunk_free(r->world, header);
+}
+
+// Takes blocks for new columns and missing bits and makes the values. A column whose values are made has a version.
+static bool relink_fill_header(relink* r, orri_chunk* header, uint32_t rows, orr_result* result)
+{
+    uint32_t types = r->plan->to->type_count;
+    uint32_t wanted = r->count - r->made;
+    for (uint32_t c = 0; c <= types; c++) {
+        int32_t source = relink_source_column(r, c);
+        if ((source < 0 && !orri_column_take(r->world, header, c, wanted)) ||
+            (relink_bits_missing(r, c, source) &&
+             !orri_column_take(r->world, header, types + 1 + c, wanted))) {
+            *result = orri_refuse_memory(&r->world->env, "making new columns");
+            return false;
+        }
+        if (source < 0) {
+            const orri_type* type = r->plan->to->columns[c].type;
+            size_t bytes = (size_t)rows * type->info.size;
+            if (bytes > 0) {
+                ORRI_UNPOISON(header->columns[c].data,
+                              (bytes + ORRI_BLOCK_ALIGN - 1) & ~(size_t)(ORRI_BLOCK_ALIGN - 1));
+            }
+            if (!orri_rows_construct(type, header->columns[c].data, rows)) {
+                *result = orri_refuse_hook(r->world, "orr_rows_move_all", type);
+                return false;
+            }
+            header->columns[c].version = 1;
+        }
+    }
+    return true;
+}
+
+static orr_result relink_make(relink* r)
+{
+    orri_cluster *from = r->plan->from, *to = r->plan->to;
+    orr_result result = ORR_OK;
+    for (r->made = 0; r->made < r->count; r->made++) {
+        const orri_chunk* chunk = from->chunks[r->made];
+        orri_chunk* header = orri_chunk_alloc(r->world, to);
+        if (header == NULL) {
+            return orri_refuse_memory(&r->world->env, "making chunk headers");
+        }
+        header->capacity = chunk->capacity;
+        header->id = chunk->id;
+        if (!orri_chunk_reserve_tables(r->world, to, chunk->id)) {
+            orri_chunk_free(r->world, header);
+            return orri_refuse_memory(&r->world->env, "making pages of a type table");
+        }
+        if (!relink_fill_header(r, header, relink_chunk_rows(r, r->made), &result)) {
+            relink_give_header(r, header, relink_chunk_rows(r, r->made));
+            return result;
+        }
+        r->chunks[r->made] = header;
+    }
+    return ORR_OK;
+}
+
+// Hands one column's block over, with its holder if it has one.
+static void relink_pass_column(orri_chunk* to, uint32_t to_column, orri_chunk* from,
+                               uint32_t from_column)
+{
+    orri_column* source = &from->columns[from_column];
+    orri_column* target = &to->columns[to_column];
+    if (source->data == NULL && target->data != NULL) {
+        return; // Enable bits that only the target has.
+    }
+    *target = *source;
+    orri_chunk_cold(to)[to_column] = orri_chunk_cold(from)[from_column];
+    if (source->share != NULL) {
+        source->share->attached = &target->share;
+        source->share->counter = &to->share_count;
+        from->share_count--;
+        to->share_count++;
+    }
+    *source = (orri_column){0};
+    orri_chunk_cold(from)[from_column] = (orri_column_cold){0};
+}
+
+// Stamps what was handed over. Nobody may take a stamp of this epoch for the right to write, since blocks may still
+// be held: the caller opens a new epoch.
+static void relink_stamp(orr_world* world, orri_chunk* chunk)
+{
+    for (uint32_t c = 0; c < chunk->column_count; c++) {
+        orri_column_cold* cold = &orri_chunk_cold(chunk)[c];
+        bool hashed = cold->hash_version != 0 && cold->hash_version == chunk->columns[c].version;
+        orri_column_stamp_one(world, chunk, c);
+        cold->hash_version = hashed ? chunk->columns[c].version : 0;
+    }
+}
+
+static void relink_pass_chunk(relink* r, uint32_t i)
+{
+    orr_world* world = r->world;
+    orri_cluster *from = r->plan->from, *to = r->plan->to;
+    orri_chunk *chunk = from->chunks[i], *header = r->chunks[i];
+    uint32_t rows = orri_chunk_rows(chunk);
+    orri_chunk_leave(world, chunk);
+    for (uint32_t c = 0; c < r->plan->dropped_count; c++) {
+        uint32_t column = r->plan->dropped[c];
+        const orri_type* type = from->columns[column].type;
+        if (!type->plain && chunk->columns[column].share == NULL) {
+            orri_rows_destruct(type, chunk->columns[column].data, rows);
+        }
+        orri_column_give(world, chunk, column);
+        orri_column_give(world, chunk, from->type_count + 1 + column);
+    }
+    for (uint32_t c = 0; c <= to->type_count; c++) {
+        int32_t source = relink_source_column(r, c);
+        if (source >= 0) {
+            relink_pass_column(header, c, chunk, (uint32_t)source);
+            relink_pass_column(header, to->type_count + 1 + c, chunk,
+                               from->type_count + 1 + (uint32_t)source);
+        }
+    }
+    ORR_ASSERT(chunk->share_count == 0);
+    world->chunks[header->id] = header;
+    orri_chunk_free(world, chunk);
+    orri_chunk_enter(world, header);
+    relink_stamp(world, header);
+}
+
+// Everything is there: chunks [0, count) of the source become chunks of the target.
+static void relink_commit(relink* r)
+{
+    orri_cluster *from = r->plan->from, *to = r->plan->to;
+    uint32_t position = to->row_count >> ORRI_SLOT_BITS, rows = 0;
+    if (to->row_count > 0) {
+        orri_cluster_trim(r->world,
+                          to); // Room made in advance. (An empty one would forget its bits.)
+    }
+    memmove(to->chunks + position + r->count, to->chunks + position,
+            (to->chunk_count - position) * sizeof *to->chunks);
+    for (uint32_t i = 0; i < r->count; i++) {
+        rows += relink_chunk_rows(r, i);
+    }
+    for (uint32_t i = 0; i < r->count; i++) {
+        relink_pass_chunk(r, i);
+        to->chunks[position + i] = r->chunks[i];
+    }
+    to->chunk_count += r->count;
+    for (uint32_t i = position; i < to->chunk_count; i++) {
+        to->chunks[i]->number = i;
+    }
+    to->row_count += rows;
+    from->chunk_count -= r->count;
+    memmove(from->chunks, from->chunks + r->count, from->chunk_count * sizeof *from->chunks);
+    for (uint32_t i = 0; i < from->chunk_count; i++) {
+        from->chunks[i]->number = i;
+    }
+    from->row_count -= rows;
+    for (uint32_t c = 0; c <= from->type_count; c++) {
+        from->columns[c].version = r->world->epoch;
+    }
+    r->world->epoch++;
+    orri_cluster_trim(r->world, from);
+    orri_cluster_trim(r->world, to);
+}
+
+// Room in the target's list, its first chunk full if others are to follow, and the enable bits.
+static orr_result relink_prepare_target(relink* r)
+{
+    orri_cluster* to = r->plan->to;
+    if ((to->row_count > 0 && !orri_cluster_reserve(r->world, to, ORR_CHUNK_CAPACITY)) ||
+        !ORRI_RESERVE(&r->world->env, ORR_MEMORY_CLUSTER, &to->chunks, &to->chunk_capacity,
+                      to->chunk_count + r->count + 1) ||
+        !orri_plan_prepare_bits(r->world, r->plan)) {
+        return orri_refuse_memory(&r->world->env, "making room in a cluster");
+    }
+    return ORR_OK;
+}
+
+static orr_result relink_run(relink* r, orri_plan* plan)
+{
+    orri_cluster* from = plan->from;
+    uint32_t rest = from->row_count > r->count * ORR_CHUNK_CAPACITY
+                        ? from->row_count - r->count * ORR_CHUNK_CAPACITY
+                        : 0;
+    orr_result result = relink_prepare_target(r);
+    if (result == ORR_OK) {
+        result = relink_make(r);
+    }
+    if (result == ORR_OK && rest > 0) {
+        result = orri_rows_move_range(r->world, "orr_rows_move_all", plan,
+                                      r->count * ORR_CHUNK_CAPACITY, rest);
+    }
+    if (result == ORR_OK) {
+        relink_commit(r);
+    } else {
+        while (r->made-- > 0) {
+            relink_give_header(r, r->chunks[r->made], relink_chunk_rows(r, r->made));
+        }
+        orri_cluster_trim(r->world, plan->to);
+    }
+    return result;
+}
+
+orr_result orr_rows_move_all(orr_world* world, orr_cluster from, orr_cluster to)
+{
+    const char* call = "orr_rows_move_all";
+    orr_result result = orri_check_open(world, call);
+    if (result != ORR_OK) {
+        return result;
+    }
+    orri_cluster* source = orri_cluster_at(world, from);
+    orri_cluster* target = orri_cluster_at(world, to);
+    if (source == NULL || target == NULL) {
+        return orri_refuse_cluster(world, call, source == NULL ? from : to);
+    }
+    if (source == target || source->row_count == 0) {
+        return ORR_OK;
+    }
+    orri_plan* plan = orri_plan_pair_get(world, source, target);
+    if (plan == NULL) {
+        return orri_env_result(&world->env);
+    }
+    bool all = target->row_count == 0;
+    uint32_t count = all ? source->chunk_count : source->row_count >> ORRI_SLOT_BITS;
+    if (count == 0) {
+        return orri_rows_move_range(world, call, plan, 0, source->row_count);
+    }
+    relink r = {.world = world, .plan = plan, .count = count};
+    r.chunks = ORRI_ALLOC(&world->env, ORR_MEMORY_TEMP, orri_chunk*, count);
+    if (r.chunks == NULL) {
+        return orri_refuse_memory(&world->env, "handing chunks over");
+    }
+    result = relink_run(&r, plan);
+    ORRI_FREE(&world->env, ORR_MEMORY_TEMP, orri_chunk*, r.chunks, count);
+    return result;
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+// Shares of blocks and index pages. See share.h for what they promise.
+#include "store/share.h"
+
+static orri_share* share_create(orr_world* world, orri_share_kind kind, orri_share** attach,
+                                uint32_t* counter)
+{
+    orri_share* share = *attach;
+    if (share != NULL) {
+        ORR_ASSERT(share->attached == attach);
+        share->refs++;
+        // A frozen holder may keep a pointer, so frozen wins.
+        share->kind = kind == ORRI_SHARE_FROZEN ? kind : share->kind;
+        return share;
+    }
+    share = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHARE, orri_share, 1);
+    if (share == NULL) {
+        (void)orri_refuse_memory(&world->env, "taking hold of a block");
+        return NULL;
+    }
+    share->refs = 1;
+    share->kind = kind;
+    share->attached = attach;
+    share->counter = counter;
+    *attach = share;
+    (*counter)++;
+    world->share_live++;
+    // What was stamped until now is seen by the holder: later writes must stamp (and detach) anew.
+    world->epoch++;
+    return share;
+}
+
+orri_share* orri_share_column(orr_world* world, orri_chunk* chunk, uint32_t column,
+                              orri_share_kind kind)
+{
+    ORR_ASSERT(column < chunk->column_count);
+    orri_column* entry = &chunk->columns[column];
+    orri_share* share = share_create(world, kind, &entry->share, &chunk->share_count);
+    if (share != NULL && share->refs == 1) {
+        uint32_t types = chunk->cluster->type_count;
+        share->rows = orri_chunk_rows(chunk);
+        share->data = entry->data;
+        if (column <= types) {
+            share->type = chunk->cluster->columns[column].type;
+            share->size = (size_t)share->rows * chunk->cluster->columns[column].size;
+        } else {
+            share->size = entry->data != NULL ? ORRI_BITS_BYTES : 0;
+        }
+    }
+    return share;
+}
+
+orri_share* orri_share_page(orr_world* world, uint32_t page, orri_share_kind kind)
+{
+    ORR_ASSERT(page < world->index.page_count);
+    orri_share* share =
+        share_create(world, kind, &world->index.metas[page].share, &world->index.share_count);
+    if (share != NULL && share->refs == 1) {
+        uint32_t left = world->index.count - page * ORRI_PAGE_SIZE;
+        share->rows = left < ORRI_PAGE_SIZE ? left : ORRI_PAGE_SIZE;
+        share->data = world->index.pages[page];
+        share->size = share->rows * sizeof(orri_record);
+    }
+    return share;
+}
+
+static void share_unhook(orri_share* share)
+{
+    *share->attached = NULL;
+    (*share->counter)--;
+    share->attached = NULL;
+    share->counter = NULL;
+}
+
+static void share_free_data(orr_world* world, orri_share* share)
+{
+    if (share->data == NULL) {
+        return;
+    }
+    if (share->type != NULL && share->size > 0) {
+        orri_rows_destruct(share->type, share->data, share->rows);
+    }
+    if (share->extent != NULL) {
+        orri_block_give(share->extent, &world->env, share->data);
+    } else if (share->owned_size > 0) {
+        orri_free(&world->env, share->purpose, share->data, share->owned_size, share->align);
+    }
+}
+
+void orri_share_release(orr_world* world, orri_share* share)
+{
+    ORR_ASSERT(share->refs > 0);
+    if (--share->refs > 0) {
+        return;
+    }
+    if (share->attached != NULL) {
+        share_unhook(share);
+    } else {
+        share_free_data(world, share);
+    }
+    world->share_live--;
+    ORRI_FREE(&world->env, ORR_MEMORY_SHARE, orri_share, share, 1);
+}
+
+static void share_lose(orr_world* world, orri_share* share)
+{
+    share->lost = true;
+    share->data = NULL;
+    share_unhook(share);
+    orri_log(&world->env, ORR_LOG_ID_SHARE_LOST,
+             "a held state of %u rows is lost: no memory for its copy; give the world more memory "
+             "or hold less",
+             share->rows);
+}
+
+// Copies the rows for a history share.
+static bool share_copy_out(orr_world* world, orri_share* share)
+{
+    void* copy = orri_alloc(&world->env, ORR_MEMORY_SHARE, share->size, ORRI_BLOCK_ALIGN);
+    if (copy == NULL) {
+        return false;
+    }
+    if (share->type == NULL) {
+        memcpy(copy, share->data, share->size);
+    } else if (!orri_rows_copy(share->type, copy, share->data, share->rows)) {
+        orri_free(&world->env, ORR_MEMORY_SHARE, copy, share->size, ORRI_BLOCK_ALIGN);
+        return false;
+    }
+    share->data = copy;
+    share->owned_size = share->size;
+    share->align = ORRI_BLOCK_ALIGN;
+    share->purpose = ORR_MEMORY_SHARE;
+    return true;
+}
+
+// Copies the rows into a new block for the world; the share keeps the old one.
+static bool share_copy_live(orr_world* world, orri_chunk* chunk, uint32_t column)
+{
+    orri_column* entry = &chunk->columns[column];
+    orri_column_cold* cold = &orri_chunk_cold(chunk)[column];
+    orri_share* share = entry->share;
+    orri_extent* extent;
+    void* block = orri_block_take(orri_chunk_source(world, chunk, column), &world->env, 1, &extent);
+    if (block == NULL) {
+        return false;
+    }
+    size_t open = (share->size + ORRI_BLOCK_ALIGN - 1) & ~(size_t)(ORRI_BLOCK_ALIGN - 1);
+    ORRI_UNPOISON(block, open);
+    if (share->type == NULL) {
+        memcpy(block, share->data, share->size);
+    } else if (!orri_rows_copy(share->type, block, share->data, share->rows)) {
+        orri_block_give(extent, &world->env, block);
+        return false;
+    }
+    share->extent = cold->extent;
+    cold->extent = extent;
+    entry->data = block;
+    return true;
+}
+
+bool orri_share_detach_column(orr_world* world, orri_chunk* chunk, uint32_t column)
+{
+    orri_share* share = chunk->columns[column].share;
+    if (share->size == 0 || orri_chunk_cold(chunk)[column].extent == NULL) {
+        share->data = NULL;
+        share_unhook(share);
+    } else if (share->kind == ORRI_SHARE_FROZEN) {
+        if (!share_copy_live(world, chunk, column)) {
+            return false;
+        }
+        share_unhook(share);
+        orri_chunk_enter(world, chunk);
+    } else if (share_copy_out(world, share)) {
+        share_unhook(share);
+    } else {
+        share_lose(world, share);
+    }
+    return true;
+}
+
+bool orri_share_detach_page(orr_world* world, uint32_t page)
+{
+    orri_share* share = world->index.metas[page].share;
+    size_t size = sizeof(orri_record) * ORRI_PAGE_SIZE;
+    if (share->kind == ORRI_SHARE_FROZEN) {
+        void* copy = orri_alloc(&world->env, ORR_MEMORY_INDEX, size, ORRI_BLOCK_ALIGN);
+        if (copy == NULL) {
+            return false;
+        }
+        memcpy(copy, share->data, share->size);
+        share->owned_size = size;
+        share->align = ORRI_BLOCK_ALIGN;
+        share->purpose = ORR_MEMORY_INDEX;
+        world->index.pages[page] = copy;
+        share_unhook(share);
+    } else if (share_copy_out(world, share)) {
+        share_unhook(share);
+    } else {
+        share_lose(world, share);
+    }
+    return true;
+}
+
+void orri_share_hand_over(orr_world* world, orri_chunk* chunk, uint32_t column)
+{
+    (void)world;
+    orri_column* entry = &chunk->columns[column];
+    orri_column_cold* cold = &orri_chunk_cold(chunk)[column];
+    orri_share* share = entry->share;
+    if (cold->extent == NULL) {
+        share->data = NULL;
+    }
+    share->extent = cold->extent;
+    cold->extent = NULL;
+    entry->data = NULL;
+    share_unhook(share);
+}

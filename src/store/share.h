@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// Holding a block or an index page as it is now, while the world goes on.
+//
+// A share is attached while nobody has written to the block since: holder and world then use the same bytes.
+// The first write detaches it. Frozen: the holder keeps the block, the world gets a copy, so a pointer the
+// holder has stays good. History: the holder gets the copy, the world writes on in place, so columns stay
+// contiguous; if the copy is refused the share is lost, never the write.
+#ifndef ORRI_STORE_SHARE_H
+#define ORRI_STORE_SHARE_H
+
+#include "store/world.h"
+
+typedef enum orri_share_kind {
+    ORRI_SHARE_HISTORY,
+    ORRI_SHARE_FROZEN,
+} orri_share_kind;
+
+typedef struct orri_share {
+    uint32_t refs;
+    uint32_t rows; // Of the block at that moment (records, for a page).
+    orri_share_kind kind;
+    bool lost;             // The copy was refused: data is NULL.
+    void* data;            // Read only.
+    size_t size;           // Bytes of the rows.
+    const orri_type* type; // NULL for row ids, enable bits and pages.
+    // Attached: the place that points back at this share, and what counts it. NULL: detached.
+    struct orri_share** attached;
+    uint32_t* counter;
+    // Detached: who owns the memory. An extent, or (NULL) the allocator under `purpose`.
+    orri_extent* extent;
+    size_t owned_size;
+    size_t align;
+    orr_memory_purpose purpose;
+} orri_share;
+
+// Takes hold of a column of a chunk (any of chunk->column_count; one without data gives a share of 0 bytes).
+// Several holders of one block share one orri_share. NULL when memory is refused.
+orri_share* orri_share_column(orr_world* world, orri_chunk* chunk, uint32_t column,
+                              orri_share_kind kind);
+// Takes hold of an index page.
+orri_share* orri_share_page(orr_world* world, uint32_t page, orri_share_kind kind);
+void orri_share_release(orr_world* world, orri_share* share);
+
+// For chunk.c and index.c: the block is about to be written. On success nothing is attached any more.
+// Frozen only: false when memory is refused.
+bool orri_share_detach_column(orr_world* world, orri_chunk* chunk, uint32_t column);
+bool orri_share_detach_page(orr_world* world, uint32_t page);
+// The chunk is going away: the share takes the block with its values over, without a copy.
+void orri_share_hand_over(orr_world* world, orri_chunk* chunk, uint32_t column);
+
+#endif

@@ -1,0 +1,21 @@
+set(ORR_SOURCES_STORE
+    src/store/append.c
+    src/store/batch.c
+    src/store/block.c
+    src/store/chunk.c
+    src/store/cluster.c
+    src/store/column.c
+    src/store/component.c
+    src/store/enable.c
+    src/store/entity.c
+    src/store/digest.c
+    src/store/index.c
+    src/store/mover.c
+    src/store/plan.c
+    src/store/print.c
+    src/store/refuse.c
+    src/store/relink.c
+    src/store/share.c
+    src/store/tag.c
+    src/store/validate.c
+    src/store/world.c)

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+// Tags: names of some, and tags of entities. A tag is part of the cluster's identity, so tagging is a move.
+#include "store/world.h"
+
+// ---- names -----------------------------------------------------------------------------------------------
+
+static const orri_tag_entry* tag_by_name(const orr_world* world, const char* name)
+{
+    for (uint32_t i = 0; i < world->tag_count; i++) {
+        if (strcmp(world->tags[i].name, name) == 0) {
+            return &world->tags[i];
+        }
+    }
+    return NULL;
+}
+
+static const orri_tag_entry* tag_by_value(const orr_world* world, orr_tag tag)
+{
+    for (uint32_t i = 0; i < world->tag_count; i++) {
+        if (world->tags[i].tag == tag) {
+            return &world->tags[i];
+        }
+    }
+    return NULL;
+}
+
+static orr_result tag_check_name(orr_world* world, orr_tag tag, const char* name)
+{
+    if (name == NULL || !orri_name_valid(name)) {
+        return orri_refuse(&world->env, ORR_ERR_NAME, ORR_LOG_ID_CALL_REFUSED,
+                           "orr_tag_register: '%.80s' is no name: 1 to %d letters, digits, '_', "
+                           "'.' or ':', no digit first",
+                           name != NULL ? name : "(NULL)", ORR_NAME_MAX);
+    }
+    const orri_tag_entry* same_name = tag_by_name(world, name);
+    const orri_tag_entry* same_tag = tag_by_value(world, tag);
+    if (same_name != same_tag) {
+        return orri_refuse(&world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
+                           "orr_tag_register: '%s' for tag %llu: %s '%s' already stands for tag "
+                           "%llu",
+                           name, (unsigned long long)tag, same_name != NULL ? "the name" : "",
+                           same_name != NULL ? same_name->name : same_tag->name,
+                           (unsigned long long)(same_name != NULL ? same_name : same_tag)->tag);
+    }
+    return ORR_OK;
+}
+
+orr_result orr_tag_register(orr_world* world, orr_tag tag, const char* name)
+{
+    orr_result result = tag_check_name(world, tag, name);
+    if (result != ORR_OK || tag_by_value(world, tag) != NULL) {
+        return result;
+    }
+    if (world->tag_count >= world->tags_max) {
+        return orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_CALL_REFUSED,
+                           "orr_tag_register: '%s' would be named tag %u of at most %u", name,
+                           world->tag_count + 1, world->tags_max);
+    }
+    size_t size = strlen(name) + 1;
+    char* copy = orri_alloc(&world->env, ORR_MEMORY_SCHEMA, size, 1);
+    if (copy == NULL || !ORRI_RESERVE(&world->env, ORR_MEMORY_SCHEMA, &world->tags,
+                                      &world->tag_capacity, world->tag_count + 1)) {
+        orri_free(&world->env, ORR_MEMORY_SCHEMA, copy, size, 1);
+        return orri_refuse_memory(&world->env, "naming a tag");
+    }
+    memcpy(copy, name, size);
+    world->tags[world->tag_count++] = (orri_tag_entry){tag, copy};
+    return ORR_OK;
+}
+
+bool orr_tag_find(const orr_world* world, const char* name, orr_tag* out)
+{
+    const orri_tag_entry* entry = name != NULL ? tag_by_name(world, name) : NULL;
+    if (entry != NULL && out != NULL) {
+        *out = entry->tag;
+    }
+    return entry != NULL;
+}
+
+const char* orr_tag_name(const orr_world* world, orr_tag tag)
+{
+    const orri_tag_entry* entry = tag_by_value(world, tag);
+    return entry != NULL ? entry->name : NULL;
+}
+
+// ---- tags of entities ------------------------------------------------------------------------------------
+
+static uint32_t tag_list_with(const orri_cluster* from, orr_tag tag, orr_tag* out)
+{
+    uint32_t count = 0;
+    for (; count < from->tag_count && from->tags[count] < tag; count++) {
+        out[count] = from->tags[count];
+    }
+    out[count] = tag;
+    for (uint32_t i = count; i < from->tag_count; i++) {
+        out[i + 1] = from->tags[i];
+    }
+    return from->tag_count + 1;
+}
+
+static uint32_t tag_list_without(const orri_cluster* from, orr_tag tag, orr_tag* out)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < from->tag_count; i++) {
+        if (from->tags[i] != tag) {
+            out[count++] = from->tags[i];
+        }
+    }
+    return count;
+}
+
+static orr_result tag_change(orr_world* world, const char* call, orr_entity entity, orr_tag tag,
+                             bool add)
+{
+    const orri_record* record = orri_record_find(world, entity);
+    if (record == NULL) {
+        return orri_refuse_entity(world, call, entity, (orr_type){0});
+    }
+    orri_cluster* from = orri_place_chunk(world, record->place)->cluster;
+    if (orri_cluster_has_tag(from, tag) == add) {
+        return ORR_OK;
+    }
+    orr_result result = orri_check_open(world, call);
+    if (result != ORR_OK) {
+        return result;
+    }
+    orr_tag tags[ORR_CLUSTER_TAGS_MAX + 1];
+    uint32_t count = add ? tag_list_with(from, tag, tags) : tag_list_without(from, tag, tags);
+    bool created;
+    orri_cluster* to =
+        orri_cluster_obtain(world, call, from->types, from->type_count, tags, count, &created);
+    if (to == NULL) {
+        return orri_env_result(&world->env);
+    }
+    const orri_plan* plan = orri_plan_pair_get(world, from, to);
+    result = plan != NULL ? orri_move_one(world, call, plan, orri_id_index(entity), NULL, NULL)
+                          : orri_env_result(&world->env);
+    if (result != ORR_OK && created) {
+        orri_cluster_undo(world, to);
+    }
+    return result;
+}
+
+orr_result orr_tag_add(orr_world* world, orr_entity entity, orr_tag tag)
+{
+    return tag_change(world, "orr_tag_add", entity, tag, true);
+}
+
+orr_result orr_tag_remove(orr_world* world, orr_entity entity, orr_tag tag)
+{
+    return tag_change(world, "orr_tag_remove", entity, tag, false);
+}
+
+bool orr_tag_has(const orr_world* world, orr_entity entity, orr_tag tag)
+{
+    const orri_record* record = orri_record_find(world, entity);
+    return record != NULL &&
+           orri_cluster_has_tag(orri_place_chunk(world, record->place)->cluster, tag);
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+// Checks the invariants of README.md, by number, on the whole world.
+#include "store/share.h"
+
+static orr_result validate_fail(orr_world* world, const char* invariant, uint64_t a, uint64_t b)
+{
+    return orri_refuse(&world->env, ORR_ERR_CORRUPT, ORR_LOG_ID_WORLD_CORRUPT,
+                       "orr_world_validate: invariant %s does not hold (%llu, %llu)", invariant,
+                       (unsigned long long)a, (unsigned long long)b);
+}
+
+// ---- index -----------------------------------------------------------------------------------------------
+
+static orr_result validate_free_list(orr_world* world)
+{
+    const orri_index* index = &world->index;
+    uint32_t count = 0;
+    for (uint32_t i = index->free_first; i != ORRI_INDEX_NONE; count++) {
+        if (i >= index->count || count > index->free_count ||
+            (orri_record_at(world, i)->generation & ORRI_DEAD) == 0) {
+            return validate_fail(world, "S2 (free list)", i, count);
+        }
+        i = orri_record_at(world, i)->place;
+    }
+    return count == index->free_count
+               ? ORR_OK
+               : validate_fail(world, "S2 (free count)", count, index->free_count);
+}
+
+static orr_result validate_records(orr_world* world)
+{
+    uint32_t live = 0;
+    for (uint32_t i = 0; i < world->index.count; i++) {
+        orri_record record = *orri_record_at(world, i);
+        if ((record.generation & 0x7F000000u) != world->salt ||
+            (record.generation & ORRI_GENERATION_MASK) == 0) {
+            return validate_fail(world, "S1 (generation)", i, record.generation);
+        }
+        if ((record.generation & ORRI_DEAD) != 0) {
+            continue;
+        }
+        live++;
+        uint32_t id = record.place >> ORRI_SLOT_BITS;
+        if (id == 0 || id >= world->chunk_count || world->chunks[id] == NULL) {
+            return validate_fail(world, "S1 (place)", i, record.place);
+        }
+        const orri_chunk* chunk = world->chunks[id];
+        uint32_t slot = orri_place_slot(record.place);
+        if (slot >= orri_chunk_rows(chunk) || orri_chunk_ids(chunk)[slot] != i) {
+            return validate_fail(world, "S1 (record and row agree)", i, record.place);
+        }
+    }
+    return live == world->index.live_count
+               ? ORR_OK
+               : validate_fail(world, "S1 (live count)", live, world->index.live_count);
+}
+
+// ---- clusters --------------------------------------------------------------------------------------------
+
+static orr_result validate_column(orr_world* world, orri_chunk* chunk, uint32_t c)
+{
+    const orri_cluster* cluster = chunk->cluster;
+    const orri_column* column = &chunk->columns[c];
+    const orri_extent* extent = orri_chunk_cold(chunk)[c].extent;
+    uint32_t types = cluster->type_count;
+    if (column->version > world->epoch || column->tick > world->tick) {
+        return validate_fail(world, "S7 (stamps)", chunk->id, c);
+    }
+    if (column->share != NULL &&
+        (column->share->attached != &column->share || column->share->data != column->data)) {
+        return validate_fail(world, "S8 (share)", chunk->id, c);
+    }
+    if (c > types) {
+        bool has_bits = cluster->columns[c - types - 1].has_bits;
+        return has_bits == (column->data != NULL) ? ORR_OK
+                                                  : validate_fail(world, "S9 (bits)", chunk->id, c);
+    }
+    if (cluster->columns[c].size > 0 &&
+        (extent == NULL || (uintptr_t)column->data % ORRI_BLOCK_ALIGN != 0)) {
+        return validate_fail(world, "S5 (block)", chunk->id, c);
+    }
+    if (column->version > cluster->columns[c].version) {
+        return validate_fail(world, "S7 (cluster's version)", chunk->id, c);
+    }
+    if (c < types &&
+        (orri_table_column(world, cluster->types[c].index1 - 1, chunk->id) != (int32_t)c ||
+         cluster->columns[c]
+                 .table->pages[chunk->id >> ORRI_TABLE_BITS]
+                 ->data[chunk->id & (ORRI_TABLE_SIZE - 1)] != column->data)) {
+        return validate_fail(world, "S6 (type table)", chunk->id, c);
+    }
+    return ORR_OK;
+}
+
+static orr_result validate_chunk(orr_world* world, orri_cluster* cluster, uint32_t number)
+{
+    orri_chunk* chunk = cluster->chunks[number];
+    if (chunk->cluster != cluster || chunk->number != number || world->chunks[chunk->id] != chunk ||
+        chunk->column_count != 2 * (cluster->type_count + 1)) {
+        return validate_fail(world, "S4 (chunk)", cluster->index, number);
+    }
+    if (orri_chunk_rows(chunk) == 0 || orri_chunk_rows(chunk) > chunk->capacity ||
+        (number > 0 && chunk->capacity != ORR_CHUNK_CAPACITY)) {
+        return validate_fail(world, "S4 (rows)", cluster->index, number);
+    }
+    uint32_t shares = 0;
+    for (uint32_t c = 0; c < chunk->column_count; c++) {
+        shares += chunk->columns[c].share != NULL;
+        orr_result result = validate_column(world, chunk, c);
+        if (result != ORR_OK) {
+            return result;
+        }
+    }
+    return shares == chunk->share_count
+               ? ORR_OK
+               : validate_fail(world, "S8 (share count)", shares, chunk->share_count);
+}
+
+static orr_result validate_identity(orr_world* world, const orri_cluster* cluster)
+{
+    for (uint32_t i = 0; i < cluster->type_count; i++) {
+        if ((i > 0 && cluster->types[i - 1].index1 >= cluster->types[i].index1) ||
+            orri_type_at(&world->schema, cluster->types[i]) != cluster->columns[i].type) {
+            return validate_fail(world, "S3 (types)", cluster->index, i);
+        }
+    }
+    for (uint32_t i = 1; i < cluster->tag_count; i++) {
+        if (cluster->tags[i - 1] >= cluster->tags[i]) {
+            return validate_fail(world, "S3 (tags)", cluster->index, i);
+        }
+    }
+    return orri_cluster_lookup(world, cluster->types, cluster->type_count, cluster->tags,
+                               cluster->tag_count) == cluster
+               ? ORR_OK
+               : validate_fail(world, "S3 (one cluster per set)", cluster->index, 0);
+}
+
+static orr_result validate_cluster(orr_world* world, orri_cluster* cluster)
+{
+    orr_result result = validate_identity(world, cluster);
+    uint64_t chunks = ((uint64_t)cluster->row_count + ORR_CHUNK_CAPACITY - 1) >> ORRI_SLOT_BITS;
+    if (result == ORR_OK && cluster->chunk_count != chunks) {
+        result = validate_fail(world, "S4 (chunks)", cluster->chunk_count, chunks);
+    }
+    if (result == ORR_OK && world->slots[cluster->index].cluster != cluster) {
+        result = validate_fail(world, "S3 (slot)", cluster->index, 0);
+    }
+    if (result == ORR_OK && (cluster->batch_count | cluster->batch_used) != 0) {
+        result = validate_fail(world, "S10 (scratch)", cluster->index, cluster->batch_count);
+    }
+    for (uint32_t i = 0; result == ORR_OK && i < cluster->chunk_count; i++) {
+        result = validate_chunk(world, cluster, i);
+    }
+    return result;
+}
+
+static orr_result validate_clusters(orr_world* world)
+{
+    uint32_t count = 0;
+    uint64_t rows = 0, chunks = 0;
+    for (orri_cluster* cluster = world->cluster_first; cluster != NULL; cluster = cluster->next) {
+        orr_result result = validate_cluster(world, cluster);
+        if (result != ORR_OK) {
+            return result;
+        }
+        count++;
+        rows += cluster->row_count;
+        chunks += cluster->chunk_count;
+    }
+    if (count != world->cluster_count || rows != world->index.live_count) {
+        return validate_fail(world, "S3 (count), S1 (rows)", count, rows);
+    }
+    uint64_t held = world->chunk_count - 1 - world->chunk_free_count;
+    return chunks == held ? ORR_OK : validate_fail(world, "S4 (directory)", chunks, held);
+}
+
+// ---- owned blobs: what is counted is what is stored ----------------------------------------------------------
+
+static uint64_t validate_count_rows(const orri_type* type, const uint8_t* rows, uint32_t count);
+
+static uint64_t validate_count_info(const orr_type_info* info, const uint8_t* value)
+{
+    uint64_t stored = 0;
+    if (info->kind == ORR_KIND_STRING || info->kind == ORR_KIND_ARRAY) {
+        return ((const orr_string*)(const void*)value)->index1 != 0;
+    }
+    for (uint32_t f = 0; f < info->field_count; f++) {
+        const orr_field_info* field = &info->fields[f];
+        uint32_t items = field->count == 0 ? 1 : field->count;
+        for (uint32_t i = 0; field->type->has_owned && i < items; i++) {
+            stored += validate_count_info(field->type,
+                                          value + field->offset + (size_t)i * field->type->size);
+        }
+    }
+    return stored;
+}
+
+static uint64_t validate_count_rows(const orri_type* type, const uint8_t* rows, uint32_t count)
+{
+    uint64_t stored = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        stored += validate_count_info(&type->info, rows + (size_t)i * type->info.size);
+    }
+    return stored;
+}
+
+// A plain assignment to an owned field in a column loses count: fewer handles counted than stored, or more.
+static orr_result validate_owned(orr_world* world)
+{
+    uint64_t stored = 0, counted = 0;
+    bool held = false, saturated = false;
+    for (orri_cluster* cluster = world->cluster_first; cluster != NULL; cluster = cluster->next) {
+        for (uint32_t i = 0; i < cluster->chunk_count; i++) {
+            orri_chunk* chunk = cluster->chunks[i];
+            held = held || chunk->share_count > 0;
+            for (uint32_t c = 0; c < cluster->type_count; c++) {
+                const orri_type* type = cluster->columns[c].type;
+                if (type->info.has_owned) {
+                    stored +=
+                        validate_count_rows(type, chunk->columns[c].data, orri_chunk_rows(chunk));
+                }
+            }
+        }
+    }
+    for (uint32_t i = 0; i < world->schema.type_count; i++) {
+        const orri_type* type = world->schema.types[i];
+        if (type->info.has_owned && type->preset != NULL) {
+            stored += validate_count_rows(type, type->preset, 1);
+        }
+    }
+    for (uint32_t i = 0; i < world->schema.blob_count; i++) {
+        const orri_blob* blob = &world->schema.blobs[i];
+        counted += blob->data != NULL ? blob->count : 0;
+        saturated = saturated || blob->count == UINT32_MAX;
+    }
+    // Holders outside count their own copies, which are not seen here.
+    bool fits = counted == stored || (counted > stored && (held || world->share_live > 0));
+    return fits || saturated ? ORR_OK
+                             : validate_fail(world,
+                                             "S11 (owned handles counted; assign them with "
+                                             "orr_string_assign)",
+                                             stored, counted);
+}
+
+orr_result orr_world_validate(orr_world* world)
+{
+    orr_result result = validate_free_list(world);
+    if (result == ORR_OK) {
+        result = validate_clusters(world);
+    }
+    if (result == ORR_OK) {
+        result = validate_records(world);
+    }
+    return result == ORR_OK ? validate_owned(world) : result;
+}

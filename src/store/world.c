@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: MIT
+// A world's life, its tick, and what it tells of itself.
+#include "store/world.h"
+
+static void world_refused(void* owner, orr_result result, orr_log_id id, const char* text)
+{
+    orr_world* world = owner;
+    if (world->on_error != NULL) {
+        orr_error error = {result, id, text};
+        world->on_error(world->on_error_user, world, &error);
+    } else {
+        orri_log(&world->env, id, "%s", text);
+    }
+}
+
+// ---- creating and destroying -------------------------------------------------------------------------------
+
+static uint32_t world_limit(uint32_t wanted, uint32_t most)
+{
+    return wanted == 0 ? most : wanted;
+}
+
+static orr_result world_check_desc(orri_env* env, const orr_world_desc* desc)
+{
+    const char* wrong = NULL;
+    if ((desc->allocator.alloc == NULL) != (desc->allocator.free == NULL)) {
+        wrong = "allocator has only one of alloc and free";
+    } else if (desc->clusters_max > ORR_CLUSTERS_MAX) {
+        wrong = "clusters_max is above ORR_CLUSTERS_MAX";
+    } else if (desc->types_max > ORR_TYPES_MAX) {
+        wrong = "types_max is above ORR_TYPES_MAX";
+    } else if (desc->tags_max > ORR_TAGS_MAX) {
+        wrong = "tags_max is above ORR_TAGS_MAX";
+    } else if (desc->id_salt > ORR_SALT_MAX) {
+        wrong = "id_salt is above ORR_SALT_MAX";
+    }
+    return wrong == NULL ? ORR_OK
+                         : orri_refuse(env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
+                                       "orr_world_create: %s", wrong);
+}
+
+static void world_init(orr_world* world, const orr_world_desc* desc)
+{
+    orri_schema_init(&world->schema, &world->env, world_limit(desc->types_max, ORR_TYPES_MAX));
+    world->epoch = 1;
+    world->seed = desc->seed;
+    world->salt = desc->id_salt << ORRI_GENERATION_BITS;
+    world->entities_max = world_limit(desc->entities_max, ORR_ENTITIES_MAX);
+    world->clusters_max = world_limit(desc->clusters_max, ORR_CLUSTERS_MAX);
+    world->tags_max = world_limit(desc->tags_max, ORR_TAGS_MAX);
+    world->chunk_count = 1; // Id 0 is never given.
+    orri_index_init(world);
+    for (uint32_t level = 0; level < ORRI_LEVELS; level++) {
+        orri_source_init(&world->row_small[level], orri_block_bytes(sizeof(uint32_t), level), 0);
+    }
+    orri_source_init(&world->bits, ORRI_BITS_BYTES, 0);
+    world->on_error = desc->on_error;
+    world->on_error_user = desc->on_error_user;
+    world->env.on_refusal = world_refused;
+    world->env.on_refusal_owner = world;
+}
+
+orr_world* orr_world_create(const orr_world_desc* desc)
+{
+    static const orr_world_desc defaults = {0};
+    const orr_world_desc* wanted = desc != NULL ? desc : &defaults;
+    // The world's own bytes are counted by the env inside it: it begins life in a local one.
+    orri_env env;
+    orri_env_init(&env, wanted->platform, &wanted->allocator, wanted->memory_bytes_max,
+                  &wanted->log);
+    if (world_check_desc(&env, wanted) != ORR_OK) {
+        return NULL;
+    }
+    orr_world* world = ORRI_ALLOC_ZERO(&env, ORR_MEMORY_WORLD, orr_world, 1);
+    if (world == NULL) {
+        (void)orri_refuse_memory(&env, "creating a world");
+        return NULL;
+    }
+    memcpy(&world->env, &env, sizeof env);
+    world_init(world, wanted);
+    return world;
+}
+
+static void world_free_tags(orr_world* world)
+{
+    for (uint32_t i = 0; i < world->tag_count; i++) {
+        orri_free(&world->env, ORR_MEMORY_SCHEMA, world->tags[i].name,
+                  strlen(world->tags[i].name) + 1, 1);
+    }
+    ORRI_RELEASE(&world->env, ORR_MEMORY_SCHEMA, world->tags, world->tag_capacity);
+}
+
+void orr_world_destroy(orr_world* world)
+{
+    if (world == NULL) {
+        return;
+    }
+    ORR_ASSERT(world->appender == NULL);
+    ORR_ASSERT(world->share_live == 0);
+    for (orri_cluster* cluster = world->cluster_first; cluster != NULL; cluster = cluster->next) {
+        (void)orri_cluster_kill_rows(world, cluster);
+    }
+    orri_clusters_term(world);
+    ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, orri_plan*, world->plan_pairs,
+              world->plan_bucket_count);
+    ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, orri_plan*, world->plan_edges,
+              world->plan_bucket_count);
+    for (uint32_t level = 0; level < ORRI_LEVELS; level++) {
+        orri_source_term(&world->row_small[level], &world->env);
+    }
+    orri_source_term(&world->bits, &world->env);
+    orri_index_term(world);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_WORLD, world->chunks, world->chunk_capacity);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_WORLD, world->chunk_free, world->chunk_free_capacity);
+    ORRI_FREE(&world->env, ORR_MEMORY_WORLD, orr_entity, world->append_entities,
+              world->append_entities != NULL ? ORR_CHUNK_CAPACITY : 0);
+    world_free_tags(world);
+    orri_schema_term(&world->schema);
+    orri_env env;
+    memcpy(&env, &world->env, sizeof env);
+    ORRI_FREE(&env, ORR_MEMORY_WORLD, orr_world, world, 1);
+    if (env.total.blocks != 0) {
+        orri_log(&env, ORR_LOG_ID_LEAK, "orr_world_destroy: %llu blocks were not given back",
+                 (unsigned long long)env.total.blocks);
+    }
+}
+
+// ---- the tick ----------------------------------------------------------------------------------------------
+
+uint64_t orr_world_tick(const orr_world* world)
+{
+    return world->tick;
+}
+
+uint64_t orr_world_seed(const orr_world* world)
+{
+    return world->seed;
+}
+
+void orr_tick_advance(orr_world* world)
+{
+    world->tick++;
+    world->epoch++;
+    orri_blobs_collect(&world->schema);
+}
+
+// ---- what it tells -----------------------------------------------------------------------------------------
+
+void orr_world_stats_get(const orr_world* world, orr_world_stats* out)
+{
+    orr_memory_stats memory;
+    orri_mem_stats(&world->env, &memory);
+    *out = (orr_world_stats){.entities = world->index.live_count,
+                             .clusters = world->cluster_count,
+                             .chunks = world->chunk_count - 1 - world->chunk_free_count,
+                             .types = world->schema.type_count,
+                             .tags = world->tag_count,
+                             .blobs = world->schema.blob_live,
+                             .bytes = memory.total.bytes};
+}
+
+void orr_world_memory_get(const orr_world* world, orr_memory_stats* out)
+{
+    orri_mem_stats(&world->env, out);
+}
+
+const char* orr_error_last(const orr_world* world)
+{
+    return world->env.error_text;
+}
+
+void orr_log_level_set(orr_world* world, orr_log_category category, orr_log_level level)
+{
+    ORR_ASSERT(category < ORR_LOG_CATEGORY_COUNT);
+    if (category < ORR_LOG_CATEGORY_COUNT) {
+        world->env.levels[category] = level == ORR_LOG_DEFAULT ? ORR_LOG_INFO : level;
+    }
+}
+
+void orr_log(orr_world* world, orr_log_level level, const char* format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    orri_log_v(&world->env, ORR_LOG_ID_USER_LINE, level, format, args);
+    va_end(args);
+}
+
+// ---- types -------------------------------------------------------------------------------------------------
+
+orr_result orr_type_register(orr_world* world, const orr_type_desc* desc, orr_type* out)
+{
+    if (desc == NULL || out == NULL) {
+        return orri_refuse_argument(world, "orr_type_register", "desc or out is NULL");
+    }
+    return orri_type_register(&world->schema, desc, out);
+}
+
+orr_type orr_type_of(orr_world* world, const orr_type_desc* static_desc)
+{
+    if (ORR_UNLIKELY(static_desc == NULL)) {
+        (void)orri_refuse_argument(world, "orr_type_of", "the desc is NULL");
+        return (orr_type){0};
+    }
+    return orri_type_static(&world->schema, static_desc);
+}
+
+orr_type orr_type_find(const orr_world* world, const char* name)
+{
+    return name != NULL ? orri_type_find(&world->schema, name) : (orr_type){0};
+}
+
+const orr_type_info* orr_type_info_get(const orr_world* world, orr_type type)
+{
+    const orri_type* found = orri_type_at(&world->schema, type);
+    return found != NULL ? &found->info : NULL;
+}
+
+// ---- owned strings and arrays --------------------------------------------------------------------------------
+
+orr_string orr_string_make(orr_world* world, const char* text)
+{
+    orr_string out = {0};
+    if (text == NULL) {
+        (void)orri_refuse_argument(world, "orr_string_make", "the text is NULL");
+        return out;
+    }
+    size_t size = strlen(text);
+    if (size > ORR_BLOB_SIZE_MAX) {
+        (void)orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_VALUE_REFUSED,
+                          "orr_string_make: a text of %zu bytes; at most %u", size,
+                          ORR_BLOB_SIZE_MAX);
+    } else if (size > 0) {
+        (void)orri_blob_make(&world->schema, text, (uint32_t)size, 1, &out);
+    }
+    return out;
+}
+
+const char* orr_string_text(const orr_world* world, orr_string string)
+{
+    const orri_blob* blob = orri_blob_at(&world->schema, string);
+    return blob != NULL ? blob->data : "";
+}
+
+void orr_string_assign(orr_world* world, orr_string* field, orr_string value)
+{
+    orri_blob_retain(&world->schema, value);
+    orri_blob_release(&world->schema, *field);
+    *field = value;
+}
+
+orr_array orr_array_make(orr_world* world, const void* values, uint32_t count,
+                         uint32_t element_size)
+{
+    orr_string out = {0};
+    if (count > 0 && (values == NULL || element_size == 0)) {
+        (void)orri_refuse_argument(world, "orr_array_make", "values are NULL or of size 0");
+    } else if ((uint64_t)count * element_size > ORR_BLOB_SIZE_MAX) {
+        (void)orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_VALUE_REFUSED,
+                          "orr_array_make: %u values of %u bytes; at most %u bytes in all", count,
+                          element_size, ORR_BLOB_SIZE_MAX);
+    } else if (count > 0) {
+        (void)orri_blob_make(&world->schema, values, count * element_size, element_size, &out);
+    }
+    return (orr_array){out.index1, out.generation};
+}
+
+const void* orr_array_values(const orr_world* world, orr_array array, uint32_t* count)
+{
+    const orri_blob* blob =
+        orri_blob_at(&world->schema, (orr_string){array.index1, array.generation});
+    if (count != NULL) {
+        *count = blob != NULL ? blob->size / blob->element_size : 0;
+    }
+    return blob != NULL ? blob->data : NULL;
+}
+
+void orr_array_assign(orr_world* world, orr_array* field, orr_array value)
+{
+    orri_blob_retain(&world->schema, (orr_string){value.index1, value.generation});
+    orri_blob_release(&world->schema, (orr_string){field->index1, field->generation});
+    *field = value;
+}

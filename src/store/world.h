@@ -1,0 +1,581 @@
+// SPDX-License-Identifier: MIT
+// The world's state: records, clusters, chunks, columns. README.md states the invariants.
+//
+//   id ──> record {generation, place} ──> chunk ──> column of a type ──> block of rows
+//            (index.c)   chunk id, slot     (chunk.c)                      (block.c)
+//
+// Vocabulary: a *slot* is a row within its chunk; a *place* packs chunk id and slot into 32 bits; the
+// *epoch* counts moments at which somebody outside may have looked: what was written since is stamped with it.
+#ifndef ORRI_STORE_WORLD_H
+#define ORRI_STORE_WORLD_H
+
+#include "base/env.h"
+#include "base/util.h"
+#include "schema/schema.h"
+#include <orrery/store.h>
+
+// ---- numbers --------------------------------------------------------------------------------------
+
+#define ORRI_SLOT_BITS 11
+#define ORRI_SLOT_MASK (ORR_CHUNK_CAPACITY - 1)
+_Static_assert(1u << ORRI_SLOT_BITS == ORR_CHUNK_CAPACITY, "slot bits and capacity must agree");
+
+// Generation word of a record and upper half of an id: dead bit, 7 bits salt, 24 bits generation. An id never
+// has the dead bit, so a dead (or marked) record equals no id.
+#define ORRI_DEAD            0x80000000u
+#define ORRI_GENERATION_BITS 24
+#define ORRI_GENERATION_MASK 0x00FFFFFFu
+#ifndef ORRI_GENERATION_MAX // The store's tests make it small, to see the wrap.
+#define ORRI_GENERATION_MAX ORRI_GENERATION_MASK
+#endif
+#define ORRI_INDEX_NONE  UINT32_MAX // No entity has this index: ends the free list, marks a hole.
+#define ORRI_PAGE_BITS   12
+#define ORRI_PAGE_SIZE   (1u << ORRI_PAGE_BITS)
+#define ORRI_PAGE_MASK   (ORRI_PAGE_SIZE - 1)
+#define ORRI_LEVELS      6 // Sizes of a growing first chunk below the full one.
+#define ORRI_BITS_BYTES  (ORR_CHUNK_CAPACITY / 8)
+#define ORRI_TABLE_BITS  8
+#define ORRI_TABLE_SIZE  (1u << ORRI_TABLE_BITS)
+#define ORRI_BLOCK_ALIGN 64
+
+// ---- blocks (block.c) -------------------------------------------------------------------------------
+
+typedef struct orri_source orri_source;
+
+// Memory for several blocks of one size, one after another. Freed with its last block.
+typedef struct orri_extent {
+    orri_source* source;             // Who takes blocks from it; NULL once the source is gone.
+    struct orri_extent *prev, *next; // All extents of the source.
+    struct orri_extent *partial_prev, *partial_next; // Those with a free block.
+    void* free_first; // Blocks given back, linked through their first bytes.
+    size_t size;      // Bytes in all, for the allocator.
+    size_t block_size;
+    uint32_t offset;                              // Of the first block.
+    uint32_t block_count, block_used, block_free; // In all, handed out ever, given back.
+} orri_extent;
+
+// Gives out blocks of one size. Extents grow with the number of blocks, so that neighbours stay neighbours.
+struct orri_source {
+    orri_extent *first, *partial;
+    size_t block_size;
+    uint32_t block_live; // Blocks in use.
+    uint32_t stagger;    // Offset of the first block, so that columns do not alias in the cache.
+};
+
+// ---- columns, chunks --------------------------------------------------------------------------------
+
+struct orri_share;
+
+// One block as seen by readers and writers. `data` is NULL for enable bits that are all on, and points at
+// a constant byte for markers.
+typedef struct orri_column {
+    uint8_t* data;
+    uint64_t version;         // Epoch of the last write. Never goes back.
+    uint64_t tick;            // World tick of the last write. State.
+    struct orri_share* share; // Somebody holds this very block; NULL: nobody.
+} orri_column;
+
+typedef struct orri_column_cold {
+    orri_extent* extent; // Where the block comes from; NULL for markers and absent bits.
+    uint64_t hash;       // Of the rows, if hash_version == version.
+    uint64_t hash_version;
+} orri_column_cold;
+
+typedef struct orri_cluster orri_cluster;
+
+// columns[0 … n-1] are the types of the cluster in order, [n] the row ids (uint32_t entity index), then the
+// enable bits: [n+1 … 2n] of the types, [2n+1] of the entities. Cold parts follow in the same order.
+typedef struct orri_chunk {
+    orri_cluster* cluster;
+    uint64_t stamp;        // Epoch in which all columns were stamped (rows came, went or moved).
+    uint32_t id;           // In the directory; part of every place.
+    uint32_t number;       // Within the cluster: holds rows number * capacity …
+    uint32_t capacity;     // Rows it has memory for.
+    uint32_t share_count;  // Columns somebody holds.
+    uint32_t column_count; // 2 (n + 1).
+    orri_column columns[];
+} orri_chunk;
+
+static inline orri_column_cold* orri_chunk_cold(const orri_chunk* chunk)
+{
+    return (orri_column_cold*)(uintptr_t)(chunk->columns + chunk->column_count);
+}
+
+// ---- clusters -----------------------------------------------------------------------------------------
+
+// A type table: where the column of one type is, by chunk id. The short way of orr_component_get().
+typedef struct orri_table_page {
+    uint8_t* data[ORRI_TABLE_SIZE];   // NULL: the chunk has no such column.
+    uint16_t column[ORRI_TABLE_SIZE]; // Index of the column, plus 1.
+} orri_table_page;
+
+typedef struct orri_table {
+    const orri_type* type;
+    orri_table_page** pages; // [page_count]; NULL where no chunk has the type.
+    uint32_t page_count;
+    uint32_t size;                  // Of a value.
+    orri_source small[ORRI_LEVELS]; // First blocks of growing chunks.
+} orri_table;
+
+typedef struct orri_cluster_column {
+    const orri_type* type; // NULL for the row ids.
+    orri_table* table;     // NULL for the row ids.
+    uint32_t size;         // Of a value.
+    bool has_bits;         // Every chunk has enable bits for it.
+    uint64_t version;      // The largest of its blocks, ever.
+    orri_source source;    // Of full blocks.
+} orri_cluster_column;
+
+struct orri_plan;
+
+struct orri_cluster {
+    uint32_t index; // Number; the handle has index + 1.
+    uint32_t generation;
+    uint32_t type_count, tag_count;
+    uint32_t row_count, row_capacity; // Rows it has, and has chunks for.
+    orri_chunk** chunks;
+    uint32_t chunk_count, chunk_capacity;
+    uint8_t level_first;            // Level of a new first chunk.
+    bool plain;                     // All types are.
+    bool has_bits;                  // Some column has.
+    const orr_type* types;          // [type_count], ascending index1.
+    const orr_tag* tags;            // [tag_count], ascending.
+    orri_cluster_column* columns;   // [type_count + 1].
+    uint64_t type_bloom, tag_bloom; // One bit per type or tag: a quick no.
+    uint64_t hash;                  // Of the identity, for look-up only.
+    uint64_t identity_hash;         // Of type names, layouts and tags; part of the world's hash.
+    uint32_t bucket_next;           // index1 in the look-up's chain.
+    orri_cluster *prev, *next;      // In creation order.
+    struct orri_plan *plans_from, *plans_to;
+    // Scratch of a batch (batch.c), 0 outside: rows that leave, how they go, first target row, rows gone, and where
+    // to look for the next row that fills a gap.
+    uint32_t batch_count, batch_base, batch_used, batch_tail;
+    struct orri_plan* batch_plan;
+    bool batch_created; // The target is new.
+};
+
+typedef struct orri_cluster_slot {
+    orri_cluster* cluster; // NULL: free.
+    uint32_t generation;   // Of the cluster here, or of the next one.
+    uint32_t free_next;    // index1.
+} orri_cluster_slot;
+
+// How rows get from one cluster to another: which columns stay, come and go.
+typedef struct orri_plan_pair {
+    uint16_t from, to;
+    uint32_t size;
+} orri_plan_pair;
+
+typedef struct orri_plan {
+    orri_cluster *from, *to;
+    struct orri_plan *pair_next, *edge_next; // Chains of the two look-ups.
+    struct orri_plan *from_prev, *from_next; // All plans of `from`.
+    struct orri_plan *to_prev, *to_next;     // All plans to `to`.
+    uint64_t edge;                           // Type and direction; 0: not an edge.
+    uint32_t kept_count, new_count, dropped_count;
+    bool plain;           // Kept columns move by memcpy.
+    bool dropped_plain;   // Dropped ones need no destruct.
+    orri_plan_pair* kept; // [kept_count]
+    uint16_t* added;      // [new_count], columns of `to`.
+    uint16_t* dropped;    // [dropped_count], columns of `from`.
+} orri_plan;
+
+// ---- index ------------------------------------------------------------------------------------------
+
+typedef struct orri_record {
+    uint32_t generation; // As in the id; with ORRI_DEAD: of the next id here.
+    uint32_t place;      // Chunk id << ORRI_SLOT_BITS | slot; dead: next free index.
+} orri_record;
+
+typedef struct orri_page_meta {
+    uint64_t version; // As of columns.
+    struct orri_share* share;
+    uint64_t hash, hash_version;
+} orri_page_meta;
+
+typedef struct orri_index {
+    orri_record** pages;
+    orri_page_meta* metas;
+    uint32_t page_count, page_capacity, meta_capacity;
+    uint32_t count;      // Indexes ever given.
+    uint32_t free_first; // LIFO; ORRI_INDEX_NONE: empty.
+    uint32_t free_count, live_count;
+    uint32_t share_count; // Pages somebody holds.
+} orri_index;
+
+typedef struct orri_tag_entry {
+    orr_tag tag;
+    char* name; // Allocated with its length + 1.
+} orri_tag_entry;
+
+// ---- the world ----------------------------------------------------------------------------------------
+
+struct orr_world {
+    orri_env env; // First, so that everything may find it.
+    orri_schema schema;
+    uint64_t tick, epoch, seed;
+    uint64_t share_live; // Shares not yet released.
+    uint32_t salt;       // Already shifted into the generation word.
+    uint32_t entities_max, clusters_max, tags_max;
+
+    orri_index index;
+
+    orri_chunk** chunks; // Directory by chunk id; [0] is never used.
+    uint32_t* chunk_free;
+    uint32_t chunk_count, chunk_capacity, chunk_free_capacity, chunk_free_count;
+
+    orri_table** tables; // By type index; NULL until a cluster has the type.
+    uint32_t table_capacity;
+    orri_source row_small[ORRI_LEVELS]; // First blocks of row ids.
+    orri_source bits;
+
+    orri_cluster_slot* slots;
+    uint32_t slot_count, slot_capacity, slot_free; // slot_free is index1.
+    uint32_t cluster_count;
+    orri_cluster *cluster_first, *cluster_last; // Creation order.
+    orri_cluster* cluster_empty;                // Of entities without anything; NULL until needed.
+    uint32_t* cluster_buckets;                  // index1.
+    uint32_t cluster_bucket_count;
+    orri_plan **plan_pairs, **plan_edges; // Buckets, the same number of both.
+    uint32_t plan_bucket_count, plan_count;
+
+    orri_tag_entry* tags; // In order of naming.
+    uint32_t tag_count, tag_capacity;
+
+    orr_error_handler on_error;
+    void* on_error_user;
+    orr_appender* appender; // Open one; NULL: none.
+    orr_entity* append_entities;
+    uint32_t
+        append_run_fresh; // Of the open run: how many ids were fresh, the rest came from the free list.
+};
+
+// ---- ids ----------------------------------------------------------------------------------------------
+
+static inline uint32_t orri_id_index(orr_entity entity)
+{
+    return (uint32_t)entity.id;
+}
+
+static inline uint32_t orri_id_generation(orr_entity entity)
+{
+    return (uint32_t)(entity.id >> 32);
+}
+
+static inline orr_entity orri_id_make(uint32_t index, uint32_t generation)
+{
+    return (orr_entity){(uint64_t)generation << 32 | index};
+}
+
+static inline orri_record* orri_record_at(const orr_world* world, uint32_t index)
+{
+    return &world->index.pages[index >> ORRI_PAGE_BITS][index & ORRI_PAGE_MASK];
+}
+
+// The record of a live entity; NULL for any other id.
+static inline orri_record* orri_record_find(const orr_world* world, orr_entity entity)
+{
+    uint32_t index = orri_id_index(entity);
+    if (ORR_UNLIKELY(index >= world->index.count)) {
+        return NULL;
+    }
+    orri_record* record = orri_record_at(world, index);
+    return ORR_LIKELY(record->generation == orri_id_generation(entity)) ? record : NULL;
+}
+
+static inline orri_chunk* orri_place_chunk(const orr_world* world, uint32_t place)
+{
+    return world->chunks[place >> ORRI_SLOT_BITS];
+}
+
+static inline uint32_t orri_place_slot(uint32_t place)
+{
+    return place & ORRI_SLOT_MASK;
+}
+
+static inline uint32_t orri_place_make(const orri_chunk* chunk, uint32_t slot)
+{
+    return chunk->id << ORRI_SLOT_BITS | slot;
+}
+
+// ---- chunks: small helpers used everywhere ---------------------------------------------------------------
+
+static inline uint32_t orri_chunk_rows(const orri_chunk* chunk)
+{
+    uint32_t first = chunk->number << ORRI_SLOT_BITS;
+    uint32_t rows = chunk->cluster->row_count;
+    uint32_t left = rows > first ? rows - first : 0;
+    return left < ORR_CHUNK_CAPACITY ? left : ORR_CHUNK_CAPACITY;
+}
+
+static inline uint32_t* orri_chunk_ids(const orri_chunk* chunk)
+{
+    return (uint32_t*)(void*)chunk->columns[chunk->cluster->type_count].data;
+}
+
+static inline orri_column* orri_chunk_bits(orri_chunk* chunk, uint32_t column)
+{
+    return &chunk->columns[chunk->cluster->type_count + 1 + column];
+}
+
+static inline orri_chunk* orri_cluster_chunk_of(const orri_cluster* cluster, uint32_t row)
+{
+    return cluster->chunks[row >> ORRI_SLOT_BITS];
+}
+
+// The column of a type in a chunk; -1 if it has none.
+static inline int32_t orri_table_column(const orr_world* world, uint32_t type_index,
+                                        uint32_t chunk_id)
+{
+    if (type_index >= world->table_capacity || world->tables[type_index] == NULL) {
+        return -1;
+    }
+    const orri_table* table = world->tables[type_index];
+    uint32_t page = chunk_id >> ORRI_TABLE_BITS;
+    if (page >= table->page_count || table->pages[page] == NULL) {
+        return -1;
+    }
+    return (int32_t)table->pages[page]->column[chunk_id & (ORRI_TABLE_SIZE - 1)] - 1;
+}
+
+// Copies a plain value; the common sizes without a call.
+static inline void orri_value_move(void* to, const void* from, uint32_t size)
+{
+    switch (size) {
+    case 4:
+        memcpy(to, from, 4);
+        break;
+    case 8:
+        memcpy(to, from, 8);
+        break;
+    case 12:
+        memcpy(to, from, 12);
+        break;
+    case 16:
+        memcpy(to, from, 16);
+        break;
+    default:
+        memcpy(to, from, size);
+        break;
+    }
+}
+
+// ---- refusals (refuse.c) --------------------------------------------------------------------------------
+
+// "7v1" in a buffer that lives as long as the expression's block.
+typedef struct orri_id_text {
+    char text[40];
+} orri_id_text;
+orri_id_text orri_id_format(orr_entity entity);
+const char* orri_type_label(const orr_world* world, orr_type type);
+
+// These report and return the result. `call` is the public function's name.
+orr_result orri_refuse_entity(const orr_world* world, const char* call, orr_entity entity,
+                              orr_type type);
+orr_result orri_refuse_type(const orr_world* world, const char* call, orr_type type);
+orr_result orri_refuse_cluster(const orr_world* world, const char* call, orr_cluster cluster);
+orr_result orri_refuse_argument(const orr_world* world, const char* call, const char* what);
+orr_result orri_refuse_hook(const orr_world* world, const char* call, const orri_type* type);
+// ORR_OK unless an appender is open.
+orr_result orri_check_open(const orr_world* world, const char* call);
+// The world as the env's owner; const is cast away for reporting only, which is not state.
+static inline orri_env* orri_env_of(const orr_world* world)
+{
+    return (orri_env*)(uintptr_t)&world->env;
+}
+
+// ---- block.c ----------------------------------------------------------------------------------------------
+
+void orri_source_init(orri_source* source, size_t block_size, uint32_t stagger);
+// Extents that still have blocks in use live on without it.
+void orri_source_term(orri_source* source, orri_env* env);
+// A block, all of it poisoned; NULL when refused. `wanted` more are expected right after.
+void* orri_block_take(orri_source* source, orri_env* env, uint32_t wanted, orri_extent** out);
+void orri_block_give(orri_extent* extent, orri_env* env, void* block);
+
+// ---- index.c ----------------------------------------------------------------------------------------------
+
+orr_result orri_index_init(orr_world* world);
+void orri_index_term(orr_world* world);
+// Makes sure that the next `count` ids can be given without fail.
+orr_result orri_index_reserve(orr_world* world, const char* call, uint32_t count);
+// Makes sure that the record of an index can be written without fail.
+bool orri_index_prepare(orr_world* world, uint32_t index);
+static inline orri_record* orri_index_write(orr_world* world, uint32_t index)
+{
+    orri_page_meta* meta = &world->index.metas[index >> ORRI_PAGE_BITS];
+    ORR_ASSERT(meta->share == NULL);
+    if (meta->version != world->epoch) {
+        meta->version = world->epoch;
+    }
+    return orri_record_at(world, index);
+}
+// Gives `count` ids to rows of one chunk from `slot` on; writes records, row ids and, if not NULL, `out`.
+void orri_index_give(orr_world* world, orri_chunk* chunk, uint32_t slot, uint32_t count,
+                     orr_entity* out);
+// The opposite of the last give, for ids nobody has seen: the free list is as before.
+void orri_index_undo(orr_world* world, const orri_chunk* chunk, uint32_t slot, uint32_t count,
+                     uint32_t fresh_count);
+// Kills the entity of an index; its record must be prepared.
+void orri_index_kill(orr_world* world, uint32_t index);
+
+// ---- chunk.c ----------------------------------------------------------------------------------------------
+
+// Makes sure that all columns of a chunk can be written without fail.
+bool orri_chunk_prepare(orr_world* world, orri_chunk* chunk);
+bool orri_column_prepare(orr_world* world, orri_chunk* chunk, uint32_t column);
+void orri_chunk_stamp_all(orr_world* world, orri_chunk* chunk);
+void orri_column_stamp_one(orr_world* world, orri_chunk* chunk, uint32_t column);
+// Stamps all columns with tick and epoch. The chunk must be prepared.
+static inline void orri_chunk_stamp(orr_world* world, orri_chunk* chunk)
+{
+    if (ORR_UNLIKELY(chunk->stamp != world->epoch)) {
+        orri_chunk_stamp_all(world, chunk);
+    }
+}
+// A column to write, prepared and stamped; NULL when a copy was refused (reported).
+static inline uint8_t* orri_column_write(orr_world* world, orri_chunk* chunk, uint32_t column)
+{
+    if (ORR_UNLIKELY(chunk->columns[column].version != world->epoch)) {
+        if (!orri_column_prepare(world, chunk, column)) {
+            return NULL;
+        }
+        orri_column_stamp_one(world, chunk, column);
+    }
+    return chunk->columns[column].data;
+}
+// Makes room for `count` more rows: grows the first chunk, adds chunks. All or nothing.
+bool orri_cluster_reserve(orr_world* world, orri_cluster* cluster, uint32_t count);
+// Frees chunks without rows and poisons what holds no row.
+void orri_cluster_trim(orr_world* world, orri_cluster* cluster);
+// Frees all chunks; rows must be gone or belong to shares.
+void orri_cluster_free_chunks(orr_world* world, orri_cluster* cluster);
+// Makes enable bits for a column (type_count: of the entities) in every chunk, all on.
+bool orri_cluster_add_bits(orr_world* world, orri_cluster* cluster, uint32_t column);
+// Enters or leaves a chunk's columns in the type tables. Pages must exist.
+void orri_chunk_enter(orr_world* world, orri_chunk* chunk);
+void orri_chunk_leave(orr_world* world, const orri_chunk* chunk);
+// A row changes its place within a cluster: values, row id, bits, record. `to` is raw before, `from` after.
+void orri_row_relocate(orr_world* world, orri_chunk* to, uint32_t to_slot, orri_chunk* from,
+                       uint32_t from_slot);
+// Unpoisons `count` rows before they are made; poisons them after they are gone.
+void orri_rows_open(orri_chunk* chunk, uint32_t slot, uint32_t count);
+void orri_rows_close(orri_chunk* chunk, uint32_t slot, uint32_t count);
+extern uint8_t orri_marker_byte[ORRI_BLOCK_ALIGN];
+// Bytes of a block of a level (ORRI_LEVELS: a full one) for values of a size.
+size_t orri_block_bytes(uint32_t size, uint32_t level);
+uint8_t orri_chunk_level_first(size_t row_bytes);
+// Where a chunk's column takes its block from.
+orri_source* orri_chunk_source(orr_world* world, const orri_chunk* chunk, uint32_t column);
+// For relinking (relink.c): headers without blocks or id, pages of the tables, single blocks.
+orri_chunk* orri_chunk_alloc(orr_world* world, orri_cluster* cluster);
+void orri_chunk_free(orr_world* world, orri_chunk* chunk);
+bool orri_chunk_reserve_tables(orr_world* world, const orri_cluster* cluster, uint32_t chunk_id);
+bool orri_column_take(orr_world* world, orri_chunk* chunk, uint32_t column, uint32_t wanted);
+void orri_column_give(orr_world* world, orri_chunk* chunk, uint32_t column);
+
+// ---- cluster.c --------------------------------------------------------------------------------------------
+
+// NULL for a stale or null handle.
+static inline orri_cluster* orri_cluster_at(const orr_world* world, orr_cluster handle)
+{
+    uint32_t index = handle.index1 - 1;
+    if (ORR_UNLIKELY(index >= world->slot_count)) {
+        return NULL;
+    }
+    const orri_cluster_slot* slot = &world->slots[index];
+    return ORR_LIKELY(slot->generation == handle.generation) ? slot->cluster : NULL;
+}
+static inline orr_cluster orri_cluster_handle(const orri_cluster* cluster)
+{
+    return (orr_cluster){cluster->index + 1, cluster->generation};
+}
+// Types ascending, tags ascending, no doubles, all valid.
+orri_cluster* orri_cluster_lookup(const orr_world* world, const orr_type* types,
+                                  uint32_t type_count, const orr_tag* tags, uint32_t tag_count);
+// Looks up or creates. `*created` tells. NULL when refused (reported).
+orri_cluster* orri_cluster_obtain(orr_world* world, const char* call, const orr_type* types,
+                                  uint32_t type_count, const orr_tag* tags, uint32_t tag_count,
+                                  bool* created);
+// Undoes the last creation: as if it had never been.
+void orri_cluster_undo(orr_world* world, orri_cluster* cluster);
+// The empty cluster, created if missing.
+orri_cluster* orri_cluster_of_nothing(orr_world* world, const char* call, bool* created);
+// -1 if the cluster lacks the type.
+int32_t orri_cluster_find_column(const orri_cluster* cluster, orr_type type);
+bool orri_cluster_has_tag(const orri_cluster* cluster, orr_tag tag);
+orr_result orri_check_storable(const orr_world* world, const char* call, orr_type type);
+// Destroys all rows of a cluster. False when index pages are held and memory is refused (nothing is done).
+bool orri_cluster_kill_rows(orr_world* world, orri_cluster* cluster);
+void orri_clusters_term(orr_world* world);
+
+// ---- plan.c -----------------------------------------------------------------------------------------------
+
+enum {
+    ORRI_EDGE_ADD = 0,
+    ORRI_EDGE_REMOVE = 1
+};
+// The plan from a cluster to the one with a type more or less. `*created` (may be NULL) tells whether the target
+// is new. NULL when refused (reported).
+orri_plan* orri_plan_edge(orr_world* world, const char* call, orri_cluster* from, orr_type type,
+                          int direction, bool* created);
+orri_plan* orri_plan_pair_get(orr_world* world, orri_cluster* from, orri_cluster* to);
+// Forgets all plans of a cluster.
+void orri_plans_drop(orr_world* world, orri_cluster* cluster);
+
+// ---- entity.c --------------------------------------------------------------------------------------------
+
+// Creates rows at the end of a cluster. All or nothing.
+orr_result orri_rows_create(orr_world* world, const char* call, orri_cluster* cluster,
+                            uint32_t count, const orr_column_data* data, uint32_t data_count,
+                            orr_entity* out);
+
+// ---- mover.c: one row leaves a cluster ------------------------------------------------------------------
+
+// Moves one row. `value` (may be NULL) initialises the column of `value_type` in the target instead of its preset.
+orr_result orri_move_one(orr_world* world, const char* call, const orri_plan* plan, uint32_t index,
+                         const orri_type* value_type, const void* value);
+// Removes one row whose values are gone (moved out or destructed): the last row fills the gap. Its chunk, the
+// last chunk and the last row's record must be prepared.
+void orri_row_remove(orr_world* world, orri_chunk* chunk, uint32_t slot);
+// Makes sure that one row can be removed without fail.
+bool orri_row_prepare_remove(orr_world* world, orri_chunk* chunk, uint32_t index);
+// Makes sure that the target of a plan has the enable bits that its source has.
+bool orri_plan_prepare_bits(orr_world* world, const orri_plan* plan);
+// Sets the enable bits of new rows in the target: as in the source for kept columns, else on.
+void orri_plan_move_bits(const orri_plan* plan, orri_chunk* to, uint32_t to_slot, orri_chunk* from,
+                         uint32_t from_slot, uint32_t count);
+// Values of rows are made in raw memory, across chunks: row first … first + count - 1 of a column. On a
+// hook's refusal nothing is made.
+bool orri_column_construct(orri_cluster* cluster, uint32_t column, uint32_t first, uint32_t count);
+void orri_column_destruct(orri_cluster* cluster, uint32_t column, uint32_t first, uint32_t count);
+
+// ---- component.c: values of entities that have the type already --------------------------------------------
+
+// Values to be set later without fail. `places` (may be NULL: all) has 0 where the entity takes part.
+typedef struct orri_staged {
+    const orri_type* type;
+    const orr_entity* entities;
+    const uint32_t* places;
+    uint32_t count;
+    const uint8_t* values;
+    uint8_t* copies; // Of values that are not plain; NULL otherwise.
+    uint32_t copy_count, copy_capacity;
+} orri_staged;
+
+orr_result orri_stage_values(orr_world* world, const char* call, const orri_type* type,
+                             const orr_entity* entities, const uint32_t* places, uint32_t count,
+                             const void* values, orri_staged* out);
+// Sets the values, or throws the copies away.
+void orri_stage_end(orr_world* world, orri_staged* staged, bool set);
+// Refuses values with references to entities that are not alive.
+orr_result orri_check_references(const orr_world* world, const char* call, const orri_type* type,
+                                 const void* values, uint32_t count);
+
+// ---- batch.c: many rows leave clusters ------------------------------------------------------------------
+
+// Moves rows first … first + count - 1 along a plan. All or nothing.
+orr_result orri_rows_move_range(orr_world* world, const char* call, orri_plan* plan, uint32_t first,
+                                uint32_t count);
+
+#endif

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: MIT
+# Sourced by the checks: goes to the root, counts complaints.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+shopt -s nullglob
+
+complaints=0
+complain() {
+    printf '%s\n' "$*"
+    complaints=$((complaints + 1))
+}
+
+# Ends a check: says what was looked at, or how much is wrong.
+finish() {
+    if [ "$complaints" -gt 0 ]; then
+        printf '%s: %d wrong\n' "$(basename "$0")" "$complaints"
+        exit 1
+    fi
+    printf '%s: %s\n' "$(basename "$0")" "$*"
+}
+
+# Files under version control, or all of them in a tree without git. Arguments: patterns as for ls-files.
+tracked() {
+    local path pattern
+    {
+        git ls-files --cached --others --exclude-standard -- "$@" 2>/dev/null || {
+            for pattern in "$@"; do
+                find . -path ./build -prune -o -path ./.git -prune -o -type f -path "./$pattern" -print
+            done | sed 's|^\./||'
+        }
+    } | while IFS= read -r path; do
+        # One that was deleted and not yet committed is still listed.
+        [ ! -f "$path" ] || printf '%s\n' "$path"
+    done | sort -u
+}
+
+# A folder of our own that goes away with us.
+temporary() {
+    work=$(mktemp -d "${TMPDIR:-/tmp}/orrery.XXXXXX")
+    trap 'rm -rf "$work"' EXIT
+}
+
+# A list from a .cmake file, one entry a line: cmake_list tests/base/tests.cmake ORR_TESTS_BASE
+cmake_list() {
+    [ -f "$1" ] || return 0
+    sed 's/#.*//' "$1" | tr '\n()' '   ' | awk -v name="$2" '{
+        for (i = 1; i <= NF; i++) {
+            if ($i == "set") { inside = ($(i + 1) == name); i++ }
+            else if (inside) { print $i }
+        }
+    }'
+}
+
+warnings="-Wall -Wextra -Wconversion -Wpedantic -Wshadow -Wstrict-prototypes -Werror"
