@@ -309,8 +309,9 @@ ORR_API orr_result orr_component_set(orr_world* world, orr_entity entity, orr_ty
 ORR_API orr_result orr_component_add(orr_world* world, orr_entity entity, orr_type type);
 /// Removes a component; ORR_OK if it is not there. Allocates.
 ORR_API orr_result orr_component_remove(orr_world* world, orr_entity entity, orr_type type);
-/// The value, or NULL if the entity does not have it. A dead id gives NULL and an error.
-ORR_API const void* orr_component_get(const orr_world* world, orr_entity entity, orr_type type);
+/// The value, or NULL if the entity does not have it. A dead id gives NULL and an error. Inline, see the end.
+static inline const void* orr_component_get(const orr_world* world, orr_entity entity,
+                                            orr_type type);
 /// The value to change in place: stamps its block. NULL as above, or when memory for a copy is refused.
 ORR_API void* orr_component_edit(orr_world* world, orr_entity entity, orr_type type);
 /// False also for a dead one.
@@ -418,6 +419,48 @@ ORR_API orr_array orr_array_make(orr_world* world, const void* values, uint32_t 
 ORR_API const void* orr_array_values(const orr_world* world, orr_array array, uint32_t* count);
 /// As orr_string_assign().
 ORR_API void orr_array_assign(orr_world* world, orr_array* field, orr_array value);
+
+// ---- what is inline -----------------------------------------------------------------------------------
+// Reading a component by id is the one call made so often, and so short, that calling it would cost as much as
+// doing it. These structs are the part of a world it reads. They are no API: they change with any version.
+
+typedef struct orr_hot_record {
+    uint32_t generation, place;
+} orr_hot_record;
+
+typedef struct orr_hot_table {
+    uint8_t** data; // By chunk; NULL: the chunk lacks the type.
+    uint32_t capacity, size;
+} orr_hot_table;
+
+typedef struct orr_hot_world {
+    orr_hot_record** pages; // By index / 4096.
+    orr_hot_table** tables; // By type index.
+    uint32_t count, table_capacity;
+} orr_hot_world;
+
+/// For orr_component_get(): says why there is nothing. Always NULL.
+ORR_API const void* orr_component_get_nothing(const orr_world* world, orr_entity entity,
+                                              orr_type type);
+
+static inline const void* orr_component_get(const orr_world* world, orr_entity entity,
+                                            orr_type type)
+{
+    const orr_hot_world* hot = (const orr_hot_world*)(const void*)world;
+    uint32_t index = (uint32_t)entity.id, type_index = type.index1 - 1;
+    if (ORR_LIKELY(index < hot->count && type_index < hot->table_capacity)) {
+        orr_hot_record record = hot->pages[index >> 12][index & 4095];
+        const orr_hot_table* table = hot->tables[type_index];
+        uint32_t chunk = record.place / ORR_CHUNK_CAPACITY;
+        if (ORR_LIKELY(record.generation == entity.id >> 32 && chunk < table->capacity)) {
+            const uint8_t* data = table->data[chunk];
+            if (ORR_LIKELY(data != NULL)) {
+                return data + (size_t)(record.place % ORR_CHUNK_CAPACITY) * table->size;
+            }
+        }
+    }
+    return orr_component_get_nothing(world, entity, type);
+}
 
 #ifdef __cplusplus
 }

@@ -63,13 +63,13 @@ bool orr_append_run(orr_appender* appender)
     orri_chunk* chunk = orri_cluster_chunk_of(cluster, row);
     uint32_t count = chunk->capacity - slot;
     count = count < appender->run_next ? count : appender->run_next;
-    uint32_t fresh_before = world->index.count;
+    uint32_t fresh_before = world->hot.count;
     if (orri_rows_create(world, "orr_append", cluster, count, NULL, 0, world->append_entities) !=
         ORR_OK) {
         orri_cluster_trim(world, cluster);
         return false;
     }
-    world->append_run_fresh = world->index.count - fresh_before;
+    world->append_run_fresh = world->hot.count - fresh_before;
     for (uint32_t i = 0; i < appender->type_count; i++) {
         int32_t column = orri_cluster_find_column(cluster, appender->types[i]);
         appender->columns[i] = chunk->columns[column].data +

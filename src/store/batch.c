@@ -66,7 +66,7 @@ static void batch_unmark(batch* b, const orr_entity* entities, uint32_t count)
 static orr_result batch_refuse_entity(batch* b, orr_entity entity)
 {
     uint32_t index = orri_id_index(entity);
-    if (index < b->world->index.count && entity.id != 0 &&
+    if (index < b->world->hot.count && entity.id != 0 &&
         orri_record_at(b->world, index)->generation == (orri_id_generation(entity) | ORRI_DEAD) &&
         (orri_id_generation(entity) & ORRI_DEAD) == 0) {
         // Marked, or dead with this as its next generation. The latter was never alive, so never an id.
@@ -87,7 +87,7 @@ static orr_result batch_collect(batch* b, const orr_entity* entities,
     for (uint32_t i = 0; i < b->count; i++) {
         if (i + BATCH_AHEAD < b->count) {
             uint32_t ahead = orri_id_index(entities[i + BATCH_AHEAD]);
-            if (ahead < world->index.count) {
+            if (ahead < world->hot.count) {
                 __builtin_prefetch(orri_record_at(world, ahead), 1);
             }
         }
@@ -411,8 +411,8 @@ static void batch_kill_all(const batch* b)
             orri_rows_destruct(type, chunk->columns[c].data + (size_t)slot * type->info.size, run);
         }
         uint32_t* ids = orri_chunk_ids(chunk) + slot;
+        orri_index_kill(b->world, ids, run);
         for (uint32_t k = 0; k < run; k++) {
-            orri_index_kill(b->world, ids[k]);
             ids[k] = ORRI_INDEX_NONE;
         }
     }

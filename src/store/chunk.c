@@ -10,6 +10,7 @@ static const uint32_t chunk_level_rows[ORRI_LEVELS + 1] = {
 #define CHUNK_START_BYTES 1024u // A row this large starts at a lower level.
 
 uint8_t orri_marker_byte[ORRI_BLOCK_ALIGN];
+orri_table orri_table_none;
 
 static uint32_t chunk_level(uint32_t capacity)
 {
@@ -130,25 +131,28 @@ void orri_chunk_stamp_all(orr_world* world, orri_chunk* chunk)
 
 static bool chunk_table_reserve(orr_world* world, orri_table* table, uint32_t chunk_id)
 {
-    uint32_t page = chunk_id >> ORRI_TABLE_BITS;
-    if (page >= table->page_count) {
-        orri_table_page** pages =
-            ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_CLUSTER, orri_table_page*, page + 1);
-        if (pages == NULL) {
-            return false;
-        }
-        if (table->page_count > 0) {
-            memcpy(pages, table->pages, table->page_count * sizeof *pages);
-        }
-        ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, orri_table_page*, table->pages,
-                  table->page_count);
-        table->pages = pages;
-        table->page_count = page + 1;
+    if (ORR_LIKELY(chunk_id < table->hot.capacity)) {
+        return true;
     }
-    if (table->pages[page] == NULL) {
-        table->pages[page] = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_CLUSTER, orri_table_page, 1);
+    uint32_t capacity = table->hot.capacity < 8 ? 16 : table->hot.capacity * 2;
+    capacity = capacity > chunk_id ? capacity : chunk_id + 1;
+    uint8_t** data = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_CLUSTER, uint8_t*, capacity);
+    uint16_t* column = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_CLUSTER, uint16_t, capacity);
+    if (data == NULL || column == NULL) {
+        ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, uint8_t*, data, capacity);
+        ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, uint16_t, column, capacity);
+        return false;
     }
-    return table->pages[page] != NULL;
+    if (table->hot.capacity > 0) {
+        memcpy(data, table->hot.data, table->hot.capacity * sizeof *data);
+        memcpy(column, table->column, table->hot.capacity * sizeof *column);
+    }
+    ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, uint8_t*, table->hot.data, table->hot.capacity);
+    ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, uint16_t, table->column, table->hot.capacity);
+    table->hot.data = data;
+    table->column = column;
+    table->hot.capacity = capacity;
+    return true;
 }
 
 void orri_chunk_enter(orr_world* world, orri_chunk* chunk)
@@ -156,9 +160,8 @@ void orri_chunk_enter(orr_world* world, orri_chunk* chunk)
     (void)world;
     for (uint32_t c = 0; c < chunk->cluster->type_count; c++) {
         orri_table* table = chunk->cluster->columns[c].table;
-        orri_table_page* page = table->pages[chunk->id >> ORRI_TABLE_BITS];
-        page->data[chunk->id & (ORRI_TABLE_SIZE - 1)] = chunk->columns[c].data;
-        page->column[chunk->id & (ORRI_TABLE_SIZE - 1)] = (uint16_t)(c + 1);
+        table->hot.data[chunk->id] = chunk->columns[c].data;
+        table->column[chunk->id] = (uint16_t)(c + 1);
     }
 }
 
@@ -167,9 +170,8 @@ void orri_chunk_leave(orr_world* world, const orri_chunk* chunk)
     (void)world;
     for (uint32_t c = 0; c < chunk->cluster->type_count; c++) {
         orri_table* table = chunk->cluster->columns[c].table;
-        orri_table_page* page = table->pages[chunk->id >> ORRI_TABLE_BITS];
-        page->data[chunk->id & (ORRI_TABLE_SIZE - 1)] = NULL;
-        page->column[chunk->id & (ORRI_TABLE_SIZE - 1)] = 0;
+        table->hot.data[chunk->id] = NULL;
+        table->column[chunk->id] = 0;
     }
 }
 
@@ -497,14 +499,15 @@ void orri_row_relocate(orr_world* world, orri_chunk* to, uint32_t to_slot, orri_
                        uint32_t from_slot)
 {
     const orri_cluster* cluster = to->cluster;
-    for (uint32_t c = 0; c < cluster->type_count; c++) {
-        const orri_cluster_column* column = &cluster->columns[c];
-        uint8_t* target = to->columns[c].data + (size_t)to_slot * column->size;
-        uint8_t* source = from->columns[c].data + (size_t)from_slot * column->size;
-        if (ORR_LIKELY(cluster->plain || column->type->plain)) {
-            orri_value_move(target, source, column->size);
+    uint32_t types = cluster->type_count;
+    const uint32_t* sizes = cluster->sizes;
+    for (uint32_t c = 0; c < types; c++) {
+        uint8_t* target = to->columns[c].data + (size_t)to_slot * sizes[c];
+        uint8_t* source = from->columns[c].data + (size_t)from_slot * sizes[c];
+        if (ORR_LIKELY(cluster->plain || cluster->columns[c].type->plain)) {
+            orri_value_move(target, source, sizes[c]);
         } else {
-            orri_rows_move(column->type, target, source, 1);
+            orri_rows_move(cluster->columns[c].type, target, source, 1);
         }
     }
     uint32_t index = orri_chunk_ids(from)[from_slot];

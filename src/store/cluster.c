@@ -105,39 +105,39 @@ static bool cluster_grow_buckets(orr_world* world)
 static void cluster_table_init(orri_table* table, const orri_type* type)
 {
     table->type = type;
-    table->size = type->info.size;
+    table->hot.size = type->info.size;
     for (uint32_t level = 0; level < ORRI_LEVELS; level++) {
-        orri_source_init(&table->small[level], orri_block_bytes(table->size, level), 0);
+        orri_source_init(&table->small[level], orri_block_bytes(table->hot.size, level), 0);
     }
 }
 
 static orri_table* cluster_table_obtain(orr_world* world, orr_type type)
 {
     uint32_t index = type.index1 - 1;
-    uint32_t old = world->table_capacity;
-    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_WORLD, &world->tables, &world->table_capacity,
+    uint32_t old = world->hot.table_capacity;
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_WORLD, &world->hot.tables, &world->hot.table_capacity,
                       index + 1)) {
         return NULL;
     }
-    for (uint32_t i = old; i < world->table_capacity; i++) {
-        world->tables[i] = NULL;
+    for (uint32_t i = old; i < world->hot.table_capacity; i++) {
+        world->hot.tables[i] = &orri_table_none.hot;
     }
-    if (world->tables[index] == NULL) {
+    if (world->hot.tables[index] == &orri_table_none.hot) {
         orri_table* table = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_CLUSTER, orri_table, 1);
         if (table == NULL) {
             return NULL;
         }
         cluster_table_init(table, orri_type_at(&world->schema, type));
-        world->tables[index] = table;
+        world->hot.tables[index] = &table->hot;
     }
-    return world->tables[index];
+    return (orri_table*)(void*)world->hot.tables[index];
 }
 
 // One allocation: the cluster, its columns, types and tags.
 static size_t cluster_bytes(uint32_t type_count, uint32_t tag_count)
 {
     return sizeof(orri_cluster) + (type_count + 1) * sizeof(orri_cluster_column) +
-           tag_count * sizeof(orr_tag) + type_count * sizeof(orr_type);
+           tag_count * sizeof(orr_tag) + type_count * (sizeof(orr_type) + sizeof(uint32_t));
 }
 
 static void cluster_init_identity(orri_cluster* cluster, const orr_type* types, uint32_t type_count,
@@ -155,6 +155,7 @@ static void cluster_init_identity(orri_cluster* cluster, const orr_type* types, 
         cluster->tag_bloom |= (uint64_t)1 << (orri_hash_word(0, tags[i]) & 63);
     }
     cluster->types = own_types;
+    cluster->sizes = (uint32_t*)(void*)(own_types + type_count);
     cluster->tags = own_tags;
     cluster->type_count = type_count;
     cluster->tag_count = tag_count;
@@ -186,7 +187,8 @@ static bool cluster_init_columns(orr_world* world, orri_cluster* cluster)
                 return false;
             }
             column->type = column->table->type;
-            column->size = column->table->size;
+            column->size = column->table->hot.size;
+            cluster->sizes[c] = column->size;
             cluster->plain = cluster->plain && column->type->plain;
             row_bytes += column->size;
         }
@@ -354,9 +356,7 @@ static void cluster_kill_chunk(orr_world* world, orri_chunk* chunk, uint32_t row
 {
     const orri_cluster* cluster = chunk->cluster;
     const uint32_t* ids = orri_chunk_ids(chunk);
-    for (uint32_t i = 0; i < rows; i++) {
-        orri_index_kill(world, ids[i]);
-    }
+    orri_index_kill(world, ids, rows);
     for (uint32_t c = 0; !cluster->plain && c < cluster->type_count; c++) {
         // Values of a held block belong to its holder from now on.
         if (!cluster->columns[c].type->plain && chunk->columns[c].share == NULL) {
@@ -389,22 +389,19 @@ void orri_clusters_term(orr_world* world)
     while (world->cluster_last != NULL) {
         cluster_destroy(world, world->cluster_last, true);
     }
-    for (uint32_t i = 0; i < world->table_capacity; i++) {
-        orri_table* table = world->tables[i];
-        if (table == NULL) {
+    for (uint32_t i = 0; i < world->hot.table_capacity; i++) {
+        orri_table* table = (orri_table*)(void*)world->hot.tables[i];
+        if (table == &orri_table_none) {
             continue;
         }
-        for (uint32_t page = 0; page < table->page_count; page++) {
-            ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, orri_table_page, table->pages[page], 1);
-        }
-        ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, orri_table_page*, table->pages,
-                  table->page_count);
+        ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, uint8_t*, table->hot.data, table->hot.capacity);
+        ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, uint16_t, table->column, table->hot.capacity);
         for (uint32_t level = 0; level < ORRI_LEVELS; level++) {
             orri_source_term(&table->small[level], &world->env);
         }
         ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, orri_table, table, 1);
     }
-    ORRI_RELEASE(&world->env, ORR_MEMORY_WORLD, world->tables, world->table_capacity);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_WORLD, world->hot.tables, world->hot.table_capacity);
     ORRI_RELEASE(&world->env, ORR_MEMORY_CLUSTER, world->slots, world->slot_capacity);
     ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, uint32_t, world->cluster_buckets,
               world->cluster_bucket_count);

@@ -84,7 +84,10 @@ orr_result orri_stage_values(orr_world* world, const char* call, const orri_type
 static void component_overwrite(const orri_type* type, uint8_t* data, const void* value,
                                 void* moved)
 {
-    if (type->plain) {
+    if (ORR_LIKELY(type->plain && !type->info.has_padding && type->info.size <= 16)) {
+        // Through registers, so `value` may be this very place.
+        orri_value_move(data, value, type->info.size);
+    } else if (type->plain) {
         memmove(data, value, type->info.size);
         if (type->info.has_padding) {
             orri_rows_clean(type, data, 1);
@@ -133,39 +136,29 @@ void orri_stage_end(orr_world* world, orri_staged* staged, bool set)
 
 // ---- one component ------------------------------------------------------------------------------------------
 
-// The table's data pointer of a type in the chunk of a record; NULL if the entity lacks it.
+// The value of a type in the row of a record; NULL if the entity lacks it.
 static inline uint8_t* component_find(const orr_world* world, const orri_record* record,
                                       uint32_t type_index)
 {
-    if (ORR_UNLIKELY(type_index >= world->table_capacity)) {
+    if (ORR_UNLIKELY(type_index >= world->hot.table_capacity)) {
         return NULL;
     }
-    const orri_table* table = world->tables[type_index];
-    uint32_t chunk = record->place >> ORRI_SLOT_BITS;
-    if (ORR_UNLIKELY(table == NULL || chunk >> ORRI_TABLE_BITS >= table->page_count)) {
+    const orr_hot_table* table = world->hot.tables[type_index];
+    uint32_t place = record->place, chunk = place >> ORRI_SLOT_BITS;
+    if (ORR_UNLIKELY(chunk >= table->capacity || table->data[chunk] == NULL)) {
         return NULL;
     }
-    const orri_table_page* page = table->pages[chunk >> ORRI_TABLE_BITS];
-    if (ORR_UNLIKELY(page == NULL)) {
-        return NULL;
-    }
-    uint8_t* data = page->data[chunk & (ORRI_TABLE_SIZE - 1)];
-    return ORR_LIKELY(data != NULL) ? data + (size_t)orri_place_slot(record->place) * table->size
-                                    : NULL;
+    return table->data[chunk] + (size_t)orri_place_slot(place) * table->size;
 }
 
-const void* orr_component_get(const orr_world* world, orr_entity entity, orr_type type)
+const void* orr_component_get_nothing(const orr_world* world, orr_entity entity, orr_type type)
 {
-    const orri_record* record = orri_record_find(world, entity);
-    if (ORR_UNLIKELY(record == NULL)) {
+    if (orri_record_find(world, entity) == NULL) {
         (void)orri_refuse_entity(world, "orr_component_get", entity, type);
-        return NULL;
-    }
-    const void* value = component_find(world, record, type.index1 - 1);
-    if (ORR_UNLIKELY(value == NULL) && orri_type_at(&world->schema, type) == NULL) {
+    } else if (orri_type_at(&world->schema, type) == NULL) {
         (void)orri_refuse_type(world, "orr_component_get", type);
     }
-    return value;
+    return NULL;
 }
 
 void* orr_component_edit(orr_world* world, orr_entity entity, orr_type type)
@@ -262,15 +255,17 @@ orr_result orr_component_set(orr_world* world, orr_entity entity, orr_type type,
                            "orr_component_add() for the preset",
                            found->info.name, name.text);
     }
-    orr_result result = orri_check_references(world, "orr_component_set", found, value, 1);
-    if (ORR_UNLIKELY(result != ORR_OK)) {
-        return result;
+    orr_result result = ORR_OK;
+    if (ORR_UNLIKELY(found->info.has_entities)) {
+        result = orri_check_references(world, "orr_component_set", found, value, 1);
+        if (result != ORR_OK) {
+            return result;
+        }
     }
     orri_chunk* chunk = orri_place_chunk(world, record->place);
     int32_t column = orri_table_column(world, type.index1 - 1, chunk->id);
     if (column < 0) {
         result = orri_check_open(world, "orr_component_set");
-        result = result == ORR_OK ? orri_check_storable(world, "orr_component_set", type) : result;
         return result == ORR_OK ? component_set_new(world, record, entity, found, value) : result;
     }
     if (!found->plain) {
@@ -302,13 +297,10 @@ static orr_result component_edge(orr_world* world, const char* call, orr_entity 
     if (has == (direction == ORRI_EDGE_ADD)) {
         return ORR_OK;
     }
-    orr_result result = orri_check_open(world, call);
-    if (ORR_LIKELY(result == ORR_OK)) {
-        result = orri_check_storable(world, call, type);
+    if (ORR_UNLIKELY(world->appender != NULL)) {
+        return orri_check_open(world, call);
     }
-    return ORR_LIKELY(result == ORR_OK)
-               ? component_move(world, call, record, entity, found, direction, NULL)
-               : result;
+    return component_move(world, call, record, entity, found, direction, NULL);
 }
 
 orr_result orr_component_add(orr_world* world, orr_entity entity, orr_type type)
@@ -351,7 +343,7 @@ static inline void component_fetch_ahead(const orr_world* world, const orr_entit
 {
     if (i + COMPONENT_AHEAD < count) {
         uint32_t ahead = orri_id_index(entities[i + COMPONENT_AHEAD]);
-        if (ahead < world->index.count) {
+        if (ahead < world->hot.count) {
             __builtin_prefetch(orri_record_at(world, ahead));
         }
     }

@@ -11,8 +11,8 @@ static uint64_t digest_page(orr_world* world, uint32_t number)
     if (meta->hash_version != 0 && meta->hash_version == meta->version) {
         return meta->hash;
     }
-    const orri_record* records = world->index.pages[number];
-    uint32_t left = world->index.count - number * ORRI_PAGE_SIZE;
+    const orri_record* records = world->hot.pages[number];
+    uint32_t left = world->hot.count - number * ORRI_PAGE_SIZE;
     uint32_t count = left < ORRI_PAGE_SIZE ? left : ORRI_PAGE_SIZE;
     uint64_t hash = count;
     for (uint32_t i = 0; i < count; i++) {
@@ -29,9 +29,9 @@ static uint64_t digest_page(orr_world* world, uint32_t number)
 static uint64_t digest_index(orr_world* world, uint64_t hash)
 {
     const orri_index* index = &world->index;
-    hash = orri_hash_word(hash, index->count);
+    hash = orri_hash_word(hash, world->hot.count);
     hash = orri_hash_word(hash, (uint64_t)index->free_first << 32 | index->free_count);
-    for (uint32_t page = 0; page * (uint64_t)ORRI_PAGE_SIZE < index->count; page++) {
+    for (uint32_t page = 0; page * (uint64_t)ORRI_PAGE_SIZE < world->hot.count; page++) {
         hash = orri_hash_word(hash, digest_page(world, page));
     }
     return hash;

@@ -3,24 +3,28 @@
 // all of its chunks or in none, so that moving rows never needs memory for them.
 #include "store/world.h"
 
-static orr_result enable_set(orr_world* world, orri_record* record, uint32_t column, bool on)
+static orr_result enable_make(orr_world* world, orri_chunk* chunk, uint32_t column)
 {
-    orri_chunk* chunk = orri_place_chunk(world, record->place);
-    orri_cluster* cluster = chunk->cluster;
-    if (ORR_UNLIKELY(!cluster->columns[column].has_bits)) {
-        if (on) {
-            return ORR_OK;
-        }
-        if (!orri_cluster_add_bits(world, cluster, column)) {
-            return orri_refuse_memory(&world->env, "making enable bits");
+    return orri_cluster_add_bits(world, chunk->cluster, column)
+               ? ORR_OK
+               : orri_refuse_memory(&world->env, "making enable bits");
+}
+
+static orr_result enable_set(orr_world* world, uint32_t place, uint32_t column, bool on)
+{
+    orri_chunk* chunk = orri_place_chunk(world, place);
+    uint32_t bits = chunk->column_count / 2 + column;
+    if (ORR_UNLIKELY(chunk->columns[bits].data == NULL)) {
+        orr_result result = on ? ORR_OK : enable_make(world, chunk, column);
+        if (on || result != ORR_OK) {
+            return result;
         }
     }
-    uint32_t bits = cluster->type_count + 1 + column;
     uint64_t* words = (uint64_t*)(void*)orri_column_write(world, chunk, bits);
     if (ORR_UNLIKELY(words == NULL)) {
         return orri_env_result(&world->env);
     }
-    orri_bit_set(words, orri_place_slot(record->place), on);
+    orri_bit_set(words, orri_place_slot(place), on);
     return ORR_OK;
 }
 
@@ -47,7 +51,7 @@ orr_result orr_component_enable(orr_world* world, orr_entity entity, orr_type ty
                            "orr_component_enable: entity %s has no %s; add it first", name.text,
                            orri_type_label(world, type));
     }
-    return enable_set(world, record, (uint32_t)column, on);
+    return enable_set(world, record->place, (uint32_t)column, on);
 }
 
 bool orr_component_enabled(const orr_world* world, orr_entity entity, orr_type type)
@@ -67,7 +71,7 @@ orr_result orr_entity_enable(orr_world* world, orr_entity entity, bool on)
         return orri_refuse_entity(world, "orr_entity_enable", entity, (orr_type){0});
     }
     uint32_t column = orri_place_chunk(world, record->place)->cluster->type_count;
-    return enable_set(world, record, column, on);
+    return enable_set(world, record->place, column, on);
 }
 
 bool orr_entity_enabled(const orr_world* world, orr_entity entity)

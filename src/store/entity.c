@@ -113,10 +113,37 @@ orr_result orri_rows_create(orr_world* world, const char* call, orri_cluster* cl
     return ORR_OK;
 }
 
-// One row of plain columns with zero presets: the way most entities come.
+// One row of plain columns where there is room: the way most entities come.
+static bool entity_create_short(orr_world* world, orri_cluster* cluster, orr_entity* out)
+{
+    uint32_t row = cluster->row_count, slot = row & ORRI_SLOT_MASK;
+    if (row == cluster->row_capacity || !cluster->plain || cluster->has_bits ||
+        !orri_index_ready(world)) {
+        return false;
+    }
+    orri_chunk* chunk = orri_cluster_chunk_of(cluster, row);
+    if (chunk->share_count != 0) {
+        return false;
+    }
+    orri_rows_open(chunk, slot, 1);
+    for (uint32_t c = 0; c < cluster->type_count; c++) {
+        uint32_t size = cluster->sizes[c];
+        orri_value_preset(cluster->columns[c].type, chunk->columns[c].data + (size_t)slot * size,
+                          size);
+    }
+    orri_chunk_stamp(world, chunk);
+    *out = orri_index_give_one(world, orri_place_make(chunk, slot));
+    orri_chunk_ids(chunk)[slot] = orri_id_index(*out);
+    cluster->row_count = row + 1;
+    return true;
+}
+
 static orr_entity entity_create_one(orr_world* world, const char* call, orri_cluster* cluster)
 {
     orr_entity entity = {0};
+    if (ORR_LIKELY(entity_create_short(world, cluster, &entity))) {
+        return entity;
+    }
     (void)orri_rows_create(world, call, cluster, 1, NULL, 0, &entity);
     return entity;
 }
@@ -291,7 +318,7 @@ orr_result orr_destroy(orr_world* world, orr_entity entity)
         orri_rows_destruct(type, chunk->columns[c].data + (size_t)slot * type->info.size, 1);
     }
     orri_row_remove(world, chunk, slot);
-    orri_index_kill(world, index);
+    orri_index_kill(world, &index, 1);
     return ORR_OK;
 }
 

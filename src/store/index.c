@@ -19,10 +19,10 @@ void orri_index_term(orr_world* world)
     orri_index* index = &world->index;
     for (uint32_t i = 0; i < index->page_count; i++) {
         ORR_ASSERT(index->metas[i].share == NULL);
-        orri_free(&world->env, ORR_MEMORY_INDEX, index->pages[i], INDEX_PAGE_BYTES,
+        orri_free(&world->env, ORR_MEMORY_INDEX, world->hot.pages[i], INDEX_PAGE_BYTES,
                   ORRI_BLOCK_ALIGN);
     }
-    ORRI_RELEASE(&world->env, ORR_MEMORY_INDEX, index->pages, index->page_capacity);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_INDEX, world->hot.pages, index->page_capacity);
     ORRI_RELEASE(&world->env, ORR_MEMORY_INDEX, index->metas, index->meta_capacity);
     *index = (orri_index){.free_first = ORRI_INDEX_NONE};
 }
@@ -31,7 +31,7 @@ static bool index_add_page(orr_world* world)
 {
     orri_index* index = &world->index;
     uint32_t needed = index->page_count + 1;
-    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_INDEX, &index->pages, &index->page_capacity,
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_INDEX, &world->hot.pages, &index->page_capacity,
                       needed) ||
         !ORRI_RESERVE(&world->env, ORR_MEMORY_INDEX, &index->metas, &index->meta_capacity,
                       needed)) {
@@ -42,7 +42,7 @@ static bool index_add_page(orr_world* world)
     if (page == NULL) {
         return false;
     }
-    index->pages[index->page_count] = page;
+    world->hot.pages[index->page_count] = page;
     index->metas[index->page_count] = (orri_page_meta){0};
     index->page_count++;
     return true;
@@ -65,11 +65,11 @@ static bool index_prepare_next(orr_world* world, uint32_t from_list, uint32_t fr
         next = orri_record_at(world, next)->place;
     }
     for (uint32_t i = 0; i < fresh; i += ORRI_PAGE_SIZE) {
-        if (!orri_index_prepare(world, world->index.count + i)) {
+        if (!orri_index_prepare(world, world->hot.count + i)) {
             return false;
         }
     }
-    return fresh == 0 || orri_index_prepare(world, world->index.count + fresh - 1);
+    return fresh == 0 || orri_index_prepare(world, world->hot.count + fresh - 1);
 }
 
 orr_result orri_index_reserve(orr_world* world, const char* call, uint32_t count)
@@ -77,13 +77,13 @@ orr_result orri_index_reserve(orr_world* world, const char* call, uint32_t count
     orri_index* index = &world->index;
     uint32_t from_list = count < index->free_count ? count : index->free_count;
     uint32_t fresh = count - from_list;
-    if (fresh > world->entities_max - index->count) {
+    if (fresh > world->entities_max - world->hot.count) {
         return orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_ENTITY_REFUSED,
                            "%s: the world's limit of %u entities is reached (%u alive); raise "
                            "entities_max of its desc",
                            call, world->entities_max, index->live_count);
     }
-    while ((uint64_t)index->page_count * ORRI_PAGE_SIZE < (uint64_t)index->count + fresh) {
+    while ((uint64_t)index->page_count * ORRI_PAGE_SIZE < (uint64_t)world->hot.count + fresh) {
         if (!index_add_page(world)) {
             return orri_refuse_memory(&world->env, "growing the entity index");
         }
@@ -94,7 +94,7 @@ orr_result orri_index_reserve(orr_world* world, const char* call, uint32_t count
     return ORR_OK;
 }
 
-static orr_entity index_give_one(orr_world* world, uint32_t place)
+orr_entity orri_index_give_one(orr_world* world, uint32_t place)
 {
     orri_index* index = &world->index;
     uint32_t number = index->free_first;
@@ -105,7 +105,7 @@ static orr_entity index_give_one(orr_world* world, uint32_t place)
         index->free_count--;
         record->generation &= ~ORRI_DEAD;
     } else {
-        number = index->count++;
+        number = world->hot.count++;
         record = orri_index_write(world, number);
         record->generation = world->salt | 1;
     }
@@ -119,7 +119,7 @@ static void index_give_fresh(orr_world* world, uint32_t place, uint32_t count, u
                              orr_entity* out)
 {
     orri_index* index = &world->index;
-    uint32_t first = index->count;
+    uint32_t first = world->hot.count;
     orri_record* records = orri_index_write(world, first);
     uint32_t generation = world->salt | 1;
     for (uint32_t i = 0; i < count; i++) {
@@ -132,7 +132,7 @@ static void index_give_fresh(orr_world* world, uint32_t place, uint32_t count, u
             out[i].id = id + i;
         }
     }
-    index->count += count;
+    world->hot.count += count;
     index->live_count += count;
 }
 
@@ -143,14 +143,14 @@ void orri_index_give(orr_world* world, orri_chunk* chunk, uint32_t slot, uint32_
     uint32_t place = orri_place_make(chunk, slot);
     uint32_t i = 0;
     for (; i < count && world->index.free_first != ORRI_INDEX_NONE; i++) {
-        orr_entity entity = index_give_one(world, place + i);
+        orr_entity entity = orri_index_give_one(world, place + i);
         ids[slot + i] = orri_id_index(entity);
         if (out != NULL) {
             out[i] = entity;
         }
     }
     while (i < count) {
-        uint32_t room = ORRI_PAGE_SIZE - (world->index.count & ORRI_PAGE_MASK);
+        uint32_t room = ORRI_PAGE_SIZE - (world->hot.count & ORRI_PAGE_MASK);
         uint32_t run = count - i < room ? count - i : room;
         index_give_fresh(world, place + i, run, ids + slot + i, out != NULL ? out + i : NULL);
         i += run;
@@ -163,7 +163,7 @@ void orri_index_undo(orr_world* world, const orri_chunk* chunk, uint32_t slot, u
     orri_index* index = &world->index;
     const uint32_t* ids = orri_chunk_ids(chunk);
     uint32_t fresh = fresh_count < count ? fresh_count : count;
-    index->count -= fresh;
+    world->hot.count -= fresh;
     for (uint32_t i = count - fresh; i > 0; i--) {
         uint32_t number = ids[slot + i - 1];
         orri_record* record = orri_index_write(world, number);
@@ -175,21 +175,32 @@ void orri_index_undo(orr_world* world, const orri_chunk* chunk, uint32_t slot, u
     index->live_count -= count;
 }
 
-void orri_index_kill(orr_world* world, uint32_t number)
+void orri_page_stamp(orr_world* world, uint32_t page)
+{
+    ORR_ASSERT(world->index.metas[page].share == NULL);
+    world->index.metas[page].version = world->epoch;
+}
+
+void orri_index_kill(orr_world* world, const uint32_t* indexes, uint32_t count)
 {
     orri_index* index = &world->index;
-    orri_record* record = orri_index_write(world, number);
-    index->live_count--;
-    uint32_t generation = record->generation & ~ORRI_DEAD;
-    if (ORR_UNLIKELY((generation & ORRI_GENERATION_MASK) == ORRI_GENERATION_MAX)) {
-        // All generations are used up. An index that is never given again costs 8 bytes; one that starts over
-        // would make an old id alive.
-        *record = (orri_record){ORRI_DEAD | generation, ORRI_INDEX_NONE};
-        return;
+    uint32_t free_first = index->free_first, retired = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        orri_record* record = orri_index_write(world, indexes[i]);
+        uint32_t generation = record->generation & ~ORRI_DEAD;
+        if (ORR_UNLIKELY((generation & ORRI_GENERATION_MASK) == ORRI_GENERATION_MAX)) {
+            // All generations are used up. An index that is never given again costs 8 bytes; one that starts
+            // over would make an old id alive.
+            *record = (orri_record){ORRI_DEAD | generation, ORRI_INDEX_NONE};
+            retired++;
+            continue;
+        }
+        *record = (orri_record){ORRI_DEAD | (generation + 1), free_first};
+        free_first = indexes[i];
     }
-    *record = (orri_record){ORRI_DEAD | (generation + 1), index->free_first};
-    index->free_first = number;
-    index->free_count++;
+    index->free_first = free_first;
+    index->free_count += count - retired;
+    index->live_count -= count;
 }
 
 #undef INDEX_PAGE_BYTES

@@ -57,7 +57,7 @@ static void plan_fill(orri_plan* plan)
     plan->kept = (orri_plan_pair*)(void*)(plan + 1);
     plan->added = (uint16_t*)(void*)(plan->kept + from->type_count + 1);
     plan->dropped = plan->added + to->type_count;
-    plan->plain = plan->dropped_plain = true;
+    plan->plain = plan->dropped_plain = plan->simple = true;
     uint32_t f = 0, t = 0;
     while (f < from->type_count || t < to->type_count) {
         uint32_t from_type = f < from->type_count ? from->types[f].index1 : UINT32_MAX;
@@ -73,9 +73,12 @@ static void plan_fill(orri_plan* plan)
             plan->dropped_plain = plan->dropped_plain && from->columns[f].type->plain;
             f++;
         } else {
+            const orri_type* type = to->columns[t].type;
+            plan->simple = plan->simple && type->plain && type->zero_preset;
             plan->added[plan->new_count++] = (uint16_t)t++;
         }
     }
+    plan->simple = plan->simple && plan->plain && plan->dropped_plain;
 }
 
 static void plan_link(orr_world* world, orri_plan* plan)
@@ -146,6 +149,9 @@ static orri_plan* plan_edge_create(orr_world* world, const char* call, orri_clus
                                    orr_type type, int direction, bool* created)
 {
     orr_type types[ORR_CLUSTER_TYPES_MAX + 1];
+    if (orri_check_storable(world, call, type) != ORR_OK) {
+        return NULL;
+    }
     uint32_t count = plan_edge_types(from, type, direction, types);
     orri_cluster* to =
         orri_cluster_obtain(world, call, types, count, from->tags, from->tag_count, created);
@@ -171,12 +177,16 @@ orri_plan* orri_plan_edge(orr_world* world, const char* call, orri_cluster* from
 {
     uint64_t edge = (uint64_t)type.index1 << 1 | (unsigned)direction;
     *created = false;
+    if (ORR_LIKELY(from->edge_last != NULL && from->edge_last->edge == edge)) {
+        return from->edge_last;
+    }
     if (ORR_LIKELY(world->plan_bucket_count > 0)) {
         orri_plan* plan = world->plan_edges[plan_bucket(world, from->index, edge)];
         while (plan != NULL && (plan->from != from || plan->edge != edge)) {
             plan = plan->edge_next;
         }
         if (plan != NULL) {
+            from->edge_last = plan;
             return plan;
         }
     }
@@ -185,6 +195,9 @@ orri_plan* orri_plan_edge(orr_world* world, const char* call, orri_cluster* from
 
 static void plan_destroy(orr_world* world, orri_plan* plan)
 {
+    if (plan->from->edge_last == plan) {
+        plan->from->edge_last = NULL;
+    }
     orri_plan** link = &world->plan_pairs[plan_bucket(world, plan->from->index, plan->to->index)];
     while (*link != plan) {
         link = &(*link)->pair_next;

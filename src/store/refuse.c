@@ -34,7 +34,7 @@ static const char* refuse_entity_reason(const orr_world* world, orr_entity entit
     if (((orri_id_generation(entity) ^ world->salt) & ~ORRI_GENERATION_MASK) != 0) {
         return "is of a world with another id_salt";
     }
-    if (orri_id_index(entity) >= world->index.count) {
+    if (orri_id_index(entity) >= world->hot.count) {
         return "was never created in this world";
     }
     return "is dead";

@@ -56,9 +56,9 @@ orri_share* orri_share_page(orr_world* world, uint32_t page, orri_share_kind kin
     orri_share* share =
         share_create(world, kind, &world->index.metas[page].share, &world->index.share_count);
     if (share != NULL && share->refs == 1) {
-        uint32_t left = world->index.count - page * ORRI_PAGE_SIZE;
+        uint32_t left = world->hot.count - page * ORRI_PAGE_SIZE;
         share->rows = left < ORRI_PAGE_SIZE ? left : ORRI_PAGE_SIZE;
-        share->data = world->index.pages[page];
+        share->data = world->hot.pages[page];
         share->size = share->rows * sizeof(orri_record);
     }
     return share;
@@ -191,7 +191,7 @@ bool orri_share_detach_page(orr_world* world, uint32_t page)
         share->owned_size = size;
         share->align = ORRI_BLOCK_ALIGN;
         share->purpose = ORR_MEMORY_INDEX;
-        world->index.pages[page] = copy;
+        world->hot.pages[page] = copy;
         share_unhook(share);
     } else if (share_copy_out(world, share)) {
         share_unhook(share);

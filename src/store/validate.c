@@ -16,7 +16,7 @@ static orr_result validate_free_list(orr_world* world)
     const orri_index* index = &world->index;
     uint32_t count = 0;
     for (uint32_t i = index->free_first; i != ORRI_INDEX_NONE; count++) {
-        if (i >= index->count || count > index->free_count ||
+        if (i >= world->hot.count || count > index->free_count ||
             (orri_record_at(world, i)->generation & ORRI_DEAD) == 0) {
             return validate_fail(world, "S2 (free list)", i, count);
         }
@@ -30,7 +30,7 @@ static orr_result validate_free_list(orr_world* world)
 static orr_result validate_records(orr_world* world)
 {
     uint32_t live = 0;
-    for (uint32_t i = 0; i < world->index.count; i++) {
+    for (uint32_t i = 0; i < world->hot.count; i++) {
         orri_record record = *orri_record_at(world, i);
         if ((record.generation & 0x7F000000u) != world->salt ||
             (record.generation & ORRI_GENERATION_MASK) == 0) {
@@ -84,9 +84,7 @@ static orr_result validate_column(orr_world* world, orri_chunk* chunk, uint32_t 
     }
     if (c < types &&
         (orri_table_column(world, cluster->types[c].index1 - 1, chunk->id) != (int32_t)c ||
-         cluster->columns[c]
-                 .table->pages[chunk->id >> ORRI_TABLE_BITS]
-                 ->data[chunk->id & (ORRI_TABLE_SIZE - 1)] != column->data)) {
+         cluster->columns[c].table->hot.data[chunk->id] != column->data)) {
         return validate_fail(world, "S6 (type table)", chunk->id, c);
     }
     return ORR_OK;

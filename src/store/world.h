@@ -34,8 +34,6 @@ _Static_assert(1u << ORRI_SLOT_BITS == ORR_CHUNK_CAPACITY, "slot bits and capaci
 #define ORRI_PAGE_MASK   (ORRI_PAGE_SIZE - 1)
 #define ORRI_LEVELS      6 // Sizes of a growing first chunk below the full one.
 #define ORRI_BITS_BYTES  (ORR_CHUNK_CAPACITY / 8)
-#define ORRI_TABLE_BITS  8
-#define ORRI_TABLE_SIZE  (1u << ORRI_TABLE_BITS)
 #define ORRI_BLOCK_ALIGN 64
 
 // ---- blocks (block.c) -------------------------------------------------------------------------------
@@ -103,17 +101,12 @@ static inline orri_column_cold* orri_chunk_cold(const orri_chunk* chunk)
 
 // ---- clusters -----------------------------------------------------------------------------------------
 
-// A type table: where the column of one type is, by chunk id. The short way of orr_component_get().
-typedef struct orri_table_page {
-    uint8_t* data[ORRI_TABLE_SIZE];   // NULL: the chunk has no such column.
-    uint16_t column[ORRI_TABLE_SIZE]; // Index of the column, plus 1.
-} orri_table_page;
-
+// A type table: where the column of one type is, by chunk id. `hot` is the part that orr_component_get() reads.
+// Flat, though a world of many types and many chunks pays 10 bytes for each pair: paging it cost a fifth of a get.
 typedef struct orri_table {
+    orr_hot_table hot; // First: the hot pointer is the table.
+    uint16_t* column;  // [hot.capacity]; index of the column, plus 1.
     const orri_type* type;
-    orri_table_page** pages; // [page_count]; NULL where no chunk has the type.
-    uint32_t page_count;
-    uint32_t size;                  // Of a value.
     orri_source small[ORRI_LEVELS]; // First blocks of growing chunks.
 } orri_table;
 
@@ -141,6 +134,8 @@ struct orri_cluster {
     const orr_type* types;          // [type_count], ascending index1.
     const orr_tag* tags;            // [tag_count], ascending.
     orri_cluster_column* columns;   // [type_count + 1].
+    uint32_t* sizes;                // [type_count], of values: what a move of one row reads.
+    struct orri_plan* edge_last;    // The edge taken last; NULL: none.
     uint64_t type_bloom, tag_bloom; // One bit per type or tag: a quick no.
     uint64_t hash;                  // Of the identity, for look-up only.
     uint64_t identity_hash;         // Of type names, layouts and tags; part of the world's hash.
@@ -173,6 +168,7 @@ typedef struct orri_plan {
     struct orri_plan *to_prev, *to_next;     // All plans to `to`.
     uint64_t edge;                           // Type and direction; 0: not an edge.
     uint32_t kept_count, new_count, dropped_count;
+    bool simple;          // Nothing of it needs a hook or a count.
     bool plain;           // Kept columns move by memcpy.
     bool dropped_plain;   // Dropped ones need no destruct.
     orri_plan_pair* kept; // [kept_count]
@@ -182,10 +178,9 @@ typedef struct orri_plan {
 
 // ---- index ------------------------------------------------------------------------------------------
 
-typedef struct orri_record {
-    uint32_t generation; // As in the id; with ORRI_DEAD: of the next id here.
-    uint32_t place;      // Chunk id << ORRI_SLOT_BITS | slot; dead: next free index.
-} orri_record;
+// generation: as in the id; with ORRI_DEAD: of the next id here.
+// place: chunk id << ORRI_SLOT_BITS | slot; dead: next free index.
+typedef orr_hot_record orri_record;
 
 typedef struct orri_page_meta {
     uint64_t version; // As of columns.
@@ -193,11 +188,10 @@ typedef struct orri_page_meta {
     uint64_t hash, hash_version;
 } orri_page_meta;
 
+// The pages themselves, and the number of indexes ever given, are in orr_hot_world.
 typedef struct orri_index {
-    orri_record** pages;
     orri_page_meta* metas;
     uint32_t page_count, page_capacity, meta_capacity;
-    uint32_t count;      // Indexes ever given.
     uint32_t free_first; // LIFO; ORRI_INDEX_NONE: empty.
     uint32_t free_count, live_count;
     uint32_t share_count; // Pages somebody holds.
@@ -211,7 +205,8 @@ typedef struct orri_tag_entry {
 // ---- the world ----------------------------------------------------------------------------------------
 
 struct orr_world {
-    orri_env env; // First, so that everything may find it.
+    orr_hot_world hot; // First: what the inline functions of store.h read.
+    orri_env env;
     orri_schema schema;
     uint64_t tick, epoch, seed;
     uint64_t share_live; // Shares not yet released.
@@ -224,8 +219,6 @@ struct orr_world {
     uint32_t* chunk_free;
     uint32_t chunk_count, chunk_capacity, chunk_free_capacity, chunk_free_count;
 
-    orri_table** tables; // By type index; NULL until a cluster has the type.
-    uint32_t table_capacity;
     orri_source row_small[ORRI_LEVELS]; // First blocks of row ids.
     orri_source bits;
 
@@ -269,14 +262,14 @@ static inline orr_entity orri_id_make(uint32_t index, uint32_t generation)
 
 static inline orri_record* orri_record_at(const orr_world* world, uint32_t index)
 {
-    return &world->index.pages[index >> ORRI_PAGE_BITS][index & ORRI_PAGE_MASK];
+    return &world->hot.pages[index >> ORRI_PAGE_BITS][index & ORRI_PAGE_MASK];
 }
 
 // The record of a live entity; NULL for any other id.
 static inline orri_record* orri_record_find(const orr_world* world, orr_entity entity)
 {
     uint32_t index = orri_id_index(entity);
-    if (ORR_UNLIKELY(index >= world->index.count)) {
+    if (ORR_UNLIKELY(index >= world->hot.count)) {
         return NULL;
     }
     orri_record* record = orri_record_at(world, index);
@@ -310,12 +303,12 @@ static inline uint32_t orri_chunk_rows(const orri_chunk* chunk)
 
 static inline uint32_t* orri_chunk_ids(const orri_chunk* chunk)
 {
-    return (uint32_t*)(void*)chunk->columns[chunk->cluster->type_count].data;
+    return (uint32_t*)(void*)chunk->columns[chunk->column_count / 2 - 1].data;
 }
 
 static inline orri_column* orri_chunk_bits(orri_chunk* chunk, uint32_t column)
 {
-    return &chunk->columns[chunk->cluster->type_count + 1 + column];
+    return &chunk->columns[chunk->column_count / 2 + column];
 }
 
 static inline orri_chunk* orri_cluster_chunk_of(const orri_cluster* cluster, uint32_t row)
@@ -327,15 +320,11 @@ static inline orri_chunk* orri_cluster_chunk_of(const orri_cluster* cluster, uin
 static inline int32_t orri_table_column(const orr_world* world, uint32_t type_index,
                                         uint32_t chunk_id)
 {
-    if (type_index >= world->table_capacity || world->tables[type_index] == NULL) {
+    if (ORR_UNLIKELY(type_index >= world->hot.table_capacity)) {
         return -1;
     }
-    const orri_table* table = world->tables[type_index];
-    uint32_t page = chunk_id >> ORRI_TABLE_BITS;
-    if (page >= table->page_count || table->pages[page] == NULL) {
-        return -1;
-    }
-    return (int32_t)table->pages[page]->column[chunk_id & (ORRI_TABLE_SIZE - 1)] - 1;
+    const orri_table* table = (const orri_table*)(const void*)world->hot.tables[type_index];
+    return ORR_LIKELY(chunk_id < table->hot.capacity) ? (int32_t)table->column[chunk_id] - 1 : -1;
 }
 
 // Copies a plain value; the common sizes without a call.
@@ -357,6 +346,22 @@ static inline void orri_value_move(void* to, const void* from, uint32_t size)
     default:
         memcpy(to, from, size);
         break;
+    }
+}
+
+// Writes the preset of a plain type.
+static inline void orri_value_preset(const orri_type* type, void* to, uint32_t size)
+{
+    if (ORR_UNLIKELY(!type->zero_preset)) {
+        memcpy(to, type->preset, size);
+    } else if (size == 4) {
+        memset(to, 0, 4);
+    } else if (size == 8) {
+        memset(to, 0, 8);
+    } else if (size == 16) {
+        memset(to, 0, 16);
+    } else {
+        memset(to, 0, size);
     }
 }
 
@@ -401,23 +406,32 @@ void orri_index_term(orr_world* world);
 orr_result orri_index_reserve(orr_world* world, const char* call, uint32_t count);
 // Makes sure that the record of an index can be written without fail.
 bool orri_index_prepare(orr_world* world, uint32_t index);
+void orri_page_stamp(orr_world* world, uint32_t page);
 static inline orri_record* orri_index_write(orr_world* world, uint32_t index)
 {
-    orri_page_meta* meta = &world->index.metas[index >> ORRI_PAGE_BITS];
-    ORR_ASSERT(meta->share == NULL);
-    if (meta->version != world->epoch) {
-        meta->version = world->epoch;
+    uint32_t page = index >> ORRI_PAGE_BITS;
+    if (ORR_UNLIKELY(world->index.metas[page].version != world->epoch)) {
+        orri_page_stamp(world, page);
     }
-    return orri_record_at(world, index);
+    return &world->hot.pages[page][index & ORRI_PAGE_MASK];
 }
+// True when the next id can be given without fail, as far as a short look tells.
+static inline bool orri_index_ready(const orr_world* world)
+{
+    const orri_index* index = &world->index;
+    return index->share_count == 0 &&
+           (index->free_first != ORRI_INDEX_NONE ||
+            (world->hot.count < world->entities_max && (world->hot.count & ORRI_PAGE_MASK) != 0));
+}
+orr_entity orri_index_give_one(orr_world* world, uint32_t place);
 // Gives `count` ids to rows of one chunk from `slot` on; writes records, row ids and, if not NULL, `out`.
 void orri_index_give(orr_world* world, orri_chunk* chunk, uint32_t slot, uint32_t count,
                      orr_entity* out);
 // The opposite of the last give, for ids nobody has seen: the free list is as before.
 void orri_index_undo(orr_world* world, const orri_chunk* chunk, uint32_t slot, uint32_t count,
                      uint32_t fresh_count);
-// Kills the entity of an index; its record must be prepared.
-void orri_index_kill(orr_world* world, uint32_t index);
+// Kills the entities of some indexes, in order; their records must be prepared.
+void orri_index_kill(orr_world* world, const uint32_t* indexes, uint32_t count);
 
 // ---- chunk.c ----------------------------------------------------------------------------------------------
 
@@ -462,6 +476,7 @@ void orri_row_relocate(orr_world* world, orri_chunk* to, uint32_t to_slot, orri_
 void orri_rows_open(orri_chunk* chunk, uint32_t slot, uint32_t count);
 void orri_rows_close(orri_chunk* chunk, uint32_t slot, uint32_t count);
 extern uint8_t orri_marker_byte[ORRI_BLOCK_ALIGN];
+extern orri_table orri_table_none;
 // Bytes of a block of a level (ORRI_LEVELS: a full one) for values of a size.
 size_t orri_block_bytes(uint32_t size, uint32_t level);
 uint8_t orri_chunk_level_first(size_t row_bytes);
