@@ -236,6 +236,8 @@ struct orr_world {
 
     orri_tag_entry* tags; // In order of naming.
     uint32_t tag_count, tag_capacity;
+    uint32_t *tag_names, *tag_values; // Look-up by name and by value (tag.c).
+    uint32_t tag_table_size;          // A power of two, or 0.
 
     orr_error_handler on_error;
     void* on_error_user;
@@ -588,6 +590,10 @@ void orri_plans_drop(orr_world* world, orri_cluster* cluster);
 orr_result orri_rows_create(orr_world* world, const char* call, orri_cluster* cluster,
                             uint32_t count, const orr_column_data* data, uint32_t data_count,
                             orr_entity* out);
+
+// ---- tag.c -----------------------------------------------------------------------------------------------
+
+void orri_tags_term(orr_world* world);
 
 // ---- mover.c: one row leaves a cluster ------------------------------------------------------------------
 
