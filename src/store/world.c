@@ -112,6 +112,7 @@ void orr_world_destroy(orr_world* world)
     orri_env env;
     memcpy(&env, &world->env, sizeof env);
     ORRI_FREE(&env, ORR_MEMORY_WORLD, orr_world, world, 1);
+    orri_log_flush(&env);
     if (env.total.blocks != 0) {
         orri_log(&env, ORR_LOG_ID_LEAK, "orr_world_destroy: %llu blocks were not given back",
                  (unsigned long long)env.total.blocks);
