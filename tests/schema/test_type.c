@@ -357,10 +357,10 @@ ORR_TEST(type_layout_hash_is_stable)
 {
     fixture f;
     fixture_begin(&f);
-    CHECK_EQ(fixture_type(&f, ORR_TYPE(Vec3))->info.layout_hash, (int64_t)0);
-    CHECK_EQ(fixture_type(&f, ORR_TYPE(Mood))->info.layout_hash, (int64_t)0);
-    CHECK_EQ(fixture_type(&f, ORR_TYPE(Orc))->info.layout_hash, (int64_t)0);
-    CHECK_EQ(fixture_type(&f, ORR_TYPE(Frozen))->info.layout_hash, (int64_t)0);
+    CHECK_EQ(fixture_type(&f, ORR_TYPE(Vec3))->info.layout_hash, (int64_t)0x53f8edef9636835);
+    CHECK_EQ(fixture_type(&f, ORR_TYPE(Mood))->info.layout_hash, (int64_t)0x6a6812f7a41d26c);
+    CHECK_EQ(fixture_type(&f, ORR_TYPE(Orc))->info.layout_hash, (int64_t)0xeddd3b5932494022);
+    CHECK_EQ(fixture_type(&f, ORR_TYPE(Frozen))->info.layout_hash, (int64_t)0x332379c435784a78);
     fixture_end(&f);
 }
 
