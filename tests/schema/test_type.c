@@ -566,6 +566,36 @@ ORR_TEST(type_register_without_memory_has_no_effect_at_any_allocation)
     }
 }
 
+// Long enough that nearly every copy needs a block of its own.
+ORR_TEST(type_register_of_much_text_without_memory_has_no_effect_at_any_allocation)
+{
+    static char text[2100], quoted[2100], needs[2100];
+    static orr_label labels[300];
+    static char names[300][ORR_NAME_MAX + 1];
+    memset(text, 'x', sizeof text - 1);
+    memset(quoted, 'q', sizeof quoted - 1);
+    quoted[0] = quoted[sizeof quoted - 2] = '"';
+    for (uint32_t i = 0; i < 300; i++) {
+        snprintf(names[i], sizeof names[i], "a_label_with_a_long_name_%u", i);
+        labels[i] = (orr_label){names[i], i};
+    }
+    memset(needs, ' ', sizeof needs - 1);
+    memcpy(needs, "A, B", 4);
+    orr_type_desc mood = {.name = "M",
+                          .kind = ORR_KIND_ENUM,
+                          .size = 2,
+                          .labels = labels,
+                          .label_count = 300,
+                          .settings.needs = needs};
+    orr_field_desc inner[] = {
+        {.name = "s", .type = ORR_TYPE(orr_string), .attributes = {.unit = text, .preset = quoted}},
+        {.name = "m", .type = &mood, .count = 2000},
+        {.name = "p", .type = ORR_TYPE(Waypoint), .count = 300}};
+    orr_type_desc desc = {.name = "T", .fields = inner, .field_count = 3, .settings.needs = needs};
+    register_failing(register_desc, &desc, false);
+    register_failing(register_static, &desc, true);
+}
+
 ORR_TEST(type_tables_without_memory_to_grow_refuse_and_keep_what_they_have)
 {
     fixture f;
