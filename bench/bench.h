@@ -84,7 +84,7 @@ void* bench_array(size_t count, size_t size);
 uint32_t bench_rounds(uint32_t n);
 
 // Whether freed memory stays with the process (so that neither side pays for the first touch of a page) or
-// goes back to the system, where the C library lets us choose. Warm unless a work says otherwise.
+// goes back to the system, what is free now at once. Where the C library lets us choose. Warm at first.
 void bench_heap_warm(bool warm);
 
 // The ids in another order: the same one for every call with the same count.

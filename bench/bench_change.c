@@ -234,8 +234,9 @@ static float change_get_pass(const orr_world* world, const orr_entity* ids, uint
                              orr_type type)
 {
     float sum = 0;
+    orr_reader reader = orr_reader_make(world, type);
     for (uint32_t i = 0; i < count; i++) {
-        const Position* p = orr_component_get(world, ids[i], type);
+        const Position* p = orr_reader_get(&reader, ids[i]);
         if (p != NULL) {
             sum += p->x;
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What workloads share: the clock, warm memory, source data, and a world to work on.
 #include "bench.h"
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,9 +48,14 @@ void* bench_array(size_t count, size_t size)
 void bench_heap_warm(bool warm)
 {
 #ifdef __GLIBC__
-    mallopt(M_MMAP_THRESHOLD, warm ? 1 << 30 : 1 << 16);
-    mallopt(M_TRIM_THRESHOLD, warm ? 1 << 30 : 1 << 16);
-    mallopt(M_TOP_PAD, 0);
+    // Warm: no block has a mapping of its own, and the heap never shrinks.
+    if (mallopt(M_MMAP_MAX, warm ? 0 : 65536) == 0 || mallopt(M_MMAP_THRESHOLD, 1 << 16) == 0 ||
+        mallopt(M_TRIM_THRESHOLD, warm ? INT_MAX : 1 << 16) == 0) {
+        bench_die("the C library does not let us choose how it keeps memory");
+    }
+    if (!warm) {
+        malloc_trim(0); // What was freed until now goes back, too.
+    }
 #else
     (void)warm;
 #endif

@@ -32,7 +32,7 @@ static void level_print(const orr_world* world, orr_tag level)
             rows += info.row_count;
         }
     }
-    printf("  %s: %" PRIu32 " entities in %" PRIu32 " clusters\n", orr_tag_name(world, level), rows,
+    printf("  %s: %" PRIu32 " entities, clusters: %" PRIu32 "\n", orr_tag_name(world, level), rows,
            count);
 }
 

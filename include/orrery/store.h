@@ -466,6 +466,45 @@ static inline const void* orr_component_get(const orr_world* world, orr_entity e
     return orr_component_get_nothing(world, entity, type);
 }
 
+/// A type made ready for many reads by id in a loop. Good until the next call that adds, removes or moves rows.
+typedef struct orr_reader {
+    orr_hot_record* const* pages;
+    uint8_t* const* data;
+    uint32_t count, capacity, size;
+} orr_reader;
+
+/// Makes a type ready. A type that no entity has, or that is none of this world, gives a reader that finds nothing.
+static inline orr_reader orr_reader_make(const orr_world* world, orr_type type)
+{
+    const orr_hot_world* hot = (const orr_hot_world*)(const void*)world;
+    orr_reader reader = {hot->pages, NULL, hot->count, 0, 0};
+    if (type.index1 - 1 < hot->table_capacity) {
+        const orr_hot_table* table = hot->tables[type.index1 - 1];
+        reader.data = table->data;
+        reader.capacity = table->capacity;
+        reader.size = table->size;
+    }
+    return reader;
+}
+
+/// As orr_component_get(), but a dead id is NULL without an error.
+static inline const void* orr_reader_get(const orr_reader* reader, orr_entity entity)
+{
+    uint32_t index = (uint32_t)entity.id;
+    if (ORR_UNLIKELY(index >= reader->count)) {
+        return NULL;
+    }
+    orr_hot_record record = reader->pages[index >> 12][index & 4095];
+    uint32_t chunk = record.place / ORR_CHUNK_CAPACITY;
+    if (ORR_UNLIKELY(record.generation != entity.id >> 32 || chunk >= reader->capacity)) {
+        return NULL;
+    }
+    const uint8_t* data = reader->data[chunk];
+    return ORR_LIKELY(data != NULL)
+               ? data + (size_t)(record.place % ORR_CHUNK_CAPACITY) * reader->size
+               : NULL;
+}
+
 #ifdef __cplusplus
 }
 #endif

@@ -7,6 +7,9 @@
 #include <stdarg.h>
 #include <string.h>
 
+// A way that is seldom gone: kept out of line, so that the common one saves no registers for it.
+#define ORRI_COLD __attribute__((noinline, cold))
+
 #define ORRI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 // ---- hash -----------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 // Floats as text and back. The C library rounds correctly both ways, but writes and expects the decimal
 // point of the program's locale; here it is always '.', so that text made in one place reads in another.
 #include "schema/detail.h"
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,8 +46,10 @@ void orri_number_print(double value, bool wide, char out[ORRI_NUMBER_SIZE])
         strcpy(out, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
         return;
     }
-    // With the last precision every number reads back.
-    int digits = wide ? 15 : 6, most = wide ? 17 : 9;
+    // A normal number of 6 (15) digits or fewer prints as itself with 6 (15), so fewer need not be tried; a
+    // subnormal one has less precision than that. With the last precision every number reads back.
+    bool subnormal = fabs(value) < (wide ? DBL_MIN : (double)FLT_MIN);
+    int digits = subnormal ? 1 : wide ? 15 : 6, most = wide ? 17 : 9;
     for (; digits <= most; digits++) {
         snprintf(out, ORRI_NUMBER_SIZE, "%.*g", digits, value);
         if (number_same(number_convert(out, wide), value, wide)) {

@@ -297,8 +297,11 @@ static bool parse_fixed(orri_scan* scan, const orri_type* type, const orr_field_
 static bool parse_elements(orri_scan* scan, const orri_type* element,
                            const orr_field_attributes* range, parse_bytes* bytes)
 {
-    if (!orri_scan_sign(scan, '[', "an array in [ ]") || orri_scan_skip(scan, ']')) {
-        return scan->at[-1] == ']';
+    if (!orri_scan_sign(scan, '[', "an array in [ ]")) {
+        return false;
+    }
+    if (orri_scan_skip(scan, ']')) {
+        return true;
     }
     do {
         if (!parse_grow(scan, bytes, element->info.size) ||
@@ -366,8 +369,11 @@ static bool parse_struct(orri_scan* scan, const orri_type* type, unsigned char* 
 {
     uint64_t seen[ORR_FIELDS_MAX / 64] = {0};
     orr_value_default(&type->info, out);
-    if (!orri_scan_sign(scan, '{', "fields in { }") || orri_scan_skip(scan, '}')) {
-        return scan->at[-1] == '}';
+    if (!orri_scan_sign(scan, '{', "fields in { }")) {
+        return false;
+    }
+    if (orri_scan_skip(scan, '}')) {
+        return true;
     }
     do {
         orri_scan_space(scan);

@@ -158,6 +158,7 @@ static bool chunk_table_reserve(orr_world* world, orri_table* table, uint32_t ch
 void orri_chunk_enter(orr_world* world, orri_chunk* chunk)
 {
     (void)world;
+    chunk->ids = (uint32_t*)(void*)chunk->columns[chunk->cluster->type_count].data;
     for (uint32_t c = 0; c < chunk->cluster->type_count; c++) {
         orri_table* table = chunk->cluster->columns[c].table;
         table->hot.data[chunk->id] = chunk->columns[c].data;
@@ -436,6 +437,7 @@ static void chunk_reset_capacity(orri_cluster* cluster)
     if (cluster->chunk_count == 0) {
         cluster->row_capacity = 0;
         cluster->has_bits = false;
+        cluster->direct = cluster->plain;
         for (uint32_t c = 0; c <= cluster->type_count; c++) {
             cluster->columns[c].has_bits = false;
         }
@@ -478,6 +480,7 @@ bool orri_cluster_add_bits(orr_world* world, orri_cluster* cluster, uint32_t col
     }
     cluster->columns[column].has_bits = true;
     cluster->has_bits = true;
+    cluster->direct = false;
     return true;
 }
 

@@ -196,6 +196,7 @@ static bool cluster_init_columns(orr_world* world, orri_cluster* cluster)
         orri_source_init(&column->source, orri_block_bytes(column->size, ORRI_LEVELS),
                          c % 16 * CLUSTER_STAGGER);
     }
+    cluster->direct = cluster->plain;
     cluster->level_first = orri_chunk_level_first(row_bytes);
     cluster->identity_hash = cluster_identity_hash(cluster);
     return true;

@@ -104,9 +104,13 @@ static orri_cluster* column_span_find(const orr_world* world, orr_cluster handle
                                       uint32_t row, uint32_t* count, uint32_t* column)
 {
     orri_cluster* cluster = orri_cluster_at(world, handle);
-    int32_t found = cluster != NULL ? orri_cluster_find_column(cluster, type) : -1;
     *count = 0;
-    if (found < 0 || row >= cluster->row_count) {
+    if (cluster == NULL || row >= cluster->row_count) {
+        return NULL;
+    }
+    uint32_t chunk_id = orri_cluster_chunk_of(cluster, row)->id;
+    int32_t found = orri_table_column(world, type.index1 - 1, chunk_id);
+    if (found < 0) {
         return NULL;
     }
     *column = (uint32_t)found;

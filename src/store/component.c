@@ -228,8 +228,8 @@ static orr_result component_set_new(orr_world* world, const orri_record* record,
     return result;
 }
 
-static orr_result component_set_staged(orr_world* world, orr_entity entity, const orri_type* type,
-                                       const void* value)
+ORRI_COLD static orr_result component_set_staged(orr_world* world, orr_entity entity,
+                                                 const orri_type* type, const void* value)
 {
     orri_staged staged;
     orr_result result =

@@ -35,23 +35,41 @@ static bool enable_get(const orr_world* world, const orri_record* record, uint32
     return words == NULL || orri_bit_get(words, orri_place_slot(record->place));
 }
 
-orr_result orr_component_enable(orr_world* world, orr_entity entity, orr_type type, bool on)
+ORRI_COLD static orr_result enable_component_long(orr_world* world, orr_entity entity,
+                                                  orr_type type, bool on)
 {
-    orri_record* record = orri_record_find(world, entity);
-    if (ORR_UNLIKELY(record == NULL)) {
+    const orri_record* record = orri_record_find(world, entity);
+    if (record == NULL) {
         return orri_refuse_entity(world, "orr_component_enable", entity, type);
     }
     int32_t column = orri_table_column(world, type.index1 - 1, record->place >> ORRI_SLOT_BITS);
-    if (ORR_UNLIKELY(column < 0)) {
-        if (orri_type_at(&world->schema, type) == NULL) {
-            return orri_refuse_type(world, "orr_component_enable", type);
-        }
-        orri_id_text name = orri_id_format(entity);
-        return orri_refuse(&world->env, ORR_ERR_ABSENT, ORR_LOG_ID_ENTITY_REFUSED,
-                           "orr_component_enable: entity %s has no %s; add it first", name.text,
-                           orri_type_label(world, type));
+    if (column >= 0) {
+        return enable_set(world, record->place, (uint32_t)column, on);
     }
-    return enable_set(world, record->place, (uint32_t)column, on);
+    if (orri_type_at(&world->schema, type) == NULL) {
+        return orri_refuse_type(world, "orr_component_enable", type);
+    }
+    orri_id_text name = orri_id_format(entity);
+    return orri_refuse(&world->env, ORR_ERR_ABSENT, ORR_LOG_ID_ENTITY_REFUSED,
+                       "orr_component_enable: entity %s has no %s; add it first", name.text,
+                       orri_type_label(world, type));
+}
+
+orr_result orr_component_enable(orr_world* world, orr_entity entity, orr_type type, bool on)
+{
+    const orri_record* record = orri_record_find(world, entity);
+    if (ORR_LIKELY(record != NULL)) {
+        uint32_t place = record->place, id = place >> ORRI_SLOT_BITS;
+        int32_t column = orri_table_column(world, type.index1 - 1, id);
+        if (ORR_LIKELY(column >= 0)) {
+            const orri_column* bits = orri_chunk_bits(world->chunks[id], (uint32_t)column);
+            if (ORR_LIKELY(bits->data != NULL && bits->version == world->epoch)) {
+                orri_bit_set((uint64_t*)(void*)bits->data, orri_place_slot(place), on);
+                return ORR_OK;
+            }
+        }
+    }
+    return enable_component_long(world, entity, type, on);
 }
 
 bool orr_component_enabled(const orr_world* world, orr_entity entity, orr_type type)

@@ -114,15 +114,14 @@ orr_result orri_rows_create(orr_world* world, const char* call, orri_cluster* cl
 }
 
 // One row of plain columns where there is room: the way most entities come.
-static bool entity_create_short(orr_world* world, orri_cluster* cluster, orr_entity* out)
+static inline bool entity_create_short(orr_world* world, orri_cluster* cluster, orr_entity* out)
 {
     uint32_t row = cluster->row_count, slot = row & ORRI_SLOT_MASK;
-    if (row == cluster->row_capacity || !cluster->plain || cluster->has_bits ||
-        !orri_index_ready(world)) {
+    if (row == cluster->row_capacity || !cluster->direct || !orri_index_ready(world)) {
         return false;
     }
     orri_chunk* chunk = orri_cluster_chunk_of(cluster, row);
-    if (chunk->share_count != 0) {
+    if (chunk->stamp != world->epoch) {
         return false;
     }
     orri_rows_open(chunk, slot, 1);
@@ -131,51 +130,59 @@ static bool entity_create_short(orr_world* world, orri_cluster* cluster, orr_ent
         orri_value_preset(cluster->columns[c].type, chunk->columns[c].data + (size_t)slot * size,
                           size);
     }
-    orri_chunk_stamp(world, chunk);
     *out = orri_index_give_one(world, orri_place_make(chunk, slot));
     orri_chunk_ids(chunk)[slot] = orri_id_index(*out);
     cluster->row_count = row + 1;
     return true;
 }
 
-static orr_entity entity_create_one(orr_world* world, const char* call, orri_cluster* cluster)
+ORRI_COLD static orr_entity entity_create_long(orr_world* world, const char* call,
+                                               orri_cluster* cluster, bool created)
 {
     orr_entity entity = {0};
-    if (ORR_LIKELY(entity_create_short(world, cluster, &entity))) {
-        return entity;
+    if (orri_check_open(world, call) == ORR_OK) {
+        (void)orri_rows_create(world, call, cluster, 1, NULL, 0, &entity);
     }
-    (void)orri_rows_create(world, call, cluster, 1, NULL, 0, &entity);
-    return entity;
-}
-
-orr_entity orr_create(orr_world* world)
-{
-    bool created = false;
-    if (orri_check_open(world, "orr_create") != ORR_OK) {
-        return (orr_entity){0};
-    }
-    orri_cluster* cluster = orri_cluster_of_nothing(world, "orr_create", &created);
-    if (cluster == NULL) {
-        return (orr_entity){0};
-    }
-    orr_entity entity = entity_create_one(world, "orr_create", cluster);
     if (entity.id == 0 && created) {
         orri_cluster_undo(world, cluster);
     }
     return entity;
 }
 
-orr_entity orr_create_in(orr_world* world, orr_cluster handle)
+ORRI_COLD static orr_entity entity_create_first(orr_world* world)
 {
-    if (orri_check_open(world, "orr_create_in") != ORR_OK) {
+    bool created;
+    if (orri_check_open(world, "orr_create") != ORR_OK) {
         return (orr_entity){0};
     }
+    orri_cluster* cluster = orri_cluster_of_nothing(world, "orr_create", &created);
+    return cluster != NULL ? entity_create_long(world, "orr_create", cluster, created)
+                           : (orr_entity){0};
+}
+
+orr_entity orr_create(orr_world* world)
+{
+    orr_entity entity;
+    orri_cluster* cluster = world->cluster_empty;
+    if (ORR_LIKELY(cluster != NULL && world->appender == NULL) &&
+        entity_create_short(world, cluster, &entity)) {
+        return entity;
+    }
+    return entity_create_first(world);
+}
+
+orr_entity orr_create_in(orr_world* world, orr_cluster handle)
+{
+    orr_entity entity;
     orri_cluster* cluster = orri_cluster_at(world, handle);
-    if (cluster == NULL) {
+    if (ORR_UNLIKELY(cluster == NULL)) {
         (void)orri_refuse_cluster(world, "orr_create_in", handle);
         return (orr_entity){0};
     }
-    return entity_create_one(world, "orr_create_in", cluster);
+    if (ORR_LIKELY(world->appender == NULL) && entity_create_short(world, cluster, &entity)) {
+        return entity;
+    }
+    return entity_create_long(world, "orr_create_in", cluster, false);
 }
 
 static orr_result entity_check_data(const orr_world* world, const orri_cluster* cluster,
@@ -298,19 +305,12 @@ orr_entity orr_copy(orr_world* world, orr_entity source)
 
 // ---- destroying ------------------------------------------------------------------------------------------
 
-orr_result orr_destroy(orr_world* world, orr_entity entity)
+// A row goes the long way: held blocks are copied, hooks run, everything is stamped.
+ORRI_COLD static orr_result entity_destroy_row(orr_world* world, orri_chunk* chunk, uint32_t slot,
+                                               uint32_t index)
 {
-    const orri_record* record = orri_record_find(world, entity);
-    if (ORR_UNLIKELY(record == NULL)) {
-        return orri_refuse_entity(world, "orr_destroy", entity, (orr_type){0});
-    }
-    if (ORR_UNLIKELY(orri_check_open(world, "orr_destroy") != ORR_OK)) {
-        return ORR_ERR_STATE;
-    }
-    orri_chunk* chunk = orri_place_chunk(world, record->place);
     const orri_cluster* cluster = chunk->cluster;
-    uint32_t slot = orri_place_slot(record->place), index = orri_id_index(entity);
-    if (ORR_UNLIKELY(!orri_row_prepare_remove(world, chunk, index))) {
+    if (!orri_row_prepare_remove(world, chunk, index)) {
         return orri_refuse_memory(&world->env, "preparing to destroy an entity");
     }
     for (uint32_t c = 0; !cluster->plain && c < cluster->type_count; c++) {
@@ -318,6 +318,26 @@ orr_result orr_destroy(orr_world* world, orr_entity entity)
         orri_rows_destruct(type, chunk->columns[c].data + (size_t)slot * type->info.size, 1);
     }
     orri_row_remove(world, chunk, slot);
+    return ORR_OK;
+}
+
+orr_result orr_destroy(orr_world* world, orr_entity entity)
+{
+    const orri_record* record = orri_record_find(world, entity);
+    if (ORR_UNLIKELY(record == NULL)) {
+        return orri_refuse_entity(world, "orr_destroy", entity, (orr_type){0});
+    }
+    if (ORR_UNLIKELY(world->appender != NULL)) {
+        return orri_check_open(world, "orr_destroy");
+    }
+    orri_chunk* chunk = orri_place_chunk(world, record->place);
+    uint32_t place = record->place, index = orri_id_index(entity);
+    if (!orri_row_remove_short(world, chunk, place, index)) {
+        orr_result result = entity_destroy_row(world, chunk, orri_place_slot(place), index);
+        if (ORR_UNLIKELY(result != ORR_OK)) {
+            return result;
+        }
+    }
     orri_index_kill(world, &index, 1);
     return ORR_OK;
 }

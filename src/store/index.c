@@ -94,26 +94,6 @@ orr_result orri_index_reserve(orr_world* world, const char* call, uint32_t count
     return ORR_OK;
 }
 
-orr_entity orri_index_give_one(orr_world* world, uint32_t place)
-{
-    orri_index* index = &world->index;
-    uint32_t number = index->free_first;
-    orri_record* record;
-    if (number != ORRI_INDEX_NONE) {
-        record = orri_index_write(world, number);
-        index->free_first = record->place;
-        index->free_count--;
-        record->generation &= ~ORRI_DEAD;
-    } else {
-        number = world->hot.count++;
-        record = orri_index_write(world, number);
-        record->generation = world->salt | 1;
-    }
-    record->place = place;
-    index->live_count++;
-    return orri_id_make(number, record->generation);
-}
-
 // Fresh ids that fall into one page: the loop of bulk creation.
 static void index_give_fresh(orr_world* world, uint32_t place, uint32_t count, uint32_t* ids,
                              orr_entity* out)
@@ -186,12 +166,14 @@ void orri_page_stamp(orr_world* world, uint32_t page)
     world->index.metas[page].version = world->epoch;
 }
 
-void orri_index_kill(orr_world* world, const uint32_t* indexes, uint32_t count)
+// Kills entities whose records are in one page.
+static uint32_t index_kill_run(orr_world* world, const uint32_t* indexes, uint32_t count)
 {
-    orri_index* index = &world->index;
-    uint32_t free_first = index->free_first, retired = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        orri_record* record = orri_index_write(world, indexes[i]);
+    uint32_t page = indexes[0] >> ORRI_PAGE_BITS, free_first = world->index.free_first;
+    orri_record* records = orri_index_write(world, page << ORRI_PAGE_BITS);
+    uint32_t i = 0, retired = 0;
+    for (; i < count && indexes[i] >> ORRI_PAGE_BITS == page; i++) {
+        orri_record* record = &records[indexes[i] & ORRI_PAGE_MASK];
         uint32_t generation = record->generation & ~ORRI_DEAD;
         if (ORR_UNLIKELY((generation & ORRI_GENERATION_MASK) == ORRI_GENERATION_MAX)) {
             // All generations are used up. An index that is never given again costs 8 bytes; one that starts
@@ -203,9 +185,17 @@ void orri_index_kill(orr_world* world, const uint32_t* indexes, uint32_t count)
         *record = (orri_record){ORRI_DEAD | (generation + 1), free_first};
         free_first = indexes[i];
     }
-    index->free_first = free_first;
-    index->free_count += count - retired;
-    index->live_count -= count;
+    world->index.free_first = free_first;
+    world->index.free_count += i - retired;
+    world->index.live_count -= i;
+    return i;
+}
+
+void orri_index_kill(orr_world* world, const uint32_t* indexes, uint32_t count)
+{
+    for (uint32_t i = 0; i < count;) {
+        i += index_kill_run(world, indexes + i, count - i);
+    }
 }
 
 #undef INDEX_PAGE_BYTES

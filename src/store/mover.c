@@ -176,28 +176,69 @@ static void mover_drop(const orri_plan* plan, orri_chunk* chunk, uint32_t slot)
     }
 }
 
-// The short way, when nothing can be refused any more: room is there, nobody holds what is written, no hook, no
-// bits. Most moves go it.
-static bool mover_short(orr_world* world, const orri_plan* plan, uint32_t index,
-                        const orri_type* value_type, const void* value)
+// ---- the short ways: nothing can be refused any more, and everything was stamped in this epoch -----------------
+
+// The last row fills the gap. The row's own values are gone or copied.
+static inline void mover_close_gap(orr_world* world, orri_cluster* cluster, orri_chunk* chunk,
+                                   uint32_t place, orri_chunk* last, uint32_t last_row)
+{
+    uint32_t slot = orri_place_slot(place), last_slot = last_row & ORRI_SLOT_MASK;
+    if (last != chunk || last_slot != slot) {
+        const uint32_t* sizes = cluster->sizes;
+        for (uint32_t c = 0; c < cluster->type_count; c++) {
+            orri_value_move(chunk->columns[c].data + (size_t)slot * sizes[c],
+                            last->columns[c].data + (size_t)last_slot * sizes[c], sizes[c]);
+        }
+        uint32_t moved = orri_chunk_ids(last)[last_slot];
+        orri_chunk_ids(chunk)[slot] = moved;
+        orri_record_at(world, moved)->place = place;
+    }
+    cluster->row_count = last_row;
+    orri_rows_close(last, last_slot, 1);
+    if (ORR_UNLIKELY(last_slot == 0)) {
+        orri_cluster_trim(world, cluster);
+    }
+}
+
+static inline bool mover_stamped(const orr_world* world, const orri_chunk* chunk,
+                                 const orri_chunk* last, uint32_t last_row, uint32_t index)
+{
+    return chunk->stamp == world->epoch && last->stamp == world->epoch &&
+           orri_index_fresh(world, index) &&
+           orri_index_fresh(world, orri_chunk_ids(last)[last_row & ORRI_SLOT_MASK]);
+}
+
+bool orri_row_remove_short(orr_world* world, orri_chunk* chunk, uint32_t place, uint32_t index)
+{
+    orri_cluster* cluster = chunk->cluster;
+    uint32_t last_row = cluster->row_count - 1;
+    orri_chunk* last = orri_cluster_chunk_of(cluster, last_row);
+    if (!cluster->direct || !mover_stamped(world, chunk, last, last_row, index)) {
+        return false;
+    }
+    mover_close_gap(world, cluster, chunk, place, last, last_row);
+    return true;
+}
+
+static inline bool mover_short(orr_world* world, const orri_plan* plan, uint32_t index,
+                               const orri_type* value_type, const void* value)
 {
     orri_cluster *to = plan->to, *from = plan->from;
     uint32_t row = to->row_count, last_row = from->row_count - 1;
-    if (row == to->row_capacity || !plan->simple || from->has_bits || to->has_bits ||
+    if (row == to->row_capacity || !plan->simple || !from->direct || !to->direct ||
         (value != NULL && value_type->info.has_padding)) {
         return false;
     }
-    uint32_t place = orri_record_at(world, index)->place;
+    orri_record* record = orri_record_at(world, index);
+    uint32_t place = record->place;
     uint32_t slot = orri_place_slot(place), target_slot = row & ORRI_SLOT_MASK;
     orri_chunk* chunk = orri_place_chunk(world, place);
     orri_chunk* target = orri_cluster_chunk_of(to, row);
     orri_chunk* last = orri_cluster_chunk_of(from, last_row);
-    if ((chunk->share_count | target->share_count | last->share_count | world->index.share_count) !=
-        0) {
+    if (target->stamp != world->epoch || !mover_stamped(world, chunk, last, last_row, index)) {
         return false;
     }
     orri_rows_open(target, target_slot, 1);
-    orri_chunk_stamp(world, target);
     for (uint32_t i = 0; i < plan->kept_count; i++) {
         orri_plan_pair pair = plan->kept[i];
         orri_value_move(target->columns[pair.to].data + (size_t)target_slot * pair.size,
@@ -209,23 +250,21 @@ static bool mover_short(orr_world* world, const orri_plan* plan, uint32_t index,
         if (value != NULL && to->columns[c].type == value_type) {
             orri_value_move(data, value, size);
         } else {
-            orri_value_preset(to->columns[c].type, data, size);
+            orri_value_zero(data, size); // Simple plans have zero presets.
         }
     }
     orri_chunk_ids(target)[target_slot] = index;
     to->row_count = row + 1;
-    orri_row_remove(world, chunk, slot);
-    orri_index_write(world, index)->place = orri_place_make(target, target_slot);
+    mover_close_gap(world, from, chunk, place, last, last_row);
+    record->place = orri_place_make(target, target_slot);
     return true;
 }
 
-orr_result orri_move_one(orr_world* world, const char* call, const orri_plan* plan, uint32_t index,
-                         const orri_type* value_type, const void* value)
+ORRI_COLD static orr_result mover_long(orr_world* world, const char* call, const orri_plan* plan,
+                                       uint32_t index, const orri_type* value_type,
+                                       const void* value)
 {
     orri_cluster* to = plan->to;
-    if (ORR_LIKELY(mover_short(world, plan, index, value_type, value))) {
-        return ORR_OK;
-    }
     if (ORR_UNLIKELY(to->row_count == to->row_capacity) && !orri_cluster_reserve(world, to, 1)) {
         return orri_refuse_memory(&world->env, "making room in a cluster");
     }
@@ -256,4 +295,13 @@ orr_result orri_move_one(orr_world* world, const char* call, const orri_plan* pl
     orri_row_remove(world, chunk, slot);
     orri_index_write(world, index)->place = orri_place_make(target, target_slot);
     return ORR_OK;
+}
+
+orr_result orri_move_one(orr_world* world, const char* call, const orri_plan* plan, uint32_t index,
+                         const orri_type* value_type, const void* value)
+{
+    if (ORR_LIKELY(mover_short(world, plan, index, value_type, value))) {
+        return ORR_OK;
+    }
+    return mover_long(world, call, plan, index, value_type, value);
 }

@@ -172,14 +172,10 @@ static orri_plan* plan_edge_create(orr_world* world, const char* call, orri_clus
     return plan;
 }
 
-orri_plan* orri_plan_edge(orr_world* world, const char* call, orri_cluster* from, orr_type type,
-                          int direction, bool* created)
+orri_plan* orri_plan_edge_find(orr_world* world, const char* call, orri_cluster* from,
+                               orr_type type, int direction, bool* created)
 {
     uint64_t edge = (uint64_t)type.index1 << 1 | (unsigned)direction;
-    *created = false;
-    if (ORR_LIKELY(from->edge_last != NULL && from->edge_last->edge == edge)) {
-        return from->edge_last;
-    }
     if (ORR_LIKELY(world->plan_bucket_count > 0)) {
         orri_plan* plan = world->plan_edges[plan_bucket(world, from->index, edge)];
         while (plan != NULL && (plan->from != from || plan->edge != edge)) {

@@ -85,6 +85,7 @@ typedef struct orri_cluster orri_cluster;
 // enable bits: [n+1 … 2n] of the types, [2n+1] of the entities. Cold parts follow in the same order.
 typedef struct orri_chunk {
     orri_cluster* cluster;
+    uint32_t* ids;         // The data of the row ids' column.
     uint64_t stamp;        // Epoch in which all columns were stamped (rows came, went or moved).
     uint32_t id;           // In the directory; part of every place.
     uint32_t number;       // Within the cluster: holds rows number * capacity …
@@ -131,6 +132,7 @@ struct orri_cluster {
     uint8_t level_first;            // Level of a new first chunk.
     bool plain;                     // All types are.
     bool has_bits;                  // Some column has.
+    bool direct;                    // Plain and without bits: rows may go the short ways.
     const orr_type* types;          // [type_count], ascending index1.
     const orr_tag* tags;            // [tag_count], ascending.
     orri_cluster_column* columns;   // [type_count + 1].
@@ -304,7 +306,7 @@ static inline uint32_t orri_chunk_rows(const orri_chunk* chunk)
 
 static inline uint32_t* orri_chunk_ids(const orri_chunk* chunk)
 {
-    return (uint32_t*)(void*)chunk->columns[chunk->column_count / 2 - 1].data;
+    return chunk->ids;
 }
 
 static inline orri_column* orri_chunk_bits(orri_chunk* chunk, uint32_t column)
@@ -331,38 +333,39 @@ static inline int32_t orri_table_column(const orr_world* world, uint32_t type_in
 // Copies a plain value; the common sizes without a call.
 static inline void orri_value_move(void* to, const void* from, uint32_t size)
 {
-    switch (size) {
-    case 4:
-        memcpy(to, from, 4);
-        break;
-    case 8:
+    if (size == 8) {
         memcpy(to, from, 8);
-        break;
-    case 12:
-        memcpy(to, from, 12);
-        break;
-    case 16:
+    } else if (size == 16) {
         memcpy(to, from, 16);
-        break;
-    default:
+    } else if (size == 4) {
+        memcpy(to, from, 4);
+    } else if (size == 12) {
+        memcpy(to, from, 12);
+    } else {
         memcpy(to, from, size);
-        break;
+    }
+}
+
+static inline void orri_value_zero(void* to, uint32_t size)
+{
+    if (size == 8) {
+        memset(to, 0, 8);
+    } else if (size == 16) {
+        memset(to, 0, 16);
+    } else if (size == 4) {
+        memset(to, 0, 4);
+    } else {
+        memset(to, 0, size);
     }
 }
 
 // Writes the preset of a plain type.
 static inline void orri_value_preset(const orri_type* type, void* to, uint32_t size)
 {
-    if (ORR_UNLIKELY(!type->zero_preset)) {
-        memcpy(to, type->preset, size);
-    } else if (size == 4) {
-        memset(to, 0, 4);
-    } else if (size == 8) {
-        memset(to, 0, 8);
-    } else if (size == 16) {
-        memset(to, 0, 16);
+    if (ORR_LIKELY(type->zero_preset)) {
+        orri_value_zero(to, size);
     } else {
-        memset(to, 0, size);
+        memcpy(to, type->preset, size);
     }
 }
 
@@ -376,12 +379,15 @@ orri_id_text orri_id_format(orr_entity entity);
 const char* orri_type_label(const orr_world* world, orr_type type);
 
 // These report and return the result. `call` is the public function's name.
-orr_result orri_refuse_entity(const orr_world* world, const char* call, orr_entity entity,
-                              orr_type type);
-orr_result orri_refuse_type(const orr_world* world, const char* call, orr_type type);
-orr_result orri_refuse_cluster(const orr_world* world, const char* call, orr_cluster cluster);
-orr_result orri_refuse_argument(const orr_world* world, const char* call, const char* what);
-orr_result orri_refuse_hook(const orr_world* world, const char* call, const orri_type* type);
+ORRI_COLD orr_result orri_refuse_entity(const orr_world* world, const char* call, orr_entity entity,
+                                        orr_type type);
+ORRI_COLD orr_result orri_refuse_type(const orr_world* world, const char* call, orr_type type);
+ORRI_COLD orr_result orri_refuse_cluster(const orr_world* world, const char* call,
+                                         orr_cluster cluster);
+ORRI_COLD orr_result orri_refuse_argument(const orr_world* world, const char* call,
+                                          const char* what);
+ORRI_COLD orr_result orri_refuse_hook(const orr_world* world, const char* call,
+                                      const orri_type* type);
 // ORR_OK unless an appender is open.
 orr_result orri_check_open(const orr_world* world, const char* call);
 // The world as the env's owner; const is cast away for reporting only, which is not state.
@@ -407,7 +413,12 @@ void orri_index_term(orr_world* world);
 orr_result orri_index_reserve(orr_world* world, const char* call, uint32_t count);
 // Makes sure that the record of an index can be written without fail.
 bool orri_index_prepare(orr_world* world, uint32_t index);
-void orri_page_stamp(orr_world* world, uint32_t page);
+ORRI_COLD void orri_page_stamp(orr_world* world, uint32_t page);
+// True when the record can be written at once: it was stamped in this epoch, so nobody holds its page.
+static inline bool orri_index_fresh(const orr_world* world, uint32_t index)
+{
+    return world->index.metas[index >> ORRI_PAGE_BITS].version == world->epoch;
+}
 static inline orri_record* orri_index_write(orr_world* world, uint32_t index)
 {
     uint32_t page = index >> ORRI_PAGE_BITS;
@@ -416,15 +427,37 @@ static inline orri_record* orri_index_write(orr_world* world, uint32_t index)
     }
     return &world->hot.pages[page][index & ORRI_PAGE_MASK];
 }
-// True when the next id can be given without fail, as far as a short look tells.
+// True when the next id can be given at once: its page is there and was stamped in this epoch.
 static inline bool orri_index_ready(const orr_world* world)
 {
-    const orri_index* index = &world->index;
-    return index->share_count == 0 &&
-           (index->free_first != ORRI_INDEX_NONE ||
-            (world->hot.count < world->entities_max && (world->hot.count & ORRI_PAGE_MASK) != 0));
+    uint32_t next = world->index.free_first;
+    if (next == ORRI_INDEX_NONE) {
+        next = world->hot.count;
+        if (next >= world->entities_max || next >> ORRI_PAGE_BITS >= world->index.page_count) {
+            return false;
+        }
+    }
+    return orri_index_fresh(world, next);
 }
-orr_entity orri_index_give_one(orr_world* world, uint32_t place);
+static inline orr_entity orri_index_give_one(orr_world* world, uint32_t place)
+{
+    orri_index* index = &world->index;
+    uint32_t number = index->free_first;
+    orri_record* record;
+    if (number != ORRI_INDEX_NONE) {
+        record = orri_index_write(world, number);
+        index->free_first = record->place;
+        index->free_count--;
+        record->generation &= ~ORRI_DEAD;
+    } else {
+        number = world->hot.count++;
+        record = orri_index_write(world, number);
+        record->generation = world->salt | 1;
+    }
+    record->place = place;
+    index->live_count++;
+    return orri_id_make(number, record->generation);
+}
 // Gives `count` ids to rows of one chunk from `slot` on; writes records, row ids and, if not NULL, `out`.
 void orri_index_give(orr_world* world, orri_chunk* chunk, uint32_t slot, uint32_t count,
                      orr_entity* out);
@@ -439,7 +472,7 @@ void orri_index_kill(orr_world* world, const uint32_t* indexes, uint32_t count);
 // Makes sure that all columns of a chunk can be written without fail.
 bool orri_chunk_prepare(orr_world* world, orri_chunk* chunk);
 bool orri_column_prepare(orr_world* world, orri_chunk* chunk, uint32_t column);
-void orri_chunk_stamp_all(orr_world* world, orri_chunk* chunk);
+ORRI_COLD void orri_chunk_stamp_all(orr_world* world, orri_chunk* chunk);
 void orri_column_stamp_one(orr_world* world, orri_chunk* chunk, uint32_t column);
 // Stamps all columns with tick and epoch. The chunk must be prepared.
 static inline void orri_chunk_stamp(orr_world* world, orri_chunk* chunk)
@@ -462,7 +495,7 @@ static inline uint8_t* orri_column_write(orr_world* world, orri_chunk* chunk, ui
 // Makes room for `count` more rows: grows the first chunk, adds chunks. All or nothing.
 bool orri_cluster_reserve(orr_world* world, orri_cluster* cluster, uint32_t count);
 // Frees chunks without rows and poisons what holds no row.
-void orri_cluster_trim(orr_world* world, orri_cluster* cluster);
+ORRI_COLD void orri_cluster_trim(orr_world* world, orri_cluster* cluster);
 // Frees all chunks; rows must be gone or belong to shares.
 void orri_cluster_free_chunks(orr_world* world, orri_cluster* cluster);
 // Makes enable bits for a column (type_count: of the entities) in every chunk, all on.
@@ -533,8 +566,18 @@ enum {
 };
 // The plan from a cluster to the one with a type more or less. `*created` (may be NULL) tells whether the target
 // is new. NULL when refused (reported).
-orri_plan* orri_plan_edge(orr_world* world, const char* call, orri_cluster* from, orr_type type,
-                          int direction, bool* created);
+orri_plan* orri_plan_edge_find(orr_world* world, const char* call, orri_cluster* from,
+                               orr_type type, int direction, bool* created);
+static inline orri_plan* orri_plan_edge(orr_world* world, const char* call, orri_cluster* from,
+                                        orr_type type, int direction, bool* created)
+{
+    uint64_t edge = (uint64_t)type.index1 << 1 | (unsigned)direction;
+    *created = false;
+    if (ORR_LIKELY(from->edge_last != NULL && from->edge_last->edge == edge)) {
+        return from->edge_last;
+    }
+    return orri_plan_edge_find(world, call, from, type, direction, created);
+}
 orri_plan* orri_plan_pair_get(orr_world* world, orri_cluster* from, orri_cluster* to);
 // Forgets all plans of a cluster.
 void orri_plans_drop(orr_world* world, orri_cluster* cluster);
@@ -556,6 +599,8 @@ orr_result orri_move_one(orr_world* world, const char* call, const orri_plan* pl
 void orri_row_remove(orr_world* world, orri_chunk* chunk, uint32_t slot);
 // Makes sure that one row can be removed without fail.
 bool orri_row_prepare_remove(orr_world* world, orri_chunk* chunk, uint32_t index);
+// The short way of both, for direct clusters whose chunks and records were stamped in this epoch. False: not the case.
+bool orri_row_remove_short(orr_world* world, orri_chunk* chunk, uint32_t place, uint32_t index);
 // Makes sure that the target of a plan has the enable bits that its source has.
 bool orri_plan_prepare_bits(orr_world* world, const orri_plan* plan);
 // Sets the enable bits of new rows in the target: as in the source for kept columns, else on.
