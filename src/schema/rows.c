@@ -207,25 +207,33 @@ static void rows_canon(const orri_type* type, unsigned char* data, rows_window w
     }
 }
 
-// True when the rows of a piece can be hashed as they lie.
-static bool rows_are_canonical(const orri_type* type, const unsigned char* rows, size_t count)
+// One float of the value at a time, over all rows: then the inner loop does not ask what it looks at.
+static bool rows_run_has_nan(const orri_float_run* run, const unsigned char* rows, size_t stride,
+                             size_t count)
 {
-    const orri_type_detail* detail = type->detail;
-    if (detail->gap_count > 0 || detail->opaque_count > 0) {
-        return false;
-    }
-    if (detail->floats_only) {
-        return !rows_any_nan(rows, count * detail->floats[0].count, detail->floats[0].wide);
-    }
-    for (size_t i = 0; i < count; i++, rows += type->info.size) {
-        for (uint32_t f = 0; f < detail->float_count; f++) {
-            const orri_float_run* run = &detail->floats[f];
-            if (rows_any_nan(rows + run->offset, run->count, run->wide)) {
-                return false;
-            }
+    uint32_t size = run->wide ? 8 : 4;
+    bool any = false;
+    for (uint32_t f = 0; f < run->count; f++) {
+        const unsigned char* at = rows + run->offset + (size_t)f * size;
+        for (size_t i = 0; i < count; i++, at += stride) {
+            any |= run->wide ? rows_any_nan64(at, 1) : rows_any_nan32(at, 1);
         }
     }
-    return true;
+    return any;
+}
+
+static bool rows_have_nan(const orri_type* type, const unsigned char* rows, size_t count)
+{
+    const orri_type_detail* detail = type->detail;
+    if (detail->floats_only) {
+        return rows_any_nan(rows, count * detail->floats[0].count, detail->floats[0].wide);
+    }
+    for (uint32_t f = 0; f < detail->float_count; f++) {
+        if (rows_run_has_nan(&detail->floats[f], rows, type->info.size, count)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static uint64_t rows_hash_opaques(const orri_type* type, const unsigned char* rows, size_t count,
@@ -245,12 +253,18 @@ static uint64_t rows_hash_opaques(const orri_type* type, const unsigned char* ro
 static uint64_t rows_hash_piece(const orri_type* type, const unsigned char* rows, size_t count,
                                 uint64_t h)
 {
+    const orri_type_detail* detail = type->detail;
     uint32_t size = type->info.size;
-    if (rows_are_canonical(type, rows, count)) {
+    bool nan = rows_have_nan(type, rows, count);
+    if (!nan && detail->gap_count == 0 && detail->opaque_count == 0) {
         return orr_hash(rows, size * count, h);
     }
     unsigned char buffer[ROWS_PIECE];
     memcpy(buffer, rows, size * count);
+    if (!nan && detail->opaque_count == 0) {
+        orri_rows_clean(type, buffer, (uint32_t)count);
+        return orr_hash(buffer, size * count, h);
+    }
     for (size_t i = 0; i < count; i++) {
         rows_canon(type, buffer + i * size, (rows_window){0, size});
     }

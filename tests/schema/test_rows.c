@@ -430,6 +430,29 @@ ORR_TEST(rows_hash_of_values_larger_than_a_piece_is_canonical_too)
     fixture_end(&f);
 }
 
+ORR_TEST(rows_hash_of_a_large_value_does_not_see_bytes_of_no_field_across_a_border)
+{
+    fixture f;
+    fixture_begin(&f);
+    orr_field_desc fields[] = {
+        {.name = "a", .type = ORR_TYPE(uint8_t), .count = 4090},
+        {.name = "b", .type = ORR_TYPE(uint8_t), .count = 4092, .offset = 4100},
+        {.name = "c", .type = ORR_TYPE(uint8_t), .offset = 8193},
+    };
+    orr_type_desc desc = {.name = "Holes", .size = 8200, .fields = fields, .field_count = 3};
+    const orri_type* type = fixture_type(&f, &desc);
+    static unsigned char row[8200];
+    memset(row, 0x11, sizeof row);
+    uint64_t hash = orri_rows_hash(type, row, 1, 0);
+    for (uint32_t i = 4080; i < 8200; i += i == 4110 ? 8180 - 4110 : 1) {
+        bool hole = (i >= 4090 && i < 4100) || i == 8192 || i > 8193;
+        row[i] ^= 1;
+        CHECK((orri_rows_hash(type, row, 1, 0) == hash) == hole);
+        row[i] ^= 1;
+    }
+    fixture_end(&f);
+}
+
 ORR_TEST(rows_hash_of_plain_bytes_is_the_hash_of_the_bytes)
 {
     fixture f;
