@@ -194,7 +194,7 @@ static int platform_file_write(void* user, orr_file file, uint64_t offset, const
 static int platform_file_size(void* user, orr_file file, uint64_t* out_size)
 {
     (void)user;
-    struct stat info;
+    struct stat info = {0}; // MSan does not know that fstat fills it.
     if (fstat(platform_fd(file), &info) != 0) {
         return errno;
     }

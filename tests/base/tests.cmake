@@ -1,6 +1,7 @@
 set(ORR_TESTS_BASE
     tests/base/test_result.c
     tests/base/test_mem.c
+    tests/base/test_env.c
     tests/base/test_log.c
     tests/base/test_hash.c
     tests/base/test_random.c

@@ -96,11 +96,18 @@ static void* failing_alloc_alloc(void* user, size_t size, size_t align)
     return block != NULL ? block + 1 : NULL;
 }
 
+static void block_print(const failing_alloc* memory, const failing_block* block, const char* what)
+{
+    if (!memory->quiet) {
+        fprintf(stderr, "failing_alloc: %s (%zu bytes, align %zu, request %" PRIu64 ")\n", what,
+                block->size, block->align, block->request);
+    }
+}
+
 static void block_mistake(failing_alloc* memory, const failing_block* block, const char* what)
 {
     memory->mistakes++;
-    fprintf(stderr, "failing_alloc: %s (block of %zu bytes, align %zu, request %" PRIu64 ")\n",
-            what, block->size, block->align, block->request);
+    block_print(memory, block, what);
 }
 
 static void block_tail_check(failing_alloc* memory, const failing_block* block)
@@ -120,14 +127,13 @@ static void failing_alloc_free(void* user, void* ptr, size_t size, size_t align)
     failing_block* block = (failing_block*)ptr - 1;
     block_lock(memory);
     if (block->magic != BLOCK_LIVE) {
-        memory->mistakes++;
-        fprintf(stderr, "failing_alloc: free of %p, which is no live block\n", ptr);
+        block_mistake(memory, &(failing_block){.size = size, .align = align},
+                      "free of no live block");
         block_unlock(memory);
         return;
     }
     if (size != block->size || align != block->align) {
         block_mistake(memory, block, "free with another size or align");
-        fprintf(stderr, "failing_alloc: it was given %zu bytes, align %zu\n", size, align);
     }
     block_tail_check(memory, block);
     if (memory->fill) {
@@ -156,8 +162,7 @@ uint64_t failing_alloc_leaks(failing_alloc* memory)
     int shown = 0;
     for (const failing_block* block = memory->first; block != NULL && shown < 8;
          block = block->next) {
-        fprintf(stderr, "failing_alloc: live: %zu bytes, align %zu, request %" PRIu64 "\n",
-                block->size, block->align, block->request);
+        block_print(memory, block, "live block");
         shown++;
     }
     return memory->live_blocks;

@@ -24,6 +24,7 @@ typedef struct failing_alloc {
     // Settings.
     uint64_t fail_at;   // Refuse request number fail_at (from 1). 0: never.
     bool fail_for_good; // And all after it.
+    bool quiet;         // Count mistakes and leaks without printing them.
     bool fill;          // Fill fresh and freed memory with the bytes below.
     uint8_t fresh_byte; // 0xAA or 0x55 show a read of memory that was never written.
     uint8_t freed_byte; // Shows a read after free (where no sanitizer does).

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+// Text in buffers, names, and how near two names are.
+#include "../test.h"
+
+#include "base/util.h"
+
+ORR_TEST(text_add_appends_and_counts)
+{
+    char buffer[16] = "old";
+    orri_text text = {buffer, sizeof buffer, 0};
+    orri_text_add(&text, "a%d", 12);
+    orri_text_add(&text, "%s", "");
+    orri_text_bytes(&text, "b\0c", 3);
+    CHECK_EQ(text.length, 6);
+    CHECK_EQ(memcmp(buffer, "a12b\0c", 7), 0);
+}
+
+ORR_TEST(text_too_long_keeps_what_fits_and_counts_all)
+{
+    char buffer[6];
+    orri_text text = {buffer, sizeof buffer, 0};
+    orri_text_add(&text, "abcdefgh");
+    CHECK_STR(buffer, "abcde");
+    CHECK_EQ(text.length, 8);
+    orri_text_add(&text, "%d", 123);
+    orri_text_bytes(&text, "xyz", 3);
+    CHECK_STR(buffer, "abcde");
+    CHECK_EQ(text.length, 14);
+    text = (orri_text){buffer, sizeof buffer, 0};
+    orri_text_bytes(&text, "12345", 5);
+    CHECK_STR(buffer, "12345");
+    orri_text_bytes(&text, "6", 1);
+    CHECK_STR(buffer, "12345");
+    CHECK_EQ(text.length, 6);
+    text.length = 3;
+    orri_text_bytes(&text, "abcd", 4);
+    CHECK_STR(buffer, "123ab");
+}
+
+ORR_TEST(text_without_a_buffer_only_counts)
+{
+    orri_text text = {NULL, 0, 0};
+    orri_text_add(&text, "%d", 1234);
+    orri_text_bytes(&text, "ab", 2);
+    orri_text_bytes(&text, NULL, 0);
+    orri_text_cut(&text);
+    CHECK_EQ(text.length, 6);
+    char one[1] = {'x'};
+    text = (orri_text){one, 1, 0};
+    orri_text_bytes(&text, "ab", 2);
+    CHECK_EQ(one[0], '\0');
+    orri_text_cut(&text);
+    CHECK_EQ(text.length, 2);
+}
+
+static const char* cut_to(size_t size, const char* wanted)
+{
+    static char buffer[64];
+    orri_text text = {buffer, size, 0};
+    orri_text_add(&text, "%s", wanted);
+    orri_text_cut(&text);
+    CHECK_EQ(strlen(buffer), text.length);
+    return buffer;
+}
+
+ORR_TEST(text_cut_leaves_what_fits_and_ends_the_rest_in_an_ellipsis)
+{
+    CHECK_STR(cut_to(8, "1234567"), "1234567");
+    CHECK_STR(cut_to(8, "12345678"), "1234…");
+    CHECK_STR(cut_to(4, "12345678"), "…");
+}
+
+ORR_TEST(text_cut_falls_between_characters)
+{
+    CHECK_STR(cut_to(9, "ä12€3456"), "ä12…"); // € would end at byte 7 of 5 that fit.
+    CHECK_STR(cut_to(9, "123€4567"), "123…");
+    CHECK_STR(cut_to(9, "12€45678"), "12€…");
+    CHECK_STR(cut_to(8, "a\xF0\x9F\x98\x80xyz"), "a…"); // Four bytes, of which three would fit.
+    CHECK_STR(cut_to(8, "\x80\x80\x80\x80\x80\x80\x80\x80"),
+              "\x80…"); // No UTF-8: three back at most.
+    CHECK_STR(cut_to(6, "\x80\x80\x80\x80\x80\x80"), "…");
+}
+
+ORR_TEST(distance_of_known_pairs)
+{
+    CHECK_EQ(orri_text_distance("", "", 5), 0);
+    CHECK_EQ(orri_text_distance("Position", "Position", 0), 0);
+    CHECK_EQ(orri_text_distance("", "abc", 5), 3);
+    CHECK_EQ(orri_text_distance("abc", "", 5), 3);
+    CHECK_EQ(orri_text_distance("kitten", "sitting", 5), 3);
+    CHECK_EQ(orri_text_distance("sitting", "kitten", 5), 3);
+    CHECK_EQ(orri_text_distance("Positon", "Position", 2), 1);
+    CHECK_EQ(orri_text_distance("Positions", "Position", 2), 1);
+    CHECK_EQ(orri_text_distance("Positoin", "Position", 2), 2);
+    CHECK_EQ(orri_text_distance("position", "Position", 2), 1);
+    CHECK_EQ(orri_text_distance("flaw", "lawn", 5), 2);
+}
+
+ORR_TEST(distance_is_capped_one_above_the_most)
+{
+    CHECK_EQ(orri_text_distance("kitten", "sitting", 2), 3);
+    CHECK_EQ(orri_text_distance("kitten", "sitting", 1), 2);
+    CHECK_EQ(orri_text_distance("abcdefgh", "ABCDEFGH", 3), 4);
+    CHECK_EQ(orri_text_distance("a", "abcdef", 2), 3);
+    CHECK_EQ(orri_text_distance("a", "b", 0), 1);
+}
+
+ORR_TEST(distance_of_very_long_names_is_far)
+{
+    char a[200], b[200];
+    memset(a, 'x', sizeof a);
+    memset(b, 'x', sizeof b);
+    a[127] = b[127] = '\0';
+    b[60] = 'y';
+    CHECK_EQ(orri_text_distance(a, b, 2), 1);
+    a[127] = b[127] = 'x';
+    a[128] = b[128] = '\0';
+    CHECK_EQ(orri_text_distance(a, b, 2), 3);
+    CHECK_EQ(orri_text_distance("x", b, 2), 3);
+    CHECK_EQ(orri_text_distance(a, "x", 2), 3);
+    CHECK_EQ(orri_text_distance(a, a, 2), 0);
+}
+
+ORR_TEST(name_rule_takes_letters_digits_and_three_signs)
+{
+    CHECK(orri_name_valid("a"));
+    CHECK(orri_name_valid("Position"));
+    CHECK(orri_name_valid("game::Health.max_2"));
+    CHECK(orri_name_valid("_"));
+    CHECK(orri_name_valid(":x") && orri_name_valid(".x"));
+    CHECK(orri_name_valid("azAZ09"));
+    CHECK(!orri_name_valid(NULL));
+    CHECK(!orri_name_valid(""));
+    CHECK(!orri_name_valid("2nd") && !orri_name_valid("9") && !orri_name_valid("0"));
+    const char* neighbours =
+        "@[`{/;-# \n\x80\xC3"; // Next to the allowed ones in ASCII, and others.
+    for (const char* c = neighbours; *c != '\0'; c++) {
+        CHECK(!orri_name_valid((char[]){'a', *c, '\0'}));
+        CHECK(!orri_name_valid((char[]){*c, 'a', '\0'}));
+    }
+}
+
+ORR_TEST(name_of_63_bytes_is_the_longest)
+{
+    char name[66];
+    memset(name, 'n', sizeof name);
+    name[63] = '\0';
+    CHECK(orri_name_valid(name));
+    name[63] = 'n';
+    name[64] = '\0';
+    CHECK(!orri_name_valid(name));
+}
