@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Refuses descs that cannot be: each refusal names the type and the field, says what is wrong and what to
-// do. Nothing here changes anything but build->result.
+// Refuses descs that cannot be: each refusal names the type and the field, says what is wrong and
+// what to do. Nothing here changes anything but build->result.
 #include "schema/detail.h"
 #include <math.h>
 

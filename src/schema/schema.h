@@ -117,8 +117,8 @@ void orri_blob_retain(orri_schema* schema, orr_string handle);
 void orri_blob_release(orri_schema* schema, orr_string handle);
 // Frees young blobs that are still not counted.
 void orri_blobs_collect(orri_schema* schema);
-// Hash of all counted blobs by slot, and of the free list as the last collect left it: young uncounted ones do
-// not count, nor the slots they took. Equal for equal calls.
+// Hash of all counted blobs by slot, and of the free list as the last collect left it: young
+// uncounted ones do not count, nor the slots they took. Equal for equal calls.
 uint64_t orri_blobs_hash(const orri_schema* schema);
 // Frees all of them. Called by orri_schema_term().
 void orri_blobs_term(orri_schema* schema);

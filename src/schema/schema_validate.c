@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Checks the invariants of a schema's tables, as README.md numbers them. Slow: for tests and suspicion.
+// Checks the invariants of a schema's tables, as README.md numbers them. Slow: for tests and
+// suspicion.
 #include "schema/detail.h"
 
 static orr_result schema_broken(orri_schema* schema, const char* what, uint32_t index1)
@@ -46,7 +47,8 @@ static orr_result schema_check_slots(orri_schema* schema, uint32_t* out_live, ui
                                           : schema_broken(schema, "blob_live is wrong", *out_live);
 }
 
-// The lists hold what they should, each slot once: a list longer than expected has a ring or a stranger.
+// The lists hold what they should, each slot once: a list longer than expected has a ring or a
+// stranger.
 static orr_result schema_check_lists(orri_schema* schema, uint32_t young)
 {
     uint32_t found = 0;

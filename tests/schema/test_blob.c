@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Owned strings and arrays: one blob for equal bytes, counted, young until collected, stale handles seen.
+// Owned strings and arrays: one blob for equal bytes, counted, young until collected, stale handles
+// seen.
 #include "fixture.h"
 
 static bool same(orr_string a, orr_string b)
@@ -199,7 +200,7 @@ ORR_TEST(blob_of_many_is_found_through_growth)
     fixture_end(&f);
 }
 
-// ---- hash ---------------------------------------------------------------------------------------------
+// ---- hash ---------------------------------------------------------------------------------------
 
 ORR_TEST(blobs_hash_sees_counted_blobs_and_not_young_ones)
 {
@@ -314,7 +315,7 @@ ORR_TEST(blobs_hash_is_equal_for_equal_calls)
     fixture_end(&g);
 }
 
-// ---- memory -------------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
 ORR_TEST(blob_make_without_memory_has_no_effect_at_any_allocation)
 {
@@ -343,7 +344,7 @@ ORR_TEST(blob_make_without_memory_has_no_effect_at_any_allocation)
     }
 }
 
-// ---- validate -------------------------------------------------------------------------------------------
+// ---- validate -----------------------------------------------------------------------------------
 
 // Breaks one number, sees it found, and mends it.
 #define CHECK_BREAKS(f, place, wrong, words)                               \

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Rows in raw memory: constructed, destructed, moved, copied, hashed, counted; hooks called as promised.
+// Rows in raw memory: constructed, destructed, moved, copied, hashed, counted; hooks called as
+// promised.
 #include "fixture.h"
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@ ORR_STRUCT(Counter, (int32_t, a, (.preset = "3")), (int32_t, b))
 ORR_STRUCT(Plain, (uint32_t, a), (uint32_t, b))
 ORR_MARKER(Frozen)
 
-// ---- construct ------------------------------------------------------------------------------------------
+// ---- construct ----------------------------------------------------------------------------------
 
 ORR_TEST(rows_constructed_hold_the_preset_in_every_row)
 {
@@ -65,7 +66,7 @@ ORR_TEST(rows_of_plain_types_move_and_copy_as_bytes)
     fixture_end(&f);
 }
 
-// ---- owned handles --------------------------------------------------------------------------------------
+// ---- owned handles ------------------------------------------------------------------------------
 
 static uint32_t count_of(fixture* f, orr_string handle)
 {
@@ -112,7 +113,7 @@ ORR_TEST(rows_with_owned_fields_count_their_handles)
     fixture_end(&f);
 }
 
-// ---- hooks ----------------------------------------------------------------------------------------------
+// ---- hooks --------------------------------------------------------------------------------------
 
 typedef struct hook_log {
     uint32_t constructs, destructs, moves, copies, rows;
@@ -261,7 +262,7 @@ ORR_TEST(rows_hooks_that_are_not_given_are_memcpy_or_nothing)
     fixture_end(&f);
 }
 
-// ---- padding --------------------------------------------------------------------------------------------
+// ---- padding ------------------------------------------------------------------------------------
 
 ORR_TEST(rows_cleaned_or_copied_have_zero_padding_and_the_same_values)
 {
@@ -289,9 +290,10 @@ ORR_TEST(rows_cleaned_or_copied_have_zero_padding_and_the_same_values)
     fixture_end(&f);
 }
 
-// ---- hash -----------------------------------------------------------------------------------------------
+// ---- hash ---------------------------------------------------------------------------------------
 
-// The hash of rows with NaNs and dirty padding must be that of their canonical twins, for any count.
+// The hash of rows with NaNs and dirty padding must be that of their canonical twins, for any
+// count.
 static void check_canonical(const orri_type* type, unsigned char* dirty, const unsigned char* clean,
                             uint32_t count)
 {
@@ -546,7 +548,7 @@ ORR_TEST(rows_hash_asks_the_codec_of_opaque_values)
     fixture_end(&f);
 }
 
-// ---- references -----------------------------------------------------------------------------------------
+// ---- references ---------------------------------------------------------------------------------
 
 typedef struct asked {
     uint64_t reject;
