@@ -329,10 +329,17 @@ extern ORR_API const orr_type_desc orr_desc_orr_entity, orr_desc_orr_string, orr
 #ifdef __cplusplus
 #define ORR_PP_ALIGNOF(type) alignof(type)
 #define ORR_PP_NONE
-// Fields left out of an initialiser are zero in both languages; only C++ compilers warn of it.
-#define ORR_PP_BEGIN               \
-    _Pragma("GCC diagnostic push") \
-        _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"")
+// Fields left out of an initialiser are zero in both languages, and gcc and clang take designators in
+// C++17 too; only C++ compilers warn of both.
+#if defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12)
+#define ORR_PP_NO_DESIGNATOR_WARNING _Pragma("GCC diagnostic ignored \"-Wc++20-extensions\"")
+#else
+#define ORR_PP_NO_DESIGNATOR_WARNING _Pragma("GCC diagnostic ignored \"-Wpedantic\"")
+#endif
+#define ORR_PP_BEGIN                                                       \
+    _Pragma("GCC diagnostic push")                                         \
+        _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"") \
+            ORR_PP_NO_DESIGNATOR_WARNING
 #define ORR_PP_END _Pragma("GCC diagnostic pop")
 #else
 #define ORR_PP_ALIGNOF(type) _Alignof(type)

@@ -490,7 +490,7 @@ static inline orr_reader orr_reader_make(const orr_world* world, orr_type type)
 /// As orr_component_get(), but a dead id is NULL without an error.
 static inline const void* orr_reader_get(const orr_reader* reader, orr_entity entity)
 {
-    uint32_t index = (uint32_t)entity.id;
+    uint64_t index = entity.id & ORR_HOT_ID_MASK;
     if (ORR_UNLIKELY(index >= reader->count)) {
         return NULL;
     }

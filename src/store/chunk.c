@@ -53,11 +53,9 @@ static size_t chunk_line_up(size_t bytes)
 {
     return (bytes + ORRI_BLOCK_ALIGN - 1) & ~(size_t)(ORRI_BLOCK_ALIGN - 1);
 }
-#endif
 
 void orri_rows_open(orri_chunk* chunk, uint32_t slot, uint32_t count)
 {
-#ifdef ORRI_ASAN
     for (uint32_t c = 0; c <= chunk->cluster->type_count; c++) {
         size_t size = chunk->cluster->columns[c].size;
         if (size > 0) {
@@ -66,15 +64,11 @@ void orri_rows_open(orri_chunk* chunk, uint32_t slot, uint32_t count)
                           chunk_line_up((slot + count) * size) - begin);
         }
     }
-#else
-    (void)chunk, (void)slot, (void)count;
-#endif
 }
 
+// Lines of 64 bytes are closed as a whole: SIMD loops may read to the end of the last one.
 void orri_rows_close(orri_chunk* chunk, uint32_t slot, uint32_t count)
 {
-#ifdef ORRI_ASAN
-    // Lines of 64 bytes are closed as a whole: SIMD loops may read to the end of the last one.
     for (uint32_t c = 0; c <= chunk->cluster->type_count; c++) {
         size_t size = chunk->cluster->columns[c].size;
         if (size > 0) {
@@ -83,10 +77,8 @@ void orri_rows_close(orri_chunk* chunk, uint32_t slot, uint32_t count)
                         chunk_line_up((slot + count) * size) - begin);
         }
     }
-#else
-    (void)chunk, (void)slot, (void)count;
-#endif
 }
+#endif
 
 // ---- stamps ---------------------------------------------------------------------------------------
 

@@ -8,12 +8,13 @@ static orri_chunk* column_chunk(const orr_world* world, orr_cluster handle, uint
     return cluster != NULL && number < cluster->chunk_count ? cluster->chunks[number] : NULL;
 }
 
-// The chunk and the column of a type; NULL if either is missing.
+// The chunk and the column of a type; NULL if either is missing. The type's table knows the column by chunk: no
+// search, and its memory is shared by all clusters.
 static orri_chunk* column_find(const orr_world* world, orr_cluster handle, uint32_t number,
                                orr_type type, uint32_t* column)
 {
     orri_chunk* chunk = column_chunk(world, handle, number);
-    int32_t found = chunk != NULL ? orri_cluster_find_column(chunk->cluster, type) : -1;
+    int32_t found = chunk != NULL ? orri_table_column(world, type.index1 - 1, chunk->id) : -1;
     *column = (uint32_t)found;
     return found >= 0 ? chunk : NULL;
 }
@@ -85,43 +86,43 @@ const uint64_t* orr_column_enabled(const orr_world* world, orr_cluster handle, u
 
 // ---- spans -----------------------------------------------------------------------------------------------
 
+// The chunk of a row and its column of a type; NULL past the end or without such a column.
+static inline orri_chunk* column_span_chunk(const orr_world* world, const orri_cluster* cluster,
+                                            orr_type type, uint32_t row, uint32_t* column)
+{
+    if (ORR_UNLIKELY(cluster == NULL || row >= cluster->row_count)) {
+        return NULL;
+    }
+    orri_chunk* chunk = orri_cluster_chunk_of(cluster, row);
+    int32_t found = orri_table_column(world, type.index1 - 1, chunk->id);
+    *column = (uint32_t)found;
+    return ORR_LIKELY(found >= 0) ? chunk : NULL;
+}
+
+static inline uint8_t* column_span_start(const orr_world* world, const orri_chunk* chunk,
+                                         uint32_t column, orr_type type, uint32_t row)
+{
+    size_t size = world->hot.tables[type.index1 - 1]->size;
+    return chunk->columns[column].data + (row & ORRI_SLOT_MASK) * size;
+}
+
+// True when the block of a chunk follows that of the chunk before. Never for markers, which have no blocks.
+static bool column_span_goes_on(const orri_cluster* cluster, uint32_t column, uint32_t number)
+{
+    size_t bytes = (size_t)cluster->columns[column].size * ORR_CHUNK_CAPACITY;
+    return bytes > 0 && cluster->chunks[number]->columns[column].data ==
+                            cluster->chunks[number - 1]->columns[column].data + bytes;
+}
+
 // How many rows from `row` on lie one after another: whole chunks as long as their blocks are adjacent.
 static uint32_t column_span_count(const orri_cluster* cluster, uint32_t column, uint32_t row)
 {
     uint32_t number = row >> ORRI_SLOT_BITS;
-    const orri_chunk* chunk = cluster->chunks[number];
-    uint32_t count = orri_chunk_rows(chunk) - (row & ORRI_SLOT_MASK);
-    size_t bytes = (size_t)cluster->columns[column].size * ORR_CHUNK_CAPACITY;
-    while (bytes > 0 && ++number < cluster->chunk_count &&
-           cluster->chunks[number]->columns[column].data == chunk->columns[column].data + bytes) {
-        chunk = cluster->chunks[number];
-        count += orri_chunk_rows(chunk);
+    uint32_t count = orri_chunk_rows(cluster->chunks[number]) - (row & ORRI_SLOT_MASK);
+    while (++number < cluster->chunk_count && column_span_goes_on(cluster, column, number)) {
+        count += orri_chunk_rows(cluster->chunks[number]);
     }
     return count;
-}
-
-static orri_cluster* column_span_find(const orr_world* world, orr_cluster handle, orr_type type,
-                                      uint32_t row, uint32_t* count, uint32_t* column)
-{
-    orri_cluster* cluster = orri_cluster_at(world, handle);
-    *count = 0;
-    if (cluster == NULL || row >= cluster->row_count) {
-        return NULL;
-    }
-    uint32_t chunk_id = orri_cluster_chunk_of(cluster, row)->id;
-    int32_t found = orri_table_column(world, type.index1 - 1, chunk_id);
-    if (found < 0) {
-        return NULL;
-    }
-    *column = (uint32_t)found;
-    return cluster;
-}
-
-static uint8_t* column_span_start(const orri_cluster* cluster, uint32_t column, uint32_t row)
-{
-    size_t size = cluster->columns[column].size;
-    return orri_cluster_chunk_of(cluster, row)->columns[column].data +
-           (row & ORRI_SLOT_MASK) * size;
 }
 
 const void* orr_span_read(const orr_world* world, orr_cluster handle, orr_type type, uint32_t row,
@@ -129,12 +130,46 @@ const void* orr_span_read(const orr_world* world, orr_cluster handle, orr_type t
 {
     uint32_t column;
     ORR_ASSERT(count != NULL);
-    const orri_cluster* cluster = column_span_find(world, handle, type, row, count, &column);
-    if (cluster == NULL) {
+    const orri_cluster* cluster = orri_cluster_at(world, handle);
+    const orri_chunk* chunk = column_span_chunk(world, cluster, type, row, &column);
+    if (ORR_UNLIKELY(chunk == NULL)) {
+        *count = 0;
         return NULL;
     }
-    *count = column_span_count(cluster, column, row);
-    return column_span_start(cluster, column, row);
+    // Small clusters are many: in the last chunk nothing but the chunk itself is looked at.
+    *count = chunk->number + 1 == cluster->chunk_count ? cluster->row_count - row
+                                                       : column_span_count(cluster, column, row);
+    return column_span_start(world, chunk, column, type, row);
+}
+
+// orri_column_write() for the column of a type that nobody holds, without a call.
+static inline uint8_t* column_span_write_block(orr_world* world, orri_chunk* chunk, uint32_t column)
+{
+    orri_column* entry = &chunk->columns[column];
+    if (ORR_UNLIKELY(entry->share != NULL)) {
+        return orri_column_write(world, chunk, column);
+    }
+    if (entry->version != world->epoch) {
+        entry->version = world->epoch;
+        entry->tick = world->tick;
+        chunk->cluster->columns[column].version = world->epoch;
+    }
+    return entry->data;
+}
+
+// Stamps the blocks that follow that of `row`, and returns how many rows there are from `row` on. A held block may
+// be copied elsewhere, or its copy be refused: the run ends before it.
+static uint32_t column_span_write_on(orr_world* world, const orri_cluster* cluster, uint32_t column,
+                                     uint32_t row)
+{
+    uint32_t number = row >> ORRI_SLOT_BITS;
+    uint32_t count = orri_chunk_rows(cluster->chunks[number]) - (row & ORRI_SLOT_MASK);
+    while (++number < cluster->chunk_count && column_span_goes_on(cluster, column, number) &&
+           column_span_write_block(world, cluster->chunks[number], column) != NULL &&
+           column_span_goes_on(cluster, column, number)) {
+        count += orri_chunk_rows(cluster->chunks[number]);
+    }
+    return count;
 }
 
 void* orr_span_write(orr_world* world, orr_cluster handle, orr_type type, uint32_t row,
@@ -142,25 +177,14 @@ void* orr_span_write(orr_world* world, orr_cluster handle, orr_type type, uint32
 {
     uint32_t column;
     ORR_ASSERT(count != NULL);
-    orri_cluster* cluster = column_span_find(world, handle, type, row, count, &column);
-    if (cluster == NULL) {
+    const orri_cluster* cluster = orri_cluster_at(world, handle);
+    orri_chunk* chunk = column_span_chunk(world, cluster, type, row, &column);
+    if (ORR_UNLIKELY(chunk == NULL || column_span_write_block(world, chunk, column) == NULL)) {
+        *count = 0;
         return NULL;
     }
-    uint32_t number = row >> ORRI_SLOT_BITS;
-    uint8_t* data = orri_column_write(world, cluster->chunks[number], column);
-    if (data == NULL) {
-        return NULL;
-    }
-    *count = orri_chunk_rows(cluster->chunks[number]) - (row & ORRI_SLOT_MASK);
-    size_t bytes = (size_t)cluster->columns[column].size * ORR_CHUNK_CAPACITY;
-    while (bytes > 0 && ++number < cluster->chunk_count &&
-           cluster->chunks[number]->columns[column].data == data + bytes) {
-        // A held block may be copied elsewhere, or its copy be refused: the run ends before it.
-        data = orri_column_write(world, cluster->chunks[number], column);
-        if (data == NULL || data != cluster->chunks[number - 1]->columns[column].data + bytes) {
-            break;
-        }
-        *count += orri_chunk_rows(cluster->chunks[number]);
-    }
-    return column_span_start(cluster, column, row);
+    *count = chunk->number + 1 == cluster->chunk_count
+                 ? cluster->row_count - row
+                 : column_span_write_on(world, cluster, column, row);
+    return column_span_start(world, chunk, column, type, row);
 }

@@ -306,10 +306,14 @@ orr_entity orr_copy(orr_world* world, orr_entity source)
 // ---- destroying ------------------------------------------------------------------------------------------
 
 // A row goes the long way: held blocks are copied, hooks run, everything is stamped.
-ORRI_COLD static orr_result entity_destroy_row(orr_world* world, orri_chunk* chunk, uint32_t slot,
-                                               uint32_t index)
+ORRI_COLD static orr_result entity_destroy_long(orr_world* world, orri_chunk* chunk, uint32_t slot,
+                                                uint32_t index)
 {
     const orri_cluster* cluster = chunk->cluster;
+    orr_result result = orri_check_open(world, "orr_destroy");
+    if (result != ORR_OK) {
+        return result;
+    }
     if (!orri_row_prepare_remove(world, chunk, index)) {
         return orri_refuse_memory(&world->env, "preparing to destroy an entity");
     }
@@ -318,28 +322,28 @@ ORRI_COLD static orr_result entity_destroy_row(orr_world* world, orri_chunk* chu
         orri_rows_destruct(type, chunk->columns[c].data + (size_t)slot * type->info.size, 1);
     }
     orri_row_remove(world, chunk, slot);
+    orri_index_kill(world, &index, 1);
     return ORR_OK;
 }
 
 orr_result orr_destroy(orr_world* world, orr_entity entity)
 {
-    const orri_record* record = orri_record_find(world, entity);
+    orri_record* record = orri_record_find(world, entity);
     if (ORR_UNLIKELY(record == NULL)) {
         return orri_refuse_entity(world, "orr_destroy", entity, (orr_type){0});
     }
-    if (ORR_UNLIKELY(world->appender != NULL)) {
-        return orri_check_open(world, "orr_destroy");
-    }
-    orri_chunk* chunk = orri_place_chunk(world, record->place);
     uint32_t place = record->place, index = orri_id_index(entity);
-    if (!orri_row_remove_short(world, chunk, place, index)) {
-        orr_result result = entity_destroy_row(world, chunk, orri_place_slot(place), index);
-        if (ORR_UNLIKELY(result != ORR_OK)) {
-            return result;
-        }
+    orri_chunk* chunk = orri_place_chunk(world, place);
+    orri_cluster* cluster = chunk->cluster;
+    uint32_t last_row = cluster->row_count - 1;
+    orri_chunk* last = orri_cluster_chunk_of(cluster, last_row);
+    if (ORR_LIKELY(cluster->direct && world->appender == NULL &&
+                   orri_row_stamped(world, chunk, last, last_row, index))) {
+        orri_row_close_gap(world, cluster, chunk, place, last, last_row);
+        orri_index_kill_one(world, index, record);
+        return ORR_OK;
     }
-    orri_index_kill(world, &index, 1);
-    return ORR_OK;
+    return entity_destroy_long(world, chunk, orri_place_slot(place), index);
 }
 
 bool orr_alive(const orr_world* world, orr_entity entity)

@@ -166,23 +166,31 @@ void orri_page_stamp(orr_world* world, uint32_t page)
     world->index.metas[page].version = world->epoch;
 }
 
-// Kills entities whose records are in one page.
+// All generations are used up: an index that is never given again costs 8 bytes; one that starts over would make an
+// old id alive.
+void orri_index_retire(orri_record* record)
+{
+    *record = (orri_record){record->generation | ORRI_DEAD, ORRI_INDEX_NONE};
+}
+
+// Kills entities whose records are in one page. A record is written as one word.
 static uint32_t index_kill_run(orr_world* world, const uint32_t* indexes, uint32_t count)
 {
-    uint32_t page = indexes[0] >> ORRI_PAGE_BITS, free_first = world->index.free_first;
-    orri_record* records = orri_index_write(world, page << ORRI_PAGE_BITS);
+    uint32_t first = indexes[0] & ~ORRI_PAGE_MASK, free_first = world->index.free_first;
     uint32_t i = 0, retired = 0;
-    for (; i < count && indexes[i] >> ORRI_PAGE_BITS == page; i++) {
-        orri_record* record = &records[indexes[i] & ORRI_PAGE_MASK];
-        uint32_t generation = record->generation & ~ORRI_DEAD;
+    orri_record* records = orri_index_write(world, first);
+    for (; i < count; i++) {
+        uint32_t offset = indexes[i] - first;
+        if (offset >= ORRI_PAGE_SIZE) {
+            break;
+        }
+        uint32_t generation = records[offset].generation | ORRI_DEAD;
         if (ORR_UNLIKELY((generation & ORRI_GENERATION_MASK) == ORRI_GENERATION_MAX)) {
-            // All generations are used up. An index that is never given again costs 8 bytes; one that starts
-            // over would make an old id alive.
-            *record = (orri_record){ORRI_DEAD | generation, ORRI_INDEX_NONE};
+            orri_index_retire(&records[offset]);
             retired++;
             continue;
         }
-        *record = (orri_record){ORRI_DEAD | (generation + 1), free_first};
+        records[offset] = (orri_record){generation + 1, free_first};
         free_first = indexes[i];
     }
     world->index.free_first = free_first;

@@ -176,50 +176,7 @@ static void mover_drop(const orri_plan* plan, orri_chunk* chunk, uint32_t slot)
     }
 }
 
-// ---- the short ways: nothing can be refused any more, and everything was stamped in this epoch -----------------
-
-// The last row fills the gap. The row's own values are gone or copied.
-static inline void mover_close_gap(orr_world* world, orri_cluster* cluster, orri_chunk* chunk,
-                                   uint32_t place, orri_chunk* last, uint32_t last_row)
-{
-    uint32_t slot = orri_place_slot(place), last_slot = last_row & ORRI_SLOT_MASK;
-    if (last != chunk || last_slot != slot) {
-        const uint32_t* sizes = cluster->sizes;
-        for (uint32_t c = 0; c < cluster->type_count; c++) {
-            orri_value_move(chunk->columns[c].data + (size_t)slot * sizes[c],
-                            last->columns[c].data + (size_t)last_slot * sizes[c], sizes[c]);
-        }
-        uint32_t moved = orri_chunk_ids(last)[last_slot];
-        orri_chunk_ids(chunk)[slot] = moved;
-        orri_record_at(world, moved)->place = place;
-    }
-    cluster->row_count = last_row;
-    orri_rows_close(last, last_slot, 1);
-    if (ORR_UNLIKELY(last_slot == 0)) {
-        orri_cluster_trim(world, cluster);
-    }
-}
-
-static inline bool mover_stamped(const orr_world* world, const orri_chunk* chunk,
-                                 const orri_chunk* last, uint32_t last_row, uint32_t index)
-{
-    return chunk->stamp == world->epoch && last->stamp == world->epoch &&
-           orri_index_fresh(world, index) &&
-           orri_index_fresh(world, orri_chunk_ids(last)[last_row & ORRI_SLOT_MASK]);
-}
-
-bool orri_row_remove_short(orr_world* world, orri_chunk* chunk, uint32_t place, uint32_t index)
-{
-    orri_cluster* cluster = chunk->cluster;
-    uint32_t last_row = cluster->row_count - 1;
-    orri_chunk* last = orri_cluster_chunk_of(cluster, last_row);
-    if (!cluster->direct || !mover_stamped(world, chunk, last, last_row, index)) {
-        return false;
-    }
-    mover_close_gap(world, cluster, chunk, place, last, last_row);
-    return true;
-}
-
+// The short way: nothing can be refused any more, and everything was stamped in this epoch.
 static inline bool mover_short(orr_world* world, const orri_plan* plan, uint32_t index,
                                const orri_type* value_type, const void* value)
 {
@@ -235,7 +192,7 @@ static inline bool mover_short(orr_world* world, const orri_plan* plan, uint32_t
     orri_chunk* chunk = orri_place_chunk(world, place);
     orri_chunk* target = orri_cluster_chunk_of(to, row);
     orri_chunk* last = orri_cluster_chunk_of(from, last_row);
-    if (target->stamp != world->epoch || !mover_stamped(world, chunk, last, last_row, index)) {
+    if (target->stamp != world->epoch || !orri_row_stamped(world, chunk, last, last_row, index)) {
         return false;
     }
     orri_rows_open(target, target_slot, 1);
@@ -255,7 +212,7 @@ static inline bool mover_short(orr_world* world, const orri_plan* plan, uint32_t
     }
     orri_chunk_ids(target)[target_slot] = index;
     to->row_count = row + 1;
-    mover_close_gap(world, from, chunk, place, last, last_row);
+    orri_row_close_gap(world, from, chunk, place, last, last_row);
     record->place = orri_place_make(target, target_slot);
     return true;
 }

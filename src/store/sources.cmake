@@ -9,6 +9,7 @@ set(ORR_SOURCES_STORE
     src/store/enable.c
     src/store/entity.c
     src/store/digest.c
+    src/store/finder.c
     src/store/index.c
     src/store/mover.c
     src/store/plan.c

@@ -4,24 +4,79 @@
 
 // ---- names -----------------------------------------------------------------------------------------------
 
+// Two tables of index1 into the list, open addressing: by name and by value. Only ever looked up.
+
+static uint32_t tag_name_slot(const orr_world* world, const uint32_t* table, uint32_t size,
+                              const char* name)
+{
+    uint32_t slot = (uint32_t)orr_hash(name, strlen(name), 0) & (size - 1);
+    while (table[slot] != 0 && strcmp(world->tags[table[slot] - 1].name, name) != 0) {
+        slot = (slot + 1) & (size - 1);
+    }
+    return slot;
+}
+
+static uint32_t tag_value_slot(const orr_world* world, const uint32_t* table, uint32_t size,
+                               orr_tag tag)
+{
+    uint32_t slot = (uint32_t)orri_hash_word(0, tag) & (size - 1);
+    while (table[slot] != 0 && world->tags[table[slot] - 1].tag != tag) {
+        slot = (slot + 1) & (size - 1);
+    }
+    return slot;
+}
+
 static const orri_tag_entry* tag_by_name(const orr_world* world, const char* name)
 {
-    for (uint32_t i = 0; i < world->tag_count; i++) {
-        if (strcmp(world->tags[i].name, name) == 0) {
-            return &world->tags[i];
-        }
-    }
-    return NULL;
+    uint32_t size = world->tag_table_size;
+    uint32_t index1 =
+        size > 0 ? world->tag_names[tag_name_slot(world, world->tag_names, size, name)] : 0;
+    return index1 != 0 ? &world->tags[index1 - 1] : NULL;
 }
 
 static const orri_tag_entry* tag_by_value(const orr_world* world, orr_tag tag)
 {
-    for (uint32_t i = 0; i < world->tag_count; i++) {
-        if (world->tags[i].tag == tag) {
-            return &world->tags[i];
-        }
+    uint32_t size = world->tag_table_size;
+    uint32_t index1 =
+        size > 0 ? world->tag_values[tag_value_slot(world, world->tag_values, size, tag)] : 0;
+    return index1 != 0 ? &world->tags[index1 - 1] : NULL;
+}
+
+// Tables at most half full.
+static bool tag_grow_tables(orr_world* world)
+{
+    uint32_t old = world->tag_table_size, size = old == 0 ? 16 : old * 2;
+    if (world->tag_count * 2 < old) {
+        return true;
     }
-    return NULL;
+    uint32_t* names = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SCHEMA, uint32_t, size);
+    uint32_t* values = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SCHEMA, uint32_t, size);
+    if (names == NULL || values == NULL) {
+        ORRI_FREE(&world->env, ORR_MEMORY_SCHEMA, uint32_t, names, size);
+        ORRI_FREE(&world->env, ORR_MEMORY_SCHEMA, uint32_t, values, size);
+        return false;
+    }
+    for (uint32_t i = 0; i < world->tag_count; i++) {
+        names[tag_name_slot(world, names, size, world->tags[i].name)] = i + 1;
+        values[tag_value_slot(world, values, size, world->tags[i].tag)] = i + 1;
+    }
+    ORRI_FREE(&world->env, ORR_MEMORY_SCHEMA, uint32_t, world->tag_names, old);
+    ORRI_FREE(&world->env, ORR_MEMORY_SCHEMA, uint32_t, world->tag_values, old);
+    world->tag_names = names;
+    world->tag_values = values;
+    world->tag_table_size = size;
+    return true;
+}
+
+void orri_tags_term(orr_world* world)
+{
+    for (uint32_t i = 0; i < world->tag_count; i++) {
+        orri_free(&world->env, ORR_MEMORY_SCHEMA, world->tags[i].name,
+                  strlen(world->tags[i].name) + 1, 1);
+    }
+    ORRI_RELEASE(&world->env, ORR_MEMORY_SCHEMA, world->tags, world->tag_capacity);
+    ORRI_FREE(&world->env, ORR_MEMORY_SCHEMA, uint32_t, world->tag_names, world->tag_table_size);
+    ORRI_FREE(&world->env, ORR_MEMORY_SCHEMA, uint32_t, world->tag_values, world->tag_table_size);
 }
 
 static orr_result tag_check_name(orr_world* world, orr_tag tag, const char* name)
@@ -58,13 +113,18 @@ orr_result orr_tag_register(orr_world* world, orr_tag tag, const char* name)
     }
     size_t size = strlen(name) + 1;
     char* copy = orri_alloc(&world->env, ORR_MEMORY_SCHEMA, size, 1);
-    if (copy == NULL || !ORRI_RESERVE(&world->env, ORR_MEMORY_SCHEMA, &world->tags,
-                                      &world->tag_capacity, world->tag_count + 1)) {
+    if (copy == NULL || !tag_grow_tables(world) ||
+        !ORRI_RESERVE(&world->env, ORR_MEMORY_SCHEMA, &world->tags, &world->tag_capacity,
+                      world->tag_count + 1)) {
         orri_free(&world->env, ORR_MEMORY_SCHEMA, copy, size, 1);
         return orri_refuse_memory(&world->env, "naming a tag");
     }
     memcpy(copy, name, size);
-    world->tags[world->tag_count++] = (orri_tag_entry){tag, copy};
+    uint32_t table = world->tag_table_size;
+    world->tags[world->tag_count] = (orri_tag_entry){tag, copy};
+    uint32_t by_name = tag_name_slot(world, world->tag_names, table, copy);
+    uint32_t by_value = tag_value_slot(world, world->tag_values, table, tag);
+    world->tag_names[by_name] = world->tag_values[by_value] = ++world->tag_count;
     return ORR_OK;
 }
 

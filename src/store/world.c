@@ -83,15 +83,6 @@ orr_world* orr_world_create(const orr_world_desc* desc)
     return world;
 }
 
-static void world_free_tags(orr_world* world)
-{
-    for (uint32_t i = 0; i < world->tag_count; i++) {
-        orri_free(&world->env, ORR_MEMORY_SCHEMA, world->tags[i].name,
-                  strlen(world->tags[i].name) + 1, 1);
-    }
-    ORRI_RELEASE(&world->env, ORR_MEMORY_SCHEMA, world->tags, world->tag_capacity);
-}
-
 void orr_world_destroy(orr_world* world)
 {
     if (world == NULL) {
@@ -116,11 +107,12 @@ void orr_world_destroy(orr_world* world)
     ORRI_RELEASE(&world->env, ORR_MEMORY_WORLD, world->chunk_free, world->chunk_free_capacity);
     ORRI_FREE(&world->env, ORR_MEMORY_WORLD, orr_entity, world->append_entities,
               world->append_entities != NULL ? ORR_CHUNK_CAPACITY : 0);
-    world_free_tags(world);
+    orri_tags_term(world);
     orri_schema_term(&world->schema);
     orri_env env;
     memcpy(&env, &world->env, sizeof env);
     ORRI_FREE(&env, ORR_MEMORY_WORLD, orr_world, world, 1);
+    orri_log_flush(&env);
     if (env.total.blocks != 0) {
         orri_log(&env, ORR_LOG_ID_LEAK, "orr_world_destroy: %llu blocks were not given back",
                  (unsigned long long)env.total.blocks);

@@ -236,6 +236,8 @@ struct orr_world {
 
     orri_tag_entry* tags; // In order of naming.
     uint32_t tag_count, tag_capacity;
+    uint32_t *tag_names, *tag_values; // Look-up by name and by value (tag.c).
+    uint32_t tag_table_size;          // A power of two, or 0.
 
     orr_error_handler on_error;
     void* on_error_user;
@@ -464,6 +466,20 @@ void orri_index_give(orr_world* world, orri_chunk* chunk, uint32_t slot, uint32_
 // The opposite of the last give, for ids nobody has seen: the free list is as before.
 void orri_index_undo(orr_world* world, const orri_chunk* chunk, uint32_t slot, uint32_t count,
                      uint32_t fresh_count);
+ORRI_COLD void orri_index_retire(orri_record* record);
+// Kills one entity; its record may be written.
+static inline void orri_index_kill_one(orr_world* world, uint32_t index, orri_record* record)
+{
+    uint32_t generation = record->generation | ORRI_DEAD;
+    world->index.live_count--;
+    if (ORR_UNLIKELY((generation & ORRI_GENERATION_MASK) == ORRI_GENERATION_MAX)) {
+        orri_index_retire(record);
+        return;
+    }
+    *record = (orri_record){generation + 1, world->index.free_first};
+    world->index.free_first = index;
+    world->index.free_count++;
+}
 // Kills the entities of some indexes, in order; their records must be prepared.
 void orri_index_kill(orr_world* world, const uint32_t* indexes, uint32_t count);
 
@@ -506,9 +522,20 @@ void orri_chunk_leave(orr_world* world, const orri_chunk* chunk);
 // A row changes its place within a cluster: values, row id, bits, record. `to` is raw before, `from` after.
 void orri_row_relocate(orr_world* world, orri_chunk* to, uint32_t to_slot, orri_chunk* from,
                        uint32_t from_slot);
-// Unpoisons `count` rows before they are made; poisons them after they are gone.
+// Unpoisons `count` rows before they are made; poisons them after they are gone. Nothing without ASan.
+#ifdef ORRI_ASAN
 void orri_rows_open(orri_chunk* chunk, uint32_t slot, uint32_t count);
 void orri_rows_close(orri_chunk* chunk, uint32_t slot, uint32_t count);
+#else
+static inline void orri_rows_open(orri_chunk* chunk, uint32_t slot, uint32_t count)
+{
+    (void)chunk, (void)slot, (void)count;
+}
+static inline void orri_rows_close(orri_chunk* chunk, uint32_t slot, uint32_t count)
+{
+    (void)chunk, (void)slot, (void)count;
+}
+#endif
 extern uint8_t orri_marker_byte[ORRI_BLOCK_ALIGN];
 extern orri_table orri_table_none;
 // Bytes of a block of a level (ORRI_LEVELS: a full one) for values of a size.
@@ -589,6 +616,10 @@ orr_result orri_rows_create(orr_world* world, const char* call, orri_cluster* cl
                             uint32_t count, const orr_column_data* data, uint32_t data_count,
                             orr_entity* out);
 
+// ---- tag.c -----------------------------------------------------------------------------------------------
+
+void orri_tags_term(orr_world* world);
+
 // ---- mover.c: one row leaves a cluster ------------------------------------------------------------------
 
 // Moves one row. `value` (may be NULL) initialises the column of `value_type` in the target instead of its preset.
@@ -599,8 +630,36 @@ orr_result orri_move_one(orr_world* world, const char* call, const orri_plan* pl
 void orri_row_remove(orr_world* world, orri_chunk* chunk, uint32_t slot);
 // Makes sure that one row can be removed without fail.
 bool orri_row_prepare_remove(orr_world* world, orri_chunk* chunk, uint32_t index);
-// The short way of both, for direct clusters whose chunks and records were stamped in this epoch. False: not the case.
-bool orri_row_remove_short(orr_world* world, orri_chunk* chunk, uint32_t place, uint32_t index);
+// The short way of both, for a direct cluster whose chunks and records were stamped in this epoch: then nothing can be
+// refused and nothing needs a stamp.
+static inline bool orri_row_stamped(const orr_world* world, const orri_chunk* chunk,
+                                    const orri_chunk* last, uint32_t last_row, uint32_t index)
+{
+    return chunk->stamp == world->epoch && last->stamp == world->epoch &&
+           orri_index_fresh(world, index) &&
+           orri_index_fresh(world, last->ids[last_row & ORRI_SLOT_MASK]);
+}
+// The last row fills the gap. The row's own values are gone or copied.
+static inline void orri_row_close_gap(orr_world* world, orri_cluster* cluster, orri_chunk* chunk,
+                                      uint32_t place, orri_chunk* last, uint32_t last_row)
+{
+    uint32_t slot = orri_place_slot(place), last_slot = last_row & ORRI_SLOT_MASK;
+    if (last != chunk || last_slot != slot) {
+        const uint32_t* sizes = cluster->sizes;
+        for (uint32_t c = 0; c < cluster->type_count; c++) {
+            orri_value_move(chunk->columns[c].data + (size_t)slot * sizes[c],
+                            last->columns[c].data + (size_t)last_slot * sizes[c], sizes[c]);
+        }
+        uint32_t moved = orri_chunk_ids(last)[last_slot];
+        orri_chunk_ids(chunk)[slot] = moved;
+        orri_record_at(world, moved)->place = place;
+    }
+    cluster->row_count = last_row;
+    orri_rows_close(last, last_slot, 1);
+    if (ORR_UNLIKELY(last_slot == 0)) {
+        orri_cluster_trim(world, cluster);
+    }
+}
 // Makes sure that the target of a plan has the enable bits that its source has.
 bool orri_plan_prepare_bits(orr_world* world, const orri_plan* plan);
 // Sets the enable bits of new rows in the target: as in the source for kept columns, else on.

@@ -357,10 +357,10 @@ ORR_TEST(type_layout_hash_is_stable)
 {
     fixture f;
     fixture_begin(&f);
-    CHECK_EQ(fixture_type(&f, ORR_TYPE(Vec3))->info.layout_hash, (int64_t)0);
-    CHECK_EQ(fixture_type(&f, ORR_TYPE(Mood))->info.layout_hash, (int64_t)0);
-    CHECK_EQ(fixture_type(&f, ORR_TYPE(Orc))->info.layout_hash, (int64_t)0);
-    CHECK_EQ(fixture_type(&f, ORR_TYPE(Frozen))->info.layout_hash, (int64_t)0);
+    CHECK_EQ(fixture_type(&f, ORR_TYPE(Vec3))->info.layout_hash, (int64_t)0x53f8edef9636835);
+    CHECK_EQ(fixture_type(&f, ORR_TYPE(Mood))->info.layout_hash, (int64_t)0x6a6812f7a41d26c);
+    CHECK_EQ(fixture_type(&f, ORR_TYPE(Orc))->info.layout_hash, (int64_t)0xeddd3b5932494022);
+    CHECK_EQ(fixture_type(&f, ORR_TYPE(Frozen))->info.layout_hash, (int64_t)0x332379c435784a78);
     fixture_end(&f);
 }
 
@@ -564,6 +564,36 @@ ORR_TEST(type_register_without_memory_has_no_effect_at_any_allocation)
         register_failing(register_desc, ORR_TYPE(Orc), i == 1);
         register_failing(register_static, ORR_TYPE(Outer), i == 1);
     }
+}
+
+// Long enough that nearly every copy needs a block of its own.
+ORR_TEST(type_register_of_much_text_without_memory_has_no_effect_at_any_allocation)
+{
+    static char text[2100], quoted[2100], needs[2100];
+    static orr_label labels[300];
+    static char names[300][ORR_NAME_MAX + 1];
+    memset(text, 'x', sizeof text - 1);
+    memset(quoted, 'q', sizeof quoted - 1);
+    quoted[0] = quoted[sizeof quoted - 2] = '"';
+    for (uint32_t i = 0; i < 300; i++) {
+        snprintf(names[i], sizeof names[i], "a_label_with_a_long_name_%u", i);
+        labels[i] = (orr_label){names[i], i};
+    }
+    memset(needs, ' ', sizeof needs - 1);
+    memcpy(needs, "A, B", 4);
+    orr_type_desc mood = {.name = "M",
+                          .kind = ORR_KIND_ENUM,
+                          .size = 2,
+                          .labels = labels,
+                          .label_count = 300,
+                          .settings.needs = needs};
+    orr_field_desc inner[] = {
+        {.name = "s", .type = ORR_TYPE(orr_string), .attributes = {.unit = text, .preset = quoted}},
+        {.name = "m", .type = &mood, .count = 2000},
+        {.name = "p", .type = ORR_TYPE(Waypoint), .count = 300}};
+    orr_type_desc desc = {.name = "T", .fields = inner, .field_count = 3, .settings.needs = needs};
+    register_failing(register_desc, &desc, false);
+    register_failing(register_static, &desc, true);
 }
 
 ORR_TEST(type_tables_without_memory_to_grow_refuse_and_keep_what_they_have)

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+// Getting clusters by what they are: the checked and sorted form of a desc, look-up, walk and match.
+#include "store/world.h"
+
+// Insertion sort: sets are small, and mostly sorted already.
+static bool finder_sort_types(orr_type* types, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        orr_type type = types[i];
+        uint32_t j = i;
+        for (; j > 0 && types[j - 1].index1 > type.index1; j--) {
+            types[j] = types[j - 1];
+        }
+        types[j] = type;
+        if (j > 0 && types[j - 1].index1 == type.index1) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool finder_sort_tags(orr_tag* tags, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        orr_tag tag = tags[i];
+        uint32_t j = i;
+        for (; j > 0 && tags[j - 1] > tag; j--) {
+            tags[j] = tags[j - 1];
+        }
+        tags[j] = tag;
+        if (j > 0 && tags[j - 1] == tag) {
+            return false;
+        }
+    }
+    return true;
+}
+
+orr_result orri_check_storable(const orr_world* world, const char* call, orr_type type)
+{
+    const orri_type* found = orri_type_at(&world->schema, type);
+    if (ORR_UNLIKELY(found == NULL)) {
+        return orri_refuse_type(world, call, type);
+    }
+    if (ORR_UNLIKELY(found->info.storage != ORR_CHUNK || found->info.multiplicity != ORR_UNIQUE)) {
+        return orri_refuse(orri_env_of(world), ORR_ERR_UNSUPPORTED, ORR_LOG_ID_CALL_REFUSED,
+                           "%s: %s is declared %s, which this version's store does not hold yet",
+                           call, found->info.name,
+                           found->info.storage == ORR_PINNED ? "pinned" : "multiple");
+    }
+    return ORR_OK;
+}
+
+// A checked and sorted copy of a desc.
+typedef struct finder_set {
+    orr_type types[ORR_CLUSTER_TYPES_MAX];
+    orr_tag tags[ORR_CLUSTER_TAGS_MAX];
+} finder_set;
+
+static orr_result finder_set_fill(const orr_world* world, const char* call,
+                                  const orr_cluster_desc* desc, finder_set* set)
+{
+    if (desc == NULL || (desc->types == NULL && desc->type_count > 0) ||
+        (desc->tags == NULL && desc->tag_count > 0)) {
+        return orri_refuse_argument(world, call, "the desc, its types or its tags are NULL");
+    }
+    if (desc->type_count > ORR_CLUSTER_TYPES_MAX || desc->tag_count > ORR_CLUSTER_TAGS_MAX) {
+        return orri_refuse(orri_env_of(world), ORR_ERR_CAPACITY, ORR_LOG_ID_CLUSTER_REFUSED,
+                           "%s: %u types and %u tags; a cluster has at most %u and %u", call,
+                           desc->type_count, desc->tag_count, ORR_CLUSTER_TYPES_MAX,
+                           ORR_CLUSTER_TAGS_MAX);
+    }
+    for (uint32_t i = 0; i < desc->type_count; i++) {
+        orr_result result = orri_check_storable(world, call, desc->types[i]);
+        if (result != ORR_OK) {
+            return result;
+        }
+        set->types[i] = desc->types[i];
+    }
+    if (desc->tag_count > 0) {
+        memcpy(set->tags, desc->tags, desc->tag_count * sizeof *desc->tags);
+    }
+    if (!finder_sort_types(set->types, desc->type_count) ||
+        !finder_sort_tags(set->tags, desc->tag_count)) {
+        return orri_refuse_argument(world, call, "a type or tag is listed twice");
+    }
+    return ORR_OK;
+}
+
+orr_result orr_cluster_get(orr_world* world, const orr_cluster_desc* desc, orr_cluster* out)
+{
+    finder_set set;
+    orr_result result = orri_check_open(world, "orr_cluster_get");
+    if (result != ORR_OK) {
+        return result;
+    }
+    if (out == NULL) {
+        return orri_refuse_argument(world, "orr_cluster_get", "out is NULL");
+    }
+    result = finder_set_fill(world, "orr_cluster_get", desc, &set);
+    if (result != ORR_OK) {
+        return result;
+    }
+    bool created;
+    orri_cluster* cluster = orri_cluster_obtain(
+        world, "orr_cluster_get", set.types, desc->type_count, set.tags, desc->tag_count, &created);
+    if (cluster == NULL) {
+        return orri_env_result(&world->env);
+    }
+    *out = orri_cluster_handle(cluster);
+    return ORR_OK;
+}
+
+orr_cluster orr_cluster_find(const orr_world* world, const orr_cluster_desc* desc)
+{
+    finder_set set;
+    if (finder_set_fill(world, "orr_cluster_find", desc, &set) != ORR_OK) {
+        return (orr_cluster){0};
+    }
+    const orri_cluster* cluster =
+        orri_cluster_lookup(world, set.types, desc->type_count, set.tags, desc->tag_count);
+    return cluster != NULL ? orri_cluster_handle(cluster) : (orr_cluster){0};
+}
+
+orr_result orr_cluster_info_get(const orr_world* world, orr_cluster handle, orr_cluster_info* out)
+{
+    const orri_cluster* cluster = orri_cluster_at(world, handle);
+    if (cluster == NULL) {
+        return orri_refuse_cluster(world, "orr_cluster_info_get", handle);
+    }
+    if (out == NULL) {
+        return orri_refuse_argument(world, "orr_cluster_info_get", "out is NULL");
+    }
+    *out = (orr_cluster_info){cluster->types,     cluster->type_count, cluster->tags,
+                              cluster->tag_count, cluster->row_count,  cluster->chunk_count};
+    return ORR_OK;
+}
+
+orr_cluster orr_cluster_next(const orr_world* world, orr_cluster handle)
+{
+    const orri_cluster* next = NULL;
+    if (handle.index1 == 0) {
+        next = world->cluster_first;
+    } else {
+        const orri_cluster* cluster = orri_cluster_at(world, handle);
+        next = cluster != NULL ? cluster->next : NULL;
+    }
+    return next != NULL ? orri_cluster_handle(next) : (orr_cluster){0};
+}
+
+// ---- finding ------------------------------------------------------------------------------------------
+
+static bool finder_matches(const orr_world* world, const orri_cluster* cluster,
+                           const orr_cluster_match* match)
+{
+    for (uint32_t i = 0; i < match->type_count; i++) {
+        if ((cluster->type_bloom >> (match->types[i].index1 & 63) & 1) == 0 ||
+            orri_cluster_find_column(cluster, match->types[i]) < 0) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < match->tag_count; i++) {
+        if (!orri_cluster_has_tag(cluster, match->tags[i])) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < match->without_type_count; i++) {
+        if (orri_cluster_find_column(cluster, match->without_types[i]) >= 0) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < match->without_tag_count; i++) {
+        if (orri_cluster_has_tag(cluster, match->without_tags[i])) {
+            return false;
+        }
+    }
+    return match->predicate == NULL ||
+           match->predicate(match->user, world, orri_cluster_handle(cluster));
+}
+
+uint32_t orr_clusters_find(const orr_world* world, const orr_cluster_match* match, orr_cluster* out,
+                           uint32_t out_count)
+{
+    static const orr_cluster_match all = {0};
+    const orr_cluster_match* wanted = match != NULL ? match : &all;
+    if ((wanted->types == NULL && wanted->type_count > 0) ||
+        (wanted->tags == NULL && wanted->tag_count > 0) ||
+        (wanted->without_types == NULL && wanted->without_type_count > 0) ||
+        (wanted->without_tags == NULL && wanted->without_tag_count > 0) ||
+        (out == NULL && out_count > 0)) {
+        (void)orri_refuse_argument(world, "orr_clusters_find", "a list or out is NULL");
+        return 0;
+    }
+    uint32_t found = 0;
+    for (const orri_cluster* cluster = world->cluster_first; cluster != NULL;
+         cluster = cluster->next) {
+        if (finder_matches(world, cluster, wanted)) {
+            if (found < out_count) {
+                out[found] = orri_cluster_handle(cluster);
+            }
+            found++;
+        }
+    }
+    return found;
+}

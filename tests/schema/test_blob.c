@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: MIT
+// Owned strings and arrays: one blob for equal bytes, counted, young until collected, stale handles seen.
+#include "fixture.h"
+
+static bool same(orr_string a, orr_string b)
+{
+    return a.index1 == b.index1 && a.generation == b.generation;
+}
+
+static orr_string make(fixture* f, const void* data, uint32_t size, uint32_t element_size)
+{
+    orr_string out = {99, 99};
+    CHECK(orri_blob_make(&f->schema, data, size, element_size, &out));
+    return out;
+}
+
+ORR_TEST(blob_of_equal_bytes_is_one)
+{
+    fixture f;
+    fixture_begin(&f);
+    orr_string a = fixture_string(&f, "hello"), b = fixture_string(&f, "hello");
+    orr_string c = fixture_string(&f, "hellp"), d = fixture_string(&f, "hell");
+    CHECK(same(a, b));
+    CHECK(!same(a, c) && !same(a, d) && !same(c, d));
+    CHECK_EQ(f.schema.blob_live, 3);
+    const orri_blob* blob = orri_blob_at(&f.schema, a);
+    CHECK_STR(blob->data, "hello"); // Zero-terminated.
+    CHECK_EQ(blob->size, 5);
+    CHECK_EQ((uintptr_t)blob->data % 16, 0);
+    // The same bytes as elements of another size are something else.
+    CHECK(!same(make(&f, "abcd", 4, 1), make(&f, "abcd", 4, 4)));
+    CHECK(same(make(&f, "abcd", 4, 4), make(&f, "abcd", 4, 4)));
+    fixture_end(&f);
+}
+
+ORR_TEST(blob_of_nothing_is_null)
+{
+    fixture f;
+    fixture_begin(&f);
+    CHECK(same(make(&f, NULL, 0, 1), (orr_string){0}));
+    CHECK(same(make(&f, "x", 0, 8), (orr_string){0}));
+    CHECK(orri_blob_at(&f.schema, (orr_string){0}) == NULL);
+    CHECK(orri_blob_at(&f.schema, (orr_string){1, 1}) == NULL);
+    orri_blob_retain(&f.schema, (orr_string){0});
+    orri_blob_release(&f.schema, (orr_string){5, 5});
+    orri_blobs_collect(&f.schema);
+    CHECK_EQ(f.schema.blob_live, 0);
+    fixture_end(&f);
+}
+
+ORR_TEST(blob_refuses_what_cannot_be)
+{
+    fixture f;
+    fixture_begin(&f);
+    orr_string out = {7, 7};
+    CHECK(!orri_blob_make(&f.schema, NULL, 4, 1, &out));
+    CHECK_REFUSED(&f, ORR_ERR_ARGUMENT, "at NULL");
+    CHECK(!orri_blob_make(&f.schema, "abc", 3, 2, &out));
+    CHECK_REFUSED(&f, ORR_ERR_ARGUMENT, "3 bytes cannot have elements of 2 bytes");
+    CHECK(!orri_blob_make(&f.schema, "abc", 3, 0, &out));
+    CHECK_REFUSED(&f, ORR_ERR_ARGUMENT, "elements of 0 bytes");
+    CHECK(!orri_blob_make(&f.schema, "abc", ORR_BLOB_SIZE_MAX + 1, 1, &out));
+    CHECK_REFUSED(&f, ORR_ERR_CAPACITY, "1073741825 bytes is larger than the limit, 1073741824");
+    CHECK(same(out, (orr_string){7, 7}));
+    fixture_end(&f);
+}
+
+ORR_TEST(blob_lives_until_collected_unless_counted)
+{
+    fixture f;
+    fixture_begin(&f);
+    orr_string kept = fixture_string(&f, "kept"), lost = fixture_string(&f, "lost");
+    orri_blob_retain(&f.schema, kept);
+    orri_blobs_collect(&f.schema);
+    CHECK(orri_blob_at(&f.schema, kept) != NULL);
+    CHECK(orri_blob_at(&f.schema, lost) == NULL);
+    CHECK_EQ(f.schema.blob_live, 1);
+    // Released: still readable until the next collect, and saved by another count.
+    orri_blob_release(&f.schema, kept);
+    CHECK_STR(orri_blob_at(&f.schema, kept)->data, "kept");
+    CHECK(same(fixture_string(&f, "kept"), kept));
+    orri_blob_retain(&f.schema, kept);
+    orri_blobs_collect(&f.schema);
+    CHECK(orri_blob_at(&f.schema, kept) != NULL);
+    orri_blob_retain(&f.schema, kept);
+    orri_blob_release(&f.schema, kept);
+    orri_blobs_collect(&f.schema);
+    CHECK(orri_blob_at(&f.schema, kept) != NULL); // One count is left.
+    orri_blob_release(&f.schema, kept);
+    orri_blobs_collect(&f.schema);
+    CHECK(orri_blob_at(&f.schema, kept) == NULL);
+    orri_blobs_collect(&f.schema);
+    CHECK_EQ(f.schema.blob_live, 0);
+    CHECK_EQ(f.env.by_purpose[ORR_MEMORY_BLOB].bytes,
+             f.schema.blob_capacity * sizeof(orri_blob) + f.schema.bucket_count * sizeof(uint32_t));
+    fixture_end(&f);
+}
+
+ORR_TEST(blob_handle_of_a_reused_slot_is_stale)
+{
+    fixture f;
+    fixture_begin(&f);
+    orr_string old = fixture_string(&f, "old");
+    orri_blobs_collect(&f.schema);
+    orr_string fresh = fixture_string(&f, "new");
+    CHECK_EQ(fresh.index1, old.index1);
+    CHECK_EQ(fresh.generation, old.generation + 1);
+    CHECK(orri_blob_at(&f.schema, old) == NULL);
+    orri_blob_retain(&f.schema, old); // Counts nothing.
+    orri_blob_retain(&f.schema, fresh);
+    orri_blob_release(&f.schema, old); // Neither here.
+    orri_blobs_collect(&f.schema);
+    CHECK_STR(orri_blob_at(&f.schema, fresh)->data, "new");
+    CHECK_EQ(orri_blob_at(&f.schema, fresh)->count, 1);
+    fixture_end(&f);
+}
+
+ORR_TEST(blob_slot_whose_generation_would_wrap_is_retired)
+{
+    fixture f;
+    fixture_begin(&f);
+    orr_string a = fixture_string(&f, "a");
+    f.schema.blobs[a.index1 - 1].generation = UINT32_MAX - 1;
+    orri_blobs_collect(&f.schema);
+    orr_string b = fixture_string(&f, "b");
+    CHECK(same(b, (orr_string){a.index1, UINT32_MAX}));
+    orri_blobs_collect(&f.schema);
+    CHECK(orri_blob_at(&f.schema, b) == NULL);
+    CHECK_EQ(f.schema.blob_free, 0);
+    orr_string c = fixture_string(&f, "c");
+    CHECK(same(c, (orr_string){a.index1 + 1, 1}));
+    CHECK_EQ(f.schema.blob_live, 1);
+    fixture_end(&f);
+}
+
+ORR_TEST(blob_count_that_is_full_stays_for_ever)
+{
+    fixture f;
+    fixture_begin(&f);
+    orr_string a = fixture_string(&f, "a");
+    f.schema.blobs[a.index1 - 1].count = UINT32_MAX - 1;
+    orri_blob_retain(&f.schema, a);
+    orri_blob_retain(&f.schema, a);
+    CHECK_EQ(orri_blob_at(&f.schema, a)->count, UINT32_MAX);
+    orri_blob_release(&f.schema, a);
+    orri_blob_release(&f.schema, a);
+    CHECK_EQ(orri_blob_at(&f.schema, a)->count, UINT32_MAX);
+    orri_blobs_collect(&f.schema);
+    CHECK(orri_blob_at(&f.schema, a) != NULL);
+    fixture_end(&f);
+}
+
+static uint32_t asserted;
+
+static void assert_count(const char* condition, const char* file, int line, const char* function)
+{
+    (void)condition, (void)file, (void)line, (void)function;
+    asserted++;
+}
+
+ORR_TEST(blob_released_more_often_than_retained_asserts_and_goes_on)
+{
+    fixture f;
+    fixture_begin(&f);
+    orr_string a = fixture_string(&f, "a");
+    asserted = 0;
+    orr_assert_handler before = orr_assert_handler_set(assert_count);
+    orri_blob_release(&f.schema, a);
+    orr_assert_handler_set(before);
+#ifndef ORR_NO_ASSERT
+    CHECK_EQ(asserted, 1);
+#endif
+    CHECK_EQ(orri_blob_at(&f.schema, a)->count, 0);
+    fixture_end(&f);
+}
+
+ORR_TEST(blob_of_many_is_found_through_growth)
+{
+    fixture f;
+    fixture_begin(&f);
+    enum {
+        COUNT = 3000
+    };
+    static orr_string handles[COUNT];
+    for (uint32_t i = 0; i < COUNT; i++) {
+        handles[i] = make(&f, &i, sizeof i, sizeof i);
+        if (i % 3 != 0) {
+            orri_blob_retain(&f.schema, handles[i]);
+        }
+    }
+    orri_blobs_collect(&f.schema);
+    CHECK_EQ(f.schema.blob_live, 2000);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        CHECK((orri_blob_at(&f.schema, handles[i]) != NULL) == (i % 3 != 0));
+        CHECK(same(make(&f, &i, sizeof i, sizeof i), handles[i]) == (i % 3 != 0));
+    }
+    CHECK_EQ(f.schema.blob_live, COUNT);
+    CHECK_EQ(f.schema.blob_count, COUNT); // Slots were used again.
+    fixture_end(&f);
+}
+
+// ---- hash ---------------------------------------------------------------------------------------------
+
+ORR_TEST(blobs_hash_sees_counted_blobs_and_not_young_ones)
+{
+    fixture f;
+    fixture_begin(&f);
+    uint64_t empty = orri_blobs_hash(&f.schema);
+    orr_string a = fixture_string(&f, "a");
+    CHECK_EQ(orri_blobs_hash(&f.schema), empty);
+    orri_blob_retain(&f.schema, a);
+    uint64_t with_a = orri_blobs_hash(&f.schema);
+    CHECK(with_a != empty);
+    orri_blob_retain(&f.schema, a);
+    CHECK_EQ(orri_blobs_hash(&f.schema), with_a); // How often does not matter: blocks are shared.
+    fixture_string(&f, "young");
+    CHECK_EQ(orri_blobs_hash(&f.schema), with_a);
+    orri_blob_release(&f.schema, a);
+    orri_blob_release(&f.schema, a);
+    CHECK_EQ(orri_blobs_hash(&f.schema), empty);
+    orri_blob_retain(&f.schema, a);
+    CHECK_EQ(orri_blobs_hash(&f.schema), with_a);
+    fixture_end(&f);
+}
+
+ORR_TEST(blobs_hash_does_not_see_the_slot_a_young_blob_took_from_the_free_list)
+{
+    fixture f;
+    fixture_begin(&f);
+    orr_string keep = fixture_string(&f, "keep");
+    orri_blob_retain(&f.schema, keep);
+    fixture_string(&f, "x");
+    fixture_string(&f, "y");
+    fixture_string(&f, "z");
+    orri_blobs_collect(&f.schema); // Three free slots.
+    uint64_t before = orri_blobs_hash(&f.schema);
+    orr_string p = fixture_string(&f, "p");
+    fixture_string(&f, "q");
+    CHECK_EQ(orri_blobs_hash(&f.schema), before);
+    orri_blob_retain(&f.schema, p);
+    CHECK(orri_blobs_hash(&f.schema) != before);
+    fixture_end(&f);
+}
+
+// Makes, keeps and drops by a list of numbers; returns the hash after each step, folded.
+static uint64_t blobs_play(fixture* f, uint64_t seed, uint32_t steps)
+{
+    enum {
+        COUNT = 40
+    };
+    orr_string held[COUNT] = {{0}};
+    uint64_t hash = 0;
+    for (uint32_t i = 0; i < steps; i++) {
+        uint64_t random = orr_random(seed, i, 0, 0);
+        uint32_t at = (uint32_t)(random % COUNT), value = (uint32_t)(random >> 20) % 60;
+        orr_string made = make(f, &value, sizeof value, sizeof value);
+        if (random >> 60 < 10) {
+            orri_blob_retain(&f->schema, made);
+            orri_blob_release(&f->schema, held[at]);
+            held[at] = made;
+        }
+        if (random >> 50 & 1) {
+            orri_blobs_collect(&f->schema);
+        }
+        hash = orri_hash_word(hash, orri_blobs_hash(&f->schema));
+        hash = orri_hash_word(hash, (uint64_t)made.index1 << 32 | made.generation);
+    }
+    // What is held and what is alive agree.
+    orri_blobs_collect(&f->schema);
+    uint32_t live = 0;
+    for (uint32_t i = 0; i < f->schema.blob_count; i++) {
+        uint32_t count = 0;
+        for (uint32_t h = 0; h < COUNT; h++) {
+            count += held[h].index1 == i + 1;
+        }
+        CHECK_EQ(f->schema.blobs[i].count, count);
+        CHECK((f->schema.blobs[i].data != NULL) == (count > 0));
+        live += count > 0;
+    }
+    CHECK_EQ(f->schema.blob_live, live);
+    return hash;
+}
+
+ORR_TEST(blobs_hash_is_equal_for_equal_calls)
+{
+    uint64_t seed = test_seed();
+    fixture f, g;
+    fixture_begin(&f);
+    fixture_begin(&g);
+    g.memory.fill = false;
+    uint64_t a = blobs_play(&f, seed, 3000), b = blobs_play(&g, seed, 3000);
+    CHECK_EQ(a, b);
+    fixture_end(&f);
+    fixture_end(&g);
+}
+
+// ---- memory -------------------------------------------------------------------------------------------
+
+ORR_TEST(blob_make_without_memory_has_no_effect_at_any_allocation)
+{
+    for (int for_good = 0; for_good < 2; for_good++) {
+        fixture f;
+        fixture_begin(&f);
+        for (uint32_t i = 0; i < 300; i++) {
+            for (uint64_t n = 1;; n++) {
+                orr_string out = {7, 7};
+                uint64_t hash = orri_blobs_hash(&f.schema);
+                failing_alloc_arm(&f.memory, n, for_good != 0);
+                bool made = orri_blob_make(&f.schema, &i, sizeof i, sizeof i, &out);
+                failing_alloc_arm(&f.memory, 0, false);
+                CHECK_EQ(f.schema.blob_live, i + made);
+                CHECK_EQ(orri_blobs_hash(&f.schema), hash);
+                if (made) {
+                    CHECK(same(out, (orr_string){i + 1, 1}));
+                    orri_blob_retain(&f.schema, out);
+                    break;
+                }
+                CHECK(same(out, (orr_string){7, 7}));
+                CHECK_REFUSED(&f, ORR_ERR_MEMORY, "making an owned string or array");
+            }
+        }
+        fixture_end(&f);
+    }
+}
