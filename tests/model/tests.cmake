@@ -1,4 +1,5 @@
 set(ORR_TESTS_MODEL
+    tests/model/test_golden.c
     tests/model/test_model.c)
 set(ORR_TEST_EXTRA_MODEL
     tests/support/store_kit.c

@@ -1,0 +1,14 @@
+set(ORR_FUZZERS
+    fuzz/fuzz_store.c
+    fuzz/fuzz_value.c)
+set(ORR_FUZZ_EXTRA
+    fuzz/fuzz_fail.c
+    tests/support/failing_alloc.c
+    tests/support/store_kit.c
+    tests/model/oracle.c
+    tests/model/ops.c
+    tests/model/ops_batch.c
+    tests/model/ops_cluster.c
+    tests/model/ops_entity.c
+    tests/model/ops_types.c
+    tests/model/ops_world.c)

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// Operation sequences against the naive oracle, with bytes that a fuzzer chose. The first byte is the shape.
+#include "model/ops.h"
+#include "test.h"
+
+#include <stdlib.h>
+
+static const ops_shape shapes[] = {
+    {.name = "everything",
+     .types = (1 << 12) - 1,
+     .made_types = 2,
+     .later_types = 4,
+     .tags = 5,
+     .cluster_tags = 3,
+     .entities_max = 6000,
+     .batch_max = 2500,
+     .shares = true},
+    {.name = "refusing",
+     .types = (1 << 12) - 1,
+     .later_types = 2,
+     .tags = 3,
+     .cluster_tags = 2,
+     .entities_max = 400,
+     .batch_max = 100,
+     .clusters_hard = 60,
+     .refuse_memory = true,
+     .refuse_hooks = true,
+     .shares = true},
+    {.name = "small limits",
+     .types = 1 << 0 | 1 << 10 | 1 << 11,
+     .tags = 2,
+     .cluster_tags = 2,
+     .entities_max = 100,
+     .batch_max = 40,
+     .entities_hard = 64,
+     .clusters_hard = 6},
+};
+
+int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
+{
+    static ops s;
+    if (size < 2) {
+        return 0;
+    }
+    const ops_shape* shape = &shapes[data[0] % (sizeof shapes / sizeof shapes[0])];
+    ops_begin(&s, shape, 1, data + 1, size - 1, 0xAA);
+    uint32_t steps = 0;
+    while (ops_step(&s)) {
+        if (++steps % 16 == 0) {
+            ops_check(&s);
+        }
+    }
+    (void)ops_end(&s);
+    return 0;
+}

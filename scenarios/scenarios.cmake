@@ -1,0 +1,3 @@
+set(ORR_SCENARIOS
+    scenarios/scenarios.c
+    scenarios/target_world.c)
