@@ -22,7 +22,7 @@ static bench_sample life_measure(bench_env* env, life_part before, life_part tim
         before(env);
         uint64_t start = bench_now_ns();
         timed(env);
-        sample.ns += bench_now_ns() - start;
+        sample.ns += bench_since_ns(start);
         sample.items += env->n;
         sample.check += digest(env);
     }
@@ -362,7 +362,7 @@ static bench_sample life_world_ours(bench_env* env)
         }
         orr_world_destroy(world);
     }
-    return (bench_sample){.ns = bench_now_ns() - start, .items = env->n};
+    return (bench_sample){.ns = bench_since_ns(start), .items = env->n};
 }
 
 // No raw work compares; the design allows 20 microseconds.
