@@ -47,22 +47,28 @@ static void change_add_remove_open(bench_env* env)
 
 static void change_add_each(bench_env* env)
 {
+    orr_world* world = env->world; // Locals, as in the limit: a call might change the env.
+    const orr_entity* ids = env->ids;
+    orr_type type = env->health;
     int failed = 0;
-    for (uint32_t i = 0; i < env->n; i++) {
-        failed |= orr_component_add(env->world, env->ids[i], env->health) != ORR_OK;
+    for (uint32_t i = 0, n = env->n; i < n; i++) {
+        failed |= (int)orr_component_add(world, ids[i], type);
     }
-    if (failed) {
+    if (failed != 0) {
         bench_die("a component could not be added");
     }
 }
 
 static void change_remove_each(bench_env* env)
 {
+    orr_world* world = env->world;
+    const orr_entity* ids = env->ids;
+    orr_type type = env->health;
     int failed = 0;
-    for (uint32_t i = 0; i < env->n; i++) {
-        failed |= orr_component_remove(env->world, env->ids[i], env->health) != ORR_OK;
+    for (uint32_t i = 0, n = env->n; i < n; i++) {
+        failed |= (int)orr_component_remove(world, ids[i], type);
     }
-    if (failed) {
+    if (failed != 0) {
         bench_die("a component could not be removed");
     }
 }
@@ -156,11 +162,14 @@ static void change_toggle_open(bench_env* env)
 
 static void change_toggle_each(bench_env* env, bool on)
 {
+    orr_world* world = env->world;
+    const orr_entity* ids = env->ids;
+    orr_type type = env->position;
     int failed = 0;
-    for (uint32_t i = 0; i < env->n; i++) {
-        failed |= orr_component_enable(env->world, env->ids[i], env->position, on) != ORR_OK;
+    for (uint32_t i = 0, n = env->n; i < n; i++) {
+        failed |= (int)orr_component_enable(world, ids[i], type, on);
     }
-    if (failed) {
+    if (failed != 0) {
         bench_die("a component could not be switched");
     }
 }
@@ -282,12 +291,15 @@ static bench_sample change_set_measure(bench_env* env, void (*set)(bench_env*))
 
 static void change_set_each(bench_env* env)
 {
+    orr_world* world = env->world;
+    const orr_entity* ids = env->ids_shuffled;
+    const Position* values = env->positions;
+    orr_type type = env->position;
     int failed = 0;
-    for (uint32_t i = 0; i < env->n; i++) {
-        failed |= orr_component_set(env->world, env->ids_shuffled[i], env->position,
-                                    &env->positions[i]) != ORR_OK;
+    for (uint32_t i = 0, n = env->n; i < n; i++) {
+        failed |= (int)orr_component_set(world, ids[i], type, &values[i]);
     }
-    if (failed) {
+    if (failed != 0) {
         bench_die("a component could not be set");
     }
 }
