@@ -267,6 +267,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
         fuzz_descs(&schema, (fuzz_bytes){data + 1, size - 1});
     }
     orri_blobs_collect(&schema);
+    fuzz_check(orri_schema_validate(&schema) == ORR_OK);
     orri_schema_term(&schema);
     fuzz_check(env.total.bytes == 0);
     return 0;
