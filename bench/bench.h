@@ -73,7 +73,9 @@ extern const bench_work bench_add_remove, bench_add_remove_many, bench_add_bulk,
 
 // ---- for workloads (bench_env.c) --------------------------------------------------------------------
 
+// Time of this thread, for the start of a timed section; and what passed since, without the clock's own cost.
 uint64_t bench_now_ns(void);
+uint64_t bench_since_ns(uint64_t start_ns);
 // Says what is wrong and ends the program.
 _Noreturn void bench_die(const char* format, ...) ORR_PRINTF(1, 2);
 // Ends the program, with the world's own words, unless the result is ORR_OK.

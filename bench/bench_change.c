@@ -47,22 +47,28 @@ static void change_add_remove_open(bench_env* env)
 
 static void change_add_each(bench_env* env)
 {
+    orr_world* world = env->world; // Locals, as in the limit: a call might change the env.
+    const orr_entity* ids = env->ids;
+    orr_type type = env->health;
     int failed = 0;
-    for (uint32_t i = 0; i < env->n; i++) {
-        failed |= orr_component_add(env->world, env->ids[i], env->health) != ORR_OK;
+    for (uint32_t i = 0, n = env->n; i < n; i++) {
+        failed |= (int)orr_component_add(world, ids[i], type);
     }
-    if (failed) {
+    if (failed != 0) {
         bench_die("a component could not be added");
     }
 }
 
 static void change_remove_each(bench_env* env)
 {
+    orr_world* world = env->world;
+    const orr_entity* ids = env->ids;
+    orr_type type = env->health;
     int failed = 0;
-    for (uint32_t i = 0; i < env->n; i++) {
-        failed |= orr_component_remove(env->world, env->ids[i], env->health) != ORR_OK;
+    for (uint32_t i = 0, n = env->n; i < n; i++) {
+        failed |= (int)orr_component_remove(world, ids[i], type);
     }
-    if (failed) {
+    if (failed != 0) {
         bench_die("a component could not be removed");
     }
 }
@@ -86,11 +92,11 @@ static bench_sample change_pair(bench_env* env, void (*add)(bench_env*), void (*
         orr_tick_advance(env->world);
         uint64_t start = bench_now_ns();
         add(env);
-        sample.ns += bench_now_ns() - start;
+        sample.ns += bench_since_ns(start);
         sample.check += change_moved(env);
         start = bench_now_ns();
         remove(env);
-        sample.ns += bench_now_ns() - start;
+        sample.ns += bench_since_ns(start);
         sample.items += env->n;
     }
     sample.check += bench_world_digest(env) + change_moved(env);
@@ -114,7 +120,7 @@ static bench_sample change_add_remove_limit(bench_env* env)
         uint64_t start = bench_now_ns();
         uint32_t added = raw_add(&env->raw, env->raw_ids, env->n);
         uint32_t removed = raw_remove(&env->raw, env->raw_ids, env->n);
-        sample.ns += bench_now_ns() - start;
+        sample.ns += bench_since_ns(start);
         sample.check += (added + removed) / 2;
         sample.items += env->n;
     }
@@ -131,7 +137,7 @@ static bench_sample change_add_bulk_ours(bench_env* env)
     orr_tick_advance(env->world);
     uint64_t start = bench_now_ns();
     bench_expect(env, orr_rows_move_all(env->world, env->clusters[0], with), "moving all rows");
-    sample.ns = bench_now_ns() - start;
+    sample.ns = bench_since_ns(start);
     sample.check = change_cluster_rows(env, with) + bench_world_digest(env);
     bench_expect(env, orr_rows_move_all(env->world, with, env->clusters[0]), "moving rows back");
     return sample;
@@ -141,7 +147,7 @@ static bench_sample change_add_bulk_limit(bench_env* env)
 {
     uint64_t start = bench_now_ns();
     raw_copy_columns(&env->raw.tables[0], &env->raw.tables[1], env->n);
-    uint64_t ns = bench_now_ns() - start;
+    uint64_t ns = bench_since_ns(start);
     return (bench_sample){ns, env->n, env->n + raw_digest(env->raw.tables[1].positions, env->n)};
 }
 
@@ -156,11 +162,14 @@ static void change_toggle_open(bench_env* env)
 
 static void change_toggle_each(bench_env* env, bool on)
 {
+    orr_world* world = env->world;
+    const orr_entity* ids = env->ids;
+    orr_type type = env->position;
     int failed = 0;
-    for (uint32_t i = 0; i < env->n; i++) {
-        failed |= orr_component_enable(env->world, env->ids[i], env->position, on) != ORR_OK;
+    for (uint32_t i = 0, n = env->n; i < n; i++) {
+        failed |= (int)orr_component_enable(world, ids[i], type, on);
     }
-    if (failed) {
+    if (failed != 0) {
         bench_die("a component could not be switched");
     }
 }
@@ -189,11 +198,11 @@ static bench_sample change_toggle_ours(bench_env* env)
     orr_tick_advance(env->world);
     uint64_t start = bench_now_ns();
     change_toggle_each(env, false);
-    sample.ns += bench_now_ns() - start;
+    sample.ns += bench_since_ns(start);
     sample.check += change_off_count(env);
     start = bench_now_ns();
     change_toggle_each(env, true);
-    sample.ns += bench_now_ns() - start;
+    sample.ns += bench_since_ns(start);
     sample.check += change_off_count(env);
     return sample;
 }
@@ -203,11 +212,11 @@ static bench_sample change_toggle_limit(bench_env* env)
     bench_sample sample = {.items = env->n};
     uint64_t start = bench_now_ns();
     raw_toggle(&env->raw, env->raw_ids, env->n, false);
-    sample.ns += bench_now_ns() - start;
+    sample.ns += bench_since_ns(start);
     sample.check += change_raw_off_count(env);
     start = bench_now_ns();
     raw_toggle(&env->raw, env->raw_ids, env->n, true);
-    sample.ns += bench_now_ns() - start;
+    sample.ns += bench_since_ns(start);
     sample.check += change_raw_off_count(env);
     return sample;
 }
@@ -253,7 +262,7 @@ static bench_sample change_get_ours(bench_env* env)
             change_bits(change_get_pass(env->world, env->ids_shuffled, env->n, env->position));
         sample.items += env->n;
     }
-    sample.ns = bench_now_ns() - start;
+    sample.ns = bench_since_ns(start);
     return sample;
 }
 
@@ -265,7 +274,7 @@ static bench_sample change_get_limit(bench_env* env)
         sample.check += change_bits(raw_get(&env->raw, env->raw_ids_shuffled, env->n));
         sample.items += env->n;
     }
-    sample.ns = bench_now_ns() - start;
+    sample.ns = bench_since_ns(start);
     return sample;
 }
 
@@ -275,19 +284,22 @@ static bench_sample change_set_measure(bench_env* env, void (*set)(bench_env*))
     orr_tick_advance(env->world);
     uint64_t start = bench_now_ns();
     set(env);
-    sample.ns = bench_now_ns() - start;
+    sample.ns = bench_since_ns(start);
     sample.check = bench_world_digest(env);
     return sample;
 }
 
 static void change_set_each(bench_env* env)
 {
+    orr_world* world = env->world;
+    const orr_entity* ids = env->ids_shuffled;
+    const Position* values = env->positions;
+    orr_type type = env->position;
     int failed = 0;
-    for (uint32_t i = 0; i < env->n; i++) {
-        failed |= orr_component_set(env->world, env->ids_shuffled[i], env->position,
-                                    &env->positions[i]) != ORR_OK;
+    for (uint32_t i = 0, n = env->n; i < n; i++) {
+        failed |= (int)orr_component_set(world, ids[i], type, &values[i]);
     }
-    if (failed) {
+    if (failed != 0) {
         bench_die("a component could not be set");
     }
 }
@@ -314,7 +326,7 @@ static bench_sample change_set_limit(bench_env* env)
 {
     uint64_t start = bench_now_ns();
     raw_set(&env->raw, env->raw_ids_shuffled, env->positions, env->n);
-    uint64_t ns = bench_now_ns() - start;
+    uint64_t ns = bench_since_ns(start);
     return (bench_sample){ns, env->n, raw_store_digest(&env->raw)};
 }
 

@@ -34,7 +34,7 @@ static bench_sample iterate_1_ours(bench_env* env)
             raw_move_1(p, count);
         }
     }
-    uint64_t ns = bench_now_ns() - start;
+    uint64_t ns = bench_since_ns(start);
     return (bench_sample){ns, (uint64_t)env->n * rounds, bench_world_digest(env)};
 }
 
@@ -45,7 +45,7 @@ static bench_sample iterate_1_limit(bench_env* env)
     for (uint32_t round = 0; round < rounds; round++) {
         raw_move_1(env->raw.tables[0].positions, env->n);
     }
-    uint64_t ns = bench_now_ns() - start;
+    uint64_t ns = bench_since_ns(start);
     return (bench_sample){ns, (uint64_t)env->n * rounds, raw_store_digest(&env->raw)};
 }
 
@@ -75,7 +75,7 @@ static bench_sample iterate_2_ours(bench_env* env)
             iterate_2_cluster(env, env->clusters[c]);
         }
     }
-    uint64_t ns = bench_now_ns() - start;
+    uint64_t ns = bench_since_ns(start);
     return (bench_sample){ns, (uint64_t)env->n * rounds, bench_world_digest(env)};
 }
 
@@ -87,7 +87,7 @@ static bench_sample iterate_2_limit(bench_env* env)
     for (uint32_t round = 0; round < rounds; round++) {
         raw_move_2(t->positions, t->velocities, env->n);
     }
-    uint64_t ns = bench_now_ns() - start;
+    uint64_t ns = bench_since_ns(start);
     return (bench_sample){ns, (uint64_t)env->n * rounds, raw_store_digest(&env->raw)};
 }
 
@@ -142,7 +142,7 @@ static bench_sample iterate_5_ours(bench_env* env)
         orr_tick_advance(env->world);
         iterate_5_cluster(env);
     }
-    uint64_t ns = bench_now_ns() - start;
+    uint64_t ns = bench_since_ns(start);
     return (bench_sample){ns, (uint64_t)env->n * rounds, bench_world_digest(env)};
 }
 
@@ -155,7 +155,7 @@ static bench_sample iterate_5_limit(bench_env* env)
     for (uint32_t round = 0; round < rounds; round++) {
         raw_move_5(t->positions, t->velocities, raw->accelerations, t->healths, raw->data, env->n);
     }
-    uint64_t ns = bench_now_ns() - start;
+    uint64_t ns = bench_since_ns(start);
     return (bench_sample){ns, (uint64_t)env->n * rounds, raw_store_digest(raw)};
 }
 
@@ -197,7 +197,7 @@ static bench_sample iterate_fragmented_ours(bench_env* env)
         iterate_fragmented_pass(env->world, env->position, env->clusters, env->cluster_rows,
                                 env->cluster_count);
     }
-    uint64_t ns = bench_now_ns() - start;
+    uint64_t ns = bench_since_ns(start);
     return (bench_sample){ns, (uint64_t)env->n * rounds, bench_world_digest(env)};
 }
 
@@ -208,7 +208,7 @@ static bench_sample iterate_fragmented_limit(bench_env* env)
     for (uint32_t round = 0; round < rounds; round++) {
         raw_move_spans(env->raw_spans, env->cluster_count);
     }
-    uint64_t ns = bench_now_ns() - start;
+    uint64_t ns = bench_since_ns(start);
     return (bench_sample){ns, (uint64_t)env->n * rounds, raw_store_digest(&env->raw)};
 }
 
@@ -231,7 +231,7 @@ static bench_sample iterate_hash_ours(bench_env* env)
     }
     uint64_t start = bench_now_ns();
     uint64_t after = orr_world_hash(env->world);
-    uint64_t ns = bench_now_ns() - start;
+    uint64_t ns = bench_since_ns(start);
     if (after == before) {
         bench_die("the hash does not see a change");
     }
@@ -247,7 +247,7 @@ static bench_sample iterate_hash_limit(bench_env* env)
     h = orr_hash(t->velocities, sizeof(Velocity) * n, h);
     h = orr_hash(t->owners, sizeof(uint32_t) * n, h);
     h = orr_hash(env->raw.records, sizeof(raw_record) * n, h);
-    uint64_t ns = bench_now_ns() - start;
+    uint64_t ns = bench_since_ns(start);
     env->raw.bits = env->raw.bits != NULL ? env->raw.bits : bench_array(1, sizeof(uint64_t));
     env->raw.bits[0] ^= h; // Keeps the result alive.
     return (bench_sample){.ns = ns, .items = env->n};

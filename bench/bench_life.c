@@ -22,7 +22,7 @@ static bench_sample life_measure(bench_env* env, life_part before, life_part tim
         before(env);
         uint64_t start = bench_now_ns();
         timed(env);
-        sample.ns += bench_now_ns() - start;
+        sample.ns += bench_since_ns(start);
         sample.items += env->n;
         sample.check += digest(env);
     }
@@ -79,7 +79,7 @@ static void life_create_empty(bench_env* env)
 {
     orr_world* world = env->world;
     orr_entity* ids = env->ids;
-    for (uint32_t i = 0; i < env->n; i++) {
+    for (uint32_t i = 0, n = env->n; i < n; i++) {
         ids[i] = orr_create(world);
     }
 }
@@ -251,10 +251,10 @@ static void life_destroy_each(bench_env* env, const orr_entity* ids)
 {
     orr_world* world = env->world;
     int failed = 0;
-    for (uint32_t i = 0; i < env->n; i++) {
-        failed |= orr_destroy(world, ids[i]) != ORR_OK;
+    for (uint32_t i = 0, n = env->n; i < n; i++) {
+        failed |= (int)orr_destroy(world, ids[i]);
     }
-    if (failed) {
+    if (failed != 0) {
         bench_die("an entity could not be destroyed");
     }
 }
@@ -362,7 +362,7 @@ static bench_sample life_world_ours(bench_env* env)
         }
         orr_world_destroy(world);
     }
-    return (bench_sample){.ns = bench_now_ns() - start, .items = env->n};
+    return (bench_sample){.ns = bench_since_ns(start), .items = env->n};
 }
 
 // No raw work compares; the design allows 20 microseconds.

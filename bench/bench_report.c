@@ -68,7 +68,9 @@ void bench_head_print(uint32_t repeats)
 {
     printf("Orrery %s at %s, benchmarks by %s\n", orr_version(), report_commit(), REPORT_COMPILER);
     printf("flags of this program (both sides): %s\n", ORR_BENCH_FLAGS);
-    printf("best of %" PRIu32 " repeats, ours and the limit in turns; ns per item\n\n", repeats);
+    printf("best of %" PRIu32
+           " repeats, ours and the limit in turns; ns of this thread per item\n\n",
+           repeats);
 }
 
 void bench_table_head_print(void)

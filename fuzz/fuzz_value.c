@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Feeds arbitrary text to the value parser and arbitrary descs to registration. The first byte chooses.
+// Feeds arbitrary text to the value parser and arbitrary descs to registration. The first byte
+// chooses.
 //
-// Text: whatever parses must print, parse again to an equal value, and print the same. Whatever does not
-// must leave `out` alone. Descs: registration must refuse or give a type whose every value function works.
+// Text: whatever parses must print, parse again to an equal value, and print the same. Whatever
+// does not must leave `out` alone. Descs: registration must refuse or give a type whose every value
+// function works.
 #include "schema/schema.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,8 +43,8 @@ static char* fuzz_print(const orri_type* type, const void* value)
     return text;
 }
 
-// Prints a value, reads it back, and compares in every way there is. `may_refuse`: the value may be one that
-// no text can make (a preset outside its range, an inline string without a zero).
+// Prints a value, reads it back, and compares in every way there is. `may_refuse`: the value may be
+// one that no text can make (a preset outside its range, an inline string without a zero).
 static void fuzz_round(const orri_type* type, const void* value, bool may_refuse)
 {
     char* text = fuzz_print(type, value);
@@ -84,7 +86,7 @@ static void fuzz_text(orri_schema* schema, const uint8_t* data, size_t size)
     free(text);
 }
 
-// ---- descs from bytes -----------------------------------------------------------------------------------
+// ---- descs from bytes ---------------------------------------------------------------------------
 
 typedef struct fuzz_bytes {
     const uint8_t* data;
@@ -265,6 +267,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
         fuzz_descs(&schema, (fuzz_bytes){data + 1, size - 1});
     }
     orri_blobs_collect(&schema);
+    fuzz_check(orri_schema_validate(&schema) == ORR_OK);
     orri_schema_term(&schema);
     fuzz_check(env.total.bytes == 0);
     return 0;

@@ -127,8 +127,8 @@ typedef struct orr_label {
     int64_t value;
 } orr_label;
 
-/// How an opaque value is written as text and compared. `print` and `parse` are required. `parse` may be
-/// called for a value that is then dropped, so it must not acquire anything.
+/// How an opaque value is written as text and compared. `print` and `parse` are required. `parse`
+/// may be called for a value that is then dropped, so it must not acquire anything.
 typedef struct orr_codec {
     /// As snprintf: returns the length needed, writes at most out_size bytes including the zero.
     size_t (*print)(void* user, const void* value, char* out, size_t out_size);
@@ -235,7 +235,11 @@ typedef struct orr_field_place {
 ORR_API ORR_NODISCARD orr_result orr_field_find(const orr_type_info* type, const char* path,
                                                 orr_field_place* out);
 
-/// Writes a value as text: `{x: 1, y: 2}`. Floats are the shortest text that reads back the same.
+/// Writes a value as text: `{x: 1, y: 2}`. Floats are the shortest text that reads back the same
+/// (`nan`, `inf` and `-inf` too), whatever the locale; strings stand in quotes, with \" \\ \n \t
+/// \xNN inside; enums are labels or numbers, masks `BURN|FREEZE`, entities `7v1` (index and
+/// generation, then `s` and the salt if there is one) or `null`, arrays `[1, 2]`, opaque values
+/// what their codec says, in quotes.
 /// @return the length needed without the zero; at most out_size bytes are written, always terminated
 /// when out_size > 0. `out` may be NULL when out_size is 0.
 ORR_API size_t orr_value_print(const orr_type_info* type, const void* value, char* out,
@@ -248,8 +252,8 @@ ORR_API ORR_NODISCARD orr_result orr_value_parse(const orr_type_info* type, cons
                                                  void* out);
 
 /// Orders two values field by field: negative, 0 or positive. NaNs are equal to each other and come
-/// last; -0 comes before 0, so that 0 is returned only for values that print and hash alike; strings and
-/// arrays compare by content; padding does not count.
+/// last; -0 comes before 0, so that 0 is returned only for values that print and hash alike;
+/// strings and arrays compare by content; padding does not count.
 ORR_API int orr_value_compare(const orr_type_info* type, const void* a, const void* b);
 
 /// Sets a value to its presets (zero where there is none).

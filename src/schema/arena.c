@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Memory of one registration: many small pieces that are given back together, so that a registration that
-// is refused half way has nothing to undo but this.
+// Memory of one registration: many small pieces that are given back together, so that a
+// registration that is refused half way has nothing to undo but this.
 #include "schema/detail.h"
 
 #define ARENA_BLOCK_SIZE 2048u

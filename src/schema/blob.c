@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Owned strings and arrays: immutable, interned, counted by the handles that are stored.
 //
-// A blob that no stored handle counts (just made, or just released) is young: it stays on the young list,
-// readable, until orri_blobs_collect(), which the world calls once per tick. So a slot is freed only in a
-// collect, and in between the free list only gets shorter.
+// A blob that no stored handle counts (just made, or just released) is young: it stays on the young
+// list, readable, until orri_blobs_collect(), which the world calls once per tick. So a slot is
+// freed only in a collect, and in between the free list only gets shorter.
 //
-// Which slot a blob gets follows from the calls alone: the free list is last in, first out, and a collect
-// walks the young list from the newest to the oldest. orri_blobs_hash() covers the counted blobs by slot,
-// and the free list as the last collect left it: then a young blob shows nowhere, neither itself nor by
-// the slot it took, and equal calls give equal hashes.
+// Which slot a blob gets follows from the calls alone: the free list is last in, first out, and a
+// collect walks the young list from the newest to the oldest. orri_blobs_hash() covers the counted
+// blobs by slot, and the free list as the last collect left it: then a young blob shows nowhere,
+// neither itself nor by the slot it took, and equal calls give equal hashes.
 #include "schema/detail.h"
 
-// The generation a slot may not pass: its next blob would look like an old one, so it is not used again.
+// The generation a slot may not pass: its next blob would look like an old one, so it is not used
+// again.
 #define BLOB_GENERATION_LAST UINT32_MAX
 
 static uint64_t blob_bytes_hash(const void* data, uint32_t size, uint32_t element_size)
@@ -43,7 +44,7 @@ static void blob_grow_young(orri_schema* schema, orri_blob* blob)
     }
 }
 
-// ---- finding equal bytes ----------------------------------------------------------------------------------
+// ---- finding equal bytes ------------------------------------------------------------------------
 
 static uint32_t* blob_bucket(const orri_schema* schema, uint64_t hash)
 {
@@ -104,7 +105,7 @@ static bool blob_buckets_reserve(orri_schema* schema)
     return true;
 }
 
-// ---- making and freeing -----------------------------------------------------------------------------------
+// ---- making and freeing -------------------------------------------------------------------------
 
 static bool blob_slots_reserve(orri_schema* schema)
 {
@@ -192,7 +193,8 @@ bool orri_blob_make(orri_schema* schema, const void* data, uint32_t size, uint32
     return result == ORR_OK;
 }
 
-// A free slot keeps in `hash` that of the free list from it on, so that the whole list's is at hand.
+// A free slot keeps in `hash` that of the free list from it on, so that the whole list's is at
+// hand.
 static uint64_t blob_free_hash(const orri_schema* schema, uint32_t index1)
 {
     return index1 != 0 ? schema->blobs[index1 - 1].hash : 0;
@@ -216,7 +218,7 @@ static void blob_free(orri_schema* schema, uint32_t index1)
     schema->blob_free = index1;
 }
 
-// ---- counting ---------------------------------------------------------------------------------------------
+// ---- counting -----------------------------------------------------------------------------------
 
 void orri_blob_retain(orri_schema* schema, orr_string handle)
 {

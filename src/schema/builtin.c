@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The kinds of values: their names, sizes and the descs of the types that every program has. Two C names
-// of one kind (int and int32_t, bool and _Bool) have one name here, so that a layout does not depend on
-// which of them was written.
+// The kinds of values: their names, sizes and the descs of the types that every program has. Two C
+// names of one kind (int and int32_t, bool and _Bool) have one name here, so that a layout does not
+// depend on which of them was written.
 #include "schema/detail.h"
 
 #define BUILTIN_DESC(type_, name_, kind_)    \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Refuses descs that cannot be: each refusal names the type and the field, says what is wrong and what to
-// do. Nothing here changes anything but build->result.
+// Refuses descs that cannot be: each refusal names the type and the field, says what is wrong and
+// what to do. Nothing here changes anything but build->result.
 #include "schema/detail.h"
 #include <math.h>
 
@@ -120,8 +120,9 @@ static bool check_label_value(orri_build* build, const orr_type_desc* desc, cons
         int64_t least = desc->kind == ORR_KIND_ENUM ? -most - 1 : 0;
         fits = label->value >= least && label->value <= most;
     }
-    return fits || orri_build_refuse(build, ORR_ERR_ARGUMENT, "label %s = %lld does not fit %u bytes",
-                                     label->name, (long long)label->value, desc->size);
+    return fits ||
+           orri_build_refuse(build, ORR_ERR_ARGUMENT, "label %s = %lld does not fit %u bytes",
+                             label->name, (long long)label->value, desc->size);
 }
 
 static bool check_label_unique(orri_build* build, const orr_type_desc* desc, uint32_t index)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What the files of src/schema share and nobody else sees: how a registration is put together, what is
-// known of the bytes of a value, and the seams between the value files.
+// What the files of src/schema share and nobody else sees: how a registration is put together, what
+// is known of the bytes of a value, and the seams between the value files.
 #ifndef ORRI_SCHEMA_DETAIL_H
 #define ORRI_SCHEMA_DETAIL_H
 
 #include "schema/schema.h"
 
-// ---- memory of one registration (arena.c) -----------------------------------------------------------
+// ---- memory of one registration (arena.c) -------------------------------------------------------
 
 typedef struct orri_arena_block orri_arena_block;
 
@@ -23,7 +23,7 @@ void orri_arena_free(orri_env* env, orri_arena* arena);
 #define ORRI_ARENA(env, arena, type, count) \
     ((type*)orri_arena_alloc(env, arena, sizeof(type) * (size_t)(count), _Alignof(type)))
 
-// ---- the bytes of a value (flat.c) ------------------------------------------------------------------
+// ---- the bytes of a value (flat.c) --------------------------------------------------------------
 
 // `count` floats (or doubles) one after another.
 typedef struct orri_float_run {
@@ -42,8 +42,8 @@ typedef struct orri_opaque {
     const orri_type* type;
 } orri_opaque;
 
-// The lists are flat: fields of nested structs and elements of fixed arrays are in them, by offset from
-// the start of the outermost value, ascending.
+// The lists are flat: fields of nested structs and elements of fixed arrays are in them, by offset
+// from the start of the outermost value, ascending.
 typedef struct orri_type_detail {
     orri_arena arena;         // Of the whole registration; only the root's is used.
     const orri_type* element; // Of an orr_array, else NULL.
@@ -61,7 +61,7 @@ static inline const orri_type* orri_type_of_info(const orr_type_info* info)
     return (const orri_type*)(const void*)info;
 }
 
-// ---- building (layout.c, check.c) -----------------------------------------------------------------------
+// ---- building (layout.c, check.c) ---------------------------------------------------------------
 
 typedef struct orri_node {
     const orr_type_desc* desc;
@@ -125,17 +125,18 @@ void orri_flat_order(const orri_type* type, uint16_t* order);
 // True when two types have the same layout; otherwise says the first difference.
 bool orri_layout_same(const orri_type* is, const orri_type* was, orri_text* difference);
 
-// ---- owned values (blob.c) ------------------------------------------------------------------------------
+// ---- owned values (blob.c) ----------------------------------------------------------------------
 
 // As orri_blob_make(), without a word.
 orr_result orri_blob_intern(orri_schema* schema, const void* data, uint32_t size,
                             uint32_t element_size, orr_string* out);
 
-// The elements of an orr_array and their number. None if it is null, gone, or holds elements of another size.
+// The elements of an orr_array and their number. None if it is null, gone, or holds elements of
+// another size.
 const unsigned char* orri_array_elements(const orri_type* type, const void* value,
                                          uint32_t* out_count);
 
-// ---- integers of 1, 2, 4 or 8 bytes ---------------------------------------------------------------------
+// ---- integers of 1, 2, 4 or 8 bytes -------------------------------------------------------------
 
 static inline uint64_t orri_load_unsigned(const void* value, uint32_t size)
 {
@@ -174,16 +175,18 @@ static inline void orri_store(void* out, uint32_t size, uint64_t value)
     memcpy(out, from, size);
 }
 
-// ---- numbers as text (number.c) -------------------------------------------------------------------------
+// ---- numbers as text (number.c) -----------------------------------------------------------------
 
 #define ORRI_NUMBER_SIZE 64 // Bytes for any number as text.
 
-// The shortest text that reads back the same, never with the locale's decimal point. `wide`: a double.
+// The shortest text that reads back the same, never with the locale's decimal point. `wide`: a
+// double.
 void orri_number_print(double value, bool wide, char out[ORRI_NUMBER_SIZE]);
-// `text` is [-]digits[.digits][e[+-]digits], `size` bytes. False when it is longer than any number needs
-// to be, or larger than the largest number.
+// `text` is [-]digits[.digits][e[+-]digits], `size` bytes. False when it is longer than any number
+// needs to be, or larger than the largest number.
 bool orri_number_read(const char* text, size_t size, bool wide, double* out);
-// Between the locale's decimal point and '.': seams for tests. The text shrinks or keeps its length.
+// Between the locale's decimal point and '.': seams for tests. The text shrinks or keeps its
+// length.
 void orri_number_point_to_dot(char* text);
 // Terminates `out`. False when it does not fit.
 bool orri_number_dot_to_point(const char* text, size_t size, const char* point, char* out,
@@ -193,13 +196,13 @@ bool orri_number_dot_to_point(const char* text, size_t size, const char* point, 
 bool orri_range_has_i64(double min, double max, int64_t value);
 bool orri_range_has_u64(double min, double max, uint64_t value);
 
-// ---- words for unknown names (value.c) ------------------------------------------------------------------
+// ---- words for unknown names (value.c) ----------------------------------------------------------
 
 // "no field 'postion' in Orc; did you mean 'position'?" `name` has `size` bytes.
 void orri_field_unknown(const orr_type_info* type, const char* name, size_t size, orri_text* out);
 void orri_label_unknown(const orr_type_info* type, const char* name, size_t size, orri_text* out);
 
-// ---- reading values (value_parse.c) -------------------------------------------------------------------
+// ---- reading values (value_parse.c) -------------------------------------------------------------
 
 // Why a text is no value. Kept apart from refusing, because a preset's error is told as its type's.
 typedef struct orri_value_error {
@@ -207,8 +210,8 @@ typedef struct orri_value_error {
     char text[256];
 } orri_value_error;
 
-// Reads `text` into `out`: a value of `type`, or of the field (its count and range too) if that is not
-// NULL. On failure `out` may be half written; blobs made stay young.
+// Reads `text` into `out`: a value of `type`, or of the field (its count and range too) if that is
+// not NULL. On failure `out` may be half written; blobs made stay young.
 bool orri_value_read(const orri_type* type, const orr_field_info* field, const char* text,
                      void* out, orri_value_error* error);
 

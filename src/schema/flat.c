@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the bytes of a value are, as flat lists: floats, padding, owned handles, opaque values. Copying,
-// hashing and counting use them and need no walk over fields.
+// What the bytes of a value are, as flat lists: floats, padding, owned handles, opaque values.
+// Copying, hashing and counting use them and need no walk over fields.
 #include "schema/detail.h"
 
 // Indexes of the fields by ascending offset.
@@ -68,7 +68,8 @@ static void flat_add_opaque(flat_lists* lists, uint32_t offset, const orri_type*
     lists->opaque_count++;
 }
 
-// Everything in one value of a finished type, `offset` bytes into the value that is being described.
+// Everything in one value of a finished type, `offset` bytes into the value that is being
+// described.
 static void flat_add_value(flat_lists* lists, const orri_type* type, uint32_t offset)
 {
     const orri_type_detail* detail = type->detail;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Puts a type together from its desc: a node for each desc that can be reached, offsets as a C compiler
-// would choose them, the hash of a layout and the difference of two.
+// Puts a type together from its desc: a node for each desc that can be reached, offsets as a C
+// compiler would choose them, the hash of a layout and the difference of two.
 #include "schema/detail.h"
 
-// ---- a node and its copies ----------------------------------------------------------------------------
+// ---- a node and its copies ----------------------------------------------------------------------
 
 static bool layout_copy_labels(orri_build* build, const orr_type_desc* desc, orri_type* type)
 {
@@ -64,7 +64,7 @@ static orri_type* layout_make(orri_build* build, const orr_type_desc* desc)
     return layout_copy_labels(build, desc, type) ? type : NULL;
 }
 
-// ---- fields -------------------------------------------------------------------------------------------
+// ---- fields -------------------------------------------------------------------------------------
 
 // Copies one text attribute; NULL stays NULL.
 static bool layout_copy_text(orri_build* build, const char** text)
@@ -133,7 +133,7 @@ static bool layout_fields(orri_build* build, const orr_type_desc* desc, orri_typ
     return true;
 }
 
-// ---- offsets ------------------------------------------------------------------------------------------
+// ---- offsets ------------------------------------------------------------------------------------
 
 static uint32_t layout_align_up(uint32_t offset, uint32_t align)
 {
@@ -232,7 +232,7 @@ static bool layout_offsets(orri_build* build, const orr_type_desc* desc, orri_ty
     return layout_check_offsets(build, type);
 }
 
-// ---- hash of a layout -----------------------------------------------------------------------------------
+// ---- hash of a layout ---------------------------------------------------------------------------
 
 static uint64_t layout_hash_text(uint64_t h, const char* text)
 {
@@ -263,7 +263,7 @@ static uint64_t layout_hash(const orri_type* type)
     return h;
 }
 
-// ---- building -------------------------------------------------------------------------------------------
+// ---- building -----------------------------------------------------------------------------------
 
 static bool layout_remember(orri_build* build, const orr_type_desc* desc,
                             const orr_type_desc* element, orri_type* type)
@@ -373,7 +373,7 @@ orri_type* orri_layout_build(orri_build* build, const orr_type_desc* desc,
     return ok ? type : NULL;
 }
 
-// ---- difference of two layouts ---------------------------------------------------------------------------
+// ---- difference of two layouts ------------------------------------------------------------------
 
 static bool layout_differ(orri_text* text, const char* what, uint32_t is, uint32_t was)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Floats as text and back. The C library rounds correctly both ways, but writes and expects the decimal
-// point of the program's locale; here it is always '.', so that text made in one place reads in another.
+// Floats as text and back. The C library rounds correctly both ways, but writes and expects the
+// decimal point of the program's locale; here it is always '.', so that text made in one place
+// reads in another.
 #include "schema/detail.h"
 #include <float.h>
 #include <math.h>
@@ -46,8 +47,9 @@ void orri_number_print(double value, bool wide, char out[ORRI_NUMBER_SIZE])
         strcpy(out, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
         return;
     }
-    // A normal number of 6 (15) digits or fewer prints as itself with 6 (15), so fewer need not be tried; a
-    // subnormal one has less precision than that. With the last precision every number reads back.
+    // A normal number of 6 (15) digits or fewer prints as itself with 6 (15), so fewer need not be
+    // tried; a subnormal one has less precision than that. With the last precision every number
+    // reads back.
     bool subnormal = fabs(value) < (wide ? DBL_MIN : (double)FLT_MIN);
     int digits = subnormal ? 1 : wide ? 15 : 6, most = wide ? 17 : 9;
     for (; digits <= most; digits++) {
@@ -103,7 +105,7 @@ bool orri_number_read(const char* text, size_t size, bool wide, double* out)
     return true;
 }
 
-// ---- ranges -------------------------------------------------------------------------------------------
+// ---- ranges -------------------------------------------------------------------------------------
 
 bool orri_range_has_i64(double min, double max, int64_t value)
 {
@@ -111,7 +113,8 @@ bool orri_range_has_i64(double min, double max, int64_t value)
     if (min >= limit || max < -limit) {
         return false;
     }
-    // A bound inside the limits is cut towards zero exactly; one step more where that went the wrong way.
+    // A bound inside the limits is cut towards zero exactly; one step more where that went the
+    // wrong way.
     bool above = min < -limit;
     if (!above) {
         int64_t cut = (int64_t)min;

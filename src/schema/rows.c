@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Values in raw memory, many at a time. Types without hooks and owned handles take one memcpy or memset;
-// the rest is the same with what the type's flat lists say on top.
+// Values in raw memory, many at a time. Types without hooks and owned handles take one memcpy or
+// memset; the rest is the same with what the type's flat lists say on top.
 //
-// The hash of rows is a hash of their canonical bytes: padding zero, every NaN the same, opaque values
-// replaced by what their codec says. They are hashed in pieces of fixed size, so that a piece that is
-// canonical as it lies can be hashed in place and any other through a small copy, with the same result.
+// The hash of rows is a hash of their canonical bytes: padding zero, every NaN the same, opaque
+// values replaced by what their codec says. They are hashed in pieces of fixed size, so that a
+// piece that is canonical as it lies can be hashed in place and any other through a small copy,
+// with the same result.
 #include "schema/detail.h"
 
-// Bytes canonicalised at once. Part of the hash: never change it. A multiple of 8, so that no double of a
-// large value lies across two pieces.
+// Bytes canonicalised at once. Part of the hash: never change it. A multiple of 8, so that no
+// double of a large value lies across two pieces.
 #define ROWS_PIECE 4096u
 
 static void rows_write_preset(const orri_type* type, unsigned char* rows, size_t size)
@@ -95,7 +96,7 @@ void orri_rows_clean(const orri_type* type, void* rows, uint32_t count)
     }
 }
 
-// ---- owned handles ------------------------------------------------------------------------------------
+// ---- owned handles ------------------------------------------------------------------------------
 
 void orri_rows_retain(const orri_type* type, const void* rows, uint32_t count)
 {
@@ -123,9 +124,10 @@ void orri_rows_release(const orri_type* type, void* rows, uint32_t count)
     }
 }
 
-// ---- hash -----------------------------------------------------------------------------------------------
+// ---- hash ---------------------------------------------------------------------------------------
 
-// Tests of bits, not of floats: equal for every compiler and floating-point mode, and easy to vectorise.
+// Tests of bits, not of floats: equal for every compiler and floating-point mode, and easy to
+// vectorise.
 static bool rows_any_nan32(const unsigned char* data, size_t count)
 {
     uint32_t any = 0;
@@ -168,7 +170,8 @@ static void rows_canon_nan(unsigned char* data, size_t count, bool wide)
     }
 }
 
-// A part of a value: bytes `from` to `to` of it, so that values larger than a piece can be done in pieces.
+// A part of a value: bytes `from` to `to` of it, so that values larger than a piece can be done in
+// pieces.
 typedef struct rows_window {
     uint32_t from, to;
 } rows_window;
@@ -207,25 +210,34 @@ static void rows_canon(const orri_type* type, unsigned char* data, rows_window w
     }
 }
 
-// True when the rows of a piece can be hashed as they lie.
-static bool rows_are_canonical(const orri_type* type, const unsigned char* rows, size_t count)
+// One float of the value at a time, over all rows: then the inner loop does not ask what it looks
+// at.
+static bool rows_run_has_nan(const orri_float_run* run, const unsigned char* rows, size_t stride,
+                             size_t count)
 {
-    const orri_type_detail* detail = type->detail;
-    if (detail->gap_count > 0 || detail->opaque_count > 0) {
-        return false;
-    }
-    if (detail->floats_only) {
-        return !rows_any_nan(rows, count * detail->floats[0].count, detail->floats[0].wide);
-    }
-    for (size_t i = 0; i < count; i++, rows += type->info.size) {
-        for (uint32_t f = 0; f < detail->float_count; f++) {
-            const orri_float_run* run = &detail->floats[f];
-            if (rows_any_nan(rows + run->offset, run->count, run->wide)) {
-                return false;
-            }
+    uint32_t size = run->wide ? 8 : 4;
+    bool any = false;
+    for (uint32_t f = 0; f < run->count; f++) {
+        const unsigned char* at = rows + run->offset + (size_t)f * size;
+        for (size_t i = 0; i < count; i++, at += stride) {
+            any |= run->wide ? rows_any_nan64(at, 1) : rows_any_nan32(at, 1);
         }
     }
-    return true;
+    return any;
+}
+
+static bool rows_have_nan(const orri_type* type, const unsigned char* rows, size_t count)
+{
+    const orri_type_detail* detail = type->detail;
+    if (detail->floats_only) {
+        return rows_any_nan(rows, count * detail->floats[0].count, detail->floats[0].wide);
+    }
+    for (uint32_t f = 0; f < detail->float_count; f++) {
+        if (rows_run_has_nan(&detail->floats[f], rows, type->info.size, count)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static uint64_t rows_hash_opaques(const orri_type* type, const unsigned char* rows, size_t count,
@@ -245,12 +257,18 @@ static uint64_t rows_hash_opaques(const orri_type* type, const unsigned char* ro
 static uint64_t rows_hash_piece(const orri_type* type, const unsigned char* rows, size_t count,
                                 uint64_t h)
 {
+    const orri_type_detail* detail = type->detail;
     uint32_t size = type->info.size;
-    if (rows_are_canonical(type, rows, count)) {
+    bool nan = rows_have_nan(type, rows, count);
+    if (!nan && detail->gap_count == 0 && detail->opaque_count == 0) {
         return orr_hash(rows, size * count, h);
     }
     unsigned char buffer[ROWS_PIECE];
     memcpy(buffer, rows, size * count);
+    if (!nan && detail->opaque_count == 0) {
+        orri_rows_clean(type, buffer, (uint32_t)count);
+        return orr_hash(buffer, size * count, h);
+    }
     for (size_t i = 0; i < count; i++) {
         rows_canon(type, buffer + i * size, (rows_window){0, size});
     }
@@ -287,7 +305,7 @@ uint64_t orri_rows_hash(const orri_type* type, const void* rows, uint32_t count,
     return h;
 }
 
-// ---- references -----------------------------------------------------------------------------------------
+// ---- references ---------------------------------------------------------------------------------
 
 typedef struct rows_asker {
     bool (*accept)(void* user, orr_entity entity);
@@ -308,14 +326,9 @@ static orr_entity rows_reject_entity(const unsigned char* value, const rows_aske
 static orr_entity rows_reject_owned(const orri_type* type, const unsigned char* value,
                                     const rows_asker* asker)
 {
-    orr_string handle;
-    memcpy(&handle, value, sizeof handle);
-    const orri_blob* blob = orri_blob_at(type->schema, handle);
-    const orri_type* element = type->detail->element;
-    if (blob == NULL || blob->element_size != element->info.size) {
-        return (orr_entity){0};
-    }
-    return rows_reject_values(element, blob->data, blob->size / blob->element_size, asker);
+    uint32_t count;
+    const unsigned char* elements = orri_array_elements(type, value, &count);
+    return rows_reject_values(type->detail->element, elements, count, asker);
 }
 
 // `*out_field` (may be NULL) gets the name of the value's own field in which the reference lies.

@@ -3,7 +3,7 @@
 #include "schema/scan.h"
 #include <math.h>
 
-// ---- saying no ----------------------------------------------------------------------------------------
+// ---- saying no ----------------------------------------------------------------------------------
 
 bool orri_scan_fail(orri_scan* scan, orr_result result, const char* format, ...)
 {
@@ -35,7 +35,7 @@ bool orri_scan_memory(orri_scan* scan)
     return orri_scan_fail(scan, ORR_ERR_MEMORY, "out of memory");
 }
 
-// ---- tokens -------------------------------------------------------------------------------------------
+// ---- tokens -------------------------------------------------------------------------------------
 
 void orri_scan_space(orri_scan* scan)
 {
@@ -85,7 +85,7 @@ bool orri_scan_skip_word(orri_scan* scan, const char* word)
     return true;
 }
 
-// ---- numbers ------------------------------------------------------------------------------------------
+// ---- numbers ------------------------------------------------------------------------------------
 
 // Digits as a number up to `most`. `*out_fits` tells whether it is.
 bool orri_scan_digits(orri_scan* scan, uint64_t most, uint64_t* out, bool* out_fits)

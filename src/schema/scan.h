@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A place in a value's text, from token to token. Never looks behind the terminating zero. Functions that
-// return bool say no through orri_scan_fail(), unless told otherwise.
+// A place in a value's text, from token to token. Never looks behind the terminating zero.
+// Functions that return bool say no through orri_scan_fail(), unless told otherwise.
 #ifndef ORRI_SCHEMA_SCAN_H
 #define ORRI_SCHEMA_SCAN_H
 
@@ -27,7 +27,8 @@ bool orri_scan_skip_word(orri_scan* scan, const char* word);
 // Bytes of the word at the place (a label, nan, null); 0 if there is none.
 size_t orri_scan_word(const orri_scan* scan);
 bool orri_scan_is_digit(char c);
-// Digits as a number up to `most`; `*out_fits` tells whether it is. False, silently, if there are none.
+// Digits as a number up to `most`; `*out_fits` tells whether it is. False, silently, if there are
+// none.
 bool orri_scan_digits(orri_scan* scan, uint64_t most, uint64_t* out, bool* out_fits);
 
 // A number of the type's size, within the range if there is one (`range` may be NULL).

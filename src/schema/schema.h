@@ -67,6 +67,8 @@ struct orri_schema {
 
 void orri_schema_init(orri_schema* schema, orri_env* env, uint32_t type_max);
 void orri_schema_term(orri_schema* schema);
+// Checks the tables of types and blobs. ORR_ERR_CORRUPT (said) when an invariant does not hold.
+orr_result orri_schema_validate(orri_schema* schema);
 
 // ---- types ----------------------------------------------------------------------------------------
 
@@ -115,7 +117,8 @@ void orri_blob_retain(orri_schema* schema, orr_string handle);
 void orri_blob_release(orri_schema* schema, orr_string handle);
 // Frees young blobs that are still not counted.
 void orri_blobs_collect(orri_schema* schema);
-// Hash of all counted blobs and of the free list; young uncounted ones do not count.
+// Hash of all counted blobs by slot, and of the free list as the last collect left it: young
+// uncounted ones do not count, nor the slots they took. Equal for equal calls.
 uint64_t orri_blobs_hash(const orri_schema* schema);
 // Frees all of them. Called by orri_schema_term().
 void orri_blobs_term(orri_schema* schema);

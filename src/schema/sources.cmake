@@ -8,6 +8,7 @@ set(ORR_SOURCES_SCHEMA
     src/schema/number.c
     src/schema/rows.c
     src/schema/scan.c
+    src/schema/schema_validate.c
     src/schema/type.c
     src/schema/value.c
     src/schema/value_parse.c

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The types of a world. A registration is built whole in an arena of its own, checked against what is
-// there under its name, given its presets, and only then entered; until that moment a refusal drops the
-// arena and nothing has happened.
+// The types of a world. A registration is built whole in an arena of its own, checked against what
+// is there under its name, given its presets, and only then entered; until that moment a refusal
+// drops the arena and nothing has happened.
 #include "schema/detail.h"
 
 void orri_schema_init(orri_schema* schema, orri_env* env, uint32_t type_max)
@@ -24,7 +24,7 @@ void orri_schema_term(orri_schema* schema)
     *schema = (orri_schema){.env = env};
 }
 
-// ---- names --------------------------------------------------------------------------------------------
+// ---- names --------------------------------------------------------------------------------------
 
 // Where the name is, or the empty place where it belongs.
 static uint32_t* type_name_slot(const orri_schema* schema, uint32_t* names, uint32_t capacity,
@@ -65,7 +65,7 @@ orr_type orri_type_find(const orri_schema* schema, const char* name)
     return (orr_type){*type_name_slot(schema, schema->names, schema->name_capacity, name)};
 }
 
-// ---- presets ------------------------------------------------------------------------------------------
+// ---- presets ------------------------------------------------------------------------------------
 
 static bool type_preset_field(orri_build* build, const orr_type_desc* desc,
                               const orr_field_info* field, unsigned char* out)
@@ -138,7 +138,7 @@ static bool type_presets(orri_build* build)
     return true;
 }
 
-// ---- registering ----------------------------------------------------------------------------------------
+// ---- registering --------------------------------------------------------------------------------
 
 // The type that has the name already, if its layout is the same.
 static bool type_agree(orri_build* build, const orri_type* type, orr_type known, orr_type* out)
@@ -231,7 +231,7 @@ orr_result orri_type_register(orri_schema* schema, const orr_type_desc* desc, or
     return ORR_OK;
 }
 
-// ---- static descs ---------------------------------------------------------------------------------------
+// ---- static descs -------------------------------------------------------------------------------
 
 // The place of a desc, or the empty one where it belongs.
 static orri_static_entry* type_static_slot(orri_static_entry* entries, uint32_t capacity,

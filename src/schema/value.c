@@ -17,12 +17,12 @@ const unsigned char* orri_array_elements(const orri_type* type, const void* valu
     return blob->data;
 }
 
-// ---- near misses --------------------------------------------------------------------------------------
+// ---- near misses --------------------------------------------------------------------------------
 
 #define VALUE_NEAR_MOST 3 // Near names that are shown.
 
-// The names nearest to one that does not exist: all of the least distance, in declared order. A third of
-// the letters may be wrong.
+// The names nearest to one that does not exist: all of the least distance, in declared order. A
+// third of the letters may be wrong.
 typedef struct value_near {
     char name[ORR_NAME_MAX + 1];
     uint32_t distance; // The least so far.
@@ -80,7 +80,7 @@ void orri_label_unknown(const orr_type_info* type, const char* name, size_t size
     value_near_say(&near, out);
 }
 
-// ---- paths --------------------------------------------------------------------------------------------
+// ---- paths --------------------------------------------------------------------------------------
 
 typedef struct value_path {
     const orri_type* root;
@@ -191,7 +191,7 @@ orr_result orr_field_find(const orr_type_info* type, const char* path, orr_field
     return result;
 }
 
-// ---- comparing ------------------------------------------------------------------------------------------
+// ---- comparing ----------------------------------------------------------------------------------
 
 static int value_compare(const orri_type* type, const unsigned char* a, const unsigned char* b);
 
@@ -212,8 +212,8 @@ static int value_compare_signed(const unsigned char* a, const unsigned char* b, 
     return value_sign(x<y, x> y);
 }
 
-// Ascending numbers for ascending floats: negative ones have their bits turned round, and all NaNs become
-// the largest number. So -0 comes before 0, as it prints and hashes differently.
+// Ascending numbers for ascending floats: negative ones have their bits turned round, and all NaNs
+// become the largest number. So -0 comes before 0, as it prints and hashes differently.
 static uint64_t value_float_rank(const unsigned char* value, bool wide)
 {
     uint64_t bits = orri_load_unsigned(value, wide ? 8 : 4);
@@ -316,7 +316,7 @@ int orr_value_compare(const orr_type_info* type, const void* a, const void* b)
     return value_compare(orri_type_of_info(type), a, b);
 }
 
-// ---- presets and hash -----------------------------------------------------------------------------------
+// ---- presets and hash ---------------------------------------------------------------------------
 
 void orr_value_default(const orr_type_info* type, void* out)
 {

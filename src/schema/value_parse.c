@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Text as a value: reads what value_print.c writes, by recursive descent over the type. How deep it goes
-// is bounded by the type.
+// Text as a value: reads what value_print.c writes, by recursive descent over the type. How deep it
+// goes is bounded by the type.
 #include "schema/scan.h"
 
 static bool parse_value(orri_scan* scan, const orri_type* type, const orr_field_attributes* range,
                         unsigned char* out);
 
-// ---- names --------------------------------------------------------------------------------------------
+// ---- names --------------------------------------------------------------------------------------
 
 static bool parse_bool(orri_scan* scan, unsigned char* out)
 {
@@ -99,7 +99,7 @@ static bool parse_entity(orri_scan* scan, uint64_t* out)
     return true;
 }
 
-// ---- strings ------------------------------------------------------------------------------------------
+// ---- strings ------------------------------------------------------------------------------------
 
 static int parse_hex(char c)
 {
@@ -268,7 +268,7 @@ static bool parse_opaque(orri_scan* scan, const orri_type* type, unsigned char* 
     return ok;
 }
 
-// ---- values that hold others --------------------------------------------------------------------------
+// ---- values that hold others --------------------------------------------------------------------
 
 // A fixed array: as many elements as it has.
 static bool parse_fixed(orri_scan* scan, const orri_type* type, const orr_field_attributes* range,

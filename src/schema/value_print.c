@@ -9,7 +9,7 @@ static void print_text(orri_text* text, const char* data)
     orri_text_bytes(text, data, strlen(data));
 }
 
-// ---- strings ------------------------------------------------------------------------------------------
+// ---- strings ------------------------------------------------------------------------------------
 
 // Bytes of the UTF-8 character at `at`, or 0 if there is no well-formed one.
 static size_t print_utf8(const unsigned char* at, size_t size)
@@ -78,8 +78,8 @@ static void print_string(orri_text* text, const orri_type* type, const unsigned 
     print_quoted(text, blob != NULL ? blob->data : "", blob != NULL ? blob->size : 0);
 }
 
-// The codec's text may be of any length; what does not fit the small buffer is asked for again. Without
-// memory for that, the beginning is shown.
+// The codec's text may be of any length; what does not fit the small buffer is asked for again.
+// Without memory for that, the beginning is shown.
 static void print_opaque(orri_text* text, const orri_type* type, const unsigned char* value)
 {
     char small[256] = "";
@@ -101,7 +101,7 @@ static void print_opaque(orri_text* text, const orri_type* type, const unsigned 
     orri_free(env, ORR_MEMORY_TEMP, large, size + 1, 1);
 }
 
-// ---- numbers and names ----------------------------------------------------------------------------------
+// ---- numbers and names --------------------------------------------------------------------------
 
 static void print_float(orri_text* text, const unsigned char* value, bool wide)
 {
@@ -162,7 +162,7 @@ static void print_entity(orri_text* text, const unsigned char* value)
     }
 }
 
-// ---- values that hold others ----------------------------------------------------------------------------
+// ---- values that hold others --------------------------------------------------------------------
 
 static void print_list(orri_text* text, const orri_type* type, const unsigned char* values,
                        uint32_t count)

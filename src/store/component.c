@@ -58,6 +58,9 @@ orr_result orri_stage_values(orr_world* world, const char* call, const orri_type
 {
     *out = (orri_staged){
         .type = type, .entities = entities, .places = places, .count = count, .values = values};
+    if (type->plain && world->share_live == 0) {
+        return ORR_OK; // Nothing can be refused.
+    }
     if (!type->plain) {
         out->copies = orri_alloc(&world->env, ORR_MEMORY_TEMP, (size_t)count * type->info.size,
                                  ORRI_BLOCK_ALIGN);
@@ -315,20 +318,6 @@ orr_result orr_component_remove(orr_world* world, orr_entity entity, orr_type ty
 
 // ---- batches of values --------------------------------------------------------------------------------------
 
-static orr_result component_check_many(const orr_world* world, const char* call,
-                                       const orr_entity* entities, uint32_t count, orr_type type,
-                                       const void* values)
-{
-    const orri_type* found = orri_type_at(&world->schema, type);
-    if (found == NULL) {
-        return orri_refuse_type(world, call, type);
-    }
-    if (count > 0 && (entities == NULL || (values == NULL && found->info.size > 0))) {
-        return orri_refuse_argument(world, call, "entities or values are NULL");
-    }
-    return ORR_OK;
-}
-
 static orr_result component_refuse_absent(const orr_world* world, const char* call,
                                           orr_entity entity, orr_type type)
 {
@@ -349,13 +338,17 @@ static inline void component_fetch_ahead(const orr_world* world, const orr_entit
     }
 }
 
-orr_result orr_component_set_many(orr_world* world, const orr_entity* entities, uint32_t count,
-                                  orr_type type, const void* values)
+// Everything a batch of values can be refused for, before anything is touched: all are alive and have the type.
+static orr_result component_check_many(const orr_world* world, const char* call,
+                                       const orr_entity* entities, uint32_t count, orr_type type,
+                                       const void* values)
 {
-    const char* call = "orr_component_set_many";
-    orr_result result = component_check_many(world, call, entities, count, type, values);
-    if (result != ORR_OK) {
-        return result;
+    const orri_type* found = orri_type_at(&world->schema, type);
+    if (found == NULL) {
+        return orri_refuse_type(world, call, type);
+    }
+    if (count > 0 && (entities == NULL || (values == NULL && found->info.size > 0))) {
+        return orri_refuse_argument(world, call, "entities or values are NULL");
     }
     for (uint32_t i = 0; i < count; i++) {
         component_fetch_ahead(world, entities, i, count);
@@ -366,6 +359,17 @@ orr_result orr_component_set_many(orr_world* world, const orr_entity* entities, 
         if (component_find(world, record, type.index1 - 1) == NULL) {
             return component_refuse_absent(world, call, entities[i], type);
         }
+    }
+    return ORR_OK;
+}
+
+orr_result orr_component_set_many(orr_world* world, const orr_entity* entities, uint32_t count,
+                                  orr_type type, const void* values)
+{
+    const char* call = "orr_component_set_many";
+    orr_result result = component_check_many(world, call, entities, count, type, values);
+    if (result != ORR_OK) {
+        return result;
     }
     const orri_type* found = orri_type_at(&world->schema, type);
     result = orri_check_references(world, call, found, values, count);
@@ -385,17 +389,6 @@ orr_result orr_component_get_many(const orr_world* world, const orr_entity* enti
     orr_result result = component_check_many(world, call, entities, count, type, out);
     if (result != ORR_OK) {
         return result;
-    }
-    // Two passes, so that a refusal leaves `out` untouched.
-    for (uint32_t i = 0; i < count; i++) {
-        component_fetch_ahead(world, entities, i, count);
-        const orri_record* record = orri_record_find(world, entities[i]);
-        if (record == NULL) {
-            return orri_refuse_entity(world, call, entities[i], type);
-        }
-        if (component_find(world, record, type.index1 - 1) == NULL) {
-            return component_refuse_absent(world, call, entities[i], type);
-        }
     }
     uint32_t size = orri_type_at(&world->schema, type)->info.size;
     for (uint32_t i = 0; size > 0 && i < count; i++) {

@@ -54,6 +54,7 @@ static inline void fixture_begin(fixture* f)
 static inline void fixture_end(fixture* f)
 {
     CHECK_EQ(f->refusals, 0);
+    CHECK_OK(orri_schema_validate(&f->schema));
     orri_schema_term(&f->schema);
     CHECK_EQ(f->env.total.bytes, 0);
     failing_alloc_check(&f->memory);

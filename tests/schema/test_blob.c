@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Owned strings and arrays: one blob for equal bytes, counted, young until collected, stale handles seen.
+// Owned strings and arrays: one blob for equal bytes, counted, young until collected, stale handles
+// seen.
 #include "fixture.h"
 
 static bool same(orr_string a, orr_string b)
@@ -199,7 +200,7 @@ ORR_TEST(blob_of_many_is_found_through_growth)
     fixture_end(&f);
 }
 
-// ---- hash ---------------------------------------------------------------------------------------------
+// ---- hash ---------------------------------------------------------------------------------------
 
 ORR_TEST(blobs_hash_sees_counted_blobs_and_not_young_ones)
 {
@@ -239,6 +240,26 @@ ORR_TEST(blobs_hash_does_not_see_the_slot_a_young_blob_took_from_the_free_list)
     CHECK_EQ(orri_blobs_hash(&f.schema), before);
     orri_blob_retain(&f.schema, p);
     CHECK(orri_blobs_hash(&f.schema) != before);
+    fixture_end(&f);
+}
+
+ORR_TEST(blobs_hash_sees_the_free_list_that_a_collect_left)
+{
+    fixture f;
+    fixture_begin(&f);
+    uint64_t empty = orri_blobs_hash(&f.schema);
+    fixture_string(&f, "x");
+    orri_blobs_collect(&f.schema);
+    uint64_t one = orri_blobs_hash(&f.schema);
+    CHECK(one != empty);
+    fixture_string(&f, "x"); // The same slot again: a later generation.
+    orri_blobs_collect(&f.schema);
+    uint64_t later = orri_blobs_hash(&f.schema);
+    CHECK(later != one);
+    fixture_string(&f, "x");
+    fixture_string(&f, "y");
+    orri_blobs_collect(&f.schema);
+    CHECK(orri_blobs_hash(&f.schema) != later);
     fixture_end(&f);
 }
 
@@ -294,7 +315,7 @@ ORR_TEST(blobs_hash_is_equal_for_equal_calls)
     fixture_end(&g);
 }
 
-// ---- memory -------------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
 ORR_TEST(blob_make_without_memory_has_no_effect_at_any_allocation)
 {
@@ -321,4 +342,61 @@ ORR_TEST(blob_make_without_memory_has_no_effect_at_any_allocation)
         }
         fixture_end(&f);
     }
+}
+
+// ---- validate -----------------------------------------------------------------------------------
+
+// Breaks one number, sees it found, and mends it.
+#define CHECK_BREAKS(f, place, wrong, words)                               \
+    do {                                                                   \
+        uint32_t right = (uint32_t)(place);                                \
+        (place) = (wrong);                                                 \
+        CHECK_RESULT(orri_schema_validate(&(f)->schema), ORR_ERR_CORRUPT); \
+        CHECK_REFUSED(f, ORR_ERR_CORRUPT, words);                          \
+        (place) = right;                                                   \
+        CHECK_OK(orri_schema_validate(&(f)->schema));                      \
+    } while (0)
+
+ORR_TEST(validate_finds_what_is_broken)
+{
+    fixture f;
+    fixture_begin(&f);
+    fixture_type(&f, ORR_TYPE(float));
+    orri_type* type = f.schema.types[0];
+    CHECK(orri_type_static(&f.schema, ORR_TYPE(float)).index1 == 1);
+    fixture_string(&f, "gone1");
+    fixture_string(&f, "gone2");
+    orr_string kept = fixture_string(&f, "kept");
+    orri_blob_retain(&f.schema, kept);
+    orri_blobs_collect(&f.schema);
+    orr_string young = fixture_string(&f, "young");
+    orri_blob* counted = &f.schema.blobs[kept.index1 - 1];
+    orri_blob* fresh = &f.schema.blobs[young.index1 - 1];
+    orri_blob* freed = &f.schema.blobs[f.schema.blob_free - 1];
+    CHECK_OK(orri_schema_validate(&f.schema));
+    CHECK_BREAKS(&f, type->index1, 2, "a type is not where its number says");
+    for (uint32_t i = 0; i < f.schema.name_capacity; i++) {
+        if (f.schema.names[i] != 0) {
+            CHECK_BREAKS(&f, f.schema.names[i], 0, "a type is not found by its name");
+        }
+    }
+    for (uint32_t i = 0; i < f.schema.static_capacity; i++) {
+        if (f.schema.statics[i].desc != NULL) {
+            CHECK_BREAKS(&f, f.schema.statics[i].index1, 2, "a static desc leads to no type");
+            CHECK_BREAKS(&f, f.schema.statics[i].index1, 0, "a static desc leads to no type");
+        }
+    }
+    CHECK_BREAKS(&f, freed->count, 1, "a free blob is counted or young");
+    CHECK_BREAKS(&f, counted->count, 0, "a blob that nobody counts is not young");
+    CHECK_BREAKS(&f, f.schema.blob_live, 3, "blob_live is wrong");
+    CHECK_BREAKS(&f, f.schema.blob_young, kept.index1, "the young list holds one too many");
+    CHECK_BREAKS(&f, fresh->next, young.index1, "the young list holds one too many");
+    CHECK_BREAKS(&f, f.schema.blob_young, 0, "the young list misses one");
+    CHECK_BREAKS(&f, f.schema.blob_free, kept.index1, "the free list holds one too many");
+    CHECK_BREAKS(&f, freed->next, f.schema.blob_free, "the free list holds one too many");
+    uint32_t* bucket = &f.schema.buckets[counted->hash & (f.schema.bucket_count - 1)];
+    CHECK_BREAKS(&f, *bucket, 0, "a blob is in no bucket");
+    CHECK_BREAKS(&f, *bucket, f.schema.blob_free, "a blob is in the wrong bucket");
+    CHECK_BREAKS(&f, counted->chained, kept.index1, "a blob is in the wrong bucket");
+    fixture_end(&f);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reading values: the grammar, presets for what is missing, ranges, refusals with a column, and memory.
+// Reading values: the grammar, presets for what is missing, ranges, refusals with a column, and
+// memory.
 #include "fixture.h"
 #include "schema/detail.h"
 #include <math.h>
@@ -154,7 +155,7 @@ ORR_TEST(parse_floats_of_every_form)
     fixture_end(&f);
 }
 
-// ---- refusals -----------------------------------------------------------------------------------------
+// ---- refusals -----------------------------------------------------------------------------------
 
 ORR_TEST(parse_refuses_with_column_and_words_and_leaves_out_untouched)
 {
@@ -276,7 +277,7 @@ ORR_TEST(parse_refusal_of_a_long_text_is_cut_and_still_says_where)
     fixture_end(&f);
 }
 
-// ---- ranges -------------------------------------------------------------------------------------------
+// ---- ranges -------------------------------------------------------------------------------------
 
 ORR_TEST(range_is_exact_beyond_the_precision_of_a_double)
 {
@@ -326,7 +327,7 @@ ORR_TEST(range_of_a_field_holds_for_every_element)
     fixture_end(&f);
 }
 
-// ---- opaque values --------------------------------------------------------------------------------------
+// ---- opaque values ------------------------------------------------------------------------------
 
 // Three bytes written as hexadecimal; 'long' prints 999 times.
 typedef struct colour {
@@ -437,7 +438,7 @@ ORR_TEST(opaque_text_of_any_length_is_printed_and_its_beginning_without_memory)
     fixture_end(&f);
 }
 
-// ---- sizes and memory -----------------------------------------------------------------------------------
+// ---- sizes and memory ---------------------------------------------------------------------------
 
 ORR_TEST(parse_of_large_values_needs_memory_only_for_the_time)
 {

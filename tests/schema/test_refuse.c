@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Descs that cannot be: each is refused once, with a result and words that name type and field, and leaves
-// the schema as it was.
+// Descs that cannot be: each is refused once, with a result and words that name type and field, and
+// leaves the schema as it was.
 #include "fixture.h"
 #include <math.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Rows in raw memory: constructed, destructed, moved, copied, hashed, counted; hooks called as promised.
+// Rows in raw memory: constructed, destructed, moved, copied, hashed, counted; hooks called as
+// promised.
 #include "fixture.h"
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@ ORR_STRUCT(Counter, (int32_t, a, (.preset = "3")), (int32_t, b))
 ORR_STRUCT(Plain, (uint32_t, a), (uint32_t, b))
 ORR_MARKER(Frozen)
 
-// ---- construct ------------------------------------------------------------------------------------------
+// ---- construct ----------------------------------------------------------------------------------
 
 ORR_TEST(rows_constructed_hold_the_preset_in_every_row)
 {
@@ -65,7 +66,7 @@ ORR_TEST(rows_of_plain_types_move_and_copy_as_bytes)
     fixture_end(&f);
 }
 
-// ---- owned handles --------------------------------------------------------------------------------------
+// ---- owned handles ------------------------------------------------------------------------------
 
 static uint32_t count_of(fixture* f, orr_string handle)
 {
@@ -112,7 +113,7 @@ ORR_TEST(rows_with_owned_fields_count_their_handles)
     fixture_end(&f);
 }
 
-// ---- hooks ----------------------------------------------------------------------------------------------
+// ---- hooks --------------------------------------------------------------------------------------
 
 typedef struct hook_log {
     uint32_t constructs, destructs, moves, copies, rows;
@@ -261,7 +262,7 @@ ORR_TEST(rows_hooks_that_are_not_given_are_memcpy_or_nothing)
     fixture_end(&f);
 }
 
-// ---- padding --------------------------------------------------------------------------------------------
+// ---- padding ------------------------------------------------------------------------------------
 
 ORR_TEST(rows_cleaned_or_copied_have_zero_padding_and_the_same_values)
 {
@@ -289,9 +290,10 @@ ORR_TEST(rows_cleaned_or_copied_have_zero_padding_and_the_same_values)
     fixture_end(&f);
 }
 
-// ---- hash -----------------------------------------------------------------------------------------------
+// ---- hash ---------------------------------------------------------------------------------------
 
-// The hash of rows with NaNs and dirty padding must be that of their canonical twins, for any count.
+// The hash of rows with NaNs and dirty padding must be that of their canonical twins, for any
+// count.
 static void check_canonical(const orri_type* type, unsigned char* dirty, const unsigned char* clean,
                             uint32_t count)
 {
@@ -430,6 +432,29 @@ ORR_TEST(rows_hash_of_values_larger_than_a_piece_is_canonical_too)
     fixture_end(&f);
 }
 
+ORR_TEST(rows_hash_of_a_large_value_does_not_see_bytes_of_no_field_across_a_border)
+{
+    fixture f;
+    fixture_begin(&f);
+    orr_field_desc fields[] = {
+        {.name = "a", .type = ORR_TYPE(uint8_t), .count = 4090},
+        {.name = "b", .type = ORR_TYPE(uint8_t), .count = 4092, .offset = 4100},
+        {.name = "c", .type = ORR_TYPE(uint8_t), .offset = 8193},
+    };
+    orr_type_desc desc = {.name = "Holes", .size = 8200, .fields = fields, .field_count = 3};
+    const orri_type* type = fixture_type(&f, &desc);
+    static unsigned char row[8200];
+    memset(row, 0x11, sizeof row);
+    uint64_t hash = orri_rows_hash(type, row, 1, 0);
+    for (uint32_t i = 4080; i < 8200; i += i == 4110 ? 8180 - 4110 : 1) {
+        bool hole = (i >= 4090 && i < 4100) || i == 8192 || i > 8193;
+        row[i] ^= 1;
+        CHECK((orri_rows_hash(type, row, 1, 0) == hash) == hole);
+        row[i] ^= 1;
+    }
+    fixture_end(&f);
+}
+
 ORR_TEST(rows_hash_of_plain_bytes_is_the_hash_of_the_bytes)
 {
     fixture f;
@@ -523,7 +548,7 @@ ORR_TEST(rows_hash_asks_the_codec_of_opaque_values)
     fixture_end(&f);
 }
 
-// ---- references -----------------------------------------------------------------------------------------
+// ---- references ---------------------------------------------------------------------------------
 
 typedef struct asked {
     uint64_t reject;

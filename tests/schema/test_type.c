@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Registration: what a world knows of a type, layouts, conflicts, presets, lookups. What is refused is in
-// test_refuse.c.
+// Registration: what a world knows of a type, layouts, conflicts, presets, lookups. What is refused
+// is in test_refuse.c.
 #include "fixture.h"
 
 ORR_ENUM(Mood, CALM, ANGRY)
@@ -382,7 +382,7 @@ ORR_TEST(type_layout_hash_ignores_attributes_and_settings)
     fixture_end(&g);
 }
 
-// ---- presets ------------------------------------------------------------------------------------------
+// ---- presets ------------------------------------------------------------------------------------
 
 ORR_STRUCT(Inner, (int32_t, a, (.preset = "5")), (int32_t, b))
 ORR_STRUCT(Outer, (Inner, one), (Inner, two, (.preset = "{b: 8}")), (Inner, three, 2),
@@ -435,7 +435,7 @@ ORR_TEST(type_preset_that_is_all_zero_counts_as_none)
     fixture_end(&f);
 }
 
-// ---- lookups ------------------------------------------------------------------------------------------
+// ---- lookups ------------------------------------------------------------------------------------
 
 ORR_TEST(type_static_is_registered_at_first_use_and_found_again)
 {
@@ -514,7 +514,7 @@ ORR_TEST(kind_names_are_never_null)
     CHECK_STR(orr_kind_name((orr_kind)99), "?");
 }
 
-// ---- memory -------------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
 static orr_result register_static(fixture* f, const orr_type_desc* desc)
 {

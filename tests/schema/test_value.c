@@ -18,7 +18,7 @@ ORR_STRUCT(Orc, (Vec3, position), (float, rotation, 4, (.flags = ORR_FIELD_QUATE
 ORR_STRUCT(Numbers, (int8_t, i8), (int16_t, i16), (int32_t, i32), (int64_t, i64), (uint8_t, u8),
            (uint16_t, u16), (uint32_t, u32), (uint64_t, u64))
 
-// ---- printing -----------------------------------------------------------------------------------------
+// ---- printing -----------------------------------------------------------------------------------
 
 ORR_TEST(print_every_kind)
 {
@@ -190,7 +190,7 @@ ORR_TEST(print_length_is_what_is_needed_whatever_the_buffer)
     fixture_end(&f);
 }
 
-// ---- floats -------------------------------------------------------------------------------------------
+// ---- floats -------------------------------------------------------------------------------------
 
 static void check_float(fixture* f, const orri_type* type, float value, const char* text)
 {
@@ -320,7 +320,7 @@ ORR_TEST(number_text_is_the_same_under_a_locale_with_a_comma)
     fixture_end(&f);
 }
 
-// ---- comparing and hashing ----------------------------------------------------------------------------
+// ---- comparing and hashing ----------------------------------------------------------------------
 
 // a < b, both ways, and each equal to itself.
 static void check_less(const orri_type* type, const void* a, const void* b)
@@ -486,7 +486,7 @@ ORR_TEST(default_is_the_preset_or_zero)
     fixture_end(&f);
 }
 
-// ---- paths --------------------------------------------------------------------------------------------
+// ---- paths --------------------------------------------------------------------------------------
 
 ORR_TEST(find_names_every_place_of_a_value)
 {
@@ -570,7 +570,7 @@ ORR_TEST(find_refuses_what_is_not_there_and_names_what_is_near)
     fixture_end(&f);
 }
 
-// ---- bad input ----------------------------------------------------------------------------------------
+// ---- bad input ----------------------------------------------------------------------------------
 
 static uint32_t asserted;
 
