@@ -196,6 +196,12 @@ ORR_TEST(hash_blind_to_padding_also_when_written_raw)
             column[i].b = 2;
             column[i].c = 3;
         }
+        Link* links = orr_column_write(world, cluster, 0, KIT_TYPE(world, Link));
+        for (uint32_t i = 0; i < 50; i++) {
+            memset(&links[i], round == 0 ? 0x11 : 0x77, sizeof links[i]);
+            links[i].target = (orr_entity){0};
+            links[i].weight = i;
+        }
         hashes[round] = orr_world_hash(world);
         kit_end(&k);
     }

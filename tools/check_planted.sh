@@ -1,0 +1,172 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Bugs planted into a copy of the source, one after the other: each must make at least one test fail. Lists which.
+# A plant that no longer applies fails too, so that the list follows the source.
+#
+#     tools/check_planted.sh [NAME…]    # only the plants whose name contains NAME
+source "$(dirname "$0")/common.sh"
+
+temporary
+compiler=${CC:-gcc}
+flags="-std=c17 -O1 -ffp-contract=off -w -pthread"
+tests=$(cmake_list tests/store/tests.cmake ORR_TESTS_STORE | tr ' ' '\n' | grep -v test_generation)
+tests+=" $(cmake_list tests/model/tests.cmake ORR_TESTS_MODEL)"
+shared="$(cmake_list tests/support/tests_support.cmake ORR_TEST_SUPPORT)"
+shared+=" $(cmake_list tests/model/tests.cmake ORR_TEST_EXTRA_MODEL)"
+shared+=" $(cmake_list scenarios/scenarios.cmake ORR_SCENARIOS)"
+library=
+while read -r module; do
+    library+=" $(cmake_list "src/$module/sources.cmake" "ORR_SOURCES_${module^^}")"
+done <src/modules.txt
+
+# Compiles files of a tree into objects of a folder, two at a time. A test includes inner headers, so it is
+# compiled against the same tree.
+compile() { # tree, folder, files…
+    local tree=$1 folder=$2
+    shift 2
+    mkdir -p "$folder"
+    printf '%s\n' "$@" | sort -u | (cd "$tree" && xargs -P2 -I{} sh -c '
+        out=$1/$(echo "$2" | tr "/" "-").o
+        exec '"$compiler $flags"' -Iinclude -Isrc -Itests -I. -c "$2" -o "$out"' sh "$folder" {})
+}
+
+# Runs all test programs; prints the names of failed tests. Programs that crash or hang have failed as a whole.
+run_tests() { # folder with objects
+    local folder=$1 source name log
+    for source in $tests; do
+        name=$(basename "$source" .c)
+        log=$work/log
+        # shellcheck disable=SC2086
+        "$compiler" -pthread "$folder/$(echo "$source" | tr / -).o" $(objects "$folder" $shared $library) \
+            -o "$work/program" 2>"$log" || { cat "$log" >&2; exit 1; }
+        if ! timeout 120 "$work/program" --seed 1 >"$log" 2>&1; then
+            grep '^FAILED' "$log" | sed "s/^FAILED/$name:/" || true
+            grep -q '^[0-9]* passed' "$log" || echo "$name: crashed or hung"
+        fi
+    done
+}
+
+objects() { # folder, files…
+    local folder=$1 file
+    shift
+    for file in "$@"; do
+        echo "$folder/$(echo "$file" | tr / -).o"
+    done | sort -u
+}
+
+# ---- the plants: name, then pairs of file and sed expression -------------------------------------------
+
+plants=()
+plant() { plants+=("$(printf '%s\037' "$@")"); }
+
+plant "swap-remove off by one" \
+    src/store/mover.c 's/orri_row_relocate\(world, chunk, slot, last, last_slot\)/orri_row_relocate(world, chunk, slot, last, last_slot - (last_slot > 0))/'
+plant "swap-remove off by one, on the short way" \
+    src/store/world.h '/orri_row_close_gap/,/^}/s/last->columns\[c\]\.data \+ \(size_t\)last_slot/last->columns[c].data + (size_t)(last_slot - (last_slot > 0))/'
+plant "missing generation bump" \
+    src/store/index.c 's/\(orri_record\)\{generation \+ 1, free_first\}/(orri_record){generation, free_first}/'
+plant "missing generation bump, on the short way" \
+    src/store/world.h 's/\(orri_record\)\{generation \+ 1, world->index\.free_first\}/(orri_record){generation, world->index.free_first}/'
+plant "frozen block written in place" \
+    src/store/share.c 's/if \(!share_copy_live\(world, chunk, column\)\)/if (false \&\& !share_copy_live(world, chunk, column))/'
+plant "history block not copied before the write" \
+    src/store/share.c '/^bool orri_share_detach_column/,/^}/s/\} else if \(share_copy_out\(world, share\)\)/} else if (true || share_copy_out(world, share))/'
+plant "held page of the index written in place" \
+    src/store/share.c '/^bool orri_share_detach_page/,/^}/s/world->hot\.pages\[page\] = copy;/(void)copy;/'
+plant "missing record fix of the moved row" \
+    src/store/chunk.c '/^void orri_row_relocate/,/^}/s/orri_index_write\(world, index\)->place = .*;/(void)index;/'
+plant "destruct forgotten on cluster delete" \
+    src/store/cluster.c '/^static void cluster_kill_chunk/,/^}/s/orri_rows_destruct\(.*\);/(void)0;/'
+plant "enable bit not moved" \
+    src/store/chunk.c '/^void orri_row_relocate/,/^}/s/chunk_relocate_bits\(.*\);/(void)0;/'
+plant "enable bit of a kept column lost between clusters" \
+    src/store/mover.c '/^void orri_plan_move_bits/,/^}/s/mover_bits_column\(to, plan->kept/if (0) mover_bits_column(to, plan->kept/'
+plant "padding hashed" \
+    src/schema/layout.c 's/type->canonical_bytes = !info->has_padding \&\& /type->canonical_bytes = /'
+plant "rollback forgotten in create_many" \
+    src/store/entity.c '/^static orr_result entity_make_values/,/^}/s/while \(c-- > 0\)/while (false \&\& c-- > 0)/'
+plant "hash of a block not renewed" \
+    src/store/digest.c '/^static uint64_t digest_block/,/^}/s/cold->hash_version == entry->version/true/'
+plant "tick of a write not stamped" \
+    src/store/chunk.c '/^void orri_column_stamp_one/,/^}/s/chunk->columns\[column\]\.tick = world->tick;/(void)0;/'
+plant "batch fills one gap too many" \
+    src/store/batch.c '/^static void batch_fill_gaps/,/^}/s/if \(row < /if (row <= /'
+plant "double in a batch not noticed" \
+    src/store/batch.c '/^static orr_result batch_collect/,/^}/s/record->generation \|= ORRI_DEAD;/(void)0;/'
+plant "owned handle not released" \
+    src/schema/rows.c '/^void orri_rows_destruct/,/^}/s/orri_rows_release\(type, rows, count\);/(void)0;/'
+plant "deleted cluster not seen to be stale" \
+    src/store/cluster.c 's/slot->generation \+= was_visible;/(void)was_visible;/'
+plant "reference to a dead entity accepted" \
+    src/store/component.c '/^orr_result orri_check_references/,/^}/s/if \(rejected\.id != 0\)/if (false)/'
+plant "type table not told of a grown block" \
+    src/store/chunk.c '/^static bool chunk_grow/,/^}/s/orri_chunk_enter\(world, chunk\);/(void)0;/'
+
+# ---- planting ------------------------------------------------------------------------------------------
+
+# Applies one plant to a fresh copy of the source and compiles what changed.
+apply() { # name, pairs…
+    local name=$1 header='' changed=()
+    shift
+    rm -rf "$work/tree" "$work/objects"
+    mkdir "$work/tree"
+    cp -r src include tests scenarios "$work/tree"
+    cp -r "$work/base" "$work/objects"
+    while [ $# -gt 0 ]; do
+        sed -i -E "$2" "$work/tree/$1"
+        if cmp -s "$1" "$work/tree/$1"; then
+            complain "$name: the plant no longer applies to $1"
+            return 1
+        fi
+        case $1 in
+        *.h) header=1 ;;
+        *) changed+=("$1") ;;
+        esac
+        shift 2
+    done
+    if [ -n "$header" ]; then
+        # shellcheck disable=SC2086
+        compile "$work/tree" "$work/objects" $library $shared $tests
+    else
+        compile "$work/tree" "$work/objects" "${changed[@]}"
+    fi || {
+        complain "$name: does not compile"
+        return 1
+    }
+}
+
+wanted() {
+    local name=$1 word
+    shift
+    for word in "$@"; do
+        [[ $name != *"$word"* ]] || return 0
+    done
+    [ $# -eq 0 ]
+}
+
+# shellcheck disable=SC2086
+compile . "$work/base" $library $shared $tests
+sound=$(run_tests "$work/base")
+if [ -n "$sound" ]; then
+    printf '%s\n' "$sound"
+    complain "without any plant, tests fail already"
+    finish
+fi
+
+count=0
+for entry in "${plants[@]}"; do
+    IFS=$'\037' read -r -d '' -a words <<<"$entry" || true
+    words[-1]=${words[-1]%$'\n'}
+    [ -n "${words[-1]}" ] || unset 'words[-1]'
+    wanted "${words[0]}" "$@" || continue
+    apply "${words[@]}" || continue
+    found=$(run_tests "$work/objects")
+    if [ -z "$found" ]; then
+        complain "${words[0]}: no test fails"
+        continue
+    fi
+    count=$((count + 1))
+    echo "${words[0]}: caught by $(wc -l <<<"$found") tests"
+    sed 's/^/    /' <<<"$found" | head -n 6
+done
+finish "$count planted bugs, each caught"
