@@ -450,6 +450,7 @@ typedef struct orr_hot_world {
     orr_hot_record** pages; // By index / 4096.
     orr_hot_table** tables; // By type index.
     uint32_t count, table_capacity;
+    uint32_t type_base; // Of the first type. Each world has its own.
 } orr_hot_world;
 
 /// For orr_component_get(): says why there is nothing. Always NULL.
@@ -461,7 +462,7 @@ static inline const void* orr_component_get(const orr_world* world, orr_entity e
 {
     const orr_hot_world* hot = (const orr_hot_world*)(const void*)world;
     uint64_t index = entity.id & ORR_HOT_ID_MASK;
-    uint32_t type_index = type.index1 - 1;
+    uint32_t type_index = type.index1 - hot->type_base;
     if (ORR_LIKELY(index < hot->count && type_index < hot->table_capacity)) {
         orr_hot_record record = hot->pages[index >> 12][index & 4095];
         const orr_hot_table* table = hot->tables[type_index];
@@ -488,8 +489,8 @@ static inline orr_reader orr_reader_make(const orr_world* world, orr_type type)
 {
     const orr_hot_world* hot = (const orr_hot_world*)(const void*)world;
     orr_reader reader = {hot->pages, NULL, hot->count, 0, 0};
-    if (type.index1 - 1 < hot->table_capacity) {
-        const orr_hot_table* table = hot->tables[type.index1 - 1];
+    if (type.index1 - hot->type_base < hot->table_capacity) {
+        const orr_hot_table* table = hot->tables[type.index1 - hot->type_base];
         reader.data = table->data;
         reader.capacity = table->capacity;
         reader.size = table->size;

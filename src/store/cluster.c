@@ -113,7 +113,7 @@ static void cluster_table_init(orri_table* table, const orri_type* type)
 
 static orri_table* cluster_table_obtain(orr_world* world, orr_type type)
 {
-    uint32_t index = type.index1 - 1;
+    uint32_t index = orri_type_index(world, type);
     uint32_t old = world->hot.table_capacity;
     if (!ORRI_RESERVE(&world->env, ORR_MEMORY_WORLD, &world->hot.tables, &world->hot.table_capacity,
                       index + 1)) {

@@ -14,7 +14,8 @@ static orri_chunk* column_find(const orr_world* world, orr_cluster handle, uint3
                                orr_type type, uint32_t* column)
 {
     orri_chunk* chunk = column_chunk(world, handle, number);
-    int32_t found = chunk != NULL ? orri_table_column(world, type.index1 - 1, chunk->id) : -1;
+    int32_t found =
+        chunk != NULL ? orri_table_column(world, orri_type_index(world, type), chunk->id) : -1;
     *column = (uint32_t)found;
     return found >= 0 ? chunk : NULL;
 }
@@ -94,7 +95,7 @@ static inline orri_chunk* column_span_chunk(const orr_world* world, const orri_c
         return NULL;
     }
     orri_chunk* chunk = orri_cluster_chunk_of(cluster, row);
-    int32_t found = orri_table_column(world, type.index1 - 1, chunk->id);
+    int32_t found = orri_table_column(world, orri_type_index(world, type), chunk->id);
     *column = (uint32_t)found;
     return ORR_LIKELY(found >= 0) ? chunk : NULL;
 }
@@ -102,7 +103,7 @@ static inline orri_chunk* column_span_chunk(const orr_world* world, const orri_c
 static inline uint8_t* column_span_start(const orr_world* world, const orri_chunk* chunk,
                                          uint32_t column, orr_type type, uint32_t row)
 {
-    size_t size = world->hot.tables[type.index1 - 1]->size;
+    size_t size = world->hot.tables[orri_type_index(world, type)]->size;
     return chunk->columns[column].data + (row & ORRI_SLOT_MASK) * size;
 }
 

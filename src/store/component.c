@@ -52,7 +52,8 @@ static bool component_stage_one(orr_world* world, const orri_staged* staged, uin
 {
     const orri_record* record = orri_record_at(world, orri_id_index(staged->entities[i]));
     orri_chunk* chunk = orri_place_chunk(world, record->place);
-    int32_t column = orri_table_column(world, staged->type->index1 - 1, chunk->id);
+    int32_t column = orri_table_column(
+        world, orri_type_index(world, (orr_type){staged->type->index1}), chunk->id);
     return orri_column_prepare(world, chunk, (uint32_t)column);
 }
 
@@ -133,7 +134,8 @@ static void component_stage_set(orr_world* world, const orri_staged* staged, uin
     const orri_type* type = staged->type;
     const orri_record* record = orri_record_at(world, orri_id_index(staged->entities[i]));
     orri_chunk* chunk = orri_place_chunk(world, record->place);
-    int32_t column = orri_table_column(world, type->index1 - 1, chunk->id);
+    int32_t column =
+        orri_table_column(world, orri_type_index(world, (orr_type){type->index1}), chunk->id);
     uint8_t* data = orri_column_write(world, chunk, (uint32_t)column);
     ORR_ASSERT(data != NULL);
     size_t size = type->info.size;
@@ -150,7 +152,7 @@ void orri_stage_end(orr_world* world, orri_staged* staged, bool set)
             __builtin_prefetch(
                 orri_record_at(world, orri_id_index(staged->entities[i + COMPONENT_AHEAD])));
             component_fetch_row(world, staged->entities[i + COMPONENT_AHEAD / 2],
-                                staged->type->index1 - 1);
+                                orri_type_index(world, (orr_type){staged->type->index1}));
         }
         if (staged->places == NULL || staged->places[i] == 0) {
             component_stage_set(world, staged, i, copy++);
@@ -185,7 +187,7 @@ void* orr_component_edit(orr_world* world, orr_entity entity, orr_type type)
         return NULL;
     }
     orri_chunk* chunk = orri_place_chunk(world, record->place);
-    int32_t column = orri_table_column(world, type.index1 - 1, chunk->id);
+    int32_t column = orri_table_column(world, orri_type_index(world, type), chunk->id);
     if (column < 0) {
         return NULL;
     }
@@ -197,7 +199,7 @@ void* orr_component_edit(orr_world* world, orr_entity entity, orr_type type)
 bool orr_component_has(const orr_world* world, orr_entity entity, orr_type type)
 {
     const orri_record* record = orri_record_find(world, entity);
-    return record != NULL && component_find(world, record, type.index1 - 1) != NULL;
+    return record != NULL && component_find(world, record, orri_type_index(world, type)) != NULL;
 }
 
 // Follows an edge with one row; a new target without rows is undone when the move is refused.
@@ -279,7 +281,7 @@ orr_result orr_component_set(orr_world* world, orr_entity entity, orr_type type,
         }
     }
     orri_chunk* chunk = orri_place_chunk(world, record->place);
-    int32_t column = orri_table_column(world, type.index1 - 1, chunk->id);
+    int32_t column = orri_table_column(world, orri_type_index(world, type), chunk->id);
     if (column < 0) {
         result = orri_check_open(world, "orr_component_set");
         return result == ORR_OK ? component_set_new(world, record, entity, found, value) : result;
@@ -309,7 +311,7 @@ static orr_result component_edge(orr_world* world, const char* call, orr_entity 
     if (ORR_UNLIKELY(found == NULL)) {
         return orri_refuse_type(world, call, type);
     }
-    bool has = component_find(world, record, type.index1 - 1) != NULL;
+    bool has = component_find(world, record, orri_type_index(world, type)) != NULL;
     if (has == (direction == ORRI_EDGE_ADD)) {
         return ORR_OK;
     }
@@ -369,7 +371,7 @@ static orr_result component_check_many(const orr_world* world, const char* call,
         if (record == NULL) {
             return orri_refuse_entity(world, call, entities[i], type);
         }
-        if (component_find(world, record, type.index1 - 1) == NULL) {
+        if (component_find(world, record, orri_type_index(world, type)) == NULL) {
             return component_refuse_absent(world, call, entities[i], type);
         }
     }
@@ -407,11 +409,12 @@ orr_result orr_component_get_many(const orr_world* world, const orr_entity* enti
     for (uint32_t i = 0; size > 0 && i < count; i++) {
         component_fetch_ahead(world, entities, i, count);
         if (i + COMPONENT_AHEAD / 2 < count) {
-            component_fetch_row(world, entities[i + COMPONENT_AHEAD / 2], type.index1 - 1);
+            component_fetch_row(world, entities[i + COMPONENT_AHEAD / 2],
+                                orri_type_index(world, type));
         }
         const orri_record* record = orri_record_at(world, orri_id_index(entities[i]));
         orri_value_move((uint8_t*)out + (size_t)i * size,
-                        component_find(world, record, type.index1 - 1), size);
+                        component_find(world, record, orri_type_index(world, type)), size);
     }
     return ORR_OK;
 }

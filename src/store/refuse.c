@@ -60,10 +60,11 @@ orr_result orri_refuse_type(const orr_world* world, const char* call, orr_type t
         return orri_refuse(orri_env_of(world), ORR_ERR_TYPE, ORR_LOG_ID_CALL_REFUSED,
                            "%s: the type is null; was its registration refused?", call);
     }
-    return orri_refuse(orri_env_of(world), ORR_ERR_TYPE, ORR_LOG_ID_CALL_REFUSED,
-                       "%s: type number %u is not registered in this world (it has %u); each world "
-                       "gives its own types",
-                       call, type.index1, world->schema.type_count);
+    return orri_refuse(
+        orri_env_of(world), ORR_ERR_TYPE, ORR_LOG_ID_CALL_REFUSED,
+        "%s: the type is not registered in this world; it is of another world, or was "
+        "never given (every world registers its own types)",
+        call);
 }
 
 orr_result orri_refuse_cluster(const orr_world* world, const char* call, orr_cluster cluster)

@@ -82,9 +82,9 @@ static orr_result validate_column(orr_world* world, orri_chunk* chunk, uint32_t 
     if (column->version > cluster->columns[c].version) {
         return validate_fail(world, "S7 (cluster's version)", chunk->id, c);
     }
-    if (c < types &&
-        (orri_table_column(world, cluster->types[c].index1 - 1, chunk->id) != (int32_t)c ||
-         cluster->columns[c].table->hot.data[chunk->id] != column->data)) {
+    if (c < types && (orri_table_column(world, orri_type_index(world, cluster->types[c]),
+                                        chunk->id) != (int32_t)c ||
+                      cluster->columns[c].table->hot.data[chunk->id] != column->data)) {
         return validate_fail(world, "S6 (type table)", chunk->id, c);
     }
     return ORR_OK;

@@ -39,9 +39,18 @@ static orr_result world_check_desc(orri_env* env, const orr_world_desc* desc)
                                        "orr_world_create: %s", wrong);
 }
 
+// Types of different worlds have different numbers, so that one world notices the types of another. The number shows in
+// no state and no hash.
+static uint32_t world_type_base(void)
+{
+    static _Atomic uint32_t worlds;
+    return (atomic_fetch_add(&worlds, 1) & 0xFFFFu) << 16 | 1;
+}
+
 static void world_init(orr_world* world, const orr_world_desc* desc)
 {
     orri_schema_init(&world->schema, &world->env, world_limit(desc->types_max, ORR_TYPES_MAX));
+    world->hot.type_base = world->schema.type_base = world_type_base();
     world->epoch = 1;
     world->seed = desc->seed;
     world->salt = desc->id_salt << ORRI_GENERATION_BITS;

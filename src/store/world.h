@@ -269,6 +269,12 @@ static inline orr_entity orri_id_make(uint32_t index, uint32_t generation)
     return (orr_entity){(uint64_t)generation << 32 | index};
 }
 
+// Null and the types of other worlds give an index larger than any.
+static inline uint32_t orri_type_index(const orr_world* world, orr_type type)
+{
+    return type.index1 - world->hot.type_base;
+}
+
 static inline orri_record* orri_record_at(const orr_world* world, uint32_t index)
 {
     return &world->hot.pages[index >> ORRI_PAGE_BITS][index & ORRI_PAGE_MASK];
