@@ -13,6 +13,7 @@
 #include "store/digest.c"
 #include "store/enable.c"
 #include "store/entity.c"
+#include "store/finder.c"
 #include "store/index.c"
 #include "store/mover.c"
 #include "store/plan.c"
