@@ -325,18 +325,26 @@ static void op_span_write(ops* s)
     }
     orr_type world_type = info.types[ops_below(s, info.type_count)];
     uint32_t type = oracle_type_index(&s->oracle, world_type);
+    // All runs to the end, as loops do: where a run ends depends on who holds which block.
     uint32_t row = ops_below(s, info.row_count), count = 0;
-    void* span = orr_span_write(s->world, cluster, world_type, row, &count);
-    if (span == NULL) {
-        (void)ops_refused(s, ops_last_result(s));
-        return;
+    for (uint32_t at = row; at < info.row_count; at += count) {
+        if (orr_span_write(s->world, cluster, world_type, at, &count) == NULL) {
+            (void)ops_refused(s, ops_last_result(s));
+            return;
+        }
+        s->done++;
+        MODEL_CHECK(count > 0 && count <= info.row_count - at);
+        // A run ends at the end of a chunk or of the cluster.
+        MODEL_CHECK((at + count) % ORR_CHUNK_CAPACITY == 0 || at + count == info.row_count);
     }
-    MODEL_CHECK(count > 0 && count <= info.row_count - row);
-    // A run ends at the end of a chunk or of the cluster.
-    MODEL_CHECK((row + count) % ORR_CHUNK_CAPACITY == 0 || row + count == info.row_count);
-    count = count < OPS_BATCH_MAX ? count : OPS_BATCH_MAX;
-    ops_rows_read(s, cluster, row, count, row_ids);
-    ops_column_fill(s, type, span, row_ids, count);
+    for (uint32_t i = 0; i < 4 && s->types[type].plain; i++) {
+        uint32_t target = row + ops_below(s, info.row_count - row);
+        void* value = orr_span_write(s->world, cluster, world_type, target, &count);
+        MODEL_CHECK(value != NULL);
+        ops_rows_read(s, cluster, target, 1, row_ids);
+        ops_make(s, type, value,
+                 oracle_component_of(oracle_find(&s->oracle, row_ids[0]), type)->value);
+    }
 }
 
 static void op_span_read(ops* s)
