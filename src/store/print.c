@@ -3,7 +3,7 @@
 #include "store/world.h"
 #include <stdio.h>
 
-static void print_value(orri_text* text, const orri_type* type, const void* value)
+static void print_component_value(orri_text* text, const orri_type* type, const void* value)
 {
     // orr_value_print writes into what is left of the buffer and tells how much it wanted.
     size_t used = text->length < text->size ? text->length : text->size;
@@ -21,7 +21,8 @@ static void print_components(const orr_world* world, orri_text* text, orr_entity
         *separator = ", ";
         if (type->info.size > 0) {
             orri_text_add(text, " ");
-            print_value(text, type, chunk->columns[c].data + (size_t)slot * type->info.size);
+            print_component_value(text, type,
+                                  chunk->columns[c].data + (size_t)slot * type->info.size);
         }
         if (!orr_component_enabled(world, entity, cluster->types[c])) {
             orri_text_add(text, " (off)");
