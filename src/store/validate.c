@@ -67,7 +67,8 @@ static orr_result validate_column(orr_world* world, orri_chunk* chunk, uint32_t 
         return validate_fail(world, "S7 (stamps)", chunk->id, c);
     }
     if (column->share != NULL &&
-        (column->share->attached != &column->share || column->share->data != column->data)) {
+        (column->share->attached != &column->share || column->share->data != column->data ||
+         column->version == world->epoch)) {
         return validate_fail(world, "S8 (share)", chunk->id, c);
     }
     if (c > types) {

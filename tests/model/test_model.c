@@ -200,7 +200,8 @@ ORR_TEST(model_same_operations_give_same_hash)
     }
 }
 
-// Holders of blocks leave no trace in the state.
+// Holders of blocks leave no trace in the state. Owned values are left out: a holder keeps their blobs alive, and
+// which slot the next blob gets follows from that, and handles are hashed.
 ORR_TEST(model_holders_of_blocks_do_not_show_in_the_hash)
 {
     uint64_t count = model_total() / 400;
