@@ -6,11 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t iterate_min(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
 // ---- iterate_1 --------------------------------------------------------------------------------------
 
 static void iterate_open(bench_env* env)
@@ -27,10 +22,10 @@ static bench_sample iterate_1_ours(bench_env* env)
     for (uint32_t round = 0; round < rounds; round++) {
         orr_tick_advance(world);
         Position* p;
-        uint32_t count;
+        uint32_t count = UINT32_MAX;
         for (uint32_t row = 0;
              (p = orr_span_write(world, env->clusters[0], env->position, row, &count)) != NULL;
-             row += count) {
+             row += count, count = UINT32_MAX) {
             raw_move_1(p, count);
         }
     }
@@ -55,12 +50,11 @@ static void iterate_2_cluster(bench_env* env, orr_cluster cluster)
 {
     Position* p;
     const Velocity* v;
-    uint32_t p_count, v_count, count;
+    uint32_t count = UINT32_MAX;
     for (uint32_t row = 0;
-         (p = orr_span_write(env->world, cluster, env->position, row, &p_count)) != NULL;
-         row += count) {
-        v = orr_span_read(env->world, cluster, env->velocity, row, &v_count);
-        count = iterate_min(p_count, v_count);
+         (p = orr_span_write(env->world, cluster, env->position, row, &count)) != NULL;
+         row += count, count = UINT32_MAX) {
+        v = orr_span_read(env->world, cluster, env->velocity, row, &count);
         raw_move_2(p, v, count);
     }
 }
@@ -118,19 +112,14 @@ static void iterate_5_cluster(bench_env* env)
     orr_world* world = env->world;
     orr_cluster cluster = env->clusters[0];
     Position* p;
-    uint32_t counts[5], count;
-    for (uint32_t row = 0;
-         (p = orr_span_write(world, cluster, env->position, row, &counts[0])) != NULL;
-         row += count) {
-        Velocity* v = orr_span_write(world, cluster, env->velocity, row, &counts[1]);
-        const Acceleration* a = orr_span_read(world, cluster, env->acceleration, row, &counts[2]);
-        Health* h = orr_span_write(world, cluster, env->health, row, &counts[3]);
-        Data* d = orr_span_write(world, cluster, env->data, row, &counts[4]);
-        count = counts[0];
-        for (uint32_t i = 1; i < 5; i++) {
-            count = iterate_min(count, counts[i]);
-        }
-        raw_move_5(p, v, a, h, d, count);
+    uint32_t n = UINT32_MAX;
+    for (uint32_t row = 0; (p = orr_span_write(world, cluster, env->position, row, &n)) != NULL;
+         row += n, n = UINT32_MAX) {
+        Velocity* v = orr_span_write(world, cluster, env->velocity, row, &n);
+        const Acceleration* a = orr_span_read(world, cluster, env->acceleration, row, &n);
+        Health* h = orr_span_write(world, cluster, env->health, row, &n);
+        Data* d = orr_span_write(world, cluster, env->data, row, &n);
+        raw_move_5(p, v, a, h, d, n);
     }
 }
 
@@ -177,8 +166,8 @@ static void iterate_fragmented_pass(orr_world* world, orr_type type, const orr_c
                                     const uint32_t* rows, uint32_t cluster_count)
 {
     for (uint32_t c = 0; c < cluster_count; c++) {
-        uint32_t count;
-        for (uint32_t row = 0; row < rows[c]; row += count) {
+        for (uint32_t row = 0, count; row < rows[c]; row += count) {
+            count = rows[c] - row;
             Position* p = orr_span_write(world, clusters[c], type, row, &count);
             for (uint32_t i = 0; i < count; i++) {
                 p[i].x += 1.0f;

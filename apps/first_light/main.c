@@ -150,12 +150,12 @@ static uint64_t light_spawn_places(light_story* s)
 static uint64_t light_move_cluster(light_story* s, orr_cluster cluster)
 {
     Position* p;
-    uint32_t count, v_count;
+    uint32_t count = UINT32_MAX;
     uint64_t moved = 0;
     for (uint32_t row = 0;
-         (p = orr_span_write(s->world, cluster, s->position, row, &count)) != NULL; row += count) {
-        const Velocity* v = orr_span_read(s->world, cluster, s->velocity, row, &v_count);
-        count = count < v_count ? count : v_count;
+         (p = orr_span_write(s->world, cluster, s->position, row, &count)) != NULL;
+         row += count, count = UINT32_MAX) {
+        const Velocity* v = orr_span_read(s->world, cluster, s->velocity, row, &count);
         for (uint32_t i = 0; i < count; i++) {
             p[i].x += v[i].x * LIGHT_DT;
             p[i].y += v[i].y * LIGHT_DT;

@@ -234,11 +234,21 @@ ORR_API uint64_t orr_column_version(const orr_world* world, orr_cluster cluster,
 ORR_API const uint64_t* orr_column_enabled(const orr_world* world, orr_cluster cluster,
                                            uint32_t chunk, orr_type type);
 
-/// A run of rows that lie one after another in memory, across chunks where these are adjacent.
-/// `*count` is the number of rows from `row` on; 0 and NULL past the end or without such a column.
+/// A run of rows that lie one after another in memory, across chunks where these are adjacent. `*count` says how
+/// many rows from `row` on are wanted, and becomes how many there are in the run; 0 and NULL past the end or without
+/// such a column. Calls for several types chain, each lowering the count:
+///
+///     for (uint32_t row = 0, n; row < info.row_count; row += n) {
+///         n = info.row_count - row;
+///         Position* p = orr_span_write(world, cluster, position, row, &n);
+///         const Velocity* v = orr_span_read(world, cluster, velocity, row, &n);
+///         for (uint32_t i = 0; i < n; i++) …
+///
+/// How far a run goes depends on memory, so go on until all wanted rows are done: a program that stopped where a run
+/// ends would not be deterministic.
 ORR_API const void* orr_span_read(const orr_world* world, orr_cluster cluster, orr_type type,
                                   uint32_t row, uint32_t* count);
-/// The same to write: stamps every block of the run.
+/// The same to write: stamps every block of the run, and copies those a snapshot holds.
 ORR_API void* orr_span_write(orr_world* world, orr_cluster cluster, orr_type type, uint32_t row,
                              uint32_t* count);
 

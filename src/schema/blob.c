@@ -6,9 +6,8 @@
 // freed only in a collect, and in between the free list only gets shorter.
 //
 // Which slot a blob gets follows from the calls alone: the free list is last in, first out, and a
-// collect walks the young list from the newest to the oldest. orri_blobs_hash() covers the counted
-// blobs by slot, and the free list as the last collect left it: then a young blob shows nowhere,
-// neither itself nor by the slot it took, and equal calls give equal hashes.
+// collect walks the young list from the newest to the oldest. Hashes never see a slot's number: rows
+// hash what their handles hold, so blobs that came and went leave no trace in them.
 #include "schema/detail.h"
 
 // The generation a slot may not pass: its next blob would look like an old one, so it is not used
@@ -193,13 +192,6 @@ bool orri_blob_make(orri_schema* schema, const void* data, uint32_t size, uint32
     return result == ORR_OK;
 }
 
-// A free slot keeps in `hash` that of the free list from it on, so that the whole list's is at
-// hand.
-static uint64_t blob_free_hash(const orri_schema* schema, uint32_t index1)
-{
-    return index1 != 0 ? schema->blobs[index1 - 1].hash : 0;
-}
-
 static void blob_free(orri_schema* schema, uint32_t index1)
 {
     orri_blob* blob = &schema->blobs[index1 - 1];
@@ -213,8 +205,6 @@ static void blob_free(orri_schema* schema, uint32_t index1)
     }
     blob->generation = generation + 1;
     blob->next = schema->blob_free;
-    blob->hash = orri_hash_word(blob_free_hash(schema, schema->blob_free),
-                                (uint64_t)index1 << 32 | blob->generation);
     schema->blob_free = index1;
 }
 
@@ -255,20 +245,6 @@ void orri_blobs_collect(orri_schema* schema)
         }
         index1 = next;
     }
-    schema->blob_free_hash = blob_free_hash(schema, schema->blob_free);
-}
-
-uint64_t orri_blobs_hash(const orri_schema* schema)
-{
-    uint64_t h = schema->blob_free_hash;
-    for (uint32_t i = 0; i < schema->blob_count; i++) {
-        const orri_blob* blob = &schema->blobs[i];
-        if (blob->count > 0) {
-            h = orri_hash_word(h, (uint64_t)(i + 1) << 32 | blob->generation);
-            h = orri_hash_word(h, blob->hash);
-        }
-    }
-    return h;
 }
 
 void orri_blobs_term(orri_schema* schema)
@@ -284,7 +260,6 @@ void orri_blobs_term(orri_schema* schema)
     schema->buckets = NULL;
     schema->blob_count = schema->blob_capacity = schema->bucket_count = schema->blob_live = 0;
     schema->blob_free = schema->blob_young = 0;
-    schema->blob_free_hash = 0;
 }
 
 #undef BLOB_GENERATION_LAST

@@ -3,7 +3,7 @@
 // memset; the rest is the same with what the type's flat lists say on top.
 //
 // The hash of rows is a hash of their canonical bytes: padding zero, every NaN the same, opaque
-// values replaced by what their codec says. They are hashed in pieces of fixed size, so that a
+// values replaced by what their codec says, owned handles by the hash of what they hold. They are hashed in pieces of fixed size, so that a
 // piece that is canonical as it lies can be hashed in place and any other through a small copy,
 // with the same result.
 #include "schema/detail.h"
@@ -208,6 +208,11 @@ static void rows_canon(const orri_type* type, unsigned char* data, rows_window w
             memset(data + part.from, 0, part.to - part.from); // Its codec's hash follows.
         }
     }
+    for (uint32_t i = 0; i < detail->owned_count; i++) {
+        if (rows_clip(window, detail->owned[i], sizeof(orr_string), &part)) {
+            memset(data + part.from, 0, part.to - part.from); // Its content's hash follows.
+        }
+    }
 }
 
 // One float of the value at a time, over all rows: then the inner loop does not ask what it looks
@@ -240,15 +245,32 @@ static bool rows_have_nan(const orri_type* type, const unsigned char* rows, size
     return false;
 }
 
-static uint64_t rows_hash_opaques(const orri_type* type, const unsigned char* rows, size_t count,
-                                  uint64_t h)
+static uint64_t rows_hash_owned(const orri_type* type, const unsigned char* row, uint64_t h)
+{
+    for (uint32_t i = 0; i < type->detail->owned_count; i++) {
+        orr_string handle;
+        memcpy(&handle, row + type->detail->owned[i], sizeof handle);
+        const orri_blob* blob = orri_blob_at(type->schema, handle);
+        h = orri_hash_word(h, blob != NULL ? blob->hash : 0);
+    }
+    return h;
+}
+
+// What stands for opaque values and owned handles. Handles count by what they hold: which number a blob has
+// depends on blobs that came and went, also on some that no state ever held.
+static uint64_t rows_hash_extras(const orri_type* type, const unsigned char* rows, size_t count,
+                                 uint64_t h)
 {
     const orri_type_detail* detail = type->detail;
-    for (size_t i = 0; i < count && detail->opaque_count > 0; i++, rows += type->info.size) {
+    if (detail->opaque_count + detail->owned_count == 0) {
+        return h;
+    }
+    for (size_t i = 0; i < count; i++, rows += type->info.size) {
         for (uint32_t o = 0; o < detail->opaque_count; o++) {
             const orr_codec* codec = &detail->opaques[o].type->codec;
             h = orri_hash_word(h, codec->hash(codec->user, rows + detail->opaques[o].offset));
         }
+        h = rows_hash_owned(type, rows, h);
     }
     return h;
 }
@@ -260,19 +282,20 @@ static uint64_t rows_hash_piece(const orri_type* type, const unsigned char* rows
     const orri_type_detail* detail = type->detail;
     uint32_t size = type->info.size;
     bool nan = rows_have_nan(type, rows, count);
-    if (!nan && detail->gap_count == 0 && detail->opaque_count == 0) {
+    bool extras = detail->opaque_count + detail->owned_count > 0;
+    if (!nan && detail->gap_count == 0 && !extras) {
         return orr_hash(rows, size * count, h);
     }
     unsigned char buffer[ROWS_PIECE];
     memcpy(buffer, rows, size * count);
-    if (!nan && detail->opaque_count == 0) {
+    if (!nan && !extras) {
         orri_rows_clean(type, buffer, (uint32_t)count);
         return orr_hash(buffer, size * count, h);
     }
     for (size_t i = 0; i < count; i++) {
         rows_canon(type, buffer + i * size, (rows_window){0, size});
     }
-    return rows_hash_opaques(type, rows, count, orr_hash(buffer, size * count, h));
+    return rows_hash_extras(type, rows, count, orr_hash(buffer, size * count, h));
 }
 
 // One row that is larger than a piece.
@@ -286,7 +309,7 @@ static uint64_t rows_hash_large(const orri_type* type, const unsigned char* row,
         rows_canon(type, buffer, window);
         h = orr_hash(buffer, window.to - from, h);
     }
-    return rows_hash_opaques(type, row, 1, h);
+    return rows_hash_extras(type, row, 1, h);
 }
 
 uint64_t orri_rows_hash(const orri_type* type, const void* rows, uint32_t count, uint64_t seed)

@@ -60,8 +60,7 @@ struct orri_schema {
     uint32_t blob_free;                 // index1, first free slot. LIFO, part of the state.
     uint32_t blob_young;                // index1, first young one.
     uint32_t blob_live;
-    uint64_t blob_free_hash; // Of the free list, as the last collect left it.
-    uint32_t* buckets;       // index1 of the first; bucket_count is a power of two, or 0.
+    uint32_t* buckets; // index1 of the first; bucket_count is a power of two, or 0.
     uint32_t bucket_count;
 };
 
@@ -92,8 +91,8 @@ void orri_rows_destruct(const orri_type* type, void* rows, uint32_t count);
 void orri_rows_move(const orri_type* type, void* to, void* from, uint32_t count);
 // Copies values into raw memory: copy hook or memcpy, owned handles counted, padding zeroed.
 bool orri_rows_copy(const orri_type* type, void* to, const void* from, uint32_t count);
-// Hash of rows, equal for equal values: padding skipped, NaNs as one, codec's hash; owned handles hash as
-// handles (the blobs are hashed once, by orri_blobs_hash).
+// Hash of rows, equal for equal values: padding skipped, NaNs as one, codec's hash, owned handles by what
+// they hold.
 uint64_t orri_rows_hash(const orri_type* type, const void* rows, uint32_t count, uint64_t seed);
 // Zeroes the padding of rows.
 void orri_rows_clean(const orri_type* type, void* rows, uint32_t count);
@@ -117,9 +116,6 @@ void orri_blob_retain(orri_schema* schema, orr_string handle);
 void orri_blob_release(orri_schema* schema, orr_string handle);
 // Frees young blobs that are still not counted.
 void orri_blobs_collect(orri_schema* schema);
-// Hash of all counted blobs by slot, and of the free list as the last collect left it: young
-// uncounted ones do not count, nor the slots they took. Equal for equal calls.
-uint64_t orri_blobs_hash(const orri_schema* schema);
 // Frees all of them. Called by orri_schema_term().
 void orri_blobs_term(orri_schema* schema);
 

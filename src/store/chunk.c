@@ -231,7 +231,7 @@ orri_chunk* orri_chunk_alloc(orr_world* world, orri_cluster* cluster)
 {
     uint32_t column_count = 2 * (cluster->type_count + 1);
     orri_chunk* chunk = orri_alloc_zero(&world->env, ORR_MEMORY_CLUSTER, chunk_bytes(column_count),
-                                        _Alignof(orri_chunk));
+                                        ORRI_BLOCK_ALIGN);
     if (chunk != NULL) {
         chunk->cluster = cluster;
         chunk->column_count = column_count;
@@ -242,7 +242,7 @@ orri_chunk* orri_chunk_alloc(orr_world* world, orri_cluster* cluster)
 void orri_chunk_free(orr_world* world, orri_chunk* chunk)
 {
     orri_free(&world->env, ORR_MEMORY_CLUSTER, chunk, chunk_bytes(chunk->column_count),
-              _Alignof(orri_chunk));
+              ORRI_BLOCK_ALIGN);
 }
 
 static bool chunk_id_take(orr_world* world, orri_chunk* chunk)
@@ -378,6 +378,7 @@ static bool chunk_reserve_small(orr_world* world, orri_cluster* cluster, uint32_
             return false;
         }
         cluster->chunks[cluster->chunk_count++] = chunk;
+        cluster->chunk_first = chunk;
     }
     cluster->row_capacity = capacity;
     return true;
@@ -408,6 +409,7 @@ static bool chunk_reserve_full(orr_world* world, orri_cluster* cluster, uint64_t
         }
         cluster->chunks[cluster->chunk_count++] = chunk;
     }
+    cluster->chunk_first = cluster->chunks[0];
     cluster->row_capacity = total << ORRI_SLOT_BITS;
     return true;
 }
@@ -426,6 +428,7 @@ bool orri_cluster_reserve(orr_world* world, orri_cluster* cluster, uint32_t coun
 
 static void chunk_reset_capacity(orri_cluster* cluster)
 {
+    cluster->chunk_first = cluster->chunk_count > 0 ? cluster->chunks[0] : NULL;
     if (cluster->chunk_count == 0) {
         cluster->row_capacity = 0;
         cluster->has_bits = false;

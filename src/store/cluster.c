@@ -212,13 +212,13 @@ static orri_cluster* cluster_alloc(orr_world* world, const orr_type* types, uint
     }
     size_t bytes = cluster_bytes(type_count, tag_count);
     orri_cluster* cluster =
-        orri_alloc_zero(&world->env, ORR_MEMORY_CLUSTER, bytes, _Alignof(orri_cluster));
+        orri_alloc_zero(&world->env, ORR_MEMORY_CLUSTER, bytes, ORRI_BLOCK_ALIGN);
     if (cluster == NULL) {
         return NULL;
     }
     cluster_init_identity(cluster, types, type_count, tags, tag_count);
     if (!cluster_init_columns(world, cluster)) {
-        orri_free(&world->env, ORR_MEMORY_CLUSTER, cluster, bytes, _Alignof(orri_cluster));
+        orri_free(&world->env, ORR_MEMORY_CLUSTER, cluster, bytes, ORRI_BLOCK_ALIGN);
         return NULL;
     }
     return cluster;
@@ -345,7 +345,7 @@ static void cluster_destroy(orr_world* world, orri_cluster* cluster, bool was_vi
     }
     ORRI_RELEASE(&world->env, ORR_MEMORY_CLUSTER, cluster->chunks, cluster->chunk_capacity);
     orri_free(&world->env, ORR_MEMORY_CLUSTER, cluster,
-              cluster_bytes(cluster->type_count, cluster->tag_count), _Alignof(orri_cluster));
+              cluster_bytes(cluster->type_count, cluster->tag_count), ORRI_BLOCK_ALIGN);
 }
 
 void orri_cluster_undo(orr_world* world, orri_cluster* cluster)

@@ -114,12 +114,15 @@ static bool column_span_goes_on(const orri_cluster* cluster, uint32_t column, ui
                             cluster->chunks[number - 1]->columns[column].data + bytes;
 }
 
-// How many rows from `row` on lie one after another: whole chunks as long as their blocks are adjacent.
-static uint32_t column_span_count(const orri_cluster* cluster, uint32_t column, uint32_t row)
+// How many rows from `row` on lie one after another: whole chunks as long as their blocks are adjacent, until `wanted`
+// are reached or passed.
+static uint32_t column_span_count(const orri_cluster* cluster, uint32_t column, uint32_t row,
+                                  uint32_t wanted)
 {
     uint32_t number = row >> ORRI_SLOT_BITS;
     uint32_t count = orri_chunk_rows(cluster->chunks[number]) - (row & ORRI_SLOT_MASK);
-    while (++number < cluster->chunk_count && column_span_goes_on(cluster, column, number)) {
+    while (count < wanted && ++number < cluster->chunk_count &&
+           column_span_goes_on(cluster, column, number)) {
         count += orri_chunk_rows(cluster->chunks[number]);
     }
     return count;
@@ -130,15 +133,18 @@ const void* orr_span_read(const orr_world* world, orr_cluster handle, orr_type t
 {
     uint32_t column;
     ORR_ASSERT(count != NULL);
+    uint32_t wanted = *count;
     const orri_cluster* cluster = orri_cluster_at(world, handle);
     const orri_chunk* chunk = column_span_chunk(world, cluster, type, row, &column);
-    if (ORR_UNLIKELY(chunk == NULL)) {
+    if (ORR_UNLIKELY(chunk == NULL || wanted == 0)) {
         *count = 0;
         return NULL;
     }
     // Small clusters are many: in the last chunk nothing but the chunk itself is looked at.
-    *count = chunk->number + 1 == cluster->chunk_count ? cluster->row_count - row
-                                                       : column_span_count(cluster, column, row);
+    uint32_t found = chunk->number + 1 == cluster->chunk_count
+                         ? cluster->row_count - row
+                         : column_span_count(cluster, column, row, wanted);
+    *count = found < wanted ? found : wanted;
     return column_span_start(world, chunk, column, type, row);
 }
 
@@ -160,11 +166,12 @@ static inline uint8_t* column_span_write_block(orr_world* world, orri_chunk* chu
 // Stamps the blocks that follow that of `row`, and returns how many rows there are from `row` on. A held block may
 // be copied elsewhere, or its copy be refused: the run ends before it.
 static uint32_t column_span_write_on(orr_world* world, const orri_cluster* cluster, uint32_t column,
-                                     uint32_t row)
+                                     uint32_t row, uint32_t wanted)
 {
     uint32_t number = row >> ORRI_SLOT_BITS;
     uint32_t count = orri_chunk_rows(cluster->chunks[number]) - (row & ORRI_SLOT_MASK);
-    while (++number < cluster->chunk_count && column_span_goes_on(cluster, column, number) &&
+    while (count < wanted && ++number < cluster->chunk_count &&
+           column_span_goes_on(cluster, column, number) &&
            column_span_write_block(world, cluster->chunks[number], column) != NULL &&
            column_span_goes_on(cluster, column, number)) {
         count += orri_chunk_rows(cluster->chunks[number]);
@@ -177,14 +184,17 @@ void* orr_span_write(orr_world* world, orr_cluster handle, orr_type type, uint32
 {
     uint32_t column;
     ORR_ASSERT(count != NULL);
+    uint32_t wanted = *count;
     const orri_cluster* cluster = orri_cluster_at(world, handle);
     orri_chunk* chunk = column_span_chunk(world, cluster, type, row, &column);
-    if (ORR_UNLIKELY(chunk == NULL || column_span_write_block(world, chunk, column) == NULL)) {
+    if (ORR_UNLIKELY(chunk == NULL || wanted == 0 ||
+                     column_span_write_block(world, chunk, column) == NULL)) {
         *count = 0;
         return NULL;
     }
-    *count = chunk->number + 1 == cluster->chunk_count
-                 ? cluster->row_count - row
-                 : column_span_write_on(world, cluster, column, row);
+    uint32_t found = chunk->number + 1 == cluster->chunk_count
+                         ? cluster->row_count - row
+                         : column_span_write_on(world, cluster, column, row, wanted);
+    *count = found < wanted ? found : wanted;
     return column_span_start(world, chunk, column, type, row);
 }

@@ -5,6 +5,21 @@
 
 #define COMPONENT_AHEAD 16 // How far rows are fetched ahead in batches.
 
+// The value of a type in the row of a record; NULL if the entity lacks it.
+static inline uint8_t* component_find(const orr_world* world, const orri_record* record,
+                                      uint32_t type_index)
+{
+    if (ORR_UNLIKELY(type_index >= world->hot.table_capacity)) {
+        return NULL;
+    }
+    const orr_hot_table* table = world->hot.tables[type_index];
+    uint32_t place = record->place, chunk = place >> ORRI_SLOT_BITS;
+    if (ORR_UNLIKELY(chunk >= table->capacity || table->data[chunk] == NULL)) {
+        return NULL;
+    }
+    return table->data[chunk] + (size_t)orri_place_slot(place) * table->size;
+}
+
 // ---- references ------------------------------------------------------------------------------------------
 
 static bool component_accepts(void* user, orr_entity entity)
@@ -101,6 +116,17 @@ static void component_overwrite(const orri_type* type, uint8_t* data, const void
     }
 }
 
+// Rows are fetched ahead half as far as records: by then the record is there.
+static inline void component_fetch_row(const orr_world* world, orr_entity entity,
+                                       uint32_t type_index)
+{
+    const orri_record* record = orri_record_at(world, orri_id_index(entity));
+    const uint8_t* value = component_find(world, record, type_index);
+    if (value != NULL) {
+        __builtin_prefetch(value, 1);
+    }
+}
+
 static void component_stage_set(orr_world* world, const orri_staged* staged, uint32_t i,
                                 uint32_t copy)
 {
@@ -123,6 +149,8 @@ void orri_stage_end(orr_world* world, orri_staged* staged, bool set)
         if (i + COMPONENT_AHEAD < staged->count) {
             __builtin_prefetch(
                 orri_record_at(world, orri_id_index(staged->entities[i + COMPONENT_AHEAD])));
+            component_fetch_row(world, staged->entities[i + COMPONENT_AHEAD / 2],
+                                staged->type->index1 - 1);
         }
         if (staged->places == NULL || staged->places[i] == 0) {
             component_stage_set(world, staged, i, copy++);
@@ -138,21 +166,6 @@ void orri_stage_end(orr_world* world, orri_staged* staged, bool set)
 }
 
 // ---- one component ------------------------------------------------------------------------------------------
-
-// The value of a type in the row of a record; NULL if the entity lacks it.
-static inline uint8_t* component_find(const orr_world* world, const orri_record* record,
-                                      uint32_t type_index)
-{
-    if (ORR_UNLIKELY(type_index >= world->hot.table_capacity)) {
-        return NULL;
-    }
-    const orr_hot_table* table = world->hot.tables[type_index];
-    uint32_t place = record->place, chunk = place >> ORRI_SLOT_BITS;
-    if (ORR_UNLIKELY(chunk >= table->capacity || table->data[chunk] == NULL)) {
-        return NULL;
-    }
-    return table->data[chunk] + (size_t)orri_place_slot(place) * table->size;
-}
 
 const void* orr_component_get_nothing(const orr_world* world, orr_entity entity, orr_type type)
 {
@@ -393,6 +406,9 @@ orr_result orr_component_get_many(const orr_world* world, const orr_entity* enti
     uint32_t size = orri_type_at(&world->schema, type)->info.size;
     for (uint32_t i = 0; size > 0 && i < count; i++) {
         component_fetch_ahead(world, entities, i, count);
+        if (i + COMPONENT_AHEAD / 2 < count) {
+            component_fetch_row(world, entities[i + COMPONENT_AHEAD / 2], type.index1 - 1);
+        }
         const orri_record* record = orri_record_at(world, orri_id_index(entities[i]));
         orri_value_move((uint8_t*)out + (size_t)i * size,
                         component_find(world, record, type.index1 - 1), size);

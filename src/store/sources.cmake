@@ -13,7 +13,7 @@ set(ORR_SOURCES_STORE
     src/store/index.c
     src/store/mover.c
     src/store/plan.c
-    src/store/print.c
+    src/store/entity_print.c
     src/store/refuse.c
     src/store/relink.c
     src/store/share.c

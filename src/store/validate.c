@@ -137,6 +137,10 @@ static orr_result validate_cluster(orr_world* world, orri_cluster* cluster)
 {
     orr_result result = validate_identity(world, cluster);
     uint64_t chunks = ((uint64_t)cluster->row_count + ORR_CHUNK_CAPACITY - 1) >> ORRI_SLOT_BITS;
+    if (result == ORR_OK &&
+        cluster->chunk_first != (cluster->chunk_count > 0 ? cluster->chunks[0] : NULL)) {
+        result = validate_fail(world, "S4 (first chunk)", cluster->index, 0);
+    }
     if (result == ORR_OK && cluster->chunk_count != chunks) {
         result = validate_fail(world, "S4 (chunks)", cluster->chunk_count, chunks);
     }

@@ -122,26 +122,30 @@ typedef struct orri_cluster_column {
 
 struct orri_plan;
 
+// Begins on a cache line; the first one holds what walking, creating, moving and destroying rows reads.
 struct orri_cluster {
+    orri_chunk* chunk_first; // chunks[0]; NULL: none. Most clusters have no other.
+    orri_chunk** chunks;
+    uint32_t row_count, row_capacity; // Rows it has, and has chunks for.
+    uint32_t type_count, chunk_count;
+    bool direct;                  // Plain and without bits: rows may go the short ways.
+    bool plain;                   // All types are.
+    bool has_bits;                // Some column has.
+    uint8_t level_first;          // Level of a new first chunk.
+    uint32_t chunk_capacity;      // Of `chunks`.
+    uint32_t* sizes;              // [type_count], of values: what a move of one row reads.
+    orri_cluster_column* columns; // [type_count + 1].
+    struct orri_plan* edge_last;  // The edge taken last; NULL: none.
+    // Second line.
     uint32_t index; // Number; the handle has index + 1.
     uint32_t generation;
-    uint32_t type_count, tag_count;
-    uint32_t row_count, row_capacity; // Rows it has, and has chunks for.
-    orri_chunk** chunks;
-    uint32_t chunk_count, chunk_capacity;
-    uint8_t level_first;            // Level of a new first chunk.
-    bool plain;                     // All types are.
-    bool has_bits;                  // Some column has.
-    bool direct;                    // Plain and without bits: rows may go the short ways.
+    uint32_t tag_count;
+    uint32_t bucket_next;           // index1 in the look-up's chain.
     const orr_type* types;          // [type_count], ascending index1.
     const orr_tag* tags;            // [tag_count], ascending.
-    orri_cluster_column* columns;   // [type_count + 1].
-    uint32_t* sizes;                // [type_count], of values: what a move of one row reads.
-    struct orri_plan* edge_last;    // The edge taken last; NULL: none.
     uint64_t type_bloom, tag_bloom; // One bit per type or tag: a quick no.
     uint64_t hash;                  // Of the identity, for look-up only.
     uint64_t identity_hash;         // Of type names, layouts and tags; part of the world's hash.
-    uint32_t bucket_next;           // index1 in the look-up's chain.
     orri_cluster *prev, *next;      // In creation order.
     struct orri_plan *plans_from, *plans_to;
     // Scratch of a batch (batch.c), 0 outside: rows that leave, how they go, first target row, rows gone, and where
@@ -150,6 +154,7 @@ struct orri_cluster {
     struct orri_plan* batch_plan;
     bool batch_created; // The target is new.
 };
+_Static_assert(offsetof(orri_cluster, index) <= 64, "the hot part of a cluster is one line");
 
 typedef struct orri_cluster_slot {
     orri_cluster* cluster; // NULL: free.
@@ -318,7 +323,8 @@ static inline orri_column* orri_chunk_bits(orri_chunk* chunk, uint32_t column)
 
 static inline orri_chunk* orri_cluster_chunk_of(const orri_cluster* cluster, uint32_t row)
 {
-    return cluster->chunks[row >> ORRI_SLOT_BITS];
+    return ORR_LIKELY(row < ORR_CHUNK_CAPACITY) ? cluster->chunk_first
+                                                : cluster->chunks[row >> ORRI_SLOT_BITS];
 }
 
 // The column of a type in a chunk; -1 if it has none.

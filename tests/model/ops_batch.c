@@ -45,38 +45,70 @@ static uint32_t ops_batch_count(ops* s)
     return count < OPS_BATCH_MAX ? count : OPS_BATCH_MAX;
 }
 
+// Values for up to three columns of a cluster, each in a third of the buffers.
+enum {
+    DATA_MAX = 3,
+    DATA_BYTES = sizeof world_values / DATA_MAX / 64 * 64
+};
+
+static uint32_t ops_data_fit(const ops* s, uint32_t type, uint32_t count)
+{
+    const oracle_type* t = &s->oracle.types[type];
+    size_t size = t->size > t->world_size ? t->size : t->world_size;
+    return size == 0 || count <= DATA_BYTES / size ? count : (uint32_t)(DATA_BYTES / size);
+}
+
+// How many columns get data; false when the world refused memory for a value.
+static bool ops_data_make(ops* s, const orr_cluster_info* info, orr_column_data* data,
+                          uint32_t* data_count, uint32_t* count)
+{
+    uint32_t wanted = ops_below(s, DATA_MAX + 1), first = ops_below(s, info->type_count);
+    wanted = wanted < info->type_count ? wanted : info->type_count;
+    for (uint32_t d = 0; d < wanted; d++) {
+        data[d] = (orr_column_data){info->types[(first + d) % info->type_count],
+                                    world_values + (size_t)d * DATA_BYTES};
+        *count = ops_data_fit(s, oracle_type_index(&s->oracle, data[d].type), *count);
+    }
+    for (uint32_t d = 0; d < wanted; d++) {
+        uint32_t type = oracle_type_index(&s->oracle, data[d].type);
+        const oracle_type* t = &s->oracle.types[type];
+        size_t offset = (size_t)d * DATA_BYTES;
+        for (uint32_t i = 0; i < *count; i++) {
+            if (!ops_make(s, type, world_values + offset + (size_t)i * t->world_size,
+                          model_values + offset + (size_t)i * t->size)) {
+                return false;
+            }
+        }
+    }
+    *data_count = wanted;
+    return true;
+}
+
 static void op_create_many(ops* s)
 {
     orr_cluster cluster = ops_pick_cluster(s);
     orr_cluster_info info;
-    uint32_t count = ops_batch_count(s);
+    uint32_t count = ops_batch_count(s), data_count = 0;
     if (cluster.index1 == 0 || !ops_room_for(s, count)) {
         return;
     }
     MODEL_CHECK(orr_cluster_info_get(s->world, cluster, &info) == ORR_OK);
-    // Data for one of its columns, or for none.
-    orr_column_data data = {0};
-    uint32_t type = 0;
-    if (info.type_count > 0 && ops_chance(s, 2)) {
-        data.type = info.types[ops_below(s, info.type_count)];
-        data.values = world_values;
-        type = oracle_type_index(&s->oracle, data.type);
-        count = ops_batch_fit(s, type, count);
-        if (!ops_batch_values(s, type, count)) {
-            return;
-        }
+    orr_column_data data[DATA_MAX];
+    if (!ops_data_make(s, &info, data, &data_count, &count)) {
+        return;
     }
     memset(picked_ids, 0xEE, sizeof picked_ids[0] * count);
-    orr_result result =
-        orr_create_many(s->world, cluster, count, &data, data.values != NULL, picked_ids);
-    if (ops_refused(s, result)) {
+    if (ops_refused(s, orr_create_many(s->world, cluster, count, data, data_count, picked_ids))) {
         MODEL_CHECK(picked_ids[0].id == 0xEEEEEEEEEEEEEEEEu); // Outputs stay untouched.
         return;
     }
     for (uint32_t i = 0; i < count; i++) {
         oracle_entity* entity = ops_oracle_create_in(s, picked_ids[i], &info);
-        if (data.values != NULL) {
-            oracle_component_set(&s->oracle, entity, type, ops_batch_value(s, type, i));
+        for (uint32_t d = 0; d < data_count; d++) {
+            uint32_t type = oracle_type_index(&s->oracle, data[d].type);
+            oracle_component_set(&s->oracle, entity, type,
+                                 model_values + (size_t)d * DATA_BYTES +
+                                     (size_t)i * s->oracle.types[type].size);
         }
     }
 }

@@ -325,13 +325,17 @@ static void op_span_write(ops* s)
     }
     orr_type world_type = info.types[ops_below(s, info.type_count)];
     uint32_t type = oracle_type_index(&s->oracle, world_type);
-    uint32_t row = ops_below(s, info.row_count), count = 0;
+    // At most the rest of the chunk, so that the operation does not depend on where blocks lie.
+    uint32_t row = ops_below(s, info.row_count);
+    uint32_t most = ORR_CHUNK_CAPACITY - row % ORR_CHUNK_CAPACITY;
+    most = most < info.row_count - row ? most : info.row_count - row;
+    uint32_t count = most;
     void* span = orr_span_write(s->world, cluster, world_type, row, &count);
     if (span == NULL) {
         (void)ops_refused(s, ops_last_result(s));
         return;
     }
-    MODEL_CHECK(count > 0 && count <= info.row_count - row);
+    MODEL_CHECK(count == most);
     // A run ends at the end of a chunk or of the cluster.
     MODEL_CHECK((row + count) % ORR_CHUNK_CAPACITY == 0 || row + count == info.row_count);
     count = count < OPS_BATCH_MAX ? count : OPS_BATCH_MAX;
@@ -353,7 +357,7 @@ static void op_span_read(ops* s)
     orr_type world_type = info.types[ops_below(s, info.type_count)];
     uint32_t type = oracle_type_index(&s->oracle, world_type);
     size_t size = s->oracle.types[type].world_size;
-    uint32_t total = 0, count = 0;
+    uint32_t total = 0, count = UINT32_MAX;
     const uint8_t* span;
     while ((span = orr_span_read(s->world, cluster, world_type, total, &count)) != NULL) {
         MODEL_CHECK(count > 0);

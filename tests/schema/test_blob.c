@@ -200,70 +200,9 @@ ORR_TEST(blob_of_many_is_found_through_growth)
     fixture_end(&f);
 }
 
-// ---- hash ---------------------------------------------------------------------------------------
+// ---- determinism ---------------------------------------------------------------------------------------
 
-ORR_TEST(blobs_hash_sees_counted_blobs_and_not_young_ones)
-{
-    fixture f;
-    fixture_begin(&f);
-    uint64_t empty = orri_blobs_hash(&f.schema);
-    orr_string a = fixture_string(&f, "a");
-    CHECK_EQ(orri_blobs_hash(&f.schema), empty);
-    orri_blob_retain(&f.schema, a);
-    uint64_t with_a = orri_blobs_hash(&f.schema);
-    CHECK(with_a != empty);
-    orri_blob_retain(&f.schema, a);
-    CHECK_EQ(orri_blobs_hash(&f.schema), with_a); // How often does not matter: blocks are shared.
-    fixture_string(&f, "young");
-    CHECK_EQ(orri_blobs_hash(&f.schema), with_a);
-    orri_blob_release(&f.schema, a);
-    orri_blob_release(&f.schema, a);
-    CHECK_EQ(orri_blobs_hash(&f.schema), empty);
-    orri_blob_retain(&f.schema, a);
-    CHECK_EQ(orri_blobs_hash(&f.schema), with_a);
-    fixture_end(&f);
-}
-
-ORR_TEST(blobs_hash_does_not_see_the_slot_a_young_blob_took_from_the_free_list)
-{
-    fixture f;
-    fixture_begin(&f);
-    orr_string keep = fixture_string(&f, "keep");
-    orri_blob_retain(&f.schema, keep);
-    fixture_string(&f, "x");
-    fixture_string(&f, "y");
-    fixture_string(&f, "z");
-    orri_blobs_collect(&f.schema); // Three free slots.
-    uint64_t before = orri_blobs_hash(&f.schema);
-    orr_string p = fixture_string(&f, "p");
-    fixture_string(&f, "q");
-    CHECK_EQ(orri_blobs_hash(&f.schema), before);
-    orri_blob_retain(&f.schema, p);
-    CHECK(orri_blobs_hash(&f.schema) != before);
-    fixture_end(&f);
-}
-
-ORR_TEST(blobs_hash_sees_the_free_list_that_a_collect_left)
-{
-    fixture f;
-    fixture_begin(&f);
-    uint64_t empty = orri_blobs_hash(&f.schema);
-    fixture_string(&f, "x");
-    orri_blobs_collect(&f.schema);
-    uint64_t one = orri_blobs_hash(&f.schema);
-    CHECK(one != empty);
-    fixture_string(&f, "x"); // The same slot again: a later generation.
-    orri_blobs_collect(&f.schema);
-    uint64_t later = orri_blobs_hash(&f.schema);
-    CHECK(later != one);
-    fixture_string(&f, "x");
-    fixture_string(&f, "y");
-    orri_blobs_collect(&f.schema);
-    CHECK(orri_blobs_hash(&f.schema) != later);
-    fixture_end(&f);
-}
-
-// Makes, keeps and drops by a list of numbers; returns the hash after each step, folded.
+// Makes, keeps and drops by a list of numbers; returns the handles given, folded.
 static uint64_t blobs_play(fixture* f, uint64_t seed, uint32_t steps)
 {
     enum {
@@ -283,7 +222,6 @@ static uint64_t blobs_play(fixture* f, uint64_t seed, uint32_t steps)
         if (random >> 50 & 1) {
             orri_blobs_collect(&f->schema);
         }
-        hash = orri_hash_word(hash, orri_blobs_hash(&f->schema));
         hash = orri_hash_word(hash, (uint64_t)made.index1 << 32 | made.generation);
     }
     // What is held and what is alive agree.
@@ -302,7 +240,7 @@ static uint64_t blobs_play(fixture* f, uint64_t seed, uint32_t steps)
     return hash;
 }
 
-ORR_TEST(blobs_hash_is_equal_for_equal_calls)
+ORR_TEST(blob_handles_are_equal_for_equal_calls)
 {
     uint64_t seed = test_seed();
     fixture f, g;
@@ -325,12 +263,10 @@ ORR_TEST(blob_make_without_memory_has_no_effect_at_any_allocation)
         for (uint32_t i = 0; i < 300; i++) {
             for (uint64_t n = 1;; n++) {
                 orr_string out = {7, 7};
-                uint64_t hash = orri_blobs_hash(&f.schema);
                 failing_alloc_arm(&f.memory, n, for_good != 0);
                 bool made = orri_blob_make(&f.schema, &i, sizeof i, sizeof i, &out);
                 failing_alloc_arm(&f.memory, 0, false);
                 CHECK_EQ(f.schema.blob_live, i + made);
-                CHECK_EQ(orri_blobs_hash(&f.schema), hash);
                 if (made) {
                     CHECK(same(out, (orr_string){i + 1, 1}));
                     orri_blob_retain(&f.schema, out);

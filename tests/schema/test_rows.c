@@ -484,18 +484,30 @@ ORR_TEST(rows_hash_is_stable)
     fixture_end(&f);
 }
 
-ORR_TEST(rows_hash_sees_owned_handles_as_handles)
+ORR_TEST(rows_hash_sees_what_owned_handles_hold_and_not_their_numbers)
 {
-    fixture f;
+    fixture f, g;
     fixture_begin(&f);
+    fixture_begin(&g);
     const orri_type* type = fixture_type(&f, ORR_TYPE(Story));
+    const orri_type* other = fixture_type(&g, ORR_TYPE(Story));
     Story a, b;
     orr_value_default(&type->info, &a);
     b = a;
     CHECK_EQ(orri_rows_hash(type, &a, 1, 0), orri_rows_hash(type, &b, 1, 0));
     b.parts[1] = fixture_string(&f, "x");
     CHECK(orri_rows_hash(type, &a, 1, 0) != orri_rows_hash(type, &b, 1, 0));
+    // In another world "x" has another number, since more came before it.
+    Story c;
+    orr_value_default(&other->info, &c);
+    fixture_string(&g, "first");
+    c.parts[1] = fixture_string(&g, "x");
+    CHECK(c.parts[1].index1 != b.parts[1].index1);
+    CHECK_EQ(orri_rows_hash(other, &c, 1, 0), orri_rows_hash(type, &b, 1, 0));
+    c.parts[1] = fixture_string(&g, "y");
+    CHECK(orri_rows_hash(other, &c, 1, 0) != orri_rows_hash(type, &b, 1, 0));
     fixture_end(&f);
+    fixture_end(&g);
 }
 
 static size_t codec_print(void* user, const void* value, char* out, size_t size)

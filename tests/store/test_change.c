@@ -39,7 +39,7 @@ ORR_TEST(change_reading_stamps_nothing)
     stamps_begin(&s, &k);
     (void)orr_component_get(s.world, s.ids[0], s.position);
     (void)orr_column_read(s.world, s.cluster, 0, s.position);
-    uint32_t count;
+    uint32_t count = 1;
     (void)orr_span_read(s.world, s.cluster, s.position, 0, &count);
     Position out;
     CHECK_OK(orr_component_get_many(s.world, s.ids, 1, s.position, &out));

@@ -192,7 +192,7 @@ ORR_TEST(column_of_a_marker_is_there_and_has_no_data)
     CHECK(orr_column_read(world, cluster, 1, frozen) == NULL);
     CHECK(orr_column_read(world, cluster, 0, KIT_TYPE(world, Hidden)) == NULL);
     CHECK(orr_column_read(world, cluster, 0, (orr_type){0}) == NULL);
-    uint32_t count = 0;
+    uint32_t count = 9;
     CHECK(orr_span_read(world, cluster, frozen, 0, &count) != NULL);
     CHECK_EQ(count, 1);
     kit_end(&k);
@@ -206,7 +206,7 @@ ORR_TEST(span_joins_chunks_that_lie_one_after_another)
     orr_cluster cluster = KIT_CLUSTER(world, Position, Velocity);
     orr_type position = KIT_TYPE(world, Position);
     CHECK_OK(orr_create_many(world, cluster, CAPACITY * 4 + 10, NULL, 0, NULL));
-    uint32_t row = 0, count = 0, spans = 0;
+    uint32_t row = 0, count = UINT32_MAX, spans = 0;
     Position* span;
     while ((span = orr_span_write(world, cluster, position, row, &count)) != NULL) {
         CHECK(count > 0);
@@ -224,9 +224,20 @@ ORR_TEST(span_joins_chunks_that_lie_one_after_another)
         CHECK_EQ(column[i % CAPACITY].x, i);
     }
     // From the middle of a chunk on.
+    count = UINT32_MAX;
     const Position* middle = orr_span_read(world, cluster, position, CAPACITY + 5, &count);
     CHECK_EQ(middle->x, CAPACITY + 5);
     CHECK_EQ(count, CAPACITY * 3 + 5);
+    // No more than was asked for, within a chunk and across two.
+    count = 7;
+    CHECK(orr_span_read(world, cluster, position, CAPACITY + 5, &count) == middle);
+    CHECK_EQ(count, 7);
+    count = CAPACITY;
+    CHECK(orr_span_read(world, cluster, position, CAPACITY + 5, &count) == middle);
+    CHECK_EQ(count, CAPACITY);
+    count = 0;
+    CHECK(orr_span_read(world, cluster, position, 0, &count) == NULL);
+    count = 1;
     CHECK(orr_span_read(world, cluster, position, row, &count) == NULL);
     CHECK_EQ(count, 0);
     count = 9;
@@ -243,7 +254,12 @@ ORR_TEST(span_stamps_every_block_of_the_run_and_no_other)
     orr_type position = KIT_TYPE(world, Position), velocity = KIT_TYPE(world, Velocity);
     CHECK_OK(orr_create_many(world, cluster, CAPACITY * 3, NULL, 0, NULL));
     orr_tick_advance(world);
-    uint32_t count;
+    uint32_t count = CAPACITY;
+    CHECK(orr_span_write(world, cluster, position, CAPACITY, &count) != NULL);
+    CHECK_EQ(count, CAPACITY);
+    CHECK_EQ(orr_column_tick(world, cluster, 1, position), 1);
+    CHECK_EQ(orr_column_tick(world, cluster, 2, position), 0); // Not asked for.
+    count = UINT32_MAX;
     CHECK(orr_span_write(world, cluster, position, CAPACITY, &count) != NULL);
     CHECK_EQ(count, CAPACITY * 2);
     CHECK_EQ(orr_column_tick(world, cluster, 0, position), 0);

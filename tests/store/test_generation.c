@@ -16,7 +16,7 @@
 #include "store/index.c"
 #include "store/mover.c"
 #include "store/plan.c"
-#include "store/print.c"
+#include "store/entity_print.c"
 #include "store/refuse.c"
 #include "store/relink.c"
 #include "store/share.c"

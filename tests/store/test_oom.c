@@ -408,7 +408,7 @@ static orr_result step_column_write(script* s)
 
 static orr_result step_span_write(script* s)
 {
-    uint32_t count;
+    uint32_t count = 1;
     return STEP_PTR(s, orr_span_write(s->world, s->rich, s->token, 0, &count));
 }
 

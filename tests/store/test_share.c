@@ -60,7 +60,7 @@ ORR_TEST(share_written_by_column_entity_or_span_keeps_what_it_was)
             kit k = {0};
             held_begin(&k, kinds[i]);
             const void* pointer = h.share->data;
-            uint32_t count;
+            uint32_t count = 1;
             Position* place;
             switch (way) {
             case 0:

@@ -3,7 +3,7 @@
 #include "store/world.h"
 #include <stdio.h>
 
-static void print_value(orri_text* text, const orri_type* type, const void* value)
+static void entity_print_value(orri_text* text, const orri_type* type, const void* value)
 {
     // orr_value_print writes into what is left of the buffer and tells how much it wanted.
     size_t used = text->length < text->size ? text->length : text->size;
@@ -11,8 +11,8 @@ static void print_value(orri_text* text, const orri_type* type, const void* valu
     text->length += orr_value_print(&type->info, value, rest, text->size - used);
 }
 
-static void print_components(const orr_world* world, orri_text* text, orr_entity entity,
-                             const orri_chunk* chunk, uint32_t slot, const char** separator)
+static void entity_print_components(const orr_world* world, orri_text* text, orr_entity entity,
+                                    const orri_chunk* chunk, uint32_t slot, const char** separator)
 {
     const orri_cluster* cluster = chunk->cluster;
     for (uint32_t c = 0; c < cluster->type_count; c++) {
@@ -21,7 +21,7 @@ static void print_components(const orr_world* world, orri_text* text, orr_entity
         *separator = ", ";
         if (type->info.size > 0) {
             orri_text_add(text, " ");
-            print_value(text, type, chunk->columns[c].data + (size_t)slot * type->info.size);
+            entity_print_value(text, type, chunk->columns[c].data + (size_t)slot * type->info.size);
         }
         if (!orr_component_enabled(world, entity, cluster->types[c])) {
             orri_text_add(text, " (off)");
@@ -41,7 +41,8 @@ size_t orr_entity_print(const orr_world* world, orr_entity entity, char* out, si
     const orri_chunk* chunk = orri_place_chunk(world, record->place);
     const char* separator = "";
     orri_text_add(&text, "%s:%s ", name.text, orr_entity_enabled(world, entity) ? "" : " (off)");
-    print_components(world, &text, entity, chunk, orri_place_slot(record->place), &separator);
+    entity_print_components(world, &text, entity, chunk, orri_place_slot(record->place),
+                            &separator);
     for (uint32_t i = 0; i < chunk->cluster->tag_count; i++) {
         orr_tag tag = chunk->cluster->tags[i];
         const char* tag_name = orr_tag_name(world, tag);
