@@ -106,6 +106,9 @@ orr_entity orri_value_entity_reject(const orri_type* type, const void* value,
                                     bool (*accept)(void* user, orr_entity entity), void* user,
                                     const char** out_field);
 
+// True when a value has an owned handle that is neither null nor of a blob that is there; names the field.
+bool orri_value_owned_gone(const orri_type* type, const void* value, const char** out_field);
+
 // ---- blobs ----------------------------------------------------------------------------------------
 
 // index1 and generation of a blob with these bytes, made if missing, young if not counted. False when refused.

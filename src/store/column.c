@@ -22,6 +22,7 @@ static orri_chunk* column_find(const orr_world* world, orr_cluster handle, uint3
 
 uint32_t orr_chunk_count(const orr_world* world, orr_cluster handle, uint32_t number)
 {
+    ORR_ASSERT(world != NULL);
     const orri_chunk* chunk = column_chunk(world, handle, number);
     return chunk != NULL ? orri_chunk_rows(chunk) : 0;
 }
@@ -29,6 +30,7 @@ uint32_t orr_chunk_count(const orr_world* world, orr_cluster handle, uint32_t nu
 uint32_t orr_chunk_entities(const orr_world* world, orr_cluster handle, uint32_t number,
                             orr_entity* out, uint32_t out_count)
 {
+    ORR_ASSERT(world != NULL);
     const orri_chunk* chunk = column_chunk(world, handle, number);
     if (chunk == NULL || out == NULL) {
         return 0;
@@ -45,6 +47,7 @@ uint32_t orr_chunk_entities(const orr_world* world, orr_cluster handle, uint32_t
 const void* orr_column_read(const orr_world* world, orr_cluster handle, uint32_t number,
                             orr_type type)
 {
+    ORR_ASSERT(world != NULL);
     uint32_t column;
     const orri_chunk* chunk = column_find(world, handle, number, type, &column);
     return chunk != NULL ? chunk->columns[column].data : NULL;
@@ -52,6 +55,7 @@ const void* orr_column_read(const orr_world* world, orr_cluster handle, uint32_t
 
 void* orr_column_write(orr_world* world, orr_cluster handle, uint32_t number, orr_type type)
 {
+    ORR_ASSERT(world != NULL);
     uint32_t column;
     orri_chunk* chunk = column_find(world, handle, number, type, &column);
     return chunk != NULL ? orri_column_write(world, chunk, column) : NULL;
@@ -59,6 +63,7 @@ void* orr_column_write(orr_world* world, orr_cluster handle, uint32_t number, or
 
 uint64_t orr_column_tick(const orr_world* world, orr_cluster handle, uint32_t number, orr_type type)
 {
+    ORR_ASSERT(world != NULL);
     uint32_t column;
     const orri_chunk* chunk = column_find(world, handle, number, type, &column);
     return chunk != NULL ? chunk->columns[column].tick : 0;
@@ -67,6 +72,7 @@ uint64_t orr_column_tick(const orr_world* world, orr_cluster handle, uint32_t nu
 uint64_t orr_column_version(const orr_world* world, orr_cluster handle, uint32_t number,
                             orr_type type)
 {
+    ORR_ASSERT(world != NULL);
     uint32_t column;
     const orri_chunk* chunk = column_find(world, handle, number, type, &column);
     return chunk != NULL ? chunk->columns[column].version : 0;
@@ -75,6 +81,7 @@ uint64_t orr_column_version(const orr_world* world, orr_cluster handle, uint32_t
 const uint64_t* orr_column_enabled(const orr_world* world, orr_cluster handle, uint32_t number,
                                    orr_type type)
 {
+    ORR_ASSERT(world != NULL);
     orri_chunk* chunk = column_chunk(world, handle, number);
     if (chunk == NULL) {
         return NULL;
@@ -132,6 +139,7 @@ static uint32_t column_span_count(const orri_cluster* cluster, uint32_t column, 
 const void* orr_span_read(const orr_world* world, orr_cluster handle, orr_type type, uint32_t row,
                           uint32_t* count)
 {
+    ORR_ASSERT(world != NULL);
     uint32_t column;
     ORR_ASSERT(count != NULL);
     uint32_t wanted = *count;
@@ -183,6 +191,7 @@ static uint32_t column_span_write_on(orr_world* world, const orri_cluster* clust
 void* orr_span_write(orr_world* world, orr_cluster handle, orr_type type, uint32_t row,
                      uint32_t* count)
 {
+    ORR_ASSERT(world != NULL);
     uint32_t column;
     ORR_ASSERT(count != NULL);
     uint32_t wanted = *count;

@@ -58,6 +58,7 @@ ORRI_COLD static orr_result enable_component_long(orr_world* world, orr_entity e
 
 orr_result orr_component_enable(orr_world* world, orr_entity entity, orr_type type, bool on)
 {
+    ORR_ASSERT(world != NULL);
     const orri_record* record = orri_record_find(world, entity);
     if (ORR_LIKELY(record != NULL)) {
         uint32_t place = record->place, id = place >> ORRI_SLOT_BITS;
@@ -75,6 +76,7 @@ orr_result orr_component_enable(orr_world* world, orr_entity entity, orr_type ty
 
 bool orr_component_enabled(const orr_world* world, orr_entity entity, orr_type type)
 {
+    ORR_ASSERT(world != NULL);
     const orri_record* record = orri_record_find(world, entity);
     if (record == NULL) {
         return false;
@@ -86,6 +88,7 @@ bool orr_component_enabled(const orr_world* world, orr_entity entity, orr_type t
 
 orr_result orr_entity_enable(orr_world* world, orr_entity entity, bool on)
 {
+    ORR_ASSERT(world != NULL);
     orri_record* record = orri_record_find(world, entity);
     if (record == NULL) {
         return orri_refuse_entity(world, "orr_entity_enable", entity, (orr_type){0});
@@ -96,6 +99,7 @@ orr_result orr_entity_enable(orr_world* world, orr_entity entity, bool on)
 
 bool orr_entity_enabled(const orr_world* world, orr_entity entity)
 {
+    ORR_ASSERT(world != NULL);
     const orri_record* record = orri_record_find(world, entity);
     return record != NULL &&
            enable_get(world, record, orri_place_chunk(world, record->place)->cluster->type_count);

@@ -150,6 +150,8 @@ ORR_TEST(refusal_of_a_type_of_another_world)
         CHECK(!orr_component_has(r.world, r.bob, type));
         CHECK(orr_type_info_get(r.world, type) == NULL);
         CHECK(orr_component_get(r.world, r.bob, type) == NULL);
+        CHECK_EQ(r.k.errors.result, ORR_ERR_TYPE);
+        r.errors = r.k.errors.count;
         CHECK(orr_component_edit(r.world, r.bob, type) == NULL);
         orr_reader reader = orr_reader_make(r.world, type);
         CHECK(orr_reader_get(&reader, r.bob) == NULL);
