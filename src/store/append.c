@@ -117,6 +117,7 @@ void orr_append_end(orr_appender* appender)
         orri_rows_close(chunk, first & ORRI_SLOT_MASK, unused);
     }
     orri_cluster_trim(world, cluster);
+    orri_index_trim(world);
     *appender = (orr_appender){0};
 }
 

@@ -59,7 +59,8 @@ void orri_index_trim(orr_world* world)
 {
     orri_index* index = &world->index;
     while (index->page_count > 0 &&
-           (uint64_t)(index->page_count - 1) * ORRI_PAGE_SIZE >= world->hot.count) {
+           (uint64_t)(index->page_count - 1) * ORRI_PAGE_SIZE >= world->hot.count &&
+           index->metas[index->page_count - 1].share == NULL) {
         index->page_count--;
         orri_free(&world->env, ORR_MEMORY_INDEX, world->hot.pages[index->page_count],
                   INDEX_PAGE_BYTES, ORRI_BLOCK_ALIGN);

@@ -60,7 +60,9 @@ orri_share* orri_share_page(orr_world* world, uint32_t page, orri_share_kind kin
     orri_share* share =
         share_create(world, kind, &world->index.metas[page].share, &world->index.share_count);
     if (share != NULL && share->refs == 1) {
-        uint32_t left = world->hot.count - page * ORRI_PAGE_SIZE;
+        // A page may have been made for ids that were then not given.
+        uint32_t first = page * ORRI_PAGE_SIZE;
+        uint32_t left = world->hot.count > first ? world->hot.count - first : 0;
         share->rows = left < ORRI_PAGE_SIZE ? left : ORRI_PAGE_SIZE;
         share->data = world->hot.pages[page];
         share->size = share->rows * sizeof(orri_record);
