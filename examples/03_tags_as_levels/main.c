@@ -13,36 +13,25 @@ enum {
     CAVE = 2
 };
 
-#define CLUSTERS_MAX 16
-
-static uint32_t level_clusters(const orr_world* world, orr_tag level, orr_cluster* out)
-{
-    orr_cluster_match match = {.tags = &level, .tag_count = 1};
-    uint32_t count = orr_clusters_find(world, &match, out, CLUSTERS_MAX);
-    return count < CLUSTERS_MAX ? count : CLUSTERS_MAX;
-}
-
 static void level_print(const orr_world* world, orr_tag level)
 {
-    orr_cluster clusters[CLUSTERS_MAX];
-    uint32_t count = level_clusters(world, level, clusters), rows = 0;
-    for (uint32_t i = 0; i < count; i++) {
+    uint32_t count = 0, rows = 0;
+    orr_cluster_match match = {.tags = &level, .tag_count = 1};
+    orr_cluster clusters[16];
+    uint32_t found = orr_clusters_find(world, &match, clusters, 16);
+    for (; count < found && count < 16; count++) {
         orr_cluster_info info;
-        if (orr_cluster_info_get(world, clusters[i], &info) == ORR_OK) {
+        if (orr_cluster_info_get(world, clusters[count], &info) == ORR_OK) {
             rows += info.row_count;
         }
     }
     printf("  %s: %" PRIu32 " entities, clusters: %" PRIu32 "\n", orr_tag_name(world, level), rows,
-           count);
+           found);
 }
 
 static void level_unload(orr_world* world, orr_tag level)
 {
-    orr_cluster clusters[CLUSTERS_MAX];
-    uint32_t count = level_clusters(world, level, clusters);
-    for (uint32_t i = 0; i < count; i++) {
-        orr_cluster_delete(world, clusters[i]);
-    }
+    orr_clusters_delete(world, &(orr_cluster_match){.tags = &level, .tag_count = 1}, NULL);
 }
 
 int main(void)

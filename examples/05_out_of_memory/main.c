@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <orrery/orrery.h>
 #include <stdio.h>
+#include <string.h>
 
 ORR_STRUCT(Position, (float, x), (float, y))
 ORR_STRUCT(Velocity, (float, x), (float, y))
@@ -14,7 +15,8 @@ static void on_error(void* user, orr_world* world, const orr_error* error)
 {
     (void)world;
     ++*(int*)user;
-    printf("  the world says: %s\n", error->text);
+    // Up to the ';': then follows how many bytes are held, which may differ between machines.
+    printf("  the world says: %.*s\n", (int)strcspn(error->text, ";"), error->text);
 }
 
 static void world_print(orr_world* world)

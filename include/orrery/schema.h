@@ -17,9 +17,10 @@
 ///         (float, health, (.min = 0, .max = 100, .preset = "100")))
 ///
 /// A field is (type, name), (type, name, count), (type, name, (attributes)) or
-/// (type, name, count, (attributes)). Types are int8_t … uint64_t, float, double, bool, char,
+/// (type, name, count, (attributes)). Types are int8_t … uint64_t, int, float, double, bool, char,
 /// orr_entity, orr_string, orr_array, and everything declared with these macros before. Anything else
-/// does not compile: "orr_desc_foo undeclared". At most 32 fields; nest structs for more.
+/// (unsigned, size_t, a pointer, a struct of your own) does not compile: "orr_desc_foo undeclared". At most 32
+/// fields; nest structs for more.
 ///
 /// A type without a C struct behind it is an orr_type_desc filled at run time, `size` 0: the layout is
 /// then computed as a C compiler would.
@@ -108,8 +109,8 @@ typedef struct orr_field_attributes {
     uint32_t flags;                  ///< orr_field_flags.
     orr_interpolation interpolation; ///< How states in between are made.
     const char* unit;                ///< "m/s". Default none.
-    double min, max;              ///< Allowed range of a number; min == max: any. Checked by parse.
-    const char* preset;           ///< Default value as text (a string in quotes). Default: zero.
+    double min, max;    ///< Allowed range of a number; min == max: any. Checked by parse only.
+    const char* preset; ///< Default value as text (a string in quotes). Default: zero.
     const orr_type_desc* element; ///< Of an orr_array: what is in it. Required there.
 } orr_field_attributes;
 
@@ -169,7 +170,8 @@ typedef struct orr_type_settings {
     uint32_t version; ///< Of the layout, for migration. Default 1.
     orr_multiplicity multiplicity;
     orr_storage storage;
-    const char* needs; ///< Types every owner must have too: "Position, Velocity". Default none.
+    /// Types every owner must have too: "Position, Velocity". Default none. Kept, not yet enforced by the store.
+    const char* needs;
     const orr_hooks* hooks; ///< Copied. Default none.
 } orr_type_settings;
 
@@ -306,7 +308,8 @@ extern ORR_API const orr_type_desc orr_desc_orr_entity, orr_desc_orr_string, orr
     ORR_MAYBE_UNUSED static const orr_type_desc orr_desc_##name_ = { \
         #name_, ORR_KIND_STRUCT, 0, 1, NULL, 0, NULL, 0, NULL, {ORR_PP_NONE}};
 
-/// Declares an enum with values from 0 up, and its labels.
+/// Declares an enum with values from 0 up, and its labels. For other values write the enum yourself and a
+/// `static const orr_type_desc orr_desc_Name` of kind ORR_KIND_ENUM with its labels.
 #define ORR_ENUM(name_, ...)                                         \
     typedef enum name_ {                                             \
         __VA_ARGS__                                                  \

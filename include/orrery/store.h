@@ -13,7 +13,13 @@
 ///
 /// Threads: one thread at a time may change a world; any number may read it while nobody changes it.
 /// Pointers: a pointer into a world (a component, a column) is good until the next call that adds, removes
-/// or moves rows, advances the tick, or hashes the world.
+/// or moves rows, advances the tick, or hashes the world. So do not add or remove while looping over columns: collect
+/// the ids, then use a batch call. Values passed to orr_component_set() may lie in the world; those passed to
+/// create, add and set calls for many must not.
+/// References: an entity id in a component is plain data. When its target dies it stays as it is and is seen to be
+/// dead (orr_alive()); storing a reference to an entity that is already dead is refused, except where it stood
+/// before. A world tells its types from those of other worlds; entities only if the worlds' id_salts differ.
+/// C++: everything here works in C++17 but orr_set() and ORR_TYPES(), which are C; use orr_put() and a plain array.
 #ifndef ORRERY_STORE_H
 #define ORRERY_STORE_H
 
@@ -30,7 +36,7 @@ extern "C" {
 #define ORR_TAGS_MAX          65536u      ///< Named tags of a world.
 #define ORR_CLUSTERS_MAX      1048576u    ///< Clusters of a world.
 #define ORR_CHUNKS_MAX        2097150u    ///< Chunks of a world.
-#define ORR_ENTITIES_MAX      4294967295u ///< Entities of a world.
+#define ORR_ENTITIES_MAX      4294963200u ///< Entities of a world: what its chunks can hold.
 #define ORR_SALT_MAX          127u        ///< Largest orr_world_desc.id_salt.
 
 /// A world. Independent of every other one.
@@ -101,11 +107,13 @@ ORR_API void orr_world_destroy(orr_world* world);
 /// The number of ticks advanced since creation.
 ORR_API uint64_t orr_world_tick(const orr_world* world);
 ORR_API uint64_t orr_world_seed(const orr_world* world);
-/// Begins the next tick: later writes are stamped with it, owned strings nobody stored are freed.
+/// Begins the next tick: later writes are stamped with it, owned strings nobody stored are freed. Pointers into the
+/// world are no longer good for writing.
 ORR_API void orr_tick_advance(orr_world* world);
 
 /// Hash of the whole state: equal for equal histories on every machine, compiler and allocator. Costs what
-/// changed since the last call. Not const: it remembers the hashes of blocks.
+/// changed since the last call. Not const: it remembers the hashes of blocks, and pointers into the world are no longer
+/// good for writing.
 ORR_API uint64_t orr_world_hash(orr_world* world);
 /// Checks every invariant. Slow: for tests and for suspicion.
 /// @return ORR_ERR_CORRUPT, with the broken invariant in the error.
@@ -157,10 +165,12 @@ typedef struct orr_cluster_desc {
 
 /// Fills the types of an orr_cluster_desc or orr_cluster_match, in C:
 /// orr_cluster_get(world, &(orr_cluster_desc){ORR_TYPES(world, Position, Velocity)}, &cluster)
+#ifndef __cplusplus
 #define ORR_TYPES(world, ...)                                                     \
     .types = (const orr_type[]){ORR_PP_EACH(ORR_PP_TYPE_OF, world, __VA_ARGS__)}, \
     .type_count = ORR_PP_ITEMS(__VA_ARGS__)
 #define ORR_PP_TYPE_OF(world, type) orr_type_of(world, ORR_TYPE(type)),
+#endif
 
 /// What a cluster is and holds. The arrays belong to the world and are good until it is deleted.
 typedef struct orr_cluster_info {
@@ -207,6 +217,10 @@ ORR_API uint32_t orr_clusters_find(const orr_world* world, const orr_cluster_mat
 ORR_API orr_result orr_cluster_clear(orr_world* world, orr_cluster cluster);
 /// Destroys all entities of a cluster and the cluster; handles to it are stale.
 ORR_API orr_result orr_cluster_delete(orr_world* world, orr_cluster cluster);
+/// Deletes every cluster that matches, with its entities: unloads a level. `out_count` (may be NULL) gets how many.
+/// All or nothing. An empty match deletes all clusters; a NULL one is refused.
+ORR_API orr_result orr_clusters_delete(orr_world* world, const orr_cluster_match* match,
+                                       uint32_t* out_count);
 /// Destroys all entities of the world; clusters, types and tags stay.
 ORR_API orr_result orr_entities_destroy_all(orr_world* world);
 
@@ -230,7 +244,7 @@ ORR_API uint64_t orr_column_tick(const orr_world* world, orr_cluster cluster, ui
 ORR_API uint64_t orr_column_version(const orr_world* world, orr_cluster cluster, uint32_t chunk,
                                     orr_type type);
 /// Enable bits of a column, one per row, least significant first; NULL: all are on.
-/// A null type gives the bits of the entities themselves.
+/// A null type, (orr_type){0}, gives the bits of the entities themselves.
 ORR_API const uint64_t* orr_column_enabled(const orr_world* world, orr_cluster cluster,
                                            uint32_t chunk, orr_type type);
 
@@ -351,9 +365,16 @@ ORR_API orr_result orr_component_set_many(orr_world* world, const orr_entity* en
 ORR_API orr_result orr_component_get_many(const orr_world* world, const orr_entity* entities,
                                           uint32_t count, orr_type type, void* out);
 
-/// Typed short forms, in C: orr_set(world, bob, Position, {1, 2}); const Position* p = orr_get(world, bob, Position);
+/// Typed short forms: orr_set(world, bob, Position, {1, 2}); orr_put(world, bob, Position, &position);
+/// const Position* p = orr_get(world, bob, Position);
+#ifndef __cplusplus
 #define orr_set(world, entity, type, ...) \
     orr_component_set(world, entity, orr_type_of(world, ORR_TYPE(type)), &(const type)__VA_ARGS__)
+#endif
+/// The same with a pointer to a value, whose type is checked by the compiler.
+#define orr_put(world, entity, type, pointer)                            \
+    orr_component_set(world, entity, orr_type_of(world, ORR_TYPE(type)), \
+                      1 ? (pointer) : (const type*)NULL)
 #define orr_get(world, entity, type) \
     ((const type*)orr_component_get(world, entity, orr_type_of(world, ORR_TYPE(type))))
 #define orr_edit(world, entity, type) \
@@ -364,6 +385,8 @@ ORR_API orr_result orr_component_get_many(const orr_world* world, const orr_enti
     orr_component_remove(world, entity, orr_type_of(world, ORR_TYPE(type)))
 #define orr_has(world, entity, type) \
     orr_component_has(world, entity, orr_type_of(world, ORR_TYPE(type)))
+#define orr_enabled(world, entity, type) \
+    orr_component_enabled(world, entity, orr_type_of(world, ORR_TYPE(type)))
 #define orr_enable(world, entity, type, on) \
     orr_component_enable(world, entity, orr_type_of(world, ORR_TYPE(type)), on)
 
@@ -372,7 +395,9 @@ ORR_API orr_result orr_component_get_many(const orr_world* world, const orr_enti
 #define ORR_APPEND_TYPES_MAX 16u ///< Columns an appender hands out.
 
 /// Creates entities one by one at the speed of a bulk call: rows are made in runs, the caller fills
-/// columns directly. Between begin and end no other call may change the world (ORR_ERR_STATE).
+/// columns directly (owned strings with orr_string_assign()). Between begin and end, calls that add, remove or move rows
+/// are refused (ORR_ERR_STATE); reading, writing values and making strings are allowed. Until the end, rows made ahead
+/// count as entities.
 ///
 ///     orr_appender a;
 ///     orr_append_begin(world, cluster, (orr_type[]){position, velocity}, 2, &a);
@@ -401,7 +426,7 @@ ORR_API ORR_NODISCARD orr_result orr_append_begin(orr_world* world, orr_cluster 
                                                   orr_appender* out);
 /// Makes the next run. Called by orr_append(). False when refused.
 ORR_API bool orr_append_run(orr_appender* appender);
-/// Ends appending; rows not taken are undone, their ids were never alive.
+/// Ends appending; rows not taken are undone, as if their ids had never been given. Twice does no harm.
 ORR_API void orr_append_end(orr_appender* appender);
 
 /// Takes the next row. @return its index in `columns` and `entities`, or ORR_APPEND_NONE when refused.
@@ -450,6 +475,7 @@ typedef struct orr_hot_world {
     orr_hot_record** pages; // By index / 4096.
     orr_hot_table** tables; // By type index.
     uint32_t count, table_capacity;
+    uint32_t type_base; // Of the first type. Each world has its own.
 } orr_hot_world;
 
 /// For orr_component_get(): says why there is nothing. Always NULL.
@@ -461,7 +487,7 @@ static inline const void* orr_component_get(const orr_world* world, orr_entity e
 {
     const orr_hot_world* hot = (const orr_hot_world*)(const void*)world;
     uint64_t index = entity.id & ORR_HOT_ID_MASK;
-    uint32_t type_index = type.index1 - 1;
+    uint32_t type_index = type.index1 - hot->type_base;
     if (ORR_LIKELY(index < hot->count && type_index < hot->table_capacity)) {
         orr_hot_record record = hot->pages[index >> 12][index & 4095];
         const orr_hot_table* table = hot->tables[type_index];
@@ -488,8 +514,8 @@ static inline orr_reader orr_reader_make(const orr_world* world, orr_type type)
 {
     const orr_hot_world* hot = (const orr_hot_world*)(const void*)world;
     orr_reader reader = {hot->pages, NULL, hot->count, 0, 0};
-    if (type.index1 - 1 < hot->table_capacity) {
-        const orr_hot_table* table = hot->tables[type.index1 - 1];
+    if (type.index1 - hot->type_base < hot->table_capacity) {
+        const orr_hot_table* table = hot->tables[type.index1 - hot->type_base];
         reader.data = table->data;
         reader.capacity = table->capacity;
         reader.size = table->size;

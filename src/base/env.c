@@ -43,18 +43,27 @@ orr_result orri_refuse(orri_env* env, orr_result result, orr_log_id id, const ch
     orri_text_add_v(&text, format, args);
     va_end(args);
     orri_text_cut(&text);
-    memcpy(env->error_text, buffer, strlen(buffer) + 1);
-    env->error_result = result;
     if (env->on_refusal != NULL) {
-        env->on_refusal(env->on_refusal_owner, result, id, env->error_text);
+        env->on_refusal(env->on_refusal_owner, result, id, buffer);
     } else {
         orri_log(env, id, "%s", buffer);
     }
+    // Kept last: the handler may have made a call that was refused itself.
+    memcpy(env->error_text, buffer, strlen(buffer) + 1);
+    env->error_result = result;
     return result;
 }
 
 orr_result orri_refuse_memory(orri_env* env, const char* doing)
 {
-    return orri_refuse(env, ORR_ERR_MEMORY, ORR_LOG_ID_MEMORY_REFUSED, "out of memory while %s",
-                       doing);
+    unsigned long long held = atomic_load(&env->total.bytes), most = env->bytes_max;
+    if (most != 0) {
+        return orri_refuse(env, ORR_ERR_MEMORY, ORR_LOG_ID_MEMORY_REFUSED,
+                           "out of memory while %s; %llu of at most %llu bytes are held "
+                           "(memory_bytes_max)",
+                           doing, held, most);
+    }
+    return orri_refuse(env, ORR_ERR_MEMORY, ORR_LOG_ID_MEMORY_REFUSED,
+                       "out of memory while %s; %llu bytes are held, the allocator gave no more",
+                       doing, held);
 }

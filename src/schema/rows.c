@@ -412,4 +412,24 @@ orr_entity orri_value_entity_reject(const orri_type* type, const void* value,
     return entity;
 }
 
+bool orri_value_owned_gone(const orri_type* type, const void* value, const char** out_field)
+{
+    for (uint32_t i = 0; i < type->detail->owned_count; i++) {
+        orr_string handle;
+        uint32_t offset = type->detail->owned[i];
+        memcpy(&handle, (const unsigned char*)value + offset, sizeof handle);
+        if (handle.index1 == 0 || orri_blob_at(type->schema, handle) != NULL) {
+            continue;
+        }
+        *out_field = type->info.name;
+        for (uint32_t f = 0; f < type->info.field_count; f++) {
+            if (type->info.fields[f].offset <= offset) {
+                *out_field = type->info.fields[f].name;
+            }
+        }
+        return true;
+    }
+    return false;
+}
+
 #undef ROWS_PIECE

@@ -46,7 +46,8 @@ typedef struct orri_static_entry {
 
 struct orri_schema {
     orri_env* env;
-    orri_type** types; // [type_count]; index1 - 1.
+    orri_type** types;  // [type_count]; index1 - type_base.
+    uint32_t type_base; // index1 of the first type: 1, or a number of the world's own above.
     uint32_t type_count, type_capacity, type_max;
     // index1 of types by name: open addressing, 0 is empty. Only ever looked up.
     uint32_t* names;
@@ -77,8 +78,8 @@ orr_type orri_type_static(orri_schema* schema, const orr_type_desc* desc);
 orr_type orri_type_find(const orri_schema* schema, const char* name);
 static inline const orri_type* orri_type_at(const orri_schema* schema, orr_type type)
 {
-    // index1 0 wraps to the largest index and is refused by the same compare.
-    uint32_t index = type.index1 - 1;
+    // Null and the types of other worlds wrap to large indexes and are refused by the same compare.
+    uint32_t index = type.index1 - schema->type_base;
     return ORR_LIKELY(index < schema->type_count) ? schema->types[index] : NULL;
 }
 
@@ -104,6 +105,9 @@ void orri_rows_release(const orri_type* type, void* rows, uint32_t count);
 orr_entity orri_value_entity_reject(const orri_type* type, const void* value,
                                     bool (*accept)(void* user, orr_entity entity), void* user,
                                     const char** out_field);
+
+// True when a value has an owned handle that is neither null nor of a blob that is there; names the field.
+bool orri_value_owned_gone(const orri_type* type, const void* value, const char** out_field);
 
 // ---- blobs ----------------------------------------------------------------------------------------
 

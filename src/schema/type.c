@@ -6,7 +6,7 @@
 
 void orri_schema_init(orri_schema* schema, orri_env* env, uint32_t type_max)
 {
-    *schema = (orri_schema){.env = env, .type_max = type_max};
+    *schema = (orri_schema){.env = env, .type_max = type_max, .type_base = 1};
 }
 
 void orri_schema_term(orri_schema* schema)
@@ -31,7 +31,8 @@ static uint32_t* type_name_slot(const orri_schema* schema, uint32_t* names, uint
                                 const char* name)
 {
     uint32_t at = (uint32_t)orr_hash(name, strlen(name), 0) & (capacity - 1);
-    while (names[at] != 0 && strcmp(schema->types[names[at] - 1]->info.name, name) != 0) {
+    while (names[at] != 0 &&
+           strcmp(schema->types[names[at] - schema->type_base]->info.name, name) != 0) {
         at = (at + 1) & (capacity - 1);
     }
     return &names[at];
@@ -49,7 +50,8 @@ static bool type_names_reserve(orri_schema* schema)
         return false;
     }
     for (uint32_t i = 0; i < schema->type_count; i++) {
-        *type_name_slot(schema, names, capacity, schema->types[i]->info.name) = i + 1;
+        *type_name_slot(schema, names, capacity, schema->types[i]->info.name) =
+            schema->types[i]->index1;
     }
     ORRI_FREE(schema->env, ORR_MEMORY_SCHEMA, uint32_t, schema->names, schema->name_capacity);
     schema->names = names;
@@ -145,7 +147,8 @@ static bool type_agree(orri_build* build, const orri_type* type, orr_type known,
 {
     char buffer[256];
     orri_text difference = {buffer, sizeof buffer, 0};
-    if (!orri_layout_same(type, build->schema->types[known.index1 - 1], &difference)) {
+    if (!orri_layout_same(type, build->schema->types[known.index1 - build->schema->type_base],
+                          &difference)) {
         return orri_build_refuse(build, ORR_ERR_CONFLICT,
                                  "the name is taken by a type with another layout: %s; use another "
                                  "name, or the same layout everywhere",
@@ -182,7 +185,7 @@ static orr_type type_enter(orri_build* build, orri_type* type)
         }
     }
     type->detail->arena = build->arena;
-    type->index1 = schema->type_count + 1;
+    type->index1 = schema->type_count + schema->type_base;
     schema->types[schema->type_count++] = type;
     *type_name_slot(schema, schema->names, schema->name_capacity, type->info.name) = type->index1;
     orri_log(schema->env, ORR_LOG_ID_TYPE_REGISTERED,

@@ -8,7 +8,12 @@
 orr_result orr_append_begin(orr_world* world, orr_cluster handle, const orr_type* types,
                             uint32_t type_count, orr_appender* out)
 {
+    ORR_ASSERT(world != NULL);
     const char* call = "orr_append_begin";
+    if (out != NULL) {
+        *out = (orr_appender){
+            0}; // Refused or not: orr_append() then refuses, and ending it does nothing.
+    }
     orr_result result = orri_check_open(world, call);
     if (result != ORR_OK) {
         return result;
@@ -52,11 +57,14 @@ orr_result orr_append_begin(orr_world* world, orr_cluster handle, const orr_type
 bool orr_append_run(orr_appender* appender)
 {
     orr_world* world = appender->world;
-    ORR_ASSERT(world->appender == appender && appender->used == appender->count);
+    if (world == NULL || world->appender != appender) {
+        return false; // Never begun, or ended.
+    }
+    ORR_ASSERT(appender->used == appender->count);
     orri_cluster* cluster = orri_cluster_at(world, appender->cluster);
     if (cluster->row_count == cluster->row_capacity &&
         !orri_cluster_reserve(world, cluster, appender->run_next)) {
-        (void)orri_refuse_memory(&world->env, "making room in a cluster");
+        (void)orri_refuse_room(world, "orr_append");
         return false;
     }
     uint32_t row = cluster->row_count, slot = row & ORRI_SLOT_MASK;
@@ -87,6 +95,9 @@ bool orr_append_run(orr_appender* appender)
 void orr_append_end(orr_appender* appender)
 {
     orr_world* world = appender->world;
+    if (world == NULL) {
+        return; // Never begun, or ended.
+    }
     ORR_ASSERT(world->appender == appender);
     orri_cluster* cluster = orri_cluster_at(world, appender->cluster);
     uint32_t unused = appender->count - appender->used;

@@ -63,18 +63,15 @@ static void batch_unmark(batch* b, const orr_entity* entities, uint32_t count)
     }
 }
 
+// Called when the marks are gone: an entity that is alive now was refused for its own mark.
 static orr_result batch_refuse_entity(batch* b, orr_entity entity)
 {
-    uint32_t index = orri_id_index(entity);
-    if (index < b->world->hot.count && entity.id != 0 &&
-        orri_record_at(b->world, index)->generation == (orri_id_generation(entity) | ORRI_DEAD) &&
-        (orri_id_generation(entity) & ORRI_DEAD) == 0) {
-        // Marked, or dead with this as its next generation. The latter was never alive, so never an id.
-        orri_id_text name = orri_id_format(entity);
-        return orri_refuse(&b->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_ENTITY_REFUSED,
-                           "%s: entity %s is listed twice", b->call, name.text);
+    if (orri_record_find(b->world, entity) == NULL) {
+        return orri_refuse_entity(b->world, b->call, entity, b->type);
     }
-    return orri_refuse_entity(b->world, b->call, entity, b->type);
+    orri_id_text name = orri_id_format(entity);
+    return orri_refuse(&b->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_ENTITY_REFUSED,
+                       "%s: entity %s is listed twice", b->call, name.text);
 }
 
 // Resolves and marks all entities. `moves` tells whether rows of a cluster leave it (NULL: always).
@@ -93,9 +90,8 @@ static orr_result batch_collect(batch* b, const orr_entity* entities,
         }
         orri_record* record = orri_record_find(world, entities[i]);
         if (ORR_UNLIKELY(record == NULL)) {
-            orr_result result = batch_refuse_entity(b, entities[i]);
             batch_unmark(b, entities, i);
-            return result;
+            return batch_refuse_entity(b, entities[i]);
         }
         if (orri_place_chunk(world, record->place) != chunk) {
             chunk = orri_place_chunk(world, record->place);
@@ -194,7 +190,7 @@ static orr_result batch_prepare(batch* b, int direction)
         if (!batch_prepare_source(world, from) ||
             (from->batch_plan != NULL && !batch_prepare_target(world, from))) {
             batch_abandon(b, i + 1);
-            return orri_refuse_memory(&world->env, "making room for a batch");
+            return orri_refuse_room(world, b->call);
         }
     }
     return ORR_OK;
@@ -497,6 +493,7 @@ static orr_result batch_check(const orr_world* world, const char* call, const vo
 
 orr_result orr_destroy_many(orr_world* world, const orr_entity* entities, uint32_t count)
 {
+    ORR_ASSERT(world != NULL);
     batch b = {.world = world, .call = "orr_destroy_many", .count = count};
     orr_result result = batch_check(world, b.call, entities, count);
     if (result != ORR_OK || count == 0) {
@@ -567,6 +564,7 @@ static orr_result batch_add_or_remove(batch* b, const orr_entity* entities, int 
 orr_result orr_component_add_many(orr_world* world, const orr_entity* entities, uint32_t count,
                                   orr_type type, const void* values)
 {
+    ORR_ASSERT(world != NULL);
     batch b = {.world = world,
                .call = "orr_component_add_many",
                .count = count,
@@ -581,7 +579,7 @@ orr_result orr_component_add_many(orr_world* world, const orr_entity* entities, 
     }
     b.value_type = orri_type_at(&world->schema, type);
     if (values != NULL) {
-        result = orri_check_references(world, b.call, b.value_type, values, count);
+        result = orri_check_references(world, b.call, b.value_type, entities, values, count);
         if (result != ORR_OK) {
             return result;
         }
@@ -592,6 +590,7 @@ orr_result orr_component_add_many(orr_world* world, const orr_entity* entities, 
 orr_result orr_component_remove_many(orr_world* world, const orr_entity* entities, uint32_t count,
                                      orr_type type)
 {
+    ORR_ASSERT(world != NULL);
     batch b = {.world = world, .call = "orr_component_remove_many", .count = count, .type = type};
     orr_result result = batch_check(world, b.call, entities, count);
     if (result == ORR_OK) {

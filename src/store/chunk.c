@@ -251,7 +251,7 @@ static bool chunk_id_take(orr_world* world, orri_chunk* chunk)
         chunk->id = world->chunk_free[--world->chunk_free_count];
     } else {
         uint32_t needed = world->chunk_count + 1;
-        if (needed > ORR_CHUNKS_MAX + 1 ||
+        if (needed > ORRI_CHUNKS_MAX + 1 ||
             !ORRI_RESERVE(&world->env, ORR_MEMORY_WORLD, &world->chunks, &world->chunk_capacity,
                           needed) ||
             !ORRI_RESERVE(&world->env, ORR_MEMORY_WORLD, &world->chunk_free,
@@ -388,7 +388,7 @@ static bool chunk_reserve_full(orr_world* world, orri_cluster* cluster, uint64_t
 {
     uint64_t chunk_needed = (needed + ORR_CHUNK_CAPACITY - 1) >> ORRI_SLOT_BITS;
     uint32_t old_count = cluster->chunk_count;
-    if (chunk_needed > ORR_CHUNKS_MAX ||
+    if (chunk_needed > ORRI_CHUNKS_MAX ||
         !ORRI_RESERVE(&world->env, ORR_MEMORY_CLUSTER, &cluster->chunks, &cluster->chunk_capacity,
                       (uint32_t)chunk_needed)) {
         return false;

@@ -113,7 +113,7 @@ static void cluster_table_init(orri_table* table, const orri_type* type)
 
 static orri_table* cluster_table_obtain(orr_world* world, orr_type type)
 {
-    uint32_t index = type.index1 - 1;
+    uint32_t index = orri_type_index(world, type);
     uint32_t old = world->hot.table_capacity;
     if (!ORRI_RESERVE(&world->env, ORR_MEMORY_WORLD, &world->hot.tables, &world->hot.table_capacity,
                       index + 1)) {
@@ -385,6 +385,14 @@ bool orri_cluster_kill_rows(orr_world* world, orri_cluster* cluster)
     return true;
 }
 
+void orri_cluster_destroy(orr_world* world, orri_cluster* cluster)
+{
+    bool killed = orri_cluster_kill_rows(world, cluster);
+    ORR_ASSERT(killed);
+    (void)killed;
+    cluster_destroy(world, cluster, true);
+}
+
 void orri_clusters_term(orr_world* world)
 {
     while (world->cluster_last != NULL) {
@@ -430,12 +438,14 @@ static orr_result cluster_clear(orr_world* world, const char* call, orr_cluster 
 
 orr_result orr_cluster_clear(orr_world* world, orr_cluster handle)
 {
+    ORR_ASSERT(world != NULL);
     orri_cluster* cluster = NULL;
     return cluster_clear(world, "orr_cluster_clear", handle, &cluster);
 }
 
 orr_result orr_cluster_delete(orr_world* world, orr_cluster handle)
 {
+    ORR_ASSERT(world != NULL);
     orri_cluster* cluster = NULL;
     orr_result result = cluster_clear(world, "orr_cluster_delete", handle, &cluster);
     if (result == ORR_OK) {
@@ -446,16 +456,14 @@ orr_result orr_cluster_delete(orr_world* world, orr_cluster handle)
 
 orr_result orr_entities_destroy_all(orr_world* world)
 {
+    ORR_ASSERT(world != NULL);
     orr_result result = orri_check_open(world, "orr_entities_destroy_all");
     if (result != ORR_OK) {
         return result;
     }
     // Prepare everything first, so that a refusal leaves all of it.
-    for (uint32_t page = 0; world->index.share_count > 0 && page < world->index.page_count;
-         page++) {
-        if (!orri_index_prepare(world, page << ORRI_PAGE_BITS)) {
-            return orri_refuse_memory(&world->env, "copying a held page of the entity index");
-        }
+    if (!orri_index_prepare_all(world)) {
+        return orri_refuse_memory(&world->env, "copying held pages of the entity index");
     }
     for (orri_cluster* cluster = world->cluster_first; cluster != NULL; cluster = cluster->next) {
         bool killed = orri_cluster_kill_rows(world, cluster);

@@ -14,13 +14,15 @@ static orri_chunk* column_find(const orr_world* world, orr_cluster handle, uint3
                                orr_type type, uint32_t* column)
 {
     orri_chunk* chunk = column_chunk(world, handle, number);
-    int32_t found = chunk != NULL ? orri_table_column(world, type.index1 - 1, chunk->id) : -1;
+    int32_t found =
+        chunk != NULL ? orri_table_column(world, orri_type_index(world, type), chunk->id) : -1;
     *column = (uint32_t)found;
     return found >= 0 ? chunk : NULL;
 }
 
 uint32_t orr_chunk_count(const orr_world* world, orr_cluster handle, uint32_t number)
 {
+    ORR_ASSERT(world != NULL);
     const orri_chunk* chunk = column_chunk(world, handle, number);
     return chunk != NULL ? orri_chunk_rows(chunk) : 0;
 }
@@ -28,6 +30,7 @@ uint32_t orr_chunk_count(const orr_world* world, orr_cluster handle, uint32_t nu
 uint32_t orr_chunk_entities(const orr_world* world, orr_cluster handle, uint32_t number,
                             orr_entity* out, uint32_t out_count)
 {
+    ORR_ASSERT(world != NULL);
     const orri_chunk* chunk = column_chunk(world, handle, number);
     if (chunk == NULL || out == NULL) {
         return 0;
@@ -44,6 +47,7 @@ uint32_t orr_chunk_entities(const orr_world* world, orr_cluster handle, uint32_t
 const void* orr_column_read(const orr_world* world, orr_cluster handle, uint32_t number,
                             orr_type type)
 {
+    ORR_ASSERT(world != NULL);
     uint32_t column;
     const orri_chunk* chunk = column_find(world, handle, number, type, &column);
     return chunk != NULL ? chunk->columns[column].data : NULL;
@@ -51,6 +55,7 @@ const void* orr_column_read(const orr_world* world, orr_cluster handle, uint32_t
 
 void* orr_column_write(orr_world* world, orr_cluster handle, uint32_t number, orr_type type)
 {
+    ORR_ASSERT(world != NULL);
     uint32_t column;
     orri_chunk* chunk = column_find(world, handle, number, type, &column);
     return chunk != NULL ? orri_column_write(world, chunk, column) : NULL;
@@ -58,6 +63,7 @@ void* orr_column_write(orr_world* world, orr_cluster handle, uint32_t number, or
 
 uint64_t orr_column_tick(const orr_world* world, orr_cluster handle, uint32_t number, orr_type type)
 {
+    ORR_ASSERT(world != NULL);
     uint32_t column;
     const orri_chunk* chunk = column_find(world, handle, number, type, &column);
     return chunk != NULL ? chunk->columns[column].tick : 0;
@@ -66,6 +72,7 @@ uint64_t orr_column_tick(const orr_world* world, orr_cluster handle, uint32_t nu
 uint64_t orr_column_version(const orr_world* world, orr_cluster handle, uint32_t number,
                             orr_type type)
 {
+    ORR_ASSERT(world != NULL);
     uint32_t column;
     const orri_chunk* chunk = column_find(world, handle, number, type, &column);
     return chunk != NULL ? chunk->columns[column].version : 0;
@@ -74,6 +81,7 @@ uint64_t orr_column_version(const orr_world* world, orr_cluster handle, uint32_t
 const uint64_t* orr_column_enabled(const orr_world* world, orr_cluster handle, uint32_t number,
                                    orr_type type)
 {
+    ORR_ASSERT(world != NULL);
     orri_chunk* chunk = column_chunk(world, handle, number);
     if (chunk == NULL) {
         return NULL;
@@ -94,7 +102,7 @@ static inline orri_chunk* column_span_chunk(const orr_world* world, const orri_c
         return NULL;
     }
     orri_chunk* chunk = orri_cluster_chunk_of(cluster, row);
-    int32_t found = orri_table_column(world, type.index1 - 1, chunk->id);
+    int32_t found = orri_table_column(world, orri_type_index(world, type), chunk->id);
     *column = (uint32_t)found;
     return ORR_LIKELY(found >= 0) ? chunk : NULL;
 }
@@ -102,7 +110,7 @@ static inline orri_chunk* column_span_chunk(const orr_world* world, const orri_c
 static inline uint8_t* column_span_start(const orr_world* world, const orri_chunk* chunk,
                                          uint32_t column, orr_type type, uint32_t row)
 {
-    size_t size = world->hot.tables[type.index1 - 1]->size;
+    size_t size = world->hot.tables[orri_type_index(world, type)]->size;
     return chunk->columns[column].data + (row & ORRI_SLOT_MASK) * size;
 }
 
@@ -131,6 +139,7 @@ static uint32_t column_span_count(const orri_cluster* cluster, uint32_t column, 
 const void* orr_span_read(const orr_world* world, orr_cluster handle, orr_type type, uint32_t row,
                           uint32_t* count)
 {
+    ORR_ASSERT(world != NULL);
     uint32_t column;
     ORR_ASSERT(count != NULL);
     uint32_t wanted = *count;
@@ -182,6 +191,7 @@ static uint32_t column_span_write_on(orr_world* world, const orri_cluster* clust
 void* orr_span_write(orr_world* world, orr_cluster handle, orr_type type, uint32_t row,
                      uint32_t* count)
 {
+    ORR_ASSERT(world != NULL);
     uint32_t column;
     ORR_ASSERT(count != NULL);
     uint32_t wanted = *count;

@@ -22,25 +22,77 @@ static inline uint8_t* component_find(const orr_world* world, const orri_record*
 
 // ---- references ------------------------------------------------------------------------------------------
 
+typedef struct component_judge {
+    const orr_world* world;
+    const orri_type* type;
+    const void* old; // The value that is there already; NULL: none.
+    orr_entity wanted;
+} component_judge;
+
+static bool component_is_another(void* user, orr_entity entity)
+{
+    return entity.id != ((const component_judge*)user)->wanted.id;
+}
+
+// A live entity, or a dead one that the old value refers to as well: reading, changing and setting a value must not
+// fail because a target died in between.
 static bool component_accepts(void* user, orr_entity entity)
 {
-    return orr_alive(user, entity);
+    component_judge* judge = user;
+    if (ORR_LIKELY(orri_record_find(judge->world, entity) != NULL)) {
+        return true;
+    }
+    const char* field;
+    judge->wanted = entity;
+    return judge->old != NULL &&
+           orri_value_entity_reject(judge->type, judge->old, component_is_another, judge, &field)
+                   .id == entity.id;
+}
+
+static const void* component_old_value(const orr_world* world, const orr_entity* entities,
+                                       uint32_t i, const orri_type* type)
+{
+    const orri_record* record = entities != NULL ? orri_record_find(world, entities[i]) : NULL;
+    return record != NULL
+               ? component_find(world, record, orri_type_index(world, (orr_type){type->index1}))
+               : NULL;
+}
+
+static orr_result component_check_value(const orr_world* world, const char* call,
+                                        const orri_type* type, const void* value,
+                                        component_judge* judge)
+{
+    const char* field = "";
+    orr_entity rejected = orri_value_entity_reject(type, value, component_accepts, judge, &field);
+    if (rejected.id != 0) {
+        orri_id_text name = orri_id_format(rejected);
+        return orri_refuse(orri_env_of(world), ORR_ERR_ENTITY, ORR_LOG_ID_ENTITY_REFUSED,
+                           "%s: %s.%s refers to entity %s, which is not alive; store a live "
+                           "entity or null",
+                           call, type->info.name, field, name.text);
+    }
+    if (type->info.has_owned && orri_value_owned_gone(type, value, &field)) {
+        return orri_refuse(orri_env_of(world), ORR_ERR_ARGUMENT, ORR_LOG_ID_VALUE_REFUSED,
+                           "%s: %s.%s holds an owned string or array that is gone, or of another "
+                           "world; one that is not stored lives until the next tick",
+                           call, type->info.name, field);
+    }
+    return ORR_OK;
 }
 
 orr_result orri_check_references(const orr_world* world, const char* call, const orri_type* type,
-                                 const void* values, uint32_t count)
+                                 const orr_entity* entities, const void* values, uint32_t count)
 {
-    for (uint32_t i = 0; type->info.has_entities && i < count; i++) {
-        const char* field = "";
-        const uint8_t* value = (const uint8_t*)values + (size_t)i * type->info.size;
-        orr_entity rejected = orri_value_entity_reject(type, value, component_accepts,
-                                                       (void*)(uintptr_t)world, &field);
-        if (rejected.id != 0) {
-            orri_id_text name = orri_id_format(rejected);
-            return orri_refuse(orri_env_of(world), ORR_ERR_ENTITY, ORR_LOG_ID_ENTITY_REFUSED,
-                               "%s: %s.%s refers to entity %s, which is not alive; store a live "
-                               "entity or null",
-                               call, type->info.name, field, name.text);
+    if (!type->info.has_entities && !type->info.has_owned) {
+        return ORR_OK;
+    }
+    component_judge judge = {.world = world, .type = type};
+    for (uint32_t i = 0; i < count; i++) {
+        judge.old = component_old_value(world, entities, i, type);
+        orr_result result = component_check_value(
+            world, call, type, (const uint8_t*)values + (size_t)i * type->info.size, &judge);
+        if (result != ORR_OK) {
+            return result;
         }
     }
     return ORR_OK;
@@ -52,7 +104,8 @@ static bool component_stage_one(orr_world* world, const orri_staged* staged, uin
 {
     const orri_record* record = orri_record_at(world, orri_id_index(staged->entities[i]));
     orri_chunk* chunk = orri_place_chunk(world, record->place);
-    int32_t column = orri_table_column(world, staged->type->index1 - 1, chunk->id);
+    int32_t column = orri_table_column(
+        world, orri_type_index(world, (orr_type){staged->type->index1}), chunk->id);
     return orri_column_prepare(world, chunk, (uint32_t)column);
 }
 
@@ -133,7 +186,8 @@ static void component_stage_set(orr_world* world, const orri_staged* staged, uin
     const orri_type* type = staged->type;
     const orri_record* record = orri_record_at(world, orri_id_index(staged->entities[i]));
     orri_chunk* chunk = orri_place_chunk(world, record->place);
-    int32_t column = orri_table_column(world, type->index1 - 1, chunk->id);
+    int32_t column =
+        orri_table_column(world, orri_type_index(world, (orr_type){type->index1}), chunk->id);
     uint8_t* data = orri_column_write(world, chunk, (uint32_t)column);
     ORR_ASSERT(data != NULL);
     size_t size = type->info.size;
@@ -150,7 +204,7 @@ void orri_stage_end(orr_world* world, orri_staged* staged, bool set)
             __builtin_prefetch(
                 orri_record_at(world, orri_id_index(staged->entities[i + COMPONENT_AHEAD])));
             component_fetch_row(world, staged->entities[i + COMPONENT_AHEAD / 2],
-                                staged->type->index1 - 1);
+                                orri_type_index(world, (orr_type){staged->type->index1}));
         }
         if (staged->places == NULL || staged->places[i] == 0) {
             component_stage_set(world, staged, i, copy++);
@@ -169,6 +223,7 @@ void orri_stage_end(orr_world* world, orri_staged* staged, bool set)
 
 const void* orr_component_get_nothing(const orr_world* world, orr_entity entity, orr_type type)
 {
+    ORR_ASSERT(world != NULL);
     if (orri_record_find(world, entity) == NULL) {
         (void)orri_refuse_entity(world, "orr_component_get", entity, type);
     } else if (orri_type_at(&world->schema, type) == NULL) {
@@ -179,13 +234,14 @@ const void* orr_component_get_nothing(const orr_world* world, orr_entity entity,
 
 void* orr_component_edit(orr_world* world, orr_entity entity, orr_type type)
 {
+    ORR_ASSERT(world != NULL);
     const orri_record* record = orri_record_find(world, entity);
     if (ORR_UNLIKELY(record == NULL)) {
         (void)orri_refuse_entity(world, "orr_component_edit", entity, type);
         return NULL;
     }
     orri_chunk* chunk = orri_place_chunk(world, record->place);
-    int32_t column = orri_table_column(world, type.index1 - 1, chunk->id);
+    int32_t column = orri_table_column(world, orri_type_index(world, type), chunk->id);
     if (column < 0) {
         return NULL;
     }
@@ -196,8 +252,9 @@ void* orr_component_edit(orr_world* world, orr_entity entity, orr_type type)
 
 bool orr_component_has(const orr_world* world, orr_entity entity, orr_type type)
 {
+    ORR_ASSERT(world != NULL);
     const orri_record* record = orri_record_find(world, entity);
-    return record != NULL && component_find(world, record, type.index1 - 1) != NULL;
+    return record != NULL && component_find(world, record, orri_type_index(world, type)) != NULL;
 }
 
 // Follows an edge with one row; a new target without rows is undone when the move is refused.
@@ -224,7 +281,7 @@ static orr_result component_move(orr_world* world, const char* call, const orri_
 static orr_result component_set_new(orr_world* world, const orri_record* record, orr_entity entity,
                                     const orri_type* type, const void* value)
 {
-    uint8_t small[256];
+    _Alignas(ORRI_BLOCK_ALIGN) uint8_t small[256];
     size_t size = type->info.size;
     uint8_t* kept = small;
     if (size > sizeof small) {
@@ -256,6 +313,7 @@ ORRI_COLD static orr_result component_set_staged(orr_world* world, orr_entity en
 
 orr_result orr_component_set(orr_world* world, orr_entity entity, orr_type type, const void* value)
 {
+    ORR_ASSERT(world != NULL);
     const orri_record* record = orri_record_find(world, entity);
     const orri_type* found = orri_type_at(&world->schema, type);
     if (ORR_UNLIKELY(record == NULL)) {
@@ -272,14 +330,14 @@ orr_result orr_component_set(orr_world* world, orr_entity entity, orr_type type,
                            found->info.name, name.text);
     }
     orr_result result = ORR_OK;
-    if (ORR_UNLIKELY(found->info.has_entities)) {
-        result = orri_check_references(world, "orr_component_set", found, value, 1);
+    if (ORR_UNLIKELY(found->info.has_entities || found->info.has_owned)) {
+        result = orri_check_references(world, "orr_component_set", found, &entity, value, 1);
         if (result != ORR_OK) {
             return result;
         }
     }
     orri_chunk* chunk = orri_place_chunk(world, record->place);
-    int32_t column = orri_table_column(world, type.index1 - 1, chunk->id);
+    int32_t column = orri_table_column(world, orri_type_index(world, type), chunk->id);
     if (column < 0) {
         result = orri_check_open(world, "orr_component_set");
         return result == ORR_OK ? component_set_new(world, record, entity, found, value) : result;
@@ -309,7 +367,7 @@ static orr_result component_edge(orr_world* world, const char* call, orr_entity 
     if (ORR_UNLIKELY(found == NULL)) {
         return orri_refuse_type(world, call, type);
     }
-    bool has = component_find(world, record, type.index1 - 1) != NULL;
+    bool has = component_find(world, record, orri_type_index(world, type)) != NULL;
     if (has == (direction == ORRI_EDGE_ADD)) {
         return ORR_OK;
     }
@@ -321,11 +379,13 @@ static orr_result component_edge(orr_world* world, const char* call, orr_entity 
 
 orr_result orr_component_add(orr_world* world, orr_entity entity, orr_type type)
 {
+    ORR_ASSERT(world != NULL);
     return component_edge(world, "orr_component_add", entity, type, ORRI_EDGE_ADD);
 }
 
 orr_result orr_component_remove(orr_world* world, orr_entity entity, orr_type type)
 {
+    ORR_ASSERT(world != NULL);
     return component_edge(world, "orr_component_remove", entity, type, ORRI_EDGE_REMOVE);
 }
 
@@ -369,7 +429,7 @@ static orr_result component_check_many(const orr_world* world, const char* call,
         if (record == NULL) {
             return orri_refuse_entity(world, call, entities[i], type);
         }
-        if (component_find(world, record, type.index1 - 1) == NULL) {
+        if (component_find(world, record, orri_type_index(world, type)) == NULL) {
             return component_refuse_absent(world, call, entities[i], type);
         }
     }
@@ -379,13 +439,14 @@ static orr_result component_check_many(const orr_world* world, const char* call,
 orr_result orr_component_set_many(orr_world* world, const orr_entity* entities, uint32_t count,
                                   orr_type type, const void* values)
 {
+    ORR_ASSERT(world != NULL);
     const char* call = "orr_component_set_many";
     orr_result result = component_check_many(world, call, entities, count, type, values);
     if (result != ORR_OK) {
         return result;
     }
     const orri_type* found = orri_type_at(&world->schema, type);
-    result = orri_check_references(world, call, found, values, count);
+    result = orri_check_references(world, call, found, entities, values, count);
     if (result != ORR_OK || found->info.size == 0) {
         return result;
     }
@@ -398,6 +459,7 @@ orr_result orr_component_set_many(orr_world* world, const orr_entity* entities, 
 orr_result orr_component_get_many(const orr_world* world, const orr_entity* entities,
                                   uint32_t count, orr_type type, void* out)
 {
+    ORR_ASSERT(world != NULL);
     const char* call = "orr_component_get_many";
     orr_result result = component_check_many(world, call, entities, count, type, out);
     if (result != ORR_OK) {
@@ -407,11 +469,12 @@ orr_result orr_component_get_many(const orr_world* world, const orr_entity* enti
     for (uint32_t i = 0; size > 0 && i < count; i++) {
         component_fetch_ahead(world, entities, i, count);
         if (i + COMPONENT_AHEAD / 2 < count) {
-            component_fetch_row(world, entities[i + COMPONENT_AHEAD / 2], type.index1 - 1);
+            component_fetch_row(world, entities[i + COMPONENT_AHEAD / 2],
+                                orri_type_index(world, type));
         }
         const orri_record* record = orri_record_at(world, orri_id_index(entities[i]));
         orri_value_move((uint8_t*)out + (size_t)i * size,
-                        component_find(world, record, type.index1 - 1), size);
+                        component_find(world, record, orri_type_index(world, type)), size);
     }
     return ORR_OK;
 }

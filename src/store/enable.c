@@ -42,7 +42,8 @@ ORRI_COLD static orr_result enable_component_long(orr_world* world, orr_entity e
     if (record == NULL) {
         return orri_refuse_entity(world, "orr_component_enable", entity, type);
     }
-    int32_t column = orri_table_column(world, type.index1 - 1, record->place >> ORRI_SLOT_BITS);
+    int32_t column =
+        orri_table_column(world, orri_type_index(world, type), record->place >> ORRI_SLOT_BITS);
     if (column >= 0) {
         return enable_set(world, record->place, (uint32_t)column, on);
     }
@@ -57,10 +58,11 @@ ORRI_COLD static orr_result enable_component_long(orr_world* world, orr_entity e
 
 orr_result orr_component_enable(orr_world* world, orr_entity entity, orr_type type, bool on)
 {
+    ORR_ASSERT(world != NULL);
     const orri_record* record = orri_record_find(world, entity);
     if (ORR_LIKELY(record != NULL)) {
         uint32_t place = record->place, id = place >> ORRI_SLOT_BITS;
-        int32_t column = orri_table_column(world, type.index1 - 1, id);
+        int32_t column = orri_table_column(world, orri_type_index(world, type), id);
         if (ORR_LIKELY(column >= 0)) {
             const orri_column* bits = orri_chunk_bits(world->chunks[id], (uint32_t)column);
             if (ORR_LIKELY(bits->data != NULL && bits->version == world->epoch)) {
@@ -74,16 +76,19 @@ orr_result orr_component_enable(orr_world* world, orr_entity entity, orr_type ty
 
 bool orr_component_enabled(const orr_world* world, orr_entity entity, orr_type type)
 {
+    ORR_ASSERT(world != NULL);
     const orri_record* record = orri_record_find(world, entity);
     if (record == NULL) {
         return false;
     }
-    int32_t column = orri_table_column(world, type.index1 - 1, record->place >> ORRI_SLOT_BITS);
+    int32_t column =
+        orri_table_column(world, orri_type_index(world, type), record->place >> ORRI_SLOT_BITS);
     return column >= 0 && enable_get(world, record, (uint32_t)column);
 }
 
 orr_result orr_entity_enable(orr_world* world, orr_entity entity, bool on)
 {
+    ORR_ASSERT(world != NULL);
     orri_record* record = orri_record_find(world, entity);
     if (record == NULL) {
         return orri_refuse_entity(world, "orr_entity_enable", entity, (orr_type){0});
@@ -94,6 +99,7 @@ orr_result orr_entity_enable(orr_world* world, orr_entity entity, bool on)
 
 bool orr_entity_enabled(const orr_world* world, orr_entity entity)
 {
+    ORR_ASSERT(world != NULL);
     const orri_record* record = orri_record_find(world, entity);
     return record != NULL &&
            enable_get(world, record, orri_place_chunk(world, record->place)->cluster->type_count);

@@ -2,6 +2,7 @@
 // Entities come, go and move. Creation makes room, reserves ids, makes the values, and only then lets the rows
 // be seen.
 #include "store/world.h"
+#include <stdio.h>
 
 // ---- creating --------------------------------------------------------------------------------------------
 
@@ -26,8 +27,8 @@ static bool entity_column_copy(orri_cluster* cluster, uint32_t column, uint32_t 
         uint32_t slot = (first + done) & ORRI_SLOT_MASK;
         run = count - done < ORR_CHUNK_CAPACITY - slot ? count - done : ORR_CHUNK_CAPACITY - slot;
         uint8_t* to = orri_cluster_chunk_of(cluster, first + done)->columns[column].data;
-        const uint8_t* from = (const uint8_t*)values + done * size;
-        if (size > 0 && !orri_rows_copy(type, to + slot * size, from, run)) {
+        const uint8_t* from = size > 0 ? (const uint8_t*)values + done * size : orri_marker_byte;
+        if ((size > 0 || !type->plain) && !orri_rows_copy(type, to + slot * size, from, run)) {
             orri_column_destruct(cluster, column, first, done);
             return false;
         }
@@ -90,6 +91,21 @@ static void entity_give_rows(orr_world* world, orri_cluster* cluster, uint32_t c
     }
 }
 
+ORRI_COLD static orr_result entity_refuse_rows(orr_world* world, const char* call,
+                                               const orri_cluster* cluster, uint32_t count)
+{
+    if (world->chunk_count - 1 - world->chunk_free_count >= ORRI_CHUNKS_MAX) {
+        return orri_refuse_room(world, call);
+    }
+    size_t row = sizeof(uint32_t);
+    for (uint32_t c = 0; c < cluster->type_count; c++) {
+        row += cluster->sizes[c];
+    }
+    char doing[ORRI_ERROR_SIZE / 2];
+    snprintf(doing, sizeof doing, "%s made room for %u more rows of %zu bytes", call, count, row);
+    return orri_refuse_memory(&world->env, doing);
+}
+
 orr_result orri_rows_create(orr_world* world, const char* call, orri_cluster* cluster,
                             uint32_t count, const orr_column_data* data, uint32_t data_count,
                             orr_entity* out)
@@ -100,13 +116,15 @@ orr_result orri_rows_create(orr_world* world, const char* call, orri_cluster* cl
     }
     if (ORR_UNLIKELY(count > cluster->row_capacity - cluster->row_count) &&
         !orri_cluster_reserve(world, cluster, count)) {
-        return orri_refuse_memory(&world->env, "making room in a cluster");
+        orri_index_trim(world);
+        return entity_refuse_rows(world, call, cluster, count);
     }
     result = entity_prepare_rows(world, cluster, count)
                  ? entity_make_values(world, call, cluster, count, data, data_count)
                  : orri_env_result(&world->env);
     if (ORR_UNLIKELY(result != ORR_OK)) {
         orri_cluster_trim(world, cluster);
+        orri_index_trim(world);
         return result;
     }
     entity_give_rows(world, cluster, count, out);
@@ -162,6 +180,7 @@ ORRI_COLD static orr_entity entity_create_first(orr_world* world)
 
 orr_entity orr_create(orr_world* world)
 {
+    ORR_ASSERT(world != NULL);
     orr_entity entity;
     orri_cluster* cluster = world->cluster_empty;
     if (ORR_LIKELY(cluster != NULL && world->appender == NULL) &&
@@ -173,6 +192,7 @@ orr_entity orr_create(orr_world* world)
 
 orr_entity orr_create_in(orr_world* world, orr_cluster handle)
 {
+    ORR_ASSERT(world != NULL);
     orr_entity entity;
     orri_cluster* cluster = orri_cluster_at(world, handle);
     if (ORR_UNLIKELY(cluster == NULL)) {
@@ -209,7 +229,7 @@ static orr_result entity_check_data(const orr_world* world, const orri_cluster* 
             return orri_refuse(orri_env_of(world), ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
                                "%s: values of %s are given twice", call, type->info.name);
         }
-        orr_result result = orri_check_references(world, call, type, data[i].values, count);
+        orr_result result = orri_check_references(world, call, type, NULL, data[i].values, count);
         if (result != ORR_OK) {
             return result;
         }
@@ -220,6 +240,7 @@ static orr_result entity_check_data(const orr_world* world, const orri_cluster* 
 orr_result orr_create_many(orr_world* world, orr_cluster handle, uint32_t count,
                            const orr_column_data* data, uint32_t data_count, orr_entity* out)
 {
+    ORR_ASSERT(world != NULL);
     orr_result result = orri_check_open(world, "orr_create_many");
     if (result != ORR_OK) {
         return result;
@@ -248,8 +269,9 @@ static orr_result entity_copy_values(orr_world* world, orri_chunk* chunk, uint32
     for (uint32_t c = 0; c < cluster->type_count; c++) {
         const orri_type* type = cluster->columns[c].type;
         size_t size = type->info.size;
-        if (size > 0 && !orri_rows_copy(type, target->columns[c].data + target_slot * size,
-                                        chunk->columns[c].data + slot * size, 1)) {
+        if ((size > 0 || !type->plain) &&
+            !orri_rows_copy(type, target->columns[c].data + target_slot * size,
+                            chunk->columns[c].data + slot * size, 1)) {
             while (c-- > 0) {
                 orri_column_destruct(cluster, c, row, 1);
             }
@@ -272,6 +294,7 @@ static void entity_copy_bits(orri_chunk* to, uint32_t to_slot, orri_chunk* from,
 
 orr_entity orr_copy(orr_world* world, orr_entity source)
 {
+    ORR_ASSERT(world != NULL);
     orr_entity none = {0}, entity;
     if (orri_check_open(world, "orr_copy") != ORR_OK) {
         return none;
@@ -286,7 +309,8 @@ orr_entity orr_copy(orr_world* world, orr_entity source)
         return none;
     }
     if (!orri_cluster_reserve(world, cluster, 1)) {
-        (void)orri_refuse_memory(&world->env, "making room in a cluster");
+        orri_index_trim(world);
+        (void)entity_refuse_rows(world, "orr_copy", cluster, 1);
         return none;
     }
     record = orri_record_find(world, source);
@@ -295,6 +319,7 @@ orr_entity orr_copy(orr_world* world, orr_entity source)
     if (!entity_prepare_rows(world, cluster, 1) ||
         entity_copy_values(world, chunk, slot) != ORR_OK) {
         orri_cluster_trim(world, cluster);
+        orri_index_trim(world);
         return none;
     }
     uint32_t row = cluster->row_count;
@@ -328,6 +353,7 @@ ORRI_COLD static orr_result entity_destroy_long(orr_world* world, orri_chunk* ch
 
 orr_result orr_destroy(orr_world* world, orr_entity entity)
 {
+    ORR_ASSERT(world != NULL);
     orri_record* record = orri_record_find(world, entity);
     if (ORR_UNLIKELY(record == NULL)) {
         return orri_refuse_entity(world, "orr_destroy", entity, (orr_type){0});
@@ -348,11 +374,13 @@ orr_result orr_destroy(orr_world* world, orr_entity entity)
 
 bool orr_alive(const orr_world* world, orr_entity entity)
 {
+    ORR_ASSERT(world != NULL);
     return orri_record_find(world, entity) != NULL;
 }
 
 uint64_t orr_entity_count(const orr_world* world)
 {
+    ORR_ASSERT(world != NULL);
     return world->index.live_count;
 }
 
@@ -360,6 +388,7 @@ uint64_t orr_entity_count(const orr_world* world)
 
 orr_result orr_address_get(const orr_world* world, orr_entity entity, orr_address* out)
 {
+    ORR_ASSERT(world != NULL);
     const orri_record* record = orri_record_find(world, entity);
     if (record == NULL) {
         return orri_refuse_entity(world, "orr_address_get", entity, (orr_type){0});
@@ -389,6 +418,7 @@ static orri_chunk* entity_address_chunk(const orr_world* world, const orr_addres
 
 bool orr_address_valid(const orr_world* world, const orr_address* address)
 {
+    ORR_ASSERT(world != NULL);
     return entity_address_chunk(world, address) != NULL;
 }
 
@@ -408,6 +438,7 @@ static orr_result entity_refuse_address(const orr_world* world, const char* call
 
 const void* orr_address_read(const orr_world* world, const orr_address* address, orr_type type)
 {
+    ORR_ASSERT(world != NULL);
     const orri_chunk* chunk = entity_address_chunk(world, address);
     if (chunk == NULL) {
         (void)entity_refuse_address(world, "orr_address_read", address);
@@ -423,6 +454,7 @@ const void* orr_address_read(const orr_world* world, const orr_address* address,
 
 void* orr_address_write(orr_world* world, const orr_address* address, orr_type type)
 {
+    ORR_ASSERT(world != NULL);
     orri_chunk* chunk = entity_address_chunk(world, address);
     if (chunk == NULL) {
         (void)entity_refuse_address(world, "orr_address_write", address);
@@ -439,6 +471,7 @@ void* orr_address_write(orr_world* world, const orr_address* address, orr_type t
 
 orr_cluster orr_entity_cluster(const orr_world* world, orr_entity entity)
 {
+    ORR_ASSERT(world != NULL);
     const orri_record* record = orri_record_find(world, entity);
     return record != NULL ? orri_cluster_handle(orri_place_chunk(world, record->place)->cluster)
                           : (orr_cluster){0};
@@ -448,6 +481,7 @@ orr_cluster orr_entity_cluster(const orr_world* world, orr_entity entity)
 
 orr_result orr_entity_move(orr_world* world, orr_entity entity, orr_cluster to)
 {
+    ORR_ASSERT(world != NULL);
     const char* call = "orr_entity_move";
     orr_result result = orri_check_open(world, call);
     if (result != ORR_OK) {
@@ -475,6 +509,7 @@ orr_result orr_entity_move(orr_world* world, orr_entity entity, orr_cluster to)
 orr_result orr_rows_move(orr_world* world, orr_cluster from, uint32_t first, uint32_t count,
                          orr_cluster to)
 {
+    ORR_ASSERT(world != NULL);
     const char* call = "orr_rows_move";
     orr_result result = orri_check_open(world, call);
     if (result != ORR_OK) {
@@ -487,8 +522,8 @@ orr_result orr_rows_move(orr_world* world, orr_cluster from, uint32_t first, uin
     }
     if (first > source->row_count || count > source->row_count - first) {
         return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
-                           "%s: rows %u to %llu of a cluster with %u rows", call, first,
-                           (unsigned long long)first + count, source->row_count);
+                           "%s: %u rows from row %u on of a cluster with %u rows", call, count,
+                           first, source->row_count);
     }
     if (source == target || count == 0) {
         return ORR_OK;

@@ -31,7 +31,8 @@ static void entity_print_components(const orr_world* world, orri_text* text, orr
 
 size_t orr_entity_print(const orr_world* world, orr_entity entity, char* out, size_t out_size)
 {
-    orri_text text = {out, out_size, 0};
+    ORR_ASSERT(world != NULL);
+    orri_text text = {out, out != NULL ? out_size : 0, 0};
     orri_id_text name = orri_id_format(entity);
     const orri_record* record = orri_record_find(world, entity);
     if (record == NULL) {
@@ -61,6 +62,7 @@ size_t orr_entity_print(const orr_world* world, orr_entity entity, char* out, si
 
 void orr_print(const orr_world* world, orr_entity entity)
 {
+    ORR_ASSERT(world != NULL);
     char small[1024];
     size_t length = orr_entity_print(world, entity, small, sizeof small);
     if (length < sizeof small) {

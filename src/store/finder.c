@@ -88,6 +88,7 @@ static orr_result finder_set_fill(const orr_world* world, const char* call,
 
 orr_result orr_cluster_get(orr_world* world, const orr_cluster_desc* desc, orr_cluster* out)
 {
+    ORR_ASSERT(world != NULL);
     finder_set set;
     orr_result result = orri_check_open(world, "orr_cluster_get");
     if (result != ORR_OK) {
@@ -112,6 +113,7 @@ orr_result orr_cluster_get(orr_world* world, const orr_cluster_desc* desc, orr_c
 
 orr_cluster orr_cluster_find(const orr_world* world, const orr_cluster_desc* desc)
 {
+    ORR_ASSERT(world != NULL);
     finder_set set;
     if (finder_set_fill(world, "orr_cluster_find", desc, &set) != ORR_OK) {
         return (orr_cluster){0};
@@ -123,6 +125,7 @@ orr_cluster orr_cluster_find(const orr_world* world, const orr_cluster_desc* des
 
 orr_result orr_cluster_info_get(const orr_world* world, orr_cluster handle, orr_cluster_info* out)
 {
+    ORR_ASSERT(world != NULL);
     const orri_cluster* cluster = orri_cluster_at(world, handle);
     if (cluster == NULL) {
         return orri_refuse_cluster(world, "orr_cluster_info_get", handle);
@@ -137,6 +140,7 @@ orr_result orr_cluster_info_get(const orr_world* world, orr_cluster handle, orr_
 
 orr_cluster orr_cluster_next(const orr_world* world, orr_cluster handle)
 {
+    ORR_ASSERT(world != NULL);
     const orri_cluster* next = NULL;
     if (handle.index1 == 0) {
         next = world->cluster_first;
@@ -177,17 +181,30 @@ static bool finder_matches(const orr_world* world, const orri_cluster* cluster,
            match->predicate(match->user, world, orri_cluster_handle(cluster));
 }
 
+static bool finder_match_valid(const orr_world* world, const char* call,
+                               const orr_cluster_match* match)
+{
+    bool valid = (match->types != NULL || match->type_count == 0) &&
+                 (match->tags != NULL || match->tag_count == 0) &&
+                 (match->without_types != NULL || match->without_type_count == 0) &&
+                 (match->without_tags != NULL || match->without_tag_count == 0);
+    if (!valid) {
+        (void)orri_refuse_argument(world, call, "a list of the match is NULL");
+    }
+    return valid;
+}
+
 uint32_t orr_clusters_find(const orr_world* world, const orr_cluster_match* match, orr_cluster* out,
                            uint32_t out_count)
 {
+    ORR_ASSERT(world != NULL);
     static const orr_cluster_match all = {0};
     const orr_cluster_match* wanted = match != NULL ? match : &all;
-    if ((wanted->types == NULL && wanted->type_count > 0) ||
-        (wanted->tags == NULL && wanted->tag_count > 0) ||
-        (wanted->without_types == NULL && wanted->without_type_count > 0) ||
-        (wanted->without_tags == NULL && wanted->without_tag_count > 0) ||
-        (out == NULL && out_count > 0)) {
-        (void)orri_refuse_argument(world, "orr_clusters_find", "a list or out is NULL");
+    if (!finder_match_valid(world, "orr_clusters_find", wanted)) {
+        return 0;
+    }
+    if (out == NULL && out_count > 0) {
+        (void)orri_refuse_argument(world, "orr_clusters_find", "out is NULL");
         return 0;
     }
     uint32_t found = 0;
@@ -201,4 +218,37 @@ uint32_t orr_clusters_find(const orr_world* world, const orr_cluster_match* matc
         }
     }
     return found;
+}
+
+orr_result orr_clusters_delete(orr_world* world, const orr_cluster_match* match,
+                               uint32_t* out_count)
+{
+    ORR_ASSERT(world != NULL);
+    const char* call = "orr_clusters_delete";
+    ORR_ASSERT(world != NULL);
+    orr_result result = orri_check_open(world, call);
+    if (result != ORR_OK) {
+        return result;
+    }
+    if (match == NULL) {
+        return orri_refuse_argument(world, call, "match is NULL; an empty one means all clusters");
+    }
+    if (!finder_match_valid(world, call, match)) {
+        return ORR_ERR_ARGUMENT;
+    }
+    if (!orri_index_prepare_all(world)) {
+        return orri_refuse_memory(&world->env, "copying held pages of the entity index");
+    }
+    uint32_t count = 0;
+    for (orri_cluster *cluster = world->cluster_first, *next; cluster != NULL; cluster = next) {
+        next = cluster->next;
+        if (finder_matches(world, cluster, match)) {
+            orri_cluster_destroy(world, cluster);
+            count++;
+        }
+    }
+    if (out_count != NULL) {
+        *out_count = count;
+    }
+    return ORR_OK;
 }

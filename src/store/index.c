@@ -5,6 +5,7 @@
 // Giving and killing never fail: what may fail (a page, a copy of a shared one) is done before, by reserve and
 // prepare.
 #include "store/share.h"
+#include <stdio.h>
 
 #define INDEX_PAGE_BYTES (sizeof(orri_record) * ORRI_PAGE_SIZE)
 
@@ -37,6 +38,12 @@ static bool index_add_page(orr_world* world)
                       needed)) {
         return false;
     }
+    // The list of metas may have moved: holders point into it.
+    for (uint32_t i = 0; index->share_count > 0 && i < index->page_count; i++) {
+        if (index->metas[i].share != NULL) {
+            index->metas[i].share->attached = &index->metas[i].share;
+        }
+    }
     orri_record* page =
         orri_alloc(&world->env, ORR_MEMORY_INDEX, INDEX_PAGE_BYTES, ORRI_BLOCK_ALIGN);
     if (page == NULL) {
@@ -48,10 +55,32 @@ static bool index_add_page(orr_world* world)
     return true;
 }
 
+void orri_index_trim(orr_world* world)
+{
+    orri_index* index = &world->index;
+    while (index->page_count > 0 &&
+           (uint64_t)(index->page_count - 1) * ORRI_PAGE_SIZE >= world->hot.count) {
+        index->page_count--;
+        orri_free(&world->env, ORR_MEMORY_INDEX, world->hot.pages[index->page_count],
+                  INDEX_PAGE_BYTES, ORRI_BLOCK_ALIGN);
+    }
+}
+
 bool orri_index_prepare(orr_world* world, uint32_t index)
 {
     uint32_t page = index >> ORRI_PAGE_BITS;
     return world->index.metas[page].share == NULL || orri_share_detach_page(world, page);
+}
+
+bool orri_index_prepare_all(orr_world* world)
+{
+    for (uint32_t page = 0; world->index.share_count > 0 && page < world->index.page_count;
+         page++) {
+        if (!orri_index_prepare(world, page << ORRI_PAGE_BITS)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 // Only worth the walk when somebody holds a page.
@@ -72,6 +101,13 @@ static bool index_prepare_next(orr_world* world, uint32_t from_list, uint32_t fr
     return fresh == 0 || orri_index_prepare(world, world->hot.count + fresh - 1);
 }
 
+ORRI_COLD static orr_result index_refuse(orr_world* world, const char* call, uint32_t count)
+{
+    char doing[ORRI_ERROR_SIZE / 2];
+    snprintf(doing, sizeof doing, "%s made records for %u more entities", call, count);
+    return orri_refuse_memory(&world->env, doing);
+}
+
 orr_result orri_index_reserve(orr_world* world, const char* call, uint32_t count)
 {
     orri_index* index = &world->index;
@@ -85,10 +121,12 @@ orr_result orri_index_reserve(orr_world* world, const char* call, uint32_t count
     }
     while ((uint64_t)index->page_count * ORRI_PAGE_SIZE < (uint64_t)world->hot.count + fresh) {
         if (!index_add_page(world)) {
-            return orri_refuse_memory(&world->env, "growing the entity index");
+            orri_index_trim(world);
+            return index_refuse(world, call, fresh);
         }
     }
     if (index->share_count > 0 && !index_prepare_next(world, from_list, fresh)) {
+        orri_index_trim(world);
         return orri_refuse_memory(&world->env, "copying a held page of the entity index");
     }
     return ORR_OK;

@@ -223,7 +223,7 @@ ORRI_COLD static orr_result mover_long(orr_world* world, const char* call, const
 {
     orri_cluster* to = plan->to;
     if (ORR_UNLIKELY(to->row_count == to->row_capacity) && !orri_cluster_reserve(world, to, 1)) {
-        return orri_refuse_memory(&world->env, "making room in a cluster");
+        return orri_refuse_room(world, call);
     }
     uint32_t place = orri_record_at(world, index)->place;
     uint32_t slot = orri_place_slot(place), target_slot = to->row_count & ORRI_SLOT_MASK;

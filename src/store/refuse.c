@@ -28,9 +28,6 @@ const char* orri_type_label(const orr_world* world, orr_type type)
 // Why an id is not alive, as far as can be told.
 static const char* refuse_entity_reason(const orr_world* world, orr_entity entity)
 {
-    if (entity.id == 0) {
-        return "is null";
-    }
     if (((orri_id_generation(entity) ^ world->salt) & ~ORRI_GENERATION_MASK) != 0) {
         return "is of a world with another id_salt";
     }
@@ -45,6 +42,12 @@ orr_result orri_refuse_entity(const orr_world* world, const char* call, orr_enti
 {
     orri_id_text name = orri_id_format(entity);
     const char* reason = refuse_entity_reason(world, entity);
+    if (entity.id == 0) {
+        return orri_refuse(orri_env_of(world), ORR_ERR_ENTITY, ORR_LOG_ID_ENTITY_REFUSED,
+                           "%s: the entity is null, so its %s cannot be reached; was its creation "
+                           "refused?",
+                           call, type.index1 != 0 ? orri_type_label(world, type) : "components");
+    }
     if (type.index1 == 0) {
         return orri_refuse(orri_env_of(world), ORR_ERR_ENTITY, ORR_LOG_ID_ENTITY_REFUSED,
                            "%s: entity %s %s; check with orr_alive()", call, name.text, reason);
@@ -60,10 +63,11 @@ orr_result orri_refuse_type(const orr_world* world, const char* call, orr_type t
         return orri_refuse(orri_env_of(world), ORR_ERR_TYPE, ORR_LOG_ID_CALL_REFUSED,
                            "%s: the type is null; was its registration refused?", call);
     }
-    return orri_refuse(orri_env_of(world), ORR_ERR_TYPE, ORR_LOG_ID_CALL_REFUSED,
-                       "%s: type number %u is not registered in this world (it has %u); each world "
-                       "gives its own types",
-                       call, type.index1, world->schema.type_count);
+    return orri_refuse(
+        orri_env_of(world), ORR_ERR_TYPE, ORR_LOG_ID_CALL_REFUSED,
+        "%s: the type is not registered in this world; it is of another world, or was "
+        "never given (every world registers its own types)",
+        call);
 }
 
 orr_result orri_refuse_cluster(const orr_world* world, const char* call, orr_cluster cluster)
@@ -87,6 +91,20 @@ orr_result orri_refuse_hook(const orr_world* world, const char* call, const orri
     return orri_refuse(orri_env_of(world), ORR_ERR_HOOK, ORR_LOG_ID_CALL_REFUSED,
                        "%s: a construct or copy hook of %s refused; nothing was changed", call,
                        type->info.name);
+}
+
+orr_result orri_refuse_room(const orr_world* world, const char* call)
+{
+    uint32_t chunks = world->chunk_count - 1 - world->chunk_free_count;
+    if (chunks >= ORRI_CHUNKS_MAX) {
+        return orri_refuse(orri_env_of(world), ORR_ERR_CAPACITY, ORR_LOG_ID_CALL_REFUSED,
+                           "%s: the world has %u chunks, the most it can have; fewer clusters with "
+                           "few rows would need fewer",
+                           call, chunks);
+    }
+    char doing[ORRI_ERROR_SIZE / 2];
+    snprintf(doing, sizeof doing, "%s made room in a cluster", call);
+    return orri_refuse_memory(orri_env_of(world), doing);
 }
 
 orr_result orri_check_open(const orr_world* world, const char* call)

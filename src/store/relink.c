@@ -101,13 +101,17 @@ static orr_result relink_make(relink* r)
 }
 
 // Hands one column's block over, with its holder if it has one.
-static void relink_pass_column(orri_chunk* to, uint32_t to_column, orri_chunk* from,
-                               uint32_t from_column)
+static void relink_pass_column(orr_world* world, orri_chunk* to, uint32_t to_column,
+                               orri_chunk* from, uint32_t from_column)
 {
     orri_column* source = &from->columns[from_column];
     orri_column* target = &to->columns[to_column];
     if (source->data == NULL && target->data != NULL) {
-        return; // Enable bits that only the target has.
+        // Enable bits that only the target has. Who holds their absence holds nothing.
+        if (source->share != NULL) {
+            orri_share_hand_over(world, from, from_column);
+        }
+        return;
     }
     *target = *source;
     orri_chunk_cold(to)[to_column] = orri_chunk_cold(from)[from_column];
@@ -152,8 +156,8 @@ static void relink_pass_chunk(relink* r, uint32_t i)
     for (uint32_t c = 0; c <= to->type_count; c++) {
         int32_t source = relink_source_column(r, c);
         if (source >= 0) {
-            relink_pass_column(header, c, chunk, (uint32_t)source);
-            relink_pass_column(header, to->type_count + 1 + c, chunk,
+            relink_pass_column(world, header, c, chunk, (uint32_t)source);
+            relink_pass_column(world, header, to->type_count + 1 + c, chunk,
                                from->type_count + 1 + (uint32_t)source);
         }
     }
@@ -241,6 +245,7 @@ static orr_result relink_run(relink* r, orri_plan* plan)
 
 orr_result orr_rows_move_all(orr_world* world, orr_cluster from, orr_cluster to)
 {
+    ORR_ASSERT(world != NULL);
     const char* call = "orr_rows_move_all";
     orr_result result = orri_check_open(world, call);
     if (result != ORR_OK) {

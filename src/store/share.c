@@ -13,6 +13,10 @@ static orri_share* share_create(orr_world* world, orri_share_kind kind, orri_sha
         share->kind = kind == ORRI_SHARE_FROZEN ? kind : share->kind;
         return share;
     }
+    // Rows of an open appender's run may still be undone, which no holder may see.
+    if (orri_check_open(world, "taking hold of a block") != ORR_OK) {
+        return NULL;
+    }
     share = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHARE, orri_share, 1);
     if (share == NULL) {
         (void)orri_refuse_memory(&world->env, "taking hold of a block");

@@ -89,19 +89,25 @@ static orr_result tag_check_name(orr_world* world, orr_tag tag, const char* name
     }
     const orri_tag_entry* same_name = tag_by_name(world, name);
     const orri_tag_entry* same_tag = tag_by_value(world, tag);
-    if (same_name != same_tag) {
+    if (same_name == NULL && same_tag != NULL) {
         return orri_refuse(&world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
-                           "orr_tag_register: '%s' for tag %llu: %s '%s' already stands for tag "
-                           "%llu",
-                           name, (unsigned long long)tag, same_name != NULL ? "the name" : "",
-                           same_name != NULL ? same_name->name : same_tag->name,
-                           (unsigned long long)(same_name != NULL ? same_name : same_tag)->tag);
+                           "orr_tag_register: tag %llu cannot be named '%s': it is already named "
+                           "'%s'",
+                           (unsigned long long)tag, name, same_tag->name);
+    }
+    if (same_name != same_tag) {
+        return orri_refuse(
+            &world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
+            "orr_tag_register: tag %llu cannot be named '%s': that is the name of tag "
+            "%llu",
+            (unsigned long long)tag, name, (unsigned long long)same_name->tag);
     }
     return ORR_OK;
 }
 
 orr_result orr_tag_register(orr_world* world, orr_tag tag, const char* name)
 {
+    ORR_ASSERT(world != NULL);
     orr_result result = tag_check_name(world, tag, name);
     if (result != ORR_OK || tag_by_value(world, tag) != NULL) {
         return result;
@@ -130,6 +136,7 @@ orr_result orr_tag_register(orr_world* world, orr_tag tag, const char* name)
 
 bool orr_tag_find(const orr_world* world, const char* name, orr_tag* out)
 {
+    ORR_ASSERT(world != NULL);
     const orri_tag_entry* entry = name != NULL ? tag_by_name(world, name) : NULL;
     if (entry != NULL && out != NULL) {
         *out = entry->tag;
@@ -139,6 +146,7 @@ bool orr_tag_find(const orr_world* world, const char* name, orr_tag* out)
 
 const char* orr_tag_name(const orr_world* world, orr_tag tag)
 {
+    ORR_ASSERT(world != NULL);
     const orri_tag_entry* entry = tag_by_value(world, tag);
     return entry != NULL ? entry->name : NULL;
 }
@@ -203,16 +211,19 @@ static orr_result tag_change(orr_world* world, const char* call, orr_entity enti
 
 orr_result orr_tag_add(orr_world* world, orr_entity entity, orr_tag tag)
 {
+    ORR_ASSERT(world != NULL);
     return tag_change(world, "orr_tag_add", entity, tag, true);
 }
 
 orr_result orr_tag_remove(orr_world* world, orr_entity entity, orr_tag tag)
 {
+    ORR_ASSERT(world != NULL);
     return tag_change(world, "orr_tag_remove", entity, tag, false);
 }
 
 bool orr_tag_has(const orr_world* world, orr_entity entity, orr_tag tag)
 {
+    ORR_ASSERT(world != NULL);
     const orri_record* record = orri_record_find(world, entity);
     return record != NULL &&
            orri_cluster_has_tag(orri_place_chunk(world, record->place)->cluster, tag);

@@ -39,9 +39,18 @@ static orr_result world_check_desc(orri_env* env, const orr_world_desc* desc)
                                        "orr_world_create: %s", wrong);
 }
 
+// Types of different worlds have different numbers, so that one world notices the types of another. The number shows in
+// no state and no hash.
+static uint32_t world_type_base(void)
+{
+    static _Atomic uint32_t worlds;
+    return (atomic_fetch_add(&worlds, 1) & 0xFFFFu) << 16 | 1;
+}
+
 static void world_init(orr_world* world, const orr_world_desc* desc)
 {
     orri_schema_init(&world->schema, &world->env, world_limit(desc->types_max, ORR_TYPES_MAX));
+    world->hot.type_base = world->schema.type_base = world_type_base();
     world->epoch = 1;
     world->seed = desc->seed;
     world->salt = desc->id_salt << ORRI_GENERATION_BITS;
@@ -88,7 +97,6 @@ void orr_world_destroy(orr_world* world)
     if (world == NULL) {
         return;
     }
-    ORR_ASSERT(world->appender == NULL);
     ORR_ASSERT(world->share_live == 0);
     for (orri_cluster* cluster = world->cluster_first; cluster != NULL; cluster = cluster->next) {
         (void)orri_cluster_kill_rows(world, cluster);
@@ -123,16 +131,20 @@ void orr_world_destroy(orr_world* world)
 
 uint64_t orr_world_tick(const orr_world* world)
 {
+    ORR_ASSERT(world != NULL);
     return world->tick;
 }
 
 uint64_t orr_world_seed(const orr_world* world)
 {
+    ORR_ASSERT(world != NULL);
     return world->seed;
 }
 
 void orr_tick_advance(orr_world* world)
 {
+    ORR_ASSERT(world != NULL);
+    ORR_VALIDATE(world->appender != NULL || orr_world_validate(world) == ORR_OK);
     world->tick++;
     world->epoch++;
     orri_blobs_collect(&world->schema);
@@ -142,6 +154,8 @@ void orr_tick_advance(orr_world* world)
 
 void orr_world_stats_get(const orr_world* world, orr_world_stats* out)
 {
+    ORR_ASSERT(world != NULL);
+    ORR_ASSERT(out != NULL);
     orr_memory_stats memory;
     orri_mem_stats(&world->env, &memory);
     *out = (orr_world_stats){.entities = world->index.live_count,
@@ -155,16 +169,19 @@ void orr_world_stats_get(const orr_world* world, orr_world_stats* out)
 
 void orr_world_memory_get(const orr_world* world, orr_memory_stats* out)
 {
+    ORR_ASSERT(world != NULL);
     orri_mem_stats(&world->env, out);
 }
 
 const char* orr_error_last(const orr_world* world)
 {
+    ORR_ASSERT(world != NULL);
     return world->env.error_text;
 }
 
 void orr_log_level_set(orr_world* world, orr_log_category category, orr_log_level level)
 {
+    ORR_ASSERT(world != NULL);
     ORR_ASSERT(category < ORR_LOG_CATEGORY_COUNT);
     if (category < ORR_LOG_CATEGORY_COUNT) {
         world->env.levels[category] = level == ORR_LOG_DEFAULT ? ORR_LOG_INFO : level;
@@ -173,6 +190,7 @@ void orr_log_level_set(orr_world* world, orr_log_category category, orr_log_leve
 
 void orr_log(orr_world* world, orr_log_level level, const char* format, ...)
 {
+    ORR_ASSERT(world != NULL);
     va_list args;
     va_start(args, format);
     orri_log_v(&world->env, ORR_LOG_ID_USER_LINE, level, format, args);
@@ -183,6 +201,7 @@ void orr_log(orr_world* world, orr_log_level level, const char* format, ...)
 
 orr_result orr_type_register(orr_world* world, const orr_type_desc* desc, orr_type* out)
 {
+    ORR_ASSERT(world != NULL);
     if (desc == NULL || out == NULL) {
         return orri_refuse_argument(world, "orr_type_register", "desc or out is NULL");
     }
@@ -191,6 +210,7 @@ orr_result orr_type_register(orr_world* world, const orr_type_desc* desc, orr_ty
 
 orr_type orr_type_of(orr_world* world, const orr_type_desc* static_desc)
 {
+    ORR_ASSERT(world != NULL);
     if (ORR_UNLIKELY(static_desc == NULL)) {
         (void)orri_refuse_argument(world, "orr_type_of", "the desc is NULL");
         return (orr_type){0};
@@ -200,11 +220,13 @@ orr_type orr_type_of(orr_world* world, const orr_type_desc* static_desc)
 
 orr_type orr_type_find(const orr_world* world, const char* name)
 {
+    ORR_ASSERT(world != NULL);
     return name != NULL ? orri_type_find(&world->schema, name) : (orr_type){0};
 }
 
 const orr_type_info* orr_type_info_get(const orr_world* world, orr_type type)
 {
+    ORR_ASSERT(world != NULL);
     const orri_type* found = orri_type_at(&world->schema, type);
     return found != NULL ? &found->info : NULL;
 }
@@ -213,6 +235,7 @@ const orr_type_info* orr_type_info_get(const orr_world* world, orr_type type)
 
 orr_string orr_string_make(orr_world* world, const char* text)
 {
+    ORR_ASSERT(world != NULL);
     orr_string out = {0};
     if (text == NULL) {
         (void)orri_refuse_argument(world, "orr_string_make", "the text is NULL");
@@ -231,20 +254,38 @@ orr_string orr_string_make(orr_world* world, const char* text)
 
 const char* orr_string_text(const orr_world* world, orr_string string)
 {
+    ORR_ASSERT(world != NULL);
     const orri_blob* blob = orri_blob_at(&world->schema, string);
     return blob != NULL ? blob->data : "";
 }
 
+// Null, or there. One that is gone is refused: its number may come to stand for something else.
+static bool world_handle_usable(orr_world* world, const char* call, orr_string handle)
+{
+    if (handle.index1 == 0 || orri_blob_at(&world->schema, handle) != NULL) {
+        return true;
+    }
+    (void)orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_VALUE_REFUSED,
+                      "%s: the string or array is gone, or of another world; one that is not "
+                      "stored lives until the next tick",
+                      call);
+    return false;
+}
+
 void orr_string_assign(orr_world* world, orr_string* field, orr_string value)
 {
-    orri_blob_retain(&world->schema, value);
-    orri_blob_release(&world->schema, *field);
-    *field = value;
+    ORR_ASSERT(world != NULL && field != NULL);
+    if (world_handle_usable(world, "orr_string_assign", value)) {
+        orri_blob_retain(&world->schema, value);
+        orri_blob_release(&world->schema, *field);
+        *field = value;
+    }
 }
 
 orr_array orr_array_make(orr_world* world, const void* values, uint32_t count,
                          uint32_t element_size)
 {
+    ORR_ASSERT(world != NULL);
     orr_string out = {0};
     if (count > 0 && (values == NULL || element_size == 0)) {
         (void)orri_refuse_argument(world, "orr_array_make", "values are NULL or of size 0");
@@ -260,6 +301,7 @@ orr_array orr_array_make(orr_world* world, const void* values, uint32_t count,
 
 const void* orr_array_values(const orr_world* world, orr_array array, uint32_t* count)
 {
+    ORR_ASSERT(world != NULL);
     const orri_blob* blob =
         orri_blob_at(&world->schema, (orr_string){array.index1, array.generation});
     if (count != NULL) {
@@ -270,7 +312,11 @@ const void* orr_array_values(const orr_world* world, orr_array array, uint32_t* 
 
 void orr_array_assign(orr_world* world, orr_array* field, orr_array value)
 {
-    orri_blob_retain(&world->schema, (orr_string){value.index1, value.generation});
-    orri_blob_release(&world->schema, (orr_string){field->index1, field->generation});
-    *field = value;
+    ORR_ASSERT(world != NULL && field != NULL);
+    orr_string handle = {value.index1, value.generation};
+    if (world_handle_usable(world, "orr_array_assign", handle)) {
+        orri_blob_retain(&world->schema, handle);
+        orri_blob_release(&world->schema, (orr_string){field->index1, field->generation});
+        *field = value;
+    }
 }

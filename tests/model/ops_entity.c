@@ -293,6 +293,29 @@ static void op_dead_id(ops* s)
 }
 
 // A reference to a dead entity is refused, in a field and inside an owned array.
+// A reference that stood there before its target died may be set again.
+static bool ops_refers_to(const ops* s, orr_entity entity, orr_entity target)
+{
+    orr_type link_type = orr_type_find(s->world, "Link"),
+             crowd_type = orr_type_find(s->world, "Crowd");
+    const Link* link = link_type.index1 != 0 ? orr_component_get(s->world, entity, link_type)
+                                             : NULL;
+    const Crowd* crowd = crowd_type.index1 != 0 ? orr_component_get(s->world, entity, crowd_type)
+                                                : NULL;
+    if (link != NULL && link->target.id == target.id) {
+        return true;
+    }
+    uint32_t count = 0;
+    const orr_entity* members = crowd != NULL ? orr_array_values(s->world, crowd->members, &count)
+                                              : NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        if (members[i].id == target.id) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void op_dead_reference(ops* s)
 {
     oracle_entity* entity = ops_pick(s);
@@ -300,6 +323,9 @@ static void op_dead_reference(ops* s)
         return;
     }
     orr_entity dead = s->oracle.dead[(s->oracle.dead_count - 1) % ORACLE_DEAD_MAX];
+    if (ops_refers_to(s, entity->id, dead)) {
+        return;
+    }
     orr_type type = orr_type_find(s->world, "Link");
     if (type.index1 != 0) {
         Link link = {dead, 1};

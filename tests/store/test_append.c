@@ -188,3 +188,34 @@ ORR_TEST(append_refused_by_a_hook_keeps_what_was_taken)
     CHECK_EQ(kit_tokens.live, taken);
     kit_end(&k);
 }
+
+ORR_TEST(appender_never_begun_or_ended_refuses_and_does_no_harm)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    orr_cluster cluster = KIT_CLUSTER(world, Position);
+    orr_type velocity = KIT_TYPE(world, Velocity), position = KIT_TYPE(world, Position);
+    orr_appender a;
+    CHECK_RESULT(orr_append_begin(world, cluster, &velocity, 1, &a), ORR_ERR_ABSENT);
+    CHECK_EQ(orr_append(&a), ORR_APPEND_NONE);
+    orr_append_end(&a);
+    CHECK_OK(orr_append_begin(world, cluster, &position, 1, &a));
+    CHECK_EQ(orr_append(&a), 0);
+    orr_append_end(&a);
+    orr_append_end(&a);
+    CHECK_EQ(orr_append(&a), ORR_APPEND_NONE);
+    CHECK_EQ(orr_entity_count(world), 1);
+    CHECK_OK(orr_world_validate(world));
+    kit_end(&k);
+}
+
+ORR_TEST(world_with_an_open_appender_can_be_destroyed)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    orr_type token = KIT_TYPE(world, Token);
+    orr_appender a;
+    CHECK_OK(orr_append_begin(world, KIT_CLUSTER(world, Token), &token, 1, &a));
+    CHECK_EQ(orr_append(&a), 0);
+    kit_end(&k); // Everything is given back, and every token destructed once.
+}

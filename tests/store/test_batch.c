@@ -448,3 +448,20 @@ ORR_TEST(batches_equal_single_calls_by_value)
     kit_end(&a);
     kit_end(&b);
 }
+
+ORR_TEST(batch_refuses_a_dead_id_as_dead_even_if_it_is_the_next_one_of_its_index)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    orr_entity bob = orr_create(world);
+    CHECK_OK(orr_destroy(world, bob));
+    orr_entity next = {bob.id + ((uint64_t)1 << 32)}; // As another world may have given it.
+    CHECK_RESULT(orr_destroy_many(world, &next, 1), ORR_ERR_ENTITY);
+    orr_entity eve = orr_create(world);
+    CHECK_EQ(eve.id, next.id);
+    orr_entity twice[2] = {eve, eve};
+    CHECK_RESULT(orr_destroy_many(world, twice, 2), ORR_ERR_ARGUMENT);
+    CHECK_CONTAINS(k.errors.text, "twice");
+    CHECK(orr_alive(world, eve));
+    kit_end(&k);
+}

@@ -405,3 +405,45 @@ ORR_TEST(thousands_of_clusters_stay_cheap)
     CHECK((k.memory.live_bytes - before) / 4000 < 2500);
     kit_end(&k);
 }
+
+/* N1-15 */
+ORR_TEST(clusters_that_match_are_deleted_in_one_call)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    orr_tag cave = 7, forest = 8;
+    orr_type p = KIT_TYPE(world, Position), v = KIT_TYPE(world, Velocity);
+    orr_cluster clusters[4];
+    CHECK_OK(orr_cluster_get(world, &(orr_cluster_desc){&p, 1, &cave, 1}, &clusters[0]));
+    CHECK_OK(orr_cluster_get(world, &(orr_cluster_desc){&v, 1, &cave, 1}, &clusters[1]));
+    CHECK_OK(orr_cluster_get(world, &(orr_cluster_desc){&p, 1, &forest, 1}, &clusters[2]));
+    CHECK_OK(orr_cluster_get(world, &(orr_cluster_desc){&p, 1, NULL, 0}, &clusters[3]));
+    orr_entity first[4];
+    for (int i = 0; i < 4; i++) {
+        CHECK_OK(orr_create_many(world, clusters[i], 3000, NULL, 0, NULL));
+        CHECK_EQ(orr_chunk_entities(world, clusters[i], 0, &first[i], 1), 1);
+    }
+    uint32_t count = 99;
+    CHECK_OK(
+        orr_clusters_delete(world, &(orr_cluster_match){.tags = &cave, .tag_count = 1}, &count));
+    CHECK_EQ(count, 2);
+    CHECK_EQ(orr_entity_count(world), 6000);
+    for (int i = 0; i < 4; i++) {
+        orr_cluster_info info;
+        CHECK_EQ(orr_alive(world, first[i]), i >= 2);
+        CHECK_RESULT(orr_cluster_info_get(world, clusters[i], &info),
+                     i >= 2 ? ORR_OK : ORR_ERR_CLUSTER);
+    }
+    CHECK_OK(orr_world_validate(world));
+    CHECK_OK(
+        orr_clusters_delete(world, &(orr_cluster_match){.tags = &cave, .tag_count = 1}, &count));
+    CHECK_EQ(count, 0);
+    CHECK_RESULT(orr_clusters_delete(world, NULL, NULL), ORR_ERR_ARGUMENT);
+    CHECK_RESULT(orr_clusters_delete(world, &(orr_cluster_match){.type_count = 1}, NULL),
+                 ORR_ERR_ARGUMENT);
+    CHECK_EQ(orr_entity_count(world), 6000);
+    CHECK_OK(orr_clusters_delete(world, &(orr_cluster_match){0}, NULL));
+    CHECK_EQ(orr_entity_count(world), 0);
+    CHECK_EQ(orr_cluster_next(world, (orr_cluster){0}).index1, 0);
+    kit_end(&k);
+}

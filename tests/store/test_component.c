@@ -318,3 +318,114 @@ ORR_TEST(convenience_calls_do_what_cluster_and_move_do)
     kit_end(&a);
     kit_end(&b);
 }
+
+// ---- odd hooks -------------------------------------------------------------------------------------
+
+typedef struct odd_counts {
+    int64_t live;
+    uint32_t misaligned;
+} odd_counts;
+
+static bool odd_construct(void* user, void* rows, uint32_t count)
+{
+    (void)rows;
+    ((odd_counts*)user)->live += count;
+    return true;
+}
+
+static void odd_destruct(void* user, void* rows, uint32_t count)
+{
+    (void)rows;
+    ((odd_counts*)user)->live -= count;
+}
+
+static bool odd_copy(void* user, void* to, const void* from, uint32_t count)
+{
+    odd_counts* counts = user;
+    counts->misaligned += (uintptr_t)to % 64 != 0 || (uintptr_t)from % 64 != 0;
+    counts->live += count;
+    memset(to, 1, 64);
+    return true;
+}
+
+ORR_TEST(hooks_of_a_marker_are_called_once_for_each_value_on_every_path)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    odd_counts counts = {0};
+    orr_hooks hooks = {odd_construct, odd_destruct, NULL, NULL, &counts};
+    orr_type_desc desc = {.name = "Flag", .align = 1, .settings = {.hooks = &hooks}};
+    orr_type flag;
+    CHECK_OK(orr_type_register(world, &desc, &flag));
+    orr_cluster cluster;
+    CHECK_OK(orr_cluster_get(world, &(orr_cluster_desc){&flag, 1, NULL, 0}, &cluster));
+    orr_column_data data = {flag, NULL};
+    orr_entity ids[3];
+    // Without a copy hook a copy is a memcpy of nothing: what is counted are constructs and destructs that match.
+    CHECK_OK(orr_create_many(world, cluster, 3, NULL, 0, ids));
+    CHECK_EQ(counts.live, 3);
+    CHECK_OK(orr_component_remove(world, ids[0], flag));
+    CHECK_EQ(counts.live, 2);
+    CHECK_OK(orr_component_add(world, ids[0], flag));
+    CHECK_EQ(counts.live, 3);
+    CHECK_OK(orr_cluster_clear(world, cluster));
+    CHECK_EQ(counts.live, 0);
+    hooks.copy = NULL;
+    CHECK_OK(
+        orr_create_many(world, cluster, 2, &data, 1, ids)); // Copies, by default without a call.
+    kit_end(&k);
+}
+
+ORR_TEST(copy_hook_gets_values_aligned_as_the_type_asks)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    odd_counts counts = {0};
+    orr_hooks hooks = {odd_construct, odd_destruct, NULL, odd_copy, &counts};
+    orr_field_desc field = {.name = "bytes", .type = ORR_TYPE(uint8_t), .count = 64};
+    orr_type_desc desc = {.name = "Line",
+                          .size = 64,
+                          .align = 64,
+                          .fields = &field,
+                          .field_count = 1,
+                          .settings = {.hooks = &hooks}};
+    orr_type line;
+    CHECK_OK(orr_type_register(world, &desc, &line));
+    _Alignas(64) uint8_t value[64] = {0};
+    for (int i = 0; i < 40; i++) {
+        orr_entity bob = orr_create(world);
+        CHECK_OK(orr_component_set(world, bob, line, value));
+        CHECK_OK(orr_component_set(world, bob, line, value));
+        CHECK(orr_copy(world, bob).id != 0);
+    }
+    CHECK_EQ(counts.misaligned, 0);
+    CHECK_EQ(counts.live, 80);
+    CHECK_OK(orr_entities_destroy_all(world));
+    CHECK_EQ(counts.live, 0);
+    kit_end(&k);
+}
+
+ORR_TEST(reader_finds_what_get_finds_and_nothing_else)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    orr_type position = KIT_TYPE(world, Position), velocity = KIT_TYPE(world, Velocity);
+    orr_entity bob = orr_create(world), eve = orr_create(world), tom = orr_create(world);
+    CHECK_OK(orr_set(world, bob, Position, {1, 2, 3}));
+    CHECK_OK(orr_set(world, eve, Velocity, {4, 5}));
+    CHECK_OK(orr_destroy(world, tom));
+    orr_reader reader = orr_reader_make(world, position);
+    CHECK(orr_reader_get(&reader, bob) == orr_component_get(world, bob, position));
+    CHECK(orr_reader_get(&reader, bob) != NULL);
+    CHECK(orr_reader_get(&reader, eve) == NULL);
+    CHECK(orr_reader_get(&reader, tom) == NULL);
+    CHECK(orr_reader_get(&reader, (orr_entity){0}) == NULL);
+    CHECK(orr_reader_get(&reader, (orr_entity){UINT64_MAX}) == NULL);
+    CHECK(orr_reader_get(&reader, (orr_entity){(uint64_t)0x80000002u << 32 | 2}) == NULL);
+    reader = orr_reader_make(world, velocity);
+    CHECK(orr_reader_get(&reader, eve) == orr_component_get(world, eve, velocity));
+    reader = orr_reader_make(world, KIT_TYPE(world, Health)); // Nobody has it.
+    CHECK(orr_reader_get(&reader, bob) == NULL);
+    CHECK_EQ(k.errors.count, 0);
+    kit_end(&k);
+}

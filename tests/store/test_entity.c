@@ -159,13 +159,23 @@ ORR_TEST(reference_to_a_dead_entity_is_refused_and_a_stored_one_is_seen_to_be_de
     CHECK_OK(orr_destroy(world, bob));
     CHECK(!orr_alive(world, orr_get(world, eve, Link)->target));
     CHECK_EQ(orr_get(world, eve, Link)->target.id, bob.id);
+    orr_entity tom = orr_create(world);
+    CHECK_OK(orr_set(world, tom, Link, {eve, 1}));
     uint64_t hash = orr_world_hash(world);
-    CHECK_RESULT(orr_set(world, eve, Link, {bob, 2}), ORR_ERR_ENTITY);
+    CHECK_RESULT(orr_set(world, tom, Link, {bob, 2}), ORR_ERR_ENTITY);
     CHECK_CONTAINS(k.errors.text, "Link");
     CHECK_CONTAINS(k.errors.text, "target");
     CHECK_CONTAINS(k.errors.text, "0v1");
-    CHECK_EQ(orr_get(world, eve, Link)->weight, 1);
+    CHECK_EQ(orr_get(world, tom, Link)->weight, 1);
     CHECK_EQ(orr_world_hash(world), hash);
+    // What stood there before may be read, changed and set again, also by batch; not the reference to another dead.
+    Link link = *orr_get(world, eve, Link);
+    link.weight = 7;
+    CHECK_OK(orr_put(world, eve, Link, &link));
+    CHECK_EQ(orr_get(world, eve, Link)->weight, 7);
+    CHECK_OK(orr_component_set_many(world, &eve, 1, KIT_TYPE(world, Link), &link));
+    CHECK_OK(orr_destroy(world, tom));
+    CHECK_RESULT(orr_set(world, eve, Link, {tom, 2}), ORR_ERR_ENTITY);
     CHECK_OK(orr_set(world, eve, Link, {{0}, 3})); // Null is no reference.
     kit_end(&k);
 }

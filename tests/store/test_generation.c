@@ -2,6 +2,7 @@
 // What happens when all generations of an index are used up. There are 16 million of them, so this program
 // is built with its own copy of the store in which there are three; the library's copy is not linked.
 #define ORRI_GENERATION_MAX 3u
+#define ORRI_CHUNKS_MAX     6u
 
 #include "store/append.c"
 #include "store/batch.c"
@@ -13,10 +14,10 @@
 #include "store/digest.c"
 #include "store/enable.c"
 #include "store/entity.c"
+#include "store/entity_print.c"
 #include "store/index.c"
 #include "store/mover.c"
 #include "store/plan.c"
-#include "store/entity_print.c"
 #include "store/refuse.c"
 #include "store/relink.c"
 #include "store/share.c"
@@ -141,5 +142,30 @@ ORR_TEST(generation_of_rows_an_appender_did_not_use_is_not_spent)
     orr_entity next = orr_create(world);
     CHECK_EQ(next.id >> 32, 2);
     CHECK_EQ(world->hot.count, 4);
+    kit_end(&k);
+}
+
+// Six chunks are all that this copy of the store may have.
+ORR_TEST(chunks_used_up_are_a_limit_and_not_a_want_of_memory)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    orr_cluster cluster = KIT_CLUSTER(world, Position);
+    CHECK_OK(orr_create_many(world, cluster, 5 * ORR_CHUNK_CAPACITY, NULL, 0, NULL));
+    orr_entity bob = orr_create(world);
+    CHECK(bob.id != 0);
+    uint64_t hash = orr_world_hash(world);
+    CHECK_RESULT(orr_create_many(world, cluster, 1, NULL, 0, NULL), ORR_ERR_CAPACITY);
+    CHECK_CONTAINS(k.errors.text, "6 chunks");
+    CHECK_EQ(orr_world_hash(world), hash);
+    CHECK_RESULT(orr_set(world, bob, Velocity, {1, 2}), ORR_ERR_CAPACITY);
+    CHECK_EQ(orr_world_hash(world), hash);
+    orr_entity first;
+    CHECK_EQ(orr_chunk_entities(world, cluster, 0, &first, 1), 1);
+    CHECK_RESULT(orr_component_add_many(world, &first, 1, KIT_TYPE(world, Velocity), NULL),
+                 ORR_ERR_CAPACITY);
+    CHECK_EQ(orr_world_hash(world), hash);
+    CHECK_OK(orr_destroy(world, bob));
+    CHECK_OK(orr_create_many(world, cluster, 1, NULL, 0, NULL));
     kit_end(&k);
 }

@@ -207,3 +207,40 @@ ORR_TEST(owned_preset_lives_as_long_as_the_world)
     CHECK_EQ(blobs(world), 1);
     kit_end(&k);
 }
+
+ORR_TEST(owned_string_that_is_gone_is_refused_and_named)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    orr_entity bob = orr_create(world);
+    orr_string text = orr_string_make(world, "gone soon");
+    orr_tick_advance(world);
+    CHECK_STR(orr_string_text(world, text), "");
+    uint64_t hash = orr_world_hash(world);
+    CHECK_RESULT(orr_set(world, bob, Label, {text, 0}), ORR_ERR_ARGUMENT);
+    CHECK_CONTAINS(k.errors.text, "Label");
+    CHECK_CONTAINS(k.errors.text, "gone");
+    CHECK_EQ(orr_world_hash(world), hash);
+    CHECK(!orr_has(world, bob, Label));
+    kit_end(&k);
+}
+
+ORR_TEST(owned_string_assigned_without_counting_is_found_by_validate)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    orr_entity bob = orr_create(world);
+    CHECK_OK(orr_set(world, bob, Label, {orr_string_make(world, "first"), 0}));
+    CHECK_OK(orr_world_validate(world));
+    orr_string first = orr_get(world, bob, Label)->text;
+    orr_edit(world, bob, Label)->text = orr_string_make(world, "second");
+    CHECK_RESULT(orr_world_validate(world), ORR_ERR_CORRUPT);
+    CHECK_CONTAINS(k.errors.text, "orr_string_assign");
+    orr_edit(world, bob, Label)->text = first;
+    CHECK_OK(orr_world_validate(world));
+    orr_tick_advance(world);
+    orr_edit(world, bob, Label)->text = (orr_string){77, 1}; // Nothing that ever was.
+    CHECK_RESULT(orr_world_validate(world), ORR_ERR_CORRUPT);
+    orr_edit(world, bob, Label)->text = first;
+    kit_end(&k);
+}

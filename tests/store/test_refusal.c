@@ -122,10 +122,14 @@ ORR_TEST(refusal_of_a_dead_null_or_foreign_entity_names_it)
 ORR_TEST(refusal_of_a_type_of_another_world)
 {
     refusal_begin();
-    orr_type bad[] = {r.unknown, {0}, {UINT32_MAX}};
-    const char* names[] = {"500", "null", "4294967295"};
+    // The last one has the number in its own world that Position has in ours.
+    orr_world* other = orr_world_create(NULL);
+    orr_type foreign = orr_type_of(other, ORR_TYPE(Position));
+    orr_type bad[] = {r.unknown, {0}, {UINT32_MAX}, foreign};
+    const char* names[] = {"another world", "null", "another world", "another world"};
     uint8_t value[16] = {0};
-    for (int i = 0; i < 3; i++) {
+    CHECK(foreign.index1 != r.position.index1);
+    for (int i = 0; i < 4; i++) {
         orr_type type = bad[i];
         orr_cluster out = {6, 6};
         REFUSED(orr_component_set(r.world, r.bob, type, value), ORR_ERR_TYPE, names[i]);
@@ -145,7 +149,14 @@ ORR_TEST(refusal_of_a_type_of_another_world)
         REFUSED(orr_create_many(r.world, r.cluster, 1, &data, 1, NULL), ORR_ERR_TYPE, names[i]);
         CHECK(!orr_component_has(r.world, r.bob, type));
         CHECK(orr_type_info_get(r.world, type) == NULL);
+        CHECK(orr_component_get(r.world, r.bob, type) == NULL);
+        CHECK_EQ(r.k.errors.result, ORR_ERR_TYPE);
+        r.errors = r.k.errors.count;
+        CHECK(orr_component_edit(r.world, r.bob, type) == NULL);
+        orr_reader reader = orr_reader_make(r.world, type);
+        CHECK(orr_reader_get(&reader, r.bob) == NULL);
     }
+    orr_world_destroy(other);
     refusal_end();
 }
 

@@ -358,3 +358,56 @@ ORR_TEST(share_does_not_show_in_the_hash)
     CHECK_EQ(orr_world_hash(h.world), hash);
     held_end(&k);
 }
+
+ORR_TEST(share_of_an_index_page_survives_the_growth_of_the_index)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        kit k = {0};
+        orr_world* world = kit_begin(&k, NULL);
+        orr_entity bob = orr_create(world);
+        orri_share* share = orri_share_page(world, 0, kinds[i]);
+        CHECK(share != NULL);
+        orri_record before;
+        memcpy(&before, share->data, sizeof before);
+        // More pages than the list of them had room for.
+        CHECK_OK(orr_create_many(world, orr_entity_cluster(world, bob), 100000, NULL, 0, NULL));
+        CHECK_OK(orr_destroy(world, bob));
+        CHECK_EQ(memcmp(share->data, &before, sizeof before), 0);
+        CHECK_OK(orr_world_validate(world));
+        orri_share_release(world, share);
+        kit_end(&k);
+    }
+}
+
+ORR_TEST(share_of_absent_enable_bits_survives_a_move_to_a_cluster_that_has_them)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    orr_cluster from = KIT_CLUSTER(world, Position), to = KIT_CLUSTER(world, Position, Velocity);
+    CHECK_OK(orr_create_many(world, from, CAPACITY, NULL, 0, NULL));
+    orr_entity bob = orr_create_in(world, to);
+    CHECK_OK(orr_enable(world, bob, Position, false));
+    orri_chunk* chunk = orri_cluster_at(world, from)->chunks[0];
+    orri_share* share = orri_share_column(world, chunk, chunk->column_count / 2, ORRI_SHARE_FROZEN);
+    CHECK(share != NULL && share->size == 0);
+    CHECK_OK(orr_rows_move_all(world, from, to));
+    CHECK_OK(orr_world_validate(world));
+    CHECK(!orr_enabled(world, bob, Position));
+    orri_share_release(world, share);
+    kit_end(&k);
+}
+
+ORR_TEST(share_is_refused_while_an_appender_is_open)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    orr_cluster cluster = KIT_CLUSTER(world, Position);
+    orr_appender a;
+    CHECK_OK(orr_append_begin(world, cluster, NULL, 0, &a));
+    CHECK_EQ(orr_append(&a), 0);
+    CHECK(orri_share_page(world, 0, ORRI_SHARE_FROZEN) == NULL);
+    CHECK_EQ(k.errors.result, ORR_ERR_STATE);
+    orr_append_end(&a);
+    CHECK_EQ(orr_entity_count(world), 1);
+    kit_end(&k);
+}

@@ -339,6 +339,48 @@ ORR_TEST(type_limit_of_the_desc_is_refused)
     CHECK_RESULT(orr_type_register(world, ORR_TYPE(Health), &type), ORR_ERR_CAPACITY);
     CHECK_EQ(type.index1, 55);
     CHECK_EQ(KIT_TYPE(world, Health).index1, 0);
-    CHECK_EQ(KIT_TYPE(world, Position).index1, 1);
+    CHECK_EQ(KIT_TYPE(world, Position).index1, orr_type_find(world, "Position").index1);
     kit_end(&k);
+}
+
+ORR_TEST(refused_creation_gives_back_the_index_pages_it_had_made)
+{
+    orr_world* world = orr_world_create(
+        &(orr_world_desc){.memory_bytes_max = 2 << 20, .log = {.level = ORR_LOG_OFF}});
+    orr_cluster cluster;
+    CHECK_OK(orr_cluster_get(world, &(orr_cluster_desc){ORR_TYPES(world, Position)}, &cluster));
+    CHECK(orr_create_in(world, cluster).id != 0);
+    orr_memory_stats before, after;
+    orr_world_memory_get(world, &before);
+    CHECK_RESULT(orr_create_many(world, cluster, 1000000, NULL, 0, NULL), ORR_ERR_MEMORY);
+    CHECK_CONTAINS(orr_error_last(world), "orr_create_many");
+    CHECK_CONTAINS(orr_error_last(world), "2097152");
+    orr_world_memory_get(world, &after);
+    CHECK_EQ(after.by_purpose[ORR_MEMORY_INDEX].blocks, before.by_purpose[ORR_MEMORY_INDEX].blocks);
+    CHECK_OK(orr_create_many(world, cluster, 50000, NULL, 0, NULL));
+    CHECK_OK(orr_world_validate(world));
+    orr_world_destroy(world);
+}
+
+static void handler_that_fails_itself(void* user, orr_world* world, const orr_error* error)
+{
+    char before[512];
+    int* depth = user;
+    snprintf(before, sizeof before, "%s", error->text);
+    if ((*depth)++ == 0) {
+        CHECK_RESULT(orr_destroy(world, (orr_entity){0}), ORR_ERR_ENTITY);
+    }
+    CHECK_STR(error->text, before);
+}
+
+ORR_TEST(error_handler_may_make_calls_that_are_refused_themselves)
+{
+    int depth = 0;
+    orr_world* world = orr_world_create(&(orr_world_desc){
+        .clusters_max = 1, .on_error = handler_that_fails_itself, .on_error_user = &depth});
+    orr_entity bob = orr_create(world);
+    CHECK_RESULT(orr_set(world, bob, Velocity, {1, 2}), ORR_ERR_CAPACITY);
+    CHECK_CONTAINS(orr_error_last(world), "cluster");
+    CHECK_EQ(depth, 2);
+    orr_world_destroy(world);
 }
