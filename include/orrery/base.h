@@ -21,6 +21,11 @@
 extern "C" {
 #endif
 
+// The contract of equal results: no fused multiply-add. For gcc it is a flag that pkg-config and CMake pass on.
+#ifdef __clang__
+#pragma STDC FP_CONTRACT OFF
+#endif
+
 #define ORR_VERSION_MAJOR 0
 #define ORR_VERSION_MINOR 1
 #define ORR_VERSION_PATCH 0

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// A richer type: enum, mask, range and preset, a reference to another entity, an owned string; filled by an appender,
+// printed and parsed through its schema.
+#include <orrery/orrery.h>
+#include <stdio.h>
+
+ORR_ENUM(Mood, CALM, ANGRY, ASLEEP)
+ORR_MASK(Weakness, FIRE, ICE, SILVER)
+ORR_STRUCT(Monster, (orr_string, name), // owned: a handle to an immutable text
+           (Mood, mood),                //
+           (Weakness, weakness),        //
+           (float, health, (.min = 0, .max = 100, .preset = "80")), //
+           (orr_entity, target)) // plain data: the id of another entity
+
+int main(void)
+{
+    orr_world* world = orr_world_create(NULL);
+    orr_type type = orr_type_of(world, ORR_TYPE(Monster));
+    orr_cluster monsters;
+    if (orr_cluster_get(world, &(orr_cluster_desc){&type, 1, NULL, 0}, &monsters) != ORR_OK) {
+        return 1;
+    }
+
+    // The appender makes rows ahead; the columns are filled in place. Owned strings are assigned, so that they count.
+    const char* names[3] = {"Grub", "Snarl", "Moth"};
+    orr_entity ids[3];
+    orr_appender a;
+    if (orr_append_begin(world, monsters, &type, 1, &a) != ORR_OK) {
+        return 1;
+    }
+    for (uint32_t n = 0; n < 3; n++) {
+        uint32_t i = orr_append(&a);
+        if (i == ORR_APPEND_NONE) {
+            break;
+        }
+        Monster* monster = (Monster*)a.columns[0] + i;
+        orr_string_assign(world, &monster->name, orr_string_make(world, names[n]));
+        monster->mood = (Mood)n;
+        ids[n] = a.entities[i];
+    }
+    orr_append_end(&a);
+
+    // Read, change, put back.
+    Monster grub = *orr_get(world, ids[0], Monster);
+    grub.weakness = FIRE | SILVER;
+    grub.target = ids[2];
+    orr_put(world, ids[0], Monster, &grub);
+    for (int n = 0; n < 3; n++) {
+        orr_print(world, ids[n]);
+    }
+
+    // A reference to an entity that dies stays, and is seen to be dead.
+    orr_destroy(world, ids[2]);
+    printf("the target of Grub is %s\n",
+           orr_alive(world, orr_get(world, ids[0], Monster)->target) ? "alive" : "dead");
+
+    // Text in: fields that are not named get their presets; nonsense is refused in words.
+    const orr_type_info* info = orr_type_info_get(world, type);
+    Monster parsed;
+    const char* texts[] = {"{name: \"Fang\", mood: ASLEEP, weakness: ICE}", "{health: 400}",
+                           "{moood: CALM}"};
+    for (int n = 0; n < 3; n++) {
+        if (orr_value_parse(info, texts[n], &parsed) == ORR_OK) {
+            char text[256];
+            orr_value_print(info, &parsed, text, sizeof text);
+            printf("%s\n", text);
+        } else {
+            printf("refused: %s\n", orr_error_last(world));
+        }
+    }
+    orr_world_destroy(world);
+    return 0;
+}
