@@ -478,9 +478,8 @@ typedef struct orr_hot_world {
     uint32_t type_base; // Of the first type. Each world has its own.
 } orr_hot_world;
 
-/// For orr_component_get(): says why there is nothing. Always NULL.
-ORR_API const void* orr_component_get_nothing(const orr_world* world, orr_entity entity,
-                                              orr_type type);
+/// For orr_component_get(): the value in a chunk that is not in the table; or NULL, and says why there is nothing.
+ORR_API const void* orr_component_get_far(const orr_world* world, orr_entity entity, orr_type type);
 
 static inline const void* orr_component_get(const orr_world* world, orr_entity entity,
                                             orr_type type)
@@ -499,7 +498,7 @@ static inline const void* orr_component_get(const orr_world* world, orr_entity e
             }
         }
     }
-    return orr_component_get_nothing(world, entity, type);
+    return orr_component_get_far(world, entity, type);
 }
 
 /// A type made ready for many reads by id in a loop. Good until the next call that adds, removes or moves rows.
@@ -507,13 +506,18 @@ typedef struct orr_reader {
     orr_hot_record* const* pages;
     uint8_t* const* data;
     uint32_t count, capacity, size;
+    orr_type type;
+    const orr_world* world;
 } orr_reader;
+
+/// For orr_reader_get(): chunks that are not in the table.
+ORR_API const void* orr_reader_get_far(const orr_reader* reader, orr_entity entity);
 
 /// Makes a type ready. A type that no entity has, or that is none of this world, gives a reader that finds nothing.
 static inline orr_reader orr_reader_make(const orr_world* world, orr_type type)
 {
     const orr_hot_world* hot = (const orr_hot_world*)(const void*)world;
-    orr_reader reader = {hot->pages, NULL, hot->count, 0, 0};
+    orr_reader reader = {hot->pages, NULL, hot->count, 0, 0, type, world};
     if (type.index1 - hot->type_base < hot->table_capacity) {
         const orr_hot_table* table = hot->tables[type.index1 - hot->type_base];
         reader.data = table->data;
@@ -533,7 +537,7 @@ static inline const void* orr_reader_get(const orr_reader* reader, orr_entity en
     orr_hot_record record = reader->pages[index >> 12][index & 4095];
     uint32_t chunk = record.place / ORR_CHUNK_CAPACITY;
     if (ORR_UNLIKELY(record.generation != entity.id >> 32 || chunk >= reader->capacity)) {
-        return NULL;
+        return orr_reader_get_far(reader, entity);
     }
     const uint8_t* data = reader->data[chunk];
     return ORR_LIKELY(data != NULL)

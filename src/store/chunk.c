@@ -8,6 +8,9 @@
 static const uint32_t chunk_level_rows[ORRI_LEVELS + 1] = {
     1, 4, 16, 64, 256, 1024, ORR_CHUNK_CAPACITY};
 #define CHUNK_START_BYTES 1024u // A row this large starts at a lower level.
+// A type table covers this many chunks, or this many times as many as have the type, if that is more.
+#define CHUNK_TABLE_MIN    1024u
+#define CHUNK_TABLE_SPREAD 16u
 
 uint8_t orri_marker_byte[ORRI_BLOCK_ALIGN];
 orri_table orri_table_none;
@@ -121,13 +124,33 @@ void orri_chunk_stamp_all(orr_world* world, orri_chunk* chunk)
 
 // ---- type tables ----------------------------------------------------------------------------------
 
-static bool chunk_table_reserve(orr_world* world, orri_table* table, uint32_t chunk_id)
+static void chunk_table_set(orri_table* table, const orri_chunk* chunk, uint32_t column)
 {
-    if (ORR_LIKELY(chunk_id < table->hot.capacity)) {
-        return true;
+    if (ORR_LIKELY(chunk->id < table->hot.capacity)) {
+        table->hot.data[chunk->id] = chunk->columns[column].data;
+        table->column[chunk->id] = (uint16_t)(column + 1);
     }
-    uint32_t capacity = table->hot.capacity < 8 ? 16 : table->hot.capacity * 2;
-    capacity = capacity > chunk_id ? capacity : chunk_id + 1;
+}
+
+// Chunks that were too far for the table until now.
+static void chunk_table_catch_up(orr_world* world, orri_table* table, uint32_t first)
+{
+    orr_type type = {table->type->index1};
+    for (uint32_t id = first > 0 ? first : 1; id < table->hot.capacity && id < world->chunk_count;
+         id++) {
+        const orri_chunk* chunk = world->chunks[id];
+        int32_t column = chunk != NULL && chunk->ids != NULL
+                             ? orri_cluster_find_column(chunk->cluster, type)
+                             : -1;
+        if (column >= 0) {
+            chunk_table_set(table, chunk, (uint32_t)column);
+        }
+    }
+}
+
+static bool chunk_table_grow(orr_world* world, orri_table* table, uint32_t capacity)
+{
+    uint32_t old = table->hot.capacity;
     uint8_t** data = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_CLUSTER, uint8_t*, capacity);
     uint16_t* column = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_CLUSTER, uint16_t, capacity);
     if (data == NULL || column == NULL) {
@@ -135,37 +158,65 @@ static bool chunk_table_reserve(orr_world* world, orri_table* table, uint32_t ch
         ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, uint16_t, column, capacity);
         return false;
     }
-    if (table->hot.capacity > 0) {
-        memcpy(data, table->hot.data, table->hot.capacity * sizeof *data);
-        memcpy(column, table->column, table->hot.capacity * sizeof *column);
+    if (old > 0) {
+        memcpy(data, table->hot.data, old * sizeof *data);
+        memcpy(column, table->column, old * sizeof *column);
     }
-    ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, uint8_t*, table->hot.data, table->hot.capacity);
-    ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, uint16_t, table->column, table->hot.capacity);
+    ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, uint8_t*, table->hot.data, old);
+    ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, uint16_t, table->column, old);
     table->hot.data = data;
     table->column = column;
     table->hot.capacity = capacity;
+    chunk_table_catch_up(world, table, old);
     return true;
 }
 
-void orri_chunk_enter(orr_world* world, orri_chunk* chunk)
+// Room in a table for a chunk, unless that is too far for a type so rare.
+static bool chunk_table_reserve(orr_world* world, orri_table* table, uint32_t chunk_id)
 {
-    (void)world;
+    uint32_t most = table->live < CHUNK_TABLE_MIN / CHUNK_TABLE_SPREAD
+                        ? CHUNK_TABLE_MIN
+                        : (table->live + 1) * CHUNK_TABLE_SPREAD;
+    if (ORR_LIKELY(chunk_id < table->hot.capacity) || chunk_id >= most) {
+        return true;
+    }
+    uint32_t capacity = table->hot.capacity < 8 ? 16 : table->hot.capacity * 2;
+    capacity = capacity > chunk_id ? capacity : chunk_id + 1;
+    return chunk_table_grow(world, table, capacity < most ? capacity : most);
+}
+
+void orri_chunk_refresh(orri_chunk* chunk)
+{
     chunk->ids = (uint32_t*)(void*)chunk->columns[chunk->cluster->type_count].data;
     for (uint32_t c = 0; c < chunk->cluster->type_count; c++) {
-        orri_table* table = chunk->cluster->columns[c].table;
-        table->hot.data[chunk->id] = chunk->columns[c].data;
-        table->column[chunk->id] = (uint16_t)(c + 1);
+        chunk_table_set(chunk->cluster->columns[c].table, chunk, c);
     }
 }
 
-void orri_chunk_leave(orr_world* world, const orri_chunk* chunk)
+void orri_chunk_enter(orri_chunk* chunk)
 {
-    (void)world;
+    orri_chunk_refresh(chunk);
+    for (uint32_t c = 0; c < chunk->cluster->type_count; c++) {
+        chunk->cluster->columns[c].table->live++;
+    }
+}
+
+void orri_chunk_leave(const orri_chunk* chunk)
+{
     for (uint32_t c = 0; c < chunk->cluster->type_count; c++) {
         orri_table* table = chunk->cluster->columns[c].table;
-        table->hot.data[chunk->id] = NULL;
-        table->column[chunk->id] = 0;
+        table->live--;
+        if (chunk->id < table->hot.capacity) {
+            table->hot.data[chunk->id] = NULL;
+            table->column[chunk->id] = 0;
+        }
     }
+}
+
+int32_t orri_table_column_far(const orr_world* world, uint32_t type_index, uint32_t chunk_id)
+{
+    const orri_chunk* chunk = world->chunks[chunk_id];
+    return orri_cluster_find_column(chunk->cluster, (orr_type){type_index + world->hot.type_base});
 }
 
 // ---- making and freeing ---------------------------------------------------------------------------
@@ -300,13 +351,13 @@ static orri_chunk* chunk_create(orr_world* world, orri_cluster* cluster, uint32_
         orri_chunk_free(world, chunk);
         return NULL;
     }
-    orri_chunk_enter(world, chunk);
+    orri_chunk_enter(chunk);
     return chunk;
 }
 
 static void chunk_destroy(orr_world* world, orri_chunk* chunk)
 {
-    orri_chunk_leave(world, chunk);
+    orri_chunk_leave(chunk);
     chunk_give_columns(world, chunk);
     ORR_ASSERT(chunk->share_count == 0);
     chunk_id_give(world, chunk);
@@ -349,7 +400,7 @@ static bool chunk_grow(orr_world* world, orri_chunk* chunk, uint32_t capacity, u
         orri_chunk_cold(chunk)[c].extent = orri_chunk_cold(next)[c].extent;
     }
     chunk->capacity = capacity;
-    orri_chunk_enter(world, chunk);
+    orri_chunk_refresh(chunk);
     orri_chunk_free(world, next);
     return true;
 }
@@ -517,3 +568,5 @@ void orri_row_relocate(orr_world* world, orri_chunk* to, uint32_t to_slot, orri_
 }
 
 #undef CHUNK_START_BYTES
+#undef CHUNK_TABLE_MIN
+#undef CHUNK_TABLE_SPREAD

@@ -14,10 +14,14 @@ static inline uint8_t* component_find(const orr_world* world, const orri_record*
     }
     const orr_hot_table* table = world->hot.tables[type_index];
     uint32_t place = record->place, chunk = place >> ORRI_SLOT_BITS;
-    if (ORR_UNLIKELY(chunk >= table->capacity || table->data[chunk] == NULL)) {
-        return NULL;
+    uint8_t* data = NULL;
+    if (ORR_LIKELY(chunk < table->capacity)) {
+        data = table->data[chunk];
+    } else {
+        int32_t column = orri_table_column_far(world, type_index, chunk);
+        data = column >= 0 ? world->chunks[chunk]->columns[column].data : NULL;
     }
-    return table->data[chunk] + (size_t)orri_place_slot(place) * table->size;
+    return ORR_LIKELY(data != NULL) ? data + (size_t)orri_place_slot(place) * table->size : NULL;
 }
 
 // ---- references ------------------------------------------------------------------------------------------
@@ -221,15 +225,27 @@ void orri_stage_end(orr_world* world, orri_staged* staged, bool set)
 
 // ---- one component ------------------------------------------------------------------------------------------
 
-const void* orr_component_get_nothing(const orr_world* world, orr_entity entity, orr_type type)
+const void* orr_component_get_far(const orr_world* world, orr_entity entity, orr_type type)
 {
     ORR_ASSERT(world != NULL);
-    if (orri_record_find(world, entity) == NULL) {
+    const orri_record* record = orri_record_find(world, entity);
+    if (record == NULL) {
         (void)orri_refuse_entity(world, "orr_component_get", entity, type);
-    } else if (orri_type_at(&world->schema, type) == NULL) {
+        return NULL;
+    }
+    const void* value = component_find(world, record, orri_type_index(world, type));
+    if (value == NULL && orri_type_at(&world->schema, type) == NULL) {
         (void)orri_refuse_type(world, "orr_component_get", type);
     }
-    return NULL;
+    return value;
+}
+
+const void* orr_reader_get_far(const orr_reader* reader, orr_entity entity)
+{
+    const orri_record* record = orri_record_find(reader->world, entity);
+    return record != NULL
+               ? component_find(reader->world, record, orri_type_index(reader->world, reader->type))
+               : NULL;
 }
 
 void* orr_component_edit(orr_world* world, orr_entity entity, orr_type type)

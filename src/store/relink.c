@@ -143,7 +143,7 @@ static void relink_pass_chunk(relink* r, uint32_t i)
     orri_cluster *from = r->plan->from, *to = r->plan->to;
     orri_chunk *chunk = from->chunks[i], *header = r->chunks[i];
     uint32_t rows = orri_chunk_rows(chunk);
-    orri_chunk_leave(world, chunk);
+    orri_chunk_leave(chunk);
     for (uint32_t c = 0; c < r->plan->dropped_count; c++) {
         uint32_t column = r->plan->dropped[c];
         const orri_type* type = from->columns[column].type;
@@ -164,7 +164,7 @@ static void relink_pass_chunk(relink* r, uint32_t i)
     ORR_ASSERT(chunk->share_count == 0);
     world->chunks[header->id] = header;
     orri_chunk_free(world, chunk);
-    orri_chunk_enter(world, header);
+    orri_chunk_enter(header);
     relink_stamp(world, header);
 }
 

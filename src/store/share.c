@@ -175,7 +175,7 @@ bool orri_share_detach_column(orr_world* world, orri_chunk* chunk, uint32_t colu
             return false;
         }
         share_unhook(share);
-        orri_chunk_enter(world, chunk);
+        orri_chunk_refresh(chunk);
     } else if (share_copy_out(world, share)) {
         share_unhook(share);
     } else {

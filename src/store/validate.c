@@ -85,7 +85,8 @@ static orr_result validate_column(orr_world* world, orri_chunk* chunk, uint32_t 
     }
     if (c < types && (orri_table_column(world, orri_type_index(world, cluster->types[c]),
                                         chunk->id) != (int32_t)c ||
-                      cluster->columns[c].table->hot.data[chunk->id] != column->data)) {
+                      (chunk->id < cluster->columns[c].table->hot.capacity &&
+                       cluster->columns[c].table->hot.data[chunk->id] != column->data))) {
         return validate_fail(world, "S6 (type table)", chunk->id, c);
     }
     return ORR_OK;

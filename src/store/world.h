@@ -106,11 +106,12 @@ static inline orri_column_cold* orri_chunk_cold(const orri_chunk* chunk)
 // ---- clusters -----------------------------------------------------------------------------------------
 
 // A type table: where the column of one type is, by chunk id. `hot` is the part that orr_component_get() reads.
-// Flat, up to the last chunk that has the type: 10 bytes a chunk. Pages of 128 chunks took a tenth of that for 1000
-// rare types in 20,000 chunks, but made a get by id 40% slower (3.6 against 2.5 ns).
+// Flat, since pages of 128 chunks made a get by id 40% slower (3.6 against 2.5 ns). A chunk that is far, for how rare
+// the type is, is not in it and is found through its cluster: otherwise 1000 types in 20,000 chunks took 280 MB.
 typedef struct orri_table {
     orr_hot_table hot; // First: the hot pointer is the table.
     uint16_t* column;  // [hot.capacity]; index of the column, plus 1.
+    uint32_t live;     // Chunks that have the type.
     const orri_type* type;
     orri_source small[ORRI_LEVELS]; // First blocks of growing chunks.
 } orri_table;
@@ -337,6 +338,9 @@ static inline orri_chunk* orri_cluster_chunk_of(const orri_cluster* cluster, uin
                                                 : cluster->chunks[row >> ORRI_SLOT_BITS];
 }
 
+// For chunks that are not in the table.
+ORRI_COLD int32_t orri_table_column_far(const orr_world* world, uint32_t type_index,
+                                        uint32_t chunk_id);
 // The column of a type in a chunk; -1 if it has none.
 static inline int32_t orri_table_column(const orr_world* world, uint32_t type_index,
                                         uint32_t chunk_id)
@@ -345,7 +349,9 @@ static inline int32_t orri_table_column(const orr_world* world, uint32_t type_in
         return -1;
     }
     const orri_table* table = (const orri_table*)(const void*)world->hot.tables[type_index];
-    return ORR_LIKELY(chunk_id < table->hot.capacity) ? (int32_t)table->column[chunk_id] - 1 : -1;
+    return ORR_LIKELY(chunk_id < table->hot.capacity)
+               ? (int32_t)table->column[chunk_id] - 1
+               : orri_table_column_far(world, type_index, chunk_id);
 }
 
 // Copies a plain value; the common sizes without a call.
@@ -537,9 +543,10 @@ ORRI_COLD void orri_cluster_trim(orr_world* world, orri_cluster* cluster);
 void orri_cluster_free_chunks(orr_world* world, orri_cluster* cluster);
 // Makes enable bits for a column (type_count: of the entities) in every chunk, all on.
 bool orri_cluster_add_bits(orr_world* world, orri_cluster* cluster, uint32_t column);
-// Enters or leaves a chunk's columns in the type tables. Pages must exist.
-void orri_chunk_enter(orr_world* world, orri_chunk* chunk);
-void orri_chunk_leave(orr_world* world, const orri_chunk* chunk);
+// Enters or leaves a chunk's columns in the type tables; room must be reserved. After a block was replaced: refresh.
+void orri_chunk_enter(orri_chunk* chunk);
+void orri_chunk_leave(const orri_chunk* chunk);
+void orri_chunk_refresh(orri_chunk* chunk);
 // A row changes its place within a cluster: values, row id, bits, record. `to` is raw before, `from` after.
 void orri_row_relocate(orr_world* world, orri_chunk* to, uint32_t to_slot, orri_chunk* from,
                        uint32_t from_slot);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Components of one entity: set, add, remove, get, edit, has.
+#include "store/world.h"
 #include "support/store_kit.h"
 #include "test.h"
 
@@ -427,5 +428,69 @@ ORR_TEST(reader_finds_what_get_finds_and_nothing_else)
     reader = orr_reader_make(world, KIT_TYPE(world, Health)); // Nobody has it.
     CHECK(orr_reader_get(&reader, bob) == NULL);
     CHECK_EQ(k.errors.count, 0);
+    kit_end(&k);
+}
+
+// A world of more chunks than a rare type's table covers: its far chunks are found through their clusters, until the
+// type is common enough for the table to grow over them.
+ORR_TEST(type_in_far_chunks_is_found_by_every_call)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    orr_type position = KIT_TYPE(world, Position), velocity = KIT_TYPE(world, Velocity);
+    for (orr_tag tag = 1; tag <= 3000; tag++) {
+        orr_cluster cluster;
+        CHECK_OK(orr_cluster_get(world, &(orr_cluster_desc){&position, 1, &tag, 1}, &cluster));
+        CHECK(orr_create_in(world, cluster).id != 0);
+    }
+    orr_entity bob = orr_create(world), first = bob;
+    CHECK_OK(orr_set(world, bob, Velocity, {1, 2}));
+    CHECK(world->chunks[orri_record_find(world, bob)->place >> ORRI_SLOT_BITS]->id >= 1024);
+    for (orr_tag tag = 0; tag < 500; tag++) {
+        orr_reader reader = orr_reader_make(world, velocity);
+        CHECK_EQ(((const Velocity*)orr_component_get(world, bob, velocity))->y, 2);
+        CHECK(orr_reader_get(&reader, bob) == orr_component_get(world, bob, velocity));
+        CHECK(orr_reader_get(&reader, first) == orr_component_get(world, first, velocity));
+        CHECK(orr_has(world, bob, Velocity) && !orr_has(world, bob, Position));
+        CHECK(orr_get(world, bob, Position) == NULL);
+        orr_edit(world, bob, Velocity)->x = (float)tag;
+        CHECK_EQ(orr_get(world, bob, Velocity)->x, tag);
+        CHECK_OK(orr_enable(world, bob, Velocity, false));
+        CHECK(!orr_enabled(world, bob, Velocity));
+        bob = orr_create(world);
+        CHECK_OK(orr_tag_add(world, bob, 5000 + tag));
+        CHECK_OK(orr_set(world, bob, Velocity, {1, 2}));
+        if (tag % 50 == 0) {
+            CHECK_OK(orr_world_validate(world));
+        }
+    }
+    CHECK_EQ(orr_get(world, first, Velocity)->x, 0);
+    CHECK_EQ(k.errors.count, 0);
+    kit_end(&k);
+}
+
+ORR_TEST(rare_types_in_many_chunks_take_little_memory)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    orr_type types[200];
+    orr_field_desc field = {.name = "x", .type = ORR_TYPE(float)};
+    for (uint32_t t = 0; t < 200; t++) {
+        char name[16];
+        snprintf(name, sizeof name, "T%u", t);
+        orr_type_desc desc = {.name = name, .fields = &field, .field_count = 1};
+        CHECK_OK(orr_type_register(world, &desc, &types[t]));
+    }
+    for (uint32_t i = 0; i < 6000; i++) {
+        orr_cluster cluster;
+        orr_tag tag = i / 200;
+        CHECK_OK(
+            orr_cluster_get(world, &(orr_cluster_desc){&types[i % 200], 1, &tag, 1}, &cluster));
+        CHECK(orr_create_in(world, cluster).id != 0);
+    }
+    orr_memory_stats memory;
+    orr_world_memory_get(world, &memory);
+    // Per cluster: itself, its list of chunks, one chunk. Per type: at most 1024 chunks of 10 bytes.
+    CHECK(memory.by_purpose[ORR_MEMORY_CLUSTER].bytes < 6000 * 1200 + 200 * 10240 + 200 * 1024);
     kit_end(&k);
 }
