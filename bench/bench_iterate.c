@@ -246,6 +246,7 @@ static bench_sample iterate_hash_limit(bench_env* env)
 
 const bench_work bench_iterate_1 = {"iterate_1", "Position += 1", iterate_open, iterate_1_ours,
                                     iterate_1_limit};
+/* N4-06 */
 const bench_work bench_iterate_2 = {"iterate_2", "Position += Velocity", iterate_open,
                                     iterate_2_ours, iterate_2_limit};
 const bench_work bench_iterate_5 = {"iterate_5", "five components, four of them written",

@@ -395,8 +395,10 @@ const bench_work bench_destroy_shuffled = {"destroy_shuffled", "entity destroyed
 const bench_work bench_destroy_many = {"destroy_many_shuffled",
                                        "entity destroyed, shuffled, in one call", life_destroy_open,
                                        life_destroy_many_ours, life_destroy_shuffled_raw};
+/* N1-21: beside destroy_ordered */
 const bench_work bench_delete_cluster = {"delete_cluster", "entity of a deleted cluster", NULL,
                                          life_delete_cluster_ours, life_delete_cluster_raw};
+/* N4-10 */
 const bench_work bench_memory = {"memory_per_entity",
                                  "entity with two components; bytes in the place of ns", NULL,
                                  life_memory_ours, life_memory_raw};
