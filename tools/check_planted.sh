@@ -98,9 +98,17 @@ plant "owned handle not released" \
 plant "deleted cluster not seen to be stale" \
     src/store/cluster.c 's/slot->generation \+= was_visible;/(void)was_visible;/'
 plant "reference to a dead entity accepted" \
-    src/store/component.c '/^orr_result orri_check_references/,/^}/s/if \(rejected\.id != 0\)/if (false)/'
+    src/store/component.c '/^static orr_result component_check_value/,/^}/s/if \(rejected\.id != 0\)/if (false)/'
 plant "type table not told of a grown block" \
-    src/store/chunk.c '/^static bool chunk_grow/,/^}/s/orri_chunk_enter\(world, chunk\);/(void)0;/'
+    src/store/chunk.c '/^static bool chunk_grow/,/^}/s/orri_chunk_refresh\(chunk\);/(void)0;/'
+plant "owned string that is gone accepted" \
+    src/store/component.c 's/type->info\.has_owned && orri_value_owned_gone\(type, value, &field\)/false/'
+plant "holders of index pages lost when the list grows" \
+    src/store/index.c 's/index->metas\[i\]\.share->attached = &index->metas\[i\]\.share;/(void)0;/'
+plant "far chunks forgotten when a table grows over them" \
+    src/store/chunk.c '/^static bool chunk_table_grow/,/^}/s/chunk_table_catch_up\(world, table, old\);/(void)0;/'
+plant "index pages of a refused creation kept" \
+    src/store/entity.c 's/orri_index_trim\(world\);/(void)0;/'
 
 # ---- planting ------------------------------------------------------------------------------------------
 
