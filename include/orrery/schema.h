@@ -239,9 +239,9 @@ ORR_API ORR_NODISCARD orr_result orr_field_find(const orr_type_info* type, const
 
 /// Writes a value as text: `{x: 1, y: 2}`. Floats are the shortest text that reads back the same
 /// (`nan`, `inf` and `-inf` too), whatever the locale; strings stand in quotes, with the escapes of
-/// C for quote, backslash, newline, tab and hexadecimal bytes; enums are labels or numbers, masks `BURN|FREEZE`, entities `7v1` (index and
-/// generation, then `s` and the salt if there is one) or `null`, arrays `[1, 2]`, opaque values
-/// what their codec says, in quotes.
+/// C for quote, backslash, newline, tab and hexadecimal bytes; enums are labels or numbers, masks
+/// `BURN|FREEZE`, entities `7v1` (index and generation, then `s` and the salt if there is one) or
+/// `null`, arrays `[1, 2]`, opaque values what their codec says, in quotes.
 /// @return the length needed without the zero; at most out_size bytes are written, always terminated
 /// when out_size > 0. `out` may be NULL when out_size is 0.
 ORR_API size_t orr_value_print(const orr_type_info* type, const void* value, char* out,

@@ -3,9 +3,9 @@
 // memset; the rest is the same with what the type's flat lists say on top.
 //
 // The hash of rows is a hash of their canonical bytes: padding zero, every NaN the same, opaque
-// values replaced by what their codec says, owned handles by the hash of what they hold. They are hashed in pieces of fixed size, so that a
-// piece that is canonical as it lies can be hashed in place and any other through a small copy,
-// with the same result.
+// values replaced by what their codec says, owned handles by the hash of what they hold. They are
+// hashed in pieces of fixed size, so that a piece that is canonical as it lies can be hashed in
+// place and any other through a small copy, with the same result.
 #include "schema/detail.h"
 
 // Bytes canonicalised at once. Part of the hash: never change it. A multiple of 8, so that no
