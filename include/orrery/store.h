@@ -15,7 +15,7 @@
 /// Pointers: a pointer into a world (a component, a column) is good until the next call that adds, removes
 /// or moves rows, advances the tick, or hashes the world. So do not add or remove while looping over columns: collect
 /// the ids, then use a batch call. Values passed to orr_component_set() may lie in the world; those passed to
-/// create, add and set calls for many must not.
+/// create, add and set calls for many, and the lists of entities given to them, must not.
 /// References: an entity id in a component is plain data. When its target dies it stays as it is and is seen to be
 /// dead (orr_alive()); storing a reference to an entity that is already dead is refused, except where it stood
 /// before. A world tells its types from those of other worlds; entities only if the worlds' id_salts differ.

@@ -10,7 +10,7 @@ orr_result orr_append_begin(orr_world* world, orr_cluster handle, const orr_type
 {
     ORR_ASSERT(world != NULL);
     const char* call = "orr_append_begin";
-    if (out != NULL) {
+    if (out != NULL && out != world->appender) {
         *out = (orr_appender){
             0}; // Refused or not: orr_append() then refuses, and ending it does nothing.
     }

@@ -505,12 +505,12 @@ orr_result orr_destroy_many(orr_world* world, const orr_entity* entities, uint32
     }
     result = batch_collect(&b, entities, NULL);
     if (result == ORR_OK) {
+        // Before anything may be refused: whoever hears of it may look at the world.
+        batch_unmark(&b, entities, count);
         result = batch_prepare(&b, -1);
         if (result == ORR_OK) {
             batch_kill_all(&b);
             batch_fill_gaps(&b);
-        } else {
-            batch_unmark(&b, entities, count);
         }
     }
     batch_end(&b);

@@ -360,7 +360,7 @@ static void cluster_kill_chunk(orr_world* world, orri_chunk* chunk, uint32_t row
     orri_index_kill(world, ids, rows);
     for (uint32_t c = 0; !cluster->plain && c < cluster->type_count; c++) {
         // Values of a held block belong to its holder from now on.
-        if (!cluster->columns[c].type->plain && chunk->columns[c].share == NULL) {
+        if (!cluster->columns[c].type->plain && !orri_column_held(chunk, c)) {
             orri_rows_destruct(cluster->columns[c].type, chunk->columns[c].data, rows);
         }
     }

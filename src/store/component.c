@@ -128,8 +128,11 @@ orr_result orri_stage_values(orr_world* world, const char* call, const orri_type
                              const orr_entity* entities, const uint32_t* places, uint32_t count,
                              const void* values, orri_staged* out)
 {
-    *out = (orri_staged){
-        .type = type, .entities = entities, .places = places, .count = count, .values = values};
+    *out = (orri_staged){.type = type,
+                         .entities = entities,
+                         .places = places,
+                         .count = count,
+                         .values = type->info.size > 0 ? values : orri_marker_byte};
     if (type->plain && world->share_live == 0) {
         return ORR_OK; // Nothing can be refused.
     }

@@ -239,10 +239,14 @@ orr_result orr_clusters_delete(orr_world* world, const orr_cluster_match* match,
     if (!orri_index_prepare_all(world)) {
         return orri_refuse_memory(&world->env, "copying held pages of the entity index");
     }
+    // Decide first: the match may point at the lists of a cluster that goes, and a predicate sees a whole world.
     uint32_t count = 0;
+    for (orri_cluster* cluster = world->cluster_first; cluster != NULL; cluster = cluster->next) {
+        cluster->doomed = finder_matches(world, cluster, match);
+    }
     for (orri_cluster *cluster = world->cluster_first, *next; cluster != NULL; cluster = next) {
         next = cluster->next;
-        if (finder_matches(world, cluster, match)) {
+        if (cluster->doomed) {
             orri_cluster_destroy(world, cluster);
             count++;
         }

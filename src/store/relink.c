@@ -147,7 +147,7 @@ static void relink_pass_chunk(relink* r, uint32_t i)
     for (uint32_t c = 0; c < r->plan->dropped_count; c++) {
         uint32_t column = r->plan->dropped[c];
         const orri_type* type = from->columns[column].type;
-        if (!type->plain && chunk->columns[column].share == NULL) {
+        if (!type->plain && !orri_column_held(chunk, column)) {
             orri_rows_destruct(type, chunk->columns[column].data, rows);
         }
         orri_column_give(world, chunk, column);

@@ -25,6 +25,8 @@ static orr_result world_check_desc(orri_env* env, const orr_world_desc* desc)
     const char* wrong = NULL;
     if ((desc->allocator.alloc == NULL) != (desc->allocator.free == NULL)) {
         wrong = "allocator has only one of alloc and free";
+    } else if (desc->entities_max > ORR_ENTITIES_MAX) {
+        wrong = "entities_max is above ORR_ENTITIES_MAX";
     } else if (desc->clusters_max > ORR_CLUSTERS_MAX) {
         wrong = "clusters_max is above ORR_CLUSTERS_MAX";
     } else if (desc->types_max > ORR_TYPES_MAX) {

@@ -103,6 +103,12 @@ static inline orri_column_cold* orri_chunk_cold(const orri_chunk* chunk)
     return (orri_column_cold*)(uintptr_t)(chunk->columns + chunk->column_count);
 }
 
+// True when the values of a column pass to a holder if the chunk goes. A marker has none to pass.
+static inline bool orri_column_held(const orri_chunk* chunk, uint32_t column)
+{
+    return chunk->columns[column].share != NULL && orri_chunk_cold(chunk)[column].extent != NULL;
+}
+
 // ---- clusters -----------------------------------------------------------------------------------------
 
 // A type table: where the column of one type is, by chunk id. `hot` is the part that orr_component_get() reads.
@@ -158,6 +164,7 @@ struct orri_cluster {
     uint32_t batch_count, batch_base, batch_used, batch_tail;
     struct orri_plan* batch_plan;
     bool batch_created; // The target is new.
+    bool doomed;        // Scratch of orr_clusters_delete().
 };
 _Static_assert(offsetof(orri_cluster, index) <= 64, "the hot part of a cluster is one line");
 

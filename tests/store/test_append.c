@@ -219,3 +219,20 @@ ORR_TEST(world_with_an_open_appender_can_be_destroyed)
     CHECK_EQ(orr_append(&a), 0);
     kit_end(&k); // Everything is given back, and every token destructed once.
 }
+
+ORR_TEST(appender_begun_twice_is_refused_and_goes_on)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    orr_cluster cluster = KIT_CLUSTER(world, Position);
+    orr_type position = KIT_TYPE(world, Position);
+    orr_appender a;
+    CHECK_OK(orr_append_begin(world, cluster, &position, 1, &a));
+    CHECK_EQ(orr_append(&a), 0);
+    CHECK_RESULT(orr_append_begin(world, cluster, &position, 1, &a), ORR_ERR_STATE);
+    CHECK_EQ(orr_append(&a), 1);
+    orr_append_end(&a);
+    CHECK_EQ(orr_entity_count(world), 2);
+    CHECK(orr_create(world).id != 0);
+    kit_end(&k);
+}

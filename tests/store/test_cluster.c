@@ -447,3 +447,20 @@ ORR_TEST(clusters_that_match_are_deleted_in_one_call)
     CHECK_EQ(orr_cluster_next(world, (orr_cluster){0}).index1, 0);
     kit_end(&k);
 }
+
+ORR_TEST(clusters_are_deleted_by_the_lists_of_one_of_them)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    orr_tag tag = 7;
+    orr_type p = KIT_TYPE(world, Position), v = KIT_TYPE(world, Velocity);
+    orr_cluster one, two;
+    CHECK_OK(orr_cluster_get(world, &(orr_cluster_desc){&p, 1, &tag, 1}, &one));
+    CHECK_OK(orr_cluster_get(world, &(orr_cluster_desc){&v, 1, &tag, 1}, &two));
+    orr_cluster_info info = kit_info(world, one);
+    uint32_t count = 0;
+    CHECK_OK(orr_clusters_delete(
+        world, &(orr_cluster_match){.tags = info.tags, .tag_count = info.tag_count}, &count));
+    CHECK_EQ(count, 2);
+    kit_end(&k);
+}

@@ -411,3 +411,78 @@ ORR_TEST(share_is_refused_while_an_appender_is_open)
     CHECK_EQ(orr_entity_count(world), 1);
     kit_end(&k);
 }
+
+static bool flag_construct(void* user, void* rows, uint32_t count)
+{
+    (void)rows;
+    *(int64_t*)user += count;
+    return true;
+}
+
+static void flag_destruct(void* user, void* rows, uint32_t count)
+{
+    (void)rows;
+    *(int64_t*)user -= count;
+}
+
+ORR_TEST(share_of_a_marker_leaves_its_hooks_balanced)
+{
+    for (uint32_t way = 0; way < 3; way++) {
+        kit k = {0};
+        orr_world* world = kit_begin(&k, NULL);
+        int64_t live = 0;
+        orr_hooks hooks = {flag_construct, flag_destruct, NULL, NULL, &live};
+        orr_type_desc desc = {.name = "Flag", .align = 1, .settings = {.hooks = &hooks}};
+        orr_type flag;
+        orr_cluster with, without = KIT_CLUSTER(world, Position);
+        CHECK_OK(orr_type_register(world, &desc, &flag));
+        CHECK_OK(orr_cluster_get(world, &(orr_cluster_desc){&flag, 1, NULL, 0}, &with));
+        orr_entity ids[10];
+        CHECK_OK(orr_create_many(world, with, 10, NULL, 0, ids));
+        CHECK_EQ(live, 10);
+        orri_share* share =
+            orri_share_column(world, orri_cluster_at(world, with)->chunks[0], 0, kinds[way % 2]);
+        CHECK(share != NULL);
+        if (way == 0) {
+            CHECK_OK(orr_cluster_clear(world, with));
+        } else if (way == 1) {
+            CHECK_OK(orr_rows_move_all(world, with, without));
+        } else {
+            CHECK_OK(
+                orr_component_set(world, ids[0], flag, NULL)); // As good as a value: there is none.
+            CHECK_OK(orr_destroy_many(world, ids, 10));
+        }
+        orri_share_release(world, share);
+        CHECK_EQ(live, way == 2 ? -1 : 0); // Set anew: destructed once more, copied by memcpy.
+        kit_end(&k);
+    }
+}
+
+// Hears of a refusal and looks at the world.
+static void curious_on_error(void* user, orr_world* world, const orr_error* error)
+{
+    (void)error;
+    *(bool*)user = orr_alive(world, h.ids[0]);
+    (void)orr_world_hash(world);
+}
+
+ORR_TEST(batch_refused_for_want_of_a_copy_shows_a_whole_world_to_the_handler)
+{
+    for (uint64_t n = 1; n < 6; n++) {
+        kit k = {0};
+        bool alive = true;
+        held_begin(&k, ORRI_SHARE_FROZEN);
+        uint64_t hash = orr_world_hash(h.world);
+        h.world->on_error = curious_on_error;
+        h.world->on_error_user = &alive;
+        failing_alloc_arm(&k.memory, n, false);
+        orr_result result = orr_destroy_many(h.world, h.ids, 3);
+        failing_alloc_arm(&k.memory, 0, false);
+        CHECK(alive);
+        if (result != ORR_OK) {
+            CHECK_RESULT(result, ORR_ERR_MEMORY);
+            CHECK_EQ(orr_world_hash(h.world), hash);
+        }
+        held_end(&k);
+    }
+}
