@@ -510,8 +510,8 @@ typedef struct orr_reader {
     const orr_world* world;
 } orr_reader;
 
-/// For orr_reader_get(): chunks that are not in the table.
-ORR_API const void* orr_reader_get_far(const orr_reader* reader, orr_entity entity);
+/// For orr_reader_get(): chunks that are not in the table. By value, so that a reader stays in registers.
+ORR_API const void* orr_reader_get_far(const orr_world* world, orr_type type, orr_entity entity);
 
 /// Makes a type ready. A type that no entity has, or that is none of this world, gives a reader that finds nothing.
 static inline orr_reader orr_reader_make(const orr_world* world, orr_type type)
@@ -537,7 +537,7 @@ static inline const void* orr_reader_get(const orr_reader* reader, orr_entity en
     orr_hot_record record = reader->pages[index >> 12][index & 4095];
     uint32_t chunk = record.place / ORR_CHUNK_CAPACITY;
     if (ORR_UNLIKELY(record.generation != entity.id >> 32 || chunk >= reader->capacity)) {
-        return orr_reader_get_far(reader, entity);
+        return orr_reader_get_far(reader->world, reader->type, entity);
     }
     const uint8_t* data = reader->data[chunk];
     return ORR_LIKELY(data != NULL)

@@ -243,12 +243,11 @@ const void* orr_component_get_far(const orr_world* world, orr_entity entity, orr
     return value;
 }
 
-const void* orr_reader_get_far(const orr_reader* reader, orr_entity entity)
+const void* orr_reader_get_far(const orr_world* world, orr_type type, orr_entity entity)
 {
-    const orri_record* record = orri_record_find(reader->world, entity);
-    return record != NULL
-               ? component_find(reader->world, record, orri_type_index(reader->world, reader->type))
-               : NULL;
+    ORR_ASSERT(world != NULL);
+    const orri_record* record = orri_record_find(world, entity);
+    return record != NULL ? component_find(world, record, orri_type_index(world, type)) : NULL;
 }
 
 void* orr_component_edit(orr_world* world, orr_entity entity, orr_type type)
