@@ -506,19 +506,27 @@ orr_result orr_entity_move(orr_world* world, orr_entity entity, orr_cluster to)
     return orri_move_one(world, call, plan, orri_id_index(entity), NULL, NULL);
 }
 
+orr_result orri_check_move(const orr_world* world, const char* call, orr_cluster from,
+                           orr_cluster to, orri_cluster** out_from, orri_cluster** out_to)
+{
+    *out_from = orri_cluster_at(world, from);
+    *out_to = orri_cluster_at(world, to);
+    orr_result result = orri_check_open(world, call);
+    if (result == ORR_OK && (*out_from == NULL || *out_to == NULL)) {
+        result = orri_refuse_cluster(world, call, *out_from == NULL ? from : to);
+    }
+    return result;
+}
+
 orr_result orr_rows_move(orr_world* world, orr_cluster from, uint32_t first, uint32_t count,
                          orr_cluster to)
 {
     ORR_ASSERT(world != NULL);
     const char* call = "orr_rows_move";
-    orr_result result = orri_check_open(world, call);
+    orri_cluster *source, *target;
+    orr_result result = orri_check_move(world, call, from, to, &source, &target);
     if (result != ORR_OK) {
         return result;
-    }
-    orri_cluster* source = orri_cluster_at(world, from);
-    orri_cluster* target = orri_cluster_at(world, to);
-    if (source == NULL || target == NULL) {
-        return orri_refuse_cluster(world, call, source == NULL ? from : to);
     }
     if (first > source->row_count || count > source->row_count - first) {
         return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,

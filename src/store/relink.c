@@ -247,14 +247,10 @@ orr_result orr_rows_move_all(orr_world* world, orr_cluster from, orr_cluster to)
 {
     ORR_ASSERT(world != NULL);
     const char* call = "orr_rows_move_all";
-    orr_result result = orri_check_open(world, call);
+    orri_cluster *source, *target;
+    orr_result result = orri_check_move(world, call, from, to, &source, &target);
     if (result != ORR_OK) {
         return result;
-    }
-    orri_cluster* source = orri_cluster_at(world, from);
-    orri_cluster* target = orri_cluster_at(world, to);
-    if (source == NULL || target == NULL) {
-        return orri_refuse_cluster(world, call, source == NULL ? from : to);
     }
     if (source == target || source->row_count == 0) {
         return ORR_OK;

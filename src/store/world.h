@@ -657,6 +657,10 @@ orr_result orri_rows_create(orr_world* world, const char* call, orri_cluster* cl
 
 void orri_tags_term(orr_world* world);
 
+// What every move of rows is checked for: no appender open, both clusters there.
+orr_result orri_check_move(const orr_world* world, const char* call, orr_cluster from,
+                           orr_cluster to, orri_cluster** out_from, orri_cluster** out_to);
+
 // ---- mover.c: one row leaves a cluster ------------------------------------------------------------------
 
 // Moves one row. `value` (may be NULL) initialises the column of `value_type` in the target instead of its preset.
