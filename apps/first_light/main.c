@@ -344,7 +344,7 @@ static void light_open(light_story* s, const light_options* options)
         orr_tag tag = level + 1;
         snprintf(name, sizeof name, "level%u", (unsigned)tag);
         light_must(orr_tag_register(s->world, tag, name));
-        orr_cluster_desc ships = {types, 3, &tag, 1}, places = {types, 1, &tag, 1};
+        orr_cluster_desc ships = {types, 3, &tag, 1, NULL}, places = {types, 1, &tag, 1, NULL};
         light_must(orr_cluster_get(s->world, &ships, &s->ships[level]));
         light_must(orr_cluster_get(s->world, &places, &s->places[level]));
     }

@@ -17,7 +17,7 @@ int main(void)
     orr_world* world = orr_world_create(NULL);
     orr_type type = orr_type_of(world, ORR_TYPE(Monster));
     orr_cluster monsters;
-    if (orr_cluster_get(world, &(orr_cluster_desc){&type, 1, NULL, 0}, &monsters) != ORR_OK) {
+    if (orr_cluster_get(world, &(orr_cluster_desc){&type, 1, NULL, 0, NULL}, &monsters) != ORR_OK) {
         return 1;
     }
 

@@ -5,7 +5,9 @@
 #define ORRERY_H
 
 #include <orrery/base.h>
+#include <orrery/kinds.h>
 #include <orrery/platform.h>
+#include <orrery/query.h>
 #include <orrery/schema.h>
 #include <orrery/store.h>
 

@@ -94,7 +94,15 @@ typedef enum orr_field_flags {
     ORR_FIELD_QUATERNION = 1 << 0,  ///< Four floats or doubles, x y z w. Interpolated spherically.
     ORR_FIELD_SPATIAL_KEY = 1 << 1, ///< The position by which the entity is found in space.
     ORR_FIELD_UNSAVED = 1 << 2,     ///< Not in saves; the preset after a load.
+    ORR_FIELD_INDEXED = 1 << 3,     ///< Of an orr_entity: the referrers can be listed (kinds.h).
 } orr_field_flags;
+
+/// What happens to an indexed reference when the entity it refers to is destroyed.
+typedef enum orr_on_destroy {
+    ORR_ON_DESTROY_KEEP = 0, ///< It stays, and is seen to be dead.
+    ORR_ON_DESTROY_CLEAR,    ///< It becomes null.
+    ORR_ON_DESTROY_DESTROY,  ///< The entity that holds it is destroyed too.
+} orr_on_destroy;
 
 typedef enum orr_interpolation {
     ORR_INTERPOLATION_DEFAULT = 0, ///< Linear for float and double, else stepwise.
@@ -112,6 +120,7 @@ typedef struct orr_field_attributes {
     double min, max;    ///< Allowed range of a number; min == max: any. Checked by parse only.
     const char* preset; ///< Default value as text (a string in quotes). Default: zero.
     const orr_type_desc* element; ///< Of an orr_array: what is in it. Required there.
+    orr_on_destroy on_destroy;    ///< Of an indexed reference. Default: it stays.
 } orr_field_attributes;
 
 typedef struct orr_field_desc {
@@ -157,12 +166,12 @@ typedef struct orr_hooks {
 
 typedef enum orr_multiplicity {
     ORR_UNIQUE = 0, ///< At most one per entity.
-    ORR_MULTIPLE,   ///< Any number per entity, each with an id. Not in the store yet.
+    ORR_MULTIPLE,   ///< Any number per entity, each with an id. See kinds.h.
 } orr_multiplicity;
 
 typedef enum orr_storage {
     ORR_CHUNK = 0, ///< In columns of chunks; moves with its entity.
-    ORR_PINNED,    ///< Never moves while it lives. Not in the store yet.
+    ORR_PINNED,    ///< Never moves while it lives. See kinds.h.
 } orr_storage;
 
 /// Settings of a type used as a component. All zero: the defaults.
@@ -170,7 +179,9 @@ typedef struct orr_type_settings {
     uint32_t version; ///< Of the layout, for migration. Default 1.
     orr_multiplicity multiplicity;
     orr_storage storage;
-    /// Types every owner must have too: "Position, Velocity". Default none. Kept, not yet enforced by the store.
+    /// Types every owner must have too: "Position, Velocity". Adding this type adds those that are missing, with their
+    /// presets; removing one of them while this one is there is refused; so is a cluster without them. They must be
+    /// registered when this one is first used. A type in chunks cannot need a pinned one. Default none.
     const char* needs;
     const orr_hooks* hooks; ///< Copied. Default none.
 } orr_type_settings;

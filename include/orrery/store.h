@@ -161,6 +161,9 @@ typedef struct orr_cluster_desc {
     uint32_t type_count;
     const orr_tag* tags;
     uint32_t tag_count;
+    /// Instances a row has room for, per type: a power of two for `multiple` types, 1 or 0 for the others. Default
+    /// NULL: 1 each.
+    const uint16_t* capacities;
 } orr_cluster_desc;
 
 /// Fills the types of an orr_cluster_desc or orr_cluster_match, in C:
@@ -180,6 +183,7 @@ typedef struct orr_cluster_info {
     uint32_t tag_count;
     uint32_t row_count;
     uint32_t chunk_count;
+    const uint16_t* capacities; ///< Per type, instances a row has room for; 1 for unique types.
 } orr_cluster_info;
 
 /// The cluster of a set, created if missing. Chunks come with the first entity. Allocates.

@@ -524,9 +524,19 @@ bool orri_cluster_add_bits(orr_world* world, orri_cluster* cluster, uint32_t col
             return false;
         }
     }
+    bool had_bits = cluster->has_bits, was_direct = cluster->direct;
     cluster->columns[column].has_bits = true;
     cluster->has_bits = true;
     cluster->direct = false;
+    if (world->listener.cluster_match != NULL && !world->listener.cluster_match(world, cluster)) {
+        cluster->columns[column].has_bits = false;
+        cluster->has_bits = had_bits;
+        cluster->direct = was_direct;
+        for (uint32_t i = 0; i < cluster->chunk_count; i++) {
+            orri_column_give(world, cluster->chunks[i], bits);
+        }
+        return false;
+    }
     return true;
 }
 

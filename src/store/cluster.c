@@ -202,6 +202,49 @@ static bool cluster_init_columns(orr_world* world, orri_cluster* cluster)
     return true;
 }
 
+// ---- the index from type to clusters ------------------------------------------------------------------
+
+static bool cluster_index_reserve(orr_world* world, orri_cluster* cluster)
+{
+    for (uint32_t c = 0; c < cluster->type_count; c++) {
+        orri_table* table = cluster->columns[c].table;
+        if (!ORRI_RESERVE(&world->env, ORR_MEMORY_CLUSTER, &table->clusters,
+                          &table->cluster_capacity, table->cluster_count + 1)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void cluster_index_enter(orri_cluster* cluster)
+{
+    for (uint32_t c = 0; c < cluster->type_count; c++) {
+        orri_table* table = cluster->columns[c].table;
+        table->clusters[table->cluster_count++] =
+            (orri_table_cluster){cluster, cluster->sequence, c};
+    }
+}
+
+static void cluster_index_leave(const orri_cluster* cluster)
+{
+    for (uint32_t c = 0; c < cluster->type_count; c++) {
+        orri_table* table = cluster->columns[c].table;
+        uint32_t low = 0, high = table->cluster_count;
+        while (low < high) {
+            uint32_t middle = (low + high) / 2;
+            if (table->clusters[middle].sequence < cluster->sequence) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        ORR_ASSERT(low < table->cluster_count && table->clusters[low].cluster == cluster);
+        memmove(table->clusters + low, table->clusters + low + 1,
+                (table->cluster_count - low - 1) * sizeof *table->clusters);
+        table->cluster_count--;
+    }
+}
+
 static orri_cluster* cluster_alloc(orr_world* world, const orr_type* types, uint32_t type_count,
                                    const orr_tag* tags, uint32_t tag_count)
 {
@@ -217,7 +260,7 @@ static orri_cluster* cluster_alloc(orr_world* world, const orr_type* types, uint
         return NULL;
     }
     cluster_init_identity(cluster, types, type_count, tags, tag_count);
-    if (!cluster_init_columns(world, cluster)) {
+    if (!cluster_init_columns(world, cluster) || !cluster_index_reserve(world, cluster)) {
         orri_free(&world->env, ORR_MEMORY_CLUSTER, cluster, bytes, ORRI_BLOCK_ALIGN);
         return NULL;
     }
@@ -252,6 +295,8 @@ static void cluster_link(orr_world* world, orri_cluster* cluster)
     }
     world->cluster_last = cluster;
     world->cluster_count++;
+    cluster->sequence = ++world->cluster_sequence;
+    cluster_index_enter(cluster);
     if (cluster->type_count == 0 && cluster->tag_count == 0) {
         world->cluster_empty = cluster;
     }
@@ -284,6 +329,10 @@ orri_cluster* orri_cluster_obtain(orr_world* world, const char* call, const orr_
     cluster->hash = hash;
     cluster_slot_take(world, cluster);
     cluster_link(world, cluster);
+    if (world->listener.cluster_match != NULL && !world->listener.cluster_match(world, cluster)) {
+        orri_cluster_undo(world, cluster);
+        return NULL;
+    }
     *created = true;
     return cluster;
 }
@@ -307,6 +356,7 @@ static void cluster_unlink(orr_world* world, orri_cluster* cluster)
         link = &world->slots[*link - 1].cluster->bucket_next;
     }
     *link = cluster->bucket_next;
+    cluster_index_leave(cluster);
     if (cluster->prev != NULL) {
         cluster->prev->next = cluster->next;
     } else {
@@ -326,6 +376,9 @@ static void cluster_unlink(orr_world* world, orri_cluster* cluster)
 static void cluster_destroy(orr_world* world, orri_cluster* cluster, bool was_visible)
 {
     ORR_ASSERT(cluster->row_count == 0);
+    if (world->listener.cluster_gone != NULL) {
+        world->listener.cluster_gone(world, cluster);
+    }
     orri_plans_drop(world, cluster);
     orri_cluster_free_chunks(world, cluster);
     cluster_unlink(world, cluster);
@@ -408,6 +461,7 @@ void orri_clusters_term(orr_world* world)
         for (uint32_t level = 0; level < ORRI_LEVELS; level++) {
             orri_source_term(&table->small[level], &world->env);
         }
+        ORRI_RELEASE(&world->env, ORR_MEMORY_CLUSTER, table->clusters, table->cluster_capacity);
         ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, orri_table, table, 1);
     }
     ORRI_RELEASE(&world->env, ORR_MEMORY_WORLD, world->hot.tables, world->hot.table_capacity);

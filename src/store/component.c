@@ -389,7 +389,7 @@ static orr_result component_edge(orr_world* world, const char* call, orr_entity 
     if (has == (direction == ORRI_EDGE_ADD)) {
         return ORR_OK;
     }
-    if (ORR_UNLIKELY(world->appender != NULL)) {
+    if (ORR_UNLIKELY(!orri_world_open(world))) {
         return orri_check_open(world, call);
     }
     return component_move(world, call, record, entity, found, direction, NULL);

@@ -42,6 +42,10 @@ ORRI_COLD static orr_result enable_component_long(orr_world* world, orr_entity e
     if (record == NULL) {
         return orri_refuse_entity(world, "orr_component_enable", entity, type);
     }
+    orr_result result = orri_check_open(world, "orr_component_enable");
+    if (result != ORR_OK) {
+        return result;
+    }
     int32_t column =
         orri_table_column(world, orri_type_index(world, type), record->place >> ORRI_SLOT_BITS);
     if (column >= 0) {
@@ -70,7 +74,7 @@ orr_result orr_component_enable(orr_world* world, orr_entity entity, orr_type ty
 {
     ORR_ASSERT(world != NULL);
     const orri_record* record = orri_record_find(world, entity);
-    if (ORR_LIKELY(record != NULL)) {
+    if (ORR_LIKELY(record != NULL && orri_world_open(world))) {
         uint32_t place = record->place, id = place >> ORRI_SLOT_BITS;
         uint32_t column = enable_column_near(world, orri_type_index(world, type), id);
         if (ORR_LIKELY(column != 0)) {
@@ -102,6 +106,10 @@ orr_result orr_entity_enable(orr_world* world, orr_entity entity, bool on)
     orri_record* record = orri_record_find(world, entity);
     if (record == NULL) {
         return orri_refuse_entity(world, "orr_entity_enable", entity, (orr_type){0});
+    }
+    orr_result result = orri_check_open(world, "orr_entity_enable");
+    if (result != ORR_OK) {
+        return result;
     }
     uint32_t column = orri_place_chunk(world, record->place)->cluster->type_count;
     return enable_set(world, record->place, column, on);

@@ -183,7 +183,7 @@ orr_entity orr_create(orr_world* world)
     ORR_ASSERT(world != NULL);
     orr_entity entity;
     orri_cluster* cluster = world->cluster_empty;
-    if (ORR_LIKELY(cluster != NULL && world->appender == NULL) &&
+    if (ORR_LIKELY(cluster != NULL && orri_world_open(world)) &&
         entity_create_short(world, cluster, &entity)) {
         return entity;
     }
@@ -199,7 +199,7 @@ orr_entity orr_create_in(orr_world* world, orr_cluster handle)
         (void)orri_refuse_cluster(world, "orr_create_in", handle);
         return (orr_entity){0};
     }
-    if (ORR_LIKELY(world->appender == NULL) && entity_create_short(world, cluster, &entity)) {
+    if (ORR_LIKELY(orri_world_open(world)) && entity_create_short(world, cluster, &entity)) {
         return entity;
     }
     return entity_create_long(world, "orr_create_in", cluster, false);
@@ -363,7 +363,7 @@ orr_result orr_destroy(orr_world* world, orr_entity entity)
     orri_cluster* cluster = chunk->cluster;
     uint32_t last_row = cluster->row_count - 1;
     orri_chunk* last = orri_cluster_chunk_of(cluster, last_row);
-    if (ORR_LIKELY(cluster->direct && world->appender == NULL &&
+    if (ORR_LIKELY(cluster->direct && orri_world_open(world) &&
                    orri_row_stamped(world, chunk, last, last_row, index))) {
         orri_row_close_gap(world, cluster, chunk, place, last, last_row);
         orri_index_kill_one(world, index, record);

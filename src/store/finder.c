@@ -133,8 +133,9 @@ orr_result orr_cluster_info_get(const orr_world* world, orr_cluster handle, orr_
     if (out == NULL) {
         return orri_refuse_argument(world, "orr_cluster_info_get", "out is NULL");
     }
-    *out = (orr_cluster_info){cluster->types,     cluster->type_count, cluster->tags,
-                              cluster->tag_count, cluster->row_count,  cluster->chunk_count};
+    *out = (orr_cluster_info){
+        cluster->types,     cluster->type_count,  cluster->tags, cluster->tag_count,
+        cluster->row_count, cluster->chunk_count, NULL};
     return ORR_OK;
 }
 
@@ -152,6 +153,21 @@ orr_cluster orr_cluster_next(const orr_world* world, orr_cluster handle)
 }
 
 // ---- finding ------------------------------------------------------------------------------------------
+
+const orri_table* orri_table_rarest(const orr_world* world, const orr_type* types, uint32_t count)
+{
+    const orri_table* rarest = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t index = orri_type_index(world, types[i]);
+        const orri_table* table = index < world->hot.table_capacity
+                                      ? (const orri_table*)(const void*)world->hot.tables[index]
+                                      : &orri_table_none;
+        if (rarest == NULL || table->cluster_count < rarest->cluster_count) {
+            rarest = table;
+        }
+    }
+    return rarest;
+}
 
 static bool finder_matches(const orr_world* world, const orri_cluster* cluster,
                            const orr_cluster_match* match)
@@ -208,14 +224,19 @@ uint32_t orr_clusters_find(const orr_world* world, const orr_cluster_match* matc
         return 0;
     }
     uint32_t found = 0;
-    for (const orri_cluster* cluster = world->cluster_first; cluster != NULL;
-         cluster = cluster->next) {
+    const orri_table* table =
+        wanted->type_count > 0 ? orri_table_rarest(world, wanted->types, wanted->type_count) : NULL;
+    const orri_cluster* cluster = world->cluster_first;
+    uint32_t count = table != NULL ? table->cluster_count : world->cluster_count;
+    for (uint32_t i = 0; i < count; i++) {
+        cluster = table != NULL ? table->clusters[i].cluster : cluster;
         if (finder_matches(world, cluster, wanted)) {
             if (found < out_count) {
                 out[found] = orri_cluster_handle(cluster);
             }
             found++;
         }
+        cluster = cluster->next;
     }
     return found;
 }

@@ -109,8 +109,17 @@ orr_result orri_refuse_room(const orr_world* world, const char* call)
 
 orr_result orri_check_open(const orr_world* world, const char* call)
 {
-    if (ORR_LIKELY(world->appender == NULL)) {
+    if (ORR_LIKELY(orri_world_open(world))) {
         return ORR_OK;
+    }
+    if (world->appender == NULL) {
+        return orri_refuse(
+            orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+            "%s: not while a query is iterated, rows would move under the loop; collect the "
+            "entities and call the *_many form after it, or use orr_query_add(), "
+            "orr_query_remove() or orr_query_destroy_entities(). (A loop left without "
+            "orr_iter_end() stays open until the next tick)",
+            call);
     }
     return orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
                        "%s: an appender is open on this world; call orr_append_end() first", call);

@@ -54,6 +54,7 @@ static void world_init(orr_world* world, const orr_world_desc* desc)
     orri_schema_init(&world->schema, &world->env, world_limit(desc->types_max, ORR_TYPES_MAX));
     world->hot.type_base = world->schema.type_base = world_type_base();
     world->epoch = 1;
+    world->iteration_era = 1;
     world->seed = desc->seed;
     world->salt = desc->id_salt << ORRI_GENERATION_BITS;
     world->entities_max = world_limit(desc->entities_max, ORR_ENTITIES_MAX);
@@ -100,6 +101,11 @@ void orr_world_destroy(orr_world* world)
         return;
     }
     ORR_ASSERT(world->share_live == 0);
+    world->iterating = 0;
+    if (world->listener.world_gone != NULL) {
+        world->listener.world_gone(world);
+        world->listener = (orri_listener){0};
+    }
     for (orri_cluster* cluster = world->cluster_first; cluster != NULL; cluster = cluster->next) {
         (void)orri_cluster_kill_rows(world, cluster);
     }
@@ -147,6 +153,9 @@ void orr_tick_advance(orr_world* world)
 {
     ORR_ASSERT(world != NULL);
     ORR_VALIDATE(world->appender != NULL || orr_world_validate(world) == ORR_OK);
+    // A loop that was left without being ended ends here; its iterator is told by the era.
+    world->iterating = 0;
+    world->iteration_era++;
     world->tick++;
     world->epoch++;
     orri_blobs_collect(&world->schema);

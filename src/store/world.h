@@ -111,6 +111,13 @@ static inline bool orri_column_held(const orri_chunk* chunk, uint32_t column)
 
 // ---- clusters -----------------------------------------------------------------------------------------
 
+// A cluster that has a type, and the type's column there.
+typedef struct orri_table_cluster {
+    orri_cluster* cluster;
+    uint64_t sequence;
+    uint32_t column;
+} orri_table_cluster;
+
 // A type table: where the column of one type is, by chunk id. `hot` is the part that orr_component_get() reads.
 // Flat, since pages of 128 chunks made a get by id 40% slower (3.6 against 2.5 ns). A chunk that is far, for how rare
 // the type is, is not in it and is found through its cluster: otherwise 1000 types in 20,000 chunks took 280 MB.
@@ -119,6 +126,8 @@ typedef struct orri_table {
     uint16_t* column;  // [hot.capacity]; index of the column, plus 1.
     uint32_t live;     // Chunks that have the type.
     const orri_type* type;
+    orri_table_cluster* clusters; // All clusters with the type, in order of creation.
+    uint32_t cluster_count, cluster_capacity;
     orri_source small[ORRI_LEVELS]; // First blocks of growing chunks.
 } orri_table;
 
@@ -158,6 +167,7 @@ struct orri_cluster {
     uint64_t hash;                  // Of the identity, for look-up only.
     uint64_t identity_hash;         // Of type names, layouts and tags; part of the world's hash.
     orri_cluster *prev, *next;      // In creation order.
+    uint64_t sequence;              // Ascends with the order of creation. Not state.
     struct orri_plan *plans_from, *plans_to;
     // Scratch of a batch (batch.c), 0 outside: rows that leave, how they go, first target row, rows gone, and where
     // to look for the next row that fills a gap.
@@ -221,6 +231,25 @@ typedef struct orri_tag_entry {
     char* name; // Allocated with its length + 1.
 } orri_tag_entry;
 
+// ---- the modules below ----------------------------------------------------------------------------------
+
+typedef struct orri_pool orri_pool; // pool.h
+
+// Who is told of structure: filled by the query module with the first query of a world. NULL functions: nobody.
+typedef struct orri_listener {
+    // A cluster was made, or one of its columns got enable bits. False (reported): that is refused and undone.
+    bool (*cluster_match)(orr_world* world, orri_cluster* cluster);
+    void (*cluster_gone)(orr_world* world, const orri_cluster* cluster);
+    // Makes sure that `count` entities may come to have values in a pool. False (reported): refused.
+    bool (*pinned_reserve)(orr_world* world, const orri_pool* pool, uint32_t count);
+    // An entity got or lost a value, or it was switched on or off. The pool shows it already; a lost value's
+    // memory is still there.
+    void (*pinned_changed)(orr_world* world, const orri_pool* pool, uint32_t index);
+    void (*world_gone)(orr_world* world); // Gives back all memory of the module.
+} orri_listener;
+
+struct orri_queries;
+
 // ---- the world ----------------------------------------------------------------------------------------
 
 struct orr_world {
@@ -262,6 +291,13 @@ struct orr_world {
     orr_entity* append_entities;
     uint32_t
         append_run_fresh; // Of the open run: how many ids were fresh, the rest came from the free list.
+
+    orri_listener listener;
+    struct orri_queries* queries; // Of the query module.
+    // Open iterations: structure stays as it is meanwhile. An iteration of an earlier era has ended.
+    _Atomic uint32_t iterating;
+    uint32_t iteration_era;
+    uint64_t cluster_sequence; // Clusters ever made.
 };
 
 // ---- ids ----------------------------------------------------------------------------------------------
@@ -421,8 +457,13 @@ ORRI_COLD orr_result orri_refuse_hook(const orr_world* world, const char* call,
                                       const orri_type* type);
 // A cluster could not grow: for want of memory, or because the world has all the chunks it may have.
 ORRI_COLD orr_result orri_refuse_room(const orr_world* world, const char* call);
-// ORR_OK unless an appender is open.
+// ORR_OK unless an appender or an iteration is open.
 orr_result orri_check_open(const orr_world* world, const char* call);
+// True when nothing keeps rows from moving: the quick form of the above.
+static inline bool orri_world_open(const orr_world* world)
+{
+    return world->appender == NULL && world->iterating == 0;
+}
 // The world as the env's owner; const is cast away for reporting only, which is not state.
 static inline orri_env* orri_env_of(const orr_world* world)
 {
@@ -612,6 +653,8 @@ orri_cluster* orri_cluster_obtain(orr_world* world, const char* call, const orr_
 void orri_cluster_undo(orr_world* world, orri_cluster* cluster);
 // The empty cluster, created if missing.
 orri_cluster* orri_cluster_of_nothing(orr_world* world, const char* call, bool* created);
+// Of some types, at least one, the table of that which the fewest clusters have: what has all of them is in there.
+const orri_table* orri_table_rarest(const orr_world* world, const orr_type* types, uint32_t count);
 // -1 if the cluster lacks the type.
 int32_t orri_cluster_find_column(const orri_cluster* cluster, orr_type type);
 bool orri_cluster_has_tag(const orri_cluster* cluster, orr_tag tag);

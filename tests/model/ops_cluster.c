@@ -43,7 +43,7 @@ static void ops_set_make(ops* s, ops_set* set)
 
 static orr_cluster_desc ops_set_desc(const ops_set* set)
 {
-    return (orr_cluster_desc){set->types, set->type_count, set->tags, set->tag_count};
+    return (orr_cluster_desc){set->types, set->type_count, set->tags, set->tag_count, NULL};
 }
 
 static void op_cluster_get(ops* s)

@@ -343,7 +343,8 @@ static void oracle_compare_cluster(oracle* o, const orr_world* world, orr_cluste
     orr_cluster_info info;
     MODEL_CHECK(orr_cluster_info_get(world, cluster, &info) == ORR_OK);
     MODEL_CHECK(info.chunk_count == (info.row_count + ORR_CHUNK_CAPACITY - 1) / ORR_CHUNK_CAPACITY);
-    orr_cluster_desc desc = {info.types, info.type_count, info.tags, info.tag_count};
+    orr_cluster_desc desc = {info.types, info.type_count, info.tags, info.tag_count,
+                             info.capacities};
     orr_cluster found = orr_cluster_find(world, &desc);
     MODEL_CHECK(found.index1 == cluster.index1 && found.generation == cluster.generation);
     for (uint32_t i = 1; i < info.tag_count; i++) {

@@ -67,7 +67,7 @@ ORR_TEST(cluster_find_only_looks)
     orr_world* world = kit_begin(&k, NULL);
     orr_type p = KIT_TYPE(world, Position);
     orr_tag tag = 4;
-    orr_cluster_desc desc = {&p, 1, &tag, 1};
+    orr_cluster_desc desc = {&p, 1, &tag, 1, NULL};
     CHECK_EQ(orr_cluster_find(world, &desc).index1, 0);
     orr_world_stats stats;
     orr_world_stats_get(world, &stats);
@@ -414,10 +414,10 @@ ORR_TEST(clusters_that_match_are_deleted_in_one_call)
     orr_tag cave = 7, forest = 8;
     orr_type p = KIT_TYPE(world, Position), v = KIT_TYPE(world, Velocity);
     orr_cluster clusters[4];
-    CHECK_OK(orr_cluster_get(world, &(orr_cluster_desc){&p, 1, &cave, 1}, &clusters[0]));
-    CHECK_OK(orr_cluster_get(world, &(orr_cluster_desc){&v, 1, &cave, 1}, &clusters[1]));
-    CHECK_OK(orr_cluster_get(world, &(orr_cluster_desc){&p, 1, &forest, 1}, &clusters[2]));
-    CHECK_OK(orr_cluster_get(world, &(orr_cluster_desc){&p, 1, NULL, 0}, &clusters[3]));
+    CHECK_OK(orr_cluster_get(world, &(orr_cluster_desc){&p, 1, &cave, 1, NULL}, &clusters[0]));
+    CHECK_OK(orr_cluster_get(world, &(orr_cluster_desc){&v, 1, &cave, 1, NULL}, &clusters[1]));
+    CHECK_OK(orr_cluster_get(world, &(orr_cluster_desc){&p, 1, &forest, 1, NULL}, &clusters[2]));
+    CHECK_OK(orr_cluster_get(world, &(orr_cluster_desc){&p, 1, NULL, 0, NULL}, &clusters[3]));
     orr_entity first[4];
     for (int i = 0; i < 4; i++) {
         CHECK_OK(orr_create_many(world, clusters[i], 3000, NULL, 0, NULL));
@@ -455,8 +455,8 @@ ORR_TEST(clusters_are_deleted_by_the_lists_of_one_of_them)
     orr_tag tag = 7;
     orr_type p = KIT_TYPE(world, Position), v = KIT_TYPE(world, Velocity);
     orr_cluster one, two;
-    CHECK_OK(orr_cluster_get(world, &(orr_cluster_desc){&p, 1, &tag, 1}, &one));
-    CHECK_OK(orr_cluster_get(world, &(orr_cluster_desc){&v, 1, &tag, 1}, &two));
+    CHECK_OK(orr_cluster_get(world, &(orr_cluster_desc){&p, 1, &tag, 1, NULL}, &one));
+    CHECK_OK(orr_cluster_get(world, &(orr_cluster_desc){&v, 1, &tag, 1, NULL}, &two));
     orr_cluster_info info = kit_info(world, one);
     uint32_t count = 0;
     CHECK_OK(orr_clusters_delete(

@@ -206,7 +206,7 @@ ORR_TEST(component_type_not_yet_in_the_store_is_refused_by_name)
     CHECK_RESULT(orr_component_set(world, bob, multiple, &x), ORR_ERR_UNSUPPORTED);
     CHECK_CONTAINS(k.errors.text, "Many");
     orr_cluster out = {3, 3};
-    CHECK_RESULT(orr_cluster_get(world, &(orr_cluster_desc){&pinned, 1, NULL, 0}, &out),
+    CHECK_RESULT(orr_cluster_get(world, &(orr_cluster_desc){&pinned, 1, NULL, 0, NULL}, &out),
                  ORR_ERR_UNSUPPORTED);
     CHECK_RESULT(orr_component_add_many(world, &bob, 1, pinned, NULL), ORR_ERR_UNSUPPORTED);
     CHECK_EQ(out.index1, 3);
@@ -359,7 +359,7 @@ ORR_TEST(hooks_of_a_marker_are_called_once_for_each_value_on_every_path)
     orr_type flag;
     CHECK_OK(orr_type_register(world, &desc, &flag));
     orr_cluster cluster;
-    CHECK_OK(orr_cluster_get(world, &(orr_cluster_desc){&flag, 1, NULL, 0}, &cluster));
+    CHECK_OK(orr_cluster_get(world, &(orr_cluster_desc){&flag, 1, NULL, 0, NULL}, &cluster));
     orr_column_data data = {flag, NULL};
     orr_entity ids[3];
     // Without a copy hook a copy is a memcpy of nothing: what is counted are constructs and destructs that match.
@@ -440,7 +440,8 @@ ORR_TEST(type_in_far_chunks_is_found_by_every_call)
     orr_type position = KIT_TYPE(world, Position), velocity = KIT_TYPE(world, Velocity);
     for (orr_tag tag = 1; tag <= 3000; tag++) {
         orr_cluster cluster;
-        CHECK_OK(orr_cluster_get(world, &(orr_cluster_desc){&position, 1, &tag, 1}, &cluster));
+        CHECK_OK(
+            orr_cluster_get(world, &(orr_cluster_desc){&position, 1, &tag, 1, NULL}, &cluster));
         CHECK(orr_create_in(world, cluster).id != 0);
     }
     orr_entity bob = orr_create(world), first = bob;
@@ -484,8 +485,8 @@ ORR_TEST(rare_types_in_many_chunks_take_little_memory)
     for (uint32_t i = 0; i < 6000; i++) {
         orr_cluster cluster;
         orr_tag tag = i / 200;
-        CHECK_OK(
-            orr_cluster_get(world, &(orr_cluster_desc){&types[i % 200], 1, &tag, 1}, &cluster));
+        CHECK_OK(orr_cluster_get(world, &(orr_cluster_desc){&types[i % 200], 1, &tag, 1, NULL},
+                                 &cluster));
         CHECK(orr_create_in(world, cluster).id != 0);
     }
     orr_memory_stats memory;

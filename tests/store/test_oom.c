@@ -95,26 +95,27 @@ static orr_result step_tag_name(script* s)
 
 static orr_result step_cluster_plain(script* s)
 {
-    return orr_cluster_get(s->world, &(orr_cluster_desc){&s->position, 1, NULL, 0}, &s->plain);
+    return orr_cluster_get(s->world, &(orr_cluster_desc){&s->position, 1, NULL, 0, NULL},
+                           &s->plain);
 }
 
 static orr_result step_cluster_rich(script* s)
 {
     orr_type types[] = {s->position, s->token, s->label, s->made};
-    return orr_cluster_get(s->world, &(orr_cluster_desc){types, 4, NULL, 0}, &s->rich);
+    return orr_cluster_get(s->world, &(orr_cluster_desc){types, 4, NULL, 0, NULL}, &s->rich);
 }
 
 static orr_result step_cluster_other(script* s)
 {
     orr_type types[] = {s->token, s->padded};
-    return orr_cluster_get(s->world, &(orr_cluster_desc){types, 2, NULL, 0}, &s->other);
+    return orr_cluster_get(s->world, &(orr_cluster_desc){types, 2, NULL, 0, NULL}, &s->other);
 }
 
 static orr_result step_cluster_tagged(script* s)
 {
     orr_type types[] = {s->position, s->token, s->label, s->made};
     orr_tag tag = 9;
-    return orr_cluster_get(s->world, &(orr_cluster_desc){types, 4, &tag, 1}, &s->tagged);
+    return orr_cluster_get(s->world, &(orr_cluster_desc){types, 4, &tag, 1, NULL}, &s->tagged);
 }
 
 static orr_result step_create(script* s)

@@ -140,7 +140,7 @@ ORR_TEST(refusal_of_a_type_of_another_world)
         REFUSED(orr_component_remove_many(r.world, &r.bob, 1, type), ORR_ERR_TYPE, names[i]);
         REFUSED(orr_component_set_many(r.world, &r.bob, 1, type, value), ORR_ERR_TYPE, names[i]);
         REFUSED(orr_component_get_many(r.world, &r.bob, 1, type, value), ORR_ERR_TYPE, names[i]);
-        orr_cluster_desc desc = {&type, 1, NULL, 0};
+        orr_cluster_desc desc = {&type, 1, NULL, 0, NULL};
         REFUSED(orr_cluster_get(r.world, &desc, &out), ORR_ERR_TYPE, names[i]);
         CHECK_EQ(out.index1, 6);
         orr_appender appender;
@@ -196,7 +196,7 @@ ORR_TEST(refusal_of_null_where_data_is_needed)
     refusal_begin();
     orr_cluster out;
     orr_type type;
-    orr_cluster_desc lists[] = {{NULL, 1, NULL, 0}, {NULL, 0, NULL, 1}};
+    orr_cluster_desc lists[] = {{NULL, 1, NULL, 0, NULL}, {NULL, 0, NULL, 1, NULL}};
     REFUSED(orr_component_set(r.world, r.bob, r.position, NULL), ORR_ERR_ARGUMENT, "Position");
     CHECK_CONTAINS(r.k.errors.text, "0v1s1");
     REFUSED(orr_component_set(r.world, r.bob, r.health, NULL), ORR_ERR_ARGUMENT, "Health");
@@ -238,7 +238,7 @@ ORR_TEST(refusal_of_doubles_in_lists)
     orr_cluster out;
     orr_type types[3] = {r.health, r.position, r.health};
     orr_tag tags[3] = {1, 2, 1};
-    orr_cluster_desc by_type = {types, 3, NULL, 0}, by_tag = {NULL, 0, tags, 3};
+    orr_cluster_desc by_type = {types, 3, NULL, 0, NULL}, by_tag = {NULL, 0, tags, 3, NULL};
     REFUSED(orr_cluster_get(r.world, &by_type, &out), ORR_ERR_ARGUMENT, "twice");
     REFUSED(orr_cluster_get(r.world, &by_tag, &out), ORR_ERR_ARGUMENT, "twice");
     orr_entity twice[2] = {r.bob, r.bob};

@@ -436,7 +436,7 @@ ORR_TEST(share_of_a_marker_leaves_its_hooks_balanced)
         orr_type flag;
         orr_cluster with, without = KIT_CLUSTER(world, Position);
         CHECK_OK(orr_type_register(world, &desc, &flag));
-        CHECK_OK(orr_cluster_get(world, &(orr_cluster_desc){&flag, 1, NULL, 0}, &with));
+        CHECK_OK(orr_cluster_get(world, &(orr_cluster_desc){&flag, 1, NULL, 0, NULL}, &with));
         orr_entity ids[10];
         CHECK_OK(orr_create_many(world, with, 10, NULL, 0, ids));
         CHECK_EQ(live, 10);

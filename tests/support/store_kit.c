@@ -235,8 +235,8 @@ orr_cluster kit_cluster(orr_world* world, const orr_type* types, uint32_t type_c
                         const orr_tag* tags, uint32_t tag_count)
 {
     orr_cluster cluster = {0, 0};
-    CHECK_OK(
-        orr_cluster_get(world, &(orr_cluster_desc){types, type_count, tags, tag_count}, &cluster));
+    CHECK_OK(orr_cluster_get(world, &(orr_cluster_desc){types, type_count, tags, tag_count, NULL},
+                             &cluster));
     return cluster;
 }
 

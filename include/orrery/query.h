@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: MIT
+/// @file query.h
+/// Asking the world: which entities have what, and their columns, at the speed of a plain loop.
+///
+///     orr_query* moving = orr_query_text(world, "write Position, Velocity, !Frozen");
+///
+///     ORR_EACH (it, moving) {                        // one run of rows after another
+///         Position* p = orr_write(&it, Position);
+///         const Velocity* v = orr_read(&it, Velocity);
+///         for (uint32_t i = 0; i < it.count; i++) {
+///             p[i].x += v[i].x;
+///         }
+///     }
+///
+/// A query is matched once, when it is made, and kept up to date as clusters come and go; make it once and keep it.
+/// Clusters come in order of creation, rows in order. A component that is switched off counts as absent, an entity
+/// that is switched off is passed over.
+///
+/// While an iteration is open, calls that create, destroy or move rows, or make or delete clusters, are refused
+/// (ORR_ERR_STATE): collect ids, or use orr_query_add(), orr_query_remove() and orr_query_destroy_entities() afterwards.
+/// Reading, writing values, pinned values included, and further iterations inside are allowed. Leaving ORR_EACH by break,
+/// return or goto ends it. Several threads may iterate at once, also one query, as long as no two write one block.
+#ifndef ORRERY_QUERY_H
+#define ORRERY_QUERY_H
+
+#include <orrery/kinds.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ORR_TERMS_MAX       32u   ///< Terms of one query; of a combined one, in all.
+#define ORR_QUERY_TEXT_MAX  4096u ///< Bytes of a query as text.
+#define ORR_QUERY_DEPTH_MAX 8u    ///< Combinations within combinations.
+
+/// A query of one world. Ends with orr_query_destroy() or with its world.
+typedef struct orr_query orr_query;
+
+/// What a term says about an entity.
+typedef enum orr_term_kind {
+    ORR_REQUIRED = 0, ///< It has the type (or tag).
+    ORR_WITHOUT,      ///< It does not.
+    ORR_OPTIONAL,     ///< Either way; the column is NULL where it does not. For types only.
+    ORR_ANY,          ///< It has at least one of the ORR_ANY terms with the same `group`.
+} orr_term_kind;
+
+/// What the loop does with the column of a term.
+typedef enum orr_access {
+    ORR_READ = 0,
+    ORR_WRITE, ///< orr_write() is allowed; asking it stamps the block as changed in this tick.
+} orr_access;
+
+/// Which switched-off components count.
+typedef enum orr_state {
+    ORR_ENABLED = 0, ///< One that is off counts as absent.
+    ORR_DISABLED,    ///< It is there, and off. Of a multiple type: all instances are off.
+    ORR_EITHER,      ///< It is there.
+} orr_state;
+
+/// One condition. The type, or else the tag.
+typedef struct orr_term {
+    orr_type type;
+    orr_tag tag; ///< If `type` is null.
+    orr_term_kind kind;
+    orr_access access;
+    orr_state state;
+    bool
+        changed; ///< Only blocks written since orr_each.since; of several such terms any. Not pinned.
+    uint32_t group; ///< Of ORR_ANY.
+} orr_term;
+
+/// Terms of C types, registered at first use: .terms = ORR_TERMS(ORR_W(world, Position), ORR_R(world, Velocity),
+/// ORR_NOT(world, Frozen))
+#define ORR_TERM(world, type_, ...) ((orr_term){orr_type_of(world, ORR_TYPE(type_)), __VA_ARGS__})
+#ifndef __cplusplus
+#define ORR_R(world, type)   ORR_TERM(world, type, .access = ORR_READ)
+#define ORR_W(world, type)   ORR_TERM(world, type, .access = ORR_WRITE)
+#define ORR_NOT(world, type) ORR_TERM(world, type, .kind = ORR_WITHOUT)
+#define ORR_OPT(world, type) ORR_TERM(world, type, .kind = ORR_OPTIONAL)
+#define ORR_TERMS(...)                        \
+    .terms = (const orr_term[]){__VA_ARGS__}, \
+    .term_count = (uint32_t)(sizeof(orr_term[]){__VA_ARGS__} / sizeof(orr_term))
+#endif
+
+/// How two queries are combined.
+typedef enum orr_set {
+    ORR_SET_NONE = 0,
+    ORR_UNION,        ///< In either.
+    ORR_INTERSECTION, ///< In both.
+    ORR_DIFFERENCE,   ///< In the left, not in the right.
+} orr_set;
+
+/// Describes a query. All zero matches every entity that is not switched off.
+typedef struct orr_query_desc {
+    const char* name; ///< For messages. Default: its text.
+    /// As text: see orr_query_text(). Both forms may be given; their terms add up.
+    const char* text;
+    const orr_term* terms;
+    uint32_t term_count;
+    orr_state entities; ///< Of the entities themselves. Default: those that are on.
+    /// Asked once per cluster when it appears; the answer must depend on the cluster's types and tags alone.
+    bool (*predicate)(void* user, const orr_world* world, orr_cluster cluster);
+    /// Clusters are ordered by this key first, then by creation. Asked once per cluster, as the predicate.
+    uint64_t (*group_by)(void* user, const orr_world* world, orr_cluster cluster);
+    /// Entities come in order of a number in a required, unique type: "Depth.z"; ties by index. Empty: as they lie. The
+    /// order is kept and repaired where blocks changed since the last iteration.
+    const char* order_by;
+    bool order_descending;
+    void* user; ///< For predicate and group_by.
+    /// Combines the entities of two queries (which may be destroyed afterwards); terms, predicate, order and group above
+    /// are not allowed then. The columns are those of both; where the cluster lacks one it is NULL.
+    orr_set set;
+    const orr_query *left, *right;
+} orr_query_desc;
+
+/// Makes a query and matches it. NULL when refused. Allocates.
+ORR_API orr_query* orr_query_create(orr_world* world, const orr_query_desc* desc);
+/// Makes a query of text: terms with commas between.
+///
+///     Position          has it; a name is a type
+///     write Position    has it, and its column may be written
+///     !Frozen           does not have it              ?Mass       its column where there is one
+///     Health|Armor      at least one of them          #level1     has the tag of this name; #17 of this number
+///     disabled Health   has it, and it is off         either Health   has it, on or off
+///     changed Position  only blocks written since the mark (orr_each.since)
+///     disabled *, either *    entities that are off; all entities
+///
+/// NULL when refused: the error points at the character and names near misses. Allocates.
+ORR_API orr_query* orr_query_text(orr_world* world, const char* text);
+/// NULL is allowed. Refused (the query stays) while it is being iterated.
+ORR_API void orr_query_destroy(orr_query* query);
+
+/// Writes the query as text that makes the same (predicate, order and group cannot be said, sets are put in words). As
+/// orr_value_print().
+ORR_API size_t orr_query_print(const orr_query* query, char* out, size_t out_size);
+/// Writes which clusters match, with their rows, and for each of the others the first term that fails. As
+/// orr_value_print().
+ORR_API size_t orr_query_explain(const orr_query* query, char* out, size_t out_size);
+ORR_API orr_world* orr_query_world(const orr_query* query);
+
+// ---- without a loop ------------------------------------------------------------------------------------------
+
+/// How many entities match (`changed` does not count here).
+ORR_API uint64_t orr_query_count(const orr_query* query);
+/// True if the entity is among them. False for a dead one.
+ORR_API bool orr_query_has(const orr_query* query, orr_entity entity);
+/// The first; null if there is none.
+ORR_API orr_entity orr_query_first(orr_query* query);
+/// The only one. Null, and an error that says how many there are, if there is none or more than one.
+ORR_API orr_entity orr_query_single(orr_query* query);
+/// The one at a position, from 0, in order of iteration; null past the end. Costs by cluster, not by entity,
+/// where whole clusters match.
+ORR_API orr_entity orr_query_at(orr_query* query, uint64_t position);
+/// Writes the entities from `first` on, at most `out_count`. @return how many were written.
+ORR_API uint64_t orr_query_entities(orr_query* query, uint64_t first, orr_entity* out,
+                                    uint64_t out_count);
+
+// ---- everything that matches, at once ---------------------------------------------------------------------------
+
+/// Adds a component to every entity that matches and lacks it, with `value` (NULL: its preset); one that has it keeps its
+/// value. Whole clusters are relinked, not copied. All or nothing. Allocates.
+ORR_API orr_result orr_query_add(orr_query* query, orr_type type, const void* value);
+/// Removes a component from every entity that matches and has it. All or nothing. Allocates.
+ORR_API orr_result orr_query_remove(orr_query* query, orr_type type);
+ORR_API orr_result orr_query_tag_add(orr_query* query, orr_tag tag);
+ORR_API orr_result orr_query_tag_remove(orr_query* query, orr_tag tag);
+/// Destroys every entity that matches. All or nothing.
+ORR_API orr_result orr_query_destroy_entities(orr_query* query);
+
+// ---- iterating ------------------------------------------------------------------------------------------------------
+
+/// A point in the order of writes, for orr_each.since: blocks written from now on come after it.
+ORR_API uint64_t orr_change_mark(orr_world* world);
+
+/// How to iterate. All zero: everything, in order.
+typedef struct orr_each {
+    uint64_t
+        since; ///< For `changed` terms: an orr_change_mark(). Default: everything counts as changed.
+    bool only_group; ///< Only clusters of `group`.
+    uint64_t group;
+} orr_each;
+
+typedef struct orr_hot_column {
+    uint8_t* data;
+    uint64_t version;
+    uint64_t reserved[2];
+} orr_hot_column;
+
+typedef struct orr_hot_span {
+    orr_hot_column* columns; // Of the chunk.
+    const uint16_t* map;     // By field: index in `columns`; UINT16_MAX: the cluster lacks it.
+    void* chunk;
+    uint32_t slot, count; // Rows; count may pass the chunk's end where chunks are adjacent.
+} orr_hot_span;
+
+#define ORR_HOT_SPANS 16
+
+/// An open iteration, on the caller's stack. `count` is for you; the rest changes with any version.
+typedef struct orr_iter {
+    uint32_t count; ///< Rows of this run, at least 1.
+    uint32_t field_count;
+    const orr_hot_span* now;
+    orr_query* query;
+    const orr_world* world;
+    const uint64_t* epoch; // The world's: a block of this version was stamped already.
+    const orr_type_desc*
+        asked[2][ORR_TERMS_MAX];   // By access and field: the desc it was asked for last.
+    uint32_t sizes[ORR_TERMS_MAX]; // By field: bytes from row to row; 0: not plain columns.
+    uint32_t span_next, span_count;
+    orr_hot_span spans[ORR_HOT_SPANS];
+    orr_each each;
+    uint32_t era;                       // Of the world's iterations; 0: ended.
+    uint32_t entry;                     // Next cluster.
+    uint32_t chunk, slot;               // Within it.
+    uint64_t position;                  // In a working set or a kept order.
+    void* const* pinned[ORR_TERMS_MAX]; // By field: values of this run's rows; NULL: ask the pool.
+} orr_iter;
+
+/// Opens an iteration. `each` may be NULL.
+ORR_API orr_iter orr_iter_begin(orr_query* query, const orr_each* each);
+/// Ends an iteration: allowed at any time, twice does no harm. orr_iter_next() does so when it returns false, ORR_EACH
+/// when it is left; one that was left open ends with the tick.
+ORR_API void orr_iter_end(orr_iter* it);
+/// For orr_iter_next(): makes the next spans. False at the end.
+ORR_API bool orr_iter_fill(orr_iter* it);
+
+/// Goes on to the next run of rows. False when there is none.
+static inline bool orr_iter_next(orr_iter* it)
+{
+    if (ORR_UNLIKELY(it->span_next == it->span_count) && !orr_iter_fill(it)) {
+        return false;
+    }
+    it->now = &it->spans[it->span_next++];
+    it->count = it->now->count;
+    return true;
+}
+
+/// The loop: ORR_EACH (it, query) { … }, or with settings ORR_EACH_OF (it, query, .since = mark) { … }.
+#define ORR_EACH(it, query) \
+    for (ORR_ENDED orr_iter it = orr_iter_begin(query, NULL); orr_iter_next(&it);)
+#ifndef __cplusplus
+#define ORR_EACH_OF(it, query, ...)                                                     \
+    for (ORR_ENDED orr_iter it = orr_iter_begin(query, &(const orr_each){__VA_ARGS__}); \
+         orr_iter_next(&it);)
+#endif
+#if defined(__GNUC__)
+#define ORR_ENDED __attribute__((cleanup(orr_iter_end)))
+#else
+#define ORR_ENDED // Leave the loop at its end, or call orr_iter_end() before break and return.
+#endif
+
+/// The column of a type in this run, `count` values: orr_write(&it, Position), orr_read(&it, Velocity). NULL for an optional
+/// term (or one of several) that the cluster lacks. A type the query does not name, writing what it reads, or a pinned type
+/// is an assertion, and NULL. A marker's column is not NULL and not to be read.
+#define orr_read(it, type)  ((const type*)orr_iter_read(it, ORR_TYPE(type)))
+#define orr_write(it, type) ((type*)orr_iter_write(it, ORR_TYPE(type)))
+
+/// The value of a pinned type in a row of this run; NULL for an optional term where the entity lacks it. Writing through it
+/// needs a `write` term and stamps the block.
+#define orr_read_pinned(it, type, i)  ((const type*)orr_iter_pinned(it, ORR_TYPE(type), ORR_READ, i))
+#define orr_write_pinned(it, type, i) ((type*)orr_iter_pinned(it, ORR_TYPE(type), ORR_WRITE, i))
+
+/// The instances of a multiple type, beside the values that orr_read() and orr_write() give: those of row i are
+/// values[i * n.capacity] to values[i * n.capacity + n.counts[i] - 1]. `enabled` is NULL or begins at the chunk's first row:
+/// use orr_iter_instance_on().
+#define orr_instances_of(it, type) orr_iter_instances(it, ORR_TYPE(type))
+
+// For the macros: the long ways.
+ORR_API const void* orr_iter_read_first(orr_iter* it, const orr_type_desc* desc);
+ORR_API void* orr_iter_write_first(orr_iter* it, const orr_type_desc* desc);
+ORR_API void* orr_iter_stamp(orr_iter* it, uint32_t field);
+ORR_API void* orr_iter_pinned(orr_iter* it, const orr_type_desc* desc, orr_access access,
+                              uint32_t i);
+ORR_API orr_instances orr_iter_instances(orr_iter* it, const orr_type_desc* desc);
+ORR_API bool orr_iter_instance_on(const orr_iter* it, const orr_instances* instances, uint32_t i,
+                                  uint32_t instance);
+
+/// By type, for run-time types. As orr_read() and orr_write().
+ORR_API const void* orr_iter_read_type(orr_iter* it, orr_type type);
+ORR_API void* orr_iter_write_type(orr_iter* it, orr_type type);
+
+/// The entity of row `i` of this run.
+ORR_API orr_entity orr_iter_entity(const orr_iter* it, uint32_t i);
+/// The entities of this run; writes `count` of them.
+ORR_API void orr_iter_entities(const orr_iter* it, orr_entity* out);
+/// Cluster and first row of this run.
+ORR_API orr_cluster orr_iter_cluster(const orr_iter* it, uint32_t* out_row);
+/// The group_by key of this run's cluster.
+ORR_API uint64_t orr_iter_group(const orr_iter* it);
+
+static inline const void* orr_iter_read(orr_iter* it, const orr_type_desc* desc)
+{
+    for (uint32_t f = 0; f < it->field_count; f++) {
+        if (it->asked[ORR_READ][f] == desc) {
+            uint16_t column = it->now->map[f];
+            return ORR_LIKELY(column != UINT16_MAX)
+                       ? it->now->columns[column].data + (size_t)it->now->slot * it->sizes[f]
+                       : NULL;
+        }
+    }
+    return orr_iter_read_first(it, desc);
+}
+
+static inline void* orr_iter_write(orr_iter* it, const orr_type_desc* desc)
+{
+    for (uint32_t f = 0; f < it->field_count; f++) {
+        if (it->asked[ORR_WRITE][f] == desc) {
+            uint16_t column = it->now->map[f];
+            if (ORR_UNLIKELY(column == UINT16_MAX)) {
+                return NULL;
+            }
+            const orr_hot_column* hot = &it->now->columns[column];
+            // A run within one chunk whose block was stamped in this epoch: nothing to do.
+            return ORR_LIKELY(hot->version == *it->epoch &&
+                              it->now->slot + it->now->count <= ORR_CHUNK_CAPACITY)
+                       ? hot->data + (size_t)it->now->slot * it->sizes[f]
+                       : orr_iter_stamp(it, f);
+        }
+    }
+    return orr_iter_write_first(it, desc);
+}
+
+// ---- pairs --------------------------------------------------------------------------------------------------------
+
+/// Which pairs of a cross product come.
+typedef enum orr_pairs {
+    ORR_PAIRS_ONCE = 0, ///< Each pair of different entities once, in one order or the other.
+    ORR_PAIRS_ORDERED,  ///< (a, b) and (b, a).
+} orr_pairs;
+
+/// An open cross product: runs of the left query against runs of the right, chunk by chunk, so that both stay in the
+/// cache.
+///
+///     ORR_CROSS (pair, bodies, bodies, ORR_PAIRS_ONCE) {
+///         const Position* a = orr_read(&pair.left, Position);
+///         const Position* b = orr_read(&pair.right, Position);
+///         for (uint32_t i = 0; i < pair.left.count; i++) {
+///             for (uint32_t j = orr_cross_from(&pair, i); j < pair.right.count; j++) {
+///                 if (!orr_cross_self(&pair, i, j)) …   // needed for ordered pairs only
+typedef struct orr_cross {
+    orr_iter left, right;
+    orr_pairs pairs;
+    bool same;    ///< Both runs are the same rows.
+    bool overlap; // Some cluster is in both.
+    bool begun;
+} orr_cross;
+
+/// Opens a cross product of two queries of one world. Pairs once of two different queries whose rows are chosen one by one
+/// (disabled components, pinned types, sets of such) are refused: a pair could not be told from its mirror.
+ORR_API orr_cross orr_cross_begin(orr_query* left, orr_query* right, orr_pairs pairs);
+ORR_API bool orr_cross_next(orr_cross* cross);
+ORR_API void orr_cross_end(orr_cross* cross);
+
+/// First row of the right run that pairs with row `i` of the left one.
+static inline uint32_t orr_cross_from(const orr_cross* cross, uint32_t i)
+{
+    return cross->same && cross->pairs == ORR_PAIRS_ONCE ? i + 1 : 0;
+}
+/// True if both rows are the same entity.
+static inline bool orr_cross_self(const orr_cross* cross, uint32_t i, uint32_t j)
+{
+    return cross->same && i == j;
+}
+
+#define ORR_CROSS(pair, left, right, pairs)                                    \
+    for (ORR_CROSS_ENDED orr_cross pair = orr_cross_begin(left, right, pairs); \
+         orr_cross_next(&pair);)
+#if defined(__GNUC__)
+#define ORR_CROSS_ENDED __attribute__((cleanup(orr_cross_end)))
+#else
+#define ORR_CROSS_ENDED
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,3 @@
+set(ORR_SOURCES_QUERY
+    src/query/query.c
+)

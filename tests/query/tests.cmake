@@ -1,0 +1,4 @@
+set(ORR_TESTS_QUERY
+    tests/query/test_guard.c
+)
+set(ORR_TEST_EXTRA_QUERY tests/support/store_kit.c)
