@@ -1,3 +1,13 @@
 set(ORR_SOURCES_QUERY
+    src/query/access.c
+    src/query/bulk.c
+    src/query/cross.c
+    src/query/entries.c
+    src/query/iterate.c
+    src/query/listen.c
+    src/query/lookup.c
+    src/query/match.c
+    src/query/order.c
     src/query/query.c
+    src/query/working.c
 )

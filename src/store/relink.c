@@ -273,3 +273,49 @@ orr_result orr_rows_move_all(orr_world* world, orr_cluster from, orr_cluster to)
     ORRI_FREE(&world->env, ORR_MEMORY_TEMP, orri_chunk*, r.chunks, count);
     return result;
 }
+
+// ---- many clusters at once -------------------------------------------------------------------------------
+
+static orr_result relink_begin(relink* r, orr_world* world, const orri_plan* plan)
+{
+    *r = (relink){.world = world, .plan = plan, .count = plan->from->chunk_count};
+    r->chunks = ORRI_ALLOC(&world->env, ORR_MEMORY_TEMP, orri_chunk*, r->count);
+    if (r->chunks == NULL) {
+        r->count = 0;
+        return orri_refuse_memory(&world->env, "handing chunks over");
+    }
+    orr_result result = relink_prepare_target(r);
+    return result == ORR_OK ? relink_make(r) : result;
+}
+
+static void relink_abandon(relink* r)
+{
+    while (r->made-- > 0) {
+        relink_give_header(r, r->chunks[r->made], relink_chunk_rows(r, r->made));
+    }
+    orri_cluster_trim(r->world, r->plan->to);
+}
+
+orr_result orri_relink_many(orr_world* world, orri_plan* const* plans, uint32_t count)
+{
+    relink* all = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_TEMP, relink, count);
+    if (all == NULL) {
+        return orri_refuse_memory(&world->env, "handing chunks over");
+    }
+    orr_result result = ORR_OK;
+    uint32_t begun = 0;
+    for (; begun < count && result == ORR_OK; begun++) {
+        ORR_ASSERT(plans[begun]->to->row_count == 0);
+        result = relink_begin(&all[begun], world, plans[begun]);
+    }
+    for (uint32_t i = 0; i < begun; i++) {
+        if (result == ORR_OK) {
+            relink_commit(&all[i]);
+        } else {
+            relink_abandon(&all[i]);
+        }
+        ORRI_FREE(&world->env, ORR_MEMORY_TEMP, orri_chunk*, all[i].chunks, all[i].count);
+    }
+    ORRI_FREE(&world->env, ORR_MEMORY_TEMP, relink, all, count);
+    return result;
+}

@@ -240,8 +240,9 @@ typedef struct orri_listener {
     // A cluster was made, or one of its columns got enable bits. False (reported): that is refused and undone.
     bool (*cluster_match)(orr_world* world, orri_cluster* cluster);
     void (*cluster_gone)(orr_world* world, const orri_cluster* cluster);
-    // Makes sure that `count` entities may come to have values in a pool. False (reported): refused.
-    bool (*pinned_reserve)(orr_world* world, const orri_pool* pool, uint32_t count);
+    // Makes sure that `count` more entities may come to have values in a pool, `index` among them (ORRI_INDEX_NONE: told by
+    // another call). False (reported): refused.
+    bool (*pinned_reserve)(orr_world* world, const orri_pool* pool, uint32_t index, uint32_t count);
     // An entity got or lost a value, or it was switched on or off. The pool shows it already; a lost value's
     // memory is still there.
     void (*pinned_changed)(orr_world* world, const orri_pool* pool, uint32_t index);
@@ -464,6 +465,18 @@ static inline bool orri_world_open(const orr_world* world)
 {
     return world->appender == NULL && world->iterating == 0;
 }
+// True when destroying an entity may mean more: others refer to it by indexed fields.
+static inline bool orri_world_related(const orr_world* world)
+{
+    (void)world;
+    return false;
+}
+// True for types whose values may not be written in place.
+static inline bool orri_type_written_by_set(const orri_type* type)
+{
+    (void)type;
+    return false;
+}
 // The world as the env's owner; const is cast away for reporting only, which is not state.
 static inline orri_env* orri_env_of(const orr_world* world)
 {
@@ -657,6 +670,17 @@ orri_cluster* orri_cluster_of_nothing(orr_world* world, const char* call, bool* 
 const orri_table* orri_table_rarest(const orr_world* world, const orr_type* types, uint32_t count);
 // -1 if the cluster lacks the type.
 int32_t orri_cluster_find_column(const orri_cluster* cluster, orr_type type);
+// The column whose enable bits are those of the entities.
+static inline uint32_t orri_cluster_entity_column(const orri_cluster* cluster)
+{
+    return cluster->type_count;
+}
+// Enable bits per row of a column.
+static inline uint32_t orri_cluster_bit_stride(const orri_cluster* cluster, uint32_t column)
+{
+    (void)cluster, (void)column;
+    return 1;
+}
 bool orri_cluster_has_tag(const orri_cluster* cluster, orr_tag tag);
 orr_result orri_check_storable(const orr_world* world, const char* call, orr_type type);
 // Destroys all rows of a cluster. False when index pages are held and memory is refused (nothing is done).
@@ -782,5 +806,15 @@ orr_result orri_check_references(const orr_world* world, const char* call, const
 // Moves rows first … first + count - 1 along a plan. All or nothing.
 orr_result orri_rows_move_range(orr_world* world, const char* call, orri_plan* plan, uint32_t first,
                                 uint32_t count);
+
+// ---- relink.c: whole chunks change cluster ------------------------------------------------------------------
+
+// True when all rows of a plan's source can be handed over at once: the target is empty.
+static inline bool orri_plan_relinks(const orri_plan* plan)
+{
+    return plan->to->row_count == 0;
+}
+// Hands all rows of the plans' sources over. Sources and targets are all different, targets empty. All or nothing.
+orr_result orri_relink_many(orr_world* world, orri_plan* const* plans, uint32_t count);
 
 #endif
