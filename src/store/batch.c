@@ -5,7 +5,7 @@
 // fill a gap that its own move would have closed.
 //
 // Marking sets ORRI_DEAD in the record, so that a second mention of the entity is noticed.
-#include "store/world.h"
+#include "store/pool.h"
 
 #define BATCH_AHEAD 16 // How far records are fetched ahead.
 #define BATCH_STAYS 0  // As a place: the entity takes part, but its row stays.
@@ -69,7 +69,7 @@ static orr_result batch_refuse_entity(batch* b, orr_entity entity)
     if (orri_record_find(b->world, entity) == NULL) {
         return orri_refuse_entity(b->world, b->call, entity, b->type);
     }
-    orri_id_text name = orri_id_format(entity);
+    orri_id_text name = orri_entity_format(b->world, entity);
     return orri_refuse(&b->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_ENTITY_REFUSED,
                        "%s: entity %s is listed twice", b->call, name.text);
 }
@@ -561,6 +561,15 @@ static orr_result batch_add_or_remove(batch* b, const orr_entity* entities, int 
     return result;
 }
 
+// Finds the type; one in chunks must be of a kind that clusters hold.
+static orr_result batch_check_type(batch* b)
+{
+    b->value_type = orri_type_at(&b->world->schema, b->type);
+    return b->value_type != NULL && orri_type_pinned(b->value_type)
+               ? ORR_OK
+               : orri_check_storable(b->world, b->call, b->type);
+}
+
 orr_result orr_component_add_many(orr_world* world, const orr_entity* entities, uint32_t count,
                                   orr_type type, const void* values)
 {
@@ -572,19 +581,20 @@ orr_result orr_component_add_many(orr_world* world, const orr_entity* entities, 
                .values = values};
     orr_result result = batch_check(world, b.call, entities, count);
     if (result == ORR_OK) {
-        result = orri_check_storable(world, b.call, type);
+        result = batch_check_type(&b);
     }
     if (result != ORR_OK || count == 0) {
         return result;
     }
-    b.value_type = orri_type_at(&world->schema, type);
     if (values != NULL) {
         result = orri_check_references(world, b.call, b.value_type, entities, values, count);
         if (result != ORR_OK) {
             return result;
         }
     }
-    return batch_add_or_remove(&b, entities, ORRI_EDGE_ADD);
+    return orri_type_pinned(b.value_type)
+               ? orri_pinned_add_many(world, b.call, entities, count, b.value_type, values)
+               : batch_add_or_remove(&b, entities, ORRI_EDGE_ADD);
 }
 
 orr_result orr_component_remove_many(orr_world* world, const orr_entity* entities, uint32_t count,
@@ -594,12 +604,14 @@ orr_result orr_component_remove_many(orr_world* world, const orr_entity* entitie
     batch b = {.world = world, .call = "orr_component_remove_many", .count = count, .type = type};
     orr_result result = batch_check(world, b.call, entities, count);
     if (result == ORR_OK) {
-        result = orri_check_storable(world, b.call, type);
+        result = batch_check_type(&b);
     }
     if (result != ORR_OK || count == 0) {
         return result;
     }
-    return batch_add_or_remove(&b, entities, ORRI_EDGE_REMOVE);
+    return orri_type_pinned(b.value_type)
+               ? orri_pinned_remove_many(world, b.call, entities, count, b.value_type)
+               : batch_add_or_remove(&b, entities, ORRI_EDGE_REMOVE);
 }
 
 orr_result orri_rows_move_range(orr_world* world, const char* call, orri_plan* plan, uint32_t first,

@@ -3,7 +3,7 @@
 // are kept with the version they were made of, so a new hash costs what was written since.
 //
 // Not hashed: addresses, chunk ids, capacities, versions, plans, and types that no cluster has.
-#include "store/world.h"
+#include "store/pool.h"
 
 #define DIGEST_PIECE 512 // Records hashed at once. Part of the hash.
 
@@ -126,6 +126,10 @@ uint64_t orr_world_hash(orr_world* world)
     hash = orri_hash_word(hash, world->salt);
     hash = digest_index(world, hash);
     hash = digest_clusters(world, hash);
+    hash = orri_pools_hash(world, hash);
+    if (orri_record_find(world, world->singleton) != NULL) {
+        hash = orri_hash_word(hash, world->singleton.id);
+    }
     hash = digest_tags(world, hash);
     // What is written from now on must be seen by the next hash, also within this tick.
     world->epoch++;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Entities come, go and move. Creation makes room, reserves ids, makes the values, and only then lets the rows
 // be seen.
-#include "store/world.h"
+#include "store/pool.h"
 #include <stdio.h>
 
 // ---- creating --------------------------------------------------------------------------------------------
@@ -215,6 +215,9 @@ static orr_result entity_check_data(const orr_world* world, const orri_cluster* 
         if (type == NULL) {
             return orri_refuse_type(world, call, data[i].type);
         }
+        if (orri_type_pinned(type)) {
+            return orri_refuse_pinned(world, call, data[i].type);
+        }
         if (orri_cluster_find_column(cluster, data[i].type) < 0) {
             return orri_refuse(orri_env_of(world), ORR_ERR_ABSENT, ORR_LOG_ID_CALL_REFUSED,
                                "%s: values of %s are given, but the cluster has no such column",
@@ -292,6 +295,28 @@ static void entity_copy_bits(orri_chunk* to, uint32_t to_slot, orri_chunk* from,
     }
 }
 
+// Room for a row and an id, and copies of the pinned values.
+static orr_result entity_copy_prepare(orr_world* world, orri_cluster* cluster, uint32_t source)
+{
+    const char* call = "orr_copy";
+    orr_result result = orri_index_reserve(world, call, 1);
+    if (result != ORR_OK) {
+        return result;
+    }
+    uint32_t next = world->index.free_first;
+    next = next != ORRI_INDEX_NONE ? next : world->hot.count;
+    result = orri_cluster_reserve(world, cluster, 1) ? ORR_OK
+                                                     : entity_refuse_rows(world, call, cluster, 1);
+    if (result == ORR_OK) {
+        result = orri_pinned_copy_make(world, call, source, next);
+    }
+    if (result != ORR_OK) {
+        orri_cluster_trim(world, cluster);
+        orri_index_trim(world);
+    }
+    return result;
+}
+
 orr_entity orr_copy(orr_world* world, orr_entity source)
 {
     ORR_ASSERT(world != NULL);
@@ -305,12 +330,7 @@ orr_entity orr_copy(orr_world* world, orr_entity source)
         return none;
     }
     orri_cluster* cluster = orri_place_chunk(world, record->place)->cluster;
-    if (orri_index_reserve(world, "orr_copy", 1) != ORR_OK) {
-        return none;
-    }
-    if (!orri_cluster_reserve(world, cluster, 1)) {
-        orri_index_trim(world);
-        (void)entity_refuse_rows(world, "orr_copy", cluster, 1);
+    if (entity_copy_prepare(world, cluster, orri_id_index(source)) != ORR_OK) {
         return none;
     }
     record = orri_record_find(world, source);
@@ -318,6 +338,7 @@ orr_entity orr_copy(orr_world* world, orr_entity source)
     uint32_t slot = orri_place_slot(record->place);
     if (!entity_prepare_rows(world, cluster, 1) ||
         entity_copy_values(world, chunk, slot) != ORR_OK) {
+        orri_pinned_copy_abandon(world, orri_id_index(source));
         orri_cluster_trim(world, cluster);
         orri_index_trim(world);
         return none;
@@ -325,6 +346,7 @@ orr_entity orr_copy(orr_world* world, orr_entity source)
     uint32_t row = cluster->row_count;
     entity_give_rows(world, cluster, 1, &entity);
     entity_copy_bits(orri_cluster_chunk_of(cluster, row), row & ORRI_SLOT_MASK, chunk, slot);
+    orri_pinned_copy_enter(world, orri_id_index(source), orri_id_index(entity));
     return entity;
 }
 
@@ -342,12 +364,12 @@ ORRI_COLD static orr_result entity_destroy_long(orr_world* world, orri_chunk* ch
     if (!orri_row_prepare_remove(world, chunk, index)) {
         return orri_refuse_memory(&world->env, "preparing to destroy an entity");
     }
+    orri_index_kill(world, &index, 1);
     for (uint32_t c = 0; !cluster->plain && c < cluster->type_count; c++) {
         const orri_type* type = cluster->columns[c].type;
         orri_rows_destruct(type, chunk->columns[c].data + (size_t)slot * type->info.size, 1);
     }
     orri_row_remove(world, chunk, slot);
-    orri_index_kill(world, &index, 1);
     return ORR_OK;
 }
 
@@ -365,8 +387,8 @@ orr_result orr_destroy(orr_world* world, orr_entity entity)
     orri_chunk* last = orri_cluster_chunk_of(cluster, last_row);
     if (ORR_LIKELY(cluster->direct && orri_world_open(world) &&
                    orri_row_stamped(world, chunk, last, last_row, index))) {
-        orri_row_close_gap(world, cluster, chunk, place, last, last_row);
         orri_index_kill_one(world, index, record);
+        orri_row_close_gap(world, cluster, chunk, place, last, last_row);
         return ORR_OK;
     }
     return entity_destroy_long(world, chunk, orri_place_slot(place), index);
@@ -428,7 +450,7 @@ static orr_result entity_refuse_address(const orr_world* world, const char* call
     if (address == NULL) {
         return orri_refuse_argument(world, call, "the address is NULL");
     }
-    orri_id_text name = orri_id_format(address->entity);
+    orri_id_text name = orri_entity_format(world, address->entity);
     return orri_refuse(orri_env_of(world), ORR_ERR_ADDRESS, ORR_LOG_ID_ENTITY_REFUSED,
                        "%s: entity %s is no longer at row %u of cluster %uv%u; get its address "
                        "again with orr_address_get()",
@@ -446,7 +468,7 @@ const void* orr_address_read(const orr_world* world, const orr_address* address,
     }
     int32_t column = orri_cluster_find_column(chunk->cluster, type);
     if (column < 0) {
-        return NULL;
+        return orri_pool_get(orri_pool_find(world, type), orri_id_index(address->entity));
     }
     size_t size = chunk->cluster->columns[column].size;
     return chunk->columns[column].data + (address->row & ORRI_SLOT_MASK) * size;
@@ -462,7 +484,7 @@ void* orr_address_write(orr_world* world, const orr_address* address, orr_type t
     }
     int32_t column = orri_cluster_find_column(chunk->cluster, type);
     if (column < 0) {
-        return NULL;
+        return orri_pinned_edit(world, "orr_address_write", address->entity, type);
     }
     uint8_t* data = orri_column_write(world, chunk, (uint32_t)column);
     size_t size = chunk->cluster->columns[column].size;

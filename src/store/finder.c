@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Getting clusters by what they are: the checked and sorted form of a desc, look-up, walk and match.
-#include "store/world.h"
+#include "store/pool.h"
 
 // Insertion sort: sets are small, and mostly sorted already.
 static bool finder_sort_types(orr_type* types, uint32_t count)
@@ -41,11 +41,14 @@ orr_result orri_check_storable(const orr_world* world, const char* call, orr_typ
     if (ORR_UNLIKELY(found == NULL)) {
         return orri_refuse_type(world, call, type);
     }
-    if (ORR_UNLIKELY(found->info.storage != ORR_CHUNK || found->info.multiplicity != ORR_UNIQUE)) {
+    if (ORR_UNLIKELY(orri_type_pinned(found))) {
+        return orri_refuse_pinned(world, call, type);
+    }
+    if (ORR_UNLIKELY(found->info.multiplicity != ORR_UNIQUE)) {
         return orri_refuse(orri_env_of(world), ORR_ERR_UNSUPPORTED, ORR_LOG_ID_CALL_REFUSED,
-                           "%s: %s is declared %s, which this version's store does not hold yet",
-                           call, found->info.name,
-                           found->info.storage == ORR_PINNED ? "pinned" : "multiple");
+                           "%s: %s is declared multiple, which this version's store does not hold "
+                           "yet",
+                           call, found->info.name);
     }
     return ORR_OK;
 }
@@ -197,6 +200,19 @@ static bool finder_matches(const orr_world* world, const orri_cluster* cluster,
            match->predicate(match->user, world, orri_cluster_handle(cluster));
 }
 
+static bool finder_types_valid(const orr_world* world, const char* call, const orr_type* types,
+                               uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const orri_type* found = orri_type_at(&world->schema, types[i]);
+        if (found != NULL && orri_type_pinned(found)) {
+            (void)orri_refuse_pinned(world, call, types[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool finder_match_valid(const orr_world* world, const char* call,
                                const orr_cluster_match* match)
 {
@@ -207,7 +223,8 @@ static bool finder_match_valid(const orr_world* world, const char* call,
     if (!valid) {
         (void)orri_refuse_argument(world, call, "a list of the match is NULL");
     }
-    return valid;
+    return valid && finder_types_valid(world, call, match->types, match->type_count) &&
+           finder_types_valid(world, call, match->without_types, match->without_type_count);
 }
 
 uint32_t orr_clusters_find(const orr_world* world, const orr_cluster_match* match, orr_cluster* out,

@@ -12,11 +12,16 @@ set(ORR_SOURCES_STORE
     src/store/finder.c
     src/store/index.c
     src/store/mover.c
+    src/store/name.c
+    src/store/pinned.c
     src/store/plan.c
+    src/store/pool.c
+    src/store/pool_state.c
     src/store/entity_print.c
     src/store/refuse.c
     src/store/relink.c
     src/store/share.c
+    src/store/singleton.c
     src/store/tag.c
     src/store/validate.c
     src/store/world.c)

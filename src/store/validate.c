@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Checks the invariants of README.md, by number, on the whole world.
+#include "store/names.h"
+#include "store/pool.h"
 #include "store/share.h"
 
 static orr_result validate_fail(orr_world* world, const char* invariant, uint64_t a, uint64_t b)
@@ -231,8 +233,24 @@ static bool validate_count_chunk(const orri_chunk* chunk, uint32_t* counts)
     return true;
 }
 
+static bool validate_count_pool(const orri_pool* pool, uint32_t* counts)
+{
+    for (uint32_t slot = 0; pool->type->info.has_owned && slot < pool->slot_count; slot++) {
+        if (orri_pool_owner(pool, slot) != ORRI_INDEX_NONE &&
+            !validate_count_rows(pool->type, orri_pool_at(pool, slot), 1, counts)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool validate_count_all(const orr_world* world, uint32_t* counts)
 {
+    for (uint32_t i = 0; i < world->pool_count; i++) {
+        if (!validate_count_pool(world->pool_list[i], counts)) {
+            return false;
+        }
+    }
     for (orri_cluster* cluster = world->cluster_first; cluster != NULL; cluster = cluster->next) {
         for (uint32_t i = 0; i < cluster->chunk_count; i++) {
             if (!validate_count_chunk(cluster->chunks[i], counts)) {
@@ -288,6 +306,12 @@ orr_result orr_world_validate(orr_world* world)
     }
     if (result == ORR_OK) {
         result = validate_records(world);
+    }
+    if (result == ORR_OK) {
+        result = orri_pools_validate(world);
+    }
+    if (result == ORR_OK) {
+        result = orri_names_validate(world);
     }
     return result == ORR_OK ? validate_owned(world) : result;
 }

@@ -233,7 +233,8 @@ typedef struct orri_tag_entry {
 
 // ---- the modules below ----------------------------------------------------------------------------------
 
-typedef struct orri_pool orri_pool; // pool.h
+typedef struct orri_pool orri_pool;   // pool.h
+typedef struct orri_names orri_names; // name.c
 
 // Who is told of structure: filled by the query module with the first query of a world. NULL functions: nobody.
 typedef struct orri_listener {
@@ -258,8 +259,9 @@ struct orr_world {
     orri_env env;
     orri_schema schema;
     uint64_t tick, epoch, seed;
-    uint64_t share_live; // Shares not yet released.
-    uint32_t salt;       // Already shifted into the generation word.
+    uint64_t share_live;  // Shares not yet released.
+    uint64_t pinned_live; // Values in pools: 0 tells a destroyer that there is nothing to look for.
+    uint32_t salt;        // Already shifted into the generation word.
     uint32_t entities_max, clusters_max, tags_max;
 
     orri_index index;
@@ -299,6 +301,12 @@ struct orr_world {
     _Atomic uint32_t iterating;
     uint32_t iteration_era;
     uint64_t cluster_sequence; // Clusters ever made.
+
+    // Pinned values (pool.h). All pools by type index, NULL: none; and those there are, in order of types.
+    orri_pool **pools, **pool_list;
+    uint32_t pool_capacity, pool_count, pool_list_capacity;
+    orri_names* names;    // Look-up of names (name.c); NULL: nobody ever had one.
+    orr_entity singleton; // The world's own entity; null, or dead: it has none.
 };
 
 // ---- ids ----------------------------------------------------------------------------------------------
@@ -441,9 +449,11 @@ static inline void orri_value_preset(const orri_type* type, void* to, uint32_t s
 
 // "7v1" in a buffer that lives as long as the expression's block.
 typedef struct orri_id_text {
-    char text[40];
+    char text[128];
 } orri_id_text;
 orri_id_text orri_id_format(orr_entity entity);
+// The same with its name, if it is alive and has one, cut when it is long: "bob (7v1)". For messages.
+orri_id_text orri_entity_format(const orr_world* world, orr_entity entity);
 const char* orri_type_label(const orr_world* world, orr_type type);
 
 // These report and return the result. `call` is the public function's name.
@@ -555,9 +565,14 @@ void orri_index_give(orr_world* world, orri_chunk* chunk, uint32_t slot, uint32_
 void orri_index_undo(orr_world* world, const orri_chunk* chunk, uint32_t slot, uint32_t count,
                      uint32_t fresh_count);
 ORRI_COLD void orri_index_retire(orri_record* record);
-// Kills one entity; its record may be written.
+// Removes the pinned values of entities that are about to die (pool.c). They are still alive and in their rows.
+ORRI_COLD void orri_pinned_drop(orr_world* world, const uint32_t* indexes, uint32_t count);
+// Kills one entity; its record may be written, and its row is still there.
 static inline void orri_index_kill_one(orr_world* world, uint32_t index, orri_record* record)
 {
+    if (ORR_UNLIKELY(world->pinned_live != 0)) {
+        orri_pinned_drop(world, &index, 1);
+    }
     uint32_t generation = record->generation | ORRI_DEAD;
     world->index.live_count--;
     if (ORR_UNLIKELY((generation & ORRI_GENERATION_MASK) == ORRI_GENERATION_MAX)) {
@@ -568,7 +583,7 @@ static inline void orri_index_kill_one(orr_world* world, uint32_t index, orri_re
     world->index.free_first = index;
     world->index.free_count++;
 }
-// Kills the entities of some indexes, in order; their records must be prepared.
+// Kills the entities of some indexes, in order; their records must be prepared, and their rows are still there.
 void orri_index_kill(orr_world* world, const uint32_t* indexes, uint32_t count);
 
 // ---- chunk.c ----------------------------------------------------------------------------------------------
