@@ -11,6 +11,24 @@ static void entity_print_value(orri_text* text, const orri_type* type, const voi
     text->length += orr_value_print(&type->info, value, rest, text->size - used);
 }
 
+// All instances: [{radius: 1}, {radius: 2} (off)].
+static void entity_print_cell(orri_text* text, const orri_chunk* chunk, uint32_t column,
+                              uint32_t slot, bool any_on)
+{
+    orri_cells cell = orri_cells_at(chunk, column, slot);
+    uint32_t shift = chunk->cluster->columns[column].shift;
+    const uint64_t* bits =
+        (const uint64_t*)(const void*)chunk->columns[chunk->column_count / 2 + column].data;
+    for (uint32_t i = 0; i < *cell.counts; i++) {
+        orri_text_add(text, i == 0 ? " [" : ", ");
+        entity_print_value(text, cell.type, cell.data + (size_t)i * cell.type->info.size);
+        if (any_on && bits != NULL && !orri_bit_get(bits, (slot << shift) + i)) {
+            orri_text_add(text, " (off)");
+        }
+    }
+    orri_text_add(text, "]");
+}
+
 static void entity_print_components(const orr_world* world, orri_text* text, orr_entity entity,
                                     const orri_chunk* chunk, uint32_t slot, const char** separator)
 {
@@ -19,11 +37,14 @@ static void entity_print_components(const orr_world* world, orri_text* text, orr
         const orri_type* type = cluster->columns[c].type;
         orri_text_add(text, "%s%s", *separator, type->info.name);
         *separator = ", ";
-        if (type->info.size > 0) {
+        bool on = orr_component_enabled(world, entity, cluster->types[c]);
+        if (cluster->columns[c].counts != 0) {
+            entity_print_cell(text, chunk, c, slot, on);
+        } else if (type->info.size > 0) {
             orri_text_add(text, " ");
             entity_print_value(text, type, chunk->columns[c].data + (size_t)slot * type->info.size);
         }
-        if (!orr_component_enabled(world, entity, cluster->types[c])) {
+        if (!on) {
             orri_text_add(text, " (off)");
         }
     }
