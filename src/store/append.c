@@ -38,6 +38,9 @@ orr_result orr_append_begin(orr_world* world, orr_cluster handle, const orr_type
                                "%s: the cluster has no column of %s", call,
                                orri_type_label(world, types[i]));
         }
+        if (orri_type_at(&world->schema, types[i])->info.multiplicity != ORR_UNIQUE) {
+            return orri_refuse_multiple(world, call, types[i]);
+        }
     }
     if (world->append_entities == NULL) {
         world->append_entities =

@@ -115,9 +115,18 @@ static inline orri_chunk* column_span_chunk(const orr_world* world, const orri_c
         return NULL;
     }
     orri_chunk* chunk = orri_cluster_chunk_of(cluster, row);
-    int32_t found = orri_table_column(world, orri_type_index(world, type), chunk->id);
+    uint32_t type_index = orri_type_index(world, type);
+    int32_t found = orri_table_column(world, type_index, chunk->id);
     *column = (uint32_t)found;
-    return ORR_LIKELY(found >= 0) ? chunk : column_absent(world, type);
+    if (ORR_UNLIKELY(found < 0)) {
+        return column_absent(world, type);
+    }
+    const orri_table* table = (const orri_table*)(const void*)world->hot.tables[type_index];
+    if (ORR_UNLIKELY(table->multiple)) {
+        (void)orri_refuse_multiple(world, "orr_span_read or orr_span_write", type);
+        return NULL;
+    }
+    return chunk;
 }
 
 static inline uint8_t* column_span_start(const orr_world* world, const orri_chunk* chunk,

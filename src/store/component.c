@@ -19,7 +19,10 @@ static inline uint8_t* component_find(const orr_world* world, const orri_record*
         data = table->data[chunk];
     } else {
         int32_t column = orri_table_column_far(world, type_index, chunk);
-        data = column >= 0 ? world->chunks[chunk]->columns[column].data : NULL;
+        return column >= 0
+                   ? orri_cells_at(world->chunks[chunk], (uint32_t)column, orri_place_slot(place))
+                         .data
+                   : NULL;
     }
     return ORR_LIKELY(data != NULL) ? data + (size_t)orri_place_slot(place) * table->size : NULL;
 }
@@ -108,6 +111,15 @@ orr_result orri_check_references(const orr_world* world, const char* call, const
         }
     }
     return ORR_OK;
+}
+
+orr_result orri_check_value(const orr_world* world, const char* call, const orri_type* type,
+                            const void* old, const void* value)
+{
+    component_judge judge = {.world = world, .type = type, .old = old};
+    return type->info.has_entities || type->info.has_owned
+               ? component_check_value(world, call, type, value, &judge)
+               : ORR_OK;
 }
 
 // ---- staging ---------------------------------------------------------------------------------------------
@@ -273,6 +285,10 @@ void* orr_component_edit(orr_world* world, orr_entity entity, orr_type type)
     if (column < 0) {
         return orri_pinned_edit(world, "orr_component_edit", entity, type);
     }
+    if (ORR_UNLIKELY(chunk->cluster->columns[column].counts != 0)) {
+        (void)orri_refuse_multiple(world, "orr_component_edit", type);
+        return NULL;
+    }
     uint8_t* data = orri_column_write(world, chunk, (uint32_t)column);
     size_t size = chunk->cluster->columns[column].size;
     return data != NULL ? data + orri_place_slot(record->place) * size : NULL;
@@ -351,6 +367,9 @@ orr_result orr_component_set(orr_world* world, orr_entity entity, orr_type type,
     }
     if (ORR_UNLIKELY(found == NULL)) {
         return orri_refuse_type(world, "orr_component_set", type);
+    }
+    if (ORR_UNLIKELY(found->info.multiplicity != ORR_UNIQUE)) {
+        return orri_refuse_multiple(world, "orr_component_set", type);
     }
     if (ORR_UNLIKELY(value == NULL && found->info.size > 0)) {
         orri_id_text name = orri_entity_format(world, entity);
@@ -456,6 +475,9 @@ static orr_result component_check_many(const orr_world* world, const char* call,
     const orri_type* found = orri_type_at(&world->schema, type);
     if (found == NULL) {
         return orri_refuse_type(world, call, type);
+    }
+    if (found->info.multiplicity != ORR_UNIQUE) {
+        return orri_refuse_multiple(world, call, type);
     }
     if (count > 0 && (entities == NULL || (values == NULL && found->info.size > 0))) {
         return orri_refuse_argument(world, call, "entities or values are NULL");

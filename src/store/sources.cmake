@@ -2,6 +2,7 @@ set(ORR_SOURCES_STORE
     src/store/append.c
     src/store/batch.c
     src/store/block.c
+    src/store/cell.c
     src/store/chunk.c
     src/store/cluster.c
     src/store/column.c
@@ -11,6 +12,7 @@ set(ORR_SOURCES_STORE
     src/store/digest.c
     src/store/finder.c
     src/store/index.c
+    src/store/instance.c
     src/store/mover.c
     src/store/name.c
     src/store/pinned.c
