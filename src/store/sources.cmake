@@ -2,6 +2,7 @@ set(ORR_SOURCES_STORE
     src/store/append.c
     src/store/batch.c
     src/store/block.c
+    src/store/cell.c
     src/store/chunk.c
     src/store/cluster.c
     src/store/column.c
@@ -11,12 +12,18 @@ set(ORR_SOURCES_STORE
     src/store/digest.c
     src/store/finder.c
     src/store/index.c
+    src/store/instance.c
     src/store/mover.c
+    src/store/name.c
+    src/store/pinned.c
     src/store/plan.c
+    src/store/pool.c
+    src/store/pool_state.c
     src/store/entity_print.c
     src/store/refuse.c
     src/store/relink.c
     src/store/share.c
+    src/store/singleton.c
     src/store/tag.c
     src/store/validate.c
     src/store/world.c)
