@@ -418,17 +418,17 @@ template <class F, class... Args> bool call(F& f, Args&&... args)
     }
 }
 
-// Whether a function takes the arguments; with their const taken off, to say what is wrong with it.
-template <bool Fits, bool FitsLoosely> struct takes {
-    static_assert(Fits || !FitsLoosely,
+// For a function that does not take the arguments: says why. `Loosely`: it would, if their const were taken off.
+template <bool Loosely> constexpr void complain()
+{
+    static_assert(!Loosely,
                   "orrery: the function asks to write a term that the query declares read: take "
                   "const T&, const T* or instances<const T>, or declare it write<T>");
     static_assert(
-        Fits || FitsLoosely,
+        Loosely,
         "orrery: the function does not take what the terms give: one argument per term, in "
         "order (see the head of orrery.hpp)");
-    static constexpr bool value = Fits;
-};
+}
 
 // An open iteration; ends with its scope, however that is left.
 struct iteration {
@@ -448,8 +448,12 @@ struct iteration {
 template <class List> struct loops;
 template <class... Terms> struct loops<list<Terms...>> {
     template <class F>
+    static constexpr bool alone = std::is_invocable_v<F&, typename column<Terms>::row...>;
+    template <class F>
     static constexpr bool with_id =
         std::is_invocable_v<F&, orr_entity, typename column<Terms>::row...>;
+    template <class F>
+    static constexpr bool by_run = std::is_invocable_v<F&, span, typename column<Terms>::run...>;
 
     template <class F> static bool rows(orr_iter& it, F& f)
     {
@@ -461,38 +465,39 @@ template <class... Terms> struct loops<list<Terms...>> {
     {
         const uint32_t count = it.count;
         for (uint32_t i = 0; i < count; i++) {
-            if constexpr (with_id<F>) {
-                if (!call(f, orr_iter_entity(&it, i), columns.at(i)...)) {
+            if constexpr (alone<F>) {
+                if (!call(f, columns.at(i)...)) {
                     return false;
                 }
-            } else if (!call(f, columns.at(i)...)) {
+            } else if (!call(f, orr_iter_entity(&it, i), columns.at(i)...)) {
                 return false;
             }
         }
         return true;
     }
 
+    // What a function that is not fitting would take is asked only then: asking instantiates it.
     template <class F> static void each(orr_query* query, const orr_each* settings, F& f)
     {
-        using fits = takes<with_id<F> || std::is_invocable_v<F&, typename column<Terms>::row...>,
-                           std::is_invocable_v<F&, orr_entity, typename column<Terms>::loose...> ||
-                               std::is_invocable_v<F&, typename column<Terms>::loose...>>;
-        if constexpr (fits::value) {
+        if constexpr (alone<F> || with_id<F>) {
             iteration loop(query, settings);
             while (orr_iter_next(&loop.it) && rows(loop.it, f)) {
             }
+        } else {
+            complain<std::is_invocable_v<F&, typename column<Terms>::loose...> ||
+                     std::is_invocable_v<F&, orr_entity, typename column<Terms>::loose...>>();
         }
     }
 
     template <class F> static void spans(orr_query* query, const orr_each* settings, F& f)
     {
-        using fits = takes<std::is_invocable_v<F&, span, typename column<Terms>::run...>,
-                           std::is_invocable_v<F&, span, typename column<Terms>::loose_run...>>;
-        if constexpr (fits::value) {
+        if constexpr (by_run<F>) {
             iteration loop(query, settings);
             while (orr_iter_next(&loop.it) &&
                    call(f, span(loop.it), column<Terms>::all(loop.it)...)) {
             }
+        } else {
+            complain<std::is_invocable_v<F&, span, typename column<Terms>::loose_run...>>();
         }
     }
 };
@@ -566,9 +571,9 @@ template <class... Terms> class query {
     {
         return orr_query_count(query_);
     }
-    bool has(orr_entity entity) const
+    bool has(orr_entity e) const
     {
-        return orr_query_has(query_, entity);
+        return orr_query_has(query_, e);
     }
     orr_entity first()
     {
@@ -589,7 +594,7 @@ template <class... Terms> class query {
         detail::list<Flat...>);
     using loop = decltype(loops_of(flat()));
 
-    explicit query(orr_query* query) : query_(query)
+    explicit query(orr_query* made) : query_(made)
     {
     }
 
@@ -642,68 +647,68 @@ class world_view {
     /// Creates an entity with these components: create(Position{1, 2}, Velocity{}). Null when one is refused.
     template <class... Ts> orr_entity create(const Ts&... values) const
     {
-        orr_entity entity = orr_create(world_);
-        if (entity.id != 0 && !((put(entity, values) == ORR_OK) && ...)) {
-            orr_destroy(world_, entity);
-            entity.id = 0;
+        orr_entity e = orr_create(world_);
+        if (e.id != 0 && !((put(e, values) == ORR_OK) && ...)) {
+            orr_destroy(world_, e);
+            e.id = 0;
         }
-        return entity;
+        return e;
     }
-    orr_result destroy(orr_entity entity) const
+    orr_result destroy(orr_entity e) const
     {
-        return orr_destroy(world_, entity);
+        return orr_destroy(world_, e);
     }
-    bool alive(orr_entity entity) const
+    bool alive(orr_entity e) const
     {
-        return orr_alive(world_, entity);
+        return orr_alive(world_, e);
     }
 
-    template <class T> orr_result set(orr_entity entity, const T& value) const
+    template <class T> orr_result set(orr_entity e, const T& value) const
     {
-        return orr_component_set(world_, entity, type<T>(), &value);
+        return orr_component_set(world_, e, type<T>(), &value);
     }
     /// NULL if the entity does not have it.
-    template <class T> const T* get(orr_entity entity) const
+    template <class T> const T* get(orr_entity e) const
     {
-        return static_cast<const T*>(orr_component_get(world_, entity, type<T>()));
+        return static_cast<const T*>(orr_component_get(world_, e, type<T>()));
     }
     /// The same to change in place.
-    template <class T> T* edit(orr_entity entity) const
+    template <class T> T* edit(orr_entity e) const
     {
-        return static_cast<T*>(orr_component_edit(world_, entity, type<T>()));
+        return static_cast<T*>(orr_component_edit(world_, e, type<T>()));
     }
-    template <class T> orr_result add(orr_entity entity) const
+    template <class T> orr_result add(orr_entity e) const
     {
-        return orr_component_add(world_, entity, type<T>());
+        return orr_component_add(world_, e, type<T>());
     }
-    template <class T> orr_result remove(orr_entity entity) const
+    template <class T> orr_result remove(orr_entity e) const
     {
-        return orr_component_remove(world_, entity, type<T>());
+        return orr_component_remove(world_, e, type<T>());
     }
-    template <class T> bool has(orr_entity entity) const
+    template <class T> bool has(orr_entity e) const
     {
-        return orr_component_has(world_, entity, type<T>());
+        return orr_component_has(world_, e, type<T>());
     }
-    template <class T> orr_result enable(orr_entity entity, bool on = true) const
+    template <class T> orr_result enable(orr_entity e, bool on = true) const
     {
-        return orr_component_enable(world_, entity, type<T>(), on);
+        return orr_component_enable(world_, e, type<T>(), on);
     }
-    template <class T> bool enabled(orr_entity entity) const
+    template <class T> bool enabled(orr_entity e) const
     {
-        return orr_component_enabled(world_, entity, type<T>());
+        return orr_component_enabled(world_, e, type<T>());
     }
 
     /// Adds one more instance of a `multiple` type. 0 when refused.
-    template <class T> orr_component_id add_instance(orr_entity entity, const T& value) const
+    template <class T> orr_component_id add_instance(orr_entity e, const T& value) const
     {
-        return orr_instance_add(world_, entity, type<T>(), &value);
+        return orr_instance_add(world_, e, type<T>(), &value);
     }
     /// All instances, to read; for a unique type at most one.
-    template <class T> instances<const T> all(orr_entity entity) const
+    template <class T> instances<const T> all(orr_entity e) const
     {
         const void* values = nullptr;
         const orr_component_id* ids = nullptr;
-        uint32_t count = orr_instances_get(world_, entity, type<T>(), &values, &ids);
+        uint32_t count = orr_instances_get(world_, e, type<T>(), &values, &ids);
         return {static_cast<const T*>(values), ids, count};
     }
     /// The value of a singleton; NULL if the world has none.
@@ -718,11 +723,11 @@ class world_view {
     }
 
   protected:
-    template <class T> orr_result put(orr_entity entity, const T& value) const
+    template <class T> orr_result put(orr_entity e, const T& value) const
     {
         return desc<T>()->settings.multiplicity == ORR_MULTIPLE
-                   ? (add_instance(entity, value) != 0 ? ORR_OK : ORR_ERR_STATE)
-                   : set(entity, value);
+                   ? (add_instance(e, value) != 0 ? ORR_OK : ORR_ERR_STATE)
+                   : set(e, value);
     }
 
     orr_world* world_;

@@ -62,7 +62,7 @@ static bool terms_fail(terms_parser* p, orr_result result, const char* at, const
     orri_text_cut(&text);
     text.size = sizeof buffer;
     orri_text_point(&text, p->text, (size_t)(at - p->text));
-    p->result = orri_refuse(orri_env_of(p->world), result, ORR_LOG_ID_CALL_REFUSED, "%s", buffer);
+    p->result = orri_refuse(orri_env_of(p->world), result, ORR_LOG_ID_QUERY_REFUSED, "%s", buffer);
     return false;
 }
 
@@ -524,7 +524,7 @@ orr_result orri_terms_parse(orr_world* world, const char* call, const char* text
     ORR_ASSERT(text != NULL && *count <= ORR_TERMS_MAX);
     // Stops at the zero: nothing behind it is read.
     if (memchr(text, '\0', ORR_QUERY_TEXT_MAX + 1) == NULL) {
-        return orri_refuse(orri_env_of(world), ORR_ERR_CAPACITY, ORR_LOG_ID_CALL_REFUSED,
+        return orri_refuse(orri_env_of(world), ORR_ERR_CAPACITY, ORR_LOG_ID_QUERY_REFUSED,
                            "%s: a query's text has at most %u bytes; it begins '%.40s'", call,
                            ORR_QUERY_TEXT_MAX, text);
     }
