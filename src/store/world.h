@@ -182,6 +182,7 @@ struct orri_cluster {
     // Scratch of a batch (batch.c), 0 outside: rows that leave, how they go, first target row, rows gone, and where
     // to look for the next row that fills a gap.
     uint32_t batch_count, batch_base, batch_used, batch_tail;
+    uint32_t batch_incoming; // Rows that come to it.
     struct orri_plan* batch_plan;
     bool batch_created; // The target is new.
     bool doomed;        // Scratch of orr_clusters_delete().
