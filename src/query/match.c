@@ -139,18 +139,24 @@ orri_match orri_query_match(const orr_query* query, const orri_cluster* cluster,
 
 // ---- rows -------------------------------------------------------------------------------------------------
 
-// Rows 64 * word … of a column of enable bits with `stride` bits per row: which have one that is on.
-static uint64_t match_bits_on(const uint64_t* bits, uint32_t word, uint32_t stride)
+// Rows 64 * word … of a column: which are on. Of a multiple type, which have an instance that is.
+static uint64_t match_bits_on(const orri_chunk* chunk, uint32_t column, const uint64_t* bits,
+                              uint32_t word)
 {
-    if (stride == 1) {
+    const orri_cluster_column* entry = &chunk->cluster->columns[column];
+    if (entry->counts == 0) {
         return bits[word];
     }
+    const uint16_t* counts = (const uint16_t*)(const void*)chunk->columns[entry->counts].data;
+    uint32_t left = orri_chunk_rows(chunk) - word * 64;
     uint64_t on = 0;
-    for (uint32_t row = 0; row < 64; row++) {
-        uint32_t first = (word * 64 + row) * stride;
-        for (uint32_t i = 0; i < stride; i++) {
-            on |= (uint64_t)orri_bit_get(bits, first + i) << row;
+    for (uint32_t row = 0; row < 64 && row < left; row++) {
+        uint32_t first = (word * 64 + row) << entry->shift;
+        bool any = false;
+        for (uint32_t i = 0; i < counts[word * 64 + row]; i++) {
+            any = any || orri_bit_get(bits, first + i);
         }
+        on |= (uint64_t)any << row;
     }
     return on;
 }
@@ -163,9 +169,7 @@ static uint64_t match_rows_state(const orri_chunk* chunk, uint32_t column, orr_s
     if (state == ORR_EITHER) {
         return UINT64_MAX;
     }
-    uint64_t on = bits != NULL
-                      ? match_bits_on(bits, word, orri_cluster_bit_stride(chunk->cluster, column))
-                      : UINT64_MAX;
+    uint64_t on = bits != NULL ? match_bits_on(chunk, column, bits, word) : UINT64_MAX;
     return state == ORR_ENABLED ? on : ~on;
 }
 

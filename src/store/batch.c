@@ -35,6 +35,9 @@ static void batch_end(batch* b)
 {
     for (uint32_t i = 0; i < b->cluster_count; i++) {
         orri_cluster* cluster = b->clusters[i];
+        if (cluster->batch_plan != NULL) {
+            cluster->batch_plan->to->batch_incoming = 0;
+        }
         cluster->batch_count = cluster->batch_base = cluster->batch_used = 0;
         cluster->batch_plan = NULL;
         cluster->batch_created = false;
@@ -132,13 +135,18 @@ static bool batch_prepare_source(orr_world* world, orri_cluster* cluster)
 
 static bool batch_prepare_target(orr_world* world, orri_cluster* from)
 {
+    // Several clusters may go to the same one: those that differ only in the capacity of what is removed. Rows before
+    // are opened again, since their chunk may have grown.
     orri_cluster* to = from->batch_plan->to;
-    from->batch_base = to->row_count;
-    if (!orri_cluster_reserve(world, to, from->batch_count) ||
+    uint64_t incoming = (uint64_t)to->batch_incoming + from->batch_count;
+    if (incoming > UINT32_MAX - to->row_count ||
+        !orri_cluster_reserve(world, to, (uint32_t)incoming) ||
         !orri_plan_prepare_bits(world, from->batch_plan)) {
         return false;
     }
-    uint32_t end = to->row_count + from->batch_count;
+    from->batch_base = to->row_count + to->batch_incoming;
+    to->batch_incoming = (uint32_t)incoming;
+    uint32_t end = to->row_count + to->batch_incoming;
     for (uint32_t row = to->row_count & ~ORRI_SLOT_MASK; row < end; row += ORR_CHUNK_CAPACITY) {
         orri_chunk* chunk = orri_cluster_chunk_of(to, row);
         if (!orri_chunk_prepare(world, chunk)) {
@@ -160,6 +168,7 @@ static void batch_abandon(batch* b, uint32_t count)
             continue;
         }
         orri_cluster* to = from->batch_plan->to;
+        to->batch_incoming = 0;
         orri_cluster_trim(b->world, to);
         if (to->row_count < to->row_capacity && to->chunk_count > 0) {
             orri_chunk* last = to->chunks[to->chunk_count - 1];

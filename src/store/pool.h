@@ -70,12 +70,6 @@ static inline uint8_t* orri_pool_at(const orri_pool* pool, uint32_t slot)
     return orri_pool_block_of(pool, slot)->data + (size_t)orri_pool_within(pool, slot) * pool->size;
 }
 
-// Entity index of the owner; ORRI_INDEX_NONE: the slot is free.
-static inline uint32_t orri_pool_owner(const orri_pool* pool, uint32_t slot)
-{
-    return pool->blocks[slot >> ORRI_SLOT_BITS].owners[slot & ORRI_SLOT_MASK];
-}
-
 // The value of an entity; NULL if it has none. `pool` may be NULL.
 static inline uint8_t* orri_pool_get(const orri_pool* pool, uint32_t index)
 {

@@ -168,9 +168,10 @@ static void relink_pass_chunk(relink* r, uint32_t i)
         }
         orri_column_give(world, chunk, column);
         orri_column_give(world, chunk, from->column_count + column);
-        if (counts != 0) {
-            orri_column_give(world, chunk, counts);
-            orri_column_give(world, chunk, counts + 1);
+        // Somebody may hold even the bits that counts and ids do not have.
+        for (uint32_t k = counts; counts != 0 && k < counts + 2; k++) {
+            orri_column_give(world, chunk, k);
+            orri_column_give(world, chunk, from->column_count + k);
         }
     }
     for (uint32_t c = 0; c < to->column_count; c++) {

@@ -182,6 +182,7 @@ struct orri_cluster {
     // Scratch of a batch (batch.c), 0 outside: rows that leave, how they go, first target row, rows gone, and where
     // to look for the next row that fills a gap.
     uint32_t batch_count, batch_base, batch_used, batch_tail;
+    uint32_t batch_incoming; // Rows that come to it.
     struct orri_plan* batch_plan;
     bool batch_created; // The target is new.
     bool doomed;        // Scratch of orr_clusters_delete().
@@ -722,12 +723,6 @@ static inline uint32_t orri_cluster_entity_column(const orri_cluster* cluster)
 {
     return cluster->type_count;
 }
-// Enable bits per row of a column.
-static inline uint32_t orri_cluster_bit_stride(const orri_cluster* cluster, uint32_t column)
-{
-    (void)cluster, (void)column;
-    return 1;
-}
 bool orri_cluster_has_tag(const orri_cluster* cluster, orr_tag tag);
 orr_result orri_check_storable(const orr_world* world, const char* call, orr_type type);
 // Destroys all rows of a cluster. False when index pages are held and memory is refused (nothing is done).
@@ -908,7 +903,7 @@ orr_result orri_rows_move_range(orr_world* world, const char* call, orri_plan* p
 // True when all rows of a plan's source can be handed over at once: the target is empty.
 static inline bool orri_plan_relinks(const orri_plan* plan)
 {
-    return plan->to->row_count == 0;
+    return plan->to->row_count == 0 && plan->resized_count == 0;
 }
 // Hands all rows of the plans' sources over. Sources and targets are all different, targets empty. All or nothing.
 orr_result orri_relink_many(orr_world* world, orri_plan* const* plans, uint32_t count);

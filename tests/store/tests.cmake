@@ -11,6 +11,9 @@ set(ORR_TESTS_STORE
     tests/store/test_generation.c
     tests/store/test_move.c
     tests/store/test_name.c
+    tests/store/test_multiple.c
+    tests/store/test_multiple_hooks.c
+    tests/store/test_multiple_random.c
     tests/store/test_oom.c
     tests/store/test_owned.c
     tests/store/test_pinned.c
