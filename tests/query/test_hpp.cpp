@@ -45,7 +45,7 @@ ORR_TEST(hpp_types_are_found_in_any_namespace)
     CHECK_STR(orr::desc<game::Hidden>()->name, "Hidden");
     CHECK_STR(orr::desc<Shared>()->name, "Shared");
     CHECK_STR(orr::desc<Mood>()->name, "Mood");
-    CHECK_STR(orr::desc<orr_name>()->name, orr_desc_orr_name.name);
+    CHECK(orr::desc<orr_name>() == &orr_desc_orr_name);
     CHECK(orr::desc<Position>() == ORR_TYPE(Position));
 }
 
