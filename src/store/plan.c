@@ -71,10 +71,12 @@ static void plan_fill(orri_plan* plan)
         } else if (from_type < to_type) {
             plan->dropped[plan->dropped_count++] = (uint16_t)f;
             plan->dropped_plain = plan->dropped_plain && from->columns[f].type->plain;
+            plan->indexed = plan->indexed || from->columns[f].by_value;
             f++;
         } else {
             const orri_type* type = to->columns[t].type;
             plan->simple = plan->simple && type->plain && type->zero_preset;
+            plan->indexed = plan->indexed || to->columns[t].by_value;
             plan->added[plan->new_count++] = (uint16_t)t++;
         }
     }

@@ -6,6 +6,7 @@ set(ORR_SOURCES_STORE
     src/store/cluster.c
     src/store/column.c
     src/store/component.c
+    src/store/doom.c
     src/store/enable.c
     src/store/entity.c
     src/store/digest.c
@@ -15,6 +16,7 @@ set(ORR_SOURCES_STORE
     src/store/plan.c
     src/store/entity_print.c
     src/store/refuse.c
+    src/store/relation.c
     src/store/relink.c
     src/store/share.c
     src/store/tag.c

@@ -128,6 +128,7 @@ typedef struct orri_table {
     const orri_type* type;
     orri_table_cluster* clusters; // All clusters with the type, in order of creation.
     uint32_t cluster_count, cluster_capacity;
+    struct orri_relation* relation; // Who refers to whom (relation.h); NULL: nothing is indexed.
     orri_source small[ORRI_LEVELS]; // First blocks of growing chunks.
 } orri_table;
 
@@ -136,6 +137,7 @@ typedef struct orri_cluster_column {
     orri_table* table;     // NULL for the row ids.
     uint32_t size;         // Of a value.
     bool has_bits;         // Every chunk has enable bits for it.
+    bool by_value;         // Not to be written in place: it has indexed references.
     uint64_t version;      // The largest of its blocks, ever.
     orri_source source;    // Of full blocks.
 } orri_cluster_column;
@@ -174,7 +176,8 @@ struct orri_cluster {
     uint32_t batch_count, batch_base, batch_used, batch_tail;
     struct orri_plan* batch_plan;
     bool batch_created; // The target is new.
-    bool doomed;        // Scratch of orr_clusters_delete().
+    bool doomed;        // Scratch of clearing and deleting; false outside.
+    bool indexed;       // Some type has indexed references.
 };
 _Static_assert(offsetof(orri_cluster, index) <= 64, "the hot part of a cluster is one line");
 
@@ -200,6 +203,7 @@ typedef struct orri_plan {
     bool simple;          // Nothing of it needs a hook or a count.
     bool plain;           // Kept columns move by memcpy.
     bool dropped_plain;   // Dropped ones need no destruct.
+    bool indexed;         // An added or dropped one has indexed references.
     orri_plan_pair* kept; // [kept_count]
     uint16_t* added;      // [new_count], columns of `to`.
     uint16_t* dropped;    // [dropped_count], columns of `from`.
@@ -250,6 +254,12 @@ typedef struct orri_listener {
 
 struct orri_queries;
 
+// Something kept for some entities: pages by index >> ORRI_PAGE_BITS, made when first needed; NULL: none.
+typedef struct orri_pages {
+    void** list;
+    uint32_t capacity;
+} orri_pages;
+
 // ---- the world ----------------------------------------------------------------------------------------
 
 struct orr_world {
@@ -296,8 +306,13 @@ struct orr_world {
     struct orri_queries* queries; // Of the query module.
     // Open iterations: structure stays as it is meanwhile. An iteration of an earlier era has ended.
     _Atomic uint32_t iterating;
+    uint32_t
+        relation_count; // Types with indexed references: when not 0, deaths are told (relation.h).
     uint32_t iteration_era;
     uint64_t cluster_sequence; // Clusters ever made.
+    struct orri_relation* relations;
+    orri_pages
+        relation_marks; // Bits: scratch of a destruction, 0 outside. No page: nobody there refers.
 };
 
 // ---- ids ----------------------------------------------------------------------------------------------
@@ -455,6 +470,9 @@ ORRI_COLD orr_result orri_refuse_argument(const orr_world* world, const char* ca
                                           const char* what);
 ORRI_COLD orr_result orri_refuse_hook(const orr_world* world, const char* call,
                                       const orri_type* type);
+// A type with indexed references is not written in place.
+ORRI_COLD orr_result orri_refuse_in_place(const orr_world* world, const char* call,
+                                          const orri_type* type);
 // A cluster could not grow: for want of memory, or because the world has all the chunks it may have.
 ORRI_COLD orr_result orri_refuse_room(const orr_world* world, const char* call);
 // ORR_OK unless an appender or an iteration is open.
@@ -463,6 +481,11 @@ orr_result orri_check_open(const orr_world* world, const char* call);
 static inline bool orri_world_open(const orr_world* world)
 {
     return world->appender == NULL && world->iterating == 0;
+}
+// The same, and nobody is told of deaths: one row may go at once.
+static inline bool orri_world_quiet(const orr_world* world)
+{
+    return world->appender == NULL && (world->iterating | world->relation_count) == 0;
 }
 // The world as the env's owner; const is cast away for reporting only, which is not state.
 static inline orri_env* orri_env_of(const orr_world* world)
@@ -779,6 +802,10 @@ orr_result orri_check_references(const orr_world* world, const char* call, const
 
 // ---- batch.c: many rows leave clusters ------------------------------------------------------------------
 
+// Destroys all or none, and asks nobody what else must go (relation.h does). `before` is called when nothing can be
+// refused any more and nothing has been done.
+orr_result orri_destroy_batch(orr_world* world, const char* call, const orr_entity* entities,
+                              uint32_t count, void (*before)(void* user), void* user);
 // Moves rows first … first + count - 1 along a plan. All or nothing.
 orr_result orri_rows_move_range(orr_world* world, const char* call, orri_plan* plan, uint32_t first,
                                 uint32_t count);

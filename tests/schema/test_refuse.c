@@ -101,8 +101,8 @@ ORR_TEST(refuse_settings_and_kinds_that_do_not_exist)
            "ORR_ERR_ARGUMENT", "multiplicity 2");
     refuse(&(orr_type_desc){.name = "T", .settings.storage = (orr_storage)3}, "ORR_ERR_ARGUMENT",
            "storage 3");
-    refuse_field((orr_field_desc){.name = "x", .type = ORR_TYPE(int), .attributes.flags = 8},
-                 "ORR_ERR_ARGUMENT", "unknown bit: 0x8");
+    refuse_field((orr_field_desc){.name = "x", .type = ORR_TYPE(int), .attributes.flags = 16},
+                 "ORR_ERR_ARGUMENT", "unknown bit: 0x10");
     refuse_field((orr_field_desc){.name = "x",
                                   .type = ORR_TYPE(int),
                                   .attributes.interpolation = (orr_interpolation)3},

@@ -14,6 +14,8 @@ set(ORR_TESTS_STORE
     tests/store/test_owned.c
     tests/store/test_print.c
     tests/store/test_refusal.c
+    tests/store/test_relation.c
+    tests/store/test_relation_random.c
     tests/store/test_share.c
     tests/store/test_tag.c
     tests/store/test_validate.c
