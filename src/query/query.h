@@ -85,7 +85,7 @@ struct orri_queries {
     uint32_t count;
 };
 
-// ---- text.c: text to terms and back ---------------------------------------------------------------------------
+// ---- terms.c, query_print.c: text to terms and back --------------------------------------------------------
 
 // Appends the terms of a text to terms[*count …], at most ORR_TERMS_MAX in all. `*entities` is set where the text
 // says "disabled *" or "either *". Groups of any-of get numbers not used by the terms before. On refusal (reported, with
@@ -96,6 +96,13 @@ orr_result orri_terms_parse(orr_world* world, const char* call, const char* text
 // Writes terms as text; as orr_value_print(). Types by name, tags by name or number.
 size_t orri_terms_print(const orr_world* world, const orr_term* terms, uint32_t count,
                         orr_state entities, char* out, size_t out_size);
+// The same to the end of a text; a leaf with its predicate; a whole query; one term's type or tag alone.
+void orri_terms_print_to(const orr_world* world, const orr_term* terms, uint32_t count,
+                         orr_state entities, orri_text* out);
+void orri_leaf_print(const orr_query* query, const orri_leaf* leaf, orri_text* out);
+void orri_query_print_to(const orr_query* query, orri_text* out);
+void orri_term_print_name(const orr_world* world, const orr_term* term, orri_text* out);
+void orri_tag_print(const orr_world* world, orr_tag tag, orri_text* out);
 
 // ---- match.c: clusters against leaves ------------------------------------------------------------------------
 
