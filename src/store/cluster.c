@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Clusters: one per set of types and tags. Their order of creation is state, and so is the free list of
 // their numbers; the hash table that finds them is only ever looked up.
+#include "store/needs.h"
 #include "store/relation.h"
 
 #define CLUSTER_STAGGER 192u // Bytes between the starts of neighbouring columns, modulo a page.
@@ -128,6 +129,7 @@ static orri_table* cluster_table_obtain(orr_world* world, orr_type type)
             return NULL;
         }
         cluster_table_init(table, orri_type_at(&world->schema, type));
+        table->needed = orri_needs_needed(world, index);
         if (table->type->indexed_count > 0) {
             table->relation = orri_relation_create(world, table->type);
             if (table->relation == NULL) {
@@ -330,6 +332,9 @@ orri_cluster* orri_cluster_obtain(orr_world* world, const char* call, const orr_
                           world->clusters_max);
         return NULL;
     }
+    if (orri_needs_check_set(world, call, types, type_count) != ORR_OK) {
+        return NULL;
+    }
     cluster = cluster_alloc(world, types, type_count, tags, tag_count);
     if (cluster == NULL) {
         (void)orri_refuse_memory(&world->env, "creating a cluster");
@@ -461,6 +466,7 @@ void orri_clusters_term(orr_world* world)
         cluster_destroy(world, world->cluster_last, true);
     }
     orri_relations_term(world);
+    orri_needs_term(world);
     for (uint32_t i = 0; i < world->hot.table_capacity; i++) {
         orri_table* table = (orri_table*)(void*)world->hot.tables[i];
         if (table == &orri_table_none) {

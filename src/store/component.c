@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Components and tags of single entities, and values by batch. Adding and removing is nothing but a move to
 // the cluster of the wanted set.
+#include "store/needs.h"
 #include "store/relation.h"
 
 #define COMPONENT_AHEAD 16 // How far rows are fetched ahead in batches.
@@ -412,6 +413,16 @@ static orr_result component_edge(orr_world* world, const char* call, orr_entity 
     }
     if (ORR_UNLIKELY(!orri_world_open(world))) {
         return orri_check_open(world, call);
+    }
+    if (direction == ORRI_EDGE_REMOVE) {
+        const orr_hot_table* table = world->hot.tables[orri_type_index(world, type)];
+        if (ORR_UNLIKELY(((const orri_table*)(const void*)table)->needed)) {
+            const orri_cluster* cluster = orri_place_chunk(world, record->place)->cluster;
+            orr_result result = orri_needs_check_remove(world, call, cluster, entity, type);
+            if (result != ORR_OK) {
+                return result;
+            }
+        }
     }
     return component_move(world, call, record, entity, found, direction, NULL);
 }

@@ -13,6 +13,7 @@ set(ORR_SOURCES_STORE
     src/store/finder.c
     src/store/index.c
     src/store/mover.c
+    src/store/needs.c
     src/store/plan.c
     src/store/entity_print.c
     src/store/refuse.c

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Checks the invariants of README.md, by number, on the whole world.
+#include "store/needs.h"
 #include "store/relation.h"
 #include "store/share.h"
 
@@ -123,6 +124,10 @@ static orr_result validate_identity(orr_world* world, const orri_cluster* cluste
         if ((i > 0 && cluster->types[i - 1].index1 >= cluster->types[i].index1) ||
             orri_type_at(&world->schema, cluster->types[i]) != cluster->columns[i].type) {
             return validate_fail(world, "S3 (types)", cluster->index, i);
+        }
+        if (orri_needs_missing(world, cluster->types[i], cluster->types, cluster->type_count)
+                .index1 != 0) {
+            return validate_fail(world, "S13 (needs)", cluster->index, i);
         }
     }
     for (uint32_t i = 1; i < cluster->tag_count; i++) {

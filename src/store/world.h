@@ -128,6 +128,7 @@ typedef struct orri_table {
     const orri_type* type;
     orri_table_cluster* clusters; // All clusters with the type, in order of creation.
     uint32_t cluster_count, cluster_capacity;
+    bool needed;                    // By another type (needs.h).
     struct orri_relation* relation; // Who refers to whom (relation.h); NULL: nothing is indexed.
     orri_source small[ORRI_LEVELS]; // First blocks of growing chunks.
 } orri_table;
@@ -237,7 +238,8 @@ typedef struct orri_tag_entry {
 
 // ---- the modules below ----------------------------------------------------------------------------------
 
-typedef struct orri_pool orri_pool; // pool.h
+typedef struct orri_pool orri_pool;   // pool.h
+typedef struct orri_needs orri_needs; // needs.c
 
 // Who is told of structure: filled by the query module with the first query of a world. NULL functions: nobody.
 typedef struct orri_listener {
@@ -311,6 +313,8 @@ struct orr_world {
     uint32_t iteration_era;
     uint64_t cluster_sequence; // Clusters ever made.
     struct orri_relation* relations;
+    orri_needs* needs; // By type index (needs.c).
+    uint32_t needs_capacity;
     orri_pages
         relation_marks; // Bits: scratch of a destruction, 0 outside. No page: nobody there refers.
 };

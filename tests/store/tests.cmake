@@ -10,6 +10,7 @@ set(ORR_TESTS_STORE
     tests/store/test_entity.c
     tests/store/test_generation.c
     tests/store/test_move.c
+    tests/store/test_needs.c
     tests/store/test_oom.c
     tests/store/test_owned.c
     tests/store/test_print.c
