@@ -16,6 +16,7 @@ set(ORR_SOURCES_STORE
     src/store/needs.c
     src/store/plan.c
     src/store/entity_print.c
+    src/store/ref.c
     src/store/refuse.c
     src/store/relation.c
     src/store/relink.c

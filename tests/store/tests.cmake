@@ -14,6 +14,7 @@ set(ORR_TESTS_STORE
     tests/store/test_oom.c
     tests/store/test_owned.c
     tests/store/test_print.c
+    tests/store/test_ref.c
     tests/store/test_refusal.c
     tests/store/test_relation.c
     tests/store/test_relation_random.c
