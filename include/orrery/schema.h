@@ -38,6 +38,7 @@ extern "C" {
 #define ORR_LABELS_MAX     1024       ///< Labels of one enum; a mask has at most 64.
 #define ORR_DEPTH_MAX      16         ///< Structs within structs.
 #define ORR_VALUE_SIZE_MAX 65536u     ///< Bytes of one component value.
+#define ORR_INDEXED_MAX    256        ///< Indexed references in one value.
 #define ORR_BLOB_SIZE_MAX  (1u << 30) ///< Bytes of one owned string or array.
 
 /// An entity of one world: index in the low half, generation and salt above. All-zero is null.
