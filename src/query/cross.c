@@ -51,7 +51,8 @@ orr_cross* orr_cross_begin(orr_cross* cross, orr_query* left, orr_query* right, 
     bool fresh = cross_check(left, right, pairs) == ORR_OK && orri_query_refresh(right);
     orr_iter_begin(&cross->left, left, NULL);
     orr_iter_begin(&cross->right, right, NULL);
-    cross->left.chunkwise = cross->right.chunkwise = true;
+    orri_iter_by_chunk(&cross->left);
+    orri_iter_by_chunk(&cross->right);
     cross->pairs = pairs;
     cross->same = cross->begun = false;
     cross->overlap = left != right && pairs == ORR_PAIRS_ONCE && fresh &&
@@ -75,9 +76,11 @@ static void cross_restart(orr_cross* cross)
     orr_iter* right = &cross->right;
     if (cross->pairs == ORR_PAIRS_ONCE && cross->left.query == right->query) {
         bool counted = right->counted;
+        size_t next = (size_t)(cross->left.next - cross->left.spans);
         *right = cross->left;
         right->counted = counted;
-        right->span_next--; // The left one's run comes first.
+        right->next = right->spans + next - 1; // The left one's run comes first.
+        right->span_left++;
     } else {
         orri_iter_rewind(right);
     }

@@ -6,6 +6,8 @@
 #define ITERATE_AHEAD        8u // Clusters are fetched this far ahead,
 #define ITERATE_AHEAD_FIELDS 4u // and so many of their columns.
 
+_Static_assert(offsetof(orr_world, epoch) == offsetof(orr_world, tick) + sizeof(uint64_t),
+               "the clock is tick and epoch");
 _Static_assert(sizeof(orr_hot_column) == sizeof(orri_column) &&
                    offsetof(orr_hot_column, data) == offsetof(orri_column, data) &&
                    offsetof(orr_hot_column, version) == offsetof(orri_column, version),
@@ -21,15 +23,23 @@ static void iterate_init(orr_iter* it, orr_query* query, const orr_each* each)
     it->query = query;
     it->world = world;
     it->field_count = query->field_count;
-    it->epoch = &world->epoch;
+    it->clock = &world->tick;
     it->era_now = &world->iteration_era;
     it->era = world->iteration_era;
     it->each = each != NULL ? *each : (orr_each){0};
     it->counted = false;
-    it->chunkwise = false;
-    it->span_next = it->span_count = 0;
+    it->chunkwise = it->listed = false;
+    it->span_stride = sizeof(orr_hot_span);
     it->fields = query->hot_fields;
     it->pinned_first = 0;
+    orri_iter_rewind(it);
+}
+
+void orri_iter_by_chunk(orr_iter* it)
+{
+    it->chunkwise = true;
+    it->listed = false;
+    it->span_stride = sizeof(orr_hot_span);
     orri_iter_rewind(it);
 }
 
@@ -37,7 +47,18 @@ void orri_iter_rewind(orr_iter* it)
 {
     it->entry = it->chunk = it->slot = it->mask_word1 = 0;
     it->mask = it->position = 0;
-    it->span_next = it->span_count = 0;
+    it->span_left = 0;
+}
+
+// The whole list at once; orr_iter_fill() finds nothing more.
+static void iterate_use_list(orr_iter* it)
+{
+    const orr_query* query = it->query;
+    it->listed = true;
+    it->span_stride = query->list_stride;
+    it->span_left = query->list_count;
+    it->next = (orr_hot_span*)(void*)query->list;
+    it->entry = query->entry_count;
 }
 
 orr_iter* orr_iter_begin(orr_iter* it, orr_query* query, const orr_each* each)
@@ -51,6 +72,11 @@ orr_iter* orr_iter_begin(orr_iter* it, orr_query* query, const orr_each* each)
     }
     query->world->iterating++;
     it->counted = true;
+    if (!it->each.only_group && orri_list_ready(query)) {
+        iterate_use_list(it);
+    } else if (query->has_changed) {
+        orri_world_settle(query->world);
+    }
     return it;
 }
 
@@ -63,7 +89,7 @@ void orr_iter_end(orr_iter* it)
     }
     it->counted = false;
     it->era = 0;
-    it->span_next = it->span_count = 0;
+    it->span_left = 0;
 }
 
 // ---- spans --------------------------------------------------------------------------------------------------
@@ -71,7 +97,7 @@ void orr_iter_end(orr_iter* it)
 static void iterate_push(orr_iter* it, const uint16_t* map, orri_chunk* chunk, uint32_t slot,
                          uint32_t count)
 {
-    it->spans[it->span_count++] =
+    it->spans[it->span_left++] =
         (orr_hot_span){(orr_hot_column*)(void*)chunk->columns, map, chunk, slot, count};
 }
 
@@ -131,7 +157,7 @@ static bool iterate_follows(const orr_iter* it, const uint16_t* map, const orri_
 // All rows of a cluster match.
 static void iterate_whole(orr_iter* it, const orri_cluster* cluster, const uint16_t* map)
 {
-    while (it->chunk < cluster->chunk_count && it->span_count < ORR_HOT_SPANS) {
+    while (it->chunk < cluster->chunk_count && it->span_left < ORR_HOT_SPANS) {
         orri_chunk* chunk = cluster->chunks[it->chunk];
         uint32_t count = orri_chunk_rows(chunk);
         it->chunk++;
@@ -191,7 +217,7 @@ static bool iterate_run(orr_iter* it, const orri_chunk* chunk, const uint16_t* m
 // Some rows of a cluster match.
 static void iterate_some(orr_iter* it, const orri_cluster* cluster, const uint16_t* map)
 {
-    while (it->chunk < cluster->chunk_count && it->span_count < ORR_HOT_SPANS) {
+    while (it->chunk < cluster->chunk_count && it->span_left < ORR_HOT_SPANS) {
         orri_chunk* chunk = cluster->chunks[it->chunk];
         uint32_t rows = orri_chunk_rows(chunk), first, count;
         bool skip = it->slot == 0 && it->query->has_changed && !iterate_changed(it, chunk);
@@ -257,7 +283,7 @@ static inline void iterate_fetch_values(const orr_query* query, const uint16_t* 
 static void iterate_fill_entries(orr_iter* it)
 {
     const orr_query* query = it->query;
-    while (it->entry < query->entry_count && it->span_count < ORR_HOT_SPANS) {
+    while (it->entry < query->entry_count && it->span_left < ORR_HOT_SPANS) {
         orri_cluster* cluster = query->entries[it->entry].cluster;
         iterate_fetch_ahead(query, it->entry);
         if (iterate_skips(it, cluster)) {
@@ -310,7 +336,7 @@ static bool iterate_group_wanted(const orr_iter* it)
 // Rows of items position … that lie one after another, as one span.
 static void iterate_fill_items(orr_iter* it, const orri_ranked* items, uint32_t count, bool check)
 {
-    while (it->position < count && it->span_count == 0) {
+    while (it->position < count && it->span_left == 0) {
         uint32_t slot, run = 1;
         const uint16_t* map;
         orri_chunk* chunk = iterate_locate(it, items[it->position].index, &slot, &map);
@@ -354,7 +380,8 @@ bool orr_iter_fill(orr_iter* it)
         orr_iter_end(it);
         return false;
     }
-    it->span_next = it->span_count = 0;
+    it->span_left = 0;
+    it->next = it->spans;
     const orr_query* query = it->query;
     if (query->order != NULL) {
         iterate_fill_items(it, query->order->items, query->order->count, false);
@@ -363,7 +390,7 @@ bool orr_iter_fill(orr_iter* it)
     } else {
         iterate_fill_entries(it);
     }
-    if (it->span_count == 0) {
+    if (it->span_left == 0) {
         orr_iter_end(it);
         return false;
     }

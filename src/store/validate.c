@@ -440,6 +440,7 @@ static orr_result validate_relations(orr_world* world)
 orr_result orr_world_validate(orr_world* world)
 {
     ORR_ASSERT(world != NULL);
+    orri_world_settle(world);
     orr_result result = validate_free_list(world);
     if (result == ORR_OK) {
         result = validate_clusters(world);
