@@ -193,7 +193,7 @@ typedef struct orr_hot_span {
     orr_hot_column* columns; // Of the chunk.
     const uint16_t* map;     // By field: index in `columns`; UINT16_MAX: the cluster lacks it.
     void* chunk;
-    uint32_t slot, count; // Rows; may pass the chunk's end where chunks are adjacent.
+    uint32_t slot, count; // Rows.
 } orr_hot_span;
 
 // In a query's list of spans each is followed by one of these per field.
@@ -213,7 +213,7 @@ typedef struct orr_hot_field {
 
 /// An open iteration, on the caller's stack; not to be copied. `count` is for you; the rest changes with any version.
 typedef struct orr_iter {
-    uint32_t count; ///< Rows of this run, at least 1.
+    uint32_t count; ///< Rows of this run, 1 to ORR_CHUNK_CAPACITY.
     uint32_t field_count;
     orr_hot_span* now;
     orr_hot_field* fields;
@@ -221,7 +221,6 @@ typedef struct orr_iter {
         clock;          // The world's tick and epoch; a block of this version was stamped already.
     bool listed;        // Spans come from the query's list; else from `spans`.
     bool counted;       // Among the world's open iterations.
-    bool chunkwise;     // Runs end with their chunk.
     uint32_t span_left; // After this one.
     size_t span_stride; // Bytes.
     orr_hot_span* next;
@@ -361,9 +360,8 @@ static inline void* orr_iter_write(orr_iter* it, const orr_type_desc* desc)
                 return NULL;
             }
             const orr_hot_column* hot = &now->columns[column];
-            // A run within one chunk whose block was stamped in this epoch: nothing to do.
-            return ORR_LIKELY(hot->version == it->clock[1] &&
-                              now->slot + now->count <= ORR_CHUNK_CAPACITY)
+            // A block that was stamped in this epoch: nothing to do.
+            return ORR_LIKELY(hot->version == it->clock[1])
                        ? hot->data + (size_t)now->slot * it->fields[f].size
                        : orr_iter_stamp(it, f);
         }

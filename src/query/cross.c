@@ -51,8 +51,6 @@ orr_cross* orr_cross_begin(orr_cross* cross, orr_query* left, orr_query* right, 
     bool fresh = cross_check(left, right, pairs) == ORR_OK && orri_query_refresh(right);
     orr_iter_begin(&cross->left, left, NULL);
     orr_iter_begin(&cross->right, right, NULL);
-    orri_iter_by_chunk(&cross->left);
-    orri_iter_by_chunk(&cross->right);
     cross->pairs = pairs;
     cross->same = cross->begun = false;
     cross->overlap = left != right && pairs == ORR_PAIRS_ONCE && fresh &&
@@ -75,11 +73,12 @@ static void cross_restart(orr_cross* cross)
 {
     orr_iter* right = &cross->right;
     if (cross->pairs == ORR_PAIRS_ONCE && cross->left.query == right->query) {
+        const orr_iter* left = &cross->left;
         bool counted = right->counted;
-        size_t next = (size_t)(cross->left.next - cross->left.spans);
-        *right = cross->left;
+        *right = *left;
         right->counted = counted;
-        right->next = right->spans + next - 1; // The left one's run comes first.
+        // The left one's run comes first. Runs that are not of the list are in the iterator itself.
+        right->next = left->listed ? left->now : right->spans + (left->now - left->spans);
         right->span_left++;
     } else {
         orri_iter_rewind(right);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Iterating: spans of rows, made some at a time, so that the step from one to the next is a few loads in the caller's loop.
-// Where whole clusters match, adjacent chunks come as one span; where rows are chosen by bits, each run of rows is one.
+// Where whole clusters match a span is a chunk; where rows are chosen by bits, a run of rows. Never more than a chunk, though
+// adjacent chunks could be handed out as one: where a run ends would then depend on memory, and so would every sum made run by
+// run. It would gain nothing either: a step costs 2 ns, the loop over a chunk 400 and more.
 #include "query/query.h"
 
 #define ITERATE_AHEAD        8u // Clusters are fetched this far ahead,
@@ -28,23 +30,10 @@ static void iterate_init(orr_iter* it, orr_query* query, const orr_each* each)
     it->era = world->iteration_era;
     it->each = each != NULL ? *each : (orr_each){0};
     it->counted = false;
-    it->chunkwise = it->listed = false;
+    it->listed = false;
     it->span_stride = sizeof(orr_hot_span);
     it->fields = query->hot_fields;
     it->pinned_first = 0;
-    orri_iter_rewind(it);
-}
-
-void orri_iter_by_chunk(orr_iter* it)
-{
-    it->chunkwise = true;
-    it->listed = false;
-    it->span_stride = sizeof(orr_hot_span);
-    orri_iter_rewind(it);
-}
-
-void orri_iter_rewind(orr_iter* it)
-{
     it->entry = it->chunk = it->slot = it->mask_word1 = 0;
     it->mask = it->position = 0;
     it->span_left = 0;
@@ -59,6 +48,16 @@ static void iterate_use_list(orr_iter* it)
     it->span_left = query->list_count;
     it->next = (orr_hot_span*)(void*)query->list;
     it->entry = query->entry_count;
+}
+
+void orri_iter_rewind(orr_iter* it)
+{
+    it->entry = it->chunk = it->slot = it->mask_word1 = 0;
+    it->mask = it->position = 0;
+    it->span_left = 0;
+    if (it->listed) {
+        iterate_use_list(it);
+    }
 }
 
 orr_iter* orr_iter_begin(orr_iter* it, orr_query* query, const orr_each* each)
@@ -130,47 +129,14 @@ static bool iterate_cluster_changed(const orr_iter* it, const orri_cluster* clus
     return false;
 }
 
-// True when the next chunk's blocks follow those of this one, in every field, and none is held: writing to a held block
-// may move it.
-static bool iterate_follows(const orr_iter* it, const uint16_t* map, const orri_chunk* chunk,
-                            const orri_chunk* next)
-{
-    if (next->share_count > 0 || (it->query->has_changed && !iterate_changed(it, next))) {
-        return false;
-    }
-    const orri_cluster_column* columns = chunk->cluster->columns;
-    for (uint32_t f = 0; f < it->field_count; f++) {
-        if (map[f] == ORRI_COLUMN_NONE) {
-            continue;
-        }
-        if (it->query->fields[f].multiple) {
-            return false; // Counts and ids are handed out by chunk.
-        }
-        size_t bytes = (size_t)columns[map[f]].size * ORR_CHUNK_CAPACITY;
-        if (next->columns[map[f]].data != chunk->columns[map[f]].data + bytes) {
-            return false;
-        }
-    }
-    return true;
-}
-
 // All rows of a cluster match.
 static void iterate_whole(orr_iter* it, const orri_cluster* cluster, const uint16_t* map)
 {
     while (it->chunk < cluster->chunk_count && it->span_left < ORR_HOT_SPANS) {
-        orri_chunk* chunk = cluster->chunks[it->chunk];
-        uint32_t count = orri_chunk_rows(chunk);
-        it->chunk++;
-        if (it->query->has_changed && !iterate_changed(it, chunk)) {
-            continue;
+        orri_chunk* chunk = cluster->chunks[it->chunk++];
+        if (!it->query->has_changed || iterate_changed(it, chunk)) {
+            iterate_push(it, map, chunk, 0, orri_chunk_rows(chunk));
         }
-        const orri_chunk* last = chunk;
-        while (!it->chunkwise && chunk->share_count == 0 && it->chunk < cluster->chunk_count &&
-               iterate_follows(it, map, last, cluster->chunks[it->chunk])) {
-            last = cluster->chunks[it->chunk++];
-            count += orri_chunk_rows(last);
-        }
-        iterate_push(it, map, chunk, 0, count);
     }
 }
 

@@ -20,24 +20,6 @@ static orr_hot_cell* list_cells(orr_hot_span* span)
 
 // ---- making ----------------------------------------------------------------------------------------------------
 
-// True when the next chunk's blocks follow those of this one, in every field.
-static bool list_follows(const orr_query* query, const uint16_t* map, const orri_chunk* chunk,
-                         const orri_chunk* next)
-{
-    const orri_cluster_column* columns = chunk->cluster->columns;
-    for (uint32_t f = 0; f < query->field_count; f++) {
-        if (map[f] == ORRI_COLUMN_NONE) {
-            continue;
-        }
-        size_t bytes = (size_t)columns[map[f]].size * ORR_CHUNK_CAPACITY;
-        if (query->fields[f].multiple || // Counts and ids are handed out by chunk.
-            next->columns[map[f]].data != chunk->columns[map[f]].data + bytes) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool list_reserve(orr_query* query, uint32_t needed)
 {
     if (needed <= query->list_capacity) {
@@ -77,14 +59,8 @@ static bool list_push(orr_query* query, const uint16_t* map, orri_chunk* chunk, 
 
 static bool list_add_cluster(orr_query* query, const uint16_t* map, const orri_cluster* cluster)
 {
-    for (uint32_t i = 0; i < cluster->chunk_count;) {
-        orri_chunk* chunk = cluster->chunks[i++];
-        uint32_t count = orri_chunk_rows(chunk);
-        while (i < cluster->chunk_count &&
-               list_follows(query, map, cluster->chunks[i - 1], cluster->chunks[i])) {
-            count += orri_chunk_rows(cluster->chunks[i++]);
-        }
-        if (!list_push(query, map, chunk, count)) {
+    for (uint32_t i = 0; i < cluster->chunk_count; i++) {
+        if (!list_push(query, map, cluster->chunks[i], orri_chunk_rows(cluster->chunks[i]))) {
             return false;
         }
     }
@@ -166,13 +142,10 @@ static void list_stamp(orr_hot_span* span, uint32_t field, const orr_hot_cell* c
     orri_chunk* chunk = span->chunk;
     orri_cluster* cluster = chunk->cluster;
     uint32_t column = span->map[field];
-    uint32_t last = chunk->number + (span->count - 1) / ORR_CHUNK_CAPACITY;
-    for (uint32_t number = chunk->number; number <= last; number++) {
-        orri_column* entry = &cluster->chunks[number]->columns[column];
-        if (entry->version < cell->version) {
-            entry->version = cell->version;
-            entry->tick = cell->tick;
-        }
+    orri_column* entry = &chunk->columns[column];
+    if (entry->version < cell->version) {
+        entry->version = cell->version;
+        entry->tick = cell->tick;
     }
     if (cluster->columns[column].version < cell->version) {
         cluster->columns[column].version = cell->version;

@@ -242,8 +242,6 @@ void orri_list_settle(orr_query* query);
 
 // ---- iterate.c ------------------------------------------------------------------------------------------------------
 
-// From the first row on, in runs that end with their chunk.
-void orri_iter_by_chunk(orr_iter* it);
 // Back to the first row.
 void orri_iter_rewind(orr_iter* it);
 // True when a row matches; `map` is its entry's.

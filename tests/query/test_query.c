@@ -184,7 +184,7 @@ ORR_TEST(sets_give_what_asking_every_entity_gives) /* N4-08 */
 
 // ---- spans -------------------------------------------------------------------------------------------------------
 
-ORR_TEST(many_chunks_come_as_spans_with_every_row_once) /* N3-03 N4-17 */
+ORR_TEST(many_chunks_come_as_runs_with_every_row_once) /* N3-03 N4-17 */
 {
     query_kit k;
     query_kit_begin(&k);
@@ -206,7 +206,7 @@ ORR_TEST(many_chunks_come_as_spans_with_every_row_once) /* N3-03 N4-17 */
         runs++;
     }
     CHECK_EQ(row, 15000);
-    CHECK(runs <= 8);
+    CHECK_EQ(runs, 8); // Chunks, wherever they lie: where runs end is not a matter of memory.
     for (uint32_t i = 0; i < 15000; i++) {
         CHECK_EQ(orr_get(k.world, made[i], Position)->x, i);
         CHECK_EQ(orr_get(k.world, made[i], Velocity)->x, 2 * i);
@@ -265,7 +265,7 @@ static uint64_t query_history(bool by_query)
             for (uint32_t chunk = 0; chunk < kit_info(k.world, clusters[c]).chunk_count; chunk++) {
                 if (c == 1 || tick % 3 != 0) {
                     Position* p = orr_column_write(k.world, clusters[c], chunk, k.types[0]);
-                    p[0].x += chunk == 0;
+                    p[0].x += 1;
                 }
             }
         }
