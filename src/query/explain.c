@@ -204,26 +204,37 @@ static void explain_cluster(const orr_world* world, const orri_cluster* cluster,
     orri_text_add(out, "%s", buffer);
 }
 
-// Types and tags that a match need not have, and the cluster has: "(of 30 rows, with Mass, Body in 3 rows)".
+// Rows of a cluster with what a term names, on or off, if a match need not have it and no term before told it already.
+static uint64_t explain_count_extra(const orr_query* query, const orri_leaf* leaf, uint32_t t,
+                                    const orri_cluster* cluster)
+{
+    orr_term term = leaf->terms[t];
+    bool extra = term.kind == ORR_OPTIONAL || term.kind == ORR_ANY;
+    for (uint32_t i = 0; i < t; i++) {
+        const orr_term* other = &leaf->terms[i];
+        extra = extra && (other->type.index1 != term.type.index1 || other->tag != term.tag);
+    }
+    term.kind = ORR_REQUIRED;
+    term.state = term.state == ORR_ENABLED ? ORR_EITHER : term.state;
+    orri_leaf alone = {.terms = &term, .term_count = 1, .entities = ORR_EITHER};
+    return extra ? explain_count_leaf(query, &alone, cluster) : 0;
+}
+
+// What else there is to say of a match: " (of 30 rows, with Mass, Body in 3 rows)".
 static void explain_extras(const orr_query* query, const explain_look* look, orri_text* out)
 {
     const orri_cluster* cluster = look->cluster;
-    const char* separator = " (";
+    const orri_leaf* leaf = &query->leaves[0];
+    const char *separator = " (", *with = "with ";
     if (look->rows < cluster->row_count) {
         orri_text_add(out, " (of %u rows", cluster->row_count);
         separator = ", ";
     }
-    const char* with = "with ";
-    for (uint32_t t = 0; query->leaf_count == 1 && t < query->leaves[0].term_count; t++) {
-        orr_term term = query->leaves[0].terms[t];
-        bool extra = term.kind == ORR_OPTIONAL || term.kind == ORR_ANY;
-        term.kind = ORR_REQUIRED;
-        term.state = term.state == ORR_ENABLED ? ORR_EITHER : term.state;
-        orri_leaf leaf = {.terms = &term, .term_count = 1, .entities = ORR_EITHER};
-        uint64_t rows = extra ? explain_count_leaf(query, &leaf, cluster) : 0;
+    for (uint32_t t = 0; query->leaf_count == 1 && t < leaf->term_count; t++) {
+        uint64_t rows = explain_count_extra(query, leaf, t, cluster);
         if (rows > 0) {
             orri_text_add(out, "%s%s", separator, with);
-            orri_term_print_name(query->world, &term, out);
+            orri_term_print_name(query->world, &leaf->terms[t], out);
             separator = ", ", with = "";
         }
         if (rows > 0 && rows < cluster->row_count) {

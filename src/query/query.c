@@ -63,9 +63,12 @@ static orr_result query_check_twice(const query_plan* plan, uint32_t t)
     const orr_term* term = &plan->terms[t];
     for (uint32_t i = 0; i < t; i++) {
         const orr_term* other = &plan->terms[i];
-        if (other->type.index1 == term->type.index1 && other->tag == term->tag) {
+        bool choices = other->kind == ORR_ANY && term->kind == ORR_ANY &&
+                       other->group != term->group;
+        if (!choices && other->type.index1 == term->type.index1 && other->tag == term->tag) {
             const orri_type* type = orri_type_at(&plan->world->schema, term->type);
-            return query_refuse(plan, ORR_ERR_ARGUMENT, "it is in two terms; each may be in one",
+            return query_refuse(plan, ORR_ERR_ARGUMENT,
+                                "it is in two terms; each may be in one, or in several choices",
                                 type != NULL ? type->info.name : "a tag");
         }
     }

@@ -6,6 +6,7 @@
 //
 // Marking sets ORRI_DEAD in the record, so that a second mention of the entity is noticed.
 #include "store/pool.h"
+#include "store/relation.h"
 
 #define BATCH_AHEAD 16 // How far records are fetched ahead.
 #define BATCH_STAYS 0  // As a place: the entity takes part, but its row stays.
@@ -289,6 +290,40 @@ static orr_result batch_construct(batch* b)
     return ORR_OK;
 }
 
+static bool batch_prepare_relations_all(batch* b)
+{
+    for (uint32_t i = 0; i < b->count; i++) {
+        if (b->places[i] == BATCH_STAYS) {
+            continue;
+        }
+        const orri_chunk* chunk = orri_place_chunk(b->world, b->places[i]);
+        orri_cluster* from = chunk->cluster;
+        uint32_t row = from->batch_base + from->batch_used++;
+        if (from->batch_plan->indexed &&
+            !orri_relation_prepare_move(b->world, from->batch_plan, row,
+                                        orri_chunk_ids(chunk)[orri_place_slot(b->places[i])])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// The pages of the index for what the new values refer to. Undoes all values on refusal.
+static orr_result batch_prepare_relations(batch* b)
+{
+    bool done = b->world->relation_count == 0 || batch_prepare_relations_all(b);
+    for (uint32_t k = 0; k < b->cluster_count; k++) {
+        orri_cluster* from = b->clusters[k];
+        const orri_plan* plan = from->batch_plan;
+        from->batch_used = 0;
+        for (uint32_t i = 0; !done && i < plan->new_count; i++) {
+            // Values of plain types are not there yet, and need no destruct.
+            orri_column_destruct(plan->to, plan->added[i], from->batch_base, from->batch_count);
+        }
+    }
+    return done ? ORR_OK : orri_refuse_memory(&b->world->env, "keeping who refers to whom");
+}
+
 // ---- moving ----------------------------------------------------------------------------------------------
 
 // How many rows from item `i` on lie one after another in their chunk and may go to `room` rows.
@@ -384,6 +419,9 @@ static void batch_move_run(const batch* b, orri_chunk* chunk, uint32_t slot, uin
         record->place = place + k;
         target_ids[k] = ids[k];
         ids[k] = ORRI_INDEX_NONE;
+    }
+    for (uint32_t k = 0; plan->indexed && k < run; k++) {
+        orri_relation_moved(world, plan, row + k, target_ids[k]);
     }
     from->batch_used += run;
 }
@@ -503,12 +541,21 @@ static orr_result batch_check(const orr_world* world, const char* call, const vo
 orr_result orr_destroy_many(orr_world* world, const orr_entity* entities, uint32_t count)
 {
     ORR_ASSERT(world != NULL);
-    batch b = {.world = world, .call = "orr_destroy_many", .count = count};
-    orr_result result = batch_check(world, b.call, entities, count);
+    const char* call = "orr_destroy_many";
+    orr_result result = batch_check(world, call, entities, count);
     if (result != ORR_OK || count == 0) {
         return result;
     }
-    result = batch_begin(&b);
+    return world->relation_count != 0
+               ? orri_relation_destroy(world, call, entities, count)
+               : orri_destroy_batch(world, call, entities, count, NULL, NULL);
+}
+
+orr_result orri_destroy_batch(orr_world* world, const char* call, const orr_entity* entities,
+                              uint32_t count, void (*before)(void* user), void* user)
+{
+    batch b = {.world = world, .call = call, .count = count};
+    orr_result result = batch_begin(&b);
     if (result != ORR_OK) {
         return result;
     }
@@ -517,6 +564,9 @@ orr_result orr_destroy_many(orr_world* world, const orr_entity* entities, uint32
         // Before anything may be refused: whoever hears of it may look at the world.
         batch_unmark(&b, entities, count);
         result = batch_prepare(&b, -1);
+        if (result == ORR_OK && before != NULL) {
+            before(user);
+        }
         if (result == ORR_OK) {
             batch_kill_all(&b);
             batch_fill_gaps(&b);
@@ -549,6 +599,9 @@ static orr_result batch_transfer(batch* b, int direction)
         return result;
     }
     result = batch_construct(b);
+    if (result == ORR_OK) {
+        result = batch_prepare_relations(b);
+    }
     if (result != ORR_OK) {
         batch_abandon(b, b->cluster_count);
         return result;

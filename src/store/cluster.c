@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Clusters: one per set of types, with the capacities of the multiple ones, and tags. Their order of creation is state, and so is the free list of
 // their numbers; the hash table that finds them is only ever looked up.
-#include "store/world.h"
+#include "store/needs.h"
+#include "store/relation.h"
 
 #define CLUSTER_STAGGER 192u // Bytes between the starts of neighbouring columns, modulo a page.
 
@@ -156,6 +157,14 @@ static orri_table* cluster_table_obtain(orr_world* world, orr_type type)
             return NULL;
         }
         cluster_table_init(world, table, orri_type_at(&world->schema, type));
+        table->needed = orri_needs_needed(world, index);
+        if (table->type->indexed_count > 0) {
+            table->relation = orri_relation_create(world, table->type);
+            if (table->relation == NULL) {
+                ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, orri_table, table, 1);
+                return NULL;
+            }
+        }
         world->hot.tables[index] = &table->hot;
     }
     return (orri_table*)(void*)world->hot.tables[index];
@@ -233,6 +242,8 @@ static bool cluster_init_types(orr_world* world, orri_cluster* cluster)
         column->type = column->table->type;
         column->size = column->table->hot.size * cluster->capacities[c];
         cluster->plain = cluster->plain && column->type->plain;
+        column->by_value = column->type->indexed_count > 0;
+        cluster->indexed = cluster->indexed || column->by_value;
         if (column->table->multiple) {
             while (1u << column->shift < cluster->capacities[c]) {
                 column->shift++;
@@ -409,6 +420,9 @@ orri_cluster* orri_cluster_obtain_sized(orr_world* world, const char* call, cons
                           world->clusters_max);
         return NULL;
     }
+    if (orri_needs_check_set(world, call, set.types, set.type_count) != ORR_OK) {
+        return NULL;
+    }
     cluster = cluster_alloc(world, &set);
     if (cluster == NULL) {
         (void)orri_refuse_memory(&world->env, "creating a cluster");
@@ -540,6 +554,8 @@ void orri_clusters_term(orr_world* world)
     while (world->cluster_last != NULL) {
         cluster_destroy(world, world->cluster_last, true);
     }
+    orri_relations_term(world);
+    orri_needs_term(world);
     for (uint32_t i = 0; i < world->hot.table_capacity; i++) {
         orri_table* table = (orri_table*)(void*)world->hot.tables[i];
         if (table == &orri_table_none) {
@@ -572,11 +588,16 @@ static orr_result cluster_clear(orr_world* world, const char* call, orr_cluster 
     if (cluster == NULL) {
         return orri_refuse_cluster(world, call, handle);
     }
-    if (!orri_cluster_kill_rows(world, cluster)) {
-        return orri_refuse_memory(&world->env, "copying a held page of the entity index");
-    }
     *out = cluster;
-    return ORR_OK;
+    if (world->relation_count != 0) {
+        cluster->doomed = true;
+        result = orri_relation_destroy_clusters(world, call);
+        cluster->doomed = false;
+        return result;
+    }
+    return orri_cluster_kill_rows(world, cluster)
+               ? ORR_OK
+               : orri_refuse_memory(&world->env, "copying a held page of the entity index");
 }
 
 orr_result orr_cluster_clear(orr_world* world, orr_cluster handle)
@@ -613,6 +634,7 @@ orr_result orr_entities_destroy_all(orr_world* world)
         ORR_ASSERT(killed);
         (void)killed;
     }
+    orri_relations_reset(world);
     return ORR_OK;
 }
 

@@ -68,6 +68,10 @@ void* orr_column_write(orr_world* world, orr_cluster handle, uint32_t number, or
     ORR_ASSERT(world != NULL);
     uint32_t column;
     orri_chunk* chunk = column_find(world, handle, number, type, &column);
+    if (chunk != NULL && ORR_UNLIKELY(chunk->cluster->columns[column].by_value)) {
+        (void)orri_refuse_in_place(world, "orr_column_write", chunk->cluster->columns[column].type);
+        return NULL;
+    }
     return chunk != NULL ? orri_column_write(world, chunk, column) : NULL;
 }
 
@@ -219,6 +223,10 @@ void* orr_span_write(orr_world* world, orr_cluster handle, orr_type type, uint32
     uint32_t wanted = *count;
     const orri_cluster* cluster = orri_cluster_at(world, handle);
     orri_chunk* chunk = column_span_chunk(world, cluster, type, row, &column);
+    if (chunk != NULL && ORR_UNLIKELY(cluster->columns[column].by_value)) {
+        (void)orri_refuse_in_place(world, "orr_span_write", cluster->columns[column].type);
+        chunk = NULL;
+    }
     if (ORR_UNLIKELY(chunk == NULL || wanted == 0 ||
                      column_span_write_block(world, chunk, column) == NULL)) {
         *count = 0;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Components and tags of single entities, and values by batch. Adding and removing is nothing but a move to
 // the cluster of the wanted set.
+#include "store/needs.h"
 #include "store/pool.h"
+#include "store/relation.h"
 
 #define COMPONENT_AHEAD 16 // How far rows are fetched ahead in batches.
 
@@ -144,6 +146,15 @@ static bool component_stage_copy(orri_staged* staged, uint32_t i)
     return true;
 }
 
+// The pages of the index for what the last copy refers to.
+static bool component_stage_relation(orr_world* world, const orri_staged* staged, uint32_t i)
+{
+    const uint8_t* copy = staged->copies +
+                          (staged->copy_count - 1) * (size_t)staged->type->info.size;
+    return orri_relation_prepare(world, orri_table_relation(world, staged->type),
+                                 orri_id_index(staged->entities[i]), copy);
+}
+
 orr_result orri_stage_values(orr_world* world, const char* call, const orri_type* type,
                              const orr_entity* entities, const uint32_t* places, uint32_t count,
                              const void* values, orri_staged* out)
@@ -173,6 +184,9 @@ orr_result orri_stage_values(orr_world* world, const char* call, const orri_type
         }
         if (!type->plain && !component_stage_copy(out, i)) {
             return orri_refuse_hook(world, call, type);
+        }
+        if (type->indexed_count > 0 && !component_stage_relation(world, out, i)) {
+            return orri_refuse_memory(&world->env, "keeping who refers to whom");
         }
     }
     return ORR_OK;
@@ -218,9 +232,13 @@ static void component_stage_set(orr_world* world, const orri_staged* staged, uin
     uint8_t* data = orri_column_write(world, chunk, (uint32_t)column);
     ORR_ASSERT(data != NULL);
     size_t size = type->info.size;
-    component_overwrite(type, data + orri_place_slot(record->place) * size,
-                        staged->values + i * size,
+    data += orri_place_slot(record->place) * size;
+    component_overwrite(type, data, staged->values + i * size,
                         staged->copies != NULL ? staged->copies + copy * size : NULL);
+    if (type->indexed_count > 0) {
+        orri_relation_set(world, orri_table_relation(world, type),
+                          orri_id_index(staged->entities[i]), data);
+    }
 }
 
 void orri_stage_end(orr_world* world, orri_staged* staged, bool set)
@@ -287,6 +305,11 @@ void* orr_component_edit(orr_world* world, orr_entity entity, orr_type type)
     }
     if (ORR_UNLIKELY(chunk->cluster->columns[column].counts != 0)) {
         (void)orri_refuse_multiple(world, "orr_component_edit", type);
+        return NULL;
+    }
+    if (ORR_UNLIKELY(chunk->cluster->columns[column].by_value)) {
+        (void)orri_refuse_in_place(world, "orr_component_edit",
+                                   chunk->cluster->columns[column].type);
         return NULL;
     }
     uint8_t* data = orri_column_write(world, chunk, (uint32_t)column);
@@ -408,8 +431,34 @@ orr_result orr_component_set(orr_world* world, orr_entity entity, orr_type type,
     return ORR_OK;
 }
 
-static orr_result component_edge(orr_world* world, const char* call, orr_entity entity,
-                                 orr_type type, int direction)
+// Of a type in chunks.
+ORRI_ASIDE static orr_result component_edge_chunk(orr_world* world, const char* call,
+                                                  const orri_record* record, orr_entity entity,
+                                                  const orri_type* found, int direction)
+{
+    orr_type type = {found->index1};
+    bool has = component_find(world, record, orri_type_index(world, type)) != NULL;
+    if (has == (direction == ORRI_EDGE_ADD)) {
+        return ORR_OK;
+    }
+    if (ORR_UNLIKELY(!orri_world_open(world))) {
+        return orri_check_open(world, call);
+    }
+    if (direction == ORRI_EDGE_REMOVE) {
+        const orr_hot_table* table = world->hot.tables[orri_type_index(world, type)];
+        if (ORR_UNLIKELY(((const orri_table*)(const void*)table)->needed)) {
+            const orri_cluster* cluster = orri_place_chunk(world, record->place)->cluster;
+            orr_result result = orri_needs_check_remove(world, call, cluster, entity, type);
+            if (result != ORR_OK) {
+                return result;
+            }
+        }
+    }
+    return component_move(world, call, record, entity, found, direction, NULL);
+}
+
+static inline orr_result component_edge(orr_world* world, const char* call, orr_entity entity,
+                                        orr_type type, int direction)
 {
     const orri_record* record = orri_record_find(world, entity);
     if (ORR_UNLIKELY(record == NULL)) {
@@ -419,18 +468,11 @@ static orr_result component_edge(orr_world* world, const char* call, orr_entity 
     if (ORR_UNLIKELY(found == NULL)) {
         return orri_refuse_type(world, call, type);
     }
-    if (ORR_UNLIKELY(orri_type_pinned(found))) {
-        return direction == ORRI_EDGE_ADD ? orri_pinned_add(world, call, entity, found)
-                                          : orri_pinned_remove(world, call, entity, found);
+    if (!orri_type_pinned(found)) {
+        return component_edge_chunk(world, call, record, entity, found, direction);
     }
-    bool has = component_find(world, record, orri_type_index(world, type)) != NULL;
-    if (has == (direction == ORRI_EDGE_ADD)) {
-        return ORR_OK;
-    }
-    if (ORR_UNLIKELY(!orri_world_open(world))) {
-        return orri_check_open(world, call);
-    }
-    return component_move(world, call, record, entity, found, direction, NULL);
+    return direction == ORRI_EDGE_ADD ? orri_pinned_add(world, call, entity, found)
+                                      : orri_pinned_remove(world, call, entity, found);
 }
 
 orr_result orr_component_add(orr_world* world, orr_entity entity, orr_type type)

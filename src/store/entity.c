@@ -2,6 +2,7 @@
 // Entities come, go and move. Creation makes room, reserves ids, makes the values, and only then lets the rows
 // be seen.
 #include "store/pool.h"
+#include "store/relation.h"
 #include <stdio.h>
 
 // ---- creating --------------------------------------------------------------------------------------------
@@ -56,6 +57,19 @@ static orr_result entity_make_values(orr_world* world, const char* call, orri_cl
     return ORR_OK;
 }
 
+// The pages of the index for what the values of new rows refer to.
+static orr_result entity_prepare_relations(orr_world* world, orri_cluster* cluster, uint32_t count)
+{
+    uint32_t first = cluster->row_count;
+    if (!cluster->indexed || orri_relation_prepare_rows(world, cluster, first, count)) {
+        return ORR_OK;
+    }
+    for (uint32_t c = 0; c < cluster->type_count; c++) {
+        orri_column_destruct(cluster, c, first, count);
+    }
+    return orri_refuse_memory(&world->env, "keeping who refers to whom");
+}
+
 static bool entity_prepare_rows(orr_world* world, orri_cluster* cluster, uint32_t count)
 {
     uint32_t end = cluster->row_count + count;
@@ -75,6 +89,7 @@ static bool entity_prepare_rows(orr_world* world, orri_cluster* cluster, uint32_
 static void entity_give_rows(orr_world* world, orri_cluster* cluster, uint32_t count,
                              orr_entity* out)
 {
+    uint32_t first = cluster->row_count;
     for (uint32_t done = 0, run; done < count; done += run) {
         uint32_t slot = cluster->row_count & ORRI_SLOT_MASK;
         run = count - done < ORR_CHUNK_CAPACITY - slot ? count - done : ORR_CHUNK_CAPACITY - slot;
@@ -89,6 +104,9 @@ static void entity_give_rows(orr_world* world, orri_cluster* cluster, uint32_t c
             }
         }
         cluster->row_count += run;
+    }
+    if (cluster->indexed) {
+        orri_relation_enter_rows(world, cluster, first, count);
     }
 }
 
@@ -123,6 +141,9 @@ orr_result orri_rows_create(orr_world* world, const char* call, orri_cluster* cl
     result = entity_prepare_rows(world, cluster, count)
                  ? entity_make_values(world, call, cluster, count, data, data_count)
                  : orri_env_result(&world->env);
+    if (result == ORR_OK) {
+        result = entity_prepare_relations(world, cluster, count);
+    }
     if (ORR_UNLIKELY(result != ORR_OK)) {
         orri_cluster_trim(world, cluster);
         orri_index_trim(world);
@@ -336,7 +357,8 @@ orr_entity orr_copy(orr_world* world, orr_entity source)
     orri_chunk* chunk = orri_place_chunk(world, record->place);
     uint32_t slot = orri_place_slot(record->place);
     if (!entity_prepare_rows(world, cluster, 1) ||
-        entity_copy_values(world, chunk, slot) != ORR_OK) {
+        entity_copy_values(world, chunk, slot) != ORR_OK ||
+        entity_prepare_relations(world, cluster, 1) != ORR_OK) {
         orri_pinned_copy_abandon(world, orri_id_index(source));
         orri_cluster_trim(world, cluster);
         orri_index_trim(world);
@@ -360,8 +382,15 @@ ORRI_COLD static orr_result entity_destroy_long(orr_world* world, orri_chunk* ch
     if (result != ORR_OK) {
         return result;
     }
+    if (world->relation_count != 0 && orri_relation_referred(world, index)) {
+        orr_entity entity = orri_id_make(index, orri_record_at(world, index)->generation);
+        return orri_relation_destroy(world, "orr_destroy", &entity, 1);
+    }
     if (!orri_row_prepare_remove(world, chunk, index)) {
         return orri_refuse_memory(&world->env, "preparing to destroy an entity");
+    }
+    if (cluster->indexed) {
+        orri_relation_leave(world, cluster, index);
     }
     orri_index_kill(world, &index, 1);
     for (uint32_t c = 0; !cluster->plain && c < cluster->type_count; c++) {
@@ -383,7 +412,7 @@ orr_result orr_destroy(orr_world* world, orr_entity entity)
     orri_cluster* cluster = chunk->cluster;
     uint32_t last_row = cluster->row_count - 1;
     orri_chunk* last = orri_cluster_chunk_of(cluster, last_row);
-    if (ORR_LIKELY(cluster->direct && orri_world_open(world) &&
+    if (ORR_LIKELY(cluster->direct && orri_world_quiet(world) &&
                    orri_row_stamped(world, chunk, last, last_row, index))) {
         orri_index_kill_one(world, index, record);
         orri_row_close_gap(world, cluster, chunk, place, last, last_row);
@@ -486,6 +515,11 @@ void* orr_address_write(orr_world* world, const orr_address* address, orr_type t
     }
     if (chunk->cluster->columns[column].counts != 0) {
         (void)orri_refuse_multiple(world, "orr_address_write", type);
+        return NULL;
+    }
+    if (ORR_UNLIKELY(chunk->cluster->columns[column].by_value)) {
+        (void)orri_refuse_in_place(world, "orr_address_write",
+                                   chunk->cluster->columns[column].type);
         return NULL;
     }
     uint8_t* data = orri_column_write(world, chunk, (uint32_t)column);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Getting clusters by what they are: the checked and sorted form of a desc, look-up, walk and match.
 #include "store/pool.h"
+#include "store/relation.h"
 #include <orrery/kinds.h>
 
 // Insertion sort: sets are small, and mostly sorted already.
@@ -308,6 +309,15 @@ orr_result orr_clusters_delete(orr_world* world, const orr_cluster_match* match,
     uint32_t count = 0;
     for (orri_cluster* cluster = world->cluster_first; cluster != NULL; cluster = cluster->next) {
         cluster->doomed = finder_matches(world, cluster, match);
+    }
+    if (world->relation_count != 0) {
+        result = orri_relation_destroy_clusters(world, call);
+        for (orri_cluster* c = world->cluster_first; result != ORR_OK && c != NULL; c = c->next) {
+            c->doomed = false;
+        }
+        if (result != ORR_OK) {
+            return result;
+        }
     }
     for (orri_cluster *cluster = world->cluster_first, *next; cluster != NULL; cluster = next) {
         next = cluster->next;

@@ -2,7 +2,7 @@
 // One row moves from cluster to cluster, or leaves. Everything that may be refused comes first (room in the
 // target, copies of held blocks, construct and copy hooks); then nothing can fail: values are moved, the gap is
 // filled with the cluster's last row, and both records are patched.
-#include "store/world.h"
+#include "store/relation.h"
 
 // ---- enable bits --------------------------------------------------------------------------------------
 
@@ -147,6 +147,19 @@ static orr_result mover_make_new(orr_world* world, const char* call, const orri_
     return ORR_OK;
 }
 
+// The pages of the index for what the new values refer to.
+static orr_result mover_prepare_relations(orr_world* world, const orri_plan* plan, uint32_t index)
+{
+    uint32_t row = plan->to->row_count;
+    if (!plan->indexed || orri_relation_prepare_move(world, plan, row, index)) {
+        return ORR_OK;
+    }
+    for (uint32_t i = 0; i < plan->new_count; i++) {
+        orri_column_destruct(plan->to, plan->added[i], row, 1);
+    }
+    return orri_refuse_memory(&world->env, "keeping who refers to whom");
+}
+
 // ---- moving one ---------------------------------------------------------------------------------------------
 
 bool orri_row_prepare_remove(orr_world* world, orri_chunk* chunk, uint32_t index)
@@ -267,6 +280,9 @@ ORRI_COLD static orr_result mover_long(orr_world* world, const char* call, const
     }
     orri_rows_open(target, target_slot, 1);
     orr_result result = mover_make_new(world, call, plan, target, target_slot, value_type, value);
+    if (result == ORR_OK) {
+        result = mover_prepare_relations(world, plan, index);
+    }
     if (ORR_UNLIKELY(result != ORR_OK)) {
         orri_rows_close(target, target_slot, 1);
         orri_cluster_trim(world, to);
@@ -278,6 +294,9 @@ ORRI_COLD static orr_result mover_long(orr_world* world, const char* call, const
     orri_chunk_ids(target)[target_slot] = index;
     if (ORR_UNLIKELY(to->has_bits)) {
         orri_plan_move_bits(plan, target, target_slot, chunk, slot, 1);
+    }
+    if (plan->indexed) {
+        orri_relation_moved(world, plan, to->row_count, index);
     }
     to->row_count++;
     orri_row_remove(world, chunk, slot);

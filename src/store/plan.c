@@ -2,7 +2,7 @@
 // Plans: how rows get from one cluster to another, worked out once per pair. A plan that adds or removes one
 // type is also an edge, found by (cluster, type) without knowing the target. Plans are a cache, not state; they
 // die with either cluster.
-#include "store/world.h"
+#include "store/needs.h"
 
 static uint32_t plan_bucket(const orr_world* world, uint64_t from, uint64_t key)
 {
@@ -93,11 +93,13 @@ static void plan_fill(orri_plan* plan)
         } else if (from_type < to_type) {
             plan->dropped[plan->dropped_count++] = (uint16_t)f;
             plan->dropped_plain = plan->dropped_plain && from->columns[f].type->plain;
+            plan->indexed = plan->indexed || from->columns[f].by_value;
             f++;
         } else {
             const orri_type* type = to->columns[t].type;
             plan->simple = plan->simple && type->plain && type->zero_preset &&
                            to->columns[t].counts == 0;
+            plan->indexed = plan->indexed || to->columns[t].by_value;
             plan->added[plan->new_count++] = (uint16_t)t++;
         }
     }
@@ -122,17 +124,8 @@ static void plan_link(orr_world* world, orri_plan* plan)
     world->plan_count++;
 }
 
-orri_plan* orri_plan_pair_get(orr_world* world, orri_cluster* from, orri_cluster* to)
+static orri_plan* plan_create(orr_world* world, orri_cluster* from, orri_cluster* to)
 {
-    if (world->plan_bucket_count > 0) {
-        orri_plan* plan = world->plan_pairs[plan_bucket(world, from->index, to->index)];
-        while (plan != NULL && (plan->from != from || plan->to != to)) {
-            plan = plan->pair_next;
-        }
-        if (plan != NULL) {
-            return plan;
-        }
-    }
     orri_plan* plan = NULL;
     if (plan_grow_buckets(world)) {
         plan = orri_alloc_zero(&world->env, ORR_MEMORY_CLUSTER, plan_bytes(from, to),
@@ -147,6 +140,20 @@ orri_plan* orri_plan_pair_get(orr_world* world, orri_cluster* from, orri_cluster
     plan_fill(plan);
     plan_link(world, plan);
     return plan;
+}
+
+orri_plan* orri_plan_pair_get(orr_world* world, orri_cluster* from, orri_cluster* to)
+{
+    if (world->plan_bucket_count > 0) {
+        orri_plan* plan = world->plan_pairs[plan_bucket(world, from->index, to->index)];
+        while (plan != NULL && (plan->from != from || plan->to != to)) {
+            plan = plan->pair_next;
+        }
+        if (plan != NULL) {
+            return plan;
+        }
+    }
+    return plan_create(world, from, to);
 }
 
 // The types of the target of an edge.
@@ -173,6 +180,9 @@ static orri_plan* plan_edge_link(orr_world* world, orri_cluster* from, orri_clus
                                  uint64_t edge, bool created)
 {
     orri_plan* plan = orri_plan_pair_get(world, from, to);
+    if (plan != NULL && plan->edge != 0) {
+        plan = plan_create(world, from, to); // Types that need each other: two edges to one set.
+    }
     if (plan == NULL) {
         if (created) {
             orri_cluster_undo(world, to);
@@ -189,11 +199,17 @@ static orri_plan* plan_edge_link(orr_world* world, orri_cluster* from, orri_clus
 static orri_plan* plan_edge_create(orr_world* world, const char* call, orri_cluster* from,
                                    orr_type type, int direction, bool* created)
 {
-    orr_type types[ORR_CLUSTER_TYPES_MAX + 1];
-    if (orri_check_storable(world, call, type) != ORR_OK) {
+    orr_type types[2 * ORR_CLUSTER_TYPES_MAX + 1];
+    if (orri_check_storable(world, call, type) != ORR_OK ||
+        orri_needs_resolve(world, call, type) != ORR_OK ||
+        (direction == ORRI_EDGE_REMOVE &&
+         orri_needs_check_remove(world, call, from, (orr_entity){0}, type) != ORR_OK)) {
         return NULL;
     }
     uint32_t count = plan_edge_types(from, type, direction, types);
+    if (direction == ORRI_EDGE_ADD) {
+        count = orri_needs_close(world, type, types, count);
+    }
     orri_cluster* to = orri_cluster_obtain_like(world, call, from, types, count, from->tags,
                                                 from->tag_count, created);
     return to != NULL ? plan_edge_link(world, from, to,

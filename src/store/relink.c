@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Moving all rows of a cluster by handing over whole chunks: a chunk keeps its id, so no record is touched;
 // kept columns change owner, only new ones are made. Full chunks go before the target's last, partial one.
+#include "store/relation.h"
 #include "store/share.h"
 
 typedef struct relink {
@@ -74,6 +75,35 @@ static bool relink_take_blocks(relink* r, orri_chunk* header, uint32_t rows)
     return true;
 }
 
+// Enters what new columns refer to (or makes sure that this can be done), and takes out what dropped ones did.
+static bool relink_relations(relink* r, const orri_chunk* chunk, const orri_chunk* header,
+                             bool prepare)
+{
+    const orri_plan* plan = r->plan;
+    uint32_t rows = orri_chunk_rows(chunk);
+    for (uint32_t i = 0; plan->indexed && !prepare && i < plan->dropped_count; i++) {
+        orri_relation* relation = plan->from->columns[plan->dropped[i]].table->relation;
+        for (uint32_t row = 0; relation != NULL && row < rows; row++) {
+            orri_relation_set(r->world, relation, orri_chunk_ids(chunk)[row], NULL);
+        }
+    }
+    for (uint32_t i = 0; plan->indexed && i < plan->new_count; i++) {
+        uint32_t c = plan->added[i];
+        orri_relation* relation = plan->to->columns[c].table->relation;
+        for (uint32_t row = 0; relation != NULL && row < rows; row++) {
+            uint32_t index = orri_chunk_ids(chunk)[row];
+            const uint8_t* value = header->columns[c].data + (size_t)row * plan->to->sizes[c];
+            if (prepare && !orri_relation_prepare(r->world, relation, index, value)) {
+                return false;
+            }
+            if (!prepare) {
+                orri_relation_set(r->world, relation, index, value);
+            }
+        }
+    }
+    return true;
+}
+
 // Blocks for what is new, and the values. A column whose values are made has a version.
 static bool relink_fill_header(relink* r, orri_chunk* header, uint32_t rows, orr_result* result)
 {
@@ -111,6 +141,10 @@ static orr_result relink_make(relink* r)
         if (!relink_fill_header(r, header, relink_chunk_rows(r, r->made), &result)) {
             relink_give_header(r, header, relink_chunk_rows(r, r->made));
             return result;
+        }
+        if (!relink_relations(r, chunk, header, true)) {
+            relink_give_header(r, header, relink_chunk_rows(r, r->made));
+            return orri_refuse_memory(&r->world->env, "keeping who refers to whom");
         }
         r->chunks[r->made] = header;
     }
@@ -160,6 +194,7 @@ static void relink_pass_chunk(relink* r, uint32_t i)
     orri_cluster *from = r->plan->from, *to = r->plan->to;
     orri_chunk *chunk = from->chunks[i], *header = r->chunks[i];
     uint32_t rows = orri_chunk_rows(chunk);
+    (void)relink_relations(r, chunk, header, false);
     orri_chunk_leave(chunk);
     for (uint32_t c = 0; c < r->plan->dropped_count; c++) {
         uint32_t column = r->plan->dropped[c], counts = from->columns[column].counts;

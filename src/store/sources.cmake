@@ -7,6 +7,7 @@ set(ORR_SOURCES_STORE
     src/store/cluster.c
     src/store/column.c
     src/store/component.c
+    src/store/doom.c
     src/store/enable.c
     src/store/entity.c
     src/store/digest.c
@@ -16,11 +17,14 @@ set(ORR_SOURCES_STORE
     src/store/mover.c
     src/store/name.c
     src/store/pinned.c
+    src/store/needs.c
     src/store/plan.c
     src/store/pool.c
     src/store/pool_state.c
     src/store/entity_print.c
+    src/store/ref.c
     src/store/refuse.c
+    src/store/relation.c
     src/store/relink.c
     src/store/share.c
     src/store/singleton.c

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Checks the invariants of README.md, by number, on the whole world.
 #include "store/names.h"
+#include "store/needs.h"
 #include "store/pool.h"
+#include "store/relation.h"
 #include "store/share.h"
 
 static orr_result validate_fail(orr_world* world, const char* invariant, uint64_t a, uint64_t b)
@@ -138,11 +140,11 @@ static orr_result validate_cells(orr_world* world, orri_chunk* chunk)
         if (multiple != (entry->counts != 0) || cluster->capacities[c] != 1u << entry->shift ||
             cluster->sizes[c] != entry->type->info.size << entry->shift ||
             (multiple && entry->table->hot.capacity != 0)) {
-            return validate_fail(world, "S12 (capacity)", cluster->index, c);
+            return validate_fail(world, "S14 (capacity)", cluster->index, c);
         }
         for (uint32_t slot = 0; multiple && slot < orri_chunk_rows(chunk); slot++) {
             if (!validate_cell(chunk, c, slot)) {
-                return validate_fail(world, "S12 (instances)", chunk->id, slot);
+                return validate_fail(world, "S14 (instances)", chunk->id, slot);
             }
         }
     }
@@ -179,6 +181,10 @@ static orr_result validate_identity(orr_world* world, const orri_cluster* cluste
         if ((i > 0 && cluster->types[i - 1].index1 >= cluster->types[i].index1) ||
             orri_type_at(&world->schema, cluster->types[i]) != cluster->columns[i].type) {
             return validate_fail(world, "S3 (types)", cluster->index, i);
+        }
+        if (orri_needs_missing(world, cluster->types[i], cluster->types, cluster->type_count)
+                .index1 != 0) {
+            return validate_fail(world, "S13 (needs)", cluster->index, i);
         }
     }
     for (uint32_t i = 1; i < cluster->tag_count; i++) {
@@ -356,6 +362,81 @@ static orr_result validate_owned(orr_world* world)
     return result;
 }
 
+// ---- indexed references: the index says what the columns say, both ways ------------------------------------
+
+static bool validate_link(const orr_world* world, const orri_relation* relation, uint32_t e,
+                          uint32_t index, const void* value)
+{
+    const orri_element* element = &relation->elements[e];
+    orr_entity target = orri_relation_target(world, relation, e, value);
+    const orri_link* link = orri_link_find(element, index);
+    if (link == NULL || target.id == 0) {
+        return target.id == 0 && (link == NULL || link->target == 0);
+    }
+    uint32_t before = link->prev != 0 ? orri_link_find(element, link->prev - 1)->next
+                                      : orri_head_of(element, orri_id_index(target));
+    return link->target == orri_id_index(target) + 1 && before == index + 1 &&
+           (link->next == 0 || orri_link_find(element, link->next - 1)->prev == index + 1);
+}
+
+// Checks the links of all values of a type; returns how many there are, or ORRI_INDEX_NONE for a wrong one.
+static uint32_t validate_links(const orr_world* world, const orri_relation* relation, uint32_t e)
+{
+    const orri_table* table =
+        (const orri_table*)(const void*)
+            world->hot.tables[orri_type_index(world, (orr_type){relation->type->index1})];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < table->cluster_count; i++) {
+        const orri_table_cluster* entry = &table->clusters[i];
+        for (uint32_t row = 0; row < entry->cluster->row_count; row++) {
+            const orri_chunk* chunk = orri_cluster_chunk_of(entry->cluster, row);
+            uint32_t slot = row & ORRI_SLOT_MASK;
+            const uint8_t* value = chunk->columns[entry->column].data +
+                                   (size_t)slot * relation->type->info.size;
+            if (!validate_link(world, relation, e, orri_chunk_ids(chunk)[slot], value)) {
+                return ORRI_INDEX_NONE;
+            }
+            count += orri_relation_target(world, relation, e, value).id != 0;
+        }
+    }
+    return count;
+}
+
+static orr_result validate_element(orr_world* world, const orri_relation* relation, uint32_t e)
+{
+    const orri_element* element = &relation->elements[e];
+    uint32_t links = 0, firsts = 0, heads = 0;
+    for (uint32_t i = 0; i < world->hot.count; i++) {
+        const orri_link* link = orri_link_find(element, i);
+        links += link != NULL && link->target != 0;
+        firsts += link != NULL && link->target != 0 && link->prev == 0;
+        heads += orri_head_of(element, i) != 0;
+    }
+    if (validate_links(world, relation, e) != links) {
+        return validate_fail(world, "S12 (indexed references)", relation->type->index1, e);
+    }
+    return firsts == heads ? ORR_OK : validate_fail(world, "S12 (referrers)", firsts, heads);
+}
+
+static orr_result validate_relations(orr_world* world)
+{
+    orr_result result = ORR_OK;
+    for (const orri_relation* r = world->relations; r != NULL && result == ORR_OK; r = r->next) {
+        for (uint32_t e = 0; result == ORR_OK && e < r->type->indexed_count; e++) {
+            result = validate_element(world, r, e);
+        }
+    }
+    for (uint32_t p = 0; result == ORR_OK && p < world->relation_marks.capacity; p++) {
+        const uint64_t* marks = world->relation_marks.list[p];
+        for (uint32_t i = 0; marks != NULL && i < ORRI_PAGE_SIZE / 64; i++) {
+            if (marks[i] != 0) {
+                return validate_fail(world, "S12 (scratch)", p, i);
+            }
+        }
+    }
+    return result;
+}
+
 orr_result orr_world_validate(orr_world* world)
 {
     ORR_ASSERT(world != NULL);
@@ -372,5 +453,8 @@ orr_result orr_world_validate(orr_world* world)
     if (result == ORR_OK) {
         result = orri_names_validate(world);
     }
-    return result == ORR_OK ? validate_owned(world) : result;
+    if (result == ORR_OK) {
+        result = validate_owned(world);
+    }
+    return result == ORR_OK ? validate_relations(world) : result;
 }

@@ -38,6 +38,10 @@ _Static_assert(1u << ORRI_SLOT_BITS == ORR_CHUNK_CAPACITY, "slot bits and capaci
 #define ORRI_LEVELS      6 // Sizes of a growing first chunk below the full one.
 #define ORRI_BITS_BYTES  (ORR_CHUNK_CAPACITY / 8)
 #define ORRI_BLOCK_ALIGN 64
+// 1: the calls for instances (orr_instance_add …) are there, and references and bundles use them.
+#ifndef ORRI_INSTANCES
+#define ORRI_INSTANCES 0
+#endif
 
 // ---- blocks (block.c) -------------------------------------------------------------------------------
 
@@ -132,6 +136,8 @@ typedef struct orri_table {
     uint32_t* instance_last;      // The world's.
     orri_table_cluster* clusters; // All clusters with the type, in order of creation.
     uint32_t cluster_count, cluster_capacity;
+    bool needed;                    // By another type (needs.h).
+    struct orri_relation* relation; // Who refers to whom (relation.h); NULL: nothing is indexed.
     orri_source small[ORRI_LEVELS]; // First blocks of growing chunks.
 } orri_table;
 
@@ -143,6 +149,7 @@ typedef struct orri_cluster_column {
         counts; // Of a multiple type: the column of its counts; the ids are the next one. 0: unique.
     uint8_t shift;      // A row has room for 1 << shift instances.
     bool has_bits;      // Every chunk has enable bits for it.
+    bool by_value;      // Not to be written in place: it has indexed references.
     uint64_t version;   // The largest of its blocks, ever.
     orri_source source; // Of full blocks.
 } orri_cluster_column;
@@ -185,7 +192,8 @@ struct orri_cluster {
     uint32_t batch_incoming; // Rows that come to it.
     struct orri_plan* batch_plan;
     bool batch_created; // The target is new.
-    bool doomed;        // Scratch of orr_clusters_delete().
+    bool doomed;        // Scratch of clearing and deleting; false outside.
+    bool indexed;       // Some type has indexed references.
 };
 _Static_assert(offsetof(orri_cluster, index) <= 64, "the hot part of a cluster is one line");
 
@@ -211,6 +219,7 @@ typedef struct orri_plan {
     bool simple;          // Nothing of it needs a hook or a count.
     bool plain;           // Kept columns move by memcpy.
     bool dropped_plain;   // Dropped ones need no destruct.
+    bool indexed;         // An added or dropped one has indexed references.
     orri_plan_pair* kept; // [kept_count]
     uint16_t* added;      // [new_count], columns of `to`.
     uint16_t* dropped;    // [dropped_count], columns of `from`.
@@ -249,6 +258,7 @@ typedef struct orri_tag_entry {
 
 typedef struct orri_pool orri_pool;   // pool.h
 typedef struct orri_names orri_names; // name.c
+typedef struct orri_needs orri_needs; // needs.c
 
 // Who is told of structure: filled by the query module with the first query of a world. NULL functions: nobody.
 typedef struct orri_listener {
@@ -265,6 +275,12 @@ typedef struct orri_listener {
 } orri_listener;
 
 struct orri_queries;
+
+// Something kept for some entities: pages by index >> ORRI_PAGE_BITS, made when first needed; NULL: none.
+typedef struct orri_pages {
+    void** list;
+    uint32_t capacity;
+} orri_pages;
 
 // ---- the world ----------------------------------------------------------------------------------------
 
@@ -313,6 +329,8 @@ struct orr_world {
     struct orri_queries* queries; // Of the query module.
     // Open iterations: structure stays as it is meanwhile. An iteration of an earlier era has ended.
     _Atomic uint32_t iterating;
+    uint32_t
+        relation_count; // Types with indexed references: when not 0, deaths are told (relation.h).
     uint32_t iteration_era;
     uint64_t cluster_sequence; // Clusters ever made.
     uint32_t instance_last;    // The orr_component_id given last. Not state.
@@ -322,6 +340,11 @@ struct orr_world {
     uint32_t pool_capacity, pool_count, pool_list_capacity;
     orri_names* names;    // Look-up of names (name.c); NULL: nobody ever had one.
     orr_entity singleton; // The world's own entity; null, or dead: it has none.
+    struct orri_relation* relations;
+    orri_needs* needs; // By type index (needs.c).
+    uint32_t needs_capacity;
+    orri_pages
+        relation_marks; // Bits: scratch of a destruction, 0 outside. No page: nobody there refers.
 };
 
 // ---- ids ----------------------------------------------------------------------------------------------
@@ -481,6 +504,9 @@ ORRI_COLD orr_result orri_refuse_argument(const orr_world* world, const char* ca
                                           const char* what);
 ORRI_COLD orr_result orri_refuse_hook(const orr_world* world, const char* call,
                                       const orri_type* type);
+// A type with indexed references is not written in place.
+ORRI_COLD orr_result orri_refuse_in_place(const orr_world* world, const char* call,
+                                          const orri_type* type);
 // A cluster could not grow: for want of memory, or because the world has all the chunks it may have.
 ORRI_COLD orr_result orri_refuse_room(const orr_world* world, const char* call);
 // ORR_OK unless an appender or an iteration is open.
@@ -490,17 +516,20 @@ static inline bool orri_world_open(const orr_world* world)
 {
     return world->appender == NULL && world->iterating == 0;
 }
+// The same, and nobody is told of deaths: one row may go at once.
+static inline bool orri_world_quiet(const orr_world* world)
+{
+    return world->appender == NULL && (world->iterating | world->relation_count) == 0;
+}
 // True when destroying an entity may mean more: others refer to it by indexed fields.
 static inline bool orri_world_related(const orr_world* world)
 {
-    (void)world;
-    return false;
+    return world->relation_count != 0;
 }
 // True for types whose values may not be written in place.
 static inline bool orri_type_written_by_set(const orri_type* type)
 {
-    (void)type;
-    return false;
+    return type->indexed_count != 0 || strcmp(type->info.name, "orr_name") == 0;
 }
 // The world as the env's owner; const is cast away for reporting only, which is not state.
 static inline orri_env* orri_env_of(const orr_world* world)
@@ -894,6 +923,10 @@ ORRI_COLD orr_result orri_refuse_multiple(const orr_world* world, const char* ca
 
 // ---- batch.c: many rows leave clusters ------------------------------------------------------------------
 
+// Destroys all or none, and asks nobody what else must go (relation.h does). `before` is called when nothing can be
+// refused any more and nothing has been done.
+orr_result orri_destroy_batch(orr_world* world, const char* call, const orr_entity* entities,
+                              uint32_t count, void (*before)(void* user), void* user);
 // Moves rows first … first + count - 1 along a plan. All or nothing.
 orr_result orri_rows_move_range(orr_world* world, const char* call, orri_plan* plan, uint32_t first,
                                 uint32_t count);

@@ -680,7 +680,7 @@ ORR_TEST(multiple_broken_cells_are_found_by_validation)
         ids[3] = way == 3 ? 77 : 0;
         values[3].radius = way == 4 ? 1.0f : 0.0f;
         CHECK_RESULT(orr_world_validate(world), ORR_ERR_CORRUPT);
-        CHECK_CONTAINS(k.errors.text, "S12");
+        CHECK_CONTAINS(k.errors.text, "S14");
         *count = old_count;
         ids[1] = old_id;
         ids[3] = 0;
