@@ -711,3 +711,24 @@ ORR_TEST(multiple_pinned_types_are_instance_zero_too)
     CHECK_EQ(orr_instances_get(world, bob, type, &values, NULL), 0);
     kit_end(&k);
 }
+
+ORR_STRUCT_EX(Puppet, (.needs = "Collider"), (float, mood))
+
+ORR_TEST(multiple_last_instance_stays_while_it_is_needed)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    orr_type type = KIT_TYPE(world, Collider), puppet = KIT_TYPE(world, Puppet);
+    orr_entity bob = orr_create(world);
+    CHECK_OK(orr_component_add(world, bob, puppet)); // Brings one along.
+    orr_component_id more = add_radius(world, bob, 2);
+    const orr_component_id* ids;
+    CHECK_EQ(orr_instances_get(world, bob, type, NULL, &ids), 2);
+    CHECK_OK(orr_instance_remove(world, bob, type, ids[0]));
+    CHECK(orr_instance_remove(world, bob, type, more) != ORR_OK);
+    CHECK_CONTAINS(k.errors.text, "Collider of entity 0v1 is needed by Puppet");
+    check_radii(world, bob, 1, (float[]){2});
+    CHECK_OK(orr_component_remove(world, bob, puppet));
+    CHECK_OK(orr_instance_remove(world, bob, type, more));
+    kit_end(&k);
+}
