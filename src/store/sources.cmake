@@ -2,6 +2,7 @@ set(ORR_SOURCES_STORE
     src/store/append.c
     src/store/batch.c
     src/store/block.c
+    src/store/bundle.c
     src/store/chunk.c
     src/store/cluster.c
     src/store/column.c
@@ -12,6 +13,7 @@ set(ORR_SOURCES_STORE
     src/store/digest.c
     src/store/finder.c
     src/store/index.c
+    src/store/items.c
     src/store/mover.c
     src/store/needs.c
     src/store/plan.c

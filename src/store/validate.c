@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Checks the invariants of README.md, by number, on the whole world.
+#include "store/bundle.h"
 #include "store/needs.h"
 #include "store/relation.h"
 #include "store/share.h"
@@ -237,6 +238,20 @@ static bool validate_count_chunk(const orri_chunk* chunk, uint32_t* counts)
     return true;
 }
 
+static bool validate_count_bundles(const orr_world* world, uint32_t* counts)
+{
+    for (uint32_t b = 0; b < world->bundle_count; b++) {
+        for (uint32_t i = 0; i < world->bundles[b]->item_count; i++) {
+            const orri_bundle_item* item = &world->bundles[b]->items[i];
+            if (item->value != NULL && item->type->info.has_owned &&
+                !validate_count_rows(item->type, item->value, 1, counts)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 static bool validate_count_all(const orr_world* world, uint32_t* counts)
 {
     for (orri_cluster* cluster = world->cluster_first; cluster != NULL; cluster = cluster->next) {
@@ -246,7 +261,7 @@ static bool validate_count_all(const orr_world* world, uint32_t* counts)
             }
         }
     }
-    return true;
+    return validate_count_bundles(world, counts);
 }
 
 // A plain assignment to an owned field in a column loses count. Presets and holders outside count for themselves, so a

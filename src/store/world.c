@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A world's life, its tick, and what it tells of itself.
-#include "store/world.h"
+#include "store/bundle.h"
 
 static void world_refused(void* owner, orr_result result, orr_log_id id, const char* text)
 {
@@ -124,6 +124,7 @@ void orr_world_destroy(orr_world* world)
     ORRI_FREE(&world->env, ORR_MEMORY_WORLD, orr_entity, world->append_entities,
               world->append_entities != NULL ? ORR_CHUNK_CAPACITY : 0);
     orri_tags_term(world);
+    orri_bundles_term(world);
     orri_schema_term(&world->schema);
     orri_env env;
     memcpy(&env, &world->env, sizeof env);

@@ -242,8 +242,9 @@ typedef struct orri_tag_entry {
 
 // ---- the modules below ----------------------------------------------------------------------------------
 
-typedef struct orri_pool orri_pool;   // pool.h
-typedef struct orri_needs orri_needs; // needs.c
+typedef struct orri_pool orri_pool;     // pool.h
+typedef struct orri_needs orri_needs;   // needs.c
+typedef struct orri_bundle orri_bundle; // bundle.h
 
 // Who is told of structure: filled by the query module with the first query of a world. NULL functions: nobody.
 typedef struct orri_listener {
@@ -319,6 +320,8 @@ struct orr_world {
     struct orri_relation* relations;
     orri_needs* needs; // By type index (needs.c).
     uint32_t needs_capacity;
+    orri_bundle** bundles; // In order of registration.
+    uint32_t bundle_count, bundle_capacity;
     orri_pages
         relation_marks; // Bits: scratch of a destruction, 0 outside. No page: nobody there refers.
 };
