@@ -1,5 +1,6 @@
 set(ORR_FUZZERS
     fuzz/fuzz_store.c
+    fuzz/fuzz_text.c
     fuzz/fuzz_value.c)
 set(ORR_FUZZ_EXTRA
     fuzz/fuzz_fail.c
