@@ -165,12 +165,39 @@ static void query_print_node(const orr_query* query, uint32_t node, orri_text* o
     query_print_operand(query, node - 1, out);
 }
 
+// "Nested.points[2].y": the way down to the number at an offset.
+static void query_print_key(const orr_query* query, orri_text* out)
+{
+    const orri_order* order = query->order;
+    const orr_type_info* type = orr_type_info_get(query->world, order->type);
+    uint32_t offset = order->place.offset;
+    orri_text_add(out, "%s", type->name);
+    while (type->kind == ORR_KIND_STRUCT) {
+        const orr_field_info* field = &type->fields[0];
+        for (uint32_t f = 1; f < type->field_count; f++) {
+            const orr_field_info* other = &type->fields[f];
+            bool nearer = other->offset <= offset && other->offset > field->offset;
+            field = nearer || field->offset > offset ? other : field;
+        }
+        orri_text_add(out, ".%s", field->name);
+        offset -= field->offset;
+        type = field->type;
+        if (field->count > 0) {
+            orri_text_add(out, "[%u]", offset / type->size);
+            offset %= type->size;
+        }
+    }
+}
+
 void orri_query_print_to(const orr_query* query, orri_text* out)
 {
     size_t before = out->length;
     query_print_node(query, query->node_count - 1, out);
     if (query->order != NULL) {
-        orri_text_add(out, "%s[in an order]", out->length > before ? " " : "");
+        orri_text_add(out, "%s[in %sorder of ", out->length > before ? " " : "",
+                      query->order->descending ? "descending " : "");
+        query_print_key(query, out);
+        orri_text_add(out, "]");
     }
     if (query->group_by != NULL) {
         orri_text_add(out, "%s[in groups]", out->length > before ? " " : "");

@@ -62,7 +62,7 @@ static bool terms_fail(terms_parser* p, orr_result result, const char* at, const
     orri_text_cut(&text);
     text.size = sizeof buffer;
     orri_text_point(&text, p->text, (size_t)(at - p->text));
-    p->result = orri_refuse(orri_env_of(p->world), result, ORR_LOG_ID_CALL_REFUSED, "%s", buffer);
+    p->result = orri_refuse(orri_env_of(p->world), result, ORR_LOG_ID_QUERY_REFUSED, "%s", buffer);
     return false;
 }
 
@@ -247,17 +247,8 @@ static bool terms_unknown_tag(terms_parser* p, const char* name, size_t size)
                       near.name, words);
 }
 
-static bool terms_take_tag(terms_parser* p, orr_tag* out)
+static bool terms_take_named_tag(terms_parser* p, size_t size, orr_tag* out)
 {
-    p->at++; // The '#'.
-    terms_space(p);
-    size_t size = strspn(p->at, TERMS_LETTERS);
-    if (size == 0) {
-        return terms_expected(p, "the name or number of a tag after '#'");
-    }
-    if (*p->at >= '0' && *p->at <= '9') {
-        return terms_take_number(p, size, out);
-    }
     char copy[ORR_NAME_MAX + 1];
     bool found = false;
     if (size <= ORR_NAME_MAX) {
@@ -270,6 +261,23 @@ static bool terms_take_tag(terms_parser* p, orr_tag* out)
     }
     p->at += size;
     return true;
+}
+
+static bool terms_take_tag(terms_parser* p, orr_tag* out)
+{
+    p->at++; // The '#'.
+    terms_space(p);
+    const char* from = p->at;
+    size_t size = strspn(from, TERMS_LETTERS);
+    if (size == 0) {
+        return terms_expected(p, "the name or number of a tag after '#'");
+    }
+    if (!(*from >= '0' && *from <= '9' ? terms_take_number(p, size, out)
+                                       : terms_take_named_tag(p, size, out))) {
+        return false;
+    }
+    return *out != 0 || terms_fail(p, ORR_ERR_PARSE, from,
+                                   "a query cannot ask for tag 0: a term of all zeros is none");
 }
 
 // ---- terms that contradict each other --------------------------------------------------------------------------
@@ -516,7 +524,7 @@ orr_result orri_terms_parse(orr_world* world, const char* call, const char* text
     ORR_ASSERT(text != NULL && *count <= ORR_TERMS_MAX);
     // Stops at the zero: nothing behind it is read.
     if (memchr(text, '\0', ORR_QUERY_TEXT_MAX + 1) == NULL) {
-        return orri_refuse(orri_env_of(world), ORR_ERR_CAPACITY, ORR_LOG_ID_CALL_REFUSED,
+        return orri_refuse(orri_env_of(world), ORR_ERR_CAPACITY, ORR_LOG_ID_QUERY_REFUSED,
                            "%s: a query's text has at most %u bytes; it begins '%.40s'", call,
                            ORR_QUERY_TEXT_MAX, text);
     }

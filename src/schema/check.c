@@ -268,6 +268,12 @@ static bool check_settings(orri_build* build, const orr_type_settings* settings)
                                  "storage %d is neither ORR_CHUNK nor ORR_PINNED",
                                  (int)settings->storage);
     }
+    if (settings->storage == ORR_PINNED && settings->multiplicity == ORR_MULTIPLE) {
+        return orri_build_refuse(build, ORR_ERR_ARGUMENT,
+                                 "it is declared pinned and multiple, and pinned types have one "
+                                 "value per entity; drop one of the two, or let each value be an "
+                                 "entity of its own");
+    }
     return check_needs(build, settings->needs);
 }
 

@@ -348,4 +348,3 @@ uint64_t orr_value_hash(const orr_type_info* type, const void* value)
     }
     return value_hash(orri_type_of_info(type), value, 1, 0);
 }
-

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The appender: rows are made in runs within the last chunk, the caller fills columns without a call per row.
 // Runs double up to a chunk, so that a short use undoes little at its end.
+#include "store/pool.h"
 #include "store/relation.h"
 
 #define APPEND_RUN_FIRST 64u
@@ -26,13 +27,20 @@ orr_result orr_append_begin(orr_world* world, orr_cluster handle, const orr_type
         return orri_refuse_argument(world, call, "out or types are NULL, or more than 16 types");
     }
     for (uint32_t i = 0; i < type_count; i++) {
-        if (orri_type_at(&world->schema, types[i]) == NULL) {
+        const orri_type* type = orri_type_at(&world->schema, types[i]);
+        if (type == NULL) {
             return orri_refuse_type(world, call, types[i]);
+        }
+        if (orri_type_pinned(type)) {
+            return orri_refuse_pinned(world, call, types[i]);
         }
         if (orri_cluster_find_column(cluster, types[i]) < 0) {
             return orri_refuse(&world->env, ORR_ERR_ABSENT, ORR_LOG_ID_CALL_REFUSED,
                                "%s: the cluster has no column of %s", call,
                                orri_type_label(world, types[i]));
+        }
+        if (orri_type_at(&world->schema, types[i])->info.multiplicity != ORR_UNIQUE) {
+            return orri_refuse_multiple(world, call, types[i]);
         }
         if (orri_type_at(&world->schema, types[i])->indexed_count > 0) {
             return orri_refuse_in_place(world, call, orri_type_at(&world->schema, types[i]));

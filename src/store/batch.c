@@ -5,6 +5,7 @@
 // fill a gap that its own move would have closed.
 //
 // Marking sets ORRI_DEAD in the record, so that a second mention of the entity is noticed.
+#include "store/pool.h"
 #include "store/relation.h"
 
 #define BATCH_AHEAD 16 // How far records are fetched ahead.
@@ -35,6 +36,9 @@ static void batch_end(batch* b)
 {
     for (uint32_t i = 0; i < b->cluster_count; i++) {
         orri_cluster* cluster = b->clusters[i];
+        if (cluster->batch_plan != NULL) {
+            cluster->batch_plan->to->batch_incoming = 0;
+        }
         cluster->batch_count = cluster->batch_base = cluster->batch_used = 0;
         cluster->batch_plan = NULL;
         cluster->batch_created = false;
@@ -69,7 +73,7 @@ static orr_result batch_refuse_entity(batch* b, orr_entity entity)
     if (orri_record_find(b->world, entity) == NULL) {
         return orri_refuse_entity(b->world, b->call, entity, b->type);
     }
-    orri_id_text name = orri_id_format(entity);
+    orri_id_text name = orri_entity_format(b->world, entity);
     return orri_refuse(&b->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_ENTITY_REFUSED,
                        "%s: entity %s is listed twice", b->call, name.text);
 }
@@ -132,13 +136,18 @@ static bool batch_prepare_source(orr_world* world, orri_cluster* cluster)
 
 static bool batch_prepare_target(orr_world* world, orri_cluster* from)
 {
+    // Several clusters may go to the same one: those that differ only in the capacity of what is removed. Rows before
+    // are opened again, since their chunk may have grown.
     orri_cluster* to = from->batch_plan->to;
-    from->batch_base = to->row_count;
-    if (!orri_cluster_reserve(world, to, from->batch_count) ||
+    uint64_t incoming = (uint64_t)to->batch_incoming + from->batch_count;
+    if (incoming > UINT32_MAX - to->row_count ||
+        !orri_cluster_reserve(world, to, (uint32_t)incoming) ||
         !orri_plan_prepare_bits(world, from->batch_plan)) {
         return false;
     }
-    uint32_t end = to->row_count + from->batch_count;
+    from->batch_base = to->row_count + to->batch_incoming;
+    to->batch_incoming = (uint32_t)incoming;
+    uint32_t end = to->row_count + to->batch_incoming;
     for (uint32_t row = to->row_count & ~ORRI_SLOT_MASK; row < end; row += ORR_CHUNK_CAPACITY) {
         orri_chunk* chunk = orri_cluster_chunk_of(to, row);
         if (!orri_chunk_prepare(world, chunk)) {
@@ -160,6 +169,7 @@ static void batch_abandon(batch* b, uint32_t count)
             continue;
         }
         orri_cluster* to = from->batch_plan->to;
+        to->batch_incoming = 0;
         orri_cluster_trim(b->world, to);
         if (to->row_count < to->row_capacity && to->chunk_count > 0) {
             orri_chunk* last = to->chunks[to->chunk_count - 1];
@@ -229,13 +239,6 @@ static bool batch_construct_cluster(batch* b, orri_cluster* from)
     return true;
 }
 
-static uint8_t* batch_value_at(const orri_cluster* to, int32_t column, uint32_t row)
-{
-    uint32_t size = to->columns[column].size;
-    return orri_cluster_chunk_of(to, row)->columns[column].data +
-           (size_t)(row & ORRI_SLOT_MASK) * size;
-}
-
 // Copies values that a hook may refuse, one by one, before anything else happens. Undoes all on refusal.
 static bool batch_copy_values(batch* b)
 {
@@ -247,9 +250,9 @@ static bool batch_copy_values(batch* b)
         }
         orri_cluster* from = orri_place_chunk(b->world, b->places[i])->cluster;
         int32_t column = orri_cluster_find_column(from->batch_plan->to, b->type);
-        uint8_t* to =
-            batch_value_at(from->batch_plan->to, column, from->batch_base + from->batch_used);
-        if (!orri_rows_copy(b->value_type, to, b->values + (size_t)i * size, 1)) {
+        uint32_t row = from->batch_base + from->batch_used;
+        if (!orri_cells_make(orri_cluster_chunk_of(from->batch_plan->to, row), (uint32_t)column,
+                             row & ORRI_SLOT_MASK, 1, b->values + (size_t)i * size)) {
             break;
         }
         from->batch_used++;
@@ -344,22 +347,25 @@ static void batch_keep(const orri_plan* plan, orri_chunk* target, uint32_t targe
         orri_plan_pair pair = plan->kept[i];
         uint8_t* to = target->columns[pair.to].data + (size_t)target_slot * pair.size;
         uint8_t* from = chunk->columns[pair.from].data + (size_t)slot * pair.size;
-        if (!plan->plain && !plan->from->columns[pair.from].type->plain) {
-            orri_rows_move(plan->from->columns[pair.from].type, to, from, run);
+        const orri_type* type = plan->plain ? NULL : plan->from->columns[pair.from].type;
+        if (type != NULL && !type->plain) {
+            orri_cells_move(orri_cells_at(target, pair.to, target_slot),
+                            orri_cells_at(chunk, pair.from, slot), run);
         } else if (run == 1) {
             orri_value_move(to, from, pair.size);
         } else {
             memcpy(to, from, (size_t)run * pair.size);
         }
     }
+    if (ORR_UNLIKELY(plan->resized_count > 0)) {
+        orri_cells_resize(plan, target, target_slot, chunk, slot, run);
+    }
 }
 
 static void batch_drop(const orri_plan* plan, orri_chunk* chunk, uint32_t slot, uint32_t run)
 {
     for (uint32_t i = 0; !plan->dropped_plain && i < plan->dropped_count; i++) {
-        uint32_t c = plan->dropped[i];
-        const orri_type* type = plan->from->columns[c].type;
-        orri_rows_destruct(type, chunk->columns[c].data + (size_t)slot * type->info.size, run);
+        orri_cells_destruct(orri_cells_at(chunk, plan->dropped[i], slot), run);
     }
 }
 
@@ -370,6 +376,11 @@ static void batch_set_values(const batch* b, const orri_plan* plan, orri_chunk* 
     int32_t column = orri_cluster_find_column(plan->to, b->type);
     uint8_t* to = target->columns[column].data + (size_t)target_slot * size;
     const uint8_t* from = b->values + (size_t)i * size;
+    if (plan->to->columns[column].counts != 0) {
+        (void)orri_cells_make(target, (uint32_t)column, target_slot, run,
+                              from); // No hook: no refusal.
+        return;
+    }
     if (run == 1) {
         orri_value_move(to, from, size);
     } else {
@@ -440,8 +451,7 @@ static void batch_kill_all(const batch* b)
         run = batch_run(b, i, ORR_CHUNK_CAPACITY);
         orri_chunk_stamp(b->world, chunk);
         for (uint32_t c = 0; !cluster->plain && c < cluster->type_count; c++) {
-            const orri_type* type = cluster->columns[c].type;
-            orri_rows_destruct(type, chunk->columns[c].data + (size_t)slot * type->info.size, run);
+            orri_cells_destruct(orri_cells_at(chunk, c, slot), run);
         }
         uint32_t* ids = orri_chunk_ids(chunk) + slot;
         orri_index_kill(b->world, ids, run);
@@ -566,6 +576,21 @@ orr_result orri_destroy_batch(orr_world* world, const char* call, const orr_enti
     return result;
 }
 
+// Values of a multiple type are for those that lack it: which instance of the others would they be for?
+static orr_result batch_check_lacking(const batch* b, const orr_entity* entities)
+{
+    for (uint32_t i = 0; i < b->count; i++) {
+        if (b->places[i] == BATCH_STAYS) {
+            orri_id_text name = orri_id_format(entities[i]);
+            return orri_refuse(&b->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_ENTITY_REFUSED,
+                               "%s: entity %s has %s already; add one more with orr_instance_add() "
+                               "or set one with orr_instance_set()",
+                               b->call, name.text, b->value_type->info.name);
+        }
+    }
+    return ORR_OK;
+}
+
 // The rows that leave, after collecting: prepare, construct, move, fill.
 static orr_result batch_transfer(batch* b, int direction)
 {
@@ -598,6 +623,10 @@ static orr_result batch_add_or_remove(batch* b, const orr_entity* entities, int 
         orri_staged staged = {0};
         bool sets = direction == ORRI_EDGE_ADD && b->values != NULL;
         batch_unmark(b, entities, b->count);
+        if (sets && b->value_type->info.multiplicity == ORR_MULTIPLE) {
+            sets = false;
+            result = batch_check_lacking(b, entities);
+        }
         if (sets) {
             result = orri_stage_values(b->world, b->call, b->value_type, entities, b->places,
                                        b->count, b->values, &staged);
@@ -613,6 +642,15 @@ static orr_result batch_add_or_remove(batch* b, const orr_entity* entities, int 
     return result;
 }
 
+// Finds the type; one in chunks must be of a kind that clusters hold.
+static orr_result batch_check_type(batch* b)
+{
+    b->value_type = orri_type_at(&b->world->schema, b->type);
+    return b->value_type != NULL && orri_type_pinned(b->value_type)
+               ? ORR_OK
+               : orri_check_storable(b->world, b->call, b->type);
+}
+
 orr_result orr_component_add_many(orr_world* world, const orr_entity* entities, uint32_t count,
                                   orr_type type, const void* values)
 {
@@ -624,19 +662,20 @@ orr_result orr_component_add_many(orr_world* world, const orr_entity* entities, 
                .values = values};
     orr_result result = batch_check(world, b.call, entities, count);
     if (result == ORR_OK) {
-        result = orri_check_storable(world, b.call, type);
+        result = batch_check_type(&b);
     }
     if (result != ORR_OK || count == 0) {
         return result;
     }
-    b.value_type = orri_type_at(&world->schema, type);
     if (values != NULL) {
         result = orri_check_references(world, b.call, b.value_type, entities, values, count);
         if (result != ORR_OK) {
             return result;
         }
     }
-    return batch_add_or_remove(&b, entities, ORRI_EDGE_ADD);
+    return orri_type_pinned(b.value_type)
+               ? orri_pinned_add_many(world, b.call, entities, count, b.value_type, values)
+               : batch_add_or_remove(&b, entities, ORRI_EDGE_ADD);
 }
 
 orr_result orr_component_remove_many(orr_world* world, const orr_entity* entities, uint32_t count,
@@ -646,12 +685,14 @@ orr_result orr_component_remove_many(orr_world* world, const orr_entity* entitie
     batch b = {.world = world, .call = "orr_component_remove_many", .count = count, .type = type};
     orr_result result = batch_check(world, b.call, entities, count);
     if (result == ORR_OK) {
-        result = orri_check_storable(world, b.call, type);
+        result = batch_check_type(&b);
     }
     if (result != ORR_OK || count == 0) {
         return result;
     }
-    return batch_add_or_remove(&b, entities, ORRI_EDGE_REMOVE);
+    return orri_type_pinned(b.value_type)
+               ? orri_pinned_remove_many(world, b.call, entities, count, b.value_type)
+               : batch_add_or_remove(&b, entities, ORRI_EDGE_REMOVE);
 }
 
 orr_result orri_rows_move_range(orr_world* world, const char* call, orri_plan* plan, uint32_t first,

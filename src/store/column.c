@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: MIT
 // Reaching rows by cluster and chunk: raw columns, spans of adjacent blocks, entities of a chunk.
-#include "store/world.h"
+#include "store/pool.h"
 
 static orri_chunk* column_chunk(const orr_world* world, orr_cluster handle, uint32_t number)
 {
     const orri_cluster* cluster = orri_cluster_at(world, handle);
     return cluster != NULL && number < cluster->chunk_count ? cluster->chunks[number] : NULL;
+}
+
+// A pinned type has no column anywhere: asking for one is a mistake worth a word.
+ORRI_COLD static orri_chunk* column_absent(const orr_world* world, orr_type type)
+{
+    const orri_type* found = orri_type_at(&world->schema, type);
+    if (found != NULL && orri_type_pinned(found)) {
+        (void)orri_refuse_pinned(world, "orr_column and orr_span calls", type);
+    }
+    return NULL;
 }
 
 // The chunk and the column of a type; NULL if either is missing. The type's table knows the column by chunk: no
@@ -17,7 +27,7 @@ static orri_chunk* column_find(const orr_world* world, orr_cluster handle, uint3
     int32_t found =
         chunk != NULL ? orri_table_column(world, orri_type_index(world, type), chunk->id) : -1;
     *column = (uint32_t)found;
-    return found >= 0 ? chunk : NULL;
+    return found >= 0 ? chunk : column_absent(world, type);
 }
 
 uint32_t orr_chunk_count(const orr_world* world, orr_cluster handle, uint32_t number)
@@ -92,8 +102,11 @@ const uint64_t* orr_column_enabled(const orr_world* world, orr_cluster handle, u
     }
     int32_t column = type.index1 == 0 ? (int32_t)chunk->cluster->type_count
                                       : orri_cluster_find_column(chunk->cluster, type);
-    return column >= 0 ? (const uint64_t*)(void*)orri_chunk_bits(chunk, (uint32_t)column)->data
-                       : NULL;
+    if (column < 0) {
+        (void)column_absent(world, type);
+        return NULL;
+    }
+    return (const uint64_t*)(void*)orri_chunk_bits(chunk, (uint32_t)column)->data;
 }
 
 // ---- spans -----------------------------------------------------------------------------------------------
@@ -106,9 +119,18 @@ static inline orri_chunk* column_span_chunk(const orr_world* world, const orri_c
         return NULL;
     }
     orri_chunk* chunk = orri_cluster_chunk_of(cluster, row);
-    int32_t found = orri_table_column(world, orri_type_index(world, type), chunk->id);
+    uint32_t type_index = orri_type_index(world, type);
+    int32_t found = orri_table_column(world, type_index, chunk->id);
     *column = (uint32_t)found;
-    return ORR_LIKELY(found >= 0) ? chunk : NULL;
+    if (ORR_UNLIKELY(found < 0)) {
+        return column_absent(world, type);
+    }
+    const orri_table* table = (const orri_table*)(const void*)world->hot.tables[type_index];
+    if (ORR_UNLIKELY(table->multiple)) {
+        (void)orri_refuse_multiple(world, "orr_span_read or orr_span_write", type);
+        return NULL;
+    }
+    return chunk;
 }
 
 static inline uint8_t* column_span_start(const orr_world* world, const orri_chunk* chunk,

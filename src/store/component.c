@@ -2,6 +2,7 @@
 // Components and tags of single entities, and values by batch. Adding and removing is nothing but a move to
 // the cluster of the wanted set.
 #include "store/needs.h"
+#include "store/pool.h"
 #include "store/relation.h"
 
 #define COMPONENT_AHEAD 16 // How far rows are fetched ahead in batches.
@@ -20,9 +21,22 @@ static inline uint8_t* component_find(const orr_world* world, const orri_record*
         data = table->data[chunk];
     } else {
         int32_t column = orri_table_column_far(world, type_index, chunk);
-        data = column >= 0 ? world->chunks[chunk]->columns[column].data : NULL;
+        return column >= 0
+                   ? orri_cells_at(world->chunks[chunk], (uint32_t)column, orri_place_slot(place))
+                         .data
+                   : NULL;
     }
     return ORR_LIKELY(data != NULL) ? data + (size_t)orri_place_slot(place) * table->size : NULL;
+}
+
+// The same for types of both storages.
+static inline uint8_t* component_value(const orr_world* world, const orri_record* record,
+                                       orr_entity entity, const orri_type* type)
+{
+    orr_type handle = {type->index1};
+    return ORR_UNLIKELY(orri_type_pinned(type))
+               ? orri_pool_get(orri_pool_find(world, handle), orri_id_index(entity))
+               : component_find(world, record, orri_type_index(world, handle));
 }
 
 // ---- references ------------------------------------------------------------------------------------------
@@ -58,9 +72,7 @@ static const void* component_old_value(const orr_world* world, const orr_entity*
                                        uint32_t i, const orri_type* type)
 {
     const orri_record* record = entities != NULL ? orri_record_find(world, entities[i]) : NULL;
-    return record != NULL
-               ? component_find(world, record, orri_type_index(world, (orr_type){type->index1}))
-               : NULL;
+    return record != NULL ? component_value(world, record, entities[i], type) : NULL;
 }
 
 static orr_result component_check_value(const orr_world* world, const char* call,
@@ -70,7 +82,7 @@ static orr_result component_check_value(const orr_world* world, const char* call
     const char* field = "";
     orr_entity rejected = orri_value_entity_reject(type, value, component_accepts, judge, &field);
     if (rejected.id != 0) {
-        orri_id_text name = orri_id_format(rejected);
+        orri_id_text name = orri_entity_format(world, rejected);
         return orri_refuse(orri_env_of(world), ORR_ERR_ENTITY, ORR_LOG_ID_ENTITY_REFUSED,
                            "%s: %s.%s refers to entity %s, which is not alive; store a live "
                            "entity or null",
@@ -101,6 +113,15 @@ orr_result orri_check_references(const orr_world* world, const char* call, const
         }
     }
     return ORR_OK;
+}
+
+orr_result orri_check_value(const orr_world* world, const char* call, const orri_type* type,
+                            const void* old, const void* value)
+{
+    component_judge judge = {.world = world, .type = type, .old = old};
+    return type->info.has_entities || type->info.has_owned
+               ? component_check_value(world, call, type, value, &judge)
+               : ORR_OK;
 }
 
 // ---- staging ---------------------------------------------------------------------------------------------
@@ -253,18 +274,20 @@ const void* orr_component_get_far(const orr_world* world, orr_entity entity, orr
         (void)orri_refuse_entity(world, "orr_component_get", entity, type);
         return NULL;
     }
-    const void* value = component_find(world, record, orri_type_index(world, type));
-    if (value == NULL && orri_type_at(&world->schema, type) == NULL) {
+    const orri_type* found = orri_type_at(&world->schema, type);
+    if (found == NULL) {
         (void)orri_refuse_type(world, "orr_component_get", type);
+        return NULL;
     }
-    return value;
+    return component_value(world, record, entity, found);
 }
 
 const void* orr_reader_get_far(const orr_world* world, orr_type type, orr_entity entity)
 {
     ORR_ASSERT(world != NULL);
     const orri_record* record = orri_record_find(world, entity);
-    return record != NULL ? component_find(world, record, orri_type_index(world, type)) : NULL;
+    const orri_type* found = orri_type_at(&world->schema, type);
+    return record != NULL && found != NULL ? component_value(world, record, entity, found) : NULL;
 }
 
 void* orr_component_edit(orr_world* world, orr_entity entity, orr_type type)
@@ -278,6 +301,10 @@ void* orr_component_edit(orr_world* world, orr_entity entity, orr_type type)
     orri_chunk* chunk = orri_place_chunk(world, record->place);
     int32_t column = orri_table_column(world, orri_type_index(world, type), chunk->id);
     if (column < 0) {
+        return orri_pinned_edit(world, "orr_component_edit", entity, type);
+    }
+    if (ORR_UNLIKELY(chunk->cluster->columns[column].counts != 0)) {
+        (void)orri_refuse_multiple(world, "orr_component_edit", type);
         return NULL;
     }
     if (ORR_UNLIKELY(chunk->cluster->columns[column].by_value)) {
@@ -294,7 +321,9 @@ bool orr_component_has(const orr_world* world, orr_entity entity, orr_type type)
 {
     ORR_ASSERT(world != NULL);
     const orri_record* record = orri_record_find(world, entity);
-    return record != NULL && component_find(world, record, orri_type_index(world, type)) != NULL;
+    return record != NULL &&
+           (component_find(world, record, orri_type_index(world, type)) != NULL ||
+            orri_pool_get(orri_pool_find(world, type), orri_id_index(entity)) != NULL);
 }
 
 // Follows an edge with one row; a new target without rows is undone when the move is refused.
@@ -362,8 +391,11 @@ orr_result orr_component_set(orr_world* world, orr_entity entity, orr_type type,
     if (ORR_UNLIKELY(found == NULL)) {
         return orri_refuse_type(world, "orr_component_set", type);
     }
+    if (ORR_UNLIKELY(found->info.multiplicity != ORR_UNIQUE)) {
+        return orri_refuse_multiple(world, "orr_component_set", type);
+    }
     if (ORR_UNLIKELY(value == NULL && found->info.size > 0)) {
-        orri_id_text name = orri_id_format(entity);
+        orri_id_text name = orri_entity_format(world, entity);
         return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
                            "orr_component_set: the value of %s for entity %s is NULL; use "
                            "orr_component_add() for the preset",
@@ -375,6 +407,9 @@ orr_result orr_component_set(orr_world* world, orr_entity entity, orr_type type,
         if (result != ORR_OK) {
             return result;
         }
+    }
+    if (ORR_UNLIKELY(orri_type_pinned(found))) {
+        return orri_pinned_set(world, "orr_component_set", entity, found, value);
     }
     orri_chunk* chunk = orri_place_chunk(world, record->place);
     int32_t column = orri_table_column(world, orri_type_index(world, type), chunk->id);
@@ -406,6 +441,10 @@ static orr_result component_edge(orr_world* world, const char* call, orr_entity 
     const orri_type* found = orri_type_at(&world->schema, type);
     if (ORR_UNLIKELY(found == NULL)) {
         return orri_refuse_type(world, call, type);
+    }
+    if (ORR_UNLIKELY(orri_type_pinned(found))) {
+        return direction == ORRI_EDGE_ADD ? orri_pinned_add(world, call, entity, found)
+                                          : orri_pinned_remove(world, call, entity, found);
     }
     bool has = component_find(world, record, orri_type_index(world, type)) != NULL;
     if (has == (direction == ORRI_EDGE_ADD)) {
@@ -444,7 +483,7 @@ orr_result orr_component_remove(orr_world* world, orr_entity entity, orr_type ty
 static orr_result component_refuse_absent(const orr_world* world, const char* call,
                                           orr_entity entity, orr_type type)
 {
-    orri_id_text name = orri_id_format(entity);
+    orri_id_text name = orri_entity_format(world, entity);
     return orri_refuse(orri_env_of(world), ORR_ERR_ABSENT, ORR_LOG_ID_ENTITY_REFUSED,
                        "%s: entity %s has no %s; add it first", call, name.text,
                        orri_type_label(world, type));
@@ -470,6 +509,9 @@ static orr_result component_check_many(const orr_world* world, const char* call,
     if (found == NULL) {
         return orri_refuse_type(world, call, type);
     }
+    if (found->info.multiplicity != ORR_UNIQUE) {
+        return orri_refuse_multiple(world, call, type);
+    }
     if (count > 0 && (entities == NULL || (values == NULL && found->info.size > 0))) {
         return orri_refuse_argument(world, call, "entities or values are NULL");
     }
@@ -479,7 +521,7 @@ static orr_result component_check_many(const orr_world* world, const char* call,
         if (record == NULL) {
             return orri_refuse_entity(world, call, entities[i], type);
         }
-        if (component_find(world, record, orri_type_index(world, type)) == NULL) {
+        if (component_value(world, record, entities[i], found) == NULL) {
             return component_refuse_absent(world, call, entities[i], type);
         }
     }
@@ -500,6 +542,9 @@ orr_result orr_component_set_many(orr_world* world, const orr_entity* entities, 
     if (result != ORR_OK || found->info.size == 0) {
         return result;
     }
+    if (orri_type_pinned(found)) {
+        return orri_pinned_set_many(world, call, entities, count, found, values);
+    }
     orri_staged staged;
     result = orri_stage_values(world, call, found, entities, NULL, count, values, &staged);
     orri_stage_end(world, &staged, result == ORR_OK);
@@ -515,7 +560,8 @@ orr_result orr_component_get_many(const orr_world* world, const orr_entity* enti
     if (result != ORR_OK) {
         return result;
     }
-    uint32_t size = orri_type_at(&world->schema, type)->info.size;
+    const orri_type* found = orri_type_at(&world->schema, type);
+    uint32_t size = found->info.size;
     for (uint32_t i = 0; size > 0 && i < count; i++) {
         component_fetch_ahead(world, entities, i, count);
         if (i + COMPONENT_AHEAD / 2 < count) {
@@ -524,7 +570,7 @@ orr_result orr_component_get_many(const orr_world* world, const orr_entity* enti
         }
         const orri_record* record = orri_record_at(world, orri_id_index(entities[i]));
         orri_value_move((uint8_t*)out + (size_t)i * size,
-                        component_find(world, record, orri_type_index(world, type)), size);
+                        component_value(world, record, entities[i], found), size);
     }
     return ORR_OK;
 }

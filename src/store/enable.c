@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Enable bits: components and entities switched off and on where they are. A column of a cluster has bits in
 // all of its chunks or in none, so that moving rows never needs memory for them.
-#include "store/world.h"
+#include "store/pool.h"
 
 static orr_result enable_make(orr_world* world, orri_chunk* chunk, uint32_t column)
 {
@@ -24,7 +24,14 @@ static orr_result enable_set(orr_world* world, uint32_t place, uint32_t column, 
     if (ORR_UNLIKELY(words == NULL)) {
         return orri_env_result(&world->env);
     }
-    orri_bit_set(words, orri_place_slot(place), on);
+    uint32_t shift = chunk->cluster->columns[column].shift;
+    if (shift > 0) {
+        // All instances. Bits past the last one stay on.
+        orri_bits_fill(words, orri_place_slot(place) << shift,
+                       *orri_cells_at(chunk, column, orri_place_slot(place)).counts, on);
+    } else {
+        orri_bit_set(words, orri_place_slot(place), on);
+    }
     return ORR_OK;
 }
 
@@ -32,7 +39,13 @@ static bool enable_get(const orr_world* world, const orri_record* record, uint32
 {
     orri_chunk* chunk = orri_place_chunk(world, record->place);
     const uint64_t* words = (const uint64_t*)(void*)orri_chunk_bits(chunk, column)->data;
-    return words == NULL || orri_bit_get(words, orri_place_slot(record->place));
+    uint32_t slot = orri_place_slot(record->place), shift = chunk->cluster->columns[column].shift;
+    uint32_t count = shift > 0 ? *orri_cells_at(chunk, column, slot).counts : 1;
+    bool any = words == NULL;
+    for (uint32_t i = 0; !any && i < count; i++) {
+        any = orri_bit_get(words, (slot << shift) + i);
+    }
+    return any;
 }
 
 ORRI_COLD static orr_result enable_component_long(orr_world* world, orr_entity entity,
@@ -51,10 +64,14 @@ ORRI_COLD static orr_result enable_component_long(orr_world* world, orr_entity e
     if (column >= 0) {
         return enable_set(world, record->place, (uint32_t)column, on);
     }
-    if (orri_type_at(&world->schema, type) == NULL) {
+    const orri_type* found = orri_type_at(&world->schema, type);
+    if (found == NULL) {
         return orri_refuse_type(world, "orr_component_enable", type);
     }
-    orri_id_text name = orri_id_format(entity);
+    if (orri_type_pinned(found)) {
+        return orri_pinned_enable(world, "orr_component_enable", entity, found, on);
+    }
+    orri_id_text name = orri_entity_format(world, entity);
     return orri_refuse(&world->env, ORR_ERR_ABSENT, ORR_LOG_ID_ENTITY_REFUSED,
                        "orr_component_enable: entity %s has no %s; add it first", name.text,
                        orri_type_label(world, type));
@@ -97,7 +114,8 @@ bool orr_component_enabled(const orr_world* world, orr_entity entity, orr_type t
     }
     int32_t column =
         orri_table_column(world, orri_type_index(world, type), record->place >> ORRI_SLOT_BITS);
-    return column >= 0 && enable_get(world, record, (uint32_t)column);
+    return column >= 0 ? enable_get(world, record, (uint32_t)column)
+                       : orri_pool_enabled(orri_pool_find(world, type), orri_id_index(entity));
 }
 
 orr_result orr_entity_enable(orr_world* world, orr_entity entity, bool on)

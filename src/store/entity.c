@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Entities come, go and move. Creation makes room, reserves ids, makes the values, and only then lets the rows
 // be seen.
+#include "store/pool.h"
 #include "store/relation.h"
 #include <stdio.h>
 
@@ -26,9 +27,9 @@ static bool entity_column_copy(orri_cluster* cluster, uint32_t column, uint32_t 
     for (uint32_t done = 0, run; done < count; done += run) {
         uint32_t slot = (first + done) & ORRI_SLOT_MASK;
         run = count - done < ORR_CHUNK_CAPACITY - slot ? count - done : ORR_CHUNK_CAPACITY - slot;
-        uint8_t* to = orri_cluster_chunk_of(cluster, first + done)->columns[column].data;
         const uint8_t* from = size > 0 ? (const uint8_t*)values + done * size : orri_marker_byte;
-        if ((size > 0 || !type->plain) && !orri_rows_copy(type, to + slot * size, from, run)) {
+        if (!orri_cells_make(orri_cluster_chunk_of(cluster, first + done), column, slot, run,
+                             from)) {
             orri_column_destruct(cluster, column, first, done);
             return false;
         }
@@ -97,8 +98,9 @@ static void entity_give_rows(orr_world* world, orri_cluster* cluster, uint32_t c
         orri_index_give(world, chunk, slot, run, out != NULL ? out + done : NULL);
         for (uint32_t c = 0; cluster->has_bits && c <= cluster->type_count; c++) {
             uint64_t* bits = (uint64_t*)(void*)orri_chunk_bits(chunk, c)->data;
+            uint32_t shift = cluster->columns[c].shift;
             if (bits != NULL) {
-                orri_bits_fill(bits, slot, run, true);
+                orri_bits_fill(bits, slot << shift, run << shift, true);
             }
         }
         cluster->row_count += run;
@@ -114,8 +116,8 @@ ORRI_COLD static orr_result entity_refuse_rows(orr_world* world, const char* cal
     if (world->chunk_count - 1 - world->chunk_free_count >= ORRI_CHUNKS_MAX) {
         return orri_refuse_room(world, call);
     }
-    size_t row = sizeof(uint32_t);
-    for (uint32_t c = 0; c < cluster->type_count; c++) {
+    size_t row = 0;
+    for (uint32_t c = 0; c < cluster->column_count; c++) {
         row += cluster->sizes[c];
     }
     char doing[ORRI_ERROR_SIZE / 2];
@@ -155,7 +157,7 @@ orr_result orri_rows_create(orr_world* world, const char* call, orri_cluster* cl
 static inline bool entity_create_short(orr_world* world, orri_cluster* cluster, orr_entity* out)
 {
     uint32_t row = cluster->row_count, slot = row & ORRI_SLOT_MASK;
-    if (row == cluster->row_capacity || !cluster->direct || !orri_index_ready(world)) {
+    if (row == cluster->row_capacity || !cluster->direct_new || !orri_index_ready(world)) {
         return false;
     }
     orri_chunk* chunk = orri_cluster_chunk_of(cluster, row);
@@ -235,6 +237,9 @@ static orr_result entity_check_data(const orr_world* world, const orri_cluster* 
         if (type == NULL) {
             return orri_refuse_type(world, call, data[i].type);
         }
+        if (orri_type_pinned(type)) {
+            return orri_refuse_pinned(world, call, data[i].type);
+        }
         if (orri_cluster_find_column(cluster, data[i].type) < 0) {
             return orri_refuse(orri_env_of(world), ORR_ERR_ABSENT, ORR_LOG_ID_CALL_REFUSED,
                                "%s: values of %s are given, but the cluster has no such column",
@@ -287,11 +292,8 @@ static orr_result entity_copy_values(orr_world* world, orri_chunk* chunk, uint32
     uint32_t row = cluster->row_count, target_slot = row & ORRI_SLOT_MASK;
     orri_chunk* target = orri_cluster_chunk_of(cluster, row);
     for (uint32_t c = 0; c < cluster->type_count; c++) {
-        const orri_type* type = cluster->columns[c].type;
-        size_t size = type->info.size;
-        if ((size > 0 || !type->plain) &&
-            !orri_rows_copy(type, target->columns[c].data + target_slot * size,
-                            chunk->columns[c].data + slot * size, 1)) {
+        if (!orri_cell_duplicate(target, target_slot, chunk, slot, c)) {
+            const orri_type* type = cluster->columns[c].type;
             while (c-- > 0) {
                 orri_column_destruct(cluster, c, row, 1);
             }
@@ -306,10 +308,33 @@ static void entity_copy_bits(orri_chunk* to, uint32_t to_slot, orri_chunk* from,
     for (uint32_t c = 0; to->cluster->has_bits && c <= to->cluster->type_count; c++) {
         uint64_t* bits = (uint64_t*)(void*)orri_chunk_bits(to, c)->data;
         const uint64_t* source = (const uint64_t*)(void*)orri_chunk_bits(from, c)->data;
+        uint32_t shift = to->cluster->columns[c].shift;
         if (bits != NULL) {
-            orri_bit_set(bits, to_slot, orri_bit_get(source, slot));
+            orri_bits_copy(bits, to_slot << shift, source, slot << shift, 1u << shift);
         }
     }
+}
+
+// Room for a row and an id, and copies of the pinned values.
+static orr_result entity_copy_prepare(orr_world* world, orri_cluster* cluster, uint32_t source)
+{
+    const char* call = "orr_copy";
+    orr_result result = orri_index_reserve(world, call, 1);
+    if (result != ORR_OK) {
+        return result;
+    }
+    uint32_t next = world->index.free_first;
+    next = next != ORRI_INDEX_NONE ? next : world->hot.count;
+    result = orri_cluster_reserve(world, cluster, 1) ? ORR_OK
+                                                     : entity_refuse_rows(world, call, cluster, 1);
+    if (result == ORR_OK) {
+        result = orri_pinned_copy_make(world, call, source, next);
+    }
+    if (result != ORR_OK) {
+        orri_cluster_trim(world, cluster);
+        orri_index_trim(world);
+    }
+    return result;
 }
 
 orr_entity orr_copy(orr_world* world, orr_entity source)
@@ -325,12 +350,7 @@ orr_entity orr_copy(orr_world* world, orr_entity source)
         return none;
     }
     orri_cluster* cluster = orri_place_chunk(world, record->place)->cluster;
-    if (orri_index_reserve(world, "orr_copy", 1) != ORR_OK) {
-        return none;
-    }
-    if (!orri_cluster_reserve(world, cluster, 1)) {
-        orri_index_trim(world);
-        (void)entity_refuse_rows(world, "orr_copy", cluster, 1);
+    if (entity_copy_prepare(world, cluster, orri_id_index(source)) != ORR_OK) {
         return none;
     }
     record = orri_record_find(world, source);
@@ -339,6 +359,7 @@ orr_entity orr_copy(orr_world* world, orr_entity source)
     if (!entity_prepare_rows(world, cluster, 1) ||
         entity_copy_values(world, chunk, slot) != ORR_OK ||
         entity_prepare_relations(world, cluster, 1) != ORR_OK) {
+        orri_pinned_copy_abandon(world, orri_id_index(source));
         orri_cluster_trim(world, cluster);
         orri_index_trim(world);
         return none;
@@ -346,6 +367,7 @@ orr_entity orr_copy(orr_world* world, orr_entity source)
     uint32_t row = cluster->row_count;
     entity_give_rows(world, cluster, 1, &entity);
     entity_copy_bits(orri_cluster_chunk_of(cluster, row), row & ORRI_SLOT_MASK, chunk, slot);
+    orri_pinned_copy_enter(world, orri_id_index(source), orri_id_index(entity));
     return entity;
 }
 
@@ -370,12 +392,11 @@ ORRI_COLD static orr_result entity_destroy_long(orr_world* world, orri_chunk* ch
     if (cluster->indexed) {
         orri_relation_leave(world, cluster, index);
     }
+    orri_index_kill(world, &index, 1);
     for (uint32_t c = 0; !cluster->plain && c < cluster->type_count; c++) {
-        const orri_type* type = cluster->columns[c].type;
-        orri_rows_destruct(type, chunk->columns[c].data + (size_t)slot * type->info.size, 1);
+        orri_cells_destruct(orri_cells_at(chunk, c, slot), 1);
     }
     orri_row_remove(world, chunk, slot);
-    orri_index_kill(world, &index, 1);
     return ORR_OK;
 }
 
@@ -393,8 +414,8 @@ orr_result orr_destroy(orr_world* world, orr_entity entity)
     orri_chunk* last = orri_cluster_chunk_of(cluster, last_row);
     if (ORR_LIKELY(cluster->direct && orri_world_quiet(world) &&
                    orri_row_stamped(world, chunk, last, last_row, index))) {
-        orri_row_close_gap(world, cluster, chunk, place, last, last_row);
         orri_index_kill_one(world, index, record);
+        orri_row_close_gap(world, cluster, chunk, place, last, last_row);
         return ORR_OK;
     }
     return entity_destroy_long(world, chunk, orri_place_slot(place), index);
@@ -456,7 +477,7 @@ static orr_result entity_refuse_address(const orr_world* world, const char* call
     if (address == NULL) {
         return orri_refuse_argument(world, call, "the address is NULL");
     }
-    orri_id_text name = orri_id_format(address->entity);
+    orri_id_text name = orri_entity_format(world, address->entity);
     return orri_refuse(orri_env_of(world), ORR_ERR_ADDRESS, ORR_LOG_ID_ENTITY_REFUSED,
                        "%s: entity %s is no longer at row %u of cluster %uv%u; get its address "
                        "again with orr_address_get()",
@@ -474,7 +495,7 @@ const void* orr_address_read(const orr_world* world, const orr_address* address,
     }
     int32_t column = orri_cluster_find_column(chunk->cluster, type);
     if (column < 0) {
-        return NULL;
+        return orri_pool_get(orri_pool_find(world, type), orri_id_index(address->entity));
     }
     size_t size = chunk->cluster->columns[column].size;
     return chunk->columns[column].data + (address->row & ORRI_SLOT_MASK) * size;
@@ -490,6 +511,10 @@ void* orr_address_write(orr_world* world, const orr_address* address, orr_type t
     }
     int32_t column = orri_cluster_find_column(chunk->cluster, type);
     if (column < 0) {
+        return orri_pinned_edit(world, "orr_address_write", address->entity, type);
+    }
+    if (chunk->cluster->columns[column].counts != 0) {
+        (void)orri_refuse_multiple(world, "orr_address_write", type);
         return NULL;
     }
     if (ORR_UNLIKELY(chunk->cluster->columns[column].by_value)) {
@@ -536,7 +561,11 @@ orr_result orr_entity_move(orr_world* world, orr_entity entity, orr_cluster to)
     if (plan == NULL) {
         return orri_env_result(&world->env);
     }
-    return orri_move_one(world, call, plan, orri_id_index(entity), NULL, NULL);
+    uint32_t row = orri_place_chunk(world, record->place)->number * ORR_CHUNK_CAPACITY +
+                   orri_place_slot(record->place);
+    result = orri_cells_fit(world, call, plan, row, 1);
+    return result == ORR_OK ? orri_move_one(world, call, plan, orri_id_index(entity), NULL, NULL)
+                            : result;
 }
 
 orr_result orri_check_move(const orr_world* world, const char* call, orr_cluster from,
@@ -570,6 +599,7 @@ orr_result orr_rows_move(orr_world* world, orr_cluster from, uint32_t first, uin
         return ORR_OK;
     }
     orri_plan* plan = orri_plan_pair_get(world, source, target);
-    return plan != NULL ? orri_rows_move_range(world, call, plan, first, count)
-                        : orri_env_result(&world->env);
+    result = plan != NULL ? orri_cells_fit(world, call, plan, first, count)
+                          : orri_env_result(&world->env);
+    return result == ORR_OK ? orri_rows_move_range(world, call, plan, first, count) : result;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Entities as text.
-#include "store/world.h"
+#include "store/names.h"
+#include "store/pool.h"
 #include <stdio.h>
 
 static void entity_print_value(orri_text* text, const orri_type* type, const void* value)
@@ -11,20 +12,68 @@ static void entity_print_value(orri_text* text, const orri_type* type, const voi
     text->length += orr_value_print(&type->info, value, rest, text->size - used);
 }
 
+// All instances: [{radius: 1}, {radius: 2} (off)].
+static void entity_print_cell(orri_text* text, const orri_chunk* chunk, uint32_t column,
+                              uint32_t slot, bool any_on)
+{
+    orri_cells cell = orri_cells_at(chunk, column, slot);
+    uint32_t shift = chunk->cluster->columns[column].shift;
+    const uint64_t* bits =
+        (const uint64_t*)(const void*)chunk->columns[chunk->column_count / 2 + column].data;
+    for (uint32_t i = 0; i < *cell.counts; i++) {
+        orri_text_add(text, i == 0 ? " [" : ", ");
+        entity_print_value(text, cell.type, cell.data + (size_t)i * cell.type->info.size);
+        if (any_on && bits != NULL && !orri_bit_get(bits, (slot << shift) + i)) {
+            orri_text_add(text, " (off)");
+        }
+    }
+    orri_text_add(text, "]");
+}
+
+static void entity_print_component(orri_text* text, const orri_type* type, const void* value,
+                                   bool enabled, const char** separator)
+{
+    orri_text_add(text, "%s%s", *separator, type->info.name);
+    *separator = ", ";
+    if (type->info.size > 0) {
+        orri_text_add(text, " ");
+        entity_print_value(text, type, value);
+    }
+    if (!enabled) {
+        orri_text_add(text, " (off)");
+    }
+}
+
 static void entity_print_components(const orr_world* world, orri_text* text, orr_entity entity,
                                     const orri_chunk* chunk, uint32_t slot, const char** separator)
 {
     const orri_cluster* cluster = chunk->cluster;
     for (uint32_t c = 0; c < cluster->type_count; c++) {
         const orri_type* type = cluster->columns[c].type;
-        orri_text_add(text, "%s%s", *separator, type->info.name);
-        *separator = ", ";
-        if (type->info.size > 0) {
-            orri_text_add(text, " ");
-            entity_print_value(text, type, chunk->columns[c].data + (size_t)slot * type->info.size);
+        bool on = orr_component_enabled(world, entity, cluster->types[c]);
+        if (cluster->columns[c].counts != 0) {
+            orri_text_add(text, "%s%s", *separator, type->info.name);
+            *separator = ", ";
+            entity_print_cell(text, chunk, c, slot, on);
+            orri_text_add(text, "%s", on ? "" : " (off)");
+            continue;
         }
-        if (!orr_component_enabled(world, entity, cluster->types[c])) {
-            orri_text_add(text, " (off)");
+        entity_print_component(text, type, chunk->columns[c].data + (size_t)slot * type->info.size,
+                               on, separator);
+    }
+}
+
+// All but the name, which stands before the rest.
+static void entity_print_pinned(const orr_world* world, orri_text* text, orr_entity entity,
+                                const char** separator)
+{
+    uint32_t index = orri_id_index(entity);
+    for (uint32_t i = 0; i < world->pool_count; i++) {
+        const orri_pool* pool = world->pool_list[i];
+        const uint8_t* value = orri_pool_get(pool, index);
+        if (value != NULL && !pool->is_name) {
+            entity_print_component(text, pool->type, value, orri_pool_enabled(pool, index),
+                                   separator);
         }
     }
 }
@@ -33,17 +82,20 @@ size_t orr_entity_print(const orr_world* world, orr_entity entity, char* out, si
 {
     ORR_ASSERT(world != NULL);
     orri_text text = {out, out != NULL ? out_size : 0, 0};
-    orri_id_text name = orri_id_format(entity);
+    orri_id_text id = orri_id_format(entity);
     const orri_record* record = orri_record_find(world, entity);
     if (record == NULL) {
-        orri_text_add(&text, "%s: not alive", name.text);
+        orri_text_add(&text, "%s: not alive", id.text);
         return text.length;
     }
     const orri_chunk* chunk = orri_place_chunk(world, record->place);
     const char* separator = "";
-    orri_text_add(&text, "%s:%s ", name.text, orr_entity_enabled(world, entity) ? "" : " (off)");
+    const char* name = orri_name_of(world, orri_id_index(entity));
+    orri_text_add(&text, "%s:%s ", name != NULL ? name : id.text,
+                  orr_entity_enabled(world, entity) ? "" : " (off)");
     entity_print_components(world, &text, entity, chunk, orri_place_slot(record->place),
                             &separator);
+    entity_print_pinned(world, &text, entity, &separator);
     for (uint32_t i = 0; i < chunk->cluster->tag_count; i++) {
         orr_tag tag = chunk->cluster->tags[i];
         const char* tag_name = orr_tag_name(world, tag);

@@ -240,6 +240,9 @@ static uint32_t index_kill_run(orr_world* world, const uint32_t* indexes, uint32
 
 void orri_index_kill(orr_world* world, const uint32_t* indexes, uint32_t count)
 {
+    if (ORR_UNLIKELY(world->pinned_live != 0)) {
+        orri_pinned_drop(world, indexes, count);
+    }
     for (uint32_t i = 0; i < count;) {
         i += index_kill_run(world, indexes + i, count - i);
     }

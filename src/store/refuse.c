@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The words of refusals: which call, which entity and type by name, and what to do.
-#include "store/world.h"
+#include "store/names.h"
 #include <stdio.h>
 
 orri_id_text orri_id_format(orr_entity entity)
@@ -16,6 +16,22 @@ orri_id_text orri_id_format(orr_entity entity)
     } else {
         snprintf(out.text, sizeof out.text, "%uv%u", orri_id_index(entity), generation);
     }
+    return out;
+}
+
+orri_id_text orri_entity_format(const orr_world* world, orr_entity entity)
+{
+    orri_id_text id = orri_id_format(entity), out;
+    const char* name =
+        orri_record_find(world, entity) != NULL ? orri_name_of(world, orri_id_index(entity)) : NULL;
+    if (name == NULL) {
+        return id;
+    }
+    char cut[64]; // A name may be as long as half a message.
+    orri_text text = {cut, sizeof cut, 0};
+    orri_text_add(&text, "%s", name);
+    orri_text_cut(&text);
+    snprintf(out.text, sizeof out.text, "%s (%.40s)", cut, id.text);
     return out;
 }
 
@@ -40,7 +56,7 @@ static const char* refuse_entity_reason(const orr_world* world, orr_entity entit
 orr_result orri_refuse_entity(const orr_world* world, const char* call, orr_entity entity,
                               orr_type type)
 {
-    orri_id_text name = orri_id_format(entity);
+    orri_id_text name = orri_entity_format(world, entity);
     const char* reason = refuse_entity_reason(world, entity);
     if (entity.id == 0) {
         return orri_refuse(orri_env_of(world), ORR_ERR_ENTITY, ORR_LOG_ID_ENTITY_REFUSED,

@@ -3,6 +3,7 @@ set(ORR_SOURCES_STORE
     src/store/batch.c
     src/store/block.c
     src/store/bundle.c
+    src/store/cell.c
     src/store/chunk.c
     src/store/cluster.c
     src/store/column.c
@@ -14,15 +15,21 @@ set(ORR_SOURCES_STORE
     src/store/finder.c
     src/store/index.c
     src/store/items.c
+    src/store/instance.c
     src/store/mover.c
+    src/store/name.c
+    src/store/pinned.c
     src/store/needs.c
     src/store/plan.c
+    src/store/pool.c
+    src/store/pool_state.c
     src/store/entity_print.c
     src/store/ref.c
     src/store/refuse.c
     src/store/relation.c
     src/store/relink.c
     src/store/share.c
+    src/store/singleton.c
     src/store/tag.c
     src/store/validate.c
     src/store/world.c)

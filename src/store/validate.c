@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Checks the invariants of README.md, by number, on the whole world.
 #include "store/bundle.h"
+#include "store/names.h"
 #include "store/needs.h"
+#include "store/pool.h"
 #include "store/relation.h"
 #include "store/share.h"
 
@@ -65,7 +67,7 @@ static orr_result validate_column(orr_world* world, orri_chunk* chunk, uint32_t 
     const orri_cluster* cluster = chunk->cluster;
     const orri_column* column = &chunk->columns[c];
     const orri_extent* extent = orri_chunk_cold(chunk)[c].extent;
-    uint32_t types = cluster->type_count;
+    uint32_t types = cluster->type_count, columns = cluster->column_count;
     if (column->version > world->epoch || column->tick > world->tick) {
         return validate_fail(world, "S7 (stamps)", chunk->id, c);
     }
@@ -74,8 +76,8 @@ static orr_result validate_column(orr_world* world, orri_chunk* chunk, uint32_t 
          column->version == world->epoch)) {
         return validate_fail(world, "S8 (share)", chunk->id, c);
     }
-    if (c > types) {
-        bool has_bits = cluster->columns[c - types - 1].has_bits;
+    if (c >= columns) {
+        bool has_bits = cluster->columns[c - columns].has_bits;
         return has_bits == (column->data != NULL) ? ORR_OK
                                                   : validate_fail(world, "S9 (bits)", chunk->id, c);
     }
@@ -95,11 +97,66 @@ static orr_result validate_column(orr_world* world, orri_chunk* chunk, uint32_t 
     return ORR_OK;
 }
 
+static bool validate_zero(const uint8_t* bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (bytes[i] != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// One cell of a multiple type: its count, what lies past it, its ids and bits.
+static bool validate_cell(orri_chunk* chunk, uint32_t c, uint32_t slot)
+{
+    const orri_cluster_column* entry = &chunk->cluster->columns[c];
+    orri_cells cell = orri_cells_at(chunk, c, slot);
+    const uint32_t* ids = (const uint32_t*)(void*)chunk->columns[entry->counts + 1].data +
+                          ((size_t)slot << entry->shift);
+    const uint64_t* bits = (const uint64_t*)(void*)orri_chunk_bits(chunk, c)->data;
+    uint32_t count = *cell.counts, room = 1u << entry->shift;
+    if (count == 0 || count > room) {
+        return false;
+    }
+    size_t used = (size_t)count * cell.type->info.size;
+    bool sound =
+        validate_zero(cell.data + used, cell.size - used) &&
+        (bits == NULL || orri_bits_all(bits, (slot << entry->shift) + count, room - count));
+    for (uint32_t i = 0; sound && i < room; i++) {
+        sound = (ids[i] != 0) == (i < count);
+        for (uint32_t k = 0; sound && ids[i] != 0 && k < i; k++) {
+            sound = ids[i] != ids[k];
+        }
+    }
+    return sound;
+}
+
+static orr_result validate_cells(orr_world* world, orri_chunk* chunk)
+{
+    const orri_cluster* cluster = chunk->cluster;
+    for (uint32_t c = 0; c < cluster->type_count; c++) {
+        const orri_cluster_column* entry = &cluster->columns[c];
+        bool multiple = entry->type->info.multiplicity == ORR_MULTIPLE;
+        if (multiple != (entry->counts != 0) || cluster->capacities[c] != 1u << entry->shift ||
+            cluster->sizes[c] != entry->type->info.size << entry->shift ||
+            (multiple && entry->table->hot.capacity != 0)) {
+            return validate_fail(world, "S12 (capacity)", cluster->index, c);
+        }
+        for (uint32_t slot = 0; multiple && slot < orri_chunk_rows(chunk); slot++) {
+            if (!validate_cell(chunk, c, slot)) {
+                return validate_fail(world, "S12 (instances)", chunk->id, slot);
+            }
+        }
+    }
+    return ORR_OK;
+}
+
 static orr_result validate_chunk(orr_world* world, orri_cluster* cluster, uint32_t number)
 {
     orri_chunk* chunk = cluster->chunks[number];
     if (chunk->cluster != cluster || chunk->number != number || world->chunks[chunk->id] != chunk ||
-        chunk->column_count != 2 * (cluster->type_count + 1)) {
+        chunk->column_count != 2 * cluster->column_count) {
         return validate_fail(world, "S4 (chunk)", cluster->index, number);
     }
     if (orri_chunk_rows(chunk) == 0 || orri_chunk_rows(chunk) > chunk->capacity ||
@@ -115,7 +172,7 @@ static orr_result validate_chunk(orr_world* world, orri_cluster* cluster, uint32
         }
     }
     return shares == chunk->share_count
-               ? ORR_OK
+               ? validate_cells(world, chunk)
                : validate_fail(world, "S8 (share count)", shares, chunk->share_count);
 }
 
@@ -136,8 +193,9 @@ static orr_result validate_identity(orr_world* world, const orri_cluster* cluste
             return validate_fail(world, "S3 (tags)", cluster->index, i);
         }
     }
-    return orri_cluster_lookup(world, cluster->types, cluster->type_count, cluster->tags,
-                               cluster->tag_count) == cluster
+    return orri_cluster_lookup_sized(world, cluster->types, cluster->capacities,
+                                     cluster->type_count, cluster->tags,
+                                     cluster->tag_count) == cluster
                ? ORR_OK
                : validate_fail(world, "S3 (one cluster per set)", cluster->index, 0);
 }
@@ -156,7 +214,8 @@ static orr_result validate_cluster(orr_world* world, orri_cluster* cluster)
     if (result == ORR_OK && world->slots[cluster->index].cluster != cluster) {
         result = validate_fail(world, "S3 (slot)", cluster->index, 0);
     }
-    if (result == ORR_OK && (cluster->batch_count | cluster->batch_used) != 0) {
+    if (result == ORR_OK &&
+        (cluster->batch_count | cluster->batch_used | cluster->batch_incoming) != 0) {
         result = validate_fail(world, "S10 (scratch)", cluster->index, cluster->batch_count);
     }
     for (uint32_t i = 0; result == ORR_OK && i < cluster->chunk_count; i++) {
@@ -230,8 +289,21 @@ static bool validate_count_chunk(const orri_chunk* chunk, uint32_t* counts)
     const orri_cluster* cluster = chunk->cluster;
     for (uint32_t c = 0; c < cluster->type_count; c++) {
         const orri_type* type = cluster->columns[c].type;
+        // Past the last instance of a multiple type handles are null, which count for nothing.
+        uint32_t values = orri_chunk_rows(chunk) << cluster->columns[c].shift;
         if (type->info.has_owned &&
-            !validate_count_rows(type, chunk->columns[c].data, orri_chunk_rows(chunk), counts)) {
+            !validate_count_rows(type, chunk->columns[c].data, values, counts)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool validate_count_pool(const orri_pool* pool, uint32_t* counts)
+{
+    for (uint32_t slot = 0; pool->type->info.has_owned && slot < pool->slot_count; slot++) {
+        if (orri_pool_owner(pool, slot) != ORRI_INDEX_NONE &&
+            !validate_count_rows(pool->type, orri_pool_at(pool, slot), 1, counts)) {
             return false;
         }
     }
@@ -254,6 +326,11 @@ static bool validate_count_bundles(const orr_world* world, uint32_t* counts)
 
 static bool validate_count_all(const orr_world* world, uint32_t* counts)
 {
+    for (uint32_t i = 0; i < world->pool_count; i++) {
+        if (!validate_count_pool(world->pool_list[i], counts)) {
+            return false;
+        }
+    }
     for (orri_cluster* cluster = world->cluster_first; cluster != NULL; cluster = cluster->next) {
         for (uint32_t i = 0; i < cluster->chunk_count; i++) {
             if (!validate_count_chunk(cluster->chunks[i], counts)) {
@@ -384,6 +461,12 @@ orr_result orr_world_validate(orr_world* world)
     }
     if (result == ORR_OK) {
         result = validate_records(world);
+    }
+    if (result == ORR_OK) {
+        result = orri_pools_validate(world);
+    }
+    if (result == ORR_OK) {
+        result = orri_names_validate(world);
     }
     if (result == ORR_OK) {
         result = validate_owned(world);

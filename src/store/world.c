@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A world's life, its tick, and what it tells of itself.
 #include "store/bundle.h"
+#include "store/names.h"
+#include "store/pool.h"
 
 static void world_refused(void* owner, orr_result result, orr_log_id id, const char* text)
 {
@@ -109,6 +111,8 @@ void orr_world_destroy(orr_world* world)
     for (orri_cluster* cluster = world->cluster_first; cluster != NULL; cluster = cluster->next) {
         (void)orri_cluster_kill_rows(world, cluster);
     }
+    orri_pools_term(world);
+    orri_names_term(world);
     orri_clusters_term(world);
     ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, orri_plan*, world->plan_pairs,
               world->plan_bucket_count);

@@ -173,7 +173,7 @@ ORR_TEST(terms_prints_in_one_form)
         {"#7, #8, #9, #0x10, #0XfF", "#level1, #boss, #9, #16, #255"},
         {"#18446744073709551615", NULL},
         {"#0xFFFFFFFFFFFFFFFF", "#18446744073709551615"},
-        {"#0", NULL},
+
         {"#007", "#level1"},
         {"!#boss", NULL},
         {"#boss|#level1", NULL},
@@ -308,6 +308,7 @@ static const text_mistake text_mistakes[] = {
     {"#12z4", 4, ORR_ERR_PARSE, "'z' is no digit; a tag is a name, or a number such as 17 or 0x1F"},
     {"#0x", 3, ORR_ERR_PARSE, "'x' is no digit; a tag is a name, or a number such as 17 or 0x1F"},
     {"#0x1g", 5, ORR_ERR_PARSE, "'g' is no digit; a tag is a name, or a number such as 17 or 0x1F"},
+    {"#0", 2, ORR_ERR_PARSE, "a query cannot ask for tag 0: a term of all zeros is none"},
     {"#18446744073709551616", 2, ORR_ERR_PARSE, "the tag does not fit 64 bits"},
     {"#0x10000000000000000", 2, ORR_ERR_PARSE, "the tag does not fit 64 bits"},
     // Signs.

@@ -101,6 +101,9 @@ ORR_TEST(refuse_settings_and_kinds_that_do_not_exist)
            "ORR_ERR_ARGUMENT", "multiplicity 2");
     refuse(&(orr_type_desc){.name = "T", .settings.storage = (orr_storage)3}, "ORR_ERR_ARGUMENT",
            "storage 3");
+    refuse(&(orr_type_desc){.name = "T",
+                            .settings = {.multiplicity = ORR_MULTIPLE, .storage = ORR_PINNED}},
+           "ORR_ERR_ARGUMENT", "pinned and multiple");
     refuse_field((orr_field_desc){.name = "x", .type = ORR_TYPE(int), .attributes.flags = 16},
                  "ORR_ERR_ARGUMENT", "unknown bit: 0x10");
     refuse_field((orr_field_desc){.name = "x",

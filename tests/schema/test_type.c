@@ -241,13 +241,13 @@ ORR_TEST(type_settings_are_kept)
 {
     fixture f;
     fixture_begin(&f);
-    orr_type_desc desc = {
-        .name = "Buff",
-        .settings = {.multiplicity = ORR_MULTIPLE, .storage = ORR_PINNED, .needs = ""}};
+    orr_type_desc desc = {.name = "Buff", .settings = {.multiplicity = ORR_MULTIPLE, .needs = ""}};
     const orr_type_info* info = &fixture_type(&f, &desc)->info;
     CHECK_EQ(info->multiplicity, ORR_MULTIPLE);
-    CHECK_EQ(info->storage, ORR_PINNED);
+    CHECK_EQ(info->storage, ORR_CHUNK);
     CHECK_STR(info->needs, "");
+    desc = (orr_type_desc){.name = "Body", .settings.storage = ORR_PINNED};
+    CHECK_EQ(fixture_type(&f, &desc)->info.storage, ORR_PINNED);
     desc = (orr_type_desc){.name = "Needy", .settings.needs = " A ,\tB.c:d,\nE_1 "};
     CHECK_STR(fixture_type(&f, &desc)->info.needs, " A ,\tB.c:d,\nE_1 ");
     fixture_end(&f);
