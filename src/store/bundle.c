@@ -230,7 +230,6 @@ static orri_cluster* bundle_obtain(orr_world* world, const char* call, const bun
                                    const orri_cluster* like, const orri_bundle* bundle,
                                    bool* created)
 {
-#if ORRI_INSTANCES
     uint16_t capacities[ORR_CLUSTER_TYPES_MAX];
     for (uint32_t i = 0; i < set->type_count && i < ORR_CLUSTER_TYPES_MAX; i++) {
         int32_t column = like != NULL ? orri_cluster_find_column(like, set->types[i]) : -1;
@@ -247,11 +246,6 @@ static orri_cluster* bundle_obtain(orr_world* world, const char* call, const bun
     }
     return orri_cluster_obtain_sized(world, call, set->types, capacities, set->type_count,
                                      set->tags, set->tag_count, created);
-#else
-    (void)like, (void)bundle;
-    return orri_cluster_obtain(world, call, set->types, set->type_count, set->tags, set->tag_count,
-                               created);
-#endif
 }
 
 static const orri_bundle* bundle_find(const orr_world* world, const char* call, orr_bundle handle)
@@ -299,12 +293,8 @@ static orr_result bundle_add_later(orr_world* world, orr_entity entity,
         return item->value != NULL ? orr_component_set(world, entity, type, item->value)
                                    : orr_component_add(world, entity, type);
     }
-#if ORRI_INSTANCES
     return orr_instance_add(world, entity, type, item->value) != 0 ? ORR_OK
                                                                    : orri_env_result(&world->env);
-#else
-    return ORR_ERR_UNSUPPORTED; // Not reached: orri_check_storable() has refused the type.
-#endif
 }
 
 // ---- creating --------------------------------------------------------------------------------------------

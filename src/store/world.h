@@ -38,10 +38,6 @@ _Static_assert(1u << ORRI_SLOT_BITS == ORR_CHUNK_CAPACITY, "slot bits and capaci
 #define ORRI_LEVELS      6 // Sizes of a growing first chunk below the full one.
 #define ORRI_BITS_BYTES  (ORR_CHUNK_CAPACITY / 8)
 #define ORRI_BLOCK_ALIGN 64
-// 1: the calls for instances (orr_instance_add …) are there, and references and bundles use them.
-#ifndef ORRI_INSTANCES
-#define ORRI_INSTANCES 0
-#endif
 
 // ---- blocks (block.c) -------------------------------------------------------------------------------
 

@@ -296,6 +296,108 @@ ORR_TEST(bundle_is_not_part_of_the_hash)
     kit_end(&a);
 }
 
+// ---- several of a kind, and values that never move ---------------------------------------------------
+
+ORR_STRUCT_EX(Collider, (.multiplicity = ORR_MULTIPLE), (float, radius, (.preset = "1")))
+ORR_STRUCT_EX(Body, (.storage = ORR_PINNED), (float, mass, (.preset = "4")), (orr_string, text))
+
+static float radius_of(const orr_world* world, orr_entity entity, uint32_t i, uint32_t* count)
+{
+    const void* values;
+    *count = orr_instances_get(world, entity, orr_type_find(world, "Collider"), &values, NULL);
+    return i < *count ? ((const Collider*)values)[i].radius : -1;
+}
+
+ORR_TEST(bundle_with_several_of_a_kind_gives_all_instances)
+{
+    kit k = {0};
+    orr_world* world = begin(&k);
+    orr_type collider = KIT_TYPE(world, Collider);
+    made(world, "ball", "Collider {radius: 2}, Life");
+    orr_bundle bundle = made(world, "snowman", "ball, Collider {radius: 3}, Collider, ball");
+    CHECK_STR(printed(world, bundle), "Collider {radius: 2}, Life, Collider {radius: 3}, Collider, "
+                                      "Collider {radius: 2}");
+    orr_entity made_many[3], has = orr_create(world), lacks = orr_create(world);
+    CHECK_OK(orr_bundle_create(world, bundle, 3, made_many));
+    CHECK_OK(orr_bundle_create(world, bundle, 1, NULL));
+    CHECK(orr_instance_add(world, has, collider, &(Collider){9}) != 0);
+    CHECK_OK(orr_bundle_add(world, has, bundle));
+    CHECK_OK(orr_bundle_add(world, lacks, bundle));
+    static const float expected[4] = {2, 3, 1, 2};
+    for (uint32_t i = 0; i < 4; i++) {
+        uint32_t count;
+        CHECK(radius_of(world, made_many[i % 3], i, &count) == expected[i] && count == 4);
+        CHECK(radius_of(world, lacks, i, &count) == expected[i] && count == 4);
+    }
+    uint32_t count;
+    CHECK(radius_of(world, has, 0, &count) == 9 && count == 1); // What it has, it keeps.
+    CHECK_OK(orr_bundle_remove(world, lacks, bundle));
+    CHECK(!orr_component_has(world, lacks, collider) && !orr_has(world, lacks, Life));
+    CHECK_OK(orr_world_validate(world));
+    char name[8] = "c0", text[16]; // Doubling: 2, 4 … 1024 instances, and then no more.
+    made(world, name, "Collider, Collider");
+    for (uint32_t i = 1; i < 10; i++) {
+        snprintf(text, sizeof text, "c%u, c%u", i - 1, i - 1);
+        snprintf(name, sizeof name, "c%u", i);
+        made(world, name, text);
+    }
+    refuse_items(world, &k, "Life, c9, c9", ORR_ERR_CAPACITY,
+                 "more than 1024 instances of Collider", "^ column 11");
+    kit_end(&k);
+}
+
+ORR_TEST(bundle_with_pinned_types_sets_them)
+{
+    kit k = {0};
+    orr_world* world = begin(&k);
+    orr_type body = KIT_TYPE(world, Body);
+    orr_bundle bundle = made(world, "stone", "Body {mass: 7, text: \"heavy\"}, Tiny {value: 1}");
+    orr_entity stones[2], a = orr_create(world);
+    CHECK_OK(orr_bundle_create(world, bundle, 2, stones));
+    CHECK_OK(orr_bundle_create(world, bundle, 1, NULL));
+    CHECK_EQ(orr_pinned_count(world, body), 3);
+    CHECK(orr_get(world, stones[1], Body)->mass == 7);
+    CHECK_STR(orr_string_text(world, orr_get(world, stones[1], Body)->text), "heavy");
+    CHECK_OK(orr_add(world, a, Body));
+    const Body* pinned = orr_get(world, a, Body);
+    CHECK_OK(orr_bundle_add(world, a, bundle));
+    CHECK(pinned == orr_get(world, a, Body) && pinned->mass == 4);
+    CHECK_OK(orr_bundle_remove(world, a, bundle));
+    CHECK(!orr_has(world, a, Body) && !orr_has(world, a, Tiny));
+    CHECK_OK(orr_bundle_add(world, a, bundle));
+    CHECK(orr_get(world, a, Body)->mass == 7);
+    CHECK_OK(orr_world_validate(world));
+    kit_end(&k);
+}
+
+// Pinned values and instances are added one by one: refused, the entities are as before, though ids may be used up.
+ORR_TEST(bundle_with_pinned_or_several_is_undone_when_refused)
+{
+    for (uint32_t n = 1, refused = 1; refused > 0; n++) {
+        kit k = {0};
+        orr_world* world = begin(&k);
+        (void)KIT_TYPE(world, Collider);
+        (void)KIT_TYPE(world, Body);
+        orr_bundle bundle = made(world, "all", "Tiny, Collider, Collider {radius: 5}, Body, Token");
+        orr_entity a = orr_create(world);
+        CHECK_OK(orr_set(world, a, Life, {5, 5}));
+        failing_alloc_arm(&k.memory, n, false);
+        orr_result created = orr_bundle_create(world, bundle, 4, NULL);
+        orr_result added = orr_bundle_add(world, a, bundle);
+        refused = (uint32_t)k.memory.refused;
+        failing_alloc_arm(&k.memory, 0, false);
+        CHECK_OK(orr_world_validate(world));
+        CHECK_EQ(orr_entity_count(world), created == ORR_OK ? 5 : 1);
+        CHECK_EQ(orr_pinned_count(world, KIT_TYPE(world, Body)),
+                 (created == ORR_OK ? 4 : 0) + (added == ORR_OK));
+        CHECK_EQ(orr_get(world, a, Life)->now, 5);
+        CHECK_EQ(orr_has(world, a, Tiny), added == ORR_OK);
+        CHECK_EQ(orr_has(world, a, Collider), added == ORR_OK);
+        CHECK_EQ((created != ORR_OK) + (added != ORR_OK), refused);
+        kit_end(&k);
+    }
+}
+
 // ---- memory and hooks refused ------------------------------------------------------------------------
 
 typedef struct scene {
