@@ -11,8 +11,10 @@ compiler=${CC:-gcc}
 flags="-std=c17 -O1 -ffp-contract=off -w -pthread"
 tests=$(cmake_list tests/store/tests.cmake ORR_TESTS_STORE | tr ' ' '\n' | grep -v test_generation)
 tests+=" $(cmake_list tests/model/tests.cmake ORR_TESTS_MODEL)"
+tests+=" $(cmake_list tests/query/tests.cmake ORR_TESTS_QUERY | grep '\.c$')"
 shared="$(cmake_list tests/support/tests_support.cmake ORR_TEST_SUPPORT)"
 shared+=" $(cmake_list tests/model/tests.cmake ORR_TEST_EXTRA_MODEL)"
+shared+=" $(cmake_list tests/query/tests.cmake ORR_TEST_EXTRA_QUERY)"
 shared+=" $(cmake_list scenarios/scenarios.cmake ORR_SCENARIOS)"
 library=
 while read -r module; do
@@ -131,6 +133,16 @@ plant "enable bits of instances stay when one before them goes" \
     src/store/instance.c '/^static void instance_close_gap/,/^}/s/cell->slot << shift\) \+ i \+ 1/cell->slot << shift) + i/'
 plant "two clusters of a batch write to the same rows of their target" \
     src/store/batch.c 's/from->batch_base = to->row_count \+ to->batch_incoming;/from->batch_base = to->row_count;/'
+plant "query text: words of a choice lost after its first member" \
+    src/query/terms.c 's/own->first == NULL && shared != NULL \? shared : own/own/'
+plant "query text: two choices with one number" \
+    src/query/terms.c 's/while \(terms_group_used\(p, term->group\)\)/while (false \&\& terms_group_used(p, term->group))/'
+plant "query text: printed without the word that resets a choice" \
+    src/query/query_print.c 's/"read " : ""/"" : ""/'
+plant "query text: caret one character to the left" \
+    src/base/near.c 's/column - first \+ \(first > 0\)/column - first/'
+plant "query explained by the wrong term" \
+    src/query/explain.c 's/explain_term\(query, leaf, failed, cluster, out\)/explain_term(query, leaf, 0, cluster, out)/'
 
 # ---- planting ------------------------------------------------------------------------------------------
 
