@@ -559,7 +559,7 @@ ORR_TEST(pinned_validation_finds_what_is_broken)
         {&pool->pages[0][9], 99, "page and owner agree"},
         {&pool->free_first, 2, "free list"},
         {&pool->free_first, 0, "free count"},
-        {&pool->blocks[0].links[3], 4, "free list"},
+        {&pool->links[3], 4, "free list"},
         {&pool->slot_room, 5, "room"},
     };
     for (size_t i = 0; i < sizeof breaks / sizeof breaks[0]; i++) {
