@@ -70,11 +70,11 @@ extern const bench_work bench_create_empty, bench_create_empty_bulk, bench_creat
 extern const bench_work bench_iterate_1, bench_iterate_2, bench_iterate_5, bench_fragmented,
     bench_hash; // bench_iterate.c
 extern const bench_work bench_add_remove, bench_add_remove_many, bench_add_bulk, bench_toggle,
-    bench_get, bench_set, bench_set_many;                                // bench_change.c
-extern const bench_work bench_list_fresh, bench_list, bench_list_sparse; // bench_lists.c
+    bench_get, bench_set, bench_set_many; // bench_change.c
 extern const bench_work bench_add_remove_pinned, bench_add_remove_pinned_many,
-    bench_get_pinned;                                                    // bench_pinned.c
-extern const bench_work bench_list_fresh, bench_list, bench_list_sparse; // bench_lists.c
+    bench_get_pinned; // bench_pinned.c
+extern const bench_work bench_list_fresh, bench_list;
+extern const bench_work bench_list_sparse; // bench_lists.c
 
 // ---- for workloads (bench_env.c) --------------------------------------------------------------------
 
