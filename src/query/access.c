@@ -78,7 +78,8 @@ void* orr_iter_stamp(orr_iter* it, uint32_t field)
     if (ORR_LIKELY(span->slot + span->count <= ORR_CHUNK_CAPACITY && entry->share == NULL)) {
         entry->version = world->epoch;
         entry->tick = world->tick;
-        chunk->cluster->columns[column].version = world->epoch;
+        // Threads that write other chunks of the cluster stamp it too, with the same epoch.
+        __atomic_store_n(&chunk->cluster->columns[column].version, world->epoch, __ATOMIC_RELAXED);
         return entry->data + (size_t)span->slot * chunk->cluster->columns[column].size;
     }
     uint32_t last = chunk->number + (span->slot + span->count - 1) / ORR_CHUNK_CAPACITY;
