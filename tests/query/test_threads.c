@@ -164,6 +164,8 @@ static void threads_move_chunks(threads_task* task)
     for (uint32_t pass = 0; pass < PASSES; pass++) {
         uint32_t run = 0;
         ORR_EACH (it, task->query) {
+            orr_platform_default()->thread_yield(
+                NULL); // The others write meanwhile, also on one core.
             if (run++ % THREADS == task->number) {
                 Position* p = orr_write(&it, Position);
                 for (uint32_t i = 0; i < it.count; i++) {
