@@ -109,6 +109,18 @@ plant "far chunks forgotten when a table grows over them" \
     src/store/chunk.c '/^static bool chunk_table_grow/,/^}/s/chunk_table_catch_up\(world, table, old\);/(void)0;/'
 plant "index pages of a refused creation kept" \
     src/store/entity.c 's/orri_index_trim\(world\);/(void)0;/'
+plant "pinned values of the dead kept, on the short way" \
+    src/store/world.h '/orri_index_kill_one/,/^}/s/world->pinned_live != 0/false/'
+plant "pinned value ended before its listeners are told" \
+    src/store/pool.c '/^static void pool_leave/,/^}/{s/orri_rows_destruct\(.*\);/(void)0;/;s/if \(world->listener\.pinned_changed/orri_rows_destruct(pool->type, orri_pool_at(pool, slot), 1);&/}'
+plant "pinned slot given back with its enable bit off" \
+    src/store/pool.c '/^static inline void pool_give_back/,/^}/s/orri_bit_set\(block->enabled, within, true\);/(void)0;/'
+plant "pinned free slots not hashed" \
+    src/store/pool_state.c 's/== ORRI_INDEX_NONE \? links\[done \+ i\] : 0/== ORRI_INDEX_NONE ? 0 : 0/'
+plant "pinned values of a refused batch left behind" \
+    src/store/pinned.c 's/while \(made-- > 0\)/while (false \&\& made-- > 0)/'
+plant "pinned name kept in the look-up when its scope changes" \
+    src/store/name.c '/^static void name_commit/,/^}/s/orri_name_leave\(world, slot1 - 1\);/(void)0;/'
 
 # ---- planting ------------------------------------------------------------------------------------------
 

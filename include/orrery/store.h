@@ -300,7 +300,7 @@ ORR_API ORR_NODISCARD orr_result orr_address_get(const orr_world* world, orr_ent
                                                  orr_address* out);
 /// True while the entity is alive and still there.
 ORR_API bool orr_address_valid(const orr_world* world, const orr_address* address);
-/// The value at an address; NULL if the address is stale or the cluster lacks the type.
+/// The value at an address; NULL if the address is stale or the entity lacks the type.
 ORR_API const void* orr_address_read(const orr_world* world, const orr_address* address,
                                      orr_type type);
 ORR_API void* orr_address_write(orr_world* world, const orr_address* address, orr_type type);
@@ -321,7 +321,8 @@ ORR_API orr_result orr_entity_enable(orr_world* world, orr_entity entity, bool o
 /// False also for a dead one.
 ORR_API bool orr_entity_enabled(const orr_world* world, orr_entity entity);
 
-/// Writes an entity as text: `7v1: Position {x: 1, y: 2}, #level1`. As orr_value_print().
+/// Writes an entity as text: `7v1: Position {x: 1, y: 2}, #level1`, or with its name instead of the id, if it has one
+/// (kinds.h): `bob: Position {x: 1, y: 2}`. Pinned components follow the others. As orr_value_print().
 ORR_API size_t orr_entity_print(const orr_world* world, orr_entity entity, char* out,
                                 size_t out_size);
 /// Prints an entity to stdout, with a newline.

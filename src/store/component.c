@@ -442,7 +442,10 @@ ORRI_ASIDE static orr_result component_edge_chunk(orr_world* world, const char* 
         return ORR_OK;
     }
     if (ORR_UNLIKELY(!orri_world_open(world))) {
-        return orri_check_open(world, call);
+        orr_result result = orri_check_open(world, call);
+        if (result != ORR_OK) {
+            return result;
+        }
     }
     if (direction == ORRI_EDGE_REMOVE) {
         const orr_hot_table* table = world->hot.tables[orri_type_index(world, type)];

@@ -473,7 +473,10 @@ orr_result orri_pinned_remove(orr_world* world, const char* call, orr_entity ent
     }
     if (ORR_UNLIKELY(!orri_world_open(world)) &&
         orri_pool_slot1(pool, orri_id_index(entity)) != 0) {
-        return orri_check_open(world, call);
+        orr_result result = orri_check_open(world, call);
+        if (result != ORR_OK) {
+            return result;
+        }
     }
     pool_remove(world, pool, orri_id_index(entity));
     return ORR_OK;

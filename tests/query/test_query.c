@@ -182,7 +182,7 @@ ORR_TEST(sets_give_what_asking_every_entity_gives) /* N4-08 */
 
 // ---- spans -------------------------------------------------------------------------------------------------------
 
-ORR_TEST(many_chunks_come_as_spans_with_every_row_once) /* N3-03 N4-17 */
+ORR_TEST(many_chunks_come_as_runs_with_every_row_once) /* N3-03 N4-17 */
 {
     query_kit k;
     query_kit_begin(&k);
@@ -203,7 +203,7 @@ ORR_TEST(many_chunks_come_as_spans_with_every_row_once) /* N3-03 N4-17 */
         runs++;
     }
     CHECK_EQ(row, 15000);
-    CHECK(runs <= 8);
+    CHECK_EQ(runs, 8); // Chunks, wherever they lie: where runs end is not a matter of memory.
     for (uint32_t i = 0; i < 15000; i++) {
         CHECK_EQ(orr_get(k.world, made[i], Position)->x, i);
         CHECK_EQ(orr_get(k.world, made[i], Velocity)->x, 2 * i);
@@ -231,6 +231,52 @@ ORR_TEST(a_write_term_stamps_what_is_asked_for_and_nothing_else)
         CHECK_EQ(orr_column_tick(k.world, cluster, chunk, k.types[1]), 0);
     }
     query_kit_end(&k);
+}
+
+// The same history, once by loops and once by raw columns.
+static uint64_t query_history(bool by_query)
+{
+    query_kit k;
+    query_kit_begin(&k);
+    orr_cluster clusters[] = {KIT_CLUSTER(k.world, Position),
+                              KIT_CLUSTER(k.world, Position, Velocity),
+                              KIT_CLUSTER(k.world, Position, Health)};
+    for (uint32_t c = 0; c < 3; c++) {
+        CHECK_OK(orr_create_many(k.world, clusters[c], 3000 * c + 5, NULL, 0, NULL));
+    }
+    orr_query* query = orr_query_create(
+        k.world,
+        &(orr_query_desc){ORR_TERMS(ORR_W(k.world, Position), ORR_OPT(k.world, Velocity))});
+    for (uint32_t tick = 0; tick < 12; tick++) {
+        orr_tick_advance(k.world);
+        if (by_query) {
+            ORR_EACH(it, query)
+            {
+                if (orr_read(&it, Velocity) != NULL || tick % 3 != 0) {
+                    orr_write(&it, Position)[0].x += 1;
+                }
+            }
+        }
+        for (uint32_t c = 0; !by_query && c < 3; c++) {
+            for (uint32_t chunk = 0; chunk < kit_info(k.world, clusters[c]).chunk_count; chunk++) {
+                if (c == 1 || tick % 3 != 0) {
+                    Position* p = orr_column_write(k.world, clusters[c], chunk, k.types[0]);
+                    p[0].x += 1;
+                }
+            }
+        }
+        if (tick % 4 == 1) { // Structure, with stamps still owed.
+            CHECK(orr_create_in(k.world, clusters[tick % 3]).id != 0);
+        }
+    }
+    uint64_t hash = orr_world_hash(k.world);
+    query_kit_end(&k);
+    return hash;
+}
+
+ORR_TEST(stamps_that_wait_are_the_stamps_that_would_have_been)
+{
+    CHECK_EQ(query_history(true), query_history(false));
 }
 
 ORR_TEST(changed_terms_give_blocks_written_since_the_mark)
@@ -322,6 +368,7 @@ ORR_TEST(an_abandoned_iteration_leaks_nothing)
     orr_query* query =
         orr_query_create(k.world, &(orr_query_desc){ORR_TERMS(ORR_W(k.world, Position))});
     orr_memory_stats before, after;
+    CHECK(query_left_by_return(query)); // The query keeps a list of where rows lie.
     orr_world_memory_get(k.world, &before);
     for (uint32_t i = 0; i < 100; i++) {
         CHECK(query_left_by_return(query));
