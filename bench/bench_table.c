@@ -34,4 +34,9 @@ const bench_row bench_rows[] = {{&bench_create_empty, 1000000, 0, 10},
                                 {&bench_get_pinned, 1000000, 0, 0},
                                 {&bench_hash, 1000000, 0, 0.02},
                                 {&bench_world, 100, 0, 1},
+                                // Linked lists, limit: our chunks.
+                                {&bench_list_fresh, 1000000, 0, 0},
+                                {&bench_list, 65536, 0, 0},
+                                {&bench_list, 1000000, 0, 0},
+                                {&bench_list_sparse, 1000000, 0, 0},
                                 {NULL, 0, 0, 0}};

@@ -77,7 +77,8 @@ void* orr_iter_stamp(orr_iter* it, uint32_t field)
     if (ORR_LIKELY(entry->share == NULL)) {
         entry->version = world->epoch;
         entry->tick = world->tick;
-        chunk->cluster->columns[column].version = world->epoch;
+        // Threads that write other chunks of the cluster stamp it too, with the same epoch.
+        __atomic_store_n(&chunk->cluster->columns[column].version, world->epoch, __ATOMIC_RELAXED);
     } else if (orri_column_write(world, chunk, column) == NULL) {
         return NULL;
     }

@@ -11,8 +11,7 @@ static orr_entity query_expected[QUERY_MOST], query_found[QUERY_MOST];
 static void query_check(orr_query* query, const orr_entity* expected, uint32_t count)
 {
     uint32_t found = 0;
-    ORR_EACH(it, query)
-    {
+    ORR_EACH (it, query) {
         CHECK(it.count > 0);
         orr_iter_entities(&it, query_found + found);
         found += it.count;
@@ -68,8 +67,7 @@ ORR_TEST(
         k.world,
         &(orr_query_desc){ORR_TERMS(ORR_W(k.world, Position), ORR_OPT(k.world, Velocity))});
     uint32_t with = 0, without = 0;
-    ORR_EACH(it, optional)
-    {
+    ORR_EACH (it, optional) {
         Position* p = orr_write(&it, Position);
         const Velocity* v = orr_read(&it, Velocity);
         for (uint32_t i = 0; i < it.count; i++) {
@@ -194,8 +192,7 @@ ORR_TEST(many_chunks_come_as_runs_with_every_row_once) /* N3-03 N4-17 */
     orr_query* query = orr_query_create(
         k.world, &(orr_query_desc){ORR_TERMS(ORR_W(k.world, Position), ORR_W(k.world, Velocity))});
     uint32_t row = 0, runs = 0;
-    ORR_EACH(it, query)
-    {
+    ORR_EACH (it, query) {
         Position* p = orr_write(&it, Position);
         Velocity* v = orr_write(&it, Velocity);
         for (uint32_t i = 0; i < it.count; i++, row++) {
@@ -225,8 +222,7 @@ ORR_TEST(a_write_term_stamps_what_is_asked_for_and_nothing_else)
         k.world, &(orr_query_desc){ORR_TERMS(ORR_W(k.world, Position), ORR_W(k.world, Velocity))});
     orr_tick_advance(k.world);
     orr_tick_advance(k.world);
-    ORR_EACH(it, query)
-    {
+    ORR_EACH (it, query) {
         (void)orr_write(&it, Position);
         (void)orr_read(&it, Velocity);
     }
@@ -293,20 +289,17 @@ ORR_TEST(changed_terms_give_blocks_written_since_the_mark)
     orr_term term = {.type = k.types[0], .changed = true};
     orr_query* query = query_of(&k, &term, 1, ORR_ENABLED);
     uint32_t rows = 0;
-    ORR_EACH(it, query)
-    {
+    ORR_EACH (it, query) {
         rows += it.count;
     }
     CHECK_EQ(rows, 9000);
     uint64_t mark = orr_change_mark(k.world);
-    ORR_EACH_OF(it, query, .since = mark)
-    {
+    ORR_EACH_OF (it, query, .since = mark) {
         CHECK(false);
     }
     orr_set(k.world, made[5000], Position, {7, 7, 7});
     rows = 0;
-    ORR_EACH_OF(it, query, .since = mark)
-    {
+    ORR_EACH_OF (it, query, .since = mark) {
         CHECK_EQ(orr_iter_entity(&it, 0).id, made[4096].id);
         rows += it.count;
     }
@@ -314,8 +307,7 @@ ORR_TEST(changed_terms_give_blocks_written_since_the_mark)
     mark = orr_change_mark(k.world);
     (void)orr_world_hash(k.world);
     orr_tick_advance(k.world);
-    ORR_EACH_OF(it, query, .since = mark)
-    {
+    ORR_EACH_OF (it, query, .since = mark) {
         CHECK(false);
     }
     query_kit_end(&k);
@@ -333,8 +325,7 @@ ORR_TEST(structure_is_refused_during_a_loop_with_advice_and_allowed_after_break)
     orr_query* query =
         orr_query_create(k.world, &(orr_query_desc){ORR_TERMS(ORR_W(k.world, Position))});
     uint64_t hash = orr_world_hash(k.world);
-    ORR_EACH(it, query)
-    {
+    ORR_EACH (it, query) {
         CHECK_EQ(orr_create(k.world).id, 0);
         CHECK_EQ(orr_destroy(k.world, a), ORR_ERR_STATE);
         CHECK_CONTAINS(k.store.errors.text, "orr_query_destroy_entities");
@@ -347,8 +338,7 @@ ORR_TEST(structure_is_refused_during_a_loop_with_advice_and_allowed_after_break)
         CHECK_EQ(orr_query_destroy_entities(query), ORR_ERR_STATE);
         orr_query_destroy(query); // Refused.
         CHECK(orr_get(k.world, b, Position) != NULL);
-        ORR_EACH(inner, query)
-        { // Nested.
+        ORR_EACH (inner, query) { // Nested.
             CHECK_EQ(inner.count, 2);
             break;
         }
@@ -363,8 +353,7 @@ ORR_TEST(structure_is_refused_during_a_loop_with_advice_and_allowed_after_break)
 
 static bool query_left_by_return(orr_query* query)
 {
-    ORR_EACH(it, query)
-    {
+    ORR_EACH (it, query) {
         return it.count > 0;
     }
     return false;

@@ -58,8 +58,7 @@ static void working_check(const working_fixture* f, orr_query* query, const orr_
     uint32_t count =
         query_kit_brute(&f->k, terms, term_count, ORR_ENABLED, working_expected, WORKING_MOST);
     uint32_t found = 0;
-    ORR_EACH(it, query)
-    {
+    ORR_EACH (it, query) {
         for (uint32_t i = 0; i < it.count; i++, found++) {
             CHECK(found < count);
             orr_entity entity = orr_iter_entity(&it, i);
@@ -118,8 +117,7 @@ ORR_TEST(pinned_values_are_written_through_a_write_term_and_stamped)
     CHECK(query != NULL);
     uint64_t hash = orr_world_hash(world);
     uint32_t rows = 0;
-    ORR_EACH(it, query)
-    {
+    ORR_EACH (it, query) {
         Position* p = orr_write(&it, Position);
         for (uint32_t i = 0; i < it.count; i++, rows++) {
             Body* body = orr_write_pinned(&it, Body, i);
