@@ -13,6 +13,7 @@ set(ORR_FUZZ_EXTRA
     tests/model/ops_batch.c
     tests/model/ops_cluster.c
     tests/model/ops_entity.c
+    tests/model/ops_ask.c
     tests/model/ops_kinds.c
     tests/model/ops_query.c
     tests/model/ops_types.c

@@ -19,7 +19,8 @@ static uint32_t ops_byte(ops* s)
 
 static uint64_t ops_random(ops* s)
 {
-    return orr_random(s->seed, s->seed_used++, 0, 0);
+    return s->aside ? orr_random(s->shape->aside_seed, s->aside_used++, 1, 0)
+                    : orr_random(s->seed, s->seed_used++, 0, 0);
 }
 
 uint32_t ops_below(ops* s, uint32_t count)
@@ -314,7 +315,8 @@ static void ops_disarm(ops* s)
 bool ops_step(ops* s)
 {
     const ops_entry* entry = ops_choose(s);
-    model_at = (model_context){s->shape->name, entry->name, model_at.number + 1};
+    model_at = (model_context){
+        .shape = s->shape->name, .operation = entry->name, .number = model_at.number + 1};
     // A refused call must leave the hash as it was. Looking each time would make it all about hashing.
     bool wanted = s->shape->refuse_memory || ops_chance(s, 16);
     bool look = ops_chance(s, 4) && wanted && !s->shape->hash_seldom;
@@ -380,7 +382,7 @@ void ops_begin(ops* s, const ops_shape* shape, uint64_t seed, const uint8_t* dat
     s->data = data;
     s->data_size = size;
     s->kit.memory.fresh_byte = fill;
-    model_at = (model_context){shape->name, "begin", 0};
+    model_at = (model_context){.shape = shape->name, .operation = "begin"};
     s->foreign = orr_world_create(&(orr_world_desc){.id_salt = 3, .log.level = ORR_LOG_OFF});
     MODEL_CHECK(s->foreign != NULL);
     s->foreign_id = orr_create(s->foreign);

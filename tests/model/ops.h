@@ -65,7 +65,10 @@ typedef struct ops_shape {
     bool names;
     bool queries;
     bool hash_seldom; // The hash is asked for at the end alone.
-    bool ask_nothing; // Queries are drawn but neither made nor asked: the same changes without any.
+    // Queries are made and asked by numbers of their own, and nothing is changed through them, so that runs with and
+    // without them, and with others, do the same to the world.
+    bool aside;
+    uint64_t aside_seed;
 } ops_shape;
 
 typedef struct ops ops;
@@ -99,6 +102,8 @@ struct ops {
     const uint8_t* data;
     size_t data_size, data_used;
     uint64_t seed, seed_used;
+    uint64_t aside_used;
+    bool aside; // Numbers come from the stream aside.
     bool ended;
 
     // Clusters by handle, as far as they were met.

@@ -242,7 +242,8 @@ static void op_set_many(ops* s)
         ops_refused_as(s, result, ORR_ERR_ABSENT);
         return;
     }
-    if (!ops_refused(s, result)) {
+    // Of a marker there is nothing to write.
+    if (!ops_refused(s, result) && s->oracle.types[type].size > 0) {
         for (uint32_t i = 0; i < count; i++) {
             oracle_component_set(&s->oracle, picked[i], type, ops_batch_value(s, type, i));
         }

@@ -13,6 +13,7 @@ _Noreturn void model_fail(const char* file, int line, const char* text)
     if (model_at.operation != NULL) {
         fprintf(stderr, "in operation %" PRIu64 " (%s) of %s:\n", model_at.number,
                 model_at.operation, model_at.shape != NULL ? model_at.shape : "a run");
+        fprintf(stderr, "%s%s", model_at.detail, model_at.detail[0] != '\0' ? "\n" : "");
     }
     test_fail(file, line, "%s", text);
 }

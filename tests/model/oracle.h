@@ -156,6 +156,7 @@ typedef struct model_context {
     const char* shape;
     const char* operation;
     uint64_t number;
+    char detail[300]; // Of a query: what it asks. "": nothing to say.
 } model_context;
 
 extern model_context model_at;

@@ -250,8 +250,7 @@ static uint64_t query_history(bool by_query)
     for (uint32_t tick = 0; tick < 12; tick++) {
         orr_tick_advance(k.world);
         if (by_query) {
-            ORR_EACH(it, query)
-            {
+            ORR_EACH (it, query) {
                 if (orr_read(&it, Velocity) != NULL || tick % 3 != 0) {
                     orr_write(&it, Position)[0].x += 1;
                 }
@@ -277,6 +276,23 @@ static uint64_t query_history(bool by_query)
 ORR_TEST(stamps_that_wait_are_the_stamps_that_would_have_been)
 {
     CHECK_EQ(query_history(true), query_history(false));
+}
+
+ORR_TEST(changed_terms_without_a_mark_leave_nobody_out)
+{
+    query_kit k;
+    query_kit_begin(&k);
+    orr_entity plain = orr_create_in(k.world, KIT_CLUSTER(k.world, Position));
+    orr_entity moving = orr_create_in(k.world, KIT_CLUSTER(k.world, Position, Velocity));
+    orr_query* query = orr_query_text(k.world, "Position, ?changed Velocity");
+    CHECK_EQ(orr_query_count(query), 2);
+    CHECK_EQ(orr_query_at(query, 0).id, plain.id);
+    CHECK_EQ(orr_query_at(query, 1).id, moving.id);
+    CHECK_OK(orr_query_add(query, k.types[2], NULL)); // To both.
+    CHECK(orr_component_has(k.world, plain, k.types[2]));
+    CHECK_OK(orr_query_destroy_entities(query));
+    CHECK_EQ(orr_entity_count(k.world), 0);
+    query_kit_end(&k);
 }
 
 ORR_TEST(changed_terms_give_blocks_written_since_the_mark)
