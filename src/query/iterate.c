@@ -71,6 +71,9 @@ orr_iter* orr_iter_begin(orr_iter* it, orr_query* query, const orr_each* each)
     }
     query->world->iterating++;
     it->counted = true;
+    if (ORR_UNLIKELY(query->order != NULL)) {
+        orri_order_open(query);
+    }
     if (!it->each.only_group && orri_list_ready(query)) {
         iterate_use_list(it);
     } else if (query->has_changed) {
@@ -85,6 +88,9 @@ void orr_iter_end(orr_iter* it)
     // An earlier era ended with its tick, and was taken off the count then.
     if (it->counted && it->era == *it->era_now) {
         it->world->iterating--;
+        if (ORR_UNLIKELY(it->query->order != NULL)) {
+            orri_order_close(it->query);
+        }
     }
     it->counted = false;
     it->era = 0;

@@ -337,10 +337,33 @@ static void order_repair(orr_query* query)
     }
 }
 
+// Loops of an earlier era have ended with their tick.
+static bool order_is_open(const orr_query* query)
+{
+    return query->order->open != 0 && query->order->open_era == query->world->iteration_era;
+}
+
+void orri_order_open(orr_query* query)
+{
+    if (!order_is_open(query)) {
+        query->order->open = 0;
+        query->order->open_era = query->world->iteration_era;
+    }
+    query->order->open++;
+}
+
+void orri_order_close(orr_query* query)
+{
+    query->order->open--;
+}
+
 bool orri_order_refresh(orr_query* query)
 {
     orri_order* order = query->order;
     orr_world* world = query->world;
+    if (order_is_open(query)) {
+        return true;
+    }
     orri_world_settle(world);
     uint32_t words = world->chunk_count / 64 + 1;
     bool fresh = order->mark != 0 && order_pools_clean(query);

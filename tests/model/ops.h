@@ -128,6 +128,7 @@ struct ops {
     uint64_t checked_hash; // Refusals after which the hash was compared.
     uint64_t asked;        // Queries compared with the oracle.
     uint64_t matched;      // Entities they gave.
+    uint64_t pairs;        // Pairs of cross products.
 };
 
 // `data` NULL: random bytes from the seed, without end.
@@ -196,7 +197,7 @@ typedef struct ops_entry {
 } ops_entry;
 
 extern const ops_entry ops_entity_table[], ops_cluster_table[], ops_batch_table[],
-    ops_world_table[], ops_kind_table[], ops_query_table[], ops_bulk_table[];
+    ops_world_table[], ops_kind_table[], ops_query_table[], ops_loop_table[], ops_bulk_table[];
 
 void ops_queries_begin(ops* s);
 void ops_queries_check(ops* s);     // All of them, and everything they can be asked.

@@ -76,7 +76,7 @@ static void ask_check_field(ops* s, orr_iter* it, ops_field field, const ops_lis
 }
 
 // A run: rows of one cluster, one after another, of these entities.
-static void ask_check_run(ops* s, const ops_query* q, orr_iter* it, const ops_listed* rows)
+void ops_query_check_run(ops* s, const ops_query* q, orr_iter* it, const ops_listed* rows)
 {
     uint32_t row = 0;
     orr_cluster cluster = orr_iter_cluster(it, &row);
@@ -144,7 +144,7 @@ static void ask_loop(ops* s, ops_query* q, const ops_answer* expected)
     uint32_t done = 0;
     ORR_EACH (it, q->query) {
         MODEL_CHECK(done + it.count <= expected->count);
-        ask_check_run(s, q, &it, expected->list + done);
+        ops_query_check_run(s, q, &it, expected->list + done);
         done += it.count;
     }
     MODEL_CHECK(done == expected->count);
@@ -238,4 +238,3 @@ void ops_query_compare(ops* s, ops_query* q)
     model_at.detail[0] = '\0';
     s->asked++;
 }
-const ops_entry ops_bulk_table[] = {{NULL, 0, NULL}};

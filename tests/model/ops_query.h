@@ -63,6 +63,8 @@ uint64_t ops_group_of(const orr_world* world, orr_cluster cluster);
 ops_query* ops_query_pick(ops* s);
 // Compares everything a query can be asked. Memory is not refused meanwhile.
 void ops_query_compare(ops* s, ops_query* q);
+// A run of a loop: its entities, columns, pinned values and instances must be those of `rows`.
+void ops_query_check_run(ops* s, const ops_query* q, orr_iter* it, const ops_listed* rows);
 // Numbers from a stream of their own, so that the changes of a run do not depend on them; see ops_shape.aside.
 void ops_aside_begin(ops* s);
 void ops_aside_end(ops* s);

@@ -152,13 +152,16 @@ static uint64_t model_run(const ops_shape* shape, uint64_t seed, uint64_t count,
     uint64_t done = s->done, refusals = s->refusals, memory = s->out_of_memory;
     uint64_t looked = s->checked_hash;
     uint32_t live = s->live_peak, rows = s->rows_peak;
+    uint64_t asked = s->asked, matched = s->matched, pairs = s->pairs;
     uint64_t hash = ops_end(s);
     free(s);
     if (batch != 0) {
         printf("  %s: %" PRIu64 " operations, %" PRIu64 " changes, %" PRIu64 " refusals, %" PRIu64
                " for want of memory, %" PRIu64
-               " seen to change nothing; at most %u entities, %u rows in a cluster\n",
-               shape->name, count, done, refusals, memory, looked, live, rows);
+               " seen to change nothing; at most %u entities, %u rows in a cluster; %" PRIu64
+               " queries asked, which gave %" PRIu64 " entities; %" PRIu64 " pairs\n",
+               shape->name, count, done, refusals, memory, looked, live, rows, asked, matched,
+               pairs);
     }
     return hash;
 }

@@ -80,6 +80,37 @@ ORR_TEST(sorted_iteration_follows_the_key_through_every_change)
     }
 }
 
+// Keys written in a loop count for the next one. A loop over the same query inside must not sort under the outer one.
+ORR_TEST(an_order_stays_while_a_loop_over_it_is_open)
+{
+    query_kit k;
+    query_kit_begin(&k);
+    orr_cluster cluster = KIT_CLUSTER(k.world, Position);
+    orr_entity entities[40];
+    CHECK_OK(orr_create_many(k.world, cluster, 40, NULL, 0, entities));
+    orr_query* query = orr_query_create(
+        k.world, &(orr_query_desc){ORR_TERMS(ORR_W(k.world, Position)), .order_by = "Position.x"});
+    uint32_t seen = 0;
+    ORR_EACH (it, query) {
+        for (uint32_t i = 0; i < it.count; i++) {
+            CHECK_EQ(orr_iter_entity(&it, i).id, entities[seen].id); // As it was when it began.
+            // Turns the order round, and asks for it.
+            CHECK_OK(orr_set(k.world, entities[seen], Position, {-(float)seen, 0, 0}));
+            CHECK_EQ(orr_query_first(query).id, entities[0].id);
+            seen++;
+        }
+    }
+    CHECK_EQ(seen, 40);
+    CHECK_EQ(orr_query_first(query).id, entities[39].id);
+    // One that was left open ends with the tick, and the order follows again.
+    orr_iter left_open;
+    CHECK(orr_iter_next(orr_iter_begin(&left_open, query, NULL)));
+    orr_tick_advance(k.world);
+    CHECK_OK(orr_set(k.world, entities[20], Position, {-100, 0, 0}));
+    CHECK_EQ(orr_query_first(query).id, entities[20].id);
+    query_kit_end(&k);
+}
+
 ORR_TEST(an_order_is_kept_when_nothing_changed_and_repaired_by_chunk)
 {
     query_kit k;
