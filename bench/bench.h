@@ -36,6 +36,7 @@ typedef struct bench_env {
     raw_record* raw_records_source;
 
     orr_world* world;
+    orr_query* query; // Of the world; what it asks is the workload's matter.
     orr_type position, velocity, health, acceleration, data;
     orr_type markers[BENCH_MARKERS];
     orr_cluster* clusters;  // Of Position, Velocity and markers.

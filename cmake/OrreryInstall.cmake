@@ -8,7 +8,7 @@ install(TARGETS ${orr_libraries} EXPORT orrery-targets
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
     RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY include/orrery DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-    FILES_MATCHING PATTERN "*.h")
+    FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 
 set(orr_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/orrery)
 install(EXPORT orrery-targets NAMESPACE orrery:: DESTINATION ${orr_package_dir})

@@ -1,4 +1,5 @@
 set(ORR_FUZZERS
+    fuzz/fuzz_query.c
     fuzz/fuzz_store.c
     fuzz/fuzz_value.c)
 set(ORR_FUZZ_EXTRA

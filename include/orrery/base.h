@@ -104,14 +104,15 @@ typedef struct orr_allocator {
     void* user;
 } orr_allocator;
 
-#define ORR_MEMORY_PURPOSES(X)                                                    \
-    X(WORLD, "world")     /* the world itself, its tables and lists */            \
-    X(SCHEMA, "schema")   /* types, fields, names, tags */                        \
-    X(BLOB, "blob")       /* owned strings and arrays */                          \
-    X(INDEX, "index")     /* entity records */                                    \
-    X(CLUSTER, "cluster") /* clusters, chunk headers, plans of moves */           \
-    X(COLUMN, "column")   /* component values, row ids, enable bits */            \
-    X(SHARE, "share")     /* what snapshots and readers hold of earlier states */ \
+#define ORR_MEMORY_PURPOSES(X)                                                              \
+    X(WORLD, "world")     /* the world itself, its tables and lists */                      \
+    X(SCHEMA, "schema")   /* types, fields, names, tags */                                  \
+    X(BLOB, "blob")       /* owned strings and arrays */                                    \
+    X(INDEX, "index")     /* entity records */                                              \
+    X(CLUSTER, "cluster") /* clusters, chunk headers, plans of moves */                     \
+    X(COLUMN, "column")   /* component values, row ids, enable bits */                      \
+    X(QUERY, "query")     /* queries, their lists of clusters, kept orders, working sets */ \
+    X(SHARE, "share")     /* what snapshots and readers hold of earlier states */           \
     X(TEMP, "temp")       /* given back before the call returns */
 
 /// What memory is used for. Every byte of a world is counted under one of these.
@@ -154,6 +155,7 @@ typedef enum orr_log_level {
     X(BASE, "base")           \
     X(SCHEMA, "schema")       \
     X(STORE, "store")         \
+    X(QUERY, "query")         \
     X(USER, "user")
 
 typedef enum orr_log_category {
@@ -176,6 +178,7 @@ typedef enum orr_log_category {
     X(3004, SHARE_LOST, WARNING, STORE)      \
     X(3005, WORLD_CORRUPT, ERROR, STORE)     \
     X(3006, LEAK, WARNING, STORE)            \
+    X(4001, QUERY_REFUSED, ERROR, QUERY)     \
     X(9001, USER_LINE, INFO, USER)
 
 typedef enum orr_log_id {

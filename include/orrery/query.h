@@ -57,7 +57,7 @@ typedef enum orr_state {
     ORR_EITHER,      ///< It is there.
 } orr_state;
 
-/// One condition. The type, or else the tag.
+/// One condition. The type, or else the tag. (Tag 0 cannot be asked for: a term of nothing is refused.)
 typedef struct orr_term {
     orr_type type;
     orr_tag tag; ///< If `type` is null.
@@ -125,6 +125,10 @@ ORR_API orr_query* orr_query_create(orr_world* world, const orr_query_desc* desc
 ///     changed Position  only blocks written since the mark (orr_each.since)
 ///     disabled *, either *    entities that are off; all entities
 ///
+/// Words go together: "write changed Position"; "!either Health" is not there, on or off. In a choice the words before the
+/// first name hold for all its types, except where one has its own, of which `read` is the plainest: "write Health|read
+/// Armor|#boss". A word is one only where another name follows: a type may be called `write`. A type is named once,
+/// or else once in each of several choices.
 /// NULL when refused: the error points at the character and names near misses. Allocates.
 ORR_API orr_query* orr_query_text(orr_world* world, const char* text);
 /// NULL is allowed. Refused (the query stays) while it is being iterated.
@@ -162,8 +166,6 @@ ORR_API uint64_t orr_query_entities(orr_query* query, uint64_t first, orr_entity
 ORR_API orr_result orr_query_add(orr_query* query, orr_type type, const void* value);
 /// Removes a component from every entity that matches and has it. All or nothing. Allocates.
 ORR_API orr_result orr_query_remove(orr_query* query, orr_type type);
-ORR_API orr_result orr_query_tag_add(orr_query* query, orr_tag tag);
-ORR_API orr_result orr_query_tag_remove(orr_query* query, orr_tag tag);
 /// Destroys every entity that matches. All or nothing.
 ORR_API orr_result orr_query_destroy_entities(orr_query* query);
 
@@ -183,41 +185,52 @@ typedef struct orr_each {
 typedef struct orr_hot_column {
     uint8_t* data;
     uint64_t version;
-    uint64_t reserved[2];
+    uint64_t tick;
+    void* share;
 } orr_hot_column;
 
 typedef struct orr_hot_span {
     orr_hot_column* columns; // Of the chunk.
     const uint16_t* map;     // By field: index in `columns`; UINT16_MAX: the cluster lacks it.
     void* chunk;
-    uint32_t slot, count; // Rows; count may pass the chunk's end where chunks are adjacent.
+    uint32_t slot, count; // Rows; may pass the chunk's end where chunks are adjacent.
 } orr_hot_span;
+
+typedef struct orr_hot_field {
+    const orr_type_desc*
+        asked[3];        // Under which desc it was asked for last, to read, to write, pinned.
+    void* const* pinned; // Values of a working set's entities; NULL: ask the pool.
+    uint32_t size;       // Bytes from row to row.
+} orr_hot_field;
 
 #define ORR_HOT_SPANS 16
 
-/// An open iteration, on the caller's stack. `count` is for you; the rest changes with any version.
+/// An open iteration, on the caller's stack; not to be copied. `count` is for you; the rest changes with any version.
 typedef struct orr_iter {
     uint32_t count; ///< Rows of this run, at least 1.
     uint32_t field_count;
+    orr_hot_field* fields;
     const orr_hot_span* now;
-    orr_query* query;
-    const orr_world* world;
     const uint64_t* epoch; // The world's: a block of this version was stamped already.
-    const orr_type_desc*
-        asked[2][ORR_TERMS_MAX];   // By access and field: the desc it was asked for last.
-    uint32_t sizes[ORR_TERMS_MAX]; // By field: bytes from row to row; 0: not plain columns.
+    orr_query* query;
+    orr_world* world;
+    const uint32_t* era_now; // The world's.
+    uint32_t era;            // Of the world's iterations when it began; 0: ended.
     uint32_t span_next, span_count;
-    orr_hot_span spans[ORR_HOT_SPANS];
+    bool counted;          // Among the world's open iterations.
+    bool chunkwise;        // Runs end with their chunk.
+    uint32_t entry;        // Next cluster.
+    uint32_t chunk, slot;  // Within it.
+    uint32_t mask_word1;   // 1 + the word of 64 rows whose matching rows `mask` tells.
+    uint64_t mask;         //
+    uint64_t position;     // In a working set or a kept order: of the next run,
+    uint64_t pinned_first; // and of this one.
     orr_each each;
-    uint32_t era;                       // Of the world's iterations; 0: ended.
-    uint32_t entry;                     // Next cluster.
-    uint32_t chunk, slot;               // Within it.
-    uint64_t position;                  // In a working set or a kept order.
-    void* const* pinned[ORR_TERMS_MAX]; // By field: values of this run's rows; NULL: ask the pool.
+    orr_hot_span spans[ORR_HOT_SPANS];
 } orr_iter;
 
-/// Opens an iteration. `each` may be NULL.
-ORR_API orr_iter orr_iter_begin(orr_query* query, const orr_each* each);
+/// Opens an iteration. `each` may be NULL. @return `it`.
+ORR_API orr_iter* orr_iter_begin(orr_iter* it, orr_query* query, const orr_each* each);
 /// Ends an iteration: allowed at any time, twice does no harm. orr_iter_next() does so when it returns false, ORR_EACH
 /// when it is left; one that was left open ends with the tick.
 ORR_API void orr_iter_end(orr_iter* it);
@@ -227,7 +240,8 @@ ORR_API bool orr_iter_fill(orr_iter* it);
 /// Goes on to the next run of rows. False when there is none.
 static inline bool orr_iter_next(orr_iter* it)
 {
-    if (ORR_UNLIKELY(it->span_next == it->span_count) && !orr_iter_fill(it)) {
+    if (ORR_UNLIKELY(it->span_next == it->span_count || *it->era_now != it->era) &&
+        !orr_iter_fill(it)) {
         return false;
     }
     it->now = &it->spans[it->span_next++];
@@ -236,17 +250,20 @@ static inline bool orr_iter_next(orr_iter* it)
 }
 
 /// The loop: ORR_EACH (it, query) { … }, or with settings ORR_EACH_OF (it, query, .since = mark) { … }.
-#define ORR_EACH(it, query) \
-    for (ORR_ENDED orr_iter it = orr_iter_begin(query, NULL); orr_iter_next(&it);)
+#define ORR_EACH(it, query)                                                \
+    for (orr_iter it ORR_PP_ENDED(orr_iter_end),                           \
+         *orr_pp_##it ORR_MAYBE_UNUSED = orr_iter_begin(&it, query, NULL); \
+         orr_iter_next(&it);)
 #ifndef __cplusplus
-#define ORR_EACH_OF(it, query, ...)                                                     \
-    for (ORR_ENDED orr_iter it = orr_iter_begin(query, &(const orr_each){__VA_ARGS__}); \
+#define ORR_EACH_OF(it, query, ...)                                                               \
+    for (orr_iter it ORR_PP_ENDED(orr_iter_end), *orr_pp_##it ORR_MAYBE_UNUSED = orr_iter_begin(  \
+                                                     &it, query, &(const orr_each){__VA_ARGS__}); \
          orr_iter_next(&it);)
 #endif
 #if defined(__GNUC__)
-#define ORR_ENDED __attribute__((cleanup(orr_iter_end)))
+#define ORR_PP_ENDED(function) __attribute__((cleanup(function)))
 #else
-#define ORR_ENDED // Leave the loop at its end, or call orr_iter_end() before break and return.
+#define ORR_PP_ENDED(function) // Leave the loop at its end, or call orr_iter_end() before.
 #endif
 
 /// The column of a type in this run, `count` values: orr_write(&it, Position), orr_read(&it, Velocity). NULL for an optional
@@ -269,8 +286,9 @@ static inline bool orr_iter_next(orr_iter* it)
 ORR_API const void* orr_iter_read_first(orr_iter* it, const orr_type_desc* desc);
 ORR_API void* orr_iter_write_first(orr_iter* it, const orr_type_desc* desc);
 ORR_API void* orr_iter_stamp(orr_iter* it, uint32_t field);
-ORR_API void* orr_iter_pinned(orr_iter* it, const orr_type_desc* desc, orr_access access,
-                              uint32_t i);
+ORR_API void* orr_iter_pinned_first(orr_iter* it, const orr_type_desc* desc, orr_access access,
+                                    uint32_t i);
+ORR_API void* orr_iter_pinned_at(orr_iter* it, uint32_t field, orr_access access, uint32_t i);
 ORR_API orr_instances orr_iter_instances(orr_iter* it, const orr_type_desc* desc);
 ORR_API bool orr_iter_instance_on(const orr_iter* it, const orr_instances* instances, uint32_t i,
                                   uint32_t instance);
@@ -288,13 +306,23 @@ ORR_API orr_cluster orr_iter_cluster(const orr_iter* it, uint32_t* out_row);
 /// The group_by key of this run's cluster.
 ORR_API uint64_t orr_iter_group(const orr_iter* it);
 
+// Loops on several threads may tell one query of their descs at once: any of them will do.
+static inline const orr_type_desc* orr_iter_asked(const orr_iter* it, uint32_t field, uint32_t way)
+{
+#if defined(__GNUC__)
+    return __atomic_load_n(&it->fields[field].asked[way], __ATOMIC_RELAXED);
+#else
+    return it->fields[field].asked[way];
+#endif
+}
+
 static inline const void* orr_iter_read(orr_iter* it, const orr_type_desc* desc)
 {
     for (uint32_t f = 0; f < it->field_count; f++) {
-        if (it->asked[ORR_READ][f] == desc) {
+        if (orr_iter_asked(it, f, 0) == desc) {
             uint16_t column = it->now->map[f];
             return ORR_LIKELY(column != UINT16_MAX)
-                       ? it->now->columns[column].data + (size_t)it->now->slot * it->sizes[f]
+                       ? it->now->columns[column].data + (size_t)it->now->slot * it->fields[f].size
                        : NULL;
         }
     }
@@ -304,7 +332,7 @@ static inline const void* orr_iter_read(orr_iter* it, const orr_type_desc* desc)
 static inline void* orr_iter_write(orr_iter* it, const orr_type_desc* desc)
 {
     for (uint32_t f = 0; f < it->field_count; f++) {
-        if (it->asked[ORR_WRITE][f] == desc) {
+        if (orr_iter_asked(it, f, 1) == desc) {
             uint16_t column = it->now->map[f];
             if (ORR_UNLIKELY(column == UINT16_MAX)) {
                 return NULL;
@@ -313,11 +341,24 @@ static inline void* orr_iter_write(orr_iter* it, const orr_type_desc* desc)
             // A run within one chunk whose block was stamped in this epoch: nothing to do.
             return ORR_LIKELY(hot->version == *it->epoch &&
                               it->now->slot + it->now->count <= ORR_CHUNK_CAPACITY)
-                       ? hot->data + (size_t)it->now->slot * it->sizes[f]
+                       ? hot->data + (size_t)it->now->slot * it->fields[f].size
                        : orr_iter_stamp(it, f);
         }
     }
     return orr_iter_write_first(it, desc);
+}
+
+static inline void* orr_iter_pinned(orr_iter* it, const orr_type_desc* desc, orr_access access,
+                                    uint32_t i)
+{
+    for (uint32_t f = 0; f < it->field_count; f++) {
+        if (orr_iter_asked(it, f, 2) == desc) {
+            return access == ORR_READ && it->fields[f].pinned != NULL
+                       ? it->fields[f].pinned[it->pinned_first + i]
+                       : orr_iter_pinned_at(it, f, access, i);
+        }
+    }
+    return orr_iter_pinned_first(it, desc, access, i);
 }
 
 // ---- pairs --------------------------------------------------------------------------------------------------------
@@ -347,7 +388,9 @@ typedef struct orr_cross {
 
 /// Opens a cross product of two queries of one world. Pairs once of two different queries whose rows are chosen one by one
 /// (disabled components, pinned types, sets of such) are refused: a pair could not be told from its mirror.
-ORR_API orr_cross orr_cross_begin(orr_query* left, orr_query* right, orr_pairs pairs);
+/// @return `cross`.
+ORR_API orr_cross* orr_cross_begin(orr_cross* cross, orr_query* left, orr_query* right,
+                                   orr_pairs pairs);
 ORR_API bool orr_cross_next(orr_cross* cross);
 ORR_API void orr_cross_end(orr_cross* cross);
 
@@ -359,17 +402,14 @@ static inline uint32_t orr_cross_from(const orr_cross* cross, uint32_t i)
 /// True if both rows are the same entity.
 static inline bool orr_cross_self(const orr_cross* cross, uint32_t i, uint32_t j)
 {
-    return cross->same && i == j;
+    return cross->left.now->chunk == cross->right.now->chunk &&
+           cross->left.now->slot + i == cross->right.now->slot + j;
 }
 
-#define ORR_CROSS(pair, left, right, pairs)                                    \
-    for (ORR_CROSS_ENDED orr_cross pair = orr_cross_begin(left, right, pairs); \
+#define ORR_CROSS(pair, left, right, pairs)                                            \
+    for (orr_cross pair ORR_PP_ENDED(orr_cross_end),                                   \
+         *orr_pp_##pair ORR_MAYBE_UNUSED = orr_cross_begin(&pair, left, right, pairs); \
          orr_cross_next(&pair);)
-#if defined(__GNUC__)
-#define ORR_CROSS_ENDED __attribute__((cleanup(orr_cross_end)))
-#else
-#define ORR_CROSS_ENDED
-#endif
 
 #ifdef __cplusplus
 }

@@ -20,7 +20,7 @@
 /// (type, name, count, (attributes)). Types are int8_t … uint64_t, int, float, double, bool, char,
 /// orr_entity, orr_string, orr_array, and everything declared with these macros before. Anything else
 /// (unsigned, size_t, a pointer, a struct of your own) does not compile: "orr_desc_foo undeclared". At most 32
-/// fields; nest structs for more.
+/// fields; nest structs for more. In C++ they stand at namespace scope.
 ///
 /// A type without a C struct behind it is an orr_type_desc filled at run time, `size` 0: the layout is
 /// then computed as a C compiler would.
@@ -38,6 +38,7 @@ extern "C" {
 #define ORR_LABELS_MAX     1024       ///< Labels of one enum; a mask has at most 64.
 #define ORR_DEPTH_MAX      16         ///< Structs within structs.
 #define ORR_VALUE_SIZE_MAX 65536u     ///< Bytes of one component value.
+#define ORR_INDEXED_MAX    256        ///< Indexed references in one value.
 #define ORR_BLOB_SIZE_MAX  (1u << 30) ///< Bytes of one owned string or array.
 
 /// An entity of one world: index in the low half, generation and salt above. All-zero is null.
@@ -311,13 +312,15 @@ extern ORR_API const orr_type_desc orr_desc_orr_entity, orr_desc_orr_string, orr
         0,                                                                    \
         NULL,                                                                 \
         {ORR_PP_STRIP settings_}};                                            \
-    ORR_PP_END
+    ORR_PP_END                                                                \
+    ORR_PP_DESC_OF(name_)
 
 /// Declares a component without data.
-#define ORR_MARKER(name_)                                            \
-    typedef struct name_ name_;                                      \
-    ORR_MAYBE_UNUSED static const orr_type_desc orr_desc_##name_ = { \
-        #name_, ORR_KIND_STRUCT, 0, 1, NULL, 0, NULL, 0, NULL, {ORR_PP_NONE}};
+#define ORR_MARKER(name_)                                                      \
+    typedef struct name_ name_;                                                \
+    ORR_MAYBE_UNUSED static const orr_type_desc orr_desc_##name_ = {           \
+        #name_, ORR_KIND_STRUCT, 0, 1, NULL, 0, NULL, 0, NULL, {ORR_PP_NONE}}; \
+    ORR_PP_DESC_OF(name_)
 
 /// Declares an enum with values from 0 up, and its labels. For other values write the enum yourself and a
 /// `static const orr_type_desc orr_desc_Name` of kind ORR_KIND_ENUM with its labels.
@@ -327,7 +330,8 @@ extern ORR_API const orr_type_desc orr_desc_orr_entity, orr_desc_orr_string, orr
     } name_;                                                         \
     ORR_MAYBE_UNUSED static const orr_label orr_labels_##name_[] = { \
         ORR_PP_EACH(ORR_PP_LABEL, name_, __VA_ARGS__)};              \
-    ORR_PP_LABELLED(name_, ORR_KIND_ENUM)
+    ORR_PP_LABELLED(name_, ORR_KIND_ENUM)                            \
+    ORR_PP_DESC_OF(name_)
 
 /// Declares a 32-bit mask: the first name is bit 0, the next bit 1, and so on.
 #define ORR_MASK(name_, ...)                                         \
@@ -359,11 +363,20 @@ extern ORR_API const orr_type_desc orr_desc_orr_entity, orr_desc_orr_string, orr
         _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"") \
             ORR_PP_NO_DESIGNATOR_WARNING
 #define ORR_PP_END _Pragma("GCC diagnostic pop")
+// From a type to its desc, for templates (orrery.hpp). Overloaded, so it is C++ also within extern "C".
+#define ORR_PP_DESC_OF(name_)                                                     \
+    extern "C++" {                                                                \
+    ORR_MAYBE_UNUSED static inline const orr_type_desc* orr_desc_of(const name_*) \
+    {                                                                             \
+        return &orr_desc_##name_;                                                 \
+    }                                                                             \
+    }
 #else
 #define ORR_PP_ALIGNOF(type) _Alignof(type)
 #define ORR_PP_NONE          0
 #define ORR_PP_BEGIN
 #define ORR_PP_END
+#define ORR_PP_DESC_OF(name_)
 #endif
 
 #define ORR_PP_STRIP(...) __VA_ARGS__

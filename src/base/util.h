@@ -76,6 +76,30 @@ uint32_t orri_text_distance(const char* a, const char* b, uint32_t most);
 // True for a name of the library: 1 to ORRI_NAME_MAX bytes of letters, digits, '_', '.', ':'; not a digit first.
 bool orri_name_valid(const char* name);
 
+// ---- words about text that is wrong (near.c) --------------------------------------------------------
+
+#define ORRI_NEAR_MOST 3 // Near names that are shown.
+
+// The names nearest to one that does not exist: all of the least distance, in the order offered. A third of the
+// letters may be wrong. Never allocates; the names offered must live as long.
+typedef struct orri_near {
+    char name[ORRI_NAME_MAX + 1]; // The name that was meant, as far as it fits.
+    uint32_t distance;            // The least so far.
+    const char* found[ORRI_NEAR_MOST];
+    uint32_t count;
+} orri_near;
+
+void orri_near_begin(orri_near* near, const char* name, size_t size);
+void orri_near_offer(orri_near* near, const char* name);
+// "; did you mean 'position' or 'rotation'?"; nothing if nothing is near.
+void orri_near_say(const orri_near* near, orri_text* out);
+
+// Appends two lines that point at a byte of a source text: a part of it of about ORRI_POINT_CHARS characters, and a caret
+// below with the column, in characters from 1. Blanks of every kind show as spaces. Takes at most ORRI_POINT_SIZE bytes.
+#define ORRI_POINT_CHARS 60
+#define ORRI_POINT_SIZE  200
+void orri_text_point(orri_text* out, const char* source, size_t offset);
+
 // ---- poisoning: under ASan, memory that holds no value may not be touched ---------------------------
 
 #if defined(__SANITIZE_ADDRESS__)

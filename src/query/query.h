@@ -30,7 +30,6 @@ typedef struct orri_leaf {
     orr_state entities;
     bool (*predicate)(void* user, const orr_world* world, orr_cluster cluster);
     void* user;
-    uint64_t required_bloom; // Of the required types in chunks, as orri_cluster.type_bloom.
 } orri_leaf;
 
 // Set algebra in postfix: leaf numbers and operations over the two before.
@@ -51,8 +50,8 @@ typedef struct orri_entry {
     uint64_t sequence;     // Of the cluster: entries ascend by it (within a group).
 } orri_entry;
 
-struct orri_order;   // order.c: entities by key
-struct orri_working; // working.c: entities with the pinned types
+struct orri_order;
+struct orri_working;
 
 struct orr_query {
     orr_world* world;
@@ -63,8 +62,10 @@ struct orr_query {
     orri_node* nodes;
     uint32_t node_count;
     orri_field* fields;
+    orr_hot_field* hot_fields; // What the inline functions read of them.
     uint32_t field_count;
-    uint32_t map_stride; // field_count + 1: the last one is the match.
+    uint64_t required_bloom; // As orri_cluster.type_bloom: of types in chunks that every match has.
+    uint32_t map_stride;     // field_count + 1: the last one is the match.
     uint64_t (*group_by)(void* user, const orr_world* world, orr_cluster cluster);
     void* group_user;
     orri_entry* entries;
@@ -72,20 +73,28 @@ struct orr_query {
     uint64_t* groups; // [entry_capacity]; NULL without group_by.
     uint32_t entry_count, entry_capacity;
     uint32_t entry_dead; // Entries whose cluster is gone.
+    uint64_t changes;    // Counts changes of the entries.
     bool by_row; // Rows may have to be looked at: some term asks for enable bits, pinned types …
     bool has_changed; // Some term is `changed`.
     struct orri_order* order;
     struct orri_working* working;
-    _Atomic uint32_t open; // Iterations.
 };
+
+// Queries whose working sets depend on a pinned type, in order of creation.
+typedef struct orri_watch {
+    orr_query** queries;
+    uint32_t count, capacity;
+} orri_watch;
 
 // What a world keeps for this module. world->queries.
 struct orri_queries {
     orr_query *first, *last;
     uint32_t count;
+    orri_watch* watches; // By type index.
+    uint32_t watch_capacity;
 };
 
-// ---- text.c: text to terms and back ---------------------------------------------------------------------------
+// ---- terms.c, query_print.c: text to terms and back --------------------------------------------------------
 
 // Appends the terms of a text to terms[*count …], at most ORR_TERMS_MAX in all. `*entities` is set where the text
 // says "disabled *" or "either *". Groups of any-of get numbers not used by the terms before. On refusal (reported, with
@@ -96,6 +105,13 @@ orr_result orri_terms_parse(orr_world* world, const char* call, const char* text
 // Writes terms as text; as orr_value_print(). Types by name, tags by name or number.
 size_t orri_terms_print(const orr_world* world, const orr_term* terms, uint32_t count,
                         orr_state entities, char* out, size_t out_size);
+// The same to the end of a text; a leaf with its predicate; a whole query; one term's type or tag alone.
+void orri_terms_print_to(const orr_world* world, const orr_term* terms, uint32_t count,
+                         orr_state entities, orri_text* out);
+void orri_leaf_print(const orr_query* query, const orri_leaf* leaf, orri_text* out);
+void orri_query_print_to(const orr_query* query, orri_text* out);
+void orri_term_print_name(const orr_world* world, const orr_term* term, orri_text* out);
+void orri_tag_print(const orr_world* world, orr_tag tag, orri_text* out);
 
 // ---- match.c: clusters against leaves ------------------------------------------------------------------------
 
@@ -103,8 +119,117 @@ size_t orri_terms_print(const orr_world* world, const orr_term* terms, uint32_t 
 // predicate or the entities' state.
 orri_match orri_leaf_match(const orr_world* world, const orri_leaf* leaf,
                            const orri_cluster* cluster, uint32_t* failed);
-orri_match orri_query_match(const orr_query* query, const orri_cluster* cluster);
-// Which of the 64 rows from 64 * word on of a chunk match: one bit each. Rows past the end are 0.
-uint64_t orri_query_mask(const orr_query* query, const orri_chunk* chunk, uint32_t word);
+// The same of a query; writes what each leaf says to out_leaves[leaf_count].
+orri_match orri_query_match(const orr_query* query, const orri_cluster* cluster,
+                            uint16_t* out_leaves);
+// Which of `rows`, a bit for each of the 64 rows from 64 * word on of a chunk, match. `matches` is what the leaves say.
+uint64_t orri_query_mask(const orr_query* query, const uint16_t* matches, const orri_chunk* chunk,
+                         uint32_t word, uint64_t rows);
+
+// True when the entity has a value in a pool, in this state. `pool` may be NULL.
+static inline bool orri_pinned_has(const orri_pool* pool, uint32_t index, orr_state state)
+{
+    bool there = pool != NULL && orri_pool_slot1(pool, index) != 0;
+    return there &&
+           (state == ORR_EITHER || orri_pool_enabled(pool, index) == (state == ORR_ENABLED));
+}
+
+// ---- entries.c: which clusters match -----------------------------------------------------------------------------
+
+// Matches all clusters of the world. False when refused (reported).
+bool orri_entries_build(orr_query* query);
+void orri_entries_term(orr_query* query);
+// Matches one cluster that is new or has changed.
+bool orri_entries_match(orr_query* query, orri_cluster* cluster);
+void orri_entries_drop(orr_query* query, const orri_cluster* cluster);
+// The entry of a cluster; UINT32_MAX if it does not match.
+uint32_t orri_entries_find(const orr_query* query, const orri_cluster* cluster);
+
+// An entry's map: columns by field, then what the query and each of its leaves say.
+static inline const uint16_t* orri_entry_map(const orr_query* query, uint32_t entry)
+{
+    return query->maps + (size_t)entry * query->map_stride;
+}
+static inline orri_match orri_entry_match(const orr_query* query, uint32_t entry)
+{
+    return (orri_match)orri_entry_map(query, entry)[query->field_count];
+}
+static inline const uint16_t* orri_entry_leaves(const orr_query* query, const uint16_t* map)
+{
+    return map + query->field_count + 1;
+}
+
+// ---- order.c: entities in order of a key ---------------------------------------------------------------------------
+
+typedef struct orri_ranked {
+    uint64_t key;
+    uint32_t index; // Of the entity; breaks ties.
+    uint32_t chunk; // Id of its chunk when it was ranked.
+} orri_ranked;
+
+typedef struct orri_order {
+    orr_type type;
+    orr_field_place place;
+    bool descending;
+    orri_ranked* items;
+    orri_ranked* scratch; // The same capacity.
+    uint32_t count, capacity;
+    uint64_t* clean;         // By chunk id: nothing changed there since the mark.
+    uint32_t clean_capacity; // Words.
+    uint32_t chunk_count;  // Chunks that matched at the mark: one that is gone shows nowhere else.
+    uint64_t mark;         // Epoch at which the order was right; 0: never.
+    uint64_t entries_mark; // query->changes then.
+} orri_order;
+
+orr_result orri_order_create(orr_query* query, const char* path, bool descending);
+void orri_order_destroy(orr_query* query);
+// Brings the order up to date. False when refused (reported).
+bool orri_order_refresh(orr_query* query);
+// Sorts by key, then index. `scratch` has as many items.
+void orri_ranked_sort(orri_ranked* items, uint32_t count, orri_ranked* scratch);
+
+// ---- working.c: entities with the pinned types ---------------------------------------------------------------------
+
+typedef struct orri_working {
+    orri_ranked*
+        items; // The members. After a refresh in order of entry and row, those in other clusters last.
+    orri_ranked* scratch;
+    uint32_t count, capacity;
+    uint32_t visible;     // How many are in matching clusters.
+    uint32_t** positions; // By entity index, in pages: position + 1; 0: no member.
+    uint32_t page_capacity;
+    void** pointers
+        [ORR_TERMS_MAX]; // By field, [capacity]: values of pinned types; NULL: another field.
+    bool dirty;          // Members came, went or changed place since the last refresh.
+    uint64_t mark, entries_mark;
+} orri_working;
+
+bool orri_working_create(orr_query* query);
+void orri_working_destroy(orr_query* query);
+// Makes sure that `count` entities can be entered, `index` (unless ORRI_INDEX_NONE) among them.
+bool orri_working_reserve(orr_query* query, uint32_t index, uint32_t count);
+// Enters or leaves an entity as its pinned values say.
+void orri_working_update(orr_query* query, uint32_t index);
+bool orri_working_refresh(orr_query* query);
+
+// ---- listen.c: told by the store ----------------------------------------------------------------------------------
+
+// From now on the query is kept up to date. False when refused (reported).
+bool orri_listen(orr_world* world, orr_query* query);
+void orri_unlisten(orr_query* query);
+
+// ---- iterate.c ------------------------------------------------------------------------------------------------------
+
+// Back to the first row.
+void orri_iter_rewind(orr_iter* it);
+// True when a row matches; `map` is its entry's.
+bool orri_query_row(const orr_query* query, const uint16_t* map, const orri_chunk* chunk,
+                    uint32_t slot);
+
+// ---- query.c -----------------------------------------------------------------------------------------------------------
+
+// Brings order or working set up to date. False when refused (reported).
+bool orri_query_refresh(orr_query* query);
+void orri_query_free(orr_query* query);
 
 #endif

@@ -1,3 +1,16 @@
 set(ORR_SOURCES_QUERY
+    src/query/access.c
+    src/query/bulk.c
+    src/query/cross.c
+    src/query/entries.c
+    src/query/explain.c
+    src/query/iterate.c
+    src/query/listen.c
+    src/query/lookup.c
+    src/query/match.c
+    src/query/order.c
     src/query/query.c
+    src/query/query_print.c
+    src/query/terms.c
+    src/query/working.c
 )

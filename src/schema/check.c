@@ -293,10 +293,20 @@ bool orri_check_desc(orri_build* build, const orr_type_desc* desc)
 static bool check_attributes(orri_build* build, const orr_field_desc* field)
 {
     const orr_field_attributes* attributes = &field->attributes;
-    uint32_t known = ORR_FIELD_QUATERNION | ORR_FIELD_SPATIAL_KEY | ORR_FIELD_UNSAVED;
+    uint32_t known = ORR_FIELD_QUATERNION | ORR_FIELD_SPATIAL_KEY | ORR_FIELD_UNSAVED |
+                     ORR_FIELD_INDEXED;
     if ((attributes->flags & ~known) != 0) {
         return orri_build_refuse(build, ORR_ERR_ARGUMENT, "flags have an unknown bit: 0x%x",
                                  attributes->flags & ~known);
+    }
+    if ((unsigned)attributes->on_destroy > ORR_ON_DESTROY_DESTROY) {
+        return orri_build_refuse(build, ORR_ERR_ARGUMENT, "on_destroy %d does not exist",
+                                 (int)attributes->on_destroy);
+    }
+    if (attributes->on_destroy != ORR_ON_DESTROY_KEEP &&
+        (attributes->flags & ORR_FIELD_INDEXED) == 0) {
+        return orri_build_refuse(build, ORR_ERR_ARGUMENT,
+                                 "on_destroy is for indexed references; set ORR_FIELD_INDEXED too");
     }
     if ((unsigned)attributes->interpolation > ORR_INTERPOLATION_STEPWISE) {
         return orri_build_refuse(build, ORR_ERR_ARGUMENT, "interpolation %d does not exist",
@@ -348,6 +358,12 @@ static bool check_is_quaternion(const orr_field_info* info)
 
 static bool check_element(orri_build* build, const orr_type_info* element)
 {
+    if (orri_type_of_info(element)->indexed_count > 0) {
+        return orri_build_refuse(build, ORR_ERR_ARGUMENT,
+                                 "the element %s of an orr_array has indexed references, which "
+                                 "are for values outside of owned arrays",
+                                 element->name);
+    }
     if (element->size == 0 || element->has_owned || element->has_hooks) {
         return orri_build_refuse(build, ORR_ERR_ARGUMENT,
                                  "the element %s of an orr_array must have bytes, no hooks, and no "
@@ -385,6 +401,12 @@ bool orri_check_field_type(orri_build* build, const orr_field_desc* field,
     if ((field->attributes.flags & ORR_FIELD_QUATERNION) != 0 && !check_is_quaternion(info)) {
         return orri_build_refuse(build, ORR_ERR_ARGUMENT,
                                  "a quaternion is four floats or four doubles, x y z w");
+    }
+    if ((field->attributes.flags & ORR_FIELD_INDEXED) != 0 && type->kind != ORR_KIND_ENTITY) {
+        return orri_build_refuse(build, ORR_ERR_ARGUMENT,
+                                 "only an orr_entity, or an array of them, can be indexed; this is "
+                                 "%s",
+                                 type->name);
     }
     orr_kind kind = info->element != NULL ? info->element->kind : type->kind;
     if (field->attributes.min < field->attributes.max && !orri_kind_is_integer(kind) &&

@@ -122,6 +122,9 @@ bool orri_flat_make(orri_build* build, orri_type* type);
 // Indexes of the fields by ascending offset; `order` has room for ORR_FIELDS_MAX.
 void orri_flat_order(const orri_type* type, uint16_t* order);
 
+// Fills type->indexed (indexed.c); those of its fields' types are there already.
+bool orri_indexed_make(orri_build* build, orri_type* type);
+
 // True when two types have the same layout; otherwise says the first difference.
 bool orri_layout_same(const orri_type* is, const orri_type* was, orri_text* difference);
 

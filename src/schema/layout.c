@@ -285,12 +285,12 @@ static bool layout_finish(orri_build* build, orri_type* type)
     info->has_entities |= info->kind == ORR_KIND_ENTITY;
     info->has_entities |= element != NULL && element->info.has_entities;
     info->has_owned |= info->kind == ORR_KIND_STRING || info->kind == ORR_KIND_ARRAY;
-    if (!orri_flat_make(build, type)) {
+    if (!orri_flat_make(build, type) || !orri_indexed_make(build, type)) {
         return false;
     }
     info->has_padding = type->detail->gap_count > 0;
     info->layout_hash = layout_hash(type);
-    type->plain = !info->has_hooks && !info->has_owned;
+    type->plain = !info->has_hooks && !info->has_owned && type->indexed_count == 0;
     type->zero_preset = true;
     type->canonical_bytes = !info->has_padding && !info->has_floats && !info->has_owned &&
                             type->detail->opaque_count == 0;

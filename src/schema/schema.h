@@ -9,19 +9,28 @@
 
 typedef struct orri_schema orri_schema;
 
+// An indexed reference within a value; of an array one for each element.
+typedef struct orri_indexed {
+    uint32_t offset; // From the start of the value. Lists of them ascend by it.
+    orr_on_destroy on_destroy;
+    const char* path; // "parent", "slots[2]".
+} orri_indexed;
+
 // A registered type. Lives, at this address, until the schema ends. `info` comes first: the public
 // pointer is the private one. (Nested types have an orr_type_info of the same shape with index1 0.)
 typedef struct orri_type {
     orr_type_info info;
     orri_schema* schema;
     uint32_t index1;      // orr_type.index1; 0 for nested and built-in ones.
-    bool plain;           // No hooks and nothing owned: copy is memcpy, destruct is nothing.
+    bool plain;           // Nothing is owned, indexed or hooked: copy is memcpy, destruct nothing.
     bool zero_preset;     // The preset is all zero bytes.
     bool canonical_bytes; // No padding, no floats, nothing owned, no codec: bytes hash as they are.
     orr_hooks hooks;      // All NULL if none.
     orr_codec codec;
     const void*
         preset; // info.size bytes; NULL when zero_preset. Its owned handles are counted for ever.
+    const orri_indexed* indexed; // [indexed_count]
+    uint32_t indexed_count;
     // Private to src/schema below.
     struct orri_type_detail* detail;
 } orri_type;

@@ -4,6 +4,7 @@ set(ORR_SOURCES_SCHEMA
     src/schema/builtin.c
     src/schema/check.c
     src/schema/flat.c
+    src/schema/indexed.c
     src/schema/layout.c
     src/schema/number.c
     src/schema/rows.c

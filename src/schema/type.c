@@ -194,11 +194,23 @@ static orr_type type_enter(orri_build* build, orri_type* type)
     return (orr_type){type->index1};
 }
 
+// Who refers to whom is kept by entity, and exact only where no pointer writes behind its back.
+static bool type_check_indexed(orri_build* build, const orri_type* type)
+{
+    return type->indexed_count == 0 ||
+           (type->info.multiplicity == ORR_UNIQUE && type->info.storage == ORR_CHUNK) ||
+           orri_build_refuse(build, ORR_ERR_ARGUMENT,
+                             "it has the indexed reference %s, so it must be unique and in chunks, "
+                             "not %s",
+                             type->indexed[0].path,
+                             type->info.storage == ORR_PINNED ? "pinned" : "multiple");
+}
+
 static bool type_build(orri_build* build, const orr_type_desc* desc, orr_type* out,
                        bool* out_entered)
 {
     orri_type* type = orri_layout_build(build, desc, NULL);
-    if (type == NULL) {
+    if (type == NULL || !type_check_indexed(build, type)) {
         return false;
     }
     orr_type known = orri_type_find(build->schema, type->info.name);

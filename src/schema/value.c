@@ -19,65 +19,26 @@ const unsigned char* orri_array_elements(const orri_type* type, const void* valu
 
 // ---- near misses --------------------------------------------------------------------------------
 
-#define VALUE_NEAR_MOST 3 // Near names that are shown.
-
-// The names nearest to one that does not exist: all of the least distance, in declared order. A
-// third of the letters may be wrong.
-typedef struct value_near {
-    char name[ORR_NAME_MAX + 1];
-    uint32_t distance; // The least so far.
-    const char* found[VALUE_NEAR_MOST];
-    uint32_t count;
-} value_near;
-
-static void value_near_begin(value_near* near, const char* name, size_t size)
-{
-    size = size < ORR_NAME_MAX ? size : ORR_NAME_MAX;
-    memset(near, 0, sizeof *near);
-    memcpy(near->name, name, size);
-    near->distance = (uint32_t)size / 3 + 1;
-}
-
-static void value_near_offer(value_near* near, const char* name)
-{
-    uint32_t distance = orri_text_distance(near->name, name, near->distance);
-    if (distance < near->distance) {
-        near->distance = distance;
-        near->count = 0;
-    }
-    if (distance == near->distance && near->count < VALUE_NEAR_MOST) {
-        near->found[near->count++] = name;
-    }
-}
-
-static void value_near_say(const value_near* near, orri_text* out)
-{
-    for (uint32_t i = 0; i < near->count; i++) {
-        orri_text_add(out, "%s'%s'", i == 0 ? "; did you mean " : " or ", near->found[i]);
-    }
-    orri_text_add(out, "%s", near->count > 0 ? "?" : "");
-}
-
 void orri_field_unknown(const orr_type_info* type, const char* name, size_t size, orri_text* out)
 {
-    value_near near;
-    value_near_begin(&near, name, size);
+    orri_near near;
+    orri_near_begin(&near, name, size);
     for (uint32_t i = 0; i < type->field_count; i++) {
-        value_near_offer(&near, type->fields[i].name);
+        orri_near_offer(&near, type->fields[i].name);
     }
     orri_text_add(out, "no field '%s' in %s", near.name, type->name);
-    value_near_say(&near, out);
+    orri_near_say(&near, out);
 }
 
 void orri_label_unknown(const orr_type_info* type, const char* name, size_t size, orri_text* out)
 {
-    value_near near;
-    value_near_begin(&near, name, size);
+    orri_near near;
+    orri_near_begin(&near, name, size);
     for (uint32_t i = 0; i < type->label_count; i++) {
-        value_near_offer(&near, type->labels[i].name);
+        orri_near_offer(&near, type->labels[i].name);
     }
     orri_text_add(out, "no label '%s' in %s", near.name, type->name);
-    value_near_say(&near, out);
+    orri_near_say(&near, out);
 }
 
 // ---- paths --------------------------------------------------------------------------------------
@@ -387,5 +348,3 @@ uint64_t orr_value_hash(const orr_type_info* type, const void* value)
     }
     return value_hash(orri_type_of_info(type), value, 1, 0);
 }
-
-#undef VALUE_NEAR_MOST

@@ -2,6 +2,7 @@
 // The appender: rows are made in runs within the last chunk, the caller fills columns without a call per row.
 // Runs double up to a chunk, so that a short use undoes little at its end.
 #include "store/pool.h"
+#include "store/relation.h"
 
 #define APPEND_RUN_FIRST 64u
 
@@ -37,6 +38,12 @@ orr_result orr_append_begin(orr_world* world, orr_cluster handle, const orr_type
             return orri_refuse(&world->env, ORR_ERR_ABSENT, ORR_LOG_ID_CALL_REFUSED,
                                "%s: the cluster has no column of %s", call,
                                orri_type_label(world, types[i]));
+        }
+        if (orri_type_at(&world->schema, types[i])->info.multiplicity != ORR_UNIQUE) {
+            return orri_refuse_multiple(world, call, types[i]);
+        }
+        if (orri_type_at(&world->schema, types[i])->indexed_count > 0) {
+            return orri_refuse_in_place(world, call, orri_type_at(&world->schema, types[i]));
         }
     }
     if (world->append_entities == NULL) {
@@ -108,6 +115,9 @@ void orr_append_end(orr_appender* appender)
     world->appender = NULL;
     if (unused > 0) {
         uint32_t first = cluster->row_count - unused;
+        if (world->relation_count != 0) {
+            orri_relation_undo_rows(world, cluster, first, unused);
+        }
         for (uint32_t c = 0; !cluster->plain && c < cluster->type_count; c++) {
             orri_column_destruct(cluster, c, first, unused);
         }

@@ -6,6 +6,7 @@
 //
 // Marking sets ORRI_DEAD in the record, so that a second mention of the entity is noticed.
 #include "store/pool.h"
+#include "store/relation.h"
 
 #define BATCH_AHEAD 16 // How far records are fetched ahead.
 #define BATCH_STAYS 0  // As a place: the entity takes part, but its row stays.
@@ -35,6 +36,9 @@ static void batch_end(batch* b)
 {
     for (uint32_t i = 0; i < b->cluster_count; i++) {
         orri_cluster* cluster = b->clusters[i];
+        if (cluster->batch_plan != NULL) {
+            cluster->batch_plan->to->batch_incoming = 0;
+        }
         cluster->batch_count = cluster->batch_base = cluster->batch_used = 0;
         cluster->batch_plan = NULL;
         cluster->batch_created = false;
@@ -132,13 +136,18 @@ static bool batch_prepare_source(orr_world* world, orri_cluster* cluster)
 
 static bool batch_prepare_target(orr_world* world, orri_cluster* from)
 {
+    // Several clusters may go to the same one: those that differ only in the capacity of what is removed. Rows before
+    // are opened again, since their chunk may have grown.
     orri_cluster* to = from->batch_plan->to;
-    from->batch_base = to->row_count;
-    if (!orri_cluster_reserve(world, to, from->batch_count) ||
+    uint64_t incoming = (uint64_t)to->batch_incoming + from->batch_count;
+    if (incoming > UINT32_MAX - to->row_count ||
+        !orri_cluster_reserve(world, to, (uint32_t)incoming) ||
         !orri_plan_prepare_bits(world, from->batch_plan)) {
         return false;
     }
-    uint32_t end = to->row_count + from->batch_count;
+    from->batch_base = to->row_count + to->batch_incoming;
+    to->batch_incoming = (uint32_t)incoming;
+    uint32_t end = to->row_count + to->batch_incoming;
     for (uint32_t row = to->row_count & ~ORRI_SLOT_MASK; row < end; row += ORR_CHUNK_CAPACITY) {
         orri_chunk* chunk = orri_cluster_chunk_of(to, row);
         if (!orri_chunk_prepare(world, chunk)) {
@@ -160,6 +169,7 @@ static void batch_abandon(batch* b, uint32_t count)
             continue;
         }
         orri_cluster* to = from->batch_plan->to;
+        to->batch_incoming = 0;
         orri_cluster_trim(b->world, to);
         if (to->row_count < to->row_capacity && to->chunk_count > 0) {
             orri_chunk* last = to->chunks[to->chunk_count - 1];
@@ -229,13 +239,6 @@ static bool batch_construct_cluster(batch* b, orri_cluster* from)
     return true;
 }
 
-static uint8_t* batch_value_at(const orri_cluster* to, int32_t column, uint32_t row)
-{
-    uint32_t size = to->columns[column].size;
-    return orri_cluster_chunk_of(to, row)->columns[column].data +
-           (size_t)(row & ORRI_SLOT_MASK) * size;
-}
-
 // Copies values that a hook may refuse, one by one, before anything else happens. Undoes all on refusal.
 static bool batch_copy_values(batch* b)
 {
@@ -247,9 +250,9 @@ static bool batch_copy_values(batch* b)
         }
         orri_cluster* from = orri_place_chunk(b->world, b->places[i])->cluster;
         int32_t column = orri_cluster_find_column(from->batch_plan->to, b->type);
-        uint8_t* to =
-            batch_value_at(from->batch_plan->to, column, from->batch_base + from->batch_used);
-        if (!orri_rows_copy(b->value_type, to, b->values + (size_t)i * size, 1)) {
+        uint32_t row = from->batch_base + from->batch_used;
+        if (!orri_cells_make(orri_cluster_chunk_of(from->batch_plan->to, row), (uint32_t)column,
+                             row & ORRI_SLOT_MASK, 1, b->values + (size_t)i * size)) {
             break;
         }
         from->batch_used++;
@@ -287,6 +290,40 @@ static orr_result batch_construct(batch* b)
     return ORR_OK;
 }
 
+static bool batch_prepare_relations_all(batch* b)
+{
+    for (uint32_t i = 0; i < b->count; i++) {
+        if (b->places[i] == BATCH_STAYS) {
+            continue;
+        }
+        const orri_chunk* chunk = orri_place_chunk(b->world, b->places[i]);
+        orri_cluster* from = chunk->cluster;
+        uint32_t row = from->batch_base + from->batch_used++;
+        if (from->batch_plan->indexed &&
+            !orri_relation_prepare_move(b->world, from->batch_plan, row,
+                                        orri_chunk_ids(chunk)[orri_place_slot(b->places[i])])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// The pages of the index for what the new values refer to. Undoes all values on refusal.
+static orr_result batch_prepare_relations(batch* b)
+{
+    bool done = b->world->relation_count == 0 || batch_prepare_relations_all(b);
+    for (uint32_t k = 0; k < b->cluster_count; k++) {
+        orri_cluster* from = b->clusters[k];
+        const orri_plan* plan = from->batch_plan;
+        from->batch_used = 0;
+        for (uint32_t i = 0; !done && i < plan->new_count; i++) {
+            // Values of plain types are not there yet, and need no destruct.
+            orri_column_destruct(plan->to, plan->added[i], from->batch_base, from->batch_count);
+        }
+    }
+    return done ? ORR_OK : orri_refuse_memory(&b->world->env, "keeping who refers to whom");
+}
+
 // ---- moving ----------------------------------------------------------------------------------------------
 
 // How many rows from item `i` on lie one after another in their chunk and may go to `room` rows.
@@ -310,22 +347,25 @@ static void batch_keep(const orri_plan* plan, orri_chunk* target, uint32_t targe
         orri_plan_pair pair = plan->kept[i];
         uint8_t* to = target->columns[pair.to].data + (size_t)target_slot * pair.size;
         uint8_t* from = chunk->columns[pair.from].data + (size_t)slot * pair.size;
-        if (!plan->plain && !plan->from->columns[pair.from].type->plain) {
-            orri_rows_move(plan->from->columns[pair.from].type, to, from, run);
+        const orri_type* type = plan->plain ? NULL : plan->from->columns[pair.from].type;
+        if (type != NULL && !type->plain) {
+            orri_cells_move(orri_cells_at(target, pair.to, target_slot),
+                            orri_cells_at(chunk, pair.from, slot), run);
         } else if (run == 1) {
             orri_value_move(to, from, pair.size);
         } else {
             memcpy(to, from, (size_t)run * pair.size);
         }
     }
+    if (ORR_UNLIKELY(plan->resized_count > 0)) {
+        orri_cells_resize(plan, target, target_slot, chunk, slot, run);
+    }
 }
 
 static void batch_drop(const orri_plan* plan, orri_chunk* chunk, uint32_t slot, uint32_t run)
 {
     for (uint32_t i = 0; !plan->dropped_plain && i < plan->dropped_count; i++) {
-        uint32_t c = plan->dropped[i];
-        const orri_type* type = plan->from->columns[c].type;
-        orri_rows_destruct(type, chunk->columns[c].data + (size_t)slot * type->info.size, run);
+        orri_cells_destruct(orri_cells_at(chunk, plan->dropped[i], slot), run);
     }
 }
 
@@ -336,6 +376,11 @@ static void batch_set_values(const batch* b, const orri_plan* plan, orri_chunk* 
     int32_t column = orri_cluster_find_column(plan->to, b->type);
     uint8_t* to = target->columns[column].data + (size_t)target_slot * size;
     const uint8_t* from = b->values + (size_t)i * size;
+    if (plan->to->columns[column].counts != 0) {
+        (void)orri_cells_make(target, (uint32_t)column, target_slot, run,
+                              from); // No hook: no refusal.
+        return;
+    }
     if (run == 1) {
         orri_value_move(to, from, size);
     } else {
@@ -375,6 +420,9 @@ static void batch_move_run(const batch* b, orri_chunk* chunk, uint32_t slot, uin
         target_ids[k] = ids[k];
         ids[k] = ORRI_INDEX_NONE;
     }
+    for (uint32_t k = 0; plan->indexed && k < run; k++) {
+        orri_relation_moved(world, plan, row + k, target_ids[k]);
+    }
     from->batch_used += run;
 }
 
@@ -403,8 +451,7 @@ static void batch_kill_all(const batch* b)
         run = batch_run(b, i, ORR_CHUNK_CAPACITY);
         orri_chunk_stamp(b->world, chunk);
         for (uint32_t c = 0; !cluster->plain && c < cluster->type_count; c++) {
-            const orri_type* type = cluster->columns[c].type;
-            orri_rows_destruct(type, chunk->columns[c].data + (size_t)slot * type->info.size, run);
+            orri_cells_destruct(orri_cells_at(chunk, c, slot), run);
         }
         uint32_t* ids = orri_chunk_ids(chunk) + slot;
         orri_index_kill(b->world, ids, run);
@@ -494,12 +541,21 @@ static orr_result batch_check(const orr_world* world, const char* call, const vo
 orr_result orr_destroy_many(orr_world* world, const orr_entity* entities, uint32_t count)
 {
     ORR_ASSERT(world != NULL);
-    batch b = {.world = world, .call = "orr_destroy_many", .count = count};
-    orr_result result = batch_check(world, b.call, entities, count);
+    const char* call = "orr_destroy_many";
+    orr_result result = batch_check(world, call, entities, count);
     if (result != ORR_OK || count == 0) {
         return result;
     }
-    result = batch_begin(&b);
+    return world->relation_count != 0
+               ? orri_relation_destroy(world, call, entities, count)
+               : orri_destroy_batch(world, call, entities, count, NULL, NULL);
+}
+
+orr_result orri_destroy_batch(orr_world* world, const char* call, const orr_entity* entities,
+                              uint32_t count, void (*before)(void* user), void* user)
+{
+    batch b = {.world = world, .call = call, .count = count};
+    orr_result result = batch_begin(&b);
     if (result != ORR_OK) {
         return result;
     }
@@ -508,6 +564,9 @@ orr_result orr_destroy_many(orr_world* world, const orr_entity* entities, uint32
         // Before anything may be refused: whoever hears of it may look at the world.
         batch_unmark(&b, entities, count);
         result = batch_prepare(&b, -1);
+        if (result == ORR_OK && before != NULL) {
+            before(user);
+        }
         if (result == ORR_OK) {
             batch_kill_all(&b);
             batch_fill_gaps(&b);
@@ -515,6 +574,21 @@ orr_result orr_destroy_many(orr_world* world, const orr_entity* entities, uint32
     }
     batch_end(&b);
     return result;
+}
+
+// Values of a multiple type are for those that lack it: which instance of the others would they be for?
+static orr_result batch_check_lacking(const batch* b, const orr_entity* entities)
+{
+    for (uint32_t i = 0; i < b->count; i++) {
+        if (b->places[i] == BATCH_STAYS) {
+            orri_id_text name = orri_id_format(entities[i]);
+            return orri_refuse(&b->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_ENTITY_REFUSED,
+                               "%s: entity %s has %s already; add one more with orr_instance_add() "
+                               "or set one with orr_instance_set()",
+                               b->call, name.text, b->value_type->info.name);
+        }
+    }
+    return ORR_OK;
 }
 
 // The rows that leave, after collecting: prepare, construct, move, fill.
@@ -525,6 +599,9 @@ static orr_result batch_transfer(batch* b, int direction)
         return result;
     }
     result = batch_construct(b);
+    if (result == ORR_OK) {
+        result = batch_prepare_relations(b);
+    }
     if (result != ORR_OK) {
         batch_abandon(b, b->cluster_count);
         return result;
@@ -546,6 +623,10 @@ static orr_result batch_add_or_remove(batch* b, const orr_entity* entities, int 
         orri_staged staged = {0};
         bool sets = direction == ORRI_EDGE_ADD && b->values != NULL;
         batch_unmark(b, entities, b->count);
+        if (sets && b->value_type->info.multiplicity == ORR_MULTIPLE) {
+            sets = false;
+            result = batch_check_lacking(b, entities);
+        }
         if (sets) {
             result = orri_stage_values(b->world, b->call, b->value_type, entities, b->places,
                                        b->count, b->values, &staged);

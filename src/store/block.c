@@ -69,6 +69,23 @@ static uint32_t block_extent_count(const orri_source* source, uint32_t wanted)
     return count == 0 ? 1 : (uint32_t)count;
 }
 
+void* orri_block_take_alone(orri_env* env, size_t bytes, orri_extent** out)
+{
+    size_t offset = (sizeof(orri_extent) + ORRI_BLOCK_ALIGN - 1) & ~(size_t)(ORRI_BLOCK_ALIGN - 1);
+    orri_extent* extent = orri_alloc(env, ORR_MEMORY_COLUMN, offset + bytes, ORRI_BLOCK_ALIGN);
+    if (extent == NULL) {
+        return NULL;
+    }
+    *extent = (orri_extent){.size = offset + bytes,
+                            .block_size = bytes,
+                            .offset = (uint32_t)offset,
+                            .block_count = 1,
+                            .block_used = 1};
+    ORRI_POISON((uint8_t*)extent + offset, bytes);
+    *out = extent;
+    return block_address(extent, 0);
+}
+
 static orri_extent* block_extent_create(orri_source* source, orri_env* env, uint32_t wanted)
 {
     uint32_t count = block_extent_count(source, wanted);

@@ -35,18 +35,37 @@ uint8_t orri_chunk_level_first(size_t row_bytes)
     return row_bytes <= CHUNK_START_BYTES ? 2 : row_bytes <= 16 * CHUNK_START_BYTES ? 1 : 0;
 }
 
-orri_source* orri_chunk_source(orr_world* world, const orri_chunk* chunk, uint32_t column)
+// Where a chunk's column takes its block from. NULL: blocks of its size are few, each is an extent of its own.
+static orri_source* chunk_source(orr_world* world, const orri_chunk* chunk, uint32_t column)
 {
     orri_cluster* cluster = chunk->cluster;
-    if (column > cluster->type_count) {
-        return &world->bits;
+    if (column >= cluster->column_count) {
+        return cluster->columns[column - cluster->column_count].shift == 0 ? &world->bits : NULL;
     }
     if (chunk->capacity == ORR_CHUNK_CAPACITY) {
         return &cluster->columns[column].source;
     }
     uint32_t level = chunk_level(chunk->capacity);
-    return column == cluster->type_count ? &world->row_small[level]
-                                         : &cluster->columns[column].table->small[level];
+    if (column >= cluster->type_count) {
+        return column == cluster->type_count ? &world->row_small[level] : NULL;
+    }
+    return cluster->columns[column].counts == 0 ? &cluster->columns[column].table->small[level]
+                                                : NULL;
+}
+
+void* orri_chunk_block(orr_world* world, const orri_chunk* chunk, uint32_t column, uint32_t wanted,
+                       orri_extent** out)
+{
+    orri_source* source = chunk_source(world, chunk, column);
+    if (ORR_LIKELY(source != NULL)) {
+        return orri_block_take(source, &world->env, wanted, out);
+    }
+    const orri_cluster* cluster = chunk->cluster;
+    size_t bytes =
+        column < cluster->column_count
+            ? orri_block_bytes(cluster->columns[column].size, chunk_level(chunk->capacity))
+            : orri_bits_bytes(&cluster->columns[column - cluster->column_count]);
+    return orri_block_take_alone(&world->env, bytes, out);
 }
 
 // ---- poisoning ------------------------------------------------------------------------------------
@@ -59,7 +78,7 @@ static size_t chunk_line_up(size_t bytes)
 
 void orri_rows_open(orri_chunk* chunk, uint32_t slot, uint32_t count)
 {
-    for (uint32_t c = 0; c <= chunk->cluster->type_count; c++) {
+    for (uint32_t c = 0; c < chunk->cluster->column_count; c++) {
         size_t size = chunk->cluster->columns[c].size;
         if (size > 0) {
             size_t begin = slot * size & ~(size_t)(ORRI_BLOCK_ALIGN - 1);
@@ -72,7 +91,7 @@ void orri_rows_open(orri_chunk* chunk, uint32_t slot, uint32_t count)
 // Lines of 64 bytes are closed as a whole: SIMD loops may read to the end of the last one.
 void orri_rows_close(orri_chunk* chunk, uint32_t slot, uint32_t count)
 {
-    for (uint32_t c = 0; c <= chunk->cluster->type_count; c++) {
+    for (uint32_t c = 0; c < chunk->cluster->column_count; c++) {
         size_t size = chunk->cluster->columns[c].size;
         if (size > 0) {
             size_t begin = chunk_line_up(slot * size);
@@ -108,7 +127,7 @@ void orri_column_stamp_one(orr_world* world, orri_chunk* chunk, uint32_t column)
 {
     chunk->columns[column].version = world->epoch;
     chunk->columns[column].tick = world->tick;
-    if (column <= chunk->cluster->type_count) {
+    if (column < chunk->cluster->column_count) {
         chunk->cluster->columns[column].version = world->epoch;
     }
 }
@@ -177,7 +196,7 @@ static bool chunk_table_reserve(orr_world* world, orri_table* table, uint32_t ch
     uint32_t most = table->live < CHUNK_TABLE_MIN / CHUNK_TABLE_SPREAD
                         ? CHUNK_TABLE_MIN
                         : (table->live + 1) * CHUNK_TABLE_SPREAD;
-    if (ORR_LIKELY(chunk_id < table->hot.capacity) || chunk_id >= most) {
+    if (ORR_LIKELY(chunk_id < table->hot.capacity) || chunk_id >= most || table->multiple) {
         return true;
     }
     uint32_t capacity = table->hot.capacity < 8 ? 16 : table->hot.capacity * 2;
@@ -230,16 +249,17 @@ bool orri_column_take(orr_world* world, orri_chunk* chunk, uint32_t column, uint
 {
     orri_column* entry = &chunk->columns[column];
     orri_column_cold* cold = &orri_chunk_cold(chunk)[column];
-    uint32_t types = chunk->cluster->type_count;
-    if (column < types && chunk->cluster->columns[column].size == 0) {
+    const orri_cluster* cluster = chunk->cluster;
+    uint32_t columns = cluster->column_count;
+    if (column < columns && cluster->columns[column].size == 0) {
         entry->data = orri_marker_byte;
         return true;
     }
-    entry->data = orri_block_take(orri_chunk_source(world, chunk, column), &world->env, wanted,
-                                  &cold->extent);
-    if (entry->data != NULL && column > types) {
-        ORRI_UNPOISON(entry->data, ORRI_BITS_BYTES);
-        memset(entry->data, 0xFF, ORRI_BITS_BYTES);
+    entry->data = orri_chunk_block(world, chunk, column, wanted, &cold->extent);
+    if (entry->data != NULL && column >= columns) {
+        size_t bytes = orri_bits_bytes(&cluster->columns[column - columns]);
+        ORRI_UNPOISON(entry->data, bytes);
+        memset(entry->data, 0xFF, bytes);
     }
     return entry->data != NULL;
 }
@@ -260,8 +280,8 @@ static bool chunk_take_columns(orr_world* world, orri_chunk* chunk, uint32_t wan
 {
     const orri_cluster* cluster = chunk->cluster;
     for (uint32_t c = 0; c < chunk->column_count; c++) {
-        bool bits = c > cluster->type_count;
-        if (bits && !cluster->columns[c - cluster->type_count - 1].has_bits) {
+        bool bits = c >= cluster->column_count;
+        if (bits && !cluster->columns[c - cluster->column_count].has_bits) {
             continue;
         }
         if (!orri_column_take(world, chunk, c, wanted)) {
@@ -280,7 +300,7 @@ static void chunk_give_columns(orr_world* world, orri_chunk* chunk)
 
 orri_chunk* orri_chunk_alloc(orr_world* world, orri_cluster* cluster)
 {
-    uint32_t column_count = 2 * (cluster->type_count + 1);
+    uint32_t column_count = 2 * cluster->column_count;
     orri_chunk* chunk = orri_alloc_zero(&world->env, ORR_MEMORY_CLUSTER, chunk_bytes(column_count),
                                         ORRI_BLOCK_ALIGN);
     if (chunk != NULL) {
@@ -378,8 +398,8 @@ static bool chunk_grow(orr_world* world, orri_chunk* chunk, uint32_t capacity, u
     }
     next->capacity = capacity;
     next->number = chunk->number;
-    uint32_t types = chunk->cluster->type_count;
-    for (uint32_t c = 0; c <= types; c++) {
+    uint32_t columns = chunk->cluster->column_count;
+    for (uint32_t c = 0; c < columns; c++) {
         if (!orri_column_take(world, next, c, wanted)) {
             chunk_give_columns(world, next);
             orri_chunk_free(world, next);
@@ -388,12 +408,12 @@ static bool chunk_grow(orr_world* world, orri_chunk* chunk, uint32_t capacity, u
     }
     uint32_t rows = orri_chunk_rows(chunk);
     orri_rows_open(next, 0, rows);
-    for (uint32_t c = 0; c <= types; c++) {
+    for (uint32_t c = 0; c < columns; c++) {
         const orri_cluster_column* column = &chunk->cluster->columns[c];
         if (column->type == NULL || column->type->plain) {
             memcpy(next->columns[c].data, chunk->columns[c].data, (size_t)rows * column->size);
         } else {
-            orri_rows_move(column->type, next->columns[c].data, chunk->columns[c].data, rows);
+            orri_cells_move(orri_cells_at(next, c, 0), orri_cells_at(chunk, c, 0), rows);
         }
         orri_column_give(world, chunk, c);
         chunk->columns[c].data = next->columns[c].data;
@@ -484,6 +504,7 @@ static void chunk_reset_capacity(orri_cluster* cluster)
         cluster->row_capacity = 0;
         cluster->has_bits = false;
         cluster->direct = cluster->plain;
+        cluster->direct_new = cluster->plain && cluster->column_count == cluster->type_count + 1;
         for (uint32_t c = 0; c <= cluster->type_count; c++) {
             cluster->columns[c].has_bits = false;
         }
@@ -514,7 +535,7 @@ void orri_cluster_free_chunks(orr_world* world, orri_cluster* cluster)
 
 bool orri_cluster_add_bits(orr_world* world, orri_cluster* cluster, uint32_t column)
 {
-    uint32_t bits = cluster->type_count + 1 + column;
+    uint32_t bits = cluster->column_count + column;
     for (uint32_t i = 0; i < cluster->chunk_count; i++) {
         orri_chunk* chunk = cluster->chunks[i];
         if (!orri_column_prepare(world, chunk, bits) || !orri_column_take(world, chunk, bits, 1)) {
@@ -525,13 +546,15 @@ bool orri_cluster_add_bits(orr_world* world, orri_cluster* cluster, uint32_t col
         }
     }
     bool had_bits = cluster->has_bits, was_direct = cluster->direct;
+    bool was_direct_new = cluster->direct_new;
     cluster->columns[column].has_bits = true;
     cluster->has_bits = true;
-    cluster->direct = false;
+    cluster->direct = cluster->direct_new = false;
     if (world->listener.cluster_match != NULL && !world->listener.cluster_match(world, cluster)) {
         cluster->columns[column].has_bits = false;
         cluster->has_bits = had_bits;
         cluster->direct = was_direct;
+        cluster->direct_new = was_direct_new;
         for (uint32_t i = 0; i < cluster->chunk_count; i++) {
             orri_column_give(world, cluster->chunks[i], bits);
         }
@@ -548,8 +571,9 @@ static void chunk_relocate_bits(orri_chunk* to, uint32_t to_slot, orri_chunk* fr
     for (uint32_t c = 0; c <= to->cluster->type_count; c++) {
         uint64_t* to_bits = (uint64_t*)(void*)orri_chunk_bits(to, c)->data;
         const uint64_t* from_bits = (const uint64_t*)(void*)orri_chunk_bits(from, c)->data;
+        uint32_t shift = to->cluster->columns[c].shift;
         if (to_bits != NULL) {
-            orri_bit_set(to_bits, to_slot, orri_bit_get(from_bits, from_slot));
+            orri_bits_copy(to_bits, to_slot << shift, from_bits, from_slot << shift, 1u << shift);
         }
     }
 }
@@ -558,19 +582,18 @@ void orri_row_relocate(orr_world* world, orri_chunk* to, uint32_t to_slot, orri_
                        uint32_t from_slot)
 {
     const orri_cluster* cluster = to->cluster;
-    uint32_t types = cluster->type_count;
     const uint32_t* sizes = cluster->sizes;
-    for (uint32_t c = 0; c < types; c++) {
+    for (uint32_t c = 0; c < cluster->column_count; c++) {
         uint8_t* target = to->columns[c].data + (size_t)to_slot * sizes[c];
         uint8_t* source = from->columns[c].data + (size_t)from_slot * sizes[c];
-        if (ORR_LIKELY(cluster->plain || cluster->columns[c].type->plain)) {
+        const orri_type* type = cluster->plain ? NULL : cluster->columns[c].type;
+        if (ORR_LIKELY(type == NULL || type->plain)) {
             orri_value_move(target, source, sizes[c]);
         } else {
-            orri_rows_move(cluster->columns[c].type, target, source, 1);
+            orri_cells_move(orri_cells_at(to, c, to_slot), orri_cells_at(from, c, from_slot), 1);
         }
     }
-    uint32_t index = orri_chunk_ids(from)[from_slot];
-    orri_chunk_ids(to)[to_slot] = index;
+    uint32_t index = orri_chunk_ids(to)[to_slot];
     if (ORR_UNLIKELY(cluster->has_bits)) {
         chunk_relocate_bits(to, to_slot, from, from_slot);
     }

@@ -1,36 +1,56 @@
 // SPDX-License-Identifier: MIT
-// Clusters: one per set of types and tags. Their order of creation is state, and so is the free list of
+// Clusters: one per set of types, with the capacities of the multiple ones, and tags. Their order of creation is state, and so is the free list of
 // their numbers; the hash table that finds them is only ever looked up.
-#include "store/world.h"
+#include "store/needs.h"
+#include "store/relation.h"
 
 #define CLUSTER_STAGGER 192u // Bytes between the starts of neighbouring columns, modulo a page.
 
 // ---- identity -------------------------------------------------------------------------------------
 
-static uint64_t cluster_hash(const orr_type* types, uint32_t type_count, const orr_tag* tags,
-                             uint32_t tag_count)
+// What a cluster is. Types ascend, and so do tags.
+typedef struct cluster_set {
+    const orr_type* types;
+    const uint16_t* capacities; // NULL: 1 each.
+    const orr_tag* tags;
+    uint32_t type_count, tag_count;
+} cluster_set;
+
+static uint16_t cluster_capacity(const cluster_set* set, uint32_t i)
 {
-    uint64_t hash = orri_hash_word(type_count, tag_count);
-    for (uint32_t i = 0; i < type_count; i++) {
-        hash = orri_hash_word(hash, types[i].index1);
+    return set->capacities != NULL ? set->capacities[i] : 1;
+}
+
+static uint64_t cluster_hash(const cluster_set* set)
+{
+    uint64_t hash = orri_hash_word(set->type_count, set->tag_count);
+    for (uint32_t i = 0; i < set->type_count; i++) {
+        hash = orri_hash_word(hash, (uint64_t)(cluster_capacity(set, i) - 1) << 32 |
+                                        set->types[i].index1);
     }
-    for (uint32_t i = 0; i < tag_count; i++) {
-        hash = orri_hash_word(hash, tags[i]);
+    for (uint32_t i = 0; i < set->tag_count; i++) {
+        hash = orri_hash_word(hash, set->tags[i]);
     }
     return hash;
 }
 
-static bool cluster_equals(const orri_cluster* cluster, const orr_type* types, uint32_t type_count,
-                           const orr_tag* tags, uint32_t tag_count)
+static bool cluster_equals(const orri_cluster* cluster, const cluster_set* set)
 {
-    return cluster->type_count == type_count && cluster->tag_count == tag_count &&
-           (type_count == 0 || memcmp(cluster->types, types, type_count * sizeof *types) == 0) &&
-           (tag_count == 0 || memcmp(cluster->tags, tags, tag_count * sizeof *tags) == 0);
+    if (cluster->type_count != set->type_count || cluster->tag_count != set->tag_count) {
+        return false;
+    }
+    for (uint32_t i = 0; i < set->type_count; i++) {
+        if (cluster->types[i].index1 != set->types[i].index1 ||
+            cluster->capacities[i] != cluster_capacity(set, i)) {
+            return false;
+        }
+    }
+    return set->tag_count == 0 ||
+           memcmp(cluster->tags, set->tags, set->tag_count * sizeof *set->tags) == 0;
 }
 
 static orri_cluster* cluster_lookup_hashed(const orr_world* world, uint64_t hash,
-                                           const orr_type* types, uint32_t type_count,
-                                           const orr_tag* tags, uint32_t tag_count)
+                                           const cluster_set* set)
 {
     if (world->cluster_bucket_count == 0) {
         return NULL;
@@ -38,7 +58,7 @@ static orri_cluster* cluster_lookup_hashed(const orr_world* world, uint64_t hash
     uint32_t index1 = world->cluster_buckets[hash & (world->cluster_bucket_count - 1)];
     while (index1 != 0) {
         orri_cluster* cluster = world->slots[index1 - 1].cluster;
-        if (cluster->hash == hash && cluster_equals(cluster, types, type_count, tags, tag_count)) {
+        if (cluster->hash == hash && cluster_equals(cluster, set)) {
             return cluster;
         }
         index1 = cluster->bucket_next;
@@ -49,8 +69,15 @@ static orri_cluster* cluster_lookup_hashed(const orr_world* world, uint64_t hash
 orri_cluster* orri_cluster_lookup(const orr_world* world, const orr_type* types,
                                   uint32_t type_count, const orr_tag* tags, uint32_t tag_count)
 {
-    uint64_t hash = cluster_hash(types, type_count, tags, tag_count);
-    return cluster_lookup_hashed(world, hash, types, type_count, tags, tag_count);
+    return orri_cluster_lookup_sized(world, types, NULL, type_count, tags, tag_count);
+}
+
+orri_cluster* orri_cluster_lookup_sized(const orr_world* world, const orr_type* types,
+                                        const uint16_t* capacities, uint32_t type_count,
+                                        const orr_tag* tags, uint32_t tag_count)
+{
+    cluster_set set = {types, capacities, tags, type_count, tag_count};
+    return cluster_lookup_hashed(world, cluster_hash(&set), &set);
 }
 
 int32_t orri_cluster_find_column(const orri_cluster* cluster, orr_type type)
@@ -102,9 +129,11 @@ static bool cluster_grow_buckets(orr_world* world)
     return true;
 }
 
-static void cluster_table_init(orri_table* table, const orri_type* type)
+static void cluster_table_init(orr_world* world, orri_table* table, const orri_type* type)
 {
     table->type = type;
+    table->multiple = type->info.multiplicity == ORR_MULTIPLE;
+    table->instance_last = &world->instance_last;
     table->hot.size = type->info.size;
     for (uint32_t level = 0; level < ORRI_LEVELS; level++) {
         orri_source_init(&table->small[level], orri_block_bytes(table->hot.size, level), 0);
@@ -127,38 +156,61 @@ static orri_table* cluster_table_obtain(orr_world* world, orr_type type)
         if (table == NULL) {
             return NULL;
         }
-        cluster_table_init(table, orri_type_at(&world->schema, type));
+        cluster_table_init(world, table, orri_type_at(&world->schema, type));
+        table->needed = orri_needs_needed(world, index);
+        if (table->type->indexed_count > 0) {
+            table->relation = orri_relation_create(world, table->type);
+            if (table->relation == NULL) {
+                ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, orri_table, table, 1);
+                return NULL;
+            }
+        }
         world->hot.tables[index] = &table->hot;
     }
     return (orri_table*)(void*)world->hot.tables[index];
 }
 
-// One allocation: the cluster, its columns, types and tags.
-static size_t cluster_bytes(uint32_t type_count, uint32_t tag_count)
+// Types, row ids, and two more for each multiple type.
+static uint32_t cluster_column_count(const orr_world* world, const cluster_set* set)
 {
-    return sizeof(orri_cluster) + (type_count + 1) * sizeof(orri_cluster_column) +
-           tag_count * sizeof(orr_tag) + type_count * (sizeof(orr_type) + sizeof(uint32_t));
+    uint32_t count = set->type_count + 1;
+    for (uint32_t i = 0; i < set->type_count; i++) {
+        const orri_type* type = orri_type_at(&world->schema, set->types[i]);
+        count += type->info.multiplicity == ORR_MULTIPLE ? 2 : 0;
+    }
+    return count;
 }
 
-static void cluster_init_identity(orri_cluster* cluster, const orr_type* types, uint32_t type_count,
-                                  const orr_tag* tags, uint32_t tag_count)
+// One allocation: the cluster, its columns, types, capacities and tags.
+static size_t cluster_bytes(uint32_t column_count, uint32_t type_count, uint32_t tag_count)
+{
+    return sizeof(orri_cluster) + column_count * (sizeof(orri_cluster_column) + sizeof(uint32_t)) +
+           tag_count * sizeof(orr_tag) + type_count * (sizeof(orr_type) + sizeof(uint16_t));
+}
+
+static void cluster_init_identity(orri_cluster* cluster, const cluster_set* set,
+                                  uint32_t column_count)
 {
     cluster->columns = (orri_cluster_column*)(void*)(cluster + 1);
-    orr_tag* own_tags = (orr_tag*)(void*)(cluster->columns + type_count + 1);
-    orr_type* own_types = (orr_type*)(void*)(own_tags + tag_count);
-    for (uint32_t i = 0; i < type_count; i++) {
-        own_types[i] = types[i];
-        cluster->type_bloom |= (uint64_t)1 << (types[i].index1 & 63);
+    orr_tag* own_tags = (orr_tag*)(void*)(cluster->columns + column_count);
+    orr_type* own_types = (orr_type*)(void*)(own_tags + set->tag_count);
+    cluster->sizes = (uint32_t*)(void*)(own_types + set->type_count);
+    uint16_t* own_capacities = (uint16_t*)(void*)(cluster->sizes + column_count);
+    for (uint32_t i = 0; i < set->type_count; i++) {
+        own_types[i] = set->types[i];
+        own_capacities[i] = cluster_capacity(set, i);
+        cluster->type_bloom |= (uint64_t)1 << (set->types[i].index1 & 63);
     }
-    for (uint32_t i = 0; i < tag_count; i++) {
-        own_tags[i] = tags[i];
-        cluster->tag_bloom |= (uint64_t)1 << (orri_hash_word(0, tags[i]) & 63);
+    for (uint32_t i = 0; i < set->tag_count; i++) {
+        own_tags[i] = set->tags[i];
+        cluster->tag_bloom |= (uint64_t)1 << (orri_hash_word(0, set->tags[i]) & 63);
     }
     cluster->types = own_types;
-    cluster->sizes = (uint32_t*)(void*)(own_types + type_count);
+    cluster->capacities = own_capacities;
     cluster->tags = own_tags;
-    cluster->type_count = type_count;
-    cluster->tag_count = tag_count;
+    cluster->type_count = set->type_count;
+    cluster->tag_count = set->tag_count;
+    cluster->column_count = column_count;
 }
 
 static uint64_t cluster_identity_hash(const orri_cluster* cluster)
@@ -166,6 +218,9 @@ static uint64_t cluster_identity_hash(const orri_cluster* cluster)
     uint64_t hash = orri_hash_word(cluster->type_count, cluster->tag_count);
     for (uint32_t i = 0; i < cluster->type_count; i++) {
         hash = orri_hash_word(hash, cluster->columns[i].type->info.layout_hash);
+        if (cluster->columns[i].counts != 0) {
+            hash = orri_hash_word(hash, cluster->capacities[i]);
+        }
     }
     for (uint32_t i = 0; i < cluster->tag_count; i++) {
         hash = orri_hash_word(hash, cluster->tags[i]);
@@ -173,30 +228,51 @@ static uint64_t cluster_identity_hash(const orri_cluster* cluster)
     return hash;
 }
 
+// The columns of the types, and those of counts and ids that the multiple ones have.
+static bool cluster_init_types(orr_world* world, orri_cluster* cluster)
+{
+    uint32_t next = cluster->type_count + 1;
+    cluster->plain = true;
+    for (uint32_t c = 0; c < cluster->type_count; c++) {
+        orri_cluster_column* column = &cluster->columns[c];
+        column->table = cluster_table_obtain(world, cluster->types[c]);
+        if (column->table == NULL) {
+            return false;
+        }
+        column->type = column->table->type;
+        column->size = column->table->hot.size * cluster->capacities[c];
+        cluster->plain = cluster->plain && column->type->plain;
+        column->by_value = column->type->indexed_count > 0;
+        cluster->indexed = cluster->indexed || column->by_value;
+        if (column->table->multiple) {
+            while (1u << column->shift < cluster->capacities[c]) {
+                column->shift++;
+            }
+            column->counts = (uint16_t)next;
+            cluster->columns[next++].size = sizeof(uint16_t);
+            cluster->columns[next++].size = cluster->capacities[c] * (uint32_t)sizeof(uint32_t);
+        }
+    }
+    return true;
+}
+
 static bool cluster_init_columns(orr_world* world, orri_cluster* cluster)
 {
-    size_t row_bytes = sizeof(uint32_t);
-    cluster->plain = true;
-    for (uint32_t c = 0; c <= cluster->type_count; c++) {
+    size_t row_bytes = 0;
+    if (!cluster_init_types(world, cluster)) {
+        return false;
+    }
+    cluster->columns[cluster->type_count].size = sizeof(uint32_t);
+    for (uint32_t c = 0; c < cluster->column_count; c++) {
         orri_cluster_column* column = &cluster->columns[c];
-        if (c == cluster->type_count) {
-            column->size = sizeof(uint32_t);
-        } else {
-            column->table = cluster_table_obtain(world, cluster->types[c]);
-            if (column->table == NULL) {
-                return false;
-            }
-            column->type = column->table->type;
-            column->size = column->table->hot.size;
-            cluster->sizes[c] = column->size;
-            cluster->plain = cluster->plain && column->type->plain;
-            row_bytes += column->size;
-        }
+        cluster->sizes[c] = column->size;
+        row_bytes += column->size;
         // Page-aligned columns would fight for the same cache sets when a row is moved.
         orri_source_init(&column->source, orri_block_bytes(column->size, ORRI_LEVELS),
                          c % 16 * CLUSTER_STAGGER);
     }
     cluster->direct = cluster->plain;
+    cluster->direct_new = cluster->plain && cluster->column_count == cluster->type_count + 1;
     cluster->level_first = orri_chunk_level_first(row_bytes);
     cluster->identity_hash = cluster_identity_hash(cluster);
     return true;
@@ -245,21 +321,21 @@ static void cluster_index_leave(const orri_cluster* cluster)
     }
 }
 
-static orri_cluster* cluster_alloc(orr_world* world, const orr_type* types, uint32_t type_count,
-                                   const orr_tag* tags, uint32_t tag_count)
+static orri_cluster* cluster_alloc(orr_world* world, const cluster_set* set)
 {
     if (!cluster_grow_buckets(world) ||
         !ORRI_RESERVE(&world->env, ORR_MEMORY_CLUSTER, &world->slots, &world->slot_capacity,
                       world->slot_count + 1)) {
         return NULL;
     }
-    size_t bytes = cluster_bytes(type_count, tag_count);
+    uint32_t column_count = cluster_column_count(world, set);
+    size_t bytes = cluster_bytes(column_count, set->type_count, set->tag_count);
     orri_cluster* cluster =
         orri_alloc_zero(&world->env, ORR_MEMORY_CLUSTER, bytes, ORRI_BLOCK_ALIGN);
     if (cluster == NULL) {
         return NULL;
     }
-    cluster_init_identity(cluster, types, type_count, tags, tag_count);
+    cluster_init_identity(cluster, set, column_count);
     if (!cluster_init_columns(world, cluster) || !cluster_index_reserve(world, cluster)) {
         orri_free(&world->env, ORR_MEMORY_CLUSTER, cluster, bytes, ORRI_BLOCK_ALIGN);
         return NULL;
@@ -306,8 +382,31 @@ orri_cluster* orri_cluster_obtain(orr_world* world, const char* call, const orr_
                                   uint32_t type_count, const orr_tag* tags, uint32_t tag_count,
                                   bool* created)
 {
-    uint64_t hash = cluster_hash(types, type_count, tags, tag_count);
-    orri_cluster* cluster = cluster_lookup_hashed(world, hash, types, type_count, tags, tag_count);
+    return orri_cluster_obtain_sized(world, call, types, NULL, type_count, tags, tag_count,
+                                     created);
+}
+
+orri_cluster* orri_cluster_obtain_like(orr_world* world, const char* call, const orri_cluster* like,
+                                       const orr_type* types, uint32_t type_count,
+                                       const orr_tag* tags, uint32_t tag_count, bool* created)
+{
+    uint16_t capacities[ORR_CLUSTER_TYPES_MAX];
+    bool sized = like->column_count > like->type_count + 1 && type_count <= ORR_CLUSTER_TYPES_MAX;
+    for (uint32_t i = 0; sized && i < type_count; i++) {
+        int32_t column = orri_cluster_find_column(like, types[i]);
+        capacities[i] = column >= 0 ? like->capacities[column] : 1;
+    }
+    return orri_cluster_obtain_sized(world, call, types, sized ? capacities : NULL, type_count,
+                                     tags, tag_count, created);
+}
+
+orri_cluster* orri_cluster_obtain_sized(orr_world* world, const char* call, const orr_type* types,
+                                        const uint16_t* capacities, uint32_t type_count,
+                                        const orr_tag* tags, uint32_t tag_count, bool* created)
+{
+    cluster_set set = {types, capacities, tags, type_count, tag_count};
+    uint64_t hash = cluster_hash(&set);
+    orri_cluster* cluster = cluster_lookup_hashed(world, hash, &set);
     *created = false;
     if (cluster != NULL) {
         return cluster;
@@ -321,7 +420,10 @@ orri_cluster* orri_cluster_obtain(orr_world* world, const char* call, const orr_
                           world->clusters_max);
         return NULL;
     }
-    cluster = cluster_alloc(world, types, type_count, tags, tag_count);
+    if (orri_needs_check_set(world, call, set.types, set.type_count) != ORR_OK) {
+        return NULL;
+    }
+    cluster = cluster_alloc(world, &set);
     if (cluster == NULL) {
         (void)orri_refuse_memory(&world->env, "creating a cluster");
         return NULL;
@@ -382,7 +484,7 @@ static void cluster_destroy(orr_world* world, orri_cluster* cluster, bool was_vi
     orri_plans_drop(world, cluster);
     orri_cluster_free_chunks(world, cluster);
     cluster_unlink(world, cluster);
-    for (uint32_t c = 0; c <= cluster->type_count; c++) {
+    for (uint32_t c = 0; c < cluster->column_count; c++) {
         orri_source_term(&cluster->columns[c].source, &world->env);
     }
     orri_cluster_slot* slot = &world->slots[cluster->index];
@@ -398,7 +500,8 @@ static void cluster_destroy(orr_world* world, orri_cluster* cluster, bool was_vi
     }
     ORRI_RELEASE(&world->env, ORR_MEMORY_CLUSTER, cluster->chunks, cluster->chunk_capacity);
     orri_free(&world->env, ORR_MEMORY_CLUSTER, cluster,
-              cluster_bytes(cluster->type_count, cluster->tag_count), ORRI_BLOCK_ALIGN);
+              cluster_bytes(cluster->column_count, cluster->type_count, cluster->tag_count),
+              ORRI_BLOCK_ALIGN);
 }
 
 void orri_cluster_undo(orr_world* world, orri_cluster* cluster)
@@ -414,7 +517,7 @@ static void cluster_kill_chunk(orr_world* world, orri_chunk* chunk, uint32_t row
     for (uint32_t c = 0; !cluster->plain && c < cluster->type_count; c++) {
         // Values of a held block belong to its holder from now on.
         if (!cluster->columns[c].type->plain && !orri_column_held(chunk, c)) {
-            orri_rows_destruct(cluster->columns[c].type, chunk->columns[c].data, rows);
+            orri_cells_destruct(orri_cells_at(chunk, c, 0), rows);
         }
     }
 }
@@ -431,7 +534,7 @@ bool orri_cluster_kill_rows(orr_world* world, orri_cluster* cluster)
         orri_chunk* chunk = cluster->chunks[i];
         cluster_kill_chunk(world, chunk, orri_chunk_rows(chunk));
     }
-    for (uint32_t c = 0; cluster->row_count > 0 && c <= cluster->type_count; c++) {
+    for (uint32_t c = 0; cluster->row_count > 0 && c < cluster->column_count; c++) {
         cluster->columns[c].version = world->epoch;
     }
     orri_cluster_free_chunks(world, cluster);
@@ -451,6 +554,8 @@ void orri_clusters_term(orr_world* world)
     while (world->cluster_last != NULL) {
         cluster_destroy(world, world->cluster_last, true);
     }
+    orri_relations_term(world);
+    orri_needs_term(world);
     for (uint32_t i = 0; i < world->hot.table_capacity; i++) {
         orri_table* table = (orri_table*)(void*)world->hot.tables[i];
         if (table == &orri_table_none) {
@@ -483,11 +588,16 @@ static orr_result cluster_clear(orr_world* world, const char* call, orr_cluster 
     if (cluster == NULL) {
         return orri_refuse_cluster(world, call, handle);
     }
-    if (!orri_cluster_kill_rows(world, cluster)) {
-        return orri_refuse_memory(&world->env, "copying a held page of the entity index");
-    }
     *out = cluster;
-    return ORR_OK;
+    if (world->relation_count != 0) {
+        cluster->doomed = true;
+        result = orri_relation_destroy_clusters(world, call);
+        cluster->doomed = false;
+        return result;
+    }
+    return orri_cluster_kill_rows(world, cluster)
+               ? ORR_OK
+               : orri_refuse_memory(&world->env, "copying a held page of the entity index");
 }
 
 orr_result orr_cluster_clear(orr_world* world, orr_cluster handle)
@@ -524,6 +634,7 @@ orr_result orr_entities_destroy_all(orr_world* world)
         ORR_ASSERT(killed);
         (void)killed;
     }
+    orri_relations_reset(world);
     return ORR_OK;
 }
 

@@ -68,6 +68,10 @@ void* orr_column_write(orr_world* world, orr_cluster handle, uint32_t number, or
     ORR_ASSERT(world != NULL);
     uint32_t column;
     orri_chunk* chunk = column_find(world, handle, number, type, &column);
+    if (chunk != NULL && ORR_UNLIKELY(chunk->cluster->columns[column].by_value)) {
+        (void)orri_refuse_in_place(world, "orr_column_write", chunk->cluster->columns[column].type);
+        return NULL;
+    }
     return chunk != NULL ? orri_column_write(world, chunk, column) : NULL;
 }
 
@@ -115,9 +119,18 @@ static inline orri_chunk* column_span_chunk(const orr_world* world, const orri_c
         return NULL;
     }
     orri_chunk* chunk = orri_cluster_chunk_of(cluster, row);
-    int32_t found = orri_table_column(world, orri_type_index(world, type), chunk->id);
+    uint32_t type_index = orri_type_index(world, type);
+    int32_t found = orri_table_column(world, type_index, chunk->id);
     *column = (uint32_t)found;
-    return ORR_LIKELY(found >= 0) ? chunk : column_absent(world, type);
+    if (ORR_UNLIKELY(found < 0)) {
+        return column_absent(world, type);
+    }
+    const orri_table* table = (const orri_table*)(const void*)world->hot.tables[type_index];
+    if (ORR_UNLIKELY(table->multiple)) {
+        (void)orri_refuse_multiple(world, "orr_span_read or orr_span_write", type);
+        return NULL;
+    }
+    return chunk;
 }
 
 static inline uint8_t* column_span_start(const orr_world* world, const orri_chunk* chunk,
@@ -210,6 +223,10 @@ void* orr_span_write(orr_world* world, orr_cluster handle, orr_type type, uint32
     uint32_t wanted = *count;
     const orri_cluster* cluster = orri_cluster_at(world, handle);
     orri_chunk* chunk = column_span_chunk(world, cluster, type, row, &column);
+    if (chunk != NULL && ORR_UNLIKELY(cluster->columns[column].by_value)) {
+        (void)orri_refuse_in_place(world, "orr_span_write", cluster->columns[column].type);
+        chunk = NULL;
+    }
     if (ORR_UNLIKELY(chunk == NULL || wanted == 0 ||
                      column_span_write_block(world, chunk, column) == NULL)) {
         *count = 0;

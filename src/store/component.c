@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Components and tags of single entities, and values by batch. Adding and removing is nothing but a move to
 // the cluster of the wanted set.
+#include "store/needs.h"
 #include "store/pool.h"
+#include "store/relation.h"
 
 #define COMPONENT_AHEAD 16 // How far rows are fetched ahead in batches.
 
@@ -19,7 +21,10 @@ static inline uint8_t* component_find(const orr_world* world, const orri_record*
         data = table->data[chunk];
     } else {
         int32_t column = orri_table_column_far(world, type_index, chunk);
-        data = column >= 0 ? world->chunks[chunk]->columns[column].data : NULL;
+        return column >= 0
+                   ? orri_cells_at(world->chunks[chunk], (uint32_t)column, orri_place_slot(place))
+                         .data
+                   : NULL;
     }
     return ORR_LIKELY(data != NULL) ? data + (size_t)orri_place_slot(place) * table->size : NULL;
 }
@@ -110,6 +115,15 @@ orr_result orri_check_references(const orr_world* world, const char* call, const
     return ORR_OK;
 }
 
+orr_result orri_check_value(const orr_world* world, const char* call, const orri_type* type,
+                            const void* old, const void* value)
+{
+    component_judge judge = {.world = world, .type = type, .old = old};
+    return type->info.has_entities || type->info.has_owned
+               ? component_check_value(world, call, type, value, &judge)
+               : ORR_OK;
+}
+
 // ---- staging ---------------------------------------------------------------------------------------------
 
 static bool component_stage_one(orr_world* world, const orri_staged* staged, uint32_t i)
@@ -130,6 +144,15 @@ static bool component_stage_copy(orri_staged* staged, uint32_t i)
     }
     staged->copy_count++;
     return true;
+}
+
+// The pages of the index for what the last copy refers to.
+static bool component_stage_relation(orr_world* world, const orri_staged* staged, uint32_t i)
+{
+    const uint8_t* copy = staged->copies +
+                          (staged->copy_count - 1) * (size_t)staged->type->info.size;
+    return orri_relation_prepare(world, orri_table_relation(world, staged->type),
+                                 orri_id_index(staged->entities[i]), copy);
 }
 
 orr_result orri_stage_values(orr_world* world, const char* call, const orri_type* type,
@@ -161,6 +184,9 @@ orr_result orri_stage_values(orr_world* world, const char* call, const orri_type
         }
         if (!type->plain && !component_stage_copy(out, i)) {
             return orri_refuse_hook(world, call, type);
+        }
+        if (type->indexed_count > 0 && !component_stage_relation(world, out, i)) {
+            return orri_refuse_memory(&world->env, "keeping who refers to whom");
         }
     }
     return ORR_OK;
@@ -206,9 +232,13 @@ static void component_stage_set(orr_world* world, const orri_staged* staged, uin
     uint8_t* data = orri_column_write(world, chunk, (uint32_t)column);
     ORR_ASSERT(data != NULL);
     size_t size = type->info.size;
-    component_overwrite(type, data + orri_place_slot(record->place) * size,
-                        staged->values + i * size,
+    data += orri_place_slot(record->place) * size;
+    component_overwrite(type, data, staged->values + i * size,
                         staged->copies != NULL ? staged->copies + copy * size : NULL);
+    if (type->indexed_count > 0) {
+        orri_relation_set(world, orri_table_relation(world, type),
+                          orri_id_index(staged->entities[i]), data);
+    }
 }
 
 void orri_stage_end(orr_world* world, orri_staged* staged, bool set)
@@ -272,6 +302,15 @@ void* orr_component_edit(orr_world* world, orr_entity entity, orr_type type)
     int32_t column = orri_table_column(world, orri_type_index(world, type), chunk->id);
     if (column < 0) {
         return orri_pinned_edit(world, "orr_component_edit", entity, type);
+    }
+    if (ORR_UNLIKELY(chunk->cluster->columns[column].counts != 0)) {
+        (void)orri_refuse_multiple(world, "orr_component_edit", type);
+        return NULL;
+    }
+    if (ORR_UNLIKELY(chunk->cluster->columns[column].by_value)) {
+        (void)orri_refuse_in_place(world, "orr_component_edit",
+                                   chunk->cluster->columns[column].type);
+        return NULL;
     }
     uint8_t* data = orri_column_write(world, chunk, (uint32_t)column);
     size_t size = chunk->cluster->columns[column].size;
@@ -352,6 +391,9 @@ orr_result orr_component_set(orr_world* world, orr_entity entity, orr_type type,
     if (ORR_UNLIKELY(found == NULL)) {
         return orri_refuse_type(world, "orr_component_set", type);
     }
+    if (ORR_UNLIKELY(found->info.multiplicity != ORR_UNIQUE)) {
+        return orri_refuse_multiple(world, "orr_component_set", type);
+    }
     if (ORR_UNLIKELY(value == NULL && found->info.size > 0)) {
         orri_id_text name = orri_entity_format(world, entity);
         return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
@@ -401,6 +443,16 @@ ORRI_ASIDE static orr_result component_edge_chunk(orr_world* world, const char* 
     }
     if (ORR_UNLIKELY(!orri_world_open(world))) {
         return orri_check_open(world, call);
+    }
+    if (direction == ORRI_EDGE_REMOVE) {
+        const orr_hot_table* table = world->hot.tables[orri_type_index(world, type)];
+        if (ORR_UNLIKELY(((const orri_table*)(const void*)table)->needed)) {
+            const orri_cluster* cluster = orri_place_chunk(world, record->place)->cluster;
+            orr_result result = orri_needs_check_remove(world, call, cluster, entity, type);
+            if (result != ORR_OK) {
+                return result;
+            }
+        }
     }
     return component_move(world, call, record, entity, found, direction, NULL);
 }
@@ -465,6 +517,9 @@ static orr_result component_check_many(const orr_world* world, const char* call,
     const orri_type* found = orri_type_at(&world->schema, type);
     if (found == NULL) {
         return orri_refuse_type(world, call, type);
+    }
+    if (found->info.multiplicity != ORR_UNIQUE) {
+        return orri_refuse_multiple(world, call, type);
     }
     if (count > 0 && (entities == NULL || (values == NULL && found->info.size > 0))) {
         return orri_refuse_argument(world, call, "entities or values are NULL");

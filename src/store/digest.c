@@ -2,7 +2,7 @@
 // The world's hash: over everything that can be observed, in an order that is state. Hashes of blocks and pages
 // are kept with the version they were made of, so a new hash costs what was written since.
 //
-// Not hashed: addresses, chunk ids, capacities, versions, plans, and types that no cluster has.
+// Not hashed: instance ids, addresses, chunk ids, capacities, versions, plans, and types that no cluster has.
 #include "store/pool.h"
 
 #define DIGEST_PIECE 512 // Records hashed at once. Part of the hash.
@@ -65,14 +65,15 @@ static uint64_t digest_block(orri_chunk* chunk, uint32_t column, uint32_t rows)
     if (cold->hash_version != 0 && cold->hash_version == entry->version) {
         return cold->hash;
     }
-    uint32_t types = chunk->cluster->type_count;
+    const orri_cluster* cluster = chunk->cluster;
     uint64_t hash;
-    if (column < types) {
-        hash = orri_rows_hash(chunk->cluster->columns[column].type, entry->data, rows, rows);
-    } else if (column == types) {
-        hash = orr_hash(entry->data, rows * sizeof(uint32_t), rows);
+    if (column < cluster->type_count) {
+        hash = orri_cells_hash(orri_cells_at(chunk, column, 0), rows, rows);
+    } else if (column < cluster->column_count) {
+        hash = orr_hash(entry->data, (size_t)rows * cluster->sizes[column], rows);
     } else {
-        hash = digest_bits((const uint64_t*)(const void*)entry->data, rows);
+        uint32_t shift = cluster->columns[column - cluster->column_count].shift;
+        hash = digest_bits((const uint64_t*)(const void*)entry->data, rows << shift);
     }
     cold->hash = hash;
     cold->hash_version = entry->version;
@@ -81,11 +82,15 @@ static uint64_t digest_block(orri_chunk* chunk, uint32_t column, uint32_t rows)
 
 static uint64_t digest_chunk(orri_chunk* chunk, uint64_t hash)
 {
-    uint32_t rows = orri_chunk_rows(chunk);
+    uint32_t rows = orri_chunk_rows(chunk), types = chunk->cluster->type_count;
+    uint32_t columns = chunk->cluster->column_count;
     for (uint32_t c = 0; c < chunk->column_count; c++) {
+        if (c > types && c < columns && (c - types) % 2 == 0) {
+            continue; // Ids of instances: after the row ids come counts and ids in turn.
+        }
         uint64_t block = digest_block(chunk, c, rows);
         hash = orri_hash_word(hash, block);
-        if (c <= chunk->cluster->type_count || block != 0) {
+        if (c < columns || block != 0) {
             hash = orri_hash_word(hash, chunk->columns[c].tick);
         }
     }

@@ -24,7 +24,14 @@ static orr_result enable_set(orr_world* world, uint32_t place, uint32_t column, 
     if (ORR_UNLIKELY(words == NULL)) {
         return orri_env_result(&world->env);
     }
-    orri_bit_set(words, orri_place_slot(place), on);
+    uint32_t shift = chunk->cluster->columns[column].shift;
+    if (shift > 0) {
+        // All instances. Bits past the last one stay on.
+        orri_bits_fill(words, orri_place_slot(place) << shift,
+                       *orri_cells_at(chunk, column, orri_place_slot(place)).counts, on);
+    } else {
+        orri_bit_set(words, orri_place_slot(place), on);
+    }
     return ORR_OK;
 }
 
@@ -32,7 +39,13 @@ static bool enable_get(const orr_world* world, const orri_record* record, uint32
 {
     orri_chunk* chunk = orri_place_chunk(world, record->place);
     const uint64_t* words = (const uint64_t*)(void*)orri_chunk_bits(chunk, column)->data;
-    return words == NULL || orri_bit_get(words, orri_place_slot(record->place));
+    uint32_t slot = orri_place_slot(record->place), shift = chunk->cluster->columns[column].shift;
+    uint32_t count = shift > 0 ? *orri_cells_at(chunk, column, slot).counts : 1;
+    bool any = words == NULL;
+    for (uint32_t i = 0; !any && i < count; i++) {
+        any = orri_bit_get(words, (slot << shift) + i);
+    }
+    return any;
 }
 
 ORRI_COLD static orr_result enable_component_long(orr_world* world, orr_entity entity,

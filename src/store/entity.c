@@ -2,6 +2,7 @@
 // Entities come, go and move. Creation makes room, reserves ids, makes the values, and only then lets the rows
 // be seen.
 #include "store/pool.h"
+#include "store/relation.h"
 #include <stdio.h>
 
 // ---- creating --------------------------------------------------------------------------------------------
@@ -26,9 +27,9 @@ static bool entity_column_copy(orri_cluster* cluster, uint32_t column, uint32_t 
     for (uint32_t done = 0, run; done < count; done += run) {
         uint32_t slot = (first + done) & ORRI_SLOT_MASK;
         run = count - done < ORR_CHUNK_CAPACITY - slot ? count - done : ORR_CHUNK_CAPACITY - slot;
-        uint8_t* to = orri_cluster_chunk_of(cluster, first + done)->columns[column].data;
         const uint8_t* from = size > 0 ? (const uint8_t*)values + done * size : orri_marker_byte;
-        if ((size > 0 || !type->plain) && !orri_rows_copy(type, to + slot * size, from, run)) {
+        if (!orri_cells_make(orri_cluster_chunk_of(cluster, first + done), column, slot, run,
+                             from)) {
             orri_column_destruct(cluster, column, first, done);
             return false;
         }
@@ -56,6 +57,19 @@ static orr_result entity_make_values(orr_world* world, const char* call, orri_cl
     return ORR_OK;
 }
 
+// The pages of the index for what the values of new rows refer to.
+static orr_result entity_prepare_relations(orr_world* world, orri_cluster* cluster, uint32_t count)
+{
+    uint32_t first = cluster->row_count;
+    if (!cluster->indexed || orri_relation_prepare_rows(world, cluster, first, count)) {
+        return ORR_OK;
+    }
+    for (uint32_t c = 0; c < cluster->type_count; c++) {
+        orri_column_destruct(cluster, c, first, count);
+    }
+    return orri_refuse_memory(&world->env, "keeping who refers to whom");
+}
+
 static bool entity_prepare_rows(orr_world* world, orri_cluster* cluster, uint32_t count)
 {
     uint32_t end = cluster->row_count + count;
@@ -75,6 +89,7 @@ static bool entity_prepare_rows(orr_world* world, orri_cluster* cluster, uint32_
 static void entity_give_rows(orr_world* world, orri_cluster* cluster, uint32_t count,
                              orr_entity* out)
 {
+    uint32_t first = cluster->row_count;
     for (uint32_t done = 0, run; done < count; done += run) {
         uint32_t slot = cluster->row_count & ORRI_SLOT_MASK;
         run = count - done < ORR_CHUNK_CAPACITY - slot ? count - done : ORR_CHUNK_CAPACITY - slot;
@@ -83,11 +98,15 @@ static void entity_give_rows(orr_world* world, orri_cluster* cluster, uint32_t c
         orri_index_give(world, chunk, slot, run, out != NULL ? out + done : NULL);
         for (uint32_t c = 0; cluster->has_bits && c <= cluster->type_count; c++) {
             uint64_t* bits = (uint64_t*)(void*)orri_chunk_bits(chunk, c)->data;
+            uint32_t shift = cluster->columns[c].shift;
             if (bits != NULL) {
-                orri_bits_fill(bits, slot, run, true);
+                orri_bits_fill(bits, slot << shift, run << shift, true);
             }
         }
         cluster->row_count += run;
+    }
+    if (cluster->indexed) {
+        orri_relation_enter_rows(world, cluster, first, count);
     }
 }
 
@@ -97,8 +116,8 @@ ORRI_COLD static orr_result entity_refuse_rows(orr_world* world, const char* cal
     if (world->chunk_count - 1 - world->chunk_free_count >= ORRI_CHUNKS_MAX) {
         return orri_refuse_room(world, call);
     }
-    size_t row = sizeof(uint32_t);
-    for (uint32_t c = 0; c < cluster->type_count; c++) {
+    size_t row = 0;
+    for (uint32_t c = 0; c < cluster->column_count; c++) {
         row += cluster->sizes[c];
     }
     char doing[ORRI_ERROR_SIZE / 2];
@@ -122,6 +141,9 @@ orr_result orri_rows_create(orr_world* world, const char* call, orri_cluster* cl
     result = entity_prepare_rows(world, cluster, count)
                  ? entity_make_values(world, call, cluster, count, data, data_count)
                  : orri_env_result(&world->env);
+    if (result == ORR_OK) {
+        result = entity_prepare_relations(world, cluster, count);
+    }
     if (ORR_UNLIKELY(result != ORR_OK)) {
         orri_cluster_trim(world, cluster);
         orri_index_trim(world);
@@ -135,7 +157,7 @@ orr_result orri_rows_create(orr_world* world, const char* call, orri_cluster* cl
 static inline bool entity_create_short(orr_world* world, orri_cluster* cluster, orr_entity* out)
 {
     uint32_t row = cluster->row_count, slot = row & ORRI_SLOT_MASK;
-    if (row == cluster->row_capacity || !cluster->direct || !orri_index_ready(world)) {
+    if (row == cluster->row_capacity || !cluster->direct_new || !orri_index_ready(world)) {
         return false;
     }
     orri_chunk* chunk = orri_cluster_chunk_of(cluster, row);
@@ -270,11 +292,8 @@ static orr_result entity_copy_values(orr_world* world, orri_chunk* chunk, uint32
     uint32_t row = cluster->row_count, target_slot = row & ORRI_SLOT_MASK;
     orri_chunk* target = orri_cluster_chunk_of(cluster, row);
     for (uint32_t c = 0; c < cluster->type_count; c++) {
-        const orri_type* type = cluster->columns[c].type;
-        size_t size = type->info.size;
-        if ((size > 0 || !type->plain) &&
-            !orri_rows_copy(type, target->columns[c].data + target_slot * size,
-                            chunk->columns[c].data + slot * size, 1)) {
+        if (!orri_cell_duplicate(target, target_slot, chunk, slot, c)) {
+            const orri_type* type = cluster->columns[c].type;
             while (c-- > 0) {
                 orri_column_destruct(cluster, c, row, 1);
             }
@@ -289,8 +308,9 @@ static void entity_copy_bits(orri_chunk* to, uint32_t to_slot, orri_chunk* from,
     for (uint32_t c = 0; to->cluster->has_bits && c <= to->cluster->type_count; c++) {
         uint64_t* bits = (uint64_t*)(void*)orri_chunk_bits(to, c)->data;
         const uint64_t* source = (const uint64_t*)(void*)orri_chunk_bits(from, c)->data;
+        uint32_t shift = to->cluster->columns[c].shift;
         if (bits != NULL) {
-            orri_bit_set(bits, to_slot, orri_bit_get(source, slot));
+            orri_bits_copy(bits, to_slot << shift, source, slot << shift, 1u << shift);
         }
     }
 }
@@ -337,7 +357,8 @@ orr_entity orr_copy(orr_world* world, orr_entity source)
     orri_chunk* chunk = orri_place_chunk(world, record->place);
     uint32_t slot = orri_place_slot(record->place);
     if (!entity_prepare_rows(world, cluster, 1) ||
-        entity_copy_values(world, chunk, slot) != ORR_OK) {
+        entity_copy_values(world, chunk, slot) != ORR_OK ||
+        entity_prepare_relations(world, cluster, 1) != ORR_OK) {
         orri_pinned_copy_abandon(world, orri_id_index(source));
         orri_cluster_trim(world, cluster);
         orri_index_trim(world);
@@ -361,13 +382,19 @@ ORRI_COLD static orr_result entity_destroy_long(orr_world* world, orri_chunk* ch
     if (result != ORR_OK) {
         return result;
     }
+    if (world->relation_count != 0 && orri_relation_referred(world, index)) {
+        orr_entity entity = orri_id_make(index, orri_record_at(world, index)->generation);
+        return orri_relation_destroy(world, "orr_destroy", &entity, 1);
+    }
     if (!orri_row_prepare_remove(world, chunk, index)) {
         return orri_refuse_memory(&world->env, "preparing to destroy an entity");
     }
+    if (cluster->indexed) {
+        orri_relation_leave(world, cluster, index);
+    }
     orri_index_kill(world, &index, 1);
     for (uint32_t c = 0; !cluster->plain && c < cluster->type_count; c++) {
-        const orri_type* type = cluster->columns[c].type;
-        orri_rows_destruct(type, chunk->columns[c].data + (size_t)slot * type->info.size, 1);
+        orri_cells_destruct(orri_cells_at(chunk, c, slot), 1);
     }
     orri_row_remove(world, chunk, slot);
     return ORR_OK;
@@ -385,7 +412,7 @@ orr_result orr_destroy(orr_world* world, orr_entity entity)
     orri_cluster* cluster = chunk->cluster;
     uint32_t last_row = cluster->row_count - 1;
     orri_chunk* last = orri_cluster_chunk_of(cluster, last_row);
-    if (ORR_LIKELY(cluster->direct && orri_world_open(world) &&
+    if (ORR_LIKELY(cluster->direct && orri_world_quiet(world) &&
                    orri_row_stamped(world, chunk, last, last_row, index))) {
         orri_index_kill_one(world, index, record);
         orri_row_close_gap(world, cluster, chunk, place, last, last_row);
@@ -486,6 +513,15 @@ void* orr_address_write(orr_world* world, const orr_address* address, orr_type t
     if (column < 0) {
         return orri_pinned_edit(world, "orr_address_write", address->entity, type);
     }
+    if (chunk->cluster->columns[column].counts != 0) {
+        (void)orri_refuse_multiple(world, "orr_address_write", type);
+        return NULL;
+    }
+    if (ORR_UNLIKELY(chunk->cluster->columns[column].by_value)) {
+        (void)orri_refuse_in_place(world, "orr_address_write",
+                                   chunk->cluster->columns[column].type);
+        return NULL;
+    }
     uint8_t* data = orri_column_write(world, chunk, (uint32_t)column);
     size_t size = chunk->cluster->columns[column].size;
     return data != NULL ? data + (address->row & ORRI_SLOT_MASK) * size : NULL;
@@ -525,7 +561,11 @@ orr_result orr_entity_move(orr_world* world, orr_entity entity, orr_cluster to)
     if (plan == NULL) {
         return orri_env_result(&world->env);
     }
-    return orri_move_one(world, call, plan, orri_id_index(entity), NULL, NULL);
+    uint32_t row = orri_place_chunk(world, record->place)->number * ORR_CHUNK_CAPACITY +
+                   orri_place_slot(record->place);
+    result = orri_cells_fit(world, call, plan, row, 1);
+    return result == ORR_OK ? orri_move_one(world, call, plan, orri_id_index(entity), NULL, NULL)
+                            : result;
 }
 
 orr_result orri_check_move(const orr_world* world, const char* call, orr_cluster from,
@@ -559,6 +599,7 @@ orr_result orr_rows_move(orr_world* world, orr_cluster from, uint32_t first, uin
         return ORR_OK;
     }
     orri_plan* plan = orri_plan_pair_get(world, source, target);
-    return plan != NULL ? orri_rows_move_range(world, call, plan, first, count)
-                        : orri_env_result(&world->env);
+    result = plan != NULL ? orri_cells_fit(world, call, plan, first, count)
+                          : orri_env_result(&world->env);
+    return result == ORR_OK ? orri_rows_move_range(world, call, plan, first, count) : result;
 }

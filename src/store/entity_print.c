@@ -12,6 +12,24 @@ static void entity_print_value(orri_text* text, const orri_type* type, const voi
     text->length += orr_value_print(&type->info, value, rest, text->size - used);
 }
 
+// All instances: [{radius: 1}, {radius: 2} (off)].
+static void entity_print_cell(orri_text* text, const orri_chunk* chunk, uint32_t column,
+                              uint32_t slot, bool any_on)
+{
+    orri_cells cell = orri_cells_at(chunk, column, slot);
+    uint32_t shift = chunk->cluster->columns[column].shift;
+    const uint64_t* bits =
+        (const uint64_t*)(const void*)chunk->columns[chunk->column_count / 2 + column].data;
+    for (uint32_t i = 0; i < *cell.counts; i++) {
+        orri_text_add(text, i == 0 ? " [" : ", ");
+        entity_print_value(text, cell.type, cell.data + (size_t)i * cell.type->info.size);
+        if (any_on && bits != NULL && !orri_bit_get(bits, (slot << shift) + i)) {
+            orri_text_add(text, " (off)");
+        }
+    }
+    orri_text_add(text, "]");
+}
+
 static void entity_print_component(orri_text* text, const orri_type* type, const void* value,
                                    bool enabled, const char** separator)
 {
@@ -32,8 +50,16 @@ static void entity_print_components(const orr_world* world, orri_text* text, orr
     const orri_cluster* cluster = chunk->cluster;
     for (uint32_t c = 0; c < cluster->type_count; c++) {
         const orri_type* type = cluster->columns[c].type;
+        bool on = orr_component_enabled(world, entity, cluster->types[c]);
+        if (cluster->columns[c].counts != 0) {
+            orri_text_add(text, "%s%s", *separator, type->info.name);
+            *separator = ", ";
+            entity_print_cell(text, chunk, c, slot, on);
+            orri_text_add(text, "%s", on ? "" : " (off)");
+            continue;
+        }
         entity_print_component(text, type, chunk->columns[c].data + (size_t)slot * type->info.size,
-                               orr_component_enabled(world, entity, cluster->types[c]), separator);
+                               on, separator);
     }
 }
 

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: MIT
 // Getting clusters by what they are: the checked and sorted form of a desc, look-up, walk and match.
 #include "store/pool.h"
+#include "store/relation.h"
+#include <orrery/kinds.h>
 
 // Insertion sort: sets are small, and mostly sorted already.
-static bool finder_sort_types(orr_type* types, uint32_t count)
+static bool finder_sort_types(orr_type* types, uint16_t* capacities, uint32_t count)
 {
     for (uint32_t i = 1; i < count; i++) {
         orr_type type = types[i];
+        uint16_t capacity = capacities[i];
         uint32_t j = i;
         for (; j > 0 && types[j - 1].index1 > type.index1; j--) {
             types[j] = types[j - 1];
+            capacities[j] = capacities[j - 1];
         }
         types[j] = type;
+        capacities[j] = capacity;
         if (j > 0 && types[j - 1].index1 == type.index1) {
             return false;
         }
@@ -44,11 +49,27 @@ orr_result orri_check_storable(const orr_world* world, const char* call, orr_typ
     if (ORR_UNLIKELY(orri_type_pinned(found))) {
         return orri_refuse_pinned(world, call, type);
     }
-    if (ORR_UNLIKELY(found->info.multiplicity != ORR_UNIQUE)) {
-        return orri_refuse(orri_env_of(world), ORR_ERR_UNSUPPORTED, ORR_LOG_ID_CALL_REFUSED,
-                           "%s: %s is declared multiple, which this version's store does not hold "
-                           "yet",
-                           call, found->info.name);
+    return ORR_OK;
+}
+
+// How many instances of a type a row is to have room for; 0 means 1.
+static orr_result finder_check_capacity(const orr_world* world, const char* call, orr_type type,
+                                        uint16_t wanted)
+{
+    const orri_type* found = orri_type_at(&world->schema, type);
+    bool multiple = found->info.multiplicity == ORR_MULTIPLE;
+    if (wanted > 1 && (!multiple || (wanted & (wanted - 1)) != 0)) {
+        return orri_refuse(orri_env_of(world), ORR_ERR_ARGUMENT, ORR_LOG_ID_CLUSTER_REFUSED,
+                           "%s: a capacity of %u for %s; %s", call, wanted, found->info.name,
+                           multiple ? "give a power of two" : "it is unique, give 1");
+    }
+    if (wanted > ORR_INSTANCES_MAX || wanted * (uint64_t)found->info.size > ORR_VALUE_SIZE_MAX) {
+        return orri_refuse(
+            orri_env_of(world), ORR_ERR_CAPACITY, ORR_LOG_ID_CLUSTER_REFUSED,
+            "%s: a capacity of %u for %s of %u bytes; a row has at most %u instances "
+            "and %u bytes of a type",
+            call, wanted, found->info.name, found->info.size, ORR_INSTANCES_MAX,
+            ORR_VALUE_SIZE_MAX);
     }
     return ORR_OK;
 }
@@ -56,6 +77,7 @@ orr_result orri_check_storable(const orr_world* world, const char* call, orr_typ
 // A checked and sorted copy of a desc.
 typedef struct finder_set {
     orr_type types[ORR_CLUSTER_TYPES_MAX];
+    uint16_t capacities[ORR_CLUSTER_TYPES_MAX];
     orr_tag tags[ORR_CLUSTER_TAGS_MAX];
 } finder_set;
 
@@ -73,16 +95,21 @@ static orr_result finder_set_fill(const orr_world* world, const char* call,
                            ORR_CLUSTER_TAGS_MAX);
     }
     for (uint32_t i = 0; i < desc->type_count; i++) {
+        uint16_t capacity = desc->capacities != NULL ? desc->capacities[i] : 1;
         orr_result result = orri_check_storable(world, call, desc->types[i]);
+        if (result == ORR_OK) {
+            result = finder_check_capacity(world, call, desc->types[i], capacity);
+        }
         if (result != ORR_OK) {
             return result;
         }
         set->types[i] = desc->types[i];
+        set->capacities[i] = capacity > 0 ? capacity : 1;
     }
     if (desc->tag_count > 0) {
         memcpy(set->tags, desc->tags, desc->tag_count * sizeof *desc->tags);
     }
-    if (!finder_sort_types(set->types, desc->type_count) ||
+    if (!finder_sort_types(set->types, set->capacities, desc->type_count) ||
         !finder_sort_tags(set->tags, desc->tag_count)) {
         return orri_refuse_argument(world, call, "a type or tag is listed twice");
     }
@@ -105,8 +132,9 @@ orr_result orr_cluster_get(orr_world* world, const orr_cluster_desc* desc, orr_c
         return result;
     }
     bool created;
-    orri_cluster* cluster = orri_cluster_obtain(
-        world, "orr_cluster_get", set.types, desc->type_count, set.tags, desc->tag_count, &created);
+    orri_cluster* cluster = orri_cluster_obtain_sized(world, "orr_cluster_get", set.types,
+                                                      set.capacities, desc->type_count, set.tags,
+                                                      desc->tag_count, &created);
     if (cluster == NULL) {
         return orri_env_result(&world->env);
     }
@@ -121,8 +149,8 @@ orr_cluster orr_cluster_find(const orr_world* world, const orr_cluster_desc* des
     if (finder_set_fill(world, "orr_cluster_find", desc, &set) != ORR_OK) {
         return (orr_cluster){0};
     }
-    const orri_cluster* cluster =
-        orri_cluster_lookup(world, set.types, desc->type_count, set.tags, desc->tag_count);
+    const orri_cluster* cluster = orri_cluster_lookup_sized(
+        world, set.types, set.capacities, desc->type_count, set.tags, desc->tag_count);
     return cluster != NULL ? orri_cluster_handle(cluster) : (orr_cluster){0};
 }
 
@@ -136,9 +164,9 @@ orr_result orr_cluster_info_get(const orr_world* world, orr_cluster handle, orr_
     if (out == NULL) {
         return orri_refuse_argument(world, "orr_cluster_info_get", "out is NULL");
     }
-    *out = (orr_cluster_info){
-        cluster->types,     cluster->type_count,  cluster->tags, cluster->tag_count,
-        cluster->row_count, cluster->chunk_count, NULL};
+    *out = (orr_cluster_info){cluster->types,     cluster->type_count, cluster->tags,
+                              cluster->tag_count, cluster->row_count,  cluster->chunk_count,
+                              cluster->capacities};
     return ORR_OK;
 }
 
@@ -281,6 +309,15 @@ orr_result orr_clusters_delete(orr_world* world, const orr_cluster_match* match,
     uint32_t count = 0;
     for (orri_cluster* cluster = world->cluster_first; cluster != NULL; cluster = cluster->next) {
         cluster->doomed = finder_matches(world, cluster, match);
+    }
+    if (world->relation_count != 0) {
+        result = orri_relation_destroy_clusters(world, call);
+        for (orri_cluster* c = world->cluster_first; result != ORR_OK && c != NULL; c = c->next) {
+            c->doomed = false;
+        }
+        if (result != ORR_OK) {
+            return result;
+        }
     }
     for (orri_cluster *cluster = world->cluster_first, *next; cluster != NULL; cluster = next) {
         next = cluster->next;

@@ -2,7 +2,7 @@
 // One row moves from cluster to cluster, or leaves. Everything that may be refused comes first (room in the
 // target, copies of held blocks, construct and copy hooks); then nothing can fail: values are moved, the gap is
 // filled with the cluster's last row, and both records are patched.
-#include "store/world.h"
+#include "store/relation.h"
 
 // ---- enable bits --------------------------------------------------------------------------------------
 
@@ -22,6 +22,12 @@ bool orri_plan_prepare_bits(orr_world* world, const orri_plan* plan)
             return false;
         }
     }
+    for (uint32_t i = 0; i < plan->resized_count; i++) {
+        if (mover_bits_needed(plan, plan->resized[i].from, plan->resized[i].to) &&
+            !orri_cluster_add_bits(world, plan->to, plan->resized[i].to)) {
+            return false;
+        }
+    }
     return !mover_bits_needed(plan, plan->from->type_count, plan->to->type_count) ||
            orri_cluster_add_bits(world, plan->to, plan->to->type_count);
 }
@@ -32,8 +38,21 @@ static void mover_bits_column(orri_chunk* to, uint32_t to_column, uint32_t to_sl
 {
     uint64_t* target = (uint64_t*)(void*)orri_chunk_bits(to, to_column)->data;
     const uint64_t* source = (const uint64_t*)(void*)orri_chunk_bits(from, from_column)->data;
-    if (target != NULL && source != NULL) {
-        orri_bits_copy(target, to_slot, source, from_slot, count);
+    uint32_t to_shift = to->cluster->columns[to_column].shift;
+    uint32_t from_shift = from->cluster->columns[from_column].shift;
+    if (target == NULL || source == NULL) {
+        return;
+    }
+    if (ORR_LIKELY(to_shift == from_shift)) {
+        orri_bits_copy(target, to_slot << to_shift, source, from_slot << from_shift,
+                       count << to_shift);
+        return;
+    }
+    // Bits past the last instance are on, so those that both have room for are all there is to copy.
+    uint32_t both = 1u << (to_shift < from_shift ? to_shift : from_shift);
+    for (uint32_t i = 0; i < count; i++) {
+        orri_bits_copy(target, (to_slot + i) << to_shift, source, (from_slot + i) << from_shift,
+                       both);
     }
 }
 
@@ -42,9 +61,14 @@ void orri_plan_move_bits(const orri_plan* plan, orri_chunk* to, uint32_t to_slot
 {
     for (uint32_t c = 0; c <= plan->to->type_count; c++) {
         uint64_t* target = (uint64_t*)(void*)orri_chunk_bits(to, c)->data;
+        uint32_t shift = plan->to->columns[c].shift;
         if (target != NULL) {
-            orri_bits_fill(target, to_slot, count, true);
+            orri_bits_fill(target, to_slot << shift, count << shift, true);
         }
+    }
+    for (uint32_t i = 0; i < plan->resized_count; i++) {
+        mover_bits_column(to, plan->resized[i].to, to_slot, from, plan->resized[i].from, from_slot,
+                          count);
     }
     for (uint32_t i = 0; i < plan->kept_count; i++) {
         mover_bits_column(to, plan->kept[i].to, to_slot, from, plan->kept[i].from, from_slot,
@@ -62,8 +86,8 @@ void orri_column_destruct(orri_cluster* cluster, uint32_t column, uint32_t first
     while (count > 0 && !type->plain) {
         uint32_t slot = first & ORRI_SLOT_MASK;
         uint32_t run = ORR_CHUNK_CAPACITY - slot < count ? ORR_CHUNK_CAPACITY - slot : count;
-        uint8_t* data = orri_cluster_chunk_of(cluster, first)->columns[column].data;
-        orri_rows_destruct(type, data + (size_t)slot * type->info.size, run);
+        orri_cells_destruct(orri_cells_at(orri_cluster_chunk_of(cluster, first), column, slot),
+                            run);
         first += run;
         count -= run;
     }
@@ -71,14 +95,13 @@ void orri_column_destruct(orri_cluster* cluster, uint32_t column, uint32_t first
 
 bool orri_column_construct(orri_cluster* cluster, uint32_t column, uint32_t first, uint32_t count)
 {
-    const orri_type* type = cluster->columns[column].type;
     uint32_t done = 0;
     while (done < count) {
         uint32_t slot = (first + done) & ORRI_SLOT_MASK;
         uint32_t left = count - done;
         uint32_t run = ORR_CHUNK_CAPACITY - slot < left ? ORR_CHUNK_CAPACITY - slot : left;
-        uint8_t* data = orri_cluster_chunk_of(cluster, first + done)->columns[column].data;
-        if (!orri_rows_construct(type, data + (size_t)slot * type->info.size, run)) {
+        if (!orri_cells_make(orri_cluster_chunk_of(cluster, first + done), column, slot, run,
+                             NULL)) {
             orri_column_destruct(cluster, column, first, done);
             return false;
         }
@@ -87,8 +110,14 @@ bool orri_column_construct(orri_cluster* cluster, uint32_t column, uint32_t firs
     return true;
 }
 
-static bool mover_make_value(const orri_type* type, void* target, const void* value)
+static bool mover_make_value(orri_chunk* chunk, uint32_t column, uint32_t slot, const void* value)
 {
+    const orri_cluster_column* entry = &chunk->cluster->columns[column];
+    const orri_type* type = entry->type;
+    if (ORR_UNLIKELY(entry->counts != 0)) {
+        return orri_cells_make(chunk, column, slot, 1, value);
+    }
+    uint8_t* target = chunk->columns[column].data + (size_t)slot * entry->size;
     if (ORR_LIKELY(type->plain && value == NULL && type->zero_preset)) {
         memset(target, 0, type->info.size);
         return true;
@@ -108,8 +137,7 @@ static orr_result mover_make_new(orr_world* world, const char* call, const orri_
     for (uint32_t i = 0; i < plan->new_count; i++) {
         uint32_t c = plan->added[i];
         const orri_type* type = plan->to->columns[c].type;
-        uint8_t* data = target->columns[c].data + (size_t)slot * type->info.size;
-        if (ORR_UNLIKELY(!mover_make_value(type, data, type == value_type ? value : NULL))) {
+        if (ORR_UNLIKELY(!mover_make_value(target, c, slot, type == value_type ? value : NULL))) {
             while (i-- > 0) {
                 orri_column_destruct(plan->to, plan->added[i], plan->to->row_count, 1);
             }
@@ -117,6 +145,19 @@ static orr_result mover_make_new(orr_world* world, const char* call, const orri_
         }
     }
     return ORR_OK;
+}
+
+// The pages of the index for what the new values refer to.
+static orr_result mover_prepare_relations(orr_world* world, const orri_plan* plan, uint32_t index)
+{
+    uint32_t row = plan->to->row_count;
+    if (!plan->indexed || orri_relation_prepare_move(world, plan, row, index)) {
+        return ORR_OK;
+    }
+    for (uint32_t i = 0; i < plan->new_count; i++) {
+        orri_column_destruct(plan->to, plan->added[i], row, 1);
+    }
+    return orri_refuse_memory(&world->env, "keeping who refers to whom");
 }
 
 // ---- moving one ---------------------------------------------------------------------------------------------
@@ -159,20 +200,23 @@ static void mover_keep(const orri_plan* plan, orri_chunk* target, uint32_t targe
         orri_plan_pair pair = plan->kept[i];
         uint8_t* to = target->columns[pair.to].data + (size_t)target_slot * pair.size;
         uint8_t* from = chunk->columns[pair.from].data + (size_t)slot * pair.size;
-        if (ORR_LIKELY(plan->plain)) {
+        const orri_type* type = plan->plain ? NULL : plan->from->columns[pair.from].type;
+        if (ORR_LIKELY(type == NULL || type->plain)) {
             orri_value_move(to, from, pair.size);
         } else {
-            orri_rows_move(plan->from->columns[pair.from].type, to, from, 1);
+            orri_cells_move(orri_cells_at(target, pair.to, target_slot),
+                            orri_cells_at(chunk, pair.from, slot), 1);
         }
+    }
+    if (ORR_UNLIKELY(plan->resized_count > 0)) {
+        orri_cells_resize(plan, target, target_slot, chunk, slot, 1);
     }
 }
 
 static void mover_drop(const orri_plan* plan, orri_chunk* chunk, uint32_t slot)
 {
     for (uint32_t i = 0; !plan->dropped_plain && i < plan->dropped_count; i++) {
-        uint32_t c = plan->dropped[i];
-        const orri_type* type = plan->from->columns[c].type;
-        orri_rows_destruct(type, chunk->columns[c].data + (size_t)slot * type->info.size, 1);
+        orri_cells_destruct(orri_cells_at(chunk, plan->dropped[i], slot), 1);
     }
 }
 
@@ -236,6 +280,9 @@ ORRI_COLD static orr_result mover_long(orr_world* world, const char* call, const
     }
     orri_rows_open(target, target_slot, 1);
     orr_result result = mover_make_new(world, call, plan, target, target_slot, value_type, value);
+    if (result == ORR_OK) {
+        result = mover_prepare_relations(world, plan, index);
+    }
     if (ORR_UNLIKELY(result != ORR_OK)) {
         orri_rows_close(target, target_slot, 1);
         orri_cluster_trim(world, to);
@@ -247,6 +294,9 @@ ORRI_COLD static orr_result mover_long(orr_world* world, const char* call, const
     orri_chunk_ids(target)[target_slot] = index;
     if (ORR_UNLIKELY(to->has_bits)) {
         orri_plan_move_bits(plan, target, target_slot, chunk, slot, 1);
+    }
+    if (plan->indexed) {
+        orri_relation_moved(world, plan, to->row_count, index);
     }
     to->row_count++;
     orri_row_remove(world, chunk, slot);

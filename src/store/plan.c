@@ -2,7 +2,7 @@
 // Plans: how rows get from one cluster to another, worked out once per pair. A plan that adds or removes one
 // type is also an edge, found by (cluster, type) without knowing the target. Plans are a cache, not state; they
 // die with either cluster.
-#include "store/world.h"
+#include "store/needs.h"
 
 static uint32_t plan_bucket(const orr_world* world, uint64_t from, uint64_t key)
 {
@@ -44,10 +44,30 @@ static bool plan_grow_buckets(orr_world* world)
     return true;
 }
 
-static size_t plan_bytes(uint32_t from_types, uint32_t to_types)
+static size_t plan_bytes(const orri_cluster* from, const orri_cluster* to)
 {
-    return sizeof(orri_plan) + (from_types + 1) * sizeof(orri_plan_pair) +
-           (from_types + to_types) * sizeof(uint16_t);
+    return sizeof(orri_plan) + (from->column_count + from->type_count) * sizeof(orri_plan_pair) +
+           (from->type_count + to->type_count) * sizeof(uint16_t);
+}
+
+static void plan_keep(orri_plan* plan, uint32_t f, uint32_t t)
+{
+    plan->kept[plan->kept_count++] =
+        (orri_plan_pair){(uint16_t)f, (uint16_t)t, plan->from->columns[f].size};
+}
+
+// A multiple type that stays: with its counts and ids, or with another capacity.
+static void plan_keep_multiple(orri_plan* plan, uint32_t f, uint32_t t)
+{
+    const orri_cluster *from = plan->from, *to = plan->to;
+    if (from->capacities[f] != to->capacities[t]) {
+        plan->resized[plan->resized_count++] = (orri_plan_pair){(uint16_t)f, (uint16_t)t, 0};
+        return;
+    }
+    uint32_t f_counts = from->columns[f].counts, t_counts = to->columns[t].counts;
+    plan_keep(plan, f, t);
+    plan_keep(plan, f_counts, t_counts);
+    plan_keep(plan, f_counts + 1, t_counts + 1);
 }
 
 // Both type lists are ascending: one merge tells what stays, goes and comes.
@@ -55,7 +75,8 @@ static void plan_fill(orri_plan* plan)
 {
     const orri_cluster *from = plan->from, *to = plan->to;
     plan->kept = (orri_plan_pair*)(void*)(plan + 1);
-    plan->added = (uint16_t*)(void*)(plan->kept + from->type_count + 1);
+    plan->resized = plan->kept + from->column_count;
+    plan->added = (uint16_t*)(void*)(plan->resized + from->type_count);
     plan->dropped = plan->added + to->type_count;
     plan->plain = plan->dropped_plain = plan->simple = true;
     uint32_t f = 0, t = 0;
@@ -63,22 +84,26 @@ static void plan_fill(orri_plan* plan)
         uint32_t from_type = f < from->type_count ? from->types[f].index1 : UINT32_MAX;
         uint32_t to_type = t < to->type_count ? to->types[t].index1 : UINT32_MAX;
         if (from_type == to_type) {
-            plan->kept[plan->kept_count++] =
-                (orri_plan_pair){(uint16_t)f, (uint16_t)t, from->columns[f].size};
             plan->plain = plan->plain && from->columns[f].type->plain;
-            f++;
-            t++;
+            if (from->columns[f].counts != 0) {
+                plan_keep_multiple(plan, f++, t++);
+            } else {
+                plan_keep(plan, f++, t++);
+            }
         } else if (from_type < to_type) {
             plan->dropped[plan->dropped_count++] = (uint16_t)f;
             plan->dropped_plain = plan->dropped_plain && from->columns[f].type->plain;
+            plan->indexed = plan->indexed || from->columns[f].by_value;
             f++;
         } else {
             const orri_type* type = to->columns[t].type;
-            plan->simple = plan->simple && type->plain && type->zero_preset;
+            plan->simple = plan->simple && type->plain && type->zero_preset &&
+                           to->columns[t].counts == 0;
+            plan->indexed = plan->indexed || to->columns[t].by_value;
             plan->added[plan->new_count++] = (uint16_t)t++;
         }
     }
-    plan->simple = plan->simple && plan->plain && plan->dropped_plain;
+    plan->simple = plan->simple && plan->plain && plan->dropped_plain && plan->resized_count == 0;
 }
 
 static void plan_link(orr_world* world, orri_plan* plan)
@@ -99,6 +124,24 @@ static void plan_link(orr_world* world, orri_plan* plan)
     world->plan_count++;
 }
 
+static orri_plan* plan_create(orr_world* world, orri_cluster* from, orri_cluster* to)
+{
+    orri_plan* plan = NULL;
+    if (plan_grow_buckets(world)) {
+        plan = orri_alloc_zero(&world->env, ORR_MEMORY_CLUSTER, plan_bytes(from, to),
+                               _Alignof(orri_plan));
+    }
+    if (plan == NULL) {
+        (void)orri_refuse_memory(&world->env, "planning a move between clusters");
+        return NULL;
+    }
+    plan->from = from;
+    plan->to = to;
+    plan_fill(plan);
+    plan_link(world, plan);
+    return plan;
+}
+
 orri_plan* orri_plan_pair_get(orr_world* world, orri_cluster* from, orri_cluster* to)
 {
     if (world->plan_bucket_count > 0) {
@@ -110,20 +153,7 @@ orri_plan* orri_plan_pair_get(orr_world* world, orri_cluster* from, orri_cluster
             return plan;
         }
     }
-    orri_plan* plan = NULL;
-    if (plan_grow_buckets(world)) {
-        plan = orri_alloc_zero(&world->env, ORR_MEMORY_CLUSTER,
-                               plan_bytes(from->type_count, to->type_count), _Alignof(orri_plan));
-    }
-    if (plan == NULL) {
-        (void)orri_refuse_memory(&world->env, "planning a move between clusters");
-        return NULL;
-    }
-    plan->from = from;
-    plan->to = to;
-    plan_fill(plan);
-    plan_link(world, plan);
-    return plan;
+    return plan_create(world, from, to);
 }
 
 // The types of the target of an edge.
@@ -145,48 +175,89 @@ static uint32_t plan_edge_types(const orri_cluster* from, orr_type type, int dir
     return count;
 }
 
-static orri_plan* plan_edge_create(orr_world* world, const char* call, orri_cluster* from,
-                                   orr_type type, int direction, bool* created)
+// Makes the plan to a target that is known by now an edge.
+static orri_plan* plan_edge_link(orr_world* world, orri_cluster* from, orri_cluster* to,
+                                 uint64_t edge, bool created)
 {
-    orr_type types[ORR_CLUSTER_TYPES_MAX + 1];
-    if (orri_check_storable(world, call, type) != ORR_OK) {
-        return NULL;
-    }
-    uint32_t count = plan_edge_types(from, type, direction, types);
-    orri_cluster* to =
-        orri_cluster_obtain(world, call, types, count, from->tags, from->tag_count, created);
-    if (to == NULL) {
-        return NULL;
-    }
     orri_plan* plan = orri_plan_pair_get(world, from, to);
+    if (plan != NULL && plan->edge != 0) {
+        plan = plan_create(world, from, to); // Types that need each other: two edges to one set.
+    }
     if (plan == NULL) {
-        if (*created) {
+        if (created) {
             orri_cluster_undo(world, to);
         }
         return NULL;
     }
-    plan->edge = (uint64_t)type.index1 << 1 | (unsigned)direction;
-    uint32_t bucket = plan_bucket(world, from->index, plan->edge);
+    plan->edge = edge;
+    uint32_t bucket = plan_bucket(world, from->index, edge);
     plan->edge_next = world->plan_edges[bucket];
     world->plan_edges[bucket] = plan;
+    return plan;
+}
+
+static orri_plan* plan_edge_create(orr_world* world, const char* call, orri_cluster* from,
+                                   orr_type type, int direction, bool* created)
+{
+    orr_type types[2 * ORR_CLUSTER_TYPES_MAX + 1];
+    if (orri_check_storable(world, call, type) != ORR_OK ||
+        orri_needs_resolve(world, call, type) != ORR_OK ||
+        (direction == ORRI_EDGE_REMOVE &&
+         orri_needs_check_remove(world, call, from, (orr_entity){0}, type) != ORR_OK)) {
+        return NULL;
+    }
+    uint32_t count = plan_edge_types(from, type, direction, types);
+    if (direction == ORRI_EDGE_ADD) {
+        count = orri_needs_close(world, type, types, count);
+    }
+    orri_cluster* to = orri_cluster_obtain_like(world, call, from, types, count, from->tags,
+                                                from->tag_count, created);
+    return to != NULL ? plan_edge_link(world, from, to,
+                                       (uint64_t)type.index1 << 1 | (unsigned)direction, *created)
+                      : NULL;
+}
+
+static orri_plan* plan_edge_look_up(orr_world* world, orri_cluster* from, uint64_t edge)
+{
+    orri_plan* plan = NULL;
+    if (ORR_LIKELY(world->plan_bucket_count > 0)) {
+        plan = world->plan_edges[plan_bucket(world, from->index, edge)];
+        while (plan != NULL && (plan->from != from || plan->edge != edge)) {
+            plan = plan->edge_next;
+        }
+    }
     return plan;
 }
 
 orri_plan* orri_plan_edge_find(orr_world* world, const char* call, orri_cluster* from,
                                orr_type type, int direction, bool* created)
 {
-    uint64_t edge = (uint64_t)type.index1 << 1 | (unsigned)direction;
-    if (ORR_LIKELY(world->plan_bucket_count > 0)) {
-        orri_plan* plan = world->plan_edges[plan_bucket(world, from->index, edge)];
-        while (plan != NULL && (plan->from != from || plan->edge != edge)) {
-            plan = plan->edge_next;
-        }
-        if (plan != NULL) {
-            from->edge_last = plan;
-            return plan;
-        }
+    orri_plan* plan =
+        plan_edge_look_up(world, from, (uint64_t)type.index1 << 1 | (unsigned)direction);
+    if (plan != NULL) {
+        from->edge_last = plan;
+        return plan;
     }
     return plan_edge_create(world, call, from, type, direction, created);
+}
+
+orri_plan* orri_plan_resize(orr_world* world, const char* call, orri_cluster* from, uint32_t column,
+                            uint16_t capacity, bool* created)
+{
+    // Above the bits of a type and a direction.
+    uint64_t edge = (uint64_t)capacity << 40 | (uint64_t)from->types[column].index1 << 1;
+    orri_plan* plan = plan_edge_look_up(world, from, edge);
+    *created = false;
+    if (plan != NULL) {
+        return plan;
+    }
+    uint16_t capacities[ORR_CLUSTER_TYPES_MAX];
+    memcpy(capacities, from->capacities, from->type_count * sizeof *capacities);
+    capacities[column] = capacity;
+    orri_cluster* to = orri_cluster_obtain_sized(world, call, from->types, capacities,
+                                                 from->type_count, from->tags, from->tag_count,
+                                                 created);
+    return to != NULL ? plan_edge_link(world, from, to, edge, *created) : NULL;
 }
 
 static void plan_destroy(orr_world* world, orri_plan* plan)
@@ -216,8 +287,8 @@ static void plan_destroy(orr_world* world, orri_plan* plan)
         plan->to_next->to_prev = plan->to_prev;
     }
     world->plan_count--;
-    orri_free(&world->env, ORR_MEMORY_CLUSTER, plan,
-              plan_bytes(plan->from->type_count, plan->to->type_count), _Alignof(orri_plan));
+    orri_free(&world->env, ORR_MEMORY_CLUSTER, plan, plan_bytes(plan->from, plan->to),
+              _Alignof(orri_plan));
 }
 
 void orri_plans_drop(orr_world* world, orri_cluster* cluster)

@@ -135,7 +135,7 @@ bool orri_pool_reserve_bits(orr_world* world, orri_pool* pool, uint32_t slot);
 // Switches a value that is there.
 orr_result orri_pool_enable(orr_world* world, orri_pool* pool, uint32_t index, bool on);
 void orri_pools_term(orr_world* world);
-// Invariant S12. Reports.
+// Invariant S14. Reports.
 orr_result orri_pools_validate(orr_world* world);
 // The part of the world's hash. Unchanged if no entity ever had a pinned value.
 uint64_t orri_pools_hash(orr_world* world, uint64_t hash);

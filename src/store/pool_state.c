@@ -98,7 +98,7 @@ static orr_result pool_state_fail(orr_world* world, const orri_pool* pool, const
                                   uint32_t where)
 {
     return orri_refuse(&world->env, ORR_ERR_CORRUPT, ORR_LOG_ID_WORLD_CORRUPT,
-                       "orr_world_validate: invariant S12 (%s) of the pinned type %s does not hold "
+                       "orr_world_validate: invariant S14 (%s) of the pinned type %s does not hold "
                        "(%u)",
                        what, pool->type->info.name, where);
 }

@@ -109,6 +109,13 @@ orr_result orri_refuse_hook(const orr_world* world, const char* call, const orri
                        type->info.name);
 }
 
+orr_result orri_refuse_in_place(const orr_world* world, const char* call, const orri_type* type)
+{
+    return orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+                       "%s: %s has indexed fields, which are not written in place; use orr_set()",
+                       call, type->info.name);
+}
+
 orr_result orri_refuse_room(const orr_world* world, const char* call)
 {
     uint32_t chunks = world->chunk_count - 1 - world->chunk_free_count;

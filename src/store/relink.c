@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Moving all rows of a cluster by handing over whole chunks: a chunk keeps its id, so no record is touched;
 // kept columns change owner, only new ones are made. Full chunks go before the target's last, partial one.
+#include "store/relation.h"
 #include "store/share.h"
 
 typedef struct relink {
@@ -26,17 +27,25 @@ static bool relink_bits_missing(const relink* r, uint32_t to_column, int32_t fro
 static int32_t relink_source_column(const relink* r, uint32_t to_column)
 {
     const orri_cluster* to = r->plan->to;
-    return to_column == to->type_count
-               ? (int32_t)r->plan->from->type_count
-               : orri_cluster_find_column(r->plan->from, to->types[to_column]);
+    if (to_column == to->type_count) {
+        return (int32_t)r->plan->from->type_count;
+    }
+    if (to_column < to->type_count) {
+        return orri_cluster_find_column(r->plan->from, to->types[to_column]);
+    }
+    for (uint32_t i = 0; i < r->plan->kept_count; i++) {
+        if (r->plan->kept[i].to == to_column) {
+            return r->plan->kept[i].from;
+        }
+    }
+    return -1;
 }
 
 static void relink_give_header(relink* r, orri_chunk* header, uint32_t rows)
 {
     for (uint32_t c = 0; c < r->plan->to->type_count; c++) {
-        const orri_type* type = r->plan->to->columns[c].type;
         if (header->columns[c].data != NULL && header->columns[c].version != 0) {
-            orri_rows_destruct(type, header->columns[c].data, rows);
+            orri_cells_destruct(orri_cells_at(header, c, 0), rows);
         }
     }
     for (uint32_t c = 0; c < header->column_count; c++) {
@@ -45,32 +54,70 @@ static void relink_give_header(relink* r, orri_chunk* header, uint32_t rows)
     orri_chunk_free(r->world, header);
 }
 
-// Takes blocks for new columns and missing bits and makes the values. A column whose values are made has a version.
-static bool relink_fill_header(relink* r, orri_chunk* header, uint32_t rows, orr_result* result)
+// Takes blocks for new columns and missing bits.
+static bool relink_take_blocks(relink* r, orri_chunk* header, uint32_t rows)
 {
-    uint32_t types = r->plan->to->type_count;
+    const orri_cluster* to = r->plan->to;
     uint32_t wanted = r->count - r->made;
-    for (uint32_t c = 0; c <= types; c++) {
+    for (uint32_t c = 0; c < to->column_count; c++) {
         int32_t source = relink_source_column(r, c);
         if ((source < 0 && !orri_column_take(r->world, header, c, wanted)) ||
             (relink_bits_missing(r, c, source) &&
-             !orri_column_take(r->world, header, types + 1 + c, wanted))) {
-            *result = orri_refuse_memory(&r->world->env, "making new columns");
+             !orri_column_take(r->world, header, to->column_count + c, wanted))) {
             return false;
         }
-        if (source < 0) {
-            const orri_type* type = r->plan->to->columns[c].type;
-            size_t bytes = (size_t)rows * type->info.size;
-            if (bytes > 0) {
-                ORRI_UNPOISON(header->columns[c].data,
-                              (bytes + ORRI_BLOCK_ALIGN - 1) & ~(size_t)(ORRI_BLOCK_ALIGN - 1));
-            }
-            if (!orri_rows_construct(type, header->columns[c].data, rows)) {
-                *result = orri_refuse_hook(r->world, "orr_rows_move_all", type);
+        size_t bytes = source < 0 ? (size_t)rows * to->sizes[c] : 0;
+        if (bytes > 0) {
+            ORRI_UNPOISON(header->columns[c].data,
+                          (bytes + ORRI_BLOCK_ALIGN - 1) & ~(size_t)(ORRI_BLOCK_ALIGN - 1));
+        }
+    }
+    return true;
+}
+
+// Enters what new columns refer to (or makes sure that this can be done), and takes out what dropped ones did.
+static bool relink_relations(relink* r, const orri_chunk* chunk, const orri_chunk* header,
+                             bool prepare)
+{
+    const orri_plan* plan = r->plan;
+    uint32_t rows = orri_chunk_rows(chunk);
+    for (uint32_t i = 0; plan->indexed && !prepare && i < plan->dropped_count; i++) {
+        orri_relation* relation = plan->from->columns[plan->dropped[i]].table->relation;
+        for (uint32_t row = 0; relation != NULL && row < rows; row++) {
+            orri_relation_set(r->world, relation, orri_chunk_ids(chunk)[row], NULL);
+        }
+    }
+    for (uint32_t i = 0; plan->indexed && i < plan->new_count; i++) {
+        uint32_t c = plan->added[i];
+        orri_relation* relation = plan->to->columns[c].table->relation;
+        for (uint32_t row = 0; relation != NULL && row < rows; row++) {
+            uint32_t index = orri_chunk_ids(chunk)[row];
+            const uint8_t* value = header->columns[c].data + (size_t)row * plan->to->sizes[c];
+            if (prepare && !orri_relation_prepare(r->world, relation, index, value)) {
                 return false;
             }
-            header->columns[c].version = 1;
+            if (!prepare) {
+                orri_relation_set(r->world, relation, index, value);
+            }
         }
+    }
+    return true;
+}
+
+// Blocks for what is new, and the values. A column whose values are made has a version.
+static bool relink_fill_header(relink* r, orri_chunk* header, uint32_t rows, orr_result* result)
+{
+    if (!relink_take_blocks(r, header, rows)) {
+        *result = orri_refuse_memory(&r->world->env, "making new columns");
+        return false;
+    }
+    for (uint32_t i = 0; i < r->plan->new_count; i++) {
+        uint32_t c = r->plan->added[i];
+        if (!orri_cells_make(header, c, 0, rows, NULL)) {
+            *result = orri_refuse_hook(r->world, "orr_rows_move_all", r->plan->to->columns[c].type);
+            return false;
+        }
+        header->columns[c].version = 1;
     }
     return true;
 }
@@ -94,6 +141,10 @@ static orr_result relink_make(relink* r)
         if (!relink_fill_header(r, header, relink_chunk_rows(r, r->made), &result)) {
             relink_give_header(r, header, relink_chunk_rows(r, r->made));
             return result;
+        }
+        if (!relink_relations(r, chunk, header, true)) {
+            relink_give_header(r, header, relink_chunk_rows(r, r->made));
+            return orri_refuse_memory(&r->world->env, "keeping who refers to whom");
         }
         r->chunks[r->made] = header;
     }
@@ -143,22 +194,27 @@ static void relink_pass_chunk(relink* r, uint32_t i)
     orri_cluster *from = r->plan->from, *to = r->plan->to;
     orri_chunk *chunk = from->chunks[i], *header = r->chunks[i];
     uint32_t rows = orri_chunk_rows(chunk);
+    (void)relink_relations(r, chunk, header, false);
     orri_chunk_leave(chunk);
     for (uint32_t c = 0; c < r->plan->dropped_count; c++) {
-        uint32_t column = r->plan->dropped[c];
-        const orri_type* type = from->columns[column].type;
-        if (!type->plain && !orri_column_held(chunk, column)) {
-            orri_rows_destruct(type, chunk->columns[column].data, rows);
+        uint32_t column = r->plan->dropped[c], counts = from->columns[column].counts;
+        if (!from->columns[column].type->plain && !orri_column_held(chunk, column)) {
+            orri_cells_destruct(orri_cells_at(chunk, column, 0), rows);
         }
         orri_column_give(world, chunk, column);
-        orri_column_give(world, chunk, from->type_count + 1 + column);
+        orri_column_give(world, chunk, from->column_count + column);
+        // Somebody may hold even the bits that counts and ids do not have.
+        for (uint32_t k = counts; counts != 0 && k < counts + 2; k++) {
+            orri_column_give(world, chunk, k);
+            orri_column_give(world, chunk, from->column_count + k);
+        }
     }
-    for (uint32_t c = 0; c <= to->type_count; c++) {
+    for (uint32_t c = 0; c < to->column_count; c++) {
         int32_t source = relink_source_column(r, c);
         if (source >= 0) {
             relink_pass_column(world, header, c, chunk, (uint32_t)source);
-            relink_pass_column(world, header, to->type_count + 1 + c, chunk,
-                               from->type_count + 1 + (uint32_t)source);
+            relink_pass_column(world, header, to->column_count + c, chunk,
+                               from->column_count + (uint32_t)source);
         }
     }
     ORR_ASSERT(chunk->share_count == 0);
@@ -197,7 +253,7 @@ static void relink_commit(relink* r)
         from->chunks[i]->number = i;
     }
     from->row_count -= rows;
-    for (uint32_t c = 0; c <= from->type_count; c++) {
+    for (uint32_t c = 0; c < from->column_count; c++) {
         from->columns[c].version = r->world->epoch;
     }
     r->world->epoch++;
@@ -259,9 +315,14 @@ orr_result orr_rows_move_all(orr_world* world, orr_cluster from, orr_cluster to)
     if (plan == NULL) {
         return orri_env_result(&world->env);
     }
+    result = orri_cells_fit(world, call, plan, 0, source->row_count);
+    if (result != ORR_OK) {
+        return result;
+    }
     bool all = target->row_count == 0;
     uint32_t count = all ? source->chunk_count : source->row_count >> ORRI_SLOT_BITS;
-    if (count == 0) {
+    // Where a row has another size, rows must be copied.
+    if (count == 0 || plan->resized_count > 0) {
         return orri_rows_move_range(world, call, plan, 0, source->row_count);
     }
     relink r = {.world = world, .plan = plan, .count = count};
@@ -271,5 +332,51 @@ orr_result orr_rows_move_all(orr_world* world, orr_cluster from, orr_cluster to)
     }
     result = relink_run(&r, plan);
     ORRI_FREE(&world->env, ORR_MEMORY_TEMP, orri_chunk*, r.chunks, count);
+    return result;
+}
+
+// ---- many clusters at once -------------------------------------------------------------------------------
+
+static orr_result relink_begin(relink* r, orr_world* world, const orri_plan* plan)
+{
+    *r = (relink){.world = world, .plan = plan, .count = plan->from->chunk_count};
+    r->chunks = ORRI_ALLOC(&world->env, ORR_MEMORY_TEMP, orri_chunk*, r->count);
+    if (r->chunks == NULL) {
+        r->count = 0;
+        return orri_refuse_memory(&world->env, "handing chunks over");
+    }
+    orr_result result = relink_prepare_target(r);
+    return result == ORR_OK ? relink_make(r) : result;
+}
+
+static void relink_abandon(relink* r)
+{
+    while (r->made-- > 0) {
+        relink_give_header(r, r->chunks[r->made], relink_chunk_rows(r, r->made));
+    }
+    orri_cluster_trim(r->world, r->plan->to);
+}
+
+orr_result orri_relink_many(orr_world* world, orri_plan* const* plans, uint32_t count)
+{
+    relink* all = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_TEMP, relink, count);
+    if (all == NULL) {
+        return orri_refuse_memory(&world->env, "handing chunks over");
+    }
+    orr_result result = ORR_OK;
+    uint32_t begun = 0;
+    for (; begun < count && result == ORR_OK; begun++) {
+        ORR_ASSERT(plans[begun]->to->row_count == 0);
+        result = relink_begin(&all[begun], world, plans[begun]);
+    }
+    for (uint32_t i = 0; i < begun; i++) {
+        if (result == ORR_OK) {
+            relink_commit(&all[i]);
+        } else {
+            relink_abandon(&all[i]);
+        }
+        ORRI_FREE(&world->env, ORR_MEMORY_TEMP, orri_chunk*, all[i].chunks, all[i].count);
+    }
+    ORRI_FREE(&world->env, ORR_MEMORY_TEMP, relink, all, count);
     return result;
 }

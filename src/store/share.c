@@ -34,6 +34,29 @@ static orri_share* share_create(orr_world* world, orri_share_kind kind, orri_sha
     return share;
 }
 
+static orri_cells share_cells(const orri_share* share, void* data)
+{
+    return (orri_cells){share->type, data, share->counts, share->row_size};
+}
+
+// Which instances a holder has to destruct. Gives the share up when memory is refused.
+static bool share_keep_counts(orr_world* world, orri_share* share, const orri_chunk* chunk,
+                              uint32_t column)
+{
+    if (share->type == NULL || share->type->plain || chunk->cluster->columns[column].counts == 0) {
+        return true;
+    }
+    share->counts = ORRI_ALLOC(&world->env, ORR_MEMORY_SHARE, uint16_t, share->rows);
+    if (share->counts == NULL) {
+        orri_share_release(world, share);
+        (void)orri_refuse_memory(&world->env, "taking hold of a block");
+        return false;
+    }
+    memcpy(share->counts, orri_cells_at(chunk, column, 0).counts,
+           share->rows * sizeof *share->counts);
+    return true;
+}
+
 orri_share* orri_share_column(orr_world* world, orri_chunk* chunk, uint32_t column,
                               orri_share_kind kind)
 {
@@ -41,14 +64,19 @@ orri_share* orri_share_column(orr_world* world, orri_chunk* chunk, uint32_t colu
     orri_column* entry = &chunk->columns[column];
     orri_share* share = share_create(world, kind, &entry->share, &chunk->share_count);
     if (share != NULL && share->refs == 1) {
-        uint32_t types = chunk->cluster->type_count;
+        uint32_t columns = chunk->cluster->column_count;
+        const orri_cluster_column* info = &chunk->cluster->columns[column % columns];
         share->rows = orri_chunk_rows(chunk);
         share->data = entry->data;
-        if (column <= types) {
-            share->type = chunk->cluster->columns[column].type;
-            share->size = (size_t)share->rows * chunk->cluster->columns[column].size;
+        if (column < columns) {
+            share->type = info->type;
+            share->row_size = info->size;
+            share->size = (size_t)share->rows * info->size;
         } else {
-            share->size = entry->data != NULL ? ORRI_BITS_BYTES : 0;
+            share->size = entry->data != NULL ? orri_bits_bytes(info) : 0;
+        }
+        if (!share_keep_counts(world, share, chunk, column)) {
+            return NULL;
         }
     }
     return share;
@@ -84,7 +112,7 @@ static void share_free_data(orr_world* world, orri_share* share)
         return;
     }
     if (share->type != NULL && share->size > 0) {
-        orri_rows_destruct(share->type, share->data, share->rows);
+        orri_cells_destruct(share_cells(share, share->data), share->rows);
     }
     if (share->extent != NULL) {
         orri_block_give(share->extent, &world->env, share->data);
@@ -105,6 +133,9 @@ void orri_share_release(orr_world* world, orri_share* share)
         share_free_data(world, share);
     }
     world->share_live--;
+    if (share->counts != NULL) {
+        ORRI_FREE(&world->env, ORR_MEMORY_SHARE, uint16_t, share->counts, share->rows);
+    }
     ORRI_FREE(&world->env, ORR_MEMORY_SHARE, orri_share, share, 1);
 }
 
@@ -128,7 +159,8 @@ static bool share_copy_out(orr_world* world, orri_share* share)
     }
     if (share->type == NULL) {
         memcpy(copy, share->data, share->size);
-    } else if (!orri_rows_copy(share->type, copy, share->data, share->rows)) {
+    } else if (!orri_cells_copy(share_cells(share, copy), share_cells(share, share->data),
+                                share->rows)) {
         orri_free(&world->env, ORR_MEMORY_SHARE, copy, share->size, ORRI_BLOCK_ALIGN);
         return false;
     }
@@ -146,7 +178,7 @@ static bool share_copy_live(orr_world* world, orri_chunk* chunk, uint32_t column
     orri_column_cold* cold = &orri_chunk_cold(chunk)[column];
     orri_share* share = entry->share;
     orri_extent* extent;
-    void* block = orri_block_take(orri_chunk_source(world, chunk, column), &world->env, 1, &extent);
+    void* block = orri_chunk_block(world, chunk, column, 1, &extent);
     if (block == NULL) {
         return false;
     }
@@ -154,7 +186,8 @@ static bool share_copy_live(orr_world* world, orri_chunk* chunk, uint32_t column
     ORRI_UNPOISON(block, open);
     if (share->type == NULL) {
         memcpy(block, share->data, share->size);
-    } else if (!orri_rows_copy(share->type, block, share->data, share->rows)) {
+    } else if (!orri_cells_copy(share_cells(share, block), share_cells(share, share->data),
+                                share->rows)) {
         orri_block_give(extent, &world->env, block);
         return false;
     }

@@ -23,6 +23,9 @@ typedef struct orri_share {
     void* data;            // Read only.
     size_t size;           // Bytes of the rows.
     const orri_type* type; // NULL for row ids, enable bits and pages.
+    // Of a multiple type with hooks or owned handles: how many instances each row had. The count's own column may go on.
+    uint16_t* counts;
+    uint32_t row_size;
     // Attached: the place that points back at this share, and what counts it. NULL: detached.
     struct orri_share** attached;
     uint32_t* counter;

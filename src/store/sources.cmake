@@ -2,23 +2,29 @@ set(ORR_SOURCES_STORE
     src/store/append.c
     src/store/batch.c
     src/store/block.c
+    src/store/cell.c
     src/store/chunk.c
     src/store/cluster.c
     src/store/column.c
     src/store/component.c
+    src/store/doom.c
     src/store/enable.c
     src/store/entity.c
     src/store/digest.c
     src/store/finder.c
     src/store/index.c
+    src/store/instance.c
     src/store/mover.c
     src/store/name.c
     src/store/pinned.c
+    src/store/needs.c
     src/store/plan.c
     src/store/pool.c
     src/store/pool_state.c
     src/store/entity_print.c
+    src/store/ref.c
     src/store/refuse.c
+    src/store/relation.c
     src/store/relink.c
     src/store/share.c
     src/store/singleton.c

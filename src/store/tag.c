@@ -195,8 +195,8 @@ static orr_result tag_change(orr_world* world, const char* call, orr_entity enti
     orr_tag tags[ORR_CLUSTER_TAGS_MAX + 1];
     uint32_t count = add ? tag_list_with(from, tag, tags) : tag_list_without(from, tag, tags);
     bool created;
-    orri_cluster* to =
-        orri_cluster_obtain(world, call, from->types, from->type_count, tags, count, &created);
+    orri_cluster* to = orri_cluster_obtain_like(world, call, from, from->types, from->type_count,
+                                                tags, count, &created);
     if (to == NULL) {
         return orri_env_result(&world->env);
     }

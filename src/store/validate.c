@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Checks the invariants of README.md, by number, on the whole world.
 #include "store/names.h"
+#include "store/needs.h"
 #include "store/pool.h"
+#include "store/relation.h"
 #include "store/share.h"
 
 static orr_result validate_fail(orr_world* world, const char* invariant, uint64_t a, uint64_t b)
@@ -64,7 +66,7 @@ static orr_result validate_column(orr_world* world, orri_chunk* chunk, uint32_t 
     const orri_cluster* cluster = chunk->cluster;
     const orri_column* column = &chunk->columns[c];
     const orri_extent* extent = orri_chunk_cold(chunk)[c].extent;
-    uint32_t types = cluster->type_count;
+    uint32_t types = cluster->type_count, columns = cluster->column_count;
     if (column->version > world->epoch || column->tick > world->tick) {
         return validate_fail(world, "S7 (stamps)", chunk->id, c);
     }
@@ -73,8 +75,8 @@ static orr_result validate_column(orr_world* world, orri_chunk* chunk, uint32_t 
          column->version == world->epoch)) {
         return validate_fail(world, "S8 (share)", chunk->id, c);
     }
-    if (c > types) {
-        bool has_bits = cluster->columns[c - types - 1].has_bits;
+    if (c >= columns) {
+        bool has_bits = cluster->columns[c - columns].has_bits;
         return has_bits == (column->data != NULL) ? ORR_OK
                                                   : validate_fail(world, "S9 (bits)", chunk->id, c);
     }
@@ -94,11 +96,66 @@ static orr_result validate_column(orr_world* world, orri_chunk* chunk, uint32_t 
     return ORR_OK;
 }
 
+static bool validate_zero(const uint8_t* bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (bytes[i] != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// One cell of a multiple type: its count, what lies past it, its ids and bits.
+static bool validate_cell(orri_chunk* chunk, uint32_t c, uint32_t slot)
+{
+    const orri_cluster_column* entry = &chunk->cluster->columns[c];
+    orri_cells cell = orri_cells_at(chunk, c, slot);
+    const uint32_t* ids = (const uint32_t*)(void*)chunk->columns[entry->counts + 1].data +
+                          ((size_t)slot << entry->shift);
+    const uint64_t* bits = (const uint64_t*)(void*)orri_chunk_bits(chunk, c)->data;
+    uint32_t count = *cell.counts, room = 1u << entry->shift;
+    if (count == 0 || count > room) {
+        return false;
+    }
+    size_t used = (size_t)count * cell.type->info.size;
+    bool sound =
+        validate_zero(cell.data + used, cell.size - used) &&
+        (bits == NULL || orri_bits_all(bits, (slot << entry->shift) + count, room - count));
+    for (uint32_t i = 0; sound && i < room; i++) {
+        sound = (ids[i] != 0) == (i < count);
+        for (uint32_t k = 0; sound && ids[i] != 0 && k < i; k++) {
+            sound = ids[i] != ids[k];
+        }
+    }
+    return sound;
+}
+
+static orr_result validate_cells(orr_world* world, orri_chunk* chunk)
+{
+    const orri_cluster* cluster = chunk->cluster;
+    for (uint32_t c = 0; c < cluster->type_count; c++) {
+        const orri_cluster_column* entry = &cluster->columns[c];
+        bool multiple = entry->type->info.multiplicity == ORR_MULTIPLE;
+        if (multiple != (entry->counts != 0) || cluster->capacities[c] != 1u << entry->shift ||
+            cluster->sizes[c] != entry->type->info.size << entry->shift ||
+            (multiple && entry->table->hot.capacity != 0)) {
+            return validate_fail(world, "S12 (capacity)", cluster->index, c);
+        }
+        for (uint32_t slot = 0; multiple && slot < orri_chunk_rows(chunk); slot++) {
+            if (!validate_cell(chunk, c, slot)) {
+                return validate_fail(world, "S12 (instances)", chunk->id, slot);
+            }
+        }
+    }
+    return ORR_OK;
+}
+
 static orr_result validate_chunk(orr_world* world, orri_cluster* cluster, uint32_t number)
 {
     orri_chunk* chunk = cluster->chunks[number];
     if (chunk->cluster != cluster || chunk->number != number || world->chunks[chunk->id] != chunk ||
-        chunk->column_count != 2 * (cluster->type_count + 1)) {
+        chunk->column_count != 2 * cluster->column_count) {
         return validate_fail(world, "S4 (chunk)", cluster->index, number);
     }
     if (orri_chunk_rows(chunk) == 0 || orri_chunk_rows(chunk) > chunk->capacity ||
@@ -114,7 +171,7 @@ static orr_result validate_chunk(orr_world* world, orri_cluster* cluster, uint32
         }
     }
     return shares == chunk->share_count
-               ? ORR_OK
+               ? validate_cells(world, chunk)
                : validate_fail(world, "S8 (share count)", shares, chunk->share_count);
 }
 
@@ -125,14 +182,19 @@ static orr_result validate_identity(orr_world* world, const orri_cluster* cluste
             orri_type_at(&world->schema, cluster->types[i]) != cluster->columns[i].type) {
             return validate_fail(world, "S3 (types)", cluster->index, i);
         }
+        if (orri_needs_missing(world, cluster->types[i], cluster->types, cluster->type_count)
+                .index1 != 0) {
+            return validate_fail(world, "S13 (needs)", cluster->index, i);
+        }
     }
     for (uint32_t i = 1; i < cluster->tag_count; i++) {
         if (cluster->tags[i - 1] >= cluster->tags[i]) {
             return validate_fail(world, "S3 (tags)", cluster->index, i);
         }
     }
-    return orri_cluster_lookup(world, cluster->types, cluster->type_count, cluster->tags,
-                               cluster->tag_count) == cluster
+    return orri_cluster_lookup_sized(world, cluster->types, cluster->capacities,
+                                     cluster->type_count, cluster->tags,
+                                     cluster->tag_count) == cluster
                ? ORR_OK
                : validate_fail(world, "S3 (one cluster per set)", cluster->index, 0);
 }
@@ -151,7 +213,8 @@ static orr_result validate_cluster(orr_world* world, orri_cluster* cluster)
     if (result == ORR_OK && world->slots[cluster->index].cluster != cluster) {
         result = validate_fail(world, "S3 (slot)", cluster->index, 0);
     }
-    if (result == ORR_OK && (cluster->batch_count | cluster->batch_used) != 0) {
+    if (result == ORR_OK &&
+        (cluster->batch_count | cluster->batch_used | cluster->batch_incoming) != 0) {
         result = validate_fail(world, "S10 (scratch)", cluster->index, cluster->batch_count);
     }
     for (uint32_t i = 0; result == ORR_OK && i < cluster->chunk_count; i++) {
@@ -225,8 +288,10 @@ static bool validate_count_chunk(const orri_chunk* chunk, uint32_t* counts)
     const orri_cluster* cluster = chunk->cluster;
     for (uint32_t c = 0; c < cluster->type_count; c++) {
         const orri_type* type = cluster->columns[c].type;
+        // Past the last instance of a multiple type handles are null, which count for nothing.
+        uint32_t values = orri_chunk_rows(chunk) << cluster->columns[c].shift;
         if (type->info.has_owned &&
-            !validate_count_rows(type, chunk->columns[c].data, orri_chunk_rows(chunk), counts)) {
+            !validate_count_rows(type, chunk->columns[c].data, values, counts)) {
             return false;
         }
     }
@@ -297,6 +362,81 @@ static orr_result validate_owned(orr_world* world)
     return result;
 }
 
+// ---- indexed references: the index says what the columns say, both ways ------------------------------------
+
+static bool validate_link(const orr_world* world, const orri_relation* relation, uint32_t e,
+                          uint32_t index, const void* value)
+{
+    const orri_element* element = &relation->elements[e];
+    orr_entity target = orri_relation_target(world, relation, e, value);
+    const orri_link* link = orri_link_find(element, index);
+    if (link == NULL || target.id == 0) {
+        return target.id == 0 && (link == NULL || link->target == 0);
+    }
+    uint32_t before = link->prev != 0 ? orri_link_find(element, link->prev - 1)->next
+                                      : orri_head_of(element, orri_id_index(target));
+    return link->target == orri_id_index(target) + 1 && before == index + 1 &&
+           (link->next == 0 || orri_link_find(element, link->next - 1)->prev == index + 1);
+}
+
+// Checks the links of all values of a type; returns how many there are, or ORRI_INDEX_NONE for a wrong one.
+static uint32_t validate_links(const orr_world* world, const orri_relation* relation, uint32_t e)
+{
+    const orri_table* table =
+        (const orri_table*)(const void*)
+            world->hot.tables[orri_type_index(world, (orr_type){relation->type->index1})];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < table->cluster_count; i++) {
+        const orri_table_cluster* entry = &table->clusters[i];
+        for (uint32_t row = 0; row < entry->cluster->row_count; row++) {
+            const orri_chunk* chunk = orri_cluster_chunk_of(entry->cluster, row);
+            uint32_t slot = row & ORRI_SLOT_MASK;
+            const uint8_t* value = chunk->columns[entry->column].data +
+                                   (size_t)slot * relation->type->info.size;
+            if (!validate_link(world, relation, e, orri_chunk_ids(chunk)[slot], value)) {
+                return ORRI_INDEX_NONE;
+            }
+            count += orri_relation_target(world, relation, e, value).id != 0;
+        }
+    }
+    return count;
+}
+
+static orr_result validate_element(orr_world* world, const orri_relation* relation, uint32_t e)
+{
+    const orri_element* element = &relation->elements[e];
+    uint32_t links = 0, firsts = 0, heads = 0;
+    for (uint32_t i = 0; i < world->hot.count; i++) {
+        const orri_link* link = orri_link_find(element, i);
+        links += link != NULL && link->target != 0;
+        firsts += link != NULL && link->target != 0 && link->prev == 0;
+        heads += orri_head_of(element, i) != 0;
+    }
+    if (validate_links(world, relation, e) != links) {
+        return validate_fail(world, "S12 (indexed references)", relation->type->index1, e);
+    }
+    return firsts == heads ? ORR_OK : validate_fail(world, "S12 (referrers)", firsts, heads);
+}
+
+static orr_result validate_relations(orr_world* world)
+{
+    orr_result result = ORR_OK;
+    for (const orri_relation* r = world->relations; r != NULL && result == ORR_OK; r = r->next) {
+        for (uint32_t e = 0; result == ORR_OK && e < r->type->indexed_count; e++) {
+            result = validate_element(world, r, e);
+        }
+    }
+    for (uint32_t p = 0; result == ORR_OK && p < world->relation_marks.capacity; p++) {
+        const uint64_t* marks = world->relation_marks.list[p];
+        for (uint32_t i = 0; marks != NULL && i < ORRI_PAGE_SIZE / 64; i++) {
+            if (marks[i] != 0) {
+                return validate_fail(world, "S12 (scratch)", p, i);
+            }
+        }
+    }
+    return result;
+}
+
 orr_result orr_world_validate(orr_world* world)
 {
     ORR_ASSERT(world != NULL);
@@ -313,5 +453,8 @@ orr_result orr_world_validate(orr_world* world)
     if (result == ORR_OK) {
         result = orri_names_validate(world);
     }
-    return result == ORR_OK ? validate_owned(world) : result;
+    if (result == ORR_OK) {
+        result = validate_owned(world);
+    }
+    return result == ORR_OK ? validate_relations(world) : result;
 }

@@ -38,6 +38,10 @@ _Static_assert(1u << ORRI_SLOT_BITS == ORR_CHUNK_CAPACITY, "slot bits and capaci
 #define ORRI_LEVELS      6 // Sizes of a growing first chunk below the full one.
 #define ORRI_BITS_BYTES  (ORR_CHUNK_CAPACITY / 8)
 #define ORRI_BLOCK_ALIGN 64
+// 1: the calls for instances (orr_instance_add …) are there, and references and bundles use them.
+#ifndef ORRI_INSTANCES
+#define ORRI_INSTANCES 0
+#endif
 
 // ---- blocks (block.c) -------------------------------------------------------------------------------
 
@@ -84,8 +88,10 @@ typedef struct orri_column_cold {
 
 typedef struct orri_cluster orri_cluster;
 
-// columns[0 … n-1] are the types of the cluster in order, [n] the row ids (uint32_t entity index), then the
-// enable bits: [n+1 … 2n] of the types, [2n+1] of the entities. Cold parts follow in the same order.
+// columns[0 … n-1] are the types of the cluster in order, [n] the row ids (uint32_t entity index), then for each
+// multiple type its counts (uint16_t per row) and its instance ids (one uint32_t per instance). In the same order, from
+// column_count / 2 on, the enable bits: of the types one per instance, of the row ids one per entity, of the others none.
+// Cold parts follow in the same order.
 typedef struct orri_chunk {
     orri_cluster* cluster;
     uint32_t* ids;         // The data of the row ids' column.
@@ -94,7 +100,7 @@ typedef struct orri_chunk {
     uint32_t number;       // Within the cluster: holds rows number * capacity …
     uint32_t capacity;     // Rows it has memory for.
     uint32_t share_count;  // Columns somebody holds.
-    uint32_t column_count; // 2 (n + 1).
+    uint32_t column_count; // Twice that of the cluster.
     orri_column columns[];
 } orri_chunk;
 
@@ -125,19 +131,27 @@ typedef struct orri_table {
     orr_hot_table hot; // First: the hot pointer is the table.
     uint16_t* column;  // [hot.capacity]; index of the column, plus 1.
     uint32_t live;     // Chunks that have the type.
+    bool multiple;     // Then it covers no chunk: rows differ in size from cluster to cluster.
     const orri_type* type;
+    uint32_t* instance_last;      // The world's.
     orri_table_cluster* clusters; // All clusters with the type, in order of creation.
     uint32_t cluster_count, cluster_capacity;
+    bool needed;                    // By another type (needs.h).
+    struct orri_relation* relation; // Who refers to whom (relation.h); NULL: nothing is indexed.
     orri_source small[ORRI_LEVELS]; // First blocks of growing chunks.
 } orri_table;
 
 typedef struct orri_cluster_column {
-    const orri_type* type; // NULL for the row ids.
-    orri_table* table;     // NULL for the row ids.
-    uint32_t size;         // Of a value.
-    bool has_bits;         // Every chunk has enable bits for it.
-    uint64_t version;      // The largest of its blocks, ever.
-    orri_source source;    // Of full blocks.
+    const orri_type* type; // NULL for the row ids, counts and instance ids.
+    orri_table* table;     // Likewise.
+    uint32_t size;         // Bytes of a row: of a value, or of all instances there is room for.
+    uint16_t
+        counts; // Of a multiple type: the column of its counts; the ids are the next one. 0: unique.
+    uint8_t shift;      // A row has room for 1 << shift instances.
+    bool has_bits;      // Every chunk has enable bits for it.
+    bool by_value;      // Not to be written in place: it has indexed references.
+    uint64_t version;   // The largest of its blocks, ever.
+    orri_source source; // Of full blocks.
 } orri_cluster_column;
 
 struct orri_plan;
@@ -149,20 +163,23 @@ struct orri_cluster {
     uint32_t row_count, row_capacity; // Rows it has, and has chunks for.
     uint32_t type_count, chunk_count;
     bool direct;                  // Plain and without bits: rows may go the short ways.
+    bool direct_new;              // And without multiple types: they may come the short way too.
     bool plain;                   // All types are.
     bool has_bits;                // Some column has.
-    uint8_t level_first;          // Level of a new first chunk.
-    uint32_t chunk_capacity;      // Of `chunks`.
-    uint32_t* sizes;              // [type_count], of values: what a move of one row reads.
-    orri_cluster_column* columns; // [type_count + 1].
+    uint32_t column_count;        // Of columns without their bits.
+    uint32_t* sizes;              // [column_count], of rows: what a move of one row reads.
+    orri_cluster_column* columns; // [column_count], as in a chunk.
     struct orri_plan* edge_last;  // The edge taken last; NULL: none.
     // Second line.
     uint32_t index; // Number; the handle has index + 1.
     uint32_t generation;
     uint32_t tag_count;
-    uint32_t bucket_next;           // index1 in the look-up's chain.
-    const orr_type* types;          // [type_count], ascending index1.
-    const orr_tag* tags;            // [tag_count], ascending.
+    uint32_t bucket_next;       // index1 in the look-up's chain.
+    uint32_t chunk_capacity;    // Of `chunks`.
+    uint8_t level_first;        // Level of a new first chunk.
+    const uint16_t* capacities; // [type_count], instances a row has room for; 1 for unique types.
+    const orr_type* types;      // [type_count], ascending index1.
+    const orr_tag* tags;        // [tag_count], ascending.
     uint64_t type_bloom, tag_bloom; // One bit per type or tag: a quick no.
     uint64_t hash;                  // Of the identity, for look-up only.
     uint64_t identity_hash;         // Of type names, layouts and tags; part of the world's hash.
@@ -172,9 +189,11 @@ struct orri_cluster {
     // Scratch of a batch (batch.c), 0 outside: rows that leave, how they go, first target row, rows gone, and where
     // to look for the next row that fills a gap.
     uint32_t batch_count, batch_base, batch_used, batch_tail;
+    uint32_t batch_incoming; // Rows that come to it.
     struct orri_plan* batch_plan;
     bool batch_created; // The target is new.
-    bool doomed;        // Scratch of orr_clusters_delete().
+    bool doomed;        // Scratch of clearing and deleting; false outside.
+    bool indexed;       // Some type has indexed references.
 };
 _Static_assert(offsetof(orri_cluster, index) <= 64, "the hot part of a cluster is one line");
 
@@ -196,13 +215,17 @@ typedef struct orri_plan {
     struct orri_plan *from_prev, *from_next; // All plans of `from`.
     struct orri_plan *to_prev, *to_next;     // All plans to `to`.
     uint64_t edge;                           // Type and direction; 0: not an edge.
-    uint32_t kept_count, new_count, dropped_count;
+    uint32_t kept_count, new_count, dropped_count, resized_count;
     bool simple;          // Nothing of it needs a hook or a count.
     bool plain;           // Kept columns move by memcpy.
     bool dropped_plain;   // Dropped ones need no destruct.
+    bool indexed;         // An added or dropped one has indexed references.
     orri_plan_pair* kept; // [kept_count]
     uint16_t* added;      // [new_count], columns of `to`.
     uint16_t* dropped;    // [dropped_count], columns of `from`.
+    // [resized_count], multiple types that are kept with another capacity. `kept` lists neither them nor their counts
+    // and ids, but those of the others.
+    orri_plan_pair* resized;
 } orri_plan;
 
 // ---- index ------------------------------------------------------------------------------------------
@@ -235,14 +258,16 @@ typedef struct orri_tag_entry {
 
 typedef struct orri_pool orri_pool;   // pool.h
 typedef struct orri_names orri_names; // name.c
+typedef struct orri_needs orri_needs; // needs.c
 
 // Who is told of structure: filled by the query module with the first query of a world. NULL functions: nobody.
 typedef struct orri_listener {
     // A cluster was made, or one of its columns got enable bits. False (reported): that is refused and undone.
     bool (*cluster_match)(orr_world* world, orri_cluster* cluster);
     void (*cluster_gone)(orr_world* world, const orri_cluster* cluster);
-    // Makes sure that `count` entities may come to have values in a pool. False (reported): refused.
-    bool (*pinned_reserve)(orr_world* world, const orri_pool* pool, uint32_t count);
+    // Makes sure that `count` more entities may come to have values in a pool, `index` among them (ORRI_INDEX_NONE: told by
+    // another call). False (reported): refused.
+    bool (*pinned_reserve)(orr_world* world, const orri_pool* pool, uint32_t index, uint32_t count);
     // An entity got or lost a value, or it was switched on or off. The pool shows it already; a lost value's
     // memory is still there.
     void (*pinned_changed)(orr_world* world, const orri_pool* pool, uint32_t index);
@@ -250,6 +275,12 @@ typedef struct orri_listener {
 } orri_listener;
 
 struct orri_queries;
+
+// Something kept for some entities: pages by index >> ORRI_PAGE_BITS, made when first needed; NULL: none.
+typedef struct orri_pages {
+    void** list;
+    uint32_t capacity;
+} orri_pages;
 
 // ---- the world ----------------------------------------------------------------------------------------
 
@@ -298,14 +329,22 @@ struct orr_world {
     struct orri_queries* queries; // Of the query module.
     // Open iterations: structure stays as it is meanwhile. An iteration of an earlier era has ended.
     _Atomic uint32_t iterating;
+    uint32_t
+        relation_count; // Types with indexed references: when not 0, deaths are told (relation.h).
     uint32_t iteration_era;
     uint64_t cluster_sequence; // Clusters ever made.
+    uint32_t instance_last;    // The orr_component_id given last. Not state.
 
     // Pinned values (pool.h). All pools by type index, NULL: none; and those there are, in order of types.
     orri_pool **pools, **pool_list;
     uint32_t pool_capacity, pool_count, pool_list_capacity;
     orri_names* names;    // Look-up of names (name.c); NULL: nobody ever had one.
     orr_entity singleton; // The world's own entity; null, or dead: it has none.
+    struct orri_relation* relations;
+    orri_needs* needs; // By type index (needs.c).
+    uint32_t needs_capacity;
+    orri_pages
+        relation_marks; // Bits: scratch of a destruction, 0 outside. No page: nobody there refers.
 };
 
 // ---- ids ----------------------------------------------------------------------------------------------
@@ -465,6 +504,9 @@ ORRI_COLD orr_result orri_refuse_argument(const orr_world* world, const char* ca
                                           const char* what);
 ORRI_COLD orr_result orri_refuse_hook(const orr_world* world, const char* call,
                                       const orri_type* type);
+// A type with indexed references is not written in place.
+ORRI_COLD orr_result orri_refuse_in_place(const orr_world* world, const char* call,
+                                          const orri_type* type);
 // A cluster could not grow: for want of memory, or because the world has all the chunks it may have.
 ORRI_COLD orr_result orri_refuse_room(const orr_world* world, const char* call);
 // ORR_OK unless an appender or an iteration is open.
@@ -473,6 +515,21 @@ orr_result orri_check_open(const orr_world* world, const char* call);
 static inline bool orri_world_open(const orr_world* world)
 {
     return world->appender == NULL && world->iterating == 0;
+}
+// The same, and nobody is told of deaths: one row may go at once.
+static inline bool orri_world_quiet(const orr_world* world)
+{
+    return world->appender == NULL && (world->iterating | world->relation_count) == 0;
+}
+// True when destroying an entity may mean more: others refer to it by indexed fields.
+static inline bool orri_world_related(const orr_world* world)
+{
+    return world->relation_count != 0;
+}
+// True for types whose values may not be written in place.
+static inline bool orri_type_written_by_set(const orri_type* type)
+{
+    return type->indexed_count != 0 || strcmp(type->info.name, "orr_name") == 0;
 }
 // The world as the env's owner; const is cast away for reporting only, which is not state.
 static inline orri_env* orri_env_of(const orr_world* world)
@@ -487,6 +544,8 @@ void orri_source_init(orri_source* source, size_t block_size, uint32_t stagger);
 void orri_source_term(orri_source* source, orri_env* env);
 // A block, all of it poisoned; NULL when refused. `wanted` more are expected right after.
 void* orri_block_take(orri_source* source, orri_env* env, uint32_t wanted, orri_extent** out);
+// A block of any size (a multiple of 64 bytes) without a source: an extent of its own.
+void* orri_block_take_alone(orri_env* env, size_t bytes, orri_extent** out);
 void orri_block_give(orri_extent* extent, orri_env* env, void* block);
 
 // ---- index.c ----------------------------------------------------------------------------------------------
@@ -632,8 +691,14 @@ extern orri_table orri_table_none;
 // Bytes of a block of a level (ORRI_LEVELS: a full one) for values of a size.
 size_t orri_block_bytes(uint32_t size, uint32_t level);
 uint8_t orri_chunk_level_first(size_t row_bytes);
-// Where a chunk's column takes its block from.
-orri_source* orri_chunk_source(orr_world* world, const orri_chunk* chunk, uint32_t column);
+// Bytes of the enable bits of a column.
+static inline size_t orri_bits_bytes(const orri_cluster_column* column)
+{
+    return (size_t)ORRI_BITS_BYTES << column->shift;
+}
+// A block for a chunk's column; NULL when refused.
+void* orri_chunk_block(orr_world* world, const orri_chunk* chunk, uint32_t column, uint32_t wanted,
+                       orri_extent** out);
 // For relinking (relink.c): headers without blocks or id, pages of the tables, single blocks.
 orri_chunk* orri_chunk_alloc(orr_world* world, orri_cluster* cluster);
 void orri_chunk_free(orr_world* world, orri_chunk* chunk);
@@ -660,10 +725,20 @@ static inline orr_cluster orri_cluster_handle(const orri_cluster* cluster)
 // Types ascending, tags ascending, no doubles, all valid.
 orri_cluster* orri_cluster_lookup(const orr_world* world, const orr_type* types,
                                   uint32_t type_count, const orr_tag* tags, uint32_t tag_count);
-// Looks up or creates. `*created` tells. NULL when refused (reported).
+// Looks up or creates. `*created` tells. NULL when refused (reported). Rows have room for one instance of each type.
 orri_cluster* orri_cluster_obtain(orr_world* world, const char* call, const orr_type* types,
                                   uint32_t type_count, const orr_tag* tags, uint32_t tag_count,
                                   bool* created);
+// The same with capacities: of each type (NULL: 1), or as in another cluster that has the type.
+orri_cluster* orri_cluster_lookup_sized(const orr_world* world, const orr_type* types,
+                                        const uint16_t* capacities, uint32_t type_count,
+                                        const orr_tag* tags, uint32_t tag_count);
+orri_cluster* orri_cluster_obtain_sized(orr_world* world, const char* call, const orr_type* types,
+                                        const uint16_t* capacities, uint32_t type_count,
+                                        const orr_tag* tags, uint32_t tag_count, bool* created);
+orri_cluster* orri_cluster_obtain_like(orr_world* world, const char* call, const orri_cluster* like,
+                                       const orr_type* types, uint32_t type_count,
+                                       const orr_tag* tags, uint32_t tag_count, bool* created);
 // Undoes the last creation: as if it had never been.
 void orri_cluster_undo(orr_world* world, orri_cluster* cluster);
 // The empty cluster, created if missing.
@@ -672,6 +747,11 @@ orri_cluster* orri_cluster_of_nothing(orr_world* world, const char* call, bool* 
 const orri_table* orri_table_rarest(const orr_world* world, const orr_type* types, uint32_t count);
 // -1 if the cluster lacks the type.
 int32_t orri_cluster_find_column(const orri_cluster* cluster, orr_type type);
+// The column whose enable bits are those of the entities.
+static inline uint32_t orri_cluster_entity_column(const orri_cluster* cluster)
+{
+    return cluster->type_count;
+}
 bool orri_cluster_has_tag(const orri_cluster* cluster, orr_tag tag);
 orr_result orri_check_storable(const orr_world* world, const char* call, orr_type type);
 // Destroys all rows of a cluster. False when index pages are held and memory is refused (nothing is done).
@@ -701,6 +781,9 @@ static inline orri_plan* orri_plan_edge(orr_world* world, const char* call, orri
     return orri_plan_edge_find(world, call, from, type, direction, created);
 }
 orri_plan* orri_plan_pair_get(orr_world* world, orri_cluster* from, orri_cluster* to);
+// The plan to the cluster that differs in the capacity of one multiple type only. As orri_plan_edge().
+orri_plan* orri_plan_resize(orr_world* world, const char* call, orri_cluster* from, uint32_t column,
+                            uint16_t capacity, bool* created);
 // Forgets all plans of a cluster.
 void orri_plans_drop(orr_world* world, orri_cluster* cluster);
 
@@ -745,13 +828,11 @@ static inline void orri_row_close_gap(orr_world* world, orri_cluster* cluster, o
     uint32_t slot = orri_place_slot(place), last_slot = last_row & ORRI_SLOT_MASK;
     if (last != chunk || last_slot != slot) {
         const uint32_t* sizes = cluster->sizes;
-        for (uint32_t c = 0; c < cluster->type_count; c++) {
+        for (uint32_t c = 0; c < cluster->column_count; c++) {
             orri_value_move(chunk->columns[c].data + (size_t)slot * sizes[c],
                             last->columns[c].data + (size_t)last_slot * sizes[c], sizes[c]);
         }
-        uint32_t moved = orri_chunk_ids(last)[last_slot];
-        orri_chunk_ids(chunk)[slot] = moved;
-        orri_record_at(world, moved)->place = place;
+        orri_record_at(world, orri_chunk_ids(chunk)[slot])->place = place;
     }
     cluster->row_count = last_row;
     orri_rows_close(last, last_slot, 1);
@@ -791,11 +872,73 @@ void orri_stage_end(orr_world* world, orri_staged* staged, bool set);
 // NULL) refers to them already; and values with owned handles that are gone.
 orr_result orri_check_references(const orr_world* world, const char* call, const orri_type* type,
                                  const orr_entity* entities, const void* values, uint32_t count);
+// The same for one value that replaces `old` (may be NULL).
+orr_result orri_check_value(const orr_world* world, const char* call, const orri_type* type,
+                            const void* old, const void* value);
+
+// ---- cell.c: what a row has of a type ------------------------------------------------------------------
+
+// Cells of a column from some row on. A cell is a value or, of a multiple type, 1 to `capacity` instances; bytes
+// past the last one are zero.
+typedef struct orri_cells {
+    const orri_type* type;
+    uint8_t* data;
+    const uint16_t* counts; // NULL: a unique type.
+    uint32_t size;          // Bytes of a cell.
+} orri_cells;
+
+static inline orri_cells orri_cells_at(const orri_chunk* chunk, uint32_t column, uint32_t slot)
+{
+    const orri_cluster_column* entry = &chunk->cluster->columns[column];
+    const uint16_t* counts =
+        entry->counts != 0 ? (const uint16_t*)(const void*)chunk->columns[entry->counts].data + slot
+                           : NULL;
+    return (orri_cells){entry->type, chunk->columns[column].data + (size_t)slot * entry->size,
+                        counts, entry->size};
+}
+// Destructs the values of some rows.
+void orri_cells_destruct(orri_cells cells, uint32_t rows);
+// Moves values to raw cells of the same or another size that has room; `from` is raw afterwards.
+void orri_cells_move(orri_cells to, orri_cells from, uint32_t rows);
+// Copies values to raw cells of the same size. On a hook's refusal nothing is made.
+bool orri_cells_copy(orri_cells to, orri_cells from, uint32_t rows);
+// Makes one value in each raw cell: of `values`, one after another, or (NULL) the preset. Of a multiple type counts and
+// ids are made too. On a hook's refusal nothing is made.
+bool orri_cells_make(orri_chunk* chunk, uint32_t column, uint32_t slot, uint32_t rows,
+                     const void* values);
+// Copies all instances of a cell with new ids, counts included.
+bool orri_cell_duplicate(orri_chunk* to, uint32_t to_slot, const orri_chunk* from,
+                         uint32_t from_slot, uint32_t column);
+// Moves the cells of a plan's resized types, with counts and ids; orri_cells_fit() was true.
+void orri_cells_resize(const orri_plan* plan, orri_chunk* to, uint32_t to_slot, orri_chunk* from,
+                       uint32_t from_slot, uint32_t rows);
+// ORR_ERR_CAPACITY (reported) when a row of first … first + count - 1 has more instances than the target has room for.
+orr_result orri_cells_fit(const orr_world* world, const char* call, const orri_plan* plan,
+                          uint32_t first, uint32_t count);
+uint64_t orri_cells_hash(orri_cells cells, uint32_t rows, uint64_t seed);
+// The next instance id: never 0, and none of `ids`.
+uint32_t orri_instance_number(uint32_t* last, const uint32_t* ids, uint32_t count);
+// For calls that cannot take a multiple type: which ones can.
+ORRI_COLD orr_result orri_refuse_multiple(const orr_world* world, const char* call, orr_type type);
 
 // ---- batch.c: many rows leave clusters ------------------------------------------------------------------
 
+// Destroys all or none, and asks nobody what else must go (relation.h does). `before` is called when nothing can be
+// refused any more and nothing has been done.
+orr_result orri_destroy_batch(orr_world* world, const char* call, const orr_entity* entities,
+                              uint32_t count, void (*before)(void* user), void* user);
 // Moves rows first … first + count - 1 along a plan. All or nothing.
 orr_result orri_rows_move_range(orr_world* world, const char* call, orri_plan* plan, uint32_t first,
                                 uint32_t count);
+
+// ---- relink.c: whole chunks change cluster ------------------------------------------------------------------
+
+// True when all rows of a plan's source can be handed over at once: the target is empty.
+static inline bool orri_plan_relinks(const orri_plan* plan)
+{
+    return plan->to->row_count == 0 && plan->resized_count == 0;
+}
+// Hands all rows of the plans' sources over. Sources and targets are all different, targets empty. All or nothing.
+orr_result orri_relink_many(orr_world* world, orri_plan* const* plans, uint32_t count);
 
 #endif

@@ -150,3 +150,56 @@ ORR_TEST(name_of_63_bytes_is_the_longest)
     name[64] = '\0';
     CHECK(!orri_name_valid(name));
 }
+
+// ---- pointing ------------------------------------------------------------------------------------
+
+static const char* point_at(const char* source, size_t offset)
+{
+    static char buffer[ORRI_POINT_SIZE];
+    orri_text text = {buffer, sizeof buffer, 0};
+    orri_text_point(&text, source, offset);
+    CHECK(text.length < ORRI_POINT_SIZE);
+    return buffer;
+}
+
+ORR_TEST(point_puts_a_caret_below_the_character)
+{
+    CHECK_STR(point_at("", 0), "\n    \n    ^ column 1");
+    CHECK_STR(point_at("ab c", 3), "\n    ab c\n       ^ column 4");
+    CHECK_STR(point_at("a\tb\nc", 4), "\n    a b c\n        ^ column 5");
+    CHECK_STR(point_at("äöü", 4), "\n    äöü\n      ^ column 3");
+    CHECK_STR(point_at("a\x1B[0m", 1), "\n    a?[0m\n     ^ column 2");
+    CHECK_STR(point_at("\xE2\x82 x", 3), "\n    ?? x\n       ^ column 4");
+}
+
+ORR_TEST(point_shows_a_part_of_a_long_text)
+{
+    char source[500];
+    for (uint32_t i = 0; i < sizeof source; i++) {
+        source[i] = (char)('0' + i % 10);
+    }
+    source[sizeof source - 1] = '\0';
+    CHECK_STR(point_at(source, 5),
+              "\n    012345678901234567890123456789012345678901234567890123456789"
+              "…\n         ^ column 6");
+    CHECK_STR(point_at(source, 123),
+              "\n    …345678901234567890123456789012345678901234567890123456789012…\n"
+              "                                             ^ column 124");
+    CHECK_STR(point_at(source, 499),
+              "\n    …901234567890123456789012345678901234567890123456789012345678\n"
+              "                                                                 ^ column 500");
+    // As long as the part itself: nothing is left out.
+    source[60] = '\0';
+    CHECK_STR(point_at(source, 60),
+              "\n    012345678901234567890123456789012345678901234567890123456789"
+              "\n                                                                "
+              "^ column 61");
+    // Every place of a text of wide characters stays within the size.
+    for (uint32_t i = 0; i < sizeof source; i++) {
+        source[i] = "\xF0\x9F\x98\x80"[i % 4];
+    }
+    source[400] = '\0';
+    for (uint32_t i = 0; i <= 400; i += 4) {
+        CHECK_CONTAINS(point_at(source, i), "^ column ");
+    }
+}

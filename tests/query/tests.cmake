@@ -1,4 +1,14 @@
 set(ORR_TESTS_QUERY
-    tests/query/test_guard.c
+    tests/query/test_bulk.c
+    tests/query/test_cross.c
+    tests/query/test_explain.c
+    tests/query/test_hpp.cpp
+    tests/query/test_order.c
+    tests/query/test_query.c
+    tests/query/test_terms.c
+    tests/query/test_working.c
 )
-set(ORR_TEST_EXTRA_QUERY tests/support/store_kit.c)
+set(ORR_TEST_EXTRA_QUERY
+    tests/support/store_kit.c
+    tests/query/query_kit.c
+)

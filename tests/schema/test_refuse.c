@@ -104,8 +104,8 @@ ORR_TEST(refuse_settings_and_kinds_that_do_not_exist)
     refuse(&(orr_type_desc){.name = "T",
                             .settings = {.multiplicity = ORR_MULTIPLE, .storage = ORR_PINNED}},
            "ORR_ERR_ARGUMENT", "pinned and multiple");
-    refuse_field((orr_field_desc){.name = "x", .type = ORR_TYPE(int), .attributes.flags = 8},
-                 "ORR_ERR_ARGUMENT", "unknown bit: 0x8");
+    refuse_field((orr_field_desc){.name = "x", .type = ORR_TYPE(int), .attributes.flags = 16},
+                 "ORR_ERR_ARGUMENT", "unknown bit: 0x10");
     refuse_field((orr_field_desc){.name = "x",
                                   .type = ORR_TYPE(int),
                                   .attributes.interpolation = (orr_interpolation)3},

@@ -241,9 +241,7 @@ ORR_TEST(type_settings_are_kept)
 {
     fixture f;
     fixture_begin(&f);
-    orr_type_desc desc = {
-        .name = "Buff",
-        .settings = {.multiplicity = ORR_MULTIPLE, .needs = ""}};
+    orr_type_desc desc = {.name = "Buff", .settings = {.multiplicity = ORR_MULTIPLE, .needs = ""}};
     const orr_type_info* info = &fixture_type(&f, &desc)->info;
     CHECK_EQ(info->multiplicity, ORR_MULTIPLE);
     CHECK_EQ(info->storage, ORR_CHUNK);

@@ -187,30 +187,6 @@ ORR_TEST(component_of_a_run_time_type_is_used_like_any_other)
     kit_end(&k);
 }
 
-ORR_TEST(component_type_not_yet_in_the_store_is_refused_by_name)
-{
-    kit k = {0};
-    orr_world* world = kit_begin(&k, NULL);
-    orr_entity bob = orr_create(world);
-    orr_field_desc field = {.name = "x", .type = ORR_TYPE(float)};
-    orr_type multiple = {0};
-    orr_type_desc desc = {.name = "Many", .fields = &field, .field_count = 1};
-    desc.settings = (orr_type_settings){.multiplicity = ORR_MULTIPLE};
-    CHECK_OK(orr_type_register(world, &desc, &multiple));
-    float x = 1;
-    CHECK_RESULT(orr_component_set(world, bob, multiple, &x), ORR_ERR_UNSUPPORTED);
-    CHECK_CONTAINS(k.errors.text, "Many");
-    orr_cluster out = {3, 3};
-    CHECK_RESULT(orr_cluster_get(world, &(orr_cluster_desc){&multiple, 1, NULL, 0, NULL}, &out),
-                 ORR_ERR_UNSUPPORTED);
-    CHECK_RESULT(orr_component_add_many(world, &bob, 1, multiple, NULL), ORR_ERR_UNSUPPORTED);
-    CHECK_EQ(out.index1, 3);
-    kit_end(&k);
-}
-
-// ---- hooks ---------------------------------------------------------------------------------------
-
-/* N2-06 */
 ORR_TEST(component_hooks_run_once_each_on_every_path_of_one_entity)
 {
     kit k = {0};

@@ -574,7 +574,7 @@ ORR_TEST(pinned_validation_finds_what_is_broken)
         uint32_t right = *breaks[i].at;
         *breaks[i].at = breaks[i].wrong;
         CHECK_RESULT(orr_world_validate(world), ORR_ERR_CORRUPT);
-        CHECK_CONTAINS(k.errors.text, "S12");
+        CHECK_CONTAINS(k.errors.text, "S14");
         CHECK_CONTAINS(k.errors.text, breaks[i].words);
         *breaks[i].at = right;
         CHECK_OK(orr_world_validate(world));

@@ -11,12 +11,19 @@ set(ORR_TESTS_STORE
     tests/store/test_generation.c
     tests/store/test_move.c
     tests/store/test_name.c
+    tests/store/test_multiple.c
+    tests/store/test_multiple_hooks.c
+    tests/store/test_multiple_random.c
+    tests/store/test_needs.c
     tests/store/test_oom.c
     tests/store/test_owned.c
     tests/store/test_pinned.c
     tests/store/test_pinned_many.c
     tests/store/test_print.c
+    tests/store/test_ref.c
     tests/store/test_refusal.c
+    tests/store/test_relation.c
+    tests/store/test_relation_random.c
     tests/store/test_share.c
     tests/store/test_singleton.c
     tests/store/test_tag.c

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+// What a loop asks of the run it is at: columns, pinned values, instances, entities. The common case is inline in query.h;
+// here is the first time a type is asked for, and everything that is not a plain column.
+#include "query/query.h"
+
+static const orr_hot_span* access_span(const orr_iter* it)
+{
+    ORR_ASSERT(it->now != NULL && it->era == *it->era_now);
+    return it->now != NULL && it->era == *it->era_now ? it->now : NULL;
+}
+
+// A mistake in the program: said in words, then an assertion.
+ORRI_COLD static void access_refuse(const orr_iter* it, const char* call, const char* type,
+                                    const char* what)
+{
+    char text[128];
+    (void)orr_query_print(it->query, text, sizeof text);
+    (void)orri_refuse(orri_env_of(it->world), ORR_ERR_ARGUMENT, ORR_LOG_ID_QUERY_REFUSED,
+                      "%s: query \"%s\": %s %s", call,
+                      it->query->name != NULL ? it->query->name : text, type, what);
+    ORR_ASSERT(!"a loop asks its query for what it does not have; the error says what");
+}
+
+static int32_t access_field(const orr_iter* it, orr_type type)
+{
+    for (uint32_t f = 0; f < it->field_count; f++) {
+        if (it->query->fields[f].type.index1 == type.index1) {
+            return (int32_t)f;
+        }
+    }
+    return -1;
+}
+
+static int32_t access_checked(const orr_iter* it, const char* call, orr_type type,
+                              orr_access access, bool pinned)
+{
+    const orri_type* info = orri_type_at(&it->world->schema, type);
+    const char* name = info != NULL ? info->info.name : "a type that is not registered";
+    int32_t field = access_field(it, type);
+    if (field < 0) {
+        access_refuse(it, call, name, "is not among its terms; add it there");
+    } else if (access == ORR_WRITE && it->query->fields[field].access != ORR_WRITE) {
+        access_refuse(it, call, name, "is a term to read; make it a write term (\"write …\")");
+    } else if (pinned && !it->query->fields[field].pinned) {
+        access_refuse(it, call, name, "is not pinned; use orr_read() or orr_write()");
+    } else if (!pinned && it->query->fields[field].pinned) {
+        access_refuse(it, call, name,
+                      "is pinned, it has no column; use orr_read_pinned() or "
+                      "orr_write_pinned()");
+    } else {
+        return field;
+    }
+    return -1;
+}
+
+static size_t access_stride(const orr_hot_span* span, uint32_t column)
+{
+    return ((const orri_chunk*)span->chunk)->cluster->columns[column].size;
+}
+
+static const void* access_read(const orr_iter* it, uint32_t field)
+{
+    const orr_hot_span* span = it->now;
+    uint16_t column = span->map[field];
+    return column != ORRI_COLUMN_NONE
+               ? span->columns[column].data + span->slot * access_stride(span, column)
+               : NULL;
+}
+
+// Stamps every block of the run. A run of several chunks has none that is held, so nothing moves.
+void* orr_iter_stamp(orr_iter* it, uint32_t field)
+{
+    const orr_hot_span* span = it->now;
+    uint16_t column = span->map[field];
+    orri_chunk* chunk = span->chunk;
+    orri_column* entry = &chunk->columns[column];
+    orr_world* world = it->world;
+    if (ORR_LIKELY(span->slot + span->count <= ORR_CHUNK_CAPACITY && entry->share == NULL)) {
+        entry->version = world->epoch;
+        entry->tick = world->tick;
+        chunk->cluster->columns[column].version = world->epoch;
+        return entry->data + (size_t)span->slot * chunk->cluster->columns[column].size;
+    }
+    uint32_t last = chunk->number + (span->slot + span->count - 1) / ORR_CHUNK_CAPACITY;
+    for (uint32_t number = chunk->number; number <= last; number++) {
+        if (orri_column_write(world, chunk->cluster->chunks[number], column) == NULL) {
+            return NULL;
+        }
+    }
+    return chunk->columns[column].data + span->slot * access_stride(span, column);
+}
+
+static void* access_write(orr_iter* it, uint32_t field)
+{
+    return it->now->map[field] != ORRI_COLUMN_NONE ? orr_iter_stamp(it, field) : NULL;
+}
+
+// ---- by type ----------------------------------------------------------------------------------------------------
+
+const void* orr_iter_read_type(orr_iter* it, orr_type type)
+{
+    ORR_ASSERT(it != NULL);
+    int32_t field = access_span(it) != NULL ? access_checked(it, "orr_read", type, ORR_READ, false)
+                                            : -1;
+    return field >= 0 ? access_read(it, (uint32_t)field) : NULL;
+}
+
+void* orr_iter_write_type(orr_iter* it, orr_type type)
+{
+    ORR_ASSERT(it != NULL);
+    int32_t field =
+        access_span(it) != NULL ? access_checked(it, "orr_write", type, ORR_WRITE, false) : -1;
+    return field >= 0 ? access_write(it, (uint32_t)field) : NULL;
+}
+
+// The type of a desc, without registering it: a loop may run on any thread.
+static orr_type access_type(const orr_iter* it, const orr_type_desc* desc)
+{
+    orr_type type = orri_type_find(&it->world->schema, desc->name);
+    const orri_type* info = orri_type_at(&it->world->schema, type);
+    bool same = info != NULL && (desc->size == 0 || info->info.size == desc->size);
+    return same ? type : (orr_type){0};
+}
+
+// Remembers under which desc a plain column is asked for, so that next time the inline way finds it.
+static void access_remember(orr_iter* it, orr_access access, orr_type type,
+                            const orr_type_desc* desc)
+{
+    int32_t field = access_field(it, type);
+    if (field >= 0 && !it->query->fields[field].multiple && !it->query->fields[field].pinned &&
+        access <= it->query->fields[field].access) {
+        __atomic_store_n(&it->fields[field].asked[access], desc, __ATOMIC_RELAXED);
+    }
+}
+
+const void* orr_iter_read_first(orr_iter* it, const orr_type_desc* desc)
+{
+    ORR_ASSERT(it != NULL && desc != NULL);
+    orr_type type = access_type(it, desc);
+    access_remember(it, ORR_READ, type, desc);
+    return orr_iter_read_type(it, type);
+}
+
+void* orr_iter_write_first(orr_iter* it, const orr_type_desc* desc)
+{
+    ORR_ASSERT(it != NULL && desc != NULL);
+    orr_type type = access_type(it, desc);
+    access_remember(it, ORR_WRITE, type, desc);
+    return orr_iter_write_type(it, type);
+}
+
+// ---- entities ------------------------------------------------------------------------------------------------------
+
+static const orri_chunk* access_row(const orr_hot_span* span, uint32_t i, uint32_t* slot)
+{
+    const orri_chunk* chunk = span->chunk;
+    uint32_t row = span->slot + i;
+    *slot = row & ORRI_SLOT_MASK;
+    return row < ORR_CHUNK_CAPACITY
+               ? chunk
+               : chunk->cluster->chunks[chunk->number + (row >> ORRI_SLOT_BITS)];
+}
+
+static uint32_t access_index(const orr_hot_span* span, uint32_t i)
+{
+    uint32_t slot;
+    const orri_chunk* chunk = access_row(span, i, &slot);
+    return orri_chunk_ids(chunk)[slot];
+}
+
+orr_entity orr_iter_entity(const orr_iter* it, uint32_t i)
+{
+    ORR_ASSERT(it != NULL && i < it->count);
+    const orr_hot_span* span = access_span(it);
+    if (span == NULL || i >= it->count) {
+        return (orr_entity){0};
+    }
+    uint32_t index = access_index(span, i);
+    return orri_id_make(index, orri_record_at(it->world, index)->generation);
+}
+
+void orr_iter_entities(const orr_iter* it, orr_entity* out)
+{
+    ORR_ASSERT(it != NULL && out != NULL);
+    for (uint32_t i = 0; i < it->count; i++) {
+        out[i] = orr_iter_entity(it, i);
+    }
+}
+
+orr_cluster orr_iter_cluster(const orr_iter* it, uint32_t* out_row)
+{
+    ORR_ASSERT(it != NULL);
+    const orr_hot_span* span = access_span(it);
+    if (span == NULL) {
+        return (orr_cluster){0};
+    }
+    const orri_chunk* chunk = span->chunk;
+    if (out_row != NULL) {
+        *out_row = chunk->number * ORR_CHUNK_CAPACITY + span->slot;
+    }
+    return orri_cluster_handle(chunk->cluster);
+}
+
+uint64_t orr_iter_group(const orr_iter* it)
+{
+    ORR_ASSERT(it != NULL);
+    const orr_hot_span* span = access_span(it);
+    if (span == NULL || it->query->groups == NULL) {
+        return 0;
+    }
+    uint32_t entry = (uint32_t)((size_t)(span->map - it->query->maps) / it->query->map_stride);
+    return it->query->groups[entry];
+}
+
+// ---- pinned and multiple ----------------------------------------------------------------------------------------------
+
+void* orr_iter_pinned_at(orr_iter* it, uint32_t field, orr_access access, uint32_t i)
+{
+    ORR_ASSERT(it != NULL && i < it->count && field < it->field_count);
+    const orr_hot_span* span = access_span(it);
+    orri_field* asked = &it->query->fields[field];
+    if (span == NULL || i >= it->count ||
+        (access == ORR_WRITE &&
+         access_checked(it, "orr_write_pinned", asked->type, access, true) < 0)) {
+        return NULL;
+    }
+    orri_pool* pool = orri_pool_find(it->world, asked->type);
+    uint32_t index = access_index(span, i);
+    return access == ORR_READ || pool == NULL ? orri_pool_get(pool, index)
+                                              : orri_pool_write(it->world, pool, index);
+}
+
+void* orr_iter_pinned_first(orr_iter* it, const orr_type_desc* desc, orr_access access, uint32_t i)
+{
+    ORR_ASSERT(it != NULL && desc != NULL);
+    const char* call = access == ORR_WRITE ? "orr_write_pinned" : "orr_read_pinned";
+    int32_t field = access_checked(it, call, access_type(it, desc), access, true);
+    if (field < 0) {
+        return NULL;
+    }
+    __atomic_store_n(&it->fields[field].asked[2], desc, __ATOMIC_RELAXED);
+    return orr_iter_pinned(it, desc, access, i);
+}
+
+orr_instances orr_iter_instances(orr_iter* it, const orr_type_desc* desc)
+{
+    ORR_ASSERT(it != NULL && desc != NULL);
+    const orr_hot_span* span = access_span(it);
+    orr_type type = access_type(it, desc);
+    int32_t field = span != NULL ? access_checked(it, "orr_instances_of", type, ORR_READ, false)
+                                 : -1;
+    if (field < 0 || span->map[field] == ORRI_COLUMN_NONE) {
+        return (orr_instances){0};
+    }
+    const orri_chunk* chunk = span->chunk;
+    orr_instances instances =
+        orr_column_instances(it->world, orri_cluster_handle(chunk->cluster), chunk->number, type);
+    instances.counts = instances.counts != NULL ? instances.counts + span->slot : NULL;
+    instances.ids = instances.ids != NULL ? instances.ids + (size_t)span->slot * instances.capacity
+                                          : NULL;
+    return instances;
+}
+
+bool orr_iter_instance_on(const orr_iter* it, const orr_instances* instances, uint32_t i,
+                          uint32_t instance)
+{
+    ORR_ASSERT(it != NULL && instances != NULL && instance < instances->capacity);
+    const orr_hot_span* span = access_span(it);
+    return instances->enabled == NULL || span == NULL ||
+           orri_bit_get(instances->enabled, (span->slot + i) * instances->capacity + instance);
+}

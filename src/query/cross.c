@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+// Cross products: every run of the left query against every run of the right, one chunk at a time, so that both stay in the
+// cache while all their pairs are visited.
+//
+// Pairs once: of one query, the right side begins at the left one's run. Of two queries, a pair of rows that are both in both
+// would come twice; it comes where the left row is first, by cluster and chunk.
+#include "query/query.h"
+
+static bool cross_chosen_by_row(const orr_query* query)
+{
+    bool some = query->by_row;
+    for (uint32_t e = 0; e < query->entry_count && !some; e++) {
+        some = query->entries[e].cluster != NULL && orri_entry_match(query, e) != ORRI_MATCH_ALL;
+    }
+    return some;
+}
+
+static bool cross_overlaps(const orr_query* a, const orr_query* b)
+{
+    for (uint32_t e = 0; e < a->entry_count; e++) {
+        if (a->entries[e].cluster != NULL &&
+            orri_entries_find(b, a->entries[e].cluster) != UINT32_MAX) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static orr_result cross_check(orr_query* left, orr_query* right, orr_pairs pairs)
+{
+    if (left->world != right->world) {
+        return orri_refuse_argument(left->world, "orr_cross_begin",
+                                    "the queries are of different worlds");
+    }
+    bool ordered = left->order != NULL || right->order != NULL;
+    if (pairs == ORR_PAIRS_ONCE && left != right &&
+        (ordered || cross_chosen_by_row(left) || cross_chosen_by_row(right)) &&
+        cross_overlaps(left, right)) {
+        return orri_refuse(&left->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_QUERY_REFUSED,
+                           "orr_cross_begin: pairs once of two queries that overlap and whose rows "
+                           "are chosen one by one cannot be told from their mirrors; use "
+                           "ORR_PAIRS_ORDERED, or one query for both sides");
+    }
+    return ORR_OK;
+}
+
+orr_cross* orr_cross_begin(orr_cross* cross, orr_query* left, orr_query* right, orr_pairs pairs)
+{
+    ORR_ASSERT(cross != NULL && left != NULL && right != NULL);
+    // The right side is brought up to date first: its refresh must not make the left one's rows stale.
+    bool fresh = cross_check(left, right, pairs) == ORR_OK && orri_query_refresh(right);
+    orr_iter_begin(&cross->left, left, NULL);
+    orr_iter_begin(&cross->right, right, NULL);
+    cross->left.chunkwise = cross->right.chunkwise = true;
+    cross->pairs = pairs;
+    cross->same = cross->begun = false;
+    cross->overlap = left != right && pairs == ORR_PAIRS_ONCE && fresh &&
+                     cross_overlaps(left, right);
+    if (!fresh) {
+        orr_cross_end(cross);
+    }
+    return cross;
+}
+
+void orr_cross_end(orr_cross* cross)
+{
+    ORR_ASSERT(cross != NULL);
+    orr_iter_end(&cross->left);
+    orr_iter_end(&cross->right);
+}
+
+// The right side from where it must begin for a new run of the left. Both sides stay counted as they were.
+static void cross_restart(orr_cross* cross)
+{
+    orr_iter* right = &cross->right;
+    if (cross->pairs == ORR_PAIRS_ONCE && cross->left.query == right->query) {
+        bool counted = right->counted;
+        *right = cross->left;
+        right->counted = counted;
+        right->span_next--; // The left one's run comes first.
+    } else {
+        orri_iter_rewind(right);
+    }
+}
+
+// orr_iter_next() for the right side, which is not ended by its last run.
+static bool cross_next_right(orr_iter* right)
+{
+    bool counted = right->counted;
+    uint32_t era = right->era;
+    right->counted = false;
+    bool more = orr_iter_next(right);
+    right->counted = counted;
+    right->era = era;
+    return more;
+}
+
+static uint64_t cross_rank(const orr_iter* it, uint32_t* number)
+{
+    const orri_chunk* chunk = it->now->chunk;
+    *number = chunk->number;
+    return chunk->cluster->sequence;
+}
+
+// True when both runs are in both queries and the pair comes, or came, the other way round.
+static bool cross_mirrored(const orr_cross* cross)
+{
+    const orri_chunk *left = cross->left.now->chunk, *right = cross->right.now->chunk;
+    uint32_t left_number, right_number;
+    uint64_t left_rank = cross_rank(&cross->left, &left_number);
+    uint64_t right_rank = cross_rank(&cross->right, &right_number);
+    bool later = left_rank != right_rank ? left_rank > right_rank : left_number > right_number;
+    return later && orri_entries_find(cross->right.query, left->cluster) != UINT32_MAX &&
+           orri_entries_find(cross->left.query, right->cluster) != UINT32_MAX;
+}
+
+bool orr_cross_next(orr_cross* cross)
+{
+    ORR_ASSERT(cross != NULL);
+    for (;;) {
+        if (!cross->begun || !cross_next_right(&cross->right)) {
+            if (!orr_iter_next(&cross->left)) {
+                orr_cross_end(cross);
+                return false;
+            }
+            cross->begun = true;
+            cross_restart(cross);
+            continue;
+        }
+        const orr_hot_span *left = cross->left.now, *right = cross->right.now;
+        cross->same = left->chunk == right->chunk && left->slot == right->slot;
+        if (!cross->overlap || !cross_mirrored(cross)) {
+            return true;
+        }
+    }
+}

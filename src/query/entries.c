@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+// The clusters that match a query, in order of creation (grouped ones: of their key first), each with a map from field
+// to column. Matched when the query is made, then one cluster at a time as they appear, get enable bits, and go. A
+// cluster that goes leaves a gap, closed when half are gaps: deleting thousands must not move the list each time.
+#include "query/query.h"
+
+#define ENTRIES_MIN 8u
+
+// ---- one entry --------------------------------------------------------------------------------------------
+
+static uint64_t entries_group(const orr_query* query, const orri_cluster* cluster)
+{
+    return query->group_by != NULL
+               ? query->group_by(query->group_user, query->world, orri_cluster_handle(cluster))
+               : 0;
+}
+
+static uint16_t* entries_map(const orr_query* query, uint32_t entry)
+{
+    return query->maps + (size_t)entry * query->map_stride;
+}
+
+// `hint` is the column of the first field, if that is known; -1: not.
+static void entries_fill_map(const orr_query* query, const orri_cluster* cluster, uint16_t* map)
+{
+    for (uint32_t f = 0; f < query->field_count; f++) {
+        int32_t column =
+            query->fields[f].pinned ? -1 : orri_cluster_find_column(cluster, query->fields[f].type);
+        map[f] = column >= 0 ? (uint16_t)column : ORRI_COLUMN_NONE;
+    }
+}
+
+// The first entry that is not before (group, sequence).
+static uint32_t entries_lower(const orr_query* query, uint64_t group, uint64_t sequence)
+{
+    uint32_t low = 0, high = query->entry_count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        uint64_t middle_group = query->groups != NULL ? query->groups[middle] : 0;
+        bool before = middle_group != group ? middle_group < group
+                                            : query->entries[middle].sequence < sequence;
+        low = before ? middle + 1 : low;
+        high = before ? high : middle;
+    }
+    return low;
+}
+
+uint32_t orri_entries_find(const orr_query* query, const orri_cluster* cluster)
+{
+    uint32_t entry = entries_lower(query, entries_group(query, cluster), cluster->sequence);
+    return entry < query->entry_count && query->entries[entry].cluster == cluster ? entry
+                                                                                  : UINT32_MAX;
+}
+
+// ---- room --------------------------------------------------------------------------------------------------
+
+static bool entries_reserve(orr_query* query, uint32_t needed)
+{
+    if (needed <= query->entry_capacity) {
+        return true;
+    }
+    orri_env* env = &query->world->env;
+    uint32_t capacity = query->entry_capacity < ENTRIES_MIN ? ENTRIES_MIN : query->entry_capacity;
+    while (capacity < needed) {
+        capacity *= 2;
+    }
+    orri_entry* entries = ORRI_ALLOC(env, ORR_MEMORY_QUERY, orri_entry, capacity);
+    uint16_t* maps =
+        ORRI_ALLOC(env, ORR_MEMORY_QUERY, uint16_t, (size_t)capacity * query->map_stride);
+    uint64_t* groups =
+        query->group_by != NULL ? ORRI_ALLOC(env, ORR_MEMORY_QUERY, uint64_t, capacity) : NULL;
+    if (entries == NULL || maps == NULL || (query->group_by != NULL && groups == NULL)) {
+        ORRI_FREE(env, ORR_MEMORY_QUERY, orri_entry, entries, capacity);
+        ORRI_FREE(env, ORR_MEMORY_QUERY, uint16_t, maps, (size_t)capacity * query->map_stride);
+        ORRI_FREE(env, ORR_MEMORY_QUERY, uint64_t, groups, capacity);
+        (void)orri_refuse_memory(env, "keeping the clusters that match a query");
+        return false;
+    }
+    if (query->entry_count > 0) {
+        memcpy(entries, query->entries, query->entry_count * sizeof *entries);
+        memcpy(maps, query->maps, (size_t)query->entry_count * query->map_stride * sizeof *maps);
+    }
+    if (groups != NULL && query->entry_count > 0) {
+        memcpy(groups, query->groups, query->entry_count * sizeof *groups);
+    }
+    orri_entries_term(query);
+    query->entries = entries;
+    query->maps = maps;
+    query->groups = groups;
+    query->entry_capacity = capacity;
+    return true;
+}
+
+void orri_entries_term(orr_query* query)
+{
+    orri_env* env = &query->world->env;
+    ORRI_FREE(env, ORR_MEMORY_QUERY, orri_entry, query->entries, query->entry_capacity);
+    ORRI_FREE(env, ORR_MEMORY_QUERY, uint16_t, query->maps,
+              (size_t)query->entry_capacity * query->map_stride);
+    ORRI_FREE(env, ORR_MEMORY_QUERY, uint64_t, query->groups, query->entry_capacity);
+    query->entries = NULL;
+    query->maps = NULL;
+    query->groups = NULL;
+    query->entry_capacity = 0;
+}
+
+static void entries_move(orr_query* query, uint32_t to, uint32_t from, uint32_t count)
+{
+    memmove(query->entries + to, query->entries + from, count * sizeof *query->entries);
+    memmove(entries_map(query, to), entries_map(query, from),
+            (size_t)count * query->map_stride * sizeof *query->maps);
+    if (query->groups != NULL) {
+        memmove(query->groups + to, query->groups + from, count * sizeof *query->groups);
+    }
+}
+
+static void entries_close_gaps(orr_query* query)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < query->entry_count; i++) {
+        if (query->entries[i].cluster != NULL) {
+            entries_move(query, kept++, i, 1);
+        }
+    }
+    query->entry_count = kept;
+    query->entry_dead = 0;
+}
+
+static void entries_remove(orr_query* query, uint32_t entry)
+{
+    query->entries[entry].cluster = NULL;
+    query->changes++;
+    if (++query->entry_dead * 2 > query->entry_count) {
+        entries_close_gaps(query);
+    }
+}
+
+// ---- matching -----------------------------------------------------------------------------------------------
+
+static bool entries_insert(orr_query* query, orri_cluster* cluster, const uint16_t* leaves,
+                           orri_match match)
+{
+    if (!entries_reserve(query, query->entry_count + 1)) {
+        return false;
+    }
+    uint64_t group = entries_group(query, cluster);
+    uint32_t entry = query->entry_count;
+    if (entry > 0 &&
+        (query->groups != NULL || query->entries[entry - 1].sequence >= cluster->sequence)) {
+        entry = entries_lower(query, group, cluster->sequence);
+        entries_move(query, entry + 1, entry, query->entry_count - entry);
+    }
+    query->entries[entry] = (orri_entry){cluster, cluster->sequence};
+    uint16_t* map = entries_map(query, entry);
+    entries_fill_map(query, cluster, map);
+    map[query->field_count] = (uint16_t)match;
+    memcpy(map + query->field_count + 1, leaves, query->leaf_count * sizeof *leaves);
+    if (query->groups != NULL) {
+        query->groups[entry] = group;
+    }
+    query->entry_count++;
+    query->changes++;
+    return true;
+}
+
+// Most clusters lack a type that every match must have: one compare.
+static bool entries_hopeless(const orr_query* query, const orri_cluster* cluster)
+{
+    return (cluster->type_bloom & query->required_bloom) != query->required_bloom;
+}
+
+bool orri_entries_match(orr_query* query, orri_cluster* cluster)
+{
+    if (entries_hopeless(query, cluster)) {
+        return true;
+    }
+    uint16_t leaves[ORRI_NODES_MAX];
+    orri_match match = orri_query_match(query, cluster, leaves);
+    uint32_t entry = orri_entries_find(query, cluster);
+    if (entry != UINT32_MAX) {
+        uint16_t* map = entries_map(query, entry);
+        map[query->field_count] = (uint16_t)match;
+        memcpy(map + query->field_count + 1, leaves, query->leaf_count * sizeof *leaves);
+        if (match == ORRI_MATCH_NONE) {
+            entries_remove(query, entry);
+        }
+        return true;
+    }
+    return match == ORRI_MATCH_NONE || entries_insert(query, cluster, leaves, match);
+}
+
+void orri_entries_drop(orr_query* query, const orri_cluster* cluster)
+{
+    if (entries_hopeless(query, cluster)) {
+        return;
+    }
+    uint32_t entry = orri_entries_find(query, cluster);
+    if (entry != UINT32_MAX) {
+        entries_remove(query, entry);
+    }
+}
+
+// ---- building: only clusters that can match are looked at ------------------------------------------------------
+
+// The table of the rarest type that every entity of a node must have; NULL: there is none.
+static const orri_table* entries_anchor_leaf(const orr_query* query, const orri_leaf* leaf)
+{
+    orr_type types[ORR_TERMS_MAX];
+    uint32_t count = 0;
+    for (uint32_t t = 0; t < leaf->term_count; t++) {
+        const orr_term* term = &leaf->terms[t];
+        if (term->kind == ORR_REQUIRED && term->type.index1 != 0 &&
+            orri_type_at(&query->world->schema, term->type)->info.storage == ORR_CHUNK) {
+            types[count++] = term->type;
+        }
+    }
+    return count > 0 ? orri_table_rarest(query->world, types, count) : NULL;
+}
+
+static const orri_table* entries_anchor(const orr_query* query)
+{
+    const orri_table* stack[ORRI_NODES_MAX];
+    uint32_t depth = 0;
+    for (uint32_t n = 0; n < query->node_count; n++) {
+        const orri_node* node = &query->nodes[n];
+        if (node->set == ORR_SET_NONE) {
+            stack[depth++] = entries_anchor_leaf(query, &query->leaves[node->leaf]);
+            continue;
+        }
+        const orri_table *right = stack[--depth], *left = stack[depth - 1];
+        if (node->set == ORR_UNION) {
+            left = NULL;
+        } else if (node->set == ORR_INTERSECTION && left == NULL) {
+            left = right;
+        }
+        stack[depth - 1] = left;
+    }
+    return stack[0];
+}
+
+bool orri_entries_build(orr_query* query)
+{
+    const orri_table* table = entries_anchor(query);
+    orri_cluster* cluster = query->world->cluster_first;
+    uint32_t count = table != NULL ? table->cluster_count : query->world->cluster_count;
+    uint16_t leaves[ORRI_NODES_MAX];
+    for (uint32_t i = 0; i < count; i++) {
+        cluster = table != NULL ? table->clusters[i].cluster : cluster;
+        if (!entries_hopeless(query, cluster)) {
+            orri_match match = orri_query_match(query, cluster, leaves);
+            if (match != ORRI_MATCH_NONE && !entries_insert(query, cluster, leaves, match)) {
+                return false;
+            }
+        }
+        cluster = cluster->next;
+    }
+    return true;
+}
+
+#undef ENTRIES_MIN

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: MIT
+// A query explained to somebody who wonders why it finds nothing: which clusters match, and for each of the others the
+// first term that fails. Slow, and without memory of its own: everything is asked anew of match.c.
+#include "query/query.h"
+
+#define EXPLAIN_LINES 16 // Of one list.
+
+// What a query says about a cluster now.
+typedef struct explain_look {
+    const orri_cluster* cluster;
+    orri_match match;
+    uint64_t rows; // That match.
+} explain_look;
+
+// Clusters of a kind, and rows in them.
+typedef struct explain_sum {
+    uint64_t clusters, rows;
+} explain_sum;
+
+// ---- rows ------------------------------------------------------------------------------------------------------
+
+// Rows of a cluster that match, counted one by one.
+static uint64_t explain_count(const orr_query* query, const uint16_t* matches,
+                              const orri_cluster* cluster)
+{
+    uint64_t count = 0;
+    for (uint32_t c = 0; c < cluster->chunk_count; c++) {
+        const orri_chunk* chunk = cluster->chunks[c];
+        uint32_t rows = orri_chunk_rows(chunk);
+        for (uint32_t word = 0; word * 64 < rows; word++) {
+            uint32_t left = rows - word * 64;
+            uint64_t live = left < 64 ? ((uint64_t)1 << left) - 1 : UINT64_MAX;
+            uint64_t found = orri_query_mask(query, matches, chunk, word, live);
+            count += (uint64_t)__builtin_popcountll(found & live);
+        }
+    }
+    return count;
+}
+
+// The same for a leaf alone, as if it were a query.
+static uint64_t explain_count_leaf(const orr_query* query, const orri_leaf* leaf,
+                                   const orri_cluster* cluster)
+{
+    static const uint16_t some[1] = {ORRI_MATCH_SOME};
+    orri_leaf copy = *leaf;
+    orri_node node = {ORR_SET_NONE, 0};
+    orr_query alone = {
+        .world = query->world, .leaves = &copy, .leaf_count = 1, .nodes = &node, .node_count = 1};
+    return explain_count(&alone, some, cluster);
+}
+
+// Rows that meet one term; of a choice any of its terms.
+static uint64_t explain_count_term(const orr_query* query, const orri_leaf* leaf, uint32_t t,
+                                   const orri_cluster* cluster)
+{
+    orr_term terms[ORR_TERMS_MAX];
+    uint32_t count = 0;
+    for (uint32_t i = t; i < leaf->term_count; i++) {
+        const orr_term *term = &leaf->terms[i], *first = &leaf->terms[t];
+        if (i == t ||
+            (first->kind == ORR_ANY && term->kind == ORR_ANY && first->group == term->group)) {
+            terms[count++] = *term;
+        }
+    }
+    orri_leaf alone = {.terms = terms, .term_count = count, .entities = ORR_EITHER};
+    return explain_count_leaf(query, &alone, cluster);
+}
+
+static explain_look explain_look_at(const orr_query* query, const orri_cluster* cluster)
+{
+    uint16_t leaves[ORR_TERMS_MAX];
+    explain_look look = {cluster, orri_query_match(query, cluster, leaves), 0};
+    look.rows = look.match == ORRI_MATCH_ALL    ? cluster->row_count
+                : look.match == ORRI_MATCH_SOME ? explain_count(query, leaves, cluster)
+                                                : 0;
+    return look;
+}
+
+// A cluster without rows matches if its rows would, whatever they are.
+static bool explain_matches(const explain_look* look)
+{
+    return look->rows > 0 || (look->cluster->row_count == 0 && look->match == ORRI_MATCH_ALL);
+}
+
+// ---- reasons -----------------------------------------------------------------------------------------------------
+
+// True when rows of the cluster may have the type of a term, on or off.
+static bool explain_has(const orr_query* query, const orri_cluster* cluster, const orr_term* term)
+{
+    orr_term there = {.type = term->type, .tag = term->tag, .state = ORR_EITHER};
+    orri_leaf leaf = {.terms = &there, .term_count = 1, .entities = ORR_EITHER};
+    return explain_count_leaf(query, &leaf, cluster) > 0;
+}
+
+static void explain_group(const orr_query* query, const orri_leaf* leaf, uint32_t t,
+                          const orri_cluster* cluster, orri_text* out)
+{
+    bool there = false;
+    const char* separator = "has none of ";
+    for (uint32_t i = t; i < leaf->term_count; i++) {
+        const orr_term* term = &leaf->terms[i];
+        if (term->kind == ORR_ANY && term->group == leaf->terms[t].group) {
+            orri_text_add(out, "%s", separator);
+            orri_term_print_name(query->world, term, out);
+            there = there || explain_has(query, cluster, term);
+            separator = "|";
+        }
+    }
+    orri_text_add(out, "%s", there ? ", on or off as asked for" : "");
+}
+
+// Why no row of a cluster meets a term.
+static void explain_term(const orr_query* query, const orri_leaf* leaf, uint32_t t,
+                         const orri_cluster* cluster, orri_text* out)
+{
+    const orr_term* term = &leaf->terms[t];
+    if (term->kind == ORR_ANY) {
+        explain_group(query, leaf, t, cluster, out);
+        return;
+    }
+    bool without = term->kind == ORR_WITHOUT;
+    bool off = without ? term->state == ORR_DISABLED : term->state == ORR_ENABLED;
+    if (term->type.index1 != 0 && (!without || off) && explain_has(query, cluster, term)) {
+        orri_term_print_name(query->world, term, out);
+        orri_text_add(out, " is %s in all rows", off ? "off" : "on");
+    } else {
+        orri_text_add(out, without ? "has " : "lacks ");
+        orri_term_print_name(query->world, term, out);
+    }
+}
+
+// Why no row of a cluster matches, where types and tags alone do not say so.
+static void explain_rows(const orr_query* query, const orri_leaf* leaf, const orri_cluster* cluster,
+                         orri_text* out)
+{
+    for (uint32_t t = 0; t < leaf->term_count; t++) {
+        if (leaf->terms[t].kind != ORR_OPTIONAL &&
+            explain_count_term(query, leaf, t, cluster) == 0) {
+            explain_term(query, leaf, t, cluster, out);
+            return;
+        }
+    }
+    orri_leaf entities = {.entities = leaf->entities};
+    if (explain_count_leaf(query, &entities, cluster) == 0) {
+        orri_text_add(out, "all entities are %s", leaf->entities == ORR_ENABLED ? "off" : "on");
+    } else {
+        orri_text_add(out, "each term is met in some rows, but in none are all");
+    }
+}
+
+// What a leaf says about a cluster.
+static void explain_leaf(const orr_query* query, const orri_leaf* leaf, const orri_cluster* cluster,
+                         orri_text* out)
+{
+    uint32_t failed = 0;
+    orri_match match = orri_leaf_match(query->world, leaf, cluster, &failed);
+    if (match == ORRI_MATCH_ALL) {
+        orri_text_add(out, "matches");
+    } else if (match == ORRI_MATCH_SOME) {
+        uint64_t rows = explain_count_leaf(query, leaf, cluster);
+        if (rows > 0) {
+            orri_text_add(out, "matches %llu of the rows", (unsigned long long)rows);
+        } else {
+            explain_rows(query, leaf, cluster, out);
+        }
+    } else if (failed < leaf->term_count) {
+        explain_term(query, leaf, failed, cluster, out);
+    } else if (leaf->entities == ORR_DISABLED &&
+               explain_count_leaf(query, &(orri_leaf){.entities = ORR_DISABLED}, cluster) == 0) {
+        orri_text_add(out, "all entities are on");
+    } else {
+        orri_text_add(out, "is refused by the predicate");
+    }
+}
+
+static void explain_reason(const orr_query* query, const orri_cluster* cluster, orri_text* out)
+{
+    for (uint32_t l = 0; l < query->leaf_count; l++) {
+        if (query->leaf_count > 1) {
+            orri_text_add(out, "%s(%u) ", l > 0 ? "; " : "", l + 1);
+        }
+        explain_leaf(query, &query->leaves[l], cluster, out);
+    }
+}
+
+// ---- clusters ----------------------------------------------------------------------------------------------------
+
+static void explain_cluster(const orr_world* world, const orri_cluster* cluster, orri_text* out)
+{
+    char buffer[128];
+    orri_text text = {buffer, sizeof buffer, 0};
+    const char* separator = "";
+    for (uint32_t i = 0; i < cluster->type_count; i++) {
+        orri_text_add(&text, "%s%s", separator, orri_type_label(world, cluster->types[i]));
+        separator = ", ";
+    }
+    for (uint32_t i = 0; i < cluster->tag_count; i++) {
+        orri_text_add(&text, "%s", separator);
+        orri_tag_print(world, cluster->tags[i], &text);
+        separator = ", ";
+    }
+    orri_text_add(&text, "%s", *separator == '\0' ? "(nothing)" : "");
+    orri_text_cut(&text);
+    orri_text_add(out, "%s", buffer);
+}
+
+// Rows of a cluster with what a term names, on or off, if a match need not have it and no term before told it already.
+static uint64_t explain_count_extra(const orr_query* query, const orri_leaf* leaf, uint32_t t,
+                                    const orri_cluster* cluster)
+{
+    orr_term term = leaf->terms[t];
+    bool extra = term.kind == ORR_OPTIONAL || term.kind == ORR_ANY;
+    for (uint32_t i = 0; i < t; i++) {
+        const orr_term* other = &leaf->terms[i];
+        extra = extra && (other->type.index1 != term.type.index1 || other->tag != term.tag);
+    }
+    term.kind = ORR_REQUIRED;
+    term.state = term.state == ORR_ENABLED ? ORR_EITHER : term.state;
+    orri_leaf alone = {.terms = &term, .term_count = 1, .entities = ORR_EITHER};
+    return extra ? explain_count_leaf(query, &alone, cluster) : 0;
+}
+
+// What else there is to say of a match: " (of 30 rows, with Mass, Body in 3 rows)".
+static void explain_extras(const orr_query* query, const explain_look* look, orri_text* out)
+{
+    const orri_cluster* cluster = look->cluster;
+    const orri_leaf* leaf = &query->leaves[0];
+    const char *separator = " (", *with = "with ";
+    if (look->rows < cluster->row_count) {
+        orri_text_add(out, " (of %u rows", cluster->row_count);
+        separator = ", ";
+    }
+    for (uint32_t t = 0; query->leaf_count == 1 && t < leaf->term_count; t++) {
+        uint64_t rows = explain_count_extra(query, leaf, t, cluster);
+        if (rows > 0) {
+            orri_text_add(out, "%s%s", separator, with);
+            orri_term_print_name(query->world, &leaf->terms[t], out);
+            separator = ", ", with = "";
+        }
+        if (rows > 0 && rows < cluster->row_count) {
+            orri_text_add(out, " in %llu rows", (unsigned long long)rows);
+        }
+    }
+    orri_text_add(out, "%s", separator[0] == ',' ? ")" : "");
+}
+
+static void explain_sum_add(explain_sum* sum, uint64_t rows)
+{
+    sum->clusters++;
+    sum->rows += rows;
+}
+
+static const char* explain_s(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+// "31 rows in 2 clusters"
+static void explain_sum_say(const explain_sum* sum, orri_text* out)
+{
+    orri_text_add(out, "%llu row%s in %llu cluster%s", (unsigned long long)sum->rows,
+                  explain_s(sum->rows), (unsigned long long)sum->clusters,
+                  explain_s(sum->clusters));
+}
+
+static void explain_more(const explain_sum* rest, orri_text* out)
+{
+    if (rest->clusters > 0) {
+        orri_text_add(out, "\n         …  and ");
+        explain_sum_say(rest, out);
+        orri_text_add(out, " more");
+    }
+}
+
+static void explain_list_matching(const orr_query* query, orri_text* out)
+{
+    uint32_t lines = 0;
+    explain_sum rest = {0};
+    for (const orri_cluster* c = query->world->cluster_first; c != NULL; c = c->next) {
+        explain_look look = explain_look_at(query, c);
+        if (!explain_matches(&look)) {
+            continue;
+        }
+        if (lines++ >= EXPLAIN_LINES) {
+            explain_sum_add(&rest, look.rows);
+            continue;
+        }
+        orri_text_add(out, "\n%10llu  ", (unsigned long long)look.rows);
+        explain_cluster(query->world, c, out);
+        explain_extras(query, &look, out);
+    }
+    explain_more(&rest, out);
+}
+
+// True for a cluster that has rows, none of which match.
+static bool explain_passed_over(const orr_query* query, const orri_cluster* cluster)
+{
+    return cluster->row_count > 0 && explain_look_at(query, cluster).rows == 0;
+}
+
+static void explain_list_others(const orr_query* query, orri_text* out)
+{
+    for (const orri_cluster* c = query->world->cluster_first; c != NULL; c = c->next) {
+        if (explain_passed_over(query, c)) {
+            orri_text_add(out, "\n%10u  ", c->row_count);
+            explain_cluster(query->world, c, out);
+            orri_text_add(out, ": ");
+            explain_reason(query, c, out);
+        }
+    }
+}
+
+// Clusters with the same reason, in the order in which reasons first come.
+typedef struct explain_kind {
+    uint64_t hash; // Of the reason's words.
+    const orri_cluster* first;
+    explain_sum sum;
+} explain_kind;
+
+static void explain_kinds_find(const orr_query* query, explain_kind* kinds, uint32_t* count,
+                               explain_sum* rest)
+{
+    for (const orri_cluster* c = query->world->cluster_first; c != NULL; c = c->next) {
+        if (!explain_passed_over(query, c)) {
+            continue;
+        }
+        char reason[1024] = "";
+        orri_text text = {reason, sizeof reason, 0};
+        explain_reason(query, c, &text);
+        uint64_t hash = orr_hash(reason, strlen(reason), text.length);
+        uint32_t k = 0;
+        while (k < *count && kinds[k].hash != hash) {
+            k++;
+        }
+        if (k == EXPLAIN_LINES) {
+            explain_sum_add(rest, c->row_count);
+            continue;
+        }
+        if (k == *count) {
+            kinds[(*count)++] = (explain_kind){.hash = hash, .first = c};
+        }
+        explain_sum_add(&kinds[k].sum, c->row_count);
+    }
+}
+
+static void explain_list_kinds(const orr_query* query, orri_text* out)
+{
+    explain_kind kinds[EXPLAIN_LINES];
+    uint32_t count = 0;
+    explain_sum rest = {0};
+    explain_kinds_find(query, kinds, &count, &rest);
+    for (uint32_t k = 0; k < count; k++) {
+        const explain_sum* sum = &kinds[k].sum;
+        orri_text_add(out, "\n%10llu  in %llu cluster%s: ", (unsigned long long)sum->rows,
+                      (unsigned long long)sum->clusters, explain_s(sum->clusters));
+        explain_reason(query, kinds[k].first, out);
+        orri_text_add(out, "; such as ");
+        explain_cluster(query->world, kinds[k].first, out);
+    }
+    explain_more(&rest, out);
+}
+
+// ---- the whole ---------------------------------------------------------------------------------------------------
+
+static void explain_head(const orr_query* query, orri_text* out)
+{
+    orri_text_add(out, "query ");
+    if (query->name != NULL) {
+        orri_text_add(out, "\"%s\" ", query->name);
+    }
+    size_t before = out->length;
+    orri_query_print_to(query, out);
+    orri_text_add(out, "%s", out->length == before ? "(every entity that is on)" : "");
+    for (uint32_t l = 0; query->leaf_count > 1 && l < query->leaf_count; l++) {
+        orri_text_add(out, "\n  (%u) is ", l + 1);
+        before = out->length;
+        orri_leaf_print(query, &query->leaves[l], out);
+        orri_text_add(out, "%s", out->length == before ? "(every entity that is on)" : "");
+    }
+}
+
+size_t orr_query_explain(const orr_query* query, char* out, size_t out_size)
+{
+    ORR_ASSERT(query != NULL);
+    orri_text text = {out, out != NULL ? out_size : 0, 0};
+    explain_sum matching = {0}, others = {0};
+    uint64_t empty = 0;
+    for (const orri_cluster* c = query->world->cluster_first; c != NULL; c = c->next) {
+        explain_look look = explain_look_at(query, c);
+        bool matches = explain_matches(&look);
+        if (matches || c->row_count > 0) {
+            explain_sum_add(matches ? &matching : &others, matches ? look.rows : c->row_count);
+        } else {
+            empty++;
+        }
+    }
+    explain_head(query, &text);
+    orri_text_add(&text, "\nmatches ");
+    explain_sum_say(&matching, &text);
+    orri_text_add(&text, "%s", matching.clusters > 0 ? ":" : "");
+    explain_list_matching(query, &text);
+    if (others.clusters > 0) {
+        orri_text_add(&text, "\npasses over ");
+        explain_sum_say(&others, &text);
+        orri_text_add(&text, ":");
+        if (others.clusters <= EXPLAIN_LINES) {
+            explain_list_others(query, &text);
+        } else {
+            explain_list_kinds(query, &text);
+        }
+    }
+    if (empty > 0) {
+        orri_text_add(&text, "\n%llu more cluster%s ha%s no rows", (unsigned long long)empty,
+                      explain_s(empty), empty == 1 ? "s" : "ve");
+    }
+    orri_text_add(&text, "%s",
+                  query->has_changed ? "\n`changed` is not counted: an iteration leaves out blocks "
+                                       "that were not written since its mark"
+                                     : "");
+    return text.length;
+}
+
+#undef EXPLAIN_LINES

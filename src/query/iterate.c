@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: MIT
+// Iterating: spans of rows, made some at a time, so that the step from one to the next is a few loads in the caller's loop.
+// Where whole clusters match, adjacent chunks come as one span; where rows are chosen by bits, each run of rows is one.
+#include "query/query.h"
+
+#define ITERATE_AHEAD        8u // Clusters are fetched this far ahead,
+#define ITERATE_AHEAD_FIELDS 4u // and so many of their columns.
+
+_Static_assert(sizeof(orr_hot_column) == sizeof(orri_column) &&
+                   offsetof(orr_hot_column, data) == offsetof(orri_column, data) &&
+                   offsetof(orr_hot_column, version) == offsetof(orri_column, version),
+               "a hot column is a column");
+
+// ---- beginning and ending -----------------------------------------------------------------------------------
+
+static void iterate_init(orr_iter* it, orr_query* query, const orr_each* each)
+{
+    orr_world* world = query->world;
+    it->count = 0;
+    it->now = NULL;
+    it->query = query;
+    it->world = world;
+    it->field_count = query->field_count;
+    it->epoch = &world->epoch;
+    it->era_now = &world->iteration_era;
+    it->era = world->iteration_era;
+    it->each = each != NULL ? *each : (orr_each){0};
+    it->counted = false;
+    it->chunkwise = false;
+    it->span_next = it->span_count = 0;
+    it->fields = query->hot_fields;
+    it->pinned_first = 0;
+    orri_iter_rewind(it);
+}
+
+void orri_iter_rewind(orr_iter* it)
+{
+    it->entry = it->chunk = it->slot = it->mask_word1 = 0;
+    it->mask = it->position = 0;
+    it->span_next = it->span_count = 0;
+}
+
+orr_iter* orr_iter_begin(orr_iter* it, orr_query* query, const orr_each* each)
+{
+    ORR_ASSERT(it != NULL && query != NULL);
+    iterate_init(it, query, each);
+    if (ORR_UNLIKELY(query->order != NULL || query->working != NULL) &&
+        !orri_query_refresh(query)) {
+        it->era = 0;
+        return it;
+    }
+    query->world->iterating++;
+    it->counted = true;
+    return it;
+}
+
+void orr_iter_end(orr_iter* it)
+{
+    ORR_ASSERT(it != NULL);
+    // An earlier era ended with its tick, and was taken off the count then.
+    if (it->counted && it->era == *it->era_now) {
+        it->world->iterating--;
+    }
+    it->counted = false;
+    it->era = 0;
+    it->span_next = it->span_count = 0;
+}
+
+// ---- spans --------------------------------------------------------------------------------------------------
+
+static void iterate_push(orr_iter* it, const uint16_t* map, orri_chunk* chunk, uint32_t slot,
+                         uint32_t count)
+{
+    it->spans[it->span_count++] =
+        (orr_hot_span){(orr_hot_column*)(void*)chunk->columns, map, chunk, slot, count};
+}
+
+static bool iterate_changed(const orr_iter* it, const orri_chunk* chunk)
+{
+    const orri_leaf* leaf = &it->query->leaves[0];
+    for (uint32_t t = 0; t < leaf->term_count; t++) {
+        if (leaf->terms[t].changed) {
+            int32_t column = orri_cluster_find_column(chunk->cluster, leaf->terms[t].type);
+            if (column >= 0 && chunk->columns[column].version > it->each.since) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+// False when no block of the cluster can have changed: one compare per term.
+static bool iterate_cluster_changed(const orr_iter* it, const orri_cluster* cluster)
+{
+    const orri_leaf* leaf = &it->query->leaves[0];
+    for (uint32_t t = 0; t < leaf->term_count; t++) {
+        if (leaf->terms[t].changed) {
+            int32_t column = orri_cluster_find_column(cluster, leaf->terms[t].type);
+            if (column >= 0 && cluster->columns[column].version > it->each.since) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+// True when the next chunk's blocks follow those of this one, in every field, and none is held: writing to a held block
+// may move it.
+static bool iterate_follows(const orr_iter* it, const uint16_t* map, const orri_chunk* chunk,
+                            const orri_chunk* next)
+{
+    if (next->share_count > 0 || (it->query->has_changed && !iterate_changed(it, next))) {
+        return false;
+    }
+    const orri_cluster_column* columns = chunk->cluster->columns;
+    for (uint32_t f = 0; f < it->field_count; f++) {
+        if (map[f] == ORRI_COLUMN_NONE) {
+            continue;
+        }
+        if (it->query->fields[f].multiple) {
+            return false; // Counts and ids are handed out by chunk.
+        }
+        size_t bytes = (size_t)columns[map[f]].size * ORR_CHUNK_CAPACITY;
+        if (next->columns[map[f]].data != chunk->columns[map[f]].data + bytes) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// All rows of a cluster match.
+static void iterate_whole(orr_iter* it, const orri_cluster* cluster, const uint16_t* map)
+{
+    while (it->chunk < cluster->chunk_count && it->span_count < ORR_HOT_SPANS) {
+        orri_chunk* chunk = cluster->chunks[it->chunk];
+        uint32_t count = orri_chunk_rows(chunk);
+        it->chunk++;
+        if (it->query->has_changed && !iterate_changed(it, chunk)) {
+            continue;
+        }
+        const orri_chunk* last = chunk;
+        while (!it->chunkwise && chunk->share_count == 0 && it->chunk < cluster->chunk_count &&
+               iterate_follows(it, map, last, cluster->chunks[it->chunk])) {
+            last = cluster->chunks[it->chunk++];
+            count += orri_chunk_rows(last);
+        }
+        iterate_push(it, map, chunk, 0, count);
+    }
+}
+
+static uint64_t iterate_mask(orr_iter* it, const orri_chunk* chunk, const uint16_t* map,
+                             uint32_t word, uint32_t rows)
+{
+    if (it->mask_word1 != word + 1) {
+        uint32_t left = rows - word * 64;
+        uint64_t all = left < 64 ? ((uint64_t)1 << left) - 1 : UINT64_MAX;
+        it->mask = orri_query_mask(it->query, orri_entry_leaves(it->query, map), chunk, word, all);
+        it->mask_word1 = word + 1;
+    }
+    return it->mask;
+}
+
+// The next run of matching rows from it->slot on; false at the end of the chunk.
+static bool iterate_run(orr_iter* it, const orri_chunk* chunk, const uint16_t* map, uint32_t rows,
+                        uint32_t* first, uint32_t* count)
+{
+    uint32_t slot = it->slot;
+    while (slot < rows) {
+        uint64_t mask = iterate_mask(it, chunk, map, slot / 64, rows) >> (slot & 63);
+        if (mask != 0) {
+            slot += (uint32_t)__builtin_ctzll(mask);
+            break;
+        }
+        slot = (slot | 63) + 1;
+    }
+    *first = slot;
+    while (slot < rows) {
+        uint64_t off = ~(iterate_mask(it, chunk, map, slot / 64, rows) >> (slot & 63));
+        uint32_t ones = off != 0 ? (uint32_t)__builtin_ctzll(off) : 64;
+        uint32_t left = 64 - (slot & 63);
+        slot += ones < left ? ones : left;
+        if (ones < left) {
+            break;
+        }
+    }
+    *count = slot - *first;
+    it->slot = slot;
+    return slot > *first;
+}
+
+// Some rows of a cluster match.
+static void iterate_some(orr_iter* it, const orri_cluster* cluster, const uint16_t* map)
+{
+    while (it->chunk < cluster->chunk_count && it->span_count < ORR_HOT_SPANS) {
+        orri_chunk* chunk = cluster->chunks[it->chunk];
+        uint32_t rows = orri_chunk_rows(chunk), first, count;
+        bool skip = it->slot == 0 && it->query->has_changed && !iterate_changed(it, chunk);
+        if (!skip && iterate_run(it, chunk, map, rows, &first, &count)) {
+            iterate_push(it, map, chunk, first, count);
+        } else {
+            it->chunk++;
+            it->slot = it->mask_word1 = 0;
+        }
+    }
+}
+
+static void iterate_next_entry(orr_iter* it)
+{
+    it->entry++;
+    it->chunk = it->slot = it->mask_word1 = 0;
+}
+
+static bool iterate_skips(const orr_iter* it, const orri_cluster* cluster)
+{
+    const orr_query* query = it->query;
+    return cluster == NULL || cluster->row_count == 0 ||
+           (it->each.only_group && query->groups != NULL &&
+            query->groups[it->entry] != it->each.group) ||
+           (query->has_changed && it->chunk == 0 && !iterate_cluster_changed(it, cluster));
+}
+
+// Small clusters are many, and each is a few lines somewhere: header, columns, stamps, values. They are fetched while those
+// before are worked on.
+static inline void iterate_fetch_ahead(const orr_query* query, uint32_t entry)
+{
+    if (entry + ITERATE_AHEAD >= query->entry_count) {
+        return;
+    }
+    __builtin_prefetch(query->entries[entry + ITERATE_AHEAD].cluster);
+    uint32_t next = entry + ITERATE_AHEAD / 2;
+    const orri_cluster* near = query->entries[next].cluster;
+    if (near == NULL || near->chunk_first == NULL) {
+        return;
+    }
+    const uint16_t* map = orri_entry_map(query, next);
+    for (uint32_t f = 0; f < query->field_count && f < ITERATE_AHEAD_FIELDS; f++) {
+        if (map[f] != ORRI_COLUMN_NONE) {
+            __builtin_prefetch(&near->chunk_first->columns[map[f]], 1);
+            if (query->fields[f].access == ORR_WRITE) {
+                __builtin_prefetch(&near->columns[map[f]].version, 1);
+            }
+        }
+    }
+}
+
+static inline void iterate_fetch_values(const orr_query* query, const uint16_t* map,
+                                        const orri_chunk* chunk)
+{
+    for (uint32_t f = 0; f < query->field_count && f < ITERATE_AHEAD_FIELDS; f++) {
+        if (map[f] != ORRI_COLUMN_NONE) {
+            __builtin_prefetch(chunk->columns[map[f]].data, 1);
+            __builtin_prefetch(chunk->columns[map[f]].data + 64, 1);
+        }
+    }
+}
+
+static void iterate_fill_entries(orr_iter* it)
+{
+    const orr_query* query = it->query;
+    while (it->entry < query->entry_count && it->span_count < ORR_HOT_SPANS) {
+        orri_cluster* cluster = query->entries[it->entry].cluster;
+        iterate_fetch_ahead(query, it->entry);
+        if (iterate_skips(it, cluster)) {
+            iterate_next_entry(it);
+            continue;
+        }
+        const uint16_t* map = orri_entry_map(query, it->entry);
+        bool whole = map[query->field_count] == ORRI_MATCH_ALL;
+        if (ORR_LIKELY(whole && cluster->row_count <= ORR_CHUNK_CAPACITY && !query->has_changed)) {
+            iterate_push(it, map, cluster->chunk_first, 0, cluster->row_count);
+            iterate_fetch_values(query, map, cluster->chunk_first);
+            it->entry++;
+            continue;
+        }
+        if (whole) {
+            iterate_whole(it, cluster, map);
+        } else {
+            iterate_some(it, cluster, map);
+        }
+        if (it->chunk >= cluster->chunk_count) {
+            iterate_next_entry(it);
+        }
+    }
+}
+
+// ---- spans of a kept order, one at a time --------------------------------------------------------------------
+
+// Where an entity is, and its entry's map.
+static orri_chunk* iterate_locate(orr_iter* it, uint32_t index, uint32_t* slot,
+                                  const uint16_t** map)
+{
+    uint32_t place = orri_record_at(it->world, index)->place;
+    orri_chunk* chunk = orri_place_chunk(it->world, place);
+    *slot = orri_place_slot(place);
+    // Neighbours are mostly of one cluster: its entry is kept in `entry`.
+    if (it->entry >= it->query->entry_count ||
+        it->query->entries[it->entry].cluster != chunk->cluster) {
+        it->entry = orri_entries_find(it->query, chunk->cluster);
+    }
+    *map = it->entry != UINT32_MAX ? orri_entry_map(it->query, it->entry) : NULL;
+    return chunk;
+}
+
+static bool iterate_group_wanted(const orr_iter* it)
+{
+    return !it->each.only_group || it->query->groups == NULL ||
+           it->query->groups[it->entry] == it->each.group;
+}
+
+// Rows of items position … that lie one after another, as one span.
+static void iterate_fill_items(orr_iter* it, const orri_ranked* items, uint32_t count, bool check)
+{
+    while (it->position < count && it->span_count == 0) {
+        uint32_t slot, run = 1;
+        const uint16_t* map;
+        orri_chunk* chunk = iterate_locate(it, items[it->position].index, &slot, &map);
+        bool wanted = map != NULL && iterate_group_wanted(it) &&
+                      (!check || orri_query_row(it->query, map, chunk, slot)) &&
+                      (!it->query->has_changed || iterate_changed(it, chunk));
+        uint64_t first = it->position++;
+        if (!wanted) {
+            continue;
+        }
+        while (it->position < count && slot + run < orri_chunk_rows(chunk) &&
+               orri_chunk_ids(chunk)[slot + run] == items[it->position].index &&
+               (!check || orri_query_row(it->query, map, chunk, slot + run))) {
+            run++;
+            it->position++;
+        }
+        iterate_push(it, map, chunk, slot, run);
+        it->pinned_first = first;
+    }
+}
+
+bool orri_query_row(const orr_query* query, const uint16_t* map, const orri_chunk* chunk,
+                    uint32_t slot)
+{
+    if (map[query->field_count] == ORRI_MATCH_ALL) {
+        return true;
+    }
+    uint64_t bit = (uint64_t)1 << (slot & 63);
+    return orri_query_mask(query, orri_entry_leaves(query, map), chunk, slot / 64, bit) != 0;
+}
+
+bool orr_iter_fill(orr_iter* it)
+{
+    ORR_ASSERT(it != NULL);
+    if (it->era == 0 || it->era != *it->era_now) {
+        if (it->era != 0) {
+            (void)orri_refuse(orri_env_of(it->world), ORR_ERR_STATE, ORR_LOG_ID_QUERY_REFUSED,
+                              "orr_iter_next: the tick advanced while the query was iterated; the "
+                              "iteration ends here. Advance the tick between loops");
+        }
+        orr_iter_end(it);
+        return false;
+    }
+    it->span_next = it->span_count = 0;
+    const orr_query* query = it->query;
+    if (query->order != NULL) {
+        iterate_fill_items(it, query->order->items, query->order->count, false);
+    } else if (query->working != NULL) {
+        iterate_fill_items(it, query->working->items, query->working->visible, true);
+    } else {
+        iterate_fill_entries(it);
+    }
+    if (it->span_count == 0) {
+        orr_iter_end(it);
+        return false;
+    }
+    return true;
+}
+
+#undef ITERATE_AHEAD
+#undef ITERATE_AHEAD_FIELDS

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: MIT
+// Entities in order of a number of theirs, kept from one iteration to the next. A refresh looks at the chunks: what stood in
+// one where nothing changed stays as it is; what stood in the others is taken out, read again, sorted by itself and merged
+// in. So it costs what changed, and one pass over the order.
+#include "query/query.h"
+
+// ---- keys: numbers made comparable as unsigned words --------------------------------------------------------
+
+static uint64_t order_signed(int64_t value)
+{
+    return (uint64_t)value ^ (uint64_t)1 << 63;
+}
+
+// All NaNs come last, -0 before 0.
+static uint64_t order_double(double value)
+{
+    if (value != value) {
+        return UINT64_MAX;
+    }
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits >> 63 != 0 ? ~bits : bits | (uint64_t)1 << 63;
+}
+
+static uint64_t order_unsigned_bytes(const uint8_t* from, uint32_t size)
+{
+    uint8_t b1;
+    uint16_t b2;
+    uint32_t b4;
+    uint64_t b8;
+    switch (size) {
+    case 1:
+        memcpy(&b1, from, 1);
+        return b1;
+    case 2:
+        memcpy(&b2, from, 2);
+        return b2;
+    case 4:
+        memcpy(&b4, from, 4);
+        return b4;
+    default:
+        memcpy(&b8, from, 8);
+        return b8;
+    }
+}
+
+static uint64_t order_signed_bytes(const uint8_t* from, uint32_t size)
+{
+    uint64_t raw = order_unsigned_bytes(from, size);
+    uint32_t shift = 64 - size * 8;
+    // Sign extension through an arithmetic shift, as all compilers of Orrery do it.
+    return order_signed((int64_t)(raw << shift) >> shift);
+}
+
+static uint64_t order_key(const orri_order* order, const uint8_t* value)
+{
+    const uint8_t* from = value + order->place.offset;
+    uint32_t size = order->place.type->size;
+    uint64_t key;
+    float single;
+    double full;
+    switch (order->place.type->kind) {
+    case ORR_KIND_F32:
+        memcpy(&single, from, sizeof single);
+        key = order_double((double)single);
+        break;
+    case ORR_KIND_F64:
+        memcpy(&full, from, sizeof full);
+        key = order_double(full);
+        break;
+    case ORR_KIND_I8:
+    case ORR_KIND_I16:
+    case ORR_KIND_I32:
+    case ORR_KIND_I64:
+    case ORR_KIND_ENUM:
+        key = order_signed_bytes(from, size);
+        break;
+    default:
+        key = order_unsigned_bytes(from, size);
+        break;
+    }
+    return order->descending ? ~key : key;
+}
+
+static bool order_can(orr_kind kind)
+{
+    return kind != ORR_KIND_STRUCT && kind != ORR_KIND_STRING && kind != ORR_KIND_ARRAY &&
+           kind != ORR_KIND_OPAQUE;
+}
+
+// ---- making ------------------------------------------------------------------------------------------------------
+
+static orr_result order_refuse(orr_query* query, const char* path, const char* what)
+{
+    return orri_refuse(&query->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_QUERY_REFUSED,
+                       "orr_query_create: order_by \"%s\" %s", path, what);
+}
+
+// "Depth.z": a term's type, then a field of it. Type names may have dots: the longest that fits.
+static const orr_term* order_term(const orr_query* query, const char* path, const char** field)
+{
+    const orr_term* found = NULL;
+    size_t longest = 0;
+    for (uint32_t t = 0; query->node_count == 1 && t < query->leaves[0].term_count; t++) {
+        const orr_term* term = &query->leaves[0].terms[t];
+        const orri_type* type = orri_type_at(&query->world->schema, term->type);
+        size_t length = type != NULL ? strlen(type->info.name) : 0;
+        if (length > longest && strncmp(path, type->info.name, length) == 0 &&
+            path[length] == '.') {
+            found = term;
+            longest = length;
+            *field = path + length + 1;
+        }
+    }
+    return found;
+}
+
+orr_result orri_order_create(orr_query* query, const char* path, bool descending)
+{
+    const char* field = "";
+    const orr_term* term = order_term(query, path, &field);
+    const orri_type* type = term != NULL ? orri_type_at(&query->world->schema, term->type) : NULL;
+    if (term == NULL || term->kind != ORR_REQUIRED) {
+        return order_refuse(query, path, "must be Type.field, with a type that a term requires");
+    }
+    if (type->info.storage == ORR_PINNED || type->info.multiplicity == ORR_MULTIPLE) {
+        return order_refuse(query, path, "must name a unique type that lies in chunks");
+    }
+    orr_field_place place;
+    orr_result result = orr_field_find(&type->info, field, &place);
+    if (result != ORR_OK) {
+        return result;
+    }
+    if (place.count != 0 || !order_can(place.type->kind)) {
+        return order_refuse(query, path, "must name a single number, bool, character or entity");
+    }
+    query->order = ORRI_ALLOC_ZERO(&query->world->env, ORR_MEMORY_QUERY, orri_order, 1);
+    if (query->order == NULL) {
+        return orri_refuse_memory(&query->world->env, "making a query");
+    }
+    query->order->type = term->type;
+    query->order->place = place;
+    query->order->descending = descending;
+    return ORR_OK;
+}
+
+void orri_order_destroy(orr_query* query)
+{
+    orri_env* env = &query->world->env;
+    orri_order* order = query->order;
+    if (order != NULL) {
+        ORRI_FREE(env, ORR_MEMORY_QUERY, orri_ranked, order->items, order->capacity);
+        ORRI_FREE(env, ORR_MEMORY_QUERY, orri_ranked, order->scratch, order->capacity);
+        ORRI_RELEASE(env, ORR_MEMORY_QUERY, order->clean, order->clean_capacity);
+        ORRI_FREE(env, ORR_MEMORY_QUERY, orri_order, order, 1);
+        query->order = NULL;
+    }
+}
+
+// ---- sorting ----------------------------------------------------------------------------------------------------
+
+static bool order_before(const orri_ranked* a, const orri_ranked* b)
+{
+    return a->key != b->key ? a->key < b->key : a->index < b->index;
+}
+
+// Merges a[0 … a_count) and b[0 … b_count) into `out`.
+static void order_merge(const orri_ranked* a, uint32_t a_count, const orri_ranked* b,
+                        uint32_t b_count, orri_ranked* out)
+{
+    uint32_t i = 0, k = 0, n = 0;
+    while (i < a_count && k < b_count) {
+        out[n++] = order_before(&b[k], &a[i]) ? b[k++] : a[i++];
+    }
+    while (i < a_count) {
+        out[n++] = a[i++];
+    }
+    while (k < b_count) {
+        out[n++] = b[k++];
+    }
+}
+
+static uint32_t order_run(const orri_ranked* items, uint32_t count)
+{
+    uint32_t run = count > 0;
+    while (run < count && !order_before(&items[run], &items[run - 1])) {
+        run++;
+    }
+    return run;
+}
+
+// Bottom up over the runs that are there: what is sorted already costs one pass.
+void orri_ranked_sort(orri_ranked* items, uint32_t count, orri_ranked* scratch)
+{
+    while (order_run(items, count) < count) {
+        for (uint32_t first = 0; first < count;) {
+            uint32_t a = order_run(items + first, count - first);
+            uint32_t b = order_run(items + first + a, count - first - a);
+            order_merge(items + first, a, items + first + a, b, scratch + first);
+            first += a + b;
+        }
+        memcpy(items, scratch, count * sizeof *items);
+    }
+}
+
+// ---- refreshing ------------------------------------------------------------------------------------------------
+
+// True when key, rows and enable bits of a chunk are as they were at the mark.
+static bool order_chunk_clean(const orri_order* order, const orri_chunk* chunk)
+{
+    int32_t column = orri_cluster_find_column(chunk->cluster, order->type);
+    if (chunk->columns[column].version > order->mark || chunk->stamp > order->mark) {
+        return false;
+    }
+    for (uint32_t c = chunk->column_count / 2; chunk->cluster->has_bits && c < chunk->column_count;
+         c++) {
+        if (chunk->columns[c].version > order->mark) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Values in pools decide too: then any change there may change any row.
+static bool order_pools_clean(const orr_query* query)
+{
+    for (uint32_t t = 0; query->by_row && t < query->leaves[0].term_count; t++) {
+        const orri_pool* pool = orri_pool_find(query->world, query->leaves[0].terms[t].type);
+        if (pool != NULL && pool->version > query->order->mark) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Marks clean chunks. @return how many rows the others have.
+static uint64_t order_survey(orr_query* query, bool all_dirty, bool* any)
+{
+    orri_order* order = query->order;
+    uint64_t dirty = 0;
+    uint32_t chunks = 0;
+    memset(order->clean, 0, order->clean_capacity * sizeof *order->clean);
+    for (uint32_t e = 0; e < query->entry_count; e++) {
+        const orri_cluster* cluster = query->entries[e].cluster;
+        for (uint32_t i = 0; cluster != NULL && i < cluster->chunk_count; i++) {
+            const orri_chunk* chunk = cluster->chunks[i];
+            chunks++;
+            if (!all_dirty && order_chunk_clean(order, chunk)) {
+                orri_bit_set(order->clean, chunk->id, true);
+            } else {
+                dirty += orri_chunk_rows(chunk);
+                *any = true;
+            }
+        }
+    }
+    *any = *any || chunks != order->chunk_count;
+    order->chunk_count = chunks;
+    return dirty;
+}
+
+static bool order_reserve(orr_query* query, uint64_t needed)
+{
+    orri_order* order = query->order;
+    orri_env* env = &query->world->env;
+    if (needed <= order->capacity) {
+        return true;
+    }
+    uint64_t capacity =
+        (uint64_t)order->capacity * 3 / 2 > needed ? (uint64_t)order->capacity * 3 / 2 : needed;
+    if (capacity > UINT32_MAX) {
+        return false;
+    }
+    orri_ranked* items = ORRI_ALLOC(env, ORR_MEMORY_QUERY, orri_ranked, capacity);
+    orri_ranked* scratch = ORRI_ALLOC(env, ORR_MEMORY_QUERY, orri_ranked, capacity);
+    if (items == NULL || scratch == NULL) {
+        ORRI_FREE(env, ORR_MEMORY_QUERY, orri_ranked, items, capacity);
+        ORRI_FREE(env, ORR_MEMORY_QUERY, orri_ranked, scratch, capacity);
+        return false;
+    }
+    if (order->count > 0) {
+        memcpy(items, order->items, order->count * sizeof *items);
+    }
+    ORRI_FREE(env, ORR_MEMORY_QUERY, orri_ranked, order->items, order->capacity);
+    ORRI_FREE(env, ORR_MEMORY_QUERY, orri_ranked, order->scratch, order->capacity);
+    order->items = items;
+    order->scratch = scratch;
+    order->capacity = (uint32_t)capacity;
+    return true;
+}
+
+// Appends the matching rows of a chunk.
+static void order_append(orr_query* query, const uint16_t* map, const orri_chunk* chunk)
+{
+    orri_order* order = query->order;
+    int32_t column = orri_cluster_find_column(chunk->cluster, order->type);
+    const uint8_t* data = chunk->columns[column].data;
+    size_t size = chunk->cluster->columns[column].size;
+    uint32_t rows = orri_chunk_rows(chunk);
+    for (uint32_t word = 0; word * 64 < rows; word++) {
+        uint32_t left = rows - word * 64;
+        uint64_t mask = left < 64 ? ((uint64_t)1 << left) - 1 : UINT64_MAX;
+        if (map[query->field_count] != ORRI_MATCH_ALL) {
+            mask = orri_query_mask(query, orri_entry_leaves(query, map), chunk, word, mask);
+        }
+        for (; mask != 0; mask &= mask - 1) {
+            uint32_t row = word * 64 + (uint32_t)__builtin_ctzll(mask);
+            order->items[order->count++] = (orri_ranked){order_key(order, data + row * size),
+                                                         orri_chunk_ids(chunk)[row], chunk->id};
+        }
+    }
+}
+
+static void order_repair(orr_query* query)
+{
+    orri_order* order = query->order;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < order->count; i++) {
+        if (orri_bit_get(order->clean, order->items[i].chunk)) {
+            order->items[kept++] = order->items[i];
+        }
+    }
+    order->count = kept;
+    for (uint32_t e = 0; e < query->entry_count; e++) {
+        const orri_cluster* cluster = query->entries[e].cluster;
+        for (uint32_t i = 0; cluster != NULL && i < cluster->chunk_count; i++) {
+            if (!orri_bit_get(order->clean, cluster->chunks[i]->id)) {
+                order_append(query, orri_entry_map(query, e), cluster->chunks[i]);
+            }
+        }
+    }
+    orri_ranked_sort(order->items + kept, order->count - kept, order->scratch);
+    if (kept > 0 && kept < order->count) {
+        order_merge(order->items, kept, order->items + kept, order->count - kept, order->scratch);
+        orri_ranked* merged = order->scratch;
+        order->scratch = order->items;
+        order->items = merged;
+    }
+}
+
+bool orri_order_refresh(orr_query* query)
+{
+    orri_order* order = query->order;
+    orr_world* world = query->world;
+    uint32_t words = world->chunk_count / 64 + 1;
+    bool fresh = order->mark != 0 && order_pools_clean(query);
+    bool any = !fresh || order->entries_mark != query->changes;
+    uint64_t kept = fresh ? order->count : 0;
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_QUERY, &order->clean, &order->clean_capacity,
+                      words) ||
+        !order_reserve(query, kept + order_survey(query, !fresh, &any))) {
+        order->mark = 0; // The survey stands for nothing: begin anew next time.
+        (void)orri_refuse_memory(&world->env, "bringing a query's order up to date");
+        return false;
+    }
+    if (any) {
+        order_repair(query);
+        order->entries_mark = query->changes;
+        order->mark = world->epoch++;
+    }
+    return true;
+}

@@ -1,0 +1,548 @@
+// SPDX-License-Identifier: MIT
+// Terms from text. One pass, no memory: terms are made in a copy of the list, handed over when all of the text was read.
+//
+//     text   = [ term { "," term } ]
+//     term   = [ "!" | "?" ] ( member { "|" member } | word "*" )
+//     member = { word } ( type | "#" ( tag | number ) )
+//     word   = "read" | "write" | "changed" | "disabled" | "either"
+//
+// A word counts as such only where a name follows it, so that types may have these names. Words before the first member
+// of a choice hold for all of its types; a member with words of its own has those instead: "write Health|read Armor".
+#include "query/query.h"
+
+#define TERMS_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:"
+#define TERMS_BLANKS  " \t\r\n\v\f"
+
+enum {
+    TERMS_WORD_READ,
+    TERMS_WORD_WRITE,
+    TERMS_WORD_CHANGED,
+    TERMS_WORD_DISABLED,
+    TERMS_WORD_EITHER,
+    TERMS_WORD_COUNT
+};
+
+static const char* const terms_words[TERMS_WORD_COUNT] = {"read", "write", "changed", "disabled",
+                                                          "either"};
+
+typedef struct terms_prefix {
+    const char* words[TERMS_WORD_COUNT]; // Where each stands; NULL: it does not.
+    const char* first;                   // The first of them; NULL: none.
+} terms_prefix;
+
+typedef struct terms_parser {
+    orr_world* world;
+    const char* call;
+    const char* text;
+    const char* at;
+    orr_term terms[ORR_TERMS_MAX];
+    const char* places[ORR_TERMS_MAX]; // Of their names; NULL: given before the text.
+    uint32_t count;
+    orr_state entities;
+    const char* entities_at; // NULL: the text has not said it.
+    orr_result result;       // Of the refusal.
+} terms_parser;
+
+// ---- saying no ---------------------------------------------------------------------------------------------
+
+// Always false.
+static bool terms_fail(terms_parser* p, orr_result result, const char* at, const char* format, ...)
+    ORR_PRINTF(4, 5);
+
+static bool terms_fail(terms_parser* p, orr_result result, const char* at, const char* format, ...)
+{
+    char buffer[ORRI_ERROR_SIZE];
+    // The words never take the room of the lines that point.
+    orri_text text = {buffer, sizeof buffer - ORRI_POINT_SIZE, 0};
+    orri_text_add(&text, "%s: ", p->call);
+    va_list args;
+    va_start(args, format);
+    orri_text_add_v(&text, format, args);
+    va_end(args);
+    orri_text_cut(&text);
+    text.size = sizeof buffer;
+    orri_text_point(&text, p->text, (size_t)(at - p->text));
+    p->result = orri_refuse(orri_env_of(p->world), result, ORR_LOG_ID_QUERY_REFUSED, "%s", buffer);
+    return false;
+}
+
+static bool terms_expected(terms_parser* p, const char* what)
+{
+    if (*p->at == '\0') {
+        return terms_fail(p, ORR_ERR_PARSE, p->at, "expected %s, found the end", what);
+    }
+    size_t size = strspn(p->at, TERMS_LETTERS);
+    if (size == 0 && ((unsigned char)*p->at < 0x20 || (unsigned char)*p->at >= 0x7F)) {
+        return terms_fail(p, ORR_ERR_PARSE, p->at, "expected %s", what);
+    }
+    size = size == 0 ? 1 : size < 32 ? size : 32;
+    return terms_fail(p, ORR_ERR_PARSE, p->at, "expected %s, found '%.*s'", what, (int)size, p->at);
+}
+
+static void terms_near_types(const orr_world* world, orri_near* near)
+{
+    for (uint32_t i = 0; i < world->schema.type_count; i++) {
+        orri_near_offer(near, world->schema.types[i]->info.name);
+    }
+}
+
+static void terms_near_tags(const orr_world* world, orri_near* near)
+{
+    for (uint32_t i = 0; i < world->tag_count; i++) {
+        orri_near_offer(near, world->tags[i].name);
+    }
+}
+
+// ---- tokens ------------------------------------------------------------------------------------------------
+
+static void terms_space(terms_parser* p)
+{
+    p->at += strspn(p->at, TERMS_BLANKS);
+}
+
+// True for a byte that begins a name, digits included.
+static bool terms_is_letter(char c)
+{
+    return c != '\0' && strchr(TERMS_LETTERS, c) != NULL;
+}
+
+// Which word stands here, TERMS_WORD_COUNT: none. Something to say it about must follow.
+static uint32_t terms_word_at(const terms_parser* p)
+{
+    size_t size = strspn(p->at, TERMS_LETTERS);
+    const char* next = p->at + size;
+    next += strspn(next, TERMS_BLANKS);
+    uint32_t word = 0;
+    while (word < TERMS_WORD_COUNT &&
+           (strlen(terms_words[word]) != size || memcmp(terms_words[word], p->at, size) != 0)) {
+        word++;
+    }
+    bool leads = terms_is_letter(*next) || (*next != '\0' && strchr("#*!?", *next) != NULL);
+    return leads ? word : TERMS_WORD_COUNT;
+}
+
+static bool terms_take_words(terms_parser* p, terms_prefix* out)
+{
+    memset(out, 0, sizeof *out);
+    for (;;) {
+        terms_space(p);
+        uint32_t word = terms_word_at(p);
+        if (word == TERMS_WORD_COUNT) {
+            return true;
+        }
+        if (out->words[word] != NULL) {
+            return terms_fail(p, ORR_ERR_PARSE, p->at, "'%s' stands here twice", terms_words[word]);
+        }
+        out->words[word] = p->at;
+        out->first = out->first != NULL ? out->first : p->at;
+        if (out->words[TERMS_WORD_READ] != NULL && out->words[TERMS_WORD_WRITE] != NULL) {
+            return terms_fail(p, ORR_ERR_PARSE, p->at,
+                              "'read' and 'write' at once; 'write' allows reading too");
+        }
+        if (out->words[TERMS_WORD_DISABLED] != NULL && out->words[TERMS_WORD_EITHER] != NULL) {
+            return terms_fail(p, ORR_ERR_PARSE, p->at,
+                              "'disabled' and 'either' at once; 'disabled' is one that is off, "
+                              "'either' one that is on or off");
+        }
+        p->at += strlen(terms_words[word]);
+    }
+}
+
+// ---- names -------------------------------------------------------------------------------------------------
+
+static bool terms_unknown_type(terms_parser* p, const char* name, size_t size)
+{
+    orri_near near;
+    orri_near_begin(&near, name, size);
+    if (size <= ORR_NAME_MAX && orr_tag_find(p->world, near.name, NULL)) {
+        return terms_fail(p, ORR_ERR_TYPE, name, "no type '%s'; it is a tag: write '#%s'",
+                          near.name, near.name);
+    }
+    terms_near_types(p->world, &near);
+    const char* next = name + size + strspn(name + size, TERMS_BLANKS);
+    for (uint32_t i = 0; i < TERMS_WORD_COUNT && terms_is_letter(*next); i++) {
+        if (orr_type_find(p->world, terms_words[i]).index1 == 0) {
+            orri_near_offer(&near, terms_words[i]);
+        }
+    }
+    char words[ORRI_ERROR_SIZE] = "";
+    orri_near_say(&near, &(orri_text){words, sizeof words, 0});
+    return terms_fail(p, ORR_ERR_TYPE, name,
+                      "no type '%s'%s (a C type is registered by its first use or by "
+                      "orr_type_of())",
+                      near.name, words);
+}
+
+static bool terms_take_type(terms_parser* p, orr_type* out)
+{
+    const char* name = p->at;
+    size_t size = strspn(name, TERMS_LETTERS);
+    if (*name >= '0' && *name <= '9') {
+        return terms_fail(p, ORR_ERR_PARSE, name,
+                          "a name does not begin with a digit; a tag has '#' before it: '#17'");
+    }
+    if ((unsigned char)name[size] >= 0x80) {
+        return terms_fail(p, ORR_ERR_PARSE, name + size,
+                          "a name has the letters a to z and A to Z, digits, '_', '.' and ':'");
+    }
+    char copy[ORR_NAME_MAX + 1];
+    *out = (orr_type){0};
+    if (size <= ORR_NAME_MAX) {
+        memcpy(copy, name, size);
+        copy[size] = '\0';
+        *out = orr_type_find(p->world, copy);
+    }
+    if (out->index1 == 0) {
+        return terms_unknown_type(p, name, size);
+    }
+    p->at += size;
+    return true;
+}
+
+static uint32_t terms_digit(char c)
+{
+    return c >= '0' && c <= '9'   ? (uint32_t)(c - '0')
+           : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a') + 10
+           : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A') + 10
+                                  : 99;
+}
+
+static bool terms_take_number(terms_parser* p, size_t size, orr_tag* out)
+{
+    const char *from = p->at, *end = from + size;
+    uint32_t base = size > 2 && from[0] == '0' && (from[1] == 'x' || from[1] == 'X') ? 16 : 10;
+    orr_tag value = 0;
+    for (const char* digit = base == 16 ? from + 2 : from; digit < end; digit++) {
+        uint32_t number = terms_digit(*digit);
+        if (number >= base) {
+            return terms_fail(p, ORR_ERR_PARSE, digit,
+                              "'%c' is no digit; a tag is a name, or a number such as 17 or 0x1F",
+                              *digit);
+        }
+        if (value > (UINT64_MAX - number) / base) {
+            return terms_fail(p, ORR_ERR_PARSE, from, "the tag does not fit 64 bits");
+        }
+        value = value * base + number;
+    }
+    p->at = end;
+    *out = value;
+    return true;
+}
+
+static bool terms_unknown_tag(terms_parser* p, const char* name, size_t size)
+{
+    orri_near near;
+    orri_near_begin(&near, name, size);
+    if (size <= ORR_NAME_MAX && orr_type_find(p->world, near.name).index1 != 0) {
+        return terms_fail(p, ORR_ERR_TYPE, name,
+                          "no tag has the name '%s'; it is a type: write it without '#'",
+                          near.name);
+    }
+    terms_near_tags(p->world, &near);
+    char words[ORRI_ERROR_SIZE] = "";
+    orri_near_say(&near, &(orri_text){words, sizeof words, 0});
+    return terms_fail(p, ORR_ERR_TYPE, name,
+                      "no tag has the name '%s'%s (orr_tag_register() names a tag; '#17' is the "
+                      "one of that number)",
+                      near.name, words);
+}
+
+static bool terms_take_named_tag(terms_parser* p, size_t size, orr_tag* out)
+{
+    char copy[ORR_NAME_MAX + 1];
+    bool found = false;
+    if (size <= ORR_NAME_MAX) {
+        memcpy(copy, p->at, size);
+        copy[size] = '\0';
+        found = orr_tag_find(p->world, copy, out);
+    }
+    if (!found) {
+        return terms_unknown_tag(p, p->at, size);
+    }
+    p->at += size;
+    return true;
+}
+
+static bool terms_take_tag(terms_parser* p, orr_tag* out)
+{
+    p->at++; // The '#'.
+    terms_space(p);
+    const char* from = p->at;
+    size_t size = strspn(from, TERMS_LETTERS);
+    if (size == 0) {
+        return terms_expected(p, "the name or number of a tag after '#'");
+    }
+    if (!(*from >= '0' && *from <= '9' ? terms_take_number(p, size, out)
+                                       : terms_take_named_tag(p, size, out))) {
+        return false;
+    }
+    return *out != 0 || terms_fail(p, ORR_ERR_PARSE, from,
+                                   "a query cannot ask for tag 0: a term of all zeros is none");
+}
+
+// ---- terms that contradict each other --------------------------------------------------------------------------
+
+// Why two terms cannot say something of one type or tag; NULL: they can.
+static const char* terms_clash(const orr_term* a, const orr_term* b)
+{
+    bool without = a->kind == ORR_WITHOUT || b->kind == ORR_WITHOUT;
+    bool any = a->kind == ORR_ANY || b->kind == ORR_ANY;
+    if (a->kind == b->kind) {
+        return a->kind == ORR_WITHOUT                       ? "is excluded twice"
+               : a->kind == ORR_ANY && a->group == b->group ? "stands twice in one choice"
+               : a->kind == ORR_ANY                         ? NULL
+                                                            : "is named twice";
+    }
+    if (a->kind == ORR_OPTIONAL || b->kind == ORR_OPTIONAL) {
+        return without ? "is optional and excluded, so its column would never be there"
+               : any   ? "is optional and in a choice, which gives its column anyway"
+                       : "is required and optional";
+    }
+    return without ? "is asked for and excluded, which no entity can meet"
+                   : "is required, so a choice with it is always met";
+}
+
+static bool terms_check_clash(terms_parser* p, const orr_term* term, const char* at)
+{
+    for (uint32_t i = 0; i < p->count; i++) {
+        const orr_term* other = &p->terms[i];
+        bool same = other->type.index1 == term->type.index1 &&
+                    (term->type.index1 != 0 || other->tag == term->tag);
+        const char* why = same ? terms_clash(other, term) : NULL;
+        if (why == NULL) {
+            continue;
+        }
+        char buffer[ORR_NAME_MAX + 2];
+        orri_text name = {buffer, sizeof buffer, 0};
+        orri_term_print_name(p->world, term, &name);
+        if (p->places[i] == NULL) {
+            return terms_fail(p, ORR_ERR_PARSE, at,
+                              "%s %s; the other is among the terms given beside the text", buffer,
+                              why);
+        }
+        return terms_fail(p, ORR_ERR_PARSE, at, "%s %s; the other is at column %zu", buffer, why,
+                          (size_t)(p->places[i] - p->text) + 1);
+    }
+    return true;
+}
+
+static bool terms_add(terms_parser* p, const orr_term* term, const char* at)
+{
+    if (!terms_check_clash(p, term, at)) {
+        return false;
+    }
+    if (p->count == ORR_TERMS_MAX) {
+        return terms_fail(p, ORR_ERR_CAPACITY, at, "a query has at most %u terms", ORR_TERMS_MAX);
+    }
+    p->places[p->count] = at;
+    p->terms[p->count++] = *term;
+    return true;
+}
+
+// ---- terms -------------------------------------------------------------------------------------------------
+
+// Words that cannot be said of what stands behind a prefix.
+static bool terms_check_words(terms_parser* p, char sign, const terms_prefix* prefix)
+{
+    for (uint32_t word = 0; sign != '\0' && word < TERMS_WORD_COUNT; word++) {
+        bool state = word == TERMS_WORD_DISABLED || word == TERMS_WORD_EITHER;
+        if (prefix->words[word] == NULL || (sign == '!') == state) {
+            continue;
+        }
+        if (sign == '?') {
+            return terms_fail(p, ORR_ERR_PARSE, prefix->words[word],
+                              "'?' chooses no entities, so '%s' cannot be said; the column has "
+                              "the values that are off too",
+                              terms_words[word]);
+        }
+        return terms_fail(
+            p, ORR_ERR_PARSE, prefix->words[word], "'!' says that it is not there, so %s%s",
+            word == TERMS_WORD_CHANGED ? "nothing of it can have " : "there is nothing to ",
+            terms_words[word]);
+    }
+    return true;
+}
+
+static bool terms_apply_words(terms_parser* p, const terms_prefix* prefix, orr_term* term)
+{
+    term->access = prefix->words[TERMS_WORD_WRITE] != NULL ? ORR_WRITE : ORR_READ;
+    term->changed = prefix->words[TERMS_WORD_CHANGED] != NULL;
+    term->state = prefix->words[TERMS_WORD_DISABLED] != NULL ? ORR_DISABLED
+                  : prefix->words[TERMS_WORD_EITHER] != NULL ? ORR_EITHER
+                                                             : ORR_ENABLED;
+    const orr_type_info* info = orr_type_info_get(p->world, term->type);
+    if (term->changed && info->storage == ORR_PINNED) {
+        return terms_fail(p, ORR_ERR_PARSE, prefix->words[TERMS_WORD_CHANGED],
+                          "%s is pinned; 'changed' is told by chunks, and it lies in none",
+                          info->name);
+    }
+    return true;
+}
+
+static bool terms_group_used(const terms_parser* p, uint32_t group)
+{
+    for (uint32_t i = 0; i < p->count; i++) {
+        if (p->terms[i].kind == ORR_ANY && p->terms[i].group == group) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Adds what was read, as the first of a choice if a '|' follows.
+static bool terms_end_member(terms_parser* p, orr_term* term, const char* at)
+{
+    terms_space(p);
+    if (*p->at == '|' && term->kind == ORR_REQUIRED) {
+        term->kind = ORR_ANY;
+        while (terms_group_used(p, term->group)) {
+            term->group++;
+        }
+    }
+    return terms_add(p, term, at);
+}
+
+// One member; `shared` are the words before the first one of a choice, NULL: this is it.
+static bool terms_take_member(terms_parser* p, const terms_prefix* own, const terms_prefix* shared,
+                              orr_term* term)
+{
+    const char* at = p->at;
+    if (*at == '#') {
+        if (own->first != NULL) {
+            return terms_fail(
+                p, ORR_ERR_PARSE, own->first,
+                "a tag is there or not, it has no value: no word can stand before it");
+        }
+        if (term->kind == ORR_OPTIONAL) {
+            return terms_fail(p, ORR_ERR_PARSE, at,
+                              "a tag has no column that could be there or not; leave the term out");
+        }
+        return terms_take_tag(p, &term->tag) && terms_end_member(p, term, at);
+    }
+    if (!terms_is_letter(*at)) {
+        return terms_expected(p, shared != NULL ? "a type, or '#' and a tag, after '|'"
+                                                : "a type, or '#' and a tag");
+    }
+    const terms_prefix* words = own->first == NULL && shared != NULL ? shared : own;
+    return terms_take_type(p, &term->type) && terms_apply_words(p, words, term) &&
+           terms_end_member(p, term, at);
+}
+
+// The members after the first one.
+static bool terms_take_choice(terms_parser* p, char sign, const terms_prefix* shared)
+{
+    if (sign != '\0') {
+        return terms_fail(p, ORR_ERR_PARSE, p->at,
+                          "'%c' stands before one name; '%cA, %cB' says it of both", sign, sign,
+                          sign);
+    }
+    uint32_t group = p->terms[p->count - 1].group;
+    while (*p->at == '|') {
+        p->at++;
+        terms_prefix own;
+        orr_term member = {.kind = ORR_ANY, .group = group};
+        if (!terms_take_words(p, &own) || !terms_take_member(p, &own, shared, &member)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool terms_take_entities(terms_parser* p, char sign, const terms_prefix* prefix)
+{
+    bool off = prefix->words[TERMS_WORD_DISABLED] != NULL;
+    bool either = prefix->words[TERMS_WORD_EITHER] != NULL;
+    bool more = prefix->words[TERMS_WORD_READ] != NULL || prefix->words[TERMS_WORD_WRITE] != NULL ||
+                prefix->words[TERMS_WORD_CHANGED] != NULL;
+    if (sign != '\0' || more || !(off || either)) {
+        return terms_fail(p, ORR_ERR_PARSE, p->at,
+                          "'*' is for the entities themselves: 'disabled *' are those that are "
+                          "off, 'either *' all; without it those that are on");
+    }
+    orr_state state = off ? ORR_DISABLED : ORR_EITHER;
+    if (p->entities_at != NULL) {
+        return terms_fail(p, ORR_ERR_PARSE, p->at, "'*' stands twice; the other is at column %zu",
+                          (size_t)(p->entities_at - p->text) + 1);
+    }
+    if (p->entities != ORR_ENABLED && p->entities != state) {
+        return terms_fail(p, ORR_ERR_PARSE, p->at, "the desc's `entities` says something else");
+    }
+    p->entities = state;
+    p->entities_at = p->at++;
+    terms_space(p);
+    return *p->at == ',' || *p->at == '\0' || terms_expected(p, "','");
+}
+
+static bool terms_take_term(terms_parser* p)
+{
+    char sign = *p->at == '!' || *p->at == '?' ? *p->at : '\0';
+    p->at += sign != '\0';
+    terms_prefix prefix;
+    if (!terms_take_words(p, &prefix)) {
+        return false;
+    }
+    if (*p->at == '!' || *p->at == '?') {
+        return terms_fail(p, ORR_ERR_PARSE, p->at, "%s",
+                          sign != '\0' ? "a term has one '!' or one '?'"
+                                       : "'!' and '?' stand first in a term, before its words");
+    }
+    if (*p->at == '*') {
+        return terms_take_entities(p, sign, &prefix);
+    }
+    orr_term term = {.kind = sign == '!' ? ORR_WITHOUT : sign == '?' ? ORR_OPTIONAL : ORR_REQUIRED};
+    if (!terms_check_words(p, sign, &prefix) || !terms_take_member(p, &prefix, NULL, &term)) {
+        return false;
+    }
+    return *p->at != '|' || terms_take_choice(p, sign, &prefix);
+}
+
+static bool terms_take_all(terms_parser* p)
+{
+    terms_space(p);
+    while (*p->at != '\0') {
+        if (!terms_take_term(p)) {
+            return false;
+        }
+        if (*p->at == '\0') {
+            return true;
+        }
+        if (*p->at != ',') {
+            return terms_expected(p, "',' or '|'");
+        }
+        p->at++;
+        terms_space(p);
+        if (*p->at == '\0') {
+            return terms_expected(p, "a term after ','");
+        }
+    }
+    return true;
+}
+
+orr_result orri_terms_parse(orr_world* world, const char* call, const char* text, orr_term* terms,
+                            uint32_t* count, orr_state* entities)
+{
+    ORR_ASSERT(text != NULL && *count <= ORR_TERMS_MAX);
+    // Stops at the zero: nothing behind it is read.
+    if (memchr(text, '\0', ORR_QUERY_TEXT_MAX + 1) == NULL) {
+        return orri_refuse(orri_env_of(world), ORR_ERR_CAPACITY, ORR_LOG_ID_QUERY_REFUSED,
+                           "%s: a query's text has at most %u bytes; it begins '%.40s'", call,
+                           ORR_QUERY_TEXT_MAX, text);
+    }
+    terms_parser p = {.world = world,
+                      .call = call,
+                      .text = text,
+                      .at = text,
+                      .count = *count,
+                      .entities = *entities};
+    memcpy(p.terms, terms, *count * sizeof *terms);
+    if (!terms_take_all(&p)) {
+        return p.result;
+    }
+    memcpy(terms, p.terms, p.count * sizeof *terms);
+    *count = p.count;
+    *entities = p.entities;
+    return ORR_OK;
+}
+
+#undef TERMS_LETTERS
+#undef TERMS_BLANKS

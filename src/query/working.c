@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+// Working sets: the entities that have all the pinned types a query requires. The store tells of every pinned value that comes
+// or goes, and the set follows at once, in constant time. The walk through it goes by cluster and row; that order, and
+// the pointers to the values, are brought up to date when somebody iterates and rows have moved meanwhile.
+#include "query/query.h"
+
+#define WORKING_HIDDEN UINT64_MAX // Key of a member whose cluster does not match.
+
+// ---- membership ----------------------------------------------------------------------------------------------
+
+static uint32_t* working_position(const orri_working* working, uint32_t index)
+{
+    uint32_t page = index >> ORRI_PAGE_BITS;
+    return page < working->page_capacity && working->positions[page] != NULL
+               ? &working->positions[page][index & ORRI_PAGE_MASK]
+               : NULL;
+}
+
+static bool working_belongs(const orr_query* query, uint32_t index)
+{
+    const orri_leaf* leaf = &query->leaves[0];
+    for (uint32_t t = 0; t < leaf->term_count; t++) {
+        const orr_term* term = &leaf->terms[t];
+        const orri_type* type = orri_type_at(&query->world->schema, term->type);
+        if (term->kind == ORR_REQUIRED && type != NULL && type->info.storage == ORR_PINNED &&
+            !orri_pinned_has(orri_pool_find(query->world, term->type), index, term->state)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool working_reserve_page(orr_query* query, uint32_t index)
+{
+    orri_working* working = query->working;
+    orri_env* env = &query->world->env;
+    uint32_t page = index >> ORRI_PAGE_BITS, old = working->page_capacity;
+    if (!ORRI_RESERVE(env, ORR_MEMORY_QUERY, &working->positions, &working->page_capacity,
+                      page + 1)) {
+        return false;
+    }
+    for (uint32_t p = old; p < working->page_capacity; p++) {
+        working->positions[p] = NULL;
+    }
+    if (working->positions[page] == NULL) {
+        working->positions[page] = ORRI_ALLOC_ZERO(env, ORR_MEMORY_QUERY, uint32_t, ORRI_PAGE_SIZE);
+    }
+    return working->positions[page] != NULL;
+}
+
+void orri_working_update(orr_query* query, uint32_t index)
+{
+    orri_working* working = query->working;
+    uint32_t* position = working_position(working, index);
+    bool belongs = working_belongs(query, index);
+    working->dirty = true;
+    if (belongs && *position == 0) {
+        ORR_ASSERT(working->count < working->capacity);
+        working->items[working->count++] = (orri_ranked){WORKING_HIDDEN, index, 0};
+        *position = working->count;
+    } else if (!belongs && position != NULL && *position != 0) {
+        uint32_t last = --working->count;
+        orri_ranked moved = working->items[last];
+        working->items[*position - 1] = moved;
+        *working_position(working, moved.index) = *position;
+        *position = 0;
+    }
+}
+
+// ---- memory ------------------------------------------------------------------------------------------------------
+
+static bool working_grow(orr_query* query, uint32_t needed)
+{
+    orri_working* working = query->working;
+    orri_env* env = &query->world->env;
+    uint32_t old = working->capacity;
+    uint32_t capacity = old < 32 ? 64 : old * 2;
+    capacity = capacity > needed ? capacity : needed;
+    orri_ranked* items = ORRI_ALLOC(env, ORR_MEMORY_QUERY, orri_ranked, capacity);
+    orri_ranked* scratch = ORRI_ALLOC(env, ORR_MEMORY_QUERY, orri_ranked, capacity);
+    void** pointers[ORR_TERMS_MAX] = {NULL};
+    bool made = items != NULL && scratch != NULL;
+    for (uint32_t f = 0; made && f < query->field_count; f++) {
+        if (query->fields[f].pinned) {
+            pointers[f] = ORRI_ALLOC(env, ORR_MEMORY_QUERY, void*, capacity);
+            made = pointers[f] != NULL;
+        }
+    }
+    if (made && working->count > 0) {
+        memcpy(items, working->items, working->count * sizeof *items);
+    }
+    // What is no longer needed: the new memory if some of it was refused, else the old.
+    ORRI_FREE(env, ORR_MEMORY_QUERY, orri_ranked, made ? working->items : items,
+              made ? old : capacity);
+    ORRI_FREE(env, ORR_MEMORY_QUERY, orri_ranked, made ? working->scratch : scratch,
+              made ? old : capacity);
+    for (uint32_t f = 0; f < query->field_count; f++) {
+        ORRI_FREE(env, ORR_MEMORY_QUERY, void*, made ? working->pointers[f] : pointers[f],
+                  made ? old : capacity);
+        working->pointers[f] = made ? pointers[f] : working->pointers[f];
+        query->hot_fields[f].pinned = working->pointers[f];
+    }
+    if (made) {
+        working->items = items;
+        working->scratch = scratch;
+        working->capacity = capacity;
+        working->dirty = true; // The pointers are to be found again.
+    }
+    return made;
+}
+
+bool orri_working_reserve(orr_query* query, uint32_t index, uint32_t count)
+{
+    orri_working* working = query->working;
+    bool made = working->capacity - working->count >= count ||
+                working_grow(query, working->count + count);
+    made = made && (index == ORRI_INDEX_NONE || working_position(working, index) != NULL ||
+                    working_reserve_page(query, index));
+    if (!made) {
+        (void)orri_refuse_memory(&query->world->env, "making room in a query's working set");
+    }
+    return made;
+}
+
+// The pool with the fewest values among the required ones; NULL: one has none at all.
+static const orri_pool* working_smallest(const orr_query* query)
+{
+    const orri_pool* smallest = NULL;
+    const orri_leaf* leaf = &query->leaves[0];
+    for (uint32_t t = 0; t < leaf->term_count; t++) {
+        const orr_term* term = &leaf->terms[t];
+        const orri_type* type = orri_type_at(&query->world->schema, term->type);
+        if (term->kind == ORR_REQUIRED && type != NULL && type->info.storage == ORR_PINNED) {
+            const orri_pool* pool = orri_pool_find(query->world, term->type);
+            if (pool == NULL) {
+                return NULL;
+            }
+            smallest = smallest == NULL || pool->live < smallest->live ? pool : smallest;
+        }
+    }
+    return smallest;
+}
+
+bool orri_working_create(orr_query* query)
+{
+    query->working = ORRI_ALLOC_ZERO(&query->world->env, ORR_MEMORY_QUERY, orri_working, 1);
+    if (query->working == NULL) {
+        (void)orri_refuse_memory(&query->world->env, "making a query");
+        return false;
+    }
+    query->working->dirty = true;
+    const orri_pool* pool = working_smallest(query);
+    for (uint32_t slot = 0; pool != NULL && slot < pool->slot_count; slot++) {
+        uint32_t owner = orri_pool_owner(pool, slot);
+        if (owner != ORRI_INDEX_NONE) {
+            if (!orri_working_reserve(query, owner, 1)) {
+                return false;
+            }
+            orri_working_update(query, owner);
+        }
+    }
+    return true;
+}
+
+void orri_working_destroy(orr_query* query)
+{
+    orri_working* working = query->working;
+    orri_env* env = &query->world->env;
+    if (working == NULL) {
+        return;
+    }
+    for (uint32_t p = 0; p < working->page_capacity; p++) {
+        ORRI_FREE(env, ORR_MEMORY_QUERY, uint32_t, working->positions[p], ORRI_PAGE_SIZE);
+    }
+    ORRI_RELEASE(env, ORR_MEMORY_QUERY, working->positions, working->page_capacity);
+    ORRI_FREE(env, ORR_MEMORY_QUERY, orri_ranked, working->items, working->capacity);
+    ORRI_FREE(env, ORR_MEMORY_QUERY, orri_ranked, working->scratch, working->capacity);
+    for (uint32_t f = 0; f < query->field_count; f++) {
+        ORRI_FREE(env, ORR_MEMORY_QUERY, void*, working->pointers[f], working->capacity);
+    }
+    ORRI_FREE(env, ORR_MEMORY_QUERY, orri_working, working, 1);
+    query->working = NULL;
+}
+
+// ---- refreshing ----------------------------------------------------------------------------------------------------
+
+static bool working_stale(const orr_query* query)
+{
+    const orri_working* working = query->working;
+    if (working->dirty || working->entries_mark != query->changes) {
+        return true;
+    }
+    for (uint32_t e = 0; e < query->entry_count; e++) {
+        const orri_cluster* cluster = query->entries[e].cluster;
+        if (cluster != NULL &&
+            cluster->columns[orri_cluster_entity_column(cluster)].version > working->mark) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void working_rank(orr_query* query)
+{
+    orri_working* working = query->working;
+    const orri_cluster* cluster = NULL;
+    uint32_t entry = UINT32_MAX;
+    working->visible = 0;
+    for (uint32_t i = 0; i < working->count; i++) {
+        orri_ranked* item = &working->items[i];
+        uint32_t place = orri_record_at(query->world, item->index)->place;
+        const orri_chunk* chunk = orri_place_chunk(query->world, place);
+        if (chunk->cluster != cluster) {
+            cluster = chunk->cluster;
+            entry = orri_entries_find(query, cluster);
+        }
+        uint32_t row = chunk->number * ORR_CHUNK_CAPACITY + orri_place_slot(place);
+        item->key = entry != UINT32_MAX ? (uint64_t)entry << 32 | row : WORKING_HIDDEN;
+        working->visible += entry != UINT32_MAX;
+    }
+}
+
+static void working_point(orr_query* query)
+{
+    orri_working* working = query->working;
+    for (uint32_t f = 0; f < query->field_count; f++) {
+        const orri_pool* pool =
+            query->fields[f].pinned ? orri_pool_find(query->world, query->fields[f].type) : NULL;
+        for (uint32_t i = 0; working->pointers[f] != NULL && i < working->count; i++) {
+            working->pointers[f][i] = orri_pool_get(pool, working->items[i].index);
+        }
+    }
+    for (uint32_t i = 0; i < working->count; i++) {
+        *working_position(working, working->items[i].index) = i + 1;
+    }
+}
+
+bool orri_working_refresh(orr_query* query)
+{
+    orri_working* working = query->working;
+    if (working_stale(query)) {
+        working_rank(query);
+        orri_ranked_sort(working->items, working->count, working->scratch);
+        working_point(query);
+        working->dirty = false;
+        working->entries_mark = query->changes;
+        working->mark = query->world->epoch++;
+    }
+    return true;
+}
+
+#undef WORKING_HIDDEN

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT
+// Types that bring others along. The names in a type's `needs` are resolved when the type is first stored, down to the
+// last; from then on every cluster that has the type has all of these.
+#include "store/needs.h"
+
+// By type index. A type that needs nothing may have no entry.
+struct orri_needs {
+    orr_type* types; // Ascending, without the type itself.
+    uint32_t count;
+    bool resolved;
+    bool needed; // By some type that is resolved.
+};
+
+static orri_needs* needs_entry(const orr_world* world, uint32_t type_index)
+{
+    return type_index < world->needs_capacity ? &world->needs[type_index] : NULL;
+}
+
+// ---- resolving -------------------------------------------------------------------------------------------
+
+// A list under way; the first is the type itself.
+typedef struct needs_list {
+    orr_world* world;
+    const char* call;
+    orr_type types[ORR_CLUSTER_TYPES_MAX];
+    uint32_t count;
+} needs_list;
+
+ORRI_COLD static orr_result needs_refuse_unknown(const needs_list* list, const orri_type* type,
+                                                 const char* name, size_t size)
+{
+    const orri_schema* schema = &list->world->schema;
+    orri_near near;
+    orri_near_begin(&near, name, size);
+    for (uint32_t i = 0; i < schema->type_count; i++) {
+        orri_near_offer(&near, schema->types[i]->info.name);
+    }
+    char words[ORRI_ERROR_SIZE / 2] = "";
+    orri_near_say(&near, &(orri_text){words, sizeof words, 0});
+    return orri_refuse(&list->world->env, ORR_ERR_TYPE, ORR_LOG_ID_CALL_REFUSED,
+                       "%s: %s needs '%s', which is not registered%s; register it before %s is "
+                       "first used",
+                       list->call, type->info.name, near.name, words, type->info.name);
+}
+
+static orr_result needs_add(needs_list* list, const orri_type* type, const char* name, size_t size)
+{
+    char copy[ORR_NAME_MAX + 1] = ""; // Registration has seen to it that names are no longer.
+    memcpy(copy, name, size <= ORR_NAME_MAX ? size : ORR_NAME_MAX);
+    orr_type found = orri_type_find(&list->world->schema, copy);
+    if (found.index1 == 0) {
+        return needs_refuse_unknown(list, type, name, size);
+    }
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (list->types[i].index1 == found.index1) {
+            return ORR_OK;
+        }
+    }
+    if (orri_type_at(&list->world->schema, found)->info.storage == ORR_PINNED) {
+        return orri_refuse(&list->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
+                           "%s: %s needs %s, which is pinned; only types in chunks can be needed",
+                           list->call, type->info.name, copy);
+    }
+    if (list->count == ORR_CLUSTER_TYPES_MAX) {
+        return orri_refuse(&list->world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_CALL_REFUSED,
+                           "%s: with all that it needs, %s has more than %u types", list->call,
+                           orri_type_label(list->world, list->types[0]), ORR_CLUSTER_TYPES_MAX);
+    }
+    list->types[list->count++] = found;
+    return ORR_OK;
+}
+
+// Appends what one type names.
+static orr_result needs_add_all(needs_list* list, orr_type type)
+{
+    const orri_type* found = orri_type_at(&list->world->schema, type);
+    static const char blanks[] = ", \t\n";
+    orr_result result = ORR_OK;
+    for (const char* at = found->info.needs + strspn(found->info.needs, blanks);
+         *at != '\0' && result == ORR_OK; at += strspn(at, blanks)) {
+        size_t size = strcspn(at, blanks);
+        result = needs_add(list, found, at, size);
+        at += size;
+    }
+    return result;
+}
+
+// Ascending; insertion, since lists are short and mostly sorted.
+static uint32_t needs_insert(orr_type* types, uint32_t count, orr_type type)
+{
+    uint32_t at = count;
+    while (at > 0 && types[at - 1].index1 > type.index1) {
+        at--;
+    }
+    if (at > 0 && types[at - 1].index1 == type.index1) {
+        return count;
+    }
+    memmove(types + at + 1, types + at, (count - at) * sizeof *types);
+    types[at] = type;
+    return count + 1;
+}
+
+static bool needs_reserve(orr_world* world)
+{
+    uint32_t old = world->needs_capacity;
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_CLUSTER, &world->needs, &world->needs_capacity,
+                      world->schema.type_count)) {
+        return false;
+    }
+    for (uint32_t i = old; i < world->needs_capacity; i++) {
+        world->needs[i] = (orri_needs){0};
+    }
+    return true;
+}
+
+static orr_result needs_keep(const needs_list* list)
+{
+    orr_world* world = list->world;
+    uint32_t count = list->count - 1;
+    orr_type* types = ORRI_ALLOC(&world->env, ORR_MEMORY_CLUSTER, orr_type, count);
+    if (types == NULL || !needs_reserve(world)) {
+        ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, orr_type, types, count);
+        return orri_refuse_memory(&world->env, "resolving what a type needs");
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t index = orri_type_index(world, list->types[i + 1]);
+        (void)needs_insert(types, i, list->types[i + 1]);
+        world->needs[index].needed = true;
+        if (index < world->hot.table_capacity && world->hot.tables[index] != &orri_table_none.hot) {
+            ((orri_table*)(void*)world->hot.tables[index])->needed = true;
+        }
+    }
+    orri_needs* entry = &world->needs[orri_type_index(world, list->types[0])];
+    *entry = (orri_needs){types, count, true, entry->needed};
+    return ORR_OK;
+}
+
+orr_result orri_needs_resolve(orr_world* world, const char* call, orr_type type)
+{
+    const orri_needs* entry = needs_entry(world, orri_type_index(world, type));
+    if (orri_type_at(&world->schema, type)->info.needs[0] == '\0' ||
+        (entry != NULL && entry->resolved)) {
+        return ORR_OK;
+    }
+    needs_list list;
+    list.world = world;
+    list.call = call;
+    list.types[0] = type;
+    list.count = 1;
+    for (uint32_t i = 0; i < list.count; i++) {
+        orr_result result = needs_add_all(&list, list.types[i]);
+        if (result != ORR_OK) {
+            return result;
+        }
+    }
+    return needs_keep(&list);
+}
+
+const orr_type* orri_needs_of(const orr_world* world, orr_type type, uint32_t* count)
+{
+    const orri_needs* entry = needs_entry(world, orri_type_index(world, type));
+    *count = entry != NULL ? entry->count : 0;
+    return *count > 0 ? entry->types : NULL;
+}
+
+bool orri_needs_needed(const orr_world* world, uint32_t type_index)
+{
+    const orri_needs* entry = needs_entry(world, type_index);
+    return entry != NULL && entry->needed;
+}
+
+void orri_needs_term(orr_world* world)
+{
+    for (uint32_t i = 0; i < world->needs_capacity; i++) {
+        ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, orr_type, world->needs[i].types,
+                  world->needs[i].count);
+    }
+    ORRI_RELEASE(&world->env, ORR_MEMORY_CLUSTER, world->needs, world->needs_capacity);
+    world->needs = NULL;
+    world->needs_capacity = 0;
+}
+
+// ---- sets of types ---------------------------------------------------------------------------------------
+
+uint32_t orri_needs_close(const orr_world* world, orr_type type, orr_type* types, uint32_t count)
+{
+    uint32_t needed;
+    const orr_type* needs = orri_needs_of(world, type, &needed);
+    for (uint32_t i = 0; i < needed; i++) {
+        count = needs_insert(types, count, needs[i]);
+    }
+    return count;
+}
+
+static bool needs_has(const orr_type* types, uint32_t count, orr_type type)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (types[i].index1 == type.index1) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// True when one type, resolved, needs another.
+static bool needs_type(const orr_world* world, orr_type type, orr_type other)
+{
+    uint32_t count;
+    const orr_type* needs = orri_needs_of(world, type, &count);
+    return needs_has(needs, count, other);
+}
+
+orr_type orri_needs_missing(const orr_world* world, orr_type type, const orr_type* types,
+                            uint32_t count)
+{
+    uint32_t needed;
+    const orr_type* needs = orri_needs_of(world, type, &needed);
+    for (uint32_t i = 0; i < needed; i++) {
+        if (!needs_has(types, count, needs[i])) {
+            return needs[i];
+        }
+    }
+    return (orr_type){0};
+}
+
+orr_result orri_needs_check_set(orr_world* world, const char* call, const orr_type* types,
+                                uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        orr_result result = orri_needs_resolve(world, call, types[i]);
+        if (result != ORR_OK) {
+            return result;
+        }
+        orr_type missing = orri_needs_missing(world, types[i], types, count);
+        if (missing.index1 != 0) {
+            return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CLUSTER_REFUSED,
+                               "%s: %s needs %s, which is not among the types; add it", call,
+                               orri_type_label(world, types[i]), orri_type_label(world, missing));
+        }
+    }
+    return ORR_OK;
+}
+
+// ---- removing --------------------------------------------------------------------------------------------
+
+// The first type of an entity, or of a cluster if that is null, that needs another. Null: none.
+static orr_type needs_dependent(const orr_world* world, const orri_cluster* cluster,
+                                orr_entity entity, orr_type type)
+{
+    for (uint32_t i = 0; i < cluster->type_count; i++) {
+        if (needs_type(world, cluster->types[i], type)) {
+            return cluster->types[i];
+        }
+    }
+    for (uint32_t i = 0; entity.id != 0 && i < world->schema.type_count; i++) {
+        orr_type other = {world->schema.types[i]->index1};
+        if (world->schema.types[i]->info.storage == ORR_PINNED && needs_type(world, other, type) &&
+            orr_component_has(world, entity, other)) {
+            return other;
+        }
+    }
+    return (orr_type){0};
+}
+
+orr_result orri_needs_check_remove(const orr_world* world, const char* call,
+                                   const orri_cluster* cluster, orr_entity entity, orr_type type)
+{
+    if (!orri_needs_needed(world, orri_type_index(world, type))) {
+        return ORR_OK;
+    }
+    orr_type dependent = needs_dependent(world, cluster, entity, type);
+    if (dependent.index1 == 0) {
+        return ORR_OK;
+    }
+    const char *name = orri_type_label(world, type), *by = orri_type_label(world, dependent);
+    orri_id_text id = orri_id_format(entity);
+    const char *of = entity.id != 0 ? " of entity " : "", *who = entity.id != 0 ? id.text : "";
+    if (needs_type(world, type, dependent)) {
+        return orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+                           "%s: %s%s%s is needed by %s, and needs it too; remove both at once, "
+                           "with orr_bundle_remove() or orr_entity_move()",
+                           call, name, of, who, by);
+    }
+    return orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+                       "%s: %s%s%s is needed by %s; remove %s first", call, name, of, who, by, by);
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// What the tests of queries share: a world with entities of many clusters, and the answer to a query by asking every
+// entity, in the order in which the query must give it.
+#ifndef TEST_QUERY_KIT_H
+#define TEST_QUERY_KIT_H
+
+#include "support/store_kit.h"
+#include <orrery/query.h>
+
+#define QUERY_KIT_TYPES 6
+
+typedef struct query_kit {
+    kit store;
+    orr_world* world;
+    orr_type types[QUERY_KIT_TYPES]; // Position, Velocity, Health, Tiny, Frozen, Hidden
+} query_kit;
+
+void query_kit_begin(query_kit* k);
+void query_kit_end(query_kit* k);
+// A random change: entities, components, tags, enable bits, clusters.
+void query_kit_change(query_kit* k, uint64_t random);
+// True when an entity satisfies the terms, by the calls for single entities alone.
+bool query_kit_matches(const query_kit* k, orr_entity entity, const orr_term* terms, uint32_t count,
+                       orr_state entities);
+// All entities that do, by cluster and row. @return how many.
+uint32_t query_kit_brute(const query_kit* k, const orr_term* terms, uint32_t count,
+                         orr_state entities, orr_entity* out, uint32_t out_count);
+// All entities of the world, by cluster and row.
+uint32_t query_kit_all(const query_kit* k, orr_entity* out, uint32_t out_count);
+// Random terms that make a valid query; 0 to 5 of them.
+uint32_t query_kit_terms(const query_kit* k, uint64_t random, orr_term* out);
+
+#endif

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+// Adding, removing and destroying over a query, in one call.
+#include "query_kit.h"
+#include "test.h"
+
+#define BULK_MOST 20000u
+
+static orr_entity bulk_before[BULK_MOST];
+static bool bulk_matched[BULK_MOST], bulk_had[BULK_MOST];
+
+static uint32_t bulk_remember(const query_kit* k, const orr_query* query, orr_type type)
+{
+    uint32_t count = query_kit_all(k, bulk_before, BULK_MOST);
+    for (uint32_t i = 0; i < count; i++) {
+        bulk_matched[i] = orr_query_has(query, bulk_before[i]);
+        bulk_had[i] = orr_component_has(k->world, bulk_before[i], type);
+    }
+    return count;
+}
+
+static void bulk_fill_world(query_kit* k, uint64_t seed, uint64_t round)
+{
+    for (uint32_t step = 0; step < 150; step++) {
+        query_kit_change(k, orr_random(seed, round, step, 21));
+    }
+}
+
+ORR_TEST(adding_over_a_query_gives_the_type_to_what_matches_and_lacks_it)
+{
+    uint64_t seed = test_seed();
+    for (uint32_t round = 0; round < 40; round++) {
+        query_kit k;
+        query_kit_begin(&k);
+        bulk_fill_world(&k, seed, round);
+        orr_term terms[QUERY_KIT_TYPES + 1];
+        uint32_t term_count = query_kit_terms(&k, orr_random(seed, round, 0, 22), terms);
+        orr_query* query =
+            orr_query_create(k.world, &(orr_query_desc){.terms = terms, .term_count = term_count});
+        uint32_t count = bulk_remember(&k, query, k.types[2]);
+        Health value = {7, 9};
+        CHECK_OK(orr_query_add(query, k.types[2], round % 2 == 0 ? &value : NULL));
+        CHECK_OK(orr_world_validate(k.world));
+        for (uint32_t i = 0; i < count; i++) {
+            const Health* health = orr_get(k.world, bulk_before[i], Health);
+            CHECK_EQ(health != NULL, bulk_had[i] || bulk_matched[i]);
+            if (bulk_matched[i] && !bulk_had[i]) {
+                CHECK_EQ(health->value, round % 2 == 0 ? 7 : 100);
+                CHECK_EQ(health->armour, round % 2 == 0 ? 9 : 0);
+            }
+        }
+        query_kit_end(&k);
+    }
+}
+
+ORR_TEST(removing_and_destroying_over_a_query_leave_the_others_alone)
+{
+    uint64_t seed = test_seed();
+    for (uint32_t round = 0; round < 40; round++) {
+        query_kit k;
+        query_kit_begin(&k);
+        bulk_fill_world(&k, seed, round);
+        orr_term terms[QUERY_KIT_TYPES + 1];
+        uint32_t term_count = query_kit_terms(&k, orr_random(seed, round, 0, 23), terms);
+        orr_query* query =
+            orr_query_create(k.world, &(orr_query_desc){.terms = terms, .term_count = term_count});
+        uint32_t count = bulk_remember(&k, query, k.types[0]);
+        CHECK_OK(orr_query_remove(query, k.types[0]));
+        CHECK_OK(orr_world_validate(k.world));
+        for (uint32_t i = 0; i < count; i++) {
+            CHECK_EQ(orr_component_has(k.world, bulk_before[i], k.types[0]),
+                     bulk_had[i] && !bulk_matched[i]);
+        }
+        count = bulk_remember(&k, query, k.types[0]);
+        CHECK_OK(orr_query_destroy_entities(query));
+        CHECK_OK(orr_world_validate(k.world));
+        for (uint32_t i = 0; i < count; i++) {
+            CHECK_EQ(orr_alive(k.world, bulk_before[i]), !bulk_matched[i]);
+        }
+        CHECK_EQ(orr_query_count(query), 0);
+        query_kit_end(&k);
+    }
+}
+
+ORR_TEST(adding_to_whole_clusters_relinks_their_chunks)
+{
+    query_kit k;
+    query_kit_begin(&k);
+    orr_cluster cluster = KIT_CLUSTER(k.world, Position);
+    static orr_entity made[10000];
+    CHECK_OK(orr_create_many(k.world, cluster, 10000, NULL, 0, made));
+    const Position* before = orr_get(k.world, made[5000], Position);
+    orr_query* query =
+        orr_query_create(k.world, &(orr_query_desc){ORR_TERMS(ORR_R(k.world, Position))});
+    CHECK_OK(orr_query_add(query, k.types[1], &(Velocity){3, 4}));
+    CHECK_EQ(orr_get(k.world, made[5000], Position), before); // The block itself went over.
+    for (uint32_t i = 0; i < 10000; i++) {
+        CHECK_EQ(orr_get(k.world, made[i], Velocity)->x, 3);
+    }
+    CHECK_EQ(orr_query_count(query), 10000);
+    query_kit_end(&k);
+}
+
+#undef BULK_MOST

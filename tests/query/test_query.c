@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: MIT
+// Which entities a query gives, and in which order: against the answer by asking every entity.
+#include "query_kit.h"
+#include "test.h"
+
+#define QUERY_MOST 20000u
+
+static orr_entity query_expected[QUERY_MOST], query_found[QUERY_MOST];
+
+// Everything a query can be asked, against the list it must give.
+static void query_check(orr_query* query, const orr_entity* expected, uint32_t count)
+{
+    uint32_t found = 0;
+    ORR_EACH(it, query)
+    {
+        CHECK(it.count > 0);
+        orr_iter_entities(&it, query_found + found);
+        found += it.count;
+    }
+    CHECK_EQ(found, count);
+    for (uint32_t i = 0; i < count && i < found; i++) {
+        CHECK_EQ(query_found[i].id, expected[i].id);
+    }
+    CHECK_EQ(orr_query_count(query), count);
+    CHECK_EQ(orr_query_first(query).id, count > 0 ? expected[0].id : 0);
+    CHECK_EQ(orr_query_at(query, count).id, 0);
+    if (count > 0) {
+        CHECK_EQ(orr_query_at(query, count - 1).id, expected[count - 1].id);
+        CHECK_EQ(orr_query_at(query, count / 2).id, expected[count / 2].id);
+        CHECK(orr_query_has(query, expected[count / 3]));
+    }
+}
+
+static orr_query* query_of(const query_kit* k, const orr_term* terms, uint32_t count,
+                           orr_state entities)
+{
+    orr_query* query = orr_query_create(
+        k->world, &(orr_query_desc){.terms = terms, .term_count = count, .entities = entities});
+    CHECK(query != NULL);
+    return query;
+}
+
+// ---- by hand ----------------------------------------------------------------------------------------------------
+
+ORR_TEST(
+    required_subtractive_optional_and_empty_lists_select_as_the_notes_say) /* N0-21 N0-22 N0-23 N0-25 */
+{
+    query_kit k;
+    query_kit_begin(&k);
+    orr_entity a = orr_create(k.world), b = orr_create(k.world), c = orr_create(k.world);
+    orr_set(k.world, a, Position, {1, 0, 0});
+    orr_set(k.world, b, Position, {2, 0, 0});
+    orr_set(k.world, b, Velocity, {5, 0});
+    orr_set(k.world, c, Position, {3, 0, 0});
+    orr_add(k.world, c, Frozen);
+    orr_query* all = orr_query_create(k.world, NULL);
+    query_check(all, (orr_entity[]){a, b, c}, 3);
+    orr_query* position =
+        orr_query_create(k.world, &(orr_query_desc){ORR_TERMS(ORR_R(k.world, Position))});
+    query_check(position, (orr_entity[]){a, b, c}, 3);
+    orr_query* both = orr_query_create(
+        k.world, &(orr_query_desc){ORR_TERMS(ORR_R(k.world, Position), ORR_R(k.world, Velocity))});
+    query_check(both, &b, 1);
+    orr_query* thawed =
+        orr_query_create(k.world, &(orr_query_desc){ORR_TERMS(ORR_NOT(k.world, Frozen))});
+    query_check(thawed, (orr_entity[]){a, b}, 2);
+    orr_query* optional = orr_query_create(
+        k.world,
+        &(orr_query_desc){ORR_TERMS(ORR_W(k.world, Position), ORR_OPT(k.world, Velocity))});
+    uint32_t with = 0, without = 0;
+    ORR_EACH(it, optional)
+    {
+        Position* p = orr_write(&it, Position);
+        const Velocity* v = orr_read(&it, Velocity);
+        for (uint32_t i = 0; i < it.count; i++) {
+            p[i].y = v != NULL ? v[i].x : -1;
+            *(v != NULL ? &with : &without) += 1;
+        }
+    }
+    CHECK_EQ(with, 1);
+    CHECK_EQ(without, 2);
+    CHECK_EQ(orr_get(k.world, b, Position)->y, 5);
+    CHECK_EQ(orr_get(k.world, c, Position)->y, -1);
+    query_kit_end(&k);
+}
+
+ORR_TEST(an_entity_enters_and_leaves_a_query_by_its_components_alone) /* N1-01 N4-02 */
+{
+    query_kit k;
+    query_kit_begin(&k);
+    orr_query* query = orr_query_create(
+        k.world, &(orr_query_desc){ORR_TERMS(ORR_R(k.world, Position), ORR_R(k.world, Velocity))});
+    orr_entity a = orr_create(k.world);
+    orr_add(k.world, a, Position);
+    query_check(query, NULL, 0);
+    orr_add(k.world, a, Velocity);
+    query_check(query, &a, 1);
+    CHECK_EQ(orr_query_single(query).id, a.id);
+    orr_remove(k.world, a, Position);
+    query_check(query, NULL, 0);
+    CHECK_EQ(orr_query_single(query).id, 0);
+    CHECK_CONTAINS(k.store.errors.text, "matches 0 entities");
+    query_kit_end(&k);
+}
+
+// ---- against every entity -----------------------------------------------------------------------------------------
+
+ORR_TEST(queries_give_what_asking_every_entity_gives) /* N4-08 */
+{
+    uint64_t seed = test_seed();
+    for (uint32_t round = 0; round < (test_long() ? 200u : 20u); round++) {
+        query_kit k;
+        query_kit_begin(&k);
+        orr_term terms[12][QUERY_KIT_TYPES + 1];
+        uint32_t counts[12];
+        orr_state states[12];
+        orr_query* queries[12] = {0};
+        for (uint32_t step = 0; step < 400; step++) {
+            uint64_t random = orr_random(seed, round, step, 1);
+            query_kit_change(&k, random);
+            uint32_t q = (uint32_t)(random >> 33) % 12;
+            if (queries[q] == NULL || random >> 60 == 0) {
+                orr_query_destroy(queries[q]);
+                counts[q] = query_kit_terms(&k, orr_random(seed, round, step, 2), terms[q]);
+                states[q] = (orr_state)((random >> 45) % 8 < 3 ? (random >> 45) % 3 : 0);
+                queries[q] = query_of(&k, terms[q], counts[q], states[q]);
+            }
+            uint32_t count =
+                query_kit_brute(&k, terms[q], counts[q], states[q], query_expected, QUERY_MOST);
+            query_check(queries[q], query_expected, count);
+        }
+        query_kit_end(&k);
+    }
+}
+
+ORR_TEST(sets_give_what_asking_every_entity_gives) /* N4-08 */
+{
+    uint64_t seed = test_seed();
+    for (uint32_t round = 0; round < (test_long() ? 400u : 40u); round++) {
+        query_kit k;
+        query_kit_begin(&k);
+        orr_term terms[3][QUERY_KIT_TYPES + 1];
+        uint32_t counts[3];
+        for (uint32_t step = 0; step < 100; step++) {
+            query_kit_change(&k, orr_random(seed, round, step, 3));
+        }
+        orr_query* leaf[3];
+        for (uint32_t q = 0; q < 3; q++) {
+            counts[q] = query_kit_terms(&k, orr_random(seed, round, q, 4), terms[q]);
+            leaf[q] = query_of(&k, terms[q], counts[q], ORR_ENABLED);
+        }
+        orr_set first = (orr_set)(1 + round % 3), second = (orr_set)(1 + round / 3 % 3);
+        orr_query* pair = orr_query_create(
+            k.world, &(orr_query_desc){.set = first, .left = leaf[0], .right = leaf[1]});
+        orr_query* all = orr_query_create(
+            k.world, &(orr_query_desc){.set = second, .left = pair, .right = leaf[2]});
+        CHECK(pair != NULL && all != NULL);
+        orr_query_destroy(leaf[0]); // A set has its own copies.
+        orr_query_destroy(pair);
+        for (uint32_t step = 0; step < 30; step++) {
+            query_kit_change(&k, orr_random(seed, round, step, 5));
+            uint32_t count = query_kit_all(&k, query_expected, QUERY_MOST), kept = 0;
+            for (uint32_t i = 0; i < count; i++) {
+                bool in[3];
+                for (uint32_t q = 0; q < 3; q++) {
+                    in[q] =
+                        query_kit_matches(&k, query_expected[i], terms[q], counts[q], ORR_ENABLED);
+                }
+                bool ab = first == ORR_UNION          ? in[0] || in[1]
+                          : first == ORR_INTERSECTION ? in[0] && in[1]
+                                                      : in[0] && !in[1];
+                bool abc = second == ORR_UNION          ? ab || in[2]
+                           : second == ORR_INTERSECTION ? ab && in[2]
+                                                        : ab && !in[2];
+                if (abc) {
+                    query_expected[kept++] = query_expected[i];
+                }
+            }
+            query_check(all, query_expected, kept);
+        }
+        query_kit_end(&k);
+    }
+}
+
+// ---- spans -------------------------------------------------------------------------------------------------------
+
+ORR_TEST(many_chunks_come_as_spans_with_every_row_once) /* N3-03 N4-17 */
+{
+    query_kit k;
+    query_kit_begin(&k);
+    orr_cluster cluster = KIT_CLUSTER(k.world, Position, Velocity);
+    static orr_entity made[15000];
+    CHECK_OK(orr_create_many(k.world, cluster, 15000, NULL, 0, made));
+    orr_query* query = orr_query_create(
+        k.world, &(orr_query_desc){ORR_TERMS(ORR_W(k.world, Position), ORR_W(k.world, Velocity))});
+    uint32_t row = 0, runs = 0;
+    ORR_EACH(it, query)
+    {
+        Position* p = orr_write(&it, Position);
+        Velocity* v = orr_write(&it, Velocity);
+        for (uint32_t i = 0; i < it.count; i++, row++) {
+            p[i].x = (float)row;
+            v[i].x = (float)row * 2;
+            CHECK_EQ(orr_iter_entity(&it, i).id, made[row].id);
+        }
+        runs++;
+    }
+    CHECK_EQ(row, 15000);
+    CHECK(runs <= 8);
+    for (uint32_t i = 0; i < 15000; i++) {
+        CHECK_EQ(orr_get(k.world, made[i], Position)->x, i);
+        CHECK_EQ(orr_get(k.world, made[i], Velocity)->x, 2 * i);
+    }
+    query_check(query, made, 15000);
+    query_kit_end(&k);
+}
+
+ORR_TEST(a_write_term_stamps_what_is_asked_for_and_nothing_else)
+{
+    query_kit k;
+    query_kit_begin(&k);
+    orr_cluster cluster = KIT_CLUSTER(k.world, Position, Velocity);
+    CHECK_OK(orr_create_many(k.world, cluster, 5000, NULL, 0, NULL));
+    orr_query* query = orr_query_create(
+        k.world, &(orr_query_desc){ORR_TERMS(ORR_W(k.world, Position), ORR_W(k.world, Velocity))});
+    orr_tick_advance(k.world);
+    orr_tick_advance(k.world);
+    ORR_EACH(it, query)
+    {
+        (void)orr_write(&it, Position);
+        (void)orr_read(&it, Velocity);
+    }
+    for (uint32_t chunk = 0; chunk < 3; chunk++) {
+        CHECK_EQ(orr_column_tick(k.world, cluster, chunk, k.types[0]), 2);
+        CHECK_EQ(orr_column_tick(k.world, cluster, chunk, k.types[1]), 0);
+    }
+    query_kit_end(&k);
+}
+
+ORR_TEST(changed_terms_give_blocks_written_since_the_mark)
+{
+    query_kit k;
+    query_kit_begin(&k);
+    orr_cluster cluster = KIT_CLUSTER(k.world, Position);
+    static orr_entity made[9000];
+    CHECK_OK(orr_create_many(k.world, cluster, 9000, NULL, 0, made));
+    orr_term term = {.type = k.types[0], .changed = true};
+    orr_query* query = query_of(&k, &term, 1, ORR_ENABLED);
+    uint32_t rows = 0;
+    ORR_EACH(it, query)
+    {
+        rows += it.count;
+    }
+    CHECK_EQ(rows, 9000);
+    uint64_t mark = orr_change_mark(k.world);
+    ORR_EACH_OF(it, query, .since = mark)
+    {
+        CHECK(false);
+    }
+    orr_set(k.world, made[5000], Position, {7, 7, 7});
+    rows = 0;
+    ORR_EACH_OF(it, query, .since = mark)
+    {
+        CHECK_EQ(orr_iter_entity(&it, 0).id, made[4096].id);
+        rows += it.count;
+    }
+    CHECK_EQ(rows, 2048);
+    mark = orr_change_mark(k.world);
+    (void)orr_world_hash(k.world);
+    orr_tick_advance(k.world);
+    ORR_EACH_OF(it, query, .since = mark)
+    {
+        CHECK(false);
+    }
+    query_kit_end(&k);
+}
+
+// ---- the guard ----------------------------------------------------------------------------------------------------
+
+ORR_TEST(structure_is_refused_during_a_loop_with_advice_and_allowed_after_break)
+{
+    query_kit k;
+    query_kit_begin(&k);
+    orr_entity a = orr_create(k.world), b = orr_create(k.world);
+    orr_add(k.world, a, Position);
+    orr_add(k.world, b, Position);
+    orr_query* query =
+        orr_query_create(k.world, &(orr_query_desc){ORR_TERMS(ORR_W(k.world, Position))});
+    uint64_t hash = orr_world_hash(k.world);
+    ORR_EACH(it, query)
+    {
+        CHECK_EQ(orr_create(k.world).id, 0);
+        CHECK_EQ(orr_destroy(k.world, a), ORR_ERR_STATE);
+        CHECK_CONTAINS(k.store.errors.text, "orr_query_destroy_entities");
+        CHECK_EQ(orr_add(k.world, a, Velocity), ORR_ERR_STATE);
+        CHECK_EQ(orr_remove(k.world, a, Position), ORR_ERR_STATE);
+        CHECK_EQ(orr_tag_add(k.world, a, 4), ORR_ERR_STATE);
+        CHECK_EQ(orr_enable(k.world, a, Position, false), ORR_ERR_STATE);
+        CHECK_EQ(orr_entity_enable(k.world, a, false), ORR_ERR_STATE);
+        CHECK_EQ(orr_query_add(query, k.types[1], NULL), ORR_ERR_STATE);
+        CHECK_EQ(orr_query_destroy_entities(query), ORR_ERR_STATE);
+        orr_query_destroy(query); // Refused.
+        CHECK(orr_get(k.world, b, Position) != NULL);
+        ORR_EACH(inner, query)
+        { // Nested.
+            CHECK_EQ(inner.count, 2);
+            break;
+        }
+        CHECK_EQ(orr_destroy(k.world, a), ORR_ERR_STATE);
+        break;
+    }
+    CHECK_EQ(orr_world_hash(k.world), hash);
+    CHECK_OK(orr_destroy(k.world, a));
+    query_check(query, &b, 1);
+    query_kit_end(&k);
+}
+
+static bool query_left_by_return(orr_query* query)
+{
+    ORR_EACH(it, query)
+    {
+        return it.count > 0;
+    }
+    return false;
+}
+
+ORR_TEST(an_abandoned_iteration_leaks_nothing)
+{
+    query_kit k;
+    query_kit_begin(&k);
+    orr_entity a = orr_create(k.world);
+    orr_add(k.world, a, Position);
+    orr_query* query =
+        orr_query_create(k.world, &(orr_query_desc){ORR_TERMS(ORR_W(k.world, Position))});
+    orr_memory_stats before, after;
+    orr_world_memory_get(k.world, &before);
+    for (uint32_t i = 0; i < 100; i++) {
+        CHECK(query_left_by_return(query));
+    }
+    orr_world_memory_get(k.world, &after);
+    CHECK_EQ(after.total.bytes, before.total.bytes);
+    CHECK_OK(orr_add(k.world, a, Velocity));
+    // By hand, never ended: the next tick ends it.
+    orr_iter it;
+    orr_iter_begin(&it, query, NULL);
+    CHECK(orr_iter_next(&it));
+    CHECK_EQ(orr_remove(k.world, a, Velocity), ORR_ERR_STATE);
+    CHECK_CONTAINS(k.store.errors.text, "orr_iter_end");
+    orr_tick_advance(k.world);
+    CHECK_OK(orr_remove(k.world, a, Velocity));
+    CHECK(!orr_iter_next(&it));
+    orr_iter_end(&it);
+    orr_iter_end(&it);
+    CHECK_OK(orr_destroy(k.world, a));
+    query_kit_end(&k);
+}
+
+#undef QUERY_MOST
