@@ -273,7 +273,7 @@ orr_result orri_needs_check_remove(const orr_world* world, const char* call,
         return ORR_OK;
     }
     const char *name = orri_type_label(world, type), *by = orri_type_label(world, dependent);
-    orri_id_text id = orri_id_format(entity);
+    orri_id_text id = orri_entity_format(world, entity);
     const char *of = entity.id != 0 ? " of entity " : "", *who = entity.id != 0 ? id.text : "";
     if (needs_type(world, type, dependent)) {
         return orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
