@@ -1,6 +1,7 @@
 set(ORR_FUZZERS
     fuzz/fuzz_query.c
     fuzz/fuzz_store.c
+    fuzz/fuzz_text.c
     fuzz/fuzz_value.c)
 set(ORR_FUZZ_EXTRA
     fuzz/fuzz_fail.c

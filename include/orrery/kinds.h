@@ -35,7 +35,8 @@ typedef uint32_t orr_component_id;
 // is none, orr_component_remove() removes all, orr_component_get() gives the first; set and edit are refused:
 // use the calls below, which take unique types too, with id 0.
 
-/// Adds an instance, after those there are. `value` NULL: the preset. @return its id; 0 when refused. Allocates.
+/// Adds an instance, after those there are. `value` NULL: the preset. @return its id; 0 when refused, which a unique
+/// type is too, since its id would be 0: use orr_component_set(). Allocates.
 ORR_API orr_component_id orr_instance_add(orr_world* world, orr_entity entity, orr_type type,
                                           const void* value);
 /// Removes one instance; the others keep their order. The last one takes the component with it.

@@ -247,7 +247,8 @@ ORR_API uint64_t orr_column_tick(const orr_world* world, orr_cluster cluster, ui
 /// The version of a block: grows with every tick in which it is written, never goes back.
 ORR_API uint64_t orr_column_version(const orr_world* world, orr_cluster cluster, uint32_t chunk,
                                     orr_type type);
-/// Enable bits of a column, one per row, least significant first; NULL: all are on.
+/// Enable bits of a column, one per row (of a multiple type one per instance there is room for), least significant first;
+/// NULL: all are on.
 /// A null type, (orr_type){0}, gives the bits of the entities themselves.
 ORR_API const uint64_t* orr_column_enabled(const orr_world* world, orr_cluster cluster,
                                            uint32_t chunk, orr_type type);
@@ -282,7 +283,8 @@ typedef struct orr_column_data {
 ORR_API orr_entity orr_create(orr_world* world);
 /// Creates an entity in a cluster; its components have their presets. Null when refused. Allocates.
 ORR_API orr_entity orr_create_in(orr_world* world, orr_cluster cluster);
-/// Creates `count` entities in a cluster; columns not in `data` get presets. Values are copied.
+/// Creates `count` entities in a cluster; columns not in `data` get presets. Values are copied. Of a multiple type each
+/// gets one instance.
 /// `out` may be NULL. All or nothing. Allocates.
 ORR_API orr_result orr_create_many(orr_world* world, orr_cluster cluster, uint32_t count,
                                    const orr_column_data* data, uint32_t data_count,
@@ -358,7 +360,8 @@ ORR_API bool orr_tag_has(const orr_world* world, orr_entity entity, orr_tag tag)
 // Batches. All or nothing; `values` is one value per entity, one after another. An entity listed twice is
 // refused where it would move (add, remove, a set that adds), and allowed in get and in a set of what is there.
 
-/// Adds a component to each that lacks it and sets it for all; `values` NULL: presets for those that lack it.
+/// Adds a component to each that lacks it and sets it for all; `values` NULL: presets for those that lack it. Values of
+/// a multiple type are refused if one has it already: which instance would be set?
 ORR_API orr_result orr_component_add_many(orr_world* world, const orr_entity* entities,
                                           uint32_t count, orr_type type, const void* values);
 ORR_API orr_result orr_component_remove_many(orr_world* world, const orr_entity* entities,

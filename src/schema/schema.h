@@ -118,6 +118,11 @@ orr_entity orri_value_entity_reject(const orri_type* type, const void* value,
 // True when a value has an owned handle that is neither null nor of a blob that is there; names the field.
 bool orri_value_owned_gone(const orri_type* type, const void* value, const char** out_field);
 
+// Reads a value from `*at`, which is then behind it, or where it is wrong. On failure nothing is said, `words` (at most
+// `words_size` bytes) tell why, and `out` may be half written; blobs made stay young.
+orr_result orri_value_read_at(const orri_type* type, const char** at, void* out, char* words,
+                              size_t words_size);
+
 // ---- blobs ----------------------------------------------------------------------------------------
 
 // index1 and generation of a blob with these bytes, made if missing, young if not counted. False when refused.

@@ -455,6 +455,22 @@ bool orri_value_read(const orri_type* type, const orr_field_info* field, const c
     return *scan.at == '\0' || orri_scan_expected(&scan, "the end");
 }
 
+orr_result orri_value_read_at(const orri_type* type, const char** at, void* out, char* words,
+                              size_t words_size)
+{
+    orri_value_error error = {ORR_OK, ""};
+    orri_scan scan = {type->schema, *at, *at, &error};
+    bool ok = parse_value(&scan, type, NULL, out);
+    *at = scan.at;
+    if (!ok) {
+        const char* after = strstr(error.text, ": "); // Whoever asks points at the place.
+        orri_text text = {words, words_size, 0};
+        orri_text_add(&text, "%s", after != NULL ? after + 2 : error.text);
+        orri_text_cut(&text);
+    }
+    return error.result;
+}
+
 orr_result orr_value_parse(const orr_type_info* info, const char* text, void* out)
 {
     if (info == NULL) {

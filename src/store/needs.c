@@ -85,8 +85,7 @@ static orr_result needs_add_all(needs_list* list, orr_type type)
     return result;
 }
 
-// Ascending; insertion, since lists are short and mostly sorted.
-static uint32_t needs_insert(orr_type* types, uint32_t count, orr_type type)
+uint32_t orri_types_insert(orr_type* types, uint32_t count, orr_type type)
 {
     uint32_t at = count;
     while (at > 0 && types[at - 1].index1 > type.index1) {
@@ -124,7 +123,7 @@ static orr_result needs_keep(const needs_list* list)
     }
     for (uint32_t i = 0; i < count; i++) {
         uint32_t index = orri_type_index(world, list->types[i + 1]);
-        (void)needs_insert(types, i, list->types[i + 1]);
+        (void)orri_types_insert(types, i, list->types[i + 1]);
         world->needs[index].needed = true;
         if (index < world->hot.table_capacity && world->hot.tables[index] != &orri_table_none.hot) {
             ((orri_table*)(void*)world->hot.tables[index])->needed = true;
@@ -187,7 +186,7 @@ uint32_t orri_needs_close(const orr_world* world, orr_type type, orr_type* types
     uint32_t needed;
     const orr_type* needs = orri_needs_of(world, type, &needed);
     for (uint32_t i = 0; i < needed; i++) {
-        count = needs_insert(types, count, needs[i]);
+        count = orri_types_insert(types, count, needs[i]);
     }
     return count;
 }
@@ -269,11 +268,14 @@ orr_result orri_needs_check_remove(const orr_world* world, const char* call,
         return ORR_OK;
     }
     orr_type dependent = needs_dependent(world, cluster, entity, type);
-    if (dependent.index1 == 0) {
-        return ORR_OK;
-    }
+    return dependent.index1 != 0 ? orri_needs_refuse(world, call, entity, type, dependent) : ORR_OK;
+}
+
+orr_result orri_needs_refuse(const orr_world* world, const char* call, orr_entity entity,
+                             orr_type type, orr_type dependent)
+{
     const char *name = orri_type_label(world, type), *by = orri_type_label(world, dependent);
-    orri_id_text id = orri_id_format(entity);
+    orri_id_text id = orri_entity_format(world, entity);
     const char *of = entity.id != 0 ? " of entity " : "", *who = entity.id != 0 ? id.text : "";
     if (needs_type(world, type, dependent)) {
         return orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,

@@ -13,6 +13,8 @@ const orr_type* orri_needs_of(const orr_world* world, orr_type type, uint32_t* c
 bool orri_needs_needed(const orr_world* world, uint32_t type_index);
 void orri_needs_term(orr_world* world);
 
+// Inserts a type into an ascending list with room for it, if it is not there. Returns the new count.
+uint32_t orri_types_insert(orr_type* types, uint32_t count, orr_type type);
 // Inserts what a resolved type needs into an ascending list with room for it. Returns the new count.
 uint32_t orri_needs_close(const orr_world* world, orr_type type, orr_type* types, uint32_t count);
 // The first type that a resolved type needs and that is not in a list; null if all are.
@@ -24,5 +26,8 @@ orr_result orri_needs_check_set(orr_world* world, const char* call, const orr_ty
 // Refuses to take a type from an entity of a cluster (null: from any) that has another which needs it.
 orr_result orri_needs_check_remove(const orr_world* world, const char* call,
                                    const orri_cluster* cluster, orr_entity entity, orr_type type);
+// The words for it. `entity` may be null.
+ORRI_COLD orr_result orri_needs_refuse(const orr_world* world, const char* call, orr_entity entity,
+                                       orr_type type, orr_type dependent);
 
 #endif

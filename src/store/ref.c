@@ -20,12 +20,8 @@ const void* orr_ref_get(const orr_world* world, orr_component_ref ref)
     if (ref_type(world, ref) == NULL) {
         return NULL;
     }
-#if ORRI_INSTANCES
-    if (ref.id != 0) {
-        return orr_instance_get(world, ref.entity, ref.type, ref.id);
-    }
-#endif
-    return ref.id == 0 ? orr_component_get(world, ref.entity, ref.type) : NULL;
+    return ref.id == 0 ? orr_component_get(world, ref.entity, ref.type)
+                       : orr_instance_get(world, ref.entity, ref.type, ref.id);
 }
 
 void* orr_ref_edit(orr_world* world, orr_component_ref ref)
@@ -34,10 +30,6 @@ void* orr_ref_edit(orr_world* world, orr_component_ref ref)
     if (ref_type(world, ref) == NULL) {
         return NULL;
     }
-#if ORRI_INSTANCES
-    if (ref.id != 0) {
-        return orr_instance_edit(world, ref.entity, ref.type, ref.id);
-    }
-#endif
-    return ref.id == 0 ? orr_component_edit(world, ref.entity, ref.type) : NULL;
+    return ref.id == 0 ? orr_component_edit(world, ref.entity, ref.type)
+                       : orr_instance_edit(world, ref.entity, ref.type, ref.id);
 }

@@ -2,6 +2,7 @@ set(ORR_SOURCES_STORE
     src/store/append.c
     src/store/batch.c
     src/store/block.c
+    src/store/bundle.c
     src/store/cell.c
     src/store/chunk.c
     src/store/cluster.c
@@ -13,6 +14,7 @@ set(ORR_SOURCES_STORE
     src/store/digest.c
     src/store/finder.c
     src/store/index.c
+    src/store/items.c
     src/store/instance.c
     src/store/mover.c
     src/store/name.c

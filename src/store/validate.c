@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Checks the invariants of README.md, by number, on the whole world.
+#include "store/bundle.h"
 #include "store/names.h"
 #include "store/needs.h"
 #include "store/pool.h"
@@ -309,6 +310,20 @@ static bool validate_count_pool(const orri_pool* pool, uint32_t* counts)
     return true;
 }
 
+static bool validate_count_bundles(const orr_world* world, uint32_t* counts)
+{
+    for (uint32_t b = 0; b < world->bundle_count; b++) {
+        for (uint32_t i = 0; i < world->bundles[b]->item_count; i++) {
+            const orri_bundle_item* item = &world->bundles[b]->items[i];
+            if (item->value != NULL && item->type->info.has_owned &&
+                !validate_count_rows(item->type, item->value, 1, counts)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 static bool validate_count_all(const orr_world* world, uint32_t* counts)
 {
     for (uint32_t i = 0; i < world->pool_count; i++) {
@@ -323,7 +338,7 @@ static bool validate_count_all(const orr_world* world, uint32_t* counts)
             }
         }
     }
-    return true;
+    return validate_count_bundles(world, counts);
 }
 
 // A plain assignment to an owned field in a column loses count. Presets and holders outside count for themselves, so a

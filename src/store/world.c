@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A world's life, its tick, and what it tells of itself.
+#include "store/bundle.h"
 #include "store/names.h"
 #include "store/pool.h"
 
@@ -127,6 +128,7 @@ void orr_world_destroy(orr_world* world)
     ORRI_FREE(&world->env, ORR_MEMORY_WORLD, orr_entity, world->append_entities,
               world->append_entities != NULL ? ORR_CHUNK_CAPACITY : 0);
     orri_tags_term(world);
+    orri_bundles_term(world);
     orri_schema_term(&world->schema);
     orri_env env;
     memcpy(&env, &world->env, sizeof env);

@@ -38,10 +38,6 @@ _Static_assert(1u << ORRI_SLOT_BITS == ORR_CHUNK_CAPACITY, "slot bits and capaci
 #define ORRI_LEVELS      6 // Sizes of a growing first chunk below the full one.
 #define ORRI_BITS_BYTES  (ORR_CHUNK_CAPACITY / 8)
 #define ORRI_BLOCK_ALIGN 64
-// 1: the calls for instances (orr_instance_add …) are there, and references and bundles use them.
-#ifndef ORRI_INSTANCES
-#define ORRI_INSTANCES 0
-#endif
 
 // ---- blocks (block.c) -------------------------------------------------------------------------------
 
@@ -256,9 +252,10 @@ typedef struct orri_tag_entry {
 
 // ---- the modules below ----------------------------------------------------------------------------------
 
-typedef struct orri_pool orri_pool;   // pool.h
-typedef struct orri_names orri_names; // name.c
-typedef struct orri_needs orri_needs; // needs.c
+typedef struct orri_pool orri_pool;     // pool.h
+typedef struct orri_names orri_names;   // name.c
+typedef struct orri_needs orri_needs;   // needs.c
+typedef struct orri_bundle orri_bundle; // bundle.h
 
 // Who is told of structure: filled by the query module with the first query of a world. NULL functions: nobody.
 typedef struct orri_listener {
@@ -350,6 +347,8 @@ struct orr_world {
     struct orri_relation* relations;
     orri_needs* needs; // By type index (needs.c).
     uint32_t needs_capacity;
+    orri_bundle** bundles; // In order of registration.
+    uint32_t bundle_count, bundle_capacity;
     orri_pages
         relation_marks; // Bits: scratch of a destruction, 0 outside. No page: nobody there refers.
 };

@@ -73,7 +73,6 @@ ORR_TEST(ref_to_an_indexed_value_is_for_reading)
     kit_end(&k);
 }
 
-#if ORRI_INSTANCES
 ORR_TEST(ref_to_an_instance_follows_it)
 {
     kit k = {0};
@@ -93,4 +92,3 @@ ORR_TEST(ref_to_an_instance_follows_it)
     CHECK_EQ(k.errors.count, 0);
     kit_end(&k);
 }
-#endif

@@ -1,6 +1,7 @@
 set(ORR_TESTS_STORE
     tests/store/test_append.c
     tests/store/test_batch.c
+    tests/store/test_bundle.c
     tests/store/test_change.c
     tests/store/test_chunk.c
     tests/store/test_cluster.c

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// Bundles: named groups of components and tags, flat once they are registered. Not state: as types, they are how a
+// program talks of its world.
+#ifndef ORRI_STORE_BUNDLE_H
+#define ORRI_STORE_BUNDLE_H
+
+#include "store/world.h"
+#include <orrery/kinds.h>
+
+#define ORRI_BUNDLE_ITEMS_MAX 4096u
+
+typedef struct orri_bundle_item {
+    const orri_type* type;
+    uint8_t* value; // NULL: the preset. Its owned handles are counted.
+} orri_bundle_item;
+
+struct orri_bundle {
+    char* name;
+    // By first mention. A unique type is there once, a multiple one once for each instance.
+    orri_bundle_item* items;
+    orr_tag* tags; // By first mention, each once.
+    uint32_t item_count, item_capacity, tag_count, tag_capacity;
+};
+
+// NULL for a null or foreign handle.
+const orri_bundle* orri_bundle_at(const orr_world* world, orr_bundle bundle);
+const orri_bundle* orri_bundle_named(const orr_world* world, const char* name);
+void orri_bundles_term(orr_world* world);
+
+// ---- items.c ---------------------------------------------------------------------------------------
+
+// Fills the items and tags of an empty bundle. On refusal (reported, pointing at the character) it is empty again.
+orr_result orri_bundle_parse(orr_world* world, const char* call, const char* text,
+                             orri_bundle* out);
+// Gives back items and tags.
+void orri_bundle_clear(orr_world* world, orri_bundle* bundle);
+
+#endif
