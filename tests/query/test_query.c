@@ -250,8 +250,7 @@ static uint64_t query_history(bool by_query)
     for (uint32_t tick = 0; tick < 12; tick++) {
         orr_tick_advance(k.world);
         if (by_query) {
-            ORR_EACH(it, query)
-            {
+            ORR_EACH (it, query) {
                 if (orr_read(&it, Velocity) != NULL || tick % 3 != 0) {
                     orr_write(&it, Position)[0].x += 1;
                 }
