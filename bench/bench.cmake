@@ -6,8 +6,10 @@ set(ORR_BENCH_SOURCES
     bench/bench_grow.c
     bench/bench_iterate.c
     bench/bench_life.c
+    bench/bench_lists.c
     bench/bench_main.c
     bench/bench_measure.c
+    bench/bench_pinned.c
     bench/bench_report.c
     bench/bench_table.c
     bench/raw.c)

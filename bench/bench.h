@@ -71,6 +71,10 @@ extern const bench_work bench_iterate_1, bench_iterate_2, bench_iterate_5, bench
     bench_hash; // bench_iterate.c
 extern const bench_work bench_add_remove, bench_add_remove_many, bench_add_bulk, bench_toggle,
     bench_get, bench_set, bench_set_many; // bench_change.c
+extern const bench_work bench_add_remove_pinned, bench_add_remove_pinned_many,
+    bench_get_pinned; // bench_pinned.c
+extern const bench_work bench_list_fresh, bench_list;
+extern const bench_work bench_list_sparse; // bench_lists.c
 
 // ---- for workloads (bench_env.c) --------------------------------------------------------------------
 

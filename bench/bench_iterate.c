@@ -39,8 +39,7 @@ static bench_sample iterate_1_ours(bench_env* env)
     uint64_t start = bench_now_ns();
     for (uint32_t round = 0; round < rounds; round++) {
         orr_tick_advance(env->world);
-        ORR_EACH(it, env->query)
-        {
+        ORR_EACH (it, env->query) {
             raw_move_1(orr_write(&it, Position), it.count);
         }
     }
@@ -67,8 +66,7 @@ static bench_sample iterate_2_ours(bench_env* env)
     uint64_t start = bench_now_ns();
     for (uint32_t round = 0; round < rounds; round++) {
         orr_tick_advance(env->world);
-        ORR_EACH(it, env->query)
-        {
+        ORR_EACH (it, env->query) {
             Position* p = orr_write(&it, Position);
             raw_move_2(p, orr_read(&it, Velocity), it.count);
         }
@@ -120,8 +118,7 @@ static void iterate_5_open(bench_env* env)
 
 static void iterate_5_pass(bench_env* env)
 {
-    ORR_EACH(it, env->query)
-    {
+    ORR_EACH (it, env->query) {
         Position* p = orr_write(&it, Position);
         Velocity* v = orr_write(&it, Velocity);
         const Acceleration* a = orr_read(&it, Acceleration);
@@ -170,8 +167,7 @@ static void iterate_fragmented_open(bench_env* env)
 
 static void iterate_fragmented_pass(orr_query* query)
 {
-    ORR_EACH(it, query)
-    {
+    ORR_EACH (it, query) {
         Position* p = orr_write(&it, Position);
         for (uint32_t i = 0; i < it.count; i++) {
             p[i].x += 1.0f;

@@ -200,6 +200,45 @@ RAW_LIMIT uint32_t raw_remove(raw_store* raw, const uint64_t* ids, uint32_t coun
     return done;
 }
 
+RAW_LIMIT uint32_t raw_sparse_add(raw_store* raw, const uint64_t* ids, uint32_t count)
+{
+    const raw_record* records = raw->records;
+    uint32_t *sparse = raw->sparse, *owners = raw->dense_owners, dense = raw->dense_count;
+    Anchor* values = raw->dense_values;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t index = (uint32_t)ids[i];
+        if (raw_alive(&records[index], ids[i]) && sparse[index] == RAW_NONE) {
+            sparse[index] = dense;
+            owners[dense] = index;
+            values[dense] = (Anchor){0};
+            dense++;
+        }
+    }
+    uint32_t done = dense - raw->dense_count;
+    raw->dense_count = dense;
+    return done;
+}
+
+RAW_LIMIT uint32_t raw_sparse_remove(raw_store* raw, const uint64_t* ids, uint32_t count)
+{
+    const raw_record* records = raw->records;
+    uint32_t *sparse = raw->sparse, *owners = raw->dense_owners, dense = raw->dense_count;
+    Anchor* values = raw->dense_values;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t index = (uint32_t)ids[i];
+        if (raw_alive(&records[index], ids[i]) && sparse[index] != RAW_NONE) {
+            uint32_t at = sparse[index], last = --dense;
+            values[at] = values[last];
+            owners[at] = owners[last];
+            sparse[owners[at]] = at;
+            sparse[index] = RAW_NONE;
+        }
+    }
+    uint32_t done = raw->dense_count - dense;
+    raw->dense_count = dense;
+    return done;
+}
+
 RAW_LIMIT uint32_t raw_toggle(raw_store* raw, const uint64_t* ids, uint32_t count, bool on)
 {
     const raw_record* records = raw->records;
@@ -235,6 +274,21 @@ RAW_LIMIT float raw_get(const raw_store* raw, const uint64_t* ids, uint32_t coun
         const raw_record* record = &records[(uint32_t)ids[i]];
         if (raw_alive(record, ids[i])) {
             sum += p[record->row].x;
+        }
+    }
+    return sum;
+}
+
+RAW_LIMIT float raw_sparse_get(const raw_store* raw, const uint64_t* ids, uint32_t count)
+{
+    const raw_record* records = raw->records;
+    const uint32_t* sparse = raw->sparse;
+    const Anchor* values = raw->dense_values;
+    float sum = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t index = (uint32_t)ids[i];
+        if (raw_alive(&records[index], ids[i]) && sparse[index] != RAW_NONE) {
+            sum += values[sparse[index]].value;
         }
     }
     return sum;

@@ -11,6 +11,7 @@ ORR_STRUCT(Velocity, (float, x), (float, y))
 ORR_STRUCT(Health, (float, value))
 ORR_STRUCT(Acceleration, (float, x), (float, y))
 ORR_STRUCT(Data, (int64_t, count), (double, sum))
+ORR_STRUCT_EX(Anchor, (.storage = ORR_PINNED), (float, value)) // As Health, but it never moves.
 
 // What an id leads to. `row` is the next free index while the record is free; its top bit names the table.
 typedef struct raw_record {
@@ -37,6 +38,11 @@ typedef struct raw_store {
     uint64_t* bits; // One per row of the first table.
     Acceleration* accelerations;
     Data* data;
+    // A sparse set: position in the dense arrays by record, RAW_NONE if it has no value.
+    uint32_t* sparse;
+    uint32_t* dense_owners;
+    Anchor* dense_values;
+    uint32_t dense_count;
 } raw_store;
 
 // A run of rows.
@@ -60,7 +66,10 @@ void raw_create_2_bulk(raw_store* raw, const raw_record* records, const Position
 uint32_t raw_destroy(raw_store* raw, const uint64_t* ids, uint32_t count);
 uint32_t raw_add(raw_store* raw, const uint64_t* ids, uint32_t count);
 uint32_t raw_remove(raw_store* raw, const uint64_t* ids, uint32_t count);
+uint32_t raw_sparse_add(raw_store* raw, const uint64_t* ids, uint32_t count);
+uint32_t raw_sparse_remove(raw_store* raw, const uint64_t* ids, uint32_t count);
 uint32_t raw_toggle(raw_store* raw, const uint64_t* ids, uint32_t count, bool on);
+float raw_sparse_get(const raw_store* raw, const uint64_t* ids, uint32_t count);
 float raw_get(const raw_store* raw, const uint64_t* ids, uint32_t count);
 uint32_t raw_set(raw_store* raw, const uint64_t* ids, const Position* values, uint32_t count);
 void raw_copy_columns(const raw_table* from, raw_table* to, uint32_t count);

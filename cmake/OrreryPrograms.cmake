@@ -82,15 +82,18 @@ if(ORR_BUILD_EXTRAS)
     target_compile_options(orr_bench PRIVATE ${ORR_BENCH_OPTIONS})
     target_compile_definitions(orr_bench PRIVATE ${ORR_BENCH_DEFINITIONS})
     orr_program(first_light apps/first_light/main.c)
-    # A folder with a main.c is an example; its name is in its place, a list would only repeat it.
+    # A folder with a main.c or main.cpp is an example; its name is in its place, a list would only repeat it.
     file(GLOB orr_examples CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/examples
-        examples/*/main.c)
+        examples/*/main.c examples/*/main.cpp)
     if(NOT orr_examples)
         message(FATAL_ERROR "examples/ has no example")
     endif()
     foreach(main IN LISTS orr_examples)
         get_filename_component(example ${main} DIRECTORY)
-        orr_program(example_${example} examples/${example}/main.c)
+        if(main MATCHES "\\.cpp$")
+            enable_language(CXX)
+        endif()
+        orr_program(example_${example} examples/${main})
     endforeach()
 endif()
 

@@ -11,8 +11,10 @@ compiler=${CC:-gcc}
 flags="-std=c17 -O1 -ffp-contract=off -w -pthread"
 tests=$(cmake_list tests/store/tests.cmake ORR_TESTS_STORE | tr ' ' '\n' | grep -v test_generation)
 tests+=" $(cmake_list tests/model/tests.cmake ORR_TESTS_MODEL)"
+tests+=" $(cmake_list tests/query/tests.cmake ORR_TESTS_QUERY | grep '\.c$')"
 shared="$(cmake_list tests/support/tests_support.cmake ORR_TEST_SUPPORT)"
 shared+=" $(cmake_list tests/model/tests.cmake ORR_TEST_EXTRA_MODEL)"
+shared+=" $(cmake_list tests/query/tests.cmake ORR_TEST_EXTRA_QUERY)"
 shared+=" $(cmake_list scenarios/scenarios.cmake ORR_SCENARIOS)"
 library=
 while read -r module; do
@@ -76,7 +78,7 @@ plant "held page of the index written in place" \
 plant "missing record fix of the moved row" \
     src/store/chunk.c '/^void orri_row_relocate/,/^}/s/orri_index_write\(world, index\)->place = .*;/(void)index;/'
 plant "destruct forgotten on cluster delete" \
-    src/store/cluster.c '/^static void cluster_kill_chunk/,/^}/s/orri_rows_destruct\(.*\);/(void)0;/'
+    src/store/cluster.c '/^static void cluster_kill_chunk/,/^}/s/orri_cells_destruct\(.*\);/(void)0;/'
 plant "enable bit not moved" \
     src/store/chunk.c '/^void orri_row_relocate/,/^}/s/chunk_relocate_bits\(.*\);/(void)0;/'
 plant "enable bit of a kept column lost between clusters" \
@@ -121,6 +123,38 @@ plant "what a needed type needs forgotten" \
     src/store/needs.c '/^orr_result orri_needs_resolve/,/^}/s/i < list\.count/i < 1/'
 plant "value of a bundle not counted" \
     src/store/items.c '/^static bool items_add_bundle/,/^}/s/orri_rows_retain\(.*\);/(void)0;/'
+plant "pinned values of the dead kept, on the short way" \
+    src/store/world.h '/orri_index_kill_one/,/^}/s/world->pinned_live != 0/false/'
+plant "pinned value ended before its listeners are told" \
+    src/store/pool.c '/^static void pool_leave/,/^}/{s/orri_rows_destruct\(.*\);/(void)0;/;s/if \(world->listener\.pinned_changed/orri_rows_destruct(pool->type, orri_pool_at(pool, slot), 1);&/}'
+plant "pinned slot given back with its enable bit off" \
+    src/store/pool.c '/^static inline void pool_give_back/,/^}/s/orri_bit_set\(block->enabled, within, true\);/(void)0;/'
+plant "pinned free slots not hashed" \
+    src/store/pool_state.c 's/== ORRI_INDEX_NONE \? links\[done \+ i\] : 0/== ORRI_INDEX_NONE ? 0 : 0/'
+plant "pinned values of a refused batch left behind" \
+    src/store/pinned.c 's/while \(made-- > 0\)/while (false \&\& made-- > 0)/'
+plant "pinned name kept in the look-up when its scope changes" \
+    src/store/name.c '/^static void name_commit/,/^}/s/orri_name_leave\(world, slot1 - 1\);/(void)0;/'
+plant "bytes past the last instance not cleared" \
+    src/store/instance.c '/^static void instance_close_gap/,/^}/s/memset\(instance_value\(cell, last\).*;/(void)0;/'
+plant "instance id 0 given after the wrap" \
+    src/store/cell.c 's/while \(\*last == 0 \|\| /while (/'
+plant "room not looked at before rows go to a smaller capacity" \
+    src/store/cell.c '/^orr_result orri_cells_fit/,/^}/s/> room/> room + 1/'
+plant "enable bits of instances stay when one before them goes" \
+    src/store/instance.c '/^static void instance_close_gap/,/^}/s/cell->slot << shift\) \+ i \+ 1/cell->slot << shift) + i/'
+plant "two clusters of a batch write to the same rows of their target" \
+    src/store/batch.c 's/from->batch_base = to->row_count \+ to->batch_incoming;/from->batch_base = to->row_count;/'
+plant "query text: words of a choice lost after its first member" \
+    src/query/terms.c 's/own->first == NULL && shared != NULL \? shared : own/own/'
+plant "query text: two choices with one number" \
+    src/query/terms.c 's/while \(terms_group_used\(p, term->group\)\)/while (false \&\& terms_group_used(p, term->group))/'
+plant "query text: printed without the word that resets a choice" \
+    src/query/query_print.c 's/"read " : ""/"" : ""/'
+plant "query text: caret one character to the left" \
+    src/base/near.c 's/column - first \+ \(first > 0\)/column - first/'
+plant "query explained by the wrong term" \
+    src/query/explain.c 's/explain_term\(query, leaf, failed, cluster, out\)/explain_term(query, leaf, 0, cluster, out)/'
 
 # ---- planting ------------------------------------------------------------------------------------------
 

@@ -35,7 +35,8 @@ typedef uint32_t orr_component_id;
 // is none, orr_component_remove() removes all, orr_component_get() gives the first; set and edit are refused:
 // use the calls below, which take unique types too, with id 0.
 
-/// Adds an instance, after those there are. `value` NULL: the preset. @return its id; 0 when refused. Allocates.
+/// Adds an instance, after those there are. `value` NULL: the preset. @return its id; 0 when refused, which a unique
+/// type is too, since its id would be 0: use orr_component_set(). Allocates.
 ORR_API orr_component_id orr_instance_add(orr_world* world, orr_entity entity, orr_type type,
                                           const void* value);
 /// Removes one instance; the others keep their order. The last one takes the component with it.
@@ -81,7 +82,9 @@ ORR_API orr_instances orr_column_instances(const orr_world* world, orr_cluster c
 // orr_component_get() or orr_component_edit() gives is good until it is removed. (Writing through a kept pointer stamps
 // nothing: ask orr_component_edit() again where somebody watches for changes.) A pinned type is not part of a
 // cluster: cluster calls refuse it, queries walk a working set of those that have it. All calls for components of
-// entities take pinned types; orr_copy() copies them too. They cannot be `multiple`.
+// entities take pinned types; orr_copy() copies them too. They cannot be `multiple`. A value set anew is copied into its
+// place, so its move hook is not called (except when a copy hook refuses what it has just accepted). Memory of
+// removed values is kept for the next ones until the world ends.
 
 /// How many entities have a pinned component. 0 for other types.
 ORR_API uint32_t orr_pinned_count(const orr_world* world, orr_type type);
@@ -118,7 +121,7 @@ ORR_API uint32_t orr_referrers_get(const orr_world* world, orr_entity target, or
 // ---- names ------------------------------------------------------------------------------------------------------
 
 /// The built-in component behind names. Pinned, so that naming moves nothing. Read it like any component; it is written
-/// by orr_name_set() only.
+/// by orr_name_set() only: orr_component_set(), edit and add refuse it, remove takes the name away. orr_copy() leaves it.
 typedef struct orr_name {
     orr_entity scope; ///< Names are unique within a scope; null is the world.
     orr_string text;
@@ -132,12 +135,14 @@ extern ORR_API const orr_type_desc orr_desc_orr_name;
 /// it. Allocates.
 ORR_API orr_result orr_name_set(orr_world* world, orr_entity entity, orr_entity scope,
                                 const char* name);
-/// Its name; "" if it has none.
+/// Its name; "" if it has none. A dead id gives "" and an error. Good until the entity is renamed and the tick advances.
 ORR_API const char* orr_name_get(const orr_world* world, orr_entity entity);
-/// The entity of a path, such as "castle/door", from `scope` (null: the world) down; null if there is none.
+/// The entity of a path, such as "castle/door", from `scope` (null: the world) down; null if there is none. Empty
+/// segments ("", "/castle", "castle//door", "castle/") find nothing. A dead scope is an error.
 ORR_API orr_entity orr_find(const orr_world* world, orr_entity scope, const char* path);
 /// Writes the path of an entity, such that orr_find() from the world finds it: "castle/door". "" for an entity
-/// without a name. A scope that died shows as "7v1" in its place. As orr_value_print().
+/// without a name. A scope that died, or has no name, shows as "7v1" in its place. A dead id gives "" and an error. As
+/// orr_value_print().
 ORR_API size_t orr_path_print(const orr_world* world, orr_entity entity, char* out,
                               size_t out_size);
 /// Creates an entity with a name in the world's scope. Null when refused. Allocates.

@@ -193,8 +193,14 @@ typedef struct orr_hot_span {
     orr_hot_column* columns; // Of the chunk.
     const uint16_t* map;     // By field: index in `columns`; UINT16_MAX: the cluster lacks it.
     void* chunk;
-    uint32_t slot, count; // Rows; may pass the chunk's end where chunks are adjacent.
+    uint32_t slot, count; // Rows.
 } orr_hot_span;
+
+// In a query's list of spans each is followed by one of these per field.
+typedef struct orr_hot_cell {
+    uint8_t* data;          // Of the span's first row; NULL: the cluster lacks the field.
+    uint64_t tick, version; // When it was written last and not yet stamped; version 0: never.
+} orr_hot_cell;
 
 typedef struct orr_hot_field {
     const orr_type_desc*
@@ -207,24 +213,27 @@ typedef struct orr_hot_field {
 
 /// An open iteration, on the caller's stack; not to be copied. `count` is for you; the rest changes with any version.
 typedef struct orr_iter {
-    uint32_t count; ///< Rows of this run, at least 1.
+    uint32_t count; ///< Rows of this run, 1 to ORR_CHUNK_CAPACITY.
     uint32_t field_count;
+    orr_hot_span* now;
     orr_hot_field* fields;
-    const orr_hot_span* now;
-    const uint64_t* epoch; // The world's: a block of this version was stamped already.
-    orr_query* query;
-    orr_world* world;
+    const uint64_t*
+        clock;          // The world's tick and epoch; a block of this version was stamped already.
+    bool listed;        // Spans come from the query's list; else from `spans`.
+    bool counted;       // Among the world's open iterations.
+    uint32_t span_left; // After this one.
+    size_t span_stride; // Bytes.
+    orr_hot_span* next;
     const uint32_t* era_now; // The world's.
     uint32_t era;            // Of the world's iterations when it began; 0: ended.
-    uint32_t span_next, span_count;
-    bool counted;          // Among the world's open iterations.
-    bool chunkwise;        // Runs end with their chunk.
-    uint32_t entry;        // Next cluster.
-    uint32_t chunk, slot;  // Within it.
-    uint32_t mask_word1;   // 1 + the word of 64 rows whose matching rows `mask` tells.
-    uint64_t mask;         //
-    uint64_t position;     // In a working set or a kept order: of the next run,
-    uint64_t pinned_first; // and of this one.
+    uint32_t entry;          // Next cluster.
+    uint32_t chunk, slot;    // Within it.
+    uint32_t mask_word1;     // 1 + the word of 64 rows whose matching rows `mask` tells.
+    uint64_t mask;           //
+    uint64_t position;       // In a working set or a kept order: of the next run,
+    uint64_t pinned_first;   // and of this one.
+    orr_query* query;
+    orr_world* world;
     orr_each each;
     orr_hot_span spans[ORR_HOT_SPANS];
 } orr_iter;
@@ -240,11 +249,12 @@ ORR_API bool orr_iter_fill(orr_iter* it);
 /// Goes on to the next run of rows. False when there is none.
 static inline bool orr_iter_next(orr_iter* it)
 {
-    if (ORR_UNLIKELY(it->span_next == it->span_count || *it->era_now != it->era) &&
-        !orr_iter_fill(it)) {
+    if (ORR_UNLIKELY(it->span_left == 0 || *it->era_now != it->era) && !orr_iter_fill(it)) {
         return false;
     }
-    it->now = &it->spans[it->span_next++];
+    it->now = it->next;
+    it->next = (orr_hot_span*)(void*)((char*)it->next + it->span_stride);
+    it->span_left--;
     it->count = it->now->count;
     return true;
 }
@@ -320,9 +330,13 @@ static inline const void* orr_iter_read(orr_iter* it, const orr_type_desc* desc)
 {
     for (uint32_t f = 0; f < it->field_count; f++) {
         if (orr_iter_asked(it, f, 0) == desc) {
-            uint16_t column = it->now->map[f];
+            orr_hot_span* now = it->now;
+            if (ORR_LIKELY(it->listed)) {
+                return ((const orr_hot_cell*)(const void*)(now + 1))[f].data;
+            }
+            uint16_t column = now->map[f];
             return ORR_LIKELY(column != UINT16_MAX)
-                       ? it->now->columns[column].data + (size_t)it->now->slot * it->fields[f].size
+                       ? now->columns[column].data + (size_t)now->slot * it->fields[f].size
                        : NULL;
         }
     }
@@ -333,15 +347,22 @@ static inline void* orr_iter_write(orr_iter* it, const orr_type_desc* desc)
 {
     for (uint32_t f = 0; f < it->field_count; f++) {
         if (orr_iter_asked(it, f, 1) == desc) {
-            uint16_t column = it->now->map[f];
+            orr_hot_span* now = it->now;
+            if (ORR_LIKELY(it->listed)) {
+                // The block is stamped when somebody looks at stamps; until then the list remembers.
+                orr_hot_cell* cell = (orr_hot_cell*)(void*)(now + 1) + f;
+                cell->tick = it->clock[0];
+                cell->version = it->clock[1];
+                return cell->data;
+            }
+            uint16_t column = now->map[f];
             if (ORR_UNLIKELY(column == UINT16_MAX)) {
                 return NULL;
             }
-            const orr_hot_column* hot = &it->now->columns[column];
-            // A run within one chunk whose block was stamped in this epoch: nothing to do.
-            return ORR_LIKELY(hot->version == *it->epoch &&
-                              it->now->slot + it->now->count <= ORR_CHUNK_CAPACITY)
-                       ? hot->data + (size_t)it->now->slot * it->fields[f].size
+            const orr_hot_column* hot = &now->columns[column];
+            // A block that was stamped in this epoch: nothing to do.
+            return ORR_LIKELY(hot->version == it->clock[1])
+                       ? hot->data + (size_t)now->slot * it->fields[f].size
                        : orr_iter_stamp(it, f);
         }
     }

@@ -247,7 +247,8 @@ ORR_API uint64_t orr_column_tick(const orr_world* world, orr_cluster cluster, ui
 /// The version of a block: grows with every tick in which it is written, never goes back.
 ORR_API uint64_t orr_column_version(const orr_world* world, orr_cluster cluster, uint32_t chunk,
                                     orr_type type);
-/// Enable bits of a column, one per row, least significant first; NULL: all are on.
+/// Enable bits of a column, one per row (of a multiple type one per instance there is room for), least significant first;
+/// NULL: all are on.
 /// A null type, (orr_type){0}, gives the bits of the entities themselves.
 ORR_API const uint64_t* orr_column_enabled(const orr_world* world, orr_cluster cluster,
                                            uint32_t chunk, orr_type type);
@@ -282,7 +283,8 @@ typedef struct orr_column_data {
 ORR_API orr_entity orr_create(orr_world* world);
 /// Creates an entity in a cluster; its components have their presets. Null when refused. Allocates.
 ORR_API orr_entity orr_create_in(orr_world* world, orr_cluster cluster);
-/// Creates `count` entities in a cluster; columns not in `data` get presets. Values are copied.
+/// Creates `count` entities in a cluster; columns not in `data` get presets. Values are copied. Of a multiple type each
+/// gets one instance.
 /// `out` may be NULL. All or nothing. Allocates.
 ORR_API orr_result orr_create_many(orr_world* world, orr_cluster cluster, uint32_t count,
                                    const orr_column_data* data, uint32_t data_count,
@@ -300,7 +302,7 @@ ORR_API ORR_NODISCARD orr_result orr_address_get(const orr_world* world, orr_ent
                                                  orr_address* out);
 /// True while the entity is alive and still there.
 ORR_API bool orr_address_valid(const orr_world* world, const orr_address* address);
-/// The value at an address; NULL if the address is stale or the cluster lacks the type.
+/// The value at an address; NULL if the address is stale or the entity lacks the type.
 ORR_API const void* orr_address_read(const orr_world* world, const orr_address* address,
                                      orr_type type);
 ORR_API void* orr_address_write(orr_world* world, const orr_address* address, orr_type type);
@@ -321,7 +323,8 @@ ORR_API orr_result orr_entity_enable(orr_world* world, orr_entity entity, bool o
 /// False also for a dead one.
 ORR_API bool orr_entity_enabled(const orr_world* world, orr_entity entity);
 
-/// Writes an entity as text: `7v1: Position {x: 1, y: 2}, #level1`. As orr_value_print().
+/// Writes an entity as text: `7v1: Position {x: 1, y: 2}, #level1`, or with its name instead of the id, if it has one
+/// (kinds.h): `bob: Position {x: 1, y: 2}`. Pinned components follow the others. As orr_value_print().
 ORR_API size_t orr_entity_print(const orr_world* world, orr_entity entity, char* out,
                                 size_t out_size);
 /// Prints an entity to stdout, with a newline.
@@ -357,7 +360,8 @@ ORR_API bool orr_tag_has(const orr_world* world, orr_entity entity, orr_tag tag)
 // Batches. All or nothing; `values` is one value per entity, one after another. An entity listed twice is
 // refused where it would move (add, remove, a set that adds), and allowed in get and in a set of what is there.
 
-/// Adds a component to each that lacks it and sets it for all; `values` NULL: presets for those that lack it.
+/// Adds a component to each that lacks it and sets it for all; `values` NULL: presets for those that lack it. Values of
+/// a multiple type are refused if one has it already: which instance would be set?
 ORR_API orr_result orr_component_add_many(orr_world* world, const orr_entity* entities,
                                           uint32_t count, orr_type type, const void* values);
 ORR_API orr_result orr_component_remove_many(orr_world* world, const orr_entity* entities,

@@ -10,6 +10,9 @@
 // A way that is seldom gone: kept out of line, so that the common one saves no registers for it.
 #define ORRI_COLD __attribute__((noinline, cold))
 
+// A way that is gone often enough, but not by the shortest: out of line for the same reason, yet as fast as can be.
+#define ORRI_ASIDE __attribute__((noinline))
+
 #define ORRI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 // ---- hash -----------------------------------------------------------------------------------------

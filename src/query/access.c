@@ -67,7 +67,6 @@ static const void* access_read(const orr_iter* it, uint32_t field)
                : NULL;
 }
 
-// Stamps every block of the run. A run of several chunks has none that is held, so nothing moves.
 void* orr_iter_stamp(orr_iter* it, uint32_t field)
 {
     const orr_hot_span* span = it->now;
@@ -75,19 +74,15 @@ void* orr_iter_stamp(orr_iter* it, uint32_t field)
     orri_chunk* chunk = span->chunk;
     orri_column* entry = &chunk->columns[column];
     orr_world* world = it->world;
-    if (ORR_LIKELY(span->slot + span->count <= ORR_CHUNK_CAPACITY && entry->share == NULL)) {
+    if (ORR_LIKELY(entry->share == NULL)) {
         entry->version = world->epoch;
         entry->tick = world->tick;
-        chunk->cluster->columns[column].version = world->epoch;
-        return entry->data + (size_t)span->slot * chunk->cluster->columns[column].size;
+        // Threads that write other chunks of the cluster stamp it too, with the same epoch.
+        __atomic_store_n(&chunk->cluster->columns[column].version, world->epoch, __ATOMIC_RELAXED);
+    } else if (orri_column_write(world, chunk, column) == NULL) {
+        return NULL;
     }
-    uint32_t last = chunk->number + (span->slot + span->count - 1) / ORR_CHUNK_CAPACITY;
-    for (uint32_t number = chunk->number; number <= last; number++) {
-        if (orri_column_write(world, chunk->cluster->chunks[number], column) == NULL) {
-            return NULL;
-        }
-    }
-    return chunk->columns[column].data + span->slot * access_stride(span, column);
+    return entry->data + span->slot * access_stride(span, column);
 }
 
 static void* access_write(orr_iter* it, uint32_t field)
@@ -151,21 +146,9 @@ void* orr_iter_write_first(orr_iter* it, const orr_type_desc* desc)
 
 // ---- entities ------------------------------------------------------------------------------------------------------
 
-static const orri_chunk* access_row(const orr_hot_span* span, uint32_t i, uint32_t* slot)
-{
-    const orri_chunk* chunk = span->chunk;
-    uint32_t row = span->slot + i;
-    *slot = row & ORRI_SLOT_MASK;
-    return row < ORR_CHUNK_CAPACITY
-               ? chunk
-               : chunk->cluster->chunks[chunk->number + (row >> ORRI_SLOT_BITS)];
-}
-
 static uint32_t access_index(const orr_hot_span* span, uint32_t i)
 {
-    uint32_t slot;
-    const orri_chunk* chunk = access_row(span, i, &slot);
-    return orri_chunk_ids(chunk)[slot];
+    return orri_chunk_ids(span->chunk)[span->slot + i];
 }
 
 orr_entity orr_iter_entity(const orr_iter* it, uint32_t i)

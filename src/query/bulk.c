@@ -77,7 +77,12 @@ static orr_result bulk_edge_plan(orr_query* query, const char* call, orr_type ty
             break;
         }
         edge->plans[edge->count++] = plan;
-        *fits = *fits && orri_plan_relinks(plan);
+        // Where a type brings others along, clusters that have some of them go to the same one: rows are copied then.
+        *fits = *fits && orri_plan_relinks(plan) && plan->to->batch_incoming == 0;
+        plan->to->batch_incoming = 1; // Scratch, until all are known.
+    }
+    for (uint32_t i = 0; i < edge->count; i++) {
+        edge->plans[i]->to->batch_incoming = 0;
     }
     ORRI_FREE(&world->env, ORR_MEMORY_TEMP, orri_cluster*, clusters, count);
     return result;

@@ -51,7 +51,6 @@ orr_cross* orr_cross_begin(orr_cross* cross, orr_query* left, orr_query* right, 
     bool fresh = cross_check(left, right, pairs) == ORR_OK && orri_query_refresh(right);
     orr_iter_begin(&cross->left, left, NULL);
     orr_iter_begin(&cross->right, right, NULL);
-    cross->left.chunkwise = cross->right.chunkwise = true;
     cross->pairs = pairs;
     cross->same = cross->begun = false;
     cross->overlap = left != right && pairs == ORR_PAIRS_ONCE && fresh &&
@@ -74,10 +73,13 @@ static void cross_restart(orr_cross* cross)
 {
     orr_iter* right = &cross->right;
     if (cross->pairs == ORR_PAIRS_ONCE && cross->left.query == right->query) {
+        const orr_iter* left = &cross->left;
         bool counted = right->counted;
-        *right = cross->left;
+        *right = *left;
         right->counted = counted;
-        right->span_next--; // The left one's run comes first.
+        // The left one's run comes first. Runs that are not of the list are in the iterator itself.
+        right->next = left->listed ? left->now : right->spans + (left->now - left->spans);
+        right->span_left++;
     } else {
         orri_iter_rewind(right);
     }

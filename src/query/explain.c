@@ -84,12 +84,13 @@ static bool explain_matches(const explain_look* look)
 
 // ---- reasons -----------------------------------------------------------------------------------------------------
 
-// True when rows of the cluster may have the type of a term, on or off.
-static bool explain_has(const orr_query* query, const orri_cluster* cluster, const orr_term* term)
+// Rows of the cluster that have the type or tag of a term, on or off.
+static uint64_t explain_count_named(const orr_query* query, const orri_cluster* cluster,
+                                    const orr_term* term)
 {
     orr_term there = {.type = term->type, .tag = term->tag, .state = ORR_EITHER};
     orri_leaf leaf = {.terms = &there, .term_count = 1, .entities = ORR_EITHER};
-    return explain_count_leaf(query, &leaf, cluster) > 0;
+    return explain_count_leaf(query, &leaf, cluster);
 }
 
 static void explain_group(const orr_query* query, const orri_leaf* leaf, uint32_t t,
@@ -102,7 +103,7 @@ static void explain_group(const orr_query* query, const orri_leaf* leaf, uint32_
         if (term->kind == ORR_ANY && term->group == leaf->terms[t].group) {
             orri_text_add(out, "%s", separator);
             orri_term_print_name(query->world, term, out);
-            there = there || explain_has(query, cluster, term);
+            there = there || explain_count_named(query, cluster, term) > 0;
             separator = "|";
         }
     }
@@ -120,9 +121,11 @@ static void explain_term(const orr_query* query, const orri_leaf* leaf, uint32_t
     }
     bool without = term->kind == ORR_WITHOUT;
     bool off = without ? term->state == ORR_DISABLED : term->state == ORR_ENABLED;
-    if (term->type.index1 != 0 && (!without || off) && explain_has(query, cluster, term)) {
+    uint64_t rows = without && !off ? 0 : explain_count_named(query, cluster, term);
+    if (term->type.index1 != 0 && rows > 0) {
         orri_term_print_name(query->world, term, out);
-        orri_text_add(out, " is %s in all rows", off ? "off" : "on");
+        orri_text_add(out, " is %s in all rows%s", off ? "off" : "on",
+                      rows < cluster->row_count ? " that have it" : "");
     } else {
         orri_text_add(out, without ? "has " : "lacks ");
         orri_term_print_name(query->world, term, out);

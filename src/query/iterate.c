@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Iterating: spans of rows, made some at a time, so that the step from one to the next is a few loads in the caller's loop.
-// Where whole clusters match, adjacent chunks come as one span; where rows are chosen by bits, each run of rows is one.
+// Where whole clusters match a span is a chunk; where rows are chosen by bits, a run of rows. Never more than a chunk, though
+// adjacent chunks could be handed out as one: where a run ends would then depend on memory, and so would every sum made run by
+// run. It would gain nothing either: a step costs 2 ns, the loop over a chunk 400 and more.
 #include "query/query.h"
 
 #define ITERATE_AHEAD        8u // Clusters are fetched this far ahead,
 #define ITERATE_AHEAD_FIELDS 4u // and so many of their columns.
 
+_Static_assert(offsetof(orr_world, epoch) == offsetof(orr_world, tick) + sizeof(uint64_t),
+               "the clock is tick and epoch");
 _Static_assert(sizeof(orr_hot_column) == sizeof(orri_column) &&
                    offsetof(orr_hot_column, data) == offsetof(orri_column, data) &&
                    offsetof(orr_hot_column, version) == offsetof(orri_column, version),
@@ -21,23 +25,39 @@ static void iterate_init(orr_iter* it, orr_query* query, const orr_each* each)
     it->query = query;
     it->world = world;
     it->field_count = query->field_count;
-    it->epoch = &world->epoch;
+    it->clock = &world->tick;
     it->era_now = &world->iteration_era;
     it->era = world->iteration_era;
     it->each = each != NULL ? *each : (orr_each){0};
     it->counted = false;
-    it->chunkwise = false;
-    it->span_next = it->span_count = 0;
+    it->listed = false;
+    it->span_stride = sizeof(orr_hot_span);
     it->fields = query->hot_fields;
     it->pinned_first = 0;
-    orri_iter_rewind(it);
+    it->entry = it->chunk = it->slot = it->mask_word1 = 0;
+    it->mask = it->position = 0;
+    it->span_left = 0;
+}
+
+// The whole list at once; orr_iter_fill() finds nothing more.
+static void iterate_use_list(orr_iter* it)
+{
+    const orr_query* query = it->query;
+    it->listed = true;
+    it->span_stride = query->list_stride;
+    it->span_left = query->list_count;
+    it->next = (orr_hot_span*)(void*)query->list;
+    it->entry = query->entry_count;
 }
 
 void orri_iter_rewind(orr_iter* it)
 {
     it->entry = it->chunk = it->slot = it->mask_word1 = 0;
     it->mask = it->position = 0;
-    it->span_next = it->span_count = 0;
+    it->span_left = 0;
+    if (it->listed) {
+        iterate_use_list(it);
+    }
 }
 
 orr_iter* orr_iter_begin(orr_iter* it, orr_query* query, const orr_each* each)
@@ -51,6 +71,11 @@ orr_iter* orr_iter_begin(orr_iter* it, orr_query* query, const orr_each* each)
     }
     query->world->iterating++;
     it->counted = true;
+    if (!it->each.only_group && orri_list_ready(query)) {
+        iterate_use_list(it);
+    } else if (query->has_changed) {
+        orri_world_settle(query->world);
+    }
     return it;
 }
 
@@ -63,7 +88,7 @@ void orr_iter_end(orr_iter* it)
     }
     it->counted = false;
     it->era = 0;
-    it->span_next = it->span_count = 0;
+    it->span_left = 0;
 }
 
 // ---- spans --------------------------------------------------------------------------------------------------
@@ -71,7 +96,7 @@ void orr_iter_end(orr_iter* it)
 static void iterate_push(orr_iter* it, const uint16_t* map, orri_chunk* chunk, uint32_t slot,
                          uint32_t count)
 {
-    it->spans[it->span_count++] =
+    it->spans[it->span_left++] =
         (orr_hot_span){(orr_hot_column*)(void*)chunk->columns, map, chunk, slot, count};
 }
 
@@ -104,47 +129,14 @@ static bool iterate_cluster_changed(const orr_iter* it, const orri_cluster* clus
     return false;
 }
 
-// True when the next chunk's blocks follow those of this one, in every field, and none is held: writing to a held block
-// may move it.
-static bool iterate_follows(const orr_iter* it, const uint16_t* map, const orri_chunk* chunk,
-                            const orri_chunk* next)
-{
-    if (next->share_count > 0 || (it->query->has_changed && !iterate_changed(it, next))) {
-        return false;
-    }
-    const orri_cluster_column* columns = chunk->cluster->columns;
-    for (uint32_t f = 0; f < it->field_count; f++) {
-        if (map[f] == ORRI_COLUMN_NONE) {
-            continue;
-        }
-        if (it->query->fields[f].multiple) {
-            return false; // Counts and ids are handed out by chunk.
-        }
-        size_t bytes = (size_t)columns[map[f]].size * ORR_CHUNK_CAPACITY;
-        if (next->columns[map[f]].data != chunk->columns[map[f]].data + bytes) {
-            return false;
-        }
-    }
-    return true;
-}
-
 // All rows of a cluster match.
 static void iterate_whole(orr_iter* it, const orri_cluster* cluster, const uint16_t* map)
 {
-    while (it->chunk < cluster->chunk_count && it->span_count < ORR_HOT_SPANS) {
-        orri_chunk* chunk = cluster->chunks[it->chunk];
-        uint32_t count = orri_chunk_rows(chunk);
-        it->chunk++;
-        if (it->query->has_changed && !iterate_changed(it, chunk)) {
-            continue;
+    while (it->chunk < cluster->chunk_count && it->span_left < ORR_HOT_SPANS) {
+        orri_chunk* chunk = cluster->chunks[it->chunk++];
+        if (!it->query->has_changed || iterate_changed(it, chunk)) {
+            iterate_push(it, map, chunk, 0, orri_chunk_rows(chunk));
         }
-        const orri_chunk* last = chunk;
-        while (!it->chunkwise && chunk->share_count == 0 && it->chunk < cluster->chunk_count &&
-               iterate_follows(it, map, last, cluster->chunks[it->chunk])) {
-            last = cluster->chunks[it->chunk++];
-            count += orri_chunk_rows(last);
-        }
-        iterate_push(it, map, chunk, 0, count);
     }
 }
 
@@ -191,7 +183,7 @@ static bool iterate_run(orr_iter* it, const orri_chunk* chunk, const uint16_t* m
 // Some rows of a cluster match.
 static void iterate_some(orr_iter* it, const orri_cluster* cluster, const uint16_t* map)
 {
-    while (it->chunk < cluster->chunk_count && it->span_count < ORR_HOT_SPANS) {
+    while (it->chunk < cluster->chunk_count && it->span_left < ORR_HOT_SPANS) {
         orri_chunk* chunk = cluster->chunks[it->chunk];
         uint32_t rows = orri_chunk_rows(chunk), first, count;
         bool skip = it->slot == 0 && it->query->has_changed && !iterate_changed(it, chunk);
@@ -257,7 +249,7 @@ static inline void iterate_fetch_values(const orr_query* query, const uint16_t* 
 static void iterate_fill_entries(orr_iter* it)
 {
     const orr_query* query = it->query;
-    while (it->entry < query->entry_count && it->span_count < ORR_HOT_SPANS) {
+    while (it->entry < query->entry_count && it->span_left < ORR_HOT_SPANS) {
         orri_cluster* cluster = query->entries[it->entry].cluster;
         iterate_fetch_ahead(query, it->entry);
         if (iterate_skips(it, cluster)) {
@@ -310,7 +302,7 @@ static bool iterate_group_wanted(const orr_iter* it)
 // Rows of items position … that lie one after another, as one span.
 static void iterate_fill_items(orr_iter* it, const orri_ranked* items, uint32_t count, bool check)
 {
-    while (it->position < count && it->span_count == 0) {
+    while (it->position < count && it->span_left == 0) {
         uint32_t slot, run = 1;
         const uint16_t* map;
         orri_chunk* chunk = iterate_locate(it, items[it->position].index, &slot, &map);
@@ -354,7 +346,8 @@ bool orr_iter_fill(orr_iter* it)
         orr_iter_end(it);
         return false;
     }
-    it->span_next = it->span_count = 0;
+    it->span_left = 0;
+    it->next = it->spans;
     const orr_query* query = it->query;
     if (query->order != NULL) {
         iterate_fill_items(it, query->order->items, query->order->count, false);
@@ -363,7 +356,7 @@ bool orr_iter_fill(orr_iter* it)
     } else {
         iterate_fill_entries(it);
     }
-    if (it->span_count == 0) {
+    if (it->span_left == 0) {
         orr_iter_end(it);
         return false;
     }

@@ -341,6 +341,7 @@ bool orri_order_refresh(orr_query* query)
 {
     orri_order* order = query->order;
     orr_world* world = query->world;
+    orri_world_settle(world);
     uint32_t words = world->chunk_count / 64 + 1;
     bool fresh = order->mark != 0 && order_pools_clean(query);
     bool any = !fresh || order->entries_mark != query->changes;

@@ -271,8 +271,10 @@ static bool query_init(orr_query* query, const query_plan* plan)
     }
     for (uint32_t f = 0; f < plan->field_count; f++) {
         query->hot_fields[f].size = plan->fields[f].info->info.size;
+        query->writes = query->writes || plan->fields[f].access == ORR_WRITE;
     }
     query->map_stride = query->field_count + 1 + query->leaf_count;
+    query->list_stride = sizeof(orr_hot_span) + query->field_count * sizeof(orr_hot_cell);
     query->group_by = desc->group_by;
     query->group_user = desc->user;
     query_init_summary(query);
@@ -284,6 +286,7 @@ static void query_free(orr_query* query)
     orri_env* env = &query->world->env;
     orri_order_destroy(query);
     orri_working_destroy(query);
+    orri_list_term(query);
     orri_entries_term(query);
     for (uint32_t l = 0; l < query->leaf_count; l++) {
         ORRI_FREE(env, ORR_MEMORY_QUERY, orr_term, query->leaves[l].terms,
@@ -366,6 +369,7 @@ void orr_query_destroy(orr_query* query)
         (void)orri_check_open(query->world, "orr_query_destroy");
         return;
     }
+    orri_world_settle(query->world);
     orri_unlisten(query);
     query_free(query);
 }

@@ -9,6 +9,7 @@
 #ifndef ORRI_QUERY_H
 #define ORRI_QUERY_H
 
+#include "base/sync.h"
 #include "store/pool.h"
 #include "store/world.h"
 #include <orrery/query.h>
@@ -78,6 +79,15 @@ struct orr_query {
     bool has_changed; // Some term is `changed`.
     struct orri_order* order;
     struct orri_working* working;
+    // The list of spans (list.c).
+    uint8_t* list;
+    size_t list_stride; // Of a span with its cells.
+    uint32_t list_count, list_capacity;
+    _Atomic uint64_t list_structure; // queries->structure when it was made; 0: there is none.
+    _Atomic uint64_t list_failed;    // Of which structure there can be none.
+    _Atomic bool listing;            // Somebody makes it.
+    bool writes;                     // Some field is written.
+    _Atomic uint32_t owing;          // Cells may have writes that are not stamped.
 };
 
 // Queries whose working sets depend on a pinned type, in order of creation.
@@ -90,6 +100,9 @@ typedef struct orri_watch {
 struct orri_queries {
     orr_query *first, *last;
     uint32_t count;
+    uint64_t
+        structure; // Counts changes of structure after which lists of spans were made anew. Begins at 1.
+    orri_mutex settling; // Readers on several threads may find writes to stamp.
     orri_watch* watches; // By type index.
     uint32_t watch_capacity;
 };
@@ -217,6 +230,15 @@ bool orri_working_refresh(orr_query* query);
 // From now on the query is kept up to date. False when refused (reported).
 bool orri_listen(orr_world* world, orr_query* query);
 void orri_unlisten(orr_query* query);
+
+// ---- list.c: where the rows lie, kept while they lie there ---------------------------------------------------------
+
+// True when the list is right, or was made so.
+bool orri_list_ready(orr_query* query);
+void orri_list_term(orr_query* query);
+void orri_lists_forget(orr_world* world); // listener.structure_change
+void orri_lists_settle(orr_world* world); // listener.settle
+void orri_list_settle(orr_query* query);
 
 // ---- iterate.c ------------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ set(ORR_SOURCES_QUERY
     src/query/entries.c
     src/query/explain.c
     src/query/iterate.c
+    src/query/list.c
     src/query/listen.c
     src/query/lookup.c
     src/query/match.c

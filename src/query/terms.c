@@ -370,11 +370,18 @@ static bool terms_apply_words(terms_parser* p, const terms_prefix* prefix, orr_t
     term->state = prefix->words[TERMS_WORD_DISABLED] != NULL ? ORR_DISABLED
                   : prefix->words[TERMS_WORD_EITHER] != NULL ? ORR_EITHER
                                                              : ORR_ENABLED;
-    const orr_type_info* info = orr_type_info_get(p->world, term->type);
-    if (term->changed && info->storage == ORR_PINNED) {
+    const orri_type* type = orri_type_at(&p->world->schema, term->type);
+    if (term->changed && type->info.storage == ORR_PINNED) {
         return terms_fail(p, ORR_ERR_PARSE, prefix->words[TERMS_WORD_CHANGED],
                           "%s is pinned; 'changed' is told by chunks, and it lies in none",
-                          info->name);
+                          type->info.name);
+    }
+    if (term->access == ORR_WRITE && orri_type_written_by_set(type)) {
+        return terms_fail(p, ORR_ERR_PARSE, prefix->words[TERMS_WORD_WRITE],
+                          "%s cannot be written in place, others are kept up to date with it; use "
+                          "%s after the loop",
+                          type->info.name,
+                          type->indexed_count > 0 ? "orr_component_set()" : "orr_name_set()");
     }
     return true;
 }

@@ -128,7 +128,8 @@ void orri_column_stamp_one(orr_world* world, orri_chunk* chunk, uint32_t column)
     chunk->columns[column].version = world->epoch;
     chunk->columns[column].tick = world->tick;
     if (column < chunk->cluster->column_count) {
-        chunk->cluster->columns[column].version = world->epoch;
+        // Loops on other threads, over other chunks of the cluster, stamp it too, with the same epoch.
+        __atomic_store_n(&chunk->cluster->columns[column].version, world->epoch, __ATOMIC_RELAXED);
     }
 }
 

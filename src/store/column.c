@@ -78,6 +78,7 @@ void* orr_column_write(orr_world* world, orr_cluster handle, uint32_t number, or
 uint64_t orr_column_tick(const orr_world* world, orr_cluster handle, uint32_t number, orr_type type)
 {
     ORR_ASSERT(world != NULL);
+    orri_world_settle(world);
     uint32_t column;
     const orri_chunk* chunk = column_find(world, handle, number, type, &column);
     return chunk != NULL ? chunk->columns[column].tick : 0;
@@ -87,6 +88,7 @@ uint64_t orr_column_version(const orr_world* world, orr_cluster handle, uint32_t
                             orr_type type)
 {
     ORR_ASSERT(world != NULL);
+    orri_world_settle(world);
     uint32_t column;
     const orri_chunk* chunk = column_find(world, handle, number, type, &column);
     return chunk != NULL ? chunk->columns[column].version : 0;

@@ -431,27 +431,21 @@ orr_result orr_component_set(orr_world* world, orr_entity entity, orr_type type,
     return ORR_OK;
 }
 
-static orr_result component_edge(orr_world* world, const char* call, orr_entity entity,
-                                 orr_type type, int direction)
+// Of a type in chunks.
+ORRI_ASIDE static orr_result component_edge_chunk(orr_world* world, const char* call,
+                                                  const orri_record* record, orr_entity entity,
+                                                  const orri_type* found, int direction)
 {
-    const orri_record* record = orri_record_find(world, entity);
-    if (ORR_UNLIKELY(record == NULL)) {
-        return orri_refuse_entity(world, call, entity, type);
-    }
-    const orri_type* found = orri_type_at(&world->schema, type);
-    if (ORR_UNLIKELY(found == NULL)) {
-        return orri_refuse_type(world, call, type);
-    }
-    if (ORR_UNLIKELY(orri_type_pinned(found))) {
-        return direction == ORRI_EDGE_ADD ? orri_pinned_add(world, call, entity, found)
-                                          : orri_pinned_remove(world, call, entity, found);
-    }
+    orr_type type = {found->index1};
     bool has = component_find(world, record, orri_type_index(world, type)) != NULL;
     if (has == (direction == ORRI_EDGE_ADD)) {
         return ORR_OK;
     }
     if (ORR_UNLIKELY(!orri_world_open(world))) {
-        return orri_check_open(world, call);
+        orr_result result = orri_check_open(world, call);
+        if (result != ORR_OK) {
+            return result;
+        }
     }
     if (direction == ORRI_EDGE_REMOVE) {
         const orr_hot_table* table = world->hot.tables[orri_type_index(world, type)];
@@ -464,6 +458,24 @@ static orr_result component_edge(orr_world* world, const char* call, orr_entity 
         }
     }
     return component_move(world, call, record, entity, found, direction, NULL);
+}
+
+static inline orr_result component_edge(orr_world* world, const char* call, orr_entity entity,
+                                        orr_type type, int direction)
+{
+    const orri_record* record = orri_record_find(world, entity);
+    if (ORR_UNLIKELY(record == NULL)) {
+        return orri_refuse_entity(world, call, entity, type);
+    }
+    const orri_type* found = orri_type_at(&world->schema, type);
+    if (ORR_UNLIKELY(found == NULL)) {
+        return orri_refuse_type(world, call, type);
+    }
+    if (!orri_type_pinned(found)) {
+        return component_edge_chunk(world, call, record, entity, found, direction);
+    }
+    return direction == ORRI_EDGE_ADD ? orri_pinned_add(world, call, entity, found)
+                                      : orri_pinned_remove(world, call, entity, found);
 }
 
 orr_result orr_component_add(orr_world* world, orr_entity entity, orr_type type)

@@ -127,6 +127,7 @@ static uint64_t digest_tags(const orr_world* world, uint64_t hash)
 uint64_t orr_world_hash(orr_world* world)
 {
     ORR_ASSERT(world != NULL);
+    orri_world_settle(world);
     uint64_t hash = orri_hash_word(world->tick, world->seed);
     hash = orri_hash_word(hash, world->salt);
     hash = digest_index(world, hash);

@@ -2,6 +2,7 @@
 // Instances of multiple types, by id: add, remove, set, get, list, switch off and on. An instance more or less mostly
 // stays within its row; only where the row has no more room, or far too much, does the entity go to the
 // cluster with twice or half the capacity. Unique types go the ways of component.c, with id 0.
+#include "store/needs.h"
 #include "store/world.h"
 #include <orrery/kinds.h>
 
@@ -350,7 +351,10 @@ static orr_result instance_remove_multiple(orr_world* world, const char* call, o
         return result;
     }
     if (cell.count == 1) {
-        return instance_edge(world, call, entity, cell.cells.type, ORRI_EDGE_REMOVE, NULL);
+        result = orri_needs_check_remove(world, call, cell.chunk->cluster, entity, type);
+        return result == ORR_OK
+                   ? instance_edge(world, call, entity, cell.cells.type, ORRI_EDGE_REMOVE, NULL)
+                   : result;
     }
     uint32_t capacity = 1u << cell.chunk->cluster->columns[cell.column].shift;
     if ((cell.count - 1) * 4 <= capacity) {

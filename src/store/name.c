@@ -149,7 +149,7 @@ orr_result orri_names_validate(orr_world* world)
         count++;
         if (blob == NULL || name_lookup(world, name->scope, blob->data, blob->size) != slot + 1) {
             return orri_refuse(&world->env, ORR_ERR_CORRUPT, ORR_LOG_ID_WORLD_CORRUPT,
-                               "orr_world_validate: invariant S13 (a name is found by its scope "
+                               "orr_world_validate: invariant S15 (a name is found by its scope "
                                "and text) does not hold (%u)",
                                slot);
         }
@@ -157,7 +157,7 @@ orr_result orri_names_validate(orr_world* world)
     return names == NULL || count == names->count
                ? ORR_OK
                : orri_refuse(&world->env, ORR_ERR_CORRUPT, ORR_LOG_ID_WORLD_CORRUPT,
-                             "orr_world_validate: invariant S13 (count of names) does not hold "
+                             "orr_world_validate: invariant S15 (count of names) does not hold "
                              "(%u, %u)",
                              count, names->count);
 }

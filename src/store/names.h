@@ -15,7 +15,7 @@ void orri_name_leave(orr_world* world, uint32_t slot);
 ORRI_COLD orr_result orri_refuse_name_write(const orr_world* world, const char* call,
                                             orr_entity entity);
 void orri_names_term(orr_world* world);
-// Invariant S13. Reports.
+// Invariant S15. Reports.
 orr_result orri_names_validate(orr_world* world);
 
 #endif

@@ -84,8 +84,9 @@ orr_result orri_pinned_set(orr_world* world, const char* call, orr_entity entity
 
 // ---- one entity --------------------------------------------------------------------------------------------
 
-ORRI_COLD static orr_result pinned_add_checked(orr_world* world, const char* call,
-                                               orr_entity entity, const orri_type* type)
+// Names have owned strings, so that they come this way.
+orr_result orri_pinned_add_hooked(orr_world* world, const char* call, orr_entity entity,
+                                  const orri_type* type)
 {
     orri_pool* pool = orri_pool_obtain(world, type);
     if (pool == NULL) {
@@ -95,30 +96,6 @@ ORRI_COLD static orr_result pinned_add_checked(orr_world* world, const char* cal
         return orri_refuse_name_write(world, call, entity);
     }
     return orri_pool_add(world, call, type, orri_id_index(entity), NULL);
-}
-
-orr_result orri_pinned_add(orr_world* world, const char* call, orr_entity entity,
-                           const orri_type* type)
-{
-    if (ORR_UNLIKELY(!type->plain)) {
-        return pinned_add_checked(world, call, entity, type);
-    }
-    return orri_pool_add(world, call, type, orri_id_index(entity), NULL);
-}
-
-orr_result orri_pinned_remove(orr_world* world, const char* call, orr_entity entity,
-                              const orri_type* type)
-{
-    orri_pool* pool = orri_pool_find(world, (orr_type){type->index1});
-    if (ORR_UNLIKELY(pool == NULL)) {
-        return ORR_OK;
-    }
-    if (ORR_UNLIKELY(!orri_world_open(world)) &&
-        orri_pool_slot1(pool, orri_id_index(entity)) != 0) {
-        return orri_check_open(world, call);
-    }
-    orri_pool_remove(world, pool, orri_id_index(entity));
-    return ORR_OK;
 }
 
 void* orri_pinned_edit(orr_world* world, const char* call, orr_entity entity, orr_type type)
@@ -299,22 +276,33 @@ static bool pinned_reserve_all(pinned_batch* b)
     return b->fresh_count == 0 || orri_pool_reserve(b->world, b->pool, b->fresh_count);
 }
 
+static void pinned_enter_all(const pinned_batch* b)
+{
+    for (uint32_t i = 0; i < b->count; i++) {
+        if (pinned_has(b, i)) {
+            continue;
+        }
+        uint32_t index = orri_id_index(b->entities[i]);
+        if (b->pool->plain) {
+            orri_pool_enter_plain(b->world, b->pool, index, pinned_value(b, i));
+        } else {
+            orri_pool_enter(b->world, b->pool, index);
+        }
+    }
+}
+
 static orr_result pinned_transfer(pinned_batch* b)
 {
     if (!pinned_reserve_all(b)) {
         return orri_env_result(&b->world->env);
     }
     orr_result result = pinned_stage(b);
-    if (result == ORR_OK) {
+    if (result == ORR_OK && !b->pool->plain) {
         result = pinned_make_all(b);
     }
     if (result == ORR_OK) {
         pinned_stage_set(b);
-        for (uint32_t i = 0; i < b->count; i++) {
-            if (!pinned_has(b, i)) {
-                orri_pool_enter(b->world, b->pool, orri_id_index(b->entities[i]));
-            }
-        }
+        pinned_enter_all(b);
     }
     pinned_stage_end(b);
     return result;

@@ -18,7 +18,7 @@ static uint32_t pool_block_slots(const orri_pool* pool)
     return 1u << pool->slot_bits;
 }
 
-// Values, then owners, then links, in one allocation.
+// Values, then owners, in one allocation.
 static size_t pool_values_bytes(const orri_pool* pool)
 {
     size_t bytes = (size_t)pool->size << pool->slot_bits;
@@ -27,7 +27,7 @@ static size_t pool_values_bytes(const orri_pool* pool)
 
 static size_t pool_block_bytes(const orri_pool* pool)
 {
-    return pool_values_bytes(pool) + 2 * sizeof(uint32_t) * pool_block_slots(pool);
+    return pool_values_bytes(pool) + sizeof(uint32_t) * pool_block_slots(pool);
 }
 
 static size_t pool_bits_words(const orri_pool* pool)
@@ -38,7 +38,9 @@ static size_t pool_bits_words(const orri_pool* pool)
 static bool pool_add_block(orr_world* world, orri_pool* pool)
 {
     if (!ORRI_RESERVE(&world->env, ORR_MEMORY_COLUMN, &pool->blocks, &pool->block_capacity,
-                      pool->block_count + 1)) {
+                      pool->block_count + 1) ||
+        !ORRI_RESERVE(&world->env, ORR_MEMORY_COLUMN, &pool->links, &pool->link_capacity,
+                      pool->slot_room + pool_block_slots(pool))) {
         return false;
     }
     uint8_t* memory =
@@ -50,8 +52,7 @@ static bool pool_add_block(orr_world* world, orri_pool* pool)
     uint32_t* owners = (uint32_t*)(void*)(memory + values);
     memset(owners, 0xFF, sizeof(uint32_t) * pool_block_slots(pool)); // ORRI_INDEX_NONE.
     ORRI_POISON(memory, values);
-    pool->blocks[pool->block_count++] = (orri_pool_block){
-        .data = memory, .owners = owners, .links = owners + pool_block_slots(pool)};
+    pool->blocks[pool->block_count++] = (orri_pool_block){.data = memory, .owners = owners};
     pool->slot_room += pool_block_slots(pool);
     return true;
 }
@@ -73,6 +74,7 @@ static void pool_free(orr_world* world, orri_pool* pool)
         orri_free(&world->env, ORR_MEMORY_INDEX, pool->pages[i], POOL_PAGE_BYTES, ORRI_BLOCK_ALIGN);
     }
     ORRI_RELEASE(&world->env, ORR_MEMORY_COLUMN, pool->blocks, pool->block_capacity);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_COLUMN, pool->links, pool->link_capacity);
     ORRI_RELEASE(&world->env, ORR_MEMORY_INDEX, pool->pages, pool->page_capacity);
     ORRI_FREE(&world->env, ORR_MEMORY_WORLD, orri_pool, pool, 1);
 }
@@ -143,6 +145,11 @@ ORRI_COLD static orri_pool* pool_create(orr_world* world, const orri_type* type)
     pool->slot_bits = pool_bits_for(pool->size);
     pool->is_name = strcmp(type->info.name, orr_desc_orr_name.name) == 0;
     pool->plain = type->plain && !pool->is_name;
+    pool->small = !type->info.has_padding &&
+                  (pool->size == 4 || pool->size == 8 || pool->size == sizeof pool->preset);
+    if (pool->small && type->preset != NULL) {
+        memcpy(pool->preset, type->preset, pool->size);
+    }
     world->pools[index] = pool;
     pool_list_enter(world, pool);
     return pool;
@@ -247,7 +254,7 @@ uint32_t orri_pool_cursor_next(const orri_pool* pool, orri_pool_cursor* cursor)
         return cursor->fresh++;
     }
     uint32_t slot = cursor->free1 - 1;
-    cursor->free1 = orri_pool_block_of(pool, slot)->links[orri_pool_within(pool, slot)];
+    cursor->free1 = pool->links[slot];
     return slot;
 }
 
@@ -270,6 +277,11 @@ void orri_pool_unmake(const orri_pool* pool, uint32_t slot)
     ORRI_POISON(data, pool->size);
 }
 
+static inline bool pool_heard(const orr_world* world)
+{
+    return world->listener.pinned_reserve != NULL || world->listener.pinned_changed != NULL;
+}
+
 // Takes the next slot for an entity: where orri_pool_make() has made, or will make, its value.
 static inline uint32_t pool_take(orr_world* world, orri_pool* pool, uint32_t index, uint32_t* entry)
 {
@@ -280,7 +292,7 @@ static inline uint32_t pool_take(orr_world* world, orri_pool* pool, uint32_t ind
     orri_pool_block* block = orri_pool_block_of(pool, slot1 - 1);
     uint32_t within = orri_pool_within(pool, slot1 - 1);
     if (pool->free_first != 0) {
-        pool->free_first = block->links[within];
+        pool->free_first = pool->links[slot1 - 1];
     }
     pool_stamp(world, pool, block);
     block->owners[within] = index;
@@ -303,8 +315,8 @@ void orri_pool_enter(orr_world* world, orri_pool* pool, uint32_t index)
     }
 }
 
-ORRI_COLD static orr_result pool_add_long(orr_world* world, const char* call, const orri_type* type,
-                                          uint32_t index, const void* value)
+ORRI_ASIDE static orr_result pool_add_long(orr_world* world, const char* call,
+                                           const orri_type* type, uint32_t index, const void* value)
 {
     orr_result result = orri_check_open(world, call);
     if (result != ORR_OK) {
@@ -323,46 +335,72 @@ ORRI_COLD static orr_result pool_add_long(orr_world* world, const char* call, co
     return ORR_OK;
 }
 
-// The short way: a plain type whose memory is there.
-static inline orr_result pool_add_short(orr_world* world, orri_pool* pool, uint32_t index,
-                                        uint32_t* entry, const void* value)
+void orri_pool_enter_plain(orr_world* world, orri_pool* pool, uint32_t index, const void* value)
 {
-    if (world->listener.pinned_reserve != NULL &&
-        !world->listener.pinned_reserve(world, pool, index, 1)) {
-        return orri_env_result(&world->env);
-    }
+    uint32_t* entry = &pool->pages[index >> ORRI_PAGE_BITS][index & ORRI_PAGE_MASK];
     uint8_t* data = orri_pool_at(pool, pool_take(world, pool, index, entry));
     ORRI_UNPOISON(data, pool->size);
     if (value == NULL) {
         orri_value_preset(pool->type, data, pool->size);
     } else {
         orri_value_move(data, value, pool->size);
-        if (ORR_UNLIKELY(pool->type->info.has_padding)) {
+        if (pool->type->info.has_padding) {
             orri_rows_clean(pool->type, data, 1);
         }
     }
     if (world->listener.pinned_changed != NULL) {
         world->listener.pinned_changed(world, pool, index);
     }
+}
+
+// A plain type whose memory is there, with listeners.
+ORRI_ASIDE static orr_result pool_add_plain(orr_world* world, orri_pool* pool, uint32_t index,
+                                            const void* value)
+{
+    if (world->listener.pinned_reserve != NULL &&
+        !world->listener.pinned_reserve(world, pool, index, 1)) {
+        return orri_env_result(&world->env);
+    }
+    orri_pool_enter_plain(world, pool, index, value);
     return ORR_OK;
 }
 
+// A value of 4, 8 or 16 bytes, through registers.
+static inline void pool_write_small(uint8_t* to, const void* from, uint32_t size)
+{
+    if (size == 4) {
+        memcpy(to, from, 4);
+    } else if (size == 8) {
+        memcpy(to, from, 8);
+    } else {
+        memcpy(to, from, 16);
+    }
+}
+
+// The short way, of small plain values that nobody listens to, calls nothing: all else is handed on.
 orr_result orri_pool_add(orr_world* world, const char* call, const orri_type* type, uint32_t index,
                          const void* value)
 {
     orri_pool* pool = orri_pool_find(world, (orr_type){type->index1});
     uint32_t page = index >> ORRI_PAGE_BITS;
-    if (ORR_LIKELY(pool != NULL && page < pool->page_capacity && pool->pages[page] != NULL)) {
-        uint32_t* entry = &pool->pages[page][index & ORRI_PAGE_MASK];
-        if (*entry != 0) {
-            return ORR_OK;
-        }
-        if (ORR_LIKELY(pool->plain && orri_world_open(world) &&
-                       (pool->free_first != 0 || pool->slot_count < pool->slot_room))) {
-            return pool_add_short(world, pool, index, entry, value);
-        }
+    if (ORR_UNLIKELY(pool == NULL || page >= pool->page_capacity || pool->pages[page] == NULL)) {
+        return pool_add_long(world, call, type, index, value);
     }
-    return pool_add_long(world, call, type, index, value);
+    uint32_t* entry = &pool->pages[page][index & ORRI_PAGE_MASK];
+    if (*entry != 0) {
+        return ORR_OK;
+    }
+    if (ORR_UNLIKELY(!pool->plain || !orri_world_open(world) ||
+                     (pool->free_first == 0 && pool->slot_count == pool->slot_room))) {
+        return pool_add_long(world, call, type, index, value);
+    }
+    if (!pool->small || pool_heard(world)) {
+        return pool_add_plain(world, pool, index, value);
+    }
+    uint8_t* data = orri_pool_at(pool, pool_take(world, pool, index, entry));
+    ORRI_UNPOISON(data, pool->size);
+    pool_write_small(data, value != NULL ? value : pool->preset, pool->size);
+    return ORR_OK;
 }
 
 // Whoever keeps book is told while the value is there; only then it goes.
@@ -377,7 +415,27 @@ static void pool_leave(orr_world* world, orri_pool* pool, uint32_t index, uint32
     orri_rows_destruct(pool->type, orri_pool_at(pool, slot), 1);
 }
 
-void orri_pool_remove(orr_world* world, orri_pool* pool, uint32_t index)
+// The slot goes back to the free list. The value must be gone.
+static inline void pool_give_back(orri_pool* pool, uint32_t slot)
+{
+    orri_pool_block* block = orri_pool_block_of(pool, slot);
+    uint32_t within = orri_pool_within(pool, slot);
+    if (ORR_UNLIKELY(block->enabled != NULL)) {
+        orri_bit_set(block->enabled, within, true);
+    }
+    ORRI_POISON(block->data + (size_t)within * pool->size, pool->size);
+    pool->links[slot] = pool->free_first;
+    pool->free_first = slot + 1;
+}
+
+ORRI_ASIDE static void pool_remove_told(orr_world* world, orri_pool* pool, uint32_t index,
+                                        uint32_t slot)
+{
+    pool_leave(world, pool, index, slot);
+    pool_give_back(pool, slot);
+}
+
+static inline void pool_remove(orr_world* world, orri_pool* pool, uint32_t index)
 {
     uint32_t page = index >> ORRI_PAGE_BITS;
     if (page >= pool->page_capacity || pool->pages[page] == NULL) {
@@ -389,21 +447,39 @@ void orri_pool_remove(orr_world* world, orri_pool* pool, uint32_t index)
         return;
     }
     orri_pool_block* block = orri_pool_block_of(pool, slot1 - 1);
-    uint32_t within = orri_pool_within(pool, slot1 - 1);
     *entry = 0;
-    block->owners[within] = ORRI_INDEX_NONE;
+    block->owners[orri_pool_within(pool, slot1 - 1)] = ORRI_INDEX_NONE;
     pool->live--;
     world->pinned_live--;
     pool_stamp(world, pool, block);
-    if (!pool->plain || world->listener.pinned_changed != NULL) {
-        pool_leave(world, pool, index, slot1 - 1);
+    if (!pool->plain || pool_heard(world)) {
+        pool_remove_told(world, pool, index, slot1 - 1);
+        return;
     }
-    if (ORR_UNLIKELY(block->enabled != NULL)) {
-        orri_bit_set(block->enabled, within, true);
+    pool_give_back(pool, slot1 - 1);
+}
+
+void orri_pool_remove(orr_world* world, orri_pool* pool, uint32_t index)
+{
+    pool_remove(world, pool, index);
+}
+
+orr_result orri_pinned_remove(orr_world* world, const char* call, orr_entity entity,
+                              const orri_type* type)
+{
+    orri_pool* pool = orri_pool_find(world, (orr_type){type->index1});
+    if (ORR_UNLIKELY(pool == NULL)) {
+        return ORR_OK;
     }
-    ORRI_POISON(block->data + (size_t)within * pool->size, pool->size);
-    block->links[within] = pool->free_first;
-    pool->free_first = slot1;
+    if (ORR_UNLIKELY(!orri_world_open(world)) &&
+        orri_pool_slot1(pool, orri_id_index(entity)) != 0) {
+        orr_result result = orri_check_open(world, call);
+        if (result != ORR_OK) {
+            return result;
+        }
+    }
+    pool_remove(world, pool, orri_id_index(entity));
+    return ORR_OK;
 }
 
 void orri_pinned_drop(orr_world* world, const uint32_t* indexes, uint32_t count)
@@ -411,7 +487,7 @@ void orri_pinned_drop(orr_world* world, const uint32_t* indexes, uint32_t count)
     for (uint32_t p = 0; p < world->pool_count; p++) {
         orri_pool* pool = world->pool_list[p];
         for (uint32_t i = 0; pool->live > 0 && i < count; i++) {
-            orri_pool_remove(world, pool, indexes[i]);
+            pool_remove(world, pool, indexes[i]);
         }
     }
 }

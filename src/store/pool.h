@@ -14,7 +14,6 @@
 typedef struct orri_pool_block {
     uint8_t* data;
     uint32_t* owners;       // Entity index by slot; ORRI_INDEX_NONE: free.
-    uint32_t* links;        // Of free slots: the next free slot + 1.
     uint64_t* enabled;      // One bit per slot, on for free ones; NULL: all are on.
     uint64_t version, tick; // Of the last write to any slot. As orri_column.
     uint64_t hash, hash_version;
@@ -23,6 +22,7 @@ typedef struct orri_pool_block {
 struct orri_pool {
     const orri_type* type;
     orri_pool_block* blocks;
+    uint32_t* links; // By slot, of free ones: the next free slot + 1. Flat: adding waits for this.
     uint32_t**
         pages; // By entity index >> ORRI_PAGE_BITS: slot + 1 by the rest; NULL: no owner there.
     uint32_t page_capacity;
@@ -33,9 +33,11 @@ struct orri_pool {
     uint32_t live;
     uint8_t slot_bits; // A block has 1 << slot_bits slots.
     bool plain;        // The type is, and nobody else keeps book of it: values go the short way.
+    bool small;        // 4, 8 or 16 bytes without padding.
     bool is_name;      // Of orr_name: written by name.c only.
-    uint32_t block_count, block_capacity;
-    uint64_t version; // The largest of its blocks, ever.
+    uint32_t block_count, block_capacity, link_capacity;
+    uint64_t version;   // The largest of its blocks, ever.
+    uint8_t preset[16]; // Of a small type.
 };
 
 // The pool of a pinned type; NULL for other types, and until the first value was added.
@@ -121,6 +123,8 @@ bool orri_pool_make(const orri_pool* pool, uint32_t slot, const void* value);
 void orri_pool_unmake(const orri_pool* pool, uint32_t slot);
 // The entity gets the next slot, in which its value was made. All must be reserved. Stamps.
 void orri_pool_enter(orr_world* world, orri_pool* pool, uint32_t index);
+// The same for a plain type, whose value is made by the way: `value`, or NULL for the preset.
+void orri_pool_enter_plain(orr_world* world, orri_pool* pool, uint32_t index, const void* value);
 // Adds a value to an entity that may have one already (then nothing happens). `value` NULL: the preset.
 orr_result orri_pool_add(orr_world* world, const char* call, const orri_type* type, uint32_t index,
                          const void* value);
@@ -131,7 +135,7 @@ bool orri_pool_reserve_bits(orr_world* world, orri_pool* pool, uint32_t slot);
 // Switches a value that is there.
 orr_result orri_pool_enable(orr_world* world, orri_pool* pool, uint32_t index, bool on);
 void orri_pools_term(orr_world* world);
-// Invariant S12. Reports.
+// Invariant S14. Reports.
 orr_result orri_pools_validate(orr_world* world);
 // The part of the world's hash. Unchanged if no entity ever had a pinned value.
 uint64_t orri_pools_hash(orr_world* world, uint64_t hash);
@@ -146,8 +150,14 @@ static inline bool orri_type_pinned(const orri_type* type)
 }
 orr_result orri_pinned_set(orr_world* world, const char* call, orr_entity entity,
                            const orri_type* type, const void* value);
-orr_result orri_pinned_add(orr_world* world, const char* call, orr_entity entity,
-                           const orri_type* type);
+orr_result orri_pinned_add_hooked(orr_world* world, const char* call, orr_entity entity,
+                                  const orri_type* type);
+static inline orr_result orri_pinned_add(orr_world* world, const char* call, orr_entity entity,
+                                         const orri_type* type)
+{
+    return ORR_LIKELY(type->plain) ? orri_pool_add(world, call, type, orri_id_index(entity), NULL)
+                                   : orri_pinned_add_hooked(world, call, entity, type);
+}
 orr_result orri_pinned_remove(orr_world* world, const char* call, orr_entity entity,
                               const orri_type* type);
 void* orri_pinned_edit(orr_world* world, const char* call, orr_entity entity, orr_type type);

@@ -13,14 +13,15 @@ static uint32_t pool_state_used(const orri_pool* pool, uint32_t block)
 
 // ---- hash ----------------------------------------------------------------------------------------------------
 
-static uint64_t pool_state_owners(const orri_pool_block* block, uint32_t used)
+static uint64_t pool_state_owners(const orri_pool_block* block, const uint32_t* links,
+                                  uint32_t used)
 {
     uint64_t words[POOL_STATE_PIECE], hash = used;
     for (uint32_t done = 0, piece; done < used; done += piece) {
         piece = used - done < POOL_STATE_PIECE ? used - done : POOL_STATE_PIECE;
         for (uint32_t i = 0; i < piece; i++) {
             uint32_t owner = block->owners[done + i];
-            uint32_t link = owner == ORRI_INDEX_NONE ? block->links[done + i] : 0;
+            uint32_t link = owner == ORRI_INDEX_NONE ? links[done + i] : 0;
             words[i] = (uint64_t)owner << 32 | link;
         }
         hash = orr_hash(words, piece * sizeof *words, hash);
@@ -62,7 +63,8 @@ static uint64_t pool_state_block(orri_pool* pool, uint32_t number, uint32_t used
 {
     orri_pool_block* block = &pool->blocks[number];
     if (block->hash_version == 0 || block->hash_version != block->version) {
-        uint64_t hash = pool_state_owners(block, used);
+        uint64_t hash =
+            pool_state_owners(block, pool->links + ((size_t)number << pool->slot_bits), used);
         hash = pool_state_values(pool, block, used, hash);
         block->hash = pool_state_bits(block, used, hash);
         block->hash_version = block->version;
@@ -96,7 +98,7 @@ static orr_result pool_state_fail(orr_world* world, const orri_pool* pool, const
                                   uint32_t where)
 {
     return orri_refuse(&world->env, ORR_ERR_CORRUPT, ORR_LOG_ID_WORLD_CORRUPT,
-                       "orr_world_validate: invariant S12 (%s) of the pinned type %s does not hold "
+                       "orr_world_validate: invariant S14 (%s) of the pinned type %s does not hold "
                        "(%u)",
                        what, pool->type->info.name, where);
 }
@@ -148,7 +150,7 @@ static orr_result pool_state_check_free(orr_world* world, const orri_pool* pool)
             orri_pool_owner(pool, slot1 - 1) != ORRI_INDEX_NONE) {
             return pool_state_fail(world, pool, "free list", slot1);
         }
-        slot1 = orri_pool_block_of(pool, slot1 - 1)->links[orri_pool_within(pool, slot1 - 1)];
+        slot1 = pool->links[slot1 - 1];
     }
     return count == most ? ORR_OK : pool_state_fail(world, pool, "free count", count);
 }

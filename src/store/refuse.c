@@ -135,6 +135,12 @@ orr_result orri_check_open(const orr_world* world, const char* call)
     if (ORR_LIKELY(orri_world_open(world))) {
         return ORR_OK;
     }
+    if (world->appender == NULL && world->iterating == 0) {
+        // Nothing but lists that queries keep of where rows lie: they are told, and the call goes on.
+        world->listener.structure_change((orr_world*)(uintptr_t)world);
+        ORR_ASSERT(orri_world_open(world));
+        return ORR_OK;
+    }
     if (world->appender == NULL) {
         return orri_refuse(
             orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,

@@ -141,11 +141,11 @@ static orr_result validate_cells(orr_world* world, orri_chunk* chunk)
         if (multiple != (entry->counts != 0) || cluster->capacities[c] != 1u << entry->shift ||
             cluster->sizes[c] != entry->type->info.size << entry->shift ||
             (multiple && entry->table->hot.capacity != 0)) {
-            return validate_fail(world, "S12 (capacity)", cluster->index, c);
+            return validate_fail(world, "S16 (capacity)", cluster->index, c);
         }
         for (uint32_t slot = 0; multiple && slot < orri_chunk_rows(chunk); slot++) {
             if (!validate_cell(chunk, c, slot)) {
-                return validate_fail(world, "S12 (instances)", chunk->id, slot);
+                return validate_fail(world, "S16 (instances)", chunk->id, slot);
             }
         }
     }
@@ -455,6 +455,7 @@ static orr_result validate_relations(orr_world* world)
 orr_result orr_world_validate(orr_world* world)
 {
     ORR_ASSERT(world != NULL);
+    orri_world_settle(world);
     orr_result result = validate_free_list(world);
     if (result == ORR_OK) {
         result = validate_clusters(world);

@@ -159,7 +159,9 @@ void orr_tick_advance(orr_world* world)
     ORR_ASSERT(world != NULL);
     ORR_VALIDATE(world->appender != NULL || orr_world_validate(world) == ORR_OK);
     // A loop that was left without being ended ends here; its iterator is told by the era.
-    world->iterating = 0;
+    if (world->iterating != 0) {
+        world->iterating = 0;
+    }
     world->iteration_era++;
     world->tick++;
     world->epoch++;

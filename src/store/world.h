@@ -268,6 +268,10 @@ typedef struct orri_listener {
     // An entity got or lost a value, or it was switched on or off. The pool shows it already; a lost value's
     // memory is still there.
     void (*pinned_changed)(orr_world* world, const orri_pool* pool, uint32_t index);
+    // Rows are about to come, go or move: queries forget where they lie. Called when world->listed is not 0, and clears it.
+    void (*structure_change)(orr_world* world);
+    // Somebody is about to look at versions or ticks of blocks: writes not yet stamped are stamped (orri_world_settle()).
+    void (*settle)(orr_world* world);
     void (*world_gone)(orr_world* world); // Gives back all memory of the module.
 } orri_listener;
 
@@ -285,7 +289,8 @@ struct orr_world {
     orr_hot_world hot; // First: what the inline functions of store.h read.
     orri_env env;
     orri_schema schema;
-    uint64_t tick, epoch, seed;
+    uint64_t tick, epoch; // Side by side: the inline functions of query.h read both.
+    uint64_t seed;
     uint64_t share_live;  // Shares not yet released.
     uint64_t pinned_live; // Values in pools: 0 tells a destroyer that there is nothing to look for.
     uint32_t salt;        // Already shifted into the generation word.
@@ -326,6 +331,8 @@ struct orr_world {
     struct orri_queries* queries; // Of the query module.
     // Open iterations: structure stays as it is meanwhile. An iteration of an earlier era has ended.
     _Atomic uint32_t iterating;
+    // Some query keeps a list of where rows lie, which must not move before it is told; some has writes to stamp.
+    _Atomic uint32_t listed, owing;
     uint32_t
         relation_count; // Types with indexed references: when not 0, deaths are told (relation.h).
     uint32_t iteration_era;
@@ -513,12 +520,20 @@ orr_result orri_check_open(const orr_world* world, const char* call);
 // True when nothing keeps rows from moving: the quick form of the above.
 static inline bool orri_world_open(const orr_world* world)
 {
-    return world->appender == NULL && world->iterating == 0;
+    return world->appender == NULL && (world->iterating | world->listed) == 0;
+}
+// Before versions or ticks of blocks are looked at.
+static inline void orri_world_settle(const orr_world* world)
+{
+    if (ORR_UNLIKELY(world->owing != 0)) {
+        world->listener.settle((orr_world*)(uintptr_t)world);
+    }
 }
 // The same, and nobody is told of deaths: one row may go at once.
 static inline bool orri_world_quiet(const orr_world* world)
 {
-    return world->appender == NULL && (world->iterating | world->relation_count) == 0;
+    return world->appender == NULL &&
+           (world->iterating | world->listed | world->relation_count) == 0;
 }
 // True when destroying an entity may mean more: others refer to it by indexed fields.
 static inline bool orri_world_related(const orr_world* world)

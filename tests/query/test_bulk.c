@@ -101,3 +101,28 @@ ORR_TEST(adding_to_whole_clusters_relinks_their_chunks)
 }
 
 #undef BULK_MOST
+
+ORR_STRUCT(BulkBase, (float, value))
+ORR_STRUCT_EX(BulkTop, (.needs = "BulkBase"), (float, value))
+
+// One cluster lacks what the type brings along, the other has it: both go to the same one.
+ORR_TEST(bulk_add_from_two_clusters_to_one_keeps_all_rows)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    orr_type health = KIT_TYPE(world, Health), base = KIT_TYPE(world, BulkBase);
+    orr_type top = KIT_TYPE(world, BulkTop);
+    orr_entity bob = orr_create(world), eve = orr_create(world);
+    CHECK_OK(orr_component_set(world, bob, health, &(Health){1, 0}));
+    CHECK_OK(orr_component_set(world, eve, health, &(Health){2, 0}));
+    CHECK_OK(orr_component_set(world, eve, base, &(BulkBase){5}));
+    orr_query* query = orr_query_text(world, "Health");
+    CHECK_OK(orr_query_add(query, top, NULL));
+    CHECK_OK(orr_world_validate(world));
+    CHECK(orr_component_has(world, bob, top) && orr_component_has(world, eve, top));
+    CHECK_EQ(((const Health*)orr_component_get(world, bob, health))->value, 1);
+    CHECK_EQ(((const Health*)orr_component_get(world, eve, health))->value, 2);
+    CHECK(((const BulkBase*)orr_component_get(world, eve, base))->value == 5);
+    orr_query_destroy(query);
+    kit_end(&k);
+}

@@ -10,8 +10,7 @@ static uint8_t cross_seen[CROSS_MOST][CROSS_MOST]; // By entity index.
 static void cross_run(orr_query* left, orr_query* right, orr_pairs pairs)
 {
     memset(cross_seen, 0, sizeof cross_seen);
-    ORR_CROSS(pair, left, right, pairs)
-    {
+    ORR_CROSS (pair, left, right, pairs) {
         for (uint32_t i = 0; i < pair.left.count; i++) {
             for (uint32_t j = orr_cross_from(&pair, i); j < pair.right.count; j++) {
                 if (!orr_cross_self(&pair, i, j)) {
@@ -105,8 +104,7 @@ ORR_TEST(a_cross_product_of_several_chunks_visits_every_pair)
     orr_query* query =
         orr_query_create(k.world, &(orr_query_desc){ORR_TERMS(ORR_W(k.world, Position))});
     uint64_t pairs = 0;
-    ORR_CROSS(pair, query, query, ORR_PAIRS_ONCE)
-    {
+    ORR_CROSS (pair, query, query, ORR_PAIRS_ONCE) {
         CHECK(pair.left.count <= ORR_CHUNK_CAPACITY && pair.right.count <= ORR_CHUNK_CAPACITY);
         for (uint32_t i = 0; i < pair.left.count; i++) {
             pairs += pair.right.count - orr_cross_from(&pair, i);
@@ -114,8 +112,7 @@ ORR_TEST(a_cross_product_of_several_chunks_visits_every_pair)
     }
     CHECK_EQ(pairs, (uint64_t)5000 * 4999 / 2);
     // Left half-way: nothing stays open.
-    ORR_CROSS(pair, query, query, ORR_PAIRS_ORDERED)
-    {
+    ORR_CROSS (pair, query, query, ORR_PAIRS_ORDERED) {
         CHECK_EQ(orr_create(k.world).id, 0);
         break;
     }

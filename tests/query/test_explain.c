@@ -6,6 +6,7 @@
 
 ORR_STRUCT(Mass, (float, kg))
 ORR_STRUCT(Armor, (int32_t, value))
+ORR_STRUCT_EX(Body, (.storage = ORR_PINNED), (float, mass))
 ORR_STRUCT(Nested, (int32_t, numbers, 3), (Velocity, points, 3))
 
 static const char* explained(const orr_query* query)
@@ -255,6 +256,39 @@ ORR_TEST(explain_looks_at_rows_where_components_are_switched_off)
     CHECK_OK(orr_enable(world, e[0], Health, false));
     CHECK_CONTAINS(explained(on), "each term is met in some rows, but in none are all");
     CHECK_EQ(orr_query_count(on), 0);
+    kit_end(&k);
+}
+
+// Pinned types are no part of a cluster: rows tell.
+ORR_TEST(explain_counts_the_rows_of_pinned_types)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    orr_entity e[5];
+    CHECK_OK(orr_create_many(world, KIT_CLUSTER(world, Position), 5, NULL, 0, e));
+    rows_make(world, KIT_CLUSTER(world, Mass), 2);
+    (void)KIT_CLUSTER(world, Armor);
+    CHECK(KIT_TYPE(world, Body).index1 != 0);
+    orr_query* query = orr_query_text(world, "Position, Body");
+    orr_query* optional = orr_query_text(world, "Position, ?Body");
+    orr_query* without = orr_query_text(world, "!Body");
+    CHECK_STR(explained(query), "query Position, Body\n"
+                                "matches 0 rows in 0 clusters\n"
+                                "passes over 7 rows in 2 clusters:\n"
+                                "         5  Position: lacks Body\n"
+                                "         2  Mass: lacks Position\n"
+                                "1 more cluster has no rows");
+    CHECK_OK(orr_put(world, e[1], Body, &(Body){1}));
+    CHECK_OK(orr_put(world, e[3], Body, &(Body){1}));
+    CHECK_CONTAINS(explained(query), "matches 2 rows in 1 cluster:\n"
+                                     "         2  Position (of 5 rows)");
+    CHECK_CONTAINS(explained(optional), "\n         5  Position (with Body in 2 rows)\n");
+    CHECK_CONTAINS(explained(without), "matches 5 rows in 2 clusters:\n"
+                                       "         3  Position (of 5 rows)\n"
+                                       "         2  Mass");
+    CHECK_OK(orr_enable(world, e[1], Body, false));
+    CHECK_OK(orr_enable(world, e[3], Body, false));
+    CHECK_CONTAINS(explained(query), "5  Position: Body is off in all rows that have it");
     kit_end(&k);
 }
 

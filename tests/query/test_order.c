@@ -20,8 +20,7 @@ static orr_query* order_query(const query_kit* k, const char* by, bool descendin
 static uint32_t order_collect(orr_query* query)
 {
     uint32_t found = 0;
-    ORR_EACH(it, query)
-    {
+    ORR_EACH (it, query) {
         orr_iter_entities(&it, order_found + found);
         const Position* p = orr_read(&it, Position);
         for (uint32_t i = 0; i < it.count; i++) {
@@ -193,15 +192,13 @@ ORR_TEST(groups_come_in_order_of_their_key_and_can_be_asked_for_alone)
         CHECK_EQ(orr_query_at(query, i).id, made[expected[i]].id);
     }
     uint64_t last = 0;
-    ORR_EACH(it, query)
-    {
+    ORR_EACH (it, query) {
         CHECK(orr_iter_group(&it) >= last);
         last = orr_iter_group(&it);
     }
     CHECK_EQ(last, 30);
     uint32_t rows = 0;
-    ORR_EACH_OF(it, query, .only_group = true, .group = 10)
-    {
+    ORR_EACH_OF (it, query, .only_group = true, .group = 10) {
         CHECK_EQ(orr_iter_group(&it), 10);
         rows += it.count;
     }

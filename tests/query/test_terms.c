@@ -7,6 +7,7 @@
 ORR_STRUCT(Mass, (float, kg))
 ORR_STRUCT(Armor, (int32_t, value))
 ORR_STRUCT_EX(Body, (.storage = ORR_PINNED), (float, mass))
+ORR_STRUCT(Parent, (orr_entity, entity, (.flags = ORR_FIELD_INDEXED)))
 // A type may have the name of a word.
 static const orr_type_desc orr_desc_write = {.name = "write"};
 static const orr_type_desc orr_desc_either = {.name = "either"};
@@ -20,7 +21,7 @@ static orr_world* text_world(kit* k)
     const orr_type_desc* descs[] = {ORR_TYPE(Position), ORR_TYPE(Velocity), ORR_TYPE(Health),
                                     ORR_TYPE(Armor),    ORR_TYPE(Frozen),   ORR_TYPE(Mass),
                                     ORR_TYPE(Body),     ORR_TYPE(write),    ORR_TYPE(either),
-                                    ORR_TYPE(dotted)};
+                                    ORR_TYPE(dotted),   ORR_TYPE(Parent),   ORR_TYPE(orr_name)};
     for (uint32_t i = 0; i < sizeof descs / sizeof descs[0]; i++) {
         CHECK(orr_type_of(world, descs[i]).index1 != 0);
     }
@@ -355,6 +356,12 @@ static const text_mistake text_mistakes[] = {
      "a tag has no column that could be there or not; leave the term out"},
     {"write changed Body", 7, ORR_ERR_PARSE,
      "Body is pinned; 'changed' is told by chunks, and it lies in none"},
+    {"Mass|changed write Parent", 14, ORR_ERR_PARSE,
+     "Parent cannot be written in place, others are kept up to date with it; use "
+     "orr_component_set() after the loop"},
+    {"write orr_name", 1, ORR_ERR_PARSE,
+     "orr_name cannot be written in place, others are kept up to date with it; use orr_name_set() "
+     "after the loop"},
     // The entities themselves.
     {"*", 1, ORR_ERR_PARSE, STAR},
     {"!*", 2, ORR_ERR_PARSE, STAR},
@@ -556,7 +563,9 @@ static void text_random_terms(orr_world* world, text_terms* out)
         bool tagged = bits % 4 == 0;
         tag += 1 + (bits >> 8) % 3;
         *term = (orr_term){.type = tagged ? (orr_type){0} : types[i], .tag = tagged ? tag : 0};
-        bool pinned = !tagged && orr_type_info_get(world, types[i])->storage == ORR_PINNED;
+        const orri_type* type = tagged ? NULL : orri_type_at(&world->schema, types[i]);
+        bool pinned = !tagged && type->info.storage == ORR_PINNED;
+        bool fixed = !tagged && orri_type_written_by_set(type);
         term->kind = (orr_term_kind)((bits >> 16) % (tagged ? 2 : 3));
         if (choice > 0 || ((bits >> 20) % 3 == 0 && i + 1 < wanted)) {
             term->kind = ORR_ANY;
@@ -568,8 +577,8 @@ static void text_random_terms(orr_world* world, text_terms* out)
             }
         }
         if (!tagged) {
-            term->access = (bits >> 32) % 2 != 0 && term->kind != ORR_WITHOUT ? ORR_WRITE
-                                                                              : ORR_READ;
+            term->access = (bits >> 32) % 2 != 0 && term->kind != ORR_WITHOUT && !fixed ? ORR_WRITE
+                                                                                        : ORR_READ;
             term->changed = (bits >> 36) % 4 == 0 && term->kind != ORR_WITHOUT && !pinned;
             term->state = term->kind != ORR_OPTIONAL ? (orr_state)((bits >> 40) % 3) : ORR_ENABLED;
         }

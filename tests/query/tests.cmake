@@ -6,6 +6,8 @@ set(ORR_TESTS_QUERY
     tests/query/test_order.c
     tests/query/test_query.c
     tests/query/test_terms.c
+    tests/query/test_threads.c
+    tests/query/test_working.c
 )
 set(ORR_TEST_EXTRA_QUERY
     tests/support/store_kit.c

@@ -632,3 +632,103 @@ ORR_TEST(multiple_bits_follow_rows_that_fill_gaps_and_move_by_thousands)
     check_radii(world, ids[99], 2, (float[]){1, 99});
     kit_end(&k);
 }
+
+// ---- together ------------------------------------------------------------------------------------
+
+ORR_TEST(multiple_batch_takes_rows_of_several_capacities_to_one_cluster)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    orr_type type = KIT_TYPE(world, Collider), health = KIT_TYPE(world, Health);
+    orr_entity ids[40];
+    for (uint32_t i = 0; i < 40; i++) {
+        ids[i] = orr_create(world);
+        CHECK_OK(orr_component_set(world, ids[i], health, &(Health){(int32_t)i, 0}));
+        for (uint32_t n = 0; n <= i % 5; n++) { // Capacities 1, 2, 4 and 8.
+            CHECK(add_radius(world, ids[i], (float)n) != 0);
+        }
+    }
+    CHECK_OK(orr_component_remove_many(world, ids, 40, type));
+    CHECK_OK(orr_world_validate(world));
+    orr_cluster cluster = orr_entity_cluster(world, ids[0]);
+    CHECK_EQ(kit_rows(world, cluster), 40);
+    for (uint32_t i = 0; i < 40; i++) {
+        CHECK_EQ(((const Health*)orr_component_get(world, ids[i], health))->value, i);
+    }
+    kit_end(&k);
+}
+
+ORR_TEST(multiple_broken_cells_are_found_by_validation)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    orr_type type = KIT_TYPE(world, Collider);
+    orr_entity bob = orr_create(world);
+    for (uint32_t i = 0; i < 3; i++) {
+        CHECK(add_radius(world, bob, 1) != 0);
+    }
+    orr_cluster cluster = orr_entity_cluster(world, bob);
+    orr_instances instances = orr_column_instances(world, cluster, 0, type);
+    uint16_t* count = (uint16_t*)(uintptr_t)instances.counts;
+    orr_component_id* ids = (orr_component_id*)(uintptr_t)instances.ids;
+    Collider* values = orr_column_write(world, cluster, 0, type);
+    for (uint32_t way = 0; way < 5; way++) {
+        uint16_t old_count = *count;
+        orr_component_id old_id = ids[1];
+        *count = way == 0 ? 0 : way == 1 ? 5 : old_count;
+        ids[1] = way == 2 ? ids[0] : old_id;
+        ids[3] = way == 3 ? 77 : 0;
+        values[3].radius = way == 4 ? 1.0f : 0.0f;
+        CHECK_RESULT(orr_world_validate(world), ORR_ERR_CORRUPT);
+        CHECK_CONTAINS(k.errors.text, "S16");
+        *count = old_count;
+        ids[1] = old_id;
+        ids[3] = 0;
+        values[3].radius = 0;
+        CHECK_OK(orr_world_validate(world));
+    }
+    kit_end(&k);
+}
+
+ORR_STRUCT_EX(Anchor, (.storage = ORR_PINNED), (float, mass))
+
+ORR_TEST(multiple_pinned_types_are_instance_zero_too)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    orr_type type = KIT_TYPE(world, Anchor);
+    orr_entity bob = orr_create(world);
+    const void* values;
+    CHECK_EQ(orr_instance_add(world, bob, type, NULL), 0);
+    CHECK_OK(orr_component_set(world, bob, type, &(Anchor){3}));
+    CHECK_OK(orr_instance_set(world, bob, type, 0, &(Anchor){4}));
+    CHECK_EQ(orr_instances_get(world, bob, type, &values, NULL), 1);
+    CHECK(((const Anchor*)values)->mass == 4);
+    CHECK(orr_instance_edit(world, bob, type, 0) == values);
+    CHECK_OK(orr_instance_enable(world, bob, type, 0, false));
+    CHECK(!orr_instance_enabled(world, bob, type, 0));
+    CHECK_OK(orr_instance_remove(world, bob, type, 0));
+    CHECK_EQ(orr_instances_get(world, bob, type, &values, NULL), 0);
+    kit_end(&k);
+}
+
+ORR_STRUCT_EX(Puppet, (.needs = "Collider"), (float, mood))
+
+ORR_TEST(multiple_last_instance_stays_while_it_is_needed)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    orr_type type = KIT_TYPE(world, Collider), puppet = KIT_TYPE(world, Puppet);
+    orr_entity bob = orr_create(world);
+    CHECK_OK(orr_component_add(world, bob, puppet)); // Brings one along.
+    orr_component_id more = add_radius(world, bob, 2);
+    const orr_component_id* ids;
+    CHECK_EQ(orr_instances_get(world, bob, type, NULL, &ids), 2);
+    CHECK_OK(orr_instance_remove(world, bob, type, ids[0]));
+    CHECK(orr_instance_remove(world, bob, type, more) != ORR_OK);
+    CHECK_CONTAINS(k.errors.text, "Collider of entity 0v1 is needed by Puppet");
+    check_radii(world, bob, 1, (float[]){2});
+    CHECK_OK(orr_component_remove(world, bob, puppet));
+    CHECK_OK(orr_instance_remove(world, bob, type, more));
+    kit_end(&k);
+}

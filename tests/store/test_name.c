@@ -327,7 +327,7 @@ ORR_TEST(name_table_that_lost_a_name_is_found)
     orr_name* name = (orr_name*)(void*)orri_pool_get(pool, (uint32_t)bob.id);
     name->scope = bob;
     CHECK_RESULT(orr_world_validate(world), ORR_ERR_CORRUPT);
-    CHECK_CONTAINS(k.errors.text, "S13");
+    CHECK_CONTAINS(k.errors.text, "S15");
     name->scope = nobody;
     orri_name_leave(world, 0);
     CHECK_RESULT(orr_world_validate(world), ORR_ERR_CORRUPT);

@@ -197,6 +197,14 @@ ORR_TEST(pinned_hash_sees_values_owners_bits_free_slots_and_ticks)
     CHECK_OK(orr_component_add_many(world, (orr_entity[]){b, a}, 2, KIT_TYPE(world, Body), NULL));
     CHECK_OK(orr_component_remove_many(world, (orr_entity[]){b, a}, 2, KIT_TYPE(world, Body)));
     CHECK(orr_world_hash(world) != ab);
+    // Of three with the same first one, the order of the rest is too.
+    orr_type rope = KIT_TYPE(world, Rope);
+    CHECK_OK(orr_component_add_many(world, (orr_entity[]){a, b, c}, 3, rope, NULL));
+    CHECK_OK(orr_component_remove_many(world, (orr_entity[]){a, b, c}, 3, rope));
+    uint64_t abc = orr_world_hash(world);
+    CHECK_OK(orr_component_add_many(world, (orr_entity[]){c, b, a}, 3, rope, NULL));
+    CHECK_OK(orr_component_remove_many(world, (orr_entity[]){b, a, c}, 3, rope));
+    CHECK(orr_world_hash(world) != abc);
     // The tick of a write is, also of one that changes nothing.
     CHECK_OK(orr_set(world, c, Body, {1, 1}));
     orr_tick_advance(world);
@@ -559,14 +567,14 @@ ORR_TEST(pinned_validation_finds_what_is_broken)
         {&pool->pages[0][9], 99, "page and owner agree"},
         {&pool->free_first, 2, "free list"},
         {&pool->free_first, 0, "free count"},
-        {&pool->blocks[0].links[3], 4, "free list"},
+        {&pool->links[3], 4, "free list"},
         {&pool->slot_room, 5, "room"},
     };
     for (size_t i = 0; i < sizeof breaks / sizeof breaks[0]; i++) {
         uint32_t right = *breaks[i].at;
         *breaks[i].at = breaks[i].wrong;
         CHECK_RESULT(orr_world_validate(world), ORR_ERR_CORRUPT);
-        CHECK_CONTAINS(k.errors.text, "S12");
+        CHECK_CONTAINS(k.errors.text, "S14");
         CHECK_CONTAINS(k.errors.text, breaks[i].words);
         *breaks[i].at = right;
         CHECK_OK(orr_world_validate(world));

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+// Lists of spans: where the rows of a query lie, kept from one iteration to the next for as long as no row of the world comes,
+// goes or moves. A loop then reads one array from front to back, whatever the number of clusters.
+//
+// Stamps wait as well. Marking a block as written touches two lines that the loop itself does not need, block by block; with
+// many small clusters that costs more than the work. So a write through a list is noted in the list's cell, and stamped when
+// somebody is about to look: a hash, a changed-since reader, a snapshot, or a change of structure. Held blocks would have
+// to be copied before they are written: while anybody holds one there are no lists.
+#include "query/query.h"
+
+static orr_hot_span* list_span(const orr_query* query, uint32_t i)
+{
+    return (orr_hot_span*)(void*)(query->list + i * query->list_stride);
+}
+
+static orr_hot_cell* list_cells(orr_hot_span* span)
+{
+    return (orr_hot_cell*)(void*)(span + 1);
+}
+
+// ---- making ----------------------------------------------------------------------------------------------------
+
+static bool list_reserve(orr_query* query, uint32_t needed)
+{
+    if (needed <= query->list_capacity) {
+        return true;
+    }
+    orri_env* env = &query->world->env;
+    uint32_t capacity = query->list_capacity < 4 ? 4 : query->list_capacity * 2;
+    capacity = capacity > needed ? capacity : needed;
+    uint8_t* list = orri_alloc(env, ORR_MEMORY_QUERY, orri_size_mul(query->list_stride, capacity),
+                               ORRI_BLOCK_ALIGN);
+    if (list == NULL) {
+        return false;
+    }
+    if (query->list_count > 0) {
+        memcpy(list, query->list, query->list_count * query->list_stride);
+    }
+    orri_free(env, ORR_MEMORY_QUERY, query->list, query->list_capacity * query->list_stride,
+              ORRI_BLOCK_ALIGN);
+    query->list = list;
+    query->list_capacity = capacity;
+    return true;
+}
+
+static bool list_push(orr_query* query, const uint16_t* map, orri_chunk* chunk, uint32_t count)
+{
+    if (!list_reserve(query, query->list_count + 1)) {
+        return false;
+    }
+    orr_hot_span* span = list_span(query, query->list_count++);
+    *span = (orr_hot_span){(orr_hot_column*)(void*)chunk->columns, map, chunk, 0, count};
+    for (uint32_t f = 0; f < query->field_count; f++) {
+        list_cells(span)[f] =
+            (orr_hot_cell){map[f] != ORRI_COLUMN_NONE ? chunk->columns[map[f]].data : NULL, 0, 0};
+    }
+    return true;
+}
+
+static bool list_add_cluster(orr_query* query, const uint16_t* map, const orri_cluster* cluster)
+{
+    for (uint32_t i = 0; i < cluster->chunk_count; i++) {
+        if (!list_push(query, map, cluster->chunks[i], orri_chunk_rows(cluster->chunks[i]))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// False when some rows must be looked at one by one, or memory is refused: then there is no list, and no harm.
+static bool list_make(orr_query* query)
+{
+    query->list_count = 0;
+    for (uint32_t e = 0; e < query->entry_count; e++) {
+        const orri_cluster* cluster = query->entries[e].cluster;
+        if (cluster != NULL && cluster->row_count > 0 &&
+            (orri_entry_match(query, e) != ORRI_MATCH_ALL ||
+             !list_add_cluster(query, orri_entry_map(query, e), cluster))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool list_current(const orr_query* query)
+{
+    return query->list_structure == query->world->queries->structure;
+}
+
+// Storing to an atomic costs as much as a small loop; most of the time the flag is up already.
+static inline void list_raise(_Atomic uint32_t* flag)
+{
+    if (*flag == 0) {
+        *flag = 1;
+    }
+}
+
+bool orri_list_ready(orr_query* query)
+{
+    orr_world* world = query->world;
+    if (query->order != NULL || query->working != NULL || query->has_changed ||
+        world->share_live != 0 || world->appender != NULL) {
+        return false;
+    }
+    if (!list_current(query)) {
+        bool free = false;
+        if (query->list_failed == world->queries->structure ||
+            !atomic_compare_exchange_strong(&query->listing, &free, true)) {
+            return false; // Nobody waits: without a list the loop finds its own way.
+        }
+        if (!list_current(query)) {
+            query->list_structure = 0;
+            bool made = list_make(query);
+            query->list_failed = made ? 0 : world->queries->structure;
+            query->list_structure = made ? world->queries->structure : 0;
+        }
+        query->listing = false;
+        if (query->list_structure == 0) {
+            return false;
+        }
+    }
+    list_raise(&world->listed);
+    if (query->writes) {
+        list_raise(&query->owing);
+        list_raise(&world->owing);
+    }
+    return true;
+}
+
+void orri_list_term(orr_query* query)
+{
+    orri_free(&query->world->env, ORR_MEMORY_QUERY, query->list,
+              query->list_capacity * query->list_stride, ORRI_BLOCK_ALIGN);
+    query->list = NULL;
+    query->list_count = query->list_capacity = 0;
+}
+
+// ---- stamping what was written -------------------------------------------------------------------------------
+
+static void list_stamp(orr_hot_span* span, uint32_t field, const orr_hot_cell* cell)
+{
+    orri_chunk* chunk = span->chunk;
+    orri_cluster* cluster = chunk->cluster;
+    uint32_t column = span->map[field];
+    orri_column* entry = &chunk->columns[column];
+    if (entry->version < cell->version) {
+        entry->version = cell->version;
+        entry->tick = cell->tick;
+    }
+    if (cluster->columns[column].version < cell->version) {
+        cluster->columns[column].version = cell->version;
+    }
+}
+
+void orri_list_settle(orr_query* query)
+{
+    for (uint32_t i = 0; i < query->list_count; i++) {
+        orr_hot_span* span = list_span(query, i);
+        for (uint32_t f = 0; f < query->field_count; f++) {
+            orr_hot_cell* cell = &list_cells(span)[f];
+            if (cell->version != 0) {
+                if (cell->data != NULL) {
+                    list_stamp(span, f, cell);
+                }
+                cell->version = 0;
+            }
+        }
+    }
+}
+
+void orri_lists_settle(orr_world* world)
+{
+    struct orri_queries* queries = world->queries;
+    orri_mutex_lock(world->env.platform, &queries->settling);
+    for (orr_query* query = queries->first; query != NULL; query = query->next) {
+        if (query->owing) {
+            orri_list_settle(query);
+            // A loop that is open may write again.
+            query->owing = world->iterating != 0;
+        }
+    }
+    world->owing = world->iterating != 0;
+    orri_mutex_unlock(world->env.platform, &queries->settling);
+}
+
+void orri_lists_forget(orr_world* world)
+{
+    orri_world_settle(world);
+    world->queries->structure++;
+    world->listed = 0;
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+// Several threads iterate one query at once. TSan runs this too: what it must find clean is the bookkeeping of iterations, of
+// descs asked for the first time, and of stamps.
+#include "query_kit.h"
+#include "test.h"
+#include <errno.h>
+
+#define THREADS  4u
+#define CLUSTERS 48u
+#define PASSES   6u
+#define TICKS    12u
+
+ORR_STRUCT_EX(Collider, (.multiplicity = ORR_MULTIPLE), (float, radius))
+
+static _Atomic uint32_t threads_ready; // All begin at once, or they might run one after another.
+
+typedef struct threads_task {
+    orr_query* query;
+    uint32_t number;
+    void (*run)(struct threads_task* task);
+    uint64_t rows, sum;
+} threads_task;
+
+static void threads_main(void* data)
+{
+    threads_task* task = data;
+    threads_ready++;
+    while (threads_ready < THREADS) {
+        orr_platform_default()->thread_yield(NULL);
+    }
+    task->run(task);
+}
+
+// Runs a function on all threads at once, each with its own task.
+static void threads_run(orr_query* query, void (*run)(threads_task*), threads_task* tasks)
+{
+    const orr_platform* platform = orr_platform_default();
+    orr_thread threads[THREADS];
+    threads_ready = 0;
+    orr_tick_advance(orr_query_world(query)); // So that every block written is to be stamped.
+    for (uint32_t t = 0; t < THREADS; t++) {
+        tasks[t] = (threads_task){.query = query, .number = t, .run = run};
+        if (platform->thread_create(NULL, "query", threads_main, &tasks[t], &threads[t]) ==
+            ENOTSUP) {
+            test_skip("built without threads");
+        }
+    }
+    for (uint32_t t = 0; t < THREADS; t++) {
+        platform->thread_join(NULL, threads[t]);
+    }
+}
+
+// Clusters of all sizes: of 1 row, and of more than one chunk.
+static void threads_fill(orr_world* world)
+{
+    for (orr_tag tag = 1; tag <= CLUSTERS; tag++) {
+        orr_type types[] = {KIT_TYPE(world, Position), KIT_TYPE(world, Velocity),
+                            KIT_TYPE(world, Health)};
+        orr_cluster cluster = kit_cluster(world, types, tag % 3 == 0 ? 3 : 2, &tag, 1);
+        uint32_t rows = tag % 8 == 0 ? 5000 : (uint32_t)tag * 7;
+        CHECK_OK(orr_create_many(world, cluster, rows, NULL, 0, NULL));
+    }
+}
+
+static uint64_t threads_share(void* user, const orr_world* world, orr_cluster cluster)
+{
+    (void)user;
+    return kit_info(world, cluster).tags[0] % THREADS;
+}
+
+static void threads_move(orr_iter* it, threads_task* task)
+{
+    Position* p = orr_write(it, Position);
+    const Velocity* v = orr_read(it, Velocity);
+    for (uint32_t i = 0; i < it->count; i++) {
+        p[i].x += v[i].x + (float)(i & 7);
+        p[i].z += 1;
+    }
+    task->rows += it->count;
+}
+
+static void threads_move_share(threads_task* task)
+{
+    for (uint32_t pass = 0; pass < PASSES; pass++) {
+        ORR_EACH_OF (it, task->query, .only_group = true, .group = task->number) {
+            threads_move(&it, task);
+        }
+    }
+}
+
+static orr_query* threads_query(orr_world* world)
+{
+    orr_query* query = orr_query_create(
+        world, &(orr_query_desc){ORR_TERMS(ORR_W(world, Position), ORR_R(world, Velocity)),
+                                 .group_by = threads_share});
+    CHECK(query != NULL);
+    return query;
+}
+
+ORR_TEST(clusters_of_one_query_written_by_several_threads_are_as_by_one) /* N1-20 */
+{
+    kit parallel = {0}, serial = {0};
+    orr_world* world = kit_begin(&parallel, NULL);
+    threads_fill(world);
+    threads_task tasks[THREADS];
+    threads_run(threads_query(world), threads_move_share, tasks);
+
+    orr_world* other = kit_begin(&serial, NULL);
+    threads_fill(other);
+    orr_query* query = threads_query(other);
+    orr_tick_advance(other);
+    for (uint32_t t = 0; t < THREADS; t++) {
+        threads_task alone = {.query = query, .number = t};
+        threads_move_share(&alone);
+        CHECK_EQ(alone.rows, tasks[t].rows);
+        CHECK(alone.rows > 0);
+    }
+    CHECK_EQ(orr_world_hash(world), orr_world_hash(other));
+    CHECK(orr_create(world).id != 0); // Nothing is left open.
+    kit_end(&serial);
+    kit_end(&parallel);
+}
+
+// All rows, in an iteration within an iteration; some loops are left half-way.
+static void threads_read_all(threads_task* task)
+{
+    for (uint32_t pass = 0; pass < PASSES; pass++) {
+        ORR_EACH (outer, task->query) {
+            task->rows += outer.count;
+            const Velocity* v = orr_read(&outer, Velocity);
+            for (uint32_t i = 0; i < outer.count; i++) {
+                task->sum += (uint64_t)v[i].y;
+            }
+            ORR_EACH (inner, task->query) {
+                task->sum += orr_iter_entity(&inner, 0).id != 0;
+                break;
+            }
+        }
+        task->sum += orr_query_count(task->query);
+    }
+}
+
+ORR_TEST(readers_of_one_query_do_not_disturb_each_other)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    threads_fill(world);
+    orr_query* query = threads_query(world);
+    threads_task tasks[THREADS], alone = {.query = threads_query(world)};
+    threads_run(query, threads_read_all, tasks);
+    threads_read_all(&alone);
+    CHECK_EQ(alone.rows, PASSES * orr_query_count(query));
+    for (uint32_t t = 0; t < THREADS; t++) {
+        CHECK_EQ(tasks[t].rows, alone.rows);
+        CHECK_EQ(tasks[t].sum, alone.sum);
+    }
+    CHECK_OK(orr_query_destroy_entities(query));
+    kit_end(&k);
+}
+
+// Runs of a multiple type end with their chunks, so that threads may share out the chunks of one cluster.
+static void threads_move_chunks(threads_task* task)
+{
+    for (uint32_t pass = 0; pass < PASSES; pass++) {
+        uint32_t run = 0;
+        ORR_EACH (it, task->query) {
+            orr_platform_default()->thread_yield(
+                NULL); // The others write meanwhile, also on one core.
+            if (run++ % THREADS == task->number) {
+                Position* p = orr_write(&it, Position);
+                for (uint32_t i = 0; i < it.count; i++) {
+                    p[i].x += 1;
+                }
+                task->rows += it.count;
+            }
+        }
+    }
+}
+
+ORR_TEST(chunks_of_one_cluster_are_written_by_several_threads) /* N1-20 */
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    uint32_t rows = 9 * ORR_CHUNK_CAPACITY + 100;
+    CHECK_OK(orr_create_many(world, KIT_CLUSTER(world, Position, Collider), rows, NULL, 0, NULL));
+    orr_query* query = orr_query_create(
+        world, &(orr_query_desc){ORR_TERMS(ORR_W(world, Position), ORR_R(world, Collider))});
+    threads_task tasks[THREADS];
+    for (uint32_t tick = 0; tick < TICKS; tick++) { // A race of stamps shows in some only.
+        threads_run(query, threads_move_chunks, tasks);
+        uint64_t moved = 0;
+        for (uint32_t t = 0; t < THREADS; t++) {
+            moved += tasks[t].rows;
+        }
+        CHECK_EQ(moved, (uint64_t)rows * PASSES);
+    }
+    ORR_EACH (it, query) {
+        const Position* p = orr_read(&it, Position);
+        for (uint32_t i = 0; i < it.count; i++) {
+            CHECK_EQ(p[i].x, TICKS * PASSES);
+        }
+    }
+    kit_end(&k);
+}
