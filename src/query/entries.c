@@ -222,7 +222,7 @@ static const orri_table* entries_anchor(const orr_query* query)
     const orri_table* stack[ORRI_NODES_MAX];
     uint32_t depth = 0;
     for (uint32_t n = 0; n < query->node_count; n++) {
-        const orri_node* node = &query->nodes[n];
+        const orri_set_node* node = &query->nodes[n];
         if (node->set == ORR_SET_NONE) {
             stack[depth++] = entries_anchor_leaf(query, &query->leaves[node->leaf]);
             continue;

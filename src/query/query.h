@@ -34,10 +34,10 @@ typedef struct orri_leaf {
 } orri_leaf;
 
 // Set algebra in postfix: leaf numbers and operations over the two before.
-typedef struct orri_node {
+typedef struct orri_set_node {
     orr_set set; // ORR_SET_NONE: the leaf.
     uint32_t leaf;
-} orri_node;
+} orri_set_node;
 
 typedef struct orri_field {
     orr_type type;
@@ -60,7 +60,7 @@ struct orr_query {
     char* name;             // Of the desc; NULL: none.
     orri_leaf* leaves;
     uint32_t leaf_count;
-    orri_node* nodes;
+    orri_set_node* nodes;
     uint32_t node_count;
     orri_field* fields;
     orr_hot_field* hot_fields; // What the inline functions read of them.
