@@ -77,8 +77,9 @@ extern const bench_work bench_list_fresh, bench_list;
 extern const bench_work bench_list_sparse; // bench_lists.c
 
 extern const bench_work bench_query_create, bench_change_scan, bench_change_scan_1,
-    bench_write_tracked, bench_cross_product, bench_iterate_multiple, bench_pinned_queries_0,
-    bench_pinned_queries_1, bench_pinned_queries_8, bench_pinned_queries_64; // bench_query.c
+    bench_write_tracked, bench_cross_product, bench_iterate_multiple,
+    bench_iterate_multiple_counted, bench_pinned_queries_0, bench_pinned_queries_1,
+    bench_pinned_queries_8, bench_pinned_queries_64; // bench_query.c
 
 // Shared by the rows about pinned types (bench_pinned.c).
 void bench_pinned_open(bench_env* env);
