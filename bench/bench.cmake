@@ -10,6 +10,7 @@ set(ORR_BENCH_SOURCES
     bench/bench_main.c
     bench/bench_measure.c
     bench/bench_pinned.c
+    bench/bench_query.c
     bench/bench_report.c
     bench/bench_table.c
     bench/raw.c)

@@ -76,6 +76,16 @@ extern const bench_work bench_add_remove_pinned, bench_add_remove_pinned_many,
 extern const bench_work bench_list_fresh, bench_list;
 extern const bench_work bench_list_sparse; // bench_lists.c
 
+extern const bench_work bench_query_create, bench_change_scan, bench_change_scan_1,
+    bench_write_tracked, bench_cross_product, bench_iterate_multiple,
+    bench_iterate_multiple_counted, bench_pinned_queries_0, bench_pinned_queries_1,
+    bench_pinned_queries_8, bench_pinned_queries_64; // bench_query.c
+
+// Shared by the rows about pinned types (bench_pinned.c).
+void bench_pinned_open(bench_env* env);
+bench_sample bench_pinned_ours(bench_env* env);
+bench_sample bench_pinned_limit(bench_env* env);
+
 // ---- for workloads (bench_env.c) --------------------------------------------------------------------
 
 // Time of this thread, for the start of a timed section; and what passed since, without the clock's own cost.

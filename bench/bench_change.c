@@ -128,29 +128,6 @@ static bench_sample change_add_remove_limit(bench_env* env)
     return sample;
 }
 
-// ---- add_bulk: all rows of a cluster to the cluster with one type more --------------------------------------
-
-static bench_sample change_add_bulk_ours(bench_env* env)
-{
-    bench_sample sample = {.items = env->n};
-    orr_cluster with = bench_cluster_get(env, 0, true);
-    orr_tick_advance(env->world);
-    uint64_t start = bench_now_ns();
-    bench_expect(env, orr_rows_move_all(env->world, env->clusters[0], with), "moving all rows");
-    sample.ns = bench_since_ns(start);
-    sample.check = change_cluster_rows(env, with) + bench_world_digest(env);
-    bench_expect(env, orr_rows_move_all(env->world, with, env->clusters[0]), "moving rows back");
-    return sample;
-}
-
-static bench_sample change_add_bulk_limit(bench_env* env)
-{
-    uint64_t start = bench_now_ns();
-    raw_copy_columns(&env->raw.tables[0], &env->raw.tables[1], env->n);
-    uint64_t ns = bench_since_ns(start);
-    return (bench_sample){ns, env->n, env->n + raw_digest(env->raw.tables[1].positions, env->n)};
-}
-
 // ---- toggle -------------------------------------------------------------------------------------------
 
 static void change_toggle_open(bench_env* env)
@@ -338,9 +315,6 @@ const bench_work bench_add_remove = {
 const bench_work bench_add_remove_many = {
     "add_remove_many", "the same through the batch calls; per pair", change_add_remove_open,
     change_add_remove_many_ours, change_add_remove_limit};
-const bench_work bench_add_bulk = {
-    "add_bulk", "entity of a cluster that gets one component more, in one call",
-    change_add_remove_open, change_add_bulk_ours, change_add_bulk_limit};
 const bench_work bench_toggle = {"toggle", "component disabled for each, then enabled; per pair",
                                  change_toggle_open, change_toggle_ours, change_toggle_limit};
 const bench_work bench_get = {"get_random", "Position got by id, shuffled", change_get_open,

@@ -4,7 +4,7 @@
 #include "bench.h"
 #include <string.h>
 
-static void pinned_open(bench_env* env)
+void bench_pinned_open(bench_env* env)
 {
     bench_world_open(env);
     bench_world_fill(env);
@@ -78,7 +78,7 @@ static bench_sample pinned_pair(bench_env* env, void (*add)(bench_env*), void (*
     return sample;
 }
 
-static bench_sample pinned_add_remove_ours(bench_env* env)
+bench_sample bench_pinned_ours(bench_env* env)
 {
     return pinned_pair(env, pinned_add_each, pinned_remove_each);
 }
@@ -88,7 +88,7 @@ static bench_sample pinned_add_remove_many_ours(bench_env* env)
     return pinned_pair(env, pinned_add_many, pinned_remove_many);
 }
 
-static bench_sample pinned_add_remove_limit(bench_env* env)
+bench_sample bench_pinned_limit(bench_env* env)
 {
     bench_sample sample = {0};
     for (uint32_t round = bench_rounds(env->n); round > 0; round--) {
@@ -107,7 +107,7 @@ static bench_sample pinned_add_remove_limit(bench_env* env)
 
 static void pinned_get_open(bench_env* env)
 {
-    pinned_open(env);
+    bench_pinned_open(env);
     env->ids_shuffled = bench_array(env->n, sizeof(orr_entity));
     env->raw_ids_shuffled = bench_array(env->n, sizeof(uint64_t));
     bench_shuffle(&env->ids_shuffled[0].id, &env->ids[0].id, env->n);
@@ -145,10 +145,10 @@ static bench_sample pinned_get_limit(bench_env* env)
 }
 
 const bench_work bench_add_remove_pinned = {
-    "add_remove_pinned", "pinned component added to each, then removed; per pair", pinned_open,
-    pinned_add_remove_ours, pinned_add_remove_limit};
+    "add_remove_pinned", "pinned component added to each, then removed; per pair",
+    bench_pinned_open, bench_pinned_ours, bench_pinned_limit};
 const bench_work bench_add_remove_pinned_many = {
-    "add_remove_pinned_many", "the same through the batch calls; per pair", pinned_open,
-    pinned_add_remove_many_ours, pinned_add_remove_limit};
+    "add_remove_pinned_many", "the same through the batch calls; per pair", bench_pinned_open,
+    pinned_add_remove_many_ours, bench_pinned_limit};
 const bench_work bench_get_pinned = {"get_random_pinned", "pinned component got by id, shuffled",
                                      pinned_get_open, pinned_get_ours, pinned_get_limit};

@@ -56,6 +56,52 @@ RAW_LIMIT void raw_move_5(Position* restrict p, Velocity* restrict v,
     }
 }
 
+RAW_LIMIT uint32_t raw_near(Position a, const Position* b, uint32_t count)
+{
+    uint32_t near = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        float x = b[i].x - a.x, y = b[i].y - a.y;
+        near += x * x + y * y < 1.0f;
+    }
+    return near;
+}
+
+RAW_LIMIT uint32_t raw_match(const raw_signature* signatures, uint32_t count, raw_signature wanted,
+                             uint32_t* restrict out)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if ((signatures[i].words[0] & wanted.words[0]) == wanted.words[0] &&
+            (signatures[i].words[1] & wanted.words[1]) == wanted.words[1]) {
+            out[found++] = i;
+        }
+    }
+    return found;
+}
+
+RAW_LIMIT uint32_t raw_newer(const uint64_t* versions, uint32_t count, uint64_t since)
+{
+    uint32_t newer = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (versions[i] > since) {
+            newer++;
+        }
+    }
+    return newer;
+}
+
+RAW_LIMIT float raw_sum_4(const Spot* spots, uint32_t count, float sum)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        float mine = 0;
+        for (uint32_t k = 0; k < 4; k++) {
+            mine += spots[(size_t)i * 4 + k].x;
+        }
+        sum += mine;
+    }
+    return sum;
+}
+
 RAW_LIMIT void raw_move_spans(const raw_span* spans, uint32_t span_count)
 {
     for (uint32_t s = 0; s < span_count; s++) {

@@ -13,6 +13,13 @@ ORR_STRUCT(Acceleration, (float, x), (float, y))
 ORR_STRUCT(Data, (int64_t, count), (double, sum))
 ORR_STRUCT_EX(Anchor, (.storage = ORR_PINNED), (float, value)) // As Health, but it never moves.
 
+ORR_STRUCT_EX(Spot, (.multiplicity = ORR_MULTIPLE), (float, x), (float, y))
+
+// Which types a cluster has.
+typedef struct raw_signature {
+    uint64_t words[2];
+} raw_signature;
+
 // What an id leads to. `row` is the next free index while the record is free; its top bit names the table.
 typedef struct raw_record {
     uint32_t row;
@@ -43,6 +50,10 @@ typedef struct raw_store {
     uint32_t* dense_owners;
     Anchor* dense_values;
     uint32_t dense_count;
+    raw_signature* signatures; // One per cluster.
+    uint32_t* matched;
+    uint64_t* versions; // One per chunk.
+    Spot* spots;        // Four per entity.
 } raw_store;
 
 // A run of rows.
@@ -57,6 +68,14 @@ void raw_move_2(Position* restrict p, const Velocity* restrict v, uint32_t count
 void raw_move_5(Position* restrict p, Velocity* restrict v, const Acceleration* restrict a,
                 Health* restrict h, Data* restrict d, uint32_t count);
 void raw_move_spans(const raw_span* spans, uint32_t span_count);
+
+// How many of `count` positions are nearer to `a` than 1.
+uint32_t raw_near(Position a, const Position* b, uint32_t count);
+// Writes the numbers of the signatures that have all of `wanted`. Returns how many.
+uint32_t raw_match(const raw_signature* signatures, uint32_t count, raw_signature wanted,
+                   uint32_t* restrict out);
+uint32_t raw_newer(const uint64_t* versions, uint32_t count, uint64_t since);
+float raw_sum_4(const Spot* spots, uint32_t count, float sum);
 
 void raw_create_empty(raw_record* restrict records, uint64_t* restrict ids, uint32_t count);
 void raw_create_2(raw_store* raw, uint64_t* restrict ids, uint32_t count);

@@ -4,6 +4,9 @@
 set(orr_single_headers)
 foreach(module IN LISTS ORR_MODULES)
     list(APPEND orr_single_headers include/orrery/${module}.h)
+    if(module STREQUAL "store")
+        list(APPEND orr_single_headers include/orrery/kinds.h) # The store's second header.
+    endif()
 endforeach()
 set(orr_single_dir ${PROJECT_BINARY_DIR}/single)
 add_custom_target(single

@@ -143,6 +143,18 @@ plant "query text: caret one character to the left" \
     src/base/near.c 's/column - first \+ \(first > 0\)/column - first/'
 plant "query explained by the wrong term" \
     src/query/explain.c 's/explain_term\(query, leaf, failed, cluster, out\)/explain_term(query, leaf, 0, cluster, out)/'
+plant "reference not taken out when its value is overwritten" \
+    src/store/relation.c '/^void orri_relation_set/,/^}/s/orri_link_cut\(element, index\);/(void)0;/'
+plant "reference to a destroyed entity not cleared" \
+    src/store/doom.c '/^static void doom_release/,/^}/s/bool clears = clear \|\| .*;/bool clears = clear;/'
+plant "level of what dies together not in order" \
+    src/store/doom.c 's/orri_entities_sort\(d->list \+ end, d->count - end\);/(void)0;/'
+plant "second edge to a set shares the plan of the first" \
+    src/store/plan.c 's/if \(plan != NULL \&\& plan->edge != 0\)/if (false)/'
+plant "what a needed type needs forgotten" \
+    src/store/needs.c '/^orr_result orri_needs_resolve/,/^}/s/i < list\.count/i < 1/'
+plant "value of a bundle not counted" \
+    src/store/items.c '/^static bool items_add_bundle/,/^}/s/orri_rows_retain\(.*\);/(void)0;/'
 
 # ---- planting ------------------------------------------------------------------------------------------
 

@@ -63,7 +63,8 @@ ORR_API uint32_t orr_instances_get(const orr_world* world, orr_entity entity, or
                                    const void** values, const orr_component_id** ids);
 
 /// The instances of the rows of a chunk, beside the array of values (orr_column_read()), which has `capacity` values
-/// per row: those of row i begin at i * capacity.
+/// per row: those of row i begin at i * capacity. Values past the last instance of a row are zero bytes: where zero is
+/// neutral, as in a sum, a loop may run over the whole capacity without looking at the counts.
 typedef struct orr_instances {
     const uint16_t* counts;      ///< Per row, 1 to capacity.
     const orr_component_id* ids; ///< `capacity` per row. NULL: a unique type, all ids are 0.

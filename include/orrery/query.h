@@ -327,6 +327,18 @@ static inline const orr_type_desc* orr_iter_asked(const orr_iter* it, uint32_t f
 #endif
 }
 
+// A reader of changes of other types, on another thread, may be collecting what was noted.
+static inline void orr_hot_note(orr_hot_cell* cell, uint64_t tick, uint64_t version)
+{
+#if defined(__GNUC__)
+    __atomic_store_n(&cell->tick, tick, __ATOMIC_RELAXED);
+    __atomic_store_n(&cell->version, version, __ATOMIC_RELEASE);
+#else
+    cell->tick = tick;
+    cell->version = version;
+#endif
+}
+
 static inline const void* orr_iter_read(orr_iter* it, const orr_type_desc* desc)
 {
     for (uint32_t f = 0; f < it->field_count; f++) {
@@ -352,8 +364,7 @@ static inline void* orr_iter_write(orr_iter* it, const orr_type_desc* desc)
             if (ORR_LIKELY(it->listed)) {
                 // The block is stamped when somebody looks at stamps; until then the list remembers.
                 orr_hot_cell* cell = (orr_hot_cell*)(void*)(now + 1) + f;
-                cell->tick = it->clock[0];
-                cell->version = it->clock[1];
+                orr_hot_note(cell, it->clock[0], it->clock[1]);
                 return cell->data;
             }
             uint16_t column = now->map[f];

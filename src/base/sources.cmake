@@ -9,3 +9,11 @@ set(ORR_SOURCES_BASE
     src/base/bits.c
     src/base/text.c
     src/base/sync.c)
+# Not on any hot way: compiled for size.
+set(ORR_SMALL_BASE
+    src/base/env.c
+    src/base/log.c
+    src/base/near.c
+    src/base/result.c
+    src/base/text.c
+)

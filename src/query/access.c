@@ -18,7 +18,7 @@ ORRI_COLD static void access_refuse(const orr_iter* it, const char* call, const 
     (void)orri_refuse(orri_env_of(it->world), ORR_ERR_ARGUMENT, ORR_LOG_ID_QUERY_REFUSED,
                       "%s: query \"%s\": %s %s", call,
                       it->query->name != NULL ? it->query->name : text, type, what);
-    ORR_ASSERT(!"a loop asks its query for what it does not have; the error says what");
+    ORR_ASSERT(false && "a loop asks its query for what it does not have; the error says what");
 }
 
 static int32_t access_field(const orr_iter* it, orr_type type)

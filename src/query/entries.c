@@ -4,7 +4,8 @@
 // cluster that goes leaves a gap, closed when half are gaps: deleting thousands must not move the list each time.
 #include "query/query.h"
 
-#define ENTRIES_MIN 8u
+#define ENTRIES_MIN   8u
+#define ENTRIES_AHEAD 8u // Clusters are fetched this far ahead.
 
 // ---- one entry --------------------------------------------------------------------------------------------
 
@@ -20,7 +21,6 @@ static uint16_t* entries_map(const orr_query* query, uint32_t entry)
     return query->maps + (size_t)entry * query->map_stride;
 }
 
-// `hint` is the column of the first field, if that is known; -1: not.
 static void entries_fill_map(const orr_query* query, const orri_cluster* cluster, uint16_t* map)
 {
     for (uint32_t f = 0; f < query->field_count; f++) {
@@ -219,10 +219,10 @@ static const orri_table* entries_anchor_leaf(const orr_query* query, const orri_
 
 static const orri_table* entries_anchor(const orr_query* query)
 {
-    const orri_table* stack[ORRI_NODES_MAX];
+    const orri_table* stack[ORRI_NODES_MAX] = {NULL};
     uint32_t depth = 0;
     for (uint32_t n = 0; n < query->node_count; n++) {
-        const orri_node* node = &query->nodes[n];
+        const orri_set_node* node = &query->nodes[n];
         if (node->set == ORR_SET_NONE) {
             stack[depth++] = entries_anchor_leaf(query, &query->leaves[node->leaf]);
             continue;
@@ -238,13 +238,88 @@ static const orri_table* entries_anchor(const orr_query* query)
     return stack[0];
 }
 
+// Terms that types and tags alone decide, where nothing is switched off: matched and mapped in one go. That is how a query
+// is made over thousands of clusters.
+static bool entries_plain(const orr_query* query)
+{
+    const orri_leaf* leaf = &query->leaves[0];
+    bool plain = query->node_count == 1 && leaf->predicate == NULL && query->group_by == NULL &&
+                 leaf->entities != ORR_DISABLED && !query->by_row;
+    for (uint32_t t = 0; t < leaf->term_count && plain; t++) {
+        const orri_type* type = orri_type_at(&query->world->schema, leaf->terms[t].type);
+        plain = leaf->terms[t].kind != ORR_ANY &&
+                (type == NULL || type->info.storage != ORR_PINNED);
+    }
+    return plain;
+}
+
+// False when a cluster without enable bits lacks a required type or has one that it must not. Fields come in the order of
+// their terms. `anchor` is a type whose column is known.
+static inline bool entries_match_plain(const orr_query* query, const orri_cluster* cluster,
+                                       uint32_t anchor, uint32_t anchor_column, uint16_t* map)
+{
+    const orri_leaf* leaf = &query->leaves[0];
+    for (uint32_t t = 0; t < leaf->term_count; t++) {
+        const orr_term* term = &leaf->terms[t];
+        if (term->type.index1 == 0) {
+            if (orri_cluster_has_tag(cluster, term->tag) != (term->kind == ORR_REQUIRED)) {
+                return false;
+            }
+            continue;
+        }
+        int32_t column = term->type.index1 == anchor
+                             ? (int32_t)anchor_column
+                             : orri_cluster_find_column(cluster, term->type);
+        if ((term->kind == ORR_REQUIRED && column < 0) ||
+            (term->kind == ORR_WITHOUT && column >= 0)) {
+            return false;
+        }
+        if (term->kind != ORR_WITHOUT) {
+            *map++ = column >= 0 ? (uint16_t)column : ORRI_COLUMN_NONE;
+        }
+    }
+    map[0] = map[1] = ORRI_MATCH_ALL;
+    return true;
+}
+
+// The next cluster that is not entered the plain way; the count if all were. Room is there.
+static uint32_t entries_build_plain(orr_query* query, const orri_table* table, uint32_t i)
+{
+    uint32_t anchor = table->type->index1;
+    uint32_t n = query->entry_count;
+    uint16_t* map = entries_map(query, n);
+    for (; i < table->cluster_count; i++) {
+        orri_cluster* cluster = table->clusters[i].cluster;
+        if (i + ENTRIES_AHEAD < table->cluster_count) {
+            __builtin_prefetch(table->clusters[i + ENTRIES_AHEAD].cluster);
+        }
+        if (cluster->has_bits) {
+            break;
+        }
+        if (entries_match_plain(query, cluster, anchor, table->clusters[i].column, map)) {
+            query->entries[n++] = (orri_entry){cluster, table->clusters[i].sequence};
+            map += query->map_stride;
+        }
+    }
+    query->entry_count = n;
+    return i;
+}
+
 bool orri_entries_build(orr_query* query)
 {
     const orri_table* table = entries_anchor(query);
     orri_cluster* cluster = query->world->cluster_first;
     uint32_t count = table != NULL ? table->cluster_count : query->world->cluster_count;
+    bool plain = table != NULL && entries_plain(query);
     uint16_t leaves[ORRI_NODES_MAX];
+    if (plain && !entries_reserve(query, count)) {
+        return false;
+    }
     for (uint32_t i = 0; i < count; i++) {
+        i = plain ? entries_build_plain(query, table, i) : i;
+        if (i == count) {
+            break;
+        }
         cluster = table != NULL ? table->clusters[i].cluster : cluster;
         if (!entries_hopeless(query, cluster)) {
             orri_match match = orri_query_match(query, cluster, leaves);
@@ -258,3 +333,4 @@ bool orri_entries_build(orr_query* query)
 }
 
 #undef ENTRIES_MIN
+#undef ENTRIES_AHEAD

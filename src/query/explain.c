@@ -43,7 +43,7 @@ static uint64_t explain_count_leaf(const orr_query* query, const orri_leaf* leaf
 {
     static const uint16_t some[1] = {ORRI_MATCH_SOME};
     orri_leaf copy = *leaf;
-    orri_node node = {ORR_SET_NONE, 0};
+    orri_set_node node = {ORR_SET_NONE, 0};
     orr_query alone = {
         .world = query->world, .leaves = &copy, .leaf_count = 1, .nodes = &node, .node_count = 1};
     return explain_count(&alone, some, cluster);

@@ -69,14 +69,19 @@ orr_iter* orr_iter_begin(orr_iter* it, orr_query* query, const orr_each* each)
         it->era = 0;
         return it;
     }
+    // Who looks at stamps, or makes them at once: none of an earlier write may come later.
+    bool by_list = !it->each.only_group && !query->has_changed;
+    if (!by_list && (query->has_changed || query->writes)) {
+        orri_world_settle(query->world);
+    }
     query->world->iterating++;
     it->counted = true;
     if (ORR_UNLIKELY(query->order != NULL)) {
         orri_order_open(query);
     }
-    if (!it->each.only_group && orri_list_ready(query)) {
+    if (by_list && orri_list_ready(query)) {
         iterate_use_list(it);
-    } else if (query->has_changed) {
+    } else if (by_list && query->writes) {
         orri_world_settle(query->world);
     }
     return it;

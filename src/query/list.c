@@ -137,32 +137,35 @@ void orri_list_term(orr_query* query)
 
 // ---- stamping what was written -------------------------------------------------------------------------------
 
-static void list_stamp(orr_hot_span* span, uint32_t field, const orr_hot_cell* cell)
+static void list_stamp(orr_hot_span* span, uint32_t field, uint64_t tick, uint64_t version)
 {
     orri_chunk* chunk = span->chunk;
-    orri_cluster* cluster = chunk->cluster;
     uint32_t column = span->map[field];
     orri_column* entry = &chunk->columns[column];
-    if (entry->version < cell->version) {
-        entry->version = cell->version;
-        entry->tick = cell->tick;
+    uint64_t* newest = &chunk->cluster->columns[column].version;
+    if (entry->version < version) {
+        entry->version = version;
+        entry->tick = tick;
     }
-    if (cluster->columns[column].version < cell->version) {
-        cluster->columns[column].version = cell->version;
+    if (__atomic_load_n(newest, __ATOMIC_RELAXED) < version) {
+        __atomic_store_n(newest, version, __ATOMIC_RELAXED);
     }
 }
 
+// Loops on other threads may go on writing meanwhile: what one notes after a cell was taken is found the next time.
 void orri_list_settle(orr_query* query)
 {
     for (uint32_t i = 0; i < query->list_count; i++) {
         orr_hot_span* span = list_span(query, i);
         for (uint32_t f = 0; f < query->field_count; f++) {
             orr_hot_cell* cell = &list_cells(span)[f];
-            if (cell->version != 0) {
-                if (cell->data != NULL) {
-                    list_stamp(span, f, cell);
-                }
-                cell->version = 0;
+            if (__atomic_load_n(&cell->version, __ATOMIC_RELAXED) == 0) {
+                continue;
+            }
+            uint64_t version = __atomic_exchange_n(&cell->version, 0, __ATOMIC_ACQUIRE);
+            uint64_t tick = __atomic_load_n(&cell->tick, __ATOMIC_RELAXED);
+            if (cell->data != NULL) {
+                list_stamp(span, f, tick, version);
             }
         }
     }

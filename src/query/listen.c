@@ -22,34 +22,41 @@ static void listen_cluster_gone(orr_world* world, const orri_cluster* cluster)
 
 // ---- pinned types: only queries that name the type are told -----------------------------------------------------
 
-static const orri_watch* listen_watch(const orr_world* world, const orri_pool* pool)
+#define LISTEN_LOG_MIN 4096u // Changes remembered at least.
+
+orri_watch* orri_watch_of(const orr_world* world, orr_type type)
 {
-    static const orri_watch none = {0};
-    uint32_t index = orri_type_index(world, (orr_type){pool->type->index1});
-    return index < world->queries->watch_capacity ? &world->queries->watches[index] : &none;
+    uint32_t index = orri_type_index(world, type);
+    return index < world->queries->watch_capacity ? &world->queries->watches[index] : NULL;
 }
 
-static bool listen_pinned_reserve(orr_world* world, const orri_pool* pool, uint32_t index,
-                                  uint32_t count)
+// Room for one more change: more memory, or what is there is forgotten.
+static bool listen_log_room(orr_world* world, orri_watch* watch, const orri_pool* pool)
 {
-    const orri_watch* watch = listen_watch(world, pool);
-    for (uint32_t i = 0; i < watch->count; i++) {
-        if (!orri_working_reserve(watch->queries[i], index, count)) {
-            return false;
-        }
+    uint32_t most = pool->live / 2 * 4 > LISTEN_LOG_MIN ? pool->live / 2 * 4 : LISTEN_LOG_MIN;
+    if (watch->capacity < most && ORRI_RESERVE(&world->env, ORR_MEMORY_QUERY, &watch->log,
+                                               &watch->capacity, watch->count + 1)) {
+        return true;
     }
-    return true;
+    watch->base += watch->count;
+    watch->count = 0;
+    return watch->capacity > 0;
 }
 
 static void listen_pinned_changed(orr_world* world, const orri_pool* pool, uint32_t index)
 {
-    const orri_watch* watch = listen_watch(world, pool);
-    for (uint32_t i = 0; i < watch->count; i++) {
-        orri_working_update(watch->queries[i], index);
+    orri_watch* watch = orri_watch_of(world, (orr_type){pool->type->index1});
+    if (watch == NULL || watch->readers == 0) {
+        return;
+    }
+    if (ORR_LIKELY(watch->count < watch->capacity) || listen_log_room(world, watch, pool)) {
+        watch->log[watch->count++] = index;
+    } else {
+        watch->base++; // Not even this one could be kept: everybody begins anew.
     }
 }
 
-static bool listen_watch_type(orr_world* world, orr_query* query, orr_type type)
+static bool listen_watch_type(orr_world* world, orr_type type)
 {
     struct orri_queries* queries = world->queries;
     uint32_t index = orri_type_index(world, type), old = queries->watch_capacity;
@@ -60,39 +67,26 @@ static bool listen_watch_type(orr_world* world, orr_query* query, orr_type type)
     for (uint32_t i = old; i < queries->watch_capacity; i++) {
         queries->watches[i] = (orri_watch){0};
     }
-    orri_watch* watch = &queries->watches[index];
-    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_QUERY, &watch->queries, &watch->capacity,
-                      watch->count + 1)) {
-        return false;
-    }
-    watch->queries[watch->count++] = query;
+    queries->watches[index].readers++;
     return true;
 }
 
-static void listen_unwatch(orr_query* query)
+static void listen_unwatch(orr_query* query, uint32_t count)
 {
-    struct orri_queries* queries = query->world->queries;
-    for (uint32_t w = 0; w < queries->watch_capacity; w++) {
-        orri_watch* watch = &queries->watches[w];
-        uint32_t kept = 0;
-        for (uint32_t i = 0; i < watch->count; i++) {
-            if (watch->queries[i] != query) {
-                watch->queries[kept++] = watch->queries[i];
-            }
+    for (uint32_t t = 0; t < count; t++) {
+        orri_watch* watch = orri_watch_of(query->world, query->working->required[t].type);
+        if (--watch->readers == 0) {
+            watch->base += watch->count;
+            watch->count = 0;
         }
-        watch->count = kept;
     }
 }
 
-// All pinned terms but optional ones decide who is in a working set.
 static bool listen_watch_all(orr_world* world, orr_query* query)
 {
-    const orri_leaf* leaf = &query->leaves[0];
-    for (uint32_t t = 0; query->working != NULL && t < leaf->term_count; t++) {
-        const orri_type* type = orri_type_at(&world->schema, leaf->terms[t].type);
-        if (type != NULL && type->info.storage == ORR_PINNED &&
-            !listen_watch_type(world, query, leaf->terms[t].type)) {
-            listen_unwatch(query);
+    for (uint32_t t = 0; query->working != NULL && t < query->working->required_count; t++) {
+        if (!listen_watch_type(world, query->working->required[t].type)) {
+            listen_unwatch(query, t);
             return false;
         }
     }
@@ -108,7 +102,7 @@ static void listen_world_gone(orr_world* world)
         orri_query_free(query);
     }
     for (uint32_t w = 0; w < queries->watch_capacity; w++) {
-        ORRI_RELEASE(&world->env, ORR_MEMORY_QUERY, queries->watches[w].queries,
+        ORRI_RELEASE(&world->env, ORR_MEMORY_QUERY, queries->watches[w].log,
                      queries->watches[w].capacity);
     }
     ORRI_RELEASE(&world->env, ORR_MEMORY_QUERY, queries->watches, queries->watch_capacity);
@@ -125,9 +119,9 @@ bool orri_listen(orr_world* world, orr_query* query)
             return false;
         }
         world->queries->structure = 1;
-        world->listener = (orri_listener){
-            listen_cluster_match, listen_cluster_gone, listen_pinned_reserve, listen_pinned_changed,
-            orri_lists_forget,    orri_lists_settle,   listen_world_gone};
+        world->listener = (orri_listener){listen_cluster_match,  listen_cluster_gone,
+                                          listen_pinned_changed, orri_lists_forget,
+                                          orri_lists_settle,     listen_world_gone};
     }
     if (!listen_watch_all(world, query)) {
         (void)orri_refuse_memory(&world->env, "making a query");
@@ -147,7 +141,7 @@ bool orri_listen(orr_world* world, orr_query* query)
 void orri_unlisten(orr_query* query)
 {
     struct orri_queries* queries = query->world->queries;
-    listen_unwatch(query);
+    listen_unwatch(query, query->working != NULL ? query->working->required_count : 0);
     if (query->prev != NULL) {
         query->prev->next = query->next;
     } else {
@@ -160,3 +154,5 @@ void orri_unlisten(orr_query* query)
     }
     queries->count--;
 }
+
+#undef LISTEN_LOG_MIN

@@ -19,25 +19,11 @@ static uint64_t lookup_count_some(const orr_query* query, const uint16_t* map,
     return count;
 }
 
-// Members of a working set that match: cheaper than looking at every row of their clusters.
-static uint64_t lookup_count_working(const orr_query* query)
-{
-    uint64_t count = 0;
-    for (uint32_t i = 0; i < query->working->count; i++) {
-        uint32_t place = orri_record_at(query->world, query->working->items[i].index)->place;
-        const orri_chunk* chunk = orri_place_chunk(query->world, place);
-        uint32_t entry = orri_entries_find(query, chunk->cluster);
-        count += entry != UINT32_MAX &&
-                 orri_query_row(query, orri_entry_map(query, entry), chunk, orri_place_slot(place));
-    }
-    return count;
-}
-
 uint64_t orr_query_count(const orr_query* query)
 {
     ORR_ASSERT(query != NULL);
     if (query->working != NULL) {
-        return lookup_count_working(query);
+        return orri_working_count(query);
     }
     uint64_t count = 0;
     for (uint32_t e = 0; e < query->entry_count; e++) {

@@ -121,7 +121,7 @@ orri_match orri_query_match(const orr_query* query, const orri_cluster* cluster,
     orri_match stack[ORRI_NODES_MAX];
     uint32_t depth = 0;
     for (uint32_t n = 0; n < query->node_count; n++) {
-        const orri_node* node = &query->nodes[n];
+        const orri_set_node* node = &query->nodes[n];
         if (node->set == ORR_SET_NONE) {
             orri_match match =
                 orri_leaf_match(query->world, &query->leaves[node->leaf], cluster, NULL);
@@ -237,7 +237,7 @@ uint64_t orri_query_mask(const orr_query* query, const uint16_t* matches, const 
     uint64_t stack[ORRI_NODES_MAX];
     uint32_t depth = 0;
     for (uint32_t n = 0; n < query->node_count; n++) {
-        const orri_node* node = &query->nodes[n];
+        const orri_set_node* node = &query->nodes[n];
         if (node->set == ORR_SET_NONE) {
             uint16_t match = matches[node->leaf];
             stack[depth++] =

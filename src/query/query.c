@@ -189,7 +189,7 @@ static bool query_init_terms(orr_query* query, const query_plan* plan)
 {
     orri_leaf leaf = {(orr_term*)(uintptr_t)plan->terms, plan->term_count, plan->entities,
                       plan->desc->predicate, plan->desc->user};
-    query->nodes[0] = (orri_node){ORR_SET_NONE, 0};
+    query->nodes[0] = (orri_set_node){ORR_SET_NONE, 0};
     return query_init_leaf(query, 0, &leaf);
 }
 
@@ -208,7 +208,7 @@ static bool query_init_set(orr_query* query, const query_plan* plan)
             }
         }
     }
-    query->nodes[node] = (orri_node){plan->desc->set, 0};
+    query->nodes[node] = (orri_set_node){plan->desc->set, 0};
     return true;
 }
 
@@ -255,7 +255,7 @@ static bool query_init(orr_query* query, const query_plan* plan)
     uint32_t nodes = set ? desc->left->node_count + desc->right->node_count + 1 : 1;
     query->leaves = ORRI_ALLOC_ZERO(env, ORR_MEMORY_QUERY, orri_leaf, leaves);
     query->leaf_count = query->leaves != NULL ? leaves : 0;
-    query->nodes = ORRI_ALLOC(env, ORR_MEMORY_QUERY, orri_node, nodes);
+    query->nodes = ORRI_ALLOC(env, ORR_MEMORY_QUERY, orri_set_node, nodes);
     query->node_count = query->nodes != NULL ? nodes : 0;
     query->fields = ORRI_ALLOC(env, ORR_MEMORY_QUERY, orri_field, plan->field_count);
     query->hot_fields = ORRI_ALLOC_ZERO(env, ORR_MEMORY_QUERY, orr_hot_field, plan->field_count);
@@ -293,7 +293,7 @@ static void query_free(orr_query* query)
                   query->leaves[l].term_count);
     }
     ORRI_FREE(env, ORR_MEMORY_QUERY, orri_leaf, query->leaves, query->leaf_count);
-    ORRI_FREE(env, ORR_MEMORY_QUERY, orri_node, query->nodes, query->node_count);
+    ORRI_FREE(env, ORR_MEMORY_QUERY, orri_set_node, query->nodes, query->node_count);
     ORRI_FREE(env, ORR_MEMORY_QUERY, orri_field, query->fields, query->field_count);
     ORRI_FREE(env, ORR_MEMORY_QUERY, orr_hot_field, query->hot_fields, query->field_count);
     if (query->name != NULL) {

@@ -34,10 +34,10 @@ typedef struct orri_leaf {
 } orri_leaf;
 
 // Set algebra in postfix: leaf numbers and operations over the two before.
-typedef struct orri_node {
+typedef struct orri_set_node {
     orr_set set; // ORR_SET_NONE: the leaf.
     uint32_t leaf;
-} orri_node;
+} orri_set_node;
 
 typedef struct orri_field {
     orr_type type;
@@ -60,7 +60,7 @@ struct orr_query {
     char* name;             // Of the desc; NULL: none.
     orri_leaf* leaves;
     uint32_t leaf_count;
-    orri_node* nodes;
+    orri_set_node* nodes;
     uint32_t node_count;
     orri_field* fields;
     orr_hot_field* hot_fields; // What the inline functions read of them.
@@ -90,10 +90,14 @@ struct orr_query {
     _Atomic uint32_t owing;          // Cells may have writes that are not stamped.
 };
 
-// Queries whose working sets depend on a pinned type, in order of creation.
+// What changed in a pool: indexes of entities that got or lost a value, or whose value was switched, for the queries whose
+// working sets depend on it. So a change costs the same for any number of queries; each catches up when it is iterated. What
+// grows longer than the pool is forgotten, and who had not read it begins anew.
 typedef struct orri_watch {
-    orr_query** queries;
+    uint32_t readers; // Queries.
+    uint32_t* log;
     uint32_t count, capacity;
+    uint64_t base; // Number of the first entry: how many were forgotten.
 } orri_watch;
 
 // What a world keeps for this module. world->queries.
@@ -208,7 +212,16 @@ void orri_ranked_sort(orri_ranked* items, uint32_t count, orri_ranked* scratch);
 
 // ---- working.c: entities with the pinned types ---------------------------------------------------------------------
 
+// A term that decides who is a member, and how far its pool's changes were read.
+typedef struct orri_required {
+    orr_type type;
+    orr_state state;
+    uint64_t seen;
+} orri_required;
+
 typedef struct orri_working {
+    orri_required* required; // [required_count]
+    uint32_t required_count;
     orri_ranked*
         items; // The members. After a refresh in order of entry and row, those in other clusters last.
     orri_ranked* scratch;
@@ -218,23 +231,25 @@ typedef struct orri_working {
     uint32_t page_capacity;
     void** pointers
         [ORR_TERMS_MAX]; // By field, [capacity]: values of pinned types; NULL: another field.
+    bool built;          // From then on changes are enough.
     bool dirty;          // Members came, went or changed place since the last refresh.
     uint64_t mark, entries_mark;
 } orri_working;
 
 bool orri_working_create(orr_query* query);
 void orri_working_destroy(orr_query* query);
-// Makes sure that `count` entities can be entered, `index` (unless ORRI_INDEX_NONE) among them.
-bool orri_working_reserve(orr_query* query, uint32_t index, uint32_t count);
-// Enters or leaves an entity as its pinned values say.
-void orri_working_update(orr_query* query, uint32_t index);
+// Brings members, order and pointers up to date. False when refused (reported).
 bool orri_working_refresh(orr_query* query);
+// How many entities match, whether or not the set is up to date.
+uint64_t orri_working_count(const orr_query* query);
 
 // ---- listen.c: told by the store ----------------------------------------------------------------------------------
 
 // From now on the query is kept up to date. False when refused (reported).
 bool orri_listen(orr_world* world, orr_query* query);
 void orri_unlisten(orr_query* query);
+// The changes of a pinned type that some query depends on.
+orri_watch* orri_watch_of(const orr_world* world, orr_type type);
 
 // ---- list.c: where the rows lie, kept while they lie there ---------------------------------------------------------
 

@@ -15,3 +15,13 @@ set(ORR_SOURCES_QUERY
     src/query/terms.c
     src/query/working.c
 )
+# Not on any hot way: compiled for size.
+set(ORR_SMALL_QUERY
+    src/query/bulk.c
+    src/query/cross.c
+    src/query/explain.c
+    src/query/lookup.c
+    src/query/query.c
+    src/query/query_print.c
+    src/query/terms.c
+)

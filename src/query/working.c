@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Working sets: the entities that have all the pinned types a query requires. The store tells of every pinned value that comes
-// or goes, and the set follows at once, in constant time. The walk through it goes by cluster and row; that order, and
-// the pointers to the values, are brought up to date when somebody iterates and rows have moved meanwhile.
+// or goes; the change is noted once, whatever the number of queries (listen.c), and each set follows in constant time
+// per change when it is iterated next. The walk through it goes by cluster and row; that order, and the pointers to the values,
+// are brought up to date then too, if members changed or rows moved.
 #include "query/query.h"
 
 #define WORKING_HIDDEN UINT64_MAX // Key of a member whose cluster does not match.
@@ -18,16 +19,31 @@ static uint32_t* working_position(const orri_working* working, uint32_t index)
 
 static bool working_belongs(const orr_query* query, uint32_t index)
 {
-    const orri_leaf* leaf = &query->leaves[0];
-    for (uint32_t t = 0; t < leaf->term_count; t++) {
-        const orr_term* term = &leaf->terms[t];
-        const orri_type* type = orri_type_at(&query->world->schema, term->type);
-        if (term->kind == ORR_REQUIRED && type != NULL && type->info.storage == ORR_PINNED &&
-            !orri_pinned_has(orri_pool_find(query->world, term->type), index, term->state)) {
+    const orri_working* working = query->working;
+    for (uint32_t t = 0; t < working->required_count; t++) {
+        const orri_required* term = &working->required[t];
+        if (!orri_pinned_has(orri_pool_find(query->world, term->type), index, term->state)) {
             return false;
         }
     }
     return true;
+}
+
+static bool working_find_required(orr_query* query)
+{
+    orri_working* working = query->working;
+    const orri_leaf* leaf = &query->leaves[0];
+    working->required =
+        ORRI_ALLOC(&query->world->env, ORR_MEMORY_QUERY, orri_required, leaf->term_count);
+    for (uint32_t t = 0; working->required != NULL && t < leaf->term_count; t++) {
+        const orri_type* type = orri_type_at(&query->world->schema, leaf->terms[t].type);
+        if (leaf->terms[t].kind == ORR_REQUIRED && type != NULL &&
+            type->info.storage == ORR_PINNED) {
+            working->required[working->required_count++] =
+                (orri_required){leaf->terms[t].type, leaf->terms[t].state, 0};
+        }
+    }
+    return working->required != NULL;
 }
 
 static bool working_reserve_page(orr_query* query, uint32_t index)
@@ -48,7 +64,8 @@ static bool working_reserve_page(orr_query* query, uint32_t index)
     return working->positions[page] != NULL;
 }
 
-void orri_working_update(orr_query* query, uint32_t index)
+// Enters or leaves an entity as its pinned values say. Room is there.
+static void working_update(orr_query* query, uint32_t index)
 {
     orri_working* working = query->working;
     uint32_t* position = working_position(working, index);
@@ -109,34 +126,29 @@ static bool working_grow(orr_query* query, uint32_t needed)
     return made;
 }
 
-bool orri_working_reserve(orr_query* query, uint32_t index, uint32_t count)
+static bool working_follow(orr_query* query, uint32_t index)
 {
     orri_working* working = query->working;
-    bool made = working->capacity - working->count >= count ||
-                working_grow(query, working->count + count);
-    made = made && (index == ORRI_INDEX_NONE || working_position(working, index) != NULL ||
-                    working_reserve_page(query, index));
-    if (!made) {
-        (void)orri_refuse_memory(&query->world->env, "making room in a query's working set");
+    if ((working->count == working->capacity && !working_grow(query, working->count + 1)) ||
+        (working_position(working, index) == NULL && !working_reserve_page(query, index))) {
+        (void)orri_refuse_memory(&query->world->env, "bringing a query's working set up to date");
+        working->built = false; // Begin anew next time.
+        return false;
     }
-    return made;
+    working_update(query, index);
+    return true;
 }
 
 // The pool with the fewest values among the required ones; NULL: one has none at all.
 static const orri_pool* working_smallest(const orr_query* query)
 {
     const orri_pool* smallest = NULL;
-    const orri_leaf* leaf = &query->leaves[0];
-    for (uint32_t t = 0; t < leaf->term_count; t++) {
-        const orr_term* term = &leaf->terms[t];
-        const orri_type* type = orri_type_at(&query->world->schema, term->type);
-        if (term->kind == ORR_REQUIRED && type != NULL && type->info.storage == ORR_PINNED) {
-            const orri_pool* pool = orri_pool_find(query->world, term->type);
-            if (pool == NULL) {
-                return NULL;
-            }
-            smallest = smallest == NULL || pool->live < smallest->live ? pool : smallest;
+    for (uint32_t t = 0; t < query->working->required_count; t++) {
+        const orri_pool* pool = orri_pool_find(query->world, query->working->required[t].type);
+        if (pool == NULL) {
+            return NULL;
         }
+        smallest = smallest == NULL || pool->live < smallest->live ? pool : smallest;
     }
     return smallest;
 }
@@ -144,20 +156,9 @@ static const orri_pool* working_smallest(const orr_query* query)
 bool orri_working_create(orr_query* query)
 {
     query->working = ORRI_ALLOC_ZERO(&query->world->env, ORR_MEMORY_QUERY, orri_working, 1);
-    if (query->working == NULL) {
+    if (query->working == NULL || !working_find_required(query)) {
         (void)orri_refuse_memory(&query->world->env, "making a query");
         return false;
-    }
-    query->working->dirty = true;
-    const orri_pool* pool = working_smallest(query);
-    for (uint32_t slot = 0; pool != NULL && slot < pool->slot_count; slot++) {
-        uint32_t owner = orri_pool_owner(pool, slot);
-        if (owner != ORRI_INDEX_NONE) {
-            if (!orri_working_reserve(query, owner, 1)) {
-                return false;
-            }
-            orri_working_update(query, owner);
-        }
     }
     return true;
 }
@@ -173,6 +174,7 @@ void orri_working_destroy(orr_query* query)
         ORRI_FREE(env, ORR_MEMORY_QUERY, uint32_t, working->positions[p], ORRI_PAGE_SIZE);
     }
     ORRI_RELEASE(env, ORR_MEMORY_QUERY, working->positions, working->page_capacity);
+    ORRI_FREE(env, ORR_MEMORY_QUERY, orri_required, working->required, query->leaves[0].term_count);
     ORRI_FREE(env, ORR_MEMORY_QUERY, orri_ranked, working->items, working->capacity);
     ORRI_FREE(env, ORR_MEMORY_QUERY, orri_ranked, working->scratch, working->capacity);
     for (uint32_t f = 0; f < query->field_count; f++) {
@@ -183,6 +185,71 @@ void orri_working_destroy(orr_query* query)
 }
 
 // ---- refreshing ----------------------------------------------------------------------------------------------------
+
+static bool working_build(orr_query* query)
+{
+    orri_working* working = query->working;
+    for (uint32_t i = 0; i < working->count; i++) {
+        *working_position(working, working->items[i].index) = 0;
+    }
+    working->count = 0;
+    working->built = true;
+    const orri_pool* pool = working_smallest(query);
+    for (uint32_t slot = 0; pool != NULL && slot < pool->slot_count; slot++) {
+        uint32_t owner = orri_pool_owner(pool, slot);
+        if (owner != ORRI_INDEX_NONE && !working_follow(query, owner)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Reads what changed since, or begins anew where that was forgotten.
+static bool working_catch_up(orr_query* query)
+{
+    orri_working* working = query->working;
+    for (uint32_t t = 0; t < working->required_count; t++) {
+        const orri_watch* watch = orri_watch_of(query->world, working->required[t].type);
+        working->built = working->built && working->required[t].seen >= watch->base;
+    }
+    bool anew = !working->built;
+    if (anew && !working_build(query)) {
+        return false;
+    }
+    for (uint32_t t = 0; t < working->required_count; t++) {
+        orri_required* term = &working->required[t];
+        orri_watch* watch = orri_watch_of(query->world, term->type);
+        for (uint64_t i = term->seen - watch->base; !anew && i < watch->count; i++) {
+            if (!working_follow(query, watch->log[i])) {
+                return false;
+            }
+        }
+        if (watch->readers == 1) {
+            watch->base += watch->count;
+            watch->count = 0;
+        }
+        term->seen = watch->base + watch->count;
+    }
+    working->dirty = working->dirty || anew;
+    return true;
+}
+
+uint64_t orri_working_count(const orr_query* query)
+{
+    uint64_t count = 0;
+    const orri_pool* pool = working_smallest(query);
+    for (uint32_t slot = 0; pool != NULL && slot < pool->slot_count; slot++) {
+        uint32_t owner = orri_pool_owner(pool, slot);
+        if (owner != ORRI_INDEX_NONE) {
+            uint32_t place = orri_record_at(query->world, owner)->place;
+            const orri_chunk* chunk = orri_place_chunk(query->world, place);
+            uint32_t entry = orri_entries_find(query, chunk->cluster);
+            count += entry != UINT32_MAX && orri_query_row(query, orri_entry_map(query, entry),
+                                                           chunk, orri_place_slot(place));
+        }
+    }
+    return count;
+}
 
 static bool working_stale(const orr_query* query)
 {
@@ -238,6 +305,9 @@ static void working_point(orr_query* query)
 bool orri_working_refresh(orr_query* query)
 {
     orri_working* working = query->working;
+    if (!working_catch_up(query)) {
+        return false;
+    }
     if (working_stale(query)) {
         working_rank(query);
         orri_ranked_sort(working->items, working->count, working->scratch);

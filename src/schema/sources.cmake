@@ -14,3 +14,20 @@ set(ORR_SOURCES_SCHEMA
     src/schema/value.c
     src/schema/value_parse.c
     src/schema/value_print.c)
+# Not on any hot way: compiled for size.
+set(ORR_SMALL_SCHEMA
+    src/schema/arena.c
+    src/schema/blob.c
+    src/schema/builtin.c
+    src/schema/check.c
+    src/schema/flat.c
+    src/schema/indexed.c
+    src/schema/layout.c
+    src/schema/number.c
+    src/schema/scan.c
+    src/schema/schema_validate.c
+    src/schema/type.c
+    src/schema/value.c
+    src/schema/value_parse.c
+    src/schema/value_print.c
+)

@@ -581,7 +581,7 @@ static orr_result batch_check_lacking(const batch* b, const orr_entity* entities
 {
     for (uint32_t i = 0; i < b->count; i++) {
         if (b->places[i] == BATCH_STAYS) {
-            orri_id_text name = orri_id_format(entities[i]);
+            orri_id_text name = orri_entity_format(b->world, entities[i]);
             return orri_refuse(&b->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_ENTITY_REFUSED,
                                "%s: entity %s has %s already; add one more with orr_instance_add() "
                                "or set one with orr_instance_set()",

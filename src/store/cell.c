@@ -198,7 +198,7 @@ static orr_result cell_refuse_row(const orr_world* world, const char* call, cons
 {
     uint32_t index = orri_chunk_ids(chunk)[slot];
     orri_id_text name =
-        orri_id_format(orri_id_make(index, orri_record_at(world, index)->generation));
+        orri_entity_format(world, orri_id_make(index, orri_record_at(world, index)->generation));
     return orri_refuse(orri_env_of(world), ORR_ERR_CAPACITY, ORR_LOG_ID_CLUSTER_REFUSED,
                        "%s: entity %s has %u of %s, rows of the target have room for %u; get a "
                        "cluster with larger capacities",

@@ -290,6 +290,15 @@ const void* orr_reader_get_far(const orr_world* world, orr_type type, orr_entity
     return record != NULL && found != NULL ? component_value(world, record, entity, found) : NULL;
 }
 
+ORRI_COLD static void* component_refuse_edit(const orr_world* world,
+                                             const orri_cluster_column* column)
+{
+    const char* call = "orr_component_edit";
+    (void)(column->counts != 0 ? orri_refuse_multiple(world, call, (orr_type){column->type->index1})
+                               : orri_refuse_in_place(world, call, column->type));
+    return NULL;
+}
+
 void* orr_component_edit(orr_world* world, orr_entity entity, orr_type type)
 {
     ORR_ASSERT(world != NULL);
@@ -303,18 +312,12 @@ void* orr_component_edit(orr_world* world, orr_entity entity, orr_type type)
     if (column < 0) {
         return orri_pinned_edit(world, "orr_component_edit", entity, type);
     }
-    if (ORR_UNLIKELY(chunk->cluster->columns[column].counts != 0)) {
-        (void)orri_refuse_multiple(world, "orr_component_edit", type);
-        return NULL;
-    }
-    if (ORR_UNLIKELY(chunk->cluster->columns[column].by_value)) {
-        (void)orri_refuse_in_place(world, "orr_component_edit",
-                                   chunk->cluster->columns[column].type);
-        return NULL;
+    const orri_cluster_column* owner = &chunk->cluster->columns[column];
+    if (ORR_UNLIKELY((owner->counts | owner->by_value) != 0)) {
+        return component_refuse_edit(world, owner);
     }
     uint8_t* data = orri_column_write(world, chunk, (uint32_t)column);
-    size_t size = chunk->cluster->columns[column].size;
-    return data != NULL ? data + orri_place_slot(record->place) * size : NULL;
+    return data != NULL ? data + (size_t)orri_place_slot(record->place) * owner->size : NULL;
 }
 
 bool orr_component_has(const orr_world* world, orr_entity entity, orr_type type)

@@ -66,7 +66,7 @@ static orr_result instance_check(const orr_world* world, const char* call, orr_e
 static orr_result instance_refuse_absent(const orr_world* world, const char* call,
                                          orr_entity entity, orr_type type, orr_component_id id)
 {
-    orri_id_text name = orri_id_format(entity);
+    orri_id_text name = orri_entity_format(world, entity);
     return orri_refuse(orri_env_of(world), ORR_ERR_ABSENT, ORR_LOG_ID_ENTITY_REFUSED,
                        "%s: entity %s has no %s with id %u; orr_instances_get() lists those it has",
                        call, name.text, orri_type_label(world, type), id);
@@ -248,7 +248,7 @@ static orr_result instance_add_check(orr_world* world, const char* call, orr_ent
     bool multiple = false;
     orr_result result = instance_check(world, call, entity, type, &multiple);
     if (result == ORR_OK && !multiple) {
-        orri_id_text name = orri_id_format(entity);
+        orri_id_text name = orri_entity_format(world, entity);
         result = orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
                              "%s: %s is unique, entity %s has at most one; use "
                              "orr_component_set()",
@@ -280,7 +280,7 @@ orr_component_id orr_instance_add(orr_world* world, orr_entity entity, orr_type 
         return instance_add_in_place(world, call, entity, type, value);
     }
     if (!instance_room_left(cell.cells.type, capacity)) {
-        orri_id_text name = orri_id_format(entity);
+        orri_id_text name = orri_entity_format(world, entity);
         (void)orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_ENTITY_REFUSED,
                           "%s: entity %s has %u of %s, the most it can have (%u, and %u bytes in "
                           "all); give some to other entities",

@@ -178,9 +178,7 @@ static bool pool_reserve_slots(orr_world* world, orri_pool* pool, uint32_t count
 
 bool orri_pool_reserve(orr_world* world, orri_pool* pool, uint32_t count)
 {
-    return (world->listener.pinned_reserve == NULL ||
-            world->listener.pinned_reserve(world, pool, ORRI_INDEX_NONE, count)) &&
-           pool_reserve_slots(world, pool, count);
+    return pool_reserve_slots(world, pool, count);
 }
 
 static bool pool_add_page(orr_world* world, orri_pool* pool, uint32_t page)
@@ -205,8 +203,7 @@ bool orri_pool_reserve_page(orr_world* world, orri_pool* pool, uint32_t index)
     uint32_t page = index >> ORRI_PAGE_BITS;
     if (ORR_LIKELY(page < pool->page_capacity && pool->pages[page] != NULL) ||
         pool_add_page(world, pool, page)) {
-        return world->listener.pinned_reserve == NULL ||
-               world->listener.pinned_reserve(world, pool, index, 0);
+        return true;
     }
     (void)orri_refuse_memory(&world->env, "making room for the owners of pinned values");
     return false;
@@ -279,7 +276,7 @@ void orri_pool_unmake(const orri_pool* pool, uint32_t slot)
 
 static inline bool pool_heard(const orr_world* world)
 {
-    return world->listener.pinned_reserve != NULL || world->listener.pinned_changed != NULL;
+    return world->listener.pinned_changed != NULL;
 }
 
 // Takes the next slot for an entity: where orri_pool_make() has made, or will make, its value.
@@ -357,10 +354,6 @@ void orri_pool_enter_plain(orr_world* world, orri_pool* pool, uint32_t index, co
 ORRI_ASIDE static orr_result pool_add_plain(orr_world* world, orri_pool* pool, uint32_t index,
                                             const void* value)
 {
-    if (world->listener.pinned_reserve != NULL &&
-        !world->listener.pinned_reserve(world, pool, index, 1)) {
-        return orri_env_result(&world->env);
-    }
     orri_pool_enter_plain(world, pool, index, value);
     return ORR_OK;
 }
@@ -499,10 +492,7 @@ orr_result orri_pool_enable(orr_world* world, orri_pool* pool, uint32_t index, b
     if (orri_pool_enabled(pool, index) == on) {
         return ORR_OK;
     }
-    // Switched on, it may enter working sets that never had it.
-    if (!orri_pool_reserve_bits(world, pool, slot) ||
-        (on && world->listener.pinned_reserve != NULL &&
-         !world->listener.pinned_reserve(world, pool, index, 1))) {
+    if (!orri_pool_reserve_bits(world, pool, slot)) {
         return orri_env_result(&world->env);
     }
     orri_bit_set(block->enabled, orri_pool_within(pool, slot), on);

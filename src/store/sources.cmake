@@ -33,3 +33,24 @@ set(ORR_SOURCES_STORE
     src/store/tag.c
     src/store/validate.c
     src/store/world.c)
+# Not on any hot way: compiled for size.
+set(ORR_SMALL_STORE
+    src/store/bundle.c
+    src/store/cluster.c
+    src/store/doom.c
+    src/store/entity_print.c
+    src/store/finder.c
+    src/store/instance.c
+    src/store/items.c
+    src/store/name.c
+    src/store/needs.c
+    src/store/pool_state.c
+    src/store/ref.c
+    src/store/refuse.c
+    src/store/relation.c
+    src/store/share.c
+    src/store/singleton.c
+    src/store/tag.c
+    src/store/validate.c
+    src/store/world.c
+)

@@ -262,9 +262,6 @@ typedef struct orri_listener {
     // A cluster was made, or one of its columns got enable bits. False (reported): that is refused and undone.
     bool (*cluster_match)(orr_world* world, orri_cluster* cluster);
     void (*cluster_gone)(orr_world* world, const orri_cluster* cluster);
-    // Makes sure that `count` more entities may come to have values in a pool, `index` among them (ORRI_INDEX_NONE: told by
-    // another call). False (reported): refused.
-    bool (*pinned_reserve)(orr_world* world, const orri_pool* pool, uint32_t index, uint32_t count);
     // An entity got or lost a value, or it was switched on or off. The pool shows it already; a lost value's
     // memory is still there.
     void (*pinned_changed)(orr_world* world, const orri_pool* pool, uint32_t index);

@@ -217,7 +217,7 @@ ORR_TEST(explain_names_every_kind_of_failure)
     kit_end(&k);
 }
 
-ORR_TEST(explain_looks_at_rows_where_components_are_switched_off)
+ORR_TEST(explain_looks_at_rows_where_components_are_switched_off) /* N0-34 */
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);

@@ -18,6 +18,8 @@ typedef struct threads_task {
     orr_query* query;
     uint32_t number;
     void (*run)(struct threads_task* task);
+    orr_query** user;
+    uint64_t since;
     uint64_t rows, sum;
 } threads_task;
 
@@ -31,7 +33,7 @@ static void threads_main(void* data)
     task->run(task);
 }
 
-// Runs a function on all threads at once, each with its own task.
+// Runs a function on all threads at once, each with its own task; what the first is given, all are.
 static void threads_run(orr_query* query, void (*run)(threads_task*), threads_task* tasks)
 {
     const orr_platform* platform = orr_platform_default();
@@ -39,7 +41,11 @@ static void threads_run(orr_query* query, void (*run)(threads_task*), threads_ta
     threads_ready = 0;
     orr_tick_advance(orr_query_world(query)); // So that every block written is to be stamped.
     for (uint32_t t = 0; t < THREADS; t++) {
-        tasks[t] = (threads_task){.query = query, .number = t, .run = run};
+        tasks[t] = (threads_task){.query = query,
+                                  .number = t,
+                                  .run = run,
+                                  .user = tasks[0].user,
+                                  .since = tasks[0].since};
         if (platform->thread_create(NULL, "query", threads_main, &tasks[t], &threads[t]) ==
             ENOTSUP) {
             test_skip("built without threads");
@@ -102,7 +108,7 @@ ORR_TEST(clusters_of_one_query_written_by_several_threads_are_as_by_one) /* N1-2
     kit parallel = {0}, serial = {0};
     orr_world* world = kit_begin(&parallel, NULL);
     threads_fill(world);
-    threads_task tasks[THREADS];
+    threads_task tasks[THREADS] = {{0}};
     threads_run(threads_query(world), threads_move_share, tasks);
 
     orr_world* other = kit_begin(&serial, NULL);
@@ -146,7 +152,7 @@ ORR_TEST(readers_of_one_query_do_not_disturb_each_other)
     orr_world* world = kit_begin(&k, NULL);
     threads_fill(world);
     orr_query* query = threads_query(world);
-    threads_task tasks[THREADS], alone = {.query = threads_query(world)};
+    threads_task tasks[THREADS] = {{0}}, alone = {.query = threads_query(world)};
     threads_run(query, threads_read_all, tasks);
     threads_read_all(&alone);
     CHECK_EQ(alone.rows, PASSES * orr_query_count(query));
@@ -158,7 +164,7 @@ ORR_TEST(readers_of_one_query_do_not_disturb_each_other)
     kit_end(&k);
 }
 
-// Runs of a multiple type end with their chunks, so that threads may share out the chunks of one cluster.
+// A run is within one chunk, so that threads may share out the chunks of one cluster.
 static void threads_move_chunks(threads_task* task)
 {
     for (uint32_t pass = 0; pass < PASSES; pass++) {
@@ -185,7 +191,7 @@ ORR_TEST(chunks_of_one_cluster_are_written_by_several_threads) /* N1-20 */
     CHECK_OK(orr_create_many(world, KIT_CLUSTER(world, Position, Collider), rows, NULL, 0, NULL));
     orr_query* query = orr_query_create(
         world, &(orr_query_desc){ORR_TERMS(ORR_W(world, Position), ORR_R(world, Collider))});
-    threads_task tasks[THREADS];
+    threads_task tasks[THREADS] = {{0}};
     for (uint32_t tick = 0; tick < TICKS; tick++) { // A race of stamps shows in some only.
         threads_run(query, threads_move_chunks, tasks);
         uint64_t moved = 0;
@@ -198,6 +204,44 @@ ORR_TEST(chunks_of_one_cluster_are_written_by_several_threads) /* N1-20 */
         const Position* p = orr_read(&it, Position);
         for (uint32_t i = 0; i < it.count; i++) {
             CHECK_EQ(p[i].x, TICKS * PASSES);
+        }
+    }
+    kit_end(&k);
+}
+
+// Thread 0 writes Position; the others look for what changed of Health, which nobody writes meanwhile.
+static void threads_write_or_look(threads_task* task)
+{
+    orr_query** queries = task->user;
+    for (uint32_t pass = 0; pass < PASSES; pass++) {
+        orr_platform_default()->thread_yield(NULL);
+        if (task->number == 0) {
+            ORR_EACH (it, queries[0]) {
+                threads_move(&it, task);
+            }
+        } else {
+            ORR_EACH_OF (it, queries[1], .since = task->since) {
+                task->rows += it.count;
+            }
+        }
+    }
+}
+
+ORR_TEST(readers_of_changes_and_a_writer_of_another_type_run_side_by_side)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    threads_fill(world);
+    orr_query* queries[2] = {threads_query(world), orr_query_text(world, "changed Health")};
+    CHECK(queries[1] != NULL);
+    orr_entity hurt = orr_query_first(queries[1]);
+    for (uint32_t tick = 0; tick < TICKS; tick++) {
+        uint64_t since = orr_change_mark(world);
+        orr_edit(world, hurt, Health)->value = (int32_t)tick;
+        threads_task tasks[THREADS] = {{.user = queries, .since = since}};
+        threads_run(queries[0], threads_write_or_look, tasks);
+        for (uint32_t t = 1; t < THREADS; t++) {
+            CHECK_EQ(tasks[t].rows, PASSES * kit_rows(world, orr_entity_cluster(world, hurt)));
         }
     }
     kit_end(&k);

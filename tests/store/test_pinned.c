@@ -531,7 +531,6 @@ ORR_TEST(pinned_values_are_copied_with_their_entity)
 
 typedef struct ear {
     char text[256];
-    orr_result refusal; // Of the next reserve.
 } ear;
 
 static ear heard;
@@ -540,22 +539,6 @@ static void ear_note(char what, uint32_t number)
 {
     size_t used = strlen(heard.text);
     snprintf(heard.text + used, sizeof heard.text - used, "%c%" PRIu32 " ", what, number);
-}
-
-static bool ear_reserve(orr_world* world, const orri_pool* pool, uint32_t index, uint32_t count)
-{
-    (void)pool;
-    if (count == 0) {
-        return true; // The place of one entity among many.
-    }
-    (void)index;
-    ear_note('r', count);
-    if (heard.refusal != ORR_OK) {
-        heard.refusal = ORR_OK;
-        (void)orri_refuse(&world->env, ORR_ERR_MEMORY, ORR_LOG_ID_MEMORY_REFUSED, "no ear");
-        return false;
-    }
-    return true;
 }
 
 // '+': there and on, '-': there and off, '.': gone, but its bytes are still there.
@@ -577,7 +560,6 @@ static void ear_changed(orr_world* world, const orri_pool* pool, uint32_t index)
 static void ear_open(orr_world* world)
 {
     heard = (ear){0};
-    world->listener.pinned_reserve = ear_reserve;
     world->listener.pinned_changed = ear_changed;
 }
 
@@ -594,58 +576,26 @@ ORR_TEST(pinned_listener_hears_of_a_value_that_is_there_and_before_one_goes) /* 
     CHECK_OK(orr_component_add(world, e[0], ghost));
     CHECK_OK(orr_component_set(world, e[1], ghost, &KIT_GHOST(2)));
     CHECK_OK(orr_component_set(world, e[1], ghost, &KIT_GHOST(3))); // A value: nobody is told.
-    CHECK_STR(heard.text, "r1 +0 r1 +1 ");
+    CHECK_STR(heard.text, "+0 +1 ");
     heard.text[0] = '\0';
     CHECK_OK(orr_component_enable(world, e[0], ghost, true)); // No change.
     CHECK_OK(orr_component_enable(world, e[0], ghost, false));
     CHECK_OK(orr_component_enable(world, e[0], ghost, true));
     CHECK_OK(orr_component_remove(world, e[0], ghost));
     CHECK_OK(orr_component_remove(world, e[0], ghost));
-    CHECK_STR(heard.text, "-0 r1 +0 .0 "); // Switched on: room first.
+    CHECK_STR(heard.text, "-0 +0 .0 ");
     heard.text[0] = '\0';
     CHECK_OK(orr_component_add_many(world, e, 4, ghost, NULL));
-    CHECK_STR(heard.text, "r3 +0 +2 +3 ");
+    CHECK_STR(heard.text, "+0 +2 +3 ");
     heard.text[0] = '\0';
     CHECK_OK(orr_component_remove_many(world, e + 1, 2, ghost));
     CHECK_OK(orr_destroy(world, e[0]));
     CHECK_OK(orr_destroy(world, e[4])); // Has none.
     (void)orr_copy(world, e[3]);
-    CHECK_STR(heard.text, ".1 .2 .0 r1 +4 ");
+    CHECK_STR(heard.text, ".1 .2 .0 +4 ");
     heard.text[0] = '\0';
     CHECK_OK(orr_entities_destroy_all(world));
     CHECK_STR(heard.text, ".3 .4 "); // In order of rows.
-    world->listener = (orri_listener){0};
-    kit_end(&k);
-}
-
-ORR_TEST(pinned_listener_that_refuses_leaves_everything)
-{
-    kit k = {0};
-    orr_world* world = kit_begin(&k, NULL);
-    orr_type ghost = KIT_TYPE(world, Ghost), body = KIT_TYPE(world, Body);
-    orr_entity e[3] = {orr_create(world), orr_create(world), orr_create(world)};
-    CHECK_OK(orr_component_add(world, e[0], ghost));
-    CHECK_OK(orr_component_add(world, e[0], body));
-    uint64_t hash = orr_world_hash(world);
-    ear_open(world);
-    world->listener.pinned_changed = NULL;
-    for (uint32_t call = 0; call < 6; call++) {
-        orr_type type = call % 2 == 0 ? ghost : body;
-        Body values[3] = {{0}};
-        Ghost ghosts[3] = {KIT_GHOST(1), KIT_GHOST(2), KIT_GHOST(3)};
-        heard.refusal = ORR_ERR_MEMORY;
-        orr_result result = ORR_OK;
-        if (call < 2) {
-            result = orr_component_add(world, e[1], type);
-        } else if (call < 4) {
-            result =
-                orr_component_add_many(world, e, 3, type, call % 2 == 0 ? (void*)ghosts : values);
-        } else {
-            result = orr_copy(world, e[0]).id == 0 ? k.errors.result : ORR_OK;
-        }
-        CHECK_RESULT(result, ORR_ERR_MEMORY);
-        CHECK_EQ(orr_world_hash(world), hash);
-    }
     world->listener = (orri_listener){0};
     kit_end(&k);
 }
