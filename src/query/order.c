@@ -212,8 +212,9 @@ static bool order_chunk_clean(const orri_order* order, const orri_chunk* chunk)
     if (chunk->columns[column].version > order->mark || chunk->stamp > order->mark) {
         return false;
     }
-    for (uint32_t c = chunk->column_count / 2; chunk->cluster->has_bits && c < chunk->column_count;
-         c++) {
+    // Counts of instances too: one that is on, beside others that are off, makes the row match.
+    for (uint32_t c = chunk->cluster->type_count;
+         chunk->cluster->has_bits && c < chunk->column_count; c++) {
         if (chunk->columns[c].version > order->mark) {
             return false;
         }

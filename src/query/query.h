@@ -230,7 +230,7 @@ typedef struct orri_working {
     uint32_t** positions; // By entity index, in pages: position + 1; 0: no member.
     uint32_t page_capacity;
     void** pointers
-        [ORR_TERMS_MAX]; // By field, [capacity]: values of pinned types; NULL: another field.
+        [ORR_TERMS_MAX]; // By field, [capacity]: values of required types; NULL: another field.
     bool built;          // From then on changes are enough.
     bool dirty;          // Members came, went or changed place since the last refresh.
     uint64_t mark, entries_mark;

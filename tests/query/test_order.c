@@ -6,6 +6,8 @@
 
 #define ORDER_MOST 20000u
 
+ORR_STRUCT_EX(Shard, (.multiplicity = ORR_MULTIPLE), (int32_t, size))
+
 static orr_entity order_expected[ORDER_MOST], order_found[ORDER_MOST];
 
 static orr_query* order_query(const query_kit* k, const char* by, bool descending)
@@ -108,6 +110,34 @@ ORR_TEST(an_order_stays_while_a_loop_over_it_is_open)
     orr_tick_advance(k.world);
     CHECK_OK(orr_set(k.world, entities[20], Position, {-100, 0, 0}));
     CHECK_EQ(orr_query_first(query).id, entities[20].id);
+    query_kit_end(&k);
+}
+
+// An instance that is on makes the component count as on: it comes with a count, not with an enable bit.
+ORR_TEST(an_order_follows_an_instance_added_to_those_that_are_off)
+{
+    query_kit k;
+    query_kit_begin(&k);
+    orr_type shard = KIT_TYPE(k.world, Shard);
+    orr_entity entity = orr_create_in(k.world, KIT_CLUSTER(k.world, Position));
+    orr_component_id first = orr_instance_add(k.world, entity, shard, NULL);
+    orr_component_id second = orr_instance_add(k.world, entity, shard, NULL);
+    CHECK(orr_instance_add(k.world, entity, shard, NULL) != 0); // Room for one more.
+    CHECK_OK(orr_component_enable(k.world, entity, shard, false));
+    orr_query* query = orr_query_create(
+        k.world, &(orr_query_desc){ORR_TERMS(ORR_R(k.world, Position), ORR_R(k.world, Shard)),
+                                   .order_by = "Position.x"});
+    CHECK_EQ(orr_query_first(query).id, 0);
+    orr_component_id third = orr_instance_add(k.world, entity, shard, NULL);
+    CHECK(third != 0);
+    CHECK_EQ(orr_query_count(query), 1);
+    CHECK_EQ(orr_query_first(query).id, entity.id);
+    CHECK_OK(orr_instance_remove(k.world, entity, shard, third));
+    CHECK_EQ(orr_query_first(query).id, 0);
+    CHECK_OK(orr_instance_enable(k.world, entity, shard, second, true));
+    CHECK_EQ(orr_query_first(query).id, entity.id);
+    CHECK_OK(orr_instance_remove(k.world, entity, shard, first));
+    CHECK_EQ(orr_query_first(query).id, entity.id);
     query_kit_end(&k);
 }
 
