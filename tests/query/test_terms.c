@@ -278,7 +278,7 @@ typedef struct text_mistake {
     const char* words;
 } text_mistake;
 
-#define TYPE_ADVICE " (a C type is registered by its first use or by orr_type_of())"
+#define TYPE_ADVICE " (a C type is registered by its first use or by ORR_REGISTER())"
 #define TAG_ADVICE  " (orr_tag_register() names a tag; '#17' is the one of that number)"
 #define STAR                                                                                    \
     "'*' is for the entities themselves: 'disabled *' are those that are off, 'either *' all; " \
