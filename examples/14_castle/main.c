@@ -46,10 +46,7 @@ static void parts_print(orr_world* world, orr_entity castle)
 int main(void)
 {
     orr_world* world = orr_world_create(&(orr_world_desc){.on_error = on_error});
-    // Types have to be known before text can name them.
-    orr_type_of(world, ORR_TYPE(Position));
-    orr_type_of(world, ORR_TYPE(Health));
-    orr_type_of(world, ORR_TYPE(Hinge));
+    ORR_REGISTER(world, Position, Health, Hinge); // types must be known before text can name them
     orr_bundle solid, door;
     if (orr_bundle_register(world, "solid", "Position, Health", &solid) != ORR_OK ||
         orr_bundle_register(world, "door", "solid, Health {now: 30, max: 30}, Hinge", &door) !=

@@ -39,6 +39,11 @@ typedef uint32_t orr_component_id;
 /// type is too, since its id would be 0: use orr_component_set(). Allocates.
 ORR_API orr_component_id orr_instance_add(orr_world* world, orr_entity entity, orr_type type,
                                           const void* value);
+/// The typed form: orr_instance(world, bob, Collider, {.radius = 2})
+#ifndef __cplusplus
+#define orr_instance(world, entity, type, ...) \
+    orr_instance_add(world, entity, orr_type_of(world, ORR_TYPE(type)), &(const type)__VA_ARGS__)
+#endif
 /// Removes one instance; the others keep their order. The last one takes the component with it.
 /// @return ORR_ERR_ABSENT if there is none of this id. Allocates.
 ORR_API orr_result orr_instance_remove(orr_world* world, orr_entity entity, orr_type type,

@@ -29,9 +29,8 @@
 extern "C" {
 #endif
 
-#define ORR_TERMS_MAX       32u   ///< Terms of one query; of a combined one, in all.
-#define ORR_QUERY_TEXT_MAX  4096u ///< Bytes of a query as text.
-#define ORR_QUERY_DEPTH_MAX 8u    ///< Combinations within combinations.
+#define ORR_TERMS_MAX      32u   ///< Terms of one query; queries and types of a combined one.
+#define ORR_QUERY_TEXT_MAX 4096u ///< Bytes of a query as text.
 
 /// A query of one world. Ends with orr_query_destroy() or with its world.
 typedef struct orr_query orr_query;
@@ -73,10 +72,12 @@ typedef struct orr_term {
 /// ORR_NOT(world, Frozen))
 #define ORR_TERM(world, type_, ...) ((orr_term){orr_type_of(world, ORR_TYPE(type_)), __VA_ARGS__})
 #ifndef __cplusplus
-#define ORR_R(world, type)   ORR_TERM(world, type, .access = ORR_READ)
-#define ORR_W(world, type)   ORR_TERM(world, type, .access = ORR_WRITE)
-#define ORR_NOT(world, type) ORR_TERM(world, type, .kind = ORR_WITHOUT)
-#define ORR_OPT(world, type) ORR_TERM(world, type, .kind = ORR_OPTIONAL)
+#define ORR_R(world, type)              ORR_TERM(world, type, .access = ORR_READ)
+#define ORR_W(world, type)              ORR_TERM(world, type, .access = ORR_WRITE)
+#define ORR_NOT(world, type)            ORR_TERM(world, type, .kind = ORR_WITHOUT)
+#define ORR_OPT(world, type)            ORR_TERM(world, type, .kind = ORR_OPTIONAL)
+#define ORR_ANY_OF(world, type, group_) ORR_TERM(world, type, .kind = ORR_ANY, .group = (group_))
+#define ORR_TAG(tag_)                   ((orr_term){.tag = (tag_)})
 #define ORR_TERMS(...)                        \
     .terms = (const orr_term[]){__VA_ARGS__}, \
     .term_count = (uint32_t)(sizeof(orr_term[]){__VA_ARGS__} / sizeof(orr_term))
@@ -98,9 +99,9 @@ typedef struct orr_query_desc {
     const orr_term* terms;
     uint32_t term_count;
     orr_state entities; ///< Of the entities themselves. Default: those that are on.
-    /// Asked once per cluster when it appears; the answer must depend on the cluster's types and tags alone.
+    /// Asked when a cluster appears, and perhaps again: the answer must depend on the cluster's types and tags alone.
     bool (*predicate)(void* user, const orr_world* world, orr_cluster cluster);
-    /// Clusters are ordered by this key first, then by creation. Asked once per cluster, as the predicate.
+    /// Clusters are ordered by this key first, then by creation. As the predicate.
     uint64_t (*group_by)(void* user, const orr_world* world, orr_cluster cluster);
     /// Entities come in order of a number in a required, unique type: "Depth.z"; ties by index. Empty: as they lie. The
     /// order is kept and repaired where blocks changed since the last iteration; while a loop over the query is open it

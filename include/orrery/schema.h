@@ -182,7 +182,7 @@ typedef struct orr_type_settings {
     orr_storage storage;
     /// Types every owner must have too: "Position, Velocity". Adding this type adds those that are missing, with their
     /// presets; removing one of them while this one is there is refused; so is a cluster without them. They must be
-    /// registered when this one is first used. A type in chunks cannot need a pinned one. Default none.
+    /// registered when this one is first used. Pinned types neither need nor are needed. Default none.
     const char* needs;
     const orr_hooks* hooks; ///< Copied. Default none.
 } orr_type_settings;

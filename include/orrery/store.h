@@ -373,6 +373,12 @@ ORR_API orr_result orr_component_set_many(orr_world* world, const orr_entity* en
 ORR_API orr_result orr_component_get_many(const orr_world* world, const orr_entity* entities,
                                           uint32_t count, orr_type type, void* out);
 
+/// Registers C types now, so that texts (queries, bundles, needs) can name them: ORR_REGISTER(world, Position, Velocity);
+#ifndef __cplusplus
+#define ORR_REGISTER(world, ...) \
+    ((void)(const orr_type[]){ORR_PP_EACH(ORR_PP_TYPE_OF, world, __VA_ARGS__)})
+#endif
+
 /// Typed short forms: orr_set(world, bob, Position, {1, 2}); orr_put(world, bob, Position, &position);
 /// const Position* p = orr_get(world, bob, Position);
 #ifndef __cplusplus

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Lists of spans: where the rows of a query lie, kept from one iteration to the next for as long as no row of the world comes,
-// goes or moves. A loop then reads one array from front to back, whatever the number of clusters.
+// goes or moves and nothing is switched off or on. A loop then reads one array from front to back, whatever the number of clusters.
 //
 // Stamps wait as well. Marking a block as written touches two lines that the loop itself does not need, block by block; with
 // many small clusters that costs more than the work. So a write through a list is noted in the list's cell, and stamped when
 // somebody is about to look: a hash, a changed-since reader, a snapshot, or a change of structure. Held blocks would have
 // to be copied before they are written: while anybody holds one there are no lists.
 #include "query/query.h"
+
+#define LIST_RUNS_MAX 16u // Runs of a chunk that a list may have on average.
 
 static orr_hot_span* list_span(const orr_query* query, uint32_t i)
 {
@@ -43,39 +45,72 @@ static bool list_reserve(orr_query* query, uint32_t needed)
     return true;
 }
 
-static bool list_push(orr_query* query, const uint16_t* map, orri_chunk* chunk, uint32_t count)
+static bool list_push(orr_query* query, const uint16_t* map, orri_chunk* chunk, uint32_t slot,
+                      uint32_t count)
 {
     if (!list_reserve(query, query->list_count + 1)) {
         return false;
     }
     orr_hot_span* span = list_span(query, query->list_count++);
-    *span = (orr_hot_span){(orr_hot_column*)(void*)chunk->columns, map, chunk, 0, count};
+    *span = (orr_hot_span){(orr_hot_column*)(void*)chunk->columns, map, chunk, slot, count};
     for (uint32_t f = 0; f < query->field_count; f++) {
-        list_cells(span)[f] =
-            (orr_hot_cell){map[f] != ORRI_COLUMN_NONE ? chunk->columns[map[f]].data : NULL, 0, 0};
+        uint8_t* data = NULL;
+        if (map[f] != ORRI_COLUMN_NONE) {
+            data = chunk->columns[map[f]].data +
+                   (size_t)slot * chunk->cluster->columns[map[f]].size;
+        }
+        list_cells(span)[f] = (orr_hot_cell){data, 0, 0};
     }
     return true;
 }
 
+// The runs of rows of a chunk that match, told by enable bits and pinned types.
+static bool list_add_runs(orr_query* query, const uint16_t* map, orri_chunk* chunk)
+{
+    uint32_t rows = orri_chunk_rows(chunk), first = 0, run = 0;
+    for (uint32_t word = 0; word * 64 < rows; word++) {
+        uint32_t left = rows - word * 64;
+        uint64_t all = left < 64 ? ((uint64_t)1 << left) - 1 : UINT64_MAX;
+        uint64_t mask = orri_query_mask(query, orri_entry_leaves(query, map), chunk, word, all);
+        for (uint32_t bit = 0; bit < 64 && word * 64 + bit < rows; bit++) {
+            if (mask >> bit & 1) {
+                first = run == 0 ? word * 64 + bit : first;
+                run++;
+            } else if (run > 0) {
+                if (!list_push(query, map, chunk, first, run)) {
+                    return false;
+                }
+                run = 0;
+            }
+        }
+    }
+    return run == 0 || list_push(query, map, chunk, first, run);
+}
+
+// A list of many short runs would be longer than the work: then rows are looked at as the loop goes.
 static bool list_add_cluster(orr_query* query, const uint16_t* map, const orri_cluster* cluster)
 {
+    uint32_t before = query->list_count;
     for (uint32_t i = 0; i < cluster->chunk_count; i++) {
-        if (!list_push(query, map, cluster->chunks[i], orri_chunk_rows(cluster->chunks[i]))) {
+        orri_chunk* chunk = cluster->chunks[i];
+        bool added = map[query->field_count] == ORRI_MATCH_ALL
+                         ? list_push(query, map, chunk, 0, orri_chunk_rows(chunk))
+                         : list_add_runs(query, map, chunk);
+        if (!added || query->list_count - before > (i + 1) * LIST_RUNS_MAX) {
             return false;
         }
     }
     return true;
 }
 
-// False when some rows must be looked at one by one, or memory is refused: then there is no list, and no harm.
+// False when runs are too many, or memory is refused: then there is no list, and no harm.
 static bool list_make(orr_query* query)
 {
     query->list_count = 0;
     for (uint32_t e = 0; e < query->entry_count; e++) {
         const orri_cluster* cluster = query->entries[e].cluster;
         if (cluster != NULL && cluster->row_count > 0 &&
-            (orri_entry_match(query, e) != ORRI_MATCH_ALL ||
-             !list_add_cluster(query, orri_entry_map(query, e), cluster))) {
+            !list_add_cluster(query, orri_entry_map(query, e), cluster)) {
             return false;
         }
     }
@@ -192,3 +227,5 @@ void orri_lists_forget(orr_world* world)
     world->queries->structure++;
     world->listed = 0;
 }
+
+#undef LIST_RUNS_MAX

@@ -8,6 +8,7 @@
 // What a desc comes to, before anything is allocated.
 typedef struct query_plan {
     orr_world* world;
+    const char* call;
     const orr_query_desc* desc;
     orr_term terms[ORR_TERMS_MAX];
     uint32_t term_count;
@@ -19,8 +20,8 @@ typedef struct query_plan {
 static orr_result query_refuse(const query_plan* plan, orr_result result, const char* what,
                                const char* name)
 {
-    return orri_refuse(&plan->world->env, result, ORR_LOG_ID_QUERY_REFUSED,
-                       "orr_query_create: %s%s%s", name, name[0] != '\0' ? ": " : "", what);
+    return orri_refuse(&plan->world->env, result, ORR_LOG_ID_QUERY_REFUSED, "%s: %s%s%s",
+                       plan->call, name, name[0] != '\0' ? ": " : "", what);
 }
 
 static orr_result query_check_term(const query_plan* plan, const orr_term* term)
@@ -41,7 +42,7 @@ static orr_result query_check_term(const query_plan* plan, const orr_term* term)
     }
     const orri_type* type = orri_type_at(&plan->world->schema, term->type);
     if (type == NULL) {
-        return orri_refuse_type(plan->world, "orr_query_create", term->type);
+        return orri_refuse_type(plan->world, plan->call, term->type);
     }
     const char* wrong = NULL;
     if (term->kind == ORR_WITHOUT && (term->access == ORR_WRITE || term->changed)) {
@@ -91,8 +92,8 @@ static orr_result query_gather(query_plan* plan)
     plan->term_count = desc->term_count;
     plan->entities = desc->entities;
     if (desc->text != NULL) {
-        orr_result result = orri_terms_parse(plan->world, "orr_query_create", desc->text,
-                                             plan->terms, &plan->term_count, &plan->entities);
+        orr_result result = orri_terms_parse(plan->world, plan->call, desc->text, plan->terms,
+                                             &plan->term_count, &plan->entities);
         if (result != ORR_OK) {
             return result;
         }
@@ -339,15 +340,19 @@ static orr_query* query_make(const query_plan* plan)
     return query;
 }
 
+static orr_query* query_create(orr_world* world, const char* call, const orr_query_desc* desc)
+{
+    query_plan plan = {.world = world, .call = call, .desc = desc};
+    orr_result result = desc->set == ORR_SET_NONE ? query_gather(&plan) : query_check_set(&plan);
+    result = result == ORR_OK ? query_gather_fields(&plan) : result;
+    return result == ORR_OK ? query_make(&plan) : NULL;
+}
+
 orr_query* orr_query_create(orr_world* world, const orr_query_desc* desc)
 {
     ORR_ASSERT(world != NULL);
     static const orr_query_desc all = {0};
-    query_plan plan = {.world = world, .desc = desc != NULL ? desc : &all};
-    orr_result result = plan.desc->set == ORR_SET_NONE ? query_gather(&plan)
-                                                       : query_check_set(&plan);
-    result = result == ORR_OK ? query_gather_fields(&plan) : result;
-    return result == ORR_OK ? query_make(&plan) : NULL;
+    return query_create(world, "orr_query_create", desc != NULL ? desc : &all);
 }
 
 orr_query* orr_query_text(orr_world* world, const char* text)
@@ -357,7 +362,7 @@ orr_query* orr_query_text(orr_world* world, const char* text)
         (void)orri_refuse_argument(world, "orr_query_text", "the text is NULL");
         return NULL;
     }
-    return orr_query_create(world, &(orr_query_desc){.text = text});
+    return query_create(world, "orr_query_text", &(orr_query_desc){.text = text});
 }
 
 void orr_query_destroy(orr_query* query)

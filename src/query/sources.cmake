@@ -17,9 +17,11 @@ set(ORR_SOURCES_QUERY
 )
 # Not on any hot way: compiled for size.
 set(ORR_SMALL_QUERY
+    src/query/access.c
     src/query/bulk.c
     src/query/cross.c
     src/query/explain.c
+    src/query/listen.c
     src/query/lookup.c
     src/query/query.c
     src/query/query_print.c

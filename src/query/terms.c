@@ -169,7 +169,7 @@ static bool terms_unknown_type(terms_parser* p, const char* name, size_t size)
     orri_near_say(&near, &(orri_text){words, sizeof words, 0});
     return terms_fail(p, ORR_ERR_TYPE, name,
                       "no type '%s'%s (a C type is registered by its first use or by "
-                      "orr_type_of())",
+                      "ORR_REGISTER())",
                       near.name, words);
 }
 

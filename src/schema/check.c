@@ -274,6 +274,12 @@ static bool check_settings(orri_build* build, const orr_type_settings* settings)
                                  "value per entity; drop one of the two, or let each value be an "
                                  "entity of its own");
     }
+    if (settings->storage == ORR_PINNED && settings->needs != NULL && settings->needs[0] != '\0') {
+        return orri_build_refuse(
+            build, ORR_ERR_ARGUMENT,
+            "it is declared pinned and needs others; needs are kept by clusters, "
+            "of which a pinned type is no part. Use a bundle");
+    }
     return check_needs(build, settings->needs);
 }
 

@@ -242,20 +242,12 @@ orr_result orri_needs_check_set(orr_world* world, const char* call, const orr_ty
 
 // ---- removing --------------------------------------------------------------------------------------------
 
-// The first type of an entity, or of a cluster if that is null, that needs another. Null: none.
-static orr_type needs_dependent(const orr_world* world, const orri_cluster* cluster,
-                                orr_entity entity, orr_type type)
+// The first type of a cluster that needs another. Null: none.
+static orr_type needs_dependent(const orr_world* world, const orri_cluster* cluster, orr_type type)
 {
     for (uint32_t i = 0; i < cluster->type_count; i++) {
         if (needs_type(world, cluster->types[i], type)) {
             return cluster->types[i];
-        }
-    }
-    for (uint32_t i = 0; entity.id != 0 && i < world->schema.type_count; i++) {
-        orr_type other = {world->schema.types[i]->index1};
-        if (world->schema.types[i]->info.storage == ORR_PINNED && needs_type(world, other, type) &&
-            orr_component_has(world, entity, other)) {
-            return other;
         }
     }
     return (orr_type){0};
@@ -267,7 +259,7 @@ orr_result orri_needs_check_remove(const orr_world* world, const char* call,
     if (!orri_needs_needed(world, orri_type_index(world, type))) {
         return ORR_OK;
     }
-    orr_type dependent = needs_dependent(world, cluster, entity, type);
+    orr_type dependent = needs_dependent(world, cluster, type);
     return dependent.index1 != 0 ? orri_needs_refuse(world, call, entity, type, dependent) : ORR_OK;
 }
 

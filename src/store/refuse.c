@@ -144,8 +144,8 @@ orr_result orri_check_open(const orr_world* world, const char* call)
     if (world->appender == NULL) {
         return orri_refuse(
             orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-            "%s: not while a query is iterated, rows would move under the loop; collect the "
-            "entities and call the *_many form after it, or use orr_query_add(), "
+            "%s: not while a query is iterated, the loop would walk on what changes; collect the "
+            "entities and make the call (or its *_many form) after it, or use orr_query_add(), "
             "orr_query_remove() or orr_query_destroy_entities(). (A loop left without "
             "orr_iter_end() stays open until the next tick)",
             call);

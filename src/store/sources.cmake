@@ -35,6 +35,7 @@ set(ORR_SOURCES_STORE
     src/store/world.c)
 # Not on any hot way: compiled for size.
 set(ORR_SMALL_STORE
+    src/store/append.c
     src/store/bundle.c
     src/store/cluster.c
     src/store/doom.c
@@ -48,6 +49,7 @@ set(ORR_SMALL_STORE
     src/store/ref.c
     src/store/refuse.c
     src/store/relation.c
+    src/store/relink.c
     src/store/share.c
     src/store/singleton.c
     src/store/tag.c

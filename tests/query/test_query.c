@@ -353,6 +353,42 @@ ORR_TEST(changed_terms_give_blocks_written_since_the_mark)
     query_kit_end(&k);
 }
 
+ORR_TEST(rows_switched_off_are_passed_over_few_or_many)
+{
+    static const uint32_t steps[] = {4999, 1500, 97, 13, 2, 1};
+    for (uint32_t s = 0; s < sizeof steps / sizeof steps[0]; s++) {
+        query_kit k;
+        query_kit_begin(&k);
+        static orr_entity made[5000];
+        CHECK_OK(orr_create_many(k.world, KIT_CLUSTER(k.world, Position), 5000, NULL, 0, made));
+        orr_term term = {.type = k.types[0], .access = ORR_WRITE};
+        orr_query* query = query_of(&k, &term, 1, ORR_ENABLED);
+        query_check(query, made, 5000);
+        uint32_t left = 0;
+        for (uint32_t i = 0; i < 5000; i++) {
+            if (i % steps[s] == 0) {
+                CHECK_OK(orr_enable(k.world, made[i], Position, false));
+            } else {
+                query_expected[left++] = made[i];
+            }
+        }
+        query_check(query, query_expected, left);
+        query_check(query, query_expected, left); // Again, as it is kept.
+        ORR_EACH (it, query) {
+            Position* p = orr_write(&it, Position);
+            for (uint32_t i = 0; i < it.count; i++) {
+                p[i].x += 1;
+            }
+        }
+        for (uint32_t i = 0; i < 5000; i++) {
+            CHECK_EQ(orr_get(k.world, made[i], Position)->x, i % steps[s] != 0);
+            CHECK_OK(orr_enable(k.world, made[i], Position, true));
+        }
+        query_check(query, made, 5000);
+        query_kit_end(&k);
+    }
+}
+
 // ---- the guard ----------------------------------------------------------------------------------------------------
 
 ORR_TEST(structure_is_refused_during_a_loop_with_advice_and_allowed_after_break)

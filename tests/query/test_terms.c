@@ -278,7 +278,7 @@ typedef struct text_mistake {
     const char* words;
 } text_mistake;
 
-#define TYPE_ADVICE " (a C type is registered by its first use or by orr_type_of())"
+#define TYPE_ADVICE " (a C type is registered by its first use or by ORR_REGISTER())"
 #define TAG_ADVICE  " (orr_tag_register() names a tag; '#17' is the one of that number)"
 #define STAR                                                                                    \
     "'*' is for the entities themselves: 'disabled *' are those that are off, 'either *' all; " \
@@ -432,7 +432,7 @@ ORR_TEST(terms_that_is_long_shows_a_part_around_the_caret)
                  ORR_ERR_TYPE);
     CHECK_STR(k.errors.text,
               "orr_query_text: no type 'Bdy'; did you mean 'Body'? (a C type is registered by its "
-              "first use or by orr_type_of())\n"
+              "first use or by ORR_REGISTER())\n"
               "    …?Mass, !Frozen,  #level1, Health|Armor, Bdy, #boss, #1, #2, …\n"
               "                                             ^ column 74");
     // Near the end the part shown begins earlier.

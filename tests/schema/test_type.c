@@ -374,7 +374,7 @@ ORR_TEST(type_layout_hash_ignores_attributes_and_settings)
     uint64_t plain = fixture_type(&f, &desc)->info.layout_hash;
     field.attributes = (orr_field_attributes){
         .flags = ORR_FIELD_UNSAVED, .unit = "s", .min = 1, .max = 2, .preset = "1.5"};
-    desc.settings = (orr_type_settings){.version = 4, .storage = ORR_PINNED, .needs = "Y"};
+    desc.settings = (orr_type_settings){.version = 4, .storage = ORR_PINNED};
     CHECK_EQ(fixture_type(&g, &desc)->info.layout_hash, plain);
     desc.name = "Y";
     CHECK(fixture_type(&g, &desc)->info.layout_hash != plain);

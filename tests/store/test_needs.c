@@ -10,7 +10,7 @@ ORR_STRUCT_EX(Left, (.needs = "Right"), (int32_t, value))
 ORR_STRUCT_EX(Right, (.needs = " Left ,Tiny"), (int32_t, value))
 ORR_STRUCT_EX(Lonely, (.needs = "Helth"), (int32_t, value))
 ORR_STRUCT_EX(Narcissus, (.needs = "Narcissus"), (int32_t, value))
-ORR_STRUCT_EX(Nail, (.storage = ORR_PINNED, .needs = "Position"), (int32_t, value))
+ORR_STRUCT_EX(Nail, (.storage = ORR_PINNED), (int32_t, value))
 ORR_STRUCT_EX(Hammer, (.needs = "Nail"), (int32_t, value))
 ORR_STRUCT_EX(Haunted, (.needs = "Token"), (int32_t, value))
 
@@ -172,12 +172,15 @@ ORR_TEST(needs_are_resolved_at_first_use)
     const orr_type* needs = orri_needs_of(world, engine, &count);
     CHECK_EQ(count, 3);
     CHECK(needs[0].index1 < needs[1].index1 && needs[1].index1 < needs[2].index1);
-    // A pinned type may need some in chunks.
-    orr_type nail = KIT_TYPE(world, Nail);
-    CHECK_OK(orri_needs_resolve(world, "test", nail));
-    needs = orri_needs_of(world, nail, &count);
-    CHECK_EQ(count, 1);
-    CHECK_EQ(needs[0].index1, KIT_TYPE(world, Position).index1);
+    // Needs are a matter of clusters.
+    orr_type rivet;
+    CHECK_RESULT(orr_type_register(
+                     world,
+                     &(orr_type_desc){.name = "Rivet",
+                                      .settings = {.storage = ORR_PINNED, .needs = "Position"}},
+                     &rivet),
+                 ORR_ERR_ARGUMENT);
+    CHECK_CONTAINS(k.errors.text, "Use a bundle");
     kit_end(&k);
 }
 
