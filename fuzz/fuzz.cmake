@@ -12,6 +12,7 @@ set(ORR_FUZZ_EXTRA
     tests/model/ops.c
     tests/model/ops_batch.c
     tests/model/ops_bulk.c
+    tests/model/ops_bundle.c
     tests/model/ops_cluster.c
     tests/model/ops_entity.c
     tests/model/ops_ask.c

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Bundles: registered once, flat; then created, added and removed as a whole, each with one move.
 //
-// What lies in chunks is all or nothing to the letter. Pinned values and further instances of a multiple type are
-// added by a call each, afterwards; if one is refused, what was added is taken away again, so that the entities are as
-// before, but ids may have been used up and rows may have changed places.
+// Everything that may be refused is made before the move: values of new columns, and what no move brings (rest.c).
 #include "store/bundle.h"
 #include "store/needs.h"
 #include "store/relation.h"
@@ -257,46 +255,6 @@ static const orri_bundle* bundle_find(const orr_world* world, const char* call, 
     return bundle;
 }
 
-// ---- what is added by a call each --------------------------------------------------------------------------
-
-// Item i is the first of its type.
-static bool bundle_first(const orri_bundle* bundle, uint32_t i)
-{
-    uint32_t first = 0;
-    while (bundle->items[first].type != bundle->items[i].type) {
-        first++;
-    }
-    return first == i;
-}
-
-// True for items that one move does not bring: pinned ones, and instances after the first.
-static bool bundle_later(const orri_bundle* bundle, uint32_t i)
-{
-    return bundle_pinned(&bundle->items[i]) || !bundle_first(bundle, i);
-}
-
-static bool bundle_any_later(const orri_bundle* bundle)
-{
-    for (uint32_t i = 0; i < bundle->item_count; i++) {
-        if (bundle_later(bundle, i)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static orr_result bundle_add_later(orr_world* world, orr_entity entity,
-                                   const orri_bundle_item* item)
-{
-    orr_type type = {item->type->index1};
-    if (bundle_pinned(item)) {
-        return item->value != NULL ? orr_component_set(world, entity, type, item->value)
-                                   : orr_component_add(world, entity, type);
-    }
-    return orr_instance_add(world, entity, type, item->value) != 0 ? ORR_OK
-                                                                   : orri_env_result(&world->env);
-}
-
 // ---- creating --------------------------------------------------------------------------------------------
 
 typedef struct bundle_data {
@@ -321,7 +279,7 @@ static bool bundle_data_make(orr_world* world, const orri_bundle* bundle, uint32
     data->count = 0;
     for (uint32_t i = 0; i < bundle->item_count; i++) {
         const orri_bundle_item* item = &bundle->items[i];
-        if (item->value == NULL || bundle_later(bundle, i)) {
+        if (item->value == NULL || orri_rest_has(bundle, i)) {
             continue;
         }
         uint32_t size = item->type->info.size;
@@ -353,21 +311,31 @@ static orr_result bundle_create_rows(orr_world* world, const orri_bundle* bundle
     return result;
 }
 
-// With what one creation does not bring; all entities go again if that is refused.
 static orr_result bundle_create_all(orr_world* world, const orri_bundle* bundle,
                                     orri_cluster* cluster, uint32_t count, orr_entity* out)
 {
-    orr_result result = bundle_create_rows(world, bundle, cluster, count, out);
-    for (uint32_t i = 0; result == ORR_OK && i < bundle->item_count; i++) {
-        bool later = bundle_later(bundle, i);
-        for (uint32_t row = 0; later && result == ORR_OK && row < count; row++) {
-            result = bundle_add_later(world, out[row], &bundle->items[i]);
-        }
-        if (later && result != ORR_OK) {
-            (void)orr_destroy_many(world, out, count);
-        }
+    orri_rest rest = {.world = world, .call = "orr_bundle_create", .bundle = bundle, .rows = count};
+    orr_result result = orri_rest_make(&rest);
+    if (result != ORR_OK) {
+        return result;
+    }
+    result = bundle_create_rows(world, bundle, cluster, count, out);
+    if (result == ORR_OK) {
+        orri_rest_put(&rest, out);
+    } else {
+        orri_rest_abandon(&rest);
     }
     return result;
+}
+
+static bool bundle_any_rest(const orri_bundle* bundle)
+{
+    for (uint32_t i = 0; i < bundle->item_count; i++) {
+        if (orri_rest_has(bundle, i)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 orr_result orr_bundle_create(orr_world* world, orr_bundle handle, uint32_t count, orr_entity* out)
@@ -385,7 +353,7 @@ orr_result orr_bundle_create(orr_world* world, orr_bundle handle, uint32_t count
     if (result != ORR_OK || count == 0) {
         return result;
     }
-    bool created, keeps = out == NULL && bundle_any_later(bundle);
+    bool created, keeps = out == NULL && bundle_any_rest(bundle);
     orr_entity* entities = keeps ? ORRI_ALLOC(&world->env, ORR_MEMORY_TEMP, orr_entity, count)
                                  : out;
     if (keeps && entities == NULL) {
@@ -394,7 +362,7 @@ orr_result orr_bundle_create(orr_world* world, orr_bundle handle, uint32_t count
     orri_cluster* cluster = bundle_obtain(world, call, &set, NULL, bundle, &created);
     result = cluster != NULL ? bundle_create_all(world, bundle, cluster, count, entities)
                              : orri_env_result(&world->env);
-    if (result != ORR_OK && cluster != NULL && created && cluster->row_count == 0) {
+    if (result != ORR_OK && cluster != NULL && created) {
         orri_cluster_undo(world, cluster);
     }
     if (keeps) {
@@ -420,7 +388,7 @@ typedef struct bundle_move {
 static size_t bundle_copy_size(const bundle_move* m, uint32_t i)
 {
     const orri_bundle_item* item = &m->bundle->items[i];
-    bool copied = item->value != NULL && !bundle_later(m->bundle, i) &&
+    bool copied = item->value != NULL && !orri_rest_has(m->bundle, i) &&
                   orri_cluster_find_column(m->from, (orr_type){item->type->index1}) < 0;
     size_t size = ((size_t)item->type->info.size + ORRI_BLOCK_ALIGN - 1) &
                   ~(size_t)(ORRI_BLOCK_ALIGN - 1);
@@ -521,51 +489,35 @@ static orr_result bundle_move_row(orr_world* world, const char* call, orr_entity
     return result;
 }
 
-// Adds what the entity lacks of the items that no move brings. When one is refused, takes those away again.
-static orr_result bundle_add_rest(const bundle_move* m)
-{
-    orr_world* world = m->world;
-    uint64_t added[ORRI_BUNDLE_ITEMS_MAX / 64] = {0};
-    orr_result result = ORR_OK;
-    for (uint32_t i = 0; result == ORR_OK && i < m->bundle->item_count; i++) {
-        const orri_bundle_item* item = &m->bundle->items[i];
-        orr_type type = {item->type->index1};
-        bool lacks = bundle_pinned(item) ? !orr_component_has(world, m->entity, type)
-                                         : orri_cluster_find_column(m->from, type) < 0;
-        if (lacks && bundle_later(m->bundle, i)) {
-            result = bundle_add_later(world, m->entity, item);
-            orri_bit_set(added, i, result == ORR_OK);
-        }
-    }
-    for (uint32_t i = 0; result != ORR_OK && i < m->bundle->item_count; i++) {
-        if (orri_bit_get(added, i) && bundle_pinned(&m->bundle->items[i])) {
-            (void)orr_component_remove(world, m->entity,
-                                       (orr_type){m->bundle->items[i].type->index1});
-        }
-    }
-    return result;
-}
-
-// The move, with everything prepared; then the rest, which may still send the row back.
+// The move, with everything made before it.
 static orr_result bundle_add_to(bundle_move* m, orri_cluster* from, orri_cluster* to, bool created)
 {
     orr_world* world = m->world;
-    orr_result result = bundle_copy_values(m);
+    orri_rest rest = {.world = world,
+                      .call = "orr_bundle_add",
+                      .bundle = m->bundle,
+                      .from = from,
+                      .entity = m->entity,
+                      .index = orri_id_index(m->entity),
+                      .rows = 1};
+    orr_result result = orri_rest_make(&rest);
+    if (result != ORR_OK) {
+        if (created) {
+            orri_cluster_undo(world, to);
+        }
+        return result;
+    }
+    result = bundle_copy_values(m);
     if (result == ORR_OK) {
         result = bundle_move_row(world, "orr_bundle_add", m->entity, from, to, created);
     } else if (created) {
         orri_cluster_undo(world, to);
     }
     bundle_copies_end(m, result == ORR_OK);
-    if (result != ORR_OK) {
-        return result;
-    }
-    result = bundle_add_rest(m);
-    if (result != ORR_OK) {
-        (void)orr_entity_move(world, m->entity, orri_cluster_handle(from));
-        if (created && to->row_count == 0) {
-            orri_cluster_undo(world, to);
-        }
+    if (result == ORR_OK) {
+        orri_rest_put(&rest, &m->entity);
+    } else {
+        orri_rest_abandon(&rest);
     }
     return result;
 }

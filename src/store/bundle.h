@@ -27,6 +27,28 @@ const orri_bundle* orri_bundle_at(const orr_world* world, orr_bundle bundle);
 const orri_bundle* orri_bundle_named(const orr_world* world, const char* name);
 void orri_bundles_term(orr_world* world);
 
+// ---- rest.c: what one move does not bring ------------------------------------------------------------
+
+typedef struct orri_rest {
+    orr_world* world;
+    const char* call;
+    const orri_bundle* bundle;
+    const orri_cluster* from; // Of the entity that gets the bundle; NULL: new ones, which lack all.
+    orr_entity entity;
+    uint32_t index; // Its index.
+    uint32_t rows;
+    uint8_t* values; // Of further instances: item by item, row by row.
+    size_t size;
+} orri_rest;
+
+// True for a pinned item, and for an instance after the first.
+bool orri_rest_has(const orri_bundle* bundle, uint32_t i);
+// Makes the values, before the move. On refusal (reported) nothing is left.
+orr_result orri_rest_make(orri_rest* rest);
+// After the move: puts them in their places. Or, if there was none, gives them back.
+void orri_rest_put(orri_rest* rest, const orr_entity* entities);
+void orri_rest_abandon(orri_rest* rest);
+
 // ---- items.c ---------------------------------------------------------------------------------------
 
 // Fills the items and tags of an empty bundle. On refusal (reported, pointing at the character) it is empty again.

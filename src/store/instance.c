@@ -155,7 +155,7 @@ static void instance_stage_end(orr_world* world, instance_staged* staged)
     }
 }
 
-static bool instance_make(const orri_type* type, void* to, const void* value)
+bool orri_instance_make(const orri_type* type, void* to, const void* value)
 {
     if (type->plain && type->info.size == 0) {
         return true;
@@ -175,6 +175,14 @@ static orr_component_id instance_append(orr_world* world, const instance_cell* c
     return id;
 }
 
+void orri_instance_put(orr_world* world, uint32_t index, orr_type type, void* made)
+{
+    instance_cell cell = instance_cell_at(world, index, type);
+    ORR_ASSERT(cell.count < 1u << cell.chunk->cluster->columns[cell.column].shift);
+    orri_rows_move(cell.cells.type, instance_value(&cell, cell.count), made, 1);
+    (void)instance_append(world, &cell);
+}
+
 static orr_component_id instance_add_in_place(orr_world* world, const char* call, orr_entity entity,
                                               orr_type type, const void* value)
 {
@@ -185,7 +193,7 @@ static orr_component_id instance_add_in_place(orr_world* world, const char* call
     // Copies of held blocks may have changed where the cell lies.
     cell = instance_cell_at(world, orri_id_index(entity), type);
     uint8_t* to = instance_value(&cell, cell.count);
-    if (!instance_make(cell.cells.type, to, value)) {
+    if (!orri_instance_make(cell.cells.type, to, value)) {
         memset(to, 0, cell.cells.type->info.size);
         (void)orri_refuse_hook(world, call, cell.cells.type);
         return 0;
@@ -205,7 +213,7 @@ static orr_component_id instance_add_growing(orr_world* world, const char* call,
         return 0;
     }
     orr_component_id id = 0;
-    if (!instance_make(found, staged.data, value)) {
+    if (!orri_instance_make(found, staged.data, value)) {
         (void)orri_refuse_hook(world, call, found);
     } else if (instance_resize(world, call, cell, entity, capacity) != ORR_OK) {
         orri_rows_destruct(found, staged.data, 1);

@@ -28,6 +28,7 @@ set(ORR_SOURCES_STORE
     src/store/refuse.c
     src/store/relation.c
     src/store/relink.c
+    src/store/rest.c
     src/store/share.c
     src/store/singleton.c
     src/store/tag.c
@@ -50,6 +51,7 @@ set(ORR_SMALL_STORE
     src/store/refuse.c
     src/store/relation.c
     src/store/relink.c
+    src/store/rest.c
     src/store/share.c
     src/store/singleton.c
     src/store/tag.c

@@ -929,6 +929,10 @@ orr_result orri_cells_fit(const orr_world* world, const char* call, const orri_p
 uint64_t orri_cells_hash(orri_cells cells, uint32_t rows, uint64_t seed);
 // The next instance id: never 0, and none of `ids`.
 uint32_t orri_instance_number(uint32_t* last, const uint32_t* ids, uint32_t count);
+// Makes a value of a multiple type in raw memory: a copy, or (NULL) the preset. False when a hook refuses (not reported).
+bool orri_instance_make(const orri_type* type, void* to, const void* value);
+// Moves such a value into a row that was just made or moved and has room for it, after those there are.
+void orri_instance_put(orr_world* world, uint32_t index, orr_type type, void* made);
 // For calls that cannot take a multiple type: which ones can.
 ORRI_COLD orr_result orri_refuse_multiple(const orr_world* world, const char* call, orr_type type);
 

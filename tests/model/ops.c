@@ -264,9 +264,9 @@ oracle_entity* ops_oracle_create_in(ops* s, orr_entity id, const orr_cluster_inf
 
 // ---- running -------------------------------------------------------------------------------------
 
-static const ops_entry* const ops_tables[] = {ops_entity_table, ops_cluster_table, ops_batch_table,
-                                              ops_world_table,  ops_kind_table,    ops_query_table,
-                                              ops_loop_table,   ops_bulk_table};
+static const ops_entry* const ops_tables[] = {
+    ops_entity_table, ops_cluster_table, ops_batch_table, ops_world_table, ops_kind_table,
+    ops_query_table,  ops_loop_table,    ops_bulk_table,  ops_bundle_table};
 
 static uint32_t ops_weight_total(void)
 {
@@ -410,6 +410,7 @@ uint64_t ops_end(ops* s)
     MODEL_CHECK(stats.blobs == ops_blobs_expected(s));
     uint64_t hash = orr_world_hash(s->world);
     ops_queries_end(s);
+    ops_bundles_end(s);
     kit_end(&s->kit);
     orr_world_destroy(s->foreign);
     oracle_term(&s->oracle);

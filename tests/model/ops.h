@@ -16,6 +16,9 @@
 #define OPS_BATCH_MAX   5000u
 #define OPS_QUERIES_MAX 12u
 #define OPS_REFS_MAX    8u
+#define OPS_BUNDLES_MAX 12u
+
+#define OPS_BUNDLE_ITEMS_MAX 12u
 
 // The fixed types, as bits of ops_shape.types.
 enum {
@@ -86,6 +89,7 @@ typedef struct ops_type {
 
 typedef struct ops_share ops_share;
 typedef struct ops_query ops_query;
+typedef struct ops_bundle ops_bundle;
 
 struct ops {
     kit kit;
@@ -117,8 +121,10 @@ struct ops {
     ops_query* queries[OPS_QUERIES_MAX];  // The first ones stay for the whole run.
     uint32_t query_next;                  // Where the next one goes that does not.
     orr_component_ref refs[OPS_REFS_MAX]; // Kept from earlier.
-    orr_entity singleton;                 // As far as it was asked for.
-    bool armed;                           // Memory may be refused during this operation.
+    ops_bundle* bundles[OPS_BUNDLES_MAX];
+    uint32_t bundle_count;
+    orr_entity singleton; // As far as it was asked for.
+    bool armed;           // Memory may be refused during this operation.
     bool hooks_armed;
     uint64_t done;     // Calls that changed the world.
     uint64_t refusals; // Calls that were refused as they should be.
@@ -197,8 +203,10 @@ typedef struct ops_entry {
 } ops_entry;
 
 extern const ops_entry ops_entity_table[], ops_cluster_table[], ops_batch_table[],
-    ops_world_table[], ops_kind_table[], ops_query_table[], ops_loop_table[], ops_bulk_table[];
+    ops_world_table[], ops_kind_table[], ops_query_table[], ops_loop_table[], ops_bulk_table[],
+    ops_bundle_table[];
 
+void ops_bundles_end(ops* s);
 void ops_queries_begin(ops* s);
 void ops_queries_check(ops* s);     // All of them, and everything they can be asked.
 void ops_queries_check_one(ops* s); // One of them, in short.

@@ -8,6 +8,7 @@ set(ORR_TEST_EXTRA_MODEL
     tests/model/ops.c
     tests/model/ops_batch.c
     tests/model/ops_bulk.c
+    tests/model/ops_bundle.c
     tests/model/ops_cluster.c
     tests/model/ops_entity.c
     tests/model/ops_ask.c
