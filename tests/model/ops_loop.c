@@ -104,7 +104,8 @@ static void loop_refuse_clusters(ops* s, const oracle_entity* entity, orr_cluste
     orr_world* world = s->world;
     orr_tag tag = 4711;
     orr_cluster got;
-    orr_cluster other = ops_pick_cluster(s);
+    // (Meeting a cluster, or making a string, would show in what comes after.)
+    orr_cluster other = s->shape->aside ? cluster : ops_pick_cluster(s);
     uint32_t count = 0;
     ops_refused_as(s,
                    orr_cluster_get(world, &(orr_cluster_desc){.tags = &tag, .tag_count = 1}, &got),
@@ -127,7 +128,7 @@ static void loop_refuse_components(ops* s, oracle_entity* entity)
         ops_refused_as(s, orr_component_add(world, entity->id, type->type), ORR_ERR_STATE);
         ops_refused_as(s, orr_component_add_many(world, &entity->id, 1, type->type, NULL),
                        ORR_ERR_STATE);
-        if (!type->multiple && ops_make(s, index, world_value, model_value)) {
+        if (!type->multiple && !s->shape->aside && ops_make(s, index, world_value, model_value)) {
             ops_refused_as(s, orr_component_set(world, entity->id, type->type, world_value),
                            ORR_ERR_STATE);
         }

@@ -246,3 +246,24 @@ ORR_TEST(model_holders_of_blocks_do_not_show_in_the_hash)
         CHECK_EQ(held, free_of);
     }
 }
+
+// The same changes with no queries, with some, and with others at other moments: matching, repairing an order and following
+// a working set must not show in the state.
+ORR_TEST(model_queries_do_not_show_in_the_hash)
+{
+    uint64_t count = model_total() / 400;
+    for (uint32_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        ops_shape shape = shapes[i].ops;
+        shape.shares = shape.refuse_memory = shape.refuse_hooks = false;
+        shape.aside = true;
+        uint64_t seed = orr_random(test_seed(), i, 3, 0);
+        shape.aside_seed = 1;
+        uint64_t some = model_run(&shape, seed, count, 0, 0x55);
+        shape.aside_seed = 2;
+        uint64_t others = model_run(&shape, seed, count, 0, 0xAA);
+        shape.queries = false;
+        uint64_t none = model_run(&shape, seed, count, 0, 0xAA);
+        CHECK_EQ(some, none);
+        CHECK_EQ(others, none);
+    }
+}
