@@ -104,7 +104,8 @@ typedef struct orr_query_desc {
     /// Clusters are ordered by this key first, then by creation. As the predicate.
     uint64_t (*group_by)(void* user, const orr_world* world, orr_cluster cluster);
     /// Entities come in order of a number in a required, unique type: "Depth.z"; ties by index. Empty: as they lie. The
-    /// order is kept and repaired where blocks changed since the last iteration.
+    /// order is kept and repaired where blocks changed since the last iteration; while a loop over the query is open it
+    /// stays, also for loops inside: keys written there count from the next loop on.
     const char* order_by;
     bool order_descending;
     void* user; ///< For predicate and group_by.

@@ -76,6 +76,9 @@ orr_iter* orr_iter_begin(orr_iter* it, orr_query* query, const orr_each* each)
     }
     query->world->iterating++;
     it->counted = true;
+    if (ORR_UNLIKELY(query->order != NULL)) {
+        orri_order_open(query);
+    }
     if (by_list && orri_list_ready(query)) {
         iterate_use_list(it);
     } else if (by_list && query->writes) {
@@ -90,6 +93,9 @@ void orr_iter_end(orr_iter* it)
     // An earlier era ended with its tick, and was taken off the count then.
     if (it->counted && it->era == *it->era_now) {
         it->world->iterating--;
+        if (ORR_UNLIKELY(it->query->order != NULL)) {
+            orri_order_close(it->query);
+        }
     }
     it->counted = false;
     it->era = 0;
@@ -103,6 +109,12 @@ static void iterate_push(orr_iter* it, const uint16_t* map, orri_chunk* chunk, u
 {
     it->spans[it->span_left++] =
         (orr_hot_span){(orr_hot_column*)(void*)chunk->columns, map, chunk, slot, count};
+}
+
+// True when changed-since decides. Without a mark everything counts as changed, also where the term's type is not there.
+static bool iterate_since(const orr_iter* it)
+{
+    return it->query->has_changed && it->each.since != 0;
 }
 
 static bool iterate_changed(const orr_iter* it, const orri_chunk* chunk)
@@ -139,7 +151,7 @@ static void iterate_whole(orr_iter* it, const orri_cluster* cluster, const uint1
 {
     while (it->chunk < cluster->chunk_count && it->span_left < ORR_HOT_SPANS) {
         orri_chunk* chunk = cluster->chunks[it->chunk++];
-        if (!it->query->has_changed || iterate_changed(it, chunk)) {
+        if (!iterate_since(it) || iterate_changed(it, chunk)) {
             iterate_push(it, map, chunk, 0, orri_chunk_rows(chunk));
         }
     }
@@ -191,7 +203,7 @@ static void iterate_some(orr_iter* it, const orri_cluster* cluster, const uint16
     while (it->chunk < cluster->chunk_count && it->span_left < ORR_HOT_SPANS) {
         orri_chunk* chunk = cluster->chunks[it->chunk];
         uint32_t rows = orri_chunk_rows(chunk), first, count;
-        bool skip = it->slot == 0 && it->query->has_changed && !iterate_changed(it, chunk);
+        bool skip = it->slot == 0 && iterate_since(it) && !iterate_changed(it, chunk);
         if (!skip && iterate_run(it, chunk, map, rows, &first, &count)) {
             iterate_push(it, map, chunk, first, count);
         } else {
@@ -213,7 +225,7 @@ static bool iterate_skips(const orr_iter* it, const orri_cluster* cluster)
     return cluster == NULL || cluster->row_count == 0 ||
            (it->each.only_group && query->groups != NULL &&
             query->groups[it->entry] != it->each.group) ||
-           (query->has_changed && it->chunk == 0 && !iterate_cluster_changed(it, cluster));
+           (iterate_since(it) && it->chunk == 0 && !iterate_cluster_changed(it, cluster));
 }
 
 // Small clusters are many, and each is a few lines somewhere: header, columns, stamps, values. They are fetched while those
@@ -313,7 +325,7 @@ static void iterate_fill_items(orr_iter* it, const orri_ranked* items, uint32_t 
         orri_chunk* chunk = iterate_locate(it, items[it->position].index, &slot, &map);
         bool wanted = map != NULL && iterate_group_wanted(it) &&
                       (!check || orri_query_row(it->query, map, chunk, slot)) &&
-                      (!it->query->has_changed || iterate_changed(it, chunk));
+                      (!iterate_since(it) || iterate_changed(it, chunk));
         uint64_t first = it->position++;
         if (!wanted) {
             continue;

@@ -212,8 +212,9 @@ static bool order_chunk_clean(const orri_order* order, const orri_chunk* chunk)
     if (chunk->columns[column].version > order->mark || chunk->stamp > order->mark) {
         return false;
     }
-    for (uint32_t c = chunk->column_count / 2; chunk->cluster->has_bits && c < chunk->column_count;
-         c++) {
+    // Counts of instances too: one that is on, beside others that are off, makes the row match.
+    for (uint32_t c = chunk->cluster->type_count;
+         chunk->cluster->has_bits && c < chunk->column_count; c++) {
         if (chunk->columns[c].version > order->mark) {
             return false;
         }
@@ -337,10 +338,33 @@ static void order_repair(orr_query* query)
     }
 }
 
+// Loops of an earlier era have ended with their tick.
+static bool order_is_open(const orr_query* query)
+{
+    return query->order->open != 0 && query->order->open_era == query->world->iteration_era;
+}
+
+void orri_order_open(orr_query* query)
+{
+    if (!order_is_open(query)) {
+        query->order->open = 0;
+        query->order->open_era = query->world->iteration_era;
+    }
+    query->order->open++;
+}
+
+void orri_order_close(orr_query* query)
+{
+    query->order->open--;
+}
+
 bool orri_order_refresh(orr_query* query)
 {
     orri_order* order = query->order;
     orr_world* world = query->world;
+    if (order_is_open(query)) {
+        return true;
+    }
     orri_world_settle(world);
     uint32_t words = world->chunk_count / 64 + 1;
     bool fresh = order->mark != 0 && order_pools_clean(query);

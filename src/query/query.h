@@ -196,12 +196,17 @@ typedef struct orri_order {
     uint32_t chunk_count;  // Chunks that matched at the mark: one that is gone shows nowhere else.
     uint64_t mark;         // Epoch at which the order was right; 0: never.
     uint64_t entries_mark; // query->changes then.
+    // Loops over it that are open, of this era: it stays as it is meanwhile, since they walk it by position.
+    _Atomic uint32_t open, open_era;
 } orri_order;
 
 orr_result orri_order_create(orr_query* query, const char* path, bool descending);
 void orri_order_destroy(orr_query* query);
 // Brings the order up to date. False when refused (reported).
 bool orri_order_refresh(orr_query* query);
+// A loop over it begins or ends.
+void orri_order_open(orr_query* query);
+void orri_order_close(orr_query* query);
 // Sorts by key, then index. `scratch` has as many items.
 void orri_ranked_sort(orri_ranked* items, uint32_t count, orri_ranked* scratch);
 
@@ -225,7 +230,7 @@ typedef struct orri_working {
     uint32_t** positions; // By entity index, in pages: position + 1; 0: no member.
     uint32_t page_capacity;
     void** pointers
-        [ORR_TERMS_MAX]; // By field, [capacity]: values of pinned types; NULL: another field.
+        [ORR_TERMS_MAX]; // By field, [capacity]: values of required types; NULL: another field.
     bool built;          // From then on changes are enough.
     bool dirty;          // Members came, went or changed place since the last refresh.
     uint64_t mark, entries_mark;

@@ -86,6 +86,19 @@ static void working_update(orr_query* query, uint32_t index)
 
 // ---- memory ------------------------------------------------------------------------------------------------------
 
+// Pointers are kept for required types alone: their values go with the members. Those of others come and go unnoticed, so
+// that the pool is asked.
+static bool working_keeps(const orr_query* query, uint32_t field)
+{
+    const orri_working* working = query->working;
+    for (uint32_t t = 0; t < working->required_count; t++) {
+        if (working->required[t].type.index1 == query->fields[field].type.index1) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool working_grow(orr_query* query, uint32_t needed)
 {
     orri_working* working = query->working;
@@ -98,7 +111,7 @@ static bool working_grow(orr_query* query, uint32_t needed)
     void** pointers[ORR_TERMS_MAX] = {NULL};
     bool made = items != NULL && scratch != NULL;
     for (uint32_t f = 0; made && f < query->field_count; f++) {
-        if (query->fields[f].pinned) {
+        if (working_keeps(query, f)) {
             pointers[f] = ORRI_ALLOC(env, ORR_MEMORY_QUERY, void*, capacity);
             made = pointers[f] != NULL;
         }

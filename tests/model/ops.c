@@ -19,7 +19,8 @@ static uint32_t ops_byte(ops* s)
 
 static uint64_t ops_random(ops* s)
 {
-    return orr_random(s->seed, s->seed_used++, 0, 0);
+    return s->aside ? orr_random(s->shape->aside_seed, s->aside_used++, 1, 0)
+                    : orr_random(s->seed, s->seed_used++, 0, 0);
 }
 
 uint32_t ops_below(ops* s, uint32_t count)
@@ -65,6 +66,22 @@ oracle_entity* ops_pick(ops* s)
 uint32_t ops_pick_type(ops* s)
 {
     return ops_below(s, s->oracle.type_count);
+}
+
+uint32_t ops_pick_chunk_type(ops* s)
+{
+    uint32_t type = ops_pick_type(s);
+    while (s->oracle.types[type].pinned) {
+        type = (type + 1) % s->oracle.type_count;
+    }
+    return type;
+}
+
+uint32_t ops_pick_type_of(ops* s, const oracle_entity* entity)
+{
+    return entity->component_count > 0 && !ops_chance(s, 6)
+               ? entity->components[ops_below(s, entity->component_count)].type
+               : ops_pick_type(s);
 }
 
 orr_tag ops_pick_tag(ops* s)
@@ -190,6 +207,12 @@ void ops_refused_as(ops* s, orr_result result, orr_result expected)
     s->refusals++;
 }
 
+void ops_refused_in_place(ops* s, uint32_t type)
+{
+    ops_refused_as(s, ops_last_result(s),
+                   s->oracle.types[type].multiple ? ORR_ERR_ARGUMENT : ORR_ERR_STATE);
+}
+
 // ---- the oracle's side of moves ------------------------------------------------------------------
 
 static bool ops_info_has_type(const orr_cluster_info* info, orr_type type)
@@ -206,10 +229,11 @@ void ops_oracle_move(ops* s, oracle_entity* entity, const orr_cluster_info* to)
 {
     for (uint32_t i = entity->component_count; i > 0; i--) {
         uint32_t type = entity->components[i - 1].type;
-        if (!ops_info_has_type(to, s->oracle.types[type].type)) {
-            oracle_component_remove(entity, type);
+        if (!s->oracle.types[type].pinned && !ops_info_has_type(to, s->oracle.types[type].type)) {
+            oracle_component_remove(&s->oracle, entity, type);
         }
     }
+    s->oracle.structure++;
     for (uint32_t i = 0; i < to->type_count; i++) {
         oracle_component_add(&s->oracle, entity, oracle_type_index(&s->oracle, to->types[i]));
     }
@@ -217,6 +241,18 @@ void ops_oracle_move(ops* s, oracle_entity* entity, const orr_cluster_info* to)
     for (uint32_t i = 0; i < to->tag_count; i++) {
         oracle_tag_add(entity, to->tags[i]);
     }
+}
+
+bool ops_fits(const ops* s, const oracle_entity* entity, const orr_cluster_info* to)
+{
+    for (uint32_t i = 0; i < to->type_count; i++) {
+        const oracle_component* component =
+            oracle_component_of(entity, oracle_type_index(&s->oracle, to->types[i]));
+        if (component != NULL && component->instance_count > to->capacities[i]) {
+            return false;
+        }
+    }
+    return true;
 }
 
 oracle_entity* ops_oracle_create_in(ops* s, orr_entity id, const orr_cluster_info* info)
@@ -229,7 +265,8 @@ oracle_entity* ops_oracle_create_in(ops* s, orr_entity id, const orr_cluster_inf
 // ---- running -------------------------------------------------------------------------------------
 
 static const ops_entry* const ops_tables[] = {ops_entity_table, ops_cluster_table, ops_batch_table,
-                                              ops_world_table};
+                                              ops_world_table,  ops_kind_table,    ops_query_table,
+                                              ops_loop_table,   ops_bulk_table};
 
 static uint32_t ops_weight_total(void)
 {
@@ -278,7 +315,8 @@ static void ops_disarm(ops* s)
 bool ops_step(ops* s)
 {
     const ops_entry* entry = ops_choose(s);
-    model_at = (model_context){s->shape->name, entry->name, model_at.number + 1};
+    model_at = (model_context){
+        .shape = s->shape->name, .operation = entry->name, .number = model_at.number + 1};
     // A refused call must leave the hash as it was. Looking each time would make it all about hashing.
     bool wanted = s->shape->refuse_memory || ops_chance(s, 16);
     bool look = ops_chance(s, 4) && wanted && !s->shape->hash_seldom;
@@ -292,6 +330,7 @@ bool ops_step(ops* s)
     }
     if (look && s->done == done && s->refusals + s->out_of_memory > refusals) {
         MODEL_CHECK(orr_world_hash(s->world) == hash);
+        ops_queries_check_one(s);
         s->checked_hash++;
     }
     return !s->ended;
@@ -310,6 +349,7 @@ void ops_check(ops* s)
     oracle_compare(&s->oracle, s->world);
     ops_note_rows(s);
     ops_shares_check(s);
+    ops_queries_check(s);
     if (orr_world_validate(s->world) != ORR_OK) {
         model_fail(__FILE__, __LINE__, s->kit.errors.text);
     }
@@ -318,7 +358,8 @@ void ops_check(ops* s)
     orr_world_stats stats;
     orr_world_stats_get(s->world, &stats);
     MODEL_CHECK(stats.entities == s->oracle.live_count);
-    MODEL_CHECK(stats.types == s->oracle.type_count);
+    bool named = orr_type_find(s->world, "orr_name").index1 != 0;
+    MODEL_CHECK(stats.types == s->oracle.type_count + named);
     MODEL_CHECK(stats.clusters == s->oracle.cluster_count);
     MODEL_CHECK(stats.bytes == s->kit.memory.live_bytes);
     MODEL_CHECK(s->kit.memory.mistakes == 0);
@@ -341,7 +382,7 @@ void ops_begin(ops* s, const ops_shape* shape, uint64_t seed, const uint8_t* dat
     s->data = data;
     s->data_size = size;
     s->kit.memory.fresh_byte = fill;
-    model_at = (model_context){shape->name, "begin", 0};
+    model_at = (model_context){.shape = shape->name, .operation = "begin"};
     s->foreign = orr_world_create(&(orr_world_desc){.id_salt = 3, .log.level = ORR_LOG_OFF});
     MODEL_CHECK(s->foreign != NULL);
     s->foreign_id = orr_create(s->foreign);
@@ -354,6 +395,7 @@ void ops_begin(ops* s, const ops_shape* shape, uint64_t seed, const uint8_t* dat
     oracle_init(&s->oracle);
     ops_tags_begin(s);
     ops_types_begin(s);
+    ops_queries_begin(s);
 }
 
 uint64_t ops_end(ops* s)
@@ -367,6 +409,7 @@ uint64_t ops_end(ops* s)
     orr_world_stats_get(s->world, &stats);
     MODEL_CHECK(stats.blobs == ops_blobs_expected(s));
     uint64_t hash = orr_world_hash(s->world);
+    ops_queries_end(s);
     kit_end(&s->kit);
     orr_world_destroy(s->foreign);
     oracle_term(&s->oracle);

@@ -6,14 +6,44 @@
 #ifndef TEST_MODEL_OPS_H
 #define TEST_MODEL_OPS_H
 
+#include "model/ops_kinds.h"
 #include "model/oracle.h"
-#include "support/store_kit.h"
 
-#define OPS_TYPES_MAX  64u
-#define OPS_TAGS_MAX   40u
-#define OPS_VALUE_MAX  256u // Bytes of the largest value, in either shape.
-#define OPS_SHARES_MAX 4u
-#define OPS_BATCH_MAX  5000u
+#define OPS_TYPES_MAX   96u
+#define OPS_TAGS_MAX    40u
+#define OPS_VALUE_MAX   256u // Bytes of the largest value, in either shape.
+#define OPS_SHARES_MAX  4u
+#define OPS_BATCH_MAX   5000u
+#define OPS_QUERIES_MAX 12u
+#define OPS_REFS_MAX    8u
+
+// The fixed types, as bits of ops_shape.types.
+enum {
+    OPS_POSITION = 1 << 0,
+    OPS_VELOCITY = 1 << 1,
+    OPS_HEALTH = 1 << 2,
+    OPS_PADDED = 1 << 3,
+    OPS_BIG = 1 << 4,
+    OPS_TINY = 1 << 5,
+    OPS_LINK = 1 << 6,
+    OPS_LABEL = 1 << 7,
+    OPS_LIST = 1 << 8,
+    OPS_CROWD = 1 << 9,
+    OPS_TOKEN = 1 << 10,
+    OPS_FROZEN = 1 << 11,
+    OPS_MULTIPLE = 15 << 12, // Shard, Memo, Spark, Badge
+    OPS_SHARD = 1 << 12,
+    OPS_SPARK = 1 << 14,
+    OPS_PINNED = 63 << 16, // Body, Loose, Sign, Rope, Ghost, Seen
+    OPS_BODY = 1 << 16,
+    OPS_GHOST = 1 << 20,
+    OPS_INDEXED = 15 << 22, // Holder, Aimer, Memoir, Knot
+    OPS_HOLDER = 1 << 22,
+    OPS_AIMER = 1 << 23,
+    OPS_NEEDS =
+        31 << 26, // Engine, Turbo, Yin, Yang, Rider: with Velocity, Health, Shard and Holder
+    OPS_ALL = 0x7FFFFFFF,
+};
 
 // What a run looks like. The same bytes in another shape are another run.
 typedef struct ops_shape {
@@ -32,7 +62,13 @@ typedef struct ops_shape {
     bool refuse_memory;
     bool refuse_hooks;
     bool shares;
+    bool names;
+    bool queries;
     bool hash_seldom; // The hash is asked for at the end alone.
+    // Queries are made and asked by numbers of their own, and nothing is changed through them, so that runs with and
+    // without them, and with others, do the same to the world.
+    bool aside;
+    uint64_t aside_seed;
 } ops_shape;
 
 typedef struct ops ops;
@@ -41,12 +77,15 @@ typedef struct ops_type {
     const char* name;
     // Makes a value in both shapes. False when the world refused memory for it.
     bool (*make)(ops* s, uint32_t type, void* world_value, void* value);
-    bool plain;  // May be written as bytes through a column.
-    bool owned;  // Holds handles.
-    bool hooked; // A Token.
+    bool plain;                // May be written as bytes through a column.
+    bool owned;                // Holds handles.
+    bool hooked;               // A Token.
+    const orr_type_desc* desc; // NULL: made at run time.
+    const char* order;         // A field that entities can be ordered by; NULL: none.
 } ops_type;
 
 typedef struct ops_share ops_share;
+typedef struct ops_query ops_query;
 
 struct ops {
     kit kit;
@@ -63,6 +102,8 @@ struct ops {
     const uint8_t* data;
     size_t data_size, data_used;
     uint64_t seed, seed_used;
+    uint64_t aside_used;
+    bool aside; // Numbers come from the stream aside.
     bool ended;
 
     // Clusters by handle, as far as they were met.
@@ -73,7 +114,11 @@ struct ops {
     orr_address address; // One kept from earlier, with where it should be now.
 
     ops_share* shares[OPS_SHARES_MAX];
-    bool armed; // Memory may be refused during this operation.
+    ops_query* queries[OPS_QUERIES_MAX];  // The first ones stay for the whole run.
+    uint32_t query_next;                  // Where the next one goes that does not.
+    orr_component_ref refs[OPS_REFS_MAX]; // Kept from earlier.
+    orr_entity singleton;                 // As far as it was asked for.
+    bool armed;                           // Memory may be refused during this operation.
     bool hooks_armed;
     uint64_t done;     // Calls that changed the world.
     uint64_t refusals; // Calls that were refused as they should be.
@@ -81,6 +126,9 @@ struct ops {
     uint32_t live_peak;    // Most entities at once.
     uint32_t rows_peak;    // Most rows of one cluster at a check.
     uint64_t checked_hash; // Refusals after which the hash was compared.
+    uint64_t asked;        // Queries compared with the oracle.
+    uint64_t matched;      // Entities they gave.
+    uint64_t pairs;        // Pairs of cross products.
 };
 
 // `data` NULL: random bytes from the seed, without end.
@@ -105,6 +153,10 @@ orr_cluster ops_pick_cluster(ops* s); // Null if there is none.
 void ops_cluster_met(ops* s, orr_cluster cluster);
 void ops_cluster_gone(ops* s, orr_cluster cluster);
 uint32_t ops_pick_type(ops* s);
+// One that can be part of a cluster.
+uint32_t ops_pick_chunk_type(ops* s);
+// One that the entity has, mostly.
+uint32_t ops_pick_type_of(ops* s, const oracle_entity* entity);
 orr_tag ops_pick_tag(ops* s);
 // Up to `count` different entities; returns how many. `out` and `ids` have room.
 uint32_t ops_pick_many(ops* s, oracle_entity** out, orr_entity* ids, uint32_t count);
@@ -115,6 +167,8 @@ bool ops_room_for(const ops* s, uint32_t count);
 bool ops_refused(ops* s, orr_result result);
 // The call must be refused with `expected` (or for want of memory).
 void ops_refused_as(ops* s, orr_result result, orr_result expected);
+// Of a call that would have written a value in place where values must be given: multiple types and indexed references.
+void ops_refused_in_place(ops* s, uint32_t type);
 // The result of a call that returned nothing, from the error handler.
 orr_result ops_last_result(const ops* s);
 
@@ -129,6 +183,12 @@ uint64_t ops_tokens_expected(const ops* s);
 // Moves an entity of the oracle to a cluster's set.
 void ops_oracle_move(ops* s, oracle_entity* entity, const orr_cluster_info* to);
 oracle_entity* ops_oracle_create_in(ops* s, orr_entity id, const orr_cluster_info* info);
+// True when the row of an entity has room for what it has of multiple types in a cluster.
+bool ops_fits(const ops* s, const oracle_entity* entity, const orr_cluster_info* to);
+// Writes a new value to a place in the world that holds the value of a component.
+void ops_write_through(ops* s, uint32_t type, void* place, oracle_component* component, uint32_t i);
+// The ids of rows first … first + count - 1 of a cluster.
+void ops_rows_read(ops* s, orr_cluster cluster, uint32_t first, uint32_t count, orr_entity* out);
 
 typedef struct ops_entry {
     const char* name;
@@ -137,7 +197,12 @@ typedef struct ops_entry {
 } ops_entry;
 
 extern const ops_entry ops_entity_table[], ops_cluster_table[], ops_batch_table[],
-    ops_world_table[];
+    ops_world_table[], ops_kind_table[], ops_query_table[], ops_loop_table[], ops_bulk_table[];
+
+void ops_queries_begin(ops* s);
+void ops_queries_check(ops* s);     // All of them, and everything they can be asked.
+void ops_queries_check_one(ops* s); // One of them, in short.
+void ops_queries_end(ops* s);
 
 void ops_shares_check(ops* s);
 void ops_shares_release(ops* s);

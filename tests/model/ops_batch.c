@@ -117,9 +117,7 @@ static void op_destroy_many(ops* s)
 {
     uint32_t count = ops_pick_many(s, picked, picked_ids, ops_batch_count(s));
     if (!ops_refused(s, orr_destroy_many(s->world, picked_ids, count))) {
-        for (uint32_t i = 0; i < count; i++) {
-            oracle_destroy(&s->oracle, picked[i]);
-        }
+        oracle_destroy_many(&s->oracle, picked, count);
     }
 }
 
@@ -164,6 +162,15 @@ static void op_destroy_many_spoilt(ops* s)
     }
 }
 
+static uint32_t ops_batch_have(uint32_t count, uint32_t type)
+{
+    uint32_t have = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        have += oracle_component_of(picked[i], type) != NULL;
+    }
+    return have;
+}
+
 static void op_add_many(ops* s)
 {
     uint32_t type = ops_pick_type(s);
@@ -174,8 +181,11 @@ static void op_add_many(ops* s)
     if (count == 0 || (values && !ops_batch_values(s, type, count))) {
         return;
     }
-    if (!ops_refused(s, orr_component_add_many(s->world, picked_ids, count, world_type,
-                                               values ? world_values : NULL))) {
+    orr_result result = orr_component_add_many(s->world, picked_ids, count, world_type,
+                                               values ? world_values : NULL);
+    if (values && s->oracle.types[type].multiple && ops_batch_have(count, type) > 0) {
+        ops_refused_as(s, result, ORR_ERR_ARGUMENT); // Which of their instances would be set?
+    } else if (!ops_refused(s, result)) {
         for (uint32_t i = 0; i < count; i++) {
             oracle_component_add(&s->oracle, picked[i], type);
             if (values) {
@@ -189,10 +199,18 @@ static void op_remove_many(ops* s)
 {
     uint32_t type = ops_pick_type(s);
     uint32_t count = ops_pick_many(s, picked, picked_ids, ops_batch_count(s));
-    if (!ops_refused(s, orr_component_remove_many(s->world, picked_ids, count,
-                                                  s->oracle.types[type].type))) {
+    orr_result result =
+        orr_component_remove_many(s->world, picked_ids, count, s->oracle.types[type].type);
+    for (uint32_t i = 0; i < count; i++) {
+        if (oracle_component_of(picked[i], type) != NULL &&
+            oracle_component_needed(&s->oracle, picked[i], type)) {
+            ops_refused_as(s, result, ORR_ERR_STATE);
+            return;
+        }
+    }
+    if (!ops_refused(s, result)) {
         for (uint32_t i = 0; i < count; i++) {
-            oracle_component_remove(picked[i], type);
+            oracle_component_remove(&s->oracle, picked[i], type);
         }
     }
 }
@@ -216,13 +234,16 @@ static void op_set_many(ops* s)
     }
     orr_result result = orr_component_set_many(s->world, picked_ids, count,
                                                s->oracle.types[type].type, world_values);
-    for (uint32_t i = 0; i < count; i++) {
-        if (oracle_component_of(picked[i], type) == NULL) {
-            ops_refused_as(s, result, ORR_ERR_ABSENT);
-            return;
-        }
+    if (s->oracle.types[type].multiple) {
+        ops_refused_as(s, result, ORR_ERR_ARGUMENT);
+        return;
     }
-    if (!ops_refused(s, result)) {
+    if (ops_batch_have(count, type) < count) {
+        ops_refused_as(s, result, ORR_ERR_ABSENT);
+        return;
+    }
+    // Of a marker there is nothing to write.
+    if (!ops_refused(s, result) && s->oracle.types[type].size > 0) {
         for (uint32_t i = 0; i < count; i++) {
             oracle_component_set(&s->oracle, picked[i], type, ops_batch_value(s, type, i));
         }
@@ -235,10 +256,8 @@ static void op_get_many(ops* s)
     size_t size = s->oracle.types[type].world_size;
     uint32_t count = ops_batch_fit(s, type, ops_batch_count(s));
     count = ops_pick_many(s, picked, picked_ids, count);
-    bool all = count > 0;
-    for (uint32_t i = 0; i < count; i++) {
-        all &= oracle_component_of(picked[i], type) != NULL;
-    }
+    bool multiple = s->oracle.types[type].multiple;
+    bool all = ops_batch_have(count, type) == count && !multiple;
     if (count == 0) {
         return;
     }
@@ -246,7 +265,7 @@ static void op_get_many(ops* s)
     orr_result result = orr_component_get_many(s->world, picked_ids, count,
                                                s->oracle.types[type].type, world_values);
     if (!all) {
-        ops_refused_as(s, result, ORR_ERR_ABSENT);
+        ops_refused_as(s, result, multiple ? ORR_ERR_ARGUMENT : ORR_ERR_ABSENT);
         MODEL_CHECK(world_values[0] == 0x5C);
         return;
     }
@@ -282,8 +301,22 @@ static void op_change_many_spoilt(ops* s)
         memset(world_values, 0, s->oracle.types[type].world_size * (size_t)count);
         orr_result result =
             orr_component_set_many(s->world, picked_ids, count, world_type, world_values);
-        MODEL_CHECK(result == ORR_ERR_ENTITY || result == ORR_ERR_ABSENT);
+        MODEL_CHECK(result == ORR_ERR_ENTITY || result == ORR_ERR_ABSENT ||
+                    (result == ORR_ERR_ARGUMENT && s->oracle.types[type].multiple));
     }
+}
+
+// Up to three columns that an appender hands out.
+static uint32_t ops_append_types(const ops* s, const orr_cluster_info* info, orr_type* out)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < info->type_count && count < 3; i++) {
+        const oracle_type* t = &s->oracle.types[oracle_type_index(&s->oracle, info->types[i])];
+        if (!t->multiple && t->reference_count == 0) {
+            out[count++] = info->types[i];
+        }
+    }
+    return count;
 }
 
 // Rows come in runs, the caller fills columns; what was not taken was never there.
@@ -298,8 +331,9 @@ static void op_append(ops* s)
     }
     MODEL_CHECK(orr_cluster_info_get(s->world, cluster, &info) == ORR_OK);
     orr_appender appender;
-    uint32_t columns = info.type_count < 3 ? info.type_count : 3;
-    if (ops_refused(s, orr_append_begin(s->world, cluster, info.types, columns, &appender))) {
+    orr_type types[3];
+    uint32_t columns = ops_append_types(s, &info, types);
+    if (ops_refused(s, orr_append_begin(s->world, cluster, types, columns, &appender))) {
         return;
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -310,7 +344,7 @@ static void op_append(ops* s)
         }
         oracle_entity* entity = ops_oracle_create_in(s, appender.entities[slot], &info);
         for (uint32_t c = 0; c < columns; c++) {
-            uint32_t type = oracle_type_index(&s->oracle, info.types[c]);
+            uint32_t type = oracle_type_index(&s->oracle, types[c]);
             if (s->types[type].plain && ops_chance(s, 2)) {
                 size_t size = s->oracle.types[type].world_size;
                 ops_make(s, type, (uint8_t*)appender.columns[c] + slot * size,

@@ -7,25 +7,39 @@
 typedef struct ops_set {
     orr_type types[OPS_TYPES_MAX];
     uint32_t type_count;
+    uint16_t capacities[OPS_TYPES_MAX];
     orr_tag tags[OPS_TAGS_MAX];
     uint32_t tag_count;
 } ops_set;
 
 static orr_entity chunk_ids[ORR_CHUNK_CAPACITY];
 
-// A set in no particular order.
-static void ops_set_make(ops* s, ops_set* set)
+static void ops_set_add(ops* s, ops_set* set, uint32_t type, bool closed)
+{
+    const oracle_type* t = &s->oracle.types[type];
+    for (uint32_t i = 0; i < set->type_count; i++) {
+        if (set->types[i].index1 == t->type.index1) {
+            return;
+        }
+    }
+    set->capacities[set->type_count] = 1;
+    set->types[set->type_count++] = t->type;
+    for (uint32_t i = 0; closed && i < t->needs_count; i++) {
+        ops_set_add(s, set, t->needs[i], closed);
+    }
+}
+
+// A set in no particular order, `closed` with all that its types need.
+static void ops_set_make(ops* s, ops_set* set, bool closed)
 {
     set->type_count = set->tag_count = 0;
     uint32_t wanted = ops_below(s, 5);
     for (uint32_t i = 0; i < wanted; i++) {
-        orr_type type = s->oracle.types[ops_pick_type(s)].type;
-        bool there = false;
-        for (uint32_t j = 0; j < set->type_count; j++) {
-            there |= set->types[j].index1 == type.index1;
-        }
-        if (!there) {
-            set->types[set->type_count++] = type;
+        ops_set_add(s, set, ops_pick_chunk_type(s), closed);
+    }
+    for (uint32_t i = 0; i < set->type_count; i++) {
+        if (s->oracle.types[oracle_type_index(&s->oracle, set->types[i])].multiple) {
+            set->capacities[i] = (uint16_t)(1u << ops_below(s, 4));
         }
     }
     wanted = ops_below(s, s->shape->cluster_tags + 1);
@@ -43,14 +57,38 @@ static void ops_set_make(ops* s, ops_set* set)
 
 static orr_cluster_desc ops_set_desc(const ops_set* set)
 {
-    return (orr_cluster_desc){set->types, set->type_count, set->tags, set->tag_count, NULL};
+    return (orr_cluster_desc){set->types, set->type_count, set->tags, set->tag_count,
+                              set->capacities};
+}
+
+static bool ops_set_closed(const ops* s, const ops_set* set)
+{
+    for (uint32_t i = 0; i < set->type_count; i++) {
+        const oracle_type* t = &s->oracle.types[oracle_type_index(&s->oracle, set->types[i])];
+        for (uint32_t n = 0; n < t->needs_count; n++) {
+            bool there = false;
+            for (uint32_t k = 0; k < set->type_count; k++) {
+                there |= set->types[k].index1 == s->oracle.types[t->needs[n]].type.index1;
+            }
+            if (!there) {
+                return false;
+            }
+        }
+    }
+    return true;
 }
 
 static void op_cluster_get(ops* s)
 {
     ops_set set;
-    ops_set_make(s, &set);
+    ops_set_make(s, &set, !ops_chance(s, 8));
     orr_cluster_desc desc = ops_set_desc(&set);
+    if (!ops_set_closed(s, &set)) {
+        orr_cluster none = {9, 9};
+        ops_refused_as(s, orr_cluster_get(s->world, &desc, &none), ORR_ERR_ARGUMENT);
+        MODEL_CHECK(none.index1 == 9 && orr_cluster_find(s->world, &desc).index1 == 0);
+        return;
+    }
     orr_cluster found = orr_cluster_find(s->world, &desc), cluster = {0, 0};
     if (ops_refused(s, orr_cluster_get(s->world, &desc, &cluster))) {
         MODEL_CHECK(cluster.index1 == 0);
@@ -72,27 +110,33 @@ static void op_cluster_get(ops* s)
 static void op_cluster_double(ops* s)
 {
     ops_set set;
-    ops_set_make(s, &set);
+    ops_set_make(s, &set, true);
     if (set.type_count == 0) {
         return;
     }
-    set.types[set.type_count] = set.types[ops_below(s, set.type_count)];
-    set.type_count++;
+    uint32_t double_of = ops_below(s, set.type_count);
+    set.types[set.type_count] = set.types[double_of];
+    set.capacities[set.type_count++] = set.capacities[double_of];
     orr_cluster cluster = {9, 9};
     orr_cluster_desc desc = ops_set_desc(&set);
     ops_refused_as(s, orr_cluster_get(s->world, &desc, &cluster), ORR_ERR_ARGUMENT);
     MODEL_CHECK(cluster.index1 == 9 && cluster.generation == 9);
 }
 
-static void ops_oracle_clear(ops* s, const orr_cluster_info* info)
+static orr_entity row_ids[OPS_BATCH_MAX * 4];
+static oracle_entity* row_entities[OPS_BATCH_MAX * 4];
+
+// The entities of a cluster, for what is to be done to them afterwards.
+static uint32_t ops_cluster_list(ops* s, orr_cluster cluster)
 {
-    oracle* o = &s->oracle;
-    for (uint32_t i = o->live_count; i > 0; i--) {
-        if (oracle_entity_fits(o, o->live[i - 1], info->types, info->type_count, info->tags,
-                               info->tag_count)) {
-            oracle_destroy(o, o->live[i - 1]);
-        }
+    uint32_t count = kit_rows(s->world, cluster);
+    MODEL_CHECK(count <= OPS_BATCH_MAX * 4);
+    ops_rows_read(s, cluster, 0, count, row_ids);
+    for (uint32_t i = 0; i < count; i++) {
+        row_entities[i] = oracle_find(&s->oracle, row_ids[i]);
+        MODEL_CHECK(row_entities[i] != NULL);
     }
+    return count;
 }
 
 static void op_cluster_clear(ops* s)
@@ -102,9 +146,9 @@ static void op_cluster_clear(ops* s)
     if (cluster.index1 == 0 || !ops_chance(s, s->shape->calm)) {
         return;
     }
-    MODEL_CHECK(orr_cluster_info_get(s->world, cluster, &info) == ORR_OK);
+    uint32_t count = ops_cluster_list(s, cluster);
     if (!ops_refused(s, orr_cluster_clear(s->world, cluster))) {
-        ops_oracle_clear(s, &info);
+        oracle_destroy_many(&s->oracle, row_entities, count);
         MODEL_CHECK(orr_cluster_info_get(s->world, cluster, &info) == ORR_OK);
         MODEL_CHECK(info.row_count == 0 && info.chunk_count == 0);
     }
@@ -117,11 +161,11 @@ static void ops_cluster_delete(ops* s, orr_cluster cluster)
     // The info's arrays die with the cluster.
     ops_set set = {.type_count = info.type_count, .tag_count = info.tag_count};
     memcpy(set.types, info.types, sizeof set.types[0] * info.type_count);
+    memcpy(set.capacities, info.capacities, sizeof set.capacities[0] * info.type_count);
     memcpy(set.tags, info.tags, sizeof set.tags[0] * info.tag_count);
-    info.types = set.types;
-    info.tags = set.tags;
+    uint32_t count = ops_cluster_list(s, cluster);
     if (!ops_refused(s, orr_cluster_delete(s->world, cluster))) {
-        ops_oracle_clear(s, &info);
+        oracle_destroy_many(&s->oracle, row_entities, count);
         ops_cluster_gone(s, cluster);
         orr_cluster_desc desc = ops_set_desc(&set);
         MODEL_CHECK(orr_cluster_find(s->world, &desc).index1 == 0);
@@ -197,14 +241,16 @@ static void op_entity_move(ops* s)
         return;
     }
     MODEL_CHECK(orr_cluster_info_get(s->world, to, &info) == ORR_OK);
-    if (!ops_refused(s, orr_entity_move(s->world, entity->id, to))) {
+    orr_result result = orr_entity_move(s->world, entity->id, to);
+    if (!ops_fits(s, entity, &info)) {
+        ops_refused_as(s, result, ORR_ERR_CAPACITY);
+    } else if (!ops_refused(s, result)) {
         ops_oracle_move(s, entity, &info);
     }
 }
 
 // The ids of rows first … first + count - 1.
-static void ops_rows_read(ops* s, orr_cluster cluster, uint32_t first, uint32_t count,
-                          orr_entity* out)
+void ops_rows_read(ops* s, orr_cluster cluster, uint32_t first, uint32_t count, orr_entity* out)
 {
     uint32_t done = 0;
     while (done < count) {
@@ -218,7 +264,26 @@ static void ops_rows_read(ops* s, orr_cluster cluster, uint32_t first, uint32_t 
     }
 }
 
-static orr_entity row_ids[OPS_BATCH_MAX * 4];
+static bool ops_rows_fit(const ops* s, uint32_t count, const orr_cluster_info* to)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (!ops_fits(s, oracle_find(&s->oracle, row_ids[i]), to)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void ops_rows_moved(ops* s, orr_result result, uint32_t count, const orr_cluster_info* to)
+{
+    if (!ops_rows_fit(s, count, to)) {
+        ops_refused_as(s, result, ORR_ERR_CAPACITY);
+    } else if (!ops_refused(s, result)) {
+        for (uint32_t i = 0; i < count; i++) {
+            ops_oracle_move(s, oracle_find(&s->oracle, row_ids[i]), to);
+        }
+    }
+}
 
 static void op_rows_move(ops* s)
 {
@@ -239,11 +304,7 @@ static void op_rows_move(ops* s)
         return;
     }
     ops_rows_read(s, from, first, count, row_ids);
-    if (!ops_refused(s, orr_rows_move(s->world, from, first, count, to))) {
-        for (uint32_t i = 0; i < count; i++) {
-            ops_oracle_move(s, oracle_find(&s->oracle, row_ids[i]), &to_info);
-        }
-    }
+    ops_rows_moved(s, orr_rows_move(s->world, from, first, count, to), count, &to_info);
 }
 
 static void op_rows_move_all(ops* s)
@@ -260,18 +321,15 @@ static void op_rows_move_all(ops* s)
         return;
     }
     ops_rows_read(s, from, 0, count, row_ids);
-    if (!ops_refused(s, orr_rows_move_all(s->world, from, to))) {
-        for (uint32_t i = 0; i < count; i++) {
-            ops_oracle_move(s, oracle_find(&s->oracle, row_ids[i]), &to_info);
-        }
-    }
+    ops_rows_moved(s, orr_rows_move_all(s->world, from, to), count, &to_info);
 }
 
 // ---- columns -------------------------------------------------------------------------------------
 
-// Writes some rows of a column, given where it starts and whose rows they are.
-static void ops_column_fill(ops* s, uint32_t type, void* column, const orr_entity* ids,
-                            uint32_t count)
+// Writes some rows of a column, given where it starts, values per row and whose rows they are. The block is stamped, so
+// that all of them count as written.
+static void ops_column_fill(ops* s, uint32_t type, void* column, uint32_t capacity,
+                            const orr_entity* ids, uint32_t count)
 {
     size_t size = s->oracle.types[type].world_size;
     uint32_t writes = 1 + ops_below(s, 8);
@@ -279,8 +337,13 @@ static void ops_column_fill(ops* s, uint32_t type, void* column, const orr_entit
         uint32_t slot = ops_below(s, count);
         oracle_component* component = oracle_component_of(oracle_find(&s->oracle, ids[slot]), type);
         MODEL_CHECK(component != NULL);
-        ops_make(s, type, (uint8_t*)column + slot * size, component->value);
+        uint32_t instance = ops_below(s, oracle_value_count(component));
+        ops_make(s, type, (uint8_t*)column + (slot * capacity + instance) * size,
+                 oracle_value_at(component, instance));
+        oracle_component_written(&s->oracle, component);
     }
+    oracle_component* first = oracle_component_of(oracle_find(&s->oracle, ids[0]), type);
+    oracle_component_written(&s->oracle, first);
     s->done++;
 }
 
@@ -301,15 +364,20 @@ static void op_column_write(ops* s)
     void* column = orr_column_write(s->world, cluster, chunk, world_type);
     MODEL_CHECK(before != NULL || column == NULL);
     if (column == NULL) {
-        if (before != NULL) {
+        if (before != NULL && s->oracle.types[type].reference_count > 0) {
+            ops_refused_in_place(s, type);
+        } else if (before != NULL) {
             (void)ops_refused(s, ops_last_result(s));
         }
         return;
     }
+    MODEL_CHECK(s->oracle.types[type].reference_count == 0);
     MODEL_CHECK(orr_column_tick(s->world, cluster, chunk, world_type) == orr_world_tick(s->world));
     uint32_t count = orr_chunk_entities(s->world, cluster, chunk, chunk_ids, ORR_CHUNK_CAPACITY);
     MODEL_CHECK(count > 0 && count == orr_chunk_count(s->world, cluster, chunk));
-    ops_column_fill(s, type, column, chunk_ids, count);
+    ops_column_fill(s, type, column,
+                    orr_column_instances(s->world, cluster, chunk, world_type).capacity, chunk_ids,
+                    count);
 }
 
 static void op_span_write(ops* s)
@@ -331,6 +399,11 @@ static void op_span_write(ops* s)
     most = most < info.row_count - row ? most : info.row_count - row;
     uint32_t count = most;
     void* span = orr_span_write(s->world, cluster, world_type, row, &count);
+    if (s->oracle.types[type].multiple || s->oracle.types[type].reference_count > 0) {
+        MODEL_CHECK(span == NULL && count == 0);
+        ops_refused_in_place(s, type);
+        return;
+    }
     if (span == NULL) {
         (void)ops_refused(s, ops_last_result(s));
         return;
@@ -340,7 +413,7 @@ static void op_span_write(ops* s)
     MODEL_CHECK((row + count) % ORR_CHUNK_CAPACITY == 0 || row + count == info.row_count);
     count = count < OPS_BATCH_MAX ? count : OPS_BATCH_MAX;
     ops_rows_read(s, cluster, row, count, row_ids);
-    ops_column_fill(s, type, span, row_ids, count);
+    ops_column_fill(s, type, span, 1, row_ids, count);
 }
 
 static void op_span_read(ops* s)
@@ -369,7 +442,7 @@ static void op_span_read(ops* s)
                     span + (count - 1) * size == column + last % ORR_CHUNK_CAPACITY * size);
         total += count;
     }
-    MODEL_CHECK(total == info.row_count && count == 0);
+    MODEL_CHECK(total == (s->oracle.types[type].multiple ? 0 : info.row_count) && count == 0);
 }
 
 // ---- finding -------------------------------------------------------------------------------------
@@ -400,8 +473,8 @@ static bool ops_contains(const ops_set* set, const orr_cluster_info* info, bool 
 static void op_clusters_find(ops* s)
 {
     ops_set with, without;
-    ops_set_make(s, &with);
-    ops_set_make(s, &without);
+    ops_set_make(s, &with, false);
+    ops_set_make(s, &without, false);
     bool even = ops_chance(s, 3);
     orr_cluster_match match = {.types = with.types,
                                .type_count = with.type_count,

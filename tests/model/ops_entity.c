@@ -72,6 +72,12 @@ static void op_set(ops* s)
     if (entity == NULL || !ops_make(s, type, world_value, model_value)) {
         return;
     }
+    if (s->oracle.types[type].multiple) {
+        ops_refused_as(
+            s, orr_component_set(s->world, entity->id, s->oracle.types[type].type, world_value),
+            ORR_ERR_ARGUMENT);
+        return;
+    }
     if (!ops_refused(
             s, orr_component_set(s->world, entity->id, s->oracle.types[type].type, world_value))) {
         oracle_component_set(&s->oracle, entity, type, model_value);
@@ -95,12 +101,13 @@ static void op_remove(ops* s)
     if (entity == NULL) {
         return;
     }
-    // Mostly one that is there.
-    uint32_t type = entity->component_count > 0 && !ops_chance(s, 6)
-                        ? entity->components[ops_below(s, entity->component_count)].type
-                        : ops_pick_type(s);
-    if (!ops_refused(s, orr_component_remove(s->world, entity->id, s->oracle.types[type].type))) {
-        oracle_component_remove(entity, type);
+    uint32_t type = ops_pick_type_of(s, entity);
+    orr_result result = orr_component_remove(s->world, entity->id, s->oracle.types[type].type);
+    if (oracle_component_of(entity, type) != NULL &&
+        oracle_component_needed(&s->oracle, entity, type)) {
+        ops_refused_as(s, result, ORR_ERR_STATE);
+    } else if (!ops_refused(s, result)) {
+        oracle_component_remove(&s->oracle, entity, type);
     }
 }
 
@@ -116,21 +123,32 @@ static void op_get(ops* s)
     const void* value = orr_component_get(s->world, entity->id, type);
     MODEL_CHECK((value != NULL) == (component != NULL));
     MODEL_CHECK(orr_component_has(s->world, entity->id, type) == (component != NULL));
-    MODEL_CHECK(component == NULL ||
-                oracle_value_equal(&s->oracle, s->world, index, value, component->value));
+    MODEL_CHECK(component == NULL || oracle_value_equal(&s->oracle, s->world, index, value,
+                                                        oracle_value_at(component, 0)));
     MODEL_CHECK(orr_component_enabled(s->world, entity->id, type) ==
-                (component != NULL && component->on));
+                (component != NULL && oracle_component_on(component)));
+    orr_reader reader = orr_reader_make(s->world, type);
+    MODEL_CHECK(orr_reader_get(&reader, entity->id) == value);
+    orr_component_ref ref = {entity->id, type, 0};
+    MODEL_CHECK(orr_ref_get(s->world, ref) == (s->oracle.types[index].multiple ? NULL : value));
 }
 
-// Writes a new value to a place in the world that holds one of a component already.
-static void ops_write_through(ops* s, uint32_t type, void* place, oracle_component* component)
+void ops_write_through(ops* s, uint32_t type, void* place, oracle_component* component, uint32_t i)
 {
+    void* value = oracle_value_at(component, i);
     if (s->types[type].plain) {
-        ops_make(s, type, place, component->value);
+        ops_make(s, type, place, value);
     } else if (s->types[type].hooked) {
-        ((Token*)place)->cell.payload = *(uint32_t*)component->value = ops_below(s, 256);
+        ((Token*)place)->cell.payload = *(uint32_t*)value = ops_below(s, 256);
     }
+    oracle_component_written(&s->oracle, component);
     s->done++;
+}
+
+// True for a type that is written in place, one value per entity.
+static bool ops_editable(const ops* s, uint32_t type)
+{
+    return !s->oracle.types[type].multiple && s->oracle.types[type].reference_count == 0;
 }
 
 // A string is made first: it may need memory, and making it must not move the value.
@@ -139,7 +157,7 @@ static void op_assign(ops* s)
     oracle_entity* entity = ops_pick(s);
     uint32_t type = ops_pick_type(s);
     oracle_component* component = entity != NULL ? oracle_component_of(entity, type) : NULL;
-    if (component == NULL || !s->types[type].owned ||
+    if (component == NULL || !s->types[type].owned || !ops_editable(s, type) ||
         !ops_make(s, type, world_value, model_value)) {
         return;
     }
@@ -148,7 +166,8 @@ static void op_assign(ops* s)
         (void)ops_refused(s, ops_last_result(s));
         return;
     }
-    if (strcmp(s->types[type].name, "Label") == 0) {
+    oracle_component_written(&s->oracle, component);
+    if (strcmp(s->types[type].name, "Label") == 0 || strcmp(s->types[type].name, "Sign") == 0) {
         orr_string_assign(s->world, &((Label*)place)->text, ((Label*)world_value)->text);
         ((Label*)place)->number = ((Label*)world_value)->number;
     } else {
@@ -169,10 +188,12 @@ static void op_edit(ops* s)
     oracle_component* component = oracle_component_of(entity, type);
     void* place = orr_component_edit(s->world, entity->id, s->oracle.types[type].type);
     if (place != NULL) {
-        MODEL_CHECK(component != NULL);
-        ops_write_through(s, type, place, component);
-    } else if (component != NULL) {
+        MODEL_CHECK(component != NULL && ops_editable(s, type));
+        ops_write_through(s, type, place, component, 0);
+    } else if (component != NULL && ops_editable(s, type)) {
         (void)ops_refused(s, ops_last_result(s));
+    } else if (component != NULL) {
+        ops_refused_in_place(s, type);
     }
 }
 
@@ -194,10 +215,12 @@ static void op_address(ops* s)
     MODEL_CHECK((value != NULL) == (component != NULL));
     void* place = orr_address_write(s->world, &s->address, world_type);
     if (place != NULL) {
-        MODEL_CHECK(component != NULL);
-        ops_write_through(s, type, place, component);
-    } else if (component != NULL) {
+        MODEL_CHECK(component != NULL && ops_editable(s, type));
+        ops_write_through(s, type, place, component, 0);
+    } else if (component != NULL && ops_editable(s, type)) {
         (void)ops_refused(s, ops_last_result(s));
+    } else if (component != NULL) {
+        ops_refused_in_place(s, type);
     }
     oracle_entity* next = ops_pick(s);
     if (next != NULL) {
@@ -215,6 +238,7 @@ static void op_tag(ops* s)
     MODEL_CHECK(orr_tag_has(s->world, entity->id, tag) == oracle_tag_has(entity, tag));
     if (ops_chance(s, 2) && entity->tag_count < s->shape->cluster_tags) {
         if (!ops_refused(s, orr_tag_add(s->world, entity->id, tag))) {
+            s->oracle.structure++;
             oracle_tag_add(entity, tag);
         }
         return;
@@ -223,6 +247,7 @@ static void op_tag(ops* s)
         tag = entity->tags[ops_below(s, entity->tag_count)];
     }
     if (!ops_refused(s, orr_tag_remove(s->world, entity->id, tag))) {
+        s->oracle.structure++;
         oracle_tag_remove(entity, tag);
     }
 }
@@ -241,6 +266,9 @@ static void op_enable_component(ops* s)
         ops_refused_as(s, result, ORR_ERR_ABSENT);
     } else if (!ops_refused(s, result)) {
         component->on = on;
+        for (uint32_t i = 0; i < component->instance_count; i++) {
+            component->instances[i].on = on;
+        }
     }
 }
 
@@ -283,6 +311,18 @@ static void op_dead_id(ops* s)
     if (cluster.index1 != 0) {
         ops_refused_as(s, orr_entity_move(world, id, cluster), ORR_ERR_ENTITY);
     }
+    ops_refused_as(s, orr_name_set(world, id, (orr_entity){0}, "nobody"), ORR_ERR_ENTITY);
+    ops_refused_as(s, orr_instance_set(world, id, world_type, 1, world_value), ORR_ERR_ENTITY);
+    ops_refused_as(s, orr_instance_remove(world, id, world_type, 1), ORR_ERR_ENTITY);
+    ops_refused_as(s, orr_instance_enable(world, id, world_type, 1, false), ORR_ERR_ENTITY);
+    MODEL_CHECK(orr_instance_add(world, id, world_type, world_value) == 0);
+    MODEL_CHECK(orr_instance_get(world, id, world_type, 1) == NULL);
+    MODEL_CHECK(orr_instance_edit(world, id, world_type, 1) == NULL);
+    MODEL_CHECK(!orr_instance_enabled(world, id, world_type, 1));
+    MODEL_CHECK(orr_instances_get(world, id, world_type, NULL, NULL) == 0);
+    MODEL_CHECK(orr_name_get(world, id)[0] == '\0');
+    MODEL_CHECK(orr_ref_get(world, (orr_component_ref){id, world_type, 0}) == NULL);
+    MODEL_CHECK(orr_ref_edit(world, (orr_component_ref){id, world_type, 0}) == NULL);
     MODEL_CHECK(orr_copy(world, id).id == 0);
     MODEL_CHECK(orr_component_get(world, id, world_type) == NULL);
     MODEL_CHECK(orr_component_edit(world, id, world_type) == NULL);

@@ -64,9 +64,7 @@ static void op_destroy_all(ops* s)
         ops_refused(s, orr_entities_destroy_all(s->world))) {
         return;
     }
-    while (s->oracle.live_count > 0) {
-        oracle_destroy(&s->oracle, s->oracle.live[s->oracle.live_count - 1]);
-    }
+    oracle_destroy_all(&s->oracle);
     MODEL_CHECK(orr_entity_count(s->world) == 0);
 }
 
@@ -160,7 +158,7 @@ static void op_share_take(ops* s)
         if (cluster == NULL) {
             return;
         }
-        held = ops_share_begin(cluster->chunk_count * 2 * (cluster->type_count + 1), kind);
+        held = ops_share_begin(cluster->chunk_count * 2 * cluster->column_count, kind);
         taken = ops_share_columns(s, held, cluster);
     }
     if (taken) {
@@ -178,10 +176,16 @@ static bool ops_share_same(const orri_share* share, const uint8_t* bytes)
     if (info == NULL || (!info->has_hooks && !info->has_padding)) {
         return memcmp(share->data, bytes, share->size) == 0;
     }
+    // Of a multiple type a row has several; those past its count (known where it matters) are no values.
+    uint32_t per_row = info->size > 0 ? share->row_size / info->size : 1;
     for (uint32_t i = 0; i < share->rows; i++) {
-        size_t offset = (size_t)i * info->size;
-        if (orr_value_compare(info, (const uint8_t*)share->data + offset, bytes + offset) != 0) {
-            return false;
+        uint32_t count = share->counts != NULL ? share->counts[i] : per_row;
+        for (uint32_t k = 0; k < count; k++) {
+            size_t offset = ((size_t)i * per_row + k) * info->size;
+            if (orr_value_compare(info, (const uint8_t*)share->data + offset, bytes + offset) !=
+                0) {
+                return false;
+            }
         }
     }
     return true;
@@ -241,7 +245,9 @@ uint64_t ops_shares_tokens(const ops* s)
             // While attached, the values are the world's.
             if (share->type != NULL && share->type->info.has_hooks && share->attached == NULL &&
                 !share->lost && !ops_share_counted(s, i, share)) {
-                count += share->rows;
+                for (uint32_t row = 0; row < share->rows; row++) {
+                    count += share->counts != NULL ? share->counts[row] : 1;
+                }
             }
         }
     }

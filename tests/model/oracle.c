@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Compares by value only: what the world says of each entity must be what the list says, and every row of
-// every chunk must be exactly one entity of the list.
+// The naive world's state and what calls do to it. oracle_compare.c compares it with a real one.
 #include "model/oracle.h"
 
 #include "test.h"
@@ -14,11 +13,12 @@ _Noreturn void model_fail(const char* file, int line, const char* text)
     if (model_at.operation != NULL) {
         fprintf(stderr, "in operation %" PRIu64 " (%s) of %s:\n", model_at.number,
                 model_at.operation, model_at.shape != NULL ? model_at.shape : "a run");
+        fprintf(stderr, "%s%s", model_at.detail, model_at.detail[0] != '\0' ? "\n" : "");
     }
     test_fail(file, line, "%s", text);
 }
 
-static void* oracle_grow(void* data, uint32_t* capacity, uint32_t needed, size_t size)
+void* oracle_grow(void* data, uint32_t* capacity, uint32_t needed, size_t size)
 {
     if (needed <= *capacity) {
         return data;
@@ -38,10 +38,19 @@ void oracle_init(oracle* o)
     memset(o, 0, sizeof *o);
 }
 
+static void oracle_component_free(oracle_component* component)
+{
+    for (uint32_t i = 0; i < component->instance_count; i++) {
+        free(component->instances[i].value);
+    }
+    free(component->instances);
+    free(component->value);
+}
+
 static void oracle_entity_free(oracle_entity* entity)
 {
     for (uint32_t i = 0; i < entity->component_count; i++) {
-        free(entity->components[i].value);
+        oracle_component_free(&entity->components[i]);
     }
     free(entity->components);
     free(entity->tags);
@@ -121,6 +130,7 @@ oracle_entity* oracle_create(oracle* o, orr_entity id)
     MODEL_CHECK(entity != NULL);
     entity->id = id;
     entity->on = true;
+    o->structure++;
     entity->live_index = o->live_count;
     *slot = (oracle_seen){id.id, entity};
     o->seen_count++;
@@ -129,14 +139,101 @@ oracle_entity* oracle_create(oracle* o, orr_entity id)
     return entity;
 }
 
-void oracle_destroy(oracle* o, oracle_entity* entity)
+// ---- what dies together ----------------------------------------------------------------------------
+
+static orr_entity* oracle_reference_at(const oracle* o, const oracle_component* component,
+                                       uint32_t i)
+{
+    return (orr_entity*)(void*)((char*)component->value +
+                                o->types[component->type].references[i].offset);
+}
+
+// True when some reference of the entity with this policy goes to a doomed one; these become null if `clear`.
+static bool oracle_refers_to_doomed(oracle* o, oracle_entity* entity, orr_on_destroy policy,
+                                    bool clear)
+{
+    bool found = false;
+    for (uint32_t c = 0; c < entity->component_count; c++) {
+        oracle_component* component = &entity->components[c];
+        const oracle_type* type = &o->types[component->type];
+        for (uint32_t i = 0; i < type->reference_count; i++) {
+            orr_entity* reference = oracle_reference_at(o, component, i);
+            const oracle_entity* target = oracle_find(o, *reference);
+            if (target != NULL && target->doomed && type->references[i].on_destroy == policy) {
+                found = true;
+                if (clear) {
+                    *reference = (orr_entity){0};
+                    oracle_component_written(o, component);
+                }
+            }
+        }
+    }
+    return found;
+}
+
+static void oracle_spread(oracle* o)
+{
+    for (bool more = o->reference_live > 0; more;) {
+        more = false;
+        for (uint32_t i = 0; i < o->live_count; i++) {
+            oracle_entity* entity = o->live[i];
+            if (!entity->doomed &&
+                oracle_refers_to_doomed(o, entity, ORR_ON_DESTROY_DESTROY, false)) {
+                entity->doomed = more = true;
+            }
+        }
+    }
+    for (uint32_t i = 0; o->reference_live > 0 && i < o->live_count; i++) {
+        if (!o->live[i]->doomed) {
+            (void)oracle_refers_to_doomed(o, o->live[i], ORR_ON_DESTROY_CLEAR, true);
+        }
+    }
+}
+
+static void oracle_bury(oracle* o, oracle_entity* entity)
 {
     oracle_seen_slot(o, entity->id.id)->entity = NULL;
     o->dead[o->dead_count++ % ORACLE_DEAD_MAX] = entity->id;
     oracle_entity* last = o->live[--o->live_count];
     o->live[entity->live_index] = last;
     last->live_index = entity->live_index;
+    for (uint32_t c = 0; c < entity->component_count; c++) {
+        o->reference_live -= o->types[entity->components[c].type].reference_count > 0;
+    }
     oracle_entity_free(entity);
+}
+
+void oracle_destroy_many(oracle* o, oracle_entity* const* list, uint32_t count)
+{
+    o->structure++;
+    for (uint32_t i = 0; i < count; i++) {
+        list[i]->doomed = true;
+    }
+    if (o->reference_live == 0) {
+        for (uint32_t i = 0; i < count; i++) {
+            oracle_bury(o, list[i]);
+        }
+        return;
+    }
+    oracle_spread(o);
+    for (uint32_t i = o->live_count; i > 0; i--) {
+        if (o->live[i - 1]->doomed) {
+            oracle_bury(o, o->live[i - 1]);
+        }
+    }
+}
+
+void oracle_destroy(oracle* o, oracle_entity* entity)
+{
+    oracle_destroy_many(o, &entity, 1);
+}
+
+void oracle_destroy_all(oracle* o)
+{
+    o->structure++;
+    while (o->live_count > 0) {
+        oracle_bury(o, o->live[o->live_count - 1]);
+    }
 }
 
 // ---- components and tags -------------------------------------------------------------------------
@@ -151,37 +248,179 @@ oracle_component* oracle_component_of(const oracle_entity* entity, uint32_t type
     return NULL;
 }
 
-oracle_component* oracle_component_add(oracle* o, oracle_entity* entity, uint32_t type)
+static void* oracle_value_make(const oracle_type* type, const void* value)
 {
-    oracle_component* component = oracle_component_of(entity, type);
-    if (component != NULL) {
-        return component;
+    char* made = calloc(1, type->size + 1);
+    MODEL_CHECK(made != NULL);
+    value = value != NULL ? value : type->preset;
+    if (value != NULL) {
+        memcpy(made, value, type->size);
     }
-    const oracle_type* t = &o->types[type];
+    return made;
+}
+
+void oracle_component_written(oracle* o, oracle_component* component)
+{
+    component->written = ++o->clock;
+}
+
+static oracle_component* oracle_component_append(oracle* o, oracle_entity* entity, uint32_t type)
+{
+    o->structure++;
     entity->components =
         realloc(entity->components, sizeof *entity->components * (entity->component_count + 1));
     MODEL_CHECK(entity->components != NULL);
-    component = &entity->components[entity->component_count++];
-    *component = (oracle_component){type, true, calloc(1, t->size + 1)};
-    MODEL_CHECK(component->value != NULL);
-    if (t->preset != NULL) {
-        memcpy(component->value, t->preset, t->size);
-    }
+    oracle_component* component = &entity->components[entity->component_count++];
+    *component = (oracle_component){.type = type, .on = true};
+    o->reference_live += o->types[type].reference_count > 0;
+    oracle_component_written(o, component);
     return component;
 }
 
-void oracle_component_remove(oracle_entity* entity, uint32_t type)
+static oracle_instance* oracle_instance_append(oracle* o, oracle_component* component,
+                                               const void* value)
+{
+    component->instances = realloc(component->instances,
+                                   sizeof *component->instances * (component->instance_count + 1));
+    MODEL_CHECK(component->instances != NULL);
+    oracle_instance* instance = &component->instances[component->instance_count++];
+    *instance = (oracle_instance){0, true, oracle_value_make(&o->types[component->type], value)};
+    o->structure++;
+    oracle_component_written(o, component);
+    return instance;
+}
+
+static void oracle_component_add_alone(oracle* o, oracle_entity* entity, uint32_t type)
+{
+    if (oracle_component_of(entity, type) == NULL) {
+        oracle_component* component = oracle_component_append(o, entity, type);
+        if (o->types[type].multiple) {
+            oracle_instance_append(o, component, NULL);
+        } else {
+            component->value = oracle_value_make(&o->types[type], NULL);
+        }
+    }
+}
+
+oracle_component* oracle_component_add(oracle* o, oracle_entity* entity, uint32_t type)
+{
+    if (oracle_component_of(entity, type) == NULL) {
+        oracle_component_add_alone(o, entity, type);
+        for (uint32_t i = 0; i < o->types[type].needs_count; i++) {
+            oracle_component_add_alone(o, entity, o->types[type].needs[i]);
+        }
+    }
+    return oracle_component_of(entity, type);
+}
+
+void oracle_component_remove(oracle* o, oracle_entity* entity, uint32_t type)
 {
     oracle_component* component = oracle_component_of(entity, type);
     if (component != NULL) {
-        free(component->value);
+        o->structure++;
+        o->reference_live -= o->types[type].reference_count > 0;
+        oracle_component_free(component);
         *component = entity->components[--entity->component_count];
     }
 }
 
 void oracle_component_set(oracle* o, oracle_entity* entity, uint32_t type, const void* value)
 {
-    memcpy(oracle_component_add(o, entity, type)->value, value, o->types[type].size);
+    oracle_component* component = oracle_component_add(o, entity, type);
+    memcpy(oracle_value_at(component, 0), value, o->types[type].size);
+    oracle_component_written(o, component);
+}
+
+bool oracle_component_needed(const oracle* o, const oracle_entity* entity, uint32_t type)
+{
+    for (uint32_t c = 0; c < entity->component_count; c++) {
+        const oracle_type* other = &o->types[entity->components[c].type];
+        for (uint32_t i = 0; entity->components[c].type != type && i < other->needs_count; i++) {
+            if (other->needs[i] == type) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool oracle_component_on(const oracle_component* component)
+{
+    bool on = component->instance_count == 0 && component->on;
+    for (uint32_t i = 0; i < component->instance_count; i++) {
+        on |= component->instances[i].on;
+    }
+    return on;
+}
+
+uint32_t oracle_value_count(const oracle_component* component)
+{
+    return component->instance_count > 0 ? component->instance_count : 1;
+}
+
+void* oracle_value_at(const oracle_component* component, uint32_t i)
+{
+    return component->instance_count > 0 ? component->instances[i].value : component->value;
+}
+
+// ---- instances -------------------------------------------------------------------------------------
+
+oracle_instance* oracle_instance_add(oracle* o, oracle_entity* entity, uint32_t type,
+                                     const void* value)
+{
+    if (oracle_component_of(entity, type) != NULL) {
+        return oracle_instance_append(o, oracle_component_of(entity, type), value);
+    }
+    oracle_component* component = oracle_component_add(o, entity, type);
+    if (value != NULL) {
+        memcpy(component->instances[0].value, value, o->types[type].size);
+    }
+    return &component->instances[0];
+}
+
+void oracle_instance_remove(oracle* o, oracle_entity* entity, uint32_t type, uint32_t i)
+{
+    oracle_component* component = oracle_component_of(entity, type);
+    if (component->instance_count == 1) {
+        oracle_component_remove(o, entity, type);
+        return;
+    }
+    free(component->instances[i].value);
+    memmove(component->instances + i, component->instances + i + 1,
+            sizeof *component->instances * (component->instance_count - i - 1));
+    component->instance_count--;
+    o->structure++;
+    oracle_component_written(o, component);
+}
+
+void oracle_instances_learn(const oracle* o, const orr_world* world, const oracle_entity* entity,
+                            oracle_component* component)
+{
+    const orr_component_id* ids = NULL;
+    uint32_t count =
+        orr_instances_get(world, entity->id, o->types[component->type].type, NULL, &ids);
+    MODEL_CHECK(count == component->instance_count);
+    for (uint32_t i = 0; i < count; i++) {
+        oracle_instance* instance = &component->instances[i];
+        instance->id = instance->id == 0 ? ids[i] : instance->id;
+        MODEL_CHECK(ids[i] != 0 && instance->id == ids[i]);
+        for (uint32_t j = 0; j < i; j++) {
+            MODEL_CHECK(ids[j] != ids[i]);
+        }
+    }
+}
+
+// ---- tags and names --------------------------------------------------------------------------------
+
+oracle_entity* oracle_named(const oracle* o, orr_entity scope, const char* name)
+{
+    for (uint32_t i = 0; i < o->live_count; i++) {
+        if (o->live[i]->name[0] != '\0' && o->live[i]->scope.id == scope.id &&
+            strcmp(o->live[i]->name, name) == 0) {
+            return o->live[i];
+        }
+    }
+    return NULL;
 }
 
 bool oracle_tag_has(const oracle_entity* entity, orr_tag tag)
@@ -220,8 +459,14 @@ oracle_entity* oracle_copy(oracle* o, const oracle_entity* source, orr_entity id
     copy->on = source->on;
     for (uint32_t i = 0; i < source->component_count; i++) {
         const oracle_component* from = &source->components[i];
-        oracle_component_set(o, copy, from->type, from->value);
-        oracle_component_of(copy, from->type)->on = from->on;
+        oracle_component* to = oracle_component_append(o, copy, from->type);
+        to->on = from->on;
+        if (from->instance_count == 0) {
+            to->value = oracle_value_make(&o->types[from->type], from->value);
+        }
+        for (uint32_t k = 0; k < from->instance_count; k++) {
+            oracle_instance_append(o, to, from->instances[k].value)->on = from->instances[k].on;
+        }
     }
     for (uint32_t i = 0; i < source->tag_count; i++) {
         oracle_tag_add(copy, source->tags[i]);
@@ -232,7 +477,11 @@ oracle_entity* oracle_copy(oracle* o, const oracle_entity* source, orr_entity id
 bool oracle_entity_fits(const oracle* o, const oracle_entity* entity, const orr_type* types,
                         uint32_t type_count, const orr_tag* tags, uint32_t tag_count)
 {
-    if (entity->component_count != type_count || entity->tag_count != tag_count) {
+    uint32_t in_chunks = 0;
+    for (uint32_t i = 0; i < entity->component_count; i++) {
+        in_chunks += !o->types[entity->components[i].type].pinned;
+    }
+    if (in_chunks != type_count || entity->tag_count != tag_count) {
         return false;
     }
     for (uint32_t i = 0; i < type_count; i++) {
@@ -246,156 +495,4 @@ bool oracle_entity_fits(const oracle* o, const oracle_entity* entity, const orr_
         }
     }
     return true;
-}
-
-// ---- comparing -----------------------------------------------------------------------------------
-
-bool oracle_value_equal(const oracle* o, const orr_world* world, uint32_t type,
-                        const void* world_value, const void* value)
-{
-    const oracle_type* t = &o->types[type];
-    if (t->world_size == 0) {
-        return true;
-    }
-    if (t->equal != NULL) {
-        return t->equal(world, world_value, value);
-    }
-    const orr_type_info* info = orr_type_info_get(world, t->type);
-    return info->has_padding || info->has_floats ? orr_value_compare(info, world_value, value) == 0
-                                                 : memcmp(world_value, value, t->size) == 0;
-}
-
-static void oracle_compare_entity(const oracle* o, const orr_world* world,
-                                  const oracle_entity* entity)
-{
-    MODEL_CHECK(orr_alive(world, entity->id));
-    MODEL_CHECK(orr_entity_enabled(world, entity->id) == entity->on);
-    orr_address address;
-    MODEL_CHECK(orr_address_get(world, entity->id, &address) == ORR_OK);
-    MODEL_CHECK(orr_address_valid(world, &address));
-    MODEL_CHECK(address.entity.id == entity->id.id);
-    for (uint32_t i = 0; i < entity->component_count; i++) {
-        const oracle_component* component = &entity->components[i];
-        orr_type type = o->types[component->type].type;
-        const void* value = orr_component_get(world, entity->id, type);
-        MODEL_CHECK(value != NULL);
-        MODEL_CHECK(orr_component_has(world, entity->id, type));
-        MODEL_CHECK(orr_address_read(world, &address, type) == value);
-        MODEL_CHECK(oracle_value_equal(o, world, component->type, value, component->value));
-        MODEL_CHECK(orr_component_enabled(world, entity->id, type) == component->on);
-    }
-    for (uint32_t i = 0; i < entity->tag_count; i++) {
-        MODEL_CHECK(orr_tag_has(world, entity->id, entity->tags[i]));
-    }
-}
-
-static void oracle_compare_bit(const uint64_t* bits, uint32_t slot, bool on)
-{
-    MODEL_CHECK((bits == NULL || (bits[slot / 64] >> (slot % 64) & 1)) == on);
-}
-
-static void oracle_compare_columns(const oracle* o, const orr_world* world, orr_cluster cluster,
-                                   const orr_cluster_info* info, uint32_t chunk,
-                                   const orr_entity* ids, uint32_t count)
-{
-    for (uint32_t t = 0; t < info->type_count; t++) {
-        uint32_t type = oracle_type_index(o, info->types[t]);
-        size_t size = o->types[type].world_size;
-        const char* column = orr_column_read(world, cluster, chunk, info->types[t]);
-        MODEL_CHECK(column != NULL);
-        MODEL_CHECK(size == 0 || (uintptr_t)column % 64 == 0);
-        const uint64_t* bits = orr_column_enabled(world, cluster, chunk, info->types[t]);
-        for (uint32_t i = 0; i < count; i++) {
-            const oracle_component* component = oracle_component_of(oracle_find(o, ids[i]), type);
-            MODEL_CHECK(component != NULL);
-            MODEL_CHECK(oracle_value_equal(o, world, type, column + i * size, component->value));
-            oracle_compare_bit(bits, i, component->on);
-        }
-    }
-}
-
-static void oracle_compare_chunk(oracle* o, const orr_world* world, orr_cluster cluster,
-                                 const orr_cluster_info* info, uint32_t chunk)
-{
-    static orr_entity ids[ORR_CHUNK_CAPACITY];
-    uint32_t count = orr_chunk_count(world, cluster, chunk);
-    uint32_t expected = info->row_count - chunk * ORR_CHUNK_CAPACITY;
-    MODEL_CHECK(count == (expected < ORR_CHUNK_CAPACITY ? expected : ORR_CHUNK_CAPACITY));
-    MODEL_CHECK(orr_chunk_entities(world, cluster, chunk, ids, ORR_CHUNK_CAPACITY) == count);
-    const uint64_t* bits = orr_column_enabled(world, cluster, chunk, (orr_type){0});
-    for (uint32_t i = 0; i < count; i++) {
-        oracle_entity* entity = oracle_find(o, ids[i]);
-        MODEL_CHECK(entity != NULL);
-        MODEL_CHECK(!entity->visited);
-        entity->visited = true;
-        MODEL_CHECK(oracle_entity_fits(o, entity, info->types, info->type_count, info->tags,
-                                       info->tag_count));
-        orr_address address = {cluster, chunk * ORR_CHUNK_CAPACITY + i, ids[i]};
-        MODEL_CHECK(orr_address_valid(world, &address));
-        oracle_compare_bit(bits, i, entity->on);
-    }
-    oracle_compare_columns(o, world, cluster, info, chunk, ids, count);
-}
-
-static void oracle_compare_cluster(oracle* o, const orr_world* world, orr_cluster cluster,
-                                   uint32_t position)
-{
-    orr_cluster_info info;
-    MODEL_CHECK(orr_cluster_info_get(world, cluster, &info) == ORR_OK);
-    MODEL_CHECK(info.chunk_count == (info.row_count + ORR_CHUNK_CAPACITY - 1) / ORR_CHUNK_CAPACITY);
-    orr_cluster_desc desc = {info.types, info.type_count, info.tags, info.tag_count,
-                             info.capacities};
-    orr_cluster found = orr_cluster_find(world, &desc);
-    MODEL_CHECK(found.index1 == cluster.index1 && found.generation == cluster.generation);
-    for (uint32_t i = 1; i < info.tag_count; i++) {
-        MODEL_CHECK(info.tags[i - 1] < info.tags[i]);
-    }
-    for (uint32_t chunk = 0; chunk < info.chunk_count; chunk++) {
-        oracle_compare_chunk(o, world, cluster, &info, chunk);
-    }
-    MODEL_CHECK(orr_chunk_count(world, cluster, info.chunk_count) == 0);
-    // Creation order: what was known stays where it was, new ones follow.
-    if (position < o->cluster_count) {
-        MODEL_CHECK(o->clusters[position].index1 == cluster.index1 &&
-                    o->clusters[position].generation == cluster.generation);
-        return;
-    }
-    o->clusters = oracle_grow(o->clusters, &o->cluster_capacity, position + 1, sizeof *o->clusters);
-    o->clusters[o->cluster_count++] = cluster;
-}
-
-void oracle_cluster_deleted(oracle* o, orr_cluster cluster)
-{
-    for (uint32_t i = 0; i < o->cluster_count; i++) {
-        if (o->clusters[i].index1 == cluster.index1 &&
-            o->clusters[i].generation == cluster.generation) {
-            memmove(o->clusters + i, o->clusters + i + 1,
-                    sizeof *o->clusters * (o->cluster_count - i - 1));
-            o->cluster_count--;
-            return;
-        }
-    }
-}
-
-void oracle_compare(oracle* o, const orr_world* world)
-{
-    MODEL_CHECK(orr_entity_count(world) == o->live_count);
-    for (uint32_t i = 0; i < o->live_count; i++) {
-        o->live[i]->visited = false;
-        oracle_compare_entity(o, world, o->live[i]);
-    }
-    uint32_t position = 0;
-    orr_cluster cluster = orr_cluster_next(world, (orr_cluster){0, 0});
-    for (; cluster.index1 != 0; cluster = orr_cluster_next(world, cluster)) {
-        oracle_compare_cluster(o, world, cluster, position++);
-    }
-    MODEL_CHECK(position == o->cluster_count); // Else one vanished that nobody deleted.
-    for (uint32_t i = 0; i < o->live_count; i++) {
-        MODEL_CHECK(o->live[i]->visited);
-    }
-    uint64_t dead_count = o->dead_count < ORACLE_DEAD_MAX ? o->dead_count : ORACLE_DEAD_MAX;
-    for (uint64_t i = 0; i < dead_count; i++) {
-        MODEL_CHECK(!orr_alive(world, o->dead[i]));
-        MODEL_CHECK(orr_entity_cluster(world, o->dead[i]).index1 == 0);
-    }
 }

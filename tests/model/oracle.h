@@ -5,9 +5,18 @@
 #ifndef TEST_MODEL_ORACLE_H
 #define TEST_MODEL_ORACLE_H
 
-#include <orrery/store.h>
+#include <orrery/query.h>
 
 typedef struct oracle oracle;
+
+#define ORACLE_NEEDS_MAX 8u
+#define ORACLE_NAME_MAX  16u
+
+// An indexed reference inside a value.
+typedef struct oracle_reference {
+    uint32_t offset;
+    orr_on_destroy on_destroy;
+} oracle_reference;
 
 // A type as the oracle keeps it. A value in the oracle may have another shape than in the world (a text
 // instead of a handle), so each type says when the two are equal.
@@ -18,18 +27,37 @@ typedef struct oracle_type {
     const void* preset;  // In the oracle's shape; NULL: zero.
     // NULL: compared by schema.
     bool (*equal)(const orr_world* world, const void* world_value, const void* value);
+    bool multiple, pinned;
+    const oracle_reference* references; // Indexed ones.
+    uint32_t reference_count;
+    uint32_t needs[ORACLE_NEEDS_MAX]; // All of them, down to the last.
+    uint32_t needs_count;
 } oracle_type;
 
-typedef struct oracle_component {
-    uint32_t type; // Index of oracle.types.
+typedef struct oracle_instance {
+    orr_component_id id; // 0: not learnt from the world yet.
     bool on;
     void* value;
+} oracle_instance;
+
+typedef struct oracle_component {
+    uint32_t type;    // Index of oracle.types.
+    uint64_t written; // oracle.clock of the last write to it.
+    // Of a unique type.
+    bool on;
+    void* value;
+    const void* place; // Of a pinned one: where it was seen to lie.
+    // Of a multiple type, in order of addition.
+    oracle_instance* instances;
+    uint32_t instance_count;
 } oracle_component;
 
 typedef struct oracle_entity {
     orr_entity id;
     bool on;
-    bool visited;
+    bool visited, doomed;
+    char name[ORACLE_NAME_MAX]; // "": none.
+    orr_entity scope;
     uint32_t live_index;
     uint32_t component_count, tag_count;
     oracle_component* components;
@@ -41,7 +69,7 @@ typedef struct oracle_seen {
     oracle_entity* entity; // NULL: dead.
 } oracle_seen;
 
-#define ORACLE_TYPES_MAX 80u
+#define ORACLE_TYPES_MAX 112u
 #define ORACLE_DEAD_MAX  4096u
 
 struct oracle {
@@ -49,6 +77,9 @@ struct oracle {
     uint32_t type_count;
     oracle_entity** live;
     uint32_t live_count, live_capacity;
+    uint64_t clock;          // Counts writes.
+    uint64_t structure;      // Counts everything that may have moved a row.
+    uint32_t reference_live; // Components with indexed references.
     // Every id ever seen; open addressing, 0 is empty.
     oracle_seen* seen;
     uint32_t seen_count, seen_capacity;
@@ -59,6 +90,7 @@ struct oracle {
     uint32_t cluster_count, cluster_capacity;
 };
 
+void* oracle_grow(void* data, uint32_t* capacity, uint32_t needed, size_t size);
 void oracle_init(oracle* o);
 void oracle_term(oracle* o);
 uint32_t oracle_type_add(oracle* o, const oracle_type* type);
@@ -66,7 +98,10 @@ uint32_t oracle_type_add(oracle* o, const oracle_type* type);
 uint32_t oracle_type_index(const oracle* o, orr_type type);
 
 oracle_entity* oracle_create(oracle* o, orr_entity id);
+// With all whose indexed references say so; references that are to be cleared become null.
 void oracle_destroy(oracle* o, oracle_entity* entity);
+void oracle_destroy_many(oracle* o, oracle_entity* const* list, uint32_t count);
+void oracle_destroy_all(oracle* o);
 // NULL for a dead or unknown one.
 oracle_entity* oracle_find(const oracle* o, orr_entity id);
 // A copy under a new id.
@@ -74,15 +109,35 @@ oracle_entity* oracle_copy(oracle* o, const oracle_entity* source, orr_entity id
 
 // NULL if it has none.
 oracle_component* oracle_component_of(const oracle_entity* entity, uint32_t type);
-// Adds one with its preset if missing.
+// Adds one with its preset if missing, and what it needs.
 oracle_component* oracle_component_add(oracle* o, oracle_entity* entity, uint32_t type);
-void oracle_component_remove(oracle_entity* entity, uint32_t type);
+void oracle_component_remove(oracle* o, oracle_entity* entity, uint32_t type);
+// Of a multiple type: the first instance.
 void oracle_component_set(oracle* o, oracle_entity* entity, uint32_t type, const void* value);
+void oracle_component_written(oracle* o, oracle_component* component);
+// True when another component of the entity needs this type.
+bool oracle_component_needed(const oracle* o, const oracle_entity* entity, uint32_t type);
+// What enable bits say of the whole component: of a multiple one, whether some instance is on.
+bool oracle_component_on(const oracle_component* component);
+// Values of a component: one, or as many as there are instances.
+uint32_t oracle_value_count(const oracle_component* component);
+void* oracle_value_at(const oracle_component* component, uint32_t i);
+
+// Adds an instance after those there are; `value` NULL: the preset.
+oracle_instance* oracle_instance_add(oracle* o, oracle_entity* entity, uint32_t type,
+                                     const void* value);
+// The last one takes the component with it.
+void oracle_instance_remove(oracle* o, oracle_entity* entity, uint32_t type, uint32_t i);
+// Learns the ids that are not known yet; those that are must be the world's.
+void oracle_instances_learn(const oracle* o, const orr_world* world, const oracle_entity* entity,
+                            oracle_component* component);
 
 bool oracle_tag_has(const oracle_entity* entity, orr_tag tag);
 void oracle_tag_add(oracle_entity* entity, orr_tag tag);
 void oracle_tag_remove(oracle_entity* entity, orr_tag tag);
-// True when the entity has exactly these types and tags.
+// The live entity of a name in a scope; NULL if there is none.
+oracle_entity* oracle_named(const oracle* o, orr_entity scope, const char* name);
+// True when the entity has exactly these types (pinned ones aside) and tags.
 bool oracle_entity_fits(const oracle* o, const oracle_entity* entity, const orr_type* types,
                         uint32_t type_count, const orr_tag* tags, uint32_t tag_count);
 
@@ -101,6 +156,7 @@ typedef struct model_context {
     const char* shape;
     const char* operation;
     uint64_t number;
+    char detail[300]; // Of a query: what it asks. "": nothing to say.
 } model_context;
 
 extern model_context model_at;

@@ -262,7 +262,7 @@ static uint64_t golden_run_beside_oracle(const golden* g)
     for (uint32_t i = 0; i < g->ticks; i++) {
         CHECK(scenario_step(&run));
         if (i % 10 == 0) {
-            model_at = (model_context){g->name, "step", i};
+            model_at = (model_context){.shape = g->name, .operation = "step", .number = i};
             oracle_compare(&pair.oracle, world);
             CHECK_OK(orr_world_validate(world));
             (void)orr_world_hash(world); // Asking in between must not matter.

@@ -15,22 +15,6 @@
 #define MODEL_SLOW 1
 #endif
 
-enum {
-    POSITION = 1 << 0,
-    VELOCITY = 1 << 1,
-    HEALTH = 1 << 2,
-    PADDED = 1 << 3,
-    BIG = 1 << 4,
-    TINY = 1 << 5,
-    LINK = 1 << 6,
-    LABEL = 1 << 7,
-    LIST = 1 << 8,
-    CROWD = 1 << 9,
-    TOKEN = 1 << 10,
-    FROZEN = 1 << 11,
-    ALL = (1 << 12) - 1,
-};
-
 // `share` is how many of a hundred operations of the run go to this shape.
 typedef struct model_shape {
     ops_shape ops;
@@ -39,16 +23,17 @@ typedef struct model_shape {
 
 static const model_shape shapes[] = {
     {{.name = "few types, many entities",
-      .types = POSITION | HEALTH | TOKEN | FROZEN,
+      .types = OPS_POSITION | OPS_HEALTH | OPS_TOKEN | OPS_FROZEN | OPS_BODY,
       .tags = 2,
       .cluster_tags = 1,
       .entities_max = 12000,
       .batch_max = 2500,
       .calm = 20,
-      .shares = true},
-     15},
+      .shares = true,
+      .queries = true},
+     13},
     {{.name = "many types, few entities",
-      .types = ALL,
+      .types = OPS_ALL,
       .made_types = 40,
       .later_types = 12,
       .tags = 6,
@@ -56,28 +41,33 @@ static const model_shape shapes[] = {
       .entities_max = 150,
       .batch_max = 30,
       .clusters_hard = 400,
-      .shares = true},
-     20},
+      .shares = true,
+      .names = true,
+      .queries = true},
+     15},
     {{.name = "chunk boundaries",
-      .types = POSITION | PADDED | LABEL | TOKEN,
+      .types = OPS_POSITION | OPS_PADDED | OPS_LABEL | OPS_TOKEN | OPS_SHARD,
       .tags = 1,
       .cluster_tags = 1,
       .entities_max = 9000,
       .batch_max = 4300,
       .calm = 6,
-      .shares = true},
-     10},
+      .shares = true,
+      .queries = true},
+     8},
     {{.name = "heavy tags",
-      .types = VELOCITY | HEALTH | LINK | LIST,
+      .types = OPS_VELOCITY | OPS_HEALTH | OPS_LINK | OPS_LIST | OPS_BODY,
       .tags = 40,
       .cluster_tags = 30,
       .entities_max = 300,
       .batch_max = 60,
       .clusters_hard = 300,
-      .shares = true},
-     15},
+      .shares = true,
+      .names = true,
+      .queries = true},
+     12},
     {{.name = "everything, memory and hooks refuse",
-      .types = ALL,
+      .types = OPS_ALL,
       .made_types = 6,
       .later_types = 6,
       .tags = 4,
@@ -88,18 +78,45 @@ static const model_shape shapes[] = {
       .clusters_hard = 500,
       .refuse_memory = true,
       .refuse_hooks = true,
-      .shares = true},
-     25},
+      .shares = true,
+      .names = true,
+      .queries = true},
+     22},
     {{.name = "small limits",
-      .types = POSITION | TINY | BIG | CROWD | TOKEN,
+      .types = OPS_POSITION | OPS_TINY | OPS_BIG | OPS_CROWD | OPS_TOKEN | OPS_SPARK,
       .tags = 3,
       .cluster_tags = 2,
       .entities_max = 400,
       .batch_max = 90,
       .entities_hard = 260,
       .clusters_hard = 24,
-      .refuse_hooks = true},
-     15},
+      .refuse_hooks = true,
+      .queries = true},
+     10},
+    {{.name = "several of a kind",
+      .types = OPS_POSITION | OPS_TOKEN | OPS_MULTIPLE | OPS_HEALTH,
+      .tags = 2,
+      .cluster_tags = 1,
+      .entities_max = 120,
+      .batch_max = 40,
+      .clusters_hard = 300,
+      .refuse_hooks = true,
+      .shares = true,
+      .queries = true},
+     10},
+    {{.name = "what never moves, what is named, who refers to whom",
+      .types = OPS_POSITION | OPS_PINNED | OPS_INDEXED,
+      .tags = 2,
+      .cluster_tags = 1,
+      .entities_max = 200,
+      .batch_max = 40,
+      .clusters_hard = 200,
+      .refuse_memory = true,
+      .refuse_hooks = true,
+      .shares = true,
+      .names = true,
+      .queries = true},
+     10},
 };
 
 static void model_assert(const char* condition, const char* file, int line, const char* function)
@@ -135,13 +152,16 @@ static uint64_t model_run(const ops_shape* shape, uint64_t seed, uint64_t count,
     uint64_t done = s->done, refusals = s->refusals, memory = s->out_of_memory;
     uint64_t looked = s->checked_hash;
     uint32_t live = s->live_peak, rows = s->rows_peak;
+    uint64_t asked = s->asked, matched = s->matched, pairs = s->pairs;
     uint64_t hash = ops_end(s);
     free(s);
     if (batch != 0) {
         printf("  %s: %" PRIu64 " operations, %" PRIu64 " changes, %" PRIu64 " refusals, %" PRIu64
                " for want of memory, %" PRIu64
-               " seen to change nothing; at most %u entities, %u rows in a cluster\n",
-               shape->name, count, done, refusals, memory, looked, live, rows);
+               " seen to change nothing; at most %u entities, %u rows in a cluster; %" PRIu64
+               " queries asked, which gave %" PRIu64 " entities; %" PRIu64 " pairs\n",
+               shape->name, count, done, refusals, memory, looked, live, rows, asked, matched,
+               pairs);
     }
     return hash;
 }
@@ -182,6 +202,16 @@ ORR_TEST(model_refusing_memory_and_hooks_equals_oracle)
 ORR_TEST(model_small_limits_equals_oracle)
 {
     model_run_shape(5);
+}
+
+ORR_TEST(model_several_of_a_kind_equals_oracle)
+{
+    model_run_shape(6);
+}
+
+ORR_TEST(model_pinned_named_and_referred_to_equals_oracle)
+{
+    model_run_shape(7);
 }
 
 // The same calls give the same hash, whatever fresh memory holds and however often the hash was asked for.

@@ -4,9 +4,15 @@ set(ORR_TESTS_MODEL
 set(ORR_TEST_EXTRA_MODEL
     tests/support/store_kit.c
     tests/model/oracle.c
+    tests/model/oracle_compare.c
     tests/model/ops.c
     tests/model/ops_batch.c
+    tests/model/ops_bulk.c
     tests/model/ops_cluster.c
     tests/model/ops_entity.c
+    tests/model/ops_ask.c
+    tests/model/ops_kinds.c
+    tests/model/ops_loop.c
+    tests/model/ops_query.c
     tests/model/ops_types.c
     tests/model/ops_world.c)

@@ -6,6 +6,8 @@
 
 #define ORDER_MOST 20000u
 
+ORR_STRUCT_EX(Shard, (.multiplicity = ORR_MULTIPLE), (int32_t, size))
+
 static orr_entity order_expected[ORDER_MOST], order_found[ORDER_MOST];
 
 static orr_query* order_query(const query_kit* k, const char* by, bool descending)
@@ -78,6 +80,65 @@ ORR_TEST(sorted_iteration_follows_the_key_through_every_change)
         }
         query_kit_end(&k);
     }
+}
+
+// Keys written in a loop count for the next one. A loop over the same query inside must not sort under the outer one.
+ORR_TEST(an_order_stays_while_a_loop_over_it_is_open)
+{
+    query_kit k;
+    query_kit_begin(&k);
+    orr_cluster cluster = KIT_CLUSTER(k.world, Position);
+    orr_entity entities[40];
+    CHECK_OK(orr_create_many(k.world, cluster, 40, NULL, 0, entities));
+    orr_query* query = orr_query_create(
+        k.world, &(orr_query_desc){ORR_TERMS(ORR_W(k.world, Position)), .order_by = "Position.x"});
+    uint32_t seen = 0;
+    ORR_EACH (it, query) {
+        for (uint32_t i = 0; i < it.count; i++) {
+            CHECK_EQ(orr_iter_entity(&it, i).id, entities[seen].id); // As it was when it began.
+            // Turns the order round, and asks for it.
+            CHECK_OK(orr_set(k.world, entities[seen], Position, {-(float)seen, 0, 0}));
+            CHECK_EQ(orr_query_first(query).id, entities[0].id);
+            seen++;
+        }
+    }
+    CHECK_EQ(seen, 40);
+    CHECK_EQ(orr_query_first(query).id, entities[39].id);
+    // One that was left open ends with the tick, and the order follows again.
+    orr_iter left_open;
+    CHECK(orr_iter_next(orr_iter_begin(&left_open, query, NULL)));
+    orr_tick_advance(k.world);
+    CHECK_OK(orr_set(k.world, entities[20], Position, {-100, 0, 0}));
+    CHECK_EQ(orr_query_first(query).id, entities[20].id);
+    query_kit_end(&k);
+}
+
+// An instance that is on makes the component count as on: it comes with a count, not with an enable bit.
+ORR_TEST(an_order_follows_an_instance_added_to_those_that_are_off)
+{
+    query_kit k;
+    query_kit_begin(&k);
+    orr_type shard = KIT_TYPE(k.world, Shard);
+    orr_entity entity = orr_create_in(k.world, KIT_CLUSTER(k.world, Position));
+    orr_component_id first = orr_instance_add(k.world, entity, shard, NULL);
+    orr_component_id second = orr_instance_add(k.world, entity, shard, NULL);
+    CHECK(orr_instance_add(k.world, entity, shard, NULL) != 0); // Room for one more.
+    CHECK_OK(orr_component_enable(k.world, entity, shard, false));
+    orr_query* query = orr_query_create(
+        k.world, &(orr_query_desc){ORR_TERMS(ORR_R(k.world, Position), ORR_R(k.world, Shard)),
+                                   .order_by = "Position.x"});
+    CHECK_EQ(orr_query_first(query).id, 0);
+    orr_component_id third = orr_instance_add(k.world, entity, shard, NULL);
+    CHECK(third != 0);
+    CHECK_EQ(orr_query_count(query), 1);
+    CHECK_EQ(orr_query_first(query).id, entity.id);
+    CHECK_OK(orr_instance_remove(k.world, entity, shard, third));
+    CHECK_EQ(orr_query_first(query).id, 0);
+    CHECK_OK(orr_instance_enable(k.world, entity, shard, second, true));
+    CHECK_EQ(orr_query_first(query).id, entity.id);
+    CHECK_OK(orr_instance_remove(k.world, entity, shard, first));
+    CHECK_EQ(orr_query_first(query).id, entity.id);
+    query_kit_end(&k);
 }
 
 ORR_TEST(an_order_is_kept_when_nothing_changed_and_repaired_by_chunk)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Which entities a query gives, and in which order: against the answer by asking every entity.
 #include "query_kit.h"
+#include "store/share.h"
 #include "test.h"
 
 #define QUERY_MOST 20000u
@@ -276,6 +277,46 @@ static uint64_t query_history(bool by_query)
 ORR_TEST(stamps_that_wait_are_the_stamps_that_would_have_been)
 {
     CHECK_EQ(query_history(true), query_history(false));
+}
+
+// A list of spans knows where columns lie. Writing to a held block gives the world another one, though no row moves.
+ORR_TEST(a_list_of_spans_follows_a_block_that_was_held_and_copied)
+{
+    query_kit k;
+    query_kit_begin(&k);
+    orr_cluster cluster = KIT_CLUSTER(k.world, Position);
+    orr_entity entity = orr_create_in(k.world, cluster);
+    orr_query* query = orr_query_text(k.world, "write Position");
+    ORR_EACH (it, query) {
+        orr_write(&it, Position)->x = 1;
+    }
+    orri_share* held = orri_share_column(k.world, orri_cluster_at(k.world, cluster)->chunks[0], 0,
+                                         ORRI_SHARE_FROZEN);
+    CHECK(held != NULL);
+    CHECK_OK(orr_set(k.world, entity, Position, {2, 0, 0}));
+    orri_share_release(k.world, held);
+    ORR_EACH (it, query) {
+        CHECK(orr_read(&it, Position) == orr_get(k.world, entity, Position));
+        CHECK(orr_write(&it, Position)->x == 2);
+    }
+    query_kit_end(&k);
+}
+
+ORR_TEST(changed_terms_without_a_mark_leave_nobody_out)
+{
+    query_kit k;
+    query_kit_begin(&k);
+    orr_entity plain = orr_create_in(k.world, KIT_CLUSTER(k.world, Position));
+    orr_entity moving = orr_create_in(k.world, KIT_CLUSTER(k.world, Position, Velocity));
+    orr_query* query = orr_query_text(k.world, "Position, ?changed Velocity");
+    CHECK_EQ(orr_query_count(query), 2);
+    CHECK_EQ(orr_query_at(query, 0).id, plain.id);
+    CHECK_EQ(orr_query_at(query, 1).id, moving.id);
+    CHECK_OK(orr_query_add(query, k.types[2], NULL)); // To both.
+    CHECK(orr_component_has(k.world, plain, k.types[2]));
+    CHECK_OK(orr_query_destroy_entities(query));
+    CHECK_EQ(orr_entity_count(k.world), 0);
+    query_kit_end(&k);
 }
 
 ORR_TEST(changed_terms_give_blocks_written_since_the_mark)

@@ -70,6 +70,35 @@ static void working_check(const working_fixture* f, orr_query* query, const orr_
     CHECK_EQ(orr_query_count(query), count);
 }
 
+// Values of types that are not required come and go without a change of the working set.
+ORR_TEST(optional_pinned_values_of_a_working_set_are_those_of_now)
+{
+    working_fixture f;
+    working_begin(&f);
+    orr_world* world = f.k.world;
+    orr_entity entity = orr_create(world);
+    CHECK_OK(orr_set(world, entity, Body, {1, 2}));
+    orr_query* optional = orr_query_text(world, "Body, ?Shape");
+    orr_query* any = orr_query_text(world, "Body, Shape|Position");
+    CHECK_OK(orr_set(world, entity, Position, {0, 0, 0}));
+    for (uint32_t round = 0; round < 6; round++) {
+        ORR_EACH (it, optional) {
+            CHECK(orr_read_pinned(&it, Shape, 0) ==
+                  (round % 2 == 1 ? orr_get(world, entity, Shape) : NULL));
+        }
+        ORR_EACH (it, any) {
+            CHECK(orr_read_pinned(&it, Shape, 0) ==
+                  (round % 2 == 1 ? orr_get(world, entity, Shape) : NULL));
+        }
+        if (round % 2 == 0) {
+            CHECK_OK(orr_set(world, entity, Shape, {3}));
+        } else {
+            CHECK_OK(orr_remove(world, entity, Shape));
+        }
+    }
+    query_kit_end(&f.k);
+}
+
 ORR_TEST(a_query_over_a_pinned_type_gives_what_asking_every_entity_gives) /* N4-12 */
 {
     uint64_t seed = test_seed();

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// Queries of the model test: what one asks is kept as plain terms, so that the answer can be found by asking every entity
+// of the oracle. Only the order of the answer comes from the world: from its public walk over clusters and chunks.
+#ifndef TEST_MODEL_OPS_QUERY_H
+#define TEST_MODEL_OPS_QUERY_H
+
+#include "model/ops.h"
+
+#define OPS_TERMS_MAX 6u
+#define OPS_ASKED_MAX 24u // Fields of one query, sets included.
+
+// What a query asks.
+typedef struct ops_spec {
+    orr_term terms[OPS_TERMS_MAX];
+    uint32_t term_count;
+    orr_state entities;
+    bool predicate, grouped, ordered, descending;
+    uint32_t order_type; // If ordered, by the field of ops_type.order.
+    orr_set set;
+    struct ops_spec *left, *right; // Of a set; owned.
+} ops_spec;
+
+struct ops_query {
+    orr_query* query;
+    ops_spec spec;
+    uint64_t mark;        // An orr_change_mark(),
+    uint64_t clock;       // and of that moment oracle.clock,
+    uint64_t structure;   // oracle.structure,
+    uint64_t refusals;    // and the number of refusals.
+    uint64_t refused_ask; // Asked when memory was refused.
+};
+
+// A type whose column a query hands out.
+typedef struct ops_field {
+    uint32_t type; // Of the oracle; UINT32_MAX: orr_name.
+    orr_access access;
+} ops_field;
+
+// Entities with their place, in order of clusters and rows.
+typedef struct ops_listed {
+    oracle_entity* entity;
+    orr_cluster cluster;
+    uint32_t row;
+} ops_listed;
+
+typedef struct ops_answer {
+    ops_listed* list;
+    uint32_t count, capacity;
+} ops_answer;
+
+// Everything there is. Good until something moves.
+const ops_answer* ops_listing(ops* s);
+// What the query must give, in order. `since` NULL: everything counts as changed; otherwise only what the oracle knows to
+// have been written after that clock.
+void ops_answer_make(ops* s, const ops_spec* spec, const uint64_t* since, ops_answer* out);
+void ops_answer_free(ops_answer* answer);
+bool ops_spec_matches(const ops* s, const ops_spec* spec, const ops_listed* listed);
+uint32_t ops_spec_fields(const ops* s, const ops_spec* spec, ops_field* out);
+bool ops_spec_changed(const ops_spec* spec);
+uint64_t ops_group_of(const orr_world* world, orr_cluster cluster);
+
+// A query that is alive; NULL if there is none.
+ops_query* ops_query_pick(ops* s);
+// Compares everything a query can be asked. Memory is not refused meanwhile.
+void ops_query_compare(ops* s, ops_query* q);
+// A run of a loop: its entities, columns, pinned values and instances must be those of `rows`.
+void ops_query_check_run(ops* s, const ops_query* q, orr_iter* it, const ops_listed* rows);
+// Numbers from a stream of their own, so that the changes of a run do not depend on them; see ops_shape.aside.
+void ops_aside_begin(ops* s);
+void ops_aside_end(ops* s);
+
+#endif
