@@ -54,6 +54,20 @@ orr_result orri_refuse(orri_env* env, orr_result result, orr_log_id id, const ch
     return result;
 }
 
+orr_result orri_refuse_at(orri_env* env, orr_result result, orr_log_id id, const char* call,
+                          const char* text, const char* at, const char* format, va_list args)
+{
+    char buffer[ORRI_ERROR_SIZE];
+    // The words never take the room of the lines that point.
+    orri_text out = {buffer, sizeof buffer - ORRI_POINT_SIZE, 0};
+    orri_text_add(&out, "%s: ", call);
+    orri_text_add_v(&out, format, args);
+    orri_text_cut(&out);
+    out.size = sizeof buffer;
+    orri_text_point(&out, text, (size_t)(at - text));
+    return orri_refuse(env, result, id, "%s", buffer);
+}
+
 orr_result orri_refuse_memory(orri_env* env, const char* doing)
 {
     unsigned long long held = atomic_load(&env->total.bytes), most = env->bytes_max;

@@ -115,6 +115,10 @@ static inline orr_result orri_env_result(const orri_env* env)
 {
     return env->error_result;
 }
+// The same for a mistake in a text: "call: words", the part of the text around `at`, and a caret under it.
+orr_result orri_refuse_at(orri_env* env, orr_result result, orr_log_id id, const char* call,
+                          const char* text, const char* at, const char* format, va_list args)
+    ORR_PRINTF(7, 0);
 // "out of memory while <doing>": ORR_ERR_MEMORY.
 orr_result orri_refuse_memory(orri_env* env, const char* doing);
 

@@ -19,25 +19,7 @@ typedef struct explain_sum {
 
 // ---- rows ------------------------------------------------------------------------------------------------------
 
-// Rows of a cluster that match, counted one by one.
-static uint64_t explain_count(const orr_query* query, const uint16_t* matches,
-                              const orri_cluster* cluster)
-{
-    uint64_t count = 0;
-    for (uint32_t c = 0; c < cluster->chunk_count; c++) {
-        const orri_chunk* chunk = cluster->chunks[c];
-        uint32_t rows = orri_chunk_rows(chunk);
-        for (uint32_t word = 0; word * 64 < rows; word++) {
-            uint32_t left = rows - word * 64;
-            uint64_t live = left < 64 ? ((uint64_t)1 << left) - 1 : UINT64_MAX;
-            uint64_t found = orri_query_mask(query, matches, chunk, word, live);
-            count += (uint64_t)__builtin_popcountll(found & live);
-        }
-    }
-    return count;
-}
-
-// The same for a leaf alone, as if it were a query.
+// Rows of a cluster that match a leaf alone, as if it were a query.
 static uint64_t explain_count_leaf(const orr_query* query, const orri_leaf* leaf,
                                    const orri_cluster* cluster)
 {
@@ -46,7 +28,7 @@ static uint64_t explain_count_leaf(const orr_query* query, const orri_leaf* leaf
     orri_set_node node = {ORR_SET_NONE, 0};
     orr_query alone = {
         .world = query->world, .leaves = &copy, .leaf_count = 1, .nodes = &node, .node_count = 1};
-    return explain_count(&alone, some, cluster);
+    return orri_query_count_rows(&alone, some, cluster);
 }
 
 // Rows that meet one term; of a choice any of its terms.
@@ -71,7 +53,7 @@ static explain_look explain_look_at(const orr_query* query, const orri_cluster* 
     uint16_t leaves[ORR_TERMS_MAX];
     explain_look look = {cluster, orri_query_match(query, cluster, leaves), 0};
     look.rows = look.match == ORRI_MATCH_ALL    ? cluster->row_count
-                : look.match == ORRI_MATCH_SOME ? explain_count(query, leaves, cluster)
+                : look.match == ORRI_MATCH_SOME ? orri_query_count_rows(query, leaves, cluster)
                                                 : 0;
     return look;
 }

@@ -2,8 +2,8 @@
 // Questions that need no loop: how many, which one, is this one among them.
 #include "query/query.h"
 
-static uint64_t lookup_count_some(const orr_query* query, const uint16_t* map,
-                                  const orri_cluster* cluster)
+uint64_t orri_query_count_rows(const orr_query* query, const uint16_t* matches,
+                               const orri_cluster* cluster)
 {
     uint64_t count = 0;
     for (uint32_t i = 0; i < cluster->chunk_count; i++) {
@@ -12,7 +12,7 @@ static uint64_t lookup_count_some(const orr_query* query, const uint16_t* map,
         for (uint32_t word = 0; word * 64 < rows; word++) {
             uint32_t left = rows - word * 64;
             uint64_t all = left < 64 ? ((uint64_t)1 << left) - 1 : UINT64_MAX;
-            uint64_t mask = orri_query_mask(query, orri_entry_leaves(query, map), chunk, word, all);
+            uint64_t mask = orri_query_mask(query, matches, chunk, word, all);
             count += (uint64_t)__builtin_popcountll(mask);
         }
     }
@@ -31,7 +31,8 @@ uint64_t orr_query_count(const orr_query* query)
         if (cluster != NULL) {
             count += orri_entry_match(query, e) == ORRI_MATCH_ALL
                          ? cluster->row_count
-                         : lookup_count_some(query, orri_entry_map(query, e), cluster);
+                         : orri_query_count_rows(
+                               query, orri_entry_leaves(query, orri_entry_map(query, e)), cluster);
         }
     }
     return count;

@@ -268,6 +268,12 @@ void orri_iter_rewind(orr_iter* it);
 bool orri_query_row(const orr_query* query, const uint16_t* map, const orri_chunk* chunk,
                     uint32_t slot);
 
+// ---- lookup.c ------------------------------------------------------------------------------------------------------
+
+// Rows of a cluster that match; `matches` is what the leaves say.
+uint64_t orri_query_count_rows(const orr_query* query, const uint16_t* matches,
+                               const orri_cluster* cluster);
+
 // ---- query.c -----------------------------------------------------------------------------------------------------------
 
 // Brings order or working set up to date. False when refused (reported).

@@ -51,18 +51,11 @@ static bool terms_fail(terms_parser* p, orr_result result, const char* at, const
 
 static bool terms_fail(terms_parser* p, orr_result result, const char* at, const char* format, ...)
 {
-    char buffer[ORRI_ERROR_SIZE];
-    // The words never take the room of the lines that point.
-    orri_text text = {buffer, sizeof buffer - ORRI_POINT_SIZE, 0};
-    orri_text_add(&text, "%s: ", p->call);
     va_list args;
     va_start(args, format);
-    orri_text_add_v(&text, format, args);
+    p->result = orri_refuse_at(orri_env_of(p->world), result, ORR_LOG_ID_QUERY_REFUSED, p->call,
+                               p->text, at, format, args);
     va_end(args);
-    orri_text_cut(&text);
-    text.size = sizeof buffer;
-    orri_text_point(&text, p->text, (size_t)(at - p->text));
-    p->result = orri_refuse(orri_env_of(p->world), result, ORR_LOG_ID_QUERY_REFUSED, "%s", buffer);
     return false;
 }
 

@@ -27,17 +27,11 @@ static bool items_fail(items_parser* p, orr_result result, const char* at, const
 // Always false.
 static bool items_fail(items_parser* p, orr_result result, const char* at, const char* format, ...)
 {
-    char buffer[ORRI_ERROR_SIZE];
-    orri_text text = {buffer, sizeof buffer - ORRI_POINT_SIZE, 0}; // Room for the lines that point.
-    orri_text_add(&text, "%s: ", p->call);
     va_list args;
     va_start(args, format);
-    orri_text_add_v(&text, format, args);
+    p->result = orri_refuse_at(&p->world->env, result, ORR_LOG_ID_CALL_REFUSED, p->call, p->text,
+                               at, format, args);
     va_end(args);
-    orri_text_cut(&text);
-    text.size = sizeof buffer;
-    orri_text_point(&text, p->text, (size_t)(at - p->text));
-    p->result = orri_refuse(&p->world->env, result, ORR_LOG_ID_CALL_REFUSED, "%s", buffer);
     return false;
 }
 

@@ -114,7 +114,8 @@ static bool golden_set(void* self, orr_entity entity, orr_type type, const void*
 static bool golden_remove(void* self, orr_entity entity, orr_type type)
 {
     golden_pair* pair = self;
-    oracle_component_remove(golden_find(pair, entity), oracle_type_index(&pair->oracle, type));
+    oracle_component_remove(&pair->oracle, golden_find(pair, entity),
+                            oracle_type_index(&pair->oracle, type));
     return pair->world.remove(pair->world.self, entity, type);
 }
 
@@ -198,15 +199,21 @@ static void golden_types(oracle* o, orr_world* world)
 {
     static const Vigour vigour = {100, 0, TEMPER_CALM};
     static const Mass mass = {1.5, 0};
-    const oracle_type types[] = {
-        {orr_type_of(world, ORR_TYPE(Place)), sizeof(Place), sizeof(Place), NULL, NULL},
-        {orr_type_of(world, ORR_TYPE(Motion)), sizeof(Motion), sizeof(Motion), NULL, NULL},
-        {orr_type_of(world, ORR_TYPE(Vigour)), sizeof(Vigour), sizeof(Vigour), &vigour, NULL},
-        {orr_type_of(world, ORR_TYPE(Mass)), sizeof(Mass), sizeof(Mass), &mass, NULL},
-        {orr_type_of(world, ORR_TYPE(Aim)), sizeof(Aim), sizeof(Aim), NULL, NULL},
-        {orr_type_of(world, ORR_TYPE(Title)), sizeof(golden_title), sizeof(Title), NULL,
-         golden_title_equal},
-        {orr_type_of(world, ORR_TYPE(Asleep)), 0, 0, NULL, NULL}};
+#define GOLDEN_TYPE(name, own, ...)                                                             \
+    {                                                                                           \
+        .type = orr_type_of(world, ORR_TYPE(name)), .size = own, .world_size = own, __VA_ARGS__ \
+    }
+    const oracle_type types[] = {GOLDEN_TYPE(Place, sizeof(Place), .preset = NULL),
+                                 GOLDEN_TYPE(Motion, sizeof(Motion), .preset = NULL),
+                                 GOLDEN_TYPE(Vigour, sizeof(Vigour), .preset = &vigour),
+                                 GOLDEN_TYPE(Mass, sizeof(Mass), .preset = &mass),
+                                 GOLDEN_TYPE(Aim, sizeof(Aim), .preset = NULL),
+                                 {.type = orr_type_of(world, ORR_TYPE(Title)),
+                                  .size = sizeof(golden_title),
+                                  .world_size = sizeof(Title),
+                                  .equal = golden_title_equal},
+                                 GOLDEN_TYPE(Asleep, 0, .preset = NULL)};
+#undef GOLDEN_TYPE
     for (uint32_t i = 0; i < SCENARIO_TYPE_COUNT; i++) {
         oracle_type_add(o, &types[i]);
     }
