@@ -314,6 +314,9 @@ static void ops_disarm(ops* s)
 
 bool ops_step(ops* s)
 {
+    if (s->name_type.index1 == 0) {
+        s->name_type = orr_type_find(s->world, "orr_name");
+    }
     const ops_entry* entry = ops_choose(s);
     model_at = (model_context){
         .shape = s->shape->name, .operation = entry->name, .number = model_at.number + 1};

@@ -101,6 +101,7 @@ struct ops {
     ops_type types[OPS_TYPES_MAX];
     uint32_t later_done; // Types registered while it runs.
     orr_tag tags[OPS_TAGS_MAX];
+    orr_type name_type; // orr_name, once it is known to the world.
 
     // Bytes: given ones, or (data NULL) random ones.
     const uint8_t* data;

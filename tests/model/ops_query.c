@@ -102,7 +102,7 @@ static bool ops_term_present(const ops* s, const orr_term* term, const oracle_en
     if (term->type.index1 == 0) {
         return oracle_tag_has(entity, term->tag);
     }
-    if (term->type.index1 == orr_type_find(s->world, "orr_name").index1) {
+    if (term->type.index1 == s->name_type.index1) {
         return entity->name[0] != '\0' && ops_state_is(true, term->state);
     }
     const oracle_component* component =
@@ -176,8 +176,8 @@ static bool ops_written_since(const ops* s, const ops_spec* spec, const oracle_e
 
 // ---- order ---------------------------------------------------------------------------------------------------
 
-static const ops* sort_ops;
 static const ops_spec* sort_spec;
+static orr_field_place sort_place;
 
 // Numbers as they compare: NaN after everything, -0 before 0.
 static int ops_compare_double(double a, double b)
@@ -231,12 +231,8 @@ static int ops_compare_ordered(const void* a, const void* b)
 {
     const oracle_entity *x = ((const ops_listed*)a)->entity, *y = ((const ops_listed*)b)->entity;
     uint32_t type = sort_spec->order_type;
-    orr_field_place place;
-    MODEL_CHECK(
-        orr_field_find(orr_type_info_get(sort_ops->world, sort_ops->oracle.types[type].type),
-                       sort_ops->types[type].order, &place) == ORR_OK);
     int compared = ops_compare_keys(oracle_component_of(x, type)->value,
-                                    oracle_component_of(y, type)->value, &place);
+                                    oracle_component_of(y, type)->value, &sort_place);
     compared = sort_spec->descending ? -compared : compared;
     uint32_t x_index = (uint32_t)x->id.id, y_index = (uint32_t)y->id.id;
     return compared != 0 ? compared : (x_index > y_index) - (x_index < y_index);
@@ -269,8 +265,10 @@ void ops_answer_make(ops* s, const ops_spec* spec, const uint64_t* since, ops_an
         }
     }
     if (spec->ordered && out->count > 0) {
-        sort_ops = s;
         sort_spec = spec;
+        MODEL_CHECK(
+            orr_field_find(orr_type_info_get(s->world, s->oracle.types[spec->order_type].type),
+                           s->types[spec->order_type].order, &sort_place) == ORR_OK);
         qsort(out->list, out->count, sizeof *out->list, ops_compare_ordered);
     } else if (spec->grouped && out->count > 0) {
         ops_answer_group(s, out);
@@ -297,7 +295,7 @@ static uint32_t ops_fields_collect(const ops* s, const ops_spec* spec, ops_field
         count = ops_fields_collect(s, spec->left, out, count);
         return ops_fields_collect(s, spec->right, out, count);
     }
-    uint32_t name = orr_type_find(s->world, "orr_name").index1;
+    uint32_t name = s->name_type.index1;
     for (uint32_t t = 0; t < spec->term_count; t++) {
         const orr_term* term = &spec->terms[t];
         if (term->type.index1 != 0 && term->kind != ORR_WITHOUT) {
@@ -341,7 +339,7 @@ static orr_term ops_term_make(ops* s)
     static const orr_term_kind kinds[] = {ORR_REQUIRED, ORR_REQUIRED, ORR_WITHOUT, ORR_OPTIONAL,
                                           ORR_ANY};
     orr_term term = {.kind = kinds[ops_below(s, 5)], .group = ops_below(s, 2)};
-    orr_type name = orr_type_find(s->world, "orr_name");
+    orr_type name = s->name_type;
     if (term.kind != ORR_OPTIONAL && ops_chance(s, 5)) {
         term.tag = ops_pick_tag(s);
         term.tag = term.tag != 0 ? term.tag : 77; // Tag 0 cannot be asked for.
@@ -369,7 +367,7 @@ static void ops_spec_order(ops* s, ops_spec* spec)
     for (uint32_t t = 0; t < spec->term_count; t++) {
         const orr_term* term = &spec->terms[t];
         if (term->kind != ORR_REQUIRED || term->type.index1 == 0 ||
-            term->type.index1 == orr_type_find(s->world, "orr_name").index1) {
+            term->type.index1 == s->name_type.index1) {
             continue;
         }
         uint32_t type = oracle_type_index(&s->oracle, term->type);

@@ -177,14 +177,14 @@ static void oracle_spread(oracle* o)
         more = false;
         for (uint32_t i = 0; i < o->live_count; i++) {
             oracle_entity* entity = o->live[i];
-            if (!entity->doomed &&
+            if (entity->reference_count > 0 && !entity->doomed &&
                 oracle_refers_to_doomed(o, entity, ORR_ON_DESTROY_DESTROY, false)) {
                 entity->doomed = more = true;
             }
         }
     }
     for (uint32_t i = 0; o->reference_live > 0 && i < o->live_count; i++) {
-        if (!o->live[i]->doomed) {
+        if (o->live[i]->reference_count > 0 && !o->live[i]->doomed) {
             (void)oracle_refers_to_doomed(o, o->live[i], ORR_ON_DESTROY_CLEAR, true);
         }
     }
@@ -197,9 +197,7 @@ static void oracle_bury(oracle* o, oracle_entity* entity)
     oracle_entity* last = o->live[--o->live_count];
     o->live[entity->live_index] = last;
     last->live_index = entity->live_index;
-    for (uint32_t c = 0; c < entity->component_count; c++) {
-        o->reference_live -= o->types[entity->components[c].type].reference_count > 0;
-    }
+    o->reference_live -= entity->reference_count;
     oracle_entity_free(entity);
 }
 
@@ -273,6 +271,7 @@ static oracle_component* oracle_component_append(oracle* o, oracle_entity* entit
     oracle_component* component = &entity->components[entity->component_count++];
     *component = (oracle_component){.type = type, .on = true};
     o->reference_live += o->types[type].reference_count > 0;
+    entity->reference_count += o->types[type].reference_count > 0;
     oracle_component_written(o, component);
     return component;
 }
@@ -319,6 +318,7 @@ void oracle_component_remove(oracle* o, oracle_entity* entity, uint32_t type)
     if (component != NULL) {
         o->structure++;
         o->reference_live -= o->types[type].reference_count > 0;
+        entity->reference_count -= o->types[type].reference_count > 0;
         oracle_component_free(component);
         *component = entity->components[--entity->component_count];
     }

@@ -60,6 +60,7 @@ typedef struct oracle_entity {
     orr_entity scope;
     uint32_t live_index;
     uint32_t component_count, tag_count;
+    uint32_t reference_count; // Components with indexed references.
     oracle_component* components;
     orr_tag* tags;
 } oracle_entity;
