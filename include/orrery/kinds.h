@@ -5,7 +5,7 @@
 ///
 ///     ORR_STRUCT_EX(Collider, (.multiplicity = ORR_MULTIPLE), (float, radius))   // any number per entity
 ///     ORR_STRUCT_EX(Body, (.storage = ORR_PINNED), (float, mass))                // never moves
-///     ORR_STRUCT_EX(Engine, (.needs = "Body, Position"), (float, power))         // brings these along
+///     ORR_STRUCT_EX(Engine, (.needs = "Fuel, Position"), (float, power))         // brings these along
 ///     ORR_STRUCT(Parent, (orr_entity, entity, (.flags = ORR_FIELD_INDEXED,
 ///                                              .on_destroy = ORR_ON_DESTROY_DESTROY))) // children die with it
 ///
@@ -39,9 +39,9 @@ typedef uint32_t orr_component_id;
 /// type is too, since its id would be 0: use orr_component_set(). Allocates.
 ORR_API orr_component_id orr_instance_add(orr_world* world, orr_entity entity, orr_type type,
                                           const void* value);
-/// The typed form: orr_instance(world, bob, Collider, {.radius = 2})
+/// The typed form: orr_add_instance(world, bob, Collider, {.radius = 2})
 #ifndef __cplusplus
-#define orr_instance(world, entity, type, ...) \
+#define orr_add_instance(world, entity, type, ...) \
     orr_instance_add(world, entity, orr_type_of(world, ORR_TYPE(type)), &(const type)__VA_ARGS__)
 #endif
 /// Removes one instance; the others keep their order. The last one takes the component with it.

@@ -21,7 +21,8 @@
 ///     });
 ///
 /// A function gets one argument per term, in order: `T&` of write<T>, `const T&` of read<T> (in spans `T*` and `const T*`),
-/// a pointer that may be null of optional<T> and of what stands in any_of<…>, a range of all<…>. without<T>, tags and
+/// a pointer that may be null of optional<T> and of what stands in any_of<…>, a range of all<…>. Of a
+/// multiple type read<T> gives the first instance: take all<read<T>>, and always in spans. without<T>, tags and
 /// required markers give none; an optional marker gives a bool. Asking to write what is declared read does not compile.
 /// A function that returns bool ends the loop with false. Leaving a loop by an exception ends the iteration.
 ///
@@ -306,6 +307,13 @@ template <class Term> bool is_pinned()
     return desc<typename Term::type>()->settings.storage == ORR_PINNED;
 }
 
+// From row to row: a row of a multiple type has room for several, of which a term without all<> gives the first.
+template <class Term> size_t step_of(orr_iter& it)
+{
+    const orr_type_desc* type = desc<typename Term::type>();
+    return type->settings.multiplicity == ORR_MULTIPLE ? orr_iter_instances(&it, type).capacity : 1;
+}
+
 template <class Term, shape Shape = shape_of<Term>::value> struct column;
 
 template <class Term> struct column<Term, shape::reference> {
@@ -316,14 +324,16 @@ template <class Term> struct column<Term, shape::reference> {
     using loose_run = typename Term::type*;
     orr_iter* it;
     value* data;
-    explicit column(orr_iter& i) : it(&i), data(is_pinned<Term>() ? nullptr : column_of<Term>(i))
+    size_t step;
+    explicit column(orr_iter& i)
+        : it(&i), data(is_pinned<Term>() ? nullptr : column_of<Term>(i)), step(step_of<Term>(i))
     {
     }
     row at(uint32_t i) const
     {
         return is_pinned<Term>() ? *static_cast<value*>(orr_iter_pinned(
                                        it, desc<typename Term::type>(), Term::access, i))
-                                 : data[i];
+                                 : data[i * step];
     }
     static run all(orr_iter& it)
     {
@@ -339,14 +349,16 @@ template <class Term> struct column<Term, shape::pointer> {
     using loose_run = loose;
     orr_iter* it;
     value* data;
-    explicit column(orr_iter& i) : it(&i), data(is_pinned<Term>() ? nullptr : column_of<Term>(i))
+    size_t step;
+    explicit column(orr_iter& i)
+        : it(&i), data(is_pinned<Term>() ? nullptr : column_of<Term>(i)), step(step_of<Term>(i))
     {
     }
     row at(uint32_t i) const
     {
         return is_pinned<Term>() ? static_cast<value*>(orr_iter_pinned(
                                        it, desc<typename Term::type>(), Term::access, i))
-               : data != nullptr ? data + i
+               : data != nullptr ? data + i * step
                                  : nullptr;
     }
     static run all(orr_iter& it)

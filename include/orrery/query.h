@@ -84,12 +84,12 @@ typedef struct orr_term {
 #endif
 
 /// How two queries are combined.
-typedef enum orr_set {
+typedef enum orr_set_kind {
     ORR_SET_NONE = 0,
     ORR_UNION,        ///< In either.
     ORR_INTERSECTION, ///< In both.
     ORR_DIFFERENCE,   ///< In the left, not in the right.
-} orr_set;
+} orr_set_kind;
 
 /// Describes a query. All zero matches every entity that is not switched off.
 typedef struct orr_query_desc {
@@ -111,7 +111,7 @@ typedef struct orr_query_desc {
     void* user; ///< For predicate and group_by.
     /// Combines the entities of two queries (which may be destroyed afterwards); terms, predicate, order and group above
     /// are not allowed then. The columns are those of both; where the cluster lacks one it is NULL.
-    orr_set set;
+    orr_set_kind set;
     const orr_query *left, *right;
 } orr_query_desc;
 

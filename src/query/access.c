@@ -108,12 +108,17 @@ void* orr_iter_write_type(orr_iter* it, orr_type type)
     return field >= 0 ? access_write(it, (uint32_t)field) : NULL;
 }
 
-// The type of a desc, without registering it: a loop may run on any thread.
-static orr_type access_type(const orr_iter* it, const orr_type_desc* desc)
+// The type of a desc, without registering it: a loop may run on any thread. Null, said by name, if the world has no such type.
+static orr_type access_type(const orr_iter* it, const char* call, const orr_type_desc* desc)
 {
     orr_type type = orri_type_find(&it->world->schema, desc->name);
     const orri_type* info = orri_type_at(&it->world->schema, type);
     bool same = info != NULL && (desc->size == 0 || info->info.size == desc->size);
+    if (!same) {
+        access_refuse(it, call, desc->name,
+                      info != NULL ? "has another layout in this world"
+                                   : "is not registered in this world, so no term names it");
+    }
     return same ? type : (orr_type){0};
 }
 
@@ -131,17 +136,17 @@ static void access_remember(orr_iter* it, orr_access access, orr_type type,
 const void* orr_iter_read_first(orr_iter* it, const orr_type_desc* desc)
 {
     ORR_ASSERT(it != NULL && desc != NULL);
-    orr_type type = access_type(it, desc);
+    orr_type type = access_type(it, "orr_read", desc);
     access_remember(it, ORR_READ, type, desc);
-    return orr_iter_read_type(it, type);
+    return type.index1 != 0 ? orr_iter_read_type(it, type) : NULL;
 }
 
 void* orr_iter_write_first(orr_iter* it, const orr_type_desc* desc)
 {
     ORR_ASSERT(it != NULL && desc != NULL);
-    orr_type type = access_type(it, desc);
+    orr_type type = access_type(it, "orr_write", desc);
     access_remember(it, ORR_WRITE, type, desc);
-    return orr_iter_write_type(it, type);
+    return type.index1 != 0 ? orr_iter_write_type(it, type) : NULL;
 }
 
 // ---- entities ------------------------------------------------------------------------------------------------------
@@ -217,7 +222,8 @@ void* orr_iter_pinned_first(orr_iter* it, const orr_type_desc* desc, orr_access 
 {
     ORR_ASSERT(it != NULL && desc != NULL);
     const char* call = access == ORR_WRITE ? "orr_write_pinned" : "orr_read_pinned";
-    int32_t field = access_checked(it, call, access_type(it, desc), access, true);
+    orr_type type = access_type(it, call, desc);
+    int32_t field = type.index1 != 0 ? access_checked(it, call, type, access, true) : -1;
     if (field < 0) {
         return NULL;
     }
@@ -229,9 +235,10 @@ orr_instances orr_iter_instances(orr_iter* it, const orr_type_desc* desc)
 {
     ORR_ASSERT(it != NULL && desc != NULL);
     const orr_hot_span* span = access_span(it);
-    orr_type type = access_type(it, desc);
-    int32_t field = span != NULL ? access_checked(it, "orr_instances_of", type, ORR_READ, false)
-                                 : -1;
+    orr_type type = access_type(it, "orr_instances_of", desc);
+    int32_t field = span != NULL && type.index1 != 0
+                        ? access_checked(it, "orr_instances_of", type, ORR_READ, false)
+                        : -1;
     if (field < 0 || span->map[field] == ORRI_COLUMN_NONE) {
         return (orr_instances){0};
     }

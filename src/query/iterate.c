@@ -62,7 +62,14 @@ void orri_iter_rewind(orr_iter* it)
 
 orr_iter* orr_iter_begin(orr_iter* it, orr_query* query, const orr_each* each)
 {
-    ORR_ASSERT(it != NULL && query != NULL);
+    ORR_ASSERT(it != NULL);
+    ORR_ASSERT(query != NULL &&
+               "the query is NULL: making it was refused, the error before says why");
+    if (query == NULL) {
+        static const uint32_t never = 0;
+        *it = (orr_iter){.era_now = &never}; // A loop of no rounds.
+        return it;
+    }
     iterate_init(it, query, each);
     if (ORR_UNLIKELY(query->order != NULL || query->working != NULL) &&
         !orri_query_refresh(query)) {
@@ -117,13 +124,23 @@ static bool iterate_since(const orr_iter* it)
     return it->query->has_changed && it->each.since != 0;
 }
 
+// Something of the type, or an entity, was switched off or on: that is a change too.
+static bool iterate_switched(const orr_iter* it, const orri_chunk* chunk, uint32_t column)
+{
+    uint32_t half = chunk->column_count / 2;
+    uint32_t entities = orri_cluster_entity_column(chunk->cluster);
+    return chunk->cluster->has_bits && (chunk->columns[half + column].version > it->each.since ||
+                                        chunk->columns[half + entities].version > it->each.since);
+}
+
 static bool iterate_changed(const orr_iter* it, const orri_chunk* chunk)
 {
     const orri_leaf* leaf = &it->query->leaves[0];
     for (uint32_t t = 0; t < leaf->term_count; t++) {
         if (leaf->terms[t].changed) {
             int32_t column = orri_cluster_find_column(chunk->cluster, leaf->terms[t].type);
-            if (column >= 0 && chunk->columns[column].version > it->each.since) {
+            if (column >= 0 && (chunk->columns[column].version > it->each.since ||
+                                iterate_switched(it, chunk, (uint32_t)column))) {
                 return true;
             }
         }
@@ -131,14 +148,15 @@ static bool iterate_changed(const orr_iter* it, const orri_chunk* chunk)
     return false;
 }
 
-// False when no block of the cluster can have changed: one compare per term.
+// False when no block of the cluster can have changed: one compare per term. (Switches are told by chunk.)
 static bool iterate_cluster_changed(const orr_iter* it, const orri_cluster* cluster)
 {
     const orri_leaf* leaf = &it->query->leaves[0];
     for (uint32_t t = 0; t < leaf->term_count; t++) {
         if (leaf->terms[t].changed) {
             int32_t column = orri_cluster_find_column(cluster, leaf->terms[t].type);
-            if (column >= 0 && cluster->columns[column].version > it->each.since) {
+            if (column >= 0 &&
+                (cluster->has_bits || cluster->columns[column].version > it->each.since)) {
                 return true;
             }
         }

@@ -35,7 +35,7 @@ typedef struct orri_leaf {
 
 // Set algebra in postfix: leaf numbers and operations over the two before.
 typedef struct orri_set_node {
-    orr_set set; // ORR_SET_NONE: the leaf.
+    orr_set_kind set; // ORR_SET_NONE: the leaf.
     uint32_t leaf;
 } orri_set_node;
 

@@ -155,7 +155,7 @@ static void query_print_operand(const orr_query* query, uint32_t node, orri_text
 static void query_print_node(const orr_query* query, uint32_t node, orri_text* out)
 {
     static const char* const words[] = {"", " or ", " and ", " but not "};
-    orr_set set = query->nodes[node].set;
+    orr_set_kind set = query->nodes[node].set;
     if (set == ORR_SET_NONE) {
         orri_leaf_print(query, &query->leaves[query->nodes[node].leaf], out);
         return;

@@ -226,7 +226,8 @@ orr_result orri_cells_fit(const orr_world* world, const char* call, const orri_p
 orr_result orri_refuse_multiple(const orr_world* world, const char* call, orr_type type)
 {
     return orri_refuse(orri_env_of(world), ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
-                       "%s: %s is multiple, an entity may have several; use orr_instance_set(), "
+                       "%s: %s is multiple, an entity may have several; use orr_instance_add(), "
+                       "orr_instance_set(), "
                        "orr_instance_edit() or orr_instances_get()",
                        call, orri_type_label(world, type));
 }

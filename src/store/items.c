@@ -83,7 +83,8 @@ static bool items_unknown(items_parser* p, const char* name, size_t size, bool t
     orri_near_say(&near, &(orri_text){words, sizeof words, 0});
     return items_fail(p, ORR_ERR_TYPE, name,
                       tag ? "no tag has the name '%s'%s (orr_tag_register() names one)"
-                          : "no type or bundle '%s'%s (a C type is registered by orr_type_of())",
+                          : "no type or bundle '%s'%s (a C type is registered by its first use or "
+                            "by ORR_REGISTER())",
                       near.name, words);
 }
 

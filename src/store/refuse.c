@@ -144,9 +144,9 @@ orr_result orri_check_open(const orr_world* world, const char* call)
     if (world->appender == NULL) {
         return orri_refuse(
             orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-            "%s: not while a query is iterated, the loop would walk on what changes; collect the "
-            "entities and make the call (or its *_many form) after it, or use orr_query_add(), "
-            "orr_query_remove() or orr_query_destroy_entities(). (A loop left without "
+            "%s: not while a query is iterated, the loop would walk on what changes. Make the call "
+            "after the loop, for entities collected in it; orr_query_add(), orr_query_remove() and "
+            "orr_query_destroy_entities() change all that match. (A loop left without "
             "orr_iter_end() stays open until the next tick)",
             call);
     }

@@ -522,7 +522,7 @@ static uint32_t ops_spec_depth(const ops_spec* spec)
     return 1 + (left > right ? left : right);
 }
 
-static void ops_query_combine(ops* s, uint32_t place, orr_set set, const ops_query* left,
+static void ops_query_combine(ops* s, uint32_t place, orr_set_kind set, const ops_query* left,
                               const ops_query* right)
 {
     orr_query_desc desc = {.set = set, .left = left->query, .right = right->query};
@@ -541,7 +541,7 @@ static void op_query_set(ops* s)
 {
     if (ops_queries_wanted(s)) {
         ops_query *left = ops_query_pick(s), *right = ops_query_pick(s);
-        orr_set set = (orr_set)(1 + ops_below(s, 3));
+        orr_set_kind set = (orr_set_kind)(1 + ops_below(s, 3));
         uint32_t place = ops_query_place(s);
         if (left != NULL && right != NULL && s->queries[place] == NULL &&
             ops_spec_depth(&left->spec) < 2 && ops_spec_depth(&right->spec) < 2) {

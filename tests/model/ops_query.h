@@ -16,7 +16,7 @@ typedef struct ops_spec {
     orr_state entities;
     bool predicate, grouped, ordered, descending;
     uint32_t order_type; // If ordered, by the field of ops_type.order.
-    orr_set set;
+    orr_set_kind set;
     struct ops_spec *left, *right; // Of a set; owned.
 } ops_spec;
 

@@ -102,7 +102,7 @@ ORR_TEST(query_with_predicate_order_or_group_says_so_in_brackets)
     kit_end(&k);
 }
 
-static orr_query* combine(orr_world* world, orr_set set, const orr_query* left,
+static orr_query* combine(orr_world* world, orr_set_kind set, const orr_query* left,
                           const orr_query* right)
 {
     orr_query* query =

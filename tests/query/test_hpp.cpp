@@ -329,6 +329,34 @@ ORR_TEST(hpp_multiple_types_are_ranges) /* N0-31 */
     CHECK_EQ(empty, 1);
 }
 
+ORR_TEST(hpp_a_multiple_type_without_all_gives_each_entity_its_first)
+{
+    orr::world world;
+    for (int i = 0; i < 3; i++) {
+        orr_entity e = world.create(Position{static_cast<float>(i), 0});
+        world.add_instance(e, Collider{static_cast<float>(10 * i + 1)});
+        world.add_instance(e, Collider{static_cast<float>(10 * i + 2)});
+    }
+    auto query = world.make_query<orr::read<Position>, orr::write<Collider>>();
+    int rows = 0;
+    query.each([&](const Position& p, Collider& c) {
+        CHECK_EQ(c.radius, 10 * p.x + 1);
+        c.radius = 0;
+        rows++;
+    });
+    CHECK_EQ(rows, 3);
+    auto optional = world.make_query<orr::read<Position>, orr::optional<Collider>>();
+    optional.each([&](const Position&, const Collider* c) { CHECK_EQ(c->radius, 0); });
+    float sum = 0;
+    auto all = world.make_query<orr::all<orr::read<Collider>>>();
+    all.each([&](orr::instances<const Collider> colliders) {
+        for (const Collider& c : colliders) {
+            sum += c.radius;
+        }
+    });
+    CHECK_EQ(sum, 2 + 12 + 22);
+}
+
 ORR_TEST(hpp_pinned_types_are_references)
 {
     orr::world world = make_world();

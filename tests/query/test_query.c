@@ -148,7 +148,8 @@ ORR_TEST(sets_give_what_asking_every_entity_gives) /* N4-08 */
             counts[q] = query_kit_terms(&k, orr_random(seed, round, q, 4), terms[q]);
             leaf[q] = query_of(&k, terms[q], counts[q], ORR_ENABLED);
         }
-        orr_set first = (orr_set)(1 + round % 3), second = (orr_set)(1 + round / 3 % 3);
+        orr_set_kind first = (orr_set_kind)(1 + round % 3),
+                     second = (orr_set_kind)(1 + round / 3 % 3);
         orr_query* pair = orr_query_create(
             k.world, &(orr_query_desc){.set = first, .left = leaf[0], .right = leaf[1]});
         orr_query* all = orr_query_create(
@@ -349,6 +350,52 @@ ORR_TEST(changed_terms_give_blocks_written_since_the_mark)
     orr_tick_advance(k.world);
     ORR_EACH_OF (it, query, .since = mark) {
         CHECK(false);
+    }
+    query_kit_end(&k);
+}
+
+static uint32_t query_asserts;
+
+static void query_count_assert(const char* condition, const char* file, int line,
+                               const char* function)
+{
+    (void)file, (void)line, (void)function;
+    query_asserts += strstr(condition, "refused") != NULL;
+}
+
+ORR_TEST(a_loop_over_a_refused_query_says_so_and_has_no_rounds)
+{
+    query_asserts = 0;
+    orr_assert_handler before = orr_assert_handler_set(query_count_assert);
+    ORR_EACH (it, NULL) {
+        CHECK(false);
+    }
+    orr_assert_handler_set(before);
+#ifndef ORR_NO_ASSERT
+    CHECK_EQ(query_asserts, 1);
+#endif
+}
+
+ORR_TEST(switching_off_and_on_is_a_change)
+{
+    query_kit k;
+    query_kit_begin(&k);
+    orr_entity a = orr_create(k.world);
+    orr_add(k.world, a, Health);
+    orr_term term = {.type = k.types[2], .changed = true, .state = ORR_EITHER};
+    orr_query* query = query_of(&k, &term, 1, ORR_EITHER);
+    for (uint32_t round = 0; round < 4; round++) {
+        uint64_t mark = orr_change_mark(k.world);
+        ORR_EACH_OF (it, query, .since = mark) {
+            CHECK(false);
+        }
+        CHECK_OK(round < 2 ? orr_enable(k.world, a, Health, round == 1)
+                           : orr_entity_enable(k.world, a, round == 3));
+        uint32_t rows = 0;
+        ORR_EACH_OF (it, query, .since = mark) {
+            rows += it.count;
+        }
+        CHECK_EQ(rows, 1);
     }
     query_kit_end(&k);
 }
