@@ -29,11 +29,21 @@ static ops_query* bulk_pick(ops* s, ops_answer* expected)
     return q;
 }
 
+// One that brings others along, rather often: then several clusters may go to one.
+static uint32_t bulk_pick_type(ops* s)
+{
+    uint32_t type = ops_pick_type(s);
+    for (uint32_t tries = 0; tries < 8 && s->oracle.types[type].needs_count == 0; tries++) {
+        type = ops_chance(s, 2) ? ops_pick_type(s) : type;
+    }
+    return type;
+}
+
 static void op_query_add(ops* s)
 {
     ops_answer expected;
     ops_query* q = bulk_pick(s, &expected);
-    uint32_t type = ops_pick_type(s);
+    uint32_t type = bulk_pick_type(s);
     if (q == NULL) {
         return;
     }
