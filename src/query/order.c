@@ -329,7 +329,9 @@ static void order_repair(orr_query* query)
             }
         }
     }
-    orri_ranked_sort(order->items + kept, order->count - kept, order->scratch);
+    if (order->count > kept) { // Else there may be no items at all, not even memory for them.
+        orri_ranked_sort(order->items + kept, order->count - kept, order->scratch);
+    }
     if (kept > 0 && kept < order->count) {
         order_merge(order->items, kept, order->items + kept, order->count - kept, order->scratch);
         orri_ranked* merged = order->scratch;

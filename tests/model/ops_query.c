@@ -623,10 +623,10 @@ void ops_queries_begin(ops* s)
 {
     listing_world = NULL;
     for (uint32_t i = 0; ops_queries_wanted(s) && i < QUERIES_KEPT; i++) {
-        ops_spec spec;
-        do {
+        ops_spec spec = {0};
+        for (uint32_t tries = 0; tries < 4 && spec.term_count == 0; tries++) {
             ops_spec_make(s, &spec);
-        } while (spec.term_count == 0 && i > 0);
+        }
         ops_query_enter(s, i, ops_query_build(s, &spec), &spec);
     }
     ops_aside_end(s);
