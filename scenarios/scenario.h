@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Worlds built once, shared by tests, benchmarks and examples. A scenario never touches a world itself: it
+// Worlds built once, shared by tests, benchmarks and examples. A scenario does not touch a world itself: it
 // emits operations through a small table, so that the same scenario can run on a world, on a model of a
-// world, or on both at once. Everything it does follows from its number of ticks and its scale.
+// world, or on both at once. (A `direct` one does: queries do not fit into a table.) Everything it does follows from its
+// number of ticks and its scale.
 //
 //     scenario_run run;
 //     scenario_target target = scenario_target_world(world);
@@ -60,7 +61,10 @@ typedef struct scenario {
     const char* what; ///< One line.
     bool (*build)(scenario_run* run);
     bool (*step)(scenario_run* run);
+    bool direct; ///< Calls the world, which must be a real one.
 } scenario;
+
+#define SCENARIO_QUERIES_MAX 12
 
 /// A scenario at work.
 struct scenario_run {
@@ -73,9 +77,14 @@ struct scenario_run {
     uint32_t entity_count, entity_capacity;
     orr_tag level_first, level_next; ///< Of `levels`: loaded are first … next - 1.
     uint64_t changes;                ///< Operations emitted.
+    // Of a direct one.
+    orr_query* queries[SCENARIO_QUERIES_MAX]; ///< End with their world.
+    uint64_t mark;                            ///< orr_change_mark() of the last tick.
+    uint64_t digest, noted;                   ///< Of everything that was asked, and how much.
 };
 
-extern const scenario scenario_list[];
+extern const scenario scenario_asking; ///< asking.c
+extern const scenario* const scenario_list[];
 extern const uint32_t scenario_count;
 
 /// NULL if there is none of that name.

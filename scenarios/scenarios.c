@@ -332,21 +332,25 @@ static bool swarm_step(scenario_run* run)
 
 // ---- running ---------------------------------------------------------------------------------------
 
-const scenario scenario_list[] = {
-    {"levels", "levels as tags, loaded and unloaded, with travellers between them", levels_build,
-     levels_step},
-    {"churn", "spawning, destroying, changing components, tags and bits all the time", churn_build,
-     churn_step},
-    {"swarm", "many movers in few clusters", swarm_build, swarm_step},
-};
+static const scenario scenario_levels = {
+    "levels", "levels as tags, loaded and unloaded, with travellers between them", levels_build,
+    levels_step, false};
+static const scenario scenario_churn = {
+    "churn", "spawning, destroying, changing components, tags and bits all the time", churn_build,
+    churn_step, false};
+static const scenario scenario_swarm = {"swarm", "many movers in few clusters", swarm_build,
+                                        swarm_step, false};
+
+const scenario* const scenario_list[] = {&scenario_levels, &scenario_churn, &scenario_swarm,
+                                         &scenario_asking};
 
 const uint32_t scenario_count = sizeof scenario_list / sizeof scenario_list[0];
 
 const scenario* scenario_find(const char* name)
 {
     for (uint32_t i = 0; i < scenario_count; i++) {
-        if (strcmp(scenario_list[i].name, name) == 0) {
-            return &scenario_list[i];
+        if (strcmp(scenario_list[i]->name, name) == 0) {
+            return scenario_list[i];
         }
     }
     return NULL;

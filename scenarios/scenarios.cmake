@@ -1,3 +1,4 @@
 set(ORR_SCENARIOS
+    scenarios/asking.c
     scenarios/scenarios.c
     scenarios/target_world.c)

@@ -201,6 +201,7 @@ static void ask_changed(ops* s, ops_query* q, const ops_answer* expected)
     ops_spec all = q->spec;
     all.entities = ORR_EITHER;
     all.predicate = all.ordered = all.grouped = false;
+    all.touched = true;
     for (uint32_t t = 0; t < all.term_count; t++) {
         all.terms[t].kind = ORR_OPTIONAL;
     }

@@ -265,10 +265,7 @@ static void op_enable_component(ops* s)
     if (component == NULL) {
         ops_refused_as(s, result, ORR_ERR_ABSENT);
     } else if (!ops_refused(s, result)) {
-        component->on = on;
-        for (uint32_t i = 0; i < component->instance_count; i++) {
-            component->instances[i].on = on;
-        }
+        oracle_component_switch(&s->oracle, component, on);
     }
 }
 
@@ -277,7 +274,7 @@ static void op_enable_entity(ops* s)
     oracle_entity* entity = ops_pick(s);
     bool on = ops_chance(s, 2);
     if (entity != NULL && !ops_refused(s, orr_entity_enable(s->world, entity->id, on))) {
-        entity->on = on;
+        oracle_entity_switch(&s->oracle, entity, on);
     }
 }
 

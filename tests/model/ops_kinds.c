@@ -165,8 +165,10 @@ static void op_instance_enable(ops* s)
                                         all ? 0 : component->instances[i].id, on))) {
         return;
     }
-    for (uint32_t k = 0; k < component->instance_count; k++) {
-        component->instances[k].on = all || k == i ? on : component->instances[k].on;
+    if (all) {
+        oracle_component_switch(&s->oracle, component, on);
+    } else {
+        oracle_instance_switch(&s->oracle, component, i, on);
     }
 }
 

@@ -280,6 +280,39 @@ static void op_query_left_open(ops* s)
     ops_aside_end(s);
 }
 
+// A mark, some writes and switches, and at once the question what changed: exactly the chunks of these.
+static void op_query_changes(ops* s)
+{
+    ops_query* q = s->shape->aside ? NULL : ops_query_pick(s);
+    uint32_t count = ops_below(s, 4);
+    const ops_answer* all = ops_listing(s);
+    if (q == NULL || !ops_spec_changed(&q->spec) || all->count == 0 ||
+        (s->oracle.live_count > 500 && !ops_chance(s, 10))) {
+        return;
+    }
+    failing_alloc_arm(&s->kit.memory, 0, false);
+    kit_tokens.refuse_after = 0;
+    ops_query_mark(s, q);
+    for (uint32_t i = 0; i < count; i++) {
+        oracle_entity* entity = all->list[ops_below(s, all->count)].entity;
+        uint32_t type = ops_pick_type_of(s, entity);
+        oracle_component* component = oracle_component_of(entity, type);
+        bool on = ops_chance(s, 2);
+        if (ops_chance(s, 8)) {
+            MODEL_CHECK(orr_entity_enable(s->world, entity->id, on) == ORR_OK);
+            oracle_entity_switch(&s->oracle, entity, on);
+        } else if (component != NULL && ops_chance(s, 4)) {
+            MODEL_CHECK(orr_component_enable(s->world, entity->id, s->oracle.types[type].type,
+                                             on) == ORR_OK);
+            oracle_component_switch(&s->oracle, component, on);
+        } else {
+            loop_set(s, &(ops_listed){.entity = entity}, 1);
+        }
+        s->done++;
+    }
+    ops_query_compare(s, q);
+}
+
 // Memory is refused while a loop begins: then there is none, or it is whole.
 static void op_query_hungry(ops* s)
 {
@@ -312,5 +345,6 @@ const ops_entry ops_loop_table[] = {
     {"query_loop", 40, op_query_loop},
     {"query_left_open", 3, op_query_left_open},
     {"query_hungry", 10, op_query_hungry},
+    {"query_changes", 20, op_query_changes},
     {NULL, 0, NULL},
 };

@@ -167,7 +167,11 @@ static bool ops_written_since(const ops* s, const ops_spec* spec, const oracle_e
             spec->terms[t].changed
                 ? oracle_component_of(entity, oracle_type_index(&s->oracle, spec->terms[t].type))
                 : NULL;
-        if (component != NULL && component->written > clock) {
+        if (component == NULL) {
+            continue;
+        }
+        if (component->written > clock || entity->switched > clock ||
+            (spec->touched && (component->touched > clock || entity->touched > clock))) {
             return true;
         }
     }
@@ -369,7 +373,7 @@ static orr_term ops_term_make(ops* s)
     term.type = t->type;
     term.state = (orr_state)(ops_chance(s, 3) ? 1 + ops_below(s, 2) : 0);
     term.state = term.kind == ORR_OPTIONAL && term.state == ORR_DISABLED ? ORR_ENABLED : term.state;
-    bool writes = ops_chance(s, 2), changed = ops_chance(s, 6);
+    bool writes = ops_chance(s, 2), changed = ops_chance(s, 4);
     if (term.kind != ORR_WITHOUT) {
         term.access = writes && t->reference_count == 0 ? ORR_WRITE : ORR_READ;
         term.changed = changed && !t->pinned;
@@ -455,7 +459,7 @@ static orr_query* ops_query_build(ops* s, const ops_spec* spec)
     return orr_query_create(s->world, &desc);
 }
 
-static void ops_query_mark(ops* s, ops_query* q)
+void ops_query_mark(ops* s, ops_query* q)
 {
     q->mark = orr_change_mark(s->world);
     q->clock = s->oracle.clock;

@@ -15,6 +15,7 @@ typedef struct ops_spec {
     uint32_t term_count;
     orr_state entities;
     bool predicate, grouped, ordered, descending;
+    bool touched;        // Changed-since asks for what may have changed, not for what must have.
     uint32_t order_type; // If ordered, by the field of ops_type.order.
     orr_set_kind set;
     struct ops_spec *left, *right; // Of a set; owned.
@@ -59,6 +60,8 @@ uint32_t ops_spec_fields(const ops* s, const ops_spec* spec, ops_field* out);
 bool ops_spec_changed(const ops_spec* spec);
 uint64_t ops_group_of(const orr_world* world, orr_cluster cluster);
 
+// From now on its changes are new.
+void ops_query_mark(ops* s, ops_query* q);
 // A query that is alive; NULL if there is none.
 ops_query* ops_query_pick(ops* s);
 // Compares everything a query can be asked. Memory is not refused meanwhile.

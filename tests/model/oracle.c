@@ -259,7 +259,29 @@ static void* oracle_value_make(const oracle_type* type, const void* value)
 
 void oracle_component_written(oracle* o, oracle_component* component)
 {
-    component->written = ++o->clock;
+    component->written = component->touched = ++o->clock;
+}
+
+void oracle_entity_switch(oracle* o, oracle_entity* entity, bool on)
+{
+    entity->touched = ++o->clock;
+    entity->switched = entity->on != on ? o->clock : entity->switched;
+    entity->on = on;
+}
+
+void oracle_instance_switch(oracle* o, oracle_component* component, uint32_t i, bool on)
+{
+    bool* now = component->instance_count > 0 ? &component->instances[i].on : &component->on;
+    component->touched = ++o->clock;
+    component->written = *now != on ? o->clock : component->written;
+    *now = on;
+}
+
+void oracle_component_switch(oracle* o, oracle_component* component, bool on)
+{
+    for (uint32_t i = 0; i < oracle_value_count(component); i++) {
+        oracle_instance_switch(o, component, i, on);
+    }
 }
 
 static oracle_component* oracle_component_append(oracle* o, oracle_entity* entity, uint32_t type)

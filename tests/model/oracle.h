@@ -42,7 +42,8 @@ typedef struct oracle_instance {
 
 typedef struct oracle_component {
     uint32_t type;    // Index of oracle.types.
-    uint64_t written; // oracle.clock of the last write to it.
+    uint64_t written; // oracle.clock of the last write to it, or switch.
+    uint64_t touched; // Of the last call that may have been one.
     // Of a unique type.
     bool on;
     void* value;
@@ -61,6 +62,8 @@ typedef struct oracle_entity {
     uint32_t live_index;
     uint32_t component_count, tag_count;
     uint32_t reference_count; // Components with indexed references.
+    uint64_t switched;        // oracle.clock of the last switch of the entity itself,
+    uint64_t touched;         // and of the last call that may have been one.
     oracle_component* components;
     orr_tag* tags;
 } oracle_entity;
@@ -116,6 +119,10 @@ void oracle_component_remove(oracle* o, oracle_entity* entity, uint32_t type);
 // Of a multiple type: the first instance.
 void oracle_component_set(oracle* o, oracle_entity* entity, uint32_t type, const void* value);
 void oracle_component_written(oracle* o, oracle_component* component);
+// Switching: of an entity, of a component with all its instances, of one instance.
+void oracle_entity_switch(oracle* o, oracle_entity* entity, bool on);
+void oracle_component_switch(oracle* o, oracle_component* component, bool on);
+void oracle_instance_switch(oracle* o, oracle_component* component, uint32_t i, bool on);
 // True when another component of the entity needs this type.
 bool oracle_component_needed(const oracle* o, const oracle_entity* entity, uint32_t type);
 // What enable bits say of the whole component: of a multiple one, whether some instance is on.

@@ -3,6 +3,7 @@ set(ORR_TESTS_QUERY
     tests/query/test_cross.c
     tests/query/test_explain.c
     tests/query/test_hpp.cpp
+    tests/query/test_hunger.c
     tests/query/test_order.c
     tests/query/test_query.c
     tests/query/test_terms.c
