@@ -155,6 +155,54 @@ plant "what a needed type needs forgotten" \
     src/store/needs.c '/^orr_result orri_needs_resolve/,/^}/s/i < list\.count/i < 1/'
 plant "value of a bundle not counted" \
     src/store/items.c '/^static bool items_add_bundle/,/^}/s/orri_rows_retain\(.*\);/(void)0;/'
+plant "match list not updated when a cluster appears" \
+    src/query/listen.c '/^static bool listen_cluster_match/,/^}/s/!orri_entries_match\(query, cluster\)/false/'
+plant "match list keeps a cluster that is gone" \
+    src/query/entries.c '/^void orri_entries_drop/,/^}/s/entries_remove\(query, entry\);/(void)0;/'
+plant "mask of enable bits off by one word" \
+    src/query/match.c '/^static uint64_t match_bits_on/,/^}/s/return bits\[word\];/return bits[word - (word > 0)];/'
+plant "subtractive term ignores enable bits" \
+    src/query/match.c '/^static uint64_t match_rows_leaf/,/^}/s/rows \&= ~match_rows_presence\(.*\);/rows = 0;/'
+plant "row of a multiple type counts as on by its first instance" \
+    src/query/match.c '/^static uint64_t match_bits_on/,/^}/s/i < counts\[word \* 64 \+ row\]/i < 1/'
+plant "working set not told of a removal" \
+    src/store/pool.c '/^static void pool_leave/,/^}/s/world->listener\.pinned_changed\(world, pool, index\);/(void)0;/'
+plant "working set keeps pointers to values it is not told of" \
+    src/query/working.c '/^static bool working_keeps/,/^}/s/return false;/return query->fields[field].pinned;/'
+plant "order not repaired when a chunk vanishes" \
+    src/query/order.c 's/\*any = \*any \|\| chunks != order->chunk_count;/(void)chunks;/; s/any = !fresh \|\| order->entries_mark != query->changes/any = !fresh/'
+plant "order not repaired when an instance is added" \
+    src/query/order.c '/^static bool order_chunk_clean/,/^}/s/uint32_t c = chunk->cluster->type_count;/uint32_t c = chunk->column_count \/ 2;/'
+plant "order repaired under an open loop" \
+    src/query/order.c '/^static bool order_is_open/,/^}/s/return .*;/return false;/'
+plant "ties of an order not by index" \
+    src/query/order.c '/^static bool order_before/,/^}/s/: a->index < b->index/: a->index > b->index/'
+plant "changed-since takes what was written before the mark" \
+    src/query/iterate.c '/^static bool iterate_changed/,/^}/s/columns\[column\]\.version > it/columns[column].version >= it/'
+plant "changed-since loses a whole cluster" \
+    src/query/iterate.c '/^static bool iterate_cluster_changed/,/^}/s/\.version > it->each\.since/.version > it->each.since + 1/'
+plant "list of runs kept when rows move" \
+    src/query/list.c '/^void orri_lists_forget/,/^}/s/world->queries->structure\+\+;/(void)0;/'
+plant "noted writes never stamped" \
+    src/query/list.c '/^void orri_list_settle/,/^}/s/list_stamp\(.*\);/(void)tick, (void)version;/'
+plant "group key not looked at when a cluster appears late" \
+    src/query/entries.c '/^static bool entries_insert/,/^}/s/query->groups != NULL \|\| //'
+plant "pairs once come twice where two queries overlap" \
+    src/query/cross.c 's/if \(!cross->overlap \|\| !cross_mirrored\(cross\)\)/if (true)/'
+plant "bulk change hands two clusters to one target" \
+    src/query/bulk.c 's/ \&\& plan->to->batch_incoming == 0;/;/'
+plant "capacity halved too early" \
+    src/store/instance.c 's/\(cell\.count - 1\) \* 4 <= capacity/(cell.count - 1) * 2 <= capacity/'
+plant "order of instances lost on removal" \
+    src/store/instance.c '/^static void instance_close_gap/,/^}/s/for \(uint32_t i = gap; i < last; i\+\+\) \{/for (uint32_t i = gap; i < last; i = last) {/; /^static void instance_close_gap/,/^}/s/instance_value\(cell, i \+ 1\), 1/instance_value(cell, last), 1/; /^static void instance_close_gap/,/^}/s/cell->ids\[i \+ 1\]/cell->ids[last]/'
+plant "name found after its entity is gone" \
+    src/store/pool.c '/^static void pool_leave/,/^}/s/orri_name_leave\(world, slot\);/(void)0;/'
+plant "clearing skips an element of an array" \
+    src/store/doom.c '/^static void doom_release/,/^}/s/clears \&\& !doom_clear/clears \&\& e != 1 \&\& !doom_clear/'
+plant "handed over chunks take the wrong column along" \
+    src/store/relink.c '/^static int32_t relink_source_column/,/^}/s/return r->plan->kept\[i\]\.from;/return r->plan->kept[i].from + (to_column > to->type_count + 2) * -2;/'
+plant "refused bundle leaves its pinned values behind" \
+    src/store/rest.c '/^static void rest_unmake\(/,/^}/s/rest_unmake_pinned\(rest, i, rest->rows\);/(void)0;/'
 
 # ---- planting ------------------------------------------------------------------------------------------
 
