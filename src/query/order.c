@@ -335,7 +335,9 @@ static void order_repair(orr_query* query)
             }
         }
     }
-    orri_ranked_sort(order->items + kept, order->count - kept, order->scratch);
+    if (kept < order->count) {
+        orri_ranked_sort(order->items + kept, order->count - kept, order->scratch);
+    }
     if (kept > 0 && kept < order->count) {
         order_merge(order->items, kept, order->items + kept, order->count - kept, order->scratch);
         orri_ranked* merged = order->scratch;
