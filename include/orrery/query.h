@@ -100,6 +100,7 @@ typedef struct orr_query_desc {
     uint32_t term_count;
     orr_state entities; ///< Of the entities themselves. Default: those that are on.
     /// Asked when a cluster appears, and perhaps again: the answer must depend on the cluster's types and tags alone.
+    /// Structure cannot be changed in it.
     bool (*predicate)(void* user, const orr_world* world, orr_cluster cluster);
     /// Clusters are ordered by this key first, then by creation. As the predicate.
     uint64_t (*group_by)(void* user, const orr_world* world, orr_cluster cluster);
@@ -173,7 +174,8 @@ ORR_API orr_result orr_query_destroy_entities(orr_query* query);
 
 // ---- iterating ------------------------------------------------------------------------------------------------------
 
-/// A point in the order of writes, for orr_each.since: blocks written from now on come after it.
+/// A point in the order of writes, for orr_each.since: blocks written from now on come after it. Pointers into the world are no
+/// longer good for writing. For one thread, while nobody else iterates.
 ORR_API uint64_t orr_change_mark(orr_world* world);
 
 /// How to iterate. All zero: everything, in order.
@@ -343,7 +345,7 @@ static inline void orr_hot_note(orr_hot_cell* cell, uint64_t tick, uint64_t vers
 static inline const void* orr_iter_read(orr_iter* it, const orr_type_desc* desc)
 {
     for (uint32_t f = 0; f < it->field_count; f++) {
-        if (orr_iter_asked(it, f, 0) == desc) {
+        if (orr_iter_asked(it, f, 0) == desc && ORR_LIKELY(*it->era_now == it->era)) {
             orr_hot_span* now = it->now;
             if (ORR_LIKELY(it->listed)) {
                 return ((const orr_hot_cell*)(const void*)(now + 1))[f].data;
@@ -360,7 +362,7 @@ static inline const void* orr_iter_read(orr_iter* it, const orr_type_desc* desc)
 static inline void* orr_iter_write(orr_iter* it, const orr_type_desc* desc)
 {
     for (uint32_t f = 0; f < it->field_count; f++) {
-        if (orr_iter_asked(it, f, 1) == desc) {
+        if (orr_iter_asked(it, f, 1) == desc && ORR_LIKELY(*it->era_now == it->era)) {
             orr_hot_span* now = it->now;
             if (ORR_LIKELY(it->listed)) {
                 // The block is stamped when somebody looks at stamps; until then the list remembers.
@@ -386,7 +388,7 @@ static inline void* orr_iter_pinned(orr_iter* it, const orr_type_desc* desc, orr
                                     uint32_t i)
 {
     for (uint32_t f = 0; f < it->field_count; f++) {
-        if (orr_iter_asked(it, f, 2) == desc) {
+        if (orr_iter_asked(it, f, 2) == desc && ORR_LIKELY(*it->era_now == it->era)) {
             return access == ORR_READ && it->fields[f].pinned != NULL
                        ? it->fields[f].pinned[it->pinned_first + i]
                        : orr_iter_pinned_at(it, f, access, i);

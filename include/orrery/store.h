@@ -13,7 +13,8 @@
 ///
 /// Threads: one thread at a time may change a world; any number may read it while nobody changes it.
 /// Pointers: a pointer into a world (a component, a column) is good until the next call that adds, removes
-/// or moves rows, advances the tick, or hashes the world. So do not add or remove while looping over columns: collect
+/// or moves rows, advances the tick, or hashes the world; for writing also only until orr_change_mark() or a loop over an
+/// ordered query or one with pinned types begins. So do not add or remove while looping over columns: collect
 /// the ids, then use a batch call. Values passed to orr_component_set() may lie in the world; those passed to
 /// create, add and set calls for many, and the lists of entities given to them, must not.
 /// References: an entity id in a component is plain data. When its target dies it stays as it is and is seen to be
@@ -101,7 +102,8 @@ typedef struct orr_world_stats {
 /// Creates a world. `desc` may be NULL. @return NULL when memory is refused or the desc is invalid (said
 /// in the log). Allocates.
 ORR_API orr_world* orr_world_create(const orr_world_desc* desc);
-/// Destroys a world with everything in it; destruct hooks run, all memory is given back. NULL is allowed.
+/// Destroys a world with everything in it; destruct hooks run, all memory is given back. NULL is allowed. Not inside a loop over
+/// one of its queries.
 ORR_API void orr_world_destroy(orr_world* world);
 
 /// The number of ticks advanced since creation.

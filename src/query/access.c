@@ -108,12 +108,27 @@ void* orr_iter_write_type(orr_iter* it, orr_type type)
     return field >= 0 ? access_write(it, (uint32_t)field) : NULL;
 }
 
+// True when a desc says what the world knows of a type of its name.
+static bool access_agrees(const orr_type_desc* desc, const orr_type_info* info, uint32_t depth)
+{
+    bool same = desc->kind == info->kind && (desc->size == 0 || desc->size == info->size) &&
+                desc->field_count == info->field_count && depth < ORR_DEPTH_MAX;
+    for (uint32_t i = 0; same && i < desc->field_count; i++) {
+        const orr_field_desc* field = &desc->fields[i];
+        const orr_field_info* known = &info->fields[i];
+        same = strcmp(field->name, known->name) == 0 && field->count == known->count &&
+               (desc->size == 0 || field->offset == known->offset) &&
+               access_agrees(field->type, known->type, depth + 1);
+    }
+    return same;
+}
+
 // The type of a desc, without registering it: a loop may run on any thread. Null, said by name, if the world has no such type.
 static orr_type access_type(const orr_iter* it, const char* call, const orr_type_desc* desc)
 {
     orr_type type = orri_type_find(&it->world->schema, desc->name);
     const orri_type* info = orri_type_at(&it->world->schema, type);
-    bool same = info != NULL && (desc->size == 0 || info->info.size == desc->size);
+    bool same = info != NULL && access_agrees(desc, &info->info, 0);
     if (!same) {
         access_refuse(it, call, desc->name,
                       info != NULL ? "has another layout in this world"

@@ -32,6 +32,9 @@ static orr_result cross_check(orr_query* left, orr_query* right, orr_pairs pairs
         return orri_refuse_argument(left->world, "orr_cross_begin",
                                     "the queries are of different worlds");
     }
+    if ((unsigned)pairs > ORR_PAIRS_ORDERED) {
+        return orri_refuse_argument(left->world, "orr_cross_begin", "pairs is no orr_pairs");
+    }
     bool ordered = left->order != NULL || right->order != NULL;
     if (pairs == ORR_PAIRS_ONCE && left != right &&
         (ordered || cross_chosen_by_row(left) || cross_chosen_by_row(right)) &&

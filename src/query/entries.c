@@ -11,9 +11,13 @@
 
 static uint64_t entries_group(const orr_query* query, const orri_cluster* cluster)
 {
-    return query->group_by != NULL
-               ? query->group_by(query->group_user, query->world, orri_cluster_handle(cluster))
-               : 0;
+    if (query->group_by == NULL) {
+        return 0;
+    }
+    query->world->iterating++; // As a predicate: see orri_leaf_match().
+    uint64_t group = query->group_by(query->group_user, query->world, orri_cluster_handle(cluster));
+    query->world->iterating--;
+    return group;
 }
 
 static uint16_t* entries_map(const orr_query* query, uint32_t entry)

@@ -100,6 +100,9 @@ void orr_iter_end(orr_iter* it)
     // An earlier era ended with its tick, and was taken off the count then.
     if (it->counted && it->era == *it->era_now) {
         it->world->iterating--;
+        if (it->listed) {
+            orri_list_owe(it->query);
+        }
         if (ORR_UNLIKELY(it->query->order != NULL)) {
             orri_order_close(it->query);
         }
@@ -237,12 +240,16 @@ static void iterate_next_entry(orr_iter* it)
     it->chunk = it->slot = it->mask_word1 = 0;
 }
 
+// Without group_by all clusters are of group 0.
+static bool iterate_group_wanted(const orr_iter* it)
+{
+    const uint64_t* groups = it->query->groups;
+    return !it->each.only_group || (groups != NULL ? groups[it->entry] : 0) == it->each.group;
+}
+
 static bool iterate_skips(const orr_iter* it, const orri_cluster* cluster)
 {
-    const orr_query* query = it->query;
-    return cluster == NULL || cluster->row_count == 0 ||
-           (it->each.only_group && query->groups != NULL &&
-            query->groups[it->entry] != it->each.group) ||
+    return cluster == NULL || cluster->row_count == 0 || !iterate_group_wanted(it) ||
            (iterate_since(it) && it->chunk == 0 && !iterate_cluster_changed(it, cluster));
 }
 
@@ -326,12 +333,6 @@ static orri_chunk* iterate_locate(orr_iter* it, uint32_t index, uint32_t* slot,
     }
     *map = it->entry != UINT32_MAX ? orri_entry_map(it->query, it->entry) : NULL;
     return chunk;
-}
-
-static bool iterate_group_wanted(const orr_iter* it)
-{
-    return !it->each.only_group || it->query->groups == NULL ||
-           it->query->groups[it->entry] == it->each.group;
 }
 
 // Rows of items position … that lie one after another, as one span.

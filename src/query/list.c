@@ -155,11 +155,16 @@ bool orri_list_ready(orr_query* query)
         }
     }
     list_raise(&world->listed);
+    orri_list_owe(query);
+    return true;
+}
+
+void orri_list_owe(orr_query* query)
+{
     if (query->writes) {
         list_raise(&query->owing);
-        list_raise(&world->owing);
+        list_raise(&query->world->owing);
     }
-    return true;
 }
 
 void orri_list_term(orr_query* query)
@@ -210,14 +215,20 @@ void orri_lists_settle(orr_world* world)
 {
     struct orri_queries* queries = world->queries;
     orri_mutex_lock(world->env.platform, &queries->settling);
+    // Flags come down before cells are looked at, and never after: a loop raises them when it begins and again when it has
+    // ended, after the count of iterations went down. Who ended before a flag came down is seen through that count,
+    // cells and all; who ends later raises it again.
+    world->owing = 0;
     for (orr_query* query = queries->first; query != NULL; query = query->next) {
         if (query->owing) {
+            query->owing = 0;
+            bool open = world->iterating != 0;
             orri_list_settle(query);
-            // A loop that is open may write again.
-            query->owing = world->iterating != 0;
+            if (open || world->iterating != 0) {
+                orri_list_owe(query); // A loop that is open may write again.
+            }
         }
     }
-    world->owing = world->iterating != 0;
     orri_mutex_unlock(world->env.platform, &queries->settling);
 }
 

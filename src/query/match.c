@@ -105,9 +105,13 @@ orri_match orri_leaf_match(const orr_world* world, const orri_leaf* leaf,
     }
     bool has_bits = cluster->columns[orri_cluster_entity_column(cluster)].has_bits;
     match = match_and(match, match_state(has_bits, leaf->entities));
-    if (leaf->predicate != NULL && match != ORRI_MATCH_NONE &&
-        !leaf->predicate(leaf->user, world, orri_cluster_handle(cluster))) {
-        match = ORRI_MATCH_NONE;
+    if (leaf->predicate != NULL && match != ORRI_MATCH_NONE) {
+        // As in a loop: what the callback is asked about must not change under it.
+        _Atomic uint32_t* iterating = &((orr_world*)(uintptr_t)world)->iterating;
+        ++*iterating;
+        bool wanted = leaf->predicate(leaf->user, world, orri_cluster_handle(cluster));
+        --*iterating;
+        match = wanted ? match : ORRI_MATCH_NONE;
     }
     if (failed != NULL) {
         *failed = leaf->term_count;

@@ -11,7 +11,7 @@ static uint64_t order_signed(int64_t value)
     return (uint64_t)value ^ (uint64_t)1 << 63;
 }
 
-// All NaNs come last, -0 before 0.
+// -0 comes before 0. NaNs are the largest key, which no number has, and come last either way.
 static uint64_t order_double(double value)
 {
     if (value != value) {
@@ -63,10 +63,16 @@ static uint64_t order_key(const orri_order* order, const uint8_t* value)
     case ORR_KIND_F32:
         memcpy(&single, from, sizeof single);
         key = order_double((double)single);
+        if (key == UINT64_MAX) {
+            return key;
+        }
         break;
     case ORR_KIND_F64:
         memcpy(&full, from, sizeof full);
         key = order_double(full);
+        if (key == UINT64_MAX) {
+            return key;
+        }
         break;
     case ORR_KIND_I8:
     case ORR_KIND_I16:
@@ -329,7 +335,7 @@ static void order_repair(orr_query* query)
             }
         }
     }
-    if (order->count > kept) { // Else there may be no items at all, not even memory for them.
+    if (kept < order->count) {
         orri_ranked_sort(order->items + kept, order->count - kept, order->scratch);
     }
     if (kept > 0 && kept < order->count) {

@@ -256,6 +256,8 @@ orri_watch* orri_watch_of(const orr_world* world, orr_type type);
 // True when the list is right, or was made so.
 bool orri_list_ready(orr_query* query);
 void orri_list_term(orr_query* query);
+// Says that cells may have writes to stamp: when a loop over the list begins, and when it has ended.
+void orri_list_owe(orr_query* query);
 void orri_lists_forget(orr_world* world); // listener.structure_change
 void orri_lists_settle(orr_world* world); // listener.settle
 void orri_list_settle(orr_query* query);

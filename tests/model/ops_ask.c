@@ -151,6 +151,12 @@ static void ask_loop(ops* s, ops_query* q, const ops_answer* expected)
     s->matched += done;
 }
 
+// Without group_by all clusters are of group 0.
+static uint64_t ask_group_of(ops* s, const ops_query* q, const ops_answer* expected, uint32_t at)
+{
+    return q->spec.grouped ? ops_group_of(s->world, expected->list[at].cluster) : 0;
+}
+
 // Only clusters of one key, in the same order as among all.
 static void ask_one_group(ops* s, ops_query* q, const ops_answer* expected)
 {
@@ -158,8 +164,7 @@ static void ask_one_group(ops* s, ops_query* q, const ops_answer* expected)
     uint32_t at = 0;
     ORR_EACH_OF (it, q->query, .only_group = true, .group = group) {
         for (uint32_t i = 0; i < it.count; i++) {
-            while (at < expected->count && q->spec.grouped &&
-                   ops_group_of(s->world, expected->list[at].cluster) != group) {
+            while (at < expected->count && ask_group_of(s, q, expected, at) != group) {
                 at++;
             }
             MODEL_CHECK(at < expected->count &&
@@ -167,8 +172,7 @@ static void ask_one_group(ops* s, ops_query* q, const ops_answer* expected)
             at++;
         }
     }
-    while (at < expected->count && q->spec.grouped &&
-           ops_group_of(s->world, expected->list[at].cluster) != group) {
+    while (at < expected->count && ask_group_of(s, q, expected, at) != group) {
         at++;
     }
     MODEL_CHECK(at == expected->count);

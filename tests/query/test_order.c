@@ -3,6 +3,7 @@
 #include "query/query.h"
 #include "query_kit.h"
 #include "test.h"
+#include <math.h>
 
 #define ORDER_MOST 20000u
 
@@ -218,6 +219,26 @@ ORR_TEST(every_kind_of_number_can_be_a_key)
     for (uint32_t q = 0; q < 5; q++) {
         CHECK(orr_query_create(k.world, &(orr_query_desc){ORR_TERMS(ORR_R(k.world, Sortable)),
                                                           .order_by = refused[q]}) == NULL);
+    }
+    query_kit_end(&k);
+}
+
+ORR_TEST(nans_come_last_either_way)
+{
+    query_kit k;
+    query_kit_begin(&k);
+    float values[] = {NAN, 1, -INFINITY, INFINITY, 0};
+    orr_entity made[5];
+    for (uint32_t i = 0; i < 5; i++) {
+        made[i] = orr_create(k.world);
+        orr_put(k.world, made[i], Position, (&(Position){values[i], 0, 0}));
+    }
+    static const uint32_t orders[2][5] = {{2, 4, 1, 3, 0}, {3, 1, 4, 2, 0}};
+    for (uint32_t d = 0; d < 2; d++) {
+        orr_query* query = order_query(&k, "Position.x", d == 1);
+        for (uint32_t i = 0; i < 5; i++) {
+            CHECK_EQ(orr_query_at(query, i).id, made[orders[d][i]].id);
+        }
     }
     query_kit_end(&k);
 }

@@ -376,6 +376,73 @@ ORR_TEST(a_loop_over_a_refused_query_says_so_and_has_no_rounds)
 #endif
 }
 
+static bool query_meddles(void* user, const orr_world* world, orr_cluster cluster)
+{
+    (void)cluster;
+    orr_world* own = (orr_world*)(uintptr_t)world;
+    orr_result* result = user;
+    *result = orr_cluster_delete(own, cluster);
+    return orr_create(own).id == 0;
+}
+
+ORR_TEST(structure_is_refused_in_a_predicate)
+{
+    query_kit k;
+    query_kit_begin(&k);
+    orr_entity a = orr_create(k.world);
+    orr_add(k.world, a, Position);
+    orr_result result = ORR_OK;
+    orr_query* query =
+        orr_query_create(k.world, &(orr_query_desc){ORR_TERMS(ORR_R(k.world, Position)),
+                                                    .predicate = query_meddles, .user = &result});
+    CHECK_EQ(result, ORR_ERR_STATE);
+    query_check(query, &a, 1);
+    query_kit_end(&k);
+}
+
+static const orr_field_desc query_alias_fields[] = {
+    {.name = "x", .type = ORR_TYPE(int32_t)},
+    {.name = "y", .type = ORR_TYPE(int32_t), .offset = 4}};
+static const orr_type_desc query_alias = {
+    .name = "Velocity", .size = 8, .align = 4, .fields = query_alias_fields, .field_count = 2};
+
+static void query_ignore_assert(const char* condition, const char* file, int line,
+                                const char* function)
+{
+    (void)condition, (void)file, (void)line, (void)function;
+}
+
+ORR_TEST(a_loop_gives_no_column_for_another_layout_or_after_its_tick)
+{
+    query_kit k;
+    query_kit_begin(&k);
+    orr_entity a = orr_create(k.world);
+    orr_add(k.world, a, Velocity);
+    orr_query* query =
+        orr_query_create(k.world, &(orr_query_desc){ORR_TERMS(ORR_W(k.world, Velocity))});
+    orr_assert_handler before = orr_assert_handler_set(query_ignore_assert);
+    ORR_EACH (it, query) {
+        CHECK(orr_write(&it, Velocity) != NULL);
+        CHECK(orr_iter_read(&it, &query_alias) == NULL);
+        CHECK_CONTAINS(k.store.errors.text, "another layout");
+        orr_tick_advance(k.world);
+        CHECK(orr_write(&it, Velocity) == NULL);
+        CHECK(orr_read(&it, Velocity) == NULL);
+    }
+    orr_assert_handler_set(before);
+    uint32_t runs = 0;
+    ORR_EACH_OF (it, query, .only_group = true, .group = 7) {
+        runs++; // Without group_by all are of group 0.
+    }
+    CHECK_EQ(runs, 0);
+    ORR_CROSS (pair, query, query, (orr_pairs)7) {
+        runs++;
+    }
+    CHECK_EQ(runs, 0);
+    CHECK_CONTAINS(k.store.errors.text, "orr_pairs");
+    query_kit_end(&k);
+}
+
 ORR_TEST(switching_off_and_on_is_a_change)
 {
     query_kit k;

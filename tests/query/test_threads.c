@@ -246,3 +246,68 @@ ORR_TEST(readers_of_changes_and_a_writer_of_another_type_run_side_by_side)
     }
     kit_end(&k);
 }
+
+// ---- a write beside a reader of changes --------------------------------------------------------------------
+
+#define LOST_ROUNDS 4000u
+
+typedef struct threads_beside {
+    orr_query* reader;
+    _Atomic uint32_t asked, done;
+    _Atomic bool stop;
+} threads_beside;
+
+// Looks for changes of another type each time it is asked: what loops owe is stamped meanwhile.
+static void threads_look(void* data)
+{
+    threads_beside* b = data;
+    for (uint32_t round = 0; !b->stop;) {
+        if (b->asked == round) {
+            orr_platform_default()->thread_yield(NULL);
+            continue;
+        }
+        ORR_EACH (it, b->reader) {
+            CHECK(it.count > 0);
+        }
+        b->done = ++round;
+    }
+}
+
+ORR_TEST(a_write_beside_a_reader_of_changes_is_never_lost)
+{
+    query_kit k;
+    query_kit_begin(&k);
+    orr_cluster cluster = KIT_CLUSTER(k.world, Position);
+    CHECK_OK(orr_create_many(k.world, cluster, 4, NULL, 0, NULL));
+    CHECK_OK(orr_create_many(k.world, KIT_CLUSTER(k.world, Velocity), 1, NULL, 0, NULL));
+    orr_query* writer = orr_query_text(k.world, "write Position");
+    threads_beside b = {.reader = orr_query_text(k.world, "changed Velocity")};
+    orr_thread thread;
+    if (orr_platform_default()->thread_create(NULL, "look", threads_look, &b, &thread) == ENOTSUP) {
+        test_skip("built without threads");
+    }
+    uint32_t lost = 0;
+    for (uint32_t round = 1; round <= LOST_ROUNDS; round++) {
+        orr_tick_advance(k.world);
+        ORR_EACH (it, writer) {
+            (void)orr_write(&it, Position);
+        }
+        orr_tick_advance(k.world);
+        b.asked = round;
+        for (volatile uint32_t wait = 0; wait < round * 7 % 80; wait++) {
+        }
+        ORR_EACH (it, writer) {
+            orr_write(&it, Position)[0].x = (float)round;
+        }
+        while (b.done != round) {
+            orr_platform_default()->thread_yield(NULL);
+        }
+        lost += orr_column_tick(k.world, cluster, 0, k.types[0]) != orr_world_tick(k.world);
+    }
+    b.stop = true;
+    orr_platform_default()->thread_join(NULL, thread);
+    CHECK_EQ(lost, 0);
+    query_kit_end(&k);
+}
+
+#undef LOST_ROUNDS
