@@ -27,10 +27,10 @@ extern "C" {
 #endif
 
 #define ORR_VERSION_MAJOR 0
-#define ORR_VERSION_MINOR 2
+#define ORR_VERSION_MINOR 3
 #define ORR_VERSION_PATCH 0
 
-/// The library's version as "0.2.0"; compare with ORR_VERSION_* to see a header that does not fit.
+/// The library's version as "0.3.0"; compare with ORR_VERSION_* to see a header that does not fit.
 ORR_API const char* orr_version(void);
 
 // ---- results ----------------------------------------------------------------------------------
@@ -112,6 +112,8 @@ typedef struct orr_allocator {
     X(CLUSTER, "cluster") /* clusters, chunk headers, plans of moves */                     \
     X(COLUMN, "column")   /* component values, row ids, enable bits */                      \
     X(QUERY, "query")     /* queries, their lists of clusters, kept orders, working sets */ \
+    X(MESSAGE, "message") /* what systems sent, batches, what readers were told, events */  \
+    X(SYSTEM, "system")   /* systems, their state and exports, plans, journal, trace */     \
     X(SHARE, "share")     /* what snapshots and readers hold of earlier states */           \
     X(TEMP, "temp")       /* given back before the call returns */
 
@@ -156,6 +158,8 @@ typedef enum orr_log_level {
     X(SCHEMA, "schema")       \
     X(STORE, "store")         \
     X(QUERY, "query")         \
+    X(MESSAGE, "message")     \
+    X(SCHEDULE, "schedule")   \
     X(USER, "user")
 
 typedef enum orr_log_category {
@@ -166,19 +170,28 @@ typedef enum orr_log_category {
 } orr_log_category;
 
 /// Every kind of line has a number that never changes its meaning: number, name, level, category.
-#define ORR_LOG_ITEMS(X)                     \
-    X(1001, MEMORY_REFUSED, ERROR, BASE)     \
-    X(1002, LINES_SUPPRESSED, WARNING, BASE) \
-    X(2001, TYPE_REFUSED, ERROR, SCHEMA)     \
-    X(2002, VALUE_REFUSED, ERROR, SCHEMA)    \
-    X(2003, TYPE_REGISTERED, DEBUG, SCHEMA)  \
-    X(3001, ENTITY_REFUSED, ERROR, STORE)    \
-    X(3002, CLUSTER_REFUSED, ERROR, STORE)   \
-    X(3003, CALL_REFUSED, ERROR, STORE)      \
-    X(3004, SHARE_LOST, WARNING, STORE)      \
-    X(3005, WORLD_CORRUPT, ERROR, STORE)     \
-    X(3006, LEAK, WARNING, STORE)            \
-    X(4001, QUERY_REFUSED, ERROR, QUERY)     \
+#define ORR_LOG_ITEMS(X)                       \
+    X(1001, MEMORY_REFUSED, ERROR, BASE)       \
+    X(1002, LINES_SUPPRESSED, WARNING, BASE)   \
+    X(2001, TYPE_REFUSED, ERROR, SCHEMA)       \
+    X(2002, VALUE_REFUSED, ERROR, SCHEMA)      \
+    X(2003, TYPE_REGISTERED, DEBUG, SCHEMA)    \
+    X(3001, ENTITY_REFUSED, ERROR, STORE)      \
+    X(3002, CLUSTER_REFUSED, ERROR, STORE)     \
+    X(3003, CALL_REFUSED, ERROR, STORE)        \
+    X(3004, SHARE_LOST, WARNING, STORE)        \
+    X(3005, WORLD_CORRUPT, ERROR, STORE)       \
+    X(3006, LEAK, WARNING, STORE)              \
+    X(4001, QUERY_REFUSED, ERROR, QUERY)       \
+    X(5001, SEND_REFUSED, ERROR, MESSAGE)      \
+    X(5002, MESSAGE_DROPPED, WARNING, MESSAGE) \
+    X(5003, ADDED_TWICE, WARNING, MESSAGE)     \
+    X(5004, COMMIT_REFUSED, ERROR, MESSAGE)    \
+    X(5005, QUEUE_FULL, ERROR, MESSAGE)        \
+    X(6001, SYSTEM_REFUSED, ERROR, SCHEDULE)   \
+    X(6002, BREACH, ERROR, SCHEDULE)           \
+    X(6003, PLAN_REFUSED, ERROR, SCHEDULE)     \
+    X(6004, TRACE_REFUSED, ERROR, SCHEDULE)    \
     X(9001, USER_LINE, INFO, USER)
 
 typedef enum orr_log_id {

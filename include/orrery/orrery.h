@@ -6,8 +6,10 @@
 
 #include <orrery/base.h>
 #include <orrery/kinds.h>
+#include <orrery/message.h>
 #include <orrery/platform.h>
 #include <orrery/query.h>
+#include <orrery/schedule.h>
 #include <orrery/schema.h>
 #include <orrery/store.h>
 

@@ -215,9 +215,13 @@ typedef struct orr_hot_field {
 
 #define ORR_HOT_SPANS 16
 
-/// An open iteration, on the caller's stack; not to be copied. `count` is for you; the rest changes with any version.
+/// An open iteration, on the caller's stack; not to be copied. `count` and `world` are for you; the rest changes with any version.
 typedef struct orr_iter {
     uint32_t count; ///< Rows of this run, 1 to ORR_CHUNK_CAPACITY.
+    float dt;       ///< Of a system's run: seconds of this tick.
+    uint64_t tick;  ///< Of a system's run: the world's tick.
+    orr_world* world;
+    struct orr_lane* lane; // Of a system's run: where it sends. NULL in a loop.
     uint32_t field_count;
     orr_hot_span* now;
     orr_hot_field* fields;
@@ -237,7 +241,6 @@ typedef struct orr_iter {
     uint64_t position;       // In a working set or a kept order: of the next run,
     uint64_t pinned_first;   // and of this one.
     orr_query* query;
-    orr_world* world;
     orr_each each;
     orr_hot_span spans[ORR_HOT_SPANS];
 } orr_iter;

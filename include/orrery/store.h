@@ -80,7 +80,9 @@ typedef struct orr_world_desc {
     uint32_t clusters_max;     ///< Default and most ORR_CLUSTERS_MAX.
     uint32_t types_max;        ///< Default and most ORR_TYPES_MAX.
     uint32_t tags_max;         ///< Named ones. Default and most ORR_TAGS_MAX.
-    uint32_t id_salt;          ///< Worlds with different salts refuse each other's ids. Default 0.
+    double
+        rate_hz; ///< Ticks per second of a fixed world: dt is always 1 / rate_hz. Default 0: continuous (schedule.h).
+    uint32_t id_salt; ///< Worlds with different salts refuse each other's ids. Default 0.
 } orr_world_desc;
 
 /// How much of everything a world holds.

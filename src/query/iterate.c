@@ -21,6 +21,9 @@ static void iterate_init(orr_iter* it, orr_query* query, const orr_each* each)
 {
     orr_world* world = query->world;
     it->count = 0;
+    it->dt = 0;
+    it->tick = world->tick;
+    it->lane = NULL;
     it->now = NULL;
     it->query = query;
     it->world = world;

@@ -137,6 +137,11 @@ uint64_t orr_world_hash(orr_world* world)
         hash = orri_hash_word(hash, world->singleton.id);
     }
     hash = digest_tags(world, hash);
+    for (uint32_t i = 0; i < ORRI_TENANT_COUNT; i++) {
+        if (world->tenants[i].digest != NULL) {
+            hash = world->tenants[i].digest(world, hash);
+        }
+    }
     // What is written from now on must be seen by the next hash, also within this tick.
     world->epoch++;
     return hash;

@@ -103,6 +103,11 @@ void orr_world_destroy(orr_world* world)
         return;
     }
     ORR_ASSERT(world->share_live == 0);
+    for (uint32_t i = ORRI_TENANT_COUNT; i-- > 0;) {
+        if (world->tenants[i].gone != NULL) {
+            world->tenants[i].gone(world);
+        }
+    }
     world->iterating = 0;
     if (world->listener.world_gone != NULL) {
         world->listener.world_gone(world);

@@ -273,6 +273,32 @@ typedef struct orri_listener {
 } orri_listener;
 
 struct orri_queries;
+struct orri_messages;
+struct orri_schedule;
+typedef struct orr_query orr_query;
+
+// A module below that keeps something with the world: messages, systems. NULL functions: nothing to do.
+typedef struct orri_tenant {
+    void (*gone)(orr_world* world);                      // The world ends: gives back all memory.
+    uint64_t (*digest)(orr_world* world, uint64_t hash); // Its part of the world's hash.
+    orr_result (*validate)(orr_world* world);            // Its invariants. Reports.
+} orri_tenant;
+
+typedef enum orri_tenant_id {
+    ORRI_TENANT_MESSAGES,
+    ORRI_TENANT_SCHEDULE,
+    ORRI_TENANT_COUNT,
+} orri_tenant_id;
+
+// What the running system may do with the world (guard.c). Bits by type index; NULL: none.
+typedef struct orri_guard {
+    const char* system;                   // Its name.
+    const uint64_t *any_read, *any_write; // By id, of any entity, and in queries of its own.
+    const orr_query* query;               // Its own query; NULL: none.
+    uint32_t type_count;                  // Bits there are.
+    bool names;                           // It may look up names (it reads orr_name).
+    uint64_t* breaches;                   // Counted here.
+} orri_guard;
 
 // Something kept for some entities: pages by index >> ORRI_PAGE_BITS, made when first needed; NULL: none.
 typedef struct orri_pages {
@@ -346,6 +372,12 @@ struct orr_world {
     uint32_t needs_capacity;
     orri_bundle** bundles; // In order of registration.
     uint32_t bundle_count, bundle_capacity;
+    struct orri_messages* messages; // Of the message module.
+    struct orri_schedule* schedule; // Of the schedule module.
+    orri_tenant tenants[ORRI_TENANT_COUNT];
+    const orri_guard* guard; // Of the system that runs; NULL: none, or it is not watched.
+    // A tick is under way, so structure is changed by messages only: `iterating` is not 0 then. What to say to who tries.
+    const char* busy;
     orri_pages
         relation_marks; // Bits: scratch of a destruction, 0 outside. No page: nobody there refers.
 };
@@ -927,7 +959,9 @@ void orri_cells_resize(const orri_plan* plan, orri_chunk* to, uint32_t to_slot, 
 orr_result orri_cells_fit(const orr_world* world, const char* call, const orri_plan* plan,
                           uint32_t first, uint32_t count);
 uint64_t orri_cells_hash(orri_cells cells, uint32_t rows, uint64_t seed);
-// The next instance id: never 0, and none of `ids`.
+// Ids with this bit name instances that were sent and are not there yet.
+#define ORRI_PROVISIONAL 0x80000000u
+// The next instance id: never 0 nor provisional, and none of `ids`.
 uint32_t orri_instance_number(uint32_t* last, const uint32_t* ids, uint32_t count);
 // Makes a value of a multiple type in raw memory: a copy, or (NULL) the preset. False when a hook refuses (not reported).
 bool orri_instance_make(const orri_type* type, void* to, const void* value);

@@ -465,12 +465,12 @@ ORR_TEST(multiple_ids_wrap_past_zero_and_past_those_in_use)
     orr_entity bob = orr_create(world), eve = orr_create(world);
     CHECK_EQ(add_radius(world, bob, 1), 1);
     CHECK_EQ(add_radius(world, bob, 2), 2);
-    world->instance_last = UINT32_MAX - 1;
-    CHECK_EQ(add_radius(world, bob, 3), UINT32_MAX);
+    world->instance_last = INT32_MAX - 1;
+    CHECK_EQ(add_radius(world, bob, 3), INT32_MAX);
     CHECK_EQ(add_radius(world, bob, 4), 3); // Neither 0 nor 1 nor 2.
-    world->instance_last = UINT32_MAX;
+    world->instance_last = INT32_MAX;
     CHECK_EQ(add_radius(world, eve, 5), 1); // Free on this entity.
-    world->instance_last = UINT32_MAX;
+    world->instance_last = INT32_MAX;
     orr_entity copy = orr_copy(world, bob);
     const orr_component_id* ids;
     CHECK_EQ(orr_instances_get(world, copy, type, NULL, &ids), 4);
@@ -488,7 +488,7 @@ ORR_TEST(multiple_hash_knows_counts_and_values_but_no_ids)
         kit k = {0};
         orr_world* world = kit_begin(&k, NULL);
         orr_type type = KIT_TYPE(world, Collider);
-        world->instance_last = round == 1 ? UINT32_MAX - 2 : 0;
+        world->instance_last = round == 1 ? INT32_MAX - 2 : 0;
         orr_entity bob = orr_create(world);
         for (uint32_t i = 0; i < 5; i++) {
             CHECK(add_radius(world, bob, (float)i) != 0);

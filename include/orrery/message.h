@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+/// @file message.h
+/// How systems change a world and hear of changes. A system sends what it wants changed; at a commit point of the tick
+/// everything sent is merged to one net change per entity and component, and done. Whoever tracks the entities concerned
+/// is told by messages: arrays of entities and values, shared by all readers.
+///
+///     static void shoot(orr_run* run)
+///     {
+///         const Position* p = orr_read(run, Position);
+///         for (uint32_t i = 0; i < run->count; i++) {
+///             orr_entity bullet = orr_send_create(run);          // its id is good at once; it lives after the commit
+///             orr_send_add(run, bullet, Position, {p[i].x, p[i].y});
+///         }
+///     }
+///
+///     static void draw(orr_run* run)                             // an indirect system: it sees messages, not the world
+///     {
+///         ORR_MESSAGES (m, run) {
+///             if (m->kind == ORR_ENTITY_ADDED) … orr_values(m, Position) …
+///         }
+///     }
+///
+/// All calls here are for the function of a system, with the `run` it was given. A call for what the system did not declare
+/// is refused and named. What is sent for an entity that is dead at the commit is dropped, counted (orr_system_stats), and
+/// said once per system. See docs/MESSAGES.md for the merge table and what a reader is told when.
+#ifndef ORRERY_MESSAGE_H
+#define ORRERY_MESSAGE_H
+
+#include <orrery/query.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// What the function of a system is given: the rows of this call, and the tick. Columns by orr_read(run, Position) and
+/// orr_write(run, Position) as in a loop; `count` rows, `dt` seconds, `tick`, `world`.
+typedef orr_iter orr_run;
+
+/// A system of one world. All-zero is null.
+typedef struct orr_system {
+    uint32_t index1, generation;
+} orr_system;
+
+// ---- what readers are told -------------------------------------------------------------------------------------
+
+/// Messages of one commit come in this order.
+typedef enum orr_message_kind {
+    ORR_ENTITY_ADDED =
+        0, ///< Entities that the reader's query selects from now on, with their components.
+    ORR_COMPONENT_ADDED,   ///< Entities it selects got a component.
+    ORR_COMPONENT_CHANGED, ///< A value is different.
+    ORR_COMPONENT_REMOVED, ///< They lost one.
+    ORR_ENTITY_REMOVED,    ///< Entities that it no longer selects.
+} orr_message_kind;
+
+/// Why.
+typedef enum orr_cause {
+    ORR_CAUSE_WRITTEN = 0, ///< A value was written or sent.
+    ORR_CAUSE_CREATED,     ///< The entity was created.
+    ORR_CAUSE_DESTROYED,
+    ORR_CAUSE_COMPONENT, ///< It got or lost a component or tag.
+    ORR_CAUSE_ENABLED,   ///< It, or a component, was switched on or off.
+    ORR_CAUSE_READER,    ///< The reader is new, or was switched on: it is told what there is.
+} orr_cause;
+
+/// The values of one type, of the entities of an ORR_ENTITY_ADDED.
+typedef struct orr_message_column {
+    orr_type type;
+    const void* values; ///< One after another. NULL for a marker.
+    /// NULL: one value per entity. Otherwise (multiple and pinned types) those of entity i are values[firsts[i]] to
+    /// values[firsts[i + 1] - 1].
+    const uint32_t* firsts;
+    const orr_component_id* ids; ///< By value. NULL: all are 0.
+} orr_message_column;
+
+/// A message: an array of entities to which the same happened. Good until the system's function returns.
+typedef struct orr_message {
+    orr_message_kind kind;
+    orr_cause cause;
+    uint64_t tick;     ///< In which it happened.
+    orr_system system; ///< Who did it; null: several, or a call from outside.
+    uint32_t count;    ///< Entities; one may stand several times if it has several instances.
+    const orr_entity* entities;
+    // Of components.
+    orr_type type;               ///< Null for ORR_ENTITY_ADDED and ORR_ENTITY_REMOVED.
+    const orr_component_id* ids; ///< By entity. NULL: a unique type, all are 0.
+    const void* values;          ///< By entity. NULL: removed, a marker, or orr_tags.
+    // Of ORR_ENTITY_ADDED; the tags also of changes of orr_tags.
+    const orr_type* types; ///< All types in chunks that they have.
+    uint32_t type_count;
+    const orr_tag* tags;
+    uint32_t tag_count;
+    const orr_message_column* columns; ///< Those the reader tracks.
+    uint32_t column_count;
+    orr_world* world;
+} orr_message;
+
+/// The built-in types behind switches and tags. A reader that names them ("?orr_enabled, ?orr_tags") is told of switches and
+/// tags of the entities it selects as ORR_COMPONENT_CHANGED. Every entity counts as having them. They cannot be stored. (A
+/// name is a component as any other: "?orr_name".)
+typedef struct orr_enabled {
+    orr_type
+        type;    ///< What was switched; null: the entity itself. Instances by the message's `ids`.
+    uint32_t on; ///< 1 or 0. After ORR_ENTITY_ADDED what is on is not mentioned.
+} orr_enabled;
+typedef struct orr_tags orr_tags; // No data: the message has the tags.
+extern ORR_API const orr_type_desc orr_desc_orr_enabled, orr_desc_orr_tags;
+
+/// The next message to an indirect system, NULL when there is none. What it does not take stays for its next tick.
+ORR_API const orr_message* orr_receive(orr_run* run);
+/// The loop: ORR_MESSAGES (m, run) { … }
+#define ORR_MESSAGES(m, run) for (const orr_message* m; (m = orr_receive(run)) != NULL;)
+
+/// True if the message is about components of this type.
+#define orr_message_is(m, type) orr_message_is_of(m, ORR_TYPE(type))
+/// The values of a type in a message: of a component message of that type, or the column of an ORR_ENTITY_ADDED. NULL if it
+/// has none.
+#define orr_values(m, type) ((const type*)orr_message_values(m, ORR_TYPE(type)))
+ORR_API bool orr_message_is_of(const orr_message* message, const orr_type_desc* desc);
+ORR_API const void* orr_message_values(const orr_message* message, const orr_type_desc* desc);
+/// The column of a type in an ORR_ENTITY_ADDED; NULL if it has none.
+ORR_API const orr_message_column* orr_message_column_of(const orr_message* message, orr_type type);
+/// Writes a message as text, at most its first `most` entities: "ComponentChanged Position by move: 7v1 {x: 1, y: 2}, …".
+/// As orr_value_print().
+ORR_API size_t orr_message_print(const orr_message* message, uint32_t most, char* out,
+                                 size_t out_size);
+/// "EntityAdded" and the like; "created" and the like. Never NULL.
+ORR_API const char* orr_message_kind_name(orr_message_kind kind);
+ORR_API const char* orr_cause_name(orr_cause cause);
+
+// ---- sending changes -------------------------------------------------------------------------------------------
+
+// Values are copied. Everything happens at a commit point, in the order of systems, of their runs and of the calls. Results:
+// ORR_ERR_STATE when the system did not declare it (said, with system, type and entity), ORR_ERR_MEMORY, ORR_ERR_TYPE,
+// ORR_ERR_ARGUMENT, ORR_ERR_CAPACITY.
+
+/// EntityAdded: a new entity. The id may be stored and sent at once; it is alive after the commit. Declared by `creates`. Null
+/// when refused, also when the system has used up its `creates_max` for this run.
+ORR_API orr_entity orr_send_create(orr_run* run);
+/// Many, in a cluster, with columns of values, as orr_create_many(): the fastest way.
+ORR_API orr_result orr_send_create_many(orr_run* run, orr_cluster cluster, uint32_t count,
+                                        const orr_column_data* data, uint32_t data_count,
+                                        orr_entity* out);
+/// EntityRemoved. Declared by `destroys`.
+ORR_API orr_result orr_send_destroy(orr_run* run, orr_entity entity);
+/// ComponentAdded. `value` NULL: its preset. On a unique component that is there already the value is set, with a warning.
+/// Declared by `adds`, or by `creates`. `out_id` (may be NULL) gets, of a multiple type, an id that is good for further calls of this run.
+ORR_API orr_result orr_send_add_type(orr_run* run, orr_entity entity, orr_type type,
+                                     const void* value, orr_component_id* out_id);
+/// ComponentChanged: `id` 0 for a unique type. Ignored (and counted) if it is not there at the commit. Declared by a write term.
+ORR_API orr_result orr_send_change_type(orr_run* run, orr_entity entity, orr_type type,
+                                        orr_component_id id, const void* value);
+/// Many: `values` one after another. `ids` NULL: a unique type.
+ORR_API orr_result orr_send_change_many(orr_run* run, orr_type type, const orr_entity* entities,
+                                        const orr_component_id* ids, uint32_t count,
+                                        const void* values);
+/// ComponentRemoved: of a multiple type `id` 0 means all instances. Declared by `removes`.
+ORR_API orr_result orr_send_remove_type(orr_run* run, orr_entity entity, orr_type type,
+                                        orr_component_id id);
+/// Puts a tag on or takes it off. Declared by `tags`.
+ORR_API orr_result orr_send_tag(orr_run* run, orr_entity entity, orr_tag tag, bool on);
+/// Switches a component on or off, or (null type) the entity; of a multiple type `id` 0 means all instances. Declared by
+/// `switches`.
+ORR_API orr_result orr_send_enable_type(orr_run* run, orr_entity entity, orr_type type,
+                                        orr_component_id id, bool on);
+/// Names an entity; NULL takes its name away. As orr_name_set(); a name that is taken at the commit is refused there, and said.
+/// Declared by `renames`.
+ORR_API orr_result orr_send_name(orr_run* run, orr_entity entity, orr_entity scope,
+                                 const char* name);
+
+/// Typed short forms: orr_send_add(run, bob, Position, {1, 2}); orr_send_change(run, bob, Position, {1, 2});
+/// orr_send_remove(run, bob, Position). In C++, and for run-time types, use the calls above.
+#ifndef __cplusplus
+#define orr_send_add(run, entity, type, ...)                                  \
+    orr_send_add_type(run, entity, orr_type_of((run)->world, ORR_TYPE(type)), \
+                      &(const type)__VA_ARGS__, NULL)
+#define orr_send_change(run, entity, type, ...)                                     \
+    orr_send_change_type(run, entity, orr_type_of((run)->world, ORR_TYPE(type)), 0, \
+                         &(const type)__VA_ARGS__)
+#endif
+/// Adds with the preset.
+#define orr_send_add_preset(run, entity, type) \
+    orr_send_add_type(run, entity, orr_type_of((run)->world, ORR_TYPE(type)), NULL, NULL)
+#define orr_send_remove(run, entity, type) \
+    orr_send_remove_type(run, entity, orr_type_of((run)->world, ORR_TYPE(type)), 0)
+#define orr_send_enable(run, entity, type, on) \
+    orr_send_enable_type(run, entity, orr_type_of((run)->world, ORR_TYPE(type)), 0, on)
+
+// ---- events ----------------------------------------------------------------------------------------------------
+
+// What is not a change of state: "these two touched". A type declared with a schema, sent by systems that declare it
+// (`sends`), read by systems that declare it (`receives`): each reader gets each event once, in the order of systems, runs
+// and calls; in the same tick if it runs later, in the next one otherwise. Events nobody has read yet are state. Types with
+// owned strings, arrays or hooks are refused.
+
+#define ORR_EVENTS_MAX \
+    1048576u ///< Unread ones of a type; more are refused. orr_events_limit() changes it.
+
+/// Sends an event: orr_send_event(run, Hit, {.a = a, .b = b}).
+#ifndef __cplusplus
+#define orr_send_event(run, type, ...) \
+    orr_send_event_type(run, orr_type_of((run)->world, ORR_TYPE(type)), &(const type)__VA_ARGS__)
+#endif
+ORR_API orr_result orr_send_event_type(orr_run* run, orr_type type, const void* value);
+/// All events of a type since this system last ran, one after another; `*count` of them. Asking again gives the same.
+#define orr_events(run, type, count) \
+    ((const type*)orr_events_type(run, orr_type_of((run)->world, ORR_TYPE(type)), count))
+ORR_API const void* orr_events_type(orr_run* run, orr_type type, uint32_t* count);
+/// How many unread events of a type there may be. Default ORR_EVENTS_MAX.
+ORR_API orr_result orr_events_limit(orr_world* world, orr_type type, uint32_t most);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+/// @file schedule.h
+/// Systems: functions over a world that say what they read, write and may change; and the ticks that run them.
+///
+///     static void move(orr_run* run) // called once per run of rows
+///     {
+///         Position* p = orr_write(run, Position);
+///         const Velocity* v = orr_read(run, Velocity);
+///         for (uint32_t i = 0; i < run->count; i++) {
+///             p[i].x += v[i].x * run->dt;
+///         }
+///     }
+///
+///     orr_system_add(world, &(orr_system_desc){.name = "move", .query = "write Position, Velocity", .run = move});
+///     orr_step(world, 60);
+///
+/// Systems run in the order of their registration, except where `before` and `after` say otherwise; that order is the meaning
+/// of the program. Names in a desc (types, tags, systems, groups) are looked up when the next tick begins; what is unknown then is an
+/// error, and the tick does not begin.
+///
+/// Inside a system the world is closed: it reads and writes the columns of its query, reads by id (orr_get) what it declared
+/// with `any`, and changes everything else by messages (message.h). What it did not declare is refused and named.
+/// Only orr_alive(), strings, types, random numbers, the log and orr_print() are free for all.
+///
+/// Threads: everything here is for the thread that drives the world.
+#ifndef ORRERY_SCHEDULE_H
+#define ORRERY_SCHEDULE_H
+
+#include <orrery/message.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ORR_SYSTEMS_MAX 65535u ///< Of a world.
+
+typedef enum orr_system_kind {
+    ORR_DIRECT = 0, ///< Works on columns.
+    ORR_INDIRECT, ///< Has state of its own, hears by messages and changes by messages; never touches the world.
+} orr_system_kind;
+
+/// Describes a system. Copied. Lists are texts with commas; all names are looked up at the next tick.
+typedef struct orr_system_desc {
+    const char* name; ///< Unique in its world, as a type's name. Required.
+    orr_system_kind kind;
+    /// Called for every run of rows of the query, or once (see `once`; indirect systems always once). Required.
+    void (*run)(orr_run* run);
+
+    // What it works on. Of an indirect system: what it is told of.
+    const char* query; ///< As orr_query_text(): "write Position, Velocity, !Frozen".
+    const orr_term* terms;
+    uint32_t term_count; ///< Further terms.
+    /// Direct: `run` is called once and loops by itself, over orr_run_query() or any query of declared types.
+    bool once;
+    bool
+        parallel; ///< Its runs may go to several workers at once. Then it may not read by `any` what it writes.
+    /// Types it reads or writes by id, of any entity, and in queries of its own: "Position, write Health".
+    const char* any;
+
+    // What it may send (message.h). Default: nothing.
+    const char* creates;  ///< Types that entities it creates may have: "Position, Velocity".
+    uint32_t creates_max; ///< Per run. Default: its rows; 1024 for one that is called once.
+    const char* destroys; ///< Terms of what it destroys: "Bullet, !Player"; "*": anything.
+    const char* adds;     ///< Types.
+    const char* removes;  ///< Types.
+    const char* switches; ///< Types it switches on and off; "*" among them: entities.
+    const char* tags;     ///< Tags it puts on or takes off: "#level1, #17"; "*": any.
+    bool renames;         ///< Names.
+    const char* sends;    ///< Event types.
+    const char* receives; ///< Event types.
+
+    // When it runs.
+    const char* before; ///< Systems or groups: "draw, physics".
+    const char* after;
+    const char* group; ///< A name for several systems, which are ordered and switched together.
+    uint32_t every;    ///< In every Nth tick, from its first on. Default 1.
+    bool main_thread;  ///< Only on the thread that drives the world.
+    bool disabled;     ///< Begins switched off.
+
+    // What it keeps.
+    /// The type of its state (orr_own): part of the world, hashed and remembered. Without it an indirect system with a
+    /// `user` pointer is an outside reader, told again of everything after the world was wound back.
+    const orr_type_desc* state;
+    const orr_type_desc*
+        exports; ///< The type of what other systems may read of it (orr_export, orr_import).
+    const char* imports; ///< Systems whose exports it reads.
+    /// It has state outside the world and yet sends changes: what it sends is an input, kept in recordings. Required then.
+    bool impure;
+    void* user; ///< Private, for orr_run_user().
+
+    // Called once each, between ticks: when it takes effect, before its first tick after it was switched on, after it was switched
+    // off or its world ends, and at last. They may use state, exports and `user`, and send.
+    void (*create)(orr_run* run);
+    void (*start)(orr_run* run);
+    void (*stop)(orr_run* run);
+    void (*destroy)(orr_run* run);
+
+    uint32_t
+        messages_max; ///< Unread entities in its queue; beyond, it is told anew. Default 16,777,216.
+} orr_system_desc;
+
+/// Adds a system; it runs from the next tick on. Null when refused: a name that is taken, a direct system without required or
+/// optional terms, a cycle of before and after (printed), a call from inside a system … Allocates.
+ORR_API orr_system orr_system_add(orr_world* world, const orr_system_desc* desc);
+/// Removes a system; effective before the next tick: then its `stop` and `destroy` are called and its state is gone.
+ORR_API orr_result orr_system_remove(orr_world* world, orr_system system);
+/// Switches a system, or all systems of a group, on or off, from the next tick on. Also from inside a system.
+ORR_API orr_result orr_system_enable(orr_world* world, orr_system system, bool on);
+ORR_API orr_result orr_group_enable(orr_world* world, const char* group, bool on);
+/// True if it will run in the next tick it is due.
+ORR_API bool orr_system_enabled(const orr_world* world, orr_system system);
+/// Null if there is none.
+ORR_API orr_system orr_system_find(const orr_world* world, const char* name);
+/// The system registered after this one; the first for null; null at the end.
+ORR_API orr_system orr_system_next(const orr_world* world, orr_system system);
+/// Its name; "" for a null or removed one.
+ORR_API const char* orr_system_name(const orr_world* world, orr_system system);
+
+// ---- inside a system --------------------------------------------------------------------------------------------
+
+/// The system's query, to loop over (once); NULL for an indirect one.
+ORR_API orr_query* orr_run_query(const orr_run* run);
+ORR_API orr_system orr_run_system(const orr_run* run);
+ORR_API void* orr_run_user(const orr_run* run);
+/// A random number of (world seed, tick, system, entity): the same whatever the order or the number of threads.
+ORR_API uint64_t orr_run_random(const orr_run* run, orr_entity entity);
+
+/// The system's state: Count* c = orr_own(run, Count). A parallel system may only read it.
+#define orr_own(run, type) ((type*)orr_run_state(run, ORR_TYPE(type)))
+/// The system's exports, to write.
+#define orr_export(run, type) ((type*)orr_run_export(run, ORR_TYPE(type)))
+/// What another system exports, to read: const Contacts* c = orr_import(run, "physics", Contacts). It must be in `imports`.
+#define orr_import(run, system, type) ((const type*)orr_run_import(run, system, ORR_TYPE(type)))
+ORR_API void* orr_run_state(orr_run* run, const orr_type_desc* desc);
+ORR_API void* orr_run_export(orr_run* run, const orr_type_desc* desc);
+ORR_API const void* orr_run_import(orr_run* run, const char* system, const orr_type_desc* desc);
+/// From outside, between ticks: the state and exports of a system; NULL if it has none, or has not begun.
+ORR_API const void* orr_system_state(const orr_world* world, orr_system system);
+ORR_API const void* orr_system_exports(const orr_world* world, orr_system system);
+
+// ---- ticks --------------------------------------------------------------------------------------------------------
+
+// A world is stepped by its caller. It has one pipeline: fixed (orr_world_desc.rate_hz) with the same dt in every tick, or
+// continuous, whose dt is what the caller says.
+//
+// If a tick cannot go on (memory for a commit is refused) the call returns the error with the tick half done: everything up to
+// that point is there, nothing after. Calling again goes on where it stopped. Meanwhile the world can be read, but not changed.
+
+/// Runs `count` ticks. A continuous world takes 1/60 s for dt. @return the first error; ticks that ran before it stay.
+ORR_API orr_result orr_step(orr_world* world, uint32_t count);
+/// Time passed: a continuous world runs one tick with this dt; a fixed one as many as fall due, at most 2, and drops the rest.
+/// Nothing while paused.
+ORR_API orr_result orr_update(orr_world* world, uint64_t elapsed_ns);
+/// Runs ticks until the world's tick is `tick`, or it is paused, or `done` (may be NULL) says true after a tick.
+ORR_API orr_result orr_run_until(orr_world* world, uint64_t tick,
+                                 bool (*done)(void* user, orr_world* world), void* user);
+/// Pauses orr_update() and orr_run_until(); orr_step() steps nevertheless. Also from inside a system: from its tick's end on.
+ORR_API void orr_pause(orr_world* world, bool on);
+ORR_API bool orr_paused(const orr_world* world);
+/// True while a tick is half done, because it was refused to go on.
+ORR_API bool orr_tick_open(const orr_world* world);
+
+// ---- police ---------------------------------------------------------------------------------------------------------
+
+/// How far systems are watched. A breach is an error, said with system, type and entity, and counted; the world goes on.
+typedef enum orr_police {
+    ORR_POLICE_DEFAULT =
+        0,          ///< ORR_POLICE_FULL in builds with ORR_VALIDATE_ON, else ORR_POLICE_CALLS.
+    ORR_POLICE_OFF, ///< Calls to the world inside systems are not looked at. (Columns and sends still are.)
+    ORR_POLICE_CALLS, ///< Every call that touches what was not declared is refused.
+    ORR_POLICE_FULL, ///< And whatever a system may not write is compared with a copy afterwards: finds writes through pointers.
+} orr_police;
+ORR_API void orr_police_set(orr_world* world, orr_police police);
+
+// ---- what happened ------------------------------------------------------------------------------------------------------
+
+/// What a system did since it was added.
+typedef struct orr_system_stats {
+    uint64_t ticks;       ///< In which it ran.
+    uint64_t runs;        ///< Calls of its function.
+    uint64_t rows;        ///< Handed to it.
+    uint64_t received;    ///< Entities in messages it took.
+    uint64_t sent;        ///< Changes and events it sent.
+    uint64_t dropped;     ///< Of these: for dead entities, or components that were not there.
+    uint64_t breaches;    ///< Refused by the police or for want of a declaration.
+    uint64_t timed_ticks; ///< In which it was timed: every 16th, or all (orr_stats_time_all()).
+    uint64_t time_ns;     ///< In these.
+    uint64_t time_max_ns; ///< The longest of these.
+    uint64_t queued;      ///< Entities in messages that wait for it.
+} orr_system_stats;
+ORR_API orr_result orr_system_stats_get(const orr_world* world, orr_system system,
+                                        orr_system_stats* out);
+/// Times every tick instead of every 16th: costs a look at the clock per system.
+ORR_API void orr_stats_time_all(orr_world* world, bool on);
+/// Writes the stats of all systems as a table. As orr_value_print().
+ORR_API size_t orr_stats_print(const orr_world* world, char* out, size_t out_size);
+
+/// Writes the plan of the next tick: systems in order, what each waits for and why, commit points and why. As
+/// orr_value_print(). Says so if it cannot be made.
+ORR_API size_t orr_plan_print(orr_world* world, char* out, size_t out_size);
+/// The same for Graphviz.
+ORR_API size_t orr_plan_graph(orr_world* world, char* out, size_t out_size);
+
+/// One thing that happened, in the journal.
+typedef struct orr_journal_entry {
+    uint64_t tick;
+    orr_system system; ///< Null: a call from outside.
+    orr_message_kind kind;
+    orr_entity entity;
+    orr_type type; ///< Null for ORR_ENTITY_ADDED and ORR_ENTITY_REMOVED.
+    orr_component_id id;
+} orr_journal_entry;
+/// Keeps the last `capacity` changes; 0 (the default) ends it and forgets. While it is on, everything is tracked: that costs.
+/// Allocates.
+ORR_API orr_result orr_journal_set(orr_world* world, uint32_t capacity);
+/// Entries of an entity (null: of all), the newest first, at most `out_count`. @return how many there are.
+ORR_API uint32_t orr_journal_get(const orr_world* world, orr_entity entity, orr_journal_entry* out,
+                                 uint32_t out_count);
+/// Writes an entry: "tick 7: move changed Position of bob". As orr_value_print().
+ORR_API size_t orr_journal_print(const orr_world* world, const orr_journal_entry* entry, char* out,
+                                 size_t out_size);
+
+/// Writes a Chrome trace (chrome://tracing, ui.perfetto.dev) of all ticks from now on to a file; NULL ends it. A world
+/// begins one by itself if the environment has ORR_TRACE=file; further worlds of the process write to file.2 and so on.
+ORR_API orr_result orr_trace_set(orr_world* world, const char* path);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

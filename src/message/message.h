@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+// Messages as the module and the scheduler see them. README.md states the invariants.
+//
+//   run ──send──> lane ──┐ system's end: values of entities without pending structure ──> store
+//   run ──send──> lane ──┴─ commit point: merge ──> groups ──> orri_apply() ──> store
+//                                                                                 │ what differs from what was told
+//                                       readers' queues <── shared batches <── tell
+//
+// Vocabulary: a *lane* holds what one call of a system's function sent, in order; a *record* is one such thing; *structure* is
+// every record but ComponentChanged. What readers were *told* is kept by entity, so that any difference can be found, whoever
+// made it: a system, a commit, a call between ticks.
+#ifndef ORRI_MESSAGE_H
+#define ORRI_MESSAGE_H
+
+#include "query/query.h"
+#include <orrery/message.h>
+
+// ---- rights: what a system may send ------------------------------------------------------------------------------
+
+// Counted as it happens. orr_system_stats is made of it.
+typedef struct orri_counts {
+    uint64_t received, sent, dropped, breaches;
+} orri_counts;
+
+// Filled by the scheduler, which keeps it while the system lives. Bits by type index, `type_words` words; NULL: none.
+typedef struct orri_rights {
+    const char* name; // Of the system.
+    orr_system system;
+    uint32_t type_words;
+    const uint64_t *creates, *adds, *removes, *changes, *switches, *sends, *receives;
+    bool may_create, may_destroy_any, may_switch_entities, may_tag_any, may_rename;
+    const orr_tag* tags; // Ascending.
+    uint32_t tag_count;
+    const orr_query* destroys;  // Targets; NULL: none, unless may_destroy_any.
+    struct orri_reader* reader; // Its queue; NULL: a direct system.
+    struct orri_inbox* inbox;   // Of events; NULL: none.
+    orri_counts counts;
+    bool drop_said; // One line per system.
+} orri_rights;
+
+static inline bool orri_right(const uint64_t* bits, const orri_rights* rights, uint32_t type_index)
+{
+    return bits != NULL && type_index / 64 < rights->type_words && orri_bit_get(bits, type_index);
+}
+
+// Refuses a send that was not declared: counts, names system, type and entity, says what to declare. `field` is the name of the desc's
+// field: "adds".
+ORRI_COLD orr_result orri_refuse_right(const orr_world* world, orri_rights* rights,
+                                       const char* call, const char* field, orr_type type,
+                                       orr_entity entity);
+
+// ---- lanes (lane.c: sending) -----------------------------------------------------------------------------------------
+
+// What orr_run.lane points at. Every run of a system has one, also of systems that send nothing.
+typedef struct orr_lane orr_lane;
+
+// Opens the lane of the next run of a system; runs follow in order of rows. Never fails: what cannot be kept is refused when it is
+// sent. `creates_max` ids are reserved, if the system may create.
+orr_lane* orri_lane_open(orr_world* world, orri_rights* rights, uint32_t creates_max);
+void orri_lane_close(orr_world* world, orr_lane* lane);
+// Who sends; for calls that take an orr_run.
+orri_rights* orri_lane_rights(const orr_lane* lane);
+// ORR_OK if `run` is that of a system, with the system running; reports otherwise.
+orr_result orri_check_run(const orr_run* run, const char* call);
+
+// True when some record waits for a commit.
+bool orri_commit_pending(const orr_world* world);
+// True when something of the lanes was refused for want of memory since the last call: the tick's result says so.
+bool orri_lanes_refused(orr_world* world);
+
+// ---- commit.c, merge.c -------------------------------------------------------------------------------------------------
+
+// After the last run of a system: changes of values whose entity has no pending structure are made; events go to their
+// queues. On refusal (reported) nothing was done; calling again tries again. `*changed` tells whether anything was.
+orr_result orri_commit_values(orr_world* world, orri_rights* rights, bool* changed);
+// Commit point: merges and makes everything that waits. On refusal (reported, with the system and what to do) nothing was done,
+// and all is kept; calling again tries again.
+orr_result orri_commit(orr_world* world);
+// Who sent what the last commit did to an entity: the last sender. Null: nobody. Good until something is sent.
+orr_system orri_commit_source(const orr_world* world, uint32_t entity_index);
+
+// ---- tell.c: readers ------------------------------------------------------------------------------------------------
+
+typedef struct orri_reader orri_reader;
+
+typedef struct orri_reader_desc {
+    const char* name; // For words. Kept.
+    orr_query*
+        query; // Whom it selects, and the types it tracks: its fields. Not owned; lives as long.
+    bool all_types;      // No required term: it tracks every type there is.
+    uint64_t queue_max;  // Entities in messages that wait.
+    orri_counts* counts; // `received` grows.
+} orri_reader_desc;
+
+// A reader that begins switched off and knows nothing. NULL when refused (reported).
+orri_reader* orri_reader_create(orr_world* world, const orri_reader_desc* desc);
+void orri_reader_destroy(orr_world* world, orri_reader* reader);
+// On: the next tell gives it everything it selects, as ORR_CAUSE_READER. Off: it forgets, its queue is emptied.
+void orri_reader_enable(orr_world* world, orri_reader* reader, bool on);
+// The next message; the one before is given back. NULL: none.
+const orr_message* orri_reader_next(orri_reader* reader);
+// The system's function returned: the last message is given back.
+void orri_reader_done(orri_reader* reader);
+uint64_t orri_reader_queued(const orri_reader* reader); // Entities.
+// The queue overflowed since the last call: it was emptied, and the reader will be told anew.
+bool orri_reader_lost(orri_reader* reader);
+uint64_t orri_reader_hash(const orri_reader* reader, uint64_t hash);
+
+// True when some reader that is on tracks the type.
+bool orri_tracked(const orr_world* world, orr_type type);
+// Tells all readers of everything that differs from what they were told. `source` did it; `by_commit`: ask
+// orri_commit_source(). On refusal (reported) those told already are told, the rest is found by the next call.
+orr_result orri_tell(orr_world* world, orr_system source, bool by_commit);
+// The same when only columns of the query's write terms can differ: after a direct system.
+orr_result orri_tell_written(orr_world* world, const orr_query* query, orr_system source);
+// True when there is anybody to tell.
+bool orri_has_readers(const orr_world* world);
+
+// ---- events (event.c) ------------------------------------------------------------------------------------------------
+
+typedef struct orri_inbox orri_inbox; // Where a system has read to, for each type it receives.
+
+// Makes the queues of a system's event types, `types` of which it receives. NULL when refused (reported).
+orri_inbox* orri_inbox_create(orr_world* world, const orr_type* types, uint32_t count);
+void orri_inbox_destroy(orr_world* world, orri_inbox* inbox);
+// From now on (on) it gets what is sent; off: what waits does not wait for it.
+void orri_inbox_enable(orr_world* world, orri_inbox* inbox, bool on);
+// The system's function returned: what it was shown counts as read.
+void orri_inbox_done(orr_world* world, orri_inbox* inbox);
+// Events of a lane go to their queue, in order. False when refused (reported).
+bool orri_events_reserve(orr_world* world, orr_type type, uint32_t count);
+void orri_events_append(orr_world* world, orr_type type, const void* values, uint32_t count);
+// Refuses types that cannot be events (reported).
+orr_result orri_event_check(const orr_world* world, const char* call, orr_type type);
+uint64_t orri_events_hash(const orr_world* world, uint64_t hash);
+void orri_events_term(orr_world* world);
+
+// ---- what a world keeps for this module: world->messages ---------------------------------------------------------------
+
+struct orri_lanes;  // lane.c
+struct orri_told;   // tell.c
+struct orri_events; // event.c
+
+struct orri_messages {
+    struct orri_lanes* lanes;
+    struct orri_told* told;
+    struct orri_events* events;
+};
+
+// Made at first use, with the tenant's functions; NULL when refused (reported).
+struct orri_messages* orri_messages_of(orr_world* world);
+void orri_lanes_term(orr_world* world);
+void orri_told_term(orr_world* world);
+
+#endif

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// What a world keeps for messages: made when first needed, gone with the world.
+#include "message/message.h"
+
+static void messages_gone(orr_world* world)
+{
+    orri_lanes_term(world);
+    orri_told_term(world);
+    orri_events_term(world);
+    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, struct orri_messages, world->messages, 1);
+    world->messages = NULL;
+}
+
+struct orri_messages* orri_messages_of(orr_world* world)
+{
+    if (world->messages == NULL) {
+        world->messages = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_MESSAGE, struct orri_messages, 1);
+        if (world->messages == NULL) {
+            (void)orri_refuse_memory(&world->env, "beginning messages");
+            return NULL;
+        }
+        world->tenants[ORRI_TENANT_MESSAGES].gone = messages_gone;
+    }
+    return world->messages;
+}

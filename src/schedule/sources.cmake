@@ -1,0 +1,5 @@
+set(ORR_SOURCES_SCHEDULE
+    src/schedule/system.c
+)
+set(ORR_SMALL_SCHEDULE
+)

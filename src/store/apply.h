@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// Many net changes made at once: creations, moves by any set of types and tags, values, destructions. What a commit of
+// messages comes down to. All or nothing: everything that may be refused comes first, without visible effect.
+//
+//   groups ──> per entity: row, cluster it goes to ──> room, plans, staged values ──> rows move in runs, gaps close once
+//
+// Ids of creations are given ahead (orri_index_nth) and taken here.
+#ifndef ORRI_STORE_APPLY_H
+#define ORRI_STORE_APPLY_H
+
+#include "store/world.h"
+#include <orrery/kinds.h>
+
+// ---- ids given ahead (index_ahead.c) -----------------------------------------------------------------------
+
+// Walks the order in which ids will be given: the free list from its head, then fresh indexes. Positions ascend; asking for
+// one before the last costs a walk from the start. All-zero begins. Void as soon as anything is created or destroyed.
+typedef struct orri_index_cursor {
+    uint32_t position; // Of `next1`.
+    uint32_t next1;    // Index + 1 of the free record there; 0: not begun, or past the free list.
+} orri_index_cursor;
+
+// The id that the creation at `position` (0: the next one) will get. Null past entities_max or the last index.
+orr_entity orri_index_nth(const orr_world* world, orri_index_cursor* cursor, uint32_t position);
+// Makes the ids of some positions, in this order, those that will be given next. Skipped free ones keep their order behind
+// them; skipped fresh ones below the largest become free, the lowest first in line after the given ones. False when memory
+// is refused (reported), without effect. Undone by orri_index_demote() as long as none was given.
+bool orri_index_promote(orr_world* world, const orr_entity* ids, uint32_t count);
+
+// ---- change sets (apply.c) -------------------------------------------------------------------------------------
+
+typedef enum orri_deed {
+    ORRI_DEED_CREATE, // Entities with ids given ahead.
+    ORRI_DEED_CHANGE, // Live ones.
+    ORRI_DEED_DESTROY, // Live ones, with all who must go with them (relation.h). Nothing below counts.
+} orri_deed;
+
+// A type with one value for each entity of a group, one after another.
+typedef struct orri_given {
+    orr_type type;
+    const uint8_t* values; // NULL: presets.
+} orri_given;
+
+// An instance of a multiple type that comes (id 0; numbers are given in order), changes or goes.
+typedef struct orri_instance_deed {
+    orr_type type;
+    orr_component_id id;
+    bool removed;
+    const void* value; // NULL: the preset (id 0).
+} orri_instance_deed;
+
+typedef struct orri_switch_deed {
+    orr_type type;       // Null: the entity.
+    orr_component_id id; // Of a multiple type; 0: all instances.
+    bool on;
+} orri_switch_deed;
+
+// Entities with the same change. Each entity stands in one group, once.
+typedef struct orri_group {
+    orri_deed deed;
+    const orr_entity* entities; // [count]
+    uint32_t count;
+    orr_cluster cluster; // Of a creation: where to; null: of `given` and `tags_on`.
+    const orri_given*
+        given; // Unique types, pinned ones too: set where the entity has it, added where it lacks it.
+    uint32_t given_count;
+    const orr_type* taken; // Removed where it has it; of multiple types all instances.
+    uint32_t taken_count;
+    const orr_tag *tags_on, *tags_off;
+    uint32_t tag_on_count, tag_off_count;
+    // In groups of one entity only.
+    const orri_instance_deed* instances;
+    uint32_t instance_count;
+    const orri_switch_deed* switches; // After everything else.
+    uint32_t switch_count;
+    bool renamed;
+    orr_entity scope;
+    const char* name; // NULL: its name goes.
+} orri_group;
+
+// Told of what was left out because it makes no sense, once everything else is done: `what` is a clause ("Position is needed
+// by Body"). Nothing else is left out; memory, limits and hooks refuse the whole.
+typedef struct orri_apply_desc {
+    const char* call; // For messages.
+    const orri_group* groups;
+    uint32_t count;
+    void (*left_out)(void* user, uint32_t group, orr_entity entity, orr_type type,
+                     const char* what);
+    void* user;
+} orri_apply_desc;
+
+// Makes all changes, or none (reported). In the notes' order: creations, additions, values, removals, destructions; but every
+// row moves once, from where it is to where it belongs in the end. Consecutive rows of one group that go the same way go
+// in runs. References in values are not checked: the caller did. The world must be open, and no system running.
+orr_result orri_apply(orr_world* world, const orri_apply_desc* desc);
+
+#endif

@@ -1,0 +1,6 @@
+set(ORR_TESTS_MESSAGE
+    tests/message/test_message_frame.c
+)
+set(ORR_TEST_EXTRA_MESSAGE
+    tests/support/store_kit.c
+)
