@@ -44,7 +44,6 @@ static void call_enter(orr_world* world, const orri_system* system)
 {
     struct orri_schedule* schedule = world->schedule;
     schedule->running = system;
-    world->iterating++; // Structure stays as it is.
     if (schedule->police != ORR_POLICE_OFF) {
         orri_guard_enter(world, &system->guard, system->tables);
     }
@@ -56,7 +55,6 @@ static void call_leave(orr_world* world)
         orri_guard_leave(world);
     }
     world->schedule->running = NULL;
-    world->iterating--;
     if (ORR_UNLIKELY(world->iterating != 0)) {
         // It left a loop without ending it.
         world->iterating = 0;
@@ -78,9 +76,11 @@ static void call_alone(orr_world* world, orri_system* system, void (*function)(o
     call_dress(world, &run);
     uint32_t most = system->desc.creates_max != 0 ? system->desc.creates_max : 1024;
     call_enter(world, system);
+    world->iterating++; // Structure stays as it is. (A loop over rows counts itself.)
     run.lane = orri_lane_open(world, &system->rights, most);
     function(&run);
     orri_lane_close(world, run.lane);
+    world->iterating--;
     call_leave(world);
 }
 

@@ -151,7 +151,8 @@ static bool tick_due(orr_world* world, orri_system* system)
     if (system->tick_first == UINT64_MAX) {
         system->tick_first = world->tick;
     }
-    return (world->tick - system->tick_first) % system->desc.every == 0;
+    return ORR_LIKELY(system->desc.every == 1) ||
+           (world->tick - system->tick_first) % system->desc.every == 0;
 }
 
 // The queue ran over: it begins anew, before it is told everything again.
