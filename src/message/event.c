@@ -116,6 +116,9 @@ orr_result orri_event_check(const orr_world* world, const char* call, orr_type t
 orr_result orr_events_limit(orr_world* world, orr_type type, uint32_t most)
 {
     ORR_ASSERT(world != NULL);
+    if (world->guard != NULL) {
+        return orri_refuse_running(world, "orr_events_limit");
+    }
     orr_result result = orri_event_check(world, "orr_events_limit", type);
     if (result != ORR_OK) {
         return result;
@@ -176,12 +179,13 @@ ORRI_COLD static bool event_refuse_full(orr_world* world, const orri_event_queue
 {
     const orri_cursor* slowest = event_slowest(queue);
     const char* name = slowest->inbox->name;
-    (void)orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_QUEUE_FULL,
-                      "%u events %s wait and %u more were sent, but at most %u may wait; system %s "
-                      "has not read %u of them. Let it run and call orr_events() in every run, "
-                      "switch it off, send fewer, or raise the limit with orr_events_limit()",
-                      queue->count, queue->info->info.name, count, queue->limit,
-                      name != NULL ? name : "(without a name)", queue->count);
+    (void)orri_refuse(
+        &world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_QUEUE_FULL,
+        "%u events %s wait and %u more were sent, but at most %u may wait; system '%s' "
+        "has not read %u of them. Let it run and call orr_events() in every run, "
+        "switch it off, send fewer, or raise the limit with orr_events_limit()",
+        queue->count, queue->info->info.name, count, queue->limit,
+        name != NULL ? name : "(without a name)", queue->count);
     return false;
 }
 
@@ -233,15 +237,6 @@ static bool event_room(orr_world* world, orri_event_queue* queue, uint32_t count
     return true;
 }
 
-ORRI_COLD static void event_say_unread(orr_world* world, orri_event_queue* queue)
-{
-    queue->unread_said = true;
-    (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_QUEUE_UNREAD,
-                      "events %s are sent, but no system receives them, so they are lost; add a "
-                      "system with .receives = \"%s\", or do not send them (said once)",
-                      queue->info->info.name, queue->info->info.name);
-}
-
 bool orri_events_reserve(orr_world* world, orr_type type, uint32_t count)
 {
     orri_event_queue* queue = orri_event_queue_of(world, type);
@@ -249,10 +244,7 @@ bool orri_events_reserve(orr_world* world, orr_type type, uint32_t count)
         return false;
     }
     if (queue->on_count == 0) {
-        if (queue->cursor_count == 0 && count > 0 && !queue->unread_said) {
-            event_say_unread(world, queue);
-        }
-        return true;
+        return true; // Nobody waits for them: they will not be kept.
     }
     if ((uint64_t)queue->count + count > queue->limit) {
         return event_refuse_full(world, queue, count);

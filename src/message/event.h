@@ -42,7 +42,6 @@ struct orri_event_queue {
     orri_cursor** cursors; // In order of inboxes.
     uint32_t cursor_count, cursor_capacity;
     uint32_t on_count, at_base;
-    bool unread_said;
 };
 
 // world->messages->events.

@@ -159,7 +159,7 @@ ORRI_COLD static void inbox_refuse(const orr_world* world, orri_rights* rights, 
     const char* name = orri_type_label(world, type);
     rights->counts.breaches++;
     (void)orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-                      "system %s asked for events %s, which it did not declare; declare them: "
+                      "system '%s' asked for events %s, which it did not declare; declare them: "
                       ".receives = \"%s\"",
                       rights->name, name, name);
 }
@@ -187,6 +187,7 @@ const void* orr_events_type(orr_run* run, orr_type type, uint32_t* count)
     }
     const orri_event_queue* queue = cursor->queue;
     if (!cursor->asked) {
+        cursor->inbox->name = rights->name;
         cursor->asked = true;
         cursor->shown = orri_event_end(queue);
     }

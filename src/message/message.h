@@ -149,6 +149,8 @@ struct orri_messages {
     struct orri_lanes* lanes;
     struct orri_told* told;
     struct orri_events* events;
+    // The name of a system, "" of one that is gone: for words. Filled by the scheduler; NULL: there are none.
+    const char* (*system_name)(const orr_world* world, orr_system system);
 };
 
 // Made at first use, with the tenant's functions; NULL when refused (reported).

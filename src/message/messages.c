@@ -11,11 +11,6 @@ static void messages_gone(orr_world* world)
     world->messages = NULL;
 }
 
-static uint64_t messages_digest(orr_world* world, uint64_t hash)
-{
-    return orri_events_hash(world, hash);
-}
-
 struct orri_messages* orri_messages_of(orr_world* world)
 {
     if (world->messages == NULL) {
@@ -24,8 +19,8 @@ struct orri_messages* orri_messages_of(orr_world* world)
             (void)orri_refuse_memory(&world->env, "beginning messages");
             return NULL;
         }
-        world->tenants[ORRI_TENANT_MESSAGES] =
-            (orri_tenant){messages_gone, messages_digest, orri_events_validate};
+        world->tenants[ORRI_TENANT_MESSAGES].gone = messages_gone;
+        world->tenants[ORRI_TENANT_MESSAGES].validate = orri_events_validate;
     }
     return world->messages;
 }

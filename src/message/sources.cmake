@@ -2,6 +2,7 @@ set(ORR_SOURCES_MESSAGE
     src/message/event.c
     src/message/inbox.c
     src/message/lane.c
+    src/message/message_print.c
     src/message/messages.c
     src/message/tell.c
 )
@@ -9,5 +10,6 @@ set(ORR_SOURCES_MESSAGE
 set(ORR_SMALL_MESSAGE
     src/message/event.c
     src/message/inbox.c
+    src/message/message_print.c
     src/message/messages.c
 )

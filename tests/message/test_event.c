@@ -221,10 +221,11 @@ ORR_TEST(event_past_the_limit_is_refused_in_words)
     CHECK(!orri_events_reserve(world, hit, 2));
     CHECK_RESULT(k.errors.result, ORR_ERR_CAPACITY);
     CHECK_EQ(k.errors.id, ORR_LOG_ID_QUEUE_FULL);
-    CHECK_STR(k.errors.text,
-              "4 events Hit wait and 2 more were sent, but at most 5 may wait; system slow has not "
-              "read 4 of them. Let it run and call orr_events() in every run, switch it off, send "
-              "fewer, or raise the limit with orr_events_limit()");
+    CHECK_STR(
+        k.errors.text,
+        "4 events Hit wait and 2 more were sent, but at most 5 may wait; system 'slow' has not "
+        "read 4 of them. Let it run and call orr_events() in every run, switch it off, send "
+        "fewer, or raise the limit with orr_events_limit()");
     CHECK_EQ(orri_events_hash(world, 1), hash);
     send(world, 4);                            // One more has room.
     CHECK_OK(orr_events_limit(world, hit, 2)); // Below what waits: nothing is lost.
@@ -250,12 +251,13 @@ ORR_TEST(event_not_declared_is_a_breach)
     uint32_t count = 7;
     CHECK(orr_events(&deaf.run, Hit, &count) == NULL);
     CHECK_EQ(count, 0);
-    CHECK_STR(k.errors.text, "system deaf asked for events Hit, which it did not declare; declare "
-                             "them: .receives = \"Hit\"");
+    CHECK_STR(k.errors.text,
+              "system 'deaf' asked for events Hit, which it did not declare; declare "
+              "them: .receives = \"Hit\"");
     CHECK_EQ(k.errors.id, ORR_LOG_ID_BREACH);
     ear_begin(world, &other);
     CHECK(orr_events(&other.run, Loud, &count) == NULL);
-    CHECK_CONTAINS(k.errors.text, "system other asked for events Loud");
+    CHECK_CONTAINS(k.errors.text, "system 'other' asked for events Loud");
     CHECK(orr_events_type(&other.run, (orr_type){0}, &count) == NULL);
     CHECK_RESULT(k.errors.result, ORR_ERR_TYPE);
     CHECK_EQ(deaf.rights.counts.breaches, 1);
@@ -265,21 +267,17 @@ ORR_TEST(event_not_declared_is_a_breach)
     kit_end(&k);
 }
 
-ORR_TEST(event_without_a_reader_is_said_once)
+ORR_TEST(event_without_a_reader_is_not_kept)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
     orr_type hit = KIT_TYPE(world, Hit);
     send(world, 1);
-    CHECK_EQ(k.errors.count, 1);
-    CHECK_EQ(k.errors.id, ORR_LOG_ID_QUEUE_UNREAD);
-    CHECK_CONTAINS(k.errors.text, "events Hit are sent, but no system receives them");
-    send(world, 2);
-    CHECK_EQ(k.errors.count, 1);
     ear a;
     ear_open(world, &a, "a", &hit, 1);
     ear_expect(world, &a, 0, 0);                                     // From now on.
     orri_events_append(world, KIT_TYPE(world, Loud), &(Loud){0}, 1); // Of no queue at all.
+    CHECK_EQ(k.errors.count, 0);
     kit_end(&k);
 }
 
@@ -427,18 +425,15 @@ ORR_TEST(events_unread_are_state)
     ear_open(world, &a, "a", types, 2);
     ear_open(world, &b, "b", types, 2);
     uint64_t none = orri_events_hash(world, 1);
-    uint64_t world_none = orr_world_hash(world);
     CHECK_EQ(none, 1);
     send(world, 1);
     uint64_t one = orri_events_hash(world, 1);
     CHECK(one != none);
-    CHECK(orr_world_hash(world) != world_none);
     ear_expect(world, &a, 1, 1);
     uint64_t read_by_a = orri_events_hash(world, 1);
     CHECK(read_by_a != one);
     ear_expect(world, &b, 1, 1);
     CHECK_EQ(orri_events_hash(world, 1), none);
-    CHECK_EQ(orr_world_hash(world), world_none);
     // The same waits again: how many there were before does not matter.
     send(world, 1);
     CHECK_EQ(orri_events_hash(world, 1), one);
