@@ -1,5 +1,9 @@
 set(ORR_SOURCES_SCHEDULE
+    src/schedule/journal.c
     src/schedule/system.c
+    src/schedule/trace.c
 )
 set(ORR_SMALL_SCHEDULE
+    src/schedule/journal.c
+    src/schedule/trace.c
 )

@@ -102,7 +102,8 @@ static void trace_say_name(orri_trace* trace, const char* what, uint32_t lane, c
     for (uint32_t attempt = 0; attempt < 2 && !trace->ended; attempt++) {
         orri_text text = trace_event(trace);
         orri_text_add(
-            &text, "{\"name\": \"%s\", \"ph\": \"M\", \"pid\": 1, \"tid\": %u, \"args\": {\"name\": ",
+            &text,
+            "{\"name\": \"%s\", \"ph\": \"M\", \"pid\": 1, \"tid\": %u, \"args\": {\"name\": ",
             what, lane);
         trace_quote(&text, name);
         orri_text_add(&text, "}}");
@@ -219,7 +220,7 @@ void orri_trace_close(orr_world* world, orri_trace* trace)
     trace_free(world, trace);
 }
 
-const char* orri_trace_env(char* out, size_t out_size)
+const char* orri_trace_env(orr_world* world, char* out, size_t out_size)
 {
     static _Atomic uint32_t worlds; // Of the process, that asked.
     const char* path = getenv("ORR_TRACE");
@@ -232,17 +233,31 @@ const char* orri_trace_env(char* out, size_t out_size)
     if (number > 1) {
         orri_text_add(&text, ".%u", number);
     }
-    return text.length < out_size ? out : NULL;
+    if (text.length >= out_size) {
+        (void)orri_refuse(&world->env, ORR_ERR_IO, ORR_LOG_ID_TRACE_REFUSED,
+                          "the path in ORR_TRACE has %zu bytes, %zu are allowed; there is no trace",
+                          text.length, out_size - 1);
+        return NULL;
+    }
+    return out;
+}
+
+orr_result orri_check_between_ticks(const orr_world* world, const char* call)
+{
+    if (world->guard != NULL) {
+        return orri_refuse_running(world, call);
+    }
+    return world->busy == NULL
+               ? ORR_OK
+               : orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+                             "%s: not now, %s", call, world->busy);
 }
 
 orr_result orr_trace_set(orr_world* world, const char* path)
 {
     ORR_ASSERT(world != NULL);
-    if (world->guard != NULL || world->busy != NULL) {
-        return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                           "orr_trace_set: not inside a tick; make the call between ticks");
-    }
-    struct orri_schedule* schedule = orri_schedule_of(world);
+    orr_result result = orri_check_between_ticks(world, "orr_trace_set");
+    struct orri_schedule* schedule = result == ORR_OK ? orri_schedule_of(world) : NULL;
     if (schedule == NULL) {
         return orri_env_result(&world->env);
     }
