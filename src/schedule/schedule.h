@@ -18,6 +18,11 @@ void orri_trace_span(orri_trace* trace, const char* name, const char* category, 
                      uint64_t start_ns, uint64_t end_ns, const char* args);
 // Writes the end, closes the file, frees it. The file is whole JSON then.
 void orri_trace_close(orr_world* world, orri_trace* trace);
+// The path for one more world of this process, from the environment's ORR_TRACE: the path itself for the first that asks,
+// "path.2" for the next. NULL: none is wanted, or it is too long (reported).
+const char* orri_trace_env(orr_world* world, char* out, size_t out_size);
+// ORR_OK unless a tick is under way (reported).
+orr_result orri_check_between_ticks(const orr_world* world, const char* call);
 
 // ---- journal.c: who changed what ---------------------------------------------------------------------------------------
 
@@ -25,6 +30,8 @@ typedef struct orri_journal orri_journal;
 
 // Takes what its reader was told into the ring. Called after every tell while there is a journal.
 void orri_journal_drain(orr_world* world, orri_journal* journal);
+// One message of these.
+void orri_journal_take(orri_journal* journal, const orr_message* message);
 void orri_journal_destroy(orr_world* world, orri_journal* journal);
 
 // ---- systems ---------------------------------------------------------------------------------------------------------

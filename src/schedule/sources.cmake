@@ -1,5 +1,6 @@
 set(ORR_SOURCES_SCHEDULE
     src/schedule/call.c
+    src/schedule/journal.c
     src/schedule/keep.c
     src/schedule/points.c
     src/schedule/police.c
@@ -8,9 +9,11 @@ set(ORR_SOURCES_SCHEDULE
     src/schedule/sequence.c
     src/schedule/system.c
     src/schedule/tick.c
+    src/schedule/trace.c
 )
 # Not on any hot way: compiled for size.
 set(ORR_SMALL_SCHEDULE
+    src/schedule/journal.c
     src/schedule/keep.c
     src/schedule/points.c
     src/schedule/police.c
@@ -18,4 +21,5 @@ set(ORR_SMALL_SCHEDULE
     src/schedule/resolve.c
     src/schedule/sequence.c
     src/schedule/system.c
+    src/schedule/trace.c
 )
