@@ -453,6 +453,9 @@ static orr_result resolve_events(orr_world* world, orri_system* system)
     system->rights.receives = resolve_bits(system, RESOLVE_RECEIVES);
     system->inbox = orri_inbox_create(world, types, terms.count);
     system->rights.inbox = system->inbox;
+    if (system->inbox != NULL) {
+        orri_inbox_name(system->inbox, system->desc.name);
+    }
     return system->inbox != NULL ? ORR_OK : orri_env_result(&world->env);
 }
 

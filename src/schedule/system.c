@@ -76,6 +76,15 @@ struct orri_schedule* orri_schedule_of(orr_world* world)
         tenant->gone = system_gone;
         tenant->digest = system_digest;
         orr_police_set(world, ORR_POLICE_DEFAULT);
+        struct orri_messages* messages = orri_messages_of(world);
+        if (messages == NULL) {
+            return NULL;
+        }
+        messages->system_name = orr_system_name;
+        char path[1024];
+        if (orri_trace_env(world, path, sizeof path) != NULL) {
+            world->schedule->trace = orri_trace_open(world, path);
+        }
     }
     return world->schedule;
 }
