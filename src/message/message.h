@@ -120,19 +120,23 @@ bool orri_has_readers(const orr_world* world);
 
 typedef struct orri_inbox orri_inbox; // Where a system has read to, for each type it receives.
 
-// Makes the queues of a system's event types, `types` of which it receives. NULL when refused (reported).
+// The inbox of a system that receives `types`; it begins switched off. NULL when refused (reported).
 orri_inbox* orri_inbox_create(orr_world* world, const orr_type* types, uint32_t count);
 void orri_inbox_destroy(orr_world* world, orri_inbox* inbox);
+// Whose it is, for words. Not copied.
+void orri_inbox_name(orri_inbox* inbox, const char* name);
 // From now on (on) it gets what is sent; off: what waits does not wait for it.
 void orri_inbox_enable(orr_world* world, orri_inbox* inbox, bool on);
-// The system's function returned: what it was shown counts as read.
+// The system's function returned: what it was shown counts as read. What came since is for its next run.
 void orri_inbox_done(orr_world* world, orri_inbox* inbox);
-// Events of a lane go to their queue, in order. False when refused (reported).
+// Events of a lane go to their queue, in order. False when refused (reported). `count` is all of the type that will be appended
+// until the next reserve.
 bool orri_events_reserve(orr_world* world, orr_type type, uint32_t count);
 void orri_events_append(orr_world* world, orr_type type, const void* values, uint32_t count);
 // Refuses types that cannot be events (reported).
 orr_result orri_event_check(const orr_world* world, const char* call, orr_type type);
 uint64_t orri_events_hash(const orr_world* world, uint64_t hash);
+orr_result orri_events_validate(orr_world* world);
 void orri_events_term(orr_world* world);
 
 // ---- what a world keeps for this module: world->messages ---------------------------------------------------------------
@@ -145,6 +149,8 @@ struct orri_messages {
     struct orri_lanes* lanes;
     struct orri_told* told;
     struct orri_events* events;
+    // The name of a system, "" of one that is gone: for words. Filled by the scheduler; NULL: there are none.
+    const char* (*system_name)(const orr_world* world, orr_system system);
 };
 
 // Made at first use, with the tenant's functions; NULL when refused (reported).

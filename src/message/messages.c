@@ -20,6 +20,7 @@ struct orri_messages* orri_messages_of(orr_world* world)
             return NULL;
         }
         world->tenants[ORRI_TENANT_MESSAGES].gone = messages_gone;
+        world->tenants[ORRI_TENANT_MESSAGES].validate = orri_events_validate;
     }
     return world->messages;
 }

@@ -1,9 +1,11 @@
 set(ORR_SOURCES_MESSAGE
     src/message/commit.c
     src/message/event.c
+    src/message/inbox.c
     src/message/lane.c
     src/message/marks.c
     src/message/merge.c
+    src/message/message_print.c
     src/message/messages.c
     src/message/net.c
     src/message/net_group.c
@@ -16,6 +18,9 @@ set(ORR_SOURCES_MESSAGE
 )
 # Not on any hot way: compiled for size.
 set(ORR_SMALL_MESSAGE
+    src/message/event.c
+    src/message/inbox.c
+    src/message/message_print.c
     src/message/messages.c
     src/message/rights.c
     src/message/scratch.c

@@ -63,6 +63,30 @@ void orri_iter_rewind(orr_iter* it)
     }
 }
 
+// The running system's own query, or one of types it may reach everywhere.
+bool orri_query_allowed(const orr_query* query, const char* call)
+{
+    const orr_world* world = query->world;
+    const orri_guard* guard = world->guard;
+    if (guard == NULL || guard->query == query) {
+        return true;
+    }
+    static const orr_entity nobody = {0};
+    if (query->field_count == 0 && guard->any_read == NULL) {
+        return orri_guard_reads(world, call, (orr_type){0}, nobody); // Nothing is declared.
+    }
+    for (uint32_t f = 0; f < query->field_count; f++) {
+        const orri_field* field = &query->fields[f];
+        bool allowed = field->access == ORR_WRITE
+                           ? orri_guard_writes(world, call, field->type, nobody)
+                           : orri_guard_reads(world, call, field->type, nobody);
+        if (!allowed) {
+            return false;
+        }
+    }
+    return true;
+}
+
 orr_iter* orr_iter_begin(orr_iter* it, orr_query* query, const orr_each* each)
 {
     ORR_ASSERT(it != NULL);
@@ -74,6 +98,10 @@ orr_iter* orr_iter_begin(orr_iter* it, orr_query* query, const orr_each* each)
         return it;
     }
     iterate_init(it, query, each);
+    if (ORR_UNLIKELY(query->world->guard != NULL) && !orri_query_allowed(query, "ORR_EACH")) {
+        it->era = 0;
+        return it;
+    }
     if (ORR_UNLIKELY(query->order != NULL || query->working != NULL) &&
         !orri_query_refresh(query)) {
         it->era = 0;

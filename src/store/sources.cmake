@@ -13,6 +13,7 @@ set(ORR_SOURCES_STORE
     src/store/entity.c
     src/store/digest.c
     src/store/finder.c
+    src/store/guard.c
     src/store/index.c
     src/store/items.c
     src/store/instance.c
@@ -42,6 +43,7 @@ set(ORR_SMALL_STORE
     src/store/doom.c
     src/store/entity_print.c
     src/store/finder.c
+    src/store/guard.c
     src/store/instance.c
     src/store/items.c
     src/store/name.c

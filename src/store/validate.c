@@ -399,7 +399,7 @@ static uint32_t validate_links(const orr_world* world, const orri_relation* rela
 {
     const orri_table* table =
         (const orri_table*)(const void*)
-            world->hot.tables[orri_type_index(world, (orr_type){relation->type->index1})];
+            world->tables[orri_type_index(world, (orr_type){relation->type->index1})];
     uint32_t count = 0;
     for (uint32_t i = 0; i < table->cluster_count; i++) {
         const orri_table_cluster* entry = &table->clusters[i];
@@ -472,5 +472,11 @@ orr_result orr_world_validate(orr_world* world)
     if (result == ORR_OK) {
         result = validate_owned(world);
     }
-    return result == ORR_OK ? validate_relations(world) : result;
+    result = result == ORR_OK ? validate_relations(world) : result;
+    for (uint32_t i = 0; result == ORR_OK && i < ORRI_TENANT_COUNT; i++) {
+        if (world->tenants[i].validate != NULL) {
+            result = world->tenants[i].validate(world);
+        }
+    }
+    return result;
 }
