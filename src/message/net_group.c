@@ -45,7 +45,8 @@ static bool net_group_deed(orri_merge* merge, orri_group* group, orri_instance_d
 static bool net_group_cleared(orri_merge* merge, const orri_net_part* part, orri_group* group)
 {
     const orr_component_id* ids;
-    uint32_t count = part->cleared && part->present && part->had
+    uint32_t count = part->had && part->present && part->cleared &&
+                             part->info->info.multiplicity == ORR_MULTIPLE
                          ? orri_net_instances(merge, part->type, &ids)
                          : 0;
     for (uint32_t i = 0; i < count; i++) {

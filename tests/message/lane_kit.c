@@ -98,6 +98,7 @@ orr_world* lane_kit_begin(lane_kit* k, const orr_world_desc* desc)
     orr_world_desc full = desc != NULL ? *desc : (orr_world_desc){0};
     full.log.sink = lane_log_sink;
     full.log.user = &k->log;
+    full.log.level = ORR_LOG_INFO;
     full.log.lines_per_second = 1000000;
     orr_world* world = kit_begin(&k->k, &full);
     k->world = world;
