@@ -159,7 +159,7 @@ orri_strip* orri_lane_strip(orr_lane* lane, orri_sent kind, orr_type type, const
 // A strip that nothing else will be put in.
 orri_strip* orri_lane_strip_own(orr_lane* lane, orri_sent kind, orr_type type,
                                 const orri_type* info);
-// Makes it the one that is appended to. False when refused (reported).
+// Makes it the one that is appended to. False when refused (silent).
 bool orri_lane_turn(orr_lane* lane, orri_strip* strip);
 // Room for more rows. False when refused (reported).
 bool orri_strip_reserve(orr_lane* lane, orri_strip* strip, uint32_t more);
