@@ -1,4 +1,5 @@
 set(ORR_TESTS_MESSAGE
+    tests/message/test_commit.c
     tests/message/test_event.c
     tests/message/test_lane.c
     tests/message/test_merge.c
