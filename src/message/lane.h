@@ -193,8 +193,9 @@ bool orri_may_tag(const orri_rights* rights, orr_tag tag);
 
 // ---- marks.c -------------------------------------------------------------------------------------------------
 
-// Room for marks of all entities, those to be created too. False when refused (reported).
-bool orri_marks_reserve(orr_world* world);
+// Before marking: forgets those of the last commit, makes room for all entities, those to be created too. False when refused
+// (reported).
+bool orri_marks_begin(orr_world* world);
 // Finds the bundles of a lane and marks its structure. There must be room.
 void orri_marks_add(struct orri_lanes* lanes, orr_lane* lane);
 // Marks an entity once more.

@@ -325,12 +325,12 @@ ORR_TEST(commit_adds_no_more_instances_than_there_can_be)
 static uint32_t groups_of(orr_world* world)
 {
     struct orri_lanes* lanes = orri_lanes_at(world);
-    CHECK(orri_marks_reserve(world));
+    CHECK(orri_marks_begin(world));
+    for (orr_lane* lane = lanes->first; lane != NULL; lane = lane->next) {
+        orri_marks_add(lanes, lane);
+    }
     orri_merge merge = orri_merge_begin(world);
     for (orr_lane* lane = lanes->first; lane != NULL; lane = lane->next) {
-        if (!lane->marked) {
-            orri_marks_add(lanes, lane);
-        }
         CHECK(orri_merge_lane_add(&merge, lane) && orri_merge_records(&merge));
     }
     CHECK(orri_merge_items(&merge));
