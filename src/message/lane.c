@@ -390,6 +390,11 @@ void orri_lane_close(orr_world* world, orr_lane* lane)
 {
     struct orri_lanes* lanes = orri_lanes_at(world);
     lane->open = false;
+    if (ORR_LIKELY(lane->order_count == 0 && !lane->failed && !lane->mute)) {
+        lane->next = lanes->free;
+        lanes->free = lane;
+        return;
+    }
     if (ORR_UNLIKELY(lane->failed)) {
         atomic_store_explicit(&lanes->refused, true, memory_order_relaxed);
     }
@@ -500,6 +505,12 @@ void orri_lanes_trim(orr_world* world)
         }
     }
     lanes->used_peak = lanes->used_count;
+    if (lanes->item_peak < lanes->item_capacity / 4) {
+        ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, lanes->items, lanes->item_capacity);
+        lanes->items = NULL;
+        lanes->item_capacity = 0;
+    }
+    lanes->item_peak = 0;
     orri_scratch_trim(world, &lanes->scratch);
 }
 
@@ -516,6 +527,7 @@ void orri_lanes_term(orr_world* world)
         lane = next;
     }
     orri_marks_term(world);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, lanes->items, lanes->item_capacity);
     orri_scratch_term(world, &lanes->scratch);
     ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, struct orri_lanes, lanes, 1);
     world->messages->lanes = NULL;

@@ -143,6 +143,8 @@ struct orri_lanes {
     uint32_t source_capacity;
 
     orri_scratch scratch;
+    orri_ranked* items; // Of a merge.
+    uint32_t item_capacity, item_peak;
 };
 
 static inline struct orri_lanes* orri_lanes_at(const orr_world* world)
@@ -175,7 +177,7 @@ uint32_t orri_lane_records(const orr_lane* lane);
 void orri_strip_clear(orri_strip* strip);
 // Ends the waiting of a lane, or of all.
 void orri_lanes_release(struct orri_lanes* lanes, bool all);
-// Gives back memory that was not needed for a while. Once per commit.
+// Gives back memory that was not needed for a while. Once per commit. What was not a quarter full in the last 64 of them goes.
 void orri_lanes_trim(orr_world* world);
 // As orri_refuse_right(), of a tag.
 ORRI_COLD orr_result orri_refuse_tag(const orr_world* world, orri_rights* rights, const char* call,
@@ -236,8 +238,8 @@ typedef struct orri_merge {
     uint32_t lane_order; // and the order of its first record;
     uint32_t order;      // of the next one's.
     // Records that go through the merge by entity: key is (entity index, order), index the ref, chunk the row.
-    orri_ranked* items;
-    uint32_t item_count, item_capacity;
+    orri_ranked* items; // Of the lanes: their memory stays.
+    uint32_t item_count;
     orri_group* groups;
     orri_rights** senders; // By group.
     uint32_t group_count, group_capacity, sender_capacity;

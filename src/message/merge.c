@@ -19,7 +19,9 @@ void orri_merge_end(orri_merge* merge)
     ORRI_RELEASE(env, ORR_MEMORY_TEMP, merge->groups, merge->group_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_TEMP, merge->senders, merge->sender_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_TEMP, merge->stillborn, merge->stillborn_capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_MESSAGE, merge->items, merge->item_capacity);
+    if (merge->item_count > merge->lanes->item_peak) {
+        merge->lanes->item_peak = merge->item_count;
+    }
     orri_scratch_reset(&merge->lanes->scratch);
 }
 
@@ -46,12 +48,16 @@ bool orri_merge_lane_add(orri_merge* merge, orr_lane* lane)
 
 bool orri_merge_item(orri_merge* merge, uint32_t place, uint32_t row)
 {
-    if (!ORRI_RESERVE(&merge->world->env, ORR_MEMORY_MESSAGE, &merge->items, &merge->item_capacity,
+    struct orri_lanes* lanes = merge->lanes;
+    if (!ORRI_RESERVE(&merge->world->env, ORR_MEMORY_MESSAGE, &lanes->items, &lanes->item_capacity,
                       merge->item_count + 1)) {
         return false;
     }
+    merge->items = lanes->items;
     const orri_strip* strip = merge->refs[merge->lane_first + place].strip;
-    uint64_t order = merge->lane_order + orri_strip_sequence(strip, row);
+    uint64_t order = merge->lane_order + (strip->break_count == 1
+                                              ? strip->breaks[0].sequence + row
+                                              : orri_strip_sequence(strip, row));
     merge->items[merge->item_count++] =
         (orri_ranked){(uint64_t)orri_id_index(strip->entities[row]) << 32 | order,
                       merge->lane_first + place, row};

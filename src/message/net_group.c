@@ -2,6 +2,9 @@
 // The net change of an entity as a group of a change set. Neighbours with the same net change share one.
 #include "message/net.h"
 
+#define NET_GROUP_MOST \
+    4096 // Entities that share a group: what is gathered for them stays in the cache.
+
 // ---- the group of the entity ------------------------------------------------------------------------------------
 
 static bool net_group_type(orri_merge* merge, const orri_net_part* part, orri_group* group)
@@ -278,7 +281,8 @@ static bool net_group_emit(orri_merge* merge, orri_group* group)
 {
     struct orri_net* net = merge->net;
     bool shares = net_group_shares(merge, group);
-    if (!(shares && net->open.count > 0 && net_group_same_shape(&net->open, group))) {
+    if (!(shares && net->open.count > 0 && net->open.count < NET_GROUP_MOST &&
+          net_group_same_shape(&net->open, group))) {
         if (!orri_net_groups(merge)) {
             return false;
         }
@@ -321,3 +325,5 @@ bool orri_net_finish(orri_merge* merge)
     }
     return net_group_emit(merge, &group);
 }
+
+#undef NET_GROUP_MOST

@@ -152,15 +152,25 @@ ORRI_ASIDE static orri_strip* send_again(orr_lane* lane, orri_sent kind, orr_typ
     return same && orri_lane_turn(lane, strip) ? strip : NULL;
 }
 
-// The short way: a kind and type that was sent before, bytes as they come, and room.
-static inline bool send_quick(orr_lane* lane, orri_sent kind, orr_type type, orr_entity entity,
-                              const void* value)
+// The short way: a kind and type that was sent before, values that are bytes as they come, and room. NULL: go the long way.
+static inline orri_strip* send_ready(orr_lane* lane, orri_sent kind, orr_type type,
+                                     orr_entity entity)
 {
     orri_strip* strip = ORR_LIKELY(send_current(lane, kind, type)) ? lane->current
                                                                    : send_again(lane, kind, type);
     if (ORR_UNLIKELY(strip == NULL || !strip->quick || strip->ids != NULL ||
-                     strip->count == strip->capacity || entity.id == 0 || value == NULL ||
+                     strip->count == strip->capacity || entity.id == 0 ||
                      (strip->born_only && orri_record_find(lane->world, entity) != NULL))) {
+        return NULL;
+    }
+    return strip;
+}
+
+static inline bool send_quick(orr_lane* lane, orri_sent kind, orr_type type, orr_entity entity,
+                              const void* value)
+{
+    orri_strip* strip = value != NULL ? send_ready(lane, kind, type, entity) : NULL;
+    if (ORR_UNLIKELY(strip == NULL)) {
         return false;
     }
     uint32_t row = strip->count++;
@@ -310,8 +320,13 @@ orr_result orr_send_remove_type(orr_run* run, orr_entity entity, orr_type type, 
     const char* call = "orr_send_remove_type";
     const orri_type* info;
     orr_lane* lane = send_lane(run, call);
-    if (lane == NULL) {
+    if (ORR_UNLIKELY(lane == NULL)) {
         return send_no_lane(run);
+    }
+    orri_strip* strip = id == 0 ? send_ready(lane, ORRI_SENT_REMOVE, type, entity) : NULL;
+    if (ORR_LIKELY(strip != NULL)) {
+        strip->entities[strip->count++] = entity;
+        return ORR_OK;
     }
     orr_result result = send_check_entity(lane, call, entity);
     result = result == ORR_OK ? send_check_type(lane, call, type, entity, &info) : result;
