@@ -1,10 +1,20 @@
 set(ORR_SOURCES_MESSAGE
+    src/message/commit.c
     src/message/event.c
     src/message/inbox.c
     src/message/lane.c
+    src/message/marks.c
+    src/message/merge.c
     src/message/message_print.c
     src/message/messages.c
+    src/message/net.c
+    src/message/net_group.c
+    src/message/rights.c
+    src/message/scratch.c
+    src/message/send.c
+    src/message/send_many.c
     src/message/tell.c
+    src/message/values.c
 )
 # Not on any hot way: compiled for size.
 set(ORR_SMALL_MESSAGE
@@ -12,4 +22,6 @@ set(ORR_SMALL_MESSAGE
     src/message/inbox.c
     src/message/message_print.c
     src/message/messages.c
+    src/message/rights.c
+    src/message/scratch.c
 )

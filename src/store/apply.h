@@ -24,7 +24,7 @@ typedef struct orri_index_cursor {
 orr_entity orri_index_nth(const orr_world* world, orri_index_cursor* cursor, uint32_t position);
 // Makes the ids of some positions, in this order, those that will be given next. Skipped free ones keep their order behind
 // them; skipped fresh ones below the largest become free, the lowest first in line after the given ones. False when memory
-// is refused (reported), without effect. Undone by orri_index_demote() as long as none was given.
+// is refused (reported), without effect. Nothing undoes it: it comes when nothing else can be refused any more.
 bool orri_index_promote(orr_world* world, const orr_entity* ids, uint32_t count);
 
 // ---- change sets (apply.c) -------------------------------------------------------------------------------------
@@ -50,8 +50,9 @@ typedef struct orri_instance_deed {
 } orri_instance_deed;
 
 typedef struct orri_switch_deed {
-    orr_type type;       // Null: the entity.
-    orr_component_id id; // Of a multiple type; 0: all instances.
+    orr_type type; // Null: the entity.
+    // Of a multiple type; 0: all instances. ORRI_PROVISIONAL | n: the one that instances[n] of the group adds.
+    orr_component_id id;
     bool on;
 } orri_switch_deed;
 

@@ -340,8 +340,8 @@ static uint32_t batch_run(const batch* b, uint32_t i, uint32_t room)
     return run;
 }
 
-static void batch_keep(const orri_plan* plan, orri_chunk* target, uint32_t target_slot,
-                       orri_chunk* chunk, uint32_t slot, uint32_t run)
+void orri_batch_keep(const orri_plan* plan, orri_chunk* target, uint32_t target_slot,
+                     orri_chunk* chunk, uint32_t slot, uint32_t run)
 {
     for (uint32_t i = 0; i < plan->kept_count; i++) {
         orri_plan_pair pair = plan->kept[i];
@@ -362,7 +362,7 @@ static void batch_keep(const orri_plan* plan, orri_chunk* target, uint32_t targe
     }
 }
 
-static void batch_drop(const orri_plan* plan, orri_chunk* chunk, uint32_t slot, uint32_t run)
+void orri_batch_drop(const orri_plan* plan, orri_chunk* chunk, uint32_t slot, uint32_t run)
 {
     for (uint32_t i = 0; !plan->dropped_plain && i < plan->dropped_count; i++) {
         orri_cells_destruct(orri_cells_at(chunk, plan->dropped[i], slot), run);
@@ -402,8 +402,8 @@ static void batch_move_run(const batch* b, orri_chunk* chunk, uint32_t slot, uin
     orri_chunk* target = orri_cluster_chunk_of(plan->to, row);
     uint32_t target_slot = row & ORRI_SLOT_MASK;
     orri_chunk_stamp(world, target);
-    batch_keep(plan, target, target_slot, chunk, slot, run);
-    batch_drop(plan, chunk, slot, run);
+    orri_batch_keep(plan, target, target_slot, chunk, slot, run);
+    orri_batch_drop(plan, chunk, slot, run);
     if (b->values != NULL && b->value_type->plain) {
         batch_set_values(b, plan, target, target_slot, i, run);
     }
@@ -463,7 +463,7 @@ static void batch_kill_all(const batch* b)
 
 // ---- filling the gaps --------------------------------------------------------------------------------------
 
-static void batch_fill_hole(orr_world* world, orri_chunk* chunk, uint32_t slot)
+void orri_batch_fill_hole(orr_world* world, orri_chunk* chunk, uint32_t slot)
 {
     orri_cluster* cluster = chunk->cluster;
     uint32_t tail = cluster->batch_tail;
@@ -477,7 +477,7 @@ static void batch_fill_hole(orr_world* world, orri_chunk* chunk, uint32_t slot)
     orri_row_relocate(world, chunk, slot, last, tail & ORRI_SLOT_MASK);
 }
 
-static void batch_cut(orr_world* world, orri_cluster* cluster)
+void orri_batch_cut(orr_world* world, orri_cluster* cluster)
 {
     uint32_t rows = cluster->row_count - cluster->batch_count;
     orri_chunk* last = rows > 0 ? orri_cluster_chunk_of(cluster, rows - 1) : NULL;
@@ -504,7 +504,7 @@ static void batch_fill_gaps(batch* b)
         uint32_t slot = orri_place_slot(b->places[i]);
         uint32_t row = chunk->number * ORR_CHUNK_CAPACITY + slot;
         if (row < chunk->cluster->row_count - chunk->cluster->batch_count) {
-            batch_fill_hole(world, chunk, slot);
+            orri_batch_fill_hole(world, chunk, slot);
         }
     }
     for (uint32_t i = 0; i < b->cluster_count; i++) {
@@ -512,7 +512,7 @@ static void batch_fill_gaps(batch* b)
         if (cluster->batch_plan != NULL) {
             cluster->batch_plan->to->row_count += cluster->batch_count;
         }
-        batch_cut(world, cluster);
+        orri_batch_cut(world, cluster);
     }
 }
 

@@ -19,8 +19,8 @@ static const orr_column_data* entity_data_of(const orr_column_data* data, uint32
 }
 
 // Copies given values into raw rows of a column, across chunks.
-static bool entity_column_copy(orri_cluster* cluster, uint32_t column, uint32_t first,
-                               uint32_t count, const void* values)
+bool orri_column_copy(orri_cluster* cluster, uint32_t column, uint32_t first, uint32_t count,
+                      const void* values)
 {
     const orri_type* type = cluster->columns[column].type;
     size_t size = type->info.size;
@@ -44,7 +44,7 @@ static orr_result entity_make_values(orr_world* world, const char* call, orri_cl
     uint32_t first = cluster->row_count;
     for (uint32_t c = 0; c < cluster->type_count; c++) {
         const orr_column_data* given = entity_data_of(data, data_count, cluster->types[c]);
-        bool made = given != NULL ? entity_column_copy(cluster, c, first, count, given->values)
+        bool made = given != NULL ? orri_column_copy(cluster, c, first, count, given->values)
                                   : orri_column_construct(cluster, c, first, count);
         if (!made) {
             const orri_type* type = cluster->columns[c].type;

@@ -87,7 +87,9 @@ orr_entity orri_relation_target(const orr_world* world, const orri_relation* rel
 {
     orr_entity target;
     memcpy(&target, (const uint8_t*)value + relation->type->indexed[e].offset, sizeof target);
-    return orri_record_find(world, target) != NULL ? target : (orr_entity){0};
+    bool alive = orri_record_find(world, target) != NULL ||
+                 (world->ahead != NULL && orri_ahead_has(world, target));
+    return alive ? target : (orr_entity){0};
 }
 
 bool orri_relation_prepare(orr_world* world, orri_relation* relation, uint32_t index,

@@ -188,8 +188,11 @@ struct orri_cluster {
     uint32_t batch_incoming; // Rows that come to it.
     struct orri_plan* batch_plan;
     bool batch_created; // The target is new.
-    bool doomed;        // Scratch of clearing and deleting; false outside.
-    bool indexed;       // Some type has indexed references.
+    // Scratch of a change set (change.h), likewise: on its list, and the route of the group in hand, plus 1.
+    bool batch_listed;
+    uint32_t batch_route;
+    bool doomed;  // Scratch of clearing and deleting; false outside.
+    bool indexed; // Some type has indexed references.
 };
 _Static_assert(offsetof(orri_cluster, index) <= 64, "the hot part of a cluster is one line");
 
@@ -300,6 +303,12 @@ typedef struct orri_guard {
     uint64_t* breaches;                   // Counted here.
 } orri_guard;
 
+// Entities that are about to be created (apply.h), by index: they count as alive for who refers to them.
+typedef struct orri_ahead {
+    uint64_t* bits;
+    uint32_t end; // Bits there are.
+} orri_ahead;
+
 // Something kept for some entities: pages by index >> ORRI_PAGE_BITS, made when first needed; NULL: none.
 typedef struct orri_pages {
     void** list;
@@ -384,6 +393,7 @@ struct orr_world {
     const orri_guard* guard; // Of the system that runs; NULL: none, or it is not watched.
     // A tick is under way, so structure is changed by messages only: `iterating` is not 0 then. What to say to who tries.
     const char* busy;
+    const orri_ahead* ahead; // NULL outside of a change set.
     orri_pages
         relation_marks; // Bits: scratch of a destruction, 0 outside. No page: nobody there refers.
 };
@@ -635,6 +645,8 @@ void orri_index_term(orr_world* world);
 orr_result orri_index_reserve(orr_world* world, const char* call, uint32_t count);
 // Gives back pages that no id has reached: what a refused reserve, or a reserve that led to nothing, had made.
 void orri_index_trim(orr_world* world);
+// True for the id of an entity that is about to be created; world->ahead is not NULL (index_ahead.c).
+bool orri_ahead_has(const orr_world* world, orr_entity entity);
 // Makes sure that the record of an index can be written without fail.
 bool orri_index_prepare(orr_world* world, uint32_t index);
 bool orri_index_prepare_all(orr_world* world);
@@ -873,6 +885,10 @@ orr_result orri_rows_create(orr_world* world, const char* call, orri_cluster* cl
                             uint32_t count, const orr_column_data* data, uint32_t data_count,
                             orr_entity* out);
 
+// Copies values into raw rows of a column, across chunks. On a hook's refusal nothing is made.
+bool orri_column_copy(orri_cluster* cluster, uint32_t column, uint32_t first, uint32_t count,
+                      const void* values);
+
 // ---- tag.c -----------------------------------------------------------------------------------------------
 
 void orri_tags_term(orr_world* world);
@@ -1006,7 +1022,27 @@ void orri_instance_put(orr_world* world, uint32_t index, orr_type type, void* ma
 // For calls that cannot take a multiple type: which ones can.
 ORRI_COLD orr_result orri_refuse_multiple(const orr_world* world, const char* call, orr_type type);
 
+// For change sets. The instances of a type that a live entity has; 0 if it has none. Everything else must be prepared.
+uint32_t orri_instances_of(const orr_world* world, uint32_t index, orr_type type,
+                           const uint32_t** ids);
+bool orri_instances_prepare(orr_world* world, uint32_t index, orr_type type);
+// Removes one; none may be left, if a move follows that brings others.
+void orri_instance_take(orr_world* world, uint32_t index, orr_type type, uint32_t id);
+// Moves a value in the place of another.
+void orri_instance_replace(orr_world* world, uint32_t index, orr_type type, uint32_t id,
+                           void* made);
+// True when a row with room for `capacity` instances may get twice as much.
+bool orri_instance_room_left(const orri_type* type, uint32_t capacity);
+
 // ---- batch.c: many rows leave clusters ------------------------------------------------------------------
+
+// For change sets: values of a run of rows move along a plan, or end; a hole is filled with the last row of the tail; the
+// tail is cut off.
+void orri_batch_keep(const orri_plan* plan, orri_chunk* target, uint32_t target_slot,
+                     orri_chunk* chunk, uint32_t slot, uint32_t run);
+void orri_batch_drop(const orri_plan* plan, orri_chunk* chunk, uint32_t slot, uint32_t run);
+void orri_batch_fill_hole(orr_world* world, orri_chunk* chunk, uint32_t slot);
+void orri_batch_cut(orr_world* world, orri_cluster* cluster);
 
 // Destroys all or none, and asks nobody what else must go (relation.h does). `before` is called when nothing can be
 // refused any more and nothing has been done.
