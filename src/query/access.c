@@ -5,6 +5,14 @@
 
 static const orr_hot_span* access_span(const orr_iter* it)
 {
+    if (it->now == NULL && it->lane != NULL) {
+        (void)orri_refuse(orri_env_of(it->world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+                          "system '%s' asks its run for rows, but it is called once and has none; "
+                          "loop: ORR_EACH (it, "
+                          "orr_run_query(run)) (an indirect system hears by messages)",
+                          it->world->guard != NULL ? it->world->guard->system : "?");
+        return NULL;
+    }
     ORR_ASSERT(it->now != NULL && it->era == *it->era_now);
     return it->now != NULL && it->era == *it->era_now ? it->now : NULL;
 }

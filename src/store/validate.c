@@ -472,5 +472,11 @@ orr_result orr_world_validate(orr_world* world)
     if (result == ORR_OK) {
         result = validate_owned(world);
     }
-    return result == ORR_OK ? validate_relations(world) : result;
+    result = result == ORR_OK ? validate_relations(world) : result;
+    for (uint32_t i = 0; result == ORR_OK && i < ORRI_TENANT_COUNT; i++) {
+        if (world->tenants[i].validate != NULL) {
+            result = world->tenants[i].validate(world);
+        }
+    }
+    return result;
 }
