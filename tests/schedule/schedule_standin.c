@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Readers that are told nothing and systems that are a name, for tests of what hangs on them. Weak: real ones come first.
+// Readers that are told nothing, for tests of what hangs on them. Weak: real ones come first.
 #include "schedule/schedule.h"
 
 #define STANDIN __attribute__((weak))
@@ -38,10 +38,4 @@ STANDIN const orr_message* orri_reader_next(orri_reader* reader)
 STANDIN void orri_reader_done(orri_reader* reader)
 {
     (void)reader;
-}
-
-STANDIN const char* orr_system_name(const orr_world* world, orr_system system)
-{
-    (void)world;
-    return system.index1 == 1 ? "move" : "";
 }
