@@ -5,12 +5,16 @@
 
 // ---- before ---------------------------------------------------------------------------------------------------------
 
+static bool call_tables_fit(const orr_world* world, const orri_system* system)
+{
+    return system->tables != NULL && system->table_changes == world->table_changes &&
+           system->table_count == world->table_capacity;
+}
+
 // What reading by id may see: made anew when types got their first clusters.
 static orr_result call_tables(orr_world* world, orri_system* system)
 {
-    if (system->guard.any_read == NULL ||
-        (system->tables != NULL && system->table_changes == world->table_changes &&
-         system->table_count == world->table_capacity)) {
+    if (system->guard.any_read == NULL || call_tables_fit(world, system)) {
         return ORR_OK;
     }
     if (system->table_count != world->table_capacity || system->tables == NULL) {
@@ -40,12 +44,14 @@ orr_result orri_system_prepare(orr_world* world, orri_system* system)
 
 // ---- during ---------------------------------------------------------------------------------------------------------
 
-static void call_enter(orr_world* world, const orri_system* system)
+static void call_enter(orr_world* world, orri_system* system)
 {
     struct orri_schedule* schedule = world->schedule;
     schedule->running = system;
     if (schedule->police != ORR_POLICE_OFF) {
-        orri_guard_enter(world, &system->guard, system->tables);
+        // Callbacks come unprepared: without tables reading by id goes the long way.
+        orri_guard_enter(world, &system->guard,
+                         call_tables_fit(world, system) ? system->tables : NULL);
     }
 }
 

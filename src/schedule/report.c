@@ -63,7 +63,7 @@ static report_access report_touches(const orr_world* world, const orri_system* s
     }
     const orri_guard* guard = &system->guard;
     if (guard->any_read != NULL && index < guard->type_count) {
-        if (orri_bit_get(guard->any_write, index)) {
+        if (guard->any_write != NULL && orri_bit_get(guard->any_write, index)) {
             return REPORT_WRITES;
         }
         if (access == REPORT_NONE && orri_bit_get(guard->any_read, index)) {

@@ -37,10 +37,11 @@ void orri_journal_destroy(orr_world* world, orri_journal* journal);
 // ---- systems ---------------------------------------------------------------------------------------------------------
 
 // The texts of a desc, copied with it.
-#define ORRI_SYSTEM_TEXTS(X)                                                               \
-    X(name)                                                                                \
-    X(query) X(any) X(creates) X(destroys) X(adds) X(removes) X(switches) X(tags) X(sends) \
-        X(receives) X(before) X(after) X(group) X(imports)
+#define ORRI_SYSTEM_TEXTS(X)                                                                  \
+    X(name)                                                                                   \
+    X(query)                                                                                  \
+    X(any) X(creates) X(destroys) X(adds) X(removes) X(switches) X(tags) X(sends) X(receives) \
+        X(before) X(after) X(group) X(imports)
 
 // A value of a schema's type that belongs to a system and is part of the world's state (keep.c).
 typedef struct orri_keep {
@@ -113,9 +114,9 @@ struct orri_schedule {
     bool stale; // Systems came, went or were switched: the plan is made anew.
 
     // The tick under way.
-    const orri_system* running; // Whose function runs; NULL: none.
-    uint8_t stage;              // tick.c.
-    uint32_t at;                // Step, and how far it is done.
+    orri_system* running; // Whose function runs; NULL: none.
+    uint8_t stage;        // tick.c.
+    uint32_t at;          // Step, and how far it is done.
     uint8_t phase;
     bool open; // A tick is under way.
     bool timed;
