@@ -36,7 +36,10 @@ static orr_result call_tables(orr_world* world, orri_system* system)
 orr_result orri_system_prepare(orr_world* world, orri_system* system)
 {
     orr_result result = call_tables(world, system);
-    if (result == ORR_OK && system->desc.kind == ORR_DIRECT && !orri_query_refresh(system->query)) {
+    const orr_query* query = system->query;
+    bool kept = query->order != NULL || query->working != NULL;
+    if (ORR_UNLIKELY(kept) && result == ORR_OK && system->desc.kind == ORR_DIRECT &&
+        !orri_query_refresh(system->query)) {
         result = orri_env_result(&world->env);
     }
     return result;
@@ -100,7 +103,8 @@ static void call_rows(orr_world* world, orri_system* system)
     // Who sends nothing needs no lane for each run.
     orr_lane* lane = system->may_send ? NULL : orri_lane_open(world, &system->rights, 0);
     run.lane = lane;
-    while (orr_iter_next(&run)) {
+    // A list has its runs at hand: asking for more when they are through would cost as much as a small run.
+    while ((run.span_left != 0 || !run.listed) && orr_iter_next(&run)) {
         uint32_t count = run.count;
         if (lane == NULL) {
             uint32_t most = system->desc.creates_max != 0 ? system->desc.creates_max : count;
