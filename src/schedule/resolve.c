@@ -575,6 +575,7 @@ orr_result orri_system_resolve(orr_world* world, orri_system* system)
     system->rights.system = system->handle;
     system->guard.query = system->desc.kind == ORR_DIRECT ? system->query : NULL;
     system->guard.breaches = &system->rights.counts.breaches;
+    system->everywhere = system->guard.any_write != NULL || system->desc.once;
     system->may_send = system->structural || system->rights.sends != NULL;
     for (uint32_t w = 0; w < system->rights.type_words; w++) {
         system->may_send |= system->rights.changes[w] != 0;

@@ -276,12 +276,13 @@ void orri_system_free(orr_world* world, orri_system* system)
 #define X(field) system_text_free(world, system->desc.field);
     ORRI_SYSTEM_TEXTS(X)
 #undef X
-    ORRI_FREE(env, ORR_MEMORY_SYSTEM, orri_system, system, 1);
+    orri_free(env, ORR_MEMORY_SYSTEM, system, sizeof *system, ORRI_BLOCK_ALIGN);
 }
 
 static orri_system* system_make(orr_world* world, const orr_system_desc* desc)
 {
-    orri_system* system = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SYSTEM, orri_system, 1);
+    orri_system* system =
+        orri_alloc_zero(&world->env, ORR_MEMORY_SYSTEM, sizeof *system, ORRI_BLOCK_ALIGN);
     if (system == NULL) {
         (void)orri_refuse_memory(&world->env, "adding a system");
         return NULL;
@@ -289,7 +290,10 @@ static orri_system* system_make(orr_world* world, const orr_system_desc* desc)
     system->desc = *desc;
     system->wanted = !desc->disabled;
     system->tick_first = UINT64_MAX;
-    system->desc.every = desc->every != 0 ? desc->every : 1;
+    system->desc.every = system->every = desc->every != 0 ? desc->every : 1;
+    system->run = desc->run;
+    system->creates_max = desc->creates_max;
+    system->by_rows = desc->kind == ORR_DIRECT && !desc->once;
     if (!system_copy_desc(world, &system->desc)) {
         (void)orri_refuse_memory(&world->env, "adding a system");
         orri_system_free(world, system);

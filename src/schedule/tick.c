@@ -144,8 +144,9 @@ static orr_result tick_outside(orr_world* world)
     if (result == ORR_OK) {
         result = tick_commit(world);
     }
-    if (result == ORR_OK) {
+    if (result == ORR_OK && world->schedule->renewed) {
         tick_life_drop(world);
+        world->schedule->renewed = false;
         tick_time_begin(world); // None of this was the first system's.
     }
     return result;
@@ -168,8 +169,8 @@ static bool tick_due(orr_world* world, orri_system* system)
     if (system->tick_first == UINT64_MAX) {
         system->tick_first = world->tick;
     }
-    return ORR_LIKELY(system->desc.every == 1) ||
-           (world->tick - system->tick_first) % system->desc.every == 0;
+    return ORR_LIKELY(system->every == 1) ||
+           (world->tick - system->tick_first) % system->every == 0;
 }
 
 // The queue ran over: it begins anew, before it is told everything again.
@@ -188,7 +189,7 @@ static orr_result tick_values(orr_world* world, orri_system* system)
     orr_result result = system->may_send ? orri_commit_values(world, &system->rights, &changed)
                                          : ORR_OK;
     if (result == ORR_OK) {
-        bool everywhere = changed || system->guard.any_write != NULL || system->desc.once;
+        bool everywhere = changed || system->everywhere;
         schedule->phase = everywhere ? TICK_TELL_ALL : TICK_TELL;
     }
     return result;
@@ -234,8 +235,10 @@ static orr_result tick_part(orr_world* world)
     struct orri_schedule* schedule = world->schedule;
     switch (schedule->stage) {
     case TICK_LIFE:
-        tick_life_end(world);
-        tick_life_begin(world);
+        if (schedule->renewed) {
+            tick_life_end(world);
+            tick_life_begin(world);
+        }
         return ORR_OK;
     case TICK_OUTSIDE:
         return tick_outside(world);
