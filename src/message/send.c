@@ -402,7 +402,7 @@ static orr_result send_check_destroy(orr_lane* lane, const char* call, orr_entit
     bool alive = orri_record_find(lane->world, entity) != NULL;
     bool allowed = rights->may_destroy_any;
     if (!allowed && alive) {
-        allowed = rights->destroys != NULL && orr_query_has(rights->destroys, entity);
+        allowed = rights->destroys != NULL && orri_query_has(rights->destroys, entity);
     } else if (!allowed) {
         allowed = rights->may_create || rights->destroys != NULL;
     }

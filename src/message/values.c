@@ -309,23 +309,32 @@ static void values_finish(values_work* w)
     orri_lanes_release(w->lanes, false);
 }
 
-orr_result orri_commit_values(orr_world* world, orri_rights* rights, bool* changed)
+static orr_result values_commit(values_work* w, orri_rights* rights, bool* changed)
 {
-    values_work w = {.world = world, .lanes = orri_lanes_at(world), .rights = rights};
-    *changed = false;
-    if (w.lanes == NULL || values_next(&w, NULL) == NULL) {
+    if (values_next(w, NULL) == NULL) {
         return ORR_OK;
     }
-    w.merge = orri_merge_begin(world);
-    orr_result result = values_mark(&w) && values_prepare_all(&w) ? ORR_OK : ORR_ERR_MEMORY;
-    result = result == ORR_OK ? values_prepare_events(&w) : result;
-    result = result == ORR_OK ? orri_merge_apply(&w.merge) : result;
+    w->merge = orri_merge_begin(w->world);
+    orr_result result = values_mark(w) && values_prepare_all(w) ? ORR_OK : ORR_ERR_MEMORY;
+    result = result == ORR_OK ? values_prepare_events(w) : result;
+    result = result == ORR_OK ? orri_merge_apply(&w->merge) : result;
     if (result == ORR_OK) {
-        values_finish(&w);
-        *changed = w.changed;
+        values_finish(w);
+        *changed = w->changed;
     }
-    orri_merge_end(&w.merge);
-    return result == ORR_OK ? ORR_OK : orri_refuse_commit(world, rights, false);
+    orri_merge_end(&w->merge);
+    return result == ORR_OK ? ORR_OK : orri_refuse_commit(w->world, rights, false);
+}
+
+orr_result orri_commit_values(orr_world* world, orri_rights* rights, bool* changed)
+{
+    *changed = false;
+    struct orri_lanes* lanes = orri_lanes_at(world);
+    if (ORR_LIKELY(lanes == NULL || lanes->first == NULL)) {
+        return ORR_OK;
+    }
+    return values_commit(&(values_work){.world = world, .lanes = lanes, .rights = rights}, rights,
+                         changed);
 }
 
 #undef VALUES_AHEAD

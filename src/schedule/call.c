@@ -5,12 +5,16 @@
 
 // ---- before ---------------------------------------------------------------------------------------------------------
 
+static bool call_tables_fit(const orr_world* world, const orri_system* system)
+{
+    return system->tables != NULL && system->table_changes == world->table_changes &&
+           system->table_count == world->table_capacity;
+}
+
 // What reading by id may see: made anew when types got their first clusters.
 static orr_result call_tables(orr_world* world, orri_system* system)
 {
-    if (system->guard.any_read == NULL ||
-        (system->tables != NULL && system->table_changes == world->table_changes &&
-         system->table_count == world->table_capacity)) {
+    if (system->guard.any_read == NULL || call_tables_fit(world, system)) {
         return ORR_OK;
     }
     if (system->table_count != world->table_capacity || system->tables == NULL) {
@@ -32,7 +36,10 @@ static orr_result call_tables(orr_world* world, orri_system* system)
 orr_result orri_system_prepare(orr_world* world, orri_system* system)
 {
     orr_result result = call_tables(world, system);
-    if (result == ORR_OK && system->desc.kind == ORR_DIRECT && !orri_query_refresh(system->query)) {
+    const orr_query* query = system->query;
+    bool kept = query->order != NULL || query->working != NULL;
+    if (ORR_UNLIKELY(kept) && result == ORR_OK && system->desc.kind == ORR_DIRECT &&
+        !orri_query_refresh(system->query)) {
         result = orri_env_result(&world->env);
     }
     return result;
@@ -40,12 +47,16 @@ orr_result orri_system_prepare(orr_world* world, orri_system* system)
 
 // ---- during ---------------------------------------------------------------------------------------------------------
 
-static void call_enter(orr_world* world, const orri_system* system)
+static void call_enter(orr_world* world, orri_system* system)
 {
     struct orri_schedule* schedule = world->schedule;
     schedule->running = system;
+    // Structure stays as it is. Nobody else counts at this moment, so that no locked instruction is needed.
+    atomic_store_explicit(&world->iterating, 1, memory_order_relaxed);
     if (schedule->police != ORR_POLICE_OFF) {
-        orri_guard_enter(world, &system->guard, system->tables);
+        // Callbacks come unprepared: without tables reading by id goes the long way.
+        orri_guard_enter(world, &system->guard,
+                         call_tables_fit(world, system) ? system->tables : NULL);
     }
 }
 
@@ -55,11 +66,10 @@ static void call_leave(orr_world* world)
         orri_guard_leave(world);
     }
     world->schedule->running = NULL;
-    if (ORR_UNLIKELY(world->iterating != 0)) {
-        // It left a loop without ending it.
-        world->iterating = 0;
-        world->iteration_era++;
+    if (ORR_UNLIKELY(world->iterating != 1)) {
+        world->iteration_era++; // It left a loop without ending it: that one has ended.
     }
+    atomic_store_explicit(&world->iterating, 0, memory_order_relaxed);
 }
 
 static void call_dress(const orr_world* world, orr_run* run)
@@ -74,13 +84,11 @@ static void call_alone(orr_world* world, orri_system* system, void (*function)(o
     static const uint32_t never = 0;
     orr_run run = {.world = world, .query = system->query, .era_now = &never};
     call_dress(world, &run);
-    uint32_t most = system->desc.creates_max != 0 ? system->desc.creates_max : 1024;
+    uint32_t most = system->creates_max != 0 ? system->creates_max : 1024;
     call_enter(world, system);
-    world->iterating++; // Structure stays as it is. (A loop over rows counts itself.)
     run.lane = orri_lane_open(world, &system->rights, most);
     function(&run);
     orri_lane_close(world, run.lane);
-    world->iterating--;
     call_leave(world);
 }
 
@@ -88,19 +96,20 @@ static void call_rows(orr_world* world, orri_system* system)
 {
     orr_run run;
     uint64_t rows = 0, runs = 0;
+    orri_iter_open(&run, system->query);
     call_enter(world, system);
-    (void)orr_iter_begin(&run, system->query, NULL);
     call_dress(world, &run);
     // Who sends nothing needs no lane for each run.
     orr_lane* lane = system->may_send ? NULL : orri_lane_open(world, &system->rights, 0);
     run.lane = lane;
-    while (orr_iter_next(&run)) {
+    // A list has its runs at hand: asking for more when they are through would cost as much as a small run.
+    while ((run.span_left != 0 || !run.listed) && orr_iter_next(&run)) {
         uint32_t count = run.count;
         if (lane == NULL) {
-            uint32_t most = system->desc.creates_max != 0 ? system->desc.creates_max : count;
+            uint32_t most = system->creates_max != 0 ? system->creates_max : count;
             run.lane = orri_lane_open(world, &system->rights, most);
         }
-        system->desc.run(&run);
+        system->run(&run);
         if (lane == NULL) {
             orri_lane_close(world, run.lane);
         }
@@ -110,7 +119,7 @@ static void call_rows(orr_world* world, orri_system* system)
     if (lane != NULL) {
         orri_lane_close(world, lane);
     }
-    orr_iter_end(&run);
+    orri_iter_close(&run);
     call_leave(world);
     system->stats.rows += rows;
     system->stats.runs += runs;
@@ -121,10 +130,10 @@ void orri_system_call(orr_world* world, orri_system* system)
     orri_police_watch* watch = ORR_UNLIKELY(world->schedule->police == ORR_POLICE_FULL)
                                    ? orri_police_begin(world, system)
                                    : NULL;
-    if (system->desc.kind == ORR_DIRECT && !system->desc.once) {
+    if (system->by_rows) {
         call_rows(world, system);
     } else {
-        call_alone(world, system, system->desc.run);
+        call_alone(world, system, system->run);
         system->stats.runs++;
     }
     if (system->rights.reader != NULL) {

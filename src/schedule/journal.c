@@ -115,8 +115,20 @@ static orri_journal* journal_create(orr_world* world, uint32_t capacity)
         orri_journal_destroy(world, journal);
         return NULL;
     }
-    orri_reader_enable(world, journal->reader, true);
     return journal;
+}
+
+// From now on. What there is already is told first, and is no change; at once, if that concerns nobody else. Otherwise with
+// the next tick, so that a journal does not change what others are told: then what comes before it is taken as known.
+static bool journal_begin(orr_world* world, orri_journal* journal)
+{
+    bool alone = !orri_has_readers(world);
+    orri_reader_enable(world, journal->reader, true);
+    if (alone && orri_tell(world, (orr_system){0, 0}, false) != ORR_OK) {
+        return false;
+    }
+    orri_journal_drain(world, journal);
+    return true;
 }
 
 // The entry so many before the newest.
@@ -170,8 +182,13 @@ orr_result orr_journal_set(orr_world* world, uint32_t capacity)
                     journal_resize(world, schedule->journal, capacity);
         return done ? ORR_OK : orri_env_result(&world->env);
     }
-    schedule->journal = journal_create(world, capacity);
-    return schedule->journal != NULL ? ORR_OK : orri_env_result(&world->env);
+    orri_journal* journal = journal_create(world, capacity);
+    if (journal != NULL && !journal_begin(world, journal)) {
+        orri_journal_destroy(world, journal);
+        journal = NULL;
+    }
+    schedule->journal = journal;
+    return journal != NULL ? ORR_OK : orri_env_result(&world->env);
 }
 
 // ---- asking ---------------------------------------------------------------------------------------------------------

@@ -241,9 +241,6 @@ static orr_result resolve_query(orr_world* world, orri_system* system)
     char call[ORR_NAME_MAX + 32];
     snprintf(call, sizeof call, "system '%s', .query", system->desc.name);
     memset(&terms, 0, sizeof terms);
-    if (system->desc.term_count > ORR_TERMS_MAX) {
-        return resolve_refuse(world, system, "it has more than ORR_TERMS_MAX terms");
-    }
     if (system->desc.term_count > 0) {
         memcpy(terms.items, system->desc.terms, system->desc.term_count * sizeof(orr_term));
         terms.count = system->desc.term_count;
@@ -260,6 +257,12 @@ static orr_result resolve_query(orr_world* world, orri_system* system)
     }
     system->no_required = true;
     for (uint32_t i = 0; i < terms.count; i++) {
+        if (terms.items[i].access == ORR_WRITE && system->desc.kind == ORR_INDIRECT &&
+            system->desc.user != NULL && !system->desc.impure) {
+            return resolve_refuse(world, system,
+                                  "it has state of its own (.user) and sends changes (\"write\" in "
+                                  ".query); keep the state in .state, or say .impure");
+        }
         system->no_required &= terms.items[i].kind != ORR_REQUIRED &&
                                terms.items[i].kind != ORR_ANY;
     }
@@ -289,9 +292,11 @@ static orr_result resolve_any(orr_world* world, orri_system* system)
     if (result != ORR_OK) {
         return result;
     }
+    bool any_written = false;
     for (uint32_t i = 0; i < terms.count; i++) {
         uint32_t index = orri_type_index(world, terms.items[i].type);
         bool writes = terms.items[i].access == ORR_WRITE;
+        any_written |= writes;
         orri_bit_set(resolve_bits(system, RESOLVE_ANY_READ), index, true);
         orri_bit_set(resolve_bits(system, RESOLVE_ANY_WRITE), index, writes);
         bool own = orri_bit_get(resolve_bits(system, RESOLVE_CHANGES), index);
@@ -308,7 +313,7 @@ static orr_result resolve_any(orr_world* world, orri_system* system)
     }
     orri_guard* guard = &system->guard;
     guard->any_read = terms.count > 0 ? resolve_bits(system, RESOLVE_ANY_READ) : NULL;
-    guard->any_write = terms.count > 0 ? resolve_bits(system, RESOLVE_ANY_WRITE) : NULL;
+    guard->any_write = any_written ? resolve_bits(system, RESOLVE_ANY_WRITE) : NULL;
     orr_type name = orr_type_find(world, "orr_name");
     guard->names = name.index1 != 0 && orri_bit_get(resolve_bits(system, RESOLVE_ANY_READ),
                                                     orri_type_index(world, name));
@@ -570,9 +575,10 @@ orr_result orri_system_resolve(orr_world* world, orri_system* system)
     system->rights.system = system->handle;
     system->guard.query = system->desc.kind == ORR_DIRECT ? system->query : NULL;
     system->guard.breaches = &system->rights.counts.breaches;
+    system->everywhere = system->guard.any_write != NULL || system->desc.once;
     system->may_send = system->structural || system->rights.sends != NULL;
-    for (uint32_t f = 0; f < system->query->field_count; f++) {
-        system->may_send |= system->query->fields[f].access == ORR_WRITE;
+    for (uint32_t w = 0; w < system->rights.type_words; w++) {
+        system->may_send |= system->rights.changes[w] != 0;
     }
     system->resolved = true;
     return ORR_OK;

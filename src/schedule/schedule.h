@@ -37,10 +37,14 @@ void orri_journal_destroy(orr_world* world, orri_journal* journal);
 // ---- systems ---------------------------------------------------------------------------------------------------------
 
 // The texts of a desc, copied with it.
-#define ORRI_SYSTEM_TEXTS(X)                                                               \
-    X(name)                                                                                \
-    X(query) X(any) X(creates) X(destroys) X(adds) X(removes) X(switches) X(tags) X(sends) \
-        X(receives) X(before) X(after) X(group) X(imports)
+#define ORRI_SYSTEM_TEXTS(X)                                                                \
+    X(name)                                                                                 \
+    X(query)                                                                                \
+    X(any)                                                                                  \
+    X(creates)                                                                              \
+    X(destroys)                                                                             \
+    X(adds) X(removes) X(switches) X(tags) X(sends) X(receives) X(before) X(after) X(group) \
+        X(imports)
 
 // A value of a schema's type that belongs to a system and is part of the world's state (keep.c).
 typedef struct orri_keep {
@@ -51,7 +55,23 @@ typedef struct orri_keep {
 #define ORRI_BIT_SETS \
     9 // creates, adds, removes, changes, switches, sends, receives, any to read, any to write.
 
+// Begins on a cache line; the first two hold what a tick reads of a system that has little to do.
 typedef struct orri_system {
+    void (*run)(orr_run* run); // Of the desc, as `every`, `creates_max` and what follows.
+    orr_query* query;          // NULL: none.
+    uint64_t tick_first;       // In which it ran first; UINT64_MAX: it never did.
+    uint32_t every, creates_max;
+    bool started;    // Its `start` was called, and no `stop` since.
+    bool by_rows;    // It is called for every run of rows.
+    bool may_send;   // It declares something to send.
+    bool everywhere; // It may write what its query does not select.
+    orri_inbox* inbox;
+    orr_system_stats stats; // What is not in rights.counts.
+    orri_guard guard;
+    orr_hot_table** tables; // What reading by id may see.
+    uint32_t table_count, table_changes;
+    orri_rights rights;
+
     orr_system handle;
     orr_system_desc desc;            // Texts and terms are copies.
     struct orri_system *prev, *next; // In order of registration.
@@ -59,32 +79,20 @@ typedef struct orri_system {
     uint32_t position; // In the plan.
 
     // Life. Changed at the beginning of a tick only, towards what is wanted.
-    bool resolved;       // Names were looked up.
-    bool created;        // Its `create` was called.
-    bool started;        // Its `start` was called, and no `stop` since.
-    bool wanted;         // Switched on.
-    bool removed;        // It goes.
-    uint64_t tick_first; // In which it ran first; UINT64_MAX: it never did.
+    bool resolved; // Names were looked up.
+    bool created;  // Its `create` was called.
+    bool wanted;   // Switched on.
+    bool removed;  // It goes.
 
     // What its names mean (resolve.c).
-    orr_query* query;    // NULL: none.
     orr_query* destroys; // Targets.
-    orri_rights rights;
-    orri_guard guard;
-    orr_hot_table** tables; // What reading by id may see.
-    uint32_t table_count, table_changes;
-    uint64_t* bits; // All bitsets, ORRI_BIT_SETS of rights.type_words words each.
+    uint64_t* bits;      // All bitsets, ORRI_BIT_SETS of rights.type_words words each.
     orr_tag* tags;
-    orri_inbox* inbox;
     orri_keep state, exports;
     struct orri_system** imports; // In order of the text.
     uint32_t import_count;
     bool no_required; // Its query has no required term.
-    bool may_send;    // It declares something to send.
     bool structural;  // It declares something that waits for a commit point.
-    bool breach_said;
-
-    orr_system_stats stats; // What is not in rights.counts.
 } orri_system;
 
 // ---- the plan: what a tick does, in order (sequence.c, points.c) -----------------------------------------------------
@@ -110,12 +118,14 @@ struct orri_schedule {
     uint32_t system_count;
     orri_step* steps; // The last one is a commit point.
     uint32_t step_count, step_capacity;
-    bool stale; // Systems came, went or were switched: the plan is made anew.
+    uint32_t step_types; // Types there were when the plan was made.
+    bool stale;          // Systems came, went or were switched: the plan is made anew.
+    bool renewed;        // It was made anew for this tick: systems begin and end.
 
     // The tick under way.
-    const orri_system* running; // Whose function runs; NULL: none.
-    uint8_t stage;              // tick.c.
-    uint32_t at;                // Step, and how far it is done.
+    orri_system* running; // Whose function runs; NULL: none.
+    uint8_t stage;        // tick.c.
+    uint32_t at;          // Step, and how far it is done.
     uint8_t phase;
     bool open; // A tick is under way.
     bool timed;

@@ -16,11 +16,15 @@ typedef struct sequence {
     bool strict;
 } sequence;
 
+static bool sequence_equal(const char* own, const char* name, size_t size)
+{
+    return own != NULL && strlen(own) == size && memcmp(own, name, size) == 0;
+}
+
 static bool sequence_is(const orri_system* system, const char* name, size_t size)
 {
-    const char* group = system->desc.group;
-    return (strlen(system->desc.name) == size && memcmp(system->desc.name, name, size) == 0) ||
-           (group != NULL && strlen(group) == size && memcmp(group, name, size) == 0);
+    return sequence_equal(system->desc.name, name, size) ||
+           sequence_equal(system->desc.group, name, size);
 }
 
 ORRI_COLD static orr_result sequence_refuse_name(const sequence* s, const orri_system* system,
@@ -69,8 +73,7 @@ static orr_result sequence_list(sequence* s, uint32_t self, const char* field, c
             }
             found = true;
             // A group may name itself through its members: no system waits for itself, unless it says so by name.
-            bool itself = i == self;
-            if (itself && strlen(s->systems[i]->desc.name) != size) {
+            if (i == self && !sequence_equal(s->systems[i]->desc.name, item, size)) {
                 continue;
             }
             orr_result result = before ? sequence_edge_add(s, self, i)

@@ -48,7 +48,9 @@ static uint64_t system_digest(orr_world* world, uint64_t hash)
          system = system->next) {
         hash = orri_hash_word(hash, system->name_hash);
         hash = orri_hash_word(hash, system->tick_first);
-        hash = orri_hash_word(hash, (uint64_t)system->wanted << 1 | system->created);
+        hash = orri_hash_word(hash, (uint64_t)system->removed << 3 |
+                                        (uint64_t)system->started << 2 |
+                                        (uint64_t)system->wanted << 1 | system->created);
         const orri_keep* keeps[2] = {&system->state, &system->exports};
         for (uint32_t i = 0; i < 2; i++) {
             if (keeps[i]->data != NULL) {
@@ -66,6 +68,10 @@ static uint64_t system_digest(orr_world* world, uint64_t hash)
 struct orri_schedule* orri_schedule_of(orr_world* world)
 {
     if (world->schedule == NULL) {
+        struct orri_messages* messages = orri_messages_of(world);
+        if (messages == NULL) {
+            return NULL;
+        }
         world->schedule = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SYSTEM, struct orri_schedule, 1);
         if (world->schedule == NULL) {
             (void)orri_refuse_memory(&world->env, "beginning systems");
@@ -76,10 +82,6 @@ struct orri_schedule* orri_schedule_of(orr_world* world)
         tenant->gone = system_gone;
         tenant->digest = system_digest;
         orr_police_set(world, ORR_POLICE_DEFAULT);
-        struct orri_messages* messages = orri_messages_of(world);
-        if (messages == NULL) {
-            return NULL;
-        }
         messages->system_name = orr_system_name;
         char path[1024];
         if (orri_trace_env(world, path, sizeof path) != NULL) {
@@ -163,7 +165,8 @@ static bool system_blank(const char* text)
 static bool system_sends(const orr_system_desc* desc)
 {
     return desc->creates != NULL || desc->destroys != NULL || desc->adds != NULL ||
-           desc->removes != NULL || desc->switches != NULL || desc->tags != NULL || desc->renames;
+           desc->removes != NULL || desc->switches != NULL || desc->tags != NULL || desc->renames ||
+           desc->sends != NULL;
 }
 
 // What can be said of a desc without looking up names.
@@ -179,6 +182,9 @@ static orr_result system_check(orr_world* world, const orr_system_desc* desc)
     }
     if (desc->term_count > 0 && desc->terms == NULL) {
         return system_refuse(world, name, ".term_count without .terms");
+    }
+    if (desc->term_count > ORR_TERMS_MAX) {
+        return system_refuse(world, name, "it has more than ORR_TERMS_MAX terms");
     }
     if (desc->group != NULL && !orri_name_valid(desc->group)) {
         return system_refuse(world, name, ".group is no name");
@@ -270,12 +276,13 @@ void orri_system_free(orr_world* world, orri_system* system)
 #define X(field) system_text_free(world, system->desc.field);
     ORRI_SYSTEM_TEXTS(X)
 #undef X
-    ORRI_FREE(env, ORR_MEMORY_SYSTEM, orri_system, system, 1);
+    orri_free(env, ORR_MEMORY_SYSTEM, system, sizeof *system, ORRI_BLOCK_ALIGN);
 }
 
 static orri_system* system_make(orr_world* world, const orr_system_desc* desc)
 {
-    orri_system* system = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SYSTEM, orri_system, 1);
+    orri_system* system =
+        orri_alloc_zero(&world->env, ORR_MEMORY_SYSTEM, sizeof *system, ORRI_BLOCK_ALIGN);
     if (system == NULL) {
         (void)orri_refuse_memory(&world->env, "adding a system");
         return NULL;
@@ -283,7 +290,10 @@ static orri_system* system_make(orr_world* world, const orr_system_desc* desc)
     system->desc = *desc;
     system->wanted = !desc->disabled;
     system->tick_first = UINT64_MAX;
-    system->desc.every = desc->every != 0 ? desc->every : 1;
+    system->desc.every = system->every = desc->every != 0 ? desc->every : 1;
+    system->run = desc->run;
+    system->creates_max = desc->creates_max;
+    system->by_rows = desc->kind == ORR_DIRECT && !desc->once;
     if (!system_copy_desc(world, &system->desc)) {
         (void)orri_refuse_memory(&world->env, "adding a system");
         orri_system_free(world, system);
@@ -345,6 +355,13 @@ void orri_system_drop(orr_world* world, orri_system* system)
     orri_system_free(world, system);
 }
 
+static void system_count_breach(struct orri_schedule* schedule)
+{
+    if (schedule->running != NULL) {
+        schedule->running->rights.counts.breaches++;
+    }
+}
+
 // What can be known now is refused now: a query that makes no sense, a cycle.
 static bool system_try(orr_world* world, orri_system* system)
 {
@@ -380,6 +397,7 @@ orr_system orr_system_add(orr_world* world, const orr_system_desc* desc)
         return none;
     }
     if (schedule->open) {
+        system_count_breach(schedule);
         (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_SYSTEM_REFUSED,
                           "orr_system_add: system '%s' cannot be added while a tick is under "
                           "way%s%s%s; add it between "
@@ -430,6 +448,7 @@ orr_result orr_system_remove(orr_world* world, orr_system handle)
         return system_refuse_handle(world, "orr_system_remove", handle);
     }
     if (world->schedule->open) {
+        system_count_breach(world->schedule);
         return orri_refuse(
             &world->env, ORR_ERR_STATE, ORR_LOG_ID_SYSTEM_REFUSED,
             "orr_system_remove: system '%s' cannot be removed while a tick is under way; switch it "

@@ -62,34 +62,45 @@ static void tick_switch(orr_world* world, orri_system* system, bool on)
     system->started = on;
 }
 
-static void tick_life(orr_world* world)
+// Those that end, the last one first: it may lean on those before. What they send is committed before they are gone.
+static void tick_life_end(orr_world* world)
 {
-    struct orri_schedule* schedule = world->schedule;
-    for (orri_system *system = schedule->first, *next; system != NULL; system = next) {
-        next = system->next;
-        bool on = system->wanted && !system->removed;
-        if (system->started && !on) {
+    for (orri_system* system = world->schedule->last; system != NULL; system = system->prev) {
+        if (system->started && (!system->wanted || system->removed)) {
             orri_system_call_back(world, system, system->desc.stop);
             tick_switch(world, system, false);
         }
-        if (system->removed) {
-            if (system->created) {
-                orri_system_call_back(world, system, system->desc.destroy);
-            }
-            bool stale = schedule->stale;
-            orri_system_drop(world, system);
-            schedule->stale = stale; // The plan was made without it.
-            continue;
+        if (system->removed && system->created) {
+            orri_system_call_back(world, system, system->desc.destroy);
         }
-        if (!system->created) {
+    }
+}
+
+static void tick_life_begin(orr_world* world)
+{
+    for (orri_system* system = world->schedule->first; system != NULL; system = system->next) {
+        if (!system->removed && !system->created) {
             system->created = true;
             orri_system_call_back(world, system, system->desc.create);
         }
-        if (on && !system->started) {
+        if (system->wanted && !system->removed && !system->started) {
             tick_switch(world, system, true);
             orri_system_call_back(world, system, system->desc.start);
         }
     }
+}
+
+static void tick_life_drop(orr_world* world)
+{
+    struct orri_schedule* schedule = world->schedule;
+    bool stale = schedule->stale; // The plan was made without them.
+    for (orri_system *system = schedule->first, *next; system != NULL; system = next) {
+        next = system->next;
+        if (system->removed) {
+            orri_system_drop(world, system);
+        }
+    }
+    schedule->stale = stale;
 }
 
 // ---- telling and committing ---------------------------------------------------------------------------------------------
@@ -128,13 +139,17 @@ static orr_result tick_commit(orr_world* world)
 
 static orr_result tick_outside(orr_world* world)
 {
-    if (world->schedule->phase == 0) {
-        orr_result result = tick_tell(world, (orr_system){0}, false);
-        if (result != ORR_OK) {
-            return result;
-        }
+    orr_result result = world->schedule->phase == 0 ? tick_tell(world, (orr_system){0}, false)
+                                                    : ORR_OK;
+    if (result == ORR_OK) {
+        result = tick_commit(world);
     }
-    return tick_commit(world);
+    if (result == ORR_OK && world->schedule->renewed) {
+        tick_life_drop(world);
+        world->schedule->renewed = false;
+        tick_time_begin(world); // None of this was the first system's.
+    }
+    return result;
 }
 
 // ---- a system -----------------------------------------------------------------------------------------------------------
@@ -148,11 +163,14 @@ enum {
 
 static bool tick_due(orr_world* world, orri_system* system)
 {
+    if (ORR_UNLIKELY(!system->started)) {
+        return false; // A callback switched it off after the plan was made.
+    }
     if (system->tick_first == UINT64_MAX) {
         system->tick_first = world->tick;
     }
-    return ORR_LIKELY(system->desc.every == 1) ||
-           (world->tick - system->tick_first) % system->desc.every == 0;
+    return ORR_LIKELY(system->every == 1) ||
+           (world->tick - system->tick_first) % system->every == 0;
 }
 
 // The queue ran over: it begins anew, before it is told everything again.
@@ -171,7 +189,7 @@ static orr_result tick_values(orr_world* world, orri_system* system)
     orr_result result = system->may_send ? orri_commit_values(world, &system->rights, &changed)
                                          : ORR_OK;
     if (result == ORR_OK) {
-        bool everywhere = changed || system->guard.any_write != NULL || system->desc.once;
+        bool everywhere = changed || system->everywhere;
         schedule->phase = everywhere ? TICK_TELL_ALL : TICK_TELL;
     }
     return result;
@@ -217,7 +235,10 @@ static orr_result tick_part(orr_world* world)
     struct orri_schedule* schedule = world->schedule;
     switch (schedule->stage) {
     case TICK_LIFE:
-        tick_life(world);
+        if (schedule->renewed) {
+            tick_life_end(world);
+            tick_life_begin(world);
+        }
         return ORR_OK;
     case TICK_OUTSIDE:
         return tick_outside(world);
@@ -284,6 +305,7 @@ static orr_result tick_go(orr_world* world)
     struct orri_schedule* schedule = world->schedule;
     if (world->busy != NULL) {
         world->iterating = 0; // It was stopped; now it goes on.
+        tick_time_begin(world);
     }
     world->busy = "a tick is under way";
     while (schedule->stage != TICK_DONE) {
@@ -317,11 +339,13 @@ static orr_result tick_check(orr_world* world, const char* call)
     if (orri_schedule_of(world) == NULL) {
         return ORR_ERR_MEMORY;
     }
-    const orri_system* running = world->schedule->running;
-    return running == NULL
-               ? ORR_OK
-               : orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-                             "%s: not inside a system, here '%s'", call, running->desc.name);
+    orri_system* running = world->schedule->running;
+    if (ORR_LIKELY(running == NULL)) {
+        return ORR_OK;
+    }
+    running->rights.counts.breaches++;
+    return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+                       "%s: not inside a system, here '%s'", call, running->desc.name);
 }
 
 static float tick_dt(const orr_world* world)
@@ -350,7 +374,11 @@ orr_result orr_update(orr_world* world, uint64_t elapsed_ns)
     if (world->rate_hz <= 0) {
         return tick_one(world, (float)((double)elapsed_ns * 1e-9));
     }
-    uint64_t interval_ns = (uint64_t)(1e9 / world->rate_hz + 0.5);
+    if (schedule->open) {
+        result = tick_go(world); // Its time was counted when it began.
+    }
+    double exact_ns = 1e9 / world->rate_hz + 0.5;
+    uint64_t interval_ns = exact_ns < 1e19 ? (uint64_t)exact_ns : UINT64_MAX;
     uint64_t debt = schedule->debt_ns + elapsed_ns;
     schedule->debt_ns = debt < elapsed_ns ? UINT64_MAX : debt;
     for (uint32_t i = 0; i < TICK_CATCH_UP && schedule->debt_ns >= interval_ns &&

@@ -151,8 +151,9 @@ ORR_TEST(events_of_several_runs_of_a_system_are_the_same)
         ear_begin(world, &a);
         CHECK_EQ(orr_events(&a.run, Hit, &count)->number, 1);
         CHECK_EQ(count, 1);
+        orri_lane_close(world, a.run.lane);
     }
-    ear_end(world, &a);
+    orri_inbox_done(world, a.inbox);
     ear_expect(world, &a, 0, 0);
     kit_end(&k);
 }
@@ -264,6 +265,8 @@ ORR_TEST(event_not_declared_is_a_breach)
     CHECK_EQ(other.rights.counts.breaches, 1);
     CHECK(orr_events(&(orr_run){.world = world}, Hit, &count) == NULL); // Not in a system.
     CHECK_EQ(k.errors.count, 4);
+    ear_end(world, &deaf);
+    ear_end(world, &other);
     kit_end(&k);
 }
 

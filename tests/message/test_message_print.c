@@ -72,7 +72,7 @@ ORR_TEST(message_kinds_and_causes_have_names)
     CHECK_STR(orr_cause_name((orr_cause)99), "(no cause)");
 }
 
-// N0-37, N0-38, N0-39: type, then (entity, component id, data).
+// Type, then (entity, component id, data).
 ORR_TEST(message_of_components_prints_type_system_and_values)
 {
     begin();
@@ -125,7 +125,7 @@ ORR_TEST(message_of_instances_prints_their_ids)
     kit_end(&k);
 }
 
-// N0-40, N0-41: the archetype, then each entity with its values.
+// The archetype, then each entity with its values.
 ORR_TEST(message_of_entities_prints_archetype_and_columns)
 {
     begin();

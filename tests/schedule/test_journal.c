@@ -11,10 +11,18 @@ typedef struct writing {
     orr_entity bob, eve;
 } writing;
 
+static void do_nothing(orr_run* run)
+{
+    (void)run;
+}
+
 static void begin(writing* w)
 {
+    memset(w, 0, sizeof *w);
     w->world = kit_begin(&w->k, NULL);
-    w->move = (orr_system){1, 1};
+    w->move = orr_system_add(
+        w->world, &(orr_system_desc){.name = "move", .query = "Position", .run = do_nothing});
+    CHECK(w->move.index1 != 0);
     w->bob = orr_create_named(w->world, "bob");
     w->eve = orr_create(w->world);
 }
