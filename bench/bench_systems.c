@@ -308,11 +308,13 @@ const bench_work bench_deferred_add = {"deferred_add", "per add", systems_add_op
 typedef struct systems_mirror {
     orr_entity* ids;
     Data* values;
-    uint32_t count;
+    uint32_t count, capacity;
 } systems_mirror;
 
 static void systems_take(systems_mirror* mirror, const orr_message* m, const Data* values)
 {
+    // When it begins it is told of everything, and of the first changes.
+    mirror->count = mirror->count + m->count <= mirror->capacity ? mirror->count : 0;
     memcpy(mirror->ids + mirror->count, m->entities, m->count * sizeof *mirror->ids);
     memcpy(mirror->values + mirror->count, values, m->count * sizeof *mirror->values);
     mirror->count += m->count;
@@ -353,7 +355,7 @@ static systems_mirror systems_mirror_make(bench_env* env, uint32_t extra)
 {
     env->extra[extra] = bench_array(env->n, sizeof(orr_entity));
     env->extra[extra + 1] = bench_array(env->n, sizeof(Data));
-    return (systems_mirror){env->extra[extra], env->extra[extra + 1], 0};
+    return (systems_mirror){env->extra[extra], env->extra[extra + 1], 0, env->n};
 }
 
 // extra: 0 sender, 1 its data, 2 and 3 the sender's mirror, 4 and 5 the one the others use in turn (each tick each of them
