@@ -96,27 +96,6 @@ void orri_marks_term(orr_world* world)
 
 // ---- marking ----------------------------------------------------------------------------------------------------
 
-static inline void marks_mark(struct orri_lanes* lanes, uint32_t index)
-{
-    if (ORR_UNLIKELY(index >> 6 >= lanes->mark_words)) {
-        return; // An id that never was: nobody is created with it before the commit.
-    }
-    uint64_t bit = (uint64_t)1 << (index & 63), *word = &lanes->seen[index >> 6];
-    if (ORR_UNLIKELY((*word & bit) != 0)) {
-        lanes->multi[index >> 6] |= bit;
-    } else {
-        *word |= bit;
-        lanes->touched[index >> (ORRI_PAGE_BITS + 6)] |= (uint64_t)1
-                                                         << ((index >> ORRI_PAGE_BITS) & 63);
-    }
-}
-
-void orri_mark(struct orri_lanes* lanes, uint32_t index)
-{
-    lanes->marks_any = true;
-    marks_mark(lanes, index);
-}
-
 // Strips that may stand in one bundle: nothing that ends the entity, one type once.
 static bool marks_may_align(const orri_strip* strip)
 {
@@ -192,16 +171,58 @@ static bool marks_is_structure(const orri_strip* strip)
     return strip->kind != ORRI_SENT_EVENT && (strip->kind != ORRI_SENT_CHANGE || strip->next1 != 0);
 }
 
+// Bits of one word, until another word's turn comes: neighbours cost one look at memory.
+typedef struct marks_word {
+    uint32_t word;
+    uint64_t bits, again; // Mentioned; mentioned once more.
+} marks_word;
+
+static inline void marks_flush(struct orri_lanes* lanes, const marks_word* w)
+{
+    if (ORR_UNLIKELY(w->word >= lanes->mark_words)) {
+        return; // Ids that never were: nobody is created with them before the commit.
+    }
+    uint64_t old = lanes->seen[w->word], again = (old & w->bits) | w->again;
+    lanes->seen[w->word] = old | w->bits;
+    if (ORR_UNLIKELY(again != 0)) {
+        lanes->multi[w->word] |= again;
+    }
+    uint32_t page = w->word / MARKS_PAGE_WORDS;
+    lanes->touched[page >> 6] |= (uint64_t)1 << (page & 63);
+}
+
+static void marks_add_entities(struct orri_lanes* lanes, const orr_entity* entities, uint32_t count)
+{
+    marks_word w = {.word = orri_id_index(entities[0]) >> 6};
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t index = orri_id_index(entities[i]);
+        uint64_t bit = (uint64_t)1 << (index & 63);
+        if (index >> 6 != w.word) {
+            marks_flush(lanes, &w);
+            w = (marks_word){.word = index >> 6};
+        }
+        w.again |= w.bits & bit;
+        w.bits |= bit;
+    }
+    marks_flush(lanes, &w);
+}
+
+void orri_mark(struct orri_lanes* lanes, uint32_t index)
+{
+    lanes->marks_any = true;
+    marks_flush(lanes, &(marks_word){index >> 6, (uint64_t)1 << (index & 63), 0});
+}
+
 static void marks_add_strip(const orr_world* world, struct orri_lanes* lanes,
                             const orri_strip* strip)
 {
-    for (uint32_t i = 0; i < strip->count; i++) {
-        uint32_t index = orri_id_index(strip->entities[i]);
-        marks_mark(lanes, index);
-        if (strip->kind == ORRI_SENT_CREATE) {
-            orri_bit_set(lanes->born, index, true);
-        } else if (strip->kind == ORRI_SENT_DESTROY && orri_mark_born(world, strip->entities[i])) {
-            orri_bit_set(lanes->born, index, false);
+    marks_add_entities(lanes, strip->entities, strip->count);
+    for (uint32_t i = 0; strip->kind == ORRI_SENT_CREATE && i < strip->count; i++) {
+        orri_bit_set(lanes->born, orri_id_index(strip->entities[i]), true);
+    }
+    for (uint32_t i = 0; strip->kind == ORRI_SENT_DESTROY && i < strip->count; i++) {
+        if (orri_mark_born(world, strip->entities[i])) {
+            orri_bit_set(lanes->born, orri_id_index(strip->entities[i]), false);
         }
     }
 }
