@@ -54,8 +54,8 @@ ORRI_COLD orr_result orri_refuse_right(const orr_world* world, orri_rights* righ
 // What orr_run.lane points at. Every run of a system has one, also of systems that send nothing.
 typedef struct orr_lane orr_lane;
 
-// Opens the lane of the next run of a system; runs follow in order of rows. Never fails: what cannot be kept is refused when it is
-// sent. `creates_max` ids are reserved, if the system may create.
+// Opens the lane of the next run of a system; runs follow in order of rows. Never fails, once orri_messages_of() was called: what
+// cannot be kept is refused when it is sent. `creates_max` ids are reserved, if the system may create. Lanes close in order.
 orr_lane* orri_lane_open(orr_world* world, orri_rights* rights, uint32_t creates_max);
 void orri_lane_close(orr_world* world, orr_lane* lane);
 // Who sends; for calls that take an orr_run.
@@ -73,7 +73,8 @@ bool orri_lanes_refused(orr_world* world);
 // After the last run of a system: changes of values whose entity has no pending structure are made; events go to their
 // queues. On refusal (reported) nothing was done; calling again tries again. `*changed` tells whether anything was.
 orr_result orri_commit_values(orr_world* world, orri_rights* rights, bool* changed);
-// Commit point: merges and makes everything that waits. On refusal (reported, with the system and what to do) nothing was done,
+// Commit point: merges and makes everything that waits, after orri_commit_values() of all who sent. To be called at every commit
+// point, whether something waits or not: ids that were reserved and not used go back. On refusal (reported, with the system and what to do) nothing was done,
 // and all is kept; calling again tries again.
 orr_result orri_commit(orr_world* world);
 // Who sent what the last commit did to an entity: the last sender. Null: nobody. Good until something is sent.
