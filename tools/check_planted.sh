@@ -221,6 +221,18 @@ plant "half an event at the end of a trace" \
     src/schedule/trace.c '/^ORRI_COLD static void trace_fail/,/^}/s/trace->offset\);/trace->offset + trace->used \/ 2);/'
 plant "journal forgets the newest when it is resized" \
     src/schedule/journal.c '/^static bool journal_resize/,/^}/s/journal_at\(journal, count - 1 - i\)/journal_at(journal, journal->count - 1 - i)/'
+plant "order of sending lost between strips" \
+    src/message/merge.c 's/: orri_strip_sequence\(strip, row\)\)/: row)/'
+plant "second mention of an entity not seen" \
+    src/message/marks.c 's/again = \(old & w->bits\) \| w->again/again = w->again/'
+plant "changes do not wait for structure" \
+    src/message/values.c 's/if \(choosy && values_passes/if (false \&\& values_passes/'
+plant "provisional id taken for one of another run" \
+    src/message/net.c 's/found->lane == \(fresh \? lane : NULL\)/true/'
+plant "stale id taken for its successor in a commit" \
+    src/message/net.c 's/!there \|\| r\.strip->entities\[r\.row\]\.id != net->entity\.id/!there/'
+plant "what a refused commit dropped is counted again" \
+    src/message/commit.c 's/lane->note = \(orri_lane_note\)\{0\};//'
 
 # ---- planting ------------------------------------------------------------------------------------------
 

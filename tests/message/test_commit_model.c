@@ -8,7 +8,7 @@
 enum {
     UNIQUE = 8, // Unique types.
     MOST = 96,  // Entities of the model, dead ones included.
-    INSTANCES = 40,
+    INSTANCES = 200,
     TAGS = 5,
     SYSTEMS = 3,
     RECORDS = 400,
@@ -340,13 +340,19 @@ static bool choose_instance(model* m, uint32_t entity, uint32_t first,
     return *id != 0;
 }
 
+// A few are spoken of much more than the others, so that records meet.
+static uint32_t choose_entity(model* m)
+{
+    return roll(m, 3) > 0 && m->count > 4 ? m->count - 1 - roll(m, 4) : roll(m, m->count);
+}
+
 // A record about a component. `given` has the provisional ids of this run, by record.
 static void send_component(model* m, uint32_t system, record_kind kind, uint32_t first,
                            orr_component_id* given)
 {
     orr_run* run = &m->senders[system].run;
-    record r = {.kind = kind, .entity = roll(m, m->count), .system = system};
-    r.type = roll(m, UNIQUE + 2) % (UNIQUE + 1);
+    record r = {.kind = kind, .entity = choose_entity(m), .system = system};
+    r.type = roll(m, 4) == 0 ? UNIQUE : roll(m, UNIQUE);
     r.value = (int32_t)roll(m, 1000);
     r.on = roll(m, 2) == 0;
     r.bad = r.type == 6 && roll(m, 4) == 0;
@@ -383,7 +389,7 @@ static void send_component(model* m, uint32_t system, record_kind kind, uint32_t
 static void send_other(model* m, uint32_t system, record_kind kind)
 {
     orr_run* run = &m->senders[system].run;
-    record r = {.kind = kind, .entity = roll(m, m->count), .system = system};
+    record r = {.kind = kind, .entity = choose_entity(m), .system = system};
     orr_entity entity = m->entities[r.entity].id;
     r.on = roll(m, 2) == 0;
     if (kind == RECORD_DESTROY) {

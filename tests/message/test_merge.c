@@ -289,6 +289,24 @@ ORR_TEST(merge_added_then_changed_of_a_multiple_type_finds_it_by_its_provisional
     end(&t);
 }
 
+ORR_TEST(merge_provisional_ids_are_good_in_their_run_alone)
+{
+    merge_test t;
+    begin(&t);
+    orr_component_id one = 0, two = 0;
+    CHECK_OK(orr_send_add_type(&t.a.run, t.bob, t.k.collider, &(Collider){1}, &one));
+    then(&t);
+    CHECK_OK(orr_send_add_type(&t.b.run, t.bob, t.k.collider, &(Collider){2}, &two));
+    CHECK_EQ(one, two);
+    CHECK_OK(orr_send_change_type(&t.b.run, t.bob, t.k.collider, two, &(Collider){5}));
+    commit(&t);
+    const Collider* list;
+    CHECK_EQ(colliders(&t, &list), 2);
+    CHECK_EQ(list[0].radius, 1);
+    CHECK_EQ(list[1].radius, 5);
+    end(&t);
+}
+
 ORR_TEST(merge_added_then_removed_leaves_nothing) /* N0-62 */
 {
     merge_test t;
