@@ -203,6 +203,9 @@ ORR_TEST(send_mistakes_are_refused_and_said)
     CHECK_RESULT(orr_send_name(run, t.bob, null, "a/b"), ORR_ERR_NAME);
     CHECK_RESULT(orr_send_add_type(run, t.bob, name, NULL, NULL), ORR_ERR_ARGUMENT);
     CHECK_CONTAINS(t.k.k.errors.text, "orr_send_name()");
+    orr_type enabled = KIT_TYPE(t.world, orr_enabled);
+    CHECK_RESULT(orr_send_add_type(run, t.bob, enabled, NULL, NULL), ORR_ERR_TYPE);
+    CHECK_CONTAINS(t.k.k.errors.text, "orr_send_enable_type()");
     CHECK_RESULT(orr_send_event_type(run, t.k.count, NULL), ORR_ERR_ARGUMENT);
     CHECK_RESULT(orr_send_event_type(run, t.k.label, &(Label){0}), ORR_ERR_TYPE);
     orr_string gone = {99, 1};
@@ -603,6 +606,51 @@ ORR_TEST(lanes_with_records_end_with_the_world)
     CHECK_OK(orr_send_name(t.run, t.bob, (orr_entity){0}, "robert"));
     sender_close(&t.s);
     lane_kit_end(&t.k);
+}
+
+ORR_TEST(lane_without_memory_is_mute)
+{
+    lane_test t;
+    begin_free(&t);
+    CHECK_OK(orr_send_tag(t.run, t.bob, 1, true));
+    sender_close(&t.s);
+    failing_alloc_arm(&t.k.k.memory, 1, true);
+    t.run = sender_open(&t.s, 4); // The other one waits.
+    CHECK_RESULT(orr_send_tag(t.run, t.bob, 2, true), ORR_ERR_MEMORY);
+    CHECK_CONTAINS(t.k.k.errors.text, "system 'move'");
+    CHECK_RESULT(orr_send_name(t.run, t.bob, (orr_entity){0}, "x"), ORR_ERR_MEMORY);
+    CHECK_EQ(orr_send_create(t.run).id, 0);
+    CHECK_EQ(t.k.k.errors.result, ORR_ERR_MEMORY);
+    sender_close(&t.s);
+    failing_alloc_arm(&t.k.k.memory, 0, false);
+    CHECK(orri_lanes_refused(t.world));
+    t.run = sender_open(&t.s, 4);
+    CHECK_OK(orr_send_tag(t.run, t.bob, 3, true));
+    sender_commit(&t.s);
+    CHECK(orr_tag_has(t.world, t.bob, 1) && !orr_tag_has(t.world, t.bob, 2));
+    CHECK(orr_tag_has(t.world, t.bob, 3));
+    lane_kit_end(&t.k);
+}
+
+ORR_TEST(lanes_begin_with_the_messages_of_a_world)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    for (uint64_t n = 1; n < 4; n++) {
+        failing_alloc_arm(&k.memory, n, false);
+        if (orri_messages_of(world) != NULL) {
+            CHECK(n > 1);
+            break;
+        }
+        CHECK_EQ(k.errors.result, ORR_ERR_MEMORY);
+    }
+    failing_alloc_arm(&k.memory, 1, true);
+    orri_rights rights = {.name = "mute"};
+    orr_lane* lane = orri_lane_open(world, &rights, 1);
+    CHECK(lane != NULL);
+    orri_lane_close(world, lane);
+    failing_alloc_arm(&k.memory, 0, false);
+    kit_end(&k);
 }
 
 // For every allocation of a run: a refused send has no effect, is said, and the rest is as if it had not been.

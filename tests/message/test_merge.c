@@ -215,6 +215,21 @@ ORR_TEST(merge_removed_then_added_switches_on_what_was_off)
     end(&t);
 }
 
+ORR_TEST(merge_switch_after_the_second_addition_counts)
+{
+    merge_test t;
+    begin_with(&t, 1);
+    CHECK_OK(orr_enable(t.world, t.bob, Count, false));
+    REMOVE(&t, a);
+    then(&t);
+    ADD(&t, b, 3);
+    CHECK_OK(orr_send_enable(&t.b.run, t.bob, Count, false));
+    commit(&t);
+    check_count(&t, 3);
+    CHECK(!orr_enabled(t.world, t.bob, Count));
+    end(&t);
+}
+
 ORR_TEST(merge_added_removed_added_adds_with_the_last_data) /* N0-43 */
 {
     merge_test t;
