@@ -1,5 +1,8 @@
 set(ORR_TESTS_MESSAGE
+    tests/message/test_commit.c
+    tests/message/test_commit_model.c
     tests/message/test_event.c
+    tests/message/test_lane.c
     tests/message/test_merge.c
     tests/message/test_message_frame.c
     tests/message/test_message_print.c
