@@ -9,6 +9,5 @@ set(ORR_TESTS_MESSAGE
 )
 set(ORR_TEST_EXTRA_MESSAGE
     tests/message/lane_kit.c
-    tests/message/tell_standin.c
     tests/support/store_kit.c
 )
