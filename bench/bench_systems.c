@@ -308,11 +308,13 @@ const bench_work bench_deferred_add = {"deferred_add", "per add", systems_add_op
 typedef struct systems_mirror {
     orr_entity* ids;
     Data* values;
-    uint32_t count;
+    uint32_t count, capacity;
 } systems_mirror;
 
 static void systems_take(systems_mirror* mirror, const orr_message* m, const Data* values)
 {
+    // When it begins it is told of everything, and of the first changes.
+    mirror->count = mirror->count + m->count <= mirror->capacity ? mirror->count : 0;
     memcpy(mirror->ids + mirror->count, m->entities, m->count * sizeof *mirror->ids);
     memcpy(mirror->values + mirror->count, values, m->count * sizeof *mirror->values);
     mirror->count += m->count;
@@ -353,7 +355,7 @@ static systems_mirror systems_mirror_make(bench_env* env, uint32_t extra)
 {
     env->extra[extra] = bench_array(env->n, sizeof(orr_entity));
     env->extra[extra + 1] = bench_array(env->n, sizeof(Data));
-    return (systems_mirror){env->extra[extra], env->extra[extra + 1], 0};
+    return (systems_mirror){env->extra[extra], env->extra[extra + 1], 0, env->n};
 }
 
 // extra: 0 sender, 1 its data, 2 and 3 the sender's mirror, 4 and 5 the one the others use in turn (each tick each of them
@@ -462,12 +464,16 @@ typedef struct systems_spawner {
     bench_env* env;
     orr_cluster cluster;
     bool whole; // One message with all components; else they are added afterwards.
+    bool quiet; // Nothing this time.
 } systems_spawner;
 
 static void systems_spawn(orr_run* run)
 {
     const systems_spawner* spawner = orr_run_user(run);
     bench_env* env = spawner->env;
+    if (spawner->quiet) {
+        return;
+    }
     if (spawner->whole) {
         orr_column_data data[] = {{env->position, env->positions},
                                   {env->velocity, env->velocities}};
@@ -508,7 +514,7 @@ static void systems_spawn_open(bench_env* env, bool whole)
     env->extra[3] = bench_array(env->n, sizeof(Velocity));
     env->extra[4] = bench_array(env->n, sizeof(uint64_t));
     bench_world_open(env);
-    *spawner = (systems_spawner){env, env->clusters[0], whole};
+    *spawner = (systems_spawner){env, env->clusters[0], whole, false};
     systems_add(env, &(orr_system_desc){.name = "spawn",
                                         .any = "Position",
                                         .once = true,
@@ -534,7 +540,12 @@ static bench_sample systems_added_ours(bench_env* env)
     systems_step(env);
     uint64_t ns = bench_since_ns(start);
     bench_sample sample = {ns, env->n, bench_world_digest(env)};
+    // The reader hears of their end in a tick that does not count.
     bench_expect(env, orr_entities_destroy_all(env->world), "destroying");
+    systems_spawner* spawner = env->extra[0];
+    spawner->quiet = true;
+    systems_step(env);
+    spawner->quiet = false;
     return sample;
 }
 

@@ -185,11 +185,8 @@ static void commit_mark_changes(struct orri_lanes* lanes, orr_lane* lane)
 
 static bool commit_mark(orr_world* world, struct orri_lanes* lanes)
 {
-    if (!orri_marks_reserve(world)) {
+    if (!orri_marks_begin(world)) {
         return false;
-    }
-    if (lanes->marks_old) {
-        orri_marks_clear(lanes);
     }
     for (orr_lane* lane = lanes->first; lane != NULL; lane = lane->next) {
         if (!lane->marked) {

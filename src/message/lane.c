@@ -180,7 +180,6 @@ bool orri_lane_turn(orr_lane* lane, orri_strip* strip)
     }
     if (!ORRI_RESERVE(&lane->world->env, ORR_MEMORY_MESSAGE, &strip->breaks, &strip->break_capacity,
                       strip->break_count + 1)) {
-        (void)orri_lane_refuse_memory(lane);
         return false;
     }
     lane->sequence = orri_lane_records(lane);
@@ -263,7 +262,11 @@ orri_strip* orri_lane_strip(orr_lane* lane, orri_sent kind, orr_type type, const
         }
         *recent = (uint32_t)(strip - lane->strips) + 1;
     }
-    return orri_lane_turn(lane, strip) ? strip : NULL;
+    if (!orri_lane_turn(lane, strip)) {
+        (void)orri_lane_refuse_memory(lane);
+        return NULL;
+    }
+    return strip;
 }
 
 orri_strip* orri_lane_strip_own(orr_lane* lane, orri_sent kind, orr_type type,

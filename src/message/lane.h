@@ -159,7 +159,7 @@ orri_strip* orri_lane_strip(orr_lane* lane, orri_sent kind, orr_type type, const
 // A strip that nothing else will be put in.
 orri_strip* orri_lane_strip_own(orr_lane* lane, orri_sent kind, orr_type type,
                                 const orri_type* info);
-// Makes it the one that is appended to. False when refused (reported).
+// Makes it the one that is appended to. False when refused (silent).
 bool orri_lane_turn(orr_lane* lane, orri_strip* strip);
 // Room for more rows. False when refused (reported).
 bool orri_strip_reserve(orr_lane* lane, orri_strip* strip, uint32_t more);
@@ -193,8 +193,9 @@ bool orri_may_tag(const orri_rights* rights, orr_tag tag);
 
 // ---- marks.c -------------------------------------------------------------------------------------------------
 
-// Room for marks of all entities, those to be created too. False when refused (reported).
-bool orri_marks_reserve(orr_world* world);
+// Before marking: forgets those of the last commit, makes room for all entities, those to be created too. False when refused
+// (reported).
+bool orri_marks_begin(orr_world* world);
 // Finds the bundles of a lane and marks its structure. There must be room.
 void orri_marks_add(struct orri_lanes* lanes, orr_lane* lane);
 // Marks an entity once more.

@@ -33,12 +33,34 @@ static void marks_free(orr_world* world, struct orri_lanes* lanes)
               marks_touched_words(lanes->mark_words));
 }
 
-bool orri_marks_reserve(orr_world* world)
+void orri_marks_clear(struct orri_lanes* lanes)
+{
+    uint32_t pages = lanes->marks_any ? lanes->mark_words / MARKS_PAGE_WORDS : 0;
+    for (uint32_t page = 0; page < pages; page++) {
+        if (orri_bit_get(lanes->touched, page)) {
+            size_t first = (size_t)page * MARKS_PAGE_WORDS, size = MARKS_PAGE_WORDS * 8;
+            memset(lanes->seen + first, 0, size);
+            memset(lanes->multi + first, 0, size);
+            memset(lanes->born + first, 0, size);
+        } else if (lanes->touched[page >> 6] == 0) {
+            page |= 63;
+        }
+    }
+    if (lanes->marks_any) {
+        memset(lanes->touched, 0, marks_touched_words(lanes->mark_words) * sizeof(uint64_t));
+    }
+    lanes->marks_any = lanes->marks_old = false;
+}
+
+bool orri_marks_begin(orr_world* world)
 {
     struct orri_lanes* lanes = orri_lanes_at(world);
     uint64_t most = (uint64_t)world->hot.count + lanes->reserved;
     most = most < ORR_ENTITIES_MAX ? most : ORR_ENTITIES_MAX;
     uint32_t words = (uint32_t)((most >> 6) + 1);
+    if (lanes->marks_old) {
+        orri_marks_clear(lanes);
+    }
     if (words <= lanes->mark_words) {
         return true;
     }
@@ -70,25 +92,6 @@ void orri_marks_term(orr_world* world)
     marks_free(world, lanes);
     ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, lanes->sources, lanes->source_capacity);
     ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, lanes->senders, lanes->sender_capacity);
-}
-
-void orri_marks_clear(struct orri_lanes* lanes)
-{
-    uint32_t pages = lanes->marks_any ? lanes->mark_words / MARKS_PAGE_WORDS : 0;
-    for (uint32_t page = 0; page < pages; page++) {
-        if (orri_bit_get(lanes->touched, page)) {
-            size_t first = (size_t)page * MARKS_PAGE_WORDS, size = MARKS_PAGE_WORDS * 8;
-            memset(lanes->seen + first, 0, size);
-            memset(lanes->multi + first, 0, size);
-            memset(lanes->born + first, 0, size);
-        } else if (lanes->touched[page >> 6] == 0) {
-            page |= 63;
-        }
-    }
-    if (lanes->marks_any) {
-        memset(lanes->touched, 0, marks_touched_words(lanes->mark_words) * sizeof(uint64_t));
-    }
-    lanes->marks_any = lanes->marks_old = false;
 }
 
 // ---- marking ----------------------------------------------------------------------------------------------------

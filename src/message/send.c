@@ -66,7 +66,7 @@ static orr_result send_check_type(orr_lane* lane, const char* call, orr_type typ
 static orr_result send_check_value(orr_lane* lane, const char* call, const orri_type* type,
                                    const void* values, uint32_t count)
 {
-    if (ORR_UNLIKELY(values == NULL && type->info.size > 0)) {
+    if (ORR_UNLIKELY(values == NULL && type->info.size > 0 && count > 0)) {
         return orri_refuse(&lane->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SEND_REFUSED,
                            "%s: system '%s': the value of %s is NULL", call, lane->rights->name,
                            type->info.name);

@@ -269,11 +269,8 @@ static void values_end_items(values_work* w)
 
 static bool values_mark(const values_work* w)
 {
-    if (!orri_marks_reserve(w->world)) {
+    if (!orri_marks_begin(w->world)) {
         return false;
-    }
-    if (w->lanes->marks_old) {
-        orri_marks_clear(w->lanes);
     }
     for (orr_lane* lane = values_next(w, NULL); lane != NULL; lane = values_next(w, lane)) {
         if (!lane->marked) {

@@ -94,13 +94,30 @@ static bool points_tracks(const orr_world* world, const orri_system* reader, con
     return type.index1 != 0 && points_names(world, reader, orri_type_index(world, type));
 }
 
-static bool points_destroys(const orri_system* sender, const orri_system* reader)
+// Whoever refers to the destroyed may go too, whatever else it has; or lose the reference.
+static bool points_goes_along(const orr_world* world, const orri_system* reader)
+{
+    for (uint32_t t = 0; t < world->schema.type_count; t++) {
+        const orri_type* type = world->schema.types[t];
+        for (uint32_t i = 0; i < type->indexed_count; i++) {
+            if (type->indexed[i].on_destroy == ORR_ON_DESTROY_DESTROY ||
+                (type->indexed[i].on_destroy == ORR_ON_DESTROY_CLEAR &&
+                 points_names(world, reader, t))) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool points_destroys(const orr_world* world, const orri_system* sender,
+                            const orri_system* reader)
 {
     if (sender->rights.may_destroy_any) {
         return true;
     }
     return sender->destroys != NULL &&
-           (reader->guard.any_read != NULL ||
+           (reader->guard.any_read != NULL || points_goes_along(world, reader) ||
             (!points_apart(&sender->destroys->leaves[0], points_leaf(reader)) &&
              !points_apart(points_leaf(reader), &sender->destroys->leaves[0])));
 }
@@ -130,12 +147,16 @@ bool orri_affects(const orr_world* world, const orri_system* sender, const orri_
         out->what = "changes what it selects: it selects every entity";
         return true;
     }
-    if (points_destroys(sender, reader)) {
+    if (points_destroys(world, sender, reader)) {
         out->what = "may destroy what it selects";
         return true;
     }
     if (rights->may_switch_entities) {
         out->what = "may switch entities";
+        return true;
+    }
+    if (sender->desc.switches != NULL && points_tracks(world, reader, "orr_enabled")) {
+        out->what = "may switch types, and tells of it";
         return true;
     }
     if (points_tagged(sender, reader) || ((rights->may_tag_any || rights->tag_count > 0) &&
@@ -312,7 +333,8 @@ static orr_result points_look_up(orr_world* world)
 orr_result orri_plan_make(orr_world* world)
 {
     struct orri_schedule* schedule = world->schedule;
-    if (!schedule->stale) {
+    // A new type may have fields through which others go along with the destroyed.
+    if (!schedule->stale && schedule->step_types == world->schema.type_count) {
         return ORR_OK;
     }
     orr_result result = points_look_up(world);
@@ -330,6 +352,7 @@ orr_result orri_plan_make(orr_world* world)
     }
     ORRI_FREE(&world->env, ORR_MEMORY_TEMP, orri_system*, order, room);
     schedule->stale = result != ORR_OK;
+    schedule->step_types = world->schema.type_count;
     schedule->renewed |= result == ORR_OK;
     return result;
 }

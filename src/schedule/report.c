@@ -179,7 +179,7 @@ static void report_line(void* user, const orri_system* from, const orri_system* 
     orri_text_add(user, "        after %s: %s\n", from->desc.name, why);
 }
 
-static void report_system(const orr_world* world, const orri_system* system, orri_text* out)
+static void report_system(const orri_system* system, orri_text* out)
 {
     orri_text_add(out, "%s (%s%s%s", system->desc.name,
                   system->desc.kind == ORR_DIRECT ? "direct" : "indirect",
@@ -188,8 +188,11 @@ static void report_system(const orr_world* world, const orri_system* system, orr
         orri_text_add(out, ", every %u ticks", system->desc.every);
     }
     orri_text_add(out, "%s): ", system->desc.main_thread ? ", main thread" : "");
+    size_t length = out->length;
     orri_leaf_print(system->query, &system->query->leaves[0], out);
-    (void)world;
+    if (system->desc.any != NULL) {
+        orri_text_add(out, "%sany %s", out->length > length ? "; " : "", system->desc.any);
+    }
 }
 
 // The plan, or NULL with the words why there is none.
@@ -212,7 +215,7 @@ size_t orr_plan_print(orr_world* world, char* out, size_t out_size)
         const orri_step* step = &schedule->steps[i];
         if (step->system != NULL) {
             orri_text_add(&text, "%4u  ", number++);
-            report_system(world, step->system, &text);
+            report_system(step->system, &text);
             orri_text_add(&text, "\n");
             report_edges(world, i, report_line, &text);
         } else {
@@ -235,8 +238,14 @@ size_t orr_plan_graph(orr_world* world, char* out, size_t out_size)
 {
     ORR_ASSERT(world != NULL);
     orri_text text = {out, out_size, 0};
+    char words[ORRI_ERROR_SIZE + 16];
+    orri_text why = {words, sizeof words, 0};
+    words[0] = '\0';
+    const struct orri_schedule* schedule = report_plan(world, &why);
     orri_text_add(&text, "digraph plan {\n    rankdir=LR;\n    node [shape=box];\n");
-    const struct orri_schedule* schedule = report_plan(world, &text);
+    if (schedule == NULL) {
+        orri_text_add(&text, "/* %s*/\n", words);
+    }
     const orri_system* before = NULL;
     for (uint32_t i = 0, points = 0; schedule != NULL && i < schedule->step_count; i++) {
         const orri_step* step = &schedule->steps[i];

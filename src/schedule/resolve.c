@@ -241,9 +241,6 @@ static orr_result resolve_query(orr_world* world, orri_system* system)
     char call[ORR_NAME_MAX + 32];
     snprintf(call, sizeof call, "system '%s', .query", system->desc.name);
     memset(&terms, 0, sizeof terms);
-    if (system->desc.term_count > ORR_TERMS_MAX) {
-        return resolve_refuse(world, system, "it has more than ORR_TERMS_MAX terms");
-    }
     if (system->desc.term_count > 0) {
         memcpy(terms.items, system->desc.terms, system->desc.term_count * sizeof(orr_term));
         terms.count = system->desc.term_count;

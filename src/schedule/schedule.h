@@ -37,13 +37,14 @@ void orri_journal_destroy(orr_world* world, orri_journal* journal);
 // ---- systems ---------------------------------------------------------------------------------------------------------
 
 // The texts of a desc, copied with it.
-#define ORRI_SYSTEM_TEXTS(X)                                                                   \
-    X(name)                                                                                    \
-    X(query)                                                                                   \
-    X(any)                                                                                     \
-    X(creates)                                                                                 \
-    X(destroys) X(adds) X(removes) X(switches) X(tags) X(sends) X(receives) X(before) X(after) \
-        X(group) X(imports)
+#define ORRI_SYSTEM_TEXTS(X)                                                                \
+    X(name)                                                                                 \
+    X(query)                                                                                \
+    X(any)                                                                                  \
+    X(creates)                                                                              \
+    X(destroys)                                                                             \
+    X(adds) X(removes) X(switches) X(tags) X(sends) X(receives) X(before) X(after) X(group) \
+        X(imports)
 
 // A value of a schema's type that belongs to a system and is part of the world's state (keep.c).
 typedef struct orri_keep {
@@ -117,8 +118,9 @@ struct orri_schedule {
     uint32_t system_count;
     orri_step* steps; // The last one is a commit point.
     uint32_t step_count, step_capacity;
-    bool stale;   // Systems came, went or were switched: the plan is made anew.
-    bool renewed; // It was made anew for this tick: systems begin and end.
+    uint32_t step_types; // Types there were when the plan was made.
+    bool stale;          // Systems came, went or were switched: the plan is made anew.
+    bool renewed;        // It was made anew for this tick: systems begin and end.
 
     // The tick under way.
     orri_system* running; // Whose function runs; NULL: none.

@@ -183,6 +183,9 @@ static orr_result system_check(orr_world* world, const orr_system_desc* desc)
     if (desc->term_count > 0 && desc->terms == NULL) {
         return system_refuse(world, name, ".term_count without .terms");
     }
+    if (desc->term_count > ORR_TERMS_MAX) {
+        return system_refuse(world, name, "it has more than ORR_TERMS_MAX terms");
+    }
     if (desc->group != NULL && !orri_name_valid(desc->group)) {
         return system_refuse(world, name, ".group is no name");
     }

@@ -112,6 +112,18 @@ static orr_result aim_add_given(aim* m)
 
 // ---- instances -----------------------------------------------------------------------------------------------
 
+// True when a group takes all instances of a type.
+static bool aim_takes_all(const orri_group* group, orr_type type)
+{
+    for (uint32_t d = 0; d < group->instance_count; d++) {
+        const orri_instance_deed* deed = &group->instances[d];
+        if (deed->removed && deed->id == 0 && deed->type.index1 == type.index1) {
+            return true;
+        }
+    }
+    return aim_listed(group->taken, group->taken_count, type);
+}
+
 static aim_tally* aim_tally_of(aim* m, orr_type type, const orri_type* info)
 {
     for (uint32_t i = 0; i < m->tally_count; i++) {
@@ -123,14 +135,15 @@ static aim_tally* aim_tally_of(aim* m, orr_type type, const orri_type* info)
         return NULL;
     }
     aim_tally* tally = &m->tallies[m->tally_count++];
-    *tally = (aim_tally){.type = type, .info = info, .capacity = 1};
+    *tally = (aim_tally){
+        .type = type, .info = info, .capacity = 1, .all = aim_takes_all(m->group, type)};
     if (aim_base_has(m, type)) {
         tally->capacity = m->base->capacities[orri_cluster_find_column(m->base, type)];
         if (!m->creates) {
             tally->existing =
                 orri_instances_of(m->change->world, orri_id_index(m->entity), type, &tally->ids);
         }
-        tally->count = m->creates ? 1 : tally->existing;
+        tally->count = m->creates ? !tally->all : tally->existing;
     } else if (aim_gives(m->group, type)) {
         tally->count = 1;
     }
@@ -206,20 +219,20 @@ static bool aim_tally_change(aim* m, const aim_tally* tally, uint32_t d)
     if (!aim_tally_has(tally, id)) {
         return aim_left_out(m, ORRI_LEFT_INSTANCE, tally->type, tally->type, id);
     }
-    m->deeds[d] = !aim_removed(m, m->group->instance_count, tally->type, id);
+    m->deeds[d] = !aim_removed(m, m->group->instance_count, tally->type, id) &&
+                  !aim_listed(m->goes, m->goes_count, tally->type);
     return true;
 }
 
 // What is there goes, what comes stays.
 static void aim_tally_all(aim_tally* tally)
 {
-    tally->all = true;
     for (uint32_t i = 0; tally->added > 0 && i < tally->existing; i++) {
         aim_tally_one_less(tally);
     }
 }
 
-// In three passes: what comes, what goes, what changes.
+// In three passes: what comes; what goes; and, once that is known, what changes.
 static orr_result aim_deed(aim* m, uint32_t d, int pass)
 {
     const orri_instance_deed* deed = &m->group->instances[d];
@@ -246,29 +259,15 @@ static orr_result aim_deed(aim* m, uint32_t d, int pass)
     return ok ? ORR_OK : ORR_ERR_MEMORY;
 }
 
-// True when a group takes all instances of a type.
-static bool aim_takes_all(const orri_group* group, orr_type type)
-{
-    for (uint32_t d = 0; d < group->instance_count; d++) {
-        const orri_instance_deed* deed = &group->instances[d];
-        if (deed->removed && deed->id == 0 && deed->type.index1 == type.index1) {
-            return true;
-        }
-    }
-    return aim_listed(group->taken, group->taken_count, type);
-}
-
-static orr_result aim_add_instances(aim* m)
+static orr_result aim_deeds(aim* m, int pass)
 {
     orr_result result = ORR_OK;
-    for (int pass = 0; pass < 3; pass++) {
-        for (uint32_t d = 0; result == ORR_OK && d < m->group->instance_count; d++) {
-            result = aim_deed(m, d, pass);
-        }
-        for (uint32_t i = 0; pass == 0 && i < m->tally_count; i++) {
-            if (aim_takes_all(m->group, m->tallies[i].type)) {
-                aim_tally_all(&m->tallies[i]);
-            }
+    for (uint32_t d = 0; result == ORR_OK && d < m->group->instance_count; d++) {
+        result = aim_deed(m, d, pass);
+    }
+    for (uint32_t i = 0; pass == 0 && i < m->tally_count; i++) {
+        if (m->tallies[i].all) {
+            aim_tally_all(&m->tallies[i]);
         }
     }
     return result;
@@ -495,11 +494,9 @@ static orr_result aim_columns(aim* m)
 static orr_result aim_find(aim* m)
 {
     orr_result result = aim_add_given(m);
-    if (result == ORR_OK) {
-        result = aim_add_instances(m);
-    }
-    if (result == ORR_OK) {
-        result = aim_take_all(m);
+    for (int pass = 0; result == ORR_OK && pass < 3; pass++) {
+        result = pass == 2 ? aim_take_all(m) : ORR_OK;
+        result = result == ORR_OK ? aim_deeds(m, pass) : result;
     }
     if (result != ORR_OK) {
         return result;

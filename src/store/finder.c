@@ -49,7 +49,8 @@ orr_result orri_check_storable(const orr_world* world, const char* call, orr_typ
     if (ORR_UNLIKELY(orri_type_pinned(found))) {
         return orri_refuse_pinned(world, call, type);
     }
-    return ORR_OK;
+    return ORR_UNLIKELY(orri_type_virtual(found)) ? orri_refuse_virtual(world, call, found)
+                                                  : ORR_OK;
 }
 
 // How many instances of a type a row is to have room for; 0 means 1.

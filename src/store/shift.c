@@ -101,16 +101,28 @@ static void shift_overwrite(orri_change* c, uint32_t g, const orri_route* route,
     }
 }
 
-// A group in which no row moves. All routes have all given types, or leave them out.
+// True for a given type that goes the plain way: all rows of the group have it.
+static bool shift_is_plain(const orri_change* c, uint32_t g, uint32_t k)
+{
+    const orri_given* given = &c->desc->groups[g].given[k];
+    const orri_type* type = orri_type_at(&c->world->schema, given->type);
+    const orri_part* part = &c->parts[g];
+    bool plain = type->plain && given->values != NULL && type->info.size > 0;
+    for (uint32_t r = part->route_first; plain && r < part->route_first + part->route_count; r++) {
+        uint32_t column = c->columns[c->routes[r].columns + k];
+        plain = column != ORRI_COLUMN_NONE && (column & ORRI_COLUMN_HAS) != 0;
+    }
+    return plain;
+}
+
+// A group in which no row moves.
 static void shift_values(orri_change* c, uint32_t g)
 {
     const orri_group* group = &c->desc->groups[g];
     const orri_part* part = &c->parts[g];
     bool plain = true;
     for (uint32_t k = 0; plain && k < group->given_count; k++) {
-        const orri_type* type = orri_type_at(&c->world->schema, group->given[k].type);
-        plain = type->plain && group->given[k].values != NULL && type->info.size > 0 &&
-                type->info.multiplicity == ORR_UNIQUE && !orri_type_pinned(type);
+        plain = shift_is_plain(c, g, k);
     }
     for (uint32_t k = 0; plain && k < group->given_count; k++) {
         shift_values_plain(c, g, k, orri_type_at(&c->world->schema, group->given[k].type));

@@ -42,6 +42,7 @@ set(ORR_SOURCES_STORE
     src/store/stage.c
     src/store/tag.c
     src/store/validate.c
+    src/store/virtual.c
     src/store/world.c)
 # Not on any hot way: compiled for size.
 set(ORR_SMALL_STORE
@@ -70,5 +71,6 @@ set(ORR_SMALL_STORE
     src/store/singleton.c
     src/store/tag.c
     src/store/validate.c
+    src/store/virtual.c
     src/store/world.c
 )

@@ -47,7 +47,8 @@ static bool stage_by_deeds(const orri_change* c, const orri_route* route, uint32
     const orri_group* group = orri_change_group(c, route->group);
     orr_type type = route->to->types[column];
     const orri_cluster* base = orri_cluster_at(c->world, group->cluster);
-    bool based = route->from == NULL && base != NULL && orri_cluster_find_column(base, type) >= 0;
+    bool based = route->from == NULL && base != NULL && orri_cluster_find_column(base, type) >= 0 &&
+                 !orri_change_takes_all(c, route->group, type);
     return route->to->columns[column].counts != 0 && !based &&
            orri_change_adds_instance(c, route->group, type);
 }

@@ -341,7 +341,7 @@ static bool validate_count_all(const orr_world* world, uint32_t* counts)
     return validate_count_bundles(world, counts);
 }
 
-// A plain assignment to an owned field in a column loses count. Presets and holders outside count for themselves, so a
+// A plain assignment to an owned field in a column loses count. Presets, messages and holders outside count for themselves, so a
 // blob may be counted more often than it is stored, when there are such.
 static orr_result validate_owned(orr_world* world)
 {
@@ -355,7 +355,7 @@ static orr_result validate_owned(orr_world* world)
     for (uint32_t i = 0; i < schema->type_count; i++) {
         presets = presets || (schema->types[i]->info.has_owned && schema->types[i]->preset != NULL);
     }
-    bool others = presets || world->share_live > 0;
+    bool others = presets || world->share_live > 0 || world->messages != NULL;
     orr_result result = ORR_OK;
     if (!validate_count_all(world, counts)) {
         result = validate_fail(world,

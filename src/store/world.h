@@ -626,6 +626,15 @@ static inline bool orri_guard_names(const orr_world* world, const char* call)
 // For calls that make no sense inside a system.
 ORRI_COLD orr_result orri_refuse_running(const orr_world* world, const char* call);
 
+// ---- virtual.c: types that stand for switches and tags ----------------------------------------------------
+
+// True for orr_enabled and orr_tags: every entity counts as having them, none stores them.
+bool orri_type_virtual(const orri_type* type);
+ORRI_COLD orr_result orri_refuse_virtual(const orr_world* world, const char* call,
+                                         const orri_type* type);
+// The desc of a component type that the library brings along (orr_name too); NULL: no such name.
+const orr_type_desc* orri_builtin_desc(const char* name);
+
 // ---- block.c ----------------------------------------------------------------------------------------------
 
 void orri_source_init(orri_source* source, size_t block_size, uint32_t stagger);

@@ -515,6 +515,7 @@ static void add_stir(const char* name)
                                   "write Label, write Orb, write Root",
                            .run = stir,
                            .creates = ALL_TYPES,
+        .creates_max = 8,
                            .adds = ALL_TYPES,
                            .removes = ALL_TYPES,
                            .switches = "Position, Velocity, Padded, Frozen, Label, Orb, Root, *",
@@ -619,6 +620,9 @@ static void mirrors_run(uint64_t seed, uint32_t ticks)
         }
         for (uint32_t i = roll(3); i > 0; i--) {
             meddle();
+        }
+        while (orr_entity_count(s.world) > 2 * ENTITIES) {
+            CHECK_OK(orr_destroy(s.world, orr_query_at(mirrors[0].query, roll(ENTITIES))));
         }
     }
     for (uint32_t m = 0; m < MIRRORS; m++) {
