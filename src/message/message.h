@@ -54,6 +54,8 @@ ORRI_COLD orr_result orri_refuse_right(const orr_world* world, orri_rights* righ
 // What orr_run.lane points at. Every run of a system has one, also of systems that send nothing.
 typedef struct orr_lane orr_lane;
 
+// Makes what lanes need, before the first is opened. False when refused (reported).
+bool orri_lanes_begin(orr_world* world);
 // Opens the lane of the next run of a system; runs follow in order of rows. Never fails, once orri_messages_of() was called: what
 // cannot be kept is refused when it is sent. `creates_max` ids are reserved, if the system may create. Lanes close in order.
 orr_lane* orri_lane_open(orr_world* world, orri_rights* rights, uint32_t creates_max);
