@@ -154,8 +154,6 @@ static inline struct orri_lanes* orri_lanes_at(const orr_world* world)
 
 // ---- lane.c: strips ----------------------------------------------------------------------------------------
 
-// Makes what lanes need, before the first is opened. False when refused (reported).
-bool orri_lanes_begin(orr_world* world);
 // The strip of a kind and type, made if missing, as the lane's current one. NULL when memory is refused (reported).
 orri_strip* orri_lane_strip(orr_lane* lane, orri_sent kind, orr_type type, const orri_type* info);
 // A strip that nothing else will be put in.

@@ -54,6 +54,8 @@ ORRI_COLD orr_result orri_refuse_right(const orr_world* world, orri_rights* righ
 // What orr_run.lane points at. Every run of a system has one, also of systems that send nothing.
 typedef struct orr_lane orr_lane;
 
+// Makes what lanes need, before the first is opened. False when refused (reported).
+bool orri_lanes_begin(orr_world* world);
 // Opens the lane of the next run of a system; runs follow in order of rows. Never fails, once orri_messages_of() was called: what
 // cannot be kept is refused when it is sent. `creates_max` ids are reserved, if the system may create. Lanes close in order.
 orr_lane* orri_lane_open(orr_world* world, orri_rights* rights, uint32_t creates_max);
@@ -110,7 +112,7 @@ uint64_t orri_reader_hash(const orri_reader* reader, uint64_t hash);
 // True when some reader that is on tracks the type.
 bool orri_tracked(const orr_world* world, orr_type type);
 // Tells all readers of everything that differs from what they were told. `source` did it; `by_commit`: ask
-// orri_commit_source(). On refusal (reported) those told already are told, the rest is found by the next call.
+// orri_commit_source(). On refusal (reported) nothing is handed out; the next call goes on, and readers see one tell.
 orr_result orri_tell(orr_world* world, orr_system source, bool by_commit);
 // The same when only columns of the query's write terms can differ: after a direct system.
 orr_result orri_tell_written(orr_world* world, const orr_query* query, orr_system source);

@@ -30,11 +30,12 @@ static bool tell_begin(orri_telling* tell)
     return true;
 }
 
-// Everything that was made goes out, also when something was refused: it counts as told.
-static void tell_hand_out(orri_telling* tell)
+void orri_told_hand_out(struct orri_told* told)
 {
     for (uint32_t k = 0; k < ORRI_KINDS; k++) {
-        for (orri_batch *batch = tell->first[k], *next; batch != NULL; batch = next) {
+        orri_batch *batch = told->out_first[k], *next;
+        told->out_first[k] = told->out_last[k] = NULL;
+        for (; batch != NULL; batch = next) {
             next = batch->next;
             // The last view that is released frees the batch: nothing of it is touched afterwards.
             for (uint32_t v = 0, count = batch->view_count; v < count; v++) {
@@ -42,16 +43,20 @@ static void tell_hand_out(orri_telling* tell)
             }
         }
     }
+    for (uint32_t r = 0; r < told->on_count; r++) {
+        told->on[r]->shut = false;
+    }
 }
 
-static void tell_end(orri_telling* tell)
+static void tell_end(orri_telling* tell, bool done)
 {
     struct orri_told* told = tell->told;
     orri_piece_abandon(tell);
-    tell_hand_out(tell);
+    if (done) {
+        orri_told_hand_out(told);
+    }
     for (uint32_t r = 0; r < told->on_count; r++) {
         orri_reader* reader = told->on[r];
-        reader->shut = false;
         if (reader->entered_any) {
             memset(reader->entered.words, 0, reader->entered.count * sizeof(uint64_t));
             reader->entered_any = false;
@@ -115,7 +120,7 @@ orr_result orri_tell(orr_world* world, orr_system source, bool by_commit)
         orri_tell_owners_keep(&tell);
     }
     orr_result result = done ? ORR_OK : orri_env_result(&world->env);
-    tell_end(&tell);
+    tell_end(&tell, done);
     return result;
 }
 
@@ -154,6 +159,6 @@ orr_result orri_tell_written(orr_world* world, const orr_query* query, orr_syste
         }
     }
     orr_result result = done ? ORR_OK : orri_env_result(&world->env);
-    tell_end(&tell);
+    tell_end(&tell, done);
     return result;
 }

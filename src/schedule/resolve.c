@@ -220,7 +220,7 @@ static orr_result resolve_check_query(orr_world* world, const orri_system* syste
 }
 
 // Built-in types are there as soon as somebody names them.
-static void resolve_builtins(orr_world* world, const char* text)
+static orr_result resolve_builtins(orr_world* world, const char* text)
 {
     const struct {
         const char* name;
@@ -229,10 +229,12 @@ static void resolve_builtins(orr_world* world, const char* text)
                     {"orr_tags", ORR_TYPE(orr_tags)},
                     {"orr_name", ORR_TYPE(orr_name)}};
     for (size_t i = 0; text != NULL && i < sizeof builtins / sizeof builtins[0]; i++) {
-        if (strstr(text, builtins[i].name) != NULL) {
-            (void)orr_type_of(world, builtins[i].desc);
+        if (strstr(text, builtins[i].name) != NULL &&
+            orr_type_of(world, builtins[i].desc).index1 == 0) {
+            return orri_env_result(&world->env);
         }
     }
+    return ORR_OK;
 }
 
 static orr_result resolve_query(orr_world* world, orri_system* system)
@@ -504,10 +506,14 @@ static orr_result resolve_reader(orr_world* world, orri_system* system)
 
 static orr_result resolve_all(orr_world* world, orri_system* system)
 {
-    resolve_builtins(world, system->desc.query);
-    resolve_builtins(world, system->desc.any);
+    orr_result result = resolve_builtins(world, system->desc.query);
+    if (result == ORR_OK) {
+        result = resolve_builtins(world, system->desc.any);
+    }
     // Types of states come first: bits are as many as there are types.
-    orr_result result = resolve_keep(world, system, system->desc.state, "state", &system->state);
+    if (result == ORR_OK) {
+        result = resolve_keep(world, system, system->desc.state, "state", &system->state);
+    }
     if (result == ORR_OK) {
         result = resolve_keep(world, system, system->desc.exports, "exports", &system->exports);
     }

@@ -147,8 +147,8 @@ static orr_result tick_outside(orr_world* world)
     if (result == ORR_OK && world->schedule->renewed) {
         tick_life_drop(world);
         world->schedule->renewed = false;
-        tick_time_begin(world); // None of this was the first system's.
     }
+    tick_time_begin(world); // None of this was the first system's.
     return result;
 }
 
@@ -267,7 +267,7 @@ static orr_result tick_begin(orr_world* world, float dt)
     if (world->appender != NULL) {
         return orri_check_open(world, "orr_step");
     }
-    orr_result result = orri_plan_make(world);
+    orr_result result = orri_lanes_begin(world) ? orri_plan_make(world) : ORR_ERR_MEMORY;
     if (result != ORR_OK) {
         return result;
     }

@@ -262,8 +262,8 @@ static orr_result extra_stage_instances(orri_change* c)
 
 static void extra_unmake_instances(orri_change* c)
 {
-    bool made = c->deed_count > 0 && c->instances != NULL;
-    for (uint32_t g = 0; made && g < c->desc->count; g++) {
+    bool any = c->deed_count > 0 && c->instances != NULL; // None: refused at the very beginning.
+    for (uint32_t g = 0; any && g < c->desc->count; g++) {
         const orri_group* group = &c->desc->groups[g];
         for (uint32_t d = 0; extra_changes(group) && d < group->instance_count; d++) {
             void* value = c->instances[c->parts[g].deed_first + d];

@@ -247,3 +247,81 @@ ORR_TEST(journal_out_of_memory_has_no_effect)
         }
     }
 }
+
+// ---- with systems ---------------------------------------------------------------------------------------------------
+
+static void step_right(orr_run* run)
+{
+    Position* p = orr_write(run, Position);
+    for (uint32_t i = 0; i < run->count; i++) {
+        p[i].x += 1;
+    }
+}
+
+static void step_freeze(orr_run* run)
+{
+    if (run->tick == 2) {
+        (void)orr_send_add_type(run, orr_iter_entity(run, 0), KIT_TYPE(run->world, Frozen), NULL,
+                                NULL);
+    } else if (run->tick == 3) {
+        (void)orr_send_destroy(run, orr_iter_entity(run, 0));
+    }
+}
+
+// The newest first, each on a line.
+static const char* story(const orr_world* world, orr_entity entity)
+{
+    static char text[2000];
+    orr_journal_entry got[32];
+    uint32_t count = orr_journal_get(world, entity, got, 32);
+    orri_text out = {text, sizeof text, 0};
+    text[0] = '\0';
+    for (uint32_t i = 0; i < count && i < 32; i++) {
+        char one[200];
+        (void)orr_journal_print(world, &got[i], one, sizeof one);
+        orri_text_add(&out, "%s\n", one);
+    }
+    return text;
+}
+
+ORR_TEST(journal_of_systems_tells_who_changed_what)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    orr_entity eve = orr_create(world);
+    orr_set(world, eve, Position, {0, 0, 0});
+    CHECK_OK(orr_journal_set(world, 100)); // Eve is there already.
+    (void)KIT_TYPE(world, Frozen);
+    (void)orr_system_add(
+        world, &(orr_system_desc){.name = "right", .query = "write Position", .run = step_right});
+    (void)orr_system_add(world, &(orr_system_desc){.name = "freeze",
+                                                   .query = "Position, Velocity",
+                                                   .run = step_freeze,
+                                                   .adds = "Frozen",
+                                                   .destroys = "Position"});
+    orr_entity bob = orr_create_named(world, "bob");
+    orr_set(world, bob, Position, {5, 0, 0});
+    orr_set(world, bob, Velocity, {1, 1});
+    CHECK_OK(orr_step(world, 1));
+    CHECK_STR(story(world, bob), "tick 1: right changed Position of bob (1v1)\n"
+                                 "tick 1: (outside) created bob (1v1)\n");
+    CHECK_STR(story(world, eve), "tick 1: right changed Position of 0v1\n");
+    CHECK_OK(orr_step(world, 1));
+    orr_remove(world, bob, Velocity);
+    orr_set(world, bob, Velocity, {2, 2}); // In the end another value, and that is what happened.
+    CHECK_OK(orr_step(world, 1));
+    CHECK_STR(story(world, bob), "tick 3: freeze destroyed 1v1\n"
+                                 "tick 3: right changed Position of 1v1\n"
+                                 "tick 3: (outside) changed Velocity of 1v1\n"
+                                 "tick 2: freeze added Frozen to 1v1\n"
+                                 "tick 2: right changed Position of 1v1\n"
+                                 "tick 1: right changed Position of 1v1\n"
+                                 "tick 1: (outside) created 1v1\n");
+    CHECK_EQ(k.errors.count, 0);
+    uint64_t hash = orr_world_hash(world);
+    CHECK_OK(orr_journal_set(world, 0));
+    CHECK_EQ(orr_world_hash(world), hash); // A journal is not part of the state.
+    CHECK_OK(orr_step(world, 1));
+    CHECK_STR(story(world, eve), "");
+    kit_end(&k);
+}

@@ -4,6 +4,7 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_plan.c
     tests/schedule/test_schedule_frame.c
     tests/schedule/test_system.c
+    tests/schedule/test_tick.c
     tests/schedule/test_trace.c
 )
 set(ORR_TEST_EXTRA_SCHEDULE
