@@ -29,14 +29,19 @@ set(ORR_SOURCES_MESSAGE
 )
 # Not on any hot way: compiled for size.
 set(ORR_SMALL_MESSAGE
+    src/message/commit.c
     src/message/event.c
     src/message/inbox.c
+    src/message/lane.c
     src/message/message_print.c
     src/message/messages.c
+    src/message/net.c
+    src/message/net_group.c
     src/message/reader.c
     src/message/receive.c
     src/message/rights.c
     src/message/scratch.c
+    src/message/send_many.c
     src/message/tell.c
     src/message/tell_cells.c
     src/message/tell_switch.c

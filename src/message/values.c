@@ -4,8 +4,6 @@
 #include "message/lane.h"
 #include "store/pool.h"
 
-#define VALUES_AHEAD 16 // How far records are fetched ahead.
-
 typedef struct values_work {
     orr_world* world;
     struct orri_lanes* lanes;
@@ -163,71 +161,97 @@ static uint8_t* values_column(orr_world* world, uint32_t type_index, uint32_t ch
     return column >= 0 ? orri_column_write(world, world->chunks[chunk], (uint32_t)column) : NULL;
 }
 
-static inline void values_fetch(const orr_world* world, const orri_strip* strip, uint32_t row)
+// Rows to write from `row` on, until one is not clear: its entity dead, without the type, null or (with `marks`) marked. What the
+// loop needs is in locals: values are written through bytes, which might be anything.
+static inline uint32_t values_run(orr_world* world, const orri_strip* strip, uint32_t row,
+                                  uint32_t size, const uint64_t* marks)
 {
-    if (row < strip->count) {
-        uint64_t index = strip->entities[row].id & ORR_HOT_ID_MASK;
-        if (index < world->hot.count) {
-            __builtin_prefetch(orri_record_at(world, (uint32_t)index));
+    const orr_entity* entities = strip->entities;
+    const uint8_t* values = strip->values;
+    orri_record* const* pages = world->hot.pages;
+    uint32_t count = strip->count, type_index = orri_type_index(world, strip->type);
+    uint32_t ids = world->hot.count, last = UINT32_MAX;
+    uint8_t* data = NULL;
+    for (; row < count; row++) {
+        uint64_t id = entities[row].id, index = id & ORR_HOT_ID_MASK;
+        if (ORR_UNLIKELY(index >= ids || (marks != NULL && orri_bit_get(marks, (uint32_t)index)))) {
+            break;
         }
+        orri_record record = pages[index >> ORRI_PAGE_BITS][index & ORRI_PAGE_MASK];
+        if (ORR_UNLIKELY(record.generation != id >> 32)) {
+            break;
+        }
+        uint32_t chunk = record.place >> ORRI_SLOT_BITS;
+        if (ORR_UNLIKELY(chunk != last)) {
+            data = values_column(world, type_index, chunk);
+            last = chunk;
+            if (data == NULL) {
+                break;
+            }
+        }
+        memcpy(data + (size_t)orri_place_slot(record.place) * size, values + (size_t)row * size,
+               size);
+    }
+    return row;
+}
+
+static uint32_t values_run_sized(orr_world* world, const orri_strip* strip, uint32_t row,
+                                 const uint64_t* marks)
+{
+    switch (strip->stride) {
+    case 8:
+        return values_run(world, strip, row, 8, marks);
+    case 16:
+        return values_run(world, strip, row, 16, marks);
+    default:
+        return values_run(world, strip, row, strip->stride, marks);
     }
 }
 
-// True for a row that is not to be written now: it was dealt with, waits, or refers to the dead.
-static bool values_passes(const values_work* w, orr_lane* lane, const orri_strip* strip,
-                          uint32_t row, uint32_t* waiting)
+// A row by which a run ended, or any row of a type that refers: true if it must wait.
+static bool values_write_one(values_work* w, orr_lane* lane, orri_strip* strip, uint32_t row)
 {
-    if (strip->entities[row].id == 0) {
-        return true;
+    orr_entity entity = strip->entities[row];
+    const orri_record* record = orri_record_find(w->world, entity);
+    const void* value = strip->values + (size_t)row * strip->stride;
+    if (entity.id == 0) {
+        return false;
     }
     if (values_waits(w, strip, row)) {
-        ++*waiting;
         return true;
     }
-    if (strip->info->info.has_entities) {
-        const void* old = orri_value_there(w->world, strip->entities[row], strip->info);
-        const void* value = strip->values + (size_t)row * strip->stride;
-        if (orri_value_refers(w->world, strip->info, old, value) == ORRI_REFERS_DEAD) {
-            orri_note_drop(lane, strip, row, "its value refers to an entity that is dead");
-            strip->entities[row].id = 0;
-            return true;
-        }
+    const void* old = orri_value_there(w->world, entity, strip->info);
+    if (old == NULL) {
+        orri_note_drop(lane, strip, row,
+                       record == NULL ? "the entity is dead" : "it does not have this component");
+    } else if (orri_value_refers(w->world, strip->info, old, value) == ORRI_REFERS_DEAD) {
+        orri_note_drop(lane, strip, row, "its value refers to an entity that is dead");
+    } else {
+        uint8_t* data = values_column(w->world, orri_type_index(w->world, strip->type),
+                                      record->place >> ORRI_SLOT_BITS);
+        orri_value_move(data + (size_t)orri_place_slot(record->place) * strip->stride, value,
+                        strip->stride);
+        w->changed = true;
     }
     return false;
 }
 
-// Record, column, store. With `choosy` rows are looked at one by one: those that wait stay, the others are null afterwards.
-static void values_write(values_work* w, orr_lane* lane, orri_strip* strip, bool choosy)
+// Rows that wait stay; if there are any, the others are null afterwards.
+static void values_write(values_work* w, orr_lane* lane, orri_strip* strip)
 {
-    orr_world* world = w->world;
-    uint32_t type_index = orri_type_index(world, strip->type), size = strip->stride;
-    uint32_t last = UINT32_MAX, waiting = 0, written = 0;
-    uint8_t* data = NULL;
-    for (uint32_t row = 0; row < strip->count; row++) {
-        values_fetch(world, strip, row + VALUES_AHEAD);
-        if (choosy && values_passes(w, lane, strip, row, &waiting)) {
-            continue;
-        }
-        const orri_record* record = orri_record_find(world, strip->entities[row]);
-        uint32_t chunk = record != NULL ? record->place >> ORRI_SLOT_BITS : last;
-        if (ORR_UNLIKELY(chunk != last)) {
-            last = chunk;
-            data = values_column(world, type_index, chunk);
-        }
-        if (ORR_LIKELY(record != NULL && data != NULL)) {
-            orri_value_move(data + (size_t)orri_place_slot(record->place) * size,
-                            strip->values + (size_t)row * size, size);
-            written++;
-        } else {
-            orri_note_drop(lane, strip, row,
-                           record == NULL ? "the entity is dead"
-                                          : "it does not have this component");
-        }
-        if (choosy) {
-            strip->entities[row].id = 0;
+    const uint64_t* marks = w->lanes->marks_any ? w->lanes->seen : NULL;
+    bool refers = strip->info->info.has_entities;
+    uint32_t waiting = 0;
+    for (uint32_t row = 0, end; row < strip->count; row = end + 1) {
+        end = refers ? row : values_run_sized(w->world, strip, row, marks);
+        w->changed |= end > row;
+        bool waits = end < strip->count && values_write_one(w, lane, strip, end);
+        waiting += waits;
+        for (uint32_t done = row; marks != NULL && done < end + !waits && done < strip->count;
+             done++) {
+            strip->entities[done].id = 0;
         }
     }
-    w->changed |= written > 0;
     if (waiting == 0) {
         orri_strip_clear(strip);
     }
@@ -238,7 +262,7 @@ static void values_write_lane(values_work* w, orr_lane* lane)
     for (uint32_t i = 0; i < lane->order_count; i++) {
         orri_strip* strip = &lane->strips[lane->order[i]];
         if (values_is_free(strip) && values_is_direct(strip)) {
-            values_write(w, lane, strip, w->lanes->marks_any || strip->info->info.has_entities);
+            values_write(w, lane, strip);
         } else if (strip->kind == ORRI_SENT_EVENT && strip->count > 0) {
             orri_events_append(w->world, strip->type, strip->values, strip->count);
             orri_strip_clear(strip);
@@ -336,5 +360,3 @@ orr_result orri_commit_values(orr_world* world, orri_rights* rights, bool* chang
     return values_commit(&(values_work){.world = world, .lanes = lanes, .rights = rights}, rights,
                          changed);
 }
-
-#undef VALUES_AHEAD
