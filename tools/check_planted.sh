@@ -12,9 +12,13 @@ flags="-std=c17 -O1 -ffp-contract=off -w -pthread"
 tests=$(cmake_list tests/store/tests.cmake ORR_TESTS_STORE | tr ' ' '\n' | grep -v test_generation)
 tests+=" $(cmake_list tests/model/tests.cmake ORR_TESTS_MODEL)"
 tests+=" $(cmake_list tests/query/tests.cmake ORR_TESTS_QUERY | grep '\.c$')"
+tests+=" $(cmake_list tests/message/tests.cmake ORR_TESTS_MESSAGE)"
+tests+=" $(cmake_list tests/schedule/tests.cmake ORR_TESTS_SCHEDULE)"
 shared="$(cmake_list tests/support/tests_support.cmake ORR_TEST_SUPPORT)"
 shared+=" $(cmake_list tests/model/tests.cmake ORR_TEST_EXTRA_MODEL)"
 shared+=" $(cmake_list tests/query/tests.cmake ORR_TEST_EXTRA_QUERY)"
+shared+=" $(cmake_list tests/message/tests.cmake ORR_TEST_EXTRA_MESSAGE)"
+shared+=" $(cmake_list tests/schedule/tests.cmake ORR_TEST_EXTRA_SCHEDULE)"
 shared+=" $(cmake_list scenarios/scenarios.cmake ORR_SCENARIOS)"
 library=
 while read -r module; do
@@ -213,6 +217,20 @@ plant "change set gives pinned values when its dead have lost theirs" \
     src/store/shift.c '/^void orri_change_make/,/^}/{s/orri_change_make_extras\(c\);/(void)0;/;s/shift_close\(c\);/shift_close(c);orri_change_make_extras(c);/}'
 plant "refused bundle leaves its pinned values behind" \
     src/store/rest.c '/^static void rest_unmake\(/,/^}/s/rest_unmake_pinned\(rest, i, rest->rows\);/(void)0;/'
+
+# Messages and systems.
+plant "events sent during a run are skipped" \
+    src/message/inbox.c '/^static void inbox_advance/,/^}/s/cursor->at = cursor->shown;/cursor->at = orri_event_end(queue);/'
+plant "events dropped before the slowest has read them" \
+    src/message/event.c '/^void orri_event_trim/,/^}/s/cursor->at < least \? cursor->at : least/cursor->at < least \&\& i > 0 ? cursor->at : least/'
+plant "padding of events kept" \
+    src/message/event.c '/^void orri_events_append/,/^}/s/orri_rows_clean\(queue->info, to, count\);/(void)0;/'
+plant "switched on reader gets what was sent before" \
+    src/message/inbox.c '/^void orri_inbox_enable/,/^}/s/cursor->at = orri_event_end\(queue\);/cursor->at = queue->base;/'
+plant "half an event at the end of a trace" \
+    src/schedule/trace.c '/^ORRI_COLD static void trace_fail/,/^}/s/trace->offset\);/trace->offset + trace->used \/ 2);/'
+plant "journal forgets the newest when it is resized" \
+    src/schedule/journal.c '/^static bool journal_resize/,/^}/s/journal_at\(journal, count - 1 - i\)/journal_at(journal, journal->count - 1 - i)/'
 
 # ---- planting ------------------------------------------------------------------------------------------
 

@@ -202,11 +202,12 @@ ORR_API orr_result orr_send_name(orr_run* run, orr_entity entity, orr_entity sco
     orr_send_event_type(run, orr_type_of((run)->world, ORR_TYPE(type)), &(const type)__VA_ARGS__)
 #endif
 ORR_API orr_result orr_send_event_type(orr_run* run, orr_type type, const void* value);
-/// All events of a type since this system last ran, one after another; `*count` of them. Asking again gives the same.
+/// All events of a type that this system was not given before, one after another; `*count` of them. Asking again in the same
+/// run gives the same. NULL if there are none. What it does not ask for waits.
 #define orr_events(run, type, count) \
     ((const type*)orr_events_type(run, orr_type_of((run)->world, ORR_TYPE(type)), count))
 ORR_API const void* orr_events_type(orr_run* run, orr_type type, uint32_t* count);
-/// How many unread events of a type there may be. Default ORR_EVENTS_MAX.
+/// How many unread events of a type there may be. 0, and the default: ORR_EVENTS_MAX.
 ORR_API orr_result orr_events_limit(orr_world* world, orr_type type, uint32_t most);
 
 #ifdef __cplusplus

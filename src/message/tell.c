@@ -1,7 +1,164 @@
 // SPDX-License-Identifier: MIT
-#include "message/message.h"
+// Telling: finds every difference between the world and what readers were told, whoever made it, and hands it out as
+// messages. What may have changed is found by versions: of index pages (who died), of row ids and enable bits (who came,
+// went, moved or was switched), of columns and of blocks of pinned values. So a reader's mirror is right by construction,
+// and nothing in the store has to report anything.
+//
+//   1. the dead     2. rows: who enters and leaves which reader, types, tags, switches     3. values     4. hand out
+//
+// Each step tells piece by piece; a piece is told, or (memory) is not, and then all is found again by the next call.
+#include "message/told.h"
 
-void orri_told_term(orr_world* world)
+// ---- beginning and end ----------------------------------------------------------------------------------------
+
+static bool tell_begin(orri_telling* tell)
 {
-    (void)world;
+    struct orri_told* told = tell->told;
+    if (!orri_told_refresh(tell->world, told) || !orri_told_prepare(tell)) {
+        return false;
+    }
+    orri_world_settle(tell->world);
+    orri_piece_clear(told);
+    memset(told->fresh, 0, told->words * sizeof *told->fresh);
+    told->fresh_any = false;
+    for (uint32_t r = 0; r < told->on_count; r++) {
+        if (told->on[r]->fresh) {
+            orri_bit_set(told->fresh, r, true);
+            told->fresh_any = true;
+        }
+    }
+    return true;
+}
+
+void orri_told_hand_out(struct orri_told* told)
+{
+    for (uint32_t k = 0; k < ORRI_KINDS; k++) {
+        orri_batch *batch = told->out_first[k], *next;
+        told->out_first[k] = told->out_last[k] = NULL;
+        for (; batch != NULL; batch = next) {
+            next = batch->next;
+            // The last view that is released frees the batch: nothing of it is touched afterwards.
+            for (uint32_t v = 0, count = batch->view_count; v < count; v++) {
+                orri_reader_deliver(&batch->views[v]);
+            }
+        }
+    }
+    for (uint32_t r = 0; r < told->on_count; r++) {
+        told->on[r]->shut = false;
+    }
+}
+
+static void tell_end(orri_telling* tell, bool done)
+{
+    struct orri_told* told = tell->told;
+    orri_piece_abandon(tell);
+    if (done) {
+        orri_told_hand_out(told);
+    }
+    for (uint32_t r = 0; r < told->on_count; r++) {
+        orri_reader* reader = told->on[r];
+        if (reader->entered_any) {
+            memset(reader->entered.words, 0, reader->entered.count * sizeof(uint64_t));
+            reader->entered_any = false;
+        }
+    }
+    orri_tell_unsuspect(tell);
+    tell->world->epoch++; // What is written from now on has a larger version.
+}
+
+// ---- values ------------------------------------------------------------------------------------------------------
+
+static bool tell_type(orri_telling* tell, orri_told_type* type, const orr_query* query)
+{
+    if (type->pinned) {
+        return orri_tell_pinned(tell, type);
+    }
+    return type->multiple ? orri_tell_instances(tell, type, query)
+                          : orri_tell_values(tell, type, query);
+}
+
+static bool tell_all_values(orri_telling* tell)
+{
+    struct orri_told* told = tell->told;
+    for (uint32_t t = 0; t < told->type_count; t++) {
+        if (told->types[t].tracked && !tell_type(tell, &told->types[t], NULL)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// ---- the calls ---------------------------------------------------------------------------------------------------
+
+// Heads and members are as the world is.
+static bool tell_all_rows(orri_telling* tell)
+{
+    struct orri_told* told = tell->told;
+    if (!orri_tell_owners_reserve(tell) || !orri_tell_suspect(tell, NULL) ||
+        !orri_tell_rows(tell)) {
+        return false;
+    }
+    told->row_mark = tell->world->epoch;
+    for (uint32_t r = 0; r < told->on_count; r++) {
+        told->on[r]->fresh = false;
+    }
+    return true;
+}
+
+orr_result orri_tell(orr_world* world, orr_system source, bool by_commit)
+{
+    if (!orri_has_readers(world)) {
+        return ORR_OK;
+    }
+    orri_telling tell = {
+        .world = world, .told = world->messages->told, .source = source, .by_commit = by_commit};
+    if (!tell_begin(&tell)) {
+        return orri_env_result(&world->env);
+    }
+    bool done = orri_tell_dead(&tell) && tell_all_rows(&tell) && tell_all_values(&tell);
+    if (done) {
+        orri_tell_owners_keep(&tell);
+    }
+    orr_result result = done ? ORR_OK : orri_env_result(&world->env);
+    tell_end(&tell, done);
+    return result;
+}
+
+static orri_told_type* tell_written_type(const orri_telling* tell, const orri_field* field)
+{
+    return field->access == ORR_WRITE
+               ? orri_told_tracked(tell->told, orri_type_index(tell->world, field->type))
+               : NULL;
+}
+
+static bool tell_written_any(const orr_world* world, const orr_query* query)
+{
+    bool any = false;
+    for (uint32_t f = 0; f < query->field_count && !any; f++) {
+        any = query->fields[f].access == ORR_WRITE && orri_tracked(world, query->fields[f].type);
+    }
+    return any;
+}
+
+orr_result orri_tell_written(orr_world* world, const orr_query* query, orr_system source)
+{
+    if (!orri_has_readers(world) || !tell_written_any(world, query)) {
+        return ORR_OK;
+    }
+    orri_telling tell = {.world = world, .told = world->messages->told, .source = source};
+    if (!tell_begin(&tell)) {
+        return orri_env_result(&world->env);
+    }
+    bool done = true;
+    for (uint32_t f = 0; done && f < query->field_count; f++) {
+        orri_told_type* type = tell_written_type(&tell, &query->fields[f]);
+        if (type != NULL) {
+            done = (!type->pinned || orri_tell_suspect(&tell, type)) &&
+                   tell_type(&tell, type, query);
+            orri_tell_unsuspect(&tell);
+        }
+    }
+    orr_result result = done ? ORR_OK : orri_env_result(&world->env);
+    tell_end(&tell, done);
+    return result;
 }

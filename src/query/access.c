@@ -5,6 +5,14 @@
 
 static const orr_hot_span* access_span(const orr_iter* it)
 {
+    if (it->now == NULL && it->lane != NULL) {
+        (void)orri_refuse(orri_env_of(it->world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+                          "system '%s' asks its run for rows, but it is called once and has none; "
+                          "loop: ORR_EACH (it, "
+                          "orr_run_query(run)) (an indirect system hears by messages)",
+                          it->world->guard != NULL ? it->world->guard->system : "?");
+        return NULL;
+    }
     ORR_ASSERT(it->now != NULL && it->era == *it->era_now);
     return it->now != NULL && it->era == *it->era_now ? it->now : NULL;
 }
@@ -13,6 +21,16 @@ static const orr_hot_span* access_span(const orr_iter* it)
 ORRI_COLD static void access_refuse(const orr_iter* it, const char* call, const char* type,
                                     const char* what)
 {
+    if (it->world->guard != NULL) {
+        bool at = it->now != NULL && it->count > 0;
+        orri_id_text who =
+            orri_entity_format(it->world, at ? orr_iter_entity(it, 0) : (orr_entity){0});
+        (*it->world->guard->breaches)++;
+        (void)orri_refuse(orri_env_of(it->world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+                          "%s: system '%s'%s%s: %s %s", call, it->world->guard->system,
+                          at ? ", at the rows from " : "", at ? who.text : "", type, what);
+        return;
+    }
     char text[128];
     (void)orr_query_print(it->query, text, sizeof text);
     (void)orri_refuse(orri_env_of(it->world), ORR_ERR_ARGUMENT, ORR_LOG_ID_QUERY_REFUSED,

@@ -45,7 +45,12 @@ static orr_result query_check_term(const query_plan* plan, const orr_term* term)
         return orri_refuse_type(plan->world, plan->call, term->type);
     }
     const char* wrong = NULL;
-    if (term->kind == ORR_WITHOUT && (term->access == ORR_WRITE || term->changed)) {
+    bool stored = !orri_type_virtual(type);
+    if (!stored && ((term->kind != ORR_OPTIONAL && term->kind != ORR_REQUIRED) ||
+                    term->access == ORR_WRITE || term->changed || term->state != ORR_ENABLED)) {
+        wrong = "every entity counts as having it, and it has no column: it can only be asked to "
+                "be told of, with '?' before it";
+    } else if (term->kind == ORR_WITHOUT && (term->access == ORR_WRITE || term->changed)) {
         wrong = "what an entity does not have cannot be written or changed";
     } else if (term->changed && type->info.storage == ORR_PINNED) {
         wrong = "changed-since is told by chunk; a pinned type is in none";
@@ -76,6 +81,15 @@ static orr_result query_check_twice(const query_plan* plan, uint32_t t)
     return ORR_OK;
 }
 
+// Every entity counts as having the types behind switches and tags, so to require them is to ask for them.
+static void query_soften(const query_plan* plan, orr_term* term)
+{
+    const orri_type* type = orri_type_at(&plan->world->schema, term->type);
+    if (type != NULL && orri_type_virtual(type)) {
+        term->kind = ORR_OPTIONAL;
+    }
+}
+
 static orr_result query_gather(query_plan* plan)
 {
     const orr_query_desc* desc = plan->desc;
@@ -104,6 +118,7 @@ static orr_result query_gather(query_plan* plan)
         if (result != ORR_OK) {
             return result;
         }
+        query_soften(plan, &plan->terms[t]);
     }
     return (unsigned)plan->entities <= ORR_EITHER
                ? ORR_OK
@@ -342,6 +357,10 @@ static orr_query* query_make(const query_plan* plan)
 
 static orr_query* query_create(orr_world* world, const char* call, const orr_query_desc* desc)
 {
+    if (ORR_UNLIKELY(world->guard != NULL)) {
+        (void)orri_refuse_running(world, call);
+        return NULL;
+    }
     query_plan plan = {.world = world, .call = call, .desc = desc};
     orr_result result = desc->set == ORR_SET_NONE ? query_gather(&plan) : query_check_set(&plan);
     result = result == ORR_OK ? query_gather_fields(&plan) : result;
@@ -401,5 +420,9 @@ bool orri_query_refresh(orr_query* query)
 uint64_t orr_change_mark(orr_world* world)
 {
     ORR_ASSERT(world != NULL);
+    if (ORR_UNLIKELY(world->guard != NULL)) {
+        (void)orri_refuse_running(world, "orr_change_mark");
+        return 0;
+    }
     return world->epoch++;
 }

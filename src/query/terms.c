@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Terms from text. One pass, no memory: terms are made in a copy of the list, handed over when all of the text was read.
+// Terms from text. One pass, no memory (but for a type of the library named first): terms are made in a copy of the list, handed over when all of the text was read.
 //
 //     text   = [ term { "," term } ]
 //     term   = [ "!" | "?" ] ( member { "|" member } | word "*" )
@@ -166,6 +166,17 @@ static bool terms_unknown_type(terms_parser* p, const char* name, size_t size)
                       near.name, words);
 }
 
+// The library's own types are registered by whoever names them first. False when that is refused (reported).
+static bool terms_builtin(terms_parser* p, const char* name, orr_type* out)
+{
+    const orr_type_desc* desc = orri_builtin_desc(name);
+    if (desc == NULL) {
+        return true;
+    }
+    p->result = orr_type_register(p->world, desc, out);
+    return p->result == ORR_OK;
+}
+
 static bool terms_take_type(terms_parser* p, orr_type* out)
 {
     const char* name = p->at;
@@ -184,6 +195,9 @@ static bool terms_take_type(terms_parser* p, orr_type* out)
         memcpy(copy, name, size);
         copy[size] = '\0';
         *out = orr_type_find(p->world, copy);
+        if (out->index1 == 0 && !terms_builtin(p, copy, out)) {
+            return false;
+        }
     }
     if (out->index1 == 0) {
         return terms_unknown_type(p, name, size);

@@ -50,8 +50,9 @@ typedef struct orri_instance_deed {
 } orri_instance_deed;
 
 typedef struct orri_switch_deed {
-    orr_type type;       // Null: the entity.
-    orr_component_id id; // Of a multiple type; 0: all instances.
+    orr_type type; // Null: the entity.
+    // Of a multiple type; 0: all instances. ORRI_PROVISIONAL | n: the one that instances[n] of the group adds.
+    orr_component_id id;
     bool on;
 } orri_switch_deed;
 

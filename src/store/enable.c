@@ -80,10 +80,10 @@ ORRI_COLD static orr_result enable_component_long(orr_world* world, orr_entity e
 // The column of a type, plus 1, if the table has the chunk; 0 sends the caller the long way, without a call here.
 static inline uint32_t enable_column_near(const orr_world* world, uint32_t type_index, uint32_t id)
 {
-    if (ORR_UNLIKELY(type_index >= world->hot.table_capacity)) {
+    if (ORR_UNLIKELY(type_index >= world->table_capacity)) {
         return 0;
     }
-    const orri_table* table = (const orri_table*)(const void*)world->hot.tables[type_index];
+    const orri_table* table = (const orri_table*)(const void*)world->tables[type_index];
     return ORR_LIKELY(id < table->hot.capacity) ? table->column[id] : 0;
 }
 
@@ -108,6 +108,9 @@ orr_result orr_component_enable(orr_world* world, orr_entity entity, orr_type ty
 bool orr_component_enabled(const orr_world* world, orr_entity entity, orr_type type)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_reads(world, "orr_component_enabled", type, entity)) {
+        return false;
+    }
     const orri_record* record = orri_record_find(world, entity);
     if (record == NULL) {
         return false;

@@ -488,6 +488,10 @@ static orr_result entity_refuse_address(const orr_world* world, const char* call
 const void* orr_address_read(const orr_world* world, const orr_address* address, orr_type type)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_reads(world, "orr_address_read", type,
+                          address != NULL ? address->entity : (orr_entity){0})) {
+        return NULL;
+    }
     const orri_chunk* chunk = entity_address_chunk(world, address);
     if (chunk == NULL) {
         (void)entity_refuse_address(world, "orr_address_read", address);
@@ -504,6 +508,10 @@ const void* orr_address_read(const orr_world* world, const orr_address* address,
 void* orr_address_write(orr_world* world, const orr_address* address, orr_type type)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_writes(world, "orr_address_write", type,
+                           address != NULL ? address->entity : (orr_entity){0})) {
+        return NULL;
+    }
     orri_chunk* chunk = entity_address_chunk(world, address);
     if (chunk == NULL) {
         (void)entity_refuse_address(world, "orr_address_write", address);

@@ -393,6 +393,31 @@ static bool extra_takes(const orri_group* group, orr_type type)
     return false;
 }
 
+// True when a deed of the group, named by its place, adds an instance of the type.
+static bool extra_instance_comes(const orri_change* c, uint32_t g, orr_type type, uint32_t place)
+{
+    const orri_group* group = &c->desc->groups[g];
+    return place < group->instance_count && group->instances[place].id == 0 &&
+           group->instances[place].type.index1 == type.index1 &&
+           c->deeds[c->parts[g].deed_first + place];
+}
+
+// The id of an instance to be switched, now that all are there: those that came are the last ones, in order.
+static orr_component_id extra_switched(const orri_change* c, uint32_t g, const orri_switch_deed* s)
+{
+    const orri_group* group = &c->desc->groups[g];
+    const orr_component_id* ids;
+    if ((s->id & ORRI_PROVISIONAL) == 0) {
+        return s->id;
+    }
+    uint32_t back = 1,
+             count = orri_instances_of(c->world, orri_id_index(group->entities[0]), s->type, &ids);
+    for (uint32_t d = (s->id & ~ORRI_PROVISIONAL) + 1; d < group->instance_count; d++) {
+        back += extra_instance_comes(c, g, s->type, d);
+    }
+    return ids[count - back];
+}
+
 // True when an instance is there and stays.
 static bool extra_instance_stays(const orri_change* c, uint32_t g, orr_type type,
                                  orr_component_id id)
@@ -485,7 +510,9 @@ static orr_result extra_stage_switch(orri_change* c, uint32_t g, uint32_t i)
         result = extra_stage_pinned_switch(c, g, s, there);
     } else {
         int32_t column = orri_cluster_find_column(to, s->type);
-        *there = column >= 0 && (s->id == 0 || extra_instance_stays(c, g, s->type, s->id));
+        bool comes = (s->id & ORRI_PROVISIONAL) != 0 &&
+                     extra_instance_comes(c, g, s->type, s->id & ~ORRI_PROVISIONAL);
+        *there = column >= 0 && (s->id == 0 || comes || extra_instance_stays(c, g, s->type, s->id));
         result = *there ? extra_stage_bits(c, g, (uint32_t)column, s->on) : ORR_OK;
     }
     if (result == ORR_OK && !*there) {
@@ -523,10 +550,10 @@ static void extra_switch(orri_change* c, uint32_t g)
         if (!c->switches[c->parts[g].switch_first + i]) {
             continue;
         }
-        orr_result result =
-            s->type.index1 == 0
-                ? orr_entity_enable(c->world, group->entities[0], s->on)
-                : orr_instance_enable(c->world, group->entities[0], s->type, s->id, s->on);
+        orr_result result = s->type.index1 == 0
+                                ? orr_entity_enable(c->world, group->entities[0], s->on)
+                                : orr_instance_enable(c->world, group->entities[0], s->type,
+                                                      extra_switched(c, g, s), s->on);
         ORR_ASSERT(result == ORR_OK);
         (void)result;
     }

@@ -49,7 +49,8 @@ orr_result orri_check_storable(const orr_world* world, const char* call, orr_typ
     if (ORR_UNLIKELY(orri_type_pinned(found))) {
         return orri_refuse_pinned(world, call, type);
     }
-    return ORR_OK;
+    return ORR_UNLIKELY(orri_type_virtual(found)) ? orri_refuse_virtual(world, call, found)
+                                                  : ORR_OK;
 }
 
 // How many instances of a type a row is to have room for; 0 means 1.
@@ -190,8 +191,8 @@ const orri_table* orri_table_rarest(const orr_world* world, const orr_type* type
     const orri_table* rarest = NULL;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t index = orri_type_index(world, types[i]);
-        const orri_table* table = index < world->hot.table_capacity
-                                      ? (const orri_table*)(const void*)world->hot.tables[index]
+        const orri_table* table = index < world->table_capacity
+                                      ? (const orri_table*)(const void*)world->tables[index]
                                       : &orri_table_none;
         if (rarest == NULL || table->cluster_count < rarest->cluster_count) {
             rarest = table;

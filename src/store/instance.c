@@ -455,6 +455,9 @@ orr_result orr_instance_set(orr_world* world, orr_entity entity, orr_type type, 
                             const void* value)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_writes(world, "orr_instance_set", type, entity)) {
+        return ORR_ERR_STATE;
+    }
     const char* call = "orr_instance_set";
     bool multiple = false;
     orr_result result = instance_check(world, call, entity, type, &multiple);
@@ -473,6 +476,9 @@ const void* orr_instance_get(const orr_world* world, orr_entity entity, orr_type
                              orr_component_id id)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_reads(world, "orr_instance_get", type, entity)) {
+        return NULL;
+    }
     bool multiple = false;
     if (instance_check(world, "orr_instance_get", entity, type, &multiple) != ORR_OK) {
         return NULL;
@@ -488,6 +494,9 @@ const void* orr_instance_get(const orr_world* world, orr_entity entity, orr_type
 void* orr_instance_edit(orr_world* world, orr_entity entity, orr_type type, orr_component_id id)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_writes(world, "orr_instance_edit", type, entity)) {
+        return NULL;
+    }
     bool multiple = false;
     if (instance_check(world, "orr_instance_edit", entity, type, &multiple) != ORR_OK) {
         return NULL;
@@ -508,6 +517,9 @@ uint32_t orr_instances_get(const orr_world* world, orr_entity entity, orr_type t
                            const void** values, const orr_component_id** ids)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_reads(world, "orr_instances_get", type, entity)) {
+        return 0;
+    }
     static const orr_component_id none = 0;
     bool multiple = false;
     const void* first = NULL;
@@ -611,6 +623,9 @@ bool orr_instance_enabled(const orr_world* world, orr_entity entity, orr_type ty
                           orr_component_id id)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_reads(world, "orr_instance_enabled", type, entity)) {
+        return false;
+    }
     const orri_type* found = orri_type_at(&world->schema, type);
     if (id == 0) {
         return orr_component_enabled(world, entity, type);
@@ -636,6 +651,9 @@ orr_instances orr_column_instances(const orr_world* world, orr_cluster handle, u
                                    orr_type type)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_reads(world, "orr_column_instances", type, (orr_entity){0})) {
+        return (orr_instances){0};
+    }
     const orri_cluster* cluster = orri_cluster_at(world, handle);
     int32_t column = cluster != NULL && number < cluster->chunk_count
                          ? orri_cluster_find_column(cluster, type)

@@ -183,6 +183,9 @@ const char* orri_name_of(const orr_world* world, uint32_t index)
 const char* orr_name_get(const orr_world* world, orr_entity entity)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_names(world, "orr_name_get")) {
+        return "";
+    }
     if (orri_record_find(world, entity) == NULL) {
         (void)orri_refuse_entity(world, "orr_name_get", entity, (orr_type){0});
         return "";
@@ -200,6 +203,9 @@ static orr_entity name_owner(const orr_world* world, uint32_t slot)
 orr_entity orr_find(const orr_world* world, orr_entity scope, const char* path)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_names(world, "orr_find")) {
+        return (orr_entity){0};
+    }
     orr_entity none = {0}, at = scope;
     if (path == NULL) {
         (void)orri_refuse_argument(world, "orr_find", "the path is NULL");

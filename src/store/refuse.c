@@ -141,6 +141,18 @@ orr_result orri_check_open(const orr_world* world, const char* call)
         ORR_ASSERT(orri_world_open(world));
         return ORR_OK;
     }
+    if (world->guard != NULL) {
+        (*world->guard->breaches)++;
+        return orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+                           "%s: system '%s' changes structure directly; inside a system changes "
+                           "are sent (orr_send_create, "
+                           "orr_send_add …, message.h) and declared in its desc",
+                           call, world->guard->system);
+    }
+    if (world->busy != NULL) {
+        return orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED, "%s: %s",
+                           call, world->busy);
+    }
     if (world->appender == NULL) {
         return orri_refuse(
             orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,

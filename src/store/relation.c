@@ -383,6 +383,9 @@ uint32_t orr_referrers_get(const orr_world* world, orr_entity target, orr_type t
                            const char* field, orr_entity* out, uint32_t out_count)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_reads(world, "orr_referrers_get", type, target)) {
+        return 0;
+    }
     const orri_type* found = orri_type_at(&world->schema, type);
     relation_ask ask = {.world = world,
                         .target = orri_id_index(target),

@@ -16,6 +16,7 @@ set(ORR_SOURCES_STORE
     src/store/extra.c
     src/store/digest.c
     src/store/finder.c
+    src/store/guard.c
     src/store/index.c
     src/store/index_ahead.c
     src/store/items.c
@@ -41,6 +42,7 @@ set(ORR_SOURCES_STORE
     src/store/stage.c
     src/store/tag.c
     src/store/validate.c
+    src/store/virtual.c
     src/store/world.c)
 # Not on any hot way: compiled for size.
 set(ORR_SMALL_STORE
@@ -53,6 +55,7 @@ set(ORR_SMALL_STORE
     src/store/entity_print.c
     src/store/extra.c
     src/store/finder.c
+    src/store/guard.c
     src/store/instance.c
     src/store/index_ahead.c
     src/store/items.c
@@ -70,5 +73,6 @@ set(ORR_SMALL_STORE
     src/store/stage.c
     src/store/tag.c
     src/store/validate.c
+    src/store/virtual.c
     src/store/world.c
 )

@@ -341,7 +341,7 @@ static bool validate_count_all(const orr_world* world, uint32_t* counts)
     return validate_count_bundles(world, counts);
 }
 
-// A plain assignment to an owned field in a column loses count. Presets and holders outside count for themselves, so a
+// A plain assignment to an owned field in a column loses count. Presets, messages and holders outside count for themselves, so a
 // blob may be counted more often than it is stored, when there are such.
 static orr_result validate_owned(orr_world* world)
 {
@@ -355,7 +355,7 @@ static orr_result validate_owned(orr_world* world)
     for (uint32_t i = 0; i < schema->type_count; i++) {
         presets = presets || (schema->types[i]->info.has_owned && schema->types[i]->preset != NULL);
     }
-    bool others = presets || world->share_live > 0;
+    bool others = presets || world->share_live > 0 || world->messages != NULL;
     orr_result result = ORR_OK;
     if (!validate_count_all(world, counts)) {
         result = validate_fail(world,
@@ -399,7 +399,7 @@ static uint32_t validate_links(const orr_world* world, const orri_relation* rela
 {
     const orri_table* table =
         (const orri_table*)(const void*)
-            world->hot.tables[orri_type_index(world, (orr_type){relation->type->index1})];
+            world->tables[orri_type_index(world, (orr_type){relation->type->index1})];
     uint32_t count = 0;
     for (uint32_t i = 0; i < table->cluster_count; i++) {
         const orri_table_cluster* entry = &table->clusters[i];
@@ -472,5 +472,11 @@ orr_result orr_world_validate(orr_world* world)
     if (result == ORR_OK) {
         result = validate_owned(world);
     }
-    return result == ORR_OK ? validate_relations(world) : result;
+    result = result == ORR_OK ? validate_relations(world) : result;
+    for (uint32_t i = 0; result == ORR_OK && i < ORRI_TENANT_COUNT; i++) {
+        if (world->tenants[i].validate != NULL) {
+            result = world->tenants[i].validate(world);
+        }
+    }
+    return result;
 }

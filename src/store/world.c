@@ -35,6 +35,8 @@ static orr_result world_check_desc(orri_env* env, const orr_world_desc* desc)
         wrong = "types_max is above ORR_TYPES_MAX";
     } else if (desc->tags_max > ORR_TAGS_MAX) {
         wrong = "tags_max is above ORR_TAGS_MAX";
+    } else if (!(desc->rate_hz >= 0 && desc->rate_hz <= 1e6)) {
+        wrong = "rate_hz is negative, above 1,000,000 or no number";
     } else if (desc->id_salt > ORR_SALT_MAX) {
         wrong = "id_salt is above ORR_SALT_MAX";
     }
@@ -58,6 +60,7 @@ static void world_init(orr_world* world, const orr_world_desc* desc)
     world->epoch = 1;
     world->iteration_era = 1;
     world->seed = desc->seed;
+    world->rate_hz = desc->rate_hz;
     world->salt = desc->id_salt << ORRI_GENERATION_BITS;
     world->entities_max = world_limit(desc->entities_max, ORR_ENTITIES_MAX);
     world->clusters_max = world_limit(desc->clusters_max, ORR_CLUSTERS_MAX);
@@ -162,6 +165,11 @@ uint64_t orr_world_seed(const orr_world* world)
 void orr_tick_advance(orr_world* world)
 {
     ORR_ASSERT(world != NULL);
+    if (ORR_UNLIKELY(world->busy != NULL)) {
+        (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+                          "orr_tick_advance: %s", world->busy);
+        return;
+    }
     ORR_VALIDATE(world->appender != NULL || orr_world_validate(world) == ORR_OK);
     // A loop that was left without being ended ends here; its iterator is told by the era.
     if (world->iterating != 0) {
@@ -225,6 +233,9 @@ void orr_log(orr_world* world, orr_log_level level, const char* format, ...)
 orr_result orr_type_register(orr_world* world, const orr_type_desc* desc, orr_type* out)
 {
     ORR_ASSERT(world != NULL);
+    if (ORR_UNLIKELY(world->guard != NULL)) {
+        return orri_refuse_running(world, "orr_type_register");
+    }
     if (desc == NULL || out == NULL) {
         return orri_refuse_argument(world, "orr_type_register", "desc or out is NULL");
     }
@@ -236,6 +247,16 @@ orr_type orr_type_of(orr_world* world, const orr_type_desc* static_desc)
     ORR_ASSERT(world != NULL);
     if (ORR_UNLIKELY(static_desc == NULL)) {
         (void)orri_refuse_argument(world, "orr_type_of", "the desc is NULL");
+        return (orr_type){0};
+    }
+    if (ORR_UNLIKELY(world->guard != NULL) &&
+        orri_type_find(&world->schema, static_desc->name).index1 == 0) {
+        (*world->guard->breaches)++;
+        (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+                          "orr_type_of: system '%s' is the first to use %s, which is not "
+                          "registered; name it in the "
+                          "system's desc, or ORR_REGISTER() it before the first tick",
+                          world->guard->system, static_desc->name);
         return (orr_type){0};
     }
     return orri_type_static(&world->schema, static_desc);

@@ -318,7 +318,12 @@ typedef struct orri_pages {
 // ---- the world ----------------------------------------------------------------------------------------
 
 struct orr_world {
-    orr_hot_world hot; // First: what the inline functions of store.h read.
+    orr_hot_world
+        hot; // First: what the inline functions of store.h read. Its tables are those below, or the
+             // part of them that the running system may see.
+    orr_hot_table** tables; // By type index.
+    uint32_t table_capacity;
+    uint32_t table_changes; // Counts new entries of `tables`.
     orri_env env;
     orri_schema schema;
     uint64_t tick, epoch; // Side by side: the inline functions of query.h read both.
@@ -384,6 +389,7 @@ struct orr_world {
     struct orri_messages* messages; // Of the message module.
     struct orri_schedule* schedule; // Of the schedule module.
     orri_tenant tenants[ORRI_TENANT_COUNT];
+    double rate_hz;          // Of the desc.
     const orri_guard* guard; // Of the system that runs; NULL: none, or it is not watched.
     // A tick is under way, so structure is changed by messages only: `iterating` is not 0 then. What to say to who tries.
     const char* busy;
@@ -480,10 +486,10 @@ ORRI_COLD int32_t orri_table_column_far(const orr_world* world, uint32_t type_in
 static inline int32_t orri_table_column(const orr_world* world, uint32_t type_index,
                                         uint32_t chunk_id)
 {
-    if (ORR_UNLIKELY(type_index >= world->hot.table_capacity)) {
+    if (ORR_UNLIKELY(type_index >= world->table_capacity)) {
         return -1;
     }
-    const orri_table* table = (const orri_table*)(const void*)world->hot.tables[type_index];
+    const orri_table* table = (const orri_table*)(const void*)world->tables[type_index];
     return ORR_LIKELY(chunk_id < table->hot.capacity)
                ? (int32_t)table->column[chunk_id] - 1
                : orri_table_column_far(world, type_index, chunk_id);
@@ -589,6 +595,45 @@ static inline orri_env* orri_env_of(const orr_world* world)
 {
     return (orri_env*)(uintptr_t)&world->env;
 }
+
+// ---- guard.c: what a running system may reach ------------------------------------------------------------
+
+// While it runs. `tables` (may be NULL: no types) are those the inline functions may see, world->table_capacity of them.
+void orri_guard_enter(orr_world* world, const orri_guard* guard, orr_hot_table** tables);
+void orri_guard_leave(orr_world* world);
+// Fills such tables. To be done again when world->table_changes has changed.
+void orri_guard_tables(const orr_world* world, const orri_guard* guard, orr_hot_table** tables);
+// True when allowed; otherwise the breach is reported and counted. `entity` may be null.
+ORRI_COLD bool orri_guard_reads_long(const orr_world* world, const char* call, orr_type type,
+                                     orr_entity entity);
+ORRI_COLD bool orri_guard_writes_long(const orr_world* world, const char* call, orr_type type,
+                                      orr_entity entity);
+ORRI_COLD bool orri_guard_names_long(const orr_world* world, const char* call);
+static inline bool orri_guard_reads(const orr_world* world, const char* call, orr_type type,
+                                    orr_entity entity)
+{
+    return ORR_LIKELY(world->guard == NULL) || orri_guard_reads_long(world, call, type, entity);
+}
+static inline bool orri_guard_writes(const orr_world* world, const char* call, orr_type type,
+                                     orr_entity entity)
+{
+    return ORR_LIKELY(world->guard == NULL) || orri_guard_writes_long(world, call, type, entity);
+}
+static inline bool orri_guard_names(const orr_world* world, const char* call)
+{
+    return ORR_LIKELY(world->guard == NULL) || orri_guard_names_long(world, call);
+}
+// For calls that make no sense inside a system.
+ORRI_COLD orr_result orri_refuse_running(const orr_world* world, const char* call);
+
+// ---- virtual.c: types that stand for switches and tags ----------------------------------------------------
+
+// True for orr_enabled and orr_tags: every entity counts as having them, none stores them.
+bool orri_type_virtual(const orri_type* type);
+ORRI_COLD orr_result orri_refuse_virtual(const orr_world* world, const char* call,
+                                         const orri_type* type);
+// The desc of a component type that the library brings along (orr_name too); NULL: no such name.
+const orr_type_desc* orri_builtin_desc(const char* name);
 
 // ---- block.c ----------------------------------------------------------------------------------------------
 

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// Reading messages: the calls for systems that are told.
+#include "message/message.h"
+
+const orr_message* orr_receive(orr_run* run)
+{
+    if (orri_check_run(run, "orr_receive") != ORR_OK) {
+        return NULL;
+    }
+    orri_rights* rights = orri_lane_rights(run->lane);
+    if (ORR_UNLIKELY(rights->reader == NULL)) {
+        rights->counts.breaches++;
+        (void)orri_refuse(&run->world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+                          "orr_receive: system '%s' is direct and gets no messages; make its kind "
+                          "ORR_INDIRECT, or read the world by its query",
+                          rights->name);
+        return NULL;
+    }
+    return orri_reader_next(rights->reader);
+}
+
+static orr_type receive_type(const orr_message* message, const orr_type_desc* desc)
+{
+    ORR_ASSERT(message != NULL && desc != NULL);
+    return orr_type_find(message->world, desc->name);
+}
+
+bool orr_message_is_of(const orr_message* message, const orr_type_desc* desc)
+{
+    return message->type.index1 != 0 && message->type.index1 == receive_type(message, desc).index1;
+}
+
+const orr_message_column* orr_message_column_of(const orr_message* message, orr_type type)
+{
+    ORR_ASSERT(message != NULL);
+    for (uint32_t c = 0; c < message->column_count; c++) {
+        if (message->columns[c].type.index1 == type.index1) {
+            return &message->columns[c];
+        }
+    }
+    return NULL;
+}
+
+const void* orr_message_values(const orr_message* message, const orr_type_desc* desc)
+{
+    orr_type type = receive_type(message, desc);
+    if (type.index1 == 0) {
+        return NULL;
+    }
+    if (message->kind == ORR_ENTITY_ADDED) {
+        const orr_message_column* column = orr_message_column_of(message, type);
+        return column != NULL ? column->values : NULL;
+    }
+    return message->type.index1 == type.index1 ? message->values : NULL;
+}

@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: MIT
+// Telling, third step: instances of multiple types, and pinned values. Both are listed one by one (items), since an entity may
+// have got, changed and lost several.
+//
+// Pinned values are found by the blocks of their pools: who has a slot now, and who had it when it was told, may have got, lost
+// or changed a value. Their rows are marked, so that they are told in the order of clusters and rows, and so that their
+// members can be looked at before (tell_rows.c).
+#include "message/told.h"
+
+#define CELLS_MASK_WORDS (ORR_CHUNK_CAPACITY / 64)
+
+// ---- rows whose pinned types changed --------------------------------------------------------------------------------
+
+static void cells_free_masks(orr_world* world, uint64_t** masks, uint32_t count)
+{
+    for (uint32_t i = 0; masks != NULL && i < count; i++) {
+        ORRI_FREE(&world->env, ORR_MEMORY_TEMP, uint64_t, masks[i], CELLS_MASK_WORDS);
+    }
+    ORRI_FREE(&world->env, ORR_MEMORY_TEMP, uint64_t*, masks, count);
+}
+
+void orri_tell_unsuspect(orri_telling* tell)
+{
+    cells_free_masks(tell->world, tell->suspects, tell->suspect_count);
+    cells_free_masks(tell->world, tell->gained, tell->suspect_count);
+    tell->suspects = tell->gained = NULL;
+}
+
+static bool cells_begin_masks(orri_telling* tell)
+{
+    orri_env* env = &tell->world->env;
+    if (tell->suspects == NULL) {
+        tell->suspect_count = tell->world->chunk_count;
+        tell->suspects = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, uint64_t*, tell->suspect_count);
+        tell->gained = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, uint64_t*, tell->suspect_count);
+    }
+    return tell->suspects != NULL && tell->gained != NULL;
+}
+
+static bool cells_mark(orri_telling* tell, uint64_t** masks, uint32_t place)
+{
+    uint64_t** mask = &masks[place >> ORRI_SLOT_BITS];
+    if (*mask == NULL) {
+        *mask = ORRI_ALLOC_ZERO(&tell->world->env, ORR_MEMORY_TEMP, uint64_t, CELLS_MASK_WORDS);
+    }
+    if (*mask != NULL) {
+        orri_bit_set(*mask, orri_place_slot(place), true);
+    }
+    return *mask != NULL;
+}
+
+static bool cells_suspect_one(orri_telling* tell, uint32_t index, bool gained)
+{
+    if (index >= tell->world->hot.count) {
+        return true;
+    }
+    const orri_record* record = orri_record_at(tell->world, index);
+    if ((record->generation & ORRI_DEAD) != 0) {
+        return true;
+    }
+    return cells_mark(tell, tell->suspects, record->place) &&
+           (!gained || cells_mark(tell, tell->gained, record->place));
+}
+
+static bool cells_suspect_block(orri_telling* tell, const orri_told_type* type,
+                                const orri_pool* pool, uint32_t block)
+{
+    uint32_t first = block << pool->slot_bits, last = first + (1u << pool->slot_bits);
+    last = last < pool->slot_count ? last : pool->slot_count;
+    for (uint32_t slot = first; slot < last; slot++) {
+        uint32_t now = orri_pool_owner(pool, slot);
+        uint32_t old = slot < type->owner_count ? type->owners[slot] : ORRI_INDEX_NONE;
+        bool marked = (now == ORRI_INDEX_NONE || cells_suspect_one(tell, now, now != old)) &&
+                      (old == ORRI_INDEX_NONE || old == now || cells_suspect_one(tell, old, true));
+        if (!marked) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool cells_suspect_type(orri_telling* tell, const orri_told_type* type)
+{
+    const orri_pool* pool = orri_pool_find(tell->world, (orr_type){type->type->index1});
+    if (!type->watched || pool == NULL || pool->version <= type->mark) {
+        return true;
+    }
+    bool done = cells_begin_masks(tell);
+    for (uint32_t b = 0; done && b < pool->block_count; b++) {
+        if (pool->blocks[b].version > type->mark) {
+            done = cells_suspect_block(tell, type, pool, b);
+        }
+    }
+    if (!done) {
+        (void)orri_refuse_memory(&tell->world->env, "finding pinned values to tell readers of");
+    }
+    return done;
+}
+
+bool orri_tell_suspect(orri_telling* tell, const orri_told_type* only)
+{
+    const struct orri_told* told = tell->told;
+    if (only != NULL) {
+        return cells_suspect_type(tell, only);
+    }
+    for (uint32_t p = 0; p < tell->world->pool_count; p++) {
+        uint32_t index =
+            orri_type_index(tell->world, (orr_type){tell->world->pool_list[p]->type->index1});
+        if (!cells_suspect_type(tell, &told->types[index])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// ---- who has which slot --------------------------------------------------------------------------------------------------
+
+bool orri_tell_owners_reserve(orri_telling* tell)
+{
+    orr_world* world = tell->world;
+    for (uint32_t p = 0; p < world->pool_count; p++) {
+        const orri_pool* pool = world->pool_list[p];
+        uint32_t index = orri_type_index(world, (orr_type){pool->type->index1});
+        orri_told_type* type = &tell->told->types[index];
+        uint32_t old = type->owner_count;
+        if (!type->watched) {
+            continue;
+        }
+        if (!ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &type->owners, &type->owner_count,
+                          pool->slot_count)) {
+            (void)orri_refuse_memory(&world->env, "noting pinned values that readers were told");
+            return false;
+        }
+        for (uint32_t i = old; i < type->owner_count; i++) {
+            type->owners[i] = ORRI_INDEX_NONE;
+        }
+    }
+    return true;
+}
+
+void orri_tell_owners_keep(orri_telling* tell)
+{
+    const orr_world* world = tell->world;
+    for (uint32_t p = 0; p < world->pool_count; p++) {
+        const orri_pool* pool = world->pool_list[p];
+        uint32_t index = orri_type_index(world, (orr_type){pool->type->index1});
+        orri_told_type* type = &tell->told->types[index];
+        for (uint32_t b = 0; type->watched && b < pool->block_count; b++) {
+            uint32_t first = b << pool->slot_bits, end = first + (1u << pool->slot_bits);
+            end = end < pool->slot_count ? end : pool->slot_count;
+            if (pool->blocks[b].version > type->mark && end > first) {
+                memcpy(type->owners + first, pool->blocks[b].owners,
+                       (end - first) * sizeof *type->owners);
+            }
+        }
+        type->mark = type->watched ? world->epoch : type->mark;
+    }
+}
+
+// ---- what both have in common ---------------------------------------------------------------------------------------------
+
+typedef struct cells_scan {
+    orri_telling* tell;
+    orri_told_type* type;
+    uint64_t* row; // Readers that get what happened to a row.
+} cells_scan;
+
+// Who tracks the type, was told of the entity, and did not get to know it in this tell.
+static bool cells_readers(const cells_scan* s, uint32_t index)
+{
+    const struct orri_told* told = s->tell->told;
+    const uint64_t* trackers = orri_told_trackers(told, s->type);
+    memset(s->row, 0, told->words * sizeof *s->row);
+    if (orri_head_at(told, index)->generation !=
+        orri_record_at(s->tell->world, index)->generation) {
+        return false; // Created since the last whole tell.
+    }
+    for (uint32_t r = 0; r < told->on_count; r++) {
+        const orri_reader* reader = told->on[r];
+        if (orri_bit_get(trackers, r) && orri_bitset_has(&reader->members, index) &&
+            !(reader->entered_any && orri_bitset_has(&reader->entered, index))) {
+            orri_bit_set(s->row, r, true);
+        }
+    }
+    return orri_set_any(s->row, told->words);
+}
+
+static bool cells_deal(const cells_scan* s, orr_message_kind kind)
+{
+    const struct orri_told* told = s->tell->told;
+    const orri_piece* piece = &told->piece;
+    for (uint32_t i = 0; i < piece->run_count; i++) {
+        for (uint32_t w = 0; w < told->words; w++) {
+            size_t at = (size_t)i * told->words + w;
+            piece->to[at] = piece->runs[i].kind == kind ? piece->after[at] : 0;
+        }
+    }
+    return orri_piece_deal(s->tell, &(orri_deal){.kind = kind,
+                                                 .type = s->type->type,
+                                                 .items = true,
+                                                 .forced = kind == ORR_COMPONENT_CHANGED
+                                                               ? ORR_CAUSE_WRITTEN
+                                                               : ORR_CAUSE_COMPONENT});
+}
+
+static bool cells_deal_all(const cells_scan* s)
+{
+    return s->tell->told->piece.run_count == 0 ||
+           (cells_deal(s, ORR_COMPONENT_ADDED) && cells_deal(s, ORR_COMPONENT_CHANGED) &&
+            cells_deal(s, ORR_COMPONENT_REMOVED));
+}
+
+// A run of one entity; its items follow.
+static void cells_push(const cells_scan* s, orr_message_kind kind, orri_chunk* chunk, uint32_t slot)
+{
+    orri_piece* piece = &s->tell->told->piece;
+    uint32_t index = orri_chunk_ids(chunk)[slot];
+    orri_piece_push(s->tell->told,
+                    &(orri_run){.chunk = chunk,
+                                .slot = slot,
+                                .index = index,
+                                .count = 1,
+                                .source = orri_tell_source(s->tell, index),
+                                .item = piece->item_count,
+                                .kind = (uint8_t)kind,
+                                .alone = true},
+                    NULL, s->row);
+}
+
+static bool cells_item(const cells_scan* s, orr_component_id id, const void* value)
+{
+    orri_piece* piece = &s->tell->told->piece;
+    if (!orri_piece_item(s->tell->world, piece, id, value)) {
+        return false;
+    }
+    piece->runs[piece->run_count - 1].item_count++;
+    return true;
+}
+
+// ---- instances -----------------------------------------------------------------------------------------------------------
+
+static bool cells_flush_instances(const cells_scan* s)
+{
+    orri_piece* piece = &s->tell->told->piece;
+    if (!cells_deal_all(s)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < piece->run_count; i++) {
+        const orri_run* run = &piece->runs[i];
+        orri_told_instances now = orri_told_instances_at(run->chunk, run->column, run->slot);
+        orri_told_put_cell(s->type, run->index, &now);
+    }
+    orri_piece_keep(s->tell);
+    return true;
+}
+
+static uint32_t cells_find(const uint32_t* ids, uint32_t count, uint32_t id)
+{
+    uint32_t i = 0;
+    while (i < count && ids[i] != id) {
+        i++;
+    }
+    return i;
+}
+
+// Instances of one kind of difference, as a run. Mostly there are none, and mostly ids stand where they stood.
+static bool cells_compare(const cells_scan* s, const orri_run* at_row,
+                          const orri_told_instances* now, const orri_told_cell* told,
+                          orr_message_kind kind)
+{
+    orri_piece* piece = &s->tell->told->piece;
+    bool gone = kind == ORR_COMPONENT_REMOVED;
+    uint32_t count = gone ? told->count : now->count, other = gone ? now->count : told->count;
+    const uint32_t *ids = gone ? told->ids : now->ids, *others = gone ? now->ids : told->ids;
+    size_t size = s->type->type->info.size;
+    bool pushed = false;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t at = i < other && others[i] == ids[i] ? i : cells_find(others, other, ids[i]);
+        const uint8_t* value = gone ? NULL : now->values + i * size;
+        bool differs = kind == ORR_COMPONENT_CHANGED
+                           ? at < other &&
+                                 orri_told_differs(s->type, value, told->values + at * size)
+                           : at == other;
+        if (!differs) {
+            continue;
+        }
+        if (!pushed) {
+            cells_push(s, kind, at_row->chunk, at_row->slot);
+            piece->runs[piece->run_count - 1].column = at_row->column;
+            pushed = true;
+        }
+        if (!cells_item(s, ids[i], value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool cells_instances_row(const cells_scan* s, orri_chunk* chunk, uint32_t column,
+                                uint32_t slot)
+{
+    uint32_t index = orri_chunk_ids(chunk)[slot];
+    if (!cells_readers(s, index)) {
+        return true;
+    }
+    if (orri_piece_full(&s->tell->told->piece) && !cells_flush_instances(s)) {
+        return false;
+    }
+    orri_run row = {.chunk = chunk, .slot = slot, .column = column};
+    orri_told_instances now = orri_told_instances_at(chunk, column, slot);
+    if (!orri_told_room_cell(s->tell->world, s->type, index, now.count)) {
+        return false;
+    }
+    const orri_told_cell* told = orri_told_cell_at(s->type, index);
+    return cells_compare(s, &row, &now, told, ORR_COMPONENT_ADDED) &&
+           cells_compare(s, &row, &now, told, ORR_COMPONENT_CHANGED) &&
+           cells_compare(s, &row, &now, told, ORR_COMPONENT_REMOVED);
+}
+
+// The newest of values, counts and ids.
+static uint64_t cells_version(const orri_chunk* chunk, uint32_t column)
+{
+    const orri_column* columns = chunk->columns;
+    uint32_t counts = chunk->cluster->columns[column].counts;
+    uint64_t version = columns[column].version;
+    version = columns[counts].version > version ? columns[counts].version : version;
+    return columns[counts + 1].version > version ? columns[counts + 1].version : version;
+}
+
+static bool cells_cluster(const cells_scan* s, orri_cluster* cluster, uint32_t column)
+{
+    const orri_told_cluster* record = orri_told_cluster_of(s->tell, cluster);
+    if (record == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < cluster->chunk_count; i++) {
+        orri_chunk* chunk = cluster->chunks[i];
+        uint32_t rows = cells_version(chunk, column) > record->seen[column] ? orri_chunk_rows(chunk)
+                                                                            : 0;
+        for (uint32_t slot = 0; slot < rows; slot++) {
+            if (!cells_instances_row(s, chunk, column, slot)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+// After a system (query): clusters where rows moved are left to the next whole tell.
+static bool cells_skips(const orri_telling* tell, const orri_cluster* cluster,
+                        const orr_query* query)
+{
+    return cluster->row_count == 0 ||
+           (query != NULL &&
+            (cluster->columns[cluster->type_count].version > tell->told->row_mark ||
+             orri_entries_find(query, cluster) == UINT32_MAX));
+}
+
+bool orri_tell_instances(orri_telling* tell, orri_told_type* type, const orr_query* query)
+{
+    struct orri_told* told = tell->told;
+    uint32_t index = (uint32_t)(type - told->types);
+    if (index >= tell->world->hot.table_capacity) {
+        return true;
+    }
+    const orri_table* table = (const orri_table*)(const void*)tell->world->hot.tables[index];
+    cells_scan s = {tell, type, told->set + 2 * told->words};
+    for (uint32_t i = 0; i < table->cluster_count; i++) {
+        const orri_table_cluster* entry = &table->clusters[i];
+        if (!cells_skips(tell, entry->cluster, query) &&
+            !cells_cluster(&s, entry->cluster, entry->column)) {
+            return false;
+        }
+    }
+    if (!cells_flush_instances(&s)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < table->cluster_count; i++) {
+        const orri_table_cluster* entry = &table->clusters[i];
+        if (!cells_skips(tell, entry->cluster, query)) {
+            told->clusters[entry->cluster->index].seen[entry->column] = tell->world->epoch;
+        }
+    }
+    return true;
+}
+
+// ---- pinned values ---------------------------------------------------------------------------------------------------------
+
+static bool cells_flush_pinned(const cells_scan* s)
+{
+    orri_piece* piece = &s->tell->told->piece;
+    if (!cells_deal_all(s)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < piece->run_count; i++) {
+        const orri_run* run = &piece->runs[i];
+        if (run->kind == ORR_COMPONENT_REMOVED) {
+            orri_told_drop(s->tell->world, s->type, run->index);
+        } else {
+            orri_told_put(s->type, run->index, piece->items[run->item].value, 1);
+        }
+    }
+    orri_piece_keep(s->tell);
+    return true;
+}
+
+static bool cells_pinned_row(const cells_scan* s, const orri_pool* pool, orri_chunk* chunk,
+                             uint32_t slot)
+{
+    uint32_t index = orri_chunk_ids(chunk)[slot];
+    const uint8_t* now = orri_pool_get(pool, index);
+    bool held = orri_bitset_has(&s->type->held, index);
+    if ((now == NULL && !held) || !cells_readers(s, index)) {
+        return true;
+    }
+    if (now != NULL && held &&
+        (pool->size == 0 || !orri_told_differs(s->type, now, orri_told_at(s->type, index)))) {
+        return true;
+    }
+    if (orri_piece_full(&s->tell->told->piece) && !cells_flush_pinned(s)) {
+        return false;
+    }
+    cells_push(s,
+               now == NULL ? ORR_COMPONENT_REMOVED
+               : held      ? ORR_COMPONENT_CHANGED
+                           : ORR_COMPONENT_ADDED,
+               chunk, slot);
+    return (now == NULL || orri_told_room(s->tell->world, s->type, index)) && cells_item(s, 0, now);
+}
+
+static bool cells_pinned_chunk(const cells_scan* s, const orri_pool* pool, orri_chunk* chunk,
+                               const uint64_t* rows)
+{
+    for (uint32_t w = 0; w < CELLS_MASK_WORDS; w++) {
+        for (uint64_t left = rows[w]; left != 0; left &= left - 1) {
+            if (!cells_pinned_row(s, pool, chunk, w * 64 + (uint32_t)__builtin_ctzll(left))) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+bool orri_tell_pinned(orri_telling* tell, orri_told_type* type)
+{
+    const orri_pool* pool = orri_pool_find(tell->world, (orr_type){type->type->index1});
+    cells_scan s = {tell, type, tell->told->set + 2 * tell->told->words};
+    if (tell->suspects == NULL || pool == NULL || pool->version <= type->mark) {
+        return true;
+    }
+    for (orri_cluster* c = tell->world->cluster_first; c != NULL; c = c->next) {
+        for (uint32_t i = 0; i < c->chunk_count; i++) {
+            orri_chunk* chunk = c->chunks[i];
+            const uint64_t* rows = tell->suspects[chunk->id];
+            if (rows != NULL && !cells_pinned_chunk(&s, pool, chunk, rows)) {
+                return false;
+            }
+        }
+    }
+    return cells_flush_pinned(&s);
+}
+
+#undef CELLS_MASK_WORDS

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+// Telling, first step: who died. A head whose generation is no longer that of its record was another entity. Index pages that
+// were not written since have nobody new among the dead.
+#include "message/told.h"
+
+static void dead_forget_type(orri_telling* tell, orr_type type, const orri_run* run)
+{
+    orri_told_type* found = orri_told_tracked(tell->told, orri_type_index(tell->world, type));
+    bool kept = found != NULL && (found->multiple || found->held.count + found->off.count > 0);
+    for (uint32_t i = 0; kept && i < run->count; i++) {
+        orri_told_drop(tell->world, found, run->index + i);
+    }
+}
+
+static void dead_forget_types(orri_telling* tell, const orri_shape* shape, const orri_run* run)
+{
+    for (uint32_t c = 0; c < shape->type_count; c++) {
+        dead_forget_type(tell, shape->types[c], run);
+    }
+    for (uint32_t p = 0; p < tell->world->pool_count; p++) {
+        dead_forget_type(tell, (orr_type){tell->world->pool_list[p]->type->index1}, run);
+    }
+}
+
+static void dead_keep_run(orri_telling* tell, const orri_run* run, const uint64_t* before)
+{
+    struct orri_told* told = tell->told;
+    orri_shape* shape = orri_shape_at(told, run->shape1);
+    dead_forget_types(tell, shape, run);
+    for (uint32_t r = 0; r < told->on_count; r++) {
+        if (orri_bit_get(before, r)) {
+            orri_bits_fill(told->on[r]->members.words, run->index, run->count, false);
+        }
+    }
+    for (uint32_t i = 0; i < run->count; i++) {
+        orri_bitset_put(&told->off, run->index + i, false);
+    }
+    memset(orri_head_at(told, run->index), 0, run->count * sizeof(orri_head));
+    orri_shape_release(tell->world, told, shape, run->count);
+}
+
+static bool dead_flush(orri_telling* tell)
+{
+    struct orri_told* told = tell->told;
+    orri_piece* piece = &told->piece;
+    size_t words = (size_t)piece->run_count * told->words;
+    memcpy(piece->to, piece->before, words * sizeof *piece->to);
+    if (!orri_piece_deal(tell, &(orri_deal){.kind = ORR_ENTITY_REMOVED, .forced = -1})) {
+        return false;
+    }
+    for (uint32_t i = 0; i < piece->run_count; i++) {
+        dead_keep_run(tell, &piece->runs[i], piece->before + (size_t)i * told->words);
+    }
+    orri_piece_keep(tell);
+    return true;
+}
+
+static bool dead_push(orri_telling* tell, uint32_t index, const orri_head* head)
+{
+    struct orri_told* told = tell->told;
+    uint64_t* before = told->set + 2 * told->words;
+    memset(before, 0, told->words * sizeof *before);
+    for (uint32_t r = 0; r < told->on_count; r++) {
+        if (orri_bitset_has(&told->on[r]->members, index)) {
+            orri_bit_set(before, r, true);
+        }
+    }
+    if (orri_piece_full(&told->piece) && !dead_flush(tell)) {
+        return false;
+    }
+    orri_piece_push(told,
+                    &(orri_run){.index = index,
+                                .count = 1,
+                                .shape1 = head->shape1,
+                                .cause = ORR_CAUSE_DESTROYED,
+                                .source = orri_tell_source(tell, index)},
+                    before, before);
+    return true;
+}
+
+static bool dead_page(orri_telling* tell, uint32_t page)
+{
+    const orri_record* records = tell->world->hot.pages[page];
+    const orri_head* heads = tell->told->heads[page];
+    uint32_t first = page << ORRI_PAGE_BITS, left = tell->world->hot.count - first;
+    uint32_t count = left < ORRI_PAGE_SIZE ? left : ORRI_PAGE_SIZE;
+    for (uint32_t i = 0; i < count; i++) {
+        if (heads[i].generation != records[i].generation && heads[i].generation != 0 &&
+            !dead_push(tell, first + i, &heads[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Past the last record: ids that were undone.
+static bool dead_undone(orri_telling* tell)
+{
+    const struct orri_told* told = tell->told;
+    uint64_t end = (uint64_t)told->head_count << ORRI_PAGE_BITS;
+    for (uint64_t i = tell->world->hot.count; i < end; i++) {
+        const orri_head* head = orri_head_at(told, (uint32_t)i);
+        if (head->generation != 0 && !dead_push(tell, (uint32_t)i, head)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool orri_tell_dead(orri_telling* tell)
+{
+    struct orri_told* told = tell->told;
+    const orri_index* index = &tell->world->index;
+    uint32_t pages =
+        (uint32_t)(((uint64_t)tell->world->hot.count + ORRI_PAGE_MASK) >> ORRI_PAGE_BITS);
+    for (uint32_t page = 0; page < pages; page++) {
+        if (index->metas[page].version > told->index_mark && !dead_page(tell, page)) {
+            return false;
+        }
+    }
+    if ((pages < told->head_count ||
+         (pages > 0 && index->metas[pages - 1].version > told->index_mark)) &&
+        !dead_undone(tell)) {
+        return false;
+    }
+    if (told->piece.run_count > 0 && !dead_flush(tell)) {
+        return false;
+    }
+    told->index_mark = tell->world->epoch;
+    return true;
+}

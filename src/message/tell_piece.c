@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: MIT
+// Pieces: runs of rows to which something happened, and who is to hear of it. A piece is told as a whole or not at all, so what
+// was told is always known. Dealing makes one batch for all readers that get the same rows; a reader that gets other
+// rows than the rest gets a batch of its own.
+#include "message/told.h"
+
+#define PIECE_GROUP_WORDS (ORRI_PIECE_RUNS / 64)
+
+// ---- memory ----------------------------------------------------------------------------------------------------
+
+static size_t piece_set_count(uint32_t words)
+{
+    return (size_t)ORRI_PIECE_RUNS * words;
+}
+
+void orri_piece_term(orr_world* world, struct orri_told* told)
+{
+    orri_piece* piece = &told->piece;
+    size_t sets = piece_set_count(told->piece_words);
+    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, orri_run, piece->runs, ORRI_PIECE_RUNS);
+    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint64_t, piece->before, sets);
+    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint64_t, piece->after, sets);
+    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint64_t, piece->to, sets);
+    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint32_t, told->picks, ORRI_PIECE_RUNS);
+    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint64_t, told->set, 4 * told->piece_words);
+    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint64_t, told->groups,
+              (size_t)told->group_readers * PIECE_GROUP_WORDS);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, piece->items, piece->item_capacity);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, told->columns, told->column_capacity);
+    *piece = (orri_piece){0};
+    told->picks = NULL;
+    told->groups = told->set = NULL;
+    told->columns = NULL;
+    told->group_readers = told->column_capacity = told->piece_words = 0;
+}
+
+bool orri_piece_prepare(orr_world* world, struct orri_told* told)
+{
+    orri_env* env = &world->env;
+    orri_piece* piece = &told->piece;
+    if (piece->runs != NULL && told->piece_words == told->words) {
+        return true;
+    }
+    orri_piece_term(world, told);
+    size_t sets = piece_set_count(told->words);
+    told->piece_words = told->words;
+    piece->runs = ORRI_ALLOC(env, ORR_MEMORY_MESSAGE, orri_run, ORRI_PIECE_RUNS);
+    piece->before = ORRI_ALLOC(env, ORR_MEMORY_MESSAGE, uint64_t, sets);
+    piece->after = ORRI_ALLOC(env, ORR_MEMORY_MESSAGE, uint64_t, sets);
+    piece->to = ORRI_ALLOC(env, ORR_MEMORY_MESSAGE, uint64_t, sets);
+    told->picks = ORRI_ALLOC(env, ORR_MEMORY_MESSAGE, uint32_t, ORRI_PIECE_RUNS);
+    told->set = ORRI_ALLOC_ZERO(env, ORR_MEMORY_MESSAGE, uint64_t, 4 * told->words);
+    if (piece->runs == NULL || piece->before == NULL || piece->after == NULL || piece->to == NULL ||
+        told->picks == NULL || told->set == NULL) {
+        orri_piece_term(world, told);
+        return false;
+    }
+    return true;
+}
+
+void orri_piece_clear(struct orri_told* told)
+{
+    orri_piece* piece = &told->piece;
+    piece->run_count = piece->row_count = piece->item_count = 0;
+}
+
+// ---- runs --------------------------------------------------------------------------------------------------------
+
+static bool piece_joins(const orri_run* last, const orri_run* run)
+{
+    return last->chunk == run->chunk && last->index + last->count == run->index &&
+           (run->chunk == NULL || last->slot + last->count == run->slot) && !last->alone &&
+           !run->alone && (run->index & ORRI_TOLD_MASK) != 0 && last->shape1 == run->shape1 &&
+           last->cause == run->cause && last->source.index1 == run->source.index1 &&
+           last->source.generation == run->source.generation;
+}
+
+static void piece_copy_set(uint64_t* to, const uint64_t* from, uint32_t words)
+{
+    for (uint32_t w = 0; w < words; w++) {
+        to[w] = from != NULL ? from[w] : 0;
+    }
+}
+
+void orri_piece_push(struct orri_told* told, const orri_run* run, const uint64_t* before,
+                     const uint64_t* after)
+{
+    orri_piece* piece = &told->piece;
+    uint32_t words = told->words, last = piece->run_count - 1;
+    piece->row_count += run->count;
+    if (piece->run_count > 0 && piece_joins(&piece->runs[last], run) &&
+        (before == NULL || orri_set_equal(piece->before + (size_t)last * words, before, words)) &&
+        orri_set_equal(piece->after + (size_t)last * words, after, words)) {
+        piece->runs[last].count += run->count;
+        return;
+    }
+    size_t at = (size_t)piece->run_count * words;
+    piece_copy_set(piece->before + at, before, words);
+    piece_copy_set(piece->after + at, after, words);
+    piece->runs[piece->run_count++] = *run;
+}
+
+bool orri_piece_item(orr_world* world, orri_piece* piece, orr_component_id id, const void* value)
+{
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &piece->items, &piece->item_capacity,
+                      piece->item_count + 1)) {
+        (void)orri_refuse_memory(&world->env, "listing components to tell readers of");
+        return false;
+    }
+    piece->items[piece->item_count++] = (orri_item){id, value};
+    return true;
+}
+
+// ---- dealing -------------------------------------------------------------------------------------------------------
+
+static const uint64_t* piece_to(const struct orri_told* told, uint32_t run)
+{
+    return told->piece.to + (size_t)run * told->words;
+}
+
+static bool piece_make(orri_telling* tell, const orri_deal* deal, const orri_run* like,
+                       uint32_t pick_count, const uint64_t* receivers)
+{
+    orri_piece* piece = &tell->told->piece;
+    bool forced = deal->forced >= 0;
+    orri_batch* batch = orri_batch_build(
+        tell, &(orri_batch_plan){.kind = deal->kind,
+                                 .cause = forced ? (orr_cause)deal->forced : (orr_cause)like->cause,
+                                 .system = deal->forced == ORR_CAUSE_READER ? (orr_system){0, 0}
+                                                                            : like->source,
+                                 .type = deal->type,
+                                 .shape = deal->shape,
+                                 .items = deal->items,
+                                 .picks = tell->told->picks,
+                                 .pick_count = pick_count,
+                                 .receivers = receivers});
+    if (batch == NULL) {
+        return false;
+    }
+    if (piece->last[deal->kind] != NULL) {
+        piece->last[deal->kind]->next = batch;
+    } else {
+        piece->first[deal->kind] = batch;
+    }
+    piece->last[deal->kind] = batch;
+    return true;
+}
+
+static bool piece_same_key(const orri_deal* deal, const orri_run* a, const orri_run* b)
+{
+    return deal->forced == ORR_CAUSE_READER ||
+           ((deal->forced >= 0 || a->cause == b->cause) && a->source.index1 == b->source.index1 &&
+            a->source.generation == b->source.generation);
+}
+
+// The runs with the key of the first that is left; they leave the piece. `*same`: all go to the same readers.
+static uint32_t piece_take_class(struct orri_told* told, const orri_deal* deal, uint32_t first,
+                                 bool* same)
+{
+    const orri_piece* piece = &told->piece;
+    uint32_t count = 0;
+    *same = true;
+    for (uint32_t i = first; i < piece->run_count; i++) {
+        if (orri_set_any(piece_to(told, i), told->words) &&
+            piece_same_key(deal, &piece->runs[first], &piece->runs[i])) {
+            told->picks[count++] = i;
+            *same = *same && orri_set_equal(piece_to(told, first), piece_to(told, i), told->words);
+        }
+    }
+    return count;
+}
+
+// For each reader, a bit for each of its runs; for the whole class at the end.
+static bool piece_turn(orri_telling* tell, uint32_t count, uint64_t* all)
+{
+    struct orri_told* told = tell->told;
+    if (told->group_readers < told->on_count) {
+        size_t words = (size_t)told->on_count * PIECE_GROUP_WORDS;
+        uint64_t* groups = ORRI_ALLOC(&tell->world->env, ORR_MEMORY_MESSAGE, uint64_t, words);
+        if (groups == NULL) {
+            (void)orri_refuse_memory(&tell->world->env, "telling readers different things");
+            return false;
+        }
+        ORRI_FREE(&tell->world->env, ORR_MEMORY_MESSAGE, uint64_t, told->groups,
+                  (size_t)told->group_readers * PIECE_GROUP_WORDS);
+        told->groups = groups;
+        told->group_readers = told->on_count;
+    }
+    memset(told->groups, 0, (size_t)told->on_count * PIECE_GROUP_WORDS * sizeof *told->groups);
+    piece_copy_set(all, NULL, told->words);
+    for (uint32_t p = 0; p < count; p++) {
+        const uint64_t* to = piece_to(told, told->picks[p]);
+        for (uint32_t w = 0; w < told->words; w++) {
+            all[w] |= to[w];
+            for (uint64_t left = to[w]; left != 0; left &= left - 1) {
+                uint32_t reader = w * 64 + (uint32_t)__builtin_ctzll(left);
+                orri_bit_set(told->groups + (size_t)reader * PIECE_GROUP_WORDS, told->picks[p],
+                             true);
+            }
+        }
+    }
+    return true;
+}
+
+// Readers of `left` that get the same runs as the first of them; they leave it.
+static uint32_t piece_take_group(struct orri_told* told, uint64_t* left, uint64_t* group)
+{
+    uint32_t first = UINT32_MAX;
+    for (uint32_t r = 0; r < told->on_count; r++) {
+        group[r / 64] = r % 64 == 0 ? 0 : group[r / 64];
+        if (!orri_bit_get(left, r)) {
+            continue;
+        }
+        first = first == UINT32_MAX ? r : first;
+        if (memcmp(told->groups + (size_t)r * PIECE_GROUP_WORDS,
+                   told->groups + (size_t)first * PIECE_GROUP_WORDS,
+                   PIECE_GROUP_WORDS * sizeof(uint64_t)) == 0) {
+            orri_bit_set(group, r, true);
+            orri_bit_set(left, r, false);
+        }
+    }
+    return first;
+}
+
+static bool piece_deal_mixed(orri_telling* tell, const orri_deal* deal, uint32_t count)
+{
+    struct orri_told* told = tell->told;
+    const orri_run* like = &told->piece.runs[told->picks[0]];
+    uint64_t *left = told->set, *group = told->set + told->words;
+    if (!piece_turn(tell, count, left)) {
+        return false;
+    }
+    for (;;) {
+        uint32_t reader = piece_take_group(told, left, group);
+        if (reader == UINT32_MAX) {
+            return true;
+        }
+        uint32_t picked = 0;
+        for (uint32_t i = 0; i < told->piece.run_count; i++) {
+            if (orri_bit_get(told->groups + (size_t)reader * PIECE_GROUP_WORDS, i)) {
+                told->picks[picked++] = i;
+            }
+        }
+        if (!piece_make(tell, deal, like, picked, group)) {
+            return false;
+        }
+    }
+}
+
+bool orri_piece_deal(orri_telling* tell, const orri_deal* deal)
+{
+    struct orri_told* told = tell->told;
+    for (uint32_t first = 0; first < told->piece.run_count; first++) {
+        if (!orri_set_any(piece_to(told, first), told->words)) {
+            continue;
+        }
+        bool same;
+        uint32_t count = piece_take_class(told, deal, first, &same);
+        // Taken ones are empty from now on; the mixed way needs their sets until it is done.
+        bool made =
+            same ? piece_make(tell, deal, &told->piece.runs[first], count, piece_to(told, first))
+                 : piece_deal_mixed(tell, deal, count);
+        if (!made) {
+            return false;
+        }
+        for (uint32_t i = first; i < told->piece.run_count; i++) {
+            if (i == first ||
+                piece_same_key(deal, &told->piece.runs[first], &told->piece.runs[i])) {
+                piece_copy_set(told->piece.to + (size_t)i * told->words, NULL, told->words);
+            }
+        }
+    }
+    return true;
+}
+
+// ---- what became of it ---------------------------------------------------------------------------------------------
+
+void orri_piece_keep(orri_telling* tell)
+{
+    orri_piece* piece = &tell->told->piece;
+    for (uint32_t k = 0; k < ORRI_KINDS; k++) {
+        if (piece->first[k] != NULL) {
+            struct orri_told* told = tell->told;
+            if (told->out_last[k] != NULL) {
+                told->out_last[k]->next = piece->first[k];
+            } else {
+                told->out_first[k] = piece->first[k];
+            }
+            told->out_last[k] = piece->last[k];
+        }
+        piece->first[k] = piece->last[k] = NULL;
+    }
+    orri_piece_clear(tell->told);
+}
+
+void orri_piece_abandon(orri_telling* tell)
+{
+    orri_piece* piece = &tell->told->piece;
+    for (uint32_t k = 0; k < ORRI_KINDS; k++) {
+        while (piece->first[k] != NULL) {
+            orri_batch* batch = piece->first[k];
+            piece->first[k] = batch->next;
+            orri_batch_free(tell->world, batch);
+        }
+        piece->last[k] = NULL;
+    }
+    orri_piece_clear(tell->told);
+}
+
+#undef PIECE_GROUP_WORDS

@@ -1,0 +1,626 @@
+// SPDX-License-Identifier: MIT
+// Telling, second step: rows. Looks at the chunks whose row ids or enable bits were written since the last tell, at rows whose
+// pinned types changed, and, for a reader that is new, at everything. A row whose head is as it was told, in a cluster
+// of which each reader selects all rows or none, is passed over with one compare.
+//
+// Of each row that differs: who had selected it (before) and who does (after). From these follow all messages; once their batches
+// are made, head, members and values are noted.
+#include "message/told.h"
+
+typedef struct rows_scan {
+    orri_telling* tell;
+    orri_cluster* cluster;
+    orri_shape* shape;
+    bool steady;           // Every reader selects all rows or none, and was told so.
+    bool switches;         // Somebody is told of switches.
+    uint64_t* always;      // Readers that select all rows.
+    uint32_t multiple_old; // For a shape before: instances are listed; 0: for none.
+    bool multiple;
+    uint64_t *before, *after;
+} rows_scan;
+
+// ---- what is there -----------------------------------------------------------------------------------------------
+
+// Fills `always`; false: no reader has anything to do with the cluster and nothing is to be noted but heads.
+static void rows_match(rows_scan* s)
+{
+    struct orri_told* told = s->tell->told;
+    memset(s->always, 0, told->words * sizeof *s->always);
+    s->steady = true;
+    for (uint32_t r = 0; r < told->on_count; r++) {
+        orri_reader* reader = told->on[r];
+        orri_reader_match(reader, s->cluster);
+        if (reader->match == ORRI_MATCH_ALL) {
+            orri_bit_set(s->always, r, true);
+        }
+        s->steady = s->steady && reader->match != ORRI_MATCH_SOME &&
+                    !(reader->fresh && reader->match == ORRI_MATCH_ALL);
+    }
+}
+
+// Of 64 rows, which each reader selects.
+static void rows_masks(const rows_scan* s, const orri_chunk* chunk, uint32_t word, uint64_t all)
+{
+    const struct orri_told* told = s->tell->told;
+    for (uint32_t r = 0; r < told->on_count; r++) {
+        orri_reader* reader = told->on[r];
+        if (reader->match == ORRI_MATCH_SOME) {
+            reader->mask = orri_query_mask(reader->query, reader->leaves, chunk, word, all);
+        }
+    }
+}
+
+static void rows_sets(const rows_scan* s, uint32_t bit, uint32_t index, bool known)
+{
+    const struct orri_told* told = s->tell->told;
+    for (uint32_t w = 0; w < told->words; w++) {
+        s->before[w] = 0;
+        s->after[w] = s->always[w];
+    }
+    for (uint32_t r = 0; r < told->on_count && !(s->steady && !known); r++) {
+        const orri_reader* reader = told->on[r];
+        if (known && orri_bit_get(reader->members.words, index)) {
+            orri_bit_set(s->before, r, true);
+        }
+        if (reader->match == ORRI_MATCH_SOME && (reader->mask >> bit & 1) != 0) {
+            orri_bit_set(s->after, r, true);
+        }
+    }
+}
+
+static bool rows_bit(uint64_t* const* masks, const orri_chunk* chunk, uint32_t slot)
+{
+    return masks != NULL && masks[chunk->id] != NULL && orri_bit_get(masks[chunk->id], slot);
+}
+
+static orr_cause rows_cause(const rows_scan* s, const orri_chunk* chunk, uint32_t slot,
+                            const orri_head* head, bool known)
+{
+    if (!known) {
+        return ORR_CAUSE_CREATED;
+    }
+    bool moved = head->shape1 != s->shape->number1 &&
+                 !orri_shape_same(orri_shape_at(s->tell->told, head->shape1), s->shape);
+    return moved || rows_bit(s->tell->gained, chunk, slot) ? ORR_CAUSE_COMPONENT
+                                                           : ORR_CAUSE_ENABLED;
+}
+
+// ---- messages of a piece -------------------------------------------------------------------------------------------
+
+static uint64_t* rows_to(const rows_scan* s, uint32_t run)
+{
+    return s->tell->told->piece.to + (size_t)run * s->tell->told->words;
+}
+
+static bool rows_deal_added(const rows_scan* s, bool fresh)
+{
+    const struct orri_told* told = s->tell->told;
+    const orri_piece* piece = &told->piece;
+    for (uint32_t i = 0; i < piece->run_count * told->words; i++) {
+        uint64_t wanted = fresh ? told->fresh[i % told->words] : ~told->fresh[i % told->words];
+        piece->to[i] = piece->after[i] & ~piece->before[i] & wanted;
+    }
+    return orri_piece_deal(s->tell, &(orri_deal){.kind = ORR_ENTITY_ADDED,
+                                                 .shape = s->shape,
+                                                 .forced = fresh ? ORR_CAUSE_READER : -1});
+}
+
+static bool rows_deal_left(const rows_scan* s)
+{
+    const struct orri_told* told = s->tell->told;
+    const orri_piece* piece = &told->piece;
+    for (uint32_t i = 0; i < piece->run_count * told->words; i++) {
+        piece->to[i] = piece->before[i] & ~piece->after[i];
+    }
+    return orri_piece_deal(s->tell, &(orri_deal){.kind = ORR_ENTITY_REMOVED, .forced = -1});
+}
+
+// Readers of a set that stay with a run get its message.
+static void rows_to_stay(const rows_scan* s, uint32_t run, const uint64_t* set)
+{
+    const struct orri_told* told = s->tell->told;
+    const orri_piece* piece = &told->piece;
+    uint64_t* to = rows_to(s, run);
+    for (uint32_t w = 0; w < told->words; w++) {
+        size_t i = (size_t)run * told->words + w;
+        to[w] = set != NULL ? piece->before[i] & piece->after[i] & set[w] : 0;
+    }
+}
+
+static const orri_shape* rows_old(const rows_scan* s, const orri_run* run)
+{
+    return run->shape1 != 0 ? orri_shape_at(s->tell->told, run->shape1) : NULL;
+}
+
+static bool rows_deal_tags(const rows_scan* s)
+{
+    const struct orri_told* told = s->tell->told;
+    bool any = false;
+    for (uint32_t i = 0; i < told->piece.run_count; i++) {
+        const orri_shape* old = rows_old(s, &told->piece.runs[i]);
+        bool differs = old != NULL && !orri_shape_same_tags(old, s->shape);
+        rows_to_stay(s, i, differs ? told->taggers : NULL);
+        any = any || differs;
+    }
+    orr_type tags = orr_type_find(s->tell->world, orr_desc_orr_tags.name);
+    return !any || orri_piece_deal(s->tell,
+                                   &(orri_deal){.kind = ORR_COMPONENT_CHANGED,
+                                                .type = orri_type_at(&s->tell->world->schema, tags),
+                                                .shape = s->shape,
+                                                .forced = ORR_CAUSE_COMPONENT});
+}
+
+// The rows of runs that somebody gets become items: of a multiple type all instances, from the world or as told.
+static bool rows_list_instances(const rows_scan* s, const orri_told_type* type, int32_t column)
+{
+    orri_piece* piece = &s->tell->told->piece;
+    piece->item_count = 0;
+    for (uint32_t i = 0; i < piece->run_count; i++) {
+        orri_run* run = &piece->runs[i];
+        run->item = piece->item_count;
+        if (!orri_set_any(rows_to(s, i), s->tell->told->words)) {
+            continue;
+        }
+        const orri_told_cell* cell = column < 0 ? orri_told_cell_at(type, run->index) : NULL;
+        orri_told_instances now = {0};
+        if (column >= 0) {
+            now = orri_told_instances_at(run->chunk, (uint32_t)column, run->slot);
+        } else if (cell != NULL) {
+            now = (orri_told_instances){.count = cell->count, .ids = cell->ids};
+        }
+        for (uint32_t k = 0; k < now.count; k++) {
+            const void* value = column >= 0 ? now.values + (size_t)k * type->type->info.size : NULL;
+            if (!orri_piece_item(s->tell->world, piece, now.ids[k], value)) {
+                return false;
+            }
+        }
+        run->item_count = piece->item_count - run->item;
+    }
+    return true;
+}
+
+// One type, of the cluster (column) or no longer (-1), in the runs whose shape before lacks or has it.
+static bool rows_deal_type(const rows_scan* s, const orri_told_type* type, int32_t column)
+{
+    const struct orri_told* told = s->tell->told;
+    orr_type id = {type->type->index1};
+    bool any = false;
+    for (uint32_t i = 0; i < told->piece.run_count; i++) {
+        orri_run* run = &told->piece.runs[i];
+        const orri_shape* old = rows_old(s, run);
+        bool differs = old != NULL && orri_shape_has(old, id) != (column >= 0);
+        run->column = (uint32_t)column;
+        rows_to_stay(s, i, differs ? orri_told_trackers(told, type) : NULL);
+        any = any || (differs && orri_set_any(rows_to(s, i), told->words));
+    }
+    if (!any) {
+        return true;
+    }
+    if (type->multiple && !rows_list_instances(s, type, column)) {
+        return false;
+    }
+    return orri_piece_deal(
+        s->tell, &(orri_deal){.kind = column >= 0 ? ORR_COMPONENT_ADDED : ORR_COMPONENT_REMOVED,
+                              .type = type->type,
+                              .items = type->multiple,
+                              .forced = ORR_CAUSE_COMPONENT});
+}
+
+static orri_told_type* rows_tracked(const rows_scan* s, orr_type type)
+{
+    return orri_told_tracked(s->tell->told, orri_type_index(s->tell->world, type));
+}
+
+// Types that the entities got. Most pieces have none: their shape was told, or nothing was.
+static bool rows_deal_got(const rows_scan* s)
+{
+    for (uint32_t c = 0; c < s->shape->type_count; c++) {
+        const orri_told_type* type = rows_tracked(s, s->shape->types[c]);
+        if (type != NULL && !rows_deal_type(s, type, (int32_t)c)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// True when a run before this one had the type too.
+static bool rows_seen_before(const rows_scan* s, uint32_t run, orr_type type)
+{
+    for (uint32_t i = 0; i < run; i++) {
+        const orri_shape* old = rows_old(s, &s->tell->told->piece.runs[i]);
+        if (old != NULL && orri_shape_has(old, type)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Types that they lost, each once, in the order in which runs and shapes show them.
+static bool rows_deal_lost(const rows_scan* s)
+{
+    const orri_piece* piece = &s->tell->told->piece;
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < piece->run_count; i++) {
+        const orri_shape* old = rows_old(s, &piece->runs[i]);
+        if (old == NULL || old == s->shape || piece->runs[i].shape1 == last) {
+            continue;
+        }
+        last = piece->runs[i].shape1;
+        for (uint32_t t = 0; t < old->type_count; t++) {
+            const orri_told_type* type = rows_tracked(s, old->types[t]);
+            if (type != NULL && !orri_shape_has(s->shape, old->types[t]) &&
+                !rows_seen_before(s, i, old->types[t]) && !rows_deal_type(s, type, -1)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+// True when some row was told as something else and is still with somebody.
+static bool rows_reshaped(const rows_scan* s)
+{
+    const struct orri_told* told = s->tell->told;
+    for (uint32_t i = 0; i < told->piece.run_count; i++) {
+        const orri_run* run = &told->piece.runs[i];
+        if (run->shape1 != 0 && run->shape1 != s->shape->number1) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool rows_deal(const rows_scan* s)
+{
+    return rows_deal_added(s, false) && (!s->tell->told->fresh_any || rows_deal_added(s, true)) &&
+           (!rows_reshaped(s) || (rows_deal_got(s) && rows_deal_lost(s) &&
+                                  (!s->tell->told->tag_any || rows_deal_tags(s)))) &&
+           (!s->switches || orri_tell_switches(s->tell, s->shape)) && rows_deal_left(s);
+}
+
+// ---- noting ----------------------------------------------------------------------------------------------------------
+
+// True when the value of a type is to be noted: somebody hears of it now, and nobody still has to hear what changed.
+static bool rows_notes(const rows_scan* s, uint32_t i, const orri_told_type* type)
+{
+    const struct orri_told* told = s->tell->told;
+    const uint64_t* before = told->piece.before + (size_t)i * told->words;
+    const uint64_t* after = told->piece.after + (size_t)i * told->words;
+    const uint64_t* trackers = orri_told_trackers(told, type);
+    const orri_shape* old = rows_old(s, &told->piece.runs[i]);
+    bool had = old != NULL && (type->pinned || orri_shape_has(old, (orr_type){type->type->index1}));
+    bool stays = orri_set_stays(before, after, trackers, told->words);
+    return stays ? !had : orri_set_enters(before, after, trackers, told->words);
+}
+
+static bool rows_reserve_type(const rows_scan* s, orri_told_type* type, uint32_t column)
+{
+    const orri_piece* piece = &s->tell->told->piece;
+    for (uint32_t i = 0; i < piece->run_count; i++) {
+        const orri_run* run = &piece->runs[i];
+        if (!rows_notes(s, i, type)) {
+            continue;
+        }
+        const uint16_t* counts =
+            type->multiple ? orri_cells_at(run->chunk, column, run->slot).counts : NULL;
+        for (uint32_t k = 0; counts != NULL && k < run->count; k++) {
+            if (!orri_told_room_cell(s->tell->world, type, run->index + k, counts[k])) {
+                return false;
+            }
+        }
+        if (counts == NULL && !orri_told_room(s->tell->world, type, run->index)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool rows_reserve_pinned(const rows_scan* s, orri_told_type* type, const orri_pool* pool)
+{
+    const orri_piece* piece = &s->tell->told->piece;
+    for (uint32_t i = 0; i < piece->run_count; i++) {
+        const orri_run* run = &piece->runs[i];
+        bool any = false;
+        for (uint32_t k = 0; k < run->count && !any && rows_notes(s, i, type); k++) {
+            any = orri_pool_slot1(pool, run->index + k) != 0;
+        }
+        if (any && !orri_told_room(s->tell->world, type, run->index)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool rows_reserve(const rows_scan* s)
+{
+    orr_world* world = s->tell->world;
+    for (uint32_t c = 0; c < s->shape->type_count; c++) {
+        orri_told_type* type = rows_tracked(s, s->shape->types[c]);
+        if (type != NULL && !rows_reserve_type(s, type, c)) {
+            return false;
+        }
+    }
+    for (uint32_t p = 0; p < world->pool_count; p++) {
+        const orri_pool* pool = world->pool_list[p];
+        orri_told_type* type = rows_tracked(s, (orr_type){pool->type->index1});
+        if (type != NULL && pool->live > 0 && !rows_reserve_pinned(s, type, pool)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void rows_keep_type(const orri_run* run, orri_told_type* type, uint32_t column)
+{
+    if (!type->multiple) {
+        orri_told_put(type, run->index, orri_cells_at(run->chunk, column, run->slot).data,
+                      run->count);
+        return;
+    }
+    for (uint32_t k = 0; k < run->count; k++) {
+        orri_told_instances now = orri_told_instances_at(run->chunk, column, run->slot + k);
+        orri_told_put_cell(type, run->index + k, &now);
+    }
+}
+
+static void rows_keep_pinned(const rows_scan* s, const orri_run* run, orri_told_type* type,
+                             const orri_pool* pool)
+{
+    for (uint32_t k = 0; k < run->count; k++) {
+        const uint8_t* value = orri_pool_get(pool, run->index + k);
+        if (value != NULL) {
+            orri_told_put(type, run->index + k, value, 1);
+        } else {
+            orri_told_drop(s->tell->world, type, run->index + k);
+        }
+    }
+}
+
+// What the entities of a run no longer have is no longer told.
+static void rows_keep_lost(const rows_scan* s, const orri_run* run)
+{
+    const orri_shape* old = rows_old(s, run);
+    for (uint32_t t = 0; old != NULL && old != s->shape && t < old->type_count; t++) {
+        orri_told_type* type = rows_tracked(s, old->types[t]);
+        if (type != NULL && !orri_shape_has(s->shape, old->types[t])) {
+            for (uint32_t k = 0; k < run->count; k++) {
+                orri_told_drop(s->tell->world, type, run->index + k);
+            }
+        }
+    }
+}
+
+static void rows_keep_values(const rows_scan* s, uint32_t i)
+{
+    const orri_run* run = &s->tell->told->piece.runs[i];
+    const orr_world* world = s->tell->world;
+    for (uint32_t c = 0; c < s->shape->type_count; c++) {
+        orri_told_type* type = rows_tracked(s, s->shape->types[c]);
+        if (type != NULL && rows_notes(s, i, type)) {
+            rows_keep_type(run, type, c);
+        }
+    }
+    for (uint32_t p = 0; p < world->pool_count; p++) {
+        const orri_pool* pool = world->pool_list[p];
+        orri_told_type* type = rows_tracked(s, (orr_type){pool->type->index1});
+        if (type != NULL && rows_notes(s, i, type)) {
+            rows_keep_pinned(s, run, type, pool);
+        }
+    }
+}
+
+static void rows_keep_heads(const rows_scan* s, const orri_run* run)
+{
+    struct orri_told* told = s->tell->told;
+    if (run->shape1 == s->shape->number1) {
+        return;
+    }
+    orri_head* heads = orri_head_at(told, run->index);
+    const orri_record* records = orri_record_at(s->tell->world, run->index);
+    for (uint32_t k = 0; k < run->count; k++) {
+        heads[k] = (orri_head){records[k].generation, s->shape->number1};
+    }
+    s->shape->refs += run->count;
+    if (run->shape1 != 0) {
+        orri_shape_release(s->tell->world, told, orri_shape_at(told, run->shape1), run->count);
+    }
+}
+
+static void rows_keep_members(const rows_scan* s, uint32_t i)
+{
+    struct orri_told* told = s->tell->told;
+    const orri_run* run = &told->piece.runs[i];
+    for (uint32_t w = 0; w < told->words; w++) {
+        uint64_t before = told->piece.before[(size_t)i * told->words + w];
+        uint64_t after = told->piece.after[(size_t)i * told->words + w];
+        for (uint64_t left = before ^ after; left != 0; left &= left - 1) {
+            uint32_t bit = (uint32_t)__builtin_ctzll(left);
+            orri_reader* reader = told->on[w * 64 + bit];
+            bool enters = (after >> bit & 1) != 0;
+            orri_bits_fill(reader->members.words, run->index, run->count, enters);
+            if (enters && run->shape1 != 0) {
+                orri_bits_fill(reader->entered.words, run->index, run->count, true);
+                reader->entered_any = true;
+            }
+        }
+    }
+}
+
+static bool rows_flush(const rows_scan* s)
+{
+    orri_piece* piece = &s->tell->told->piece;
+    if (piece->run_count == 0) {
+        return true;
+    }
+    if (!rows_reserve(s) || !rows_deal(s)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < piece->run_count; i++) {
+        const orri_run* run = &piece->runs[i];
+        rows_keep_lost(s, run);
+        rows_keep_values(s, i);
+        if (s->switches) {
+            orri_tell_switches_keep(s->tell, s->shape, run);
+        }
+        rows_keep_members(s, i);
+        rows_keep_heads(s, run); // Last: it may end the shape before.
+    }
+    orri_piece_keep(s->tell);
+    return true;
+}
+
+// ---- looking ------------------------------------------------------------------------------------------------------------
+
+// True when a shape has a multiple type that somebody tracks: then runs are of one row, since instances are listed by row.
+static bool rows_multiple(const rows_scan* s, const orri_shape* shape)
+{
+    bool found = false;
+    for (uint32_t t = 0; t < shape->type_count && !found; t++) {
+        const orri_told_type* type = rows_tracked(s, shape->types[t]);
+        found = type != NULL && type->multiple;
+    }
+    return found;
+}
+
+static bool rows_alone(rows_scan* s, uint32_t old)
+{
+    if (s->multiple_old != old) { // Mostly rows come from one shape after another.
+        s->multiple_old = old;
+        s->multiple = rows_multiple(s, s->shape) ||
+                      rows_multiple(s, orri_shape_at(s->tell->told, old));
+    }
+    return s->multiple;
+}
+
+static bool rows_row(rows_scan* s, orri_chunk* chunk, uint32_t slot)
+{
+    struct orri_told* told = s->tell->told;
+    uint32_t index = orri_chunk_ids(chunk)[slot];
+    const orri_record* record = orri_record_at(s->tell->world, index);
+    const orri_head* head = orri_head_at(told, index);
+    bool known = head->generation == record->generation;
+    bool same = known && head->shape1 == s->shape->number1;
+    orri_switching switched = s->switches ? orri_tell_switched(s->tell, chunk, slot, index)
+                                          : ORRI_SWITCH_ON;
+    if (same && s->steady && switched != ORRI_SWITCH_DIFFERS) {
+        return true;
+    }
+    rows_sets(s, slot & 63, index, known);
+    if (same && switched != ORRI_SWITCH_DIFFERS &&
+        orri_set_equal(s->before, s->after, told->words)) {
+        return true;
+    }
+    if (ORR_UNLIKELY(orri_piece_full(&told->piece)) && !rows_flush(s)) {
+        return false;
+    }
+    orri_piece_push(told,
+                    &(orri_run){.chunk = chunk,
+                                .slot = slot,
+                                .index = index,
+                                .count = 1,
+                                .shape1 = known ? head->shape1 : 0,
+                                .cause = (uint8_t)rows_cause(s, chunk, slot, head, known),
+                                .source = orri_tell_source(s->tell, index),
+                                .alone = switched != ORRI_SWITCH_ON ||
+                                         (known && !same && rows_alone(s, head->shape1)),
+                                .switched = switched != ORRI_SWITCH_ON},
+                    s->before, s->after);
+    return true;
+}
+
+static bool rows_word(rows_scan* s, orri_chunk* chunk, uint32_t word, uint64_t wanted)
+{
+    uint32_t rows = orri_chunk_rows(chunk) - word * 64;
+    rows_masks(s, chunk, word, rows < 64 ? ((uint64_t)1 << rows) - 1 : UINT64_MAX);
+    for (uint64_t left = wanted; left != 0; left &= left - 1) {
+        if (!rows_row(s, chunk, word * 64 + (uint32_t)__builtin_ctzll(left))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool rows_bits_written(const rows_scan* s, const orri_chunk* chunk)
+{
+    bool written = false;
+    for (uint32_t c = 0; s->cluster->has_bits && c <= s->cluster->type_count; c++) {
+        written = written ||
+                  chunk->columns[s->cluster->column_count + c].version > s->tell->told->row_mark;
+    }
+    return written;
+}
+
+static bool rows_chunk(rows_scan* s, orri_chunk* chunk, bool all)
+{
+    const orri_telling* tell = s->tell;
+    uint32_t rows = orri_chunk_rows(chunk);
+    const uint64_t* suspects = tell->suspects != NULL ? tell->suspects[chunk->id] : NULL;
+    all = all || chunk->columns[s->cluster->type_count].version > tell->told->row_mark ||
+          rows_bits_written(s, chunk);
+    for (uint32_t word = 0; word * 64 < rows && (all || suspects != NULL); word++) {
+        uint32_t left = rows - word * 64;
+        uint64_t wanted = left < 64 ? ((uint64_t)1 << left) - 1 : UINT64_MAX;
+        wanted &= all ? UINT64_MAX : suspects[word];
+        if (wanted != 0 && !rows_word(s, chunk, word, wanted)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// True when a reader that must be told of everything selects rows of the cluster.
+static bool rows_for_fresh(const rows_scan* s)
+{
+    const struct orri_told* told = s->tell->told;
+    bool any = false;
+    for (uint32_t r = 0; told->fresh_any && r < told->on_count && !any; r++) {
+        any = told->on[r]->fresh && told->on[r]->match != ORRI_MATCH_NONE;
+    }
+    return any;
+}
+
+static bool rows_cluster(rows_scan* s, orri_cluster* cluster)
+{
+    const struct orri_told* told = s->tell->told;
+    if (cluster->row_count == 0 ||
+        (cluster->columns[cluster->type_count].version <= told->row_mark && !cluster->has_bits &&
+         !told->fresh_any && s->tell->suspects == NULL)) {
+        return true;
+    }
+    const orri_told_cluster* record = orri_told_cluster_of(s->tell, cluster);
+    if (record == NULL) {
+        return false;
+    }
+    s->cluster = cluster;
+    s->shape = record->shape;
+    s->multiple_old = 0;
+    rows_match(s);
+    bool all = rows_for_fresh(s);
+    for (uint32_t i = 0; i < cluster->chunk_count; i++) {
+        if (!rows_chunk(s, cluster->chunks[i], all)) {
+            return false;
+        }
+    }
+    return rows_flush(s);
+}
+
+bool orri_tell_rows(orri_telling* tell)
+{
+    struct orri_told* told = tell->told;
+    uint64_t* always = ORRI_ALLOC(&tell->world->env, ORR_MEMORY_TEMP, uint64_t, told->words);
+    if (always == NULL) {
+        (void)orri_refuse_memory(&tell->world->env, "telling readers of rows");
+        return false;
+    }
+    rows_scan s = {.tell = tell,
+                   .switches = told->switch_any,
+                   .always = always,
+                   .before = told->set + 2 * told->words,
+                   .after = told->set + 3 * told->words};
+    bool done = true;
+    for (orri_cluster* c = tell->world->cluster_first; done && c != NULL; c = c->next) {
+        done = rows_cluster(&s, c);
+    }
+    ORRI_FREE(&tell->world->env, ORR_MEMORY_TEMP, uint64_t, always, told->words);
+    return done;
+}

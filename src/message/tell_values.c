@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: MIT
+// Telling, third step: values of unique types in chunks. The hot way of a tick: after a direct system has written its
+// columns, each block with a new version is compared with what was told, and the rows that differ become runs. Entities with
+// indexes one after another, as they are created, are compared and copied as arrays.
+#include "message/told.h"
+
+typedef struct values_scan {
+    orri_telling* tell;
+    orri_told_type* type;
+    bool written; // After a system: rows have not moved, or are left to the next whole tell.
+    uint64_t *all, *some, *row; // Readers that get every row of the cluster, or perhaps; of a row.
+    bool uniform;               // None that gets some.
+    uint64_t* last_all;         // Of the clusters in the piece.
+} values_scan;
+
+static bool values_flush(const values_scan* s)
+{
+    struct orri_told* told = s->tell->told;
+    orri_piece* piece = &told->piece;
+    if (piece->run_count == 0) {
+        return true;
+    }
+    memcpy(piece->to, piece->after, (size_t)piece->run_count * told->words * sizeof *piece->to);
+    if (!orri_piece_deal(s->tell, &(orri_deal){.kind = ORR_COMPONENT_CHANGED,
+                                               .type = s->type->type,
+                                               .forced = ORR_CAUSE_WRITTEN})) {
+        return false;
+    }
+    size_t size = s->type->type->info.size;
+    for (uint32_t i = 0; i < piece->run_count; i++) {
+        const orri_run* run = &piece->runs[i];
+        orri_told_put(s->type, run->index, run->chunk->columns[run->column].data + run->slot * size,
+                      run->count);
+    }
+    orri_piece_keep(s->tell);
+    return true;
+}
+
+// ---- who gets what -----------------------------------------------------------------------------------------------
+
+// What was told of the values of an entity that entered in this tell is true already.
+static void values_readers(values_scan* s, const orri_cluster* cluster)
+{
+    const struct orri_told* told = s->tell->told;
+    const uint64_t* trackers = orri_told_trackers(told, s->type);
+    memset(s->all, 0, told->words * sizeof *s->all);
+    memset(s->some, 0, told->words * sizeof *s->some);
+    s->uniform = true;
+    for (uint32_t r = 0; r < told->on_count; r++) {
+        orri_reader* reader = told->on[r];
+        if (!orri_bit_get(trackers, r) || reader->fresh) {
+            continue;
+        }
+        orri_reader_match(reader, cluster);
+        if (reader->match == ORRI_MATCH_NONE) {
+            continue;
+        }
+        bool every = reader->match == ORRI_MATCH_ALL && !reader->entered_any;
+        orri_bit_set(every ? s->all : s->some, r, true);
+        s->uniform = s->uniform && every;
+    }
+}
+
+static bool values_row(const values_scan* s, uint32_t index)
+{
+    const struct orri_told* told = s->tell->told;
+    for (uint32_t w = 0; w < told->words; w++) {
+        s->row[w] = s->all[w];
+        for (uint64_t left = s->some[w]; left != 0; left &= left - 1) {
+            uint32_t bit = (uint32_t)__builtin_ctzll(left);
+            const orri_reader* reader = told->on[w * 64 + bit];
+            if (orri_bitset_has(&reader->members, index) &&
+                !(reader->entered_any && orri_bitset_has(&reader->entered, index))) {
+                s->row[w] |= (uint64_t)1 << bit;
+            }
+        }
+    }
+    return orri_set_any(s->row, told->words);
+}
+
+// ---- comparing ------------------------------------------------------------------------------------------------------
+
+static bool values_push(const values_scan* s, orri_run* run)
+{
+    struct orri_told* told = s->tell->told;
+    if (ORR_UNLIKELY(orri_piece_full(&told->piece)) && !values_flush(s)) {
+        return false;
+    }
+    orri_piece_push(told, run, NULL, s->uniform ? s->all : s->row);
+    return true;
+}
+
+// Rows that differ, of some whose indexes follow each other.
+static bool values_differ(const values_scan* s, orri_chunk* chunk, uint32_t column, uint32_t slot,
+                          uint32_t index, uint64_t mask)
+{
+    bool by_row = !s->uniform || s->tell->by_commit;
+    while (mask != 0) {
+        uint32_t first = (uint32_t)__builtin_ctzll(mask);
+        uint64_t gap = ~(mask >> first);
+        uint32_t count = by_row ? 1 : gap != 0 ? (uint32_t)__builtin_ctzll(gap) : 64;
+        mask &= first + count < 64 ? UINT64_MAX << (first + count) : 0;
+        if (!s->uniform && !values_row(s, index + first)) {
+            continue;
+        }
+        orri_run run = {.chunk = chunk,
+                        .slot = slot + first,
+                        .index = index + first,
+                        .count = count,
+                        .column = column,
+                        .source = orri_tell_source(s->tell, index + first)};
+        if (!values_push(s, &run)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// How many rows from here on, at most 64 and within one page of told values, have indexes that follow each other.
+static uint32_t values_sequence(const uint32_t* ids, uint32_t rows)
+{
+    uint32_t first = ids[0], room = ORRI_TOLD_SIZE - (first & ORRI_TOLD_MASK);
+    uint32_t most = rows < 64 ? rows : 64, n = 1;
+    most = most < room ? most : room;
+    if (most == 64) {
+        uint32_t differ = 0;
+        for (uint32_t i = 0; i < 64; i++) {
+            differ |= ids[i] ^ (first + i);
+        }
+        if (ORR_LIKELY(differ == 0)) {
+            return 64;
+        }
+    }
+    while (n < most && ids[n] == first + n) {
+        n++;
+    }
+    return n;
+}
+
+// The same where not all were told, and bytes that were not must not be taken for a value.
+static uint64_t values_diff_told(const values_scan* s, const uint8_t* data, const uint8_t* told,
+                                 uint32_t index, uint32_t count)
+{
+    size_t size = s->type->type->info.size;
+    uint64_t mask = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        bool differs = values_row(s, index + i) &&
+                       orri_told_differs(s->type, data + i * size, told + i * size);
+        mask |= (uint64_t)differs << i;
+    }
+    return mask;
+}
+
+static bool values_chunk(const values_scan* s, orri_chunk* chunk, uint32_t column)
+{
+    const uint32_t* ids = orri_chunk_ids(chunk);
+    uint32_t rows = orri_chunk_rows(chunk);
+    size_t size = s->type->type->info.size;
+    const uint8_t* data = chunk->columns[column].data;
+    for (uint32_t slot = 0, count; slot < rows; slot += count) {
+        count = values_sequence(ids + slot, rows - slot);
+        const uint8_t* told = orri_told_at(s->type, ids[slot]);
+        if (told == NULL) {
+            continue; // Nobody was told of them.
+        }
+        uint64_t mask = s->uniform || s->type->exact
+                            ? orri_told_diff(s->type, data + slot * size, told, count)
+                            : values_diff_told(s, data + slot * size, told, ids[slot], count);
+        if (mask != 0 && !values_differ(s, chunk, column, slot, ids[slot], mask)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// ---- clusters ---------------------------------------------------------------------------------------------------------
+
+// Batches of clusters that go to the same readers are put together: a thousand small clusters are not a thousand messages.
+static bool values_cluster(values_scan* s, orri_cluster* cluster, uint32_t column)
+{
+    struct orri_told* told = s->tell->told;
+    const orri_told_cluster* record = orri_told_cluster_of(s->tell, cluster);
+    if (record == NULL) {
+        return false;
+    }
+    if (cluster->columns[column].version <= record->seen[column]) {
+        return true;
+    }
+    values_readers(s, cluster);
+    if (!orri_set_any(s->all, told->words) && !orri_set_any(s->some, told->words)) {
+        return true;
+    }
+    if (told->piece.run_count > 0 && !orri_set_equal(s->all, s->last_all, told->words) &&
+        !values_flush(s)) {
+        return false;
+    }
+    memcpy(s->last_all, s->all, told->words * sizeof *s->all);
+    for (uint32_t i = 0; i < cluster->chunk_count; i++) {
+        orri_chunk* chunk = cluster->chunks[i];
+        if (chunk->columns[column].version > record->seen[column] &&
+            !values_chunk(s, chunk, column)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool values_skips(const values_scan* s, const orri_cluster* cluster)
+{
+    return cluster->row_count == 0 ||
+           (s->written && cluster->columns[cluster->type_count].version > s->tell->told->row_mark);
+}
+
+static bool values_of_table(values_scan* s, const orri_table* table)
+{
+    for (uint32_t i = 0; i < table->cluster_count; i++) {
+        const orri_table_cluster* entry = &table->clusters[i];
+        if (!values_skips(s, entry->cluster) && !values_cluster(s, entry->cluster, entry->column)) {
+            return false;
+        }
+    }
+    return values_flush(s);
+}
+
+static uint32_t values_field(const orr_query* query, const orri_told_type* type)
+{
+    uint32_t f = 0;
+    while (query->fields[f].type.index1 != type->type->index1) {
+        f++;
+    }
+    return f;
+}
+
+static bool values_of_query(values_scan* s, const orr_query* query)
+{
+    uint32_t field = values_field(query, s->type);
+    for (uint32_t e = 0; e < query->entry_count; e++) {
+        orri_cluster* cluster = query->entries[e].cluster;
+        uint32_t column = orri_entry_map(query, e)[field];
+        if (cluster != NULL && column != ORRI_COLUMN_NONE && !values_skips(s, cluster) &&
+            !values_cluster(s, cluster, column)) {
+            return false;
+        }
+    }
+    return values_flush(s);
+}
+
+// All was told: what is written from now on is new.
+static void values_seen(const orri_telling* tell, const orri_cluster* cluster, uint32_t column)
+{
+    orri_told_cluster* record =
+        cluster->index < tell->told->cluster_count ? &tell->told->clusters[cluster->index] : NULL;
+    if (record != NULL && record->sequence == cluster->sequence) {
+        record->seen[column] = tell->world->epoch;
+    }
+}
+
+static void values_all_seen(const values_scan* s, const orri_table* table, const orr_query* query)
+{
+    uint32_t field = query != NULL ? values_field(query, s->type) : 0;
+    for (uint32_t i = 0; query == NULL && i < table->cluster_count; i++) {
+        values_seen(s->tell, table->clusters[i].cluster, table->clusters[i].column);
+    }
+    for (uint32_t e = 0; query != NULL && e < query->entry_count; e++) {
+        const orri_cluster* cluster = query->entries[e].cluster;
+        uint32_t column = orri_entry_map(query, e)[field];
+        if (cluster != NULL && column != ORRI_COLUMN_NONE && !values_skips(s, cluster)) {
+            values_seen(s->tell, cluster, column);
+        }
+    }
+}
+
+bool orri_tell_values(orri_telling* tell, orri_told_type* type, const orr_query* query)
+{
+    struct orri_told* told = tell->told;
+    uint32_t index = (uint32_t)(type - told->types), words = told->words;
+    if (type->type->info.size == 0 || index >= tell->world->hot.table_capacity) {
+        return true; // A marker has no values; nobody has the type.
+    }
+    const orri_table* table = (const orri_table*)(const void*)tell->world->hot.tables[index];
+    uint64_t* sets = ORRI_ALLOC(&tell->world->env, ORR_MEMORY_TEMP, uint64_t, 4 * words);
+    if (sets == NULL) {
+        (void)orri_refuse_memory(&tell->world->env, "telling readers of values");
+        return false;
+    }
+    values_scan s = {.tell = tell,
+                     .type = type,
+                     .written = query != NULL,
+                     .all = sets,
+                     .some = sets + words,
+                     .row = sets + 2 * words,
+                     .last_all = sets + 3 * words};
+    bool done = query != NULL ? values_of_query(&s, query) : values_of_table(&s, table);
+    if (done) {
+        values_all_seen(&s, table, query);
+    }
+    ORRI_FREE(&tell->world->env, ORR_MEMORY_TEMP, uint64_t, sets, 4 * words);
+    return done;
+}

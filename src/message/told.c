@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: MIT
+// What was told of entities: that they live, and as what. Kept by entity index, so that whoever changed the world, the
+// difference can be found; kept once for all readers.
+#include "message/told.h"
+
+#define TOLD_PAGE_BYTES (sizeof(orri_head) * ORRI_PAGE_SIZE)
+
+// ---- bits by entity ------------------------------------------------------------------------------------------
+
+bool orri_bitset_reserve(orr_world* world, orri_bitset* set, uint64_t bits)
+{
+    uint32_t needed = (uint32_t)((bits + 63) / 64), old = set->count;
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &set->words, &set->count, needed)) {
+        return false;
+    }
+    if (set->count > old) {
+        memset(set->words + old, 0, (set->count - old) * sizeof *set->words);
+    }
+    return true;
+}
+
+void orri_bitset_free(orr_world* world, orri_bitset* set)
+{
+    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, set->words, set->count);
+    *set = (orri_bitset){0};
+}
+
+// ---- shapes ----------------------------------------------------------------------------------------------------
+
+static size_t told_shape_bytes(uint32_t type_count, uint32_t tag_count)
+{
+    return sizeof(orri_shape) + tag_count * sizeof(orr_tag) + type_count * sizeof(orr_type);
+}
+
+// A shape of its own for each cluster, since clusters go: two that are the same are seen to be.
+static orri_shape* told_shape_make(orr_world* world, struct orri_told* told,
+                                   const orri_cluster* cluster)
+{
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &told->shapes, &told->shape_capacity,
+                      told->shape_count + 1) ||
+        !ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &told->shape_free,
+                      &told->shape_free_capacity, told->shape_count + 1)) {
+        return NULL;
+    }
+    orri_shape* shape = orri_alloc(&world->env, ORR_MEMORY_MESSAGE,
+                                   told_shape_bytes(cluster->type_count, cluster->tag_count),
+                                   _Alignof(max_align_t));
+    if (shape == NULL) {
+        return NULL;
+    }
+    orr_tag* tags = (orr_tag*)(void*)(shape + 1);
+    orr_type* types = (orr_type*)(void*)(tags + cluster->tag_count);
+    *shape = (orri_shape){.refs = 1,
+                          .type_count = cluster->type_count,
+                          .tag_count = cluster->tag_count,
+                          .types = types,
+                          .tags = tags};
+    if (cluster->tag_count > 0) {
+        memcpy(tags, cluster->tags, cluster->tag_count * sizeof *tags);
+    }
+    if (cluster->type_count > 0) {
+        memcpy(types, cluster->types, cluster->type_count * sizeof *types);
+    }
+    shape->number1 = told->shape_free_count > 0 ? told->shape_free[--told->shape_free_count]
+                                                : ++told->shape_count;
+    told->shapes[shape->number1 - 1] = shape;
+    return shape;
+}
+
+void orri_shape_release(orr_world* world, struct orri_told* told, orri_shape* shape, uint64_t refs)
+{
+    ORR_ASSERT(shape->refs >= refs);
+    shape->refs -= refs;
+    if (shape->refs == 0) {
+        told->shapes[shape->number1 - 1] = NULL;
+        told->shape_free[told->shape_free_count++] = shape->number1;
+        orri_free(&world->env, ORR_MEMORY_MESSAGE, shape,
+                  told_shape_bytes(shape->type_count, shape->tag_count), _Alignof(max_align_t));
+    }
+}
+
+bool orri_shape_has(const orri_shape* shape, orr_type type)
+{
+    uint32_t low = 0, high = shape->type_count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (shape->types[middle].index1 < type.index1) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < shape->type_count && shape->types[low].index1 == type.index1;
+}
+
+bool orri_shape_same_tags(const orri_shape* a, const orri_shape* b)
+{
+    return a == b ||
+           (a->tag_count == b->tag_count &&
+            (a->tag_count == 0 || memcmp(a->tags, b->tags, a->tag_count * sizeof *a->tags) == 0));
+}
+
+bool orri_shape_same(const orri_shape* a, const orri_shape* b)
+{
+    return a == b || (orri_shape_same_tags(a, b) && a->type_count == b->type_count &&
+                      (a->type_count == 0 ||
+                       memcmp(a->types, b->types, a->type_count * sizeof *a->types) == 0));
+}
+
+// ---- clusters ----------------------------------------------------------------------------------------------------
+
+static void told_cluster_drop(orr_world* world, struct orri_told* told, orri_told_cluster* record)
+{
+    if (record->shape != NULL) {
+        ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint64_t, record->seen,
+                  record->shape->type_count);
+        orri_shape_release(world, told, record->shape, 1);
+        *record = (orri_told_cluster){0};
+    }
+}
+
+static bool told_cluster_make(orr_world* world, struct orri_told* told, const orri_cluster* cluster)
+{
+    uint32_t old = told->cluster_count;
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &told->clusters, &told->cluster_count,
+                      cluster->index + 1)) {
+        return false;
+    }
+    for (uint32_t i = old; i < told->cluster_count; i++) {
+        told->clusters[i] = (orri_told_cluster){0};
+    }
+    orri_told_cluster* record = &told->clusters[cluster->index];
+    told_cluster_drop(world, told, record);
+    uint64_t* seen =
+        ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_MESSAGE, uint64_t, cluster->type_count);
+    orri_shape* shape = seen != NULL ? told_shape_make(world, told, cluster) : NULL;
+    if (shape == NULL) {
+        ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint64_t, seen, cluster->type_count);
+        return false;
+    }
+    *record = (orri_told_cluster){cluster->sequence, shape, seen};
+    return true;
+}
+
+orri_told_cluster* orri_told_cluster_of(orri_telling* tell, const orri_cluster* cluster)
+{
+    struct orri_told* told = tell->told;
+    if (cluster->index >= told->cluster_count ||
+        told->clusters[cluster->index].sequence != cluster->sequence) {
+        if (!told_cluster_make(tell->world, told, cluster)) {
+            (void)orri_refuse_memory(&tell->world->env, "telling readers of a cluster");
+            return NULL;
+        }
+    }
+    return &told->clusters[cluster->index];
+}
+
+// ---- heads -------------------------------------------------------------------------------------------------------
+
+static bool told_add_page(orr_world* world, struct orri_told* told)
+{
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &told->heads, &told->head_capacity,
+                      told->head_count + 1)) {
+        return false;
+    }
+    orri_head* page =
+        orri_alloc_zero(&world->env, ORR_MEMORY_MESSAGE, TOLD_PAGE_BYTES, ORRI_BLOCK_ALIGN);
+    if (page != NULL) {
+        told->heads[told->head_count++] = page;
+    }
+    return page != NULL;
+}
+
+bool orri_told_prepare(orri_telling* tell)
+{
+    orr_world* world = tell->world;
+    struct orri_told* told = tell->told;
+    uint32_t pages = (uint32_t)(((uint64_t)world->hot.count + ORRI_PAGE_MASK) >> ORRI_PAGE_BITS);
+    bool done = true;
+    while (done && told->head_count < pages) {
+        done = told_add_page(world, told);
+    }
+    for (uint32_t r = 0; done && r < told->on_count; r++) {
+        done = orri_bitset_reserve(world, &told->on[r]->members, world->hot.count) &&
+               orri_bitset_reserve(world, &told->on[r]->entered, world->hot.count);
+    }
+    if (!done) {
+        (void)orri_refuse_memory(&world->env, "noting what readers were told");
+    }
+    return done;
+}
+
+// ---- beginning and end ---------------------------------------------------------------------------------------------
+
+struct orri_told* orri_told_of(orr_world* world)
+{
+    struct orri_messages* messages = orri_messages_of(world);
+    if (messages != NULL && messages->told == NULL) {
+        messages->told = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_MESSAGE, struct orri_told, 1);
+        if (messages->told == NULL) {
+            (void)orri_refuse_memory(&world->env, "beginning to tell readers");
+        }
+    }
+    return messages != NULL ? messages->told : NULL;
+}
+
+static void told_free_heads(orr_world* world, struct orri_told* told)
+{
+    for (uint32_t p = 0; p < told->head_count; p++) {
+        for (uint32_t i = 0; i < ORRI_PAGE_SIZE; i++) {
+            if (told->heads[p][i].generation != 0) {
+                orri_shape_release(world, told, orri_shape_at(told, told->heads[p][i].shape1), 1);
+            }
+        }
+        orri_free(&world->env, ORR_MEMORY_MESSAGE, told->heads[p], TOLD_PAGE_BYTES,
+                  ORRI_BLOCK_ALIGN);
+    }
+    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, told->heads, told->head_capacity);
+    told->heads = NULL;
+    told->head_count = told->head_capacity = 0;
+}
+
+void orri_told_forget(orr_world* world, struct orri_told* told)
+{
+    for (uint32_t t = 0; t < told->type_count; t++) {
+        orri_told_type_free(world, &told->types[t]);
+    }
+    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, told->types, told->type_capacity);
+    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint64_t, told->trackers, told->tracker_count);
+    told->types = NULL;
+    told->trackers = NULL;
+    told->type_count = told->type_capacity = told->tracker_count = 0;
+    told_free_heads(world, told);
+    for (uint32_t c = 0; c < told->cluster_count; c++) {
+        told_cluster_drop(world, told, &told->clusters[c]);
+    }
+    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, told->clusters, told->cluster_count);
+    told->clusters = NULL;
+    told->cluster_count = 0;
+    orri_bitset_free(world, &told->off);
+    orri_piece_term(world, told);
+    told->index_mark = told->row_mark = 0;
+    told->stale = true;
+}
+
+void orri_told_term(orr_world* world)
+{
+    struct orri_told* told = world->messages->told;
+    if (told == NULL) {
+        return;
+    }
+    orri_told_hand_out(told);
+    while (told->first != NULL) {
+        orri_reader_free(world, told->first);
+    }
+    orri_told_forget(world, told);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, told->on, told->on_capacity);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, told->shapes, told->shape_capacity);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, told->shape_free, told->shape_free_capacity);
+    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, struct orri_told, told, 1);
+    world->messages->told = NULL;
+}
+
+#undef TOLD_PAGE_BYTES

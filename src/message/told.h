@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: MIT
+// What readers were told, and how differences become messages.
+//
+//   world ──versions──> rows that may differ ──compare with told──> runs ──deal──> batches ──> queues of readers
+//                                                    ▲                │
+//                                                    └───── told ─────┘ written once the batches are there
+//
+// Vocabulary: a *head* is what was told of an entity's identity: generation and shape; a *shape* is a set of types and tags; a
+// *run* is some rows, one after another, whose entities have indexes one after another and to which the same happened;
+// a *piece* is a list of runs that is told as a whole or not at all; a *view* is one reader's place in a batch.
+//
+// Invariants, outside of a tell:
+// T1 A head has the generation of an entity that was alive at the last whole tell, or 0. Its shape counts it.
+// T2 The bit of an entity in a reader's `members` says that it was told EntityAdded and not yet EntityRemoved.
+// T3 A value in a told type is what was told of an entity if it is a member of a reader that tracks the type, and its shape
+//    has it (of a pinned type: it is held). Otherwise it is anything.
+// T4 Owned handles in told values that are held, and in batches, are counted in their blobs.
+// T5 A batch has as many references as views that wait or are read.
+#ifndef ORRI_MESSAGE_TOLD_H
+#define ORRI_MESSAGE_TOLD_H
+
+#include "message/message.h"
+
+#define ORRI_TOLD_BITS  8 // Values are kept in pages of so many entities: a rare type costs little.
+#define ORRI_TOLD_SIZE  (1u << ORRI_TOLD_BITS)
+#define ORRI_TOLD_MASK  (ORRI_TOLD_SIZE - 1)
+#define ORRI_PIECE_RUNS 4096u
+#define ORRI_PIECE_ROWS \
+    32768u // About: a batch is large enough to be few, small enough to stay in the cache.
+#define ORRI_KINDS 5u
+
+// ---- shapes, heads (told.c) ----------------------------------------------------------------------------------
+
+typedef struct orri_shape {
+    uint64_t refs; // Heads, records of clusters, batches.
+    uint32_t type_count, tag_count;
+    uint32_t number1; // In told->shapes.
+    orr_type* types;  // Ascending.
+    orr_tag* tags;    // Ascending.
+} orri_shape;
+
+typedef struct orri_head {
+    uint32_t generation; // 0: unknown.
+    uint32_t shape1;
+} orri_head;
+
+// A cluster as the last tell saw it.
+typedef struct orri_told_cluster {
+    uint64_t sequence; // Of the cluster; another one: this is of one that is gone.
+    orri_shape* shape;
+    uint64_t* seen; // By type of the shape: up to which version its blocks were compared.
+} orri_told_cluster;
+
+// Instances of a multiple type on one entity.
+typedef struct orri_told_cell {
+    uint32_t count, capacity;
+    uint8_t* values;
+    uint32_t* ids;
+    uint8_t* off; // 1: it was told to be off.
+} orri_told_cell;
+
+typedef struct orri_bitset {
+    uint64_t* words; // By entity index. Zero where nothing was set.
+    uint32_t count;
+} orri_bitset;
+
+// A type, of which somebody may be told.
+typedef struct orri_told_type {
+    const orri_type* type;
+    bool pinned, multiple;
+    bool exact;   // Values are equal when their bytes are.
+    bool owned;   // Values hold handles.
+    bool watched; // Pinned, and some reader's query depends on it.
+    bool tracked; // By somebody.
+    void** pages; // Of values or, of a multiple type, of orri_told_cell*.
+    uint32_t page_capacity;
+    orri_bitset
+        held; // Of owned types: the value is counted. Of pinned ones: the entity was told to have it.
+    orri_bitset off;  // Was told to be switched off.
+    uint32_t* owners; // Of a pinned type: who had which slot; ORRI_INDEX_NONE: nobody.
+    uint32_t owner_count;
+    uint64_t mark; // Of a pinned type: up to which version its blocks were looked at.
+} orri_told_type;
+
+// ---- runs, items, pieces (tell_piece.c) ------------------------------------------------------------------------
+
+typedef struct orri_item {
+    orr_component_id id;
+    const void* value;
+} orri_item;
+
+typedef struct orri_run {
+    orri_chunk* chunk; // NULL: the entities are dead.
+    uint32_t slot;
+    uint32_t index; // Of the first entity. A run does not cross a page of values.
+    uint32_t count;
+    uint32_t column; // Whose values are sent.
+    uint32_t shape1; // Told before; 0: nothing was.
+    orr_system source;
+    uint32_t item, item_count; // What is sent instead of a row of the column.
+    uint8_t cause, kind;
+    bool alone;    // Others do not join it.
+    bool switched; // Of one row: something is, or was told to be, switched off.
+} orri_run;
+
+typedef struct orri_batch orri_batch;
+
+typedef struct orri_piece {
+    orri_run* runs; // [ORRI_PIECE_RUNS]
+    uint32_t run_count, row_count;
+    // By run, bits by number of reader, told->words each: who had selected the entities, who does, who gets the message.
+    uint64_t *before, *after, *to;
+    orri_item* items;
+    uint32_t item_count, item_capacity;
+    orri_batch *first[ORRI_KINDS], *last[ORRI_KINDS]; // Made of it.
+} orri_piece;
+
+// ---- readers (reader.c) ------------------------------------------------------------------------------------------
+
+typedef struct orri_view {
+    struct orri_view* next;
+    orri_batch* batch;
+    orri_reader* reader;
+    const orr_message_column* columns;
+    uint32_t column_count;
+} orri_view;
+
+struct orri_reader {
+    orr_world* world;
+    orri_reader *prev, *next; // All of the world, in order of creation.
+    char* name;
+    orr_query* query;
+    orri_counts* counts;
+    uint64_t queue_max;
+    bool all_types;
+    bool switches, tags; // It tracks orr_enabled, orr_tags.
+    bool on;
+    bool fresh; // It must be told of everything.
+    bool lost;  // The queue overflowed.
+    bool shut;  // Likewise, in this tell.
+    orri_bitset members;
+    orri_bitset entered; // In this tell: it knows the values already.
+    bool entered_any;
+    uint32_t number;                // In told->on.
+    orri_match match;               // Of the cluster at hand,
+    const uint16_t* leaves;         // in more detail,
+    uint64_t mask;                  // and of 64 rows at hand.
+    orri_view *first, *last, *held; // The queue; what the system reads now.
+    uint64_t queued;                // Entities.
+    orr_message message;
+};
+
+// A column of an EntityAdded under way.
+typedef struct orri_batch_column {
+    const orri_told_type* type;
+    int32_t column; // In the cluster; -1: pinned.
+    uint32_t count; // Of values.
+    orr_message_column out;
+} orri_batch_column;
+
+// ---- everything --------------------------------------------------------------------------------------------------
+
+struct orri_told {
+    orri_reader *first, *last;
+    orri_reader** on; // Those switched on, in order of creation.
+    uint32_t on_count, on_capacity;
+    uint32_t words;        // Of a set of readers.
+    bool stale;            // Readers came or went: `types` and sets of readers must be renewed.
+    orri_told_type* types; // By type index.
+    uint32_t type_count, type_capacity;
+    uint64_t* trackers; // [type_count * words]: who tracks a type.
+    uint32_t tracker_count;
+    uint64_t *switchers, *taggers, *fresh; // [words] each.
+    bool switch_any, tag_any, fresh_any;
+    orri_head** heads; // In pages as those of the index.
+    uint32_t head_count, head_capacity;
+    orri_shape** shapes;
+    uint32_t shape_count, shape_capacity;
+    uint32_t* shape_free;
+    uint32_t shape_free_count, shape_free_capacity;
+    orri_told_cluster* clusters; // By index of cluster.
+    uint32_t cluster_count;
+    orri_bitset off; // Entities that were told to be switched off.
+    bool off_ever;   // Something was.
+    uint64_t index_mark, row_mark;
+    orri_piece piece;
+    uint32_t piece_words; // For which its sets were made.
+    uint64_t* groups;     // Scratch of dealing: by reader, a bit for each run.
+    uint32_t group_readers;
+    uint32_t* picks; // [ORRI_PIECE_RUNS]
+    uint64_t* set;   // [4 * words], scratch: two for dealing, two for who fills the piece.
+    orri_batch_column* columns; // Scratch.
+    uint32_t column_capacity;
+    // Made, and not yet handed out: a tell that is refused goes on with the next call, and readers see one tell.
+    orri_batch *out_first[ORRI_KINDS], *out_last[ORRI_KINDS];
+};
+
+typedef struct orri_telling {
+    orr_world* world;
+    struct orri_told* told;
+    orr_system source;
+    bool by_commit;
+    uint64_t**
+        suspects;      // By chunk id, a bit for each row: something pinned changed. NULL: nowhere.
+    uint64_t** gained; // The same: they got or lost something pinned.
+    uint32_t suspect_count;
+} orri_telling;
+
+// ---- told.c ------------------------------------------------------------------------------------------------------
+
+// Made at first use. NULL when refused (reported).
+struct orri_told* orri_told_of(orr_world* world);
+// What was made goes to the queues. (tell.c)
+void orri_told_hand_out(struct orri_told* told);
+// Everything that a tell needs to note who was told. False when refused (reported).
+bool orri_told_prepare(orri_telling* tell);
+// Nobody listens any more: forgets everything.
+void orri_told_forget(orr_world* world, struct orri_told* told);
+// The record of a cluster; NULL when refused (reported).
+orri_told_cluster* orri_told_cluster_of(orri_telling* tell, const orri_cluster* cluster);
+void orri_shape_release(orr_world* world, struct orri_told* told, orri_shape* shape, uint64_t refs);
+bool orri_shape_has(const orri_shape* shape, orr_type type);
+bool orri_shape_same_tags(const orri_shape* a, const orri_shape* b);
+bool orri_shape_same(const orri_shape* a, const orri_shape* b);
+
+static inline orri_head* orri_head_at(const struct orri_told* told, uint32_t index)
+{
+    return &told->heads[index >> ORRI_PAGE_BITS][index & ORRI_PAGE_MASK];
+}
+static inline orri_shape* orri_shape_at(const struct orri_told* told, uint32_t shape1)
+{
+    return told->shapes[shape1 - 1];
+}
+// Room for `bits` bits, new ones zero. False when refused (not reported).
+bool orri_bitset_reserve(orr_world* world, orri_bitset* set, uint64_t bits);
+void orri_bitset_free(orr_world* world, orri_bitset* set);
+static inline bool orri_bitset_has(const orri_bitset* set, uint32_t index)
+{
+    return index / 64 < set->count && orri_bit_get(set->words, index);
+}
+static inline void orri_bitset_put(orri_bitset* set, uint32_t index, bool on)
+{
+    if (on || index / 64 < set->count) {
+        orri_bit_set(set->words, index, on);
+    }
+}
+
+// ---- told_type.c ----------------------------------------------------------------------------------------------------
+
+// Who tracks what, after readers or types have come. False when refused (reported).
+bool orri_told_refresh(orr_world* world, struct orri_told* told);
+void orri_told_type_free(orr_world* world, orri_told_type* type);
+// NULL: nobody tracks it.
+static inline orri_told_type* orri_told_tracked(const struct orri_told* told, uint32_t type_index)
+{
+    return type_index < told->type_count && told->types[type_index].tracked
+               ? &told->types[type_index]
+               : NULL;
+}
+static inline const uint64_t* orri_told_trackers(const struct orri_told* told,
+                                                 const orri_told_type* type)
+{
+    return told->trackers + (size_t)(type - told->types) * told->words;
+}
+// Room for the values of some entities of one page; of a multiple type for so many instances of the entity.
+bool orri_told_room(orr_world* world, orri_told_type* type, uint32_t index);
+bool orri_told_room_cell(orr_world* world, orri_told_type* type, uint32_t index, uint32_t count);
+// The value told; NULL: there is no page. Of a multiple type the cell; NULL: none.
+static inline uint8_t* orri_told_at(const orri_told_type* type, uint32_t index)
+{
+    uint32_t page = index >> ORRI_TOLD_BITS;
+    return page < type->page_capacity && type->pages[page] != NULL
+               ? (uint8_t*)type->pages[page] +
+                     (size_t)(index & ORRI_TOLD_MASK) * type->type->info.size
+               : NULL;
+}
+orri_told_cell* orri_told_cell_at(const orri_told_type* type, uint32_t index);
+// True when two values differ.
+bool orri_told_differs(const orri_told_type* type, const void* a, const void* b);
+// Which of `count` values, at most 64, differ.
+uint64_t orri_told_diff(const orri_told_type* type, const uint8_t* a, const uint8_t* b,
+                        uint32_t count);
+// Notes values; there is room. Of a cell what was told to be off is kept by id; a new instance is told as it is: `bits`
+// (NULL: all on) from `bit` on say so.
+void orri_told_put(orri_told_type* type, uint32_t index, const void* values, uint32_t count);
+typedef struct orri_told_instances {
+    uint32_t count;
+    const uint32_t* ids;
+    const uint8_t* values;
+    const uint64_t* bits; // Which are on, from `bit` on; NULL: all.
+    uint32_t bit;
+} orri_told_instances;
+// Those of a row.
+orri_told_instances orri_told_instances_at(const orri_chunk* chunk, uint32_t column, uint32_t slot);
+void orri_told_put_cell(orri_told_type* type, uint32_t index, const orri_told_instances* now);
+// The entity lost it: gives back what the value holds.
+void orri_told_drop(orr_world* world, orri_told_type* type, uint32_t index);
+
+// ---- message_batch.c --------------------------------------------------------------------------------------------------
+
+typedef struct orri_batch_plan {
+    orr_message_kind kind;
+    orr_cause cause;
+    orr_system system;
+    const orri_type* type; // NULL: of entities.
+    orri_shape* shape;     // Of EntityAdded and of orr_tags.
+    bool items;            // Runs have items, else rows.
+    const uint32_t* picks; // Runs of the piece.
+    uint32_t pick_count;
+    const uint64_t* receivers;
+} orri_batch_plan;
+
+struct orri_batch {
+    orri_batch* next; // In a list of what is to be handed out.
+    size_t bytes;
+    uint32_t refs, view_count;
+    const orri_type* type;
+    orri_shape* shape; // NULL: none.
+    orr_message message;
+    orri_view* views;
+};
+
+// NULL when refused (reported).
+orri_batch* orri_batch_build(orri_telling* tell, const orri_batch_plan* plan);
+// One view less. Frees it with the last.
+void orri_batch_release(orr_world* world, orri_batch* batch);
+void orri_batch_free(orr_world* world, orri_batch* batch);
+uint64_t orri_view_hash(const orr_world* world, const orri_view* view, uint64_t hash);
+
+// ---- tell_piece.c ------------------------------------------------------------------------------------------------------
+
+void orri_piece_clear(struct orri_told* told);
+bool orri_piece_prepare(orr_world* world, struct orri_told* told);
+void orri_piece_term(orr_world* world, struct orri_told* told);
+// Adds rows, with sets of readers (NULL: none); they join the run before where that is the same. There must be room.
+void orri_piece_push(struct orri_told* told, const orri_run* run, const uint64_t* before,
+                     const uint64_t* after);
+static inline bool orri_piece_full(const orri_piece* piece)
+{
+    return piece->run_count + 4 > ORRI_PIECE_RUNS || piece->row_count >= ORRI_PIECE_ROWS ||
+           piece->item_count >= ORRI_PIECE_ROWS;
+}
+// An item at the end of those of the last run's; false when refused (reported).
+bool orri_piece_item(orr_world* world, orri_piece* piece, orr_component_id id, const void* value);
+// Makes batches of the runs that somebody gets (piece->to), for all kinds of causes and sources in them. `forced` (not
+// negative) is the cause of all. False when refused (reported).
+typedef struct orri_deal {
+    orr_message_kind kind;
+    const orri_type* type;
+    orri_shape* shape;
+    bool items;
+    int forced;
+} orri_deal;
+bool orri_piece_deal(orri_telling* tell, const orri_deal* deal);
+// What was made of the piece will be handed out; or is thrown away.
+void orri_piece_keep(orri_telling* tell);
+void orri_piece_abandon(orri_telling* tell);
+// Who did what happened to an entity.
+static inline orr_system orri_tell_source(const orri_telling* tell, uint32_t index)
+{
+    return tell->by_commit ? orri_commit_source(tell->world, index) : tell->source;
+}
+
+// ---- sets of readers ----------------------------------------------------------------------------------------------------
+
+static inline bool orri_set_any(const uint64_t* set, uint32_t words)
+{
+    uint64_t any = 0;
+    for (uint32_t w = 0; w < words; w++) {
+        any |= set[w];
+    }
+    return any != 0;
+}
+static inline bool orri_set_equal(const uint64_t* a, const uint64_t* b, uint32_t words)
+{
+    uint64_t differ = 0;
+    for (uint32_t w = 0; w < words; w++) {
+        differ |= a[w] ^ b[w];
+    }
+    return differ == 0;
+}
+// True when some reader that stays (before and after), or (`enters`) comes, is in a set.
+static inline bool orri_set_stays(const uint64_t* before, const uint64_t* after,
+                                  const uint64_t* set, uint32_t words)
+{
+    uint64_t any = 0;
+    for (uint32_t w = 0; w < words; w++) {
+        any |= before[w] & after[w] & set[w];
+    }
+    return any != 0;
+}
+static inline bool orri_set_enters(const uint64_t* before, const uint64_t* after,
+                                   const uint64_t* set, uint32_t words)
+{
+    uint64_t any = 0;
+    for (uint32_t w = 0; w < words; w++) {
+        any |= ~before[w] & after[w] & set[w];
+    }
+    return any != 0;
+}
+
+// ---- reader.c -----------------------------------------------------------------------------------------------------------
+
+bool orri_reader_tracks(const orri_reader* reader, orr_type type);
+// Forgets whom it was told of.
+void orri_reader_forget(orri_reader* reader);
+// Hands a view to its reader. A queue that grows too long is emptied, and said.
+void orri_reader_deliver(orri_view* view);
+// What a reader's query says of a cluster.
+void orri_reader_match(orri_reader* reader, const orri_cluster* cluster);
+void orri_reader_free(orr_world* world, orri_reader* reader);
+
+// ---- tell_dead.c, tell_rows.c, tell_values.c, tell_cells.c: the steps of a tell. False when refused (reported) ----------------
+
+bool orri_tell_dead(orri_telling* tell);
+bool orri_tell_rows(orri_telling* tell);
+// Values in columns of a unique type in chunks; `query` (may be NULL): only of its clusters, where no row has moved.
+bool orri_tell_values(orri_telling* tell, orri_told_type* type, const orr_query* query);
+bool orri_tell_instances(orri_telling* tell, orri_told_type* type, const orr_query* query);
+bool orri_tell_pinned(orri_telling* tell, orri_told_type* type);
+// Rows whose pinned values may have changed; of one type, or (NULL) of all that matter.
+bool orri_tell_suspect(orri_telling* tell, const orri_told_type* only);
+void orri_tell_unsuspect(orri_telling* tell);
+// Told now who has which slot.
+bool orri_tell_owners_reserve(orri_telling* tell);
+void orri_tell_owners_keep(orri_telling* tell);
+
+// ---- tell_switch.c ------------------------------------------------------------------------------------------------------
+
+typedef enum orri_switching {
+    ORRI_SWITCH_ON,      // All is on, and told so.
+    ORRI_SWITCH_OFF,     // Something is off, and told so.
+    ORRI_SWITCH_DIFFERS, // Something is not as it was told.
+} orri_switching;
+
+orri_switching orri_tell_switched(const orri_telling* tell, const orri_chunk* chunk, uint32_t slot,
+                                  uint32_t index);
+// The switches of a piece of rows of one shape: tells of them; notes those of a run.
+bool orri_tell_switches(orri_telling* tell, const orri_shape* shape);
+void orri_tell_switches_keep(orri_telling* tell, const orri_shape* shape, const orri_run* run);
+
+#endif

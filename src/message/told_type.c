@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: MIT
+// What was told of components: the last value of each, in pages by entity index; of multiple types a cell for each entity.
+// Bytes are kept as they are: hooks are not called. Owned handles are counted, so that an equal handle is an equal text.
+#include "message/told.h"
+
+#define TOLD_CELL_HEAD ORRI_BLOCK_ALIGN
+
+// ---- who tracks what ----------------------------------------------------------------------------------------
+
+static bool told_type_opaque(const orr_type_info* info)
+{
+    bool found = info->kind == ORR_KIND_OPAQUE;
+    for (uint32_t f = 0; f < info->field_count && !found; f++) {
+        found = told_type_opaque(info->fields[f].type);
+    }
+    return found;
+}
+
+// A told value of a type with hooks is bytes that may no longer mean anything: only bytes are compared, so one that was moved
+// may be told again.
+static orri_told_type told_type_make(const orri_type* type)
+{
+    const orr_type_info* info = &type->info;
+    return (orri_told_type){.type = type,
+                            .pinned = info->storage == ORR_PINNED,
+                            .multiple = info->multiplicity == ORR_MULTIPLE,
+                            .exact = info->has_hooks ||
+                                     (!info->has_padding && !told_type_opaque(info)),
+                            .owned = info->has_owned};
+}
+
+static void told_type_watch(struct orri_told* told, const orri_reader* reader)
+{
+    const orr_query* query = reader->query;
+    for (uint32_t l = 0; l < query->leaf_count; l++) {
+        for (uint32_t t = 0; t < query->leaves[l].term_count; t++) {
+            uint32_t index = orri_type_index(query->world, query->leaves[l].terms[t].type);
+            if (index < told->type_count && told->types[index].pinned) {
+                told->types[index].watched = true;
+            }
+        }
+    }
+}
+
+static bool told_type_reserve(orr_world* world, struct orri_told* told)
+{
+    uint32_t types = world->schema.type_count, words = (told->on_count + 63) / 64;
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &told->types, &told->type_capacity, types)) {
+        return false;
+    }
+    for (uint32_t t = told->type_count; t < types; t++) {
+        told->types[t] = told_type_make(world->schema.types[t]);
+    }
+    told->type_count = types;
+    uint32_t needed = (types + 3) * words;
+    if (needed > told->tracker_count) {
+        uint64_t* trackers = ORRI_ALLOC(&world->env, ORR_MEMORY_MESSAGE, uint64_t, needed);
+        if (trackers == NULL) {
+            return false;
+        }
+        ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint64_t, told->trackers, told->tracker_count);
+        told->trackers = trackers;
+        told->tracker_count = needed;
+    }
+    told->words = words;
+    return orri_piece_prepare(world, told);
+}
+
+static void told_type_enter(struct orri_told* told, orri_reader* reader)
+{
+    told->switch_any = told->switch_any || reader->switches;
+    told->tag_any = told->tag_any || reader->tags;
+    if (reader->switches) {
+        orri_bit_set(told->switchers, reader->number, true);
+    }
+    if (reader->tags) {
+        orri_bit_set(told->taggers, reader->number, true);
+    }
+    for (uint32_t t = 0; t < told->type_count; t++) {
+        orri_told_type* type = &told->types[t];
+        if (orri_reader_tracks(reader, (orr_type){type->type->index1})) {
+            type->tracked = true;
+            type->watched = type->watched || type->pinned;
+            orri_bit_set(told->trackers + (size_t)t * told->words, reader->number, true);
+        }
+    }
+    told_type_watch(told, reader);
+}
+
+bool orri_told_refresh(orr_world* world, struct orri_told* told)
+{
+    if (!told->stale && told->type_count == world->schema.type_count) {
+        return true;
+    }
+    if (!told_type_reserve(world, told)) {
+        (void)orri_refuse_memory(&world->env, "noting who is to be told of what");
+        return false;
+    }
+    uint32_t words = told->words;
+    memset(told->trackers, 0, (size_t)(told->type_count + 3) * words * sizeof *told->trackers);
+    told->switchers = told->trackers + (size_t)told->type_count * words;
+    told->taggers = told->switchers + words;
+    told->fresh = told->taggers + words;
+    told->switch_any = told->tag_any = false;
+    for (uint32_t t = 0; t < told->type_count; t++) {
+        told->types[t].tracked = told->types[t].watched = false;
+    }
+    for (uint32_t r = 0; r < told->on_count; r++) {
+        told->on[r]->number = r;
+        told_type_enter(told, told->on[r]);
+    }
+    for (uint32_t t = 0; t < told->type_count; t++) {
+        orri_told_type* type = &told->types[t];
+        if (!type->tracked && !type->watched) {
+            orri_told_type_free(world, type);
+        }
+    }
+    told->stale = false;
+    return true;
+}
+
+// ---- room --------------------------------------------------------------------------------------------------------
+
+static size_t told_type_page_bytes(const orri_told_type* type)
+{
+    return type->multiple ? ORRI_TOLD_SIZE * sizeof(orri_told_cell*)
+                          : (size_t)ORRI_TOLD_SIZE * type->type->info.size;
+}
+
+static bool told_type_add_page(orr_world* world, orri_told_type* type, uint32_t page)
+{
+    uint32_t old = type->page_capacity;
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &type->pages, &type->page_capacity,
+                      page + 1)) {
+        return false;
+    }
+    for (uint32_t i = old; i < type->page_capacity; i++) {
+        type->pages[i] = NULL;
+    }
+    if (type->pages[page] == NULL) {
+        size_t bytes = told_type_page_bytes(type);
+        type->pages[page] =
+            orri_alloc_zero(&world->env, ORR_MEMORY_MESSAGE, bytes, ORRI_BLOCK_ALIGN);
+    }
+    return type->pages[page] != NULL;
+}
+
+bool orri_told_room(orr_world* world, orri_told_type* type, uint32_t index)
+{
+    uint32_t page = index >> ORRI_TOLD_BITS;
+    bool there = page < type->page_capacity && type->pages[page] != NULL;
+    if (ORR_UNLIKELY(!there) && !told_type_add_page(world, type, page)) {
+        (void)orri_refuse_memory(&world->env, "noting values that readers were told");
+        return false;
+    }
+    if ((type->owned || type->pinned) && !type->multiple &&
+        !orri_bitset_reserve(world, &type->held, (uint64_t)(index | ORRI_TOLD_MASK) + 1)) {
+        (void)orri_refuse_memory(&world->env, "noting values that readers were told");
+        return false;
+    }
+    return true;
+}
+
+static size_t told_cell_values(const orri_told_type* type, uint32_t capacity)
+{
+    return ((size_t)type->type->info.size * capacity + 7) & ~(size_t)7;
+}
+
+static size_t told_cell_bytes(const orri_told_type* type, uint32_t capacity)
+{
+    return TOLD_CELL_HEAD + told_cell_values(type, capacity) + capacity * sizeof(uint32_t) +
+           capacity;
+}
+
+static orri_told_cell** told_cell_place(const orri_told_type* type, uint32_t index)
+{
+    return (orri_told_cell**)type->pages[index >> ORRI_TOLD_BITS] + (index & ORRI_TOLD_MASK);
+}
+
+orri_told_cell* orri_told_cell_at(const orri_told_type* type, uint32_t index)
+{
+    uint32_t page = index >> ORRI_TOLD_BITS;
+    return page < type->page_capacity && type->pages[page] != NULL ? *told_cell_place(type, index)
+                                                                   : NULL;
+}
+
+static orri_told_cell* told_cell_make(orr_world* world, const orri_told_type* type,
+                                      uint32_t capacity)
+{
+    orri_told_cell* cell = orri_alloc(&world->env, ORR_MEMORY_MESSAGE,
+                                      told_cell_bytes(type, capacity), ORRI_BLOCK_ALIGN);
+    if (cell != NULL) {
+        uint8_t* values = (uint8_t*)cell + TOLD_CELL_HEAD;
+        uint32_t* ids = (uint32_t*)(void*)(values + told_cell_values(type, capacity));
+        *cell = (orri_told_cell){0, capacity, values, ids, (uint8_t*)(ids + capacity)};
+    }
+    return cell;
+}
+
+static void told_cell_free(orr_world* world, const orri_told_type* type, orri_told_cell* cell)
+{
+    orri_free(&world->env, ORR_MEMORY_MESSAGE, cell, told_cell_bytes(type, cell->capacity),
+              ORRI_BLOCK_ALIGN);
+}
+
+bool orri_told_room_cell(orr_world* world, orri_told_type* type, uint32_t index, uint32_t count)
+{
+    if (!orri_told_room(world, type, index)) {
+        return false;
+    }
+    orri_told_cell** place = told_cell_place(type, index);
+    orri_told_cell* old = *place;
+    if (old != NULL && old->capacity >= count) {
+        return true;
+    }
+    uint32_t capacity = 1;
+    while (capacity < count) {
+        capacity *= 2;
+    }
+    orri_told_cell* cell = told_cell_make(world, type, capacity);
+    if (cell == NULL) {
+        (void)orri_refuse_memory(&world->env, "noting instances that readers were told");
+        return false;
+    }
+    if (old != NULL) {
+        cell->count = old->count;
+        memcpy(cell->values, old->values, (size_t)old->count * type->type->info.size);
+        memcpy(cell->ids, old->ids, old->count * sizeof *old->ids);
+        memcpy(cell->off, old->off, old->count);
+        told_cell_free(world, type, old);
+    }
+    *place = cell;
+    return true;
+}
+
+// ---- comparing -------------------------------------------------------------------------------------------------
+
+bool orri_told_differs(const orri_told_type* type, const void* a, const void* b)
+{
+    return type->exact ? memcmp(a, b, type->type->info.size) != 0
+                       : orr_value_compare(&type->type->info, a, b) != 0;
+}
+
+// Words of 8 bytes, or of 4: loops that the compiler can unroll.
+#define TOLD_TYPE_DIFF(name, word, words)                                     \
+    static uint64_t name(const uint8_t* a, const uint8_t* b, uint32_t count)  \
+    {                                                                         \
+        uint64_t mask = 0;                                                    \
+        for (uint32_t i = 0; i < count;                                       \
+             i++, a += sizeof(word) * (words), b += sizeof(word) * (words)) { \
+            word x[words], y[words], any = 0;                                 \
+            memcpy(x, a, sizeof x);                                           \
+            memcpy(y, b, sizeof y);                                           \
+            for (uint32_t w = 0; w < (words); w++) {                          \
+                any |= x[w] ^ y[w];                                           \
+            }                                                                 \
+            mask |= (uint64_t)(any != 0) << i;                                \
+        }                                                                     \
+        return mask;                                                          \
+    }
+TOLD_TYPE_DIFF(told_type_diff_4, uint32_t, 1)
+TOLD_TYPE_DIFF(told_type_diff_8, uint64_t, 1)
+TOLD_TYPE_DIFF(told_type_diff_12, uint32_t, 3)
+TOLD_TYPE_DIFF(told_type_diff_16, uint64_t, 2)
+#undef TOLD_TYPE_DIFF
+
+uint64_t orri_told_diff(const orri_told_type* type, const uint8_t* a, const uint8_t* b,
+                        uint32_t count)
+{
+    uint32_t size = type->type->info.size;
+    if (type->exact && size == 16) {
+        return told_type_diff_16(a, b, count);
+    }
+    if (type->exact && size == 12) {
+        return told_type_diff_12(a, b, count);
+    }
+    if (type->exact && size == 8) {
+        return told_type_diff_8(a, b, count);
+    }
+    if (type->exact && size == 4) {
+        return told_type_diff_4(a, b, count);
+    }
+    uint64_t mask = 0;
+    for (uint32_t i = 0; i < count; i++, a += size, b += size) {
+        mask |= (uint64_t)orri_told_differs(type, a, b) << i;
+    }
+    return mask;
+}
+
+// ---- noting -------------------------------------------------------------------------------------------------------
+
+static void told_type_put_held(orri_told_type* type, uint32_t index, const uint8_t* values,
+                               uint32_t count)
+{
+    uint32_t size = type->type->info.size;
+    for (uint32_t i = 0; i < count; i++, values += size) {
+        uint8_t* told = orri_told_at(type, index + i);
+        // First the new one, then the old: a text that stays is never given up.
+        orri_rows_retain(type->type, values, 1);
+        if (orri_bitset_has(&type->held, index + i)) {
+            orri_rows_release(type->type, told, 1);
+        }
+        if (size > 0) {
+            memcpy(told, values, size);
+        }
+        orri_bitset_put(&type->held, index + i, true);
+    }
+}
+
+void orri_told_put(orri_told_type* type, uint32_t index, const void* values, uint32_t count)
+{
+    size_t size = (size_t)type->type->info.size * count;
+    if (ORR_UNLIKELY(type->owned || type->pinned)) {
+        told_type_put_held(type, index, values, count);
+    } else if (size > 0) {
+        memcpy(orri_told_at(type, index), values, size);
+    }
+}
+
+orri_told_instances orri_told_instances_at(const orri_chunk* chunk, uint32_t column, uint32_t slot)
+{
+    const orri_cluster_column* entry = &chunk->cluster->columns[column];
+    orri_cells cells = orri_cells_at(chunk, column, slot);
+    const uint32_t* ids = (const uint32_t*)(const void*)chunk->columns[entry->counts + 1].data;
+    const orri_column* bits = &chunk->columns[chunk->column_count / 2 + column];
+    return (orri_told_instances){cells.counts[0], ids + ((size_t)slot << entry->shift), cells.data,
+                                 (const uint64_t*)(const void*)bits->data, slot << entry->shift};
+}
+
+// What was told to be off stays so, by id: ids and values of the cell are not yet new.
+static void told_cell_keep_off(orri_told_cell* cell, const orri_told_instances* now)
+{
+    uint8_t off[ORR_INSTANCES_MAX];
+    for (uint32_t i = 0; i < now->count; i++) {
+        uint32_t k = 0;
+        while (k < cell->count && cell->ids[k] != now->ids[i]) {
+            k++;
+        }
+        bool on = now->bits == NULL || orri_bit_get(now->bits, now->bit + i);
+        off[i] = k < cell->count ? cell->off[k] : !on;
+    }
+    memcpy(cell->off, off, now->count);
+}
+
+void orri_told_put_cell(orri_told_type* type, uint32_t index, const orri_told_instances* now)
+{
+    orri_told_cell* cell = *told_cell_place(type, index);
+    ORR_ASSERT(cell->capacity >= now->count);
+    orri_rows_retain(type->type, now->values, now->count);
+    orri_rows_release(type->type, cell->values, cell->count);
+    told_cell_keep_off(cell, now);
+    memcpy(cell->values, now->values, (size_t)now->count * type->type->info.size);
+    memcpy(cell->ids, now->ids, now->count * sizeof *now->ids);
+    cell->count = now->count;
+}
+
+void orri_told_drop(orr_world* world, orri_told_type* type, uint32_t index)
+{
+    orri_bitset_put(&type->off, index, false);
+    if (type->multiple) {
+        orri_told_cell* cell = orri_told_cell_at(type, index);
+        if (cell != NULL) {
+            orri_rows_release(type->type, cell->values, cell->count);
+            *told_cell_place(type, index) = NULL;
+            told_cell_free(world, type, cell);
+        }
+    } else if (orri_bitset_has(&type->held, index)) {
+        orri_rows_release(type->type, orri_told_at(type, index), 1);
+        orri_bitset_put(&type->held, index, false);
+    }
+}
+
+static void told_type_release(orr_world* world, orri_told_type* type, uint32_t page)
+{
+    for (uint32_t i = 0; i < ORRI_TOLD_SIZE && (type->multiple || type->owned); i++) {
+        orri_told_drop(world, type, page << ORRI_TOLD_BITS | i);
+    }
+}
+
+void orri_told_type_free(orr_world* world, orri_told_type* type)
+{
+    for (uint32_t p = 0; p < type->page_capacity; p++) {
+        if (type->pages[p] != NULL) {
+            told_type_release(world, type, p);
+            orri_free(&world->env, ORR_MEMORY_MESSAGE, type->pages[p], told_type_page_bytes(type),
+                      ORRI_BLOCK_ALIGN);
+        }
+    }
+    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, type->pages, type->page_capacity);
+    orri_bitset_free(world, &type->held);
+    orri_bitset_free(world, &type->off);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, type->owners, type->owner_count);
+    type->pages = NULL;
+    type->owners = NULL;
+    type->page_capacity = type->owner_count = 0;
+    type->mark = 0;
+}
+
+#undef TOLD_CELL_HEAD
