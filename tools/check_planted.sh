@@ -205,6 +205,16 @@ plant "clearing skips an element of an array" \
     src/store/doom.c '/^static void doom_release/,/^}/s/clears \&\& !doom_clear/clears \&\& e != 1 \&\& !doom_clear/'
 plant "handed over chunks take the wrong column along" \
     src/store/relink.c '/^static int32_t relink_source_column/,/^}/s/return r->plan->kept\[i\]\.from;/return r->plan->kept[i].from + (to_column > to->type_count + 2) * -2;/'
+plant "change set fills one gap too many" \
+    src/store/shift.c '/^static void shift_fill/,/^}/s/row < cluster->row_count/row <= cluster->row_count/'
+plant "links of a refused change set stay" \
+    src/store/links.c '/^void orri_change_unlink/,/^}/s/if \(c->linked\)/if (false)/'
+plant "change set takes what is needed" \
+    src/store/aim.c '/^static bool aim_keep_needed/,/^}/s/dependent\.index1 == 0/true/'
+plant "id that was skipped lost from the free list" \
+    src/store/index_ahead.c '/^static void ahead_link/,/^}/s/\(record->generation & ORRI_DEAD\) != 0/false/'
+plant "change set gives pinned values when its dead have lost theirs" \
+    src/store/shift.c '/^void orri_change_make/,/^}/{s/orri_change_make_extras\(c\);/(void)0;/;s/shift_close\(c\);/shift_close(c);orri_change_make_extras(c);/}'
 plant "refused bundle leaves its pinned values behind" \
     src/store/rest.c '/^static void rest_unmake\(/,/^}/s/rest_unmake_pinned\(rest, i, rest->rows\);/(void)0;/'
 

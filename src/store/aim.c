@@ -484,8 +484,8 @@ static orr_result aim_columns(aim* m)
         int32_t column = orri_cluster_find_column(m->route->to, group->given[k].type);
         bool has = !m->creates && aim_base_has(m, group->given[k].type);
         bool left = column < 0 || (has && m->route->to->columns[column].counts != 0);
-        c->columns[c->column_count++] = left  ? ORRI_COLUMN_NONE
-                                        : has ? (uint16_t)((uint32_t)column | ORRI_COLUMN_HAS)
+        c->columns[c->column_count++] = left  ? ORRI_GIVEN_NONE
+                                        : has ? (uint16_t)((uint32_t)column | ORRI_GIVEN_HAS)
                                               : (uint16_t)column;
     }
     return ORR_OK;

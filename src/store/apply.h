@@ -38,7 +38,7 @@ typedef enum orri_deed {
 // A type with one value for each entity of a group, one after another.
 typedef struct orri_given {
     orr_type type;
-    const uint8_t* values; // NULL: presets.
+    const uint8_t* values; // NULL: presets, also where it is there already.
 } orri_given;
 
 // An instance of a multiple type that comes (id 0; numbers are given in order), changes or goes.
@@ -69,7 +69,7 @@ typedef struct orri_group {
     uint32_t taken_count;
     const orr_tag *tags_on, *tags_off;
     uint32_t tag_on_count, tag_off_count;
-    // In groups of one entity only.
+    // In groups of one entity only. Of a type that is taken, the instances that come stay.
     const orri_instance_deed* instances;
     uint32_t instance_count;
     const orri_switch_deed* switches; // After everything else.
@@ -80,7 +80,7 @@ typedef struct orri_group {
 } orri_group;
 
 // Told of what was left out because it makes no sense, once everything else is done: `what` is a clause ("Position is needed
-// by Body"). Nothing else is left out; memory, limits and hooks refuse the whole.
+// by Body"). Nothing else is left out; memory, limits (but that of instances) and hooks refuse the whole.
 typedef struct orri_apply_desc {
     const char* call; // For messages.
     const orri_group* groups;

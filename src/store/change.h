@@ -28,8 +28,8 @@ typedef struct orri_route {
 } orri_route;
 
 // Where a given value goes: a column of `to`, and whether the entity has it already.
-#define ORRI_COLUMN_HAS  0x8000u
-#define ORRI_COLUMN_NONE 0xFFFFu // Pinned, or left out.
+#define ORRI_GIVEN_HAS  0x8000u
+#define ORRI_GIVEN_NONE 0xFFFFu // Pinned, or left out.
 
 typedef enum orri_left_why {
     ORRI_LEFT_NEEDED,

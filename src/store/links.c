@@ -67,7 +67,7 @@ static bool links_given(const orri_walk* walk, links_step step, uint32_t k, orri
 {
     const orri_route* route = walk->route;
     uint32_t column = walk->change->columns[route->columns + k];
-    if (column == ORRI_COLUMN_NONE || (column & ORRI_COLUMN_HAS) == 0) {
+    if (column == ORRI_GIVEN_NONE || (column & ORRI_GIVEN_HAS) == 0) {
         return true;
     }
     const orri_type* type = copies->type;

@@ -90,8 +90,8 @@ static bool route_prepare_chunk(orri_change* c, const orri_route* route, orri_ch
     }
     for (uint32_t k = 0; k < orri_change_group(c, route->group)->given_count; k++) {
         uint32_t column = c->columns[route->columns + k];
-        if (column != ORRI_COLUMN_NONE &&
-            !orri_column_prepare(c->world, chunk, column & ~ORRI_COLUMN_HAS)) {
+        if (column != ORRI_GIVEN_NONE &&
+            !orri_column_prepare(c->world, chunk, column & ~ORRI_GIVEN_HAS)) {
             return false;
         }
     }

@@ -95,8 +95,8 @@ static void shift_overwrite(orri_change* c, uint32_t g, const orri_route* route,
 {
     for (uint32_t k = 0; k < c->desc->groups[g].given_count; k++) {
         uint32_t column = c->columns[route->columns + k];
-        if (column != ORRI_COLUMN_NONE && (column & ORRI_COLUMN_HAS) != 0) {
-            orri_change_overwrite(c, g, k, chunk, column & ~ORRI_COLUMN_HAS, slot, i, run);
+        if (column != ORRI_GIVEN_NONE && (column & ORRI_GIVEN_HAS) != 0) {
+            orri_change_overwrite(c, g, k, chunk, column & ~ORRI_GIVEN_HAS, slot, i, run);
         }
     }
 }
@@ -110,7 +110,7 @@ static bool shift_is_plain(const orri_change* c, uint32_t g, uint32_t k)
     bool plain = type->plain && given->values != NULL && type->info.size > 0;
     for (uint32_t r = part->route_first; plain && r < part->route_first + part->route_count; r++) {
         uint32_t column = c->columns[c->routes[r].columns + k];
-        plain = column != ORRI_COLUMN_NONE && (column & ORRI_COLUMN_HAS) != 0;
+        plain = column != ORRI_GIVEN_NONE && (column & ORRI_GIVEN_HAS) != 0;
     }
     return plain;
 }
@@ -145,7 +145,7 @@ static void shift_set_new(const orri_change* c, const orri_group* group, const o
     for (uint32_t k = 0; k < group->given_count; k++) {
         uint32_t column = c->columns[route->columns + k];
         const uint8_t* values = group->given[k].values;
-        if ((column & ORRI_COLUMN_HAS) != 0 || values == NULL) {
+        if ((column & ORRI_GIVEN_HAS) != 0 || values == NULL) {
             continue;
         }
         const orri_cluster_column* entry = &route->to->columns[column];

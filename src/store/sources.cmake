@@ -57,6 +57,7 @@ set(ORR_SMALL_STORE
     src/store/finder.c
     src/store/guard.c
     src/store/instance.c
+    src/store/index_ahead.c
     src/store/items.c
     src/store/links.c
     src/store/name.c
@@ -69,6 +70,7 @@ set(ORR_SMALL_STORE
     src/store/rest.c
     src/store/share.c
     src/store/singleton.c
+    src/store/stage.c
     src/store/tag.c
     src/store/validate.c
     src/store/virtual.c

@@ -134,7 +134,7 @@ static orr_result stage_new(orri_change* c, uint32_t g, uint32_t k, const orri_t
     while (orri_walk_next(&walk)) {
         uint32_t column = c->columns[walk.route->columns + k];
         uint32_t r = (uint32_t)(walk.route - c->routes) - part->route_first;
-        if ((column & ORRI_COLUMN_HAS) == 0 &&
+        if ((column & ORRI_GIVEN_HAS) == 0 &&
             !stage_one_new(&walk, given, column, &c->made[made_first + r])) {
             return orri_refuse_hook(c->world, c->desc->call, type);
         }
@@ -148,7 +148,7 @@ static bool stage_has(const orri_walk* walk, const orri_pool* pool, uint32_t k)
 {
     uint32_t column = walk->change->columns[walk->route->columns + k];
     return pool != NULL ? orri_pool_slot1(pool, orri_id_index(walk->entity)) != 0
-                        : column != ORRI_COLUMN_NONE && (column & ORRI_COLUMN_HAS) != 0;
+                        : column != ORRI_GIVEN_NONE && (column & ORRI_GIVEN_HAS) != 0;
 }
 
 static uint32_t stage_count(orri_change* c, uint32_t g, uint32_t k, const orri_pool* pool)

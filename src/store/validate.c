@@ -214,8 +214,8 @@ static orr_result validate_cluster(orr_world* world, orri_cluster* cluster)
     if (result == ORR_OK && world->slots[cluster->index].cluster != cluster) {
         result = validate_fail(world, "S3 (slot)", cluster->index, 0);
     }
-    if (result == ORR_OK &&
-        (cluster->batch_count | cluster->batch_used | cluster->batch_incoming) != 0) {
+    if (result == ORR_OK && (cluster->batch_count | cluster->batch_used | cluster->batch_incoming |
+                             cluster->batch_route | cluster->batch_listed) != 0) {
         result = validate_fail(world, "S10 (scratch)", cluster->index, cluster->batch_count);
     }
     for (uint32_t i = 0; result == ORR_OK && i < cluster->chunk_count; i++) {
