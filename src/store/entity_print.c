@@ -50,7 +50,7 @@ static void entity_print_components(const orr_world* world, orri_text* text, orr
     const orri_cluster* cluster = chunk->cluster;
     for (uint32_t c = 0; c < cluster->type_count; c++) {
         const orri_type* type = cluster->columns[c].type;
-        bool on = orr_component_enabled(world, entity, cluster->types[c]);
+        bool on = orri_component_enabled(world, entity, cluster->types[c]);
         if (cluster->columns[c].counts != 0) {
             orri_text_add(text, "%s%s", *separator, type->info.name);
             *separator = ", ";

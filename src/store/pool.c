@@ -507,7 +507,8 @@ uint32_t orr_pinned_count(const orr_world* world, orr_type type)
 {
     ORR_ASSERT(world != NULL);
     const orri_pool* pool = orri_pool_find(world, type);
-    return pool != NULL ? pool->live : 0;
+    bool allowed = orri_guard_reads(world, "orr_pinned_count", type, (orr_entity){0});
+    return pool != NULL && allowed ? pool->live : 0;
 }
 
 #undef POOL_BLOCK_BYTES
