@@ -139,11 +139,16 @@ orr_result orr_entity_enable(orr_world* world, orr_entity entity, bool on)
     return enable_set(world, record->place, column, on);
 }
 
+bool orri_entity_enabled(const orr_world* world, orr_entity entity)
+{
+    const orri_record* record = orri_record_find(world, entity);
+    return record != NULL &&
+           enable_get(world, record, orri_place_chunk(world, record->place)->cluster->type_count);
+}
+
 bool orr_entity_enabled(const orr_world* world, orr_entity entity)
 {
     ORR_ASSERT(world != NULL);
-    const orri_record* record = orri_record_find(world, entity);
     return orri_guard_builtin(world, "orr_entity_enabled", "orr_enabled", entity) &&
-           record != NULL &&
-           enable_get(world, record, orri_place_chunk(world, record->place)->cluster->type_count);
+           orri_entity_enabled(world, entity);
 }

@@ -543,7 +543,8 @@ orri_id_text orri_id_format(orr_entity entity);
 // The same with its name, if it is alive and has one, cut when it is long: "bob (7v1)". For messages.
 orri_id_text orri_entity_format(const orr_world* world, orr_entity entity);
 const char* orri_type_label(const orr_world* world, orr_type type);
-// As orr_component_enabled(), for the library itself.
+// As orr_entity_enabled() and orr_component_enabled(), for the library itself.
+bool orri_entity_enabled(const orr_world* world, orr_entity entity);
 bool orri_component_enabled(const orr_world* world, orr_entity entity, orr_type type);
 
 // These report and return the result. `call` is the public function's name.
