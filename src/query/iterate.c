@@ -130,6 +130,16 @@ bool orri_query_allowed(const orr_query* query, const char* call)
             return false;
         }
     }
+    // What it leaves out tells as much.
+    for (uint32_t l = 0; l < query->leaf_count; l++) {
+        for (uint32_t t = 0; t < query->leaves[l].term_count; t++) {
+            const orr_term* term = &query->leaves[l].terms[t];
+            if (term->type.index1 != 0 ? !orri_guard_reads(world, call, term->type, nobody)
+                                       : !orri_guard_builtin(world, call, "orr_tags", nobody)) {
+                return false;
+            }
+        }
+    }
     return true;
 }
 

@@ -95,6 +95,9 @@ orr_entity orr_query_first(orr_query* query)
 orr_entity orr_query_single(orr_query* query)
 {
     orr_entity found[2] = {{0}, {0}};
+    if (!orri_query_allowed(query, "orr_query_single")) {
+        return found[0];
+    }
     uint64_t count = orr_query_entities(query, 0, found, 2);
     if (count == 1) {
         return found[0];

@@ -169,6 +169,14 @@ static void police_report(orr_world* world, orri_system* system, const police_pi
     }
     uint32_t row = (uint32_t)(at / piece->row_size);
     system->rights.counts.breaches++;
+    if (piece->owner == system) {
+        (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+                          "system '%s' wrote %s, its %s (undone); a parallel system may only read "
+                          "it",
+                          system->desc.name, piece->type->info.name,
+                          piece->data == system->state.data ? "state" : "exports");
+        return;
+    }
     if (piece->owner != NULL) {
         (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
                           "system '%s' wrote %s of system '%s', which is not its own (undone); "

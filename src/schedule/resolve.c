@@ -316,9 +316,6 @@ static orr_result resolve_any(orr_world* world, orri_system* system)
     orri_guard* guard = &system->guard;
     guard->any_read = terms.count > 0 ? resolve_bits(system, RESOLVE_ANY_READ) : NULL;
     guard->any_write = any_written ? resolve_bits(system, RESOLVE_ANY_WRITE) : NULL;
-    orr_type name = orr_type_find(world, "orr_name");
-    guard->names = name.index1 != 0 && orri_bit_get(resolve_bits(system, RESOLVE_ANY_READ),
-                                                    orri_type_index(world, name));
     return ORR_OK;
 }
 

@@ -448,12 +448,14 @@ orr_result orr_system_remove(orr_world* world, orr_system handle)
         return system_refuse_handle(world, "orr_system_remove", handle);
     }
     if (world->schedule->open) {
+        const orri_system* running = world->schedule->running;
         system_count_breach(world->schedule);
         return orri_refuse(
             &world->env, ORR_ERR_STATE, ORR_LOG_ID_SYSTEM_REFUSED,
-            "orr_system_remove: system '%s' cannot be removed while a tick is under way; switch it "
-            "off with orr_system_enable(), and remove it between ticks",
-            system->desc.name);
+            "orr_system_remove: system '%s' cannot be removed while a tick is under way%s%s%s; "
+            "switch it off with orr_system_enable(), and remove it between ticks",
+            system->desc.name, running != NULL ? " (in '" : "",
+            running != NULL ? running->desc.name : "", running != NULL ? "')" : "");
     }
     system->removed = true;
     world->schedule->stale = true;

@@ -528,10 +528,12 @@ static bool batch_has_type(const batch* b, const orri_cluster* cluster)
     return orri_cluster_find_column(cluster, b->type) >= 0;
 }
 
-static orr_result batch_check(const orr_world* world, const char* call, const void* entities,
-                              uint32_t count)
+static orr_result batch_check(const orr_world* world, const char* call, orr_type type,
+                              const orr_entity* entities, uint32_t count)
 {
-    orr_result result = orri_check_open(world, call);
+    static const orr_entity nobody = {0};
+    orr_result result =
+        orri_check_open_of(world, call, type, entities != NULL && count > 0 ? entities[0] : nobody);
     if (result == ORR_OK && entities == NULL && count > 0) {
         result = orri_refuse_argument(world, call, "entities is NULL");
     }
@@ -542,7 +544,7 @@ orr_result orr_destroy_many(orr_world* world, const orr_entity* entities, uint32
 {
     ORR_ASSERT(world != NULL);
     const char* call = "orr_destroy_many";
-    orr_result result = batch_check(world, call, entities, count);
+    orr_result result = batch_check(world, call, (orr_type){0}, entities, count);
     if (result != ORR_OK || count == 0) {
         return result;
     }
@@ -660,7 +662,7 @@ orr_result orr_component_add_many(orr_world* world, const orr_entity* entities, 
                .count = count,
                .type = type,
                .values = values};
-    orr_result result = batch_check(world, b.call, entities, count);
+    orr_result result = batch_check(world, b.call, type, entities, count);
     if (result == ORR_OK) {
         result = batch_check_type(&b);
     }
@@ -683,7 +685,7 @@ orr_result orr_component_remove_many(orr_world* world, const orr_entity* entitie
 {
     ORR_ASSERT(world != NULL);
     batch b = {.world = world, .call = "orr_component_remove_many", .count = count, .type = type};
-    orr_result result = batch_check(world, b.call, entities, count);
+    orr_result result = batch_check(world, b.call, type, entities, count);
     if (result == ORR_OK) {
         result = batch_check_type(&b);
     }

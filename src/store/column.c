@@ -42,7 +42,8 @@ uint32_t orr_chunk_entities(const orr_world* world, orr_cluster handle, uint32_t
 {
     ORR_ASSERT(world != NULL);
     const orri_chunk* chunk = column_chunk(world, handle, number);
-    if (chunk == NULL || out == NULL) {
+    if (chunk == NULL || out == NULL ||
+        !orri_guard_places(world, "orr_chunk_entities", (orr_entity){0})) {
         return 0;
     }
     uint32_t rows = orri_chunk_rows(chunk);
@@ -84,6 +85,9 @@ void* orr_column_write(orr_world* world, orr_cluster handle, uint32_t number, or
 uint64_t orr_column_tick(const orr_world* world, orr_cluster handle, uint32_t number, orr_type type)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_reads(world, "orr_column_tick", type, (orr_entity){0})) {
+        return 0;
+    }
     orri_world_settle(world);
     uint32_t column;
     const orri_chunk* chunk = column_find(world, handle, number, type, &column);
@@ -94,6 +98,9 @@ uint64_t orr_column_version(const orr_world* world, orr_cluster handle, uint32_t
                             orr_type type)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_reads(world, "orr_column_version", type, (orr_entity){0})) {
+        return 0;
+    }
     orri_world_settle(world);
     uint32_t column;
     const orri_chunk* chunk = column_find(world, handle, number, type, &column);
@@ -105,7 +112,11 @@ const uint64_t* orr_column_enabled(const orr_world* world, orr_cluster handle, u
 {
     ORR_ASSERT(world != NULL);
     orri_chunk* chunk = column_chunk(world, handle, number);
-    if (chunk == NULL) {
+    static const orr_entity nobody = {0};
+    bool allowed = type.index1 != 0
+                       ? orri_guard_reads(world, "orr_column_enabled", type, nobody)
+                       : orri_guard_builtin(world, "orr_column_enabled", "orr_enabled", nobody);
+    if (chunk == NULL || !allowed) {
         return NULL;
     }
     int32_t column = type.index1 == 0 ? (int32_t)chunk->cluster->type_count

@@ -432,7 +432,7 @@ orr_result orr_component_set(orr_world* world, orr_entity entity, orr_type type,
     orri_chunk* chunk = orri_place_chunk(world, record->place);
     int32_t column = orri_table_column(world, orri_type_index(world, type), chunk->id);
     if (column < 0) {
-        result = orri_check_open(world, "orr_component_set");
+        result = orri_check_open_of(world, "orr_component_set", type, entity);
         return result == ORR_OK ? component_set_new(world, record, entity, found, value) : result;
     }
     if (!found->plain) {
@@ -456,11 +456,11 @@ ORRI_ASIDE static orr_result component_edge_chunk(orr_world* world, const char* 
 {
     orr_type type = {found->index1};
     bool has = component_find(world, record, orri_type_index(world, type)) != NULL;
-    if (has == (direction == ORRI_EDGE_ADD)) {
+    if (has == (direction == ORRI_EDGE_ADD) && ORR_LIKELY(world->guard == NULL)) {
         return ORR_OK;
     }
     if (ORR_UNLIKELY(!orri_world_open(world))) {
-        orr_result result = orri_check_open(world, call);
+        orr_result result = orri_check_open_of(world, call, type, entity);
         if (result != ORR_OK) {
             return result;
         }
@@ -491,6 +491,9 @@ static inline orr_result component_edge(orr_world* world, const char* call, orr_
     }
     if (!orri_type_pinned(found)) {
         return component_edge_chunk(world, call, record, entity, found, direction);
+    }
+    if (ORR_UNLIKELY(world->guard != NULL)) {
+        return orri_refuse_structure(world, call, type, entity);
     }
     return direction == ORRI_EDGE_ADD ? orri_pinned_add(world, call, entity, found)
                                       : orri_pinned_remove(world, call, entity, found);
@@ -562,7 +565,8 @@ orr_result orr_component_set_many(orr_world* world, const orr_entity* entities, 
                                   orr_type type, const void* values)
 {
     ORR_ASSERT(world != NULL);
-    if (!orri_guard_writes(world, "orr_component_set_many", type, (orr_entity){0})) {
+    if (!orri_guard_writes(world, "orr_component_set_many", type,
+                           entities != NULL && count > 0 ? entities[0] : (orr_entity){0})) {
         return ORR_ERR_STATE;
     }
     const char* call = "orr_component_set_many";
@@ -588,7 +592,8 @@ orr_result orr_component_get_many(const orr_world* world, const orr_entity* enti
                                   uint32_t count, orr_type type, void* out)
 {
     ORR_ASSERT(world != NULL);
-    if (!orri_guard_reads(world, "orr_component_get_many", type, (orr_entity){0})) {
+    if (!orri_guard_reads(world, "orr_component_get_many", type,
+                          entities != NULL && count > 0 ? entities[0] : (orr_entity){0})) {
         return ORR_ERR_STATE;
     }
     const char* call = "orr_component_get_many";

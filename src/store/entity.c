@@ -341,7 +341,7 @@ orr_entity orr_copy(orr_world* world, orr_entity source)
 {
     ORR_ASSERT(world != NULL);
     orr_entity none = {0}, entity;
-    if (orri_check_open(world, "orr_copy") != ORR_OK) {
+    if (orri_check_open_of(world, "orr_copy", (orr_type){0}, source) != ORR_OK) {
         return none;
     }
     const orri_record* record = orri_record_find(world, source);
@@ -378,7 +378,9 @@ ORRI_COLD static orr_result entity_destroy_long(orr_world* world, orri_chunk* ch
                                                 uint32_t index)
 {
     const orri_cluster* cluster = chunk->cluster;
-    orr_result result = orri_check_open(world, "orr_destroy");
+    orr_result result =
+        orri_check_open_of(world, "orr_destroy", (orr_type){0},
+                           orri_id_make(index, orri_record_at(world, index)->generation));
     if (result != ORR_OK) {
         return result;
     }
@@ -438,6 +440,9 @@ uint64_t orr_entity_count(const orr_world* world)
 orr_result orr_address_get(const orr_world* world, orr_entity entity, orr_address* out)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_places(world, "orr_address_get", entity)) {
+        return ORR_ERR_STATE;
+    }
     const orri_record* record = orri_record_find(world, entity);
     if (record == NULL) {
         return orri_refuse_entity(world, "orr_address_get", entity, (orr_type){0});
@@ -539,8 +544,9 @@ orr_cluster orr_entity_cluster(const orr_world* world, orr_entity entity)
 {
     ORR_ASSERT(world != NULL);
     const orri_record* record = orri_record_find(world, entity);
-    return record != NULL ? orri_cluster_handle(orri_place_chunk(world, record->place)->cluster)
-                          : (orr_cluster){0};
+    return record != NULL && orri_guard_places(world, "orr_entity_cluster", entity)
+               ? orri_cluster_handle(orri_place_chunk(world, record->place)->cluster)
+               : (orr_cluster){0};
 }
 
 // ---- moving ----------------------------------------------------------------------------------------------
@@ -549,7 +555,7 @@ orr_result orr_entity_move(orr_world* world, orr_entity entity, orr_cluster to)
 {
     ORR_ASSERT(world != NULL);
     const char* call = "orr_entity_move";
-    orr_result result = orri_check_open(world, call);
+    orr_result result = orri_check_open_of(world, call, (orr_type){0}, entity);
     if (result != ORR_OK) {
         return result;
     }

@@ -9,11 +9,10 @@ static bool guard_has(const orri_guard* guard, const uint64_t* bits, uint32_t ty
     return bits != NULL && type_index < guard->type_count && orri_bit_get(bits, type_index);
 }
 
-ORRI_COLD static bool guard_refuse(const orr_world* world, const char* call, orr_type type,
+ORRI_COLD static bool guard_refuse(const orr_world* world, const char* call, const char* name,
                                    orr_entity entity, const char* access)
 {
     const orri_guard* guard = world->guard;
-    const char* name = orri_type_label(world, type);
     orri_id_text who = orri_entity_format(world, entity);
     const char* of = entity.id != 0 ? " of " : "";
     (*guard->breaches)++;
@@ -36,26 +35,57 @@ bool orri_guard_reads_long(const orr_world* world, const char* call, orr_type ty
                            orr_entity entity)
 {
     return guard_has(world->guard, world->guard->any_read, orri_type_index(world, type)) ||
-           guard_refuse(world, call, type, entity, "");
+           guard_refuse(world, call, orri_type_label(world, type), entity, "");
 }
 
 bool orri_guard_writes_long(const orr_world* world, const char* call, orr_type type,
                             orr_entity entity)
 {
     return guard_has(world->guard, world->guard->any_write, orri_type_index(world, type)) ||
-           guard_refuse(world, call, type, entity, "write ");
+           guard_refuse(world, call, orri_type_label(world, type), entity, "write ");
 }
 
-bool orri_guard_names_long(const orr_world* world, const char* call)
+bool orri_guard_builtin_long(const orr_world* world, const char* call, const char* name,
+                             orr_entity entity)
 {
-    if (!world->guard->names) {
-        (*world->guard->breaches)++;
-        (void)orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-                          "%s: system '%s' looks up names, which it did not declare; put "
-                          "\"orr_name\" into its .any",
-                          call, world->guard->system);
+    orr_type type = orri_type_find(&world->schema, name);
+    return (type.index1 != 0 &&
+            guard_has(world->guard, world->guard->any_read, orri_type_index(world, type))) ||
+           guard_refuse(world, call, name, entity, "");
+}
+
+bool orri_guard_places_long(const orr_world* world, const char* call, orr_entity entity)
+{
+    const orri_guard* guard = world->guard;
+    if (guard->any_read != NULL) {
+        return true;
     }
-    return world->guard->names;
+    if (guard->query == NULL) {
+        return guard_refuse(world, call, "the place", entity, "");
+    }
+    orri_id_text who = orri_entity_format(world, entity);
+    (*guard->breaches)++;
+    (void)orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+                      "%s: system '%s' looks for the place%s%s, but reaches nothing by id; put the "
+                      "types that it is about into its .any",
+                      call, guard->system, entity.id != 0 ? " of " : "",
+                      entity.id != 0 ? who.text : "");
+    return false;
+}
+
+orr_result orri_refuse_structure(const orr_world* world, const char* call, orr_type type,
+                                 orr_entity entity)
+{
+    orri_id_text who = orri_entity_format(world, entity);
+    bool typed = type.index1 != 0, about = entity.id != 0;
+    (*world->guard->breaches)++;
+    return orri_refuse(
+        orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+        "%s: system '%s' changes structure directly%s%s%s%s; inside a system changes are sent "
+        "(orr_send_create, orr_send_add …, message.h) and declared in its desc",
+        call, world->guard->system, typed || about ? ", here " : "",
+        typed ? orri_type_label(world, type) : "", typed && about ? " of " : "",
+        about ? who.text : "");
 }
 
 orr_result orri_refuse_running(const orr_world* world, const char* call)

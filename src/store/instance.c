@@ -263,7 +263,7 @@ static orr_result instance_add_check(orr_world* world, const char* call, orr_ent
                              call, orri_type_label(world, type), name.text);
     }
     if (result == ORR_OK) {
-        result = orri_check_open(world, call);
+        result = orri_check_open_of(world, call, type, entity);
     }
     if (result == ORR_OK && value != NULL) {
         result = orri_check_value(world, call, orri_type_at(&world->schema, type), NULL, value);
@@ -361,7 +361,7 @@ static orr_result instance_remove_multiple(orr_world* world, const char* call, o
     if (id == 0 || cell.chunk == NULL || instance_find(&cell, id) == cell.count) {
         return instance_refuse_absent(world, call, entity, type, id);
     }
-    orr_result result = orri_check_open(world, call);
+    orr_result result = orri_check_open_of(world, call, type, entity);
     if (result != ORR_OK) {
         return result;
     }
@@ -602,7 +602,7 @@ orr_result orr_instance_enable(orr_world* world, orr_entity entity, orr_type typ
     bool multiple = false;
     orr_result result = instance_check(world, call, entity, type, &multiple);
     if (result == ORR_OK) {
-        result = orri_check_open(world, call);
+        result = orri_check_open_of(world, call, type, entity);
     }
     if (result != ORR_OK) {
         return result;

@@ -183,7 +183,7 @@ const char* orri_name_of(const orr_world* world, uint32_t index)
 const char* orr_name_get(const orr_world* world, orr_entity entity)
 {
     ORR_ASSERT(world != NULL);
-    if (!orri_guard_names(world, "orr_name_get")) {
+    if (!orri_guard_builtin(world, "orr_name_get", "orr_name", entity)) {
         return "";
     }
     if (orri_record_find(world, entity) == NULL) {
@@ -203,7 +203,7 @@ static orr_entity name_owner(const orr_world* world, uint32_t slot)
 orr_entity orr_find(const orr_world* world, orr_entity scope, const char* path)
 {
     ORR_ASSERT(world != NULL);
-    if (!orri_guard_names(world, "orr_find")) {
+    if (!orri_guard_builtin(world, "orr_find", "orr_name", scope)) {
         return (orr_entity){0};
     }
     orr_entity none = {0}, at = scope;
@@ -269,7 +269,9 @@ size_t orr_path_print(const orr_world* world, orr_entity entity, char* out, size
 {
     ORR_ASSERT(world != NULL);
     size_t room = out != NULL ? out_size : 0, length = 0;
-    if (orri_record_find(world, entity) == NULL) {
+    if (!orri_guard_builtin(world, "orr_path_print", "orr_name", entity)) {
+        length = 0;
+    } else if (orri_record_find(world, entity) == NULL) {
         (void)orri_refuse_entity(world, "orr_path_print", entity, (orr_type){0});
     } else {
         const orr_name* name = name_find(world, orri_id_index(entity));
@@ -427,7 +429,7 @@ orr_result orr_name_set(orr_world* world, orr_entity entity, orr_entity scope, c
     ORR_ASSERT(world != NULL);
     const char* call = "orr_name_set";
     uint32_t index = orri_id_index(entity);
-    orr_result result = orri_check_open(world, call);
+    orr_result result = orri_check_open_of(world, call, (orr_type){0}, entity);
     if (result != ORR_OK) {
         return result;
     }

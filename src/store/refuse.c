@@ -142,12 +142,7 @@ orr_result orri_check_open(const orr_world* world, const char* call)
         return ORR_OK;
     }
     if (world->guard != NULL) {
-        (*world->guard->breaches)++;
-        return orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-                           "%s: system '%s' changes structure directly; inside a system changes "
-                           "are sent (orr_send_create, "
-                           "orr_send_add …, message.h) and declared in its desc",
-                           call, world->guard->system);
+        return orri_refuse_structure(world, call, (orr_type){0}, (orr_entity){0});
     }
     if (world->busy != NULL) {
         return orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED, "%s: %s",

@@ -165,6 +165,10 @@ uint64_t orr_world_seed(const orr_world* world)
 void orr_tick_advance(orr_world* world)
 {
     ORR_ASSERT(world != NULL);
+    if (ORR_UNLIKELY(world->guard != NULL)) {
+        (void)orri_refuse_running(world, "orr_tick_advance");
+        return;
+    }
     if (ORR_UNLIKELY(world->busy != NULL)) {
         (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
                           "orr_tick_advance: %s", world->busy);

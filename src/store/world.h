@@ -299,7 +299,6 @@ typedef struct orri_guard {
     const uint64_t *any_read, *any_write; // By id, of any entity, and in queries of its own.
     const orr_query* query;               // Its own query; NULL: none.
     uint32_t type_count;                  // Bits there are.
-    bool names;                           // It may look up names (it reads orr_name).
     uint64_t* breaches;                   // Counted here.
 } orri_guard;
 
@@ -544,6 +543,9 @@ orri_id_text orri_id_format(orr_entity entity);
 // The same with its name, if it is alive and has one, cut when it is long: "bob (7v1)". For messages.
 orri_id_text orri_entity_format(const orr_world* world, orr_entity entity);
 const char* orri_type_label(const orr_world* world, orr_type type);
+// As orr_entity_enabled() and orr_component_enabled(), for the library itself.
+bool orri_entity_enabled(const orr_world* world, orr_entity entity);
+bool orri_component_enabled(const orr_world* world, orr_entity entity, orr_type type);
 
 // These report and return the result. `call` is the public function's name.
 ORRI_COLD orr_result orri_refuse_entity(const orr_world* world, const char* call, orr_entity entity,
@@ -608,7 +610,11 @@ ORRI_COLD bool orri_guard_reads_long(const orr_world* world, const char* call, o
                                      orr_entity entity);
 ORRI_COLD bool orri_guard_writes_long(const orr_world* world, const char* call, orr_type type,
                                       orr_entity entity);
-ORRI_COLD bool orri_guard_names_long(const orr_world* world, const char* call);
+// What stands for names, tags and switches: orr_name, orr_tags, orr_enabled.
+ORRI_COLD bool orri_guard_builtin_long(const orr_world* world, const char* call, const char* name,
+                                       orr_entity entity);
+// Where entities are: for who reaches something by id.
+ORRI_COLD bool orri_guard_places_long(const orr_world* world, const char* call, orr_entity entity);
 static inline bool orri_guard_reads(const orr_world* world, const char* call, orr_type type,
                                     orr_entity entity)
 {
@@ -619,9 +625,24 @@ static inline bool orri_guard_writes(const orr_world* world, const char* call, o
 {
     return ORR_LIKELY(world->guard == NULL) || orri_guard_writes_long(world, call, type, entity);
 }
-static inline bool orri_guard_names(const orr_world* world, const char* call)
+static inline bool orri_guard_builtin(const orr_world* world, const char* call, const char* name,
+                                      orr_entity entity)
 {
-    return ORR_LIKELY(world->guard == NULL) || orri_guard_names_long(world, call);
+    return ORR_LIKELY(world->guard == NULL) || orri_guard_builtin_long(world, call, name, entity);
+}
+static inline bool orri_guard_places(const orr_world* world, const char* call, orr_entity entity)
+{
+    return ORR_LIKELY(world->guard == NULL) || orri_guard_places_long(world, call, entity);
+}
+// A running system changes structure; both may be null.
+ORRI_COLD orr_result orri_refuse_structure(const orr_world* world, const char* call, orr_type type,
+                                           orr_entity entity);
+// As orri_check_open(), and names what it is about.
+static inline orr_result orri_check_open_of(const orr_world* world, const char* call, orr_type type,
+                                            orr_entity entity)
+{
+    return ORR_LIKELY(world->guard == NULL) ? orri_check_open(world, call)
+                                            : orri_refuse_structure(world, call, type, entity);
 }
 // For calls that make no sense inside a system.
 ORRI_COLD orr_result orri_refuse_running(const orr_world* world, const char* call);
