@@ -1,6 +1,7 @@
 set(ORR_TESTS_MESSAGE
     tests/message/test_message_frame.c
     tests/message/test_mirror.c
+    tests/message/test_tell.c
 )
 set(ORR_TEST_EXTRA_MESSAGE
     tests/message/tell_kit.c
