@@ -35,9 +35,8 @@ void orri_reader_match(orri_reader* reader, const orri_cluster* cluster)
     uint32_t entry = orri_entries_find(reader->query, cluster);
     reader->match = ORRI_MATCH_NONE;
     if (entry != UINT32_MAX) {
-        const uint16_t* map = orri_entry_map(reader->query, entry);
         reader->match = orri_entry_match(reader->query, entry);
-        reader->leaves = orri_entry_leaves(reader->query, map);
+        reader->map = orri_entry_map(reader->query, entry);
     }
 }
 
@@ -56,13 +55,9 @@ static void reader_empty(orri_reader* reader)
 
 void orri_reader_forget(orri_reader* reader)
 {
-    orri_bitset* sets[2] = {&reader->members, &reader->entered};
-    for (uint32_t s = 0; s < 2; s++) {
-        if (sets[s]->count > 0) {
-            memset(sets[s]->words, 0, sets[s]->count * sizeof *sets[s]->words);
-        }
+    if (reader->members.count > 0) {
+        memset(reader->members.words, 0, reader->members.count * sizeof *reader->members.words);
     }
-    reader->entered_any = false;
     reader->fresh = true;
 }
 
@@ -250,7 +245,6 @@ void orri_reader_free(orr_world* world, orri_reader* reader)
         told->last = reader->prev;
     }
     orri_bitset_free(world, &reader->members);
-    orri_bitset_free(world, &reader->entered);
     orri_free(&world->env, ORR_MEMORY_MESSAGE, reader->name, strlen(reader->name) + 1, 1);
     ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, orri_reader, reader, 1);
 }

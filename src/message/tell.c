@@ -4,8 +4,9 @@
 // went, moved or was switched), of columns and of blocks of pinned values. So a reader's mirror is right by construction,
 // and nothing in the store has to report anything.
 //
-//   1. the dead     2. rows: who enters and leaves which reader, types, tags, switches     3. values     4. hand out
+//   1. the dead     2. values     3. rows: who enters and leaves which reader, types, tags, switches     4. hand out
 //
+// Values come before rows: then what was told of an entity is what all who know it know, and whoever enters knows no less.
 // Each step tells piece by piece; a piece is told, or (memory) is not, and then all is found again by the next call.
 #include "message/told.h"
 
@@ -55,13 +56,6 @@ static void tell_end(orri_telling* tell, bool done)
     if (done) {
         orri_told_hand_out(told);
     }
-    for (uint32_t r = 0; r < told->on_count; r++) {
-        orri_reader* reader = told->on[r];
-        if (reader->entered_any) {
-            memset(reader->entered.words, 0, reader->entered.count * sizeof(uint64_t));
-            reader->entered_any = false;
-        }
-    }
     orri_tell_unsuspect(tell);
     tell->world->epoch++; // What is written from now on has a larger version.
 }
@@ -90,19 +84,15 @@ static bool tell_all_values(orri_telling* tell)
 
 // ---- the calls ---------------------------------------------------------------------------------------------------
 
-// Heads and members are as the world is.
-static bool tell_all_rows(orri_telling* tell)
+// From now on heads and members are as the world is.
+static void tell_settle_rows(orri_telling* tell)
 {
     struct orri_told* told = tell->told;
-    if (!orri_tell_owners_reserve(tell) || !orri_tell_suspect(tell, NULL) ||
-        !orri_tell_rows(tell)) {
-        return false;
-    }
     told->row_mark = tell->world->epoch;
     for (uint32_t r = 0; r < told->on_count; r++) {
         told->on[r]->fresh = false;
     }
-    return true;
+    orri_tell_owners_keep(tell);
 }
 
 orr_result orri_tell(orr_world* world, orr_system source, bool by_commit)
@@ -115,9 +105,10 @@ orr_result orri_tell(orr_world* world, orr_system source, bool by_commit)
     if (!tell_begin(&tell)) {
         return orri_env_result(&world->env);
     }
-    bool done = orri_tell_dead(&tell) && tell_all_rows(&tell) && tell_all_values(&tell);
+    bool done = orri_tell_dead(&tell) && orri_tell_owners_reserve(&tell) &&
+                orri_tell_suspect(&tell, NULL) && tell_all_values(&tell) && orri_tell_rows(&tell);
     if (done) {
-        orri_tell_owners_keep(&tell);
+        tell_settle_rows(&tell);
     }
     orr_result result = done ? ORR_OK : orri_env_result(&world->env);
     tell_end(&tell, done);

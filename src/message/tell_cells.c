@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Telling, third step: instances of multiple types, and pinned values. Both are listed one by one (items), since an entity may
+// Telling, second step: instances of multiple types, and pinned values. Both are listed one by one (items), since an entity may
 // have got, changed and lost several.
 //
 // Pinned values are found by the blocks of their pools: who has a slot now, and who had it when it was told, may have got, lost
@@ -165,20 +165,33 @@ typedef struct cells_scan {
     uint64_t* row; // Readers that get what happened to a row.
 } cells_scan;
 
-// Who tracks the type, was told of the entity, and did not get to know it in this tell.
-static bool cells_readers(const cells_scan* s, uint32_t index)
+static void cells_match(const cells_scan* s, const orri_cluster* cluster)
 {
     const struct orri_told* told = s->tell->told;
-    const uint64_t* trackers = orri_told_trackers(told, s->type);
+    for (uint32_t r = 0; r < told->on_count; r++) {
+        if (orri_bit_get(orri_told_trackers(told, s->type), r)) {
+            orri_reader_match(told->on[r], cluster);
+        }
+    }
+}
+
+// Who tracks the type, was told of the entity and still selects it. A type in chunks must have been told too: one that the
+// entity got since is told with its row.
+static bool cells_readers(const cells_scan* s, const orri_chunk* chunk, uint32_t slot)
+{
+    const struct orri_told* told = s->tell->told;
+    uint32_t index = orri_chunk_ids(chunk)[slot];
+    const orri_head* head = orri_head_at(told, index);
+    orr_type type = {s->type->type->index1};
     memset(s->row, 0, told->words * sizeof *s->row);
-    if (orri_head_at(told, index)->generation !=
-        orri_record_at(s->tell->world, index)->generation) {
-        return false; // Created since the last whole tell.
+    if (head->generation != orri_record_at(s->tell->world, index)->generation ||
+        !(s->type->pinned || orri_shape_has(orri_shape_at(told, head->shape1), type))) {
+        return false;
     }
     for (uint32_t r = 0; r < told->on_count; r++) {
         const orri_reader* reader = told->on[r];
-        if (orri_bit_get(trackers, r) && orri_bitset_has(&reader->members, index) &&
-            !(reader->entered_any && orri_bitset_has(&reader->entered, index))) {
+        if (orri_bit_get(orri_told_trackers(told, s->type), r) &&
+            orri_reader_knows(reader, chunk, slot, index)) {
             orri_bit_set(s->row, r, true);
         }
     }
@@ -300,7 +313,7 @@ static bool cells_instances_row(const cells_scan* s, orri_chunk* chunk, uint32_t
                                 uint32_t slot)
 {
     uint32_t index = orri_chunk_ids(chunk)[slot];
-    if (!cells_readers(s, index)) {
+    if (!cells_readers(s, chunk, slot)) {
         return true;
     }
     if (orri_piece_full(&s->tell->told->piece) && !cells_flush_instances(s)) {
@@ -333,6 +346,7 @@ static bool cells_cluster(const cells_scan* s, orri_cluster* cluster, uint32_t c
     if (record == NULL) {
         return false;
     }
+    cells_match(s, cluster);
     for (uint32_t i = 0; i < cluster->chunk_count; i++) {
         orri_chunk* chunk = cluster->chunks[i];
         uint32_t rows = cells_version(chunk, column) > record->seen[column] ? orri_chunk_rows(chunk)
@@ -346,14 +360,10 @@ static bool cells_cluster(const cells_scan* s, orri_cluster* cluster, uint32_t c
     return true;
 }
 
-// After a system (query): clusters where rows moved are left to the next whole tell.
-static bool cells_skips(const orri_telling* tell, const orri_cluster* cluster,
-                        const orr_query* query)
+static bool cells_skips(const orri_cluster* cluster, const orr_query* query)
 {
     return cluster->row_count == 0 ||
-           (query != NULL &&
-            (cluster->columns[cluster->type_count].version > tell->told->row_mark ||
-             orri_entries_find(query, cluster) == UINT32_MAX));
+           (query != NULL && orri_entries_find(query, cluster) == UINT32_MAX);
 }
 
 bool orri_tell_instances(orri_telling* tell, orri_told_type* type, const orr_query* query)
@@ -367,7 +377,7 @@ bool orri_tell_instances(orri_telling* tell, orri_told_type* type, const orr_que
     cells_scan s = {tell, type, told->set + 2 * told->words};
     for (uint32_t i = 0; i < table->cluster_count; i++) {
         const orri_table_cluster* entry = &table->clusters[i];
-        if (!cells_skips(tell, entry->cluster, query) &&
+        if (!cells_skips(entry->cluster, query) &&
             !cells_cluster(&s, entry->cluster, entry->column)) {
             return false;
         }
@@ -377,7 +387,7 @@ bool orri_tell_instances(orri_telling* tell, orri_told_type* type, const orr_que
     }
     for (uint32_t i = 0; i < table->cluster_count; i++) {
         const orri_table_cluster* entry = &table->clusters[i];
-        if (!cells_skips(tell, entry->cluster, query)) {
+        if (!cells_skips(entry->cluster, query)) {
             told->clusters[entry->cluster->index].seen[entry->column] = tell->world->epoch;
         }
     }
@@ -410,7 +420,7 @@ static bool cells_pinned_row(const cells_scan* s, const orri_pool* pool, orri_ch
     uint32_t index = orri_chunk_ids(chunk)[slot];
     const uint8_t* now = orri_pool_get(pool, index);
     bool held = orri_bitset_has(&s->type->held, index);
-    if ((now == NULL && !held) || !cells_readers(s, index)) {
+    if ((now == NULL && !held) || !cells_readers(s, chunk, slot)) {
         return true;
     }
     if (now != NULL && held &&
@@ -449,9 +459,14 @@ bool orri_tell_pinned(orri_telling* tell, orri_told_type* type)
         return true;
     }
     for (orri_cluster* c = tell->world->cluster_first; c != NULL; c = c->next) {
+        bool matched = false;
         for (uint32_t i = 0; i < c->chunk_count; i++) {
             orri_chunk* chunk = c->chunks[i];
             const uint64_t* rows = tell->suspects[chunk->id];
+            if (rows != NULL && !matched) {
+                cells_match(&s, c);
+                matched = true;
+            }
             if (rows != NULL && !cells_pinned_chunk(&s, pool, chunk, rows)) {
                 return false;
             }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Telling, second step: rows. Looks at the chunks whose row ids or enable bits were written since the last tell, at rows whose
+// Telling, third step: rows. Looks at the chunks whose row ids or enable bits were written since the last tell, at rows whose
 // pinned types changed, and, for a reader that is new, at everything. A row whose head is as it was told, in a cluster
 // of which each reader selects all rows or none, is passed over with one compare.
 //
@@ -45,7 +45,8 @@ static void rows_masks(const rows_scan* s, const orri_chunk* chunk, uint32_t wor
     for (uint32_t r = 0; r < told->on_count; r++) {
         orri_reader* reader = told->on[r];
         if (reader->match == ORRI_MATCH_SOME) {
-            reader->mask = orri_query_mask(reader->query, reader->leaves, chunk, word, all);
+            reader->mask = orri_query_mask(
+                reader->query, orri_entry_leaves(reader->query, reader->map), chunk, word, all);
         }
     }
 }
@@ -280,7 +281,7 @@ static bool rows_deal(const rows_scan* s)
 
 // ---- noting ----------------------------------------------------------------------------------------------------------
 
-// True when the value of a type is to be noted: somebody hears of it now, and nobody still has to hear what changed.
+// True when the value of a type is to be noted: somebody hears of it now, and nobody was told of it before.
 static bool rows_notes(const rows_scan* s, uint32_t i, const orri_told_type* type)
 {
     const struct orri_told* told = s->tell->told;
@@ -438,10 +439,6 @@ static void rows_keep_members(const rows_scan* s, uint32_t i)
             orri_reader* reader = told->on[w * 64 + bit];
             bool enters = (after >> bit & 1) != 0;
             orri_bits_fill(reader->members.words, run->index, run->count, enters);
-            if (enters && run->shape1 != 0) {
-                orri_bits_fill(reader->entered.words, run->index, run->count, true);
-                reader->entered_any = true;
-            }
         }
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Telling, third step: values of unique types in chunks. The hot way of a tick: after a direct system has written its
+// Telling, second step: values of unique types in chunks. The hot way of a tick: after a direct system has written its
 // columns, each block with a new version is compared with what was told, and the rows that differ become runs. Entities with
 // indexes one after another, as they are created, are compared and copied as arrays.
 #include "message/told.h"
@@ -7,9 +7,9 @@
 typedef struct values_scan {
     orri_telling* tell;
     orri_told_type* type;
-    bool written; // After a system: rows have not moved, or are left to the next whole tell.
     uint64_t *all, *some, *row; // Readers that get every row of the cluster, or perhaps; of a row.
     bool uniform;               // None that gets some.
+    bool by_row;                // Rows of the chunk at hand must be looked at one by one.
     uint64_t* last_all;         // Of the clusters in the piece.
 } values_scan;
 
@@ -38,7 +38,6 @@ static bool values_flush(const values_scan* s)
 
 // ---- who gets what -----------------------------------------------------------------------------------------------
 
-// What was told of the values of an entity that entered in this tell is true already.
 static void values_readers(values_scan* s, const orri_cluster* cluster)
 {
     const struct orri_told* told = s->tell->told;
@@ -48,29 +47,35 @@ static void values_readers(values_scan* s, const orri_cluster* cluster)
     s->uniform = true;
     for (uint32_t r = 0; r < told->on_count; r++) {
         orri_reader* reader = told->on[r];
-        if (!orri_bit_get(trackers, r) || reader->fresh) {
+        if (!orri_bit_get(trackers, r)) {
             continue;
         }
         orri_reader_match(reader, cluster);
         if (reader->match == ORRI_MATCH_NONE) {
             continue;
         }
-        bool every = reader->match == ORRI_MATCH_ALL && !reader->entered_any;
+        bool every = reader->match == ORRI_MATCH_ALL && !reader->fresh;
         orri_bit_set(every ? s->all : s->some, r, true);
         s->uniform = s->uniform && every;
     }
 }
 
-static bool values_row(const values_scan* s, uint32_t index)
+// Who was told of the value of a row, and selects its entity still. An entity that is new, or got the type since, is told with
+// its row.
+static bool values_row(const values_scan* s, const orri_chunk* chunk, uint32_t slot, uint32_t index)
 {
     const struct orri_told* told = s->tell->told;
+    const orri_head* head = orri_head_at(told, index);
+    orr_type type = {s->type->type->index1};
+    if (head->generation != orri_record_at(s->tell->world, index)->generation ||
+        !orri_shape_has(orri_shape_at(told, head->shape1), type)) {
+        return false;
+    }
     for (uint32_t w = 0; w < told->words; w++) {
-        s->row[w] = s->all[w];
-        for (uint64_t left = s->some[w]; left != 0; left &= left - 1) {
+        s->row[w] = 0;
+        for (uint64_t left = s->all[w] | s->some[w]; left != 0; left &= left - 1) {
             uint32_t bit = (uint32_t)__builtin_ctzll(left);
-            const orri_reader* reader = told->on[w * 64 + bit];
-            if (orri_bitset_has(&reader->members, index) &&
-                !(reader->entered_any && orri_bitset_has(&reader->entered, index))) {
+            if (orri_reader_knows(told->on[w * 64 + bit], chunk, slot, index)) {
                 s->row[w] |= (uint64_t)1 << bit;
             }
         }
@@ -86,7 +91,7 @@ static bool values_push(const values_scan* s, orri_run* run)
     if (ORR_UNLIKELY(orri_piece_full(&told->piece)) && !values_flush(s)) {
         return false;
     }
-    orri_piece_push(told, run, NULL, s->uniform ? s->all : s->row);
+    orri_piece_push(told, run, NULL, s->by_row ? s->row : s->all);
     return true;
 }
 
@@ -94,13 +99,13 @@ static bool values_push(const values_scan* s, orri_run* run)
 static bool values_differ(const values_scan* s, orri_chunk* chunk, uint32_t column, uint32_t slot,
                           uint32_t index, uint64_t mask)
 {
-    bool by_row = !s->uniform || s->tell->by_commit;
+    bool single = s->by_row || s->tell->by_commit;
     while (mask != 0) {
         uint32_t first = (uint32_t)__builtin_ctzll(mask);
         uint64_t gap = ~(mask >> first);
-        uint32_t count = by_row ? 1 : gap != 0 ? (uint32_t)__builtin_ctzll(gap) : 64;
+        uint32_t count = single ? 1 : gap != 0 ? (uint32_t)__builtin_ctzll(gap) : 64;
         mask &= first + count < 64 ? UINT64_MAX << (first + count) : 0;
-        if (!s->uniform && !values_row(s, index + first)) {
+        if (s->by_row && !values_row(s, chunk, slot + first, index + first)) {
             continue;
         }
         orri_run run = {.chunk = chunk,
@@ -138,34 +143,40 @@ static uint32_t values_sequence(const uint32_t* ids, uint32_t rows)
 }
 
 // The same where not all were told, and bytes that were not must not be taken for a value.
-static uint64_t values_diff_told(const values_scan* s, const uint8_t* data, const uint8_t* told,
-                                 uint32_t index, uint32_t count)
+static uint64_t values_diff_told(const values_scan* s, const orri_chunk* chunk, uint32_t column,
+                                 uint32_t slot, uint32_t count)
 {
     size_t size = s->type->type->info.size;
+    uint32_t index = orri_chunk_ids(chunk)[slot];
+    const uint8_t* data = chunk->columns[column].data + slot * size;
+    const uint8_t* told = orri_told_at(s->type, index);
     uint64_t mask = 0;
     for (uint32_t i = 0; i < count; i++) {
-        bool differs = values_row(s, index + i) &&
+        bool differs = values_row(s, chunk, slot + i, index + i) &&
                        orri_told_differs(s->type, data + i * size, told + i * size);
         mask |= (uint64_t)differs << i;
     }
     return mask;
 }
 
-static bool values_chunk(const values_scan* s, orri_chunk* chunk, uint32_t column)
+static bool values_chunk(values_scan* s, orri_chunk* chunk, uint32_t column)
 {
     const uint32_t* ids = orri_chunk_ids(chunk);
     uint32_t rows = orri_chunk_rows(chunk);
     size_t size = s->type->type->info.size;
     const uint8_t* data = chunk->columns[column].data;
+    // Where no row came, went or moved since the last whole tell, all are as they were told.
+    s->by_row = !s->uniform ||
+                chunk->columns[chunk->cluster->type_count].version > s->tell->told->row_mark;
     for (uint32_t slot = 0, count; slot < rows; slot += count) {
         count = values_sequence(ids + slot, rows - slot);
         const uint8_t* told = orri_told_at(s->type, ids[slot]);
         if (told == NULL) {
             continue; // Nobody was told of them.
         }
-        uint64_t mask = s->uniform || s->type->exact
+        uint64_t mask = !s->by_row || s->type->exact
                             ? orri_told_diff(s->type, data + slot * size, told, count)
-                            : values_diff_told(s, data + slot * size, told, ids[slot], count);
+                            : values_diff_told(s, chunk, column, slot, count);
         if (mask != 0 && !values_differ(s, chunk, column, slot, ids[slot], mask)) {
             return false;
         }
@@ -205,17 +216,11 @@ static bool values_cluster(values_scan* s, orri_cluster* cluster, uint32_t colum
     return true;
 }
 
-static bool values_skips(const values_scan* s, const orri_cluster* cluster)
-{
-    return cluster->row_count == 0 ||
-           (s->written && cluster->columns[cluster->type_count].version > s->tell->told->row_mark);
-}
-
 static bool values_of_table(values_scan* s, const orri_table* table)
 {
     for (uint32_t i = 0; i < table->cluster_count; i++) {
         const orri_table_cluster* entry = &table->clusters[i];
-        if (!values_skips(s, entry->cluster) && !values_cluster(s, entry->cluster, entry->column)) {
+        if (entry->cluster->row_count > 0 && !values_cluster(s, entry->cluster, entry->column)) {
             return false;
         }
     }
@@ -237,7 +242,7 @@ static bool values_of_query(values_scan* s, const orr_query* query)
     for (uint32_t e = 0; e < query->entry_count; e++) {
         orri_cluster* cluster = query->entries[e].cluster;
         uint32_t column = orri_entry_map(query, e)[field];
-        if (cluster != NULL && column != ORRI_COLUMN_NONE && !values_skips(s, cluster) &&
+        if (cluster != NULL && column != ORRI_COLUMN_NONE && cluster->row_count > 0 &&
             !values_cluster(s, cluster, column)) {
             return false;
         }
@@ -264,7 +269,7 @@ static void values_all_seen(const values_scan* s, const orri_table* table, const
     for (uint32_t e = 0; query != NULL && e < query->entry_count; e++) {
         const orri_cluster* cluster = query->entries[e].cluster;
         uint32_t column = orri_entry_map(query, e)[field];
-        if (cluster != NULL && column != ORRI_COLUMN_NONE && !values_skips(s, cluster)) {
+        if (cluster != NULL && column != ORRI_COLUMN_NONE) {
             values_seen(s->tell, cluster, column);
         }
     }
@@ -285,7 +290,6 @@ bool orri_tell_values(orri_telling* tell, orri_told_type* type, const orr_query*
     }
     values_scan s = {.tell = tell,
                      .type = type,
-                     .written = query != NULL,
                      .all = sets,
                      .some = sets + words,
                      .row = sets + 2 * words,

@@ -181,8 +181,7 @@ bool orri_told_prepare(orri_telling* tell)
         done = told_add_page(world, told);
     }
     for (uint32_t r = 0; done && r < told->on_count; r++) {
-        done = orri_bitset_reserve(world, &told->on[r]->members, world->hot.count) &&
-               orri_bitset_reserve(world, &told->on[r]->entered, world->hot.count);
+        done = orri_bitset_reserve(world, &told->on[r]->members, world->hot.count);
     }
     if (!done) {
         (void)orri_refuse_memory(&world->env, "noting what readers were told");

@@ -139,11 +139,9 @@ struct orri_reader {
     bool lost;  // The queue overflowed.
     bool shut;  // Likewise, in this tell.
     orri_bitset members;
-    orri_bitset entered; // In this tell: it knows the values already.
-    bool entered_any;
     uint32_t number;                // In told->on.
     orri_match match;               // Of the cluster at hand,
-    const uint16_t* leaves;         // in more detail,
+    const uint16_t* map;            // the entry's map,
     uint64_t mask;                  // and of 64 rows at hand.
     orri_view *first, *last, *held; // The queue; what the system reads now.
     uint64_t queued;                // Entities.
@@ -280,15 +278,12 @@ bool orri_told_differs(const orri_told_type* type, const void* a, const void* b)
 // Which of `count` values, at most 64, differ.
 uint64_t orri_told_diff(const orri_told_type* type, const uint8_t* a, const uint8_t* b,
                         uint32_t count);
-// Notes values; there is room. Of a cell what was told to be off is kept by id; a new instance is told as it is: `bits`
-// (NULL: all on) from `bit` on say so.
+// Notes values; there is room. Of a cell what was told to be off is kept by id.
 void orri_told_put(orri_told_type* type, uint32_t index, const void* values, uint32_t count);
 typedef struct orri_told_instances {
     uint32_t count;
     const uint32_t* ids;
     const uint8_t* values;
-    const uint64_t* bits; // Which are on, from `bit` on; NULL: all.
-    uint32_t bit;
 } orri_told_instances;
 // Those of a row.
 orri_told_instances orri_told_instances_at(const orri_chunk* chunk, uint32_t column, uint32_t slot);
@@ -408,13 +403,21 @@ void orri_reader_forget(orri_reader* reader);
 void orri_reader_deliver(orri_view* view);
 // What a reader's query says of a cluster.
 void orri_reader_match(orri_reader* reader, const orri_cluster* cluster);
+// True when it was told of the entity of a row of that cluster, and selects it still.
+static inline bool orri_reader_knows(const orri_reader* reader, const orri_chunk* chunk,
+                                     uint32_t slot, uint32_t index)
+{
+    return orri_bitset_has(&reader->members, index) && reader->match != ORRI_MATCH_NONE &&
+           (reader->match == ORRI_MATCH_ALL ||
+            orri_query_row(reader->query, reader->map, chunk, slot));
+}
 void orri_reader_free(orr_world* world, orri_reader* reader);
 
-// ---- tell_dead.c, tell_rows.c, tell_values.c, tell_cells.c: the steps of a tell. False when refused (reported) ----------------
+// ---- tell_dead.c, tell_values.c, tell_cells.c, tell_rows.c: the steps of a tell. False when refused (reported) ----------------
 
 bool orri_tell_dead(orri_telling* tell);
 bool orri_tell_rows(orri_telling* tell);
-// Values in columns of a unique type in chunks; `query` (may be NULL): only of its clusters, where no row has moved.
+// Values in columns of a unique type in chunks; `query` (may be NULL): only of its clusters.
 bool orri_tell_values(orri_telling* tell, orri_told_type* type, const orr_query* query);
 bool orri_tell_instances(orri_telling* tell, orri_told_type* type, const orr_query* query);
 bool orri_tell_pinned(orri_telling* tell, orri_told_type* type);

@@ -322,9 +322,7 @@ orri_told_instances orri_told_instances_at(const orri_chunk* chunk, uint32_t col
     const orri_cluster_column* entry = &chunk->cluster->columns[column];
     orri_cells cells = orri_cells_at(chunk, column, slot);
     const uint32_t* ids = (const uint32_t*)(const void*)chunk->columns[entry->counts + 1].data;
-    const orri_column* bits = &chunk->columns[chunk->column_count / 2 + column];
-    return (orri_told_instances){cells.counts[0], ids + ((size_t)slot << entry->shift), cells.data,
-                                 (const uint64_t*)(const void*)bits->data, slot << entry->shift};
+    return (orri_told_instances){cells.counts[0], ids + ((size_t)slot << entry->shift), cells.data};
 }
 
 // What was told to be off stays so, by id: ids and values of the cell are not yet new.
@@ -336,8 +334,7 @@ static void told_cell_keep_off(orri_told_cell* cell, const orri_told_instances* 
         while (k < cell->count && cell->ids[k] != now->ids[i]) {
             k++;
         }
-        bool on = now->bits == NULL || orri_bit_get(now->bits, now->bit + i);
-        off[i] = k < cell->count ? cell->off[k] : !on;
+        off[i] = k < cell->count ? cell->off[k] : 0;
     }
     memcpy(cell->off, off, now->count);
 }

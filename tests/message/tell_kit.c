@@ -19,7 +19,9 @@ orri_reader* tell_kit_reader_of(orr_world* world, const char* text, bool all_typ
 
 orri_reader* tell_kit_reader(orr_world* world, const char* text)
 {
-    return tell_kit_reader_of(world, text, false, TELL_KIT_ALL);
+    orri_reader* reader = tell_kit_reader_of(world, text, false, TELL_KIT_ALL);
+    CHECK_OK(orri_tell(world, (orr_system){0, 0}, false)); // It is no longer new.
+    return reader;
 }
 
 // ---- messages as text ---------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ ORR_STRUCT(Parent,
 
 #define TELL_KIT_ALL UINT64_MAX // A queue without a limit.
 
-// A reader that is switched on. The query ends with the world.
+// A reader that is switched on and was told of what there is; or (the other) is yet to be told. The query ends with the world.
 orri_reader* tell_kit_reader(orr_world* world, const char* query);
 orri_reader* tell_kit_reader_of(orr_world* world, const char* query, bool all_types,
                                 uint64_t queue_max);

@@ -7,6 +7,7 @@ set(ORR_TESTS_MESSAGE
     tests/message/test_message_frame.c
     tests/message/test_message_print.c
     tests/message/test_mirror.c
+    tests/message/test_tell.c
 )
 set(ORR_TEST_EXTRA_MESSAGE
     tests/message/lane_kit.c
