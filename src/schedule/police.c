@@ -161,12 +161,26 @@ orri_police_watch* orri_police_begin(orr_world* world, const orri_system* system
 
 // ---- after ----------------------------------------------------------------------------------------------------------
 
-static void police_report(orr_world* world, orri_system* system, const police_piece* piece)
+// Where the first value is that differs; SIZE_MAX: none. Bytes between fields may be anything.
+static size_t police_difference(const police_piece* piece)
 {
-    size_t at = 0;
-    while (piece->data[at] == piece->copy[at]) {
-        at++;
+    bool padded = piece->type->info.has_padding;
+    size_t step = padded ? piece->type->info.size : 1;
+    if (!padded && memcmp(piece->data, piece->copy, piece->size) == 0) {
+        return SIZE_MAX;
     }
+    for (size_t at = 0; at < piece->size; at += step) {
+        if (padded ? orr_value_compare(&piece->type->info, piece->data + at, piece->copy + at) != 0
+                   : piece->data[at] != piece->copy[at]) {
+            return at;
+        }
+    }
+    return SIZE_MAX;
+}
+
+static void police_report(orr_world* world, orri_system* system, const police_piece* piece,
+                          size_t at)
+{
     uint32_t row = (uint32_t)(at / piece->row_size);
     system->rights.counts.breaches++;
     if (piece->owner == system) {
@@ -200,8 +214,9 @@ void orri_police_end(orr_world* world, orri_system* system, orri_police_watch* w
 {
     for (uint32_t i = 0; i < watch->count; i++) {
         const police_piece* piece = &watch->pieces[i];
-        if (memcmp(piece->data, piece->copy, piece->size) != 0) {
-            police_report(world, system, piece);
+        size_t at = police_difference(piece);
+        if (at != SIZE_MAX) {
+            police_report(world, system, piece, at);
             memcpy(piece->data, piece->copy, piece->size);
         }
     }
