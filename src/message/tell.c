@@ -54,6 +54,7 @@ static void tell_end(orri_telling* tell)
         told->on[r]->shut = false;
     }
     orri_tell_unsuspect(tell);
+    orri_spares_trim(tell->world, told, false);
     tell->world->epoch++; // What is written from now on has a larger version.
 }
 
