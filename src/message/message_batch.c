@@ -322,6 +322,57 @@ static void batch_fill_views(const orri_telling* tell, const orri_batch_plan* pl
     }
 }
 
+// ---- memory: large batches come again every tick, and fresh memory costs more than filling it ----------------------
+
+#define BATCH_SPARE_MIN 65536u
+
+static orri_batch* batch_alloc(orr_world* world, size_t bytes)
+{
+    orri_batch** link = &world->messages->told->spares;
+    while (bytes >= BATCH_SPARE_MIN && *link != NULL) {
+        orri_batch* spare = *link;
+        if (spare->bytes >= bytes && spare->bytes / 2 <= bytes) {
+            *link = spare->next;
+            return spare;
+        }
+        link = &spare->next;
+    }
+    orri_batch* batch = orri_alloc(&world->env, ORR_MEMORY_MESSAGE, bytes, ORRI_BLOCK_ALIGN);
+    if (batch != NULL) {
+        batch->bytes = bytes;
+    }
+    return batch;
+}
+
+static void batch_give(orr_world* world, orri_batch* batch)
+{
+    struct orri_told* told = world->messages->told;
+    // Where memory has a limit, nothing is kept that others may want.
+    if (batch->bytes < BATCH_SPARE_MIN || world->env.bytes_max != 0 || told->on_count == 0) {
+        orri_free(&world->env, ORR_MEMORY_MESSAGE, batch, batch->bytes, ORRI_BLOCK_ALIGN);
+        return;
+    }
+    batch->spare_tick = world->tick;
+    batch->next = told->spares;
+    told->spares = batch;
+}
+
+void orri_spares_trim(orr_world* world, struct orri_told* told, bool all)
+{
+    orri_batch** link = &told->spares;
+    while (*link != NULL) {
+        orri_batch* spare = *link;
+        if (all || spare->spare_tick + 1 < world->tick) {
+            *link = spare->next;
+            orri_free(&world->env, ORR_MEMORY_MESSAGE, spare, spare->bytes, ORRI_BLOCK_ALIGN);
+        } else {
+            link = &spare->next;
+        }
+    }
+}
+
+#undef BATCH_SPARE_MIN
+
 // ---- making and freeing --------------------------------------------------------------------------------------------
 
 static void batch_fill(const orri_telling* tell, const orri_batch_plan* plan, orri_batch* batch)
@@ -363,14 +414,12 @@ orri_batch* orri_batch_build(orri_telling* tell, const orri_batch_plan* plan)
     if (listed) {
         batch_lay(tell, plan, &room, rows, columns, &counted);
     }
-    orri_batch* batch =
-        listed ? orri_alloc(&tell->world->env, ORR_MEMORY_MESSAGE, room.used, ORRI_BLOCK_ALIGN)
-               : NULL;
+    orri_batch* batch = listed ? batch_alloc(tell->world, room.used) : NULL;
     if (batch == NULL) {
         (void)orri_refuse_memory(&tell->world->env, "making a message to readers");
         return NULL;
     }
-    *batch = (orri_batch){.bytes = room.used, .type = plan->type, .shape = plan->shape};
+    *batch = (orri_batch){.bytes = batch->bytes, .type = plan->type, .shape = plan->shape};
     batch->message.count = rows;
     room = (batch_room){(uint8_t*)batch, sizeof(orri_batch)};
     batch_lay(tell, plan, &room, rows, columns, batch);
@@ -401,7 +450,7 @@ void orri_batch_free(orr_world* world, orri_batch* batch)
     if (batch->shape != NULL) {
         orri_shape_release(world, world->messages->told, batch->shape, 1);
     }
-    orri_free(&world->env, ORR_MEMORY_MESSAGE, batch, batch->bytes, ORRI_BLOCK_ALIGN);
+    batch_give(world, batch);
 }
 
 void orri_batch_release(orr_world* world, orri_batch* batch)
