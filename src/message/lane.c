@@ -466,6 +466,16 @@ bool orri_lanes_refused(orr_world* world)
     return lanes != NULL && atomic_exchange_explicit(&lanes->refused, false, memory_order_relaxed);
 }
 
+bool orri_events_lost(orr_world* world)
+{
+    struct orri_lanes* lanes = orri_lanes_at(world);
+    bool lost = lanes != NULL && lanes->overflowed;
+    if (lost) {
+        lanes->overflowed = false;
+    }
+    return lost;
+}
+
 // ---- memory that is kept ---------------------------------------------------------------------------------------
 
 // Of a lane that is free: blocks that were never a quarter full go.

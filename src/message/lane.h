@@ -126,7 +126,8 @@ struct orri_lanes {
     uint64_t reserved;        // Positions of ids given to lanes since the last commit.
     orri_index_cursor cursor; // The furthest of the lanes closed since then.
     atomic_bool refused;
-    orr_lane spare; // When there is no memory for another: mute.
+    bool overflowed; // A queue of events was full.
+    orr_lane spare;  // When there is no memory for another: mute.
 
     // Marks by entity index, for all records that wait: mentioned by some bundle, by several, created. `touched` has a bit for
     // each page of 4096 of them with any mark, so that clearing costs what was marked.

@@ -144,6 +144,7 @@ static orr_result values_prepare_events(values_work* w)
         orr_type type = {w->world->hot.type_base + t};
         orr_result result = orri_bit_get(sends, t) ? values_reserve_events(w, type) : ORR_OK;
         if (result == ORR_ERR_CAPACITY) {
+            w->lanes->overflowed = true;
             values_drop_events(w, type);
         } else if (result != ORR_OK) {
             return result;

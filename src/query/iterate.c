@@ -21,7 +21,7 @@ static void iterate_init(orr_iter* it, orr_query* query, const orr_each* each)
 {
     orr_world* world = query->world;
     it->count = 0;
-    it->dt = 0;
+    it->dt = world->dt;
     it->tick = world->tick;
     it->lane = NULL;
     it->now = NULL;
@@ -121,21 +121,15 @@ bool orri_query_allowed(const orr_query* query, const char* call)
     if (query->field_count == 0 && guard->any_read == NULL) {
         return orri_guard_reads(world, call, (orr_type){0}, nobody); // Nothing is declared.
     }
-    for (uint32_t f = 0; f < query->field_count; f++) {
-        const orri_field* field = &query->fields[f];
-        bool allowed = field->access == ORR_WRITE
-                           ? orri_guard_writes(world, call, field->type, nobody)
-                           : orri_guard_reads(world, call, field->type, nobody);
-        if (!allowed) {
-            return false;
-        }
-    }
-    // What it leaves out tells as much.
+    // Every term decides who is selected, so all are looked at: also what is excluded.
     for (uint32_t l = 0; l < query->leaf_count; l++) {
         for (uint32_t t = 0; t < query->leaves[l].term_count; t++) {
             const orr_term* term = &query->leaves[l].terms[t];
-            if (term->type.index1 != 0 ? !orri_guard_reads(world, call, term->type, nobody)
-                                       : !orri_guard_builtin(world, call, "orr_tags", nobody)) {
+            bool allowed = term->type.index1 == 0 ? orri_guard_tags(world, call, term->tag)
+                           : term->access == ORR_WRITE
+                               ? orri_guard_writes(world, call, term->type, nobody)
+                               : orri_guard_reads(world, call, term->type, nobody);
+            if (!allowed) {
                 return false;
             }
         }

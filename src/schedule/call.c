@@ -51,6 +51,7 @@ static void call_enter(orr_world* world, orri_system* system)
 {
     struct orri_schedule* schedule = world->schedule;
     schedule->running = system;
+    world->in_system = true;
     // Structure stays as it is. Nobody else counts at this moment, so that no locked instruction is needed.
     atomic_store_explicit(&world->iterating, 1, memory_order_relaxed);
     if (schedule->police != ORR_POLICE_OFF) {
@@ -66,6 +67,7 @@ static void call_leave(orr_world* world)
         orri_guard_leave(world);
     }
     world->schedule->running = NULL;
+    world->in_system = false;
     if (ORR_UNLIKELY(world->iterating != 1)) {
         world->iteration_era++; // It left a loop without ending it: that one has ended.
     }
@@ -74,7 +76,7 @@ static void call_leave(orr_world* world)
 
 static void call_dress(const orr_world* world, orr_run* run)
 {
-    run->dt = world->schedule->dt;
+    run->dt = world->dt;
     run->tick = world->tick;
 }
 

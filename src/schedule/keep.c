@@ -38,7 +38,9 @@ orri_system* orri_run_system(const orr_run* run, const char* call)
 orr_query* orr_run_query(const orr_run* run)
 {
     const orri_system* system = orri_run_system(run, "orr_run_query");
-    return system != NULL && system->desc.kind == ORR_DIRECT ? system->query : NULL;
+    bool none = system == NULL || system->desc.kind != ORR_DIRECT ||
+                system->query->leaves[0].term_count == 0;
+    return none ? NULL : system->query;
 }
 
 orr_system orr_run_system(const orr_run* run)

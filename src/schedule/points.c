@@ -88,6 +88,21 @@ static bool points_tagged(const orri_system* sender, const orri_system* reader)
     return false;
 }
 
+// The same for tags that queries of its own may ask for.
+static bool points_tagged_any(const orri_system* sender, const orri_system* reader)
+{
+    for (uint32_t i = 0; i < reader->guard.any_tag_count; i++) {
+        bool concerned = sender->rights.may_tag_any;
+        for (uint32_t t = 0; !concerned && t < sender->rights.tag_count; t++) {
+            concerned = sender->rights.tags[t] == reader->any_tags[i];
+        }
+        if (concerned) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool points_tracks(const orr_world* world, const orri_system* reader, const char* name)
 {
     orr_type type = orr_type_find(world, name);
@@ -142,30 +157,37 @@ bool orri_affects(const orr_world* world, const orri_system* sender, const orri_
         }
     }
     bool everything = reader->no_required &&
-                      !(reader->desc.once && reader->query->field_count == 0);
+                      !(reader->desc.once && points_leaf(reader)->term_count == 0);
     if (everything && sender->structural) {
-        out->what = "changes what it selects: it selects every entity";
+        out->what = "may change entities, and";
+        out->rest = "selects all of them";
         return true;
     }
     if (points_destroys(world, sender, reader)) {
-        out->what = "may destroy what it selects";
+        out->what = "may destroy what";
+        out->rest = "selects";
         return true;
     }
     if (rights->may_switch_entities) {
-        out->what = "may switch entities";
+        out->what = "may switch entities that";
+        out->rest = "selects";
         return true;
     }
     if (sender->desc.switches != NULL && points_tracks(world, reader, "orr_enabled")) {
-        out->what = "may switch types, and tells of it";
+        out->what = "may switch types, and";
+        out->rest = "is told of it";
         return true;
     }
-    if (points_tagged(sender, reader) || ((rights->may_tag_any || rights->tag_count > 0) &&
-                                          points_tracks(world, reader, "orr_tags"))) {
-        out->what = "may change tags it names";
+    if (points_tagged(sender, reader) || points_tagged_any(sender, reader) ||
+        ((rights->may_tag_any || rights->tag_count > 0) &&
+         points_tracks(world, reader, "orr_tags"))) {
+        out->what = "may change tags that";
+        out->rest = "names";
         return true;
     }
     if (rights->may_rename && points_tracks(world, reader, "orr_name")) {
-        out->what = "may change names";
+        out->what = "may change names, which";
+        out->rest = "reads";
         return true;
     }
     return false;

@@ -14,6 +14,8 @@ typedef struct police_piece {
     const orri_system* owner; // or of what a system keeps.
     uint32_t slot;
     const orri_type* type;
+    uint32_t column; // Of a column.
+    bool writable;   // It may be written, if it is asked for.
 } police_piece;
 
 struct orri_police_watch {
@@ -66,15 +68,18 @@ static bool police_copy_cluster(orr_world* world, const orri_system* system,
                     orri_entries_find(system->query, cluster) != UINT32_MAX;
     for (uint32_t c = 0; c < cluster->type_count; c++) {
         const orri_cluster_column* column = &cluster->columns[c];
-        if (column->size == 0 || police_may_write(world, system, selected, column->type)) {
+        if (column->size == 0) {
             continue;
         }
+        bool writable = police_may_write(world, system, selected, column->type);
         for (uint32_t i = 0; i < cluster->chunk_count; i++) {
             const orri_chunk* chunk = cluster->chunks[i];
             police_piece piece = {.data = chunk->columns[c].data,
                                   .size = (size_t)orri_chunk_rows(chunk) * column->size,
                                   .row_size = column->size,
                                   .chunk = chunk,
+                                  .column = c,
+                                  .writable = writable,
                                   .type = column->type};
             if (!police_add(world, watch, piece)) {
                 return false;
@@ -144,6 +149,8 @@ orri_police_watch* orri_police_begin(orr_world* world, const orri_system* system
     if (watch == NULL) {
         return NULL;
     }
+    orri_world_settle(world);
+    world->epoch++;
     bool copied = police_copy_keeps(world, system, watch);
     for (const orri_cluster* cluster = world->cluster_first; copied && cluster != NULL;
          cluster = cluster->next) {
@@ -203,19 +210,30 @@ static void police_report(orr_world* world, orri_system* system, const police_pi
                                           : orri_pool_owner(piece->pool, piece->slot);
     orr_entity entity = orri_id_make(index, orri_record_at(world, index)->generation);
     orri_id_text who = orri_entity_format(world, entity);
-    (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-                      "system '%s' wrote %s of %s, which it did not declare to write (undone); "
-                      "make it \"write %s\" "
-                      "in its .query or .any, and use the pointer that orr_write() gives",
-                      system->desc.name, piece->type->info.name, who.text, piece->type->info.name);
+    (void)orri_refuse(
+        &world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+        piece->writable
+            ? "system '%s' wrote %s of %s through a pointer from an earlier tick or system "
+              "(undone); "
+              "ask orr_write() for %s in every run"
+            : "system '%s' wrote %s of %s, which it did not declare to write (undone); make it "
+              "\"write %s\" in its .query or .any, and use the pointer that orr_write() gives",
+        system->desc.name, piece->type->info.name, who.text, piece->type->info.name);
+}
+
+// True when the block was asked for to be written while the system ran: it was stamped in the epoch that began with it.
+static bool police_asked(const orr_world* world, const police_piece* piece)
+{
+    return piece->writable && piece->chunk->columns[piece->column].version == world->epoch;
 }
 
 void orri_police_end(orr_world* world, orri_system* system, orri_police_watch* watch)
 {
+    orri_world_settle(world);
     for (uint32_t i = 0; i < watch->count; i++) {
         const police_piece* piece = &watch->pieces[i];
         size_t at = police_difference(piece);
-        if (at != SIZE_MAX) {
+        if (at != SIZE_MAX && !police_asked(world, piece)) {
             police_report(world, system, piece, at);
             memcpy(piece->data, piece->copy, piece->size);
         }

@@ -106,6 +106,7 @@ static bool report_lists(const char* text, const orri_system* system)
     const char *at = text != NULL ? text : "", *item;
     size_t size;
     while (orri_list_next(&at, &item, &size)) {
+        item += *item == '?' ? (size--, 1) : 0;
         const char* names[2] = {system->desc.name, system->desc.group};
         for (uint32_t i = 0; i < 2; i++) {
             if (names[i] != NULL && strlen(names[i]) == size && memcmp(names[i], item, size) == 0) {
@@ -169,7 +170,7 @@ static void report_reason(const orr_world* world, const orri_reason* reason, orr
         orri_text_add(out, " %s, which '%s' names", orri_type_label(world, reason->type),
                       reason->reader->desc.name);
     } else {
-        orri_text_add(out, " ('%s')", reason->reader->desc.name);
+        orri_text_add(out, " '%s' %s", reason->reader->desc.name, reason->rest);
     }
 }
 

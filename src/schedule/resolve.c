@@ -237,6 +237,20 @@ static orr_result resolve_builtins(orr_world* world, const char* text)
     return ORR_OK;
 }
 
+// Types with indexed fields are not written in place, but changes of them can be sent: "write" means that alone.
+static void resolve_by_value(const orr_world* world, orri_system* system, resolve_terms* terms)
+{
+    system->sent_count = 0;
+    for (uint32_t i = 0; i < terms->count; i++) {
+        orr_term* term = &terms->items[i];
+        const orri_type* type = orri_type_at(&world->schema, term->type);
+        if (type != NULL && term->access == ORR_WRITE && orri_type_written_by_set(type)) {
+            term->access = ORR_READ;
+            system->sent[system->sent_count++] = term->type;
+        }
+    }
+}
+
 static orr_result resolve_query(orr_world* world, orri_system* system)
 {
     resolve_terms terms;
@@ -257,6 +271,7 @@ static orr_result resolve_query(orr_world* world, orri_system* system)
     if (result != ORR_OK) {
         return result;
     }
+    resolve_by_value(world, system, &terms);
     system->no_required = true;
     for (uint32_t i = 0; i < terms.count; i++) {
         if (terms.items[i].access == ORR_WRITE && system->desc.kind == ORR_INDIRECT &&
@@ -284,39 +299,70 @@ static void resolve_changes(orr_world* world, orri_system* system)
                          orri_type_index(world, system->query->fields[f].type), true);
         }
     }
+    for (uint32_t i = 0; i < system->sent_count; i++) {
+        orri_bit_set(resolve_bits(system, RESOLVE_CHANGES), orri_type_index(world, system->sent[i]),
+                     true);
+    }
     system->rights.changes = resolve_bits(system, RESOLVE_CHANGES);
 }
 
-static orr_result resolve_any(orr_world* world, orri_system* system)
+// The types of `any`: bits to read and to write.
+static orr_result resolve_any_types(orr_world* world, orri_system* system,
+                                    const resolve_terms* terms)
 {
-    resolve_terms terms;
-    orr_result result = resolve_types(world, system, "any", system->desc.any, true, false, &terms);
-    if (result != ORR_OK) {
-        return result;
-    }
-    bool any_written = false;
-    for (uint32_t i = 0; i < terms.count; i++) {
-        uint32_t index = orri_type_index(world, terms.items[i].type);
-        bool writes = terms.items[i].access == ORR_WRITE;
-        any_written |= writes;
+    for (uint32_t i = 0; i < terms->count; i++) {
+        uint32_t index = orri_type_index(world, terms->items[i].type);
+        bool writes = terms->items[i].access == ORR_WRITE;
         orri_bit_set(resolve_bits(system, RESOLVE_ANY_READ), index, true);
         orri_bit_set(resolve_bits(system, RESOLVE_ANY_WRITE), index, writes);
         bool own = orri_bit_get(resolve_bits(system, RESOLVE_CHANGES), index);
         if (system->desc.parallel && (writes || own)) {
             return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
                                "system '%s': a parallel system may not reach %s of any entity and "
-                               "write it: another "
-                               "worker could be at the same value",
-                               system->desc.name, orri_type_label(world, terms.items[i].type));
+                               "write it: another worker could be at the same value",
+                               system->desc.name, orri_type_label(world, terms->items[i].type));
         }
         if (writes) {
+            system->guard.any_write = resolve_bits(system, RESOLVE_ANY_WRITE);
             orri_bit_set(resolve_bits(system, RESOLVE_CHANGES), index, true);
         }
+        system->guard.any_read = resolve_bits(system, RESOLVE_ANY_READ);
     }
-    orri_guard* guard = &system->guard;
-    guard->any_read = terms.count > 0 ? resolve_bits(system, RESOLVE_ANY_READ) : NULL;
-    guard->any_write = any_written ? resolve_bits(system, RESOLVE_ANY_WRITE) : NULL;
     return ORR_OK;
+}
+
+// Types and tags: what queries of its own may ask for.
+static orr_result resolve_any(orr_world* world, orri_system* system)
+{
+    resolve_terms all, types = {0};
+    orr_result result = resolve_parse(world, system, "any", system->desc.any, false, &all);
+    orr_tag tags[ORR_TERMS_MAX];
+    uint32_t tag_count = 0;
+    for (uint32_t i = 0; result == ORR_OK && i < all.count; i++) {
+        const orr_term* term = &all.items[i];
+        if (term->kind != ORR_REQUIRED || term->state != ORR_ENABLED || term->changed) {
+            return resolve_refuse(
+                world, system, ".any is a list of types and tags: \"Position, write Health, #17\"");
+        }
+        if (term->type.index1 == 0) {
+            tags[tag_count++] = term->tag;
+        } else {
+            types.items[types.count++] = *term;
+        }
+    }
+    if (result != ORR_OK) {
+        return result;
+    }
+    if (tag_count > 0) {
+        system->any_tags = ORRI_ALLOC(&world->env, ORR_MEMORY_SYSTEM, orr_tag, tag_count);
+        if (system->any_tags == NULL) {
+            return orri_refuse_memory(&world->env, "looking up tags");
+        }
+        memcpy(system->any_tags, tags, tag_count * sizeof *tags);
+        system->guard.any_tags = system->any_tags;
+        system->guard.any_tag_count = tag_count;
+    }
+    return resolve_any_types(world, system, &types);
 }
 
 // ---- what it sends ------------------------------------------------------------------------------------------------------
@@ -554,11 +600,13 @@ static void resolve_undo(orr_world* world, orri_system* system)
     ORRI_FREE(env, ORR_MEMORY_SYSTEM, uint64_t, system->bits,
               (size_t)system->rights.type_words * ORRI_BIT_SETS);
     ORRI_FREE(env, ORR_MEMORY_SYSTEM, orr_tag, system->tags, system->rights.tag_count);
+    ORRI_FREE(env, ORR_MEMORY_SYSTEM, orr_tag, system->any_tags, system->guard.any_tag_count);
     orri_keep_free(world, &system->state);
     orri_keep_free(world, &system->exports);
     system->query = system->destroys = NULL;
     system->bits = NULL;
     system->tags = NULL;
+    system->any_tags = NULL;
     system->inbox = NULL;
     system->rights = (orri_rights){0};
     system->guard = (orri_guard){0};
@@ -576,10 +624,12 @@ orr_result orri_system_resolve(orr_world* world, orri_system* system)
     }
     system->rights.name = system->guard.system = system->desc.name;
     system->rights.system = system->handle;
-    system->guard.query = system->desc.kind == ORR_DIRECT ? system->query : NULL;
+    bool looped = system->desc.kind == ORR_DIRECT && system->query->leaves[0].term_count > 0;
+    system->guard.query = looped ? system->query : NULL;
     system->guard.breaches = &system->rights.counts.breaches;
+    system->guard.indirect = system->desc.kind == ORR_INDIRECT;
     system->everywhere = system->guard.any_write != NULL || system->desc.once;
-    system->may_send = system->structural || system->rights.sends != NULL;
+    system->may_send = system->structural || system->rights.sends != NULL || system->sent_count > 0;
     for (uint32_t w = 0; w < system->rights.type_words; w++) {
         system->may_send |= system->rights.changes[w] != 0;
     }

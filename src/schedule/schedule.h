@@ -37,14 +37,14 @@ void orri_journal_destroy(orr_world* world, orri_journal* journal);
 // ---- systems ---------------------------------------------------------------------------------------------------------
 
 // The texts of a desc, copied with it.
-#define ORRI_SYSTEM_TEXTS(X)                                                                \
-    X(name)                                                                                 \
-    X(query)                                                                                \
-    X(any)                                                                                  \
-    X(creates)                                                                              \
-    X(destroys)                                                                             \
-    X(adds) X(removes) X(switches) X(tags) X(sends) X(receives) X(before) X(after) X(group) \
-        X(imports)
+#define ORRI_SYSTEM_TEXTS(X) \
+    X(name)                  \
+    X(query)                 \
+    X(any)                   \
+    X(creates)               \
+    X(destroys)              \
+    X(adds)                  \
+    X(removes) X(switches) X(tags) X(sends) X(receives) X(before) X(after) X(group) X(imports)
 
 // A value of a schema's type that belongs to a system and is part of the world's state (keep.c).
 typedef struct orri_keep {
@@ -81,13 +81,17 @@ typedef struct orri_system {
     // Life. Changed at the beginning of a tick only, towards what is wanted.
     bool resolved; // Names were looked up.
     bool created;  // Its `create` was called.
-    bool wanted;   // Switched on.
-    bool removed;  // It goes.
+    bool wanted;   // Switched on: by itself, and with its group.
+    bool self_on, group_on;
+    bool removed; // It goes.
 
     // What its names mean (resolve.c).
     orr_query* destroys; // Targets.
     uint64_t* bits;      // All bitsets, ORRI_BIT_SETS of rights.type_words words each.
     orr_tag* tags;
+    orr_tag* any_tags;            // [guard.any_tag_count]
+    orr_type sent[ORR_TERMS_MAX]; // Types with indexed fields that it changes by sending.
+    uint32_t sent_count;
     orri_keep state, exports;
     struct orri_system** imports; // In order of the text.
     uint32_t import_count;
@@ -102,6 +106,7 @@ typedef struct orri_reason {
     const orri_system* sender; // NULL: the tick ends.
     const orri_system* reader;
     const char* what; // "may add", …
+    const char* rest; // Behind the name of the reader, where it is not about one type.
     orr_type type;    // Null: not one type.
 } orri_reason;
 
@@ -129,8 +134,7 @@ struct orri_schedule {
     uint8_t phase;
     bool open; // A tick is under way.
     bool timed;
-    uint64_t clock_ns; // When what runs began, if timed.
-    float dt;
+    uint64_t clock_ns;  // When what runs began, if timed.
     orr_result refused; // A send of this tick was refused for want of memory.
 
     bool paused;

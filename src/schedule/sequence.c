@@ -42,9 +42,11 @@ ORRI_COLD static orr_result sequence_refuse_name(const sequence* s, const orri_s
     orri_text text = {words, sizeof words, 0};
     words[0] = '\0';
     orri_near_say(&near, &text);
-    return orri_refuse(&s->world->env, ORR_ERR_NAME, ORR_LOG_ID_PLAN_REFUSED,
-                       "system '%s', .%s: there is no system or group '%.*s'%s", system->desc.name,
-                       field, (int)size, name, words);
+    return orri_refuse(
+        &s->world->env, ORR_ERR_NAME, ORR_LOG_ID_PLAN_REFUSED,
+        "system '%s', .%s: there is no system or group '%.*s'%s (\"?%.*s\" if it may be "
+        "missing)",
+        system->desc.name, field, (int)size, name, words, (int)size, name);
 }
 
 static orr_result sequence_edge_add(sequence* s, uint32_t from, uint32_t to)
@@ -66,7 +68,9 @@ static orr_result sequence_list(sequence* s, uint32_t self, const char* field, c
     const char* item;
     size_t size;
     while (orri_list_next(&at, &item, &size)) {
-        bool found = false;
+        bool found = *item == '?'; // It may be missing.
+        item += found;
+        size -= found;
         for (uint32_t i = 0; i < s->count; i++) {
             if (!sequence_is(s->systems[i], item, size)) {
                 continue;

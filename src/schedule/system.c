@@ -27,6 +27,7 @@ static void system_gone(orr_world* world)
     struct orri_schedule* schedule = world->schedule;
     schedule->open = false;
     world->busy = NULL;
+    world->iterating = 0;
     system_end_all(world);
     if (schedule->journal != NULL) {
         orri_journal_destroy(world, schedule->journal);
@@ -42,10 +43,21 @@ static void system_gone(orr_world* world)
     world->schedule = NULL;
 }
 
+// Who only listens, and keeps its own book, is no part of the state: a server without a window has the hash of a client.
+static bool system_outside(const orri_system* system)
+{
+    return system->desc.kind == ORR_INDIRECT && system->desc.user != NULL && !system->desc.impure &&
+           system->desc.state == NULL && system->desc.exports == NULL && !system->structural &&
+           system->rights.sends == NULL;
+}
+
 static uint64_t system_digest(orr_world* world, uint64_t hash)
 {
     for (const orri_system* system = world->schedule->first; system != NULL;
          system = system->next) {
+        if (system_outside(system)) {
+            continue;
+        }
         hash = orri_hash_word(hash, system->name_hash);
         hash = orri_hash_word(hash, system->tick_first);
         hash = orri_hash_word(hash, (uint64_t)system->removed << 3 |
@@ -190,11 +202,16 @@ static orr_result system_check(orr_world* world, const orr_system_desc* desc)
         return system_refuse(world, name, ".group is no name");
     }
     bool queried = !system_blank(desc->query) || desc->term_count > 0;
-    if (direct && !queried && (!desc->once || system_blank(desc->any))) {
+    if (direct && !queried && !desc->once) {
         return system_refuse(
             world, name,
-            "a direct system needs required or optional terms; set .query to what it works on "
-            "(or .once and .any, if it looks for itself)");
+            "a direct system needs required or optional terms; set .query to what it works on, "
+            "or .once if it is to be called once per tick, without rows");
+    }
+    if (direct && !desc->once && desc->receives != NULL) {
+        return system_refuse(world, name,
+                             "it is called for every run of rows, and would be given the same "
+                             "events each time; one that receives events is called .once");
     }
     if (!direct && desc->any != NULL) {
         return system_refuse(
@@ -266,6 +283,7 @@ void orri_system_free(orr_world* world, orri_system* system)
     ORRI_FREE(env, ORR_MEMORY_SYSTEM, uint64_t, system->bits,
               (size_t)system->rights.type_words * ORRI_BIT_SETS);
     ORRI_FREE(env, ORR_MEMORY_SYSTEM, orr_tag, system->tags, system->rights.tag_count);
+    ORRI_FREE(env, ORR_MEMORY_SYSTEM, orr_tag, system->any_tags, system->guard.any_tag_count);
     ORRI_FREE(env, ORR_MEMORY_SYSTEM, orri_system*, system->imports, system->import_count);
     orri_keep_free(world, &system->state);
     orri_keep_free(world, &system->exports);
@@ -279,6 +297,18 @@ void orri_system_free(orr_world* world, orri_system* system)
     orri_free(env, ORR_MEMORY_SYSTEM, system, sizeof *system, ORRI_BLOCK_ALIGN);
 }
 
+// Who joins a group is switched as the others of it.
+static bool system_group_on(const orr_world* world, const char* group)
+{
+    for (const orri_system* other = world->schedule->first; group != NULL && other != NULL;
+         other = other->next) {
+        if (!other->removed && other->desc.group != NULL && strcmp(other->desc.group, group) == 0) {
+            return other->group_on;
+        }
+    }
+    return true;
+}
+
 static orri_system* system_make(orr_world* world, const orr_system_desc* desc)
 {
     orri_system* system =
@@ -288,7 +318,9 @@ static orri_system* system_make(orr_world* world, const orr_system_desc* desc)
         return NULL;
     }
     system->desc = *desc;
-    system->wanted = !desc->disabled;
+    system->self_on = !desc->disabled;
+    system->group_on = system_group_on(world, desc->group);
+    system->wanted = system->self_on && system->group_on;
     system->tick_first = UINT64_MAX;
     system->desc.every = system->every = desc->every != 0 ? desc->every : 1;
     system->run = desc->run;
@@ -469,9 +501,17 @@ orr_result orr_system_enable(orr_world* world, orr_system handle, bool on)
     if (system == NULL || system->removed) {
         return system_refuse_handle(world, "orr_system_enable", handle);
     }
-    world->schedule->stale |= system->wanted != on;
-    system->wanted = on;
+    world->schedule->stale |= system->self_on != on;
+    system->self_on = on;
+    system->wanted = on && system->group_on;
     return ORR_OK;
+}
+
+static void system_enable_by_group(orr_world* world, orri_system* system, bool on)
+{
+    world->schedule->stale |= system->group_on != on;
+    system->group_on = on;
+    system->wanted = on && system->self_on;
 }
 
 orr_result orr_group_enable(orr_world* world, const char* group, bool on)
@@ -483,7 +523,7 @@ orr_result orr_group_enable(orr_world* world, const char* group, bool on)
         if (!system->removed && system->desc.group != NULL &&
             strcmp(system->desc.group, group) == 0) {
             found = true;
-            (void)orr_system_enable(world, system->handle, on);
+            system_enable_by_group(world, system, on);
         }
     }
     return found ? ORR_OK

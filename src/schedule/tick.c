@@ -123,11 +123,10 @@ static orr_result tick_commit(orr_world* world)
 {
     struct orri_schedule* schedule = world->schedule;
     if (schedule->phase == 0) {
-        if (!orri_commit_pending(world)) {
-            return ORR_OK;
-        }
+        // Also when nothing waits: ids that were set aside go back.
+        bool pending = orri_commit_pending(world);
         orr_result result = orri_commit(world);
-        if (result != ORR_OK) {
+        if (result != ORR_OK || !pending) {
             return result;
         }
         schedule->phase = 1;
@@ -276,7 +275,7 @@ static orr_result tick_begin(orr_world* world, float dt)
     schedule->stage = TICK_LIFE;
     schedule->at = 0;
     schedule->phase = 0;
-    schedule->dt = dt;
+    world->dt = dt;
     schedule->refused = ORR_OK;
     schedule->timed = schedule->time_all || schedule->trace != NULL ||
                       world->tick % TICK_TIMED_EVERY == 1;
@@ -289,12 +288,20 @@ static orr_result tick_end(orr_world* world)
     struct orri_schedule* schedule = world->schedule;
     schedule->open = false;
     world->busy = NULL;
+    world->dt = 0;
     if (ORR_UNLIKELY(orri_lanes_refused(world))) {
         return orri_refuse(&world->env, ORR_ERR_MEMORY, ORR_LOG_ID_SEND_REFUSED,
                            "orr_step: tick %llu ran, but something that a system sent in it was "
                            "refused for want of memory "
                            "(said before); the world is whole, and lacks that change",
                            (unsigned long long)world->tick);
+    }
+    if (ORR_UNLIKELY(orri_events_lost(world))) {
+        return orri_refuse(
+            &world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_QUEUE_FULL,
+            "orr_step: tick %llu ran, but events of it were dropped, their queue was "
+            "full (said before)",
+            (unsigned long long)world->tick);
     }
     return ORR_OK;
 }

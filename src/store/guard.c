@@ -3,6 +3,7 @@
 // runs, or none is watched, that is one compare. Reading by id is inline (store.h): it finds only the tables that the
 // system may see, and comes here for the others.
 #include "store/world.h"
+#include <stdio.h>
 
 static bool guard_has(const orri_guard* guard, const uint64_t* bits, uint32_t type_index)
 {
@@ -16,7 +17,7 @@ ORRI_COLD static bool guard_refuse(const orr_world* world, const char* call, con
     orri_id_text who = orri_entity_format(world, entity);
     const char* of = entity.id != 0 ? " of " : "";
     (*guard->breaches)++;
-    if (guard->query == NULL && guard->any_read == NULL) {
+    if (guard->indirect) {
         (void)orri_refuse(
             orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
             "%s: system '%s' is indirect: it does not reach the world, here %s%s%s; it hears by "
@@ -52,6 +53,28 @@ bool orri_guard_builtin_long(const orr_world* world, const char* call, const cha
     return (type.index1 != 0 &&
             guard_has(world->guard, world->guard->any_read, orri_type_index(world, type))) ||
            guard_refuse(world, call, name, entity, "");
+}
+
+bool orri_guard_tags_long(const orr_world* world, const char* call, orr_tag tag)
+{
+    const orri_guard* guard = world->guard;
+    for (uint32_t i = 0; i < guard->any_tag_count; i++) {
+        if (guard->any_tags[i] == tag) {
+            return true;
+        }
+    }
+    orr_type all = orri_type_find(&world->schema, "orr_tags");
+    if (all.index1 != 0 && guard_has(guard, guard->any_read, orri_type_index(world, all))) {
+        return true;
+    }
+    char name[ORR_NAME_MAX + 24];
+    const char* known = orr_tag_name(world, tag);
+    if (known != NULL) {
+        snprintf(name, sizeof name, "#%s", known);
+    } else {
+        snprintf(name, sizeof name, "#%llu", (unsigned long long)tag);
+    }
+    return guard_refuse(world, call, name, (orr_entity){0}, "");
 }
 
 bool orri_guard_places_long(const orr_world* world, const char* call, orr_entity entity)

@@ -48,7 +48,8 @@ static const char* refuse_entity_reason(const orr_world* world, orr_entity entit
         return "is of a world with another id_salt";
     }
     if (orri_id_index(entity) >= world->hot.count) {
-        return "was never created in this world";
+        return world->guard != NULL ? "is not created yet: what was sent is alive after the commit"
+                                    : "was never created in this world";
     }
     return "is dead";
 }

@@ -106,6 +106,10 @@ void orr_world_destroy(orr_world* world)
         return;
     }
     ORR_ASSERT(world->share_live == 0);
+    if (world->in_system) {
+        (void)orri_refuse_running(world, "orr_world_destroy");
+        return;
+    }
     for (uint32_t i = ORRI_TENANT_COUNT; i-- > 0;) {
         if (world->tenants[i].gone != NULL) {
             world->tenants[i].gone(world);
@@ -200,6 +204,12 @@ void orr_world_stats_get(const orr_world* world, orr_world_stats* out)
                              .tags = world->tag_count,
                              .blobs = world->schema.blob_live,
                              .bytes = memory.total.bytes};
+}
+
+void orr_world_memory_limit(orr_world* world, uint64_t bytes_max)
+{
+    ORR_ASSERT(world != NULL);
+    world->env.bytes_max = bytes_max;
 }
 
 void orr_world_memory_get(const orr_world* world, orr_memory_stats* out)

@@ -298,8 +298,11 @@ typedef struct orri_guard {
     const char* system;                   // Its name.
     const uint64_t *any_read, *any_write; // By id, of any entity, and in queries of its own.
     const orr_query* query;               // Its own query; NULL: none.
-    uint32_t type_count;                  // Bits there are.
-    uint64_t* breaches;                   // Counted here.
+    const orr_tag* any_tags;              // Ascending: tags that queries of its own may ask for.
+    uint32_t any_tag_count;
+    bool indirect;
+    uint32_t type_count; // Bits there are.
+    uint64_t* breaches;  // Counted here.
 } orri_guard;
 
 // Entities that are about to be created (apply.h), by index: they count as alive for who refers to them.
@@ -389,6 +392,8 @@ struct orr_world {
     struct orri_schedule* schedule; // Of the schedule module.
     orri_tenant tenants[ORRI_TENANT_COUNT];
     double rate_hz;          // Of the desc.
+    bool in_system;          // The function of a system runs.
+    float dt;                // Of the tick under way; 0 between ticks.
     const orri_guard* guard; // Of the system that runs; NULL: none, or it is not watched.
     // A tick is under way, so structure is changed by messages only: `iterating` is not 0 then. What to say to who tries.
     const char* busy;
@@ -643,6 +648,12 @@ static inline orr_result orri_check_open_of(const orr_world* world, const char* 
 {
     return ORR_LIKELY(world->guard == NULL) ? orri_check_open(world, call)
                                             : orri_refuse_structure(world, call, type, entity);
+}
+// The same for a tag that a query asks for.
+ORRI_COLD bool orri_guard_tags_long(const orr_world* world, const char* call, orr_tag tag);
+static inline bool orri_guard_tags(const orr_world* world, const char* call, orr_tag tag)
+{
+    return ORR_LIKELY(world->guard == NULL) || orri_guard_tags_long(world, call, tag);
 }
 // For calls that make no sense inside a system.
 ORRI_COLD orr_result orri_refuse_running(const orr_world* world, const char* call);

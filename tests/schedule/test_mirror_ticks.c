@@ -515,7 +515,7 @@ static void add_stir(const char* name)
                                   "write Label, write Orb, write Root",
                            .run = stir,
                            .creates = ALL_TYPES,
-        .creates_max = 8,
+                           .creates_max = 8,
                            .adds = ALL_TYPES,
                            .removes = ALL_TYPES,
                            .switches = "Position, Velocity, Padded, Frozen, Label, Orb, Root, *",

@@ -109,7 +109,7 @@ ORR_TEST(plan_creates_without_types_commits_before_who_selects_everything)
 {
     PAIR((.creates = ""), (.query = "Health"), NULL);
     PAIR((.creates = ""), (.query = "?Health"),
-         "'s' changes what it selects: it selects every entity ('r')");
+         "'s' may change entities, and 'r' selects all of them");
 }
 
 ORR_TEST(plan_creates_and_adds_count_types_that_come_along)
@@ -141,7 +141,7 @@ ORR_TEST(plan_removes_commits_before_who_names_the_type)
 
 ORR_TEST(plan_destroys_commits_before_who_could_meet_the_destroyed)
 {
-    const char* reason = "'s' may destroy what it selects ('r')";
+    const char* reason = "'s' may destroy what 'r' selects";
     PAIR((.destroys = "Position"), (.query = "Position"), reason);
     PAIR((.destroys = "Position"), (.query = "Health"), reason); // One entity may have both.
     PAIR((.destroys = "Position, !Frozen"), (.query = "Health"), reason);
@@ -157,7 +157,7 @@ ORR_TEST(plan_destroys_does_not_commit_before_who_can_never_meet_the_destroyed)
     PAIR((.destroys = "#level1"), (.query = "Position, !#level1"), NULL);
     PAIR((.destroys = "Position, !#level1"), (.query = "Position, #level1"), NULL);
     // What is off is not excluded by what excludes those that are on, and the other way round.
-    const char* reason = "'s' may destroy what it selects ('r')";
+    const char* reason = "'s' may destroy what 'r' selects";
     PAIR((.destroys = "disabled Frozen"), (.query = "Position, !Frozen"), reason);
     PAIR((.destroys = "either Frozen"), (.query = "Position, !Frozen"), reason);
     PAIR((.destroys = "Frozen"), (.query = "Position, !disabled Frozen"), reason);
@@ -168,7 +168,7 @@ ORR_TEST(plan_destroys_does_not_commit_before_who_can_never_meet_the_destroyed)
 
 ORR_TEST(plan_destroys_anything_commits_before_everybody)
 {
-    const char* reason = "'s' may destroy what it selects ('r')";
+    const char* reason = "'s' may destroy what 'r' selects";
     PAIR((.destroys = "*"), (.query = "Position, !Frozen"), reason);
     PAIR((.destroys = "Frozen, *"), (.query = "Position, !Frozen"), reason);
 }
@@ -176,7 +176,7 @@ ORR_TEST(plan_destroys_anything_commits_before_everybody)
 ORR_TEST(plan_destroys_commits_before_who_reads_by_id)
 {
     PAIR((.destroys = "Frozen"), (.query = "Position, !Frozen", .any = "Health"),
-         "'s' may destroy what it selects ('r')");
+         "'s' may destroy what 'r' selects");
 }
 
 // Who dies with another is not among the declared targets.
@@ -196,8 +196,8 @@ ORR_TEST(plan_destroys_reaches_those_that_die_or_change_with_the_destroyed)
         ADD(world, "r", .query = other);
         // Children may be anybody, and go; fans only lose a value.
         CHECK_STR(plan_line(world),
-                  i == 0 ? "s, ['s' may destroy what it selects ('far')], far, r, [the tick ends]"
-                         : "s, far, ['s' may destroy what it selects ('r')], r, [the tick ends]");
+                  i == 0 ? "s, ['s' may destroy what 'far' selects], far, r, [the tick ends]"
+                         : "s, far, ['s' may destroy what 'r' selects], r, [the tick ends]");
         kit_end(&k);
     }
 }
@@ -213,7 +213,7 @@ ORR_TEST(plan_is_made_anew_when_a_type_comes_through_which_others_die)
     ORR_REGISTER(world, Child);
     KIT_STEP(world, 1);
     CHECK_STR(plan_line(world),
-              "s, ['s' may destroy what it selects ('far')], far, [the tick ends]");
+              "s, ['s' may destroy what 'far' selects], far, [the tick ends]");
     kit_end(&k);
 }
 
@@ -227,20 +227,20 @@ ORR_TEST(plan_switches_commits_before_who_names_the_type)
 
 ORR_TEST(plan_switches_of_entities_commits_before_everybody)
 {
-    PAIR((.switches = "*"), (.query = "Position"), "'s' may switch entities ('r')");
-    PAIR((.switches = "Health, *"), (.query = "Position"), "'s' may switch entities ('r')");
+    PAIR((.switches = "*"), (.query = "Position"), "'s' may switch entities that 'r' selects");
+    PAIR((.switches = "Health, *"), (.query = "Position"), "'s' may switch entities that 'r' selects");
 }
 
 ORR_TEST(plan_switches_commits_before_who_is_told_of_switches)
 {
     PAIR((.switches = "Health"), (.kind = ORR_INDIRECT, .query = "Position, ?orr_enabled"),
-         "'s' may switch types, and tells of it ('r')");
+         "'s' may switch types, and 'r' is told of it");
     PAIR((.adds = "Health"), (.kind = ORR_INDIRECT, .query = "Position, ?orr_enabled"), NULL);
 }
 
 ORR_TEST(plan_tags_commits_before_who_names_the_tag)
 {
-    const char* reason = "'s' may change tags it names ('r')";
+    const char* reason = "'s' may change tags that 'r' names";
     PAIR((.tags = "#level1"), (.query = "Position, #level1"), reason);
     PAIR((.tags = "#level2, #level1"), (.query = "Position, !#level1"), reason);
     PAIR((.tags = "*"), (.query = "Position, #level1"), reason);
@@ -252,21 +252,21 @@ ORR_TEST(plan_tags_commits_before_who_names_the_tag)
 ORR_TEST(plan_tags_commits_before_who_is_told_of_tags)
 {
     PAIR((.tags = "#level1"), (.kind = ORR_INDIRECT, .query = "Position, ?orr_tags"),
-         "'s' may change tags it names ('r')");
+         "'s' may change tags that 'r' names");
     PAIR((.tags = "*"), (.kind = ORR_INDIRECT, .query = "Position, ?orr_tags"),
-         "'s' may change tags it names ('r')");
+         "'s' may change tags that 'r' names");
 }
 
 ORR_TEST(plan_renames_commits_before_who_names_names)
 {
-    PAIR((.renames = true), (.query = "Position, ?orr_name"), "'s' may change names ('r')");
-    PAIR((.renames = true), (.query = "Position", .any = "orr_name"), "'s' may change names ('r')");
+    PAIR((.renames = true), (.query = "Position, ?orr_name"), "'s' may change names, which 'r' reads");
+    PAIR((.renames = true), (.query = "Position", .any = "orr_name"), "'s' may change names, which 'r' reads");
     PAIR((.renames = true), (.query = "Position"), NULL);
 }
 
 ORR_TEST(plan_of_who_requires_nothing_commits_after_any_structure)
 {
-    const char* reason = "'s' changes what it selects: it selects every entity ('r')";
+    const char* reason = "'s' may change entities, and 'r' selects all of them";
     PAIR((.adds = "Frozen"), (.query = "?Health"), reason);
     PAIR((.tags = "#level1"), (.query = "?Health"), reason);
     PAIR((.removes = "Frozen"), (.kind = ORR_INDIRECT), reason);
@@ -445,13 +445,13 @@ ORR_TEST(plan_with_events_that_nobody_reads_is_refused)
     orr_world* world = begin(&k);
     ORR_REGISTER(world, Hit, Touch);
     ADD(world, "collide", .query = "Position", .sends = "Touch, Hit");
-    ADD(world, "hear", .query = "Position", .receives = "Touch");
+    ADD(world, "hear", .query = "Position", .once = true, .receives = "Touch");
     CHECK_RESULT(orr_step(world, 1), ORR_ERR_STATE);
     KIT_ERROR(&k, ORR_ERR_STATE,
               "system 'collide' sends events Hit, which no system receives; put it into the "
               ".receives of one, or take it out of .sends");
     CHECK_EQ(orr_world_tick(world), 0);
-    orr_system hurt = ADD(world, "hurt", .query = "Position", .receives = "Hit");
+    orr_system hurt = ADD(world, "hurt", .query = "Position", .once = true, .receives = "Hit");
     KIT_STEP(world, 1);
     CHECK_OK(orr_system_remove(world, hurt));
     CHECK_RESULT(orr_step(world, 1), ORR_ERR_STATE);
@@ -466,7 +466,7 @@ ORR_TEST(plan_with_events_for_a_system_that_is_off_is_made)
     orr_world* world = begin(&k);
     ORR_REGISTER(world, Hit);
     ADD(world, "collide", .query = "Position", .sends = "Hit");
-    ADD(world, "hurt", .query = "Position", .receives = "Hit", .disabled = true);
+    ADD(world, "hurt", .query = "Position", .once = true, .receives = "Hit", .disabled = true);
     KIT_STEP(world, 1);
     CHECK_EQ(k.errors.count, 0);
     kit_end(&k);

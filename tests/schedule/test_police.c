@@ -121,7 +121,7 @@ static orr_system add_culprit(orr_world* world, flavour who)
     default:
         break;
     }
-    KIT_SYSTEM(world, .name = "weather", .query = "Velocity", .run = kit_run_nothing,
+    KIT_SYSTEM(world, .name = "weather", .query = "Velocity", .once = true, .run = kit_run_nothing,
                .exports = ORR_TYPE(Wind), .state = ORR_TYPE(Count), .receives = "Hit");
     return kit_taken(world, orr_system_add(world, &desc), __FILE__, __LINE__);
 }
@@ -820,7 +820,7 @@ static const breach breaches[] = {
     {"ORR_EACH", query_loop, "Position", NULL, NOT_READERS},
     {"", query_cross, "Position", NULL, NOT_READERS},
     {"ORR_EACH", query_leaving_out, "Position", NULL, ONCE},
-    {"orr_query_count", query_tagged, "orr_tags", NULL, ONCE},
+    {"orr_query_count", query_tagged, "#5", NULL, ONCE},
     {"orr_query_count", query_everything, NULL, NULL, STRANGER | INDIRECT},
     {"ORR_EACH", query_write_loop, "Position", NULL, NOT_WRITERS},
 

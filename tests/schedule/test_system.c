@@ -136,7 +136,9 @@ static const bad_desc bad_descs[] = {
      ".group is no name"},
     {{.name = "x", .run = kit_run}, ORR_ERR_ARGUMENT, "needs required or optional terms"},
     {{.name = "x", .run = kit_run, .query = " \t"}, ORR_ERR_ARGUMENT, "needs required or optional"},
-    {{.name = "x", .run = kit_run, .once = true}, ORR_ERR_ARGUMENT, "(or .once and .any"},
+    {{.name = "x", .run = kit_run, .query = "Position", .receives = "Health"},
+     ORR_ERR_ARGUMENT,
+     "would be given the same events each time"},
     {{.name = "x", .run = kit_run, .query = "!Position"},
      ORR_ERR_ARGUMENT,
      "has nothing to work on"},
@@ -165,7 +167,7 @@ static const bad_desc bad_descs[] = {
     {{.name = "x", .run = kit_run, .query = "Position &"}, ORR_ERR_PARSE, "system 'x', .query"},
     {{.name = "x", .run = kit_run, .query = "Position", .any = "!Health"},
      ORR_ERR_PARSE,
-     ".any is a list of types, \"write\" before those it writes"},
+     ".any is a list of types and tags"},
     {{.name = "x", .run = kit_run, .query = "Position", .adds = "write Health"},
      ORR_ERR_PARSE,
      ".adds is a list of types: \"write Health\" is more than that"},
@@ -325,7 +327,10 @@ static const unknown unknowns[] = {
     {{.query = "Position", .switches = "Healt"}, ORR_ERR_TYPE, "system 'x', .switches", "Health"},
     {{.query = "Position", .tags = "#leveel1"}, ORR_ERR_TYPE, "system 'x', .tags", "level1"},
     {{.query = "Position", .sends = "Healt"}, ORR_ERR_TYPE, "system 'x', .sends", "Health"},
-    {{.query = "Position", .receives = "Healt"}, ORR_ERR_TYPE, "system 'x', .receives", "Health"},
+    {{.query = "Position", .once = true, .receives = "Healt"},
+     ORR_ERR_TYPE,
+     "system 'x', .receives",
+     "Health"},
     {{.query = "Position", .before = "drow"},
      ORR_ERR_NAME,
      ".before: there is no system or group 'drow'",
@@ -681,7 +686,8 @@ ORR_TEST(system_switched_from_inside_takes_effect_at_the_next_tick)
 {
     kit k;
     orr_world* world = begin_rows(&k);
-    NAMED(world, "z", .group = "off", .disabled = true);
+    NAMED(world, "z", .group = "off");
+    CHECK_OK(orr_group_enable(world, "off", false));
     KIT_SYSTEM(world, .name = "a", .query = "Position", .run = switch_other);
     NAMED(world, "b", .every = 1);
     KIT_STEP(world, 3);
@@ -1221,4 +1227,105 @@ ORR_TEST(system_stats_print_is_a_table)
     CHECK_EQ(strlen(small), sizeof small - 1);
     CHECK_EQ(orr_stats_print(world, NULL, 0), length);
     kit_end(&k);
+}
+
+/* N0-35 */
+ORR_TEST(group_and_own_switch_are_both_needed)
+{
+    kit k;
+    orr_world* world = begin_rows(&k);
+    orr_system a = NAMED(world, "a", .group = "g");
+    NAMED(world, "b", .group = "g", .disabled = true);
+    CHECK_OK(orr_group_enable(world, "g", false));
+    orr_system c = NAMED(world, "c", .group = "g"); // As the others.
+    CHECK(!orr_system_enabled(world, a) && !orr_system_enabled(world, c));
+    KIT_STEP(world, 1);
+    CHECK_OK(orr_group_enable(world, "g", true));
+    KIT_STEP(world, 1);
+    KIT_SAID("a c"); // b was off by itself.
+    kit_end(&k);
+}
+
+ORR_TEST(system_called_once_needs_no_query)
+{
+    kit k;
+    orr_world* world = begin_rows(&k);
+    KIT_SYSTEM(world, .name = "alone", .once = true, .run = kit_run, .state = ORR_TYPE(Count));
+    KIT_STEP(world, 2);
+    KIT_SAID("alone alone");
+    kit_end(&k);
+}
+
+ORR_TEST(system_name_with_a_question_mark_may_be_missing)
+{
+    kit k;
+    orr_world* world = begin_rows(&k);
+    NAMED(world, "a", .after = "?b, ?nobody");
+    orr_system b = NAMED(world, "b", .every = 1);
+    KIT_STEP(world, 1);
+    KIT_SAID("b a");
+    CHECK_OK(orr_system_remove(world, b));
+    KIT_STEP(world, 1);
+    kit_end(&k);
+}
+
+static void destroy_world(orr_run* run)
+{
+    orr_world_destroy(run->world);
+}
+
+ORR_TEST(system_cannot_destroy_its_world)
+{
+    kit k;
+    orr_world* world = begin_rows(&k);
+    KIT_SYSTEM(world, .name = "end", .once = true, .run = destroy_world);
+    KIT_STEP(world, 1);
+    KIT_ERROR(&k, ORR_ERR_STATE, "orr_world_destroy: not inside a system ('end')");
+    kit_end(&k);
+}
+
+static void say_dt(orr_run* run)
+{
+    ORR_EACH (it, orr_run_query(run)) {
+        CHECK(it.dt == run->dt && it.tick == run->tick);
+    }
+    kit_say("looped");
+}
+
+ORR_TEST(loop_inside_a_system_knows_the_tick)
+{
+    kit k;
+    orr_world* world = begin_rows(&k);
+    KIT_SYSTEM(world, .name = "loop", .query = "Position", .once = true, .run = say_dt);
+    KIT_STEP(world, 1);
+    KIT_SAID("looped");
+    kit_end(&k);
+}
+
+static void listen(orr_run* run)
+{
+    ORR_MESSAGES(m, run)
+    {
+        (*(int32_t*)orr_run_user(run))++;
+    }
+}
+
+ORR_TEST(reader_outside_the_world_does_not_change_its_hash)
+{
+    uint64_t hashes[2];
+    for (int with = 0; with < 2; with++) {
+        kit k;
+        orr_world* world = begin_rows(&k);
+        int32_t heard = 0;
+        if (with) {
+            KIT_SYSTEM(world, .name = "window", .kind = ORR_INDIRECT, .query = "Position",
+                       .run = listen, .user = &heard);
+        }
+        KIT_SYSTEM(world, .name = "count", .query = "Position", .run = kit_run);
+        KIT_STEP(world, 3);
+        hashes[with] = orr_world_hash(world);
+        CHECK_EQ(heard > 0, with);
+        kit_end(&k);
+    }
+    CHECK(hashes[0] == hashes[1]);
 }
