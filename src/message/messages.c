@@ -24,6 +24,7 @@ struct orri_messages* orri_messages_of(orr_world* world)
         // Now, so that opening a lane is never refused.
         if (!orri_lanes_begin(world)) {
             messages_gone(world);
+            world->tenants[ORRI_TENANT_MESSAGES] = (orri_tenant){0};
         }
     }
     return world->messages;

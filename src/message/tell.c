@@ -57,6 +57,7 @@ static void tell_end(orri_telling* tell, bool done)
         orri_told_hand_out(told);
     }
     orri_tell_unsuspect(tell);
+    orri_spares_trim(tell->world, told, false);
     tell->world->epoch++; // What is written from now on has a larger version.
 }
 

@@ -55,27 +55,55 @@ static bool dead_flush(orri_telling* tell)
     return true;
 }
 
-static bool dead_push(orri_telling* tell, uint32_t index, const orri_head* head)
+// Who was told of some entities: of all of them, or (false) of some and not of others.
+static bool dead_members(const struct orri_told* told, uint32_t index, uint32_t count,
+                         uint64_t* before)
+{
+    memset(before, 0, told->words * sizeof *before);
+    for (uint32_t r = 0; r < told->on_count; r++) {
+        const orri_bitset* members = &told->on[r]->members;
+        if (orri_bitset_has(members, index)) {
+            orri_bit_set(before, r, true);
+            if (count > 1 && !orri_bits_all(members->words, index, count)) {
+                return false;
+            }
+        }
+        for (uint32_t i = 1; i < count && !orri_bit_get(before, r); i++) {
+            if (orri_bitset_has(members, index + i)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+// Tells of the first of `count` dead ones with the same shape, or of all at once. @return how many; 0: refused.
+static uint32_t dead_push(orri_telling* tell, uint32_t index, uint32_t count, uint32_t shape1)
 {
     struct orri_told* told = tell->told;
     uint64_t* before = told->set + 2 * told->words;
-    memset(before, 0, told->words * sizeof *before);
-    for (uint32_t r = 0; r < told->on_count; r++) {
-        if (orri_bitset_has(&told->on[r]->members, index)) {
-            orri_bit_set(before, r, true);
-        }
+    uint32_t room = ORRI_TOLD_SIZE - (index & ORRI_TOLD_MASK);
+    count = tell->by_commit ? 1 : count < room ? count : room;
+    if (!dead_members(told, index, count, before)) {
+        count = 1;
+        (void)dead_members(told, index, count, before);
     }
     if (orri_piece_full(&told->piece) && !dead_flush(tell)) {
-        return false;
+        return 0;
     }
     orri_piece_push(told,
                     &(orri_run){.index = index,
-                                .count = 1,
-                                .shape1 = head->shape1,
+                                .count = count,
+                                .shape1 = shape1,
                                 .cause = ORR_CAUSE_DESTROYED,
                                 .source = orri_tell_source(tell, index)},
                     before, before);
-    return true;
+    return count;
+}
+
+static bool dead_is(const orri_head* heads, const orri_record* records, uint32_t i)
+{
+    return heads[i].generation != records[i].generation && heads[i].generation != 0;
 }
 
 static bool dead_page(orri_telling* tell, uint32_t page)
@@ -84,11 +112,17 @@ static bool dead_page(orri_telling* tell, uint32_t page)
     const orri_head* heads = tell->told->heads[page];
     uint32_t first = page << ORRI_PAGE_BITS, left = tell->world->hot.count - first;
     uint32_t count = left < ORRI_PAGE_SIZE ? left : ORRI_PAGE_SIZE;
-    for (uint32_t i = 0; i < count; i++) {
-        if (heads[i].generation != records[i].generation && heads[i].generation != 0 &&
-            !dead_push(tell, first + i, &heads[i])) {
+    for (uint32_t i = 0; i < count;) {
+        uint32_t n = 0;
+        while (i + n < count && dead_is(heads, records, i + n) &&
+               heads[i + n].shape1 == heads[i].shape1) {
+            n++;
+        }
+        n = n > 0 ? dead_push(tell, first + i, n, heads[i].shape1) : UINT32_MAX;
+        if (n == 0) {
             return false;
         }
+        i += n != UINT32_MAX ? n : 1;
     }
     return true;
 }
@@ -100,7 +134,7 @@ static bool dead_undone(orri_telling* tell)
     uint64_t end = (uint64_t)told->head_count << ORRI_PAGE_BITS;
     for (uint64_t i = tell->world->hot.count; i < end; i++) {
         const orri_head* head = orri_head_at(told, (uint32_t)i);
-        if (head->generation != 0 && !dead_push(tell, (uint32_t)i, head)) {
+        if (head->generation != 0 && dead_push(tell, (uint32_t)i, 1, head->shape1) == 0) {
             return false;
         }
     }

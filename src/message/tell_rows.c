@@ -11,7 +11,8 @@ typedef struct rows_scan {
     orri_telling* tell;
     orri_cluster* cluster;
     orri_shape* shape;
-    bool steady;           // Every reader selects all rows or none, and was told so.
+    bool flat;             // Every reader selects all rows or none.
+    bool steady;           // And was told so.
     bool switches;         // Somebody is told of switches.
     uint64_t* always;      // Readers that select all rows.
     uint32_t multiple_old; // For a shape before: instances are listed; 0: for none.
@@ -26,15 +27,15 @@ static void rows_match(rows_scan* s)
 {
     struct orri_told* told = s->tell->told;
     memset(s->always, 0, told->words * sizeof *s->always);
-    s->steady = true;
+    s->flat = s->steady = true;
     for (uint32_t r = 0; r < told->on_count; r++) {
         orri_reader* reader = told->on[r];
         orri_reader_match(reader, s->cluster);
         if (reader->match == ORRI_MATCH_ALL) {
             orri_bit_set(s->always, r, true);
         }
-        s->steady = s->steady && reader->match != ORRI_MATCH_SOME &&
-                    !(reader->fresh && reader->match == ORRI_MATCH_ALL);
+        s->flat = s->flat && reader->match != ORRI_MATCH_SOME;
+        s->steady = s->steady && s->flat && !(reader->fresh && reader->match == ORRI_MATCH_ALL);
     }
 }
 
@@ -525,14 +526,54 @@ static bool rows_row(rows_scan* s, orri_chunk* chunk, uint32_t slot)
     return true;
 }
 
+// How many rows from here on, at most `most`, are of new entities with indexes that follow each other: what bulk creation
+// leaves behind.
+static uint32_t rows_count_new(const rows_scan* s, const orri_chunk* chunk, uint32_t slot,
+                               uint32_t most)
+{
+    const uint32_t* ids = orri_chunk_ids(chunk) + slot;
+    const orri_head* heads = orri_head_at(s->tell->told, ids[0]);
+    uint32_t room = ORRI_TOLD_SIZE - (ids[0] & ORRI_TOLD_MASK), n = 0;
+    most = s->tell->by_commit ? 1 : most < room ? most : room;
+    while (n < most && ids[n] == ids[0] + n && heads[n].generation == 0) {
+        n++;
+    }
+    return n;
+}
+
+static bool rows_push_new(rows_scan* s, orri_chunk* chunk, uint32_t slot, uint32_t count)
+{
+    struct orri_told* told = s->tell->told;
+    uint32_t index = orri_chunk_ids(chunk)[slot];
+    memset(s->before, 0, told->words * sizeof *s->before);
+    if (ORR_UNLIKELY(orri_piece_full(&told->piece)) && !rows_flush(s)) {
+        return false;
+    }
+    orri_piece_push(told,
+                    &(orri_run){.chunk = chunk,
+                                .slot = slot,
+                                .index = index,
+                                .count = count,
+                                .cause = ORR_CAUSE_CREATED,
+                                .source = orri_tell_source(s->tell, index)},
+                    s->before, s->always);
+    return true;
+}
+
 static bool rows_word(rows_scan* s, orri_chunk* chunk, uint32_t word, uint64_t wanted)
 {
     uint32_t rows = orri_chunk_rows(chunk) - word * 64;
     rows_masks(s, chunk, word, rows < 64 ? ((uint64_t)1 << rows) - 1 : UINT64_MAX);
-    for (uint64_t left = wanted; left != 0; left &= left - 1) {
-        if (!rows_row(s, chunk, word * 64 + (uint32_t)__builtin_ctzll(left))) {
+    for (uint64_t left = wanted; left != 0;) {
+        uint32_t bit = (uint32_t)__builtin_ctzll(left), slot = word * 64 + bit;
+        uint64_t gap = ~(left >> bit);
+        uint32_t most = gap != 0 ? (uint32_t)__builtin_ctzll(gap) : 64;
+        uint32_t count = s->flat && !s->switches ? rows_count_new(s, chunk, slot, most) : 0;
+        if (!(count > 0 ? rows_push_new(s, chunk, slot, count) : rows_row(s, chunk, slot))) {
             return false;
         }
+        uint32_t next = bit + (count > 0 ? count : 1);
+        left &= next < 64 ? UINT64_MAX << next : 0;
     }
     return true;
 }

@@ -4,6 +4,8 @@
 // indexes one after another, as they are created, are compared and copied as arrays.
 #include "message/told.h"
 
+#define VALUES_AHEAD 16u
+
 typedef struct values_scan {
     orri_telling* tell;
     orri_told_type* type;
@@ -127,7 +129,7 @@ static uint32_t values_sequence(const uint32_t* ids, uint32_t rows)
     uint32_t first = ids[0], room = ORRI_TOLD_SIZE - (first & ORRI_TOLD_MASK);
     uint32_t most = rows < 64 ? rows : 64, n = 1;
     most = most < room ? most : room;
-    if (most == 64) {
+    if (most == 64 && ids[63] == first + 63) {
         uint32_t differ = 0;
         for (uint32_t i = 0; i < 64; i++) {
             differ |= ids[i] ^ (first + i);
@@ -159,6 +161,17 @@ static uint64_t values_diff_told(const values_scan* s, const orri_chunk* chunk, 
     return mask;
 }
 
+// True when somebody may have been told of some of these entities: new ones are passed over.
+static bool values_known(const values_scan* s, uint32_t index, uint32_t count)
+{
+    const orri_head* heads = orri_head_at(s->tell->told, index);
+    uint32_t known = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        known |= heads[i].generation;
+    }
+    return known != 0;
+}
+
 static bool values_chunk(values_scan* s, orri_chunk* chunk, uint32_t column)
 {
     const uint32_t* ids = orri_chunk_ids(chunk);
@@ -170,8 +183,14 @@ static bool values_chunk(values_scan* s, orri_chunk* chunk, uint32_t column)
                 chunk->columns[chunk->cluster->type_count].version > s->tell->told->row_mark;
     for (uint32_t slot = 0, count; slot < rows; slot += count) {
         count = values_sequence(ids + slot, rows - slot);
+        if (count == 1 && slot + VALUES_AHEAD < rows) {
+            // Rows that were moved about have their values anywhere: those further on are fetched meanwhile.
+            uint32_t ahead = ids[slot + VALUES_AHEAD];
+            __builtin_prefetch(orri_told_at(s->type, ahead), 1);
+            __builtin_prefetch(orri_record_at(s->tell->world, ahead));
+        }
         const uint8_t* told = orri_told_at(s->type, ids[slot]);
-        if (told == NULL) {
+        if (told == NULL || (s->by_row && !values_known(s, ids[slot], count))) {
             continue; // Nobody was told of them.
         }
         uint64_t mask = !s->by_row || s->type->exact
@@ -301,3 +320,5 @@ bool orri_tell_values(orri_telling* tell, orri_told_type* type, const orr_query*
     ORRI_FREE(&tell->world->env, ORR_MEMORY_TEMP, uint64_t, sets, 4 * words);
     return done;
 }
+
+#undef VALUES_AHEAD

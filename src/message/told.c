@@ -238,6 +238,7 @@ void orri_told_forget(orr_world* world, struct orri_told* told)
     told->cluster_count = 0;
     orri_bitset_free(world, &told->off);
     orri_piece_term(world, told);
+    orri_spares_trim(world, told, true);
     told->index_mark = told->row_mark = 0;
     told->stale = true;
 }

@@ -21,7 +21,7 @@
 
 #include "message/message.h"
 
-#define ORRI_TOLD_BITS  8 // Values are kept in pages of so many entities: a rare type costs little.
+#define ORRI_TOLD_BITS  9 // Values are kept in pages of so many entities: a rare type costs little.
 #define ORRI_TOLD_SIZE  (1u << ORRI_TOLD_BITS)
 #define ORRI_TOLD_MASK  (ORRI_TOLD_SIZE - 1)
 #define ORRI_PIECE_RUNS 4096u
@@ -191,6 +191,7 @@ struct orri_told {
     uint32_t column_capacity;
     // Made, and not yet handed out: a tell that is refused goes on with the next call, and readers see one tell.
     orri_batch *out_first[ORRI_KINDS], *out_last[ORRI_KINDS];
+    orri_batch* spares; // Memory of large batches, for the next ones.
 };
 
 typedef struct orri_telling {
@@ -306,8 +307,9 @@ typedef struct orri_batch_plan {
 } orri_batch_plan;
 
 struct orri_batch {
-    orri_batch* next; // In a list of what is to be handed out.
+    orri_batch* next; // In a list of what is to be handed out, or of spares.
     size_t bytes;
+    uint64_t spare_tick; // When it became one.
     uint32_t refs, view_count;
     const orri_type* type;
     orri_shape* shape; // NULL: none.
@@ -320,6 +322,8 @@ orri_batch* orri_batch_build(orri_telling* tell, const orri_batch_plan* plan);
 // One view less. Frees it with the last.
 void orri_batch_release(orr_world* world, orri_batch* batch);
 void orri_batch_free(orr_world* world, orri_batch* batch);
+// Gives back spares that nobody wanted for a tick; or all.
+void orri_spares_trim(orr_world* world, struct orri_told* told, bool all);
 uint64_t orri_view_hash(const orr_world* world, const orri_view* view, uint64_t hash);
 
 // ---- tell_piece.c ------------------------------------------------------------------------------------------------------
