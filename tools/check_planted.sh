@@ -243,6 +243,20 @@ plant "stale id taken for its successor in a commit" \
     src/message/net.c 's/!there \|\| r\.strip->entities\[r\.row\]\.id != net->entity\.id/!there/'
 plant "what a refused commit dropped is counted again" \
     src/message/commit.c 's/lane->note = \(orri_lane_note\)\{0\};//'
+plant "commit point placed for required terms alone" \
+    src/schedule/points.c '/^static bool points_names/,/^}/s/if \(leaf->terms\[i\]\.type\.index1 != 0/if (leaf->terms[i].kind == ORR_REQUIRED \&\& leaf->terms[i].type.index1 != 0/'
+plant "system that was refused to go on runs again" \
+    src/schedule/tick.c '/^static orr_result tick_go/,/^}/s/world->iterating = 1;/world->iterating = 1, schedule->phase = 0;/'
+plant "tables of a system seen by those after it" \
+    src/store/guard.c '/^void orri_guard_leave/,/^}/s/world->hot\.tables = world->tables;/(void)0;/'
+plant "structure changed inside a system, where nothing would happen" \
+    src/store/component.c 's/ORRI_EDGE_ADD\) && ORR_LIKELY\(world->guard == NULL\)/ORRI_EDGE_ADD)/'
+plant "events sent by callbacks lost" \
+    src/schedule/tick.c 's/schedule->renewed \? tick_called_back\(world\) : ORR_OK/ORR_OK/'
+plant "half a tell handed out when the rest is refused" \
+    src/message/tell.c '/^static void tell_end/,/^}/s/done \|\| tell->world->busy == NULL/true/'
+plant "remainder of time forgotten" \
+    src/schedule/tick.c 's/schedule->debt_ns %= interval_ns;/schedule->debt_ns = 0;/'
 
 # ---- planting ------------------------------------------------------------------------------------------
 

@@ -114,7 +114,8 @@ uint64_t orri_reader_hash(const orri_reader* reader, uint64_t hash);
 // True when some reader that is on tracks the type.
 bool orri_tracked(const orr_world* world, orr_type type);
 // Tells all readers of everything that differs from what they were told. `source` did it; `by_commit`: ask
-// orri_commit_source(). On refusal (reported) nothing is handed out; the next call goes on, and readers see one tell.
+// orri_commit_source(). On refusal (reported) those told already are told, the rest is found by the next call; in a tick
+// nothing is handed out before that is done, so that readers see one tell.
 orr_result orri_tell(orr_world* world, orr_system source, bool by_commit);
 // The same when only columns of the query's write terms can differ: after a direct system.
 orr_result orri_tell_written(orr_world* world, const orr_query* query, orr_system source);

@@ -53,7 +53,8 @@ static void tell_end(orri_telling* tell, bool done)
 {
     struct orri_told* told = tell->told;
     orri_piece_abandon(tell);
-    if (done) {
+    // In a tick nothing happens before the next call: readers will see one tell. Elsewhere who left may be back by then.
+    if (done || tell->world->busy == NULL) {
         orri_told_hand_out(told);
     }
     orri_tell_unsuspect(tell);

@@ -136,16 +136,34 @@ static orr_result tick_commit(orr_world* world)
     return result;
 }
 
+// Values and events that callbacks sent. (Structure waits for the commit that follows.)
+static orr_result tick_called_back(orr_world* world)
+{
+    orr_result result = ORR_OK;
+    bool changed;
+    for (orri_system* system = world->schedule->first; result == ORR_OK && system != NULL;
+         system = system->next) {
+        result = system->may_send ? orri_commit_values(world, &system->rights, &changed) : ORR_OK;
+    }
+    return result;
+}
+
 static orr_result tick_outside(orr_world* world)
 {
-    orr_result result = world->schedule->phase == 0 ? tick_tell(world, (orr_system){0}, false)
-                                                    : ORR_OK;
+    struct orri_schedule* schedule = world->schedule;
+    orr_result result = ORR_OK;
+    if (schedule->phase == 0) {
+        result = schedule->renewed ? tick_called_back(world) : ORR_OK;
+        if (result == ORR_OK) {
+            result = tick_tell(world, (orr_system){0}, false);
+        }
+    }
     if (result == ORR_OK) {
         result = tick_commit(world);
     }
-    if (result == ORR_OK && world->schedule->renewed) {
+    if (result == ORR_OK && schedule->renewed) {
         tick_life_drop(world);
-        world->schedule->renewed = false;
+        schedule->renewed = false;
     }
     tick_time_begin(world); // None of this was the first system's.
     return result;

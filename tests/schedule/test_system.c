@@ -872,6 +872,78 @@ ORR_TEST(system_that_is_removed_can_read_what_it_imports_to_the_last)
     kit_end(&k);
 }
 
+// What callbacks send is made before the first system runs, whatever it is.
+static orr_entity sent_to;
+
+static void send_all(orr_run* run)
+{
+    orr_entity made = orr_send_create(run);
+    CHECK(made.id != 0);
+    CHECK_OK(orr_send_add(run, made, Position, {42, 0, 0}));
+    CHECK_OK(orr_send_change(run, sent_to, Health, {run->tick == 2 ? 1 : 2, 0}));
+    CHECK_OK(orr_send_event(run, Hit, {sent_to, 5}));
+}
+
+static void hear_hits(orr_run* run)
+{
+    uint32_t count;
+    const Hit* hits = orr_events(run, Hit, &count);
+    int32_t* sum = orr_run_user(run);
+    for (uint32_t i = 0; i < count; i++) {
+        *sum += hits[i].damage;
+    }
+    ORR_EACH (it, orr_run_query(run)) {
+        kit_say(orr_read(&it, Health)->value == 1 ? "one" : "two");
+    }
+}
+
+static void hear_changes(orr_run* run)
+{
+    ORR_MESSAGES(m, run)
+    {
+        if (m->kind == ORR_COMPONENT_CHANGED) {
+            kit_say("changed");
+        }
+    }
+}
+
+ORR_TEST(system_callbacks_send_changes_and_events)
+{
+    kit k;
+    orr_world* world = begin(&k);
+    ORR_REGISTER(world, Hit);
+    int32_t sum = 0;
+    sent_to = orr_create(world);
+    CHECK_OK(orr_set(world, sent_to, Health, {100, 0}));
+    KIT_SYSTEM(world, .name = "hear", .query = "Health", .once = true, .receives = "Hit",
+               .run = hear_hits, .user = &sum);
+    KIT_SYSTEM(world, .name = "told", .kind = ORR_INDIRECT, .query = "Health", .run = hear_changes);
+    KIT_STEP(world, 1);
+    KIT_SAID("two");
+    orr_system sender = KIT_SYSTEM(world, .name = "send", .once = true, .any = "write Health",
+                                   .creates = "Position", .sends = "Hit", .run = kit_run_nothing,
+                                   .start = send_all, .destroy = send_all);
+    KIT_STEP(world, 1);
+    KIT_SAID("one changed");
+    CHECK_EQ(sum, 5);
+    CHECK_EQ(orr_entity_count(world), 2);
+    CHECK_EQ(kit_stats(world, sender).sent, 4);
+    KIT_STEP(world, 1);
+    KIT_SAID("one");
+    // Its last words, when the system itself is as good as gone.
+    CHECK_OK(orr_system_remove(world, sender));
+    KIT_STEP(world, 1);
+    KIT_SAID("two changed");
+    CHECK_EQ(sum, 10);
+    CHECK_EQ(orr_entity_count(world), 3);
+    CHECK_STR(k.errors.text, "");
+    // And at the world's end, when nobody hears them.
+    KIT_SYSTEM(world, .name = "send", .once = true, .any = "write Health", .creates = "Position",
+               .sends = "Hit", .run = kit_run_nothing, .stop = send_all);
+    KIT_STEP(world, 1);
+    kit_end(&k);
+}
+
 // ---- from inside ------------------------------------------------------------------------------------------------------------
 
 static void meddle(orr_run* run)
