@@ -12,9 +12,11 @@ flags="-std=c17 -O1 -ffp-contract=off -w -pthread"
 tests=$(cmake_list tests/store/tests.cmake ORR_TESTS_STORE | tr ' ' '\n' | grep -v test_generation)
 tests+=" $(cmake_list tests/model/tests.cmake ORR_TESTS_MODEL)"
 tests+=" $(cmake_list tests/query/tests.cmake ORR_TESTS_QUERY | grep '\.c$')"
+tests+=" $(cmake_list tests/message/tests.cmake ORR_TESTS_MESSAGE)"
 shared="$(cmake_list tests/support/tests_support.cmake ORR_TEST_SUPPORT)"
 shared+=" $(cmake_list tests/model/tests.cmake ORR_TEST_EXTRA_MODEL)"
 shared+=" $(cmake_list tests/query/tests.cmake ORR_TEST_EXTRA_QUERY)"
+shared+=" $(cmake_list tests/message/tests.cmake ORR_TEST_EXTRA_MESSAGE)"
 shared+=" $(cmake_list scenarios/scenarios.cmake ORR_SCENARIOS)"
 library=
 while read -r module; do
@@ -203,6 +205,14 @@ plant "handed over chunks take the wrong column along" \
     src/store/relink.c '/^static int32_t relink_source_column/,/^}/s/return r->plan->kept\[i\]\.from;/return r->plan->kept[i].from + (to_column > to->type_count + 2) * -2;/'
 plant "refused bundle leaves its pinned values behind" \
     src/store/rest.c '/^static void rest_unmake\(/,/^}/s/rest_unmake_pinned\(rest, i, rest->rows\);/(void)0;/'
+plant "message to a reader that selects only some of the rows" \
+    src/message/tell_piece.c 's/\*same = \*same && orri_set_equal\(/*same = *same || orri_set_equal(/'
+plant "what was told of the dead stays" \
+    src/message/tell_dead.c 's/orri_bits_fill\(told->on\[r\]->members\.words, run->index, run->count, false\);/(void)0;/'
+plant "text in a message not counted" \
+    src/message/message_batch.c 's/orri_rows_retain\(batch->type, m->values, m->count\);/(void)0;/'
+plant "pinned value that went not told" \
+    src/message/tell_cells.c 's/\(old == ORRI_INDEX_NONE \|\| old == now \|\| cells_suspect_one\(tell, old, true\)\)/true/'
 
 # ---- planting ------------------------------------------------------------------------------------------
 
