@@ -4,12 +4,12 @@
 // texts stay readable.
 #include "message/told.h"
 
-typedef struct batch_room {
+typedef struct message_batch_room {
     uint8_t* base; // NULL: only counting.
     size_t used;
-} batch_room;
+} message_batch_room;
 
-static void* batch_take(batch_room* room, size_t size, size_t align)
+static void* message_batch_take(message_batch_room* room, size_t size, size_t align)
 {
     room->used = (room->used + align - 1) & ~(align - 1);
     void* at = room->base != NULL ? room->base + room->used : NULL;
@@ -18,27 +18,27 @@ static void* batch_take(batch_room* room, size_t size, size_t align)
 }
 
 #define BATCH_TAKE(room, type, count) \
-    ((type*)batch_take(room, sizeof(type) * (size_t)(count), _Alignof(type)))
+    ((type*)message_batch_take(room, sizeof(type) * (size_t)(count), _Alignof(type)))
 
 // ---- counting --------------------------------------------------------------------------------------------------
 
-static const orri_run* batch_run(const orri_telling* tell, const orri_batch_plan* plan,
-                                 uint32_t pick)
+static const orri_run* message_batch_run(const orri_telling* tell, const orri_batch_plan* plan,
+                                         uint32_t pick)
 {
     return &tell->told->piece.runs[plan->picks[pick]];
 }
 
-static uint32_t batch_rows(const orri_telling* tell, const orri_batch_plan* plan)
+static uint32_t message_batch_rows(const orri_telling* tell, const orri_batch_plan* plan)
 {
     uint32_t rows = 0;
     for (uint32_t p = 0; p < plan->pick_count; p++) {
-        const orri_run* run = batch_run(tell, plan, p);
+        const orri_run* run = message_batch_run(tell, plan, p);
         rows += plan->items ? run->item_count : run->count;
     }
     return rows;
 }
 
-static uint32_t batch_readers(const orri_telling* tell, const orri_batch_plan* plan)
+static uint32_t message_batch_readers(const orri_telling* tell, const orri_batch_plan* plan)
 {
     uint32_t count = 0;
     for (uint32_t w = 0; w < tell->told->words; w++) {
@@ -47,8 +47,8 @@ static uint32_t batch_readers(const orri_telling* tell, const orri_batch_plan* p
     return count;
 }
 
-static bool batch_wanted(const struct orri_told* told, const orri_batch_plan* plan,
-                         const orri_told_type* type)
+static bool message_batch_wanted(const struct orri_told* told, const orri_batch_plan* plan,
+                                 const orri_told_type* type)
 {
     const uint64_t* trackers = orri_told_trackers(told, type);
     uint64_t any = 0;
@@ -59,8 +59,9 @@ static bool batch_wanted(const struct orri_told* told, const orri_batch_plan* pl
 }
 
 // How many values of a type the entities have.
-static uint32_t batch_count_values(const orri_telling* tell, const orri_batch_plan* plan,
-                                   const orri_told_type* type, int32_t column, uint32_t rows)
+static uint32_t message_batch_count_values(const orri_telling* tell, const orri_batch_plan* plan,
+                                           const orri_told_type* type, int32_t column,
+                                           uint32_t rows)
 {
     if (column >= 0 && !type->multiple) {
         return rows;
@@ -68,7 +69,7 @@ static uint32_t batch_count_values(const orri_telling* tell, const orri_batch_pl
     const orri_pool* pool = orri_pool_find(tell->world, (orr_type){type->type->index1});
     uint32_t count = 0;
     for (uint32_t p = 0; p < plan->pick_count; p++) {
-        const orri_run* run = batch_run(tell, plan, p);
+        const orri_run* run = message_batch_run(tell, plan, p);
         const uint16_t* counts =
             column >= 0 ? orri_cells_at(run->chunk, (uint32_t)column, run->slot).counts : NULL;
         for (uint32_t i = 0; i < run->count; i++) {
@@ -78,15 +79,15 @@ static uint32_t batch_count_values(const orri_telling* tell, const orri_batch_pl
     return count;
 }
 
-static bool batch_add_column(orri_telling* tell, const orri_batch_plan* plan, orr_type type,
-                             int32_t column, uint32_t rows, uint32_t* count)
+static bool message_batch_add_column(orri_telling* tell, const orri_batch_plan* plan, orr_type type,
+                                     int32_t column, uint32_t rows, uint32_t* count)
 {
     struct orri_told* told = tell->told;
     const orri_told_type* found = orri_told_tracked(told, orri_type_index(tell->world, type));
-    if (found == NULL || !batch_wanted(told, plan, found)) {
+    if (found == NULL || !message_batch_wanted(told, plan, found)) {
         return true;
     }
-    uint32_t values = batch_count_values(tell, plan, found, column, rows);
+    uint32_t values = message_batch_count_values(tell, plan, found, column, rows);
     if (values == 0) {
         return true; // Pinned, and nobody has it.
     }
@@ -100,17 +101,18 @@ static bool batch_add_column(orri_telling* tell, const orri_batch_plan* plan, or
 }
 
 // The columns of an EntityAdded: types in chunks, then pinned ones.
-static bool batch_list_columns(orri_telling* tell, const orri_batch_plan* plan, uint32_t rows,
-                               uint32_t* count)
+static bool message_batch_list_columns(orri_telling* tell, const orri_batch_plan* plan,
+                                       uint32_t rows, uint32_t* count)
 {
     bool done = true;
     for (uint32_t c = 0; done && c < plan->shape->type_count; c++) {
-        done = batch_add_column(tell, plan, plan->shape->types[c], (int32_t)c, rows, count);
+        done = message_batch_add_column(tell, plan, plan->shape->types[c], (int32_t)c, rows, count);
     }
     for (uint32_t p = 0; done && p < tell->world->pool_count; p++) {
         const orri_pool* pool = tell->world->pool_list[p];
         if (pool->live > 0) {
-            done = batch_add_column(tell, plan, (orr_type){pool->type->index1}, -1, rows, count);
+            done = message_batch_add_column(tell, plan, (orr_type){pool->type->index1}, -1, rows,
+                                            count);
         }
     }
     return done;
@@ -118,13 +120,15 @@ static bool batch_list_columns(orri_telling* tell, const orri_batch_plan* plan, 
 
 // ---- laying out ------------------------------------------------------------------------------------------------
 
-static void batch_lay_column(batch_room* room, orri_batch_column* column, uint32_t rows)
+static void message_batch_lay_column(message_batch_room* room, orri_batch_column* column,
+                                     uint32_t rows)
 {
     const orr_type_info* info = &column->type->type->info;
     orr_message_column* out = &column->out;
     *out = (orr_message_column){.type = {column->type->type->index1}};
     if (info->size > 0) {
-        out->values = batch_take(room, (size_t)info->size * column->count, ORRI_BLOCK_ALIGN);
+        out->values =
+            message_batch_take(room, (size_t)info->size * column->count, ORRI_BLOCK_ALIGN);
     }
     if (column->column < 0 || column->type->multiple) {
         out->firsts = BATCH_TAKE(room, uint32_t, rows + 1);
@@ -134,38 +138,40 @@ static void batch_lay_column(batch_room* room, orri_batch_column* column, uint32
     }
 }
 
-static bool batch_has_values(const orri_batch_plan* plan)
+static bool message_batch_has_values(const orri_batch_plan* plan)
 {
     return plan->type != NULL && plan->type->info.size > 0 && plan->kind != ORR_COMPONENT_REMOVED;
 }
 
 // Of orr_enabled: the items' ids count if one is not 0.
-static bool batch_has_ids(const orri_telling* tell, const orri_batch_plan* plan)
+static bool message_batch_has_ids(const orri_telling* tell, const orri_batch_plan* plan)
 {
     if (plan->type == NULL || !plan->items) {
         return false;
     }
-    const orri_run* run = batch_run(tell, plan, 0);
+    const orri_run* run = message_batch_run(tell, plan, 0);
     return plan->type->info.multiplicity == ORR_MULTIPLE ||
            tell->told->piece.items[run->item].id != 0;
 }
 
-static void batch_lay(orri_telling* tell, const orri_batch_plan* plan, batch_room* room,
-                      uint32_t rows, uint32_t column_count, orri_batch* out)
+static void message_batch_lay(orri_telling* tell, const orri_batch_plan* plan,
+                              message_batch_room* room, uint32_t rows, uint32_t column_count,
+                              orri_batch* out)
 {
-    uint32_t readers = batch_readers(tell, plan);
+    uint32_t readers = message_batch_readers(tell, plan);
     orr_message* m = &out->message;
     out->view_count = readers;
     out->views = BATCH_TAKE(room, orri_view, readers);
     m->entities = BATCH_TAKE(room, orr_entity, rows);
-    if (batch_has_ids(tell, plan)) {
+    if (message_batch_has_ids(tell, plan)) {
         m->ids = BATCH_TAKE(room, orr_component_id, rows);
     }
-    if (batch_has_values(plan)) {
-        m->values = batch_take(room, (size_t)plan->type->info.size * rows, ORRI_BLOCK_ALIGN);
+    if (message_batch_has_values(plan)) {
+        m->values =
+            message_batch_take(room, (size_t)plan->type->info.size * rows, ORRI_BLOCK_ALIGN);
     }
     for (uint32_t c = 0; c < column_count; c++) {
-        batch_lay_column(room, &tell->told->columns[c], rows);
+        message_batch_lay_column(room, &tell->told->columns[c], rows);
     }
     // The list of all columns, then one for each reader.
     m->columns = BATCH_TAKE(room, orr_message_column, (size_t)column_count * (readers + 1));
@@ -174,30 +180,14 @@ static void batch_lay(orri_telling* tell, const orri_batch_plan* plan, batch_roo
 
 // ---- filling -----------------------------------------------------------------------------------------------------
 
-static void batch_fill_run(const orri_telling* tell, const orri_run* run, orr_entity* out)
-{
-    uint64_t index = run->index;
-    if (run->chunk != NULL) {
-        const orri_record* records = orri_record_at(tell->world, run->index);
-        for (uint32_t i = 0; i < run->count; i++) {
-            out[i].id = (uint64_t)records[i].generation << 32 | (index + i);
-        }
-        return;
-    }
-    const orri_head* heads = orri_head_at(tell->told, run->index); // The dead: as they were told.
-    for (uint32_t i = 0; i < run->count; i++) {
-        out[i].id = (uint64_t)heads[i].generation << 32 | (index + i);
-    }
-}
-
-static void batch_fill_rows(const orri_telling* tell, const orri_batch_plan* plan,
-                            orri_batch* batch)
+static void message_batch_fill_rows(const orri_telling* tell, const orri_batch_plan* plan,
+                                    orri_batch* batch)
 {
     orr_entity* entities = (orr_entity*)(uintptr_t)batch->message.entities;
     uint8_t* values = (uint8_t*)(uintptr_t)batch->message.values;
     for (uint32_t p = 0; p < plan->pick_count; p++) {
-        const orri_run* run = batch_run(tell, plan, p);
-        batch_fill_run(tell, run, entities);
+        const orri_run* run = message_batch_run(tell, plan, p);
+        orri_run_entities(tell, run, entities);
         entities += run->count;
         if (values != NULL) {
             size_t size = plan->type->info.size;
@@ -208,18 +198,18 @@ static void batch_fill_rows(const orri_telling* tell, const orri_batch_plan* pla
     }
 }
 
-static void batch_fill_items(const orri_telling* tell, const orri_batch_plan* plan,
-                             orri_batch* batch)
+static void message_batch_fill_items(const orri_telling* tell, const orri_batch_plan* plan,
+                                     orri_batch* batch)
 {
     orr_entity* entities = (orr_entity*)(uintptr_t)batch->message.entities;
     orr_component_id* ids = (orr_component_id*)(uintptr_t)batch->message.ids;
     uint8_t* values = (uint8_t*)(uintptr_t)batch->message.values;
     uint32_t n = 0;
     for (uint32_t p = 0; p < plan->pick_count; p++) {
-        const orri_run* run = batch_run(tell, plan, p);
+        const orri_run* run = message_batch_run(tell, plan, p);
         for (uint32_t i = 0; i < run->item_count; i++, n++) {
             const orri_item* item = &tell->told->piece.items[run->item + i];
-            batch_fill_run(tell, run, entities + n); // Its count is 1.
+            orri_run_entities(tell, run, entities + n); // Its count is 1.
             if (ids != NULL) {
                 ids[n] = item->id;
             }
@@ -232,8 +222,8 @@ static void batch_fill_items(const orri_telling* tell, const orri_batch_plan* pl
 }
 
 // The instances of some rows, cell by cell.
-static uint32_t batch_fill_cells(const orri_run* run, const orri_batch_column* column, uint32_t row,
-                                 uint32_t n)
+static uint32_t message_batch_fill_cells(const orri_run* run, const orri_batch_column* column,
+                                         uint32_t row, uint32_t n)
 {
     orri_cells cells = orri_cells_at(run->chunk, (uint32_t)column->column, run->slot);
     const orri_cluster_column* entry = &run->chunk->cluster->columns[column->column];
@@ -255,8 +245,8 @@ static uint32_t batch_fill_cells(const orri_run* run, const orri_batch_column* c
     return n;
 }
 
-static uint32_t batch_fill_pinned(const orri_telling* tell, const orri_run* run,
-                                  const orri_batch_column* column, uint32_t row, uint32_t n)
+static uint32_t message_batch_fill_pinned(const orri_telling* tell, const orri_run* run,
+                                          const orri_batch_column* column, uint32_t row, uint32_t n)
 {
     const orri_pool* pool = orri_pool_find(tell->world, column->out.type);
     for (uint32_t i = 0; i < run->count; i++) {
@@ -273,17 +263,17 @@ static uint32_t batch_fill_pinned(const orri_telling* tell, const orri_run* run,
     return n;
 }
 
-static void batch_fill_column(const orri_telling* tell, const orri_batch_plan* plan,
-                              const orri_batch_column* column, uint32_t rows)
+static void message_batch_fill_column(const orri_telling* tell, const orri_batch_plan* plan,
+                                      const orri_batch_column* column, uint32_t rows)
 {
     uint32_t row = 0, n = 0;
     size_t size = column->type->type->info.size;
     for (uint32_t p = 0; p < plan->pick_count; p++) {
-        const orri_run* run = batch_run(tell, plan, p);
+        const orri_run* run = message_batch_run(tell, plan, p);
         if (column->column < 0) {
-            n = batch_fill_pinned(tell, run, column, row, n);
+            n = message_batch_fill_pinned(tell, run, column, row, n);
         } else if (column->type->multiple) {
-            n = batch_fill_cells(run, column, row, n);
+            n = message_batch_fill_cells(run, column, row, n);
         } else if (size > 0) {
             memcpy((uint8_t*)(uintptr_t)column->out.values + row * size,
                    run->chunk->columns[column->column].data + run->slot * size, run->count * size);
@@ -298,8 +288,8 @@ static void batch_fill_column(const orri_telling* tell, const orri_batch_plan* p
     }
 }
 
-static void batch_fill_views(const orri_telling* tell, const orri_batch_plan* plan,
-                             orri_batch* batch)
+static void message_batch_fill_views(const orri_telling* tell, const orri_batch_plan* plan,
+                                     orri_batch* batch)
 {
     const struct orri_told* told = tell->told;
     uint32_t columns = batch->message.column_count, v = 0;
@@ -326,7 +316,7 @@ static void batch_fill_views(const orri_telling* tell, const orri_batch_plan* pl
 
 #define BATCH_SPARE_MIN 65536u
 
-static orri_batch* batch_alloc(orr_world* world, size_t bytes)
+static orri_batch* message_batch_alloc(orr_world* world, size_t bytes)
 {
     orri_batch** link = &world->messages->told->spares;
     while (bytes >= BATCH_SPARE_MIN && *link != NULL) {
@@ -344,7 +334,7 @@ static orri_batch* batch_alloc(orr_world* world, size_t bytes)
     return batch;
 }
 
-static void batch_give(orr_world* world, orri_batch* batch)
+static void message_batch_give(orr_world* world, orri_batch* batch)
 {
     struct orri_told* told = world->messages->told;
     // Where memory has a limit, nothing is kept that others may want.
@@ -375,7 +365,8 @@ void orri_spares_trim(orr_world* world, struct orri_told* told, bool all)
 
 // ---- making and freeing --------------------------------------------------------------------------------------------
 
-static void batch_fill(const orri_telling* tell, const orri_batch_plan* plan, orri_batch* batch)
+static void message_batch_fill(const orri_telling* tell, const orri_batch_plan* plan,
+                               orri_batch* batch)
 {
     orr_message* m = &batch->message;
     m->kind = plan->kind;
@@ -392,14 +383,14 @@ static void batch_fill(const orri_telling* tell, const orri_batch_plan* plan, or
         m->tag_count = plan->shape->tag_count;
     }
     if (plan->items) {
-        batch_fill_items(tell, plan, batch);
+        message_batch_fill_items(tell, plan, batch);
     } else {
-        batch_fill_rows(tell, plan, batch);
+        message_batch_fill_rows(tell, plan, batch);
     }
     for (uint32_t c = 0; c < m->column_count; c++) {
-        batch_fill_column(tell, plan, &tell->told->columns[c], m->count);
+        message_batch_fill_column(tell, plan, &tell->told->columns[c], m->count);
     }
-    batch_fill_views(tell, plan, batch);
+    message_batch_fill_views(tell, plan, batch);
     if (batch->type != NULL && batch->type->info.has_owned && m->values != NULL) {
         orri_rows_retain(batch->type, m->values, m->count);
     }
@@ -407,29 +398,30 @@ static void batch_fill(const orri_telling* tell, const orri_batch_plan* plan, or
 
 orri_batch* orri_batch_build(orri_telling* tell, const orri_batch_plan* plan)
 {
-    uint32_t rows = batch_rows(tell, plan), columns = 0;
-    bool listed = plan->kind != ORR_ENTITY_ADDED || batch_list_columns(tell, plan, rows, &columns);
+    uint32_t rows = message_batch_rows(tell, plan), columns = 0;
+    bool listed = plan->kind != ORR_ENTITY_ADDED ||
+                  message_batch_list_columns(tell, plan, rows, &columns);
     orri_batch counted = {0};
-    batch_room room = {NULL, sizeof(orri_batch)};
+    message_batch_room room = {NULL, sizeof(orri_batch)};
     if (listed) {
-        batch_lay(tell, plan, &room, rows, columns, &counted);
+        message_batch_lay(tell, plan, &room, rows, columns, &counted);
     }
-    orri_batch* batch = listed ? batch_alloc(tell->world, room.used) : NULL;
+    orri_batch* batch = listed ? message_batch_alloc(tell->world, room.used) : NULL;
     if (batch == NULL) {
         (void)orri_refuse_memory(&tell->world->env, "making a message to readers");
         return NULL;
     }
     *batch = (orri_batch){.bytes = batch->bytes, .type = plan->type, .shape = plan->shape};
     batch->message.count = rows;
-    room = (batch_room){(uint8_t*)batch, sizeof(orri_batch)};
-    batch_lay(tell, plan, &room, rows, columns, batch);
+    room = (message_batch_room){(uint8_t*)batch, sizeof(orri_batch)};
+    message_batch_lay(tell, plan, &room, rows, columns, batch);
     batch->refs = batch->view_count;
-    batch_fill(tell, plan, batch);
+    message_batch_fill(tell, plan, batch);
     return batch;
 }
 
 // Of a column without firsts every entity has one value.
-static uint32_t batch_column_values(const orr_message* m, const orr_message_column* column)
+static uint32_t message_batch_column_values(const orr_message* m, const orr_message_column* column)
 {
     return column->firsts != NULL ? column->firsts[m->count] : m->count;
 }
@@ -444,13 +436,13 @@ void orri_batch_free(orr_world* world, orri_batch* batch)
         const orri_type* type = orri_type_at(&world->schema, m->columns[c].type);
         if (type->info.has_owned) {
             orri_rows_release(type, (void*)(uintptr_t)m->columns[c].values,
-                              batch_column_values(m, &m->columns[c]));
+                              message_batch_column_values(m, &m->columns[c]));
         }
     }
     if (batch->shape != NULL) {
         orri_shape_release(world, world->messages->told, batch->shape, 1);
     }
-    batch_give(world, batch);
+    message_batch_give(world, batch);
 }
 
 void orri_batch_release(orr_world* world, orri_batch* batch)
@@ -463,7 +455,7 @@ void orri_batch_release(orr_world* world, orri_batch* batch)
 
 // ---- hash ------------------------------------------------------------------------------------------------------------
 
-static uint64_t batch_hash_name(const orr_world* world, orr_type type, uint64_t hash)
+static uint64_t message_batch_hash_name(const orr_world* world, orr_type type, uint64_t hash)
 {
     const orri_type* found = orri_type_at(&world->schema, type);
     return found != NULL ? orr_hash(found->info.name, strlen(found->info.name), hash)
@@ -471,27 +463,30 @@ static uint64_t batch_hash_name(const orr_world* world, orr_type type, uint64_t 
 }
 
 // Numbers of types differ from world to world: they count by name. Ids of instances are no state.
-static uint64_t batch_hash_switches(const orr_world* world, const orr_message* m, uint64_t hash)
+static uint64_t message_batch_hash_switches(const orr_world* world, const orr_message* m,
+                                            uint64_t hash)
 {
     const orr_enabled* values = m->values;
     for (uint32_t i = 0; i < m->count; i++) {
-        hash = batch_hash_name(world, values[i].type, orri_hash_word(hash, values[i].on));
+        hash = message_batch_hash_name(world, values[i].type, orri_hash_word(hash, values[i].on));
     }
     return hash;
 }
 
-static uint64_t batch_hash_columns(const orr_world* world, const orri_view* view, uint64_t hash)
+static uint64_t message_batch_hash_columns(const orr_world* world, const orri_view* view,
+                                           uint64_t hash)
 {
     const orr_message* m = &view->batch->message;
     for (uint32_t c = 0; c < view->column_count; c++) {
         const orr_message_column* column = &view->columns[c];
         const orri_type* type = orri_type_at(&world->schema, column->type);
-        hash = batch_hash_name(world, column->type, hash);
+        hash = message_batch_hash_name(world, column->type, hash);
         if (column->firsts != NULL) {
             hash = orr_hash(column->firsts, (m->count + 1) * sizeof *column->firsts, hash);
         }
         if (column->values != NULL) {
-            hash = orri_rows_hash(type, column->values, batch_column_values(m, column), hash);
+            hash =
+                orri_rows_hash(type, column->values, message_batch_column_values(m, column), hash);
         }
     }
     return hash;
@@ -501,21 +496,21 @@ uint64_t orri_view_hash(const orr_world* world, const orri_view* view, uint64_t 
 {
     const orr_message* m = &view->batch->message;
     hash = orri_hash_word(hash, (uint64_t)m->kind << 32 | (uint64_t)m->cause);
-    hash = batch_hash_name(world, m->type, orri_hash_word(hash, m->tick));
+    hash = message_batch_hash_name(world, m->type, orri_hash_word(hash, m->tick));
     hash = orr_hash(m->entities, m->count * sizeof *m->entities, hash);
     for (uint32_t t = 0; t < m->type_count; t++) {
-        hash = batch_hash_name(world, m->types[t], hash);
+        hash = message_batch_hash_name(world, m->types[t], hash);
     }
     if (m->tag_count > 0) {
         hash = orr_hash(m->tags, m->tag_count * sizeof *m->tags, hash);
     }
     const orri_type* type = view->batch->type;
     if (m->values != NULL && orri_type_virtual(type)) {
-        hash = batch_hash_switches(world, m, hash);
+        hash = message_batch_hash_switches(world, m, hash);
     } else if (m->values != NULL) {
         hash = orri_rows_hash(type, m->values, m->count, hash);
     }
-    return batch_hash_columns(world, view, hash);
+    return message_batch_hash_columns(world, view, hash);
 }
 
 #undef BATCH_TAKE

@@ -18,11 +18,16 @@ set(ORR_SOURCES_MESSAGE
 )
 # Not on any hot way: compiled for size.
 set(ORR_SMALL_MESSAGE
+    src/message/message_batch.c
     src/message/messages.c
     src/message/reader.c
     src/message/receive.c
     src/message/tell.c
     src/message/tell_cells.c
+    src/message/tell_dead.c
+    src/message/tell_piece.c
+    src/message/tell_rows.c
     src/message/tell_switch.c
     src/message/told.c
+    src/message/told_type.c
 )
