@@ -217,6 +217,14 @@ plant "change set gives pinned values when its dead have lost theirs" \
     src/store/shift.c '/^void orri_change_make/,/^}/{s/orri_change_make_extras\(c\);/(void)0;/;s/shift_close\(c\);/shift_close(c);orri_change_make_extras(c);/}'
 plant "refused bundle leaves its pinned values behind" \
     src/store/rest.c '/^static void rest_unmake\(/,/^}/s/rest_unmake_pinned\(rest, i, rest->rows\);/(void)0;/'
+plant "message to a reader that selects only some of the rows" \
+    src/message/tell_piece.c 's/\*same = \*same && orri_set_equal\(/*same = *same || orri_set_equal(/'
+plant "what was told of the dead stays" \
+    src/message/tell_dead.c 's/orri_bits_fill\(told->on\[r\]->members\.words, run->index, run->count, false\);/(void)0;/'
+plant "text in a message not counted" \
+    src/message/message_batch.c 's/orri_rows_retain\(batch->type, m->values, m->count\);/(void)0;/'
+plant "pinned value that went not told" \
+    src/message/tell_cells.c 's/\(old == ORRI_INDEX_NONE \|\| old == now \|\| cells_suspect_one\(tell, old, true\)\)/true/'
 
 # Messages and systems.
 plant "events sent during a run are skipped" \

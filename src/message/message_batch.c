@@ -4,12 +4,12 @@
 // texts stay readable.
 #include "message/told.h"
 
-typedef struct batch_room {
+typedef struct message_batch_room {
     uint8_t* base; // NULL: only counting.
     size_t used;
-} batch_room;
+} message_batch_room;
 
-static void* message_batch_take(batch_room* room, size_t size, size_t align)
+static void* message_batch_take(message_batch_room* room, size_t size, size_t align)
 {
     room->used = (room->used + align - 1) & ~(align - 1);
     void* at = room->base != NULL ? room->base + room->used : NULL;
@@ -120,7 +120,8 @@ static bool message_batch_list_columns(orri_telling* tell, const orri_batch_plan
 
 // ---- laying out ------------------------------------------------------------------------------------------------
 
-static void message_batch_lay_column(batch_room* room, orri_batch_column* column, uint32_t rows)
+static void message_batch_lay_column(message_batch_room* room, orri_batch_column* column,
+                                     uint32_t rows)
 {
     const orr_type_info* info = &column->type->type->info;
     orr_message_column* out = &column->out;
@@ -153,8 +154,9 @@ static bool message_batch_has_ids(const orri_telling* tell, const orri_batch_pla
            tell->told->piece.items[run->item].id != 0;
 }
 
-static void message_batch_lay(orri_telling* tell, const orri_batch_plan* plan, batch_room* room,
-                              uint32_t rows, uint32_t column_count, orri_batch* out)
+static void message_batch_lay(orri_telling* tell, const orri_batch_plan* plan,
+                              message_batch_room* room, uint32_t rows, uint32_t column_count,
+                              orri_batch* out)
 {
     uint32_t readers = message_batch_readers(tell, plan);
     orr_message* m = &out->message;
@@ -178,22 +180,6 @@ static void message_batch_lay(orri_telling* tell, const orri_batch_plan* plan, b
 
 // ---- filling -----------------------------------------------------------------------------------------------------
 
-static void message_batch_fill_run(const orri_telling* tell, const orri_run* run, orr_entity* out)
-{
-    uint64_t index = run->index;
-    if (run->chunk != NULL) {
-        const orri_record* records = orri_record_at(tell->world, run->index);
-        for (uint32_t i = 0; i < run->count; i++) {
-            out[i].id = (uint64_t)records[i].generation << 32 | (index + i);
-        }
-        return;
-    }
-    const orri_head* heads = orri_head_at(tell->told, run->index); // The dead: as they were told.
-    for (uint32_t i = 0; i < run->count; i++) {
-        out[i].id = (uint64_t)heads[i].generation << 32 | (index + i);
-    }
-}
-
 static void message_batch_fill_rows(const orri_telling* tell, const orri_batch_plan* plan,
                                     orri_batch* batch)
 {
@@ -201,7 +187,7 @@ static void message_batch_fill_rows(const orri_telling* tell, const orri_batch_p
     uint8_t* values = (uint8_t*)(uintptr_t)batch->message.values;
     for (uint32_t p = 0; p < plan->pick_count; p++) {
         const orri_run* run = message_batch_run(tell, plan, p);
-        message_batch_fill_run(tell, run, entities);
+        orri_run_entities(tell, run, entities);
         entities += run->count;
         if (values != NULL) {
             size_t size = plan->type->info.size;
@@ -223,7 +209,7 @@ static void message_batch_fill_items(const orri_telling* tell, const orri_batch_
         const orri_run* run = message_batch_run(tell, plan, p);
         for (uint32_t i = 0; i < run->item_count; i++, n++) {
             const orri_item* item = &tell->told->piece.items[run->item + i];
-            message_batch_fill_run(tell, run, entities + n); // Its count is 1.
+            orri_run_entities(tell, run, entities + n); // Its count is 1.
             if (ids != NULL) {
                 ids[n] = item->id;
             }
@@ -416,7 +402,7 @@ orri_batch* orri_batch_build(orri_telling* tell, const orri_batch_plan* plan)
     bool listed = plan->kind != ORR_ENTITY_ADDED ||
                   message_batch_list_columns(tell, plan, rows, &columns);
     orri_batch counted = {0};
-    batch_room room = {NULL, sizeof(orri_batch)};
+    message_batch_room room = {NULL, sizeof(orri_batch)};
     if (listed) {
         message_batch_lay(tell, plan, &room, rows, columns, &counted);
     }
@@ -427,7 +413,7 @@ orri_batch* orri_batch_build(orri_telling* tell, const orri_batch_plan* plan)
     }
     *batch = (orri_batch){.bytes = batch->bytes, .type = plan->type, .shape = plan->shape};
     batch->message.count = rows;
-    room = (batch_room){(uint8_t*)batch, sizeof(orri_batch)};
+    room = (message_batch_room){(uint8_t*)batch, sizeof(orri_batch)};
     message_batch_lay(tell, plan, &room, rows, columns, batch);
     batch->refs = batch->view_count;
     message_batch_fill(tell, plan, batch);

@@ -34,6 +34,7 @@ set(ORR_SMALL_MESSAGE
     src/message/inbox.c
     src/message/lane.c
     src/message/message_print.c
+    src/message/message_batch.c
     src/message/messages.c
     src/message/net.c
     src/message/net_group.c
@@ -44,6 +45,10 @@ set(ORR_SMALL_MESSAGE
     src/message/send_many.c
     src/message/tell.c
     src/message/tell_cells.c
+    src/message/tell_dead.c
+    src/message/tell_piece.c
+    src/message/tell_rows.c
     src/message/tell_switch.c
     src/message/told.c
+    src/message/told_type.c
 )

@@ -118,11 +118,29 @@ static const uint64_t* piece_to(const struct orri_told* told, uint32_t run)
     return told->piece.to + (size_t)run * told->words;
 }
 
+// Who is gone has no place: told in order of index. Gaps of a shell sort, since most lists are sorted already.
+static void piece_sort(const orri_piece* piece, uint32_t* picks, uint32_t count)
+{
+    for (uint32_t gap = count / 2; gap > 0; gap /= 2) {
+        for (uint32_t i = gap; i < count; i++) {
+            uint32_t pick = picks[i], k = i;
+            for (; k >= gap && piece->runs[picks[k - gap]].index > piece->runs[pick].index;
+                 k -= gap) {
+                picks[k] = picks[k - gap];
+            }
+            picks[k] = pick;
+        }
+    }
+}
+
 static bool piece_make(orri_telling* tell, const orri_deal* deal, const orri_run* like,
                        uint32_t pick_count, const uint64_t* receivers)
 {
     orri_piece* piece = &tell->told->piece;
     bool forced = deal->forced >= 0;
+    if (deal->kind == ORR_ENTITY_REMOVED) {
+        piece_sort(piece, tell->told->picks, pick_count);
+    }
     orri_batch* batch = orri_batch_build(
         tell, &(orri_batch_plan){.kind = deal->kind,
                                  .cause = forced ? (orr_cause)deal->forced : (orr_cause)like->cause,

@@ -87,6 +87,52 @@ static bool values_row(const values_scan* s, const orri_chunk* chunk, uint32_t s
 
 // ---- comparing ------------------------------------------------------------------------------------------------------
 
+// Which of `count` values, at most 64, differ. Words of 8 bytes, or of 4: loops that the compiler can unroll.
+#define VALUES_DIFF(name, word, words)                                        \
+    static uint64_t name(const uint8_t* a, const uint8_t* b, uint32_t count)  \
+    {                                                                         \
+        uint64_t mask = 0;                                                    \
+        for (uint32_t i = 0; i < count;                                       \
+             i++, a += sizeof(word) * (words), b += sizeof(word) * (words)) { \
+            word x[words], y[words], any = 0;                                 \
+            memcpy(x, a, sizeof x);                                           \
+            memcpy(y, b, sizeof y);                                           \
+            for (uint32_t w = 0; w < (words); w++) {                          \
+                any |= x[w] ^ y[w];                                           \
+            }                                                                 \
+            mask |= (uint64_t)(any != 0) << i;                                \
+        }                                                                     \
+        return mask;                                                          \
+    }
+VALUES_DIFF(values_diff_4, uint32_t, 1)
+VALUES_DIFF(values_diff_8, uint64_t, 1)
+VALUES_DIFF(values_diff_12, uint32_t, 3)
+VALUES_DIFF(values_diff_16, uint64_t, 2)
+#undef VALUES_DIFF
+
+static uint64_t values_diff(const orri_told_type* type, const uint8_t* a, const uint8_t* b,
+                            uint32_t count)
+{
+    uint32_t size = type->type->info.size;
+    if (type->exact && size == 16) {
+        return values_diff_16(a, b, count);
+    }
+    if (type->exact && size == 12) {
+        return values_diff_12(a, b, count);
+    }
+    if (type->exact && size == 8) {
+        return values_diff_8(a, b, count);
+    }
+    if (type->exact && size == 4) {
+        return values_diff_4(a, b, count);
+    }
+    uint64_t mask = 0;
+    for (uint32_t i = 0; i < count; i++, a += size, b += size) {
+        mask |= (uint64_t)orri_told_differs(type, a, b) << i;
+    }
+    return mask;
+}
+
 static bool values_push(const values_scan* s, orri_run* run)
 {
     struct orri_told* told = s->tell->told;
@@ -194,13 +240,29 @@ static bool values_chunk(values_scan* s, orri_chunk* chunk, uint32_t column)
             continue; // Nobody was told of them.
         }
         uint64_t mask = !s->by_row || s->type->exact
-                            ? orri_told_diff(s->type, data + slot * size, told, count)
+                            ? values_diff(s->type, data + slot * size, told, count)
                             : values_diff_told(s, chunk, column, slot, count);
         if (mask != 0 && !values_differ(s, chunk, column, slot, ids[slot], mask)) {
             return false;
         }
     }
     return true;
+}
+
+void orri_run_entities(const orri_telling* tell, const orri_run* run, orr_entity* out)
+{
+    uint64_t index = run->index;
+    if (run->chunk != NULL) {
+        const orri_record* records = orri_record_at(tell->world, run->index);
+        for (uint32_t i = 0; i < run->count; i++) {
+            out[i].id = (uint64_t)records[i].generation << 32 | (index + i);
+        }
+        return;
+    }
+    const orri_head* heads = orri_head_at(tell->told, run->index); // The dead: as they were told.
+    for (uint32_t i = 0; i < run->count; i++) {
+        out[i].id = (uint64_t)heads[i].generation << 32 | (index + i);
+    }
 }
 
 // ---- clusters ---------------------------------------------------------------------------------------------------------

@@ -276,9 +276,6 @@ static inline uint8_t* orri_told_at(const orri_told_type* type, uint32_t index)
 orri_told_cell* orri_told_cell_at(const orri_told_type* type, uint32_t index);
 // True when two values differ.
 bool orri_told_differs(const orri_told_type* type, const void* a, const void* b);
-// Which of `count` values, at most 64, differ.
-uint64_t orri_told_diff(const orri_told_type* type, const uint8_t* a, const uint8_t* b,
-                        uint32_t count);
 // Notes values; there is room. Of a cell what was told to be off is kept by id.
 void orri_told_put(orri_told_type* type, uint32_t index, const void* values, uint32_t count);
 typedef struct orri_told_instances {
@@ -423,6 +420,8 @@ bool orri_tell_dead(orri_telling* tell);
 bool orri_tell_rows(orri_telling* tell);
 // Values in columns of a unique type in chunks; `query` (may be NULL): only of its clusters.
 bool orri_tell_values(orri_telling* tell, orri_told_type* type, const orr_query* query);
+// The entities of a run.
+void orri_run_entities(const orri_telling* tell, const orri_run* run, orr_entity* out);
 bool orri_tell_instances(orri_telling* tell, orri_told_type* type, const orr_query* query);
 bool orri_tell_pinned(orri_telling* tell, orri_told_type* type);
 // Rows whose pinned values may have changed; of one type, or (NULL) of all that matter.

@@ -241,52 +241,6 @@ bool orri_told_differs(const orri_told_type* type, const void* a, const void* b)
                        : orr_value_compare(&type->type->info, a, b) != 0;
 }
 
-// Words of 8 bytes, or of 4: loops that the compiler can unroll.
-#define TOLD_TYPE_DIFF(name, word, words)                                     \
-    static uint64_t name(const uint8_t* a, const uint8_t* b, uint32_t count)  \
-    {                                                                         \
-        uint64_t mask = 0;                                                    \
-        for (uint32_t i = 0; i < count;                                       \
-             i++, a += sizeof(word) * (words), b += sizeof(word) * (words)) { \
-            word x[words], y[words], any = 0;                                 \
-            memcpy(x, a, sizeof x);                                           \
-            memcpy(y, b, sizeof y);                                           \
-            for (uint32_t w = 0; w < (words); w++) {                          \
-                any |= x[w] ^ y[w];                                           \
-            }                                                                 \
-            mask |= (uint64_t)(any != 0) << i;                                \
-        }                                                                     \
-        return mask;                                                          \
-    }
-TOLD_TYPE_DIFF(told_type_diff_4, uint32_t, 1)
-TOLD_TYPE_DIFF(told_type_diff_8, uint64_t, 1)
-TOLD_TYPE_DIFF(told_type_diff_12, uint32_t, 3)
-TOLD_TYPE_DIFF(told_type_diff_16, uint64_t, 2)
-#undef TOLD_TYPE_DIFF
-
-uint64_t orri_told_diff(const orri_told_type* type, const uint8_t* a, const uint8_t* b,
-                        uint32_t count)
-{
-    uint32_t size = type->type->info.size;
-    if (type->exact && size == 16) {
-        return told_type_diff_16(a, b, count);
-    }
-    if (type->exact && size == 12) {
-        return told_type_diff_12(a, b, count);
-    }
-    if (type->exact && size == 8) {
-        return told_type_diff_8(a, b, count);
-    }
-    if (type->exact && size == 4) {
-        return told_type_diff_4(a, b, count);
-    }
-    uint64_t mask = 0;
-    for (uint32_t i = 0; i < count; i++, a += size, b += size) {
-        mask |= (uint64_t)orri_told_differs(type, a, b) << i;
-    }
-    return mask;
-}
-
 // ---- noting -------------------------------------------------------------------------------------------------------
 
 static void told_type_put_held(orri_told_type* type, uint32_t index, const uint8_t* values,

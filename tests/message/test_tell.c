@@ -237,6 +237,32 @@ ORR_TEST(causes_of_entering_and_leaving_are_told) /* N0-49 N0-34 */
     stage_end(&s);
 }
 
+ORR_TEST(entity_that_leaves_is_told_of_nothing_else)
+{
+    stage s;
+    orr_world* w = stage_begin(&s);
+    orri_reader* r = tell_kit_reader(w, "Tiny, !Frozen, !Body, ?Shot, ?Health, ?Seen");
+    orr_entity ids[3];
+    CHECK_OK(orr_create_many(w, KIT_CLUSTER(w, Tiny, Shot), 3, NULL, 0, ids));
+    (void)tell_kit_tell(w, r);
+    for (uint32_t i = 0; i < 3; i++) {
+        orr_set(w, ids[i], Tiny, {(uint8_t)(i + 1)});
+        orr_add(w, ids[i], Health);
+        orr_add(w, ids[i], Seen);
+        (void)orr_add_instance(w, ids[i], Shot, {1, 1});
+    }
+    orr_add(w, ids[0], Frozen);
+    orr_add(w, ids[1], Body);
+    CHECK_OK(orr_entity_enable(w, ids[2], false));
+    // By index; the cluster with Frozen is the newest. What moved and was switched off moved.
+    TELLS(r, "EntityRemoved component 1v1 2v1\nEntityRemoved component 0v1\n");
+    orr_remove(w, ids[0], Frozen);
+    orr_set(w, ids[0], Tiny, {9});
+    TELLS(r, "EntityAdded component 0v1 {Health Tiny Shot} Health: {value: 100, armour: 0} Tiny: "
+             "{value: 9} Shot: 1 {power: 0, range: 0} 4 {power: 1, range: 1} Seen:\n");
+    stage_end(&s);
+}
+
 ORR_TEST(reader_switched_on_is_told_what_there_is)
 {
     stage s;
@@ -388,6 +414,13 @@ ORR_TEST(switches_of_instances_and_pinned_values_are_told)
     CHECK_OK(orr_component_enable(w, a, KIT_TYPE(w, Body), true));
     TELLS(r, "ComponentChanged enabled orr_enabled 0v1/2 +Shot\n"
              "ComponentChanged enabled orr_enabled 0v1 +Body\n");
+    // What was told to be off stays so by id, whatever goes before it.
+    CHECK_OK(orr_instance_enable(w, a, KIT_TYPE(w, Shot), two, false));
+    TELLS(r, "ComponentChanged enabled orr_enabled 0v1/2 -Shot\n");
+    CHECK_OK(orr_instance_remove(w, a, KIT_TYPE(w, Shot), one));
+    TELLS(r, "ComponentRemoved component Shot 0v1/1\n");
+    CHECK_OK(orr_instance_enable(w, a, KIT_TYPE(w, Shot), two, true));
+    TELLS(r, "ComponentChanged enabled orr_enabled 0v1/2 +Shot\n");
     // A new one that is off at once: it comes, then it is off, once.
     orr_component_id three = orr_add_instance(w, a, Shot, {3, 3});
     CHECK_OK(orr_instance_enable(w, a, KIT_TYPE(w, Shot), three, false));
@@ -418,6 +451,10 @@ ORR_TEST(tags_are_told_to_who_names_them)
     TELLS(r, "ComponentChanged component orr_tags 0v1 {#7}\n"
              "ComponentChanged component orr_tags 1v1 {#7 #9}\n");
     TAKES(tagged, "EntityAdded component 0v1 {Tiny #7}\n");
+    CHECK_OK(orr_tag_remove(w, a, 7));
+    CHECK_OK(orr_tag_add(w, a, 8));
+    TELLS(r, "ComponentChanged component orr_tags 0v1 {#8}\n");
+    TAKES(tagged, "EntityRemoved component 0v1\n");
     CHECK_OK(orr_tag_remove(w, b, 9));
     CHECK_OK(orr_tag_remove(w, b, 7));
     TELLS(r, "ComponentChanged component orr_tags 1v1 {}\n");

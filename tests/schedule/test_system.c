@@ -166,7 +166,7 @@ static const bad_desc bad_descs[] = {
      "system 'x', .query"},
     {{.name = "x", .run = kit_run, .query = "Position &"}, ORR_ERR_PARSE, "system 'x', .query"},
     {{.name = "x", .run = kit_run, .query = "Position", .any = "!Health"},
-     ORR_ERR_PARSE,
+     ORR_ERR_ARGUMENT,
      ".any is a list of types and tags"},
     {{.name = "x", .run = kit_run, .query = "Position", .adds = "write Health"},
      ORR_ERR_PARSE,
