@@ -83,7 +83,8 @@ extern const bench_work bench_query_create, bench_change_scan, bench_change_scan
     bench_pinned_queries_8, bench_pinned_queries_64; // bench_query.c
 
 extern const bench_work bench_schedule, bench_frame_7, bench_frame_police, bench_deferred_add,
-    bench_changed_1, bench_changed_8, bench_added_1, bench_spawn_whole; // bench_systems.c
+    bench_changed_1, bench_changed_8, bench_added_1, bench_added_recycled,
+    bench_spawn_whole; // bench_systems.c
 
 // Shared by the rows about pinned types (bench_pinned.c).
 void bench_pinned_open(bench_env* env);

@@ -463,8 +463,9 @@ const bench_work bench_changed_8 = {"messages_changed", "per change, 8 readers",
 typedef struct systems_spawner {
     bench_env* env;
     orr_cluster cluster;
-    bool whole; // One message with all components; else they are added afterwards.
-    bool quiet; // Nothing this time.
+    bool whole;    // One message with all components; else they are added afterwards.
+    bool quiet;    // Nothing this time.
+    bool recycled; // Ids are used again in the order in which their entities died: descending.
 } systems_spawner;
 
 static void systems_spawn(orr_run* run)
@@ -514,7 +515,7 @@ static void systems_spawn_open(bench_env* env, bool whole)
     env->extra[3] = bench_array(env->n, sizeof(Velocity));
     env->extra[4] = bench_array(env->n, sizeof(uint64_t));
     bench_world_open(env);
-    *spawner = (systems_spawner){env, env->clusters[0], whole, false};
+    *spawner = (systems_spawner){env, env->clusters[0], whole, false, false};
     systems_add(env, &(orr_system_desc){.name = "spawn",
                                         .any = "Position",
                                         .once = true,
@@ -536,13 +537,22 @@ static void systems_added_open(bench_env* env)
 
 static bench_sample systems_added_ours(bench_env* env)
 {
+    systems_spawner* spawner = env->extra[0];
     uint64_t start = bench_now_ns();
     systems_step(env);
     uint64_t ns = bench_since_ns(start);
     bench_sample sample = {ns, env->n, bench_world_digest(env)};
     // The reader hears of their end in a tick that does not count.
-    bench_expect(env, orr_entities_destroy_all(env->world), "destroying");
-    systems_spawner* spawner = env->extra[0];
+    if (spawner->recycled) {
+        bench_expect(env, orr_entities_destroy_all(env->world), "destroying");
+    } else { // The last first: then ids come in ascending order again, as in a fresh world.
+        for (uint32_t i = 0; i < env->n / 2; i++) {
+            orr_entity first = env->ids[i];
+            env->ids[i] = env->ids[env->n - 1 - i];
+            env->ids[env->n - 1 - i] = first;
+        }
+        bench_expect(env, orr_destroy_many(env->world, env->ids, env->n), "destroying");
+    }
     spawner->quiet = true;
     systems_step(env);
     spawner->quiet = false;
@@ -565,6 +575,16 @@ static bench_sample systems_added_limit(bench_env* env)
 
 const bench_work bench_added_1 = {"messages_added", "per entity, 1 reader", systems_added_open,
                                   systems_added_ours, systems_added_limit};
+
+static void systems_recycled_open(bench_env* env)
+{
+    systems_spawn_open(env, true);
+    ((systems_spawner*)env->extra[0])->recycled = true;
+}
+
+const bench_work bench_added_recycled = {"messages_added_recycled", "per entity, 1 reader",
+                                         systems_recycled_open, systems_added_ours,
+                                         systems_added_limit};
 
 // One message with all components, against an entity and its components one after another.
 static bench_sample systems_whole(bench_env* env, bool whole)

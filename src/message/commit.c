@@ -154,6 +154,14 @@ static void commit_sources(orr_world* world, struct orri_lanes* lanes)
     lanes->sender_count = known ? lanes->sender_count : 0;
 }
 
+bool orri_commit_sender(const orr_world* world, orr_system* out)
+{
+    const struct orri_lanes* lanes = orri_lanes_at(world);
+    bool one = lanes != NULL && lanes->marks_old && lanes->sender_count == 1;
+    *out = one ? lanes->senders[0] : (orr_system){0};
+    return one;
+}
+
 orr_system orri_commit_source(const orr_world* world, uint32_t entity_index)
 {
     const struct orri_lanes* lanes = orri_lanes_at(world);

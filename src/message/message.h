@@ -83,6 +83,8 @@ orr_result orri_commit_values(orr_world* world, orri_rights* rights, bool* chang
 orr_result orri_commit(orr_world* world);
 // Who sent what the last commit did to an entity: the last sender. Null: nobody. Good until something is sent.
 orr_system orri_commit_source(const orr_world* world, uint32_t entity_index);
+// True when all of the last commit was sent by one system: then it need not be asked entity by entity.
+bool orri_commit_sender(const orr_world* world, orr_system* out);
 
 // ---- tell.c: readers ------------------------------------------------------------------------------------------------
 

@@ -131,7 +131,9 @@ static orr_result tick_commit(orr_world* world)
         }
         schedule->phase = 1;
     }
-    orr_result result = tick_tell(world, (orr_system){0}, true);
+    orr_system sender;
+    bool one = orri_commit_sender(world, &sender);
+    orr_result result = tick_tell(world, sender, !one);
     tick_time_end(world, NULL, "commit", "commit");
     return result;
 }
