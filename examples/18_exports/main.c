@@ -22,14 +22,16 @@ static void weather(orr_run* run)
     wind->x = season->number % 2 == 0 ? 3 : -1;
 }
 
-static void sail(orr_run* run)
+static void sail(orr_run* run) // once per tick: it counts days, not runs of rows
 {
     const Wind* wind = orr_import(run, "weather", Wind); // NULL if it were not in `imports`
     Log* log = orr_own(run, Log);
-    Position* p = orr_write(run, Position);
-    for (uint32_t i = 0; i < run->count; i++) {
-        p[i].x += wind->x;
-        p[i].y += wind->y;
+    ORR_EACH (it, orr_run_query(run)) {
+        Position* p = orr_write(&it, Position);
+        for (uint32_t i = 0; i < it.count; i++) {
+            p[i].x += wind->x;
+            p[i].y += wind->y;
+        }
     }
     log->days++;
     log->way += wind->x < 0 ? -wind->x : wind->x;
@@ -39,13 +41,13 @@ int main(void)
 {
     orr_world* world = orr_world_create(NULL);
     orr_system clouds = orr_system_add(world, &(orr_system_desc){.name = "weather",
-                                                                 .query = "Position",
                                                                  .once = true,
                                                                  .run = weather,
                                                                  .state = ORR_TYPE(Season),
                                                                  .exports = ORR_TYPE(Wind)});
     orr_system sailing = orr_system_add(world, &(orr_system_desc){.name = "sail",
                                                                   .query = "write Position",
+                                                                  .once = true,
                                                                   .run = sail,
                                                                   .state = ORR_TYPE(Log),
                                                                   .imports = "weather"});
