@@ -35,11 +35,11 @@ static bool tell_begin(orri_telling* tell)
 static void tell_hand_out(orri_telling* tell)
 {
     for (uint32_t k = 0; k < ORRI_KINDS; k++) {
-        for (orri_batch *batch = tell->first[k], *next; batch != NULL; batch = next) {
-            next = batch->next;
+        for (orri_batch *made = tell->first[k], *next; made != NULL; made = next) {
+            next = made->next;
             // The last view that is released frees the batch: nothing of it is touched afterwards.
-            for (uint32_t v = 0, count = batch->view_count; v < count; v++) {
-                orri_reader_deliver(&batch->views[v]);
+            for (uint32_t v = 0, count = made->view_count; v < count; v++) {
+                orri_reader_deliver(&made->views[v]);
             }
         }
     }
