@@ -181,10 +181,10 @@ static void message_batch_lay(orri_telling* tell, const orri_batch_plan* plan,
 // ---- filling -----------------------------------------------------------------------------------------------------
 
 static void message_batch_fill_rows(const orri_telling* tell, const orri_batch_plan* plan,
-                                    orri_batch* batch)
+                                    orri_batch* made)
 {
-    orr_entity* entities = (orr_entity*)(uintptr_t)batch->message.entities;
-    uint8_t* values = (uint8_t*)(uintptr_t)batch->message.values;
+    orr_entity* entities = (orr_entity*)(uintptr_t)made->message.entities;
+    uint8_t* values = (uint8_t*)(uintptr_t)made->message.values;
     for (uint32_t p = 0; p < plan->pick_count; p++) {
         const orri_run* run = message_batch_run(tell, plan, p);
         orri_run_entities(tell, run, entities);
@@ -199,11 +199,11 @@ static void message_batch_fill_rows(const orri_telling* tell, const orri_batch_p
 }
 
 static void message_batch_fill_items(const orri_telling* tell, const orri_batch_plan* plan,
-                                     orri_batch* batch)
+                                     orri_batch* made)
 {
-    orr_entity* entities = (orr_entity*)(uintptr_t)batch->message.entities;
-    orr_component_id* ids = (orr_component_id*)(uintptr_t)batch->message.ids;
-    uint8_t* values = (uint8_t*)(uintptr_t)batch->message.values;
+    orr_entity* entities = (orr_entity*)(uintptr_t)made->message.entities;
+    orr_component_id* ids = (orr_component_id*)(uintptr_t)made->message.ids;
+    uint8_t* values = (uint8_t*)(uintptr_t)made->message.values;
     uint32_t n = 0;
     for (uint32_t p = 0; p < plan->pick_count; p++) {
         const orri_run* run = message_batch_run(tell, plan, p);
@@ -289,11 +289,11 @@ static void message_batch_fill_column(const orri_telling* tell, const orri_batch
 }
 
 static void message_batch_fill_views(const orri_telling* tell, const orri_batch_plan* plan,
-                                     orri_batch* batch)
+                                     orri_batch* made)
 {
     const struct orri_told* told = tell->told;
-    uint32_t columns = batch->message.column_count, v = 0;
-    orr_message_column* out = (orr_message_column*)(uintptr_t)batch->message.columns;
+    uint32_t columns = made->message.column_count, v = 0;
+    orr_message_column* out = (orr_message_column*)(uintptr_t)made->message.columns;
     for (uint32_t c = 0; c < columns; c++) {
         out[c] = told->columns[c].out;
     }
@@ -308,7 +308,7 @@ static void message_batch_fill_views(const orri_telling* tell, const orri_batch_
                 out[count++] = told->columns[c].out;
             }
         }
-        batch->views[v++] = (orri_view){NULL, batch, told->on[r], out, count};
+        made->views[v++] = (orri_view){NULL, made, told->on[r], out, count};
     }
 }
 
@@ -327,24 +327,24 @@ static orri_batch* message_batch_alloc(orr_world* world, size_t bytes)
         }
         link = &spare->next;
     }
-    orri_batch* batch = orri_alloc(&world->env, ORR_MEMORY_MESSAGE, bytes, ORRI_BLOCK_ALIGN);
-    if (batch != NULL) {
-        batch->bytes = bytes;
+    orri_batch* made = orri_alloc(&world->env, ORR_MEMORY_MESSAGE, bytes, ORRI_BLOCK_ALIGN);
+    if (made != NULL) {
+        made->bytes = bytes;
     }
-    return batch;
+    return made;
 }
 
-static void message_batch_give(orr_world* world, orri_batch* batch)
+static void message_batch_give(orr_world* world, orri_batch* made)
 {
     struct orri_told* told = world->messages->told;
     // Where memory has a limit, nothing is kept that others may want.
-    if (batch->bytes < BATCH_SPARE_MIN || world->env.bytes_max != 0 || told->on_count == 0) {
-        orri_free(&world->env, ORR_MEMORY_MESSAGE, batch, batch->bytes, ORRI_BLOCK_ALIGN);
+    if (made->bytes < BATCH_SPARE_MIN || world->env.bytes_max != 0 || told->on_count == 0) {
+        orri_free(&world->env, ORR_MEMORY_MESSAGE, made, made->bytes, ORRI_BLOCK_ALIGN);
         return;
     }
-    batch->spare_tick = world->tick;
-    batch->next = told->spares;
-    told->spares = batch;
+    made->spare_tick = world->tick;
+    made->next = told->spares;
+    told->spares = made;
 }
 
 void orri_spares_trim(orr_world* world, struct orri_told* told, bool all)
@@ -366,9 +366,9 @@ void orri_spares_trim(orr_world* world, struct orri_told* told, bool all)
 // ---- making and freeing --------------------------------------------------------------------------------------------
 
 static void message_batch_fill(const orri_telling* tell, const orri_batch_plan* plan,
-                               orri_batch* batch)
+                               orri_batch* made)
 {
-    orr_message* m = &batch->message;
+    orr_message* m = &made->message;
     m->kind = plan->kind;
     m->cause = plan->cause;
     m->tick = tell->world->tick;
@@ -383,16 +383,16 @@ static void message_batch_fill(const orri_telling* tell, const orri_batch_plan* 
         m->tag_count = plan->shape->tag_count;
     }
     if (plan->items) {
-        message_batch_fill_items(tell, plan, batch);
+        message_batch_fill_items(tell, plan, made);
     } else {
-        message_batch_fill_rows(tell, plan, batch);
+        message_batch_fill_rows(tell, plan, made);
     }
     for (uint32_t c = 0; c < m->column_count; c++) {
         message_batch_fill_column(tell, plan, &tell->told->columns[c], m->count);
     }
-    message_batch_fill_views(tell, plan, batch);
-    if (batch->type != NULL && batch->type->info.has_owned && m->values != NULL) {
-        orri_rows_retain(batch->type, m->values, m->count);
+    message_batch_fill_views(tell, plan, made);
+    if (made->type != NULL && made->type->info.has_owned && m->values != NULL) {
+        orri_rows_retain(made->type, m->values, m->count);
     }
 }
 
@@ -406,18 +406,18 @@ orri_batch* orri_batch_build(orri_telling* tell, const orri_batch_plan* plan)
     if (listed) {
         message_batch_lay(tell, plan, &room, rows, columns, &counted);
     }
-    orri_batch* batch = listed ? message_batch_alloc(tell->world, room.used) : NULL;
-    if (batch == NULL) {
+    orri_batch* made = listed ? message_batch_alloc(tell->world, room.used) : NULL;
+    if (made == NULL) {
         (void)orri_refuse_memory(&tell->world->env, "making a message to readers");
         return NULL;
     }
-    *batch = (orri_batch){.bytes = batch->bytes, .type = plan->type, .shape = plan->shape};
-    batch->message.count = rows;
-    room = (message_batch_room){(uint8_t*)batch, sizeof(orri_batch)};
-    message_batch_lay(tell, plan, &room, rows, columns, batch);
-    batch->refs = batch->view_count;
-    message_batch_fill(tell, plan, batch);
-    return batch;
+    *made = (orri_batch){.bytes = made->bytes, .type = plan->type, .shape = plan->shape};
+    made->message.count = rows;
+    room = (message_batch_room){(uint8_t*)made, sizeof(orri_batch)};
+    message_batch_lay(tell, plan, &room, rows, columns, made);
+    made->refs = made->view_count;
+    message_batch_fill(tell, plan, made);
+    return made;
 }
 
 // Of a column without firsts every entity has one value.
@@ -426,11 +426,11 @@ static uint32_t message_batch_column_values(const orr_message* m, const orr_mess
     return column->firsts != NULL ? column->firsts[m->count] : m->count;
 }
 
-void orri_batch_free(orr_world* world, orri_batch* batch)
+void orri_batch_free(orr_world* world, orri_batch* made)
 {
-    const orr_message* m = &batch->message;
-    if (batch->type != NULL && batch->type->info.has_owned && m->values != NULL) {
-        orri_rows_release(batch->type, (void*)(uintptr_t)m->values, m->count);
+    const orr_message* m = &made->message;
+    if (made->type != NULL && made->type->info.has_owned && m->values != NULL) {
+        orri_rows_release(made->type, (void*)(uintptr_t)m->values, m->count);
     }
     for (uint32_t c = 0; c < m->column_count; c++) {
         const orri_type* type = orri_type_at(&world->schema, m->columns[c].type);
@@ -439,17 +439,17 @@ void orri_batch_free(orr_world* world, orri_batch* batch)
                               message_batch_column_values(m, &m->columns[c]));
         }
     }
-    if (batch->shape != NULL) {
-        orri_shape_release(world, world->messages->told, batch->shape, 1);
+    if (made->shape != NULL) {
+        orri_shape_release(world, world->messages->told, made->shape, 1);
     }
-    message_batch_give(world, batch);
+    message_batch_give(world, made);
 }
 
-void orri_batch_release(orr_world* world, orri_batch* batch)
+void orri_batch_release(orr_world* world, orri_batch* made)
 {
-    ORR_ASSERT(batch->refs > 0);
-    if (--batch->refs == 0) {
-        orri_batch_free(world, batch);
+    ORR_ASSERT(made->refs > 0);
+    if (--made->refs == 0) {
+        orri_batch_free(world, made);
     }
 }
 

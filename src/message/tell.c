@@ -34,13 +34,13 @@ static bool tell_begin(orri_telling* tell)
 void orri_told_hand_out(struct orri_told* told)
 {
     for (uint32_t k = 0; k < ORRI_KINDS; k++) {
-        orri_batch *batch = told->out_first[k], *next;
+        orri_batch *made = told->out_first[k], *next;
         told->out_first[k] = told->out_last[k] = NULL;
-        for (; batch != NULL; batch = next) {
-            next = batch->next;
+        for (; made != NULL; made = next) {
+            next = made->next;
             // The last view that is released frees the batch: nothing of it is touched afterwards.
-            for (uint32_t v = 0, count = batch->view_count; v < count; v++) {
-                orri_reader_deliver(&batch->views[v]);
+            for (uint32_t v = 0, count = made->view_count; v < count; v++) {
+                orri_reader_deliver(&made->views[v]);
             }
         }
     }

@@ -141,7 +141,7 @@ static bool piece_make(orri_telling* tell, const orri_deal* deal, const orri_run
     if (deal->kind == ORR_ENTITY_REMOVED) {
         piece_sort(piece, tell->told->picks, pick_count);
     }
-    orri_batch* batch = orri_batch_build(
+    orri_batch* made = orri_batch_build(
         tell, &(orri_batch_plan){.kind = deal->kind,
                                  .cause = forced ? (orr_cause)deal->forced : (orr_cause)like->cause,
                                  .system = deal->forced == ORR_CAUSE_READER ? (orr_system){0, 0}
@@ -152,15 +152,15 @@ static bool piece_make(orri_telling* tell, const orri_deal* deal, const orri_run
                                  .picks = tell->told->picks,
                                  .pick_count = pick_count,
                                  .receivers = receivers});
-    if (batch == NULL) {
+    if (made == NULL) {
         return false;
     }
     if (piece->last[deal->kind] != NULL) {
-        piece->last[deal->kind]->next = batch;
+        piece->last[deal->kind]->next = made;
     } else {
-        piece->first[deal->kind] = batch;
+        piece->first[deal->kind] = made;
     }
-    piece->last[deal->kind] = batch;
+    piece->last[deal->kind] = made;
     return true;
 }
 
@@ -316,9 +316,9 @@ void orri_piece_abandon(orri_telling* tell)
     orri_piece* piece = &tell->told->piece;
     for (uint32_t k = 0; k < ORRI_KINDS; k++) {
         while (piece->first[k] != NULL) {
-            orri_batch* batch = piece->first[k];
-            piece->first[k] = batch->next;
-            orri_batch_free(tell->world, batch);
+            orri_batch* made = piece->first[k];
+            piece->first[k] = made->next;
+            orri_batch_free(tell->world, made);
         }
         piece->last[k] = NULL;
     }

@@ -317,8 +317,8 @@ struct orri_batch {
 // NULL when refused (reported).
 orri_batch* orri_batch_build(orri_telling* tell, const orri_batch_plan* plan);
 // One view less. Frees it with the last.
-void orri_batch_release(orr_world* world, orri_batch* batch);
-void orri_batch_free(orr_world* world, orri_batch* batch);
+void orri_batch_release(orr_world* world, orri_batch* made);
+void orri_batch_free(orr_world* world, orri_batch* made);
 // Gives back spares that nobody wanted for a tick; or all.
 void orri_spares_trim(orr_world* world, struct orri_told* told, bool all);
 uint64_t orri_view_hash(const orr_world* world, const orri_view* view, uint64_t hash);
