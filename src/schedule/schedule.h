@@ -37,14 +37,14 @@ void orri_journal_destroy(orr_world* world, orri_journal* journal);
 // ---- systems ---------------------------------------------------------------------------------------------------------
 
 // The texts of a desc, copied with it.
-#define ORRI_SYSTEM_TEXTS(X)                                                                \
-    X(name)                                                                                 \
-    X(query)                                                                                \
-    X(any)                                                                                  \
-    X(creates)                                                                              \
-    X(destroys)                                                                             \
-    X(adds) X(removes) X(switches) X(tags) X(sends) X(receives) X(before) X(after) X(group) \
-        X(imports)
+#define ORRI_SYSTEM_TEXTS(X) \
+    X(name)                  \
+    X(query)                 \
+    X(any)                   \
+    X(creates)               \
+    X(destroys)              \
+    X(adds)                  \
+    X(removes) X(switches) X(tags) X(sends) X(receives) X(before) X(after) X(group) X(imports)
 
 // A value of a schema's type that belongs to a system and is part of the world's state (keep.c).
 typedef struct orri_keep {
