@@ -212,8 +212,7 @@ ORR_TEST(plan_is_made_anew_when_a_type_comes_through_which_others_die)
     KIT_STEP(world, 1);
     ORR_REGISTER(world, Child);
     KIT_STEP(world, 1);
-    CHECK_STR(plan_line(world),
-              "s, ['s' may destroy what 'far' selects], far, [the tick ends]");
+    CHECK_STR(plan_line(world), "s, ['s' may destroy what 'far' selects], far, [the tick ends]");
     kit_end(&k);
 }
 
@@ -228,7 +227,8 @@ ORR_TEST(plan_switches_commits_before_who_names_the_type)
 ORR_TEST(plan_switches_of_entities_commits_before_everybody)
 {
     PAIR((.switches = "*"), (.query = "Position"), "'s' may switch entities that 'r' selects");
-    PAIR((.switches = "Health, *"), (.query = "Position"), "'s' may switch entities that 'r' selects");
+    PAIR((.switches = "Health, *"), (.query = "Position"),
+         "'s' may switch entities that 'r' selects");
 }
 
 ORR_TEST(plan_switches_commits_before_who_is_told_of_switches)
@@ -259,8 +259,10 @@ ORR_TEST(plan_tags_commits_before_who_is_told_of_tags)
 
 ORR_TEST(plan_renames_commits_before_who_names_names)
 {
-    PAIR((.renames = true), (.query = "Position, ?orr_name"), "'s' may change names, which 'r' reads");
-    PAIR((.renames = true), (.query = "Position", .any = "orr_name"), "'s' may change names, which 'r' reads");
+    PAIR((.renames = true), (.query = "Position, ?orr_name"),
+         "'s' may change names, which 'r' reads");
+    PAIR((.renames = true), (.query = "Position", .any = "orr_name"),
+         "'s' may change names, which 'r' reads");
     PAIR((.renames = true), (.query = "Position"), NULL);
 }
 
