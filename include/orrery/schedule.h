@@ -47,7 +47,9 @@ typedef struct orr_system_desc {
     void (*run)(orr_run* run);
 
     // What it works on. Of an indirect system: what it is told of.
-    const char* query; ///< As orr_query_text(): "write Position, Velocity, !Frozen".
+    /// As orr_query_text(): "write Position, Velocity, !Frozen". `changed` means written since it last ran, not by itself; not for
+    /// `once`.
+    const char* query;
     const orr_term* terms;
     uint32_t term_count; ///< Further terms.
     /// Direct: `run` is called once and loops by itself, over orr_run_query() or any query of declared types. It may do
@@ -161,6 +163,10 @@ ORR_API void orr_pause(orr_world* world, bool on);
 ORR_API bool orr_paused(const orr_world* world);
 /// True while a tick is half done, because it was refused to go on.
 ORR_API bool orr_tick_open(const orr_world* world);
+
+/// Gives up what a refused commit was to do: everything sent since the last commit point is dropped and counted, and the next orr_step()
+/// goes on with the tick. For a commit that can never be done: a limit is reached, a hook refuses.
+ORR_API orr_result orr_tick_abandon(orr_world* world);
 
 // ---- police ---------------------------------------------------------------------------------------------------------
 

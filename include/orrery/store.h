@@ -65,6 +65,7 @@ typedef struct orr_error {
     const char* text; ///< One sentence: what, which entity and type, what to do.
 } orr_error;
 
+/// Hears of refusals. It may look at the world, but not change it: such calls are refused, and go to the log.
 typedef void (*orr_error_handler)(void* user, orr_world* world, const orr_error* error);
 
 /// Settings for orr_world_create(). All zero is a good world.

@@ -272,3 +272,19 @@ orr_result orri_commit(orr_world* world)
     commit_reset(world, lanes);
     return ORR_OK;
 }
+
+void orri_commit_abandon(orr_world* world)
+{
+    struct orri_lanes* lanes = orri_lanes_at(world);
+    for (const orr_lane* lane = lanes != NULL ? lanes->first : NULL; lane != NULL;
+         lane = lane->next) {
+        lane->rights->counts.dropped += lane->record_count;
+    }
+    if (lanes != NULL) {
+        orri_lanes_release(lanes, true);
+        orri_marks_clear(lanes);
+        lanes->marks_old = false;
+        lanes->sender_count = 0;
+        commit_reset(world, lanes);
+    }
+}

@@ -417,6 +417,11 @@ void orri_lane_close(orr_world* world, orr_lane* lane)
     } else {
         lanes->first = lane;
     }
+    if (lanes->unseen == NULL) {
+        lanes->unseen = lane;
+        lanes->seen_last = lanes->last;
+    }
+    lane->number = lanes->closed++;
     lanes->last = lane;
     lanes->used_count++;
     lanes->used_peak = lanes->used_peak > lanes->used_count ? lanes->used_peak : lanes->used_count;
@@ -434,8 +439,11 @@ static bool lane_waits(const orr_lane* lane)
 
 void orri_lanes_release(struct orri_lanes* lanes, bool all)
 {
-    orr_lane *freed = NULL, **freed_end = &freed, **link = &lanes->first;
-    lanes->last = NULL;
+    // Those before `unseen` were looked at already, and wait: walking them for every system would be quadratic.
+    orr_lane* before = all ? NULL : lanes->seen_last;
+    orr_lane *freed = NULL, **freed_end = &freed;
+    orr_lane** link = before != NULL ? &before->next : &lanes->first;
+    lanes->last = before;
     while (*link != NULL) {
         orr_lane* lane = *link;
         if (!all && lane_waits(lane)) {
@@ -452,6 +460,7 @@ void orri_lanes_release(struct orri_lanes* lanes, bool all)
     // In the order of use, before those that were used earlier: the next run gets the memory that its like had.
     *freed_end = lanes->free;
     lanes->free = freed;
+    lanes->unseen = lanes->seen_last = NULL;
 }
 
 bool orri_commit_pending(const orr_world* world)

@@ -101,6 +101,7 @@ struct orr_lane {
     uint32_t text_count, text_capacity;
     uint32_t many;       // orr_send_create_many(): 1 + place in `order` of the last call's strips,
     uint32_t many_count; // and their number.
+    uint64_t number;     // In order of closing.
     uint32_t record_count; // When it was closed.
     orri_lane_note note;
     orr_lane* next;
@@ -121,8 +122,11 @@ struct orri_lanes {
     orr_lane *first, *last; // With records that wait, in order of (system, run).
     orr_lane* free;         // In the order in which they were used last.
     uint32_t used_count,
-        used_peak;            // Waiting ones, and how many at most since memory was last looked at.
-    uint32_t turn;            // Commits since then.
+        used_peak;   // Waiting ones, and how many at most since memory was last looked at.
+    uint32_t turn;   // Commits since then.
+    uint64_t closed; // Lanes ever closed with records.
+    // The first that orri_commit_values() has not looked at, and the one before it; NULL: none.
+    orr_lane *unseen, *seen_last;
     uint64_t reserved;        // Positions of ids given to lanes since the last commit.
     orri_index_cursor cursor; // The furthest of the lanes closed since then.
     atomic_bool refused;

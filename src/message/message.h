@@ -81,6 +81,8 @@ orr_result orri_commit_values(orr_world* world, orri_rights* rights, bool* chang
 // point, whether something waits or not: ids that were reserved and not used go back. On refusal (reported, with the system and what to do) nothing was done,
 // and all is kept; calling again tries again.
 orr_result orri_commit(orr_world* world);
+// Drops, and counts, everything that waits.
+void orri_commit_abandon(orr_world* world);
 // Who sent what the last commit did to an entity: the last sender. Null: nobody. Good until something is sent.
 orr_system orri_commit_source(const orr_world* world, uint32_t entity_index);
 // True when all of the last commit was sent by one system: then it need not be asked entity by entity.

@@ -462,55 +462,58 @@ static uint64_t message_batch_hash_name(const orr_world* world, orr_type type, u
                          : orri_hash_word(hash, 0);
 }
 
-// Numbers of types differ from world to world: they count by name. Ids of instances are no state.
-static uint64_t message_batch_hash_switches(const orr_world* world, const orr_message* m,
-                                            uint64_t hash)
-{
-    const orr_enabled* values = m->values;
-    for (uint32_t i = 0; i < m->count; i++) {
-        hash = message_batch_hash_name(world, values[i].type, orri_hash_word(hash, values[i].on));
-    }
-    return hash;
-}
-
-static uint64_t message_batch_hash_columns(const orr_world* world, const orri_view* view,
-                                           uint64_t hash)
+// What all rows of a message have in common. Numbers of types differ from world to world: they count by name. Ids of instances
+// are no state.
+static uint64_t message_batch_hash_head(const orr_world* world, const orri_view* view)
 {
     const orr_message* m = &view->batch->message;
-    for (uint32_t c = 0; c < view->column_count; c++) {
-        const orr_message_column* column = &view->columns[c];
-        const orri_type* type = orri_type_at(&world->schema, column->type);
-        hash = message_batch_hash_name(world, column->type, hash);
-        if (column->firsts != NULL) {
-            hash = orr_hash(column->firsts, (m->count + 1) * sizeof *column->firsts, hash);
-        }
-        if (column->values != NULL) {
-            hash =
-                orri_rows_hash(type, column->values, message_batch_column_values(m, column), hash);
-        }
-    }
-    return hash;
-}
-
-uint64_t orri_view_hash(const orr_world* world, const orri_view* view, uint64_t hash)
-{
-    const orr_message* m = &view->batch->message;
-    hash = orri_hash_word(hash, (uint64_t)m->kind << 32 | (uint64_t)m->cause);
-    hash = message_batch_hash_name(world, m->type, orri_hash_word(hash, m->tick));
-    hash = orr_hash(m->entities, m->count * sizeof *m->entities, hash);
+    uint64_t hash = orri_hash_word(m->tick, (uint64_t)m->kind << 32 | (uint64_t)m->cause);
+    hash = message_batch_hash_name(world, m->type, hash);
     for (uint32_t t = 0; t < m->type_count; t++) {
         hash = message_batch_hash_name(world, m->types[t], hash);
     }
-    if (m->tag_count > 0) {
-        hash = orr_hash(m->tags, m->tag_count * sizeof *m->tags, hash);
+    for (uint32_t c = 0; c < view->column_count; c++) {
+        hash = message_batch_hash_name(world, view->columns[c].type, hash);
     }
+    return m->tag_count > 0 ? orr_hash(m->tags, m->tag_count * sizeof *m->tags, hash) : hash;
+}
+
+static uint64_t message_batch_hash_columns(const orr_world* world, const orri_view* view,
+                                           uint32_t row, uint64_t hash)
+{
+    for (uint32_t c = 0; c < view->column_count; c++) {
+        const orr_message_column* column = &view->columns[c];
+        const orri_type* type = orri_type_at(&world->schema, column->type);
+        uint32_t first = column->firsts != NULL ? column->firsts[row] : row;
+        uint32_t count = column->firsts != NULL ? column->firsts[row + 1] - first : 1;
+        hash = orri_hash_word(hash, count);
+        if (column->values != NULL && count > 0) {
+            hash = orri_rows_hash(type,
+                                  (const uint8_t*)column->values + (size_t)first * type->info.size,
+                                  count, hash);
+        }
+    }
+    return hash;
+}
+
+// Row by row: into how many messages a stream is cut is no state.
+uint64_t orri_view_hash(const orr_world* world, const orri_view* view, uint64_t hash)
+{
+    const orr_message* m = &view->batch->message;
     const orri_type* type = view->batch->type;
-    if (m->values != NULL && orri_type_virtual(type)) {
-        hash = message_batch_hash_switches(world, m, hash);
-    } else if (m->values != NULL) {
-        hash = orri_rows_hash(type, m->values, m->count, hash);
+    uint64_t head = message_batch_hash_head(world, view);
+    for (uint32_t i = 0; i < m->count; i++) {
+        hash = orri_hash_word(orri_hash_word(hash, head), m->entities[i].id);
+        if (m->values != NULL && orri_type_virtual(type)) {
+            const orr_enabled* value = (const orr_enabled*)m->values + i;
+            hash = message_batch_hash_name(world, value->type, orri_hash_word(hash, value->on));
+        } else if (m->values != NULL) {
+            hash = orri_rows_hash(type, (const uint8_t*)m->values + (size_t)i * type->info.size, 1,
+                                  hash);
+        }
+        hash = message_batch_hash_columns(world, view, i, hash);
     }
-    return message_batch_hash_columns(world, view, hash);
+    return hash;
 }
 
 #undef BATCH_TAKE

@@ -397,6 +397,7 @@ static bool net_name_record(orri_merge* merge, const net_record* r)
     net->renamed = true;
     net->name = name;
     net->name_lane = r->lane;
+    net->name_rank = r->lane->number << 32 | r->row;
     return true;
 }
 

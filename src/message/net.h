@@ -44,6 +44,7 @@ struct orri_net {
     orr_entity entity;
     bool alive, born, destroyed, renamed;
     orri_sent_name name;
+    uint64_t name_rank; // In order of sending.
     const orr_lane* name_lane;
     orr_lane* lane; // Of the last record with an effect.
     orri_net_part* parts;

@@ -156,6 +156,7 @@ static bool net_group_fill(orri_merge* merge, orri_group* group)
         ok = net_group_tag(merge, net->tags[i], group);
     }
     group->renamed = net->renamed;
+    group->name_rank = net->name_rank;
     if (net->renamed && net->name.text1 != 0) {
         group->scope = net->name.scope;
         group->name = net->name_lane->texts + (net->name.text1 - 1);

@@ -15,7 +15,7 @@ typedef struct values_work {
 // The next lane of the system that was not seen yet; NULL: none.
 static orr_lane* values_next(const values_work* w, orr_lane* lane)
 {
-    lane = lane == NULL ? w->lanes->first : lane->next;
+    lane = lane == NULL ? w->lanes->unseen : lane->next;
     while (lane != NULL && (lane->rights != w->rights || lane->valued)) {
         lane = lane->next;
     }
@@ -328,7 +328,7 @@ static void values_finish(values_work* w)
         orri_lane_say(lane);
         next = values_next(w, lane);
     }
-    for (orr_lane* lane = w->lanes->first; lane != NULL; lane = lane->next) {
+    for (orr_lane* lane = w->lanes->unseen; lane != NULL; lane = lane->next) {
         lane->valued |= lane->rights == w->rights;
     }
     orri_lanes_release(w->lanes, false);
@@ -355,7 +355,7 @@ orr_result orri_commit_values(orr_world* world, orri_rights* rights, bool* chang
 {
     *changed = false;
     struct orri_lanes* lanes = orri_lanes_at(world);
-    if (ORR_LIKELY(lanes == NULL || lanes->first == NULL)) {
+    if (ORR_LIKELY(lanes == NULL || lanes->unseen == NULL)) {
         return ORR_OK;
     }
     return values_commit(&(values_work){.world = world, .lanes = lanes, .rights = rights}, rights,

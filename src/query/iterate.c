@@ -91,9 +91,9 @@ static void iterate_open(orr_iter* it)
     }
 }
 
-void orri_iter_open(orr_iter* it, orr_query* query)
+void orri_iter_open(orr_iter* it, orr_query* query, uint64_t since)
 {
-    iterate_init(it, query, NULL);
+    iterate_init(it, query, &(orr_each){.since = since});
     iterate_settle(it);
     iterate_open(it);
 }

@@ -266,7 +266,7 @@ void orri_list_settle(orr_query* query);
 
 // Opens an iteration that is not counted, for who counts for itself right after, or keeps structure as it is by other means;
 // the query was refreshed.
-void orri_iter_open(orr_iter* it, orr_query* query);
+void orri_iter_open(orr_iter* it, orr_query* query, uint64_t since);
 void orri_iter_close(orr_iter* it);
 // True when the running system, if there is one, may look at the query; reports otherwise.
 bool orri_query_allowed(const orr_query* query, const char* call);

@@ -98,7 +98,7 @@ static void call_rows(orr_world* world, orri_system* system)
 {
     orr_run run;
     uint64_t rows = 0, runs = 0;
-    orri_iter_open(&run, system->query);
+    orri_iter_open(&run, system->query, system->since);
     call_enter(world, system);
     call_dress(world, &run);
     // Who sends nothing needs no lane for each run.
@@ -125,6 +125,11 @@ static void call_rows(orr_world* world, orri_system* system)
     call_leave(world);
     system->stats.rows += rows;
     system->stats.runs += runs;
+    if (ORR_UNLIKELY(system->query->has_changed)) {
+        // What is written from now on is new to it; what it wrote itself is not.
+        orri_world_settle(world);
+        system->since = world->epoch++;
+    }
 }
 
 void orri_system_call(orr_world* world, orri_system* system)

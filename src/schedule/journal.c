@@ -74,8 +74,9 @@ void orri_journal_destroy(orr_world* world, orri_journal* journal)
 
 static bool journal_listen(orr_world* world, orri_journal* journal)
 {
-    journal->query =
-        orr_query_create(world, &(orr_query_desc){.name = "the journal", .text = "either *"});
+    journal->query = orr_query_create(
+        world,
+        &(orr_query_desc){.name = "the journal", .text = "either *, ?orr_tags, ?orr_enabled"});
     if (journal->query == NULL) {
         return false;
     }

@@ -65,6 +65,7 @@ typedef struct orri_system {
     bool by_rows;    // It is called for every run of rows.
     bool may_send;   // It declares something to send.
     bool everywhere; // It may write what its query does not select.
+    uint64_t since;  // Epoch when it last ran, for `changed` terms.
     orri_inbox* inbox;
     orr_system_stats stats; // What is not in rights.counts.
     orri_guard guard;
@@ -132,7 +133,8 @@ struct orri_schedule {
     uint8_t stage;        // tick.c.
     uint32_t at;          // Step, and how far it is done.
     uint8_t phase;
-    bool open; // A tick is under way.
+    bool open;   // A tick is under way, perhaps stopped.
+    bool inside; // And runs.
     bool timed;
     uint64_t clock_ns;  // When what runs began, if timed.
     orr_result refused; // A send of this tick was refused for want of memory.

@@ -3,6 +3,9 @@
 // found out in resolve.c; when they run, in sequence.c and points.c.
 #include "schedule/schedule.h"
 
+#define SYSTEM_ORDERED_MAX \
+    256u // Systems up to which a circle is found when the last of it is added.
+
 // ---- the world's part --------------------------------------------------------------------------------------------
 
 static void system_end_all(orr_world* world)
@@ -400,6 +403,9 @@ static bool system_try(orr_world* world, orri_system* system)
     if (orri_system_known(world, system) && orri_system_resolve(world, system) != ORR_OK) {
         return false;
     }
+    if (world->schedule->system_count > SYSTEM_ORDERED_MAX) {
+        return true; // Ordering them all for each would take ever longer: the tick will say.
+    }
     uint32_t count;
     orri_system** order =
         ORRI_ALLOC(&world->env, ORR_MEMORY_TEMP, orri_system*, world->schedule->system_count);
@@ -538,3 +544,5 @@ bool orr_system_enabled(const orr_world* world, orr_system handle)
     const orri_system* system = orri_system_at(world, handle);
     return system != NULL && system->wanted && !system->removed;
 }
+
+#undef SYSTEM_ORDERED_MAX

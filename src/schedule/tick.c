@@ -350,13 +350,12 @@ static orr_result tick_go(orr_world* world)
 
 static orr_result tick_one(orr_world* world, float dt)
 {
-    if (!world->schedule->open) {
-        orr_result result = tick_begin(world, dt);
-        if (result != ORR_OK) {
-            return result;
-        }
-    }
-    return tick_go(world);
+    struct orri_schedule* schedule = world->schedule;
+    schedule->inside = true;
+    orr_result result = schedule->open ? ORR_OK : tick_begin(world, dt);
+    result = result == ORR_OK ? tick_go(world) : result;
+    schedule->inside = false;
+    return result;
 }
 
 // ---- stepping --------------------------------------------------------------------------------------------------------------
@@ -367,8 +366,12 @@ static orr_result tick_check(orr_world* world, const char* call)
         return ORR_ERR_MEMORY;
     }
     orri_system* running = world->schedule->running;
-    if (ORR_LIKELY(running == NULL)) {
+    if (ORR_LIKELY(running == NULL && !world->schedule->inside && !world->in_handler)) {
         return ORR_OK;
+    }
+    if (running == NULL) {
+        return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+                           "%s: not from an error handler or a hook: a tick is under way", call);
     }
     running->rights.counts.breaches++;
     return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
@@ -451,6 +454,20 @@ bool orr_tick_open(const orr_world* world)
 {
     ORR_ASSERT(world != NULL);
     return world->schedule != NULL && world->schedule->open;
+}
+
+orr_result orr_tick_abandon(orr_world* world)
+{
+    ORR_ASSERT(world != NULL);
+    orr_result result = tick_check(world, "orr_tick_abandon");
+    if (result == ORR_OK && !world->schedule->open) {
+        return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+                           "orr_tick_abandon: no tick is half done");
+    }
+    if (result == ORR_OK) {
+        orri_commit_abandon(world);
+    }
+    return result;
 }
 
 void orr_stats_time_all(orr_world* world, bool on)

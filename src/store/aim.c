@@ -82,6 +82,13 @@ static orr_result aim_add_type(aim* m, orr_type type)
     if (result == ORR_OK) {
         result = orri_needs_resolve(world, m->change->desc->call, type);
     }
+    // What it needs has needs of its own, which must be known when it stays and this one goes.
+    uint32_t count = 0;
+    const orr_type* needs = result == ORR_OK ? orri_needs_of(world, type, &count) : NULL;
+    for (uint32_t i = 0; result == ORR_OK && needs != NULL && i < count; i++) {
+        result = orri_needs_resolve(world, m->change->desc->call, needs[i]);
+        needs = orri_needs_of(world, type, &count); // The list may have moved.
+    }
     if (result == ORR_OK) {
         m->type_count = orri_types_insert(m->types, m->type_count, type);
         m->type_count = orri_needs_close(world, type, m->types, m->type_count);

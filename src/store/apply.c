@@ -78,14 +78,16 @@ static bool apply_alloc(orri_change* c)
         c->deed_count += one ? group->instance_count : 0;
         c->switch_count += one ? group->switch_count : 0;
         c->text_count += one && group->renamed && group->name != NULL;
+        c->name_count += one && group->renamed;
     }
     c->places = ORRI_ALLOC(env, ORR_MEMORY_TEMP, uint32_t, c->place_count);
     c->deeds = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, bool, c->deed_count);
     c->instances = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, void*, c->deed_count);
     c->switches = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, bool, c->switch_count);
     c->texts = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, orr_string, c->text_count);
+    c->names = ORRI_ALLOC(env, ORR_MEMORY_TEMP, uint32_t, c->name_count);
     return c->parts != NULL && c->places != NULL && c->deeds != NULL && c->instances != NULL &&
-           c->switches != NULL && c->texts != NULL &&
+           c->switches != NULL && c->texts != NULL && c->names != NULL &&
            ORRI_CHANGE_ADD(c, c->routes, c->route_count, c->route_capacity);
 }
 
@@ -231,6 +233,7 @@ static void apply_free(orri_change* c)
     ORRI_FREE(env, ORR_MEMORY_TEMP, void*, c->instances, c->deed_count);
     ORRI_FREE(env, ORR_MEMORY_TEMP, bool, c->switches, c->switch_count);
     ORRI_FREE(env, ORR_MEMORY_TEMP, orr_string, c->texts, c->text_count);
+    ORRI_FREE(env, ORR_MEMORY_TEMP, uint32_t, c->names, c->name_count);
     ORRI_FREE(env, ORR_MEMORY_TEMP, orr_entity, c->ids, c->create_count);
     ORRI_RELEASE(env, ORR_MEMORY_TEMP, c->routes, c->route_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_TEMP, c->columns, c->column_capacity);

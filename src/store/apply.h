@@ -77,6 +77,8 @@ typedef struct orri_group {
     bool renamed;
     orr_entity scope;
     const char* name; // NULL: its name goes.
+    uint64_t
+        name_rank; // Names are given in this order: a name may be free because an earlier one went.
 } orri_group;
 
 // Told of what was left out because it makes no sense, once everything else is done: `what` is a clause ("Position is needed

@@ -104,7 +104,8 @@ typedef struct orri_change {
     uint8_t* instance_memory;
     size_t instance_size;
     uint32_t route_count, column_count, cluster_count, created_count, route_left_count, left_count,
-        made_count, copies_count, filling_count, deed_count, switch_count, text_count;
+        made_count, copies_count, filling_count, deed_count, switch_count, text_count, name_count;
+    uint32_t* names; // Scratch: groups that are renamed, in order.
     uint32_t route_capacity, column_capacity, cluster_capacity, created_capacity,
         route_left_capacity, left_capacity, made_capacity, copies_capacity, filling_capacity;
     uint32_t* fallen_places;

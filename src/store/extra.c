@@ -588,6 +588,49 @@ void orri_change_unstage_extras(orri_change* c)
     extra_unmake_instances(c);
 }
 
+static bool extra_name_before(const orri_change* c, uint32_t a, uint32_t b)
+{
+    uint64_t rank_a = c->desc->groups[a].name_rank, rank_b = c->desc->groups[b].name_rank;
+    return rank_a != rank_b ? rank_a < rank_b : a < b;
+}
+
+// A heap with the last one on top: in place, without memory.
+static void extra_name_sink(const orri_change* c, uint32_t at, uint32_t count)
+{
+    uint32_t* names = c->names;
+    for (uint32_t child = 2 * at + 1; child < count; at = child, child = 2 * at + 1) {
+        child += child + 1 < count && extra_name_before(c, names[child], names[child + 1]);
+        if (!extra_name_before(c, names[at], names[child])) {
+            return;
+        }
+        uint32_t name = names[at];
+        names[at] = names[child];
+        names[child] = name;
+    }
+}
+
+static void extra_name_all(orri_change* c)
+{
+    uint32_t count = 0;
+    for (uint32_t g = 0; c->name_count > 0 && g < c->desc->count; g++) {
+        if (extra_changes(&c->desc->groups[g]) && c->desc->groups[g].renamed) {
+            c->names[count++] = g;
+        }
+    }
+    for (uint32_t i = count / 2; i-- > 0;) {
+        extra_name_sink(c, i, count);
+    }
+    for (uint32_t last = count; last > 1; last--) {
+        uint32_t name = c->names[0];
+        c->names[0] = c->names[last - 1];
+        c->names[last - 1] = name;
+        extra_name_sink(c, 0, last - 1);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        extra_name(c, c->names[i]);
+    }
+}
+
 void orri_change_make_extras(orri_change* c)
 {
     for (uint32_t g = 0; c->deed_count > 0 && g < c->desc->count; g++) {
@@ -596,11 +639,7 @@ void orri_change_make_extras(orri_change* c)
         }
     }
     extra_make_all_pinned(c);
-    for (uint32_t g = 0; g < c->desc->count; g++) {
-        if (extra_changes(&c->desc->groups[g]) && c->desc->groups[g].renamed) {
-            extra_name(c, g);
-        }
-    }
+    extra_name_all(c);
     for (uint32_t g = 0; c->switch_count > 0 && g < c->desc->count; g++) {
         if (extra_changes(&c->desc->groups[g])) {
             extra_switch(c, g);

@@ -142,6 +142,10 @@ orr_result orri_check_open(const orr_world* world, const char* call)
         ORR_ASSERT(orri_world_open(world));
         return ORR_OK;
     }
+    if (world->in_handler) {
+        return orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+                           "%s: an error handler may look at the world, not change it", call);
+    }
     if (world->guard != NULL) {
         return orri_refuse_structure(world, call, (orr_type){0}, (orr_entity){0});
     }

@@ -4,12 +4,20 @@
 #include "store/names.h"
 #include "store/pool.h"
 
+#define WORLD_HANDLERS 4 // Error handlers within each other; what is refused then goes to the log.
+
 static void world_refused(void* owner, orr_result result, orr_log_id id, const char* text)
 {
     orr_world* world = owner;
-    if (world->on_error != NULL) {
+    // A handler may look at the world, not change it: a commit may be under way. One that does not heed its own errors
+    // must not call itself for ever.
+    if (world->on_error != NULL && world->in_handler < WORLD_HANDLERS) {
         orr_error error = {result, id, text};
+        world->in_handler++;
+        world->iterating++;
         world->on_error(world->on_error_user, world, &error);
+        world->iterating--;
+        world->in_handler--;
     } else {
         orri_log(&world->env, id, "%s", text);
     }
@@ -378,3 +386,5 @@ void orr_array_assign(orr_world* world, orr_array* field, orr_array value)
         *field = value;
     }
 }
+
+#undef WORLD_HANDLERS

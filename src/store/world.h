@@ -392,6 +392,7 @@ struct orr_world {
     struct orri_schedule* schedule; // Of the schedule module.
     orri_tenant tenants[ORRI_TENANT_COUNT];
     double rate_hz;          // Of the desc.
+    uint32_t in_handler;     // Error handlers that run, within each other.
     bool in_system;          // The function of a system runs.
     float dt;                // Of the tick under way; 0 between ticks.
     const orri_guard* guard; // Of the system that runs; NULL: none, or it is not watched.

@@ -504,7 +504,9 @@ static void set_apply(model* m)
                             .count = m->throw_count,
                             .left_out = set_left_out,
                             .user = m};
-    CHECK_OK(orri_apply(m->a.world, &desc));
+    if (orri_apply(m->a.world, &desc) != ORR_OK) {
+        test_fail(__FILE__, __LINE__, "%s", orr_error_last(m->a.world));
+    }
     for (uint32_t g = 0; g < m->throw_count; g++) {
         for (uint32_t k = 0; k < m->throws[g].given_count; k++) {
             free((void*)(uintptr_t)s.given[g][k].values);
