@@ -856,6 +856,68 @@ ORR_TEST(rows_in_any_order_are_told_right)
     stage_end(&s);
 }
 
+// More runs than a piece holds, of every sort.
+ORR_TEST(pieces_that_are_full_are_told_in_parts)
+{
+    stage s;
+    orr_world* w = stage_begin(&s);
+    enum {
+        MANY = 10000
+    };
+    static orr_entity ids[MANY];
+    mirror* m[2] = {
+        mirror_make(w, "either *, Tiny, ?Body, ?Shot, ?orr_enabled", false, TELL_KIT_ALL),
+        mirror_make(w, "Tiny, ?Body, ?Padded", false, TELL_KIT_ALL)};
+    CHECK_OK(orr_create_many(w, KIT_CLUSTER(w, Tiny, Shot, Padded), MANY, NULL, 0, ids));
+    for (uint32_t round = 0; round < 4; round++) {
+        CHECK_OK(orri_tell(w, (orr_system){0, 0}, false));
+        for (uint32_t i = 0; i < 2; i++) {
+            mirror_take(m[i]);
+            mirror_compare(m[i]);
+        }
+        for (uint32_t i = 0; i < MANY; i++) {
+            orr_entity id = ids[(i * 7919u) % MANY];
+            if (round == 0) {
+                orr_set(w, id, Body, {(int32_t)i, 1});
+                (void)orr_instance_add(w, id, KIT_TYPE(w, Shot), NULL);
+                CHECK_OK(orr_entity_enable(w, id, i % 3 != 0));
+            } else if (round == 1) {
+                orr_edit(w, id, Body)->speed = (int32_t)i;
+                orr_edit(w, id, Padded)->c = (uint16_t)i;
+                orr_add(w, id, Frozen);
+            } else if (round == 2 && orri_id_index(id) % 2 == 0) {
+                CHECK_OK(orr_destroy(w, id));
+            }
+        }
+    }
+    CHECK_EQ(orr_entity_count(w), MANY / 2);
+    mirror_free(m[0]);
+    mirror_free(m[1]);
+    stage_end(&s);
+}
+
+ORR_TEST(rows_that_an_appender_takes_back_are_told_to_be_gone)
+{
+    stage s;
+    orr_world* w = stage_begin(&s);
+    orri_reader* r = tell_kit_reader(w, "Tiny");
+    orr_appender a;
+    CHECK_OK(orr_append_begin(w, KIT_CLUSTER(w, Tiny), NULL, 0, &a));
+    CHECK_EQ(orr_append(&a), 0);
+    CHECK_OK(orri_tell(w, (orr_system){0, 0}, false)); // Rows made ahead count as entities.
+    uint64_t ahead = orri_reader_queued(r);
+    CHECK(ahead > 1 && ahead == orr_entity_count(w));
+    (void)tell_kit_take(r);
+    orr_append_end(&a);
+    CHECK_EQ(orr_entity_count(w), 1);
+    CHECK_OK(orri_tell(w, (orr_system){0, 0}, false));
+    CHECK_EQ(orri_reader_queued(r), ahead - 1);
+    const orr_message* m = orri_reader_next(r);
+    CHECK(m->kind == ORR_ENTITY_REMOVED && m->count == ahead - 1 &&
+          m->entities[0].id == 1 + ((uint64_t)1 << 32));
+    stage_end(&s);
+}
+
 ORR_TEST(relinked_chunks_are_told)
 {
     stage s;
