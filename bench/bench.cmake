@@ -12,6 +12,7 @@ set(ORR_BENCH_SOURCES
     bench/bench_pinned.c
     bench/bench_query.c
     bench/bench_report.c
+    bench/bench_systems.c
     bench/bench_table.c
     bench/raw.c)
 set(ORR_BENCH_OPTIONS -O3 -falign-loops=32)

@@ -44,6 +44,7 @@ typedef struct bench_env {
 
     raw_store raw;
     raw_span* raw_spans;
+    void* extra[16]; // Of a workload: freed with free().
 } bench_env;
 
 // A kind of work. It is run at one or several sizes (bench_table.c).
@@ -80,6 +81,10 @@ extern const bench_work bench_query_create, bench_change_scan, bench_change_scan
     bench_write_tracked, bench_cross_product, bench_iterate_multiple,
     bench_iterate_multiple_counted, bench_pinned_queries_0, bench_pinned_queries_1,
     bench_pinned_queries_8, bench_pinned_queries_64; // bench_query.c
+
+extern const bench_work bench_schedule, bench_frame_7, bench_frame_police, bench_deferred_add,
+    bench_changed_1, bench_changed_8, bench_added_1, bench_added_recycled,
+    bench_spawn_whole; // bench_systems.c
 
 // Shared by the rows about pinned types (bench_pinned.c).
 void bench_pinned_open(bench_env* env);

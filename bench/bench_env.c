@@ -282,5 +282,8 @@ void bench_env_close(bench_env* env)
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
         free(arrays[i]);
     }
+    for (size_t i = 0; i < sizeof env->extra / sizeof env->extra[0]; i++) {
+        free(env->extra[i]);
+    }
     *env = (bench_env){0};
 }

@@ -56,6 +56,66 @@ RAW_LIMIT void raw_move_5(Position* restrict p, Velocity* restrict v,
     }
 }
 
+RAW_LIMIT void raw_frame_move(Position* restrict p, const Velocity* restrict v, float dt,
+                              uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        p[i].x += v[i].x * dt;
+        p[i].y += v[i].y * dt;
+    }
+}
+
+RAW_LIMIT void raw_frame_data(Data* d, float dt, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        d[i].count += 1;
+        d[i].sum += 0.0001 * (double)dt;
+    }
+}
+
+RAW_LIMIT void raw_frame_steer(Velocity* restrict v, const Data* restrict d,
+                               const Position* restrict p, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        bool turn = (d[i].count & 7) == 0;
+        v[i].x = turn ? v[i].x - p[i].x * 0.001f : v[i].x;
+        v[i].y = turn ? v[i].y - p[i].y * 0.001f : v[i].y;
+    }
+}
+
+RAW_LIMIT void raw_frame_life(Life* life, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        bool dead = life[i].hp <= 0;
+        life[i].hp = dead ? life[i].most : life[i].hp;
+        life[i].status = dead ? 2 : life[i].hp < life[i].most ? 1 : 0;
+    }
+}
+
+RAW_LIMIT void raw_frame_harm(Life* restrict life, const Harm* restrict harm, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        int32_t damage = harm[i].attack - harm[i].defence;
+        life[i].hp -= damage > 0 ? damage : 0;
+    }
+}
+
+RAW_LIMIT void raw_frame_sprite(Sprite* restrict sprite, const Life* restrict life, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        sprite[i].glyph = '@' + life[i].status;
+    }
+}
+
+RAW_LIMIT void raw_frame_draw(uint32_t* restrict picture, const Position* restrict p,
+                              const Sprite* restrict sprite, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t cell = (uint32_t)(int32_t)p[i].x & (RAW_PICTURE - 1);
+        picture[cell] += sprite[i].glyph;
+    }
+}
+
 RAW_LIMIT uint32_t raw_near(Position a, const Position* b, uint32_t count)
 {
     uint32_t near = 0;
@@ -219,6 +279,29 @@ RAW_LIMIT uint32_t raw_add(raw_store* raw, const uint64_t* ids, uint32_t count)
             continue;
         }
         to.healths[to.count] = (Health){0};
+        raw_row_move(records, &from, &to, record->row, 0, RAW_TABLE_BIT);
+    }
+    uint32_t done = to.count - raw->tables[1].count;
+    raw->tables[0].count = from.count;
+    raw->tables[1].count = to.count;
+    return done;
+}
+
+RAW_LIMIT uint32_t raw_add_noted(raw_store* raw, const uint64_t* ids, uint64_t* restrict noted,
+                                 Health* restrict values, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        noted[i] = ids[i];
+        values[i] = (Health){(float)i};
+    }
+    raw_record* records = raw->records;
+    raw_table from = raw->tables[0], to = raw->tables[1];
+    for (uint32_t i = 0; i < count; i++) {
+        raw_record* record = &records[(uint32_t)noted[i]];
+        if (!raw_alive(record, noted[i]) || (record->row & RAW_TABLE_BIT) != 0) {
+            continue;
+        }
+        to.healths[to.count] = values[i];
         raw_row_move(records, &from, &to, record->row, 0, RAW_TABLE_BIT);
     }
     uint32_t done = to.count - raw->tables[1].count;

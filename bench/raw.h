@@ -15,6 +15,11 @@ ORR_STRUCT_EX(Anchor, (.storage = ORR_PINNED), (float, value)) // As Health, but
 
 ORR_STRUCT_EX(Spot, (.multiplicity = ORR_MULTIPLE), (float, x), (float, y))
 
+// For frame_7.
+ORR_STRUCT(Life, (int32_t, hp), (int32_t, most), (uint32_t, status))
+ORR_STRUCT(Harm, (int32_t, attack), (int32_t, defence))
+ORR_STRUCT(Sprite, (uint32_t, glyph))
+
 // Which types a cluster has.
 typedef struct raw_signature {
     uint64_t words[2];
@@ -68,6 +73,22 @@ void raw_move_2(Position* restrict p, const Velocity* restrict v, uint32_t count
 void raw_move_5(Position* restrict p, Velocity* restrict v, const Acceleration* restrict a,
                 Health* restrict h, Data* restrict d, uint32_t count);
 void raw_move_spans(const raw_span* spans, uint32_t span_count);
+
+// The seven loops of a frame.
+void raw_frame_move(Position* restrict p, const Velocity* restrict v, float dt, uint32_t count);
+void raw_frame_data(Data* d, float dt, uint32_t count);
+void raw_frame_steer(Velocity* restrict v, const Data* restrict d, const Position* restrict p,
+                     uint32_t count);
+void raw_frame_life(Life* life, uint32_t count);
+void raw_frame_harm(Life* restrict life, const Harm* restrict harm, uint32_t count);
+void raw_frame_sprite(Sprite* restrict sprite, const Life* restrict life, uint32_t count);
+void raw_frame_draw(uint32_t* restrict picture, const Position* restrict p,
+                    const Sprite* restrict sprite, uint32_t count);
+#define RAW_PICTURE 4096u // Cells of the picture.
+
+// An add that is noted first and done afterwards.
+uint32_t raw_add_noted(raw_store* raw, const uint64_t* ids, uint64_t* restrict noted,
+                       Health* restrict values, uint32_t count);
 
 // How many of `count` positions are nearer to `a` than 1.
 uint32_t raw_near(Position a, const Position* b, uint32_t count);

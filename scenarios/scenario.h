@@ -61,7 +61,8 @@ typedef struct scenario {
     const char* what; ///< One line.
     bool (*build)(scenario_run* run);
     bool (*step)(scenario_run* run);
-    bool direct; ///< Calls the world, which must be a real one.
+    bool direct;  ///< Calls the world, which must be a real one.
+    bool systems; ///< It has systems: its tick is orr_step().
 } scenario;
 
 #define SCENARIO_QUERIES_MAX 12
@@ -83,7 +84,8 @@ struct scenario_run {
     uint64_t digest, noted;                   ///< Of everything that was asked, and how much.
 };
 
-extern const scenario scenario_asking; ///< asking.c
+extern const scenario scenario_asking;  ///< asking.c
+extern const scenario scenario_working; ///< working.c
 extern const scenario* const scenario_list[];
 extern const uint32_t scenario_count;
 

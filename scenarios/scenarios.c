@@ -333,16 +333,18 @@ static bool swarm_step(scenario_run* run)
 // ---- running ---------------------------------------------------------------------------------------
 
 static const scenario scenario_levels = {
-    "levels", "levels as tags, loaded and unloaded, with travellers between them", levels_build,
-    levels_step, false};
+    "levels",     "levels as tags, loaded and unloaded, with travellers between them",
+    levels_build, levels_step,
+    false,        false};
 static const scenario scenario_churn = {
-    "churn", "spawning, destroying, changing components, tags and bits all the time", churn_build,
-    churn_step, false};
-static const scenario scenario_swarm = {"swarm", "many movers in few clusters", swarm_build,
-                                        swarm_step, false};
+    "churn",     "spawning, destroying, changing components, tags and bits all the time",
+    churn_build, churn_step,
+    false,       false};
+static const scenario scenario_swarm = {
+    "swarm", "many movers in few clusters", swarm_build, swarm_step, false, false};
 
 const scenario* const scenario_list[] = {&scenario_levels, &scenario_churn, &scenario_swarm,
-                                         &scenario_asking};
+                                         &scenario_asking, &scenario_working};
 
 const uint32_t scenario_count = sizeof scenario_list / sizeof scenario_list[0];
 
@@ -374,7 +376,9 @@ bool scenario_begin(scenario_run* run, const scenario* what, const scenario_targ
 
 bool scenario_step(scenario_run* run)
 {
-    bool done = run->scenario->step(run) && run->target.tick(run->target.self);
+    bool done = run->scenario->step(run) &&
+                (run->scenario->systems ? orr_step(run->target.world, 1) == ORR_OK
+                                        : run->target.tick(run->target.self));
     run->tick++;
     return done;
 }

@@ -1,4 +1,5 @@
 set(ORR_SCENARIOS
     scenarios/asking.c
     scenarios/scenarios.c
-    scenarios/target_world.c)
+    scenarios/target_world.c
+    scenarios/working.c)

@@ -52,6 +52,24 @@ uint64_t test_random(void)
     return orr_random(seed_value, seed_state++, 0, 0);
 }
 
+#if defined(__has_feature)
+#if __has_feature(memory_sanitizer) || __has_feature(address_sanitizer)
+#define TEST_SLOW true
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
+#undef TEST_SLOW
+#define TEST_SLOW true
+#endif
+#ifndef TEST_SLOW
+#define TEST_SLOW false
+#endif
+
+bool test_slow(void)
+{
+    return TEST_SLOW;
+}
+
 bool test_long(void)
 {
     return long_run;

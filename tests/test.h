@@ -32,6 +32,8 @@ uint64_t test_seed(void);
 uint64_t test_random(void);
 // True under --long (or ORR_LONG=1).
 bool test_long(void);
+// True where everything takes ten times as long: under sanitizers, and without optimisation.
+bool test_slow(void);
 // Ends the test as skipped with a reason that is printed.
 _Noreturn void test_skip(const char* reason);
 

@@ -13,10 +13,12 @@ tests=$(cmake_list tests/store/tests.cmake ORR_TESTS_STORE | tr ' ' '\n' | grep 
 tests+=" $(cmake_list tests/model/tests.cmake ORR_TESTS_MODEL)"
 tests+=" $(cmake_list tests/query/tests.cmake ORR_TESTS_QUERY | grep '\.c$')"
 tests+=" $(cmake_list tests/message/tests.cmake ORR_TESTS_MESSAGE)"
+tests+=" $(cmake_list tests/schedule/tests.cmake ORR_TESTS_SCHEDULE)"
 shared="$(cmake_list tests/support/tests_support.cmake ORR_TEST_SUPPORT)"
 shared+=" $(cmake_list tests/model/tests.cmake ORR_TEST_EXTRA_MODEL)"
 shared+=" $(cmake_list tests/query/tests.cmake ORR_TEST_EXTRA_QUERY)"
 shared+=" $(cmake_list tests/message/tests.cmake ORR_TEST_EXTRA_MESSAGE)"
+shared+=" $(cmake_list tests/schedule/tests.cmake ORR_TEST_EXTRA_SCHEDULE)"
 shared+=" $(cmake_list scenarios/scenarios.cmake ORR_SCENARIOS)"
 library=
 while read -r module; do
@@ -203,6 +205,16 @@ plant "clearing skips an element of an array" \
     src/store/doom.c '/^static void doom_release/,/^}/s/clears \&\& !doom_clear/clears \&\& e != 1 \&\& !doom_clear/'
 plant "handed over chunks take the wrong column along" \
     src/store/relink.c '/^static int32_t relink_source_column/,/^}/s/return r->plan->kept\[i\]\.from;/return r->plan->kept[i].from + (to_column > to->type_count + 2) * -2;/'
+plant "change set fills one gap too many" \
+    src/store/shift.c '/^static void shift_fill/,/^}/s/row < cluster->row_count/row <= cluster->row_count/'
+plant "links of a refused change set stay" \
+    src/store/links.c '/^void orri_change_unlink/,/^}/s/if \(c->linked\)/if (false)/'
+plant "change set takes what is needed" \
+    src/store/aim.c '/^static bool aim_keep_needed/,/^}/s/dependent\.index1 == 0/true/'
+plant "id that was skipped lost from the free list" \
+    src/store/index_ahead.c '/^static void ahead_link/,/^}/s/\(record->generation & ORRI_DEAD\) != 0/false/'
+plant "change set gives pinned values when its dead have lost theirs" \
+    src/store/shift.c '/^void orri_change_make/,/^}/{s/orri_change_make_extras\(c\);/(void)0;/;s/shift_close\(c\);/shift_close(c);orri_change_make_extras(c);/}'
 plant "refused bundle leaves its pinned values behind" \
     src/store/rest.c '/^static void rest_unmake\(/,/^}/s/rest_unmake_pinned\(rest, i, rest->rows\);/(void)0;/'
 plant "message to a reader that selects only some of the rows" \
@@ -213,6 +225,46 @@ plant "text in a message not counted" \
     src/message/message_batch.c 's/orri_rows_retain\(batch->type, m->values, m->count\);/(void)0;/'
 plant "pinned value that went not told" \
     src/message/tell_cells.c 's/\(old == ORRI_INDEX_NONE \|\| old == now \|\| cells_suspect_one\(tell, old, true\)\)/true/'
+
+# Messages and systems.
+plant "events sent during a run are skipped" \
+    src/message/inbox.c '/^static void inbox_advance/,/^}/s/cursor->at = cursor->shown;/cursor->at = orri_event_end(queue);/'
+plant "events dropped before the slowest has read them" \
+    src/message/event.c '/^void orri_event_trim/,/^}/s/cursor->at < least \? cursor->at : least/cursor->at < least \&\& i > 0 ? cursor->at : least/'
+plant "padding of events kept" \
+    src/message/event.c '/^void orri_events_append/,/^}/s/orri_rows_clean\(queue->info, to, count\);/(void)0;/'
+plant "switched on reader gets what was sent before" \
+    src/message/inbox.c '/^void orri_inbox_enable/,/^}/s/cursor->at = orri_event_end\(queue\);/cursor->at = queue->base;/'
+plant "half an event at the end of a trace" \
+    src/schedule/trace.c '/^ORRI_COLD static void trace_fail/,/^}/s/trace->offset\);/trace->offset + trace->used \/ 2);/'
+plant "journal forgets the newest when it is resized" \
+    src/schedule/journal.c '/^static bool journal_resize/,/^}/s/journal_at\(journal, count - 1 - i\)/journal_at(journal, journal->count - 1 - i)/'
+plant "order of sending lost between strips" \
+    src/message/merge.c 's/: orri_strip_sequence\(strip, row\)\)/: row)/'
+plant "second mention of an entity not seen" \
+    src/message/marks.c 's/again = \(old & w->bits\) \| w->again/again = w->again/'
+plant "changes do not wait for structure" \
+    src/message/values.c 's/marks = w->lanes->marks_any \? w->lanes->seen : NULL/marks = NULL/'
+plant "provisional id taken for one of another run" \
+    src/message/net.c 's/found->lane == \(fresh \? lane : NULL\)/true/'
+plant "stale id taken for its successor in a commit" \
+    src/message/net.c 's/!there \|\| r\.strip->entities\[r\.row\]\.id != net->entity\.id/!there/'
+plant "what a refused commit dropped is counted again" \
+    src/message/commit.c 's/lane->note = \(orri_lane_note\)\{0\};//'
+plant "commit point placed for required terms alone" \
+    src/schedule/points.c '/^static bool points_names/,/^}/s/if \(leaf->terms\[i\]\.type\.index1 != 0/if (leaf->terms[i].kind == ORR_REQUIRED \&\& leaf->terms[i].type.index1 != 0/'
+plant "system that was refused to go on runs again" \
+    src/schedule/tick.c '/^static orr_result tick_go/,/^}/s/world->iterating = 1;/world->iterating = 1, schedule->phase = 0;/'
+plant "tables of a system seen by those after it" \
+    src/store/guard.c '/^void orri_guard_leave/,/^}/s/world->hot\.tables = world->tables;/(void)0;/'
+plant "structure changed inside a system, where nothing would happen" \
+    src/store/component.c 's/ORRI_EDGE_ADD\) && ORR_LIKELY\(world->guard == NULL\)/ORRI_EDGE_ADD)/'
+plant "events sent by callbacks lost" \
+    src/schedule/tick.c 's/schedule->renewed \? tick_called_back\(world\) : ORR_OK/ORR_OK/'
+plant "half a tell handed out when the rest is refused" \
+    src/message/tell.c '/^static void tell_end/,/^}/s/done \|\| tell->world->busy == NULL/true/'
+plant "remainder of time forgotten" \
+    src/schedule/tick.c 's/schedule->debt_ns %= interval_ns;/schedule->debt_ns = 0;/'
 
 # ---- planting ------------------------------------------------------------------------------------------
 

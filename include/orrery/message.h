@@ -117,6 +117,12 @@ ORR_API const orr_message* orr_receive(orr_run* run);
 /// The values of a type in a message: of a component message of that type, or the column of an ORR_ENTITY_ADDED. NULL if it
 /// has none.
 #define orr_values(m, type) ((const type*)orr_message_values(m, ORR_TYPE(type)))
+/// The values of entity `i` of an ORR_ENTITY_ADDED, and in `*count` how many: for pinned and multiple types (orr_name is pinned),
+/// of which an entity may have none or several; orr_values() refuses these. NULL if it has none.
+#define orr_values_of(m, type, i, count) \
+    ((const type*)orr_message_values_of(m, ORR_TYPE(type), i, count))
+ORR_API const void* orr_message_values_of(const orr_message* message, const orr_type_desc* desc,
+                                          uint32_t i, uint32_t* count);
 ORR_API bool orr_message_is_of(const orr_message* message, const orr_type_desc* desc);
 ORR_API const void* orr_message_values(const orr_message* message, const orr_type_desc* desc);
 /// The column of a type in an ORR_ENTITY_ADDED; NULL if it has none.
@@ -179,6 +185,13 @@ ORR_API orr_result orr_send_name(orr_run* run, orr_entity entity, orr_entity sco
     orr_send_change_type(run, entity, orr_type_of((run)->world, ORR_TYPE(type)), 0, \
                          &(const type)__VA_ARGS__)
 #endif
+/// The same with a pointer to a value, whose type the compiler checks; also in C++.
+#define orr_send_put(run, entity, type, pointer)                              \
+    orr_send_add_type(run, entity, orr_type_of((run)->world, ORR_TYPE(type)), \
+                      1 ? (pointer) : (const type*)NULL, NULL)
+#define orr_send_change_put(run, entity, type, pointer)                             \
+    orr_send_change_type(run, entity, orr_type_of((run)->world, ORR_TYPE(type)), 0, \
+                         1 ? (pointer) : (const type*)NULL)
 /// Adds with the preset.
 #define orr_send_add_preset(run, entity, type) \
     orr_send_add_type(run, entity, orr_type_of((run)->world, ORR_TYPE(type)), NULL, NULL)
@@ -202,12 +215,16 @@ ORR_API orr_result orr_send_name(orr_run* run, orr_entity entity, orr_entity sco
 #define orr_send_event(run, type, ...) \
     orr_send_event_type(run, orr_type_of((run)->world, ORR_TYPE(type)), &(const type)__VA_ARGS__)
 #endif
+#define orr_send_event_put(run, type, pointer)                          \
+    orr_send_event_type(run, orr_type_of((run)->world, ORR_TYPE(type)), \
+                        1 ? (pointer) : (const type*)NULL)
 ORR_API orr_result orr_send_event_type(orr_run* run, orr_type type, const void* value);
-/// All events of a type since this system last ran, one after another; `*count` of them. Asking again gives the same.
+/// All events of a type that this system was not given before, one after another; `*count` of them. Asking again in the same
+/// run gives the same. NULL if there are none. What it does not ask for waits.
 #define orr_events(run, type, count) \
     ((const type*)orr_events_type(run, orr_type_of((run)->world, ORR_TYPE(type)), count))
 ORR_API const void* orr_events_type(orr_run* run, orr_type type, uint32_t* count);
-/// How many unread events of a type there may be. Default ORR_EVENTS_MAX.
+/// How many unread events of a type there may be. 0, and the default: ORR_EVENTS_MAX.
 ORR_API orr_result orr_events_limit(orr_world* world, orr_type type, uint32_t most);
 
 #ifdef __cplusplus

@@ -50,11 +50,12 @@ typedef struct orr_system_desc {
     const char* query; ///< As orr_query_text(): "write Position, Velocity, !Frozen".
     const orr_term* terms;
     uint32_t term_count; ///< Further terms.
-    /// Direct: `run` is called once and loops by itself, over orr_run_query() or any query of declared types.
+    /// Direct: `run` is called once and loops by itself, over orr_run_query() or any query of declared types. It may do
+    /// without a query.
     bool once;
     bool
         parallel; ///< Its runs may go to several workers at once. Then it may not read by `any` what it writes.
-    /// Types it reads or writes by id, of any entity, and in queries of its own: "Position, write Health".
+    /// Types it reads or writes by id, of any entity, and types and tags in queries of its own: "Position, write Health, #17".
     const char* any;
 
     // What it may send (message.h). Default: nothing.
@@ -67,10 +68,10 @@ typedef struct orr_system_desc {
     const char* tags;     ///< Tags it puts on or takes off: "#level1, #17"; "*": any.
     bool renames;         ///< Names.
     const char* sends;    ///< Event types.
-    const char* receives; ///< Event types.
+    const char* receives; ///< Event types. A direct system that receives is called `once`.
 
     // When it runs.
-    const char* before; ///< Systems or groups: "draw, physics".
+    const char* before; ///< Systems or groups: "draw, physics"; "?draw" if there may be none.
     const char* after;
     const char* group; ///< A name for several systems, which are ordered and switched together.
     uint32_t every;    ///< In every Nth tick, from its first on. Default 1.
@@ -104,7 +105,8 @@ typedef struct orr_system_desc {
 ORR_API orr_system orr_system_add(orr_world* world, const orr_system_desc* desc);
 /// Removes a system; effective before the next tick: then its `stop` and `destroy` are called and its state is gone.
 ORR_API orr_result orr_system_remove(orr_world* world, orr_system system);
-/// Switches a system, or all systems of a group, on or off, from the next tick on. Also from inside a system.
+/// Switches a system, or all systems of a group, on or off, from the next tick on. It runs if both it and its group are on. Also from
+/// inside a system.
 ORR_API orr_result orr_system_enable(orr_world* world, orr_system system, bool on);
 ORR_API orr_result orr_group_enable(orr_world* world, const char* group, bool on);
 /// True if it will run in the next tick it is due.
@@ -118,7 +120,7 @@ ORR_API const char* orr_system_name(const orr_world* world, orr_system system);
 
 // ---- inside a system --------------------------------------------------------------------------------------------
 
-/// The system's query, to loop over (once); NULL for an indirect one.
+/// The system's query, to loop over (once); NULL for an indirect one, and if it has none.
 ORR_API orr_query* orr_run_query(const orr_run* run);
 ORR_API orr_system orr_run_system(const orr_run* run);
 ORR_API void* orr_run_user(const orr_run* run);

@@ -123,6 +123,8 @@ ORR_API uint64_t orr_world_hash(orr_world* world);
 /// @return ORR_ERR_CORRUPT, with the broken invariant in the error.
 ORR_API orr_result orr_world_validate(orr_world* world);
 ORR_API void orr_world_stats_get(const orr_world* world, orr_world_stats* out);
+/// Changes orr_world_desc.memory_bytes_max; 0: no limit. What is held already stays. Also while a tick is half done.
+ORR_API void orr_world_memory_limit(orr_world* world, uint64_t bytes_max);
 ORR_API void orr_world_memory_get(const orr_world* world, orr_memory_stats* out);
 /// The text of the last refusal; "" when there was none. Overwritten by the next one.
 ORR_API const char* orr_error_last(const orr_world* world);

@@ -54,8 +54,10 @@ ORRI_COLD orr_result orri_refuse_right(const orr_world* world, orri_rights* righ
 // What orr_run.lane points at. Every run of a system has one, also of systems that send nothing.
 typedef struct orr_lane orr_lane;
 
-// Opens the lane of the next run of a system; runs follow in order of rows. Never fails: what cannot be kept is refused when it is
-// sent. `creates_max` ids are reserved, if the system may create.
+// Makes what lanes need, before the first is opened. False when refused (reported).
+bool orri_lanes_begin(orr_world* world);
+// Opens the lane of the next run of a system; runs follow in order of rows. Never fails, once orri_messages_of() was called: what
+// cannot be kept is refused when it is sent. `creates_max` ids are reserved, if the system may create. Lanes close in order.
 orr_lane* orri_lane_open(orr_world* world, orri_rights* rights, uint32_t creates_max);
 void orri_lane_close(orr_world* world, orr_lane* lane);
 // Who sends; for calls that take an orr_run.
@@ -67,17 +69,22 @@ orr_result orri_check_run(const orr_run* run, const char* call);
 bool orri_commit_pending(const orr_world* world);
 // True when something of the lanes was refused for want of memory since the last call: the tick's result says so.
 bool orri_lanes_refused(orr_world* world);
+// The same when events were dropped because their queue was full.
+bool orri_events_lost(orr_world* world);
 
 // ---- commit.c, merge.c -------------------------------------------------------------------------------------------------
 
 // After the last run of a system: changes of values whose entity has no pending structure are made; events go to their
 // queues. On refusal (reported) nothing was done; calling again tries again. `*changed` tells whether anything was.
 orr_result orri_commit_values(orr_world* world, orri_rights* rights, bool* changed);
-// Commit point: merges and makes everything that waits. On refusal (reported, with the system and what to do) nothing was done,
+// Commit point: merges and makes everything that waits, after orri_commit_values() of all who sent. To be called at every commit
+// point, whether something waits or not: ids that were reserved and not used go back. On refusal (reported, with the system and what to do) nothing was done,
 // and all is kept; calling again tries again.
 orr_result orri_commit(orr_world* world);
 // Who sent what the last commit did to an entity: the last sender. Null: nobody. Good until something is sent.
 orr_system orri_commit_source(const orr_world* world, uint32_t entity_index);
+// True when all of the last commit was sent by one system: then it need not be asked entity by entity.
+bool orri_commit_sender(const orr_world* world, orr_system* out);
 
 // ---- tell.c: readers ------------------------------------------------------------------------------------------------
 
@@ -110,7 +117,8 @@ uint64_t orri_reader_hash(const orri_reader* reader, uint64_t hash);
 // True when some reader that is on tracks the type.
 bool orri_tracked(const orr_world* world, orr_type type);
 // Tells all readers of everything that differs from what they were told. `source` did it; `by_commit`: ask
-// orri_commit_source(). On refusal (reported) those told already are told, the rest is found by the next call.
+// orri_commit_source(). On refusal (reported) those told already are told, the rest is found by the next call; in a tick
+// nothing is handed out before that is done, so that readers see one tell.
 orr_result orri_tell(orr_world* world, orr_system source, bool by_commit);
 // The same when only columns of the query's write terms can differ: after a direct system.
 orr_result orri_tell_written(orr_world* world, const orr_query* query, orr_system source);
@@ -121,19 +129,23 @@ bool orri_has_readers(const orr_world* world);
 
 typedef struct orri_inbox orri_inbox; // Where a system has read to, for each type it receives.
 
-// Makes the queues of a system's event types, `types` of which it receives. NULL when refused (reported).
+// The inbox of a system that receives `types`; it begins switched off. NULL when refused (reported).
 orri_inbox* orri_inbox_create(orr_world* world, const orr_type* types, uint32_t count);
 void orri_inbox_destroy(orr_world* world, orri_inbox* inbox);
+// Whose it is, for words. Not copied.
+void orri_inbox_name(orri_inbox* inbox, const char* name);
 // From now on (on) it gets what is sent; off: what waits does not wait for it.
 void orri_inbox_enable(orr_world* world, orri_inbox* inbox, bool on);
-// The system's function returned: what it was shown counts as read.
+// The system's function returned: what it was shown counts as read. What came since is for its next run.
 void orri_inbox_done(orr_world* world, orri_inbox* inbox);
-// Events of a lane go to their queue, in order. False when refused (reported).
+// Events of a lane go to their queue, in order. False when refused (reported). `count` is all of the type that will be appended
+// until the next reserve.
 bool orri_events_reserve(orr_world* world, orr_type type, uint32_t count);
 void orri_events_append(orr_world* world, orr_type type, const void* values, uint32_t count);
 // Refuses types that cannot be events (reported).
 orr_result orri_event_check(const orr_world* world, const char* call, orr_type type);
 uint64_t orri_events_hash(const orr_world* world, uint64_t hash);
+orr_result orri_events_validate(orr_world* world);
 void orri_events_term(orr_world* world);
 
 // ---- what a world keeps for this module: world->messages ---------------------------------------------------------------
@@ -146,6 +158,8 @@ struct orri_messages {
     struct orri_lanes* lanes;
     struct orri_told* told;
     struct orri_events* events;
+    // The name of a system, "" of one that is gone: for words. Filled by the scheduler; NULL: there are none.
+    const char* (*system_name)(const orr_world* world, orr_system system);
 };
 
 // Made at first use, with the tenant's functions; NULL when refused (reported).

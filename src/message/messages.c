@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What a world keeps for messages: made when first needed, gone with the world.
-#include "message/message.h"
+#include "message/lane.h"
 
 static void messages_gone(orr_world* world)
 {
@@ -20,6 +20,12 @@ struct orri_messages* orri_messages_of(orr_world* world)
             return NULL;
         }
         world->tenants[ORRI_TENANT_MESSAGES].gone = messages_gone;
+        world->tenants[ORRI_TENANT_MESSAGES].validate = orri_events_validate;
+        // Now, so that opening a lane is never refused.
+        if (!orri_lanes_begin(world)) {
+            messages_gone(world);
+            world->tenants[ORRI_TENANT_MESSAGES] = (orri_tenant){0};
+        }
     }
     return world->messages;
 }

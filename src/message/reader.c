@@ -218,6 +218,7 @@ void orri_reader_enable(orr_world* world, orri_reader* reader, bool on)
     if (reader->on == on) {
         return;
     }
+    orri_told_hand_out(told); // Of a tell that was refused.
     reader->on = on;
     reader->lost = false;
     reader_empty(reader);

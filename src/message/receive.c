@@ -49,7 +49,33 @@ const void* orr_message_values(const orr_message* message, const orr_type_desc* 
     }
     if (message->kind == ORR_ENTITY_ADDED) {
         const orr_message_column* column = orr_message_column_of(message, type);
+        if (column != NULL && column->firsts != NULL) {
+            (void)orri_refuse(
+                &message->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
+                "orr_values: entities may have any number of %s, since it is multiple "
+                "or pinned; use orr_values_of(m, %s, i, &count)",
+                desc->name, desc->name);
+            return NULL;
+        }
         return column != NULL ? column->values : NULL;
     }
     return message->type.index1 == type.index1 ? message->values : NULL;
+}
+
+const void* orr_message_values_of(const orr_message* message, const orr_type_desc* desc, uint32_t i,
+                                  uint32_t* count)
+{
+    ORR_ASSERT(message != NULL && count != NULL);
+    orr_type type = receive_type(message, desc);
+    const orr_message_column* column = type.index1 != 0 && message->kind == ORR_ENTITY_ADDED
+                                           ? orr_message_column_of(message, type)
+                                           : NULL;
+    *count = 0;
+    if (column == NULL || i >= message->count) {
+        return NULL;
+    }
+    uint32_t first = column->firsts != NULL ? column->firsts[i] : i;
+    *count = column->firsts != NULL ? column->firsts[i + 1] - first : 1;
+    size_t size = orri_type_at(&message->world->schema, type)->info.size;
+    return *count > 0 ? (const uint8_t*)column->values + first * size : NULL;
 }

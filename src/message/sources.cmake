@@ -1,11 +1,21 @@
 set(ORR_SOURCES_MESSAGE
+    src/message/commit.c
     src/message/event.c
+    src/message/inbox.c
     src/message/lane.c
+    src/message/marks.c
+    src/message/merge.c
     src/message/message_batch.c
+    src/message/message_print.c
     src/message/messages.c
+    src/message/net.c
+    src/message/net_group.c
     src/message/reader.c
     src/message/receive.c
-    src/message/stand_in.c
+    src/message/rights.c
+    src/message/scratch.c
+    src/message/send.c
+    src/message/send_many.c
     src/message/tell.c
     src/message/tell_cells.c
     src/message/tell_dead.c
@@ -15,13 +25,24 @@ set(ORR_SOURCES_MESSAGE
     src/message/tell_values.c
     src/message/told.c
     src/message/told_type.c
+    src/message/values.c
 )
 # Not on any hot way: compiled for size.
 set(ORR_SMALL_MESSAGE
+    src/message/commit.c
+    src/message/event.c
+    src/message/inbox.c
+    src/message/lane.c
+    src/message/message_print.c
     src/message/message_batch.c
     src/message/messages.c
+    src/message/net.c
+    src/message/net_group.c
     src/message/reader.c
     src/message/receive.c
+    src/message/rights.c
+    src/message/scratch.c
+    src/message/send_many.c
     src/message/tell.c
     src/message/tell_cells.c
     src/message/tell_dead.c

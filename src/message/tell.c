@@ -31,11 +31,12 @@ static bool tell_begin(orri_telling* tell)
     return true;
 }
 
-// Everything that was made goes out, also when something was refused: it counts as told.
-static void tell_hand_out(orri_telling* tell)
+void orri_told_hand_out(struct orri_told* told)
 {
     for (uint32_t k = 0; k < ORRI_KINDS; k++) {
-        for (orri_batch *made = tell->first[k], *next; made != NULL; made = next) {
+        orri_batch *made = told->out_first[k], *next;
+        told->out_first[k] = told->out_last[k] = NULL;
+        for (; made != NULL; made = next) {
             next = made->next;
             // The last view that is released frees the batch: nothing of it is touched afterwards.
             for (uint32_t v = 0, count = made->view_count; v < count; v++) {
@@ -43,15 +44,18 @@ static void tell_hand_out(orri_telling* tell)
             }
         }
     }
+    for (uint32_t r = 0; r < told->on_count; r++) {
+        told->on[r]->shut = false;
+    }
 }
 
-static void tell_end(orri_telling* tell)
+static void tell_end(orri_telling* tell, bool done)
 {
     struct orri_told* told = tell->told;
     orri_piece_abandon(tell);
-    tell_hand_out(tell);
-    for (uint32_t r = 0; r < told->on_count; r++) {
-        told->on[r]->shut = false;
+    // In a tick nothing happens before the next call: readers will see one tell. Elsewhere who left may be back by then.
+    if (done || tell->world->busy == NULL) {
+        orri_told_hand_out(told);
     }
     orri_tell_unsuspect(tell);
     orri_spares_trim(tell->world, told, false);
@@ -109,7 +113,7 @@ orr_result orri_tell(orr_world* world, orr_system source, bool by_commit)
         tell_settle_rows(&tell);
     }
     orr_result result = done ? ORR_OK : orri_env_result(&world->env);
-    tell_end(&tell);
+    tell_end(&tell, done);
     return result;
 }
 
@@ -148,6 +152,6 @@ orr_result orri_tell_written(orr_world* world, const orr_query* query, orr_syste
         }
     }
     orr_result result = done ? ORR_OK : orri_env_result(&world->env);
-    tell_end(&tell);
+    tell_end(&tell, done);
     return result;
 }

@@ -298,12 +298,13 @@ void orri_piece_keep(orri_telling* tell)
     orri_piece* piece = &tell->told->piece;
     for (uint32_t k = 0; k < ORRI_KINDS; k++) {
         if (piece->first[k] != NULL) {
-            if (tell->last[k] != NULL) {
-                tell->last[k]->next = piece->first[k];
+            struct orri_told* told = tell->told;
+            if (told->out_last[k] != NULL) {
+                told->out_last[k]->next = piece->first[k];
             } else {
-                tell->first[k] = piece->first[k];
+                told->out_first[k] = piece->first[k];
             }
-            tell->last[k] = piece->last[k];
+            told->out_last[k] = piece->last[k];
         }
         piece->first[k] = piece->last[k] = NULL;
     }

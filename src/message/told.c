@@ -249,6 +249,7 @@ void orri_told_term(orr_world* world)
     if (told == NULL) {
         return;
     }
+    orri_told_hand_out(told);
     while (told->first != NULL) {
         orri_reader_free(world, told->first);
     }

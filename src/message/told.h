@@ -189,6 +189,8 @@ struct orri_told {
     uint64_t* set;   // [4 * words], scratch: two for dealing, two for who fills the piece.
     orri_batch_column* columns; // Scratch.
     uint32_t column_capacity;
+    // Made, and not yet handed out: a tell that is refused goes on with the next call, and readers see one tell.
+    orri_batch *out_first[ORRI_KINDS], *out_last[ORRI_KINDS];
     orri_batch* spares; // Memory of large batches, for the next ones.
 };
 
@@ -197,7 +199,6 @@ typedef struct orri_telling {
     struct orri_told* told;
     orr_system source;
     bool by_commit;
-    orri_batch *first[ORRI_KINDS], *last[ORRI_KINDS]; // To be handed out.
     uint64_t**
         suspects;      // By chunk id, a bit for each row: something pinned changed. NULL: nowhere.
     uint64_t** gained; // The same: they got or lost something pinned.
@@ -208,6 +209,8 @@ typedef struct orri_telling {
 
 // Made at first use. NULL when refused (reported).
 struct orri_told* orri_told_of(orr_world* world);
+// What was made goes to the queues. (tell.c)
+void orri_told_hand_out(struct orri_told* told);
 // Everything that a tell needs to note who was told. False when refused (reported).
 bool orri_told_prepare(orri_telling* tell);
 // Nobody listens any more: forgets everything.

@@ -3,8 +3,21 @@
 // here is the first time a type is asked for, and everything that is not a plain column.
 #include "query/query.h"
 
-static const orr_hot_span* access_span(const orr_iter* it)
+// `type` is asked for, for words; null: none.
+static const orr_hot_span* access_span(const orr_iter* it, orr_type type)
 {
+    if (it->now == NULL && it->lane != NULL) {
+        if (it->world->guard != NULL) {
+            (*it->world->guard->breaches)++;
+        }
+        (void)orri_refuse(orri_env_of(it->world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+                          "system '%s' asks its run for %s, but it is called once and has no rows; "
+                          "loop: ORR_EACH (it, orr_run_query(run)) (an indirect system hears by "
+                          "messages)",
+                          it->world->guard != NULL ? it->world->guard->system : "?",
+                          type.index1 != 0 ? orri_type_label(it->world, type) : "rows");
+        return NULL;
+    }
     ORR_ASSERT(it->now != NULL && it->era == *it->era_now);
     return it->now != NULL && it->era == *it->era_now ? it->now : NULL;
 }
@@ -13,6 +26,16 @@ static const orr_hot_span* access_span(const orr_iter* it)
 ORRI_COLD static void access_refuse(const orr_iter* it, const char* call, const char* type,
                                     const char* what)
 {
+    if (it->world->guard != NULL) {
+        bool at = it->now != NULL && it->count > 0;
+        orri_id_text who =
+            orri_entity_format(it->world, at ? orr_iter_entity(it, 0) : (orr_entity){0});
+        (*it->world->guard->breaches)++;
+        (void)orri_refuse(orri_env_of(it->world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+                          "%s: system '%s'%s%s: %s %s", call, it->world->guard->system,
+                          at ? ", at the rows from " : "", at ? who.text : "", type, what);
+        return;
+    }
     char text[128];
     (void)orr_query_print(it->query, text, sizeof text);
     (void)orri_refuse(orri_env_of(it->world), ORR_ERR_ARGUMENT, ORR_LOG_ID_QUERY_REFUSED,
@@ -95,16 +118,17 @@ static void* access_write(orr_iter* it, uint32_t field)
 const void* orr_iter_read_type(orr_iter* it, orr_type type)
 {
     ORR_ASSERT(it != NULL);
-    int32_t field = access_span(it) != NULL ? access_checked(it, "orr_read", type, ORR_READ, false)
-                                            : -1;
+    int32_t field =
+        access_span(it, type) != NULL ? access_checked(it, "orr_read", type, ORR_READ, false) : -1;
     return field >= 0 ? access_read(it, (uint32_t)field) : NULL;
 }
 
 void* orr_iter_write_type(orr_iter* it, orr_type type)
 {
     ORR_ASSERT(it != NULL);
-    int32_t field =
-        access_span(it) != NULL ? access_checked(it, "orr_write", type, ORR_WRITE, false) : -1;
+    int32_t field = access_span(it, type) != NULL
+                        ? access_checked(it, "orr_write", type, ORR_WRITE, false)
+                        : -1;
     return field >= 0 ? access_write(it, (uint32_t)field) : NULL;
 }
 
@@ -174,7 +198,7 @@ static uint32_t access_index(const orr_hot_span* span, uint32_t i)
 orr_entity orr_iter_entity(const orr_iter* it, uint32_t i)
 {
     ORR_ASSERT(it != NULL && i < it->count);
-    const orr_hot_span* span = access_span(it);
+    const orr_hot_span* span = access_span(it, (orr_type){0});
     if (span == NULL || i >= it->count) {
         return (orr_entity){0};
     }
@@ -193,7 +217,7 @@ void orr_iter_entities(const orr_iter* it, orr_entity* out)
 orr_cluster orr_iter_cluster(const orr_iter* it, uint32_t* out_row)
 {
     ORR_ASSERT(it != NULL);
-    const orr_hot_span* span = access_span(it);
+    const orr_hot_span* span = access_span(it, (orr_type){0});
     if (span == NULL) {
         return (orr_cluster){0};
     }
@@ -207,7 +231,7 @@ orr_cluster orr_iter_cluster(const orr_iter* it, uint32_t* out_row)
 uint64_t orr_iter_group(const orr_iter* it)
 {
     ORR_ASSERT(it != NULL);
-    const orr_hot_span* span = access_span(it);
+    const orr_hot_span* span = access_span(it, (orr_type){0});
     if (span == NULL || it->query->groups == NULL) {
         return 0;
     }
@@ -220,8 +244,8 @@ uint64_t orr_iter_group(const orr_iter* it)
 void* orr_iter_pinned_at(orr_iter* it, uint32_t field, orr_access access, uint32_t i)
 {
     ORR_ASSERT(it != NULL && i < it->count && field < it->field_count);
-    const orr_hot_span* span = access_span(it);
     orri_field* asked = &it->query->fields[field];
+    const orr_hot_span* span = access_span(it, asked->type);
     if (span == NULL || i >= it->count ||
         (access == ORR_WRITE &&
          access_checked(it, "orr_write_pinned", asked->type, access, true) < 0)) {
@@ -249,20 +273,23 @@ void* orr_iter_pinned_first(orr_iter* it, const orr_type_desc* desc, orr_access 
 orr_instances orr_iter_instances(orr_iter* it, const orr_type_desc* desc)
 {
     ORR_ASSERT(it != NULL && desc != NULL);
-    const orr_hot_span* span = access_span(it);
     orr_type type = access_type(it, "orr_instances_of", desc);
-    int32_t field = span != NULL && type.index1 != 0
-                        ? access_checked(it, "orr_instances_of", type, ORR_READ, false)
-                        : -1;
+    const orr_hot_span* span = type.index1 != 0 ? access_span(it, type) : NULL;
+    int32_t field = span != NULL ? access_checked(it, "orr_instances_of", type, ORR_READ, false)
+                                 : -1;
     if (field < 0 || span->map[field] == ORRI_COLUMN_NONE) {
         return (orr_instances){0};
     }
-    const orri_chunk* chunk = span->chunk;
-    orr_instances instances =
-        orr_column_instances(it->world, orri_cluster_handle(chunk->cluster), chunk->number, type);
-    instances.counts = instances.counts != NULL ? instances.counts + span->slot : NULL;
-    instances.ids = instances.ids != NULL ? instances.ids + (size_t)span->slot * instances.capacity
-                                          : NULL;
+    orri_chunk* chunk = span->chunk;
+    uint32_t column = span->map[field], counts = chunk->cluster->columns[column].counts;
+    orr_instances instances = {
+        .enabled = (const uint64_t*)(void*)orri_chunk_bits(chunk, column)->data,
+        .capacity = chunk->cluster->capacities[column]};
+    if (counts != 0) {
+        instances.counts = (const uint16_t*)(void*)chunk->columns[counts].data + span->slot;
+        instances.ids = (const uint32_t*)(void*)chunk->columns[counts + 1].data +
+                        (size_t)span->slot * instances.capacity;
+    }
     return instances;
 }
 
@@ -270,7 +297,7 @@ bool orr_iter_instance_on(const orr_iter* it, const orr_instances* instances, ui
                           uint32_t instance)
 {
     ORR_ASSERT(it != NULL && instances != NULL && instance < instances->capacity);
-    const orr_hot_span* span = access_span(it);
+    const orr_hot_span* span = access_span(it, (orr_type){0});
     return instances->enabled == NULL || span == NULL ||
            orri_bit_get(instances->enabled, (span->slot + i) * instances->capacity + instance);
 }

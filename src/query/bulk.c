@@ -161,7 +161,7 @@ static const orri_type* bulk_check(const orr_query* query, const char* call, orr
                                    orr_result* result)
 {
     const orri_type* found = orri_type_at(&query->world->schema, type);
-    *result = found != NULL ? orri_check_open(query->world, call)
+    *result = found != NULL ? orri_check_open_of(query->world, call, type, (orr_entity){0})
                             : orri_refuse_type(query->world, call, type);
     return *result == ORR_OK ? found : NULL;
 }

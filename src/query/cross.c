@@ -53,7 +53,11 @@ orr_cross* orr_cross_begin(orr_cross* cross, orr_query* left, orr_query* right, 
     // The right side is brought up to date first: its refresh must not make the left one's rows stale.
     bool fresh = cross_check(left, right, pairs) == ORR_OK && orri_query_refresh(right);
     orr_iter_begin(&cross->left, left, NULL);
-    orr_iter_begin(&cross->right, right, NULL);
+    if (ORR_LIKELY(cross->left.era != 0)) {
+        orr_iter_begin(&cross->right, right, NULL);
+    } else {
+        cross->right = cross->left; // Refused, and said: one time is enough.
+    }
     cross->pairs = pairs;
     cross->same = cross->begun = false;
     cross->overlap = left != right && pairs == ORR_PAIRS_ONCE && fresh &&

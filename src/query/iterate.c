@@ -21,7 +21,7 @@ static void iterate_init(orr_iter* it, orr_query* query, const orr_each* each)
 {
     orr_world* world = query->world;
     it->count = 0;
-    it->dt = 0;
+    it->dt = world->dt;
     it->tick = world->tick;
     it->lane = NULL;
     it->now = NULL;
@@ -63,6 +63,80 @@ void orri_iter_rewind(orr_iter* it)
     }
 }
 
+static bool iterate_by_list(const orr_iter* it)
+{
+    return !it->each.only_group && !it->query->has_changed;
+}
+
+// Before it is counted among the open iterations. Who looks at stamps, or makes them at once: none of an earlier write may
+// come later.
+static void iterate_settle(const orr_iter* it)
+{
+    if (!iterate_by_list(it) && (it->query->has_changed || it->query->writes)) {
+        orri_world_settle(it->world);
+    }
+}
+
+static void iterate_open(orr_iter* it)
+{
+    orr_query* query = it->query;
+    bool by_list = iterate_by_list(it);
+    if (ORR_UNLIKELY(query->order != NULL)) {
+        orri_order_open(query);
+    }
+    if (by_list && orri_list_ready(query)) {
+        iterate_use_list(it);
+    } else if (by_list && query->writes) {
+        orri_world_settle(query->world);
+    }
+}
+
+void orri_iter_open(orr_iter* it, orr_query* query)
+{
+    iterate_init(it, query, NULL);
+    iterate_settle(it);
+    iterate_open(it);
+}
+
+void orri_iter_close(orr_iter* it)
+{
+    if (it->listed) {
+        orri_list_owe(it->query);
+    }
+    if (ORR_UNLIKELY(it->query->order != NULL)) {
+        orri_order_close(it->query);
+    }
+    it->era = 0;
+}
+
+// The running system's own query, or one of types it may reach everywhere.
+bool orri_query_allowed(const orr_query* query, const char* call)
+{
+    const orr_world* world = query->world;
+    const orri_guard* guard = world->guard;
+    if (guard == NULL || guard->query == query) {
+        return true;
+    }
+    static const orr_entity nobody = {0};
+    if (query->field_count == 0 && guard->any_read == NULL) {
+        return orri_guard_reads(world, call, (orr_type){0}, nobody); // Nothing is declared.
+    }
+    // Every term decides who is selected, so all are looked at: also what is excluded.
+    for (uint32_t l = 0; l < query->leaf_count; l++) {
+        for (uint32_t t = 0; t < query->leaves[l].term_count; t++) {
+            const orr_term* term = &query->leaves[l].terms[t];
+            bool allowed = term->type.index1 == 0 ? orri_guard_tags(world, call, term->tag)
+                           : term->access == ORR_WRITE
+                               ? orri_guard_writes(world, call, term->type, nobody)
+                               : orri_guard_reads(world, call, term->type, nobody);
+            if (!allowed) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 orr_iter* orr_iter_begin(orr_iter* it, orr_query* query, const orr_each* each)
 {
     ORR_ASSERT(it != NULL);
@@ -74,26 +148,19 @@ orr_iter* orr_iter_begin(orr_iter* it, orr_query* query, const orr_each* each)
         return it;
     }
     iterate_init(it, query, each);
+    if (ORR_UNLIKELY(query->world->guard != NULL) && !orri_query_allowed(query, "ORR_EACH")) {
+        it->era = 0;
+        return it;
+    }
     if (ORR_UNLIKELY(query->order != NULL || query->working != NULL) &&
         !orri_query_refresh(query)) {
         it->era = 0;
         return it;
     }
-    // Who looks at stamps, or makes them at once: none of an earlier write may come later.
-    bool by_list = !it->each.only_group && !query->has_changed;
-    if (!by_list && (query->has_changed || query->writes)) {
-        orri_world_settle(query->world);
-    }
+    iterate_settle(it);
     query->world->iterating++;
     it->counted = true;
-    if (ORR_UNLIKELY(query->order != NULL)) {
-        orri_order_open(query);
-    }
-    if (by_list && orri_list_ready(query)) {
-        iterate_use_list(it);
-    } else if (by_list && query->writes) {
-        orri_world_settle(query->world);
-    }
+    iterate_open(it);
     return it;
 }
 

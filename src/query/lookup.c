@@ -22,6 +22,9 @@ uint64_t orri_query_count_rows(const orr_query* query, const uint16_t* matches,
 uint64_t orr_query_count(const orr_query* query)
 {
     ORR_ASSERT(query != NULL);
+    if (!orri_query_allowed(query, "orr_query_count")) {
+        return 0;
+    }
     if (query->working != NULL) {
         return orri_working_count(query);
     }
@@ -41,6 +44,11 @@ uint64_t orr_query_count(const orr_query* query)
 bool orr_query_has(const orr_query* query, orr_entity entity)
 {
     ORR_ASSERT(query != NULL);
+    return orri_query_allowed(query, "orr_query_has") && orri_query_has(query, entity);
+}
+
+bool orri_query_has(const orr_query* query, orr_entity entity)
+{
     const orri_record* record = orri_record_find(query->world, entity);
     if (record == NULL) {
         return false;
@@ -87,6 +95,9 @@ orr_entity orr_query_first(orr_query* query)
 orr_entity orr_query_single(orr_query* query)
 {
     orr_entity found[2] = {{0}, {0}};
+    if (!orri_query_allowed(query, "orr_query_single")) {
+        return found[0];
+    }
     uint64_t count = orr_query_entities(query, 0, found, 2);
     if (count == 1) {
         return found[0];

@@ -357,6 +357,10 @@ static orr_query* query_make(const query_plan* plan)
 
 static orr_query* query_create(orr_world* world, const char* call, const orr_query_desc* desc)
 {
+    if (ORR_UNLIKELY(world->guard != NULL)) {
+        (void)orri_refuse_running(world, call);
+        return NULL;
+    }
     query_plan plan = {.world = world, .call = call, .desc = desc};
     orr_result result = desc->set == ORR_SET_NONE ? query_gather(&plan) : query_check_set(&plan);
     result = result == ORR_OK ? query_gather_fields(&plan) : result;
@@ -416,5 +420,9 @@ bool orri_query_refresh(orr_query* query)
 uint64_t orr_change_mark(orr_world* world)
 {
     ORR_ASSERT(world != NULL);
+    if (ORR_UNLIKELY(world->guard != NULL)) {
+        (void)orri_refuse_running(world, "orr_change_mark");
+        return 0;
+    }
     return world->epoch++;
 }

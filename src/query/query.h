@@ -264,6 +264,12 @@ void orri_list_settle(orr_query* query);
 
 // ---- iterate.c ------------------------------------------------------------------------------------------------------
 
+// Opens an iteration that is not counted, for who counts for itself right after, or keeps structure as it is by other means;
+// the query was refreshed.
+void orri_iter_open(orr_iter* it, orr_query* query);
+void orri_iter_close(orr_iter* it);
+// True when the running system, if there is one, may look at the query; reports otherwise.
+bool orri_query_allowed(const orr_query* query, const char* call);
 // Back to the first row.
 void orri_iter_rewind(orr_iter* it);
 // True when a row matches; `map` is its entry's.
@@ -272,6 +278,8 @@ bool orri_query_row(const orr_query* query, const uint16_t* map, const orri_chun
 
 // ---- lookup.c ------------------------------------------------------------------------------------------------------
 
+// As orr_query_has(), for the library itself.
+bool orri_query_has(const orr_query* query, orr_entity entity);
 // Rows of a cluster that match; `matches` is what the leaves say.
 uint64_t orri_query_count_rows(const orr_query* query, const uint16_t* matches,
                                const orri_cluster* cluster);

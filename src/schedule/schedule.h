@@ -18,6 +18,11 @@ void orri_trace_span(orri_trace* trace, const char* name, const char* category, 
                      uint64_t start_ns, uint64_t end_ns, const char* args);
 // Writes the end, closes the file, frees it. The file is whole JSON then.
 void orri_trace_close(orr_world* world, orri_trace* trace);
+// The path for one more world of this process, from the environment's ORR_TRACE: the path itself for the first that asks,
+// "path.2" for the next. NULL: none is wanted, or it is too long (reported).
+const char* orri_trace_env(orr_world* world, char* out, size_t out_size);
+// ORR_OK unless a tick is under way (reported).
+orr_result orri_check_between_ticks(const orr_world* world, const char* call);
 
 // ---- journal.c: who changed what ---------------------------------------------------------------------------------------
 
@@ -25,16 +30,163 @@ typedef struct orri_journal orri_journal;
 
 // Takes what its reader was told into the ring. Called after every tell while there is a journal.
 void orri_journal_drain(orr_world* world, orri_journal* journal);
+// One message of these.
+void orri_journal_take(orri_journal* journal, const orr_message* message);
 void orri_journal_destroy(orr_world* world, orri_journal* journal);
 
-// ---- what a world keeps for this module: world->schedule ------------------------------------------------------------
+// ---- systems ---------------------------------------------------------------------------------------------------------
+
+// The texts of a desc, copied with it.
+#define ORRI_SYSTEM_TEXTS(X) \
+    X(name)                  \
+    X(query)                 \
+    X(any)                   \
+    X(creates)               \
+    X(destroys)              \
+    X(adds)                  \
+    X(removes) X(switches) X(tags) X(sends) X(receives) X(before) X(after) X(group) X(imports)
+
+// A value of a schema's type that belongs to a system and is part of the world's state (keep.c).
+typedef struct orri_keep {
+    const orri_type* type; // NULL: none.
+    uint8_t* data;
+} orri_keep;
+
+#define ORRI_BIT_SETS \
+    9 // creates, adds, removes, changes, switches, sends, receives, any to read, any to write.
+
+// Begins on a cache line; the first two hold what a tick reads of a system that has little to do.
+typedef struct orri_system {
+    void (*run)(orr_run* run); // Of the desc, as `every`, `creates_max` and what follows.
+    orr_query* query;          // NULL: none.
+    uint64_t tick_first;       // In which it ran first; UINT64_MAX: it never did.
+    uint32_t every, creates_max;
+    bool started;    // Its `start` was called, and no `stop` since.
+    bool by_rows;    // It is called for every run of rows.
+    bool may_send;   // It declares something to send.
+    bool everywhere; // It may write what its query does not select.
+    orri_inbox* inbox;
+    orr_system_stats stats; // What is not in rights.counts.
+    orri_guard guard;
+    orr_hot_table** tables; // What reading by id may see.
+    uint32_t table_count, table_changes;
+    orri_rights rights;
+
+    orr_system handle;
+    orr_system_desc desc;            // Texts and terms are copies.
+    struct orri_system *prev, *next; // In order of registration.
+    uint64_t name_hash;
+    uint32_t position; // In the plan.
+
+    // Life. Changed at the beginning of a tick only, towards what is wanted.
+    bool resolved; // Names were looked up.
+    bool created;  // Its `create` was called.
+    bool wanted;   // Switched on: by itself, and with its group.
+    bool self_on, group_on;
+    bool removed; // It goes.
+
+    // What its names mean (resolve.c).
+    orr_query* destroys; // Targets.
+    uint64_t* bits;      // All bitsets, ORRI_BIT_SETS of rights.type_words words each.
+    orr_tag* tags;
+    orr_tag* any_tags;            // [guard.any_tag_count]
+    orr_type sent[ORR_TERMS_MAX]; // Types with indexed fields that it changes by sending.
+    uint32_t sent_count;
+    orri_keep state, exports;
+    struct orri_system** imports; // In order of the text.
+    uint32_t import_count;
+    bool no_required; // Its query has no required term.
+    bool structural;  // It declares something that waits for a commit point.
+} orri_system;
+
+// ---- the plan: what a tick does, in order (sequence.c, points.c) -----------------------------------------------------
+
+// Why a commit point stands where it stands.
+typedef struct orri_reason {
+    const orri_system* sender; // NULL: the tick ends.
+    const orri_system* reader;
+    const char* what; // "may add", …
+    const char* rest; // Behind the name of the reader, where it is not about one type.
+    orr_type type;    // Null: not one type.
+} orri_reason;
+
+typedef struct orri_step {
+    orri_system* system; // NULL: a commit point.
+    orri_reason reason;  // Of a commit point.
+} orri_step;
 
 struct orri_schedule {
+    orri_system *first, *last; // In order of registration.
+    orri_system** slots;       // By index.
+    uint32_t* generations;     // By index, of the system there or of the next one.
+    uint32_t slot_count, slot_capacity, generation_capacity;
+    uint32_t system_count;
+    orri_step* steps; // The last one is a commit point.
+    uint32_t step_count, step_capacity;
+    uint32_t step_types; // Types there were when the plan was made.
+    bool stale;          // Systems came, went or were switched: the plan is made anew.
+    bool renewed;        // It was made anew for this tick: systems begin and end.
+
+    // The tick under way.
+    orri_system* running; // Whose function runs; NULL: none.
+    uint8_t stage;        // tick.c.
+    uint32_t at;          // Step, and how far it is done.
+    uint8_t phase;
+    bool open; // A tick is under way.
+    bool timed;
+    uint64_t clock_ns;  // When what runs began, if timed.
+    orr_result refused; // A send of this tick was refused for want of memory.
+
+    bool paused;
+    bool time_all;
+    orr_police police;
+    uint64_t debt_ns; // Time that passed and was not run yet.
     orri_trace* trace;
     orri_journal* journal;
 };
 
 // Made at first use, with the tenant's functions; NULL when refused (reported).
 struct orri_schedule* orri_schedule_of(orr_world* world);
+// NULL for a stale or null handle.
+orri_system* orri_system_at(const orr_world* world, orr_system handle);
+orri_system* orri_system_named(const orr_world* world, const char* name, size_t size);
+// Frees a system that is in no list any more.
+void orri_system_free(orr_world* world, orri_system* system);
+// Takes a system out of the lists and frees it.
+void orri_system_drop(orr_world* world, orri_system* system);
+// The system of a run; NULL (reported) if it is none's.
+orri_system* orri_run_system(const orr_run* run, const char* call);
+
+// A text of names with commas between. `*at` goes on behind the item; false at the end. Blanks around it are left out.
+bool orri_list_next(const char** at, const char** item, size_t* size);
+
+// Looks up all names of a system's desc. ORR_OK if that was done before. On refusal (reported) nothing is kept.
+orr_result orri_system_resolve(orr_world* world, orri_system* system);
+// True when all types and tags its texts name are known: then it can be resolved at once.
+bool orri_system_known(orr_world* world, const orri_system* system);
+
+// Sorts the systems: by before and after, else by registration. `strict`: unknown names are refused; otherwise they do not
+// count. `out` has room for all systems that are not removed. A cycle is refused and printed.
+orr_result orri_sequence(orr_world* world, bool strict, orri_system** out, uint32_t* count);
+// Makes the plan if it is stale. On refusal (reported) there is none.
+orr_result orri_plan_make(orr_world* world);
+// What a sender may do to whom a reader may see, by declarations alone. False: nothing.
+bool orri_affects(const orr_world* world, const orri_system* sender, const orri_system* reader,
+                  orri_reason* out);
+
+// keep.c: a value with its preset. False when refused (reported).
+bool orri_keep_make(orr_world* world, orri_keep* keep, const orri_type* type);
+void orri_keep_free(orr_world* world, orri_keep* keep);
+
+// call.c: calls a function of a system with everything it may have.
+// Makes ready what a call needs. On refusal (reported) nothing was called.
+orr_result orri_system_prepare(orr_world* world, orri_system* system);
+void orri_system_call(orr_world* world, orri_system* system);
+void orri_system_call_back(orr_world* world, orri_system* system, void (*callback)(orr_run* run));
+
+// police.c: copies of what a system may not write, compared afterwards.
+typedef struct orri_police_watch orri_police_watch;
+orri_police_watch* orri_police_begin(orr_world* world, const orri_system* system);
+void orri_police_end(orr_world* world, orri_system* system, orri_police_watch* watch);
 
 #endif

@@ -1,5 +1,25 @@
 set(ORR_SOURCES_SCHEDULE
+    src/schedule/call.c
+    src/schedule/journal.c
+    src/schedule/keep.c
+    src/schedule/points.c
+    src/schedule/police.c
+    src/schedule/report.c
+    src/schedule/resolve.c
+    src/schedule/sequence.c
     src/schedule/system.c
+    src/schedule/tick.c
+    src/schedule/trace.c
 )
+# Not on any hot way: compiled for size.
 set(ORR_SMALL_SCHEDULE
+    src/schedule/journal.c
+    src/schedule/keep.c
+    src/schedule/points.c
+    src/schedule/police.c
+    src/schedule/report.c
+    src/schedule/resolve.c
+    src/schedule/sequence.c
+    src/schedule/system.c
+    src/schedule/trace.c
 )

@@ -1,21 +1,540 @@
 // SPDX-License-Identifier: MIT
+// Systems of a world: added, switched and removed, all of it with effect from the next tick on. What their descs mean is
+// found out in resolve.c; when they run, in sequence.c and points.c.
 #include "schedule/schedule.h"
+
+// ---- the world's part --------------------------------------------------------------------------------------------
+
+static void system_end_all(orr_world* world)
+{
+    struct orri_schedule* schedule = world->schedule;
+    // The last comes first: it may lean on those before.
+    for (orri_system* system = schedule->last; system != NULL; system = system->prev) {
+        if (system->started) {
+            orri_system_call_back(world, system, system->desc.stop);
+        }
+        if (system->created) {
+            orri_system_call_back(world, system, system->desc.destroy);
+        }
+    }
+    while (schedule->last != NULL) {
+        orri_system_drop(world, schedule->last);
+    }
+}
 
 static void system_gone(orr_world* world)
 {
-    ORRI_FREE(&world->env, ORR_MEMORY_SYSTEM, struct orri_schedule, world->schedule, 1);
+    struct orri_schedule* schedule = world->schedule;
+    schedule->open = false;
+    world->busy = NULL;
+    world->iterating = 0;
+    system_end_all(world);
+    if (schedule->journal != NULL) {
+        orri_journal_destroy(world, schedule->journal);
+    }
+    if (schedule->trace != NULL) {
+        orri_trace_close(world, schedule->trace);
+    }
+    orri_env* env = &world->env;
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, schedule->slots, schedule->slot_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, schedule->generations, schedule->generation_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, schedule->steps, schedule->step_capacity);
+    ORRI_FREE(env, ORR_MEMORY_SYSTEM, struct orri_schedule, schedule, 1);
     world->schedule = NULL;
+}
+
+// Who only listens, and keeps its own book, is no part of the state: a server without a window has the hash of a client.
+static bool system_outside(const orri_system* system)
+{
+    return system->desc.kind == ORR_INDIRECT && system->desc.user != NULL && !system->desc.impure &&
+           system->desc.state == NULL && system->desc.exports == NULL && !system->structural &&
+           system->rights.sends == NULL;
+}
+
+static uint64_t system_digest(orr_world* world, uint64_t hash)
+{
+    for (const orri_system* system = world->schedule->first; system != NULL;
+         system = system->next) {
+        if (system_outside(system)) {
+            continue;
+        }
+        hash = orri_hash_word(hash, system->name_hash);
+        hash = orri_hash_word(hash, system->tick_first);
+        hash = orri_hash_word(hash, (uint64_t)system->removed << 3 |
+                                        (uint64_t)system->started << 2 |
+                                        (uint64_t)system->wanted << 1 | system->created);
+        const orri_keep* keeps[2] = {&system->state, &system->exports};
+        for (uint32_t i = 0; i < 2; i++) {
+            if (keeps[i]->data != NULL) {
+                hash = orri_rows_hash(keeps[i]->type, keeps[i]->data, 1, hash);
+            }
+        }
+        // Who keeps its own book is no part of the state; nor is what waits for it.
+        if (system->rights.reader != NULL && system->desc.user == NULL) {
+            hash = orri_reader_hash(system->rights.reader, hash);
+        }
+    }
+    return orri_events_hash(world, hash);
 }
 
 struct orri_schedule* orri_schedule_of(orr_world* world)
 {
     if (world->schedule == NULL) {
+        struct orri_messages* messages = orri_messages_of(world);
+        if (messages == NULL) {
+            return NULL;
+        }
         world->schedule = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SYSTEM, struct orri_schedule, 1);
         if (world->schedule == NULL) {
             (void)orri_refuse_memory(&world->env, "beginning systems");
             return NULL;
         }
-        world->tenants[ORRI_TENANT_SCHEDULE].gone = system_gone;
+        world->schedule->stale = true;
+        orri_tenant* tenant = &world->tenants[ORRI_TENANT_SCHEDULE];
+        tenant->gone = system_gone;
+        tenant->digest = system_digest;
+        orr_police_set(world, ORR_POLICE_DEFAULT);
+        messages->system_name = orr_system_name;
+        char path[1024];
+        if (orri_trace_env(world, path, sizeof path) != NULL) {
+            world->schedule->trace = orri_trace_open(world, path);
+        }
     }
     return world->schedule;
+}
+
+// ---- finding -----------------------------------------------------------------------------------------------------
+
+orri_system* orri_system_at(const orr_world* world, orr_system handle)
+{
+    const struct orri_schedule* schedule = world->schedule;
+    uint32_t index = handle.index1 - 1;
+    if (schedule == NULL || index >= schedule->slot_count ||
+        schedule->generations[index] != handle.generation) {
+        return NULL;
+    }
+    return schedule->slots[index];
+}
+
+orri_system* orri_system_named(const orr_world* world, const char* name, size_t size)
+{
+    if (world->schedule == NULL) {
+        return NULL;
+    }
+    for (orri_system* system = world->schedule->first; system != NULL; system = system->next) {
+        if (!system->removed && strlen(system->desc.name) == size &&
+            memcmp(system->desc.name, name, size) == 0) {
+            return system;
+        }
+    }
+    return NULL;
+}
+
+orr_system orr_system_find(const orr_world* world, const char* name)
+{
+    ORR_ASSERT(world != NULL);
+    const orri_system* system = name != NULL ? orri_system_named(world, name, strlen(name)) : NULL;
+    return system != NULL ? system->handle : (orr_system){0};
+}
+
+orr_system orr_system_next(const orr_world* world, orr_system handle)
+{
+    ORR_ASSERT(world != NULL);
+    if (world->schedule == NULL) {
+        return (orr_system){0};
+    }
+    const orri_system* system = world->schedule->first;
+    if (handle.index1 != 0) {
+        system = orri_system_at(world, handle);
+        system = system != NULL ? system->next : NULL;
+    }
+    while (system != NULL && system->removed) {
+        system = system->next;
+    }
+    return system != NULL ? system->handle : (orr_system){0};
+}
+
+const char* orr_system_name(const orr_world* world, orr_system handle)
+{
+    ORR_ASSERT(world != NULL);
+    const orri_system* system = orri_system_at(world, handle);
+    return system != NULL ? system->desc.name : "";
+}
+
+// ---- adding ------------------------------------------------------------------------------------------------------
+
+ORRI_COLD static orr_result system_refuse(orr_world* world, const char* name, const char* what)
+{
+    return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
+                       "orr_system_add: system '%s': %s", name, what);
+}
+
+static bool system_blank(const char* text)
+{
+    return text == NULL || text[strspn(text, " \t\n")] == '\0';
+}
+
+static bool system_sends(const orr_system_desc* desc)
+{
+    return desc->creates != NULL || desc->destroys != NULL || desc->adds != NULL ||
+           desc->removes != NULL || desc->switches != NULL || desc->tags != NULL || desc->renames ||
+           desc->sends != NULL;
+}
+
+// What can be said of a desc without looking up names.
+static orr_result system_check(orr_world* world, const orr_system_desc* desc)
+{
+    const char* name = desc->name;
+    bool direct = desc->kind == ORR_DIRECT;
+    if (desc->kind != ORR_DIRECT && desc->kind != ORR_INDIRECT) {
+        return system_refuse(world, name, "its kind is neither ORR_DIRECT nor ORR_INDIRECT");
+    }
+    if (desc->run == NULL) {
+        return system_refuse(world, name, "it has no function; set .run");
+    }
+    if (desc->term_count > 0 && desc->terms == NULL) {
+        return system_refuse(world, name, ".term_count without .terms");
+    }
+    if (desc->term_count > ORR_TERMS_MAX) {
+        return system_refuse(world, name, "it has more than ORR_TERMS_MAX terms");
+    }
+    if (desc->group != NULL && !orri_name_valid(desc->group)) {
+        return system_refuse(world, name, ".group is no name");
+    }
+    bool queried = !system_blank(desc->query) || desc->term_count > 0;
+    if (direct && !queried && !desc->once) {
+        return system_refuse(
+            world, name,
+            "a direct system needs required or optional terms; set .query to what it works on, "
+            "or .once if it is to be called once per tick, without rows");
+    }
+    if (direct && !desc->once && desc->receives != NULL) {
+        return system_refuse(world, name,
+                             "it is called for every run of rows, and would be given the same "
+                             "events each time; one that receives events is called .once");
+    }
+    if (!direct && desc->any != NULL) {
+        return system_refuse(
+            world, name, "an indirect system does not reach the world; .any is for direct ones");
+    }
+    if (desc->parallel && (desc->once || !direct)) {
+        return system_refuse(
+            world, name, "only a direct system that is called per run of rows can be .parallel");
+    }
+    if (!direct && desc->user != NULL && system_sends(desc) && !desc->impure) {
+        return system_refuse(world, name,
+                             "it has state of its own (.user) and sends changes; keep the state in "
+                             ".state, or say .impure");
+    }
+    return ORR_OK;
+}
+
+static bool system_text_copy(orr_world* world, const char** text)
+{
+    if (*text == NULL) {
+        return true;
+    }
+    size_t size = strlen(*text) + 1;
+    char* copy = ORRI_ALLOC(&world->env, ORR_MEMORY_SYSTEM, char, size);
+    if (copy != NULL) {
+        memcpy(copy, *text, size);
+    }
+    *text = copy;
+    return copy != NULL;
+}
+
+static void system_text_free(orr_world* world, const char* text)
+{
+    if (text != NULL) {
+        ORRI_FREE(&world->env, ORR_MEMORY_SYSTEM, char, (char*)(uintptr_t)text, strlen(text) + 1);
+    }
+}
+
+// Copies what the desc points to. What could not be copied is NULL.
+static bool system_copy_desc(orr_world* world, orr_system_desc* desc)
+{
+    bool copied = true;
+#define X(field) copied = system_text_copy(world, &desc->field) && copied;
+    ORRI_SYSTEM_TEXTS(X)
+#undef X
+    if (desc->term_count > 0) {
+        orr_term* terms = ORRI_ALLOC(&world->env, ORR_MEMORY_SYSTEM, orr_term, desc->term_count);
+        if (terms != NULL) {
+            memcpy(terms, desc->terms, desc->term_count * sizeof *terms);
+        }
+        desc->terms = terms;
+        copied = terms != NULL && copied;
+    }
+    return copied;
+}
+
+void orri_system_free(orr_world* world, orri_system* system)
+{
+    orri_env* env = &world->env;
+    if (system->rights.reader != NULL) {
+        orri_reader_destroy(world, system->rights.reader);
+    }
+    if (system->inbox != NULL) {
+        orri_inbox_destroy(world, system->inbox);
+    }
+    orr_query_destroy(system->query);
+    orr_query_destroy(system->destroys);
+    ORRI_FREE(env, ORR_MEMORY_SYSTEM, orr_hot_table*, system->tables, system->table_count);
+    ORRI_FREE(env, ORR_MEMORY_SYSTEM, uint64_t, system->bits,
+              (size_t)system->rights.type_words * ORRI_BIT_SETS);
+    ORRI_FREE(env, ORR_MEMORY_SYSTEM, orr_tag, system->tags, system->rights.tag_count);
+    ORRI_FREE(env, ORR_MEMORY_SYSTEM, orr_tag, system->any_tags, system->guard.any_tag_count);
+    ORRI_FREE(env, ORR_MEMORY_SYSTEM, orri_system*, system->imports, system->import_count);
+    orri_keep_free(world, &system->state);
+    orri_keep_free(world, &system->exports);
+    if (system->desc.terms != NULL) {
+        ORRI_FREE(env, ORR_MEMORY_SYSTEM, orr_term, (orr_term*)(uintptr_t)system->desc.terms,
+                  system->desc.term_count);
+    }
+#define X(field) system_text_free(world, system->desc.field);
+    ORRI_SYSTEM_TEXTS(X)
+#undef X
+    orri_free(env, ORR_MEMORY_SYSTEM, system, sizeof *system, ORRI_BLOCK_ALIGN);
+}
+
+// Who joins a group is switched as the others of it.
+static bool system_group_on(const orr_world* world, const char* group)
+{
+    for (const orri_system* other = world->schedule->first; group != NULL && other != NULL;
+         other = other->next) {
+        if (!other->removed && other->desc.group != NULL && strcmp(other->desc.group, group) == 0) {
+            return other->group_on;
+        }
+    }
+    return true;
+}
+
+static orri_system* system_make(orr_world* world, const orr_system_desc* desc)
+{
+    orri_system* system =
+        orri_alloc_zero(&world->env, ORR_MEMORY_SYSTEM, sizeof *system, ORRI_BLOCK_ALIGN);
+    if (system == NULL) {
+        (void)orri_refuse_memory(&world->env, "adding a system");
+        return NULL;
+    }
+    system->desc = *desc;
+    system->self_on = !desc->disabled;
+    system->group_on = system_group_on(world, desc->group);
+    system->wanted = system->self_on && system->group_on;
+    system->tick_first = UINT64_MAX;
+    system->desc.every = system->every = desc->every != 0 ? desc->every : 1;
+    system->run = desc->run;
+    system->creates_max = desc->creates_max;
+    system->by_rows = desc->kind == ORR_DIRECT && !desc->once;
+    if (!system_copy_desc(world, &system->desc)) {
+        (void)orri_refuse_memory(&world->env, "adding a system");
+        orri_system_free(world, system);
+        return NULL;
+    }
+    system->name_hash = orr_hash(system->desc.name, strlen(system->desc.name), 0);
+    return system;
+}
+
+// A slot that is free; the number of slots if there is none.
+static uint32_t system_slot(const struct orri_schedule* schedule)
+{
+    uint32_t index = 0;
+    while (index < schedule->slot_count && schedule->slots[index] != NULL) {
+        index++;
+    }
+    return index;
+}
+
+static bool system_enter(orr_world* world, orri_system* system)
+{
+    struct orri_schedule* schedule = world->schedule;
+    uint32_t index = system_slot(schedule);
+    if (index >= ORR_SYSTEMS_MAX) {
+        (void)orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_SYSTEM_REFUSED,
+                          "orr_system_add: a world has at most %u systems", ORR_SYSTEMS_MAX);
+        return false;
+    }
+    if (index == schedule->slot_count) {
+        if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &schedule->slots,
+                          &schedule->slot_capacity, index + 1) ||
+            !ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &schedule->generations,
+                          &schedule->generation_capacity, index + 1)) {
+            (void)orri_refuse_memory(&world->env, "adding a system");
+            return false;
+        }
+        schedule->generations[index] = 1;
+        schedule->slot_count++;
+    }
+    schedule->slots[index] = system;
+    system->handle = (orr_system){index + 1, schedule->generations[index]};
+    system->prev = schedule->last;
+    *(schedule->last != NULL ? &schedule->last->next : &schedule->first) = system;
+    schedule->last = system;
+    schedule->system_count++;
+    schedule->stale = true;
+    return true;
+}
+
+void orri_system_drop(orr_world* world, orri_system* system)
+{
+    struct orri_schedule* schedule = world->schedule;
+    *(system->prev != NULL ? &system->prev->next : &schedule->first) = system->next;
+    *(system->next != NULL ? &system->next->prev : &schedule->last) = system->prev;
+    schedule->slots[system->handle.index1 - 1] = NULL;
+    schedule->generations[system->handle.index1 - 1]++;
+    schedule->system_count--;
+    schedule->stale = true;
+    orri_system_free(world, system);
+}
+
+static void system_count_breach(struct orri_schedule* schedule)
+{
+    if (schedule->running != NULL) {
+        schedule->running->rights.counts.breaches++;
+    }
+}
+
+// What can be known now is refused now: a query that makes no sense, a cycle.
+static bool system_try(orr_world* world, orri_system* system)
+{
+    if (orri_system_known(world, system) && orri_system_resolve(world, system) != ORR_OK) {
+        return false;
+    }
+    uint32_t count;
+    orri_system** order =
+        ORRI_ALLOC(&world->env, ORR_MEMORY_TEMP, orri_system*, world->schedule->system_count);
+    if (order == NULL) {
+        (void)orri_refuse_memory(&world->env, "ordering systems");
+        return false;
+    }
+    orr_result result = orri_sequence(world, false, order, &count);
+    ORRI_FREE(&world->env, ORR_MEMORY_TEMP, orri_system*, order, world->schedule->system_count);
+    return result == ORR_OK;
+}
+
+orr_system orr_system_add(orr_world* world, const orr_system_desc* desc)
+{
+    ORR_ASSERT(world != NULL);
+    static const orr_system none = {0};
+    if (desc == NULL || desc->name == NULL || !orri_name_valid(desc->name)) {
+        (void)orri_refuse(
+            &world->env, ORR_ERR_NAME, ORR_LOG_ID_SYSTEM_REFUSED,
+            "orr_system_add: a system needs a name of letters, digits, '_', '.' and ':'%s%.80s",
+            desc != NULL && desc->name != NULL ? "; this is no such: " : "",
+            desc != NULL && desc->name != NULL ? desc->name : "");
+        return none;
+    }
+    struct orri_schedule* schedule = orri_schedule_of(world);
+    if (schedule == NULL) {
+        return none;
+    }
+    if (schedule->open) {
+        system_count_breach(schedule);
+        (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_SYSTEM_REFUSED,
+                          "orr_system_add: system '%s' cannot be added while a tick is under "
+                          "way%s%s%s; add it between "
+                          "ticks",
+                          desc->name, schedule->running != NULL ? " (in '" : "",
+                          schedule->running != NULL ? schedule->running->desc.name : "",
+                          schedule->running != NULL ? "')" : "");
+        return none;
+    }
+    if (orri_system_named(world, desc->name, strlen(desc->name)) != NULL) {
+        (void)orri_refuse(&world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_SYSTEM_REFUSED,
+                          "orr_system_add: there is a system '%s' already", desc->name);
+        return none;
+    }
+    if (system_check(world, desc) != ORR_OK) {
+        return none;
+    }
+    orri_system* system = system_make(world, desc);
+    if (system == NULL) {
+        return none;
+    }
+    if (!system_enter(world, system)) {
+        orri_system_free(world, system);
+        return none;
+    }
+    if (!system_try(world, system)) {
+        orri_system_drop(world, system);
+        return none;
+    }
+    return system->handle;
+}
+
+// ---- removing and switching -----------------------------------------------------------------------------------------
+
+ORRI_COLD static orr_result system_refuse_handle(orr_world* world, const char* call,
+                                                 orr_system handle)
+{
+    return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
+                       "%s: %uv%u is no system of this world; it may have been removed", call,
+                       handle.index1, handle.generation);
+}
+
+orr_result orr_system_remove(orr_world* world, orr_system handle)
+{
+    ORR_ASSERT(world != NULL);
+    orri_system* system = orri_system_at(world, handle);
+    if (system == NULL || system->removed) {
+        return system_refuse_handle(world, "orr_system_remove", handle);
+    }
+    if (world->schedule->open) {
+        const orri_system* running = world->schedule->running;
+        system_count_breach(world->schedule);
+        return orri_refuse(
+            &world->env, ORR_ERR_STATE, ORR_LOG_ID_SYSTEM_REFUSED,
+            "orr_system_remove: system '%s' cannot be removed while a tick is under way%s%s%s; "
+            "switch it off with orr_system_enable(), and remove it between ticks",
+            system->desc.name, running != NULL ? " (in '" : "",
+            running != NULL ? running->desc.name : "", running != NULL ? "')" : "");
+    }
+    system->removed = true;
+    world->schedule->stale = true;
+    return ORR_OK;
+}
+
+orr_result orr_system_enable(orr_world* world, orr_system handle, bool on)
+{
+    ORR_ASSERT(world != NULL);
+    orri_system* system = orri_system_at(world, handle);
+    if (system == NULL || system->removed) {
+        return system_refuse_handle(world, "orr_system_enable", handle);
+    }
+    world->schedule->stale |= system->self_on != on;
+    system->self_on = on;
+    system->wanted = on && system->group_on;
+    return ORR_OK;
+}
+
+static void system_enable_by_group(orr_world* world, orri_system* system, bool on)
+{
+    world->schedule->stale |= system->group_on != on;
+    system->group_on = on;
+    system->wanted = on && system->self_on;
+}
+
+orr_result orr_group_enable(orr_world* world, const char* group, bool on)
+{
+    ORR_ASSERT(world != NULL);
+    bool found = false;
+    for (orri_system* system = world->schedule != NULL ? world->schedule->first : NULL;
+         group != NULL && system != NULL; system = system->next) {
+        if (!system->removed && system->desc.group != NULL &&
+            strcmp(system->desc.group, group) == 0) {
+            found = true;
+            system_enable_by_group(world, system, on);
+        }
+    }
+    return found ? ORR_OK
+                 : orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
+                               "orr_group_enable: no system is in a group '%s'",
+                               group != NULL ? group : "(null)");
+}
+
+bool orr_system_enabled(const orr_world* world, orr_system handle)
+{
+    ORR_ASSERT(world != NULL);
+    const orri_system* system = orri_system_at(world, handle);
+    return system != NULL && system->wanted && !system->removed;
 }

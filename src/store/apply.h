@@ -24,7 +24,7 @@ typedef struct orri_index_cursor {
 orr_entity orri_index_nth(const orr_world* world, orri_index_cursor* cursor, uint32_t position);
 // Makes the ids of some positions, in this order, those that will be given next. Skipped free ones keep their order behind
 // them; skipped fresh ones below the largest become free, the lowest first in line after the given ones. False when memory
-// is refused (reported), without effect. Undone by orri_index_demote() as long as none was given.
+// is refused (reported), without effect. Nothing undoes it: it comes when nothing else can be refused any more.
 bool orri_index_promote(orr_world* world, const orr_entity* ids, uint32_t count);
 
 // ---- change sets (apply.c) -------------------------------------------------------------------------------------
@@ -38,7 +38,7 @@ typedef enum orri_deed {
 // A type with one value for each entity of a group, one after another.
 typedef struct orri_given {
     orr_type type;
-    const uint8_t* values; // NULL: presets.
+    const uint8_t* values; // NULL: presets, also where it is there already.
 } orri_given;
 
 // An instance of a multiple type that comes (id 0; numbers are given in order), changes or goes.
@@ -50,8 +50,9 @@ typedef struct orri_instance_deed {
 } orri_instance_deed;
 
 typedef struct orri_switch_deed {
-    orr_type type;       // Null: the entity.
-    orr_component_id id; // Of a multiple type; 0: all instances.
+    orr_type type; // Null: the entity.
+    // Of a multiple type; 0: all instances. ORRI_PROVISIONAL | n: the one that instances[n] of the group adds.
+    orr_component_id id;
     bool on;
 } orri_switch_deed;
 
@@ -68,7 +69,7 @@ typedef struct orri_group {
     uint32_t taken_count;
     const orr_tag *tags_on, *tags_off;
     uint32_t tag_on_count, tag_off_count;
-    // In groups of one entity only.
+    // In groups of one entity only. Of a type that is taken, the instances that come stay.
     const orri_instance_deed* instances;
     uint32_t instance_count;
     const orri_switch_deed* switches; // After everything else.
@@ -79,7 +80,7 @@ typedef struct orri_group {
 } orri_group;
 
 // Told of what was left out because it makes no sense, once everything else is done: `what` is a clause ("Position is needed
-// by Body"). Nothing else is left out; memory, limits and hooks refuse the whole.
+// by Body"). Nothing else is left out; memory, limits (but that of instances) and hooks refuse the whole.
 typedef struct orri_apply_desc {
     const char* call; // For messages.
     const orri_group* groups;

@@ -11,7 +11,7 @@
 #define BATCH_AHEAD 16 // How far records are fetched ahead.
 #define BATCH_STAYS 0  // As a place: the entity takes part, but its row stays.
 
-typedef struct batch {
+typedef struct batch_work {
     orr_world* world;
     const char* call;
     uint32_t* places; // [count], before anything moved.
@@ -22,17 +22,17 @@ typedef struct batch {
     orr_type type;
     const orri_type* value_type;
     const uint8_t* values;
-} batch;
+} batch_work;
 
 // ---- beginning and ending ------------------------------------------------------------------------------
 
-static orr_result batch_begin(batch* b)
+static orr_result batch_begin(batch_work* b)
 {
     b->places = ORRI_ALLOC(&b->world->env, ORR_MEMORY_TEMP, uint32_t, b->count);
     return b->places != NULL ? ORR_OK : orri_refuse_memory(&b->world->env, "beginning a batch");
 }
 
-static void batch_end(batch* b)
+static void batch_end(batch_work* b)
 {
     for (uint32_t i = 0; i < b->cluster_count; i++) {
         orri_cluster* cluster = b->clusters[i];
@@ -47,7 +47,7 @@ static void batch_end(batch* b)
     ORRI_FREE(&b->world->env, ORR_MEMORY_TEMP, uint32_t, b->places, b->count);
 }
 
-static bool batch_count_row(batch* b, orri_cluster* cluster)
+static bool batch_count_row(batch_work* b, orri_cluster* cluster)
 {
     if (cluster->batch_count == 0) {
         if (!ORRI_RESERVE(&b->world->env, ORR_MEMORY_TEMP, &b->clusters, &b->cluster_capacity,
@@ -60,7 +60,7 @@ static bool batch_count_row(batch* b, orri_cluster* cluster)
     return true;
 }
 
-static void batch_unmark(batch* b, const orr_entity* entities, uint32_t count)
+static void batch_unmark(batch_work* b, const orr_entity* entities, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         orri_record_at(b->world, orri_id_index(entities[i]))->generation &= ~ORRI_DEAD;
@@ -68,7 +68,7 @@ static void batch_unmark(batch* b, const orr_entity* entities, uint32_t count)
 }
 
 // Called when the marks are gone: an entity that is alive now was refused for its own mark.
-static orr_result batch_refuse_entity(batch* b, orr_entity entity)
+static orr_result batch_refuse_entity(batch_work* b, orr_entity entity)
 {
     if (orri_record_find(b->world, entity) == NULL) {
         return orri_refuse_entity(b->world, b->call, entity, b->type);
@@ -79,8 +79,8 @@ static orr_result batch_refuse_entity(batch* b, orr_entity entity)
 }
 
 // Resolves and marks all entities. `moves` tells whether rows of a cluster leave it (NULL: always).
-static orr_result batch_collect(batch* b, const orr_entity* entities,
-                                bool (*moves)(const batch* b, const orri_cluster* cluster))
+static orr_result batch_collect(batch_work* b, const orr_entity* entities,
+                                bool (*moves)(const batch_work* b, const orri_cluster* cluster))
 {
     orr_world* world = b->world;
     const orri_chunk* chunk = NULL;
@@ -161,7 +161,7 @@ static bool batch_prepare_target(orr_world* world, orri_cluster* from)
 }
 
 // Undoes the preparation of clusters[0 … count - 1], the last first, so that numbers return as they came.
-static void batch_abandon(batch* b, uint32_t count)
+static void batch_abandon(batch_work* b, uint32_t count)
 {
     while (count-- > 0) {
         orri_cluster* from = b->clusters[count];
@@ -183,7 +183,7 @@ static void batch_abandon(batch* b, uint32_t count)
     }
 }
 
-static orr_result batch_prepare(batch* b, int direction)
+static orr_result batch_prepare(batch_work* b, int direction)
 {
     orr_world* world = b->world;
     for (uint32_t i = 0; i < b->cluster_count; i++) {
@@ -208,12 +208,12 @@ static orr_result batch_prepare(batch* b, int direction)
 
 // ---- making new values -------------------------------------------------------------------------------------
 
-static bool batch_has_values(const batch* b, const orri_cluster* to, uint32_t column)
+static bool batch_has_values(const batch_work* b, const orri_cluster* to, uint32_t column)
 {
     return b->values != NULL && to->columns[column].type == b->value_type;
 }
 
-static void batch_destruct_new(batch* b, const orri_cluster* from, uint32_t column_count,
+static void batch_destruct_new(batch_work* b, const orri_cluster* from, uint32_t column_count,
                                uint32_t rows_of_last)
 {
     const orri_plan* plan = from->batch_plan;
@@ -225,7 +225,7 @@ static void batch_destruct_new(batch* b, const orri_cluster* from, uint32_t colu
     }
 }
 
-static bool batch_construct_cluster(batch* b, orri_cluster* from)
+static bool batch_construct_cluster(batch_work* b, orri_cluster* from)
 {
     const orri_plan* plan = from->batch_plan;
     for (uint32_t i = 0; i < plan->new_count; i++) {
@@ -240,7 +240,7 @@ static bool batch_construct_cluster(batch* b, orri_cluster* from)
 }
 
 // Copies values that a hook may refuse, one by one, before anything else happens. Undoes all on refusal.
-static bool batch_copy_values(batch* b)
+static bool batch_copy_values(batch_work* b)
 {
     uint32_t size = b->value_type->info.size;
     uint32_t i = 0;
@@ -273,7 +273,7 @@ static bool batch_copy_values(batch* b)
     return done;
 }
 
-static orr_result batch_construct(batch* b)
+static orr_result batch_construct(batch_work* b)
 {
     for (uint32_t i = 0; i < b->cluster_count; i++) {
         if (!batch_construct_cluster(b, b->clusters[i])) {
@@ -290,7 +290,7 @@ static orr_result batch_construct(batch* b)
     return ORR_OK;
 }
 
-static bool batch_prepare_relations_all(batch* b)
+static bool batch_prepare_relations_all(batch_work* b)
 {
     for (uint32_t i = 0; i < b->count; i++) {
         if (b->places[i] == BATCH_STAYS) {
@@ -309,7 +309,7 @@ static bool batch_prepare_relations_all(batch* b)
 }
 
 // The pages of the index for what the new values refer to. Undoes all values on refusal.
-static orr_result batch_prepare_relations(batch* b)
+static orr_result batch_prepare_relations(batch_work* b)
 {
     bool done = b->world->relation_count == 0 || batch_prepare_relations_all(b);
     for (uint32_t k = 0; k < b->cluster_count; k++) {
@@ -327,7 +327,7 @@ static orr_result batch_prepare_relations(batch* b)
 // ---- moving ----------------------------------------------------------------------------------------------
 
 // How many rows from item `i` on lie one after another in their chunk and may go to `room` rows.
-static uint32_t batch_run(const batch* b, uint32_t i, uint32_t room)
+static uint32_t batch_run(const batch_work* b, uint32_t i, uint32_t room)
 {
     uint32_t place = b->places[i];
     uint32_t most = ORR_CHUNK_CAPACITY - orri_place_slot(place);
@@ -340,8 +340,8 @@ static uint32_t batch_run(const batch* b, uint32_t i, uint32_t room)
     return run;
 }
 
-static void batch_keep(const orri_plan* plan, orri_chunk* target, uint32_t target_slot,
-                       orri_chunk* chunk, uint32_t slot, uint32_t run)
+void orri_batch_keep(const orri_plan* plan, orri_chunk* target, uint32_t target_slot,
+                     orri_chunk* chunk, uint32_t slot, uint32_t run)
 {
     for (uint32_t i = 0; i < plan->kept_count; i++) {
         orri_plan_pair pair = plan->kept[i];
@@ -362,14 +362,14 @@ static void batch_keep(const orri_plan* plan, orri_chunk* target, uint32_t targe
     }
 }
 
-static void batch_drop(const orri_plan* plan, orri_chunk* chunk, uint32_t slot, uint32_t run)
+void orri_batch_drop(const orri_plan* plan, orri_chunk* chunk, uint32_t slot, uint32_t run)
 {
     for (uint32_t i = 0; !plan->dropped_plain && i < plan->dropped_count; i++) {
         orri_cells_destruct(orri_cells_at(chunk, plan->dropped[i], slot), run);
     }
 }
 
-static void batch_set_values(const batch* b, const orri_plan* plan, orri_chunk* target,
+static void batch_set_values(const batch_work* b, const orri_plan* plan, orri_chunk* target,
                              uint32_t target_slot, uint32_t i, uint32_t run)
 {
     uint32_t size = b->value_type->info.size;
@@ -392,7 +392,7 @@ static void batch_set_values(const batch* b, const orri_plan* plan, orri_chunk* 
 }
 
 // Moves a run and leaves holes.
-static void batch_move_run(const batch* b, orri_chunk* chunk, uint32_t slot, uint32_t i,
+static void batch_move_run(const batch_work* b, orri_chunk* chunk, uint32_t slot, uint32_t i,
                            uint32_t run)
 {
     orr_world* world = b->world;
@@ -402,8 +402,8 @@ static void batch_move_run(const batch* b, orri_chunk* chunk, uint32_t slot, uin
     orri_chunk* target = orri_cluster_chunk_of(plan->to, row);
     uint32_t target_slot = row & ORRI_SLOT_MASK;
     orri_chunk_stamp(world, target);
-    batch_keep(plan, target, target_slot, chunk, slot, run);
-    batch_drop(plan, chunk, slot, run);
+    orri_batch_keep(plan, target, target_slot, chunk, slot, run);
+    orri_batch_drop(plan, chunk, slot, run);
     if (b->values != NULL && b->value_type->plain) {
         batch_set_values(b, plan, target, target_slot, i, run);
     }
@@ -426,7 +426,7 @@ static void batch_move_run(const batch* b, orri_chunk* chunk, uint32_t slot, uin
     from->batch_used += run;
 }
 
-static void batch_move_all(const batch* b)
+static void batch_move_all(const batch_work* b)
 {
     for (uint32_t i = 0, run; i < b->count; i += run) {
         run = 1;
@@ -442,7 +442,7 @@ static void batch_move_all(const batch* b)
     }
 }
 
-static void batch_kill_all(const batch* b)
+static void batch_kill_all(const batch_work* b)
 {
     for (uint32_t i = 0, run; i < b->count; i += run) {
         orri_chunk* chunk = orri_place_chunk(b->world, b->places[i]);
@@ -463,7 +463,7 @@ static void batch_kill_all(const batch* b)
 
 // ---- filling the gaps --------------------------------------------------------------------------------------
 
-static void batch_fill_hole(orr_world* world, orri_chunk* chunk, uint32_t slot)
+void orri_batch_fill_hole(orr_world* world, orri_chunk* chunk, uint32_t slot)
 {
     orri_cluster* cluster = chunk->cluster;
     uint32_t tail = cluster->batch_tail;
@@ -477,7 +477,7 @@ static void batch_fill_hole(orr_world* world, orri_chunk* chunk, uint32_t slot)
     orri_row_relocate(world, chunk, slot, last, tail & ORRI_SLOT_MASK);
 }
 
-static void batch_cut(orr_world* world, orri_cluster* cluster)
+void orri_batch_cut(orr_world* world, orri_cluster* cluster)
 {
     uint32_t rows = cluster->row_count - cluster->batch_count;
     orri_chunk* last = rows > 0 ? orri_cluster_chunk_of(cluster, rows - 1) : NULL;
@@ -489,7 +489,7 @@ static void batch_cut(orr_world* world, orri_cluster* cluster)
     orri_cluster_trim(world, cluster);
 }
 
-static void batch_fill_gaps(batch* b)
+static void batch_fill_gaps(batch_work* b)
 {
     orr_world* world = b->world;
     bool all_empty = true;
@@ -504,7 +504,7 @@ static void batch_fill_gaps(batch* b)
         uint32_t slot = orri_place_slot(b->places[i]);
         uint32_t row = chunk->number * ORR_CHUNK_CAPACITY + slot;
         if (row < chunk->cluster->row_count - chunk->cluster->batch_count) {
-            batch_fill_hole(world, chunk, slot);
+            orri_batch_fill_hole(world, chunk, slot);
         }
     }
     for (uint32_t i = 0; i < b->cluster_count; i++) {
@@ -512,26 +512,28 @@ static void batch_fill_gaps(batch* b)
         if (cluster->batch_plan != NULL) {
             cluster->batch_plan->to->row_count += cluster->batch_count;
         }
-        batch_cut(world, cluster);
+        orri_batch_cut(world, cluster);
     }
 }
 
 // ---- the calls ---------------------------------------------------------------------------------------------
 
-static bool batch_lacks_type(const batch* b, const orri_cluster* cluster)
+static bool batch_lacks_type(const batch_work* b, const orri_cluster* cluster)
 {
     return orri_cluster_find_column(cluster, b->type) < 0;
 }
 
-static bool batch_has_type(const batch* b, const orri_cluster* cluster)
+static bool batch_has_type(const batch_work* b, const orri_cluster* cluster)
 {
     return orri_cluster_find_column(cluster, b->type) >= 0;
 }
 
-static orr_result batch_check(const orr_world* world, const char* call, const void* entities,
-                              uint32_t count)
+static orr_result batch_check(const orr_world* world, const char* call, orr_type type,
+                              const orr_entity* entities, uint32_t count)
 {
-    orr_result result = orri_check_open(world, call);
+    static const orr_entity nobody = {0};
+    orr_result result =
+        orri_check_open_of(world, call, type, entities != NULL && count > 0 ? entities[0] : nobody);
     if (result == ORR_OK && entities == NULL && count > 0) {
         result = orri_refuse_argument(world, call, "entities is NULL");
     }
@@ -542,7 +544,7 @@ orr_result orr_destroy_many(orr_world* world, const orr_entity* entities, uint32
 {
     ORR_ASSERT(world != NULL);
     const char* call = "orr_destroy_many";
-    orr_result result = batch_check(world, call, entities, count);
+    orr_result result = batch_check(world, call, (orr_type){0}, entities, count);
     if (result != ORR_OK || count == 0) {
         return result;
     }
@@ -554,7 +556,7 @@ orr_result orr_destroy_many(orr_world* world, const orr_entity* entities, uint32
 orr_result orri_destroy_batch(orr_world* world, const char* call, const orr_entity* entities,
                               uint32_t count, void (*before)(void* user), void* user)
 {
-    batch b = {.world = world, .call = call, .count = count};
+    batch_work b = {.world = world, .call = call, .count = count};
     orr_result result = batch_begin(&b);
     if (result != ORR_OK) {
         return result;
@@ -577,7 +579,7 @@ orr_result orri_destroy_batch(orr_world* world, const char* call, const orr_enti
 }
 
 // Values of a multiple type are for those that lack it: which instance of the others would they be for?
-static orr_result batch_check_lacking(const batch* b, const orr_entity* entities)
+static orr_result batch_check_lacking(const batch_work* b, const orr_entity* entities)
 {
     for (uint32_t i = 0; i < b->count; i++) {
         if (b->places[i] == BATCH_STAYS) {
@@ -592,7 +594,7 @@ static orr_result batch_check_lacking(const batch* b, const orr_entity* entities
 }
 
 // The rows that leave, after collecting: prepare, construct, move, fill.
-static orr_result batch_transfer(batch* b, int direction)
+static orr_result batch_transfer(batch_work* b, int direction)
 {
     orr_result result = batch_prepare(b, direction);
     if (result != ORR_OK) {
@@ -611,7 +613,7 @@ static orr_result batch_transfer(batch* b, int direction)
     return ORR_OK;
 }
 
-static orr_result batch_add_or_remove(batch* b, const orr_entity* entities, int direction)
+static orr_result batch_add_or_remove(batch_work* b, const orr_entity* entities, int direction)
 {
     orr_result result = batch_begin(b);
     if (result != ORR_OK) {
@@ -643,7 +645,7 @@ static orr_result batch_add_or_remove(batch* b, const orr_entity* entities, int 
 }
 
 // Finds the type; one in chunks must be of a kind that clusters hold.
-static orr_result batch_check_type(batch* b)
+static orr_result batch_check_type(batch_work* b)
 {
     b->value_type = orri_type_at(&b->world->schema, b->type);
     return b->value_type != NULL && orri_type_pinned(b->value_type)
@@ -655,12 +657,12 @@ orr_result orr_component_add_many(orr_world* world, const orr_entity* entities, 
                                   orr_type type, const void* values)
 {
     ORR_ASSERT(world != NULL);
-    batch b = {.world = world,
-               .call = "orr_component_add_many",
-               .count = count,
-               .type = type,
-               .values = values};
-    orr_result result = batch_check(world, b.call, entities, count);
+    batch_work b = {.world = world,
+                    .call = "orr_component_add_many",
+                    .count = count,
+                    .type = type,
+                    .values = values};
+    orr_result result = batch_check(world, b.call, type, entities, count);
     if (result == ORR_OK) {
         result = batch_check_type(&b);
     }
@@ -682,8 +684,9 @@ orr_result orr_component_remove_many(orr_world* world, const orr_entity* entitie
                                      orr_type type)
 {
     ORR_ASSERT(world != NULL);
-    batch b = {.world = world, .call = "orr_component_remove_many", .count = count, .type = type};
-    orr_result result = batch_check(world, b.call, entities, count);
+    batch_work b = {
+        .world = world, .call = "orr_component_remove_many", .count = count, .type = type};
+    orr_result result = batch_check(world, b.call, type, entities, count);
     if (result == ORR_OK) {
         result = batch_check_type(&b);
     }
@@ -698,7 +701,7 @@ orr_result orr_component_remove_many(orr_world* world, const orr_entity* entitie
 orr_result orri_rows_move_range(orr_world* world, const char* call, orri_plan* plan, uint32_t first,
                                 uint32_t count)
 {
-    batch b = {.world = world, .call = call, .count = count};
+    batch_work b = {.world = world, .call = call, .count = count};
     orr_result result = batch_begin(&b);
     if (result != ORR_OK) {
         return result;

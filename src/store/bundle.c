@@ -97,6 +97,9 @@ orr_result orr_bundle_register(orr_world* world, const char* name, const char* i
 {
     ORR_ASSERT(world != NULL);
     const char* call = "orr_bundle_register";
+    if (ORR_UNLIKELY(world->guard != NULL)) {
+        return orri_refuse_running(world, call);
+    }
     if (name == NULL || items == NULL || out == NULL) {
         return orri_refuse_argument(world, call, "name, items or out is NULL");
     }
@@ -526,7 +529,7 @@ static orr_result bundle_add_to(bundle_move* m, orri_cluster* from, orri_cluster
 static orr_result bundle_check(orr_world* world, const char* call, orr_entity entity,
                                orr_bundle handle, const orri_bundle** bundle)
 {
-    orr_result result = orri_check_open(world, call);
+    orr_result result = orri_check_open_of(world, call, (orr_type){0}, entity);
     if (result == ORR_OK && orri_record_find(world, entity) == NULL) {
         result = orri_refuse_entity(world, call, entity, (orr_type){0});
     }

@@ -86,7 +86,9 @@ void orri_cells_move(orri_cells to, orri_cells from, uint32_t rows)
         return;
     }
     for (uint32_t i = 0; i < rows; i++) {
-        orri_rows_move(from.type, cell_data(to, i), cell_data(from, i), from.counts[i]);
+        if (from.counts[i] > 0) { // None: those that come are on their way.
+            orri_rows_move(from.type, cell_data(to, i), cell_data(from, i), from.counts[i]);
+        }
         cell_clear_rest(to, i, from.counts[i]);
     }
 }

@@ -143,15 +143,17 @@ static void cluster_table_init(orr_world* world, orri_table* table, const orri_t
 static orri_table* cluster_table_obtain(orr_world* world, orr_type type)
 {
     uint32_t index = orri_type_index(world, type);
-    uint32_t old = world->hot.table_capacity;
-    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_WORLD, &world->hot.tables, &world->hot.table_capacity,
+    uint32_t old = world->table_capacity;
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_WORLD, &world->tables, &world->table_capacity,
                       index + 1)) {
         return NULL;
     }
-    for (uint32_t i = old; i < world->hot.table_capacity; i++) {
-        world->hot.tables[i] = &orri_table_none.hot;
+    for (uint32_t i = old; i < world->table_capacity; i++) {
+        world->tables[i] = &orri_table_none.hot;
     }
-    if (world->hot.tables[index] == &orri_table_none.hot) {
+    world->hot.tables = world->tables;
+    world->hot.table_capacity = world->table_capacity;
+    if (world->tables[index] == &orri_table_none.hot) {
         orri_table* table = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_CLUSTER, orri_table, 1);
         if (table == NULL) {
             return NULL;
@@ -165,9 +167,10 @@ static orri_table* cluster_table_obtain(orr_world* world, orr_type type)
                 return NULL;
             }
         }
-        world->hot.tables[index] = &table->hot;
+        world->tables[index] = &table->hot;
+        world->table_changes++;
     }
-    return (orri_table*)(void*)world->hot.tables[index];
+    return (orri_table*)(void*)world->tables[index];
 }
 
 // Types, row ids, and two more for each multiple type.
@@ -556,8 +559,8 @@ void orri_clusters_term(orr_world* world)
     }
     orri_relations_term(world);
     orri_needs_term(world);
-    for (uint32_t i = 0; i < world->hot.table_capacity; i++) {
-        orri_table* table = (orri_table*)(void*)world->hot.tables[i];
+    for (uint32_t i = 0; i < world->table_capacity; i++) {
+        orri_table* table = (orri_table*)(void*)world->tables[i];
         if (table == &orri_table_none) {
             continue;
         }
@@ -569,7 +572,7 @@ void orri_clusters_term(orr_world* world)
         ORRI_RELEASE(&world->env, ORR_MEMORY_CLUSTER, table->clusters, table->cluster_capacity);
         ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, orri_table, table, 1);
     }
-    ORRI_RELEASE(&world->env, ORR_MEMORY_WORLD, world->hot.tables, world->hot.table_capacity);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_WORLD, world->tables, world->table_capacity);
     ORRI_RELEASE(&world->env, ORR_MEMORY_CLUSTER, world->slots, world->slot_capacity);
     ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, uint32_t, world->cluster_buckets,
               world->cluster_bucket_count);

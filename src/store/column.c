@@ -42,7 +42,8 @@ uint32_t orr_chunk_entities(const orr_world* world, orr_cluster handle, uint32_t
 {
     ORR_ASSERT(world != NULL);
     const orri_chunk* chunk = column_chunk(world, handle, number);
-    if (chunk == NULL || out == NULL) {
+    if (chunk == NULL || out == NULL ||
+        !orri_guard_places(world, "orr_chunk_entities", (orr_entity){0})) {
         return 0;
     }
     uint32_t rows = orri_chunk_rows(chunk);
@@ -58,6 +59,9 @@ const void* orr_column_read(const orr_world* world, orr_cluster handle, uint32_t
                             orr_type type)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_reads(world, "orr_column_read", type, (orr_entity){0})) {
+        return NULL;
+    }
     uint32_t column;
     const orri_chunk* chunk = column_find(world, handle, number, type, &column);
     return chunk != NULL ? chunk->columns[column].data : NULL;
@@ -66,6 +70,9 @@ const void* orr_column_read(const orr_world* world, orr_cluster handle, uint32_t
 void* orr_column_write(orr_world* world, orr_cluster handle, uint32_t number, orr_type type)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_writes(world, "orr_column_write", type, (orr_entity){0})) {
+        return NULL;
+    }
     uint32_t column;
     orri_chunk* chunk = column_find(world, handle, number, type, &column);
     if (chunk != NULL && ORR_UNLIKELY(chunk->cluster->columns[column].by_value)) {
@@ -78,6 +85,9 @@ void* orr_column_write(orr_world* world, orr_cluster handle, uint32_t number, or
 uint64_t orr_column_tick(const orr_world* world, orr_cluster handle, uint32_t number, orr_type type)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_reads(world, "orr_column_tick", type, (orr_entity){0})) {
+        return 0;
+    }
     orri_world_settle(world);
     uint32_t column;
     const orri_chunk* chunk = column_find(world, handle, number, type, &column);
@@ -88,6 +98,9 @@ uint64_t orr_column_version(const orr_world* world, orr_cluster handle, uint32_t
                             orr_type type)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_reads(world, "orr_column_version", type, (orr_entity){0})) {
+        return 0;
+    }
     orri_world_settle(world);
     uint32_t column;
     const orri_chunk* chunk = column_find(world, handle, number, type, &column);
@@ -99,7 +112,11 @@ const uint64_t* orr_column_enabled(const orr_world* world, orr_cluster handle, u
 {
     ORR_ASSERT(world != NULL);
     orri_chunk* chunk = column_chunk(world, handle, number);
-    if (chunk == NULL) {
+    static const orr_entity nobody = {0};
+    bool allowed = type.index1 != 0
+                       ? orri_guard_reads(world, "orr_column_enabled", type, nobody)
+                       : orri_guard_builtin(world, "orr_column_enabled", "orr_enabled", nobody);
+    if (chunk == NULL || !allowed) {
         return NULL;
     }
     int32_t column = type.index1 == 0 ? (int32_t)chunk->cluster->type_count
@@ -127,7 +144,7 @@ static inline orri_chunk* column_span_chunk(const orr_world* world, const orri_c
     if (ORR_UNLIKELY(found < 0)) {
         return column_absent(world, type);
     }
-    const orri_table* table = (const orri_table*)(const void*)world->hot.tables[type_index];
+    const orri_table* table = (const orri_table*)(const void*)world->tables[type_index];
     if (ORR_UNLIKELY(table->multiple)) {
         (void)orri_refuse_multiple(world, "orr_span_read or orr_span_write", type);
         return NULL;
@@ -138,7 +155,7 @@ static inline orri_chunk* column_span_chunk(const orr_world* world, const orri_c
 static inline uint8_t* column_span_start(const orr_world* world, const orri_chunk* chunk,
                                          uint32_t column, orr_type type, uint32_t row)
 {
-    size_t size = world->hot.tables[orri_type_index(world, type)]->size;
+    size_t size = world->tables[orri_type_index(world, type)]->size;
     return chunk->columns[column].data + (row & ORRI_SLOT_MASK) * size;
 }
 
@@ -168,6 +185,9 @@ const void* orr_span_read(const orr_world* world, orr_cluster handle, orr_type t
                           uint32_t* count)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_reads(world, "orr_span_read", type, (orr_entity){0})) {
+        return NULL;
+    }
     uint32_t column;
     ORR_ASSERT(count != NULL);
     uint32_t wanted = *count;
@@ -220,6 +240,9 @@ void* orr_span_write(orr_world* world, orr_cluster handle, orr_type type, uint32
                      uint32_t* count)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_writes(world, "orr_span_write", type, (orr_entity){0})) {
+        return NULL;
+    }
     uint32_t column;
     ORR_ASSERT(count != NULL);
     uint32_t wanted = *count;

@@ -11,10 +11,10 @@
 static inline uint8_t* component_find(const orr_world* world, const orri_record* record,
                                       uint32_t type_index)
 {
-    if (ORR_UNLIKELY(type_index >= world->hot.table_capacity)) {
+    if (ORR_UNLIKELY(type_index >= world->table_capacity)) {
         return NULL;
     }
-    const orr_hot_table* table = world->hot.tables[type_index];
+    const orr_hot_table* table = world->tables[type_index];
     uint32_t place = record->place, chunk = place >> ORRI_SLOT_BITS;
     uint8_t* data = NULL;
     if (ORR_LIKELY(chunk < table->capacity)) {
@@ -269,6 +269,9 @@ void orri_stage_end(orr_world* world, orri_staged* staged, bool set)
 const void* orr_component_get_far(const orr_world* world, orr_entity entity, orr_type type)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_reads(world, "orr_component_get", type, entity)) {
+        return NULL;
+    }
     const orri_record* record = orri_record_find(world, entity);
     if (record == NULL) {
         (void)orri_refuse_entity(world, "orr_component_get", entity, type);
@@ -285,6 +288,9 @@ const void* orr_component_get_far(const orr_world* world, orr_entity entity, orr
 const void* orr_reader_get_far(const orr_world* world, orr_type type, orr_entity entity)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_reads(world, "orr_reader_get", type, entity)) {
+        return NULL;
+    }
     const orri_record* record = orri_record_find(world, entity);
     const orri_type* found = orri_type_at(&world->schema, type);
     return record != NULL && found != NULL ? component_value(world, record, entity, found) : NULL;
@@ -302,6 +308,9 @@ ORRI_COLD static void* component_refuse_edit(const orr_world* world,
 void* orr_component_edit(orr_world* world, orr_entity entity, orr_type type)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_writes(world, "orr_component_edit", type, entity)) {
+        return NULL;
+    }
     const orri_record* record = orri_record_find(world, entity);
     if (ORR_UNLIKELY(record == NULL)) {
         (void)orri_refuse_entity(world, "orr_component_edit", entity, type);
@@ -323,6 +332,9 @@ void* orr_component_edit(orr_world* world, orr_entity entity, orr_type type)
 bool orr_component_has(const orr_world* world, orr_entity entity, orr_type type)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_reads(world, "orr_component_has", type, entity)) {
+        return false;
+    }
     const orri_record* record = orri_record_find(world, entity);
     return record != NULL &&
            (component_find(world, record, orri_type_index(world, type)) != NULL ||
@@ -386,6 +398,9 @@ ORRI_COLD static orr_result component_set_staged(orr_world* world, orr_entity en
 orr_result orr_component_set(orr_world* world, orr_entity entity, orr_type type, const void* value)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_writes(world, "orr_component_set", type, entity)) {
+        return ORR_ERR_STATE;
+    }
     const orri_record* record = orri_record_find(world, entity);
     const orri_type* found = orri_type_at(&world->schema, type);
     if (ORR_UNLIKELY(record == NULL)) {
@@ -417,7 +432,7 @@ orr_result orr_component_set(orr_world* world, orr_entity entity, orr_type type,
     orri_chunk* chunk = orri_place_chunk(world, record->place);
     int32_t column = orri_table_column(world, orri_type_index(world, type), chunk->id);
     if (column < 0) {
-        result = orri_check_open(world, "orr_component_set");
+        result = orri_check_open_of(world, "orr_component_set", type, entity);
         return result == ORR_OK ? component_set_new(world, record, entity, found, value) : result;
     }
     if (!found->plain) {
@@ -441,17 +456,17 @@ ORRI_ASIDE static orr_result component_edge_chunk(orr_world* world, const char* 
 {
     orr_type type = {found->index1};
     bool has = component_find(world, record, orri_type_index(world, type)) != NULL;
-    if (has == (direction == ORRI_EDGE_ADD)) {
+    if (has == (direction == ORRI_EDGE_ADD) && ORR_LIKELY(world->guard == NULL)) {
         return ORR_OK;
     }
     if (ORR_UNLIKELY(!orri_world_open(world))) {
-        orr_result result = orri_check_open(world, call);
+        orr_result result = orri_check_open_of(world, call, type, entity);
         if (result != ORR_OK) {
             return result;
         }
     }
     if (direction == ORRI_EDGE_REMOVE) {
-        const orr_hot_table* table = world->hot.tables[orri_type_index(world, type)];
+        const orr_hot_table* table = world->tables[orri_type_index(world, type)];
         if (ORR_UNLIKELY(((const orri_table*)(const void*)table)->needed)) {
             const orri_cluster* cluster = orri_place_chunk(world, record->place)->cluster;
             orr_result result = orri_needs_check_remove(world, call, cluster, entity, type);
@@ -476,6 +491,9 @@ static inline orr_result component_edge(orr_world* world, const char* call, orr_
     }
     if (!orri_type_pinned(found)) {
         return component_edge_chunk(world, call, record, entity, found, direction);
+    }
+    if (ORR_UNLIKELY(world->guard != NULL)) {
+        return orri_refuse_structure(world, call, type, entity);
     }
     return direction == ORRI_EDGE_ADD ? orri_pinned_add(world, call, entity, found)
                                       : orri_pinned_remove(world, call, entity, found);
@@ -547,6 +565,10 @@ orr_result orr_component_set_many(orr_world* world, const orr_entity* entities, 
                                   orr_type type, const void* values)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_writes(world, "orr_component_set_many", type,
+                           entities != NULL && count > 0 ? entities[0] : (orr_entity){0})) {
+        return ORR_ERR_STATE;
+    }
     const char* call = "orr_component_set_many";
     orr_result result = component_check_many(world, call, entities, count, type, values);
     if (result != ORR_OK) {
@@ -570,6 +592,10 @@ orr_result orr_component_get_many(const orr_world* world, const orr_entity* enti
                                   uint32_t count, orr_type type, void* out)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_reads(world, "orr_component_get_many", type,
+                          entities != NULL && count > 0 ? entities[0] : (orr_entity){0})) {
+        return ORR_ERR_STATE;
+    }
     const char* call = "orr_component_get_many";
     orr_result result = component_check_many(world, call, entities, count, type, out);
     if (result != ORR_OK) {

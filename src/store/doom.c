@@ -6,11 +6,7 @@
 // go, links are cut, fields cleared and rows destroyed.
 #include "store/relation.h"
 
-typedef struct doom {
-    orr_world* world;
-    orr_entity* list; // Those given first, then what goes with them.
-    uint32_t count, capacity, given_count;
-} doom;
+typedef orri_doom doom;
 
 // ---- the list --------------------------------------------------------------------------------------------
 
@@ -21,7 +17,7 @@ static uint64_t* doom_marks(const orr_world* world, uint32_t index)
     return page < world->relation_marks.capacity ? world->relation_marks.list[page] : NULL;
 }
 
-static bool doom_marked(const orr_world* world, uint32_t index)
+bool orri_doom_marked(const orr_world* world, uint32_t index)
 {
     const uint64_t* marks = doom_marks(world, index);
     return marks != NULL && orri_bit_get(marks, index & ORRI_PAGE_MASK);
@@ -35,21 +31,39 @@ static void doom_mark(const orr_world* world, uint32_t index, bool on)
     }
 }
 
+void orri_doom_unmark(const orr_world* world, uint32_t index)
+{
+    doom_mark(world, index, false);
+}
+
+// False for an entity that is about to be created.
+static bool doom_is_there(const orr_world* world, uint32_t index)
+{
+    return index < world->hot.count && (orri_record_at(world, index)->generation & ORRI_DEAD) == 0;
+}
+
 static bool doom_add(doom* d, uint32_t index)
 {
     if (!ORRI_RESERVE(&d->world->env, ORR_MEMORY_TEMP, &d->list, &d->capacity, d->count + 1)) {
         return false;
     }
-    d->list[d->count++] = orri_id_make(index, orri_record_at(d->world, index)->generation);
+    d->list[d->count++] = orri_id_make(index, doom_is_there(d->world, index)
+                                                  ? orri_record_at(d->world, index)->generation
+                                                  : 0); // Not yet known, and not asked for.
     doom_mark(d->world, index, true);
     return true;
+}
+
+bool orri_doom_add(orri_doom* d, uint32_t index)
+{
+    return doom_add(d, index);
 }
 
 static bool doom_follow(doom* d, const orri_element* element, uint32_t target)
 {
     for (uint32_t next = orri_head_of(element, target); next != 0;
          next = orri_link_find(element, next - 1)->next) {
-        if (!doom_marked(d->world, next - 1) && !doom_add(d, next - 1)) {
+        if (!orri_doom_marked(d->world, next - 1) && !doom_add(d, next - 1)) {
             return false;
         }
     }
@@ -69,9 +83,8 @@ static bool doom_follow_all(doom* d, uint32_t target)
     return true;
 }
 
-// Adds what goes with those on the list, and with these, until no more do. Takes the marks off again, before anybody
-// may hear of a refusal.
-static bool doom_spread(doom* d)
+// Adds what goes with those on the list, and with these, until no more do.
+bool orri_doom_spread(orri_doom* d)
 {
     bool ok = true;
     for (uint32_t first = 0, end = d->count; ok && first < end; end = d->count) {
@@ -80,6 +93,13 @@ static bool doom_spread(doom* d)
         }
         orri_entities_sort(d->list + end, d->count - end);
     }
+    return ok;
+}
+
+// Takes the marks off again, before anybody may hear of a refusal.
+static bool doom_spread(doom* d)
+{
+    bool ok = orri_doom_spread(d);
     for (uint32_t i = 0; i < d->count; i++) {
         doom_mark(d->world, orri_id_index(d->list[i]), false);
     }
@@ -107,9 +127,13 @@ static bool doom_prepare(orr_world* world, uint32_t target)
             bool clears = r->type->indexed[e].on_destroy == ORR_ON_DESTROY_CLEAR;
             for (uint32_t next = clears ? orri_head_of(element, target) : 0; next != 0;
                  next = orri_link_find(element, next - 1)->next) {
-                uint32_t column;
-                orri_chunk* chunk = doom_column(world, r->type, next - 1, &column);
-                if (!chunk->cluster->doomed && !orri_column_prepare(world, chunk, column)) {
+                uint32_t column = UINT32_MAX;
+                orri_chunk* chunk = doom_is_there(world, next - 1)
+                                        ? doom_column(world, r->type, next - 1, &column)
+                                        : NULL;
+                // Who is about to get the value has a row waiting that is prepared.
+                if (column != UINT32_MAX && !chunk->cluster->doomed &&
+                    !orri_column_prepare(world, chunk, column)) {
                     return false;
                 }
             }
@@ -178,6 +202,21 @@ static void doom_commit(void* user)
     }
 }
 
+void orri_doom_commit(const orri_doom* d)
+{
+    doom_commit((void*)(uintptr_t)d);
+}
+
+bool orri_doom_prepare(const orri_doom* d)
+{
+    for (uint32_t i = 0; i < d->count; i++) {
+        if (!doom_prepare(d->world, orri_id_index(d->list[i]))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void doom_commit_clusters(void* user)
 {
     const doom* d = user;
@@ -199,12 +238,7 @@ static orr_result doom_complete(doom* d)
     if (!doom_spread(d)) {
         return orri_refuse_memory(&d->world->env, "collecting what is destroyed together");
     }
-    for (uint32_t i = 0; i < d->count; i++) {
-        if (!doom_prepare(d->world, orri_id_index(d->list[i]))) {
-            return orri_env_result(&d->world->env);
-        }
-    }
-    return ORR_OK;
+    return orri_doom_prepare(d) ? ORR_OK : orri_env_result(&d->world->env);
 }
 
 static orr_result doom_end(doom* d, orr_result result)

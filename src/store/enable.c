@@ -55,7 +55,7 @@ ORRI_COLD static orr_result enable_component_long(orr_world* world, orr_entity e
     if (record == NULL) {
         return orri_refuse_entity(world, "orr_component_enable", entity, type);
     }
-    orr_result result = orri_check_open(world, "orr_component_enable");
+    orr_result result = orri_check_open_of(world, "orr_component_enable", type, entity);
     if (result != ORR_OK) {
         return result;
     }
@@ -80,10 +80,10 @@ ORRI_COLD static orr_result enable_component_long(orr_world* world, orr_entity e
 // The column of a type, plus 1, if the table has the chunk; 0 sends the caller the long way, without a call here.
 static inline uint32_t enable_column_near(const orr_world* world, uint32_t type_index, uint32_t id)
 {
-    if (ORR_UNLIKELY(type_index >= world->hot.table_capacity)) {
+    if (ORR_UNLIKELY(type_index >= world->table_capacity)) {
         return 0;
     }
-    const orri_table* table = (const orri_table*)(const void*)world->hot.tables[type_index];
+    const orri_table* table = (const orri_table*)(const void*)world->tables[type_index];
     return ORR_LIKELY(id < table->hot.capacity) ? table->column[id] : 0;
 }
 
@@ -108,6 +108,12 @@ orr_result orr_component_enable(orr_world* world, orr_entity entity, orr_type ty
 bool orr_component_enabled(const orr_world* world, orr_entity entity, orr_type type)
 {
     ORR_ASSERT(world != NULL);
+    return orri_guard_reads(world, "orr_component_enabled", type, entity) &&
+           orri_component_enabled(world, entity, type);
+}
+
+bool orri_component_enabled(const orr_world* world, orr_entity entity, orr_type type)
+{
     const orri_record* record = orri_record_find(world, entity);
     if (record == NULL) {
         return false;
@@ -125,7 +131,7 @@ orr_result orr_entity_enable(orr_world* world, orr_entity entity, bool on)
     if (record == NULL) {
         return orri_refuse_entity(world, "orr_entity_enable", entity, (orr_type){0});
     }
-    orr_result result = orri_check_open(world, "orr_entity_enable");
+    orr_result result = orri_check_open_of(world, "orr_entity_enable", (orr_type){0}, entity);
     if (result != ORR_OK) {
         return result;
     }
@@ -133,10 +139,16 @@ orr_result orr_entity_enable(orr_world* world, orr_entity entity, bool on)
     return enable_set(world, record->place, column, on);
 }
 
-bool orr_entity_enabled(const orr_world* world, orr_entity entity)
+bool orri_entity_enabled(const orr_world* world, orr_entity entity)
 {
-    ORR_ASSERT(world != NULL);
     const orri_record* record = orri_record_find(world, entity);
     return record != NULL &&
            enable_get(world, record, orri_place_chunk(world, record->place)->cluster->type_count);
+}
+
+bool orr_entity_enabled(const orr_world* world, orr_entity entity)
+{
+    ORR_ASSERT(world != NULL);
+    return orri_guard_builtin(world, "orr_entity_enabled", "orr_enabled", entity) &&
+           orri_entity_enabled(world, entity);
 }

@@ -19,8 +19,8 @@ static const orr_column_data* entity_data_of(const orr_column_data* data, uint32
 }
 
 // Copies given values into raw rows of a column, across chunks.
-static bool entity_column_copy(orri_cluster* cluster, uint32_t column, uint32_t first,
-                               uint32_t count, const void* values)
+bool orri_column_copy(orri_cluster* cluster, uint32_t column, uint32_t first, uint32_t count,
+                      const void* values)
 {
     const orri_type* type = cluster->columns[column].type;
     size_t size = type->info.size;
@@ -44,7 +44,7 @@ static orr_result entity_make_values(orr_world* world, const char* call, orri_cl
     uint32_t first = cluster->row_count;
     for (uint32_t c = 0; c < cluster->type_count; c++) {
         const orr_column_data* given = entity_data_of(data, data_count, cluster->types[c]);
-        bool made = given != NULL ? entity_column_copy(cluster, c, first, count, given->values)
+        bool made = given != NULL ? orri_column_copy(cluster, c, first, count, given->values)
                                   : orri_column_construct(cluster, c, first, count);
         if (!made) {
             const orri_type* type = cluster->columns[c].type;
@@ -341,7 +341,7 @@ orr_entity orr_copy(orr_world* world, orr_entity source)
 {
     ORR_ASSERT(world != NULL);
     orr_entity none = {0}, entity;
-    if (orri_check_open(world, "orr_copy") != ORR_OK) {
+    if (orri_check_open_of(world, "orr_copy", (orr_type){0}, source) != ORR_OK) {
         return none;
     }
     const orri_record* record = orri_record_find(world, source);
@@ -378,7 +378,9 @@ ORRI_COLD static orr_result entity_destroy_long(orr_world* world, orri_chunk* ch
                                                 uint32_t index)
 {
     const orri_cluster* cluster = chunk->cluster;
-    orr_result result = orri_check_open(world, "orr_destroy");
+    orr_result result =
+        orri_check_open_of(world, "orr_destroy", (orr_type){0},
+                           orri_id_make(index, orri_record_at(world, index)->generation));
     if (result != ORR_OK) {
         return result;
     }
@@ -438,6 +440,9 @@ uint64_t orr_entity_count(const orr_world* world)
 orr_result orr_address_get(const orr_world* world, orr_entity entity, orr_address* out)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_places(world, "orr_address_get", entity)) {
+        return ORR_ERR_STATE;
+    }
     const orri_record* record = orri_record_find(world, entity);
     if (record == NULL) {
         return orri_refuse_entity(world, "orr_address_get", entity, (orr_type){0});
@@ -488,6 +493,10 @@ static orr_result entity_refuse_address(const orr_world* world, const char* call
 const void* orr_address_read(const orr_world* world, const orr_address* address, orr_type type)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_reads(world, "orr_address_read", type,
+                          address != NULL ? address->entity : (orr_entity){0})) {
+        return NULL;
+    }
     const orri_chunk* chunk = entity_address_chunk(world, address);
     if (chunk == NULL) {
         (void)entity_refuse_address(world, "orr_address_read", address);
@@ -504,6 +513,10 @@ const void* orr_address_read(const orr_world* world, const orr_address* address,
 void* orr_address_write(orr_world* world, const orr_address* address, orr_type type)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_writes(world, "orr_address_write", type,
+                           address != NULL ? address->entity : (orr_entity){0})) {
+        return NULL;
+    }
     orri_chunk* chunk = entity_address_chunk(world, address);
     if (chunk == NULL) {
         (void)entity_refuse_address(world, "orr_address_write", address);
@@ -531,8 +544,9 @@ orr_cluster orr_entity_cluster(const orr_world* world, orr_entity entity)
 {
     ORR_ASSERT(world != NULL);
     const orri_record* record = orri_record_find(world, entity);
-    return record != NULL ? orri_cluster_handle(orri_place_chunk(world, record->place)->cluster)
-                          : (orr_cluster){0};
+    return record != NULL && orri_guard_places(world, "orr_entity_cluster", entity)
+               ? orri_cluster_handle(orri_place_chunk(world, record->place)->cluster)
+               : (orr_cluster){0};
 }
 
 // ---- moving ----------------------------------------------------------------------------------------------
@@ -541,7 +555,7 @@ orr_result orr_entity_move(orr_world* world, orr_entity entity, orr_cluster to)
 {
     ORR_ASSERT(world != NULL);
     const char* call = "orr_entity_move";
-    orr_result result = orri_check_open(world, call);
+    orr_result result = orri_check_open_of(world, call, (orr_type){0}, entity);
     if (result != ORR_OK) {
         return result;
     }

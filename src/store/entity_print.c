@@ -50,7 +50,7 @@ static void entity_print_components(const orr_world* world, orri_text* text, orr
     const orri_cluster* cluster = chunk->cluster;
     for (uint32_t c = 0; c < cluster->type_count; c++) {
         const orri_type* type = cluster->columns[c].type;
-        bool on = orr_component_enabled(world, entity, cluster->types[c]);
+        bool on = orri_component_enabled(world, entity, cluster->types[c]);
         if (cluster->columns[c].counts != 0) {
             orri_text_add(text, "%s%s", *separator, type->info.name);
             *separator = ", ";
@@ -92,7 +92,7 @@ size_t orr_entity_print(const orr_world* world, orr_entity entity, char* out, si
     const char* separator = "";
     const char* name = orri_name_of(world, orri_id_index(entity));
     orri_text_add(&text, "%s:%s ", name != NULL ? name : id.text,
-                  orr_entity_enabled(world, entity) ? "" : " (off)");
+                  orri_entity_enabled(world, entity) ? "" : " (off)");
     entity_print_components(world, &text, entity, chunk, orri_place_slot(record->place),
                             &separator);
     entity_print_pinned(world, &text, entity, &separator);

@@ -191,8 +191,8 @@ const orri_table* orri_table_rarest(const orr_world* world, const orr_type* type
     const orri_table* rarest = NULL;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t index = orri_type_index(world, types[i]);
-        const orri_table* table = index < world->hot.table_capacity
-                                      ? (const orri_table*)(const void*)world->hot.tables[index]
+        const orri_table* table = index < world->table_capacity
+                                      ? (const orri_table*)(const void*)world->tables[index]
                                       : &orri_table_none;
         if (rarest == NULL || table->cluster_count < rarest->cluster_count) {
             rarest = table;

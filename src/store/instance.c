@@ -244,7 +244,7 @@ static orr_component_id instance_add_first(orr_world* world, const char* call, o
     return result == ORR_OK ? instance_cell_at(world, orri_id_index(entity), type).ids[0] : 0;
 }
 
-static bool instance_room_left(const orri_type* type, uint32_t capacity)
+bool orri_instance_room_left(const orri_type* type, uint32_t capacity)
 {
     return capacity * 2 <= ORR_INSTANCES_MAX &&
            capacity * 2 * (uint64_t)type->info.size <= ORR_VALUE_SIZE_MAX;
@@ -263,7 +263,7 @@ static orr_result instance_add_check(orr_world* world, const char* call, orr_ent
                              call, orri_type_label(world, type), name.text);
     }
     if (result == ORR_OK) {
-        result = orri_check_open(world, call);
+        result = orri_check_open_of(world, call, type, entity);
     }
     if (result == ORR_OK && value != NULL) {
         result = orri_check_value(world, call, orri_type_at(&world->schema, type), NULL, value);
@@ -287,7 +287,7 @@ orr_component_id orr_instance_add(orr_world* world, orr_entity entity, orr_type 
     if (cell.count < capacity) {
         return instance_add_in_place(world, call, entity, type, value);
     }
-    if (!instance_room_left(cell.cells.type, capacity)) {
+    if (!orri_instance_room_left(cell.cells.type, capacity)) {
         orri_id_text name = orri_entity_format(world, entity);
         (void)orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_ENTITY_REFUSED,
                           "%s: entity %s has %u of %s, the most it can have (%u, and %u bytes in "
@@ -327,6 +327,19 @@ static void instance_close_gap(orr_world* world, const instance_cell* cell, uint
     }
 }
 
+void orri_instance_take(orr_world* world, uint32_t index, orr_type type, orr_component_id id)
+{
+    instance_cell cell = instance_cell_at(world, index, type);
+    uint32_t i = instance_find(&cell, id);
+    ORR_ASSERT(i < cell.count);
+    (void)orri_column_write(world, cell.chunk, cell.column);
+    (void)orri_column_write(world, cell.chunk,
+                            cell.chunk->cluster->columns[cell.column].counts + 1u);
+    orri_rows_destruct(cell.cells.type, instance_value(&cell, i), 1);
+    instance_close_gap(world, &cell, i);
+    instance_set_count(world, &cell, cell.count - 1);
+}
+
 static orr_result instance_remove_one(orr_world* world, orr_entity entity, orr_type type,
                                       orr_component_id id)
 {
@@ -334,14 +347,8 @@ static orr_result instance_remove_one(orr_world* world, orr_entity entity, orr_t
     if (!instance_prepare(world, &cell)) {
         return orri_env_result(&world->env);
     }
-    cell = instance_cell_at(world, orri_id_index(entity), type);
-    uint32_t i = instance_find(&cell, id);
-    (void)orri_column_write(world, cell.chunk, cell.column);
-    (void)orri_column_write(world, cell.chunk,
-                            cell.chunk->cluster->columns[cell.column].counts + 1u);
-    orri_rows_destruct(cell.cells.type, instance_value(&cell, i), 1);
-    instance_close_gap(world, &cell, i);
-    instance_set_count(world, &cell, cell.count - 1);
+    // Copies of held blocks may have changed where the cell lies: it is looked for again.
+    orri_instance_take(world, orri_id_index(entity), type, id);
     return ORR_OK;
 }
 
@@ -354,7 +361,7 @@ static orr_result instance_remove_multiple(orr_world* world, const char* call, o
     if (id == 0 || cell.chunk == NULL || instance_find(&cell, id) == cell.count) {
         return instance_refuse_absent(world, call, entity, type, id);
     }
-    orr_result result = orri_check_open(world, call);
+    orr_result result = orri_check_open_of(world, call, type, entity);
     if (result != ORR_OK) {
         return result;
     }
@@ -448,6 +455,9 @@ orr_result orr_instance_set(orr_world* world, orr_entity entity, orr_type type, 
                             const void* value)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_writes(world, "orr_instance_set", type, entity)) {
+        return ORR_ERR_STATE;
+    }
     const char* call = "orr_instance_set";
     bool multiple = false;
     orr_result result = instance_check(world, call, entity, type, &multiple);
@@ -466,6 +476,9 @@ const void* orr_instance_get(const orr_world* world, orr_entity entity, orr_type
                              orr_component_id id)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_reads(world, "orr_instance_get", type, entity)) {
+        return NULL;
+    }
     bool multiple = false;
     if (instance_check(world, "orr_instance_get", entity, type, &multiple) != ORR_OK) {
         return NULL;
@@ -481,6 +494,9 @@ const void* orr_instance_get(const orr_world* world, orr_entity entity, orr_type
 void* orr_instance_edit(orr_world* world, orr_entity entity, orr_type type, orr_component_id id)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_writes(world, "orr_instance_edit", type, entity)) {
+        return NULL;
+    }
     bool multiple = false;
     if (instance_check(world, "orr_instance_edit", entity, type, &multiple) != ORR_OK) {
         return NULL;
@@ -501,6 +517,9 @@ uint32_t orr_instances_get(const orr_world* world, orr_entity entity, orr_type t
                            const void** values, const orr_component_id** ids)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_reads(world, "orr_instances_get", type, entity)) {
+        return 0;
+    }
     static const orr_component_id none = 0;
     bool multiple = false;
     const void* first = NULL;
@@ -524,6 +543,32 @@ uint32_t orr_instances_get(const orr_world* world, orr_entity entity, orr_type t
         *ids = first_id;
     }
     return count;
+}
+
+// ---- change sets ----------------------------------------------------------------------------------------------
+
+uint32_t orri_instances_of(const orr_world* world, uint32_t index, orr_type type,
+                           const orr_component_id** ids)
+{
+    instance_cell cell = instance_cell_at(world, index, type);
+    *ids = cell.ids;
+    return cell.count;
+}
+
+bool orri_instances_prepare(orr_world* world, uint32_t index, orr_type type)
+{
+    instance_cell cell = instance_cell_at(world, index, type);
+    return cell.chunk == NULL || instance_prepare(world, &cell);
+}
+
+void orri_instance_replace(orr_world* world, uint32_t index, orr_type type, orr_component_id id,
+                           void* made)
+{
+    instance_cell cell = instance_cell_at(world, index, type);
+    (void)orri_column_write(world, cell.chunk, cell.column);
+    uint8_t* to = instance_value(&cell, instance_find(&cell, id));
+    orri_rows_destruct(cell.cells.type, to, 1);
+    orri_rows_move(cell.cells.type, to, made, 1);
 }
 
 // ---- enable bits ----------------------------------------------------------------------------------------------
@@ -557,7 +602,7 @@ orr_result orr_instance_enable(orr_world* world, orr_entity entity, orr_type typ
     bool multiple = false;
     orr_result result = instance_check(world, call, entity, type, &multiple);
     if (result == ORR_OK) {
-        result = orri_check_open(world, call);
+        result = orri_check_open_of(world, call, type, entity);
     }
     if (result != ORR_OK) {
         return result;
@@ -578,6 +623,9 @@ bool orr_instance_enabled(const orr_world* world, orr_entity entity, orr_type ty
                           orr_component_id id)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_reads(world, "orr_instance_enabled", type, entity)) {
+        return false;
+    }
     const orri_type* found = orri_type_at(&world->schema, type);
     if (id == 0) {
         return orr_component_enabled(world, entity, type);
@@ -603,6 +651,9 @@ orr_instances orr_column_instances(const orr_world* world, orr_cluster handle, u
                                    orr_type type)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_reads(world, "orr_column_instances", type, (orr_entity){0})) {
+        return (orr_instances){0};
+    }
     const orri_cluster* cluster = orri_cluster_at(world, handle);
     int32_t column = cluster != NULL && number < cluster->chunk_count
                          ? orri_cluster_find_column(cluster, type)

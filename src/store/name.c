@@ -92,12 +92,15 @@ static bool name_grow_buckets(orr_world* world, orri_names* names)
     return true;
 }
 
-// Room for one more name in any slot there is.
-static bool name_reserve(orr_world* world, orri_names* names)
+// Room for some more names in any slots there are.
+static bool name_reserve(orr_world* world, orri_names* names, uint32_t count)
 {
-    if ((names->count < names->bucket_count || name_grow_buckets(world, names)) &&
-        ORRI_RESERVE(&world->env, ORR_MEMORY_WORLD, &names->links, &names->link_capacity,
-                     names->pool->slot_room)) {
+    bool ok = true;
+    while (ok && (uint64_t)names->count + count > names->bucket_count) {
+        ok = name_grow_buckets(world, names);
+    }
+    if (ok && ORRI_RESERVE(&world->env, ORR_MEMORY_WORLD, &names->links, &names->link_capacity,
+                           names->pool->slot_room)) {
         return true;
     }
     (void)orri_refuse_memory(&world->env, "making room for a name");
@@ -180,6 +183,9 @@ const char* orri_name_of(const orr_world* world, uint32_t index)
 const char* orr_name_get(const orr_world* world, orr_entity entity)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_builtin(world, "orr_name_get", "orr_name", entity)) {
+        return "";
+    }
     if (orri_record_find(world, entity) == NULL) {
         (void)orri_refuse_entity(world, "orr_name_get", entity, (orr_type){0});
         return "";
@@ -197,6 +203,9 @@ static orr_entity name_owner(const orr_world* world, uint32_t slot)
 orr_entity orr_find(const orr_world* world, orr_entity scope, const char* path)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_builtin(world, "orr_find", "orr_name", scope)) {
+        return (orr_entity){0};
+    }
     orr_entity none = {0}, at = scope;
     if (path == NULL) {
         (void)orri_refuse_argument(world, "orr_find", "the path is NULL");
@@ -260,7 +269,9 @@ size_t orr_path_print(const orr_world* world, orr_entity entity, char* out, size
 {
     ORR_ASSERT(world != NULL);
     size_t room = out != NULL ? out_size : 0, length = 0;
-    if (orri_record_find(world, entity) == NULL) {
+    if (!orri_guard_builtin(world, "orr_path_print", "orr_name", entity)) {
+        length = 0;
+    } else if (orri_record_find(world, entity) == NULL) {
         (void)orri_refuse_entity(world, "orr_path_print", entity, (orr_type){0});
     } else {
         const orr_name* name = name_find(world, orri_id_index(entity));
@@ -286,14 +297,19 @@ orr_result orri_refuse_name_write(const orr_world* world, const char* call, orr_
                        call, name.text);
 }
 
-static orr_result name_check_text(orr_world* world, const char* call, const char* name)
+bool orri_name_allowed(const char* name)
 {
     size_t size = 0;
     while (size <= ORR_ENTITY_NAME_MAX && (unsigned char)name[size] >= 0x20 && name[size] != 0x7F &&
            name[size] != '/') {
         size++;
     }
-    if (size > 0 && size <= ORR_ENTITY_NAME_MAX && name[size] == '\0') {
+    return size > 0 && size <= ORR_ENTITY_NAME_MAX && name[size] == '\0';
+}
+
+static orr_result name_check_text(orr_world* world, const char* call, const char* name)
+{
+    if (orri_name_allowed(name)) {
         return ORR_OK;
     }
     return orri_refuse(&world->env, ORR_ERR_NAME, ORR_LOG_ID_ENTITY_REFUSED,
@@ -302,23 +318,31 @@ static orr_result name_check_text(orr_world* world, const char* call, const char
                        call, name, ORR_ENTITY_NAME_MAX);
 }
 
-// The scope is alive, and neither the entity itself nor anything below it: a path would have no beginning.
+// True when a scope is the entity itself or anything below it: a path would have no beginning.
+static bool name_scope_below(const orr_world* world, orr_entity entity, orr_entity scope)
+{
+    for (orr_entity at = scope; at.id != 0 && orri_record_find(world, at) != NULL;) {
+        if (at.id == entity.id) {
+            return true;
+        }
+        const orr_name* name = name_find(world, orri_id_index(at));
+        at = name != NULL ? name->scope : (orr_entity){0};
+    }
+    return false;
+}
+
 static orr_result name_check_scope(orr_world* world, const char* call, orr_entity entity,
                                    orr_entity scope)
 {
     if (scope.id != 0 && orri_record_find(world, scope) == NULL) {
         return orri_refuse_entity(world, call, scope, (orr_type){0});
     }
-    for (orr_entity at = scope; at.id != 0 && orri_record_find(world, at) != NULL;) {
-        if (at.id == entity.id) {
-            orri_id_text name = orri_entity_format(world, entity);
-            return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_ENTITY_REFUSED,
-                               "%s: entity %s cannot be named in a scope that is the entity itself "
-                               "or below it; choose another scope",
-                               call, name.text);
-        }
-        const orr_name* name = name_find(world, orri_id_index(at));
-        at = name != NULL ? name->scope : (orr_entity){0};
+    if (name_scope_below(world, entity, scope)) {
+        orri_id_text name = orri_entity_format(world, entity);
+        return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_ENTITY_REFUSED,
+                           "%s: entity %s cannot be named in a scope that is the entity itself "
+                           "or below it; choose another scope",
+                           call, name.text);
     }
     return ORR_OK;
 }
@@ -372,7 +396,7 @@ static orr_result name_prepare(orr_world* world, const char* call, uint32_t inde
     bool fresh = orri_pool_slot1(pool, index) == 0;
     if ((fresh &&
          (!orri_pool_reserve(world, pool, 1) || !orri_pool_reserve_page(world, pool, index))) ||
-        !name_reserve(world, world->names) ||
+        !name_reserve(world, world->names, 1) ||
         !orri_blob_make(&world->schema, text, (uint32_t)strlen(text), 1, out)) {
         return orri_env_result(&world->env);
     }
@@ -405,7 +429,7 @@ orr_result orr_name_set(orr_world* world, orr_entity entity, orr_entity scope, c
     ORR_ASSERT(world != NULL);
     const char* call = "orr_name_set";
     uint32_t index = orri_id_index(entity);
-    orr_result result = orri_check_open(world, call);
+    orr_result result = orri_check_open_of(world, call, (orr_type){0}, entity);
     if (result != ORR_OK) {
         return result;
     }
@@ -413,9 +437,7 @@ orr_result orr_name_set(orr_world* world, orr_entity entity, orr_entity scope, c
         return orri_refuse_entity(world, call, entity, (orr_type){0});
     }
     if (name == NULL) {
-        if (world->names != NULL) {
-            orri_pool_remove(world, world->names->pool, index);
-        }
+        orri_name_drop(world, index);
         return ORR_OK;
     }
     result = name_check_text(world, call, name);
@@ -469,4 +491,47 @@ orr_entity orr_create_named(orr_world* world, const char* name)
         name_commit(world, orri_id_index(entity), value);
     }
     return entity;
+}
+
+// ---- change sets -------------------------------------------------------------------------------------------
+
+orr_result orri_names_reserve(orr_world* world, const char* call, uint32_t count)
+{
+    orr_result result = name_obtain(world, call);
+    return result != ORR_OK || (orri_pool_reserve(world, world->names->pool, count) &&
+                                name_reserve(world, world->names, count))
+               ? result
+               : orri_env_result(&world->env);
+}
+
+bool orri_name_stage(orr_world* world, uint32_t index, const char* text, orr_string* out)
+{
+    return orri_pool_reserve_page(world, world->names->pool, index) &&
+           orri_blob_make(&world->schema, text, (uint32_t)strlen(text), 1, out);
+}
+
+orri_name_why orri_name_put(orr_world* world, orr_entity entity, orr_entity scope,
+                            orr_string staged)
+{
+    uint32_t index = orri_id_index(entity);
+    const orri_blob* blob = orri_blob_at(&world->schema, staged);
+    if (scope.id != 0 && orri_record_find(world, scope) == NULL) {
+        return ORRI_NAME_SCOPE_DEAD;
+    }
+    if (name_scope_below(world, entity, scope)) {
+        return ORRI_NAME_SCOPE_BELOW;
+    }
+    uint32_t slot1 = name_lookup(world, scope, blob->data, blob->size);
+    if (slot1 != 0) {
+        return name_owner(world, slot1 - 1).id == entity.id ? ORRI_NAME_FINE : ORRI_NAME_TAKEN;
+    }
+    name_commit(world, index, (orr_name){.scope = scope, .text = staged});
+    return ORRI_NAME_FINE;
+}
+
+void orri_name_drop(orr_world* world, uint32_t index)
+{
+    if (world->names != NULL) {
+        orri_pool_remove(world, world->names->pool, index);
+    }
 }

@@ -125,8 +125,8 @@ static orr_result needs_keep(const needs_list* list)
         uint32_t index = orri_type_index(world, list->types[i + 1]);
         (void)orri_types_insert(types, i, list->types[i + 1]);
         world->needs[index].needed = true;
-        if (index < world->hot.table_capacity && world->hot.tables[index] != &orri_table_none.hot) {
-            ((orri_table*)(void*)world->hot.tables[index])->needed = true;
+        if (index < world->table_capacity && world->tables[index] != &orri_table_none.hot) {
+            ((orri_table*)(void*)world->tables[index])->needed = true;
         }
     }
     orri_needs* entry = &world->needs[orri_type_index(world, list->types[0])];

@@ -27,7 +27,7 @@ static void pinned_overwrite_plain(const orri_type* type, uint8_t* place, const 
 }
 
 // `copy` is raw afterwards.
-static void pinned_overwrite(const orri_type* type, uint8_t* place, void* copy)
+void orri_pinned_overwrite(const orri_type* type, uint8_t* place, void* copy)
 {
     orri_rows_destruct(type, place, 1);
     if (orri_rows_copy(type, place, copy, 1)) {
@@ -50,7 +50,7 @@ static orr_result pinned_set_hooked(orr_world* world, const char* call, orri_poo
     }
     bool made = orri_rows_copy(pool->type, copy, value, 1);
     if (made) {
-        pinned_overwrite(pool->type, orri_pool_write(world, pool, index), copy);
+        orri_pinned_overwrite(pool->type, orri_pool_write(world, pool, index), copy);
     }
     if (copy != small) {
         orri_free(&world->env, ORR_MEMORY_TEMP, copy, pool->size, ORRI_BLOCK_ALIGN);
@@ -236,7 +236,7 @@ static void pinned_stage_set(pinned_batch* b)
         if (b->pool->plain) {
             pinned_overwrite_plain(b->pool->type, place, pinned_value(b, i));
         } else {
-            pinned_overwrite(b->pool->type, place, b->copies + (size_t)copy++ * b->pool->size);
+            orri_pinned_overwrite(b->pool->type, place, b->copies + (size_t)copy++ * b->pool->size);
         }
     }
     b->copy_count = 0;

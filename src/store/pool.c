@@ -315,7 +315,9 @@ void orri_pool_enter(orr_world* world, orri_pool* pool, uint32_t index)
 ORRI_ASIDE static orr_result pool_add_long(orr_world* world, const char* call,
                                            const orri_type* type, uint32_t index, const void* value)
 {
-    orr_result result = orri_check_open(world, call);
+    orr_result result =
+        orri_check_open_of(world, call, (orr_type){type->index1},
+                           orri_id_make(index, orri_record_at(world, index)->generation));
     if (result != ORR_OK) {
         return result;
     }
@@ -507,7 +509,8 @@ uint32_t orr_pinned_count(const orr_world* world, orr_type type)
 {
     ORR_ASSERT(world != NULL);
     const orri_pool* pool = orri_pool_find(world, type);
-    return pool != NULL ? pool->live : 0;
+    bool allowed = orri_guard_reads(world, "orr_pinned_count", type, (orr_entity){0});
+    return pool != NULL && allowed ? pool->live : 0;
 }
 
 #undef POOL_BLOCK_BYTES

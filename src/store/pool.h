@@ -170,6 +170,8 @@ orr_result orri_pinned_remove_many(orr_world* world, const char* call, const orr
 // All have the type.
 orr_result orri_pinned_set_many(orr_world* world, const char* call, const orr_entity* entities,
                                 uint32_t count, const orri_type* type, const void* values);
+// Sets a value that is not plain: `copy`, made for it, is raw afterwards.
+void orri_pinned_overwrite(const orri_type* type, uint8_t* place, void* copy);
 // Copies of the values of one entity for another that is about to be created with the index `to`: made, then entered once
 // it lives, or abandoned. Names are not copied.
 orr_result orri_pinned_copy_make(orr_world* world, const char* call, uint32_t from, uint32_t to);

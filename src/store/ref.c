@@ -17,6 +17,9 @@ static const orri_type* ref_type(const orr_world* world, orr_component_ref ref)
 const void* orr_ref_get(const orr_world* world, orr_component_ref ref)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_reads(world, "orr_ref_get", ref.type, ref.entity)) {
+        return NULL;
+    }
     if (ref_type(world, ref) == NULL) {
         return NULL;
     }
@@ -27,6 +30,9 @@ const void* orr_ref_get(const orr_world* world, orr_component_ref ref)
 void* orr_ref_edit(orr_world* world, orr_component_ref ref)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_writes(world, "orr_ref_edit", ref.type, ref.entity)) {
+        return NULL;
+    }
     if (ref_type(world, ref) == NULL) {
         return NULL;
     }

@@ -48,7 +48,8 @@ static const char* refuse_entity_reason(const orr_world* world, orr_entity entit
         return "is of a world with another id_salt";
     }
     if (orri_id_index(entity) >= world->hot.count) {
-        return "was never created in this world";
+        return world->guard != NULL ? "is not created yet: what was sent is alive after the commit"
+                                    : "was never created in this world";
     }
     return "is dead";
 }
@@ -140,6 +141,13 @@ orr_result orri_check_open(const orr_world* world, const char* call)
         world->listener.structure_change((orr_world*)(uintptr_t)world);
         ORR_ASSERT(orri_world_open(world));
         return ORR_OK;
+    }
+    if (world->guard != NULL) {
+        return orri_refuse_structure(world, call, (orr_type){0}, (orr_entity){0});
+    }
+    if (world->busy != NULL) {
+        return orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED, "%s: %s",
+                           call, world->busy);
     }
     if (world->appender == NULL) {
         return orri_refuse(

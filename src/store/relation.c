@@ -87,7 +87,9 @@ orr_entity orri_relation_target(const orr_world* world, const orri_relation* rel
 {
     orr_entity target;
     memcpy(&target, (const uint8_t*)value + relation->type->indexed[e].offset, sizeof target);
-    return orri_record_find(world, target) != NULL ? target : (orr_entity){0};
+    bool alive = orri_record_find(world, target) != NULL ||
+                 (world->ahead != NULL && orri_ahead_has(world, target));
+    return alive ? target : (orr_entity){0};
 }
 
 bool orri_relation_prepare(orr_world* world, orri_relation* relation, uint32_t index,
@@ -381,6 +383,9 @@ uint32_t orr_referrers_get(const orr_world* world, orr_entity target, orr_type t
                            const char* field, orr_entity* out, uint32_t out_count)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_reads(world, "orr_referrers_get", type, target)) {
+        return 0;
+    }
     const orri_type* found = orri_type_at(&world->schema, type);
     relation_ask ask = {.world = world,
                         .target = orri_id_index(target),

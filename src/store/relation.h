@@ -51,8 +51,8 @@ static inline uint32_t orri_head_of(const orri_element* element, uint32_t index)
 static inline orri_relation* orri_table_relation(const orr_world* world, const orri_type* type)
 {
     uint32_t index = orri_type_index(world, (orr_type){type->index1});
-    return index < world->hot.table_capacity
-               ? ((const orri_table*)(const void*)world->hot.tables[index])->relation
+    return index < world->table_capacity
+               ? ((const orri_table*)(const void*)world->tables[index])->relation
                : NULL;
 }
 
@@ -105,4 +105,22 @@ orr_result orri_relation_destroy(orr_world* world, const char* call, const orr_e
                                  uint32_t count);
 // The same for all rows of the clusters marked `doomed`.
 orr_result orri_relation_destroy_clusters(orr_world* world, const char* call);
+
+// Those who die together: the ones given first, then who goes with them.
+typedef struct orri_doom {
+    orr_world* world;
+    orr_entity* list;
+    uint32_t count, capacity, given_count;
+} orri_doom;
+
+// For change sets, in which referrers may be on their way to their rows: adds one to the list; adds who goes with them, and
+// leaves all of them marked. False when refused (silent).
+bool orri_doom_add(orri_doom* doom, uint32_t index);
+bool orri_doom_spread(orri_doom* doom);
+bool orri_doom_marked(const orr_world* world, uint32_t index);
+void orri_doom_unmark(const orr_world* world, uint32_t index);
+// Makes sure that what refers to them can be cleared. False: reported.
+bool orri_doom_prepare(const orri_doom* doom);
+// Nobody refers to them, nor they to anybody, any more. Before their rows go.
+void orri_doom_commit(const orri_doom* doom);
 #endif

@@ -1,5 +1,7 @@
 set(ORR_SOURCES_STORE
+    src/store/aim.c
     src/store/append.c
+    src/store/apply.c
     src/store/batch.c
     src/store/block.c
     src/store/bundle.c
@@ -11,11 +13,15 @@ set(ORR_SOURCES_STORE
     src/store/doom.c
     src/store/enable.c
     src/store/entity.c
+    src/store/extra.c
     src/store/digest.c
     src/store/finder.c
+    src/store/guard.c
     src/store/index.c
+    src/store/index_ahead.c
     src/store/items.c
     src/store/instance.c
+    src/store/links.c
     src/store/mover.c
     src/store/name.c
     src/store/pinned.c
@@ -29,22 +35,31 @@ set(ORR_SOURCES_STORE
     src/store/relation.c
     src/store/relink.c
     src/store/rest.c
+    src/store/route.c
     src/store/share.c
+    src/store/shift.c
     src/store/singleton.c
+    src/store/stage.c
     src/store/tag.c
     src/store/validate.c
     src/store/virtual.c
     src/store/world.c)
 # Not on any hot way: compiled for size.
 set(ORR_SMALL_STORE
+    src/store/aim.c
     src/store/append.c
+    src/store/apply.c
     src/store/bundle.c
     src/store/cluster.c
     src/store/doom.c
     src/store/entity_print.c
+    src/store/extra.c
     src/store/finder.c
+    src/store/guard.c
     src/store/instance.c
+    src/store/index_ahead.c
     src/store/items.c
+    src/store/links.c
     src/store/name.c
     src/store/needs.c
     src/store/pool_state.c
@@ -55,6 +70,7 @@ set(ORR_SMALL_STORE
     src/store/rest.c
     src/store/share.c
     src/store/singleton.c
+    src/store/stage.c
     src/store/tag.c
     src/store/validate.c
     src/store/virtual.c

@@ -108,6 +108,9 @@ static orr_result tag_check_name(orr_world* world, orr_tag tag, const char* name
 orr_result orr_tag_register(orr_world* world, orr_tag tag, const char* name)
 {
     ORR_ASSERT(world != NULL);
+    if (ORR_UNLIKELY(world->guard != NULL)) {
+        return orri_refuse_running(world, "orr_tag_register");
+    }
     orr_result result = tag_check_name(world, tag, name);
     if (result != ORR_OK || tag_by_value(world, tag) != NULL) {
         return result;
@@ -185,10 +188,10 @@ static orr_result tag_change(orr_world* world, const char* call, orr_entity enti
         return orri_refuse_entity(world, call, entity, (orr_type){0});
     }
     orri_cluster* from = orri_place_chunk(world, record->place)->cluster;
-    if (orri_cluster_has_tag(from, tag) == add) {
+    if (orri_cluster_has_tag(from, tag) == add && ORR_LIKELY(world->guard == NULL)) {
         return ORR_OK;
     }
-    orr_result result = orri_check_open(world, call);
+    orr_result result = orri_check_open_of(world, call, (orr_type){0}, entity);
     if (result != ORR_OK) {
         return result;
     }
@@ -225,6 +228,6 @@ bool orr_tag_has(const orr_world* world, orr_entity entity, orr_tag tag)
 {
     ORR_ASSERT(world != NULL);
     const orri_record* record = orri_record_find(world, entity);
-    return record != NULL &&
+    return orri_guard_builtin(world, "orr_tag_has", "orr_tags", entity) && record != NULL &&
            orri_cluster_has_tag(orri_place_chunk(world, record->place)->cluster, tag);
 }

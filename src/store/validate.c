@@ -214,8 +214,8 @@ static orr_result validate_cluster(orr_world* world, orri_cluster* cluster)
     if (result == ORR_OK && world->slots[cluster->index].cluster != cluster) {
         result = validate_fail(world, "S3 (slot)", cluster->index, 0);
     }
-    if (result == ORR_OK &&
-        (cluster->batch_count | cluster->batch_used | cluster->batch_incoming) != 0) {
+    if (result == ORR_OK && (cluster->batch_count | cluster->batch_used | cluster->batch_incoming |
+                             cluster->batch_route | cluster->batch_listed) != 0) {
         result = validate_fail(world, "S10 (scratch)", cluster->index, cluster->batch_count);
     }
     for (uint32_t i = 0; result == ORR_OK && i < cluster->chunk_count; i++) {
@@ -341,7 +341,7 @@ static bool validate_count_all(const orr_world* world, uint32_t* counts)
     return validate_count_bundles(world, counts);
 }
 
-// A plain assignment to an owned field in a column loses count. Presets and holders outside count for themselves, so a
+// A plain assignment to an owned field in a column loses count. Presets, messages and holders outside count for themselves, so a
 // blob may be counted more often than it is stored, when there are such.
 static orr_result validate_owned(orr_world* world)
 {
@@ -399,7 +399,7 @@ static uint32_t validate_links(const orr_world* world, const orri_relation* rela
 {
     const orri_table* table =
         (const orri_table*)(const void*)
-            world->hot.tables[orri_type_index(world, (orr_type){relation->type->index1})];
+            world->tables[orri_type_index(world, (orr_type){relation->type->index1})];
     uint32_t count = 0;
     for (uint32_t i = 0; i < table->cluster_count; i++) {
         const orri_table_cluster* entry = &table->clusters[i];
@@ -472,5 +472,11 @@ orr_result orr_world_validate(orr_world* world)
     if (result == ORR_OK) {
         result = validate_owned(world);
     }
-    return result == ORR_OK ? validate_relations(world) : result;
+    result = result == ORR_OK ? validate_relations(world) : result;
+    for (uint32_t i = 0; result == ORR_OK && i < ORRI_TENANT_COUNT; i++) {
+        if (world->tenants[i].validate != NULL) {
+            result = world->tenants[i].validate(world);
+        }
+    }
+    return result;
 }

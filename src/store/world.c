@@ -35,6 +35,8 @@ static orr_result world_check_desc(orri_env* env, const orr_world_desc* desc)
         wrong = "types_max is above ORR_TYPES_MAX";
     } else if (desc->tags_max > ORR_TAGS_MAX) {
         wrong = "tags_max is above ORR_TAGS_MAX";
+    } else if (!(desc->rate_hz >= 0 && desc->rate_hz <= 1e6)) {
+        wrong = "rate_hz is negative, above 1,000,000 or no number";
     } else if (desc->id_salt > ORR_SALT_MAX) {
         wrong = "id_salt is above ORR_SALT_MAX";
     }
@@ -58,6 +60,7 @@ static void world_init(orr_world* world, const orr_world_desc* desc)
     world->epoch = 1;
     world->iteration_era = 1;
     world->seed = desc->seed;
+    world->rate_hz = desc->rate_hz;
     world->salt = desc->id_salt << ORRI_GENERATION_BITS;
     world->entities_max = world_limit(desc->entities_max, ORR_ENTITIES_MAX);
     world->clusters_max = world_limit(desc->clusters_max, ORR_CLUSTERS_MAX);
@@ -103,6 +106,10 @@ void orr_world_destroy(orr_world* world)
         return;
     }
     ORR_ASSERT(world->share_live == 0);
+    if (world->in_system) {
+        (void)orri_refuse_running(world, "orr_world_destroy");
+        return;
+    }
     for (uint32_t i = ORRI_TENANT_COUNT; i-- > 0;) {
         if (world->tenants[i].gone != NULL) {
             world->tenants[i].gone(world);
@@ -162,6 +169,15 @@ uint64_t orr_world_seed(const orr_world* world)
 void orr_tick_advance(orr_world* world)
 {
     ORR_ASSERT(world != NULL);
+    if (ORR_UNLIKELY(world->guard != NULL)) {
+        (void)orri_refuse_running(world, "orr_tick_advance");
+        return;
+    }
+    if (ORR_UNLIKELY(world->busy != NULL)) {
+        (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+                          "orr_tick_advance: %s", world->busy);
+        return;
+    }
     ORR_VALIDATE(world->appender != NULL || orr_world_validate(world) == ORR_OK);
     // A loop that was left without being ended ends here; its iterator is told by the era.
     if (world->iterating != 0) {
@@ -188,6 +204,12 @@ void orr_world_stats_get(const orr_world* world, orr_world_stats* out)
                              .tags = world->tag_count,
                              .blobs = world->schema.blob_live,
                              .bytes = memory.total.bytes};
+}
+
+void orr_world_memory_limit(orr_world* world, uint64_t bytes_max)
+{
+    ORR_ASSERT(world != NULL);
+    world->env.bytes_max = bytes_max;
 }
 
 void orr_world_memory_get(const orr_world* world, orr_memory_stats* out)
@@ -225,6 +247,9 @@ void orr_log(orr_world* world, orr_log_level level, const char* format, ...)
 orr_result orr_type_register(orr_world* world, const orr_type_desc* desc, orr_type* out)
 {
     ORR_ASSERT(world != NULL);
+    if (ORR_UNLIKELY(world->guard != NULL)) {
+        return orri_refuse_running(world, "orr_type_register");
+    }
     if (desc == NULL || out == NULL) {
         return orri_refuse_argument(world, "orr_type_register", "desc or out is NULL");
     }
@@ -236,6 +261,16 @@ orr_type orr_type_of(orr_world* world, const orr_type_desc* static_desc)
     ORR_ASSERT(world != NULL);
     if (ORR_UNLIKELY(static_desc == NULL)) {
         (void)orri_refuse_argument(world, "orr_type_of", "the desc is NULL");
+        return (orr_type){0};
+    }
+    if (ORR_UNLIKELY(world->guard != NULL) &&
+        orri_type_find(&world->schema, static_desc->name).index1 == 0) {
+        (*world->guard->breaches)++;
+        (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+                          "orr_type_of: system '%s' is the first to use %s, which is not "
+                          "registered; name it in the "
+                          "system's desc, or ORR_REGISTER() it before the first tick",
+                          world->guard->system, static_desc->name);
         return (orr_type){0};
     }
     return orri_type_static(&world->schema, static_desc);

@@ -188,8 +188,11 @@ struct orri_cluster {
     uint32_t batch_incoming; // Rows that come to it.
     struct orri_plan* batch_plan;
     bool batch_created; // The target is new.
-    bool doomed;        // Scratch of clearing and deleting; false outside.
-    bool indexed;       // Some type has indexed references.
+    // Scratch of a change set (change.h), likewise: on its list, and the route of the group in hand, plus 1.
+    bool batch_listed;
+    uint32_t batch_route;
+    bool doomed;  // Scratch of clearing and deleting; false outside.
+    bool indexed; // Some type has indexed references.
 };
 _Static_assert(offsetof(orri_cluster, index) <= 64, "the hot part of a cluster is one line");
 
@@ -295,10 +298,18 @@ typedef struct orri_guard {
     const char* system;                   // Its name.
     const uint64_t *any_read, *any_write; // By id, of any entity, and in queries of its own.
     const orr_query* query;               // Its own query; NULL: none.
-    uint32_t type_count;                  // Bits there are.
-    bool names;                           // It may look up names (it reads orr_name).
-    uint64_t* breaches;                   // Counted here.
+    const orr_tag* any_tags;              // Ascending: tags that queries of its own may ask for.
+    uint32_t any_tag_count;
+    bool indirect;
+    uint32_t type_count; // Bits there are.
+    uint64_t* breaches;  // Counted here.
 } orri_guard;
+
+// Entities that are about to be created (apply.h), by index: they count as alive for who refers to them.
+typedef struct orri_ahead {
+    uint64_t* bits;
+    uint32_t end; // Bits there are.
+} orri_ahead;
 
 // Something kept for some entities: pages by index >> ORRI_PAGE_BITS, made when first needed; NULL: none.
 typedef struct orri_pages {
@@ -309,7 +320,12 @@ typedef struct orri_pages {
 // ---- the world ----------------------------------------------------------------------------------------
 
 struct orr_world {
-    orr_hot_world hot; // First: what the inline functions of store.h read.
+    orr_hot_world
+        hot; // First: what the inline functions of store.h read. Its tables are those below, or the
+             // part of them that the running system may see.
+    orr_hot_table** tables; // By type index.
+    uint32_t table_capacity;
+    uint32_t table_changes; // Counts new entries of `tables`.
     orri_env env;
     orri_schema schema;
     uint64_t tick, epoch; // Side by side: the inline functions of query.h read both.
@@ -375,9 +391,13 @@ struct orr_world {
     struct orri_messages* messages; // Of the message module.
     struct orri_schedule* schedule; // Of the schedule module.
     orri_tenant tenants[ORRI_TENANT_COUNT];
+    double rate_hz;          // Of the desc.
+    bool in_system;          // The function of a system runs.
+    float dt;                // Of the tick under way; 0 between ticks.
     const orri_guard* guard; // Of the system that runs; NULL: none, or it is not watched.
     // A tick is under way, so structure is changed by messages only: `iterating` is not 0 then. What to say to who tries.
     const char* busy;
+    const orri_ahead* ahead; // NULL outside of a change set.
     orri_pages
         relation_marks; // Bits: scratch of a destruction, 0 outside. No page: nobody there refers.
 };
@@ -470,10 +490,10 @@ ORRI_COLD int32_t orri_table_column_far(const orr_world* world, uint32_t type_in
 static inline int32_t orri_table_column(const orr_world* world, uint32_t type_index,
                                         uint32_t chunk_id)
 {
-    if (ORR_UNLIKELY(type_index >= world->hot.table_capacity)) {
+    if (ORR_UNLIKELY(type_index >= world->table_capacity)) {
         return -1;
     }
-    const orri_table* table = (const orri_table*)(const void*)world->hot.tables[type_index];
+    const orri_table* table = (const orri_table*)(const void*)world->tables[type_index];
     return ORR_LIKELY(chunk_id < table->hot.capacity)
                ? (int32_t)table->column[chunk_id] - 1
                : orri_table_column_far(world, type_index, chunk_id);
@@ -528,6 +548,9 @@ orri_id_text orri_id_format(orr_entity entity);
 // The same with its name, if it is alive and has one, cut when it is long: "bob (7v1)". For messages.
 orri_id_text orri_entity_format(const orr_world* world, orr_entity entity);
 const char* orri_type_label(const orr_world* world, orr_type type);
+// As orr_entity_enabled() and orr_component_enabled(), for the library itself.
+bool orri_entity_enabled(const orr_world* world, orr_entity entity);
+bool orri_component_enabled(const orr_world* world, orr_entity entity, orr_type type);
 
 // These report and return the result. `call` is the public function's name.
 ORRI_COLD orr_result orri_refuse_entity(const orr_world* world, const char* call, orr_entity entity,
@@ -580,6 +603,61 @@ static inline orri_env* orri_env_of(const orr_world* world)
     return (orri_env*)(uintptr_t)&world->env;
 }
 
+// ---- guard.c: what a running system may reach ------------------------------------------------------------
+
+// While it runs. `tables` (may be NULL: no types) are those the inline functions may see, world->table_capacity of them.
+void orri_guard_enter(orr_world* world, const orri_guard* guard, orr_hot_table** tables);
+void orri_guard_leave(orr_world* world);
+// Fills such tables. To be done again when world->table_changes has changed.
+void orri_guard_tables(const orr_world* world, const orri_guard* guard, orr_hot_table** tables);
+// True when allowed; otherwise the breach is reported and counted. `entity` may be null.
+ORRI_COLD bool orri_guard_reads_long(const orr_world* world, const char* call, orr_type type,
+                                     orr_entity entity);
+ORRI_COLD bool orri_guard_writes_long(const orr_world* world, const char* call, orr_type type,
+                                      orr_entity entity);
+// What stands for names, tags and switches: orr_name, orr_tags, orr_enabled.
+ORRI_COLD bool orri_guard_builtin_long(const orr_world* world, const char* call, const char* name,
+                                       orr_entity entity);
+// Where entities are: for who reaches something by id.
+ORRI_COLD bool orri_guard_places_long(const orr_world* world, const char* call, orr_entity entity);
+static inline bool orri_guard_reads(const orr_world* world, const char* call, orr_type type,
+                                    orr_entity entity)
+{
+    return ORR_LIKELY(world->guard == NULL) || orri_guard_reads_long(world, call, type, entity);
+}
+static inline bool orri_guard_writes(const orr_world* world, const char* call, orr_type type,
+                                     orr_entity entity)
+{
+    return ORR_LIKELY(world->guard == NULL) || orri_guard_writes_long(world, call, type, entity);
+}
+static inline bool orri_guard_builtin(const orr_world* world, const char* call, const char* name,
+                                      orr_entity entity)
+{
+    return ORR_LIKELY(world->guard == NULL) || orri_guard_builtin_long(world, call, name, entity);
+}
+static inline bool orri_guard_places(const orr_world* world, const char* call, orr_entity entity)
+{
+    return ORR_LIKELY(world->guard == NULL) || orri_guard_places_long(world, call, entity);
+}
+// A running system changes structure; both may be null.
+ORRI_COLD orr_result orri_refuse_structure(const orr_world* world, const char* call, orr_type type,
+                                           orr_entity entity);
+// As orri_check_open(), and names what it is about.
+static inline orr_result orri_check_open_of(const orr_world* world, const char* call, orr_type type,
+                                            orr_entity entity)
+{
+    return ORR_LIKELY(world->guard == NULL) ? orri_check_open(world, call)
+                                            : orri_refuse_structure(world, call, type, entity);
+}
+// The same for a tag that a query asks for.
+ORRI_COLD bool orri_guard_tags_long(const orr_world* world, const char* call, orr_tag tag);
+static inline bool orri_guard_tags(const orr_world* world, const char* call, orr_tag tag)
+{
+    return ORR_LIKELY(world->guard == NULL) || orri_guard_tags_long(world, call, tag);
+}
+// For calls that make no sense inside a system.
+ORRI_COLD orr_result orri_refuse_running(const orr_world* world, const char* call);
+
 // ---- virtual.c: types that stand for switches and tags ----------------------------------------------------
 
 // True for orr_enabled and orr_tags: every entity counts as having them, none stores them.
@@ -608,6 +686,8 @@ void orri_index_term(orr_world* world);
 orr_result orri_index_reserve(orr_world* world, const char* call, uint32_t count);
 // Gives back pages that no id has reached: what a refused reserve, or a reserve that led to nothing, had made.
 void orri_index_trim(orr_world* world);
+// True for the id of an entity that is about to be created; world->ahead is not NULL (index_ahead.c).
+bool orri_ahead_has(const orr_world* world, orr_entity entity);
 // Makes sure that the record of an index can be written without fail.
 bool orri_index_prepare(orr_world* world, uint32_t index);
 bool orri_index_prepare_all(orr_world* world);
@@ -846,6 +926,10 @@ orr_result orri_rows_create(orr_world* world, const char* call, orri_cluster* cl
                             uint32_t count, const orr_column_data* data, uint32_t data_count,
                             orr_entity* out);
 
+// Copies values into raw rows of a column, across chunks. On a hook's refusal nothing is made.
+bool orri_column_copy(orri_cluster* cluster, uint32_t column, uint32_t first, uint32_t count,
+                      const void* values);
+
 // ---- tag.c -----------------------------------------------------------------------------------------------
 
 void orri_tags_term(orr_world* world);
@@ -979,7 +1063,27 @@ void orri_instance_put(orr_world* world, uint32_t index, orr_type type, void* ma
 // For calls that cannot take a multiple type: which ones can.
 ORRI_COLD orr_result orri_refuse_multiple(const orr_world* world, const char* call, orr_type type);
 
+// For change sets. The instances of a type that a live entity has; 0 if it has none. Everything else must be prepared.
+uint32_t orri_instances_of(const orr_world* world, uint32_t index, orr_type type,
+                           const uint32_t** ids);
+bool orri_instances_prepare(orr_world* world, uint32_t index, orr_type type);
+// Removes one; none may be left, if a move follows that brings others.
+void orri_instance_take(orr_world* world, uint32_t index, orr_type type, uint32_t id);
+// Moves a value in the place of another.
+void orri_instance_replace(orr_world* world, uint32_t index, orr_type type, uint32_t id,
+                           void* made);
+// True when a row with room for `capacity` instances may get twice as much.
+bool orri_instance_room_left(const orri_type* type, uint32_t capacity);
+
 // ---- batch.c: many rows leave clusters ------------------------------------------------------------------
+
+// For change sets: values of a run of rows move along a plan, or end; a hole is filled with the last row of the tail; the
+// tail is cut off.
+void orri_batch_keep(const orri_plan* plan, orri_chunk* target, uint32_t target_slot,
+                     orri_chunk* chunk, uint32_t slot, uint32_t run);
+void orri_batch_drop(const orri_plan* plan, orri_chunk* chunk, uint32_t slot, uint32_t run);
+void orri_batch_fill_hole(orr_world* world, orri_chunk* chunk, uint32_t slot);
+void orri_batch_cut(orr_world* world, orri_cluster* cluster);
 
 // Destroys all or none, and asks nobody what else must go (relation.h does). `before` is called when nothing can be
 // refused any more and nothing has been done.

@@ -18,10 +18,9 @@ typedef struct golden {
 } golden;
 
 static const golden goldens[] = {
-    {"levels", 4, 100, 0x13AB81E6BC5D03F1u},
-    {"churn", 2, 200, 0x36B4D7FD3D23A9C1u},
-    {"swarm", 100, 20, 0x8EB38850C17C07E7u},
-    {"asking", 60, 90, 0x6D4B5758BA38ADD6u},
+    {"levels", 4, 100, 0x13AB81E6BC5D03F1u},   {"churn", 2, 200, 0x36B4D7FD3D23A9C1u},
+    {"swarm", 100, 20, 0x8EB38850C17C07E7u},   {"asking", 60, 90, 0x6D4B5758BA38ADD6u},
+    {"working", 40, 200, 0x3D4BEB1BE49F80C7u},
 };
 
 // ---- the oracle as a target ------------------------------------------------------------------------
@@ -354,6 +353,11 @@ ORR_TEST(golden_swarm_has_its_hash_and_equals_the_oracle)
 ORR_TEST(golden_asking_has_its_hash)
 {
     golden_check("asking");
+}
+
+ORR_TEST(golden_working_has_its_hash)
+{
+    golden_check("working");
 }
 
 ORR_TEST(golden_has_every_scenario)

@@ -1,5 +1,8 @@
 set(ORR_TESTS_STORE
     tests/store/test_append.c
+    tests/store/test_apply.c
+    tests/store/test_apply_random.c
+    tests/store/test_apply_refused.c
     tests/store/test_batch.c
     tests/store/test_bundle.c
     tests/store/test_change.c
@@ -10,6 +13,7 @@ set(ORR_TESTS_STORE
     tests/store/test_enable.c
     tests/store/test_entity.c
     tests/store/test_generation.c
+    tests/store/test_index_ahead.c
     tests/store/test_move.c
     tests/store/test_name.c
     tests/store/test_multiple.c

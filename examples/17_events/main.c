@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// Events: what is not a change of state, but happened. A type of yours, sent by systems that say so and read by systems that
+// say so; each reader gets each event once, in an order that is the same in every run.
+#include <inttypes.h>
+#include <orrery/orrery.h>
+#include <stdio.h>
+
+ORR_STRUCT(Position, (float, x))
+ORR_STRUCT(Velocity, (float, x))
+ORR_STRUCT(Health, (int32_t, points, (.preset = "3")))
+ORR_STRUCT(Bounce, (orr_entity, who), (float, speed)) // an event is a plain struct
+
+// Between two walls, at 0 and 10.
+static void move(orr_run* run)
+{
+    Position* p = orr_write(run, Position);
+    Velocity* v = orr_write(run, Velocity);
+    for (uint32_t i = 0; i < run->count; i++) {
+        p[i].x += v[i].x;
+        if (p[i].x <= 0 || p[i].x >= 10) {
+            orr_send_event(run, Bounce, {.who = orr_iter_entity(run, i), .speed = v[i].x});
+            v[i].x = -v[i].x;
+        }
+    }
+}
+
+static void hurt(orr_run* run) // runs later than `move`: it reads what was sent in this tick
+{
+    uint32_t count;
+    const Bounce* bounces = orr_events(run, Bounce, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        Health* health = orr_edit(run->world, bounces[i].who, Health);
+        if (health != NULL) {
+            health->points--;
+        }
+    }
+}
+
+static void tell(orr_run* run) // every fifth tick: what happened meanwhile has waited for it
+{
+    uint32_t count;
+    const Bounce* bounces = orr_events(run, Bounce, &count);
+    printf("tick %" PRIu64 ": %" PRIu32 " bounces\n", run->tick, count);
+    for (uint32_t i = 0; i < count; i++) {
+        printf("  %s wall, speed %g\n", bounces[i].speed < 0 ? "left" : "right",
+               (double)bounces[i].speed);
+    }
+}
+
+int main(void)
+{
+    orr_world* world = orr_world_create(NULL);
+    orr_type_of(world, ORR_TYPE(Bounce)); // systems name it by text only: so it is made known
+    orr_system_add(world, &(orr_system_desc){.name = "move",
+                                             .query = "write Position, write Velocity",
+                                             .run = move,
+                                             .sends = "Bounce"});
+    // `once`: called once a tick, not per run of rows. `any`: it writes Health by id.
+    orr_system_add(world, &(orr_system_desc){.name = "hurt",
+                                             .query = "write Health",
+                                             .once = true,
+                                             .run = hurt,
+                                             .any = "write Health",
+                                             .receives = "Bounce"});
+    orr_system_add(world, &(orr_system_desc){.name = "tell",
+                                             .query = "Health",
+                                             .once = true,
+                                             .every = 5,
+                                             .run = tell,
+                                             .receives = "Bounce"});
+
+    orr_entity ball = orr_create_named(world, "ball");
+    orr_set(world, ball, Position, {2});
+    orr_set(world, ball, Velocity, {2});
+    orr_add(world, ball, Health);
+    orr_entity bolt = orr_create_named(world, "bolt");
+    orr_set(world, bolt, Position, {2});
+    orr_set(world, bolt, Velocity, {-1});
+    orr_add(world, bolt, Health);
+
+    if (orr_step(world, 12) != ORR_OK) {
+        return 1;
+    }
+    orr_print(world, ball);
+    orr_print(world, bolt);
+    orr_world_destroy(world);
+    return 0;
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+// Inboxes: how far each system has read the events it receives, and showing it the rest.
+#include "message/event.h"
+
+// ---- coming and going -----------------------------------------------------------------------------------------------
+
+static orri_cursor* inbox_find(orri_inbox* inbox, orr_type type)
+{
+    for (uint32_t i = 0; i < inbox->count; i++) {
+        if (inbox->cursors[i].queue->type.index1 == type.index1) {
+            return &inbox->cursors[i];
+        }
+    }
+    return NULL;
+}
+
+static orri_inbox* inbox_allocate(orr_world* world, uint32_t capacity)
+{
+    size_t size = sizeof(orri_inbox) + (size_t)capacity * sizeof(orri_cursor);
+    orri_inbox* inbox =
+        orri_alloc_zero(&world->env, ORR_MEMORY_MESSAGE, size, _Alignof(orri_inbox));
+    if (inbox == NULL) {
+        (void)orri_refuse_memory(&world->env, "making a system's inbox of events");
+        return NULL;
+    }
+    inbox->capacity = capacity;
+    return inbox;
+}
+
+// A cursor that its queue does not know yet, but has room for. A type named twice gets one.
+static bool inbox_prepare(orr_world* world, orri_inbox* inbox, orr_type type)
+{
+    if (orri_event_check(world, "receives", type) != ORR_OK) {
+        return false;
+    }
+    if (inbox_find(inbox, type) != NULL) {
+        return true;
+    }
+    orri_event_queue* queue = orri_event_queue_of(world, type);
+    if (queue == NULL) {
+        return false;
+    }
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &queue->cursors, &queue->cursor_capacity,
+                      queue->cursor_count + 1)) {
+        (void)orri_refuse_memory(&world->env, "making a system's inbox of events");
+        return false;
+    }
+    inbox->cursors[inbox->count++] = (orri_cursor){.queue = queue, .inbox = inbox};
+    return true;
+}
+
+static void inbox_link(struct orri_events* events, orri_inbox* inbox)
+{
+    for (uint32_t i = 0; i < inbox->count; i++) {
+        orri_event_queue* queue = inbox->cursors[i].queue;
+        queue->cursors[queue->cursor_count++] = &inbox->cursors[i];
+    }
+    inbox->prev = events->last;
+    *(events->last != NULL ? &events->last->next : &events->first) = inbox;
+    events->last = inbox;
+}
+
+orri_inbox* orri_inbox_create(orr_world* world, const orr_type* types, uint32_t count)
+{
+    struct orri_events* events = orri_events_of(world);
+    orri_inbox* inbox = events != NULL ? inbox_allocate(world, count) : NULL;
+    if (inbox == NULL) {
+        return NULL;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (!inbox_prepare(world, inbox, types[i])) {
+            orri_inbox_free(world, inbox);
+            return NULL;
+        }
+    }
+    inbox_link(events, inbox);
+    return inbox;
+}
+
+void orri_inbox_name(orri_inbox* inbox, const char* name)
+{
+    inbox->name = name;
+}
+
+static void inbox_leave(orri_cursor* cursor)
+{
+    orri_event_queue* queue = cursor->queue;
+    uint32_t i = 0;
+    while (queue->cursors[i] != cursor) {
+        i++;
+    }
+    queue->cursor_count--;
+    memmove(&queue->cursors[i], &queue->cursors[i + 1],
+            (queue->cursor_count - i) * sizeof queue->cursors[0]);
+}
+
+void orri_inbox_destroy(orr_world* world, orri_inbox* inbox)
+{
+    if (inbox == NULL) {
+        return;
+    }
+    orri_inbox_enable(world, inbox, false);
+    for (uint32_t i = 0; i < inbox->count; i++) {
+        inbox_leave(&inbox->cursors[i]);
+    }
+    struct orri_events* events = world->messages->events;
+    *(inbox->prev != NULL ? &inbox->prev->next : &events->first) = inbox->next;
+    *(inbox->next != NULL ? &inbox->next->prev : &events->last) = inbox->prev;
+    orri_inbox_free(world, inbox);
+}
+
+void orri_inbox_enable(orr_world* world, orri_inbox* inbox, bool on)
+{
+    (void)world;
+    if (inbox == NULL || inbox->on == on) {
+        return;
+    }
+    inbox->on = on;
+    for (uint32_t i = 0; i < inbox->count; i++) {
+        orri_cursor* cursor = &inbox->cursors[i];
+        orri_event_queue* queue = cursor->queue;
+        cursor->asked = false;
+        if (on) {
+            cursor->at = orri_event_end(queue);
+            queue->on_count++;
+            queue->at_base += cursor->at == queue->base;
+        } else {
+            queue->on_count--;
+            orri_event_trim(queue);
+        }
+    }
+}
+
+// ---- reading --------------------------------------------------------------------------------------------------------
+
+static void inbox_advance(orri_cursor* cursor)
+{
+    orri_event_queue* queue = cursor->queue;
+    bool leaves = cursor->at == queue->base && cursor->shown != cursor->at;
+    cursor->at = cursor->shown;
+    cursor->asked = false;
+    if (leaves && --queue->at_base == 0) {
+        orri_event_trim(queue); // So a queue is looked over once a tick, however many read it.
+    }
+}
+
+void orri_inbox_done(orr_world* world, orri_inbox* inbox)
+{
+    (void)world;
+    for (uint32_t i = 0; inbox != NULL && i < inbox->count; i++) {
+        if (inbox->cursors[i].asked) {
+            inbox_advance(&inbox->cursors[i]);
+        }
+    }
+}
+
+ORRI_COLD static void inbox_refuse(const orr_world* world, orri_rights* rights, orr_type type)
+{
+    const char* name = orri_type_label(world, type);
+    rights->counts.breaches++;
+    (void)orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+                      "system '%s' asked for events %s, which it did not declare; declare them: "
+                      ".receives = \"%s\"",
+                      rights->name, name, name);
+}
+
+const void* orr_events_type(orr_run* run, orr_type type, uint32_t* count)
+{
+    static const uint64_t nothing[8]; // What markers point at.
+    ORR_ASSERT(count != NULL);
+    *count = 0; // Also when refused: whoever loops over it is safe.
+    if (orri_check_run(run, "orr_events") != ORR_OK) {
+        return NULL;
+    }
+    if (orri_type_at(&run->world->schema, type) == NULL) {
+        (void)orri_refuse_type(run->world, "orr_events", type);
+        return NULL;
+    }
+    orri_rights* rights = orri_lane_rights(run->lane);
+    orri_cursor* cursor = rights->inbox != NULL ? inbox_find(rights->inbox, type) : NULL;
+    if (cursor == NULL) {
+        inbox_refuse(run->world, rights, type);
+        return NULL;
+    }
+    if (!cursor->inbox->on) {
+        return NULL; // It is being started or stopped: nothing is kept for it.
+    }
+    const orri_event_queue* queue = cursor->queue;
+    if (!cursor->asked) {
+        cursor->inbox->name = rights->name;
+        cursor->asked = true;
+        cursor->shown = orri_event_end(queue);
+    }
+    *count = (uint32_t)(cursor->shown - cursor->at);
+    if (*count == 0) {
+        return NULL;
+    }
+    return queue->info->info.size > 0 ? (const void*)orri_event_at(queue, cursor->at) : nothing;
+}

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: MIT
+// Lanes from the inside: what one run of a system sent, in columns.
+//
+//   lane ──> strips, one for each kind and type ──> entities[], ids[], values[]
+//              └─ breaks: where in the order of sending the runs of its rows lie
+//
+// Vocabulary: a *strip* holds all records of a lane with the same kind and type, so that a million adds are one strip, and so are
+// the adds of a system that creates, adds and adds for each of its rows. The *sequence* of a record is its number within the lane;
+// it is not stored by record but by *break*: one for each time the sender came back to the strip. Strips with the
+// same entities in the same order are *aligned*: they make one *bundle*.
+#ifndef ORRI_MESSAGE_LANE_H
+#define ORRI_MESSAGE_LANE_H
+
+#include "message/message.h"
+#include "store/apply.h"
+#include <stdatomic.h>
+
+typedef enum orri_sent {
+    ORRI_SENT_CREATE,
+    ORRI_SENT_DESTROY,
+    ORRI_SENT_ADD,
+    ORRI_SENT_PRESET, // Added with its preset.
+    ORRI_SENT_CHANGE,
+    ORRI_SENT_REMOVE,
+    ORRI_SENT_TAG_ON, // Values are orr_tag.
+    ORRI_SENT_TAG_OFF,
+    ORRI_SENT_ON, // Null type: the entity.
+    ORRI_SENT_OFF,
+    ORRI_SENT_NAME,  // Values are orri_sent_name.
+    ORRI_SENT_EVENT, // No entities.
+} orri_sent;
+
+typedef struct orri_sent_name {
+    orr_entity scope;
+    uint64_t text1; // Where in the lane's texts, plus 1; 0: the name goes.
+} orri_sent_name;
+
+// Rows from `row` on were sent from `sequence` on.
+typedef struct orri_break {
+    uint32_t row, sequence;
+} orri_break;
+
+typedef struct orri_strip {
+    orri_sent kind;
+    orr_type type;
+    uint32_t count, capacity; // Rows.
+    orr_entity* entities;     // A null one was dealt with already.
+    uint8_t* values;
+    orr_component_id* ids; // NULL: no multiple type.
+    uint32_t stride;       // Bytes of a value.
+    bool quick;            // Values are bytes as they come: plain, nothing to clean or to check.
+    bool born_only;        // For entities of this commit only: declared by `creates` alone.
+    bool own;              // Of orr_send_create_many(): nothing else goes here.
+    bool used;             // Holds, or held, rows of the present run.
+    const orri_type* info; // NULL: no type.
+    orr_cluster cluster;   // Of orr_send_create_many(): where to.
+    uint8_t* block;        // Values, entities, ids. Stays with the strip when the lane is emptied.
+    size_t block_size;
+    size_t peak; // Bytes used at most since blocks were last looked at.
+    orri_break* breaks;
+    uint32_t break_count, break_capacity;
+    uint32_t place; // In the lane's order.
+    uint32_t next1; // In its bundle: slot + 1.
+    bool bundled;   // In the bundle of an earlier strip.
+} orri_strip;
+
+// What happened to records of a lane in a commit that is not done yet: said, and counted, when it is.
+typedef struct orri_lane_note {
+    uint64_t dropped, twice; // Dropped; added though it was there.
+    const char* why;         // Of the first drop.
+    orr_entity entity, twice_entity;
+    orr_type type, twice_type;
+    orri_sent kind;
+} orri_lane_note;
+
+#define ORRI_LANE_RECENT                8
+#define ORRI_LANE_RECENT_OF(kind, type) (((uint32_t)(kind)*5 + (type).index1) % ORRI_LANE_RECENT)
+
+struct orr_lane {
+    orri_strip* current; // Of the last record; NULL: none.
+    orr_world* world;
+    orri_rights* rights;
+    bool open;
+    bool mute;          // There was no memory for a lane: all is refused.
+    bool marked;        // Its structure is in the marks.
+    bool valued;        // orri_commit_values() is done with it.
+    bool failed;        // Something was refused for want of memory.
+    uint32_t run_first; // Row at which the run of `current` began,
+    uint32_t sequence;  // and its sequence.
+    orri_strip* strips; // Slots. They stay with the lane, with their memory.
+    uint32_t strip_count, strip_capacity;
+    uint32_t*
+        order; // Slots in use, by first record. What follows from records must not depend on slots.
+    uint32_t order_count, order_capacity;
+    uint32_t recent[ORRI_LANE_RECENT]; // Slot + 1 by kind and type: where to look first.
+    uint64_t base;                     // Position of its first id.
+    uint32_t creates_max, create_count;
+    orri_index_cursor cursor;
+    uint32_t provisional_count;
+    char* texts;
+    uint32_t text_count, text_capacity;
+    uint32_t many;       // orr_send_create_many(): 1 + place in `order` of the last call's strips,
+    uint32_t many_count; // and their number.
+    uint32_t record_count; // When it was closed.
+    orri_lane_note note;
+    orr_lane* next;
+};
+
+// Memory of a commit: pieces that stay from one to the next.
+typedef struct orri_scratch_piece {
+    struct orri_scratch_piece* next;
+    size_t size, used;
+} orri_scratch_piece;
+
+typedef struct orri_scratch {
+    orri_scratch_piece *first, *now; // Filled from first to now.
+    size_t peak, used;
+} orri_scratch;
+
+struct orri_lanes {
+    orr_lane *first, *last; // With records that wait, in order of (system, run).
+    orr_lane* free;         // In the order in which they were used last.
+    uint32_t used_count,
+        used_peak;            // Waiting ones, and how many at most since memory was last looked at.
+    uint32_t turn;            // Commits since then.
+    uint64_t reserved;        // Positions of ids given to lanes since the last commit.
+    orri_index_cursor cursor; // The furthest of the lanes closed since then.
+    atomic_bool refused;
+    bool overflowed; // A queue of events was full.
+    orr_lane spare;  // When there is no memory for another: mute.
+
+    // Marks by entity index, for all records that wait: mentioned by some bundle, by several, created. `touched` has a bit for
+    // each page of 4096 of them with any mark, so that clearing costs what was marked.
+    uint64_t *seen, *multi, *born, *touched;
+    uint32_t mark_words;
+    bool marks_any;
+    bool marks_old; // They are of the last commit, kept for orri_commit_source().
+
+    // Of the last commit: who sent. With several senders, and only while there are readers, also the last one by entity, good
+    // where it is `seen`.
+    orr_system* senders;
+    uint32_t sender_count, sender_capacity;
+    uint16_t* sources; // By entity index: which of the senders.
+    uint32_t source_capacity;
+
+    orri_scratch scratch;
+    orri_ranked* items; // Of a merge.
+    uint32_t item_capacity, item_peak;
+};
+
+static inline struct orri_lanes* orri_lanes_at(const orr_world* world)
+{
+    return world->messages != NULL ? world->messages->lanes : NULL;
+}
+
+// ---- lane.c: strips ----------------------------------------------------------------------------------------
+
+// The strip of a kind and type, made if missing, as the lane's current one. NULL when memory is refused (reported).
+orri_strip* orri_lane_strip(orr_lane* lane, orri_sent kind, orr_type type, const orri_type* info);
+// A strip that nothing else will be put in.
+orri_strip* orri_lane_strip_own(orr_lane* lane, orri_sent kind, orr_type type,
+                                const orri_type* info);
+// Makes it the one that is appended to. False when refused (silent).
+bool orri_lane_turn(orr_lane* lane, orri_strip* strip);
+// Room for more rows. False when refused (reported).
+bool orri_strip_reserve(orr_lane* lane, orri_strip* strip, uint32_t more);
+// Keeps a text. 1 + where; 0 when refused (reported).
+uint32_t orri_lane_text(orr_lane* lane, const char* text);
+// Reports that memory was refused, and notes it.
+ORRI_COLD orr_result orri_lane_refuse_memory(orr_lane* lane);
+// The sequence of a row.
+uint32_t orri_strip_sequence(const orri_strip* strip, uint32_t row);
+// All rows of a lane so far.
+uint32_t orri_lane_records(const orr_lane* lane);
+// Destructs the values of a strip, and forgets its rows.
+void orri_strip_clear(orri_strip* strip);
+// Ends the waiting of a lane, or of all.
+void orri_lanes_release(struct orri_lanes* lanes, bool all);
+// Gives back memory that was not needed for a while. Once per commit. What was not a quarter full in the last 64 of them goes.
+void orri_lanes_trim(orr_world* world);
+// As orri_refuse_right(), of a tag.
+ORRI_COLD orr_result orri_refuse_tag(const orr_world* world, orri_rights* rights, const char* call,
+                                     orr_tag tag, bool on, orr_entity entity);
+// What a kind of record is called: "ComponentAdded".
+const char* orri_sent_name_of(orri_sent kind);
+
+// ---- send.c, send_many.c -----------------------------------------------------------------------------------
+
+// The id of the creation `n` after those of the lane so far. Null when there are no more.
+orr_entity orri_lane_id(const orr_lane* lane, orri_index_cursor* cursor, uint32_t n);
+// More creations than the system said, or than the world may have.
+ORRI_COLD orr_result orri_refuse_ids(orr_lane* lane, const char* call, uint32_t count);
+bool orri_may_tag(const orri_rights* rights, orr_tag tag);
+
+// ---- marks.c -------------------------------------------------------------------------------------------------
+
+// Before marking: forgets those of the last commit, makes room for all entities, those to be created too. False when refused
+// (reported).
+bool orri_marks_begin(orr_world* world);
+// Finds the bundles of a lane and marks its structure. There must be room.
+void orri_marks_add(struct orri_lanes* lanes, orr_lane* lane);
+// Marks an entity once more.
+void orri_mark(struct orri_lanes* lanes, uint32_t index);
+void orri_marks_clear(struct orri_lanes* lanes);
+void orri_marks_term(orr_world* world);
+static inline bool orri_mark_get(const uint64_t* marks, uint32_t words, uint32_t index)
+{
+    return index >> 6 < words && orri_bit_get(marks, index);
+}
+// True for an id that a record which waits creates, and none destroys.
+bool orri_mark_born(const orr_world* world, orr_entity entity);
+
+// ---- scratch.c ---------------------------------------------------------------------------------------------------
+
+// Memory until the next reset, 64-byte aligned where `size` is 64 or more, else 16; NULL when refused (silent).
+void* orri_scratch_take(orr_world* world, orri_scratch* scratch, size_t size);
+void orri_scratch_reset(orri_scratch* scratch);
+// Frees the pieces past what was used at most since the last call.
+void orri_scratch_trim(orr_world* world, orri_scratch* scratch);
+void orri_scratch_term(orr_world* world, orri_scratch* scratch);
+
+// ---- merge.c, net.c: records to groups ------------------------------------------------------------------------------
+
+// A strip that takes part.
+typedef struct orri_merge_ref {
+    orr_lane* lane;
+    orri_strip* strip;
+} orri_merge_ref;
+
+typedef struct orri_merge {
+    orr_world* world;
+    struct orri_lanes* lanes;
+    orri_merge_ref* refs; // In order of lanes, and of first records.
+    uint32_t ref_count, ref_capacity;
+    orr_lane* lane;      // The one added last,
+    uint32_t lane_first; // its first ref,
+    uint32_t lane_order; // and the order of its first record;
+    uint32_t order;      // of the next one's.
+    // Records that go through the merge by entity: key is (entity index, order), index the ref, chunk the row.
+    orri_ranked* items; // Of the lanes: their memory stays.
+    uint32_t item_count;
+    orri_group* groups;
+    orri_rights** senders; // By group.
+    uint32_t group_count, group_capacity, sender_capacity;
+    orr_entity* stillborn; // Created and destroyed by the same commit.
+    uint32_t stillborn_count, stillborn_capacity;
+    struct orri_net* net;
+} orri_merge;
+
+orri_merge orri_merge_begin(orr_world* world);
+void orri_merge_end(orri_merge* merge);
+// A lane takes part; lanes come in order. All of what follows: false when memory is refused (silent).
+bool orri_merge_lane_add(orri_merge* merge, orr_lane* lane);
+// A record of the lane added last goes through the merge by entity. `place` is that of its strip in the lane's order.
+bool orri_merge_item(orri_merge* merge, uint32_t place, uint32_t row);
+// All records of the lane added last: those of entities mentioned once become groups at once, the others items.
+bool orri_merge_records(orri_merge* merge);
+// Items become groups.
+bool orri_merge_items(orri_merge* merge);
+// Another group.
+bool orri_merge_group(orri_merge* merge, const orri_group* group, orri_rights* sender);
+void* orri_merge_take(orri_merge* merge, size_t size);
+// What a value refers to: all alive (or as in `old`, may be NULL), or all of that or to be created by what waits, or not.
+typedef enum orri_refers {
+    ORRI_REFERS_ALIVE,
+    ORRI_REFERS_BORN,
+    ORRI_REFERS_DEAD,
+} orri_refers;
+orri_refers orri_value_refers(const orr_world* world, const orri_type* type, const void* old,
+                              const void* value);
+// The value of a unique type that an entity has; NULL if it has none, or is dead. Silent.
+const void* orri_value_there(const orr_world* world, orr_entity entity, const orri_type* type);
+// Notes for the commit's end that a record has no effect.
+void orri_note_drop(orr_lane* lane, const orri_strip* strip, uint32_t row, const char* why);
+void orri_note_twice(orr_lane* lane, const orri_strip* strip, uint32_t row);
+
+// ---- commit.c: shared with values.c -------------------------------------------------------------------------------------
+
+// Makes all groups, or none (reported).
+orr_result orri_merge_apply(orri_merge* merge);
+// Counts and says what has no effect.
+void orri_lane_say(const orr_lane* lane);
+// Reports why what a system sent cannot be done: the words of the last refusal, and what to do.
+ORRI_COLD orr_result orri_refuse_commit(orr_world* world, const orri_rights* rights, bool others);
+
+// ---- net.c, net_group.c ---------------------------------------------------------------------------------------------------
+
+// Merges the records of one entity, in order, to one net change.
+bool orri_net_entity(orri_merge* merge, const orri_ranked* items, uint32_t count);
+// Closes the group that is open for neighbours.
+bool orri_net_groups(orri_merge* merge);
+void orri_net_end(orri_merge* merge);
+
+#endif

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: MIT
+// Records to groups. What is mentioned once stays in the columns it was sent in: a strip, or a bundle of aligned ones, becomes a
+// group by pointing at it. Everything else, and whatever is not clear at first sight, goes entity by entity (net.c).
+#include "message/lane.h"
+#include "store/pool.h"
+
+#define MERGE_PARTS_MAX 34 // Strips of a bundle.
+
+orri_merge orri_merge_begin(orr_world* world)
+{
+    return (orri_merge){.world = world, .lanes = orri_lanes_at(world)};
+}
+
+void orri_merge_end(orri_merge* merge)
+{
+    orri_env* env = &merge->world->env;
+    orri_net_end(merge);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, merge->refs, merge->ref_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, merge->groups, merge->group_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, merge->senders, merge->sender_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, merge->stillborn, merge->stillborn_capacity);
+    if (merge->item_count > merge->lanes->item_peak) {
+        merge->lanes->item_peak = merge->item_count;
+    }
+    orri_scratch_reset(&merge->lanes->scratch);
+}
+
+void* orri_merge_take(orri_merge* merge, size_t size)
+{
+    return orri_scratch_take(merge->world, &merge->lanes->scratch, size);
+}
+
+bool orri_merge_lane_add(orri_merge* merge, orr_lane* lane)
+{
+    if (!ORRI_RESERVE(&merge->world->env, ORR_MEMORY_TEMP, &merge->refs, &merge->ref_capacity,
+                      merge->ref_count + lane->order_count)) {
+        return false;
+    }
+    merge->lane = lane;
+    merge->lane_first = merge->ref_count;
+    merge->lane_order = merge->order;
+    merge->order += lane->record_count;
+    for (uint32_t i = 0; i < lane->order_count; i++) {
+        merge->refs[merge->ref_count++] = (orri_merge_ref){lane, &lane->strips[lane->order[i]]};
+    }
+    return true;
+}
+
+bool orri_merge_item(orri_merge* merge, uint32_t place, uint32_t row)
+{
+    struct orri_lanes* lanes = merge->lanes;
+    if (!ORRI_RESERVE(&merge->world->env, ORR_MEMORY_MESSAGE, &lanes->items, &lanes->item_capacity,
+                      merge->item_count + 1)) {
+        return false;
+    }
+    merge->items = lanes->items;
+    const orri_strip* strip = merge->refs[merge->lane_first + place].strip;
+    uint64_t order = merge->lane_order + (strip->break_count == 1
+                                              ? strip->breaks[0].sequence + row
+                                              : orri_strip_sequence(strip, row));
+    merge->items[merge->item_count++] =
+        (orri_ranked){(uint64_t)orri_id_index(strip->entities[row]) << 32 | order,
+                      merge->lane_first + place, row};
+    return true;
+}
+
+bool orri_merge_group(orri_merge* merge, const orri_group* group, orri_rights* sender)
+{
+    orri_env* env = &merge->world->env;
+    uint32_t needed = merge->group_count + 1;
+    if (!ORRI_RESERVE(env, ORR_MEMORY_TEMP, &merge->groups, &merge->group_capacity, needed) ||
+        !ORRI_RESERVE(env, ORR_MEMORY_TEMP, &merge->senders, &merge->sender_capacity, needed)) {
+        return false;
+    }
+    merge->groups[merge->group_count] = *group;
+    merge->senders[merge->group_count++] = sender;
+    return true;
+}
+
+// ---- what is there --------------------------------------------------------------------------------------------
+
+const void* orri_value_there(const orr_world* world, orr_entity entity, const orri_type* type)
+{
+    const orri_record* record = orri_record_find(world, entity);
+    orr_type handle = {type->index1};
+    if (record == NULL) {
+        return NULL;
+    }
+    if (orri_type_pinned(type)) {
+        return orri_pool_get(orri_pool_find(world, handle), orri_id_index(entity));
+    }
+    const orri_chunk* chunk = orri_place_chunk(world, record->place);
+    int32_t column = orri_table_column(world, orri_type_index(world, handle), chunk->id);
+    return column >= 0 ? orri_cells_at(chunk, (uint32_t)column, orri_place_slot(record->place)).data
+                       : NULL;
+}
+
+typedef struct merge_judge {
+    const orr_world* world;
+    const orri_type* type;
+    const void* old;
+    orr_entity wanted;
+    bool born; // Those to be created will do.
+} merge_judge;
+
+static bool merge_is_another(void* user, orr_entity entity)
+{
+    return entity.id != ((const merge_judge*)user)->wanted.id;
+}
+
+// As everywhere in the store: what the old value refers to may stay, dead or not.
+static bool merge_accepts(void* user, orr_entity entity)
+{
+    merge_judge* judge = user;
+    const char* field;
+    if (orri_record_find(judge->world, entity) != NULL ||
+        (judge->born && orri_mark_born(judge->world, entity))) {
+        return true;
+    }
+    judge->wanted = entity;
+    return judge->old != NULL &&
+           orri_value_entity_reject(judge->type, judge->old, merge_is_another, judge, &field).id ==
+               entity.id;
+}
+
+orri_refers orri_value_refers(const orr_world* world, const orri_type* type, const void* old,
+                              const void* value)
+{
+    merge_judge judge = {.world = world, .type = type, .old = old};
+    const char* field;
+    if (!type->info.has_entities ||
+        orri_value_entity_reject(type, value, merge_accepts, &judge, &field).id == 0) {
+        return ORRI_REFERS_ALIVE;
+    }
+    judge.born = true;
+    return orri_value_entity_reject(type, value, merge_accepts, &judge, &field).id == 0
+               ? ORRI_REFERS_BORN
+               : ORRI_REFERS_DEAD;
+}
+
+// ---- bundles: rows that stay in columns -------------------------------------------------------------------------
+
+typedef struct merge_part {
+    const orri_strip* strip;
+    uint32_t type_index;
+    uint32_t chunk; // Of the last look: id, and whether the chunk has the type.
+    bool has;
+    bool pinned, refers;
+} merge_part;
+
+typedef struct merge_bundle {
+    orri_merge* merge;
+    const orri_strip* head;
+    merge_part parts[MERGE_PARTS_MAX];
+    uint32_t part_count;
+    bool creates;
+    bool murky; // No row is clear at first sight.
+} merge_bundle;
+
+static void merge_bundle_add(merge_bundle* b, const orri_strip* strip)
+{
+    merge_part* part = &b->parts[b->part_count++];
+    *part = (merge_part){.strip = strip, .chunk = UINT32_MAX};
+    if (strip->info != NULL) {
+        part->type_index = orri_type_index(b->merge->world, strip->type);
+        part->pinned = orri_type_pinned(strip->info);
+        part->refers = strip->info->info.has_entities && strip->kind != ORRI_SENT_REMOVE &&
+                       strip->kind != ORRI_SENT_PRESET;
+    }
+    bool adds = strip->kind == ORRI_SENT_ADD || strip->kind == ORRI_SENT_PRESET;
+    bool inside = b->head->cluster.index1 == 0 || strip->own;
+    b->murky |= strip->ids != NULL || strip->kind >= ORRI_SENT_ON ||
+                (b->creates && strip != b->head && (!adds || !inside));
+}
+
+static merge_bundle merge_bundle_of(orri_merge* merge, const orri_strip* head)
+{
+    merge_bundle b = {.merge = merge, .head = head, .creates = head->kind == ORRI_SENT_CREATE};
+    merge_bundle_add(&b, head);
+    for (const orri_strip* s = head; s->next1 != 0 && b.part_count < MERGE_PARTS_MAX;) {
+        s = &merge->lane->strips[s->next1 - 1];
+        merge_bundle_add(&b, s);
+    }
+    return b;
+}
+
+static inline bool merge_part_has(const orr_world* world, merge_part* part, uint32_t index,
+                                  uint32_t place)
+{
+    if (ORR_UNLIKELY(part->pinned)) {
+        return orri_pool_get(orri_pool_find(world, part->strip->type), index) != NULL;
+    }
+    uint32_t chunk = place >> ORRI_SLOT_BITS;
+    if (chunk != part->chunk) {
+        part->chunk = chunk;
+        part->has = orri_table_column(world, part->type_index, chunk) >= 0;
+    }
+    return part->has;
+}
+
+static bool merge_part_refers(const orr_world* world, const merge_part* part, orr_entity entity,
+                              uint32_t row)
+{
+    const orri_strip* strip = part->strip;
+    const void* old = orri_value_there(world, entity, strip->info);
+    return orri_value_refers(world, strip->info, old,
+                             strip->values + (size_t)row * strip->stride) != ORRI_REFERS_DEAD;
+}
+
+// True when the row is what it seems: its entity is there, or created here, and nobody else speaks of it; what is added is not
+// there yet, and what is changed is.
+static inline bool merge_row_clear(merge_bundle* b, uint32_t row)
+{
+    const orr_world* world = b->merge->world;
+    const struct orri_lanes* lanes = b->merge->lanes;
+    orr_entity entity = b->head->entities[row];
+    uint32_t index = orri_id_index(entity);
+    if (orri_mark_get(lanes->multi, lanes->mark_words, index)) {
+        return false;
+    }
+    const orri_record* record = b->creates ? NULL : orri_record_find(world, entity);
+    if (record == NULL && !b->creates) {
+        return false;
+    }
+    for (uint32_t p = 0; p < b->part_count; p++) {
+        merge_part* part = &b->parts[p];
+        orri_sent kind = part->strip->kind;
+        if (record != NULL && kind >= ORRI_SENT_ADD && kind <= ORRI_SENT_CHANGE &&
+            merge_part_has(world, part, index, record->place) != (kind == ORRI_SENT_CHANGE)) {
+            return false;
+        }
+        if (ORR_UNLIKELY(part->refers) && !merge_part_refers(world, part, entity, row)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Types that come, change or go with the group.
+static bool merge_group_types(const merge_bundle* b, uint32_t first, orri_group* group)
+{
+    orri_given* given = orri_merge_take(b->merge, b->part_count * sizeof *given);
+    orr_type* taken = orri_merge_take(b->merge, b->part_count * sizeof *taken);
+    if (given == NULL || taken == NULL) {
+        return false;
+    }
+    group->given = given;
+    group->taken = taken;
+    for (uint32_t p = 0; p < b->part_count; p++) {
+        const orri_strip* strip = b->parts[p].strip;
+        if (strip->kind == ORRI_SENT_REMOVE) {
+            taken[group->taken_count++] = strip->type;
+        } else if (strip->kind != ORRI_SENT_CREATE) {
+            const uint8_t* values = strip->kind == ORRI_SENT_PRESET || strip->stride == 0
+                                        ? NULL
+                                        : strip->values + (size_t)first * strip->stride;
+            given[group->given_count++] = (orri_given){strip->type, values};
+        }
+    }
+    return true;
+}
+
+static bool merge_group_rows(const merge_bundle* b, uint32_t first, uint32_t count)
+{
+    const orri_strip* head = b->head;
+    orri_group group = {.deed = b->creates ? ORRI_DEED_CREATE : ORRI_DEED_CHANGE,
+                        .entities = head->entities + first,
+                        .count = count,
+                        .cluster = head->cluster};
+    if (head->kind == ORRI_SENT_DESTROY) {
+        group.deed = ORRI_DEED_DESTROY;
+    } else if (head->kind == ORRI_SENT_TAG_ON) {
+        group.tags_on = (const orr_tag*)(const void*)head->values + first;
+        group.tag_on_count = 1;
+    } else if (head->kind == ORRI_SENT_TAG_OFF) {
+        group.tags_off = (const orr_tag*)(const void*)head->values + first;
+        group.tag_off_count = 1;
+    } else if (!merge_group_types(b, first, &group)) {
+        return false;
+    }
+    return orri_merge_group(b->merge, &group, b->merge->lane->rights);
+}
+
+static bool merge_row_items(const merge_bundle* b, uint32_t row)
+{
+    for (uint32_t p = 0; p < b->part_count; p++) {
+        if (!orri_merge_item(b->merge, b->parts[p].strip->place, row)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Rows of one group have the same tag.
+static bool merge_same_tag(const orri_strip* strip, uint32_t a, uint32_t b)
+{
+    const orr_tag* tags = (const orr_tag*)(const void*)strip->values;
+    bool tagged = strip->kind == ORRI_SENT_TAG_ON || strip->kind == ORRI_SENT_TAG_OFF;
+    return !tagged || tags[a] == tags[b];
+}
+
+// How many rows from `row` on are clear, of a bundle of one strip, for live entities, whose values refer to nobody. The same as
+// merge_row_clear() in a short loop: this is where a million adds pass.
+static uint32_t merge_clear_run(merge_bundle* b, uint32_t row)
+{
+    const orr_world* world = b->merge->world;
+    const struct orri_lanes* lanes = b->merge->lanes;
+    const orr_entity* entities = b->head->entities;
+    orri_sent kind = b->head->kind;
+    bool typed = kind >= ORRI_SENT_ADD && kind <= ORRI_SENT_CHANGE,
+         wanted = kind == ORRI_SENT_CHANGE;
+    uint32_t first = row, chunk = UINT32_MAX;
+    for (; row < b->head->count; row++) {
+        const orri_record* record = orri_record_find(world, entities[row]);
+        if (record == NULL || orri_bit_get(lanes->multi, orri_id_index(entities[row]))) {
+            break;
+        }
+        if (ORR_UNLIKELY(typed && record->place >> ORRI_SLOT_BITS != chunk)) {
+            chunk = record->place >> ORRI_SLOT_BITS;
+            if ((orri_table_column(world, b->parts[0].type_index, chunk) >= 0) != wanted) {
+                break;
+            }
+        }
+    }
+    return row - first;
+}
+
+static bool merge_bundle_rows(merge_bundle* b)
+{
+    const orri_strip* head = b->head;
+    bool tagged = head->kind == ORRI_SENT_TAG_ON || head->kind == ORRI_SENT_TAG_OFF;
+    bool quick = b->part_count == 1 && !b->creates && !b->murky && !tagged && !b->parts[0].pinned &&
+                 !b->parts[0].refers;
+    uint32_t first = 0; // Of the run of clear rows up to here.
+    for (uint32_t row = 0; row < head->count; row++) {
+        row += quick ? merge_clear_run(b, row) : 0;
+        if (row == head->count) {
+            break;
+        }
+        bool done = head->entities[row].id == 0;
+        bool clear = !done && !b->murky && merge_row_clear(b, row);
+        if (ORR_LIKELY(clear && merge_same_tag(head, first, row))) {
+            continue;
+        }
+        if (first < row && !merge_group_rows(b, first, row - first)) {
+            return false;
+        }
+        if (!done && !clear && !merge_row_items(b, row)) {
+            return false;
+        }
+        first = clear ? row : row + 1;
+    }
+    return first == head->count || merge_group_rows(b, first, head->count - first);
+}
+
+bool orri_merge_records(orri_merge* merge)
+{
+    const orr_lane* lane = merge->lane;
+    for (uint32_t i = 0; i < lane->order_count; i++) {
+        const orri_strip* strip = &lane->strips[lane->order[i]];
+        if (strip->count == 0 || strip->bundled || strip->kind == ORRI_SENT_EVENT) {
+            continue;
+        }
+        merge_bundle b = merge_bundle_of(merge, strip);
+        if (!merge_bundle_rows(&b)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// ---- items --------------------------------------------------------------------------------------------------------
+
+bool orri_merge_items(orri_merge* merge)
+{
+    if (merge->item_count == 0) {
+        return true;
+    }
+    orri_ranked* sorting = orri_merge_take(merge, merge->item_count * sizeof *sorting);
+    if (sorting == NULL) {
+        return false;
+    }
+    orri_ranked_sort(merge->items, merge->item_count, sorting);
+    for (uint32_t first = 0, end; first < merge->item_count; first = end) {
+        uint64_t index = merge->items[first].key >> 32;
+        for (end = first + 1; end < merge->item_count && merge->items[end].key >> 32 == index;) {
+            end++;
+        }
+        if (!orri_net_entity(merge, merge->items + first, end - first)) {
+            return false;
+        }
+    }
+    return orri_net_groups(merge);
+}
+
+#undef MERGE_PARTS_MAX

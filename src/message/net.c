@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: MIT
+// The merge of one entity: its records, in the order in which they were sent, to one net change, by the table of
+// docs/MESSAGES.md. A small model of the entity is kept meanwhile: which of the types that are spoken of it has, had and gets.
+#include "message/net.h"
+#include "store/pool.h"
+
+static struct orri_net* net_of(orri_merge* merge)
+{
+    if (merge->net == NULL) {
+        merge->net = ORRI_ALLOC_ZERO(&merge->world->env, ORR_MEMORY_TEMP, struct orri_net, 1);
+    }
+    return merge->net;
+}
+
+void orri_net_end(orri_merge* merge)
+{
+    struct orri_net* net = merge->net;
+    orri_env* env = &merge->world->env;
+    if (net == NULL) {
+        return;
+    }
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->parts, net->part_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->instances, net->instance_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->switches, net->switch_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->tags, net->tag_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->given, net->given_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->taken, net->taken_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->tags_on, net->tag_on_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->tags_off, net->tag_off_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->deeds, net->deed_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->flips, net->flip_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->entities, net->entity_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->values, net->value_capacity);
+    ORRI_FREE(env, ORR_MEMORY_TEMP, struct orri_net, net, 1);
+    merge->net = NULL;
+}
+
+// ---- what the entity has -----------------------------------------------------------------------------------------
+
+uint32_t orri_net_instances(const orri_merge* merge, orr_type type, const orr_component_id** ids)
+{
+    *ids = NULL;
+    return merge->net->alive ? orr_instances_get(merge->world, merge->net->entity, type, NULL, ids)
+                             : 0;
+}
+
+// The part of a type, made if missing. NULL when memory is refused.
+static orri_net_part* net_part_of(orri_merge* merge, orr_type type, const orri_type* info)
+{
+    struct orri_net* net = merge->net;
+    for (uint32_t i = 0; i < net->part_count; i++) {
+        if (net->parts[i].type.index1 == type.index1) {
+            return &net->parts[i];
+        }
+    }
+    if (!ORRI_NET_RESERVE(merge, &net->parts, &net->part_capacity, net->part_count + 1)) {
+        return NULL;
+    }
+    orri_net_part* part = &net->parts[net->part_count++];
+    *part = (orri_net_part){.type = type, .info = info};
+    if (info->info.multiplicity == ORR_MULTIPLE) {
+        const orr_component_id* ids;
+        part->count = orri_net_instances(merge, type, &ids);
+        part->had = part->count > 0;
+    } else {
+        part->had = net->alive && orri_value_there(merge->world, net->entity, info) != NULL;
+    }
+    part->present = part->had;
+    return part;
+}
+
+// An instance: of this commit by its provisional id and lane, or one that is there. NULL: none, or it was removed.
+// `*out_failed`: memory was refused.
+static orri_net_instance* net_instance_of(orri_merge* merge, const orri_net_part* part,
+                                          orr_component_id id, const orr_lane* lane,
+                                          bool* out_failed)
+{
+    struct orri_net* net = merge->net;
+    bool fresh = (id & ORRI_PROVISIONAL) != 0;
+    for (uint32_t i = 0; i < net->instance_count; i++) {
+        orri_net_instance* found = &net->instances[i];
+        if (found->type.index1 == part->type.index1 && found->id == id &&
+            found->lane == (fresh ? lane : NULL)) {
+            return found->removed ? NULL : found;
+        }
+    }
+    const orr_component_id* ids;
+    uint32_t count = part->cleared || fresh ? 0 : orri_net_instances(merge, part->type, &ids);
+    for (uint32_t i = 0; i < count; i++) {
+        if (ids[i] == id) {
+            if (!ORRI_NET_RESERVE(merge, &net->instances, &net->instance_capacity,
+                                  net->instance_count + 1)) {
+                *out_failed = true;
+                return NULL;
+            }
+            net->instances[net->instance_count] = (orri_net_instance){.type = part->type, .id = id};
+            return &net->instances[net->instance_count++];
+        }
+    }
+    return NULL;
+}
+
+// ---- records -----------------------------------------------------------------------------------------------------
+
+typedef struct net_record {
+    orr_lane* lane;
+    const orri_strip* strip;
+    uint32_t row;
+    orr_component_id id;
+    const void* value; // NULL: the preset, or none.
+} net_record;
+
+static net_record net_record_at(const orri_merge* merge, const orri_ranked* item)
+{
+    const orri_merge_ref* ref = &merge->refs[item->index];
+    const orri_strip* strip = ref->strip;
+    net_record r = {.lane = ref->lane, .strip = strip, .row = item->chunk};
+    r.id = strip->ids != NULL ? strip->ids[r.row] : 0;
+    r.value = strip->stride > 0 ? strip->values + (size_t)r.row * strip->stride : NULL;
+    return r;
+}
+
+static void net_drop(const net_record* r, const char* why)
+{
+    orri_note_drop(r->lane, r->strip, r->row, why);
+}
+
+// What is not there, because this commit removed it, is passed over in silence: the sender could not know.
+static void net_absent(const net_record* r, bool removed)
+{
+    if (!removed) {
+        net_drop(r, "it does not have this component");
+    }
+}
+
+// True when the value may not be stored.
+static bool net_refers_to_dead(const orri_merge* merge, const net_record* r,
+                               const orri_net_part* part)
+{
+    if (r->value == NULL || !part->info->info.has_entities) {
+        return false;
+    }
+    const void* old = part->info->info.multiplicity == ORR_UNIQUE && merge->net->alive
+                          ? orri_value_there(merge->world, merge->net->entity, part->info)
+                          : NULL;
+    if (orri_value_refers(merge->world, part->info, old, r->value) != ORRI_REFERS_DEAD) {
+        return false;
+    }
+    net_drop(r, "its value refers to an entity that is dead");
+    return true;
+}
+
+// Forgets switches of a component that goes. Id 0: of all instances.
+static void net_unswitch(struct orri_net* net, orr_type type, orr_component_id id,
+                         const orr_lane* lane)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < net->switch_count; i++) {
+        orri_net_switch s = net->switches[i];
+        bool goes = s.type.index1 == type.index1 && (id == 0 || (s.id == id && s.lane == lane));
+        if (!goes) {
+            net->switches[kept++] = s;
+        }
+    }
+    net->switch_count = kept;
+}
+
+static bool net_create(orri_merge* merge, const net_record* r)
+{
+    struct orri_net* net = merge->net;
+    const orri_cluster* cluster = orri_cluster_at(merge->world, r->strip->cluster);
+    net->born = true;
+    if (cluster == NULL) {
+        return true;
+    }
+    // What the cluster has is given type by type: something else may come to it.
+    for (uint32_t c = 0; c < cluster->type_count; c++) {
+        const orri_type* info = cluster->columns[c].type;
+        if (info->info.multiplicity == ORR_MULTIPLE) {
+            continue; // Its instances are records of their own.
+        }
+        orri_net_part* part = net_part_of(merge, cluster->types[c], info);
+        if (part == NULL) {
+            return false;
+        }
+        part->present = part->given = true;
+    }
+    if (!ORRI_NET_RESERVE(merge, &net->tags, &net->tag_capacity, cluster->tag_count)) {
+        return false;
+    }
+    for (uint32_t t = 0; t < cluster->tag_count; t++) {
+        net->tags[net->tag_count++] = (orri_net_tag){cluster->tags[t], true};
+    }
+    return true;
+}
+
+// A row has room for as many instances as the largest power of two within both limits.
+static uint32_t net_instances_max(const orri_type* info)
+{
+    uint32_t most = 1;
+    while (most * 2 <= ORR_INSTANCES_MAX &&
+           most * 2 * (uint64_t)info->info.size <= ORR_VALUE_SIZE_MAX) {
+        most *= 2;
+    }
+    return most;
+}
+
+static bool net_add(orri_merge* merge, const net_record* r)
+{
+    struct orri_net* net = merge->net;
+    orri_net_part* part = net_part_of(merge, r->strip->type, r->strip->info);
+    if (part == NULL) {
+        return false;
+    }
+    if (net_refers_to_dead(merge, r, part)) {
+        return true;
+    }
+    if (part->info->info.multiplicity == ORR_UNIQUE) {
+        if (part->present && !r->strip->own) {
+            orri_note_twice(r->lane, r->strip, r->row);
+        }
+        part->present = part->given = true;
+        part->value = r->value;
+        return true;
+    }
+    if (part->count >= net_instances_max(part->info)) {
+        net_drop(r, "it has as many instances as there can be");
+        return true;
+    }
+    if (!ORRI_NET_RESERVE(merge, &net->instances, &net->instance_capacity,
+                          net->instance_count + 1)) {
+        return false;
+    }
+    net->instances[net->instance_count++] =
+        (orri_net_instance){.type = part->type, .id = r->id, .lane = r->lane, .value = r->value};
+    part->present = true;
+    part->count++;
+    return true;
+}
+
+static bool net_change(orri_merge* merge, const net_record* r)
+{
+    orri_net_part* part = net_part_of(merge, r->strip->type, r->strip->info);
+    bool failed = false;
+    if (part == NULL) {
+        return false;
+    }
+    if (part->info->info.multiplicity == ORR_UNIQUE) {
+        if (!part->present) {
+            net_absent(r, part->removed);
+        } else if (!net_refers_to_dead(merge, r, part)) {
+            part->given = true;
+            part->value = r->value;
+        }
+        return true;
+    }
+    orri_net_instance* instance = net_instance_of(merge, part, r->id, r->lane, &failed);
+    if (instance == NULL && !failed) {
+        net_absent(r, part->removed);
+    } else if (!failed && !net_refers_to_dead(merge, r, part)) {
+        instance->value = r->value;
+    }
+    return !failed;
+}
+
+static bool net_remove_all(orri_merge* merge, orri_net_part* part)
+{
+    struct orri_net* net = merge->net;
+    for (uint32_t i = 0; i < net->instance_count; i++) {
+        if (net->instances[i].type.index1 == part->type.index1) {
+            net->instances[i].removed = true;
+        }
+    }
+    net_unswitch(net, part->type, 0, NULL);
+    part->present = part->given = false;
+    part->cleared = part->removed = true;
+    part->count = 0;
+    return true;
+}
+
+static bool net_remove(orri_merge* merge, const net_record* r)
+{
+    orri_net_part* part = net_part_of(merge, r->strip->type, r->strip->info);
+    bool failed = false;
+    if (part == NULL) {
+        return false;
+    }
+    if (r->id == 0) {
+        return net_remove_all(merge, part);
+    }
+    orri_net_instance* instance = net_instance_of(merge, part, r->id, r->lane, &failed);
+    if (instance != NULL) {
+        instance->removed = part->removed = true;
+        part->present = --part->count > 0;
+        net_unswitch(merge->net, part->type, r->id, instance->lane);
+    }
+    return !failed;
+}
+
+static bool net_tag_record(orri_merge* merge, const net_record* r)
+{
+    struct orri_net* net = merge->net;
+    orr_tag tag;
+    memcpy(&tag, r->value, sizeof tag);
+    bool on = r->strip->kind == ORRI_SENT_TAG_ON;
+    for (uint32_t i = 0; i < net->tag_count; i++) {
+        if (net->tags[i].tag == tag) {
+            net->tags[i].on = on;
+            return true;
+        }
+    }
+    if (!ORRI_NET_RESERVE(merge, &net->tags, &net->tag_capacity, net->tag_count + 1)) {
+        return false;
+    }
+    net->tags[net->tag_count++] = (orri_net_tag){tag, on};
+    return true;
+}
+
+bool orri_net_flip(orri_merge* merge, orr_type type, orr_component_id id, const orr_lane* lane,
+                   bool on)
+{
+    struct orri_net* net = merge->net;
+    for (uint32_t i = 0; i < net->switch_count; i++) {
+        orri_net_switch* s = &net->switches[i];
+        if (s->type.index1 == type.index1 && s->id == id && s->lane == lane) {
+            s->on = on;
+            return true;
+        }
+    }
+    if (!ORRI_NET_RESERVE(merge, &net->switches, &net->switch_capacity, net->switch_count + 1)) {
+        return false;
+    }
+    net->switches[net->switch_count++] = (orri_net_switch){type, id, lane, on};
+    return true;
+}
+
+// All instances there are by now, one by one: those that come later are on.
+static bool net_flip_all(orri_merge* merge, const orri_net_part* part, bool on)
+{
+    struct orri_net* net = merge->net;
+    const orr_component_id* ids;
+    uint32_t count = part->cleared ? 0 : orri_net_instances(merge, part->type, &ids);
+    bool failed = false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (net_instance_of(merge, part, ids[i], NULL, &failed) != NULL) {
+            failed |= !orri_net_flip(merge, part->type, ids[i], NULL, on);
+        }
+    }
+    for (uint32_t i = 0; i < net->instance_count; i++) {
+        const orri_net_instance* instance = &net->instances[i];
+        if (instance->type.index1 == part->type.index1 && instance->lane != NULL &&
+            !instance->removed) {
+            failed |= !orri_net_flip(merge, part->type, instance->id, instance->lane, on);
+        }
+    }
+    return !failed;
+}
+
+static bool net_switch_record(orri_merge* merge, const net_record* r)
+{
+    bool on = r->strip->kind == ORRI_SENT_ON, failed = false;
+    if (r->strip->info == NULL) {
+        return orri_net_flip(merge, (orr_type){0}, 0, NULL, on);
+    }
+    const orri_net_part* part = net_part_of(merge, r->strip->type, r->strip->info);
+    if (part == NULL) {
+        return false;
+    }
+    if (!part->present) {
+        net_absent(r, part->removed);
+        return true;
+    }
+    if (part->info->info.multiplicity == ORR_UNIQUE) {
+        return orri_net_flip(merge, part->type, 0, NULL, on);
+    }
+    if (r->id == 0) {
+        return net_flip_all(merge, part, on);
+    }
+    const orri_net_instance* instance = net_instance_of(merge, part, r->id, r->lane, &failed);
+    if (instance == NULL) {
+        net_absent(r, part->removed);
+        return !failed;
+    }
+    return orri_net_flip(merge, part->type, r->id, instance->lane, on);
+}
+
+static bool net_name_record(orri_merge* merge, const net_record* r)
+{
+    struct orri_net* net = merge->net;
+    orri_sent_name name;
+    memcpy(&name, r->value, sizeof name);
+    if (name.scope.id != 0 && orri_record_find(merge->world, name.scope) == NULL &&
+        !orri_mark_born(merge->world, name.scope)) {
+        net_drop(r, "the scope of the name is dead");
+        return true;
+    }
+    net->renamed = true;
+    net->name = name;
+    net->name_lane = r->lane;
+    return true;
+}
+
+static bool net_take(orri_merge* merge, const net_record* r)
+{
+    switch (r->strip->kind) {
+    case ORRI_SENT_CREATE:
+        return net_create(merge, r);
+    case ORRI_SENT_ADD:
+    case ORRI_SENT_PRESET:
+        return net_add(merge, r);
+    case ORRI_SENT_CHANGE:
+        return net_change(merge, r);
+    case ORRI_SENT_REMOVE:
+        return net_remove(merge, r);
+    case ORRI_SENT_TAG_ON:
+    case ORRI_SENT_TAG_OFF:
+        return net_tag_record(merge, r);
+    case ORRI_SENT_ON:
+    case ORRI_SENT_OFF:
+        return net_switch_record(merge, r);
+    case ORRI_SENT_NAME:
+        return net_name_record(merge, r);
+    default:
+        merge->net->destroyed = true;
+        return true;
+    }
+}
+
+// ---- one entity ----------------------------------------------------------------------------------------------------
+
+static void net_begin(orri_merge* merge, orr_entity entity)
+{
+    struct orri_net* net = merge->net;
+    net->entity = entity;
+    net->alive = orri_record_find(merge->world, entity) != NULL;
+    net->born = net->destroyed = net->renamed = false;
+    net->part_count = net->instance_count = net->switch_count = net->tag_count = 0;
+    net->lane = NULL;
+}
+
+// Of several ids with the same index only one can be alive, or be created.
+static orr_entity net_choose(const orri_merge* merge, const orri_ranked* items, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        net_record r = net_record_at(merge, &items[i]);
+        orr_entity entity = r.strip->entities[r.row];
+        if (r.strip->kind == ORRI_SENT_CREATE || orri_record_find(merge->world, entity) != NULL) {
+            return entity;
+        }
+    }
+    return (orr_entity){0};
+}
+
+bool orri_net_entity(orri_merge* merge, const orri_ranked* items, uint32_t count)
+{
+    struct orri_net* net = net_of(merge);
+    if (net == NULL) {
+        return false;
+    }
+    net_begin(merge, net_choose(merge, items, count));
+    for (uint32_t i = 0; i < count; i++) {
+        net_record r = net_record_at(merge, &items[i]);
+        bool creates = r.strip->kind == ORRI_SENT_CREATE;
+        bool there = net->alive || net->born || creates;
+        if (!there || r.strip->entities[r.row].id != net->entity.id) {
+            net_drop(&r, "the entity is dead");
+        } else if (!net->destroyed) {
+            if (!net_take(merge, &r)) {
+                return false;
+            }
+            net->lane = r.lane;
+        }
+    }
+    return net->lane == NULL || orri_net_finish(merge);
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// The merge of one entity from the inside: the model that net.c keeps while it reads records, and net_group.c makes groups of.
+#ifndef ORRI_MESSAGE_NET_H
+#define ORRI_MESSAGE_NET_H
+
+#include "message/lane.h"
+#include <orrery/kinds.h>
+
+// A type that is spoken of.
+typedef struct orri_net_part {
+    orr_type type;
+    const orri_type* info;
+    const void* value; // To be set, if `given`; NULL: the preset.
+    bool had, present; // Before the commit; by now.
+    bool given;
+    bool removed;   // By this commit, once at least.
+    bool cleared;   // Of a multiple type: all instances there were.
+    uint32_t count; // Of a multiple type: instances by now.
+} orri_net_part;
+
+// An instance of a multiple type that is spoken of.
+typedef struct orri_net_instance {
+    orr_type type;
+    orr_component_id id;  // Of one that is there; provisional of one that comes,
+    const orr_lane* lane; // which is good in its lane only. NULL: it is there.
+    const void* value;
+    bool removed;
+} orri_net_instance;
+
+typedef struct orri_net_switch {
+    orr_type type; // Null: the entity.
+    orr_component_id id;
+    const orr_lane* lane;
+    bool on;
+} orri_net_switch;
+
+typedef struct orri_net_tag {
+    orr_tag tag;
+    bool on;
+} orri_net_tag;
+
+struct orri_net {
+    // The entity.
+    orr_entity entity;
+    bool alive, born, destroyed, renamed;
+    orri_sent_name name;
+    const orr_lane* name_lane;
+    orr_lane* lane; // Of the last record with an effect.
+    orri_net_part* parts;
+    uint32_t part_count, part_capacity;
+    orri_net_instance* instances;
+    uint32_t instance_count, instance_capacity;
+    orri_net_switch* switches;
+    uint32_t switch_count, switch_capacity;
+    orri_net_tag* tags;
+    uint32_t tag_count, tag_capacity;
+    // Its group, before it is known whether it shares one. Arrays are reused.
+    orri_given* given;
+    uint32_t given_capacity;
+    orr_type* taken;
+    uint32_t taken_capacity;
+    orr_tag *tags_on, *tags_off;
+    uint32_t tag_on_capacity, tag_off_capacity;
+    orri_instance_deed* deeds;
+    uint32_t deed_capacity;
+    orri_switch_deed* flips;
+    uint32_t flip_capacity;
+    // The group that is open: neighbours join it. Values by entity, then by given type.
+    orri_group open;
+    orri_rights* open_sender;
+    orr_entity* entities;
+    uint32_t entity_capacity;
+    const uint8_t** values;
+    uint32_t value_count, value_capacity;
+};
+
+#define ORRI_NET_RESERVE(merge, data, capacity, needed) \
+    ORRI_RESERVE(&(merge)->world->env, ORR_MEMORY_TEMP, data, capacity, needed)
+
+// Switches a component, or one instance: the last word counts. False when memory is refused.
+bool orri_net_flip(orri_merge* merge, orr_type type, orr_component_id id, const orr_lane* lane,
+                   bool on);
+// The instances of a multiple type that the entity has in the world.
+uint32_t orri_net_instances(const orri_merge* merge, orr_type type, const orr_component_id** ids);
+// Makes the group of the entity, and puts it with its like. False when memory is refused.
+bool orri_net_finish(orri_merge* merge);
+
+#endif

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+// Sending many creations at once: ids, and columns of values, each copied in one go into strips of their own, which stay
+// aligned, so that the commit takes them as one group. All or nothing.
+#include "message/lane.h"
+#include "store/pool.h"
+
+// One call. Strips stand one after another in the lane's order: the creations, then one for each column.
+typedef struct send_many {
+    orr_lane* lane;
+    const orri_cluster* cluster;
+    uint32_t count;
+    const orr_column_data* data;
+    uint32_t data_count;
+    uint32_t place; // In the lane's order, of the creations.
+    uint32_t strip_count;
+} send_many;
+
+static orri_strip* send_many_strip(const send_many* m, uint32_t i)
+{
+    return &m->lane->strips[m->lane->order[m->place + i]];
+}
+
+ORRI_COLD static orr_result send_many_refuse(const send_many* m, orr_result result, orr_type type,
+                                             const char* what)
+{
+    return orri_refuse(&m->lane->world->env, result, ORR_LOG_ID_SEND_REFUSED,
+                       "orr_send_create_many: system '%s': %s %s", m->lane->rights->name,
+                       orri_type_label(m->lane->world, type), what);
+}
+
+static const orr_column_data* send_many_data_of(const send_many* m, uint32_t end, orr_type type)
+{
+    for (uint32_t i = 0; i < end; i++) {
+        if (m->data[i].type.index1 == type.index1) {
+            return &m->data[i];
+        }
+    }
+    return NULL;
+}
+
+static orr_result send_many_check_column(const send_many* m, uint32_t i)
+{
+    const orr_column_data* data = &m->data[i];
+    const orri_type* info = orri_type_at(&m->lane->world->schema, data->type);
+    const char* field;
+    if (info == NULL) {
+        return orri_refuse_type(m->lane->world, "orr_send_create_many", data->type);
+    }
+    if (orri_cluster_find_column(m->cluster, data->type) < 0) {
+        return send_many_refuse(m, ORR_ERR_ABSENT, data->type,
+                                "is given, but the cluster has no such column");
+    }
+    if (data->values == NULL && info->info.size > 0) {
+        return send_many_refuse(m, ORR_ERR_ARGUMENT, data->type,
+                                "has no values; leave the type out for presets");
+    }
+    if (send_many_data_of(m, i, data->type) != NULL) {
+        return send_many_refuse(m, ORR_ERR_ARGUMENT, data->type, "is given twice");
+    }
+    for (uint32_t row = 0; info->info.has_owned && row < m->count; row++) {
+        const uint8_t* value = (const uint8_t*)data->values + (size_t)row * info->info.size;
+        if (orri_value_owned_gone(info, value, &field)) {
+            return send_many_refuse(m, ORR_ERR_ARGUMENT, data->type,
+                                    "holds an owned string or array that is gone");
+        }
+    }
+    return ORR_OK;
+}
+
+// Everything the cluster has is declared.
+static orr_result send_many_check_rights(const send_many* m)
+{
+    const char* call = "orr_send_create_many";
+    orr_world* world = m->lane->world;
+    orri_rights* rights = m->lane->rights;
+    orr_entity none = {0};
+    if (!rights->may_create) {
+        return orri_refuse_right(world, rights, call, "creates", (orr_type){0}, none);
+    }
+    for (uint32_t c = 0; c < m->cluster->type_count; c++) {
+        orr_type type = m->cluster->types[c];
+        uint32_t index = orri_type_index(world, type);
+        if (!orri_right(rights->creates, rights, index) &&
+            !orri_right(rights->adds, rights, index)) {
+            return orri_refuse_right(world, rights, call, "creates", type, none);
+        }
+    }
+    for (uint32_t t = 0; t < m->cluster->tag_count; t++) {
+        if (!orri_may_tag(rights, m->cluster->tags[t])) {
+            return orri_refuse_tag(world, rights, call, m->cluster->tags[t], true, none);
+        }
+    }
+    return ORR_OK;
+}
+
+// ---- strips ---------------------------------------------------------------------------------------------------
+
+// The columns there are strips for: those with data, and the multiple types, whose instances are sent one by one.
+static bool send_many_column(const send_many* m, uint32_t c, orri_sent* kind)
+{
+    const orri_type* info = m->cluster->columns[c].type;
+    bool given = send_many_data_of(m, m->data_count, m->cluster->types[c]) != NULL;
+    *kind = given ? ORRI_SENT_ADD : ORRI_SENT_PRESET;
+    return given || info->info.multiplicity == ORR_MULTIPLE;
+}
+
+// True when the strips of the last call are for the same: then this one goes on with them.
+static bool send_many_continues(send_many* m)
+{
+    const orr_lane* lane = m->lane;
+    if (lane->many == 0) {
+        return false;
+    }
+    m->place = lane->many - 1;
+    orr_cluster cluster = send_many_strip(m, 0)->cluster;
+    bool same = cluster.index1 == m->cluster->index + 1;
+    uint32_t count = 1;
+    for (uint32_t c = 0; same && c < m->cluster->type_count; c++) {
+        orri_sent kind;
+        if (send_many_column(m, c, &kind)) {
+            same = count < lane->many_count &&
+                   send_many_strip(m, count)->type.index1 == m->cluster->types[c].index1 &&
+                   send_many_strip(m, count)->kind == kind;
+            count++;
+        }
+    }
+    m->strip_count = count;
+    return same && count == lane->many_count;
+}
+
+static bool send_many_make_strips(send_many* m)
+{
+    orri_sent kind;
+    m->place = m->lane->order_count;
+    m->strip_count = 1;
+    orri_strip* strip = orri_lane_strip_own(m->lane, ORRI_SENT_CREATE, (orr_type){0}, NULL);
+    if (strip != NULL) {
+        strip->cluster = orri_cluster_handle(m->cluster);
+    }
+    for (uint32_t c = 0; strip != NULL && c < m->cluster->type_count; c++) {
+        if (send_many_column(m, c, &kind)) {
+            strip = orri_lane_strip_own(m->lane, kind, m->cluster->types[c],
+                                        m->cluster->columns[c].type);
+            m->strip_count++;
+        }
+    }
+    return strip != NULL;
+}
+
+static bool send_many_reserve(const send_many* m)
+{
+    for (uint32_t i = 0; i < m->strip_count; i++) {
+        orri_strip* strip = send_many_strip(m, i);
+        if (!orri_strip_reserve(m->lane, strip, m->count)) {
+            return false;
+        }
+        if (!ORRI_RESERVE(&m->lane->world->env, ORR_MEMORY_MESSAGE, &strip->breaks,
+                          &strip->break_capacity, strip->break_count + 1)) {
+            (void)orri_lane_refuse_memory(m->lane);
+            return false;
+        }
+    }
+    return true;
+}
+
+// ---- filling ----------------------------------------------------------------------------------------------------
+
+static bool send_many_copy(const send_many* m, orri_strip* strip)
+{
+    if (strip->kind != ORRI_SENT_ADD || strip->stride == 0) {
+        return true;
+    }
+    const void* values = send_many_data_of(m, m->data_count, strip->type)->values;
+    uint8_t* to = strip->values + (size_t)strip->count * strip->stride;
+    if (strip->quick) {
+        memcpy(to, values, (size_t)m->count * strip->stride);
+        return true;
+    }
+    return orri_rows_copy(strip->info, to, values, m->count);
+}
+
+// Values, past the rows that count. A hook that refuses undoes those before.
+static orr_result send_many_values(const send_many* m)
+{
+    for (uint32_t i = 1; i < m->strip_count; i++) {
+        orri_strip* strip = send_many_strip(m, i);
+        if (send_many_copy(m, strip)) {
+            continue;
+        }
+        const orri_type* refused = strip->info;
+        while (--i > 0) {
+            strip = send_many_strip(m, i);
+            if (strip->kind == ORRI_SENT_ADD && strip->stride > 0) {
+                orri_rows_destruct(strip->info,
+                                   strip->values + (size_t)strip->count * strip->stride, m->count);
+            }
+        }
+        return orri_refuse_hook(m->lane->world, "orr_send_create_many", refused);
+    }
+    return ORR_OK;
+}
+
+// The ids, past the rows that count.
+static orr_result send_many_ids(const send_many* m, orri_index_cursor* cursor)
+{
+    orri_strip* strip = send_many_strip(m, 0);
+    for (uint32_t i = 0; i < m->count; i++) {
+        orr_entity id = orri_lane_id(m->lane, cursor, i);
+        if (id.id == 0) {
+            return orri_refuse_ids(m->lane, "orr_send_create_many", m->count);
+        }
+        strip->entities[strip->count + i] = id;
+    }
+    return ORR_OK;
+}
+
+// Nothing of this can be refused.
+static void send_many_count(const send_many* m, const orr_entity* entities)
+{
+    for (uint32_t i = 0; i < m->strip_count; i++) {
+        orri_strip* strip = send_many_strip(m, i);
+        (void)orri_lane_turn(m->lane, strip);
+        if (i > 0) {
+            memcpy(strip->entities + strip->count, entities, m->count * sizeof *entities);
+        }
+        for (uint32_t row = 0; strip->ids != NULL && row < m->count; row++) {
+            strip->ids[strip->count + row] = ORRI_PROVISIONAL | ++m->lane->provisional_count;
+        }
+        strip->count += m->count;
+    }
+}
+
+static orr_result send_many_fill(const send_many* m, orr_entity* out)
+{
+    orri_index_cursor cursor = m->lane->cursor;
+    orr_result result = send_many_ids(m, &cursor);
+    result = result == ORR_OK ? send_many_values(m) : result;
+    if (result != ORR_OK) {
+        return result;
+    }
+    const orr_entity* entities = send_many_strip(m, 0)->entities + send_many_strip(m, 0)->count;
+    send_many_count(m, entities);
+    m->lane->cursor = cursor;
+    m->lane->create_count += m->count;
+    m->lane->many = m->place + 1;
+    m->lane->many_count = m->strip_count;
+    if (out != NULL) {
+        memcpy(out, entities, m->count * sizeof *out);
+    }
+    return ORR_OK;
+}
+
+orr_result orr_send_create_many(orr_run* run, orr_cluster cluster, uint32_t count,
+                                const orr_column_data* data, uint32_t data_count, orr_entity* out)
+{
+    const char* call = "orr_send_create_many";
+    orr_result result = orri_check_run(run, call);
+    if (result != ORR_OK) {
+        return result;
+    }
+    send_many m = {.lane = run->lane,
+                   .cluster = orri_cluster_at(run->world, cluster),
+                   .count = count,
+                   .data = data,
+                   .data_count = data_count};
+    if (m.cluster == NULL) {
+        return orri_refuse_cluster(run->world, call, cluster);
+    }
+    if (data == NULL && data_count > 0) {
+        return orri_refuse_argument(run->world, call, "data is NULL");
+    }
+    result = send_many_check_rights(&m);
+    for (uint32_t i = 0; result == ORR_OK && i < data_count; i++) {
+        result = send_many_check_column(&m, i);
+    }
+    if (result != ORR_OK || count == 0) {
+        return result;
+    }
+    if (count > m.lane->creates_max - m.lane->create_count) {
+        return orri_refuse_ids(m.lane, call, count);
+    }
+    bool room = (send_many_continues(&m) || send_many_make_strips(&m)) && send_many_reserve(&m);
+    return room ? send_many_fill(&m, out) : ORR_ERR_MEMORY;
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: MIT
+// What systems did, and what the next tick will do, in words and as a graph.
+#include "schedule/schedule.h"
+#include <stdio.h>
+
+orr_result orr_system_stats_get(const orr_world* world, orr_system handle, orr_system_stats* out)
+{
+    ORR_ASSERT(world != NULL && out != NULL);
+    const orri_system* system = orri_system_at(world, handle);
+    if (system == NULL) {
+        return orri_refuse(orri_env_of(world), ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
+                           "orr_system_stats_get: %uv%u is no system of this world", handle.index1,
+                           handle.generation);
+    }
+    *out = system->stats;
+    out->received = system->rights.counts.received;
+    out->sent = system->rights.counts.sent;
+    out->dropped = system->rights.counts.dropped;
+    out->breaches = system->rights.counts.breaches;
+    out->queued = system->rights.reader != NULL ? orri_reader_queued(system->rights.reader) : 0;
+    return ORR_OK;
+}
+
+size_t orr_stats_print(const orr_world* world, char* out, size_t out_size)
+{
+    ORR_ASSERT(world != NULL);
+    orri_text text = {out, out_size, 0};
+    orri_text_add(&text, "%-24s %10s %10s %12s %10s %10s %8s %8s %10s %10s\n", "system", "ticks",
+                  "runs", "rows", "received", "sent", "dropped", "breaches", "us/tick", "max us");
+    for (orr_system s = orr_system_next(world, (orr_system){0}); s.index1 != 0;
+         s = orr_system_next(world, s)) {
+        orr_system_stats stats;
+        (void)orr_system_stats_get(world, s, &stats);
+        double each =
+            stats.timed_ticks > 0 ? (double)stats.time_ns / 1000.0 / (double)stats.timed_ticks : 0;
+        orri_text_add(&text, "%-24s %10llu %10llu %12llu %10llu %10llu %8llu %8llu %10.1f %10.1f\n",
+                      orr_system_name(world, s), (unsigned long long)stats.ticks,
+                      (unsigned long long)stats.runs, (unsigned long long)stats.rows,
+                      (unsigned long long)stats.received, (unsigned long long)stats.sent,
+                      (unsigned long long)stats.dropped, (unsigned long long)stats.breaches, each,
+                      (double)stats.time_max_ns / 1000.0);
+    }
+    return text.length;
+}
+
+// ---- the plan ---------------------------------------------------------------------------------------------------------
+
+typedef enum report_access {
+    REPORT_NONE,
+    REPORT_READS,
+    REPORT_WRITES,
+} report_access;
+
+// What a system does with the values of a type.
+static report_access report_touches(const orr_world* world, const orri_system* system,
+                                    uint32_t index)
+{
+    report_access access = REPORT_NONE;
+    for (uint32_t f = 0; f < system->query->field_count; f++) {
+        if (orri_type_index(world, system->query->fields[f].type) == index) {
+            access = system->query->fields[f].access == ORR_WRITE ? REPORT_WRITES : REPORT_READS;
+        }
+    }
+    const orri_guard* guard = &system->guard;
+    if (guard->any_read != NULL && index < guard->type_count) {
+        if (guard->any_write != NULL && orri_bit_get(guard->any_write, index)) {
+            return REPORT_WRITES;
+        }
+        if (access == REPORT_NONE && orri_bit_get(guard->any_read, index)) {
+            return REPORT_READS;
+        }
+    }
+    return access;
+}
+
+// One thing that makes a system wait for an earlier one.
+typedef void (*report_edge)(void* user, const orri_system* from, const orri_system* to,
+                            const char* why);
+
+// Conflicts over one type: a reader waits for the last writer, a writer for the last writer and all readers since.
+static void report_type_edges(const orr_world* world, uint32_t at, uint32_t index, report_edge edge,
+                              void* user)
+{
+    const struct orri_schedule* schedule = world->schedule;
+    const orri_system* to = schedule->steps[at].system;
+    report_access mine = report_touches(world, to, index);
+    const char* name = orri_type_label(world, (orr_type){world->schema.type_base + index});
+    for (uint32_t i = at; mine != REPORT_NONE && i-- > 0;) {
+        const orri_system* from = schedule->steps[i].system;
+        report_access theirs = from != NULL ? report_touches(world, from, index) : REPORT_NONE;
+        char why[160];
+        if (theirs == REPORT_WRITES || (theirs == REPORT_READS && mine == REPORT_WRITES)) {
+            snprintf(why, sizeof why, "%s %s, then this one %s it",
+                     theirs == REPORT_WRITES ? "writes" : "reads", name,
+                     mine == REPORT_WRITES ? "writes" : "reads");
+            edge(user, from, to, why);
+        }
+        if (theirs == REPORT_WRITES) {
+            return;
+        }
+    }
+}
+
+static bool report_lists(const char* text, const orri_system* system)
+{
+    const char *at = text != NULL ? text : "", *item;
+    size_t size;
+    while (orri_list_next(&at, &item, &size)) {
+        item += *item == '?' ? (size--, 1) : 0;
+        const char* names[2] = {system->desc.name, system->desc.group};
+        for (uint32_t i = 0; i < 2; i++) {
+            if (names[i] != NULL && strlen(names[i]) == size && memcmp(names[i], item, size) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void report_named_edges(const orr_world* world, uint32_t at, report_edge edge, void* user)
+{
+    const struct orri_schedule* schedule = world->schedule;
+    const orri_system* to = schedule->steps[at].system;
+    for (uint32_t i = 0; i < at; i++) {
+        const orri_system* from = schedule->steps[i].system;
+        if (from == NULL) {
+            continue;
+        }
+        if (report_lists(to->desc.after, from)) {
+            edge(user, from, to, "its .after");
+        }
+        if (report_lists(from->desc.before, to)) {
+            edge(user, from, to, "the other's .before");
+        }
+        if (report_lists(to->desc.imports, from)) {
+            edge(user, from, to, "exports, then this one imports");
+        }
+        if (report_lists(from->desc.imports, to)) {
+            edge(user, from, to, "imports, then this one exports");
+        }
+        for (uint32_t t = 0; t < world->schema.type_count; t++) {
+            if (orri_right(from->rights.sends, &from->rights, t) &&
+                orri_right(to->rights.receives, &to->rights, t)) {
+                char why[160];
+                snprintf(why, sizeof why, "sends events %s, then this one receives them",
+                         orri_type_label(world, (orr_type){world->schema.type_base + t}));
+                edge(user, from, to, why);
+            }
+        }
+    }
+}
+
+static void report_edges(const orr_world* world, uint32_t at, report_edge edge, void* user)
+{
+    report_named_edges(world, at, edge, user);
+    for (uint32_t t = 0; t < world->schema.type_count; t++) {
+        report_type_edges(world, at, t, edge, user);
+    }
+}
+
+// "spawn may create entities with Position, which draw names"
+static void report_reason(const orr_world* world, const orri_reason* reason, orri_text* out)
+{
+    if (reason->sender == NULL) {
+        orri_text_add(out, "%s", reason->what);
+        return;
+    }
+    orri_text_add(out, "'%s' %s", reason->sender->desc.name, reason->what);
+    if (reason->type.index1 != 0) {
+        orri_text_add(out, " %s, which '%s' names", orri_type_label(world, reason->type),
+                      reason->reader->desc.name);
+    } else {
+        orri_text_add(out, " '%s' %s", reason->reader->desc.name, reason->rest);
+    }
+}
+
+static void report_line(void* user, const orri_system* from, const orri_system* to, const char* why)
+{
+    (void)to;
+    orri_text_add(user, "        after %s: %s\n", from->desc.name, why);
+}
+
+static void report_system(const orri_system* system, orri_text* out)
+{
+    orri_text_add(out, "%s (%s%s%s", system->desc.name,
+                  system->desc.kind == ORR_DIRECT ? "direct" : "indirect",
+                  system->desc.once ? ", once" : "", system->desc.parallel ? ", parallel" : "");
+    if (system->desc.every > 1) {
+        orri_text_add(out, ", every %u ticks", system->desc.every);
+    }
+    orri_text_add(out, "%s): ", system->desc.main_thread ? ", main thread" : "");
+    size_t length = out->length;
+    orri_leaf_print(system->query, &system->query->leaves[0], out);
+    if (system->desc.any != NULL) {
+        orri_text_add(out, "%sany %s", out->length > length ? "; " : "", system->desc.any);
+    }
+}
+
+// The plan, or NULL with the words why there is none.
+static const struct orri_schedule* report_plan(orr_world* world, orri_text* out)
+{
+    struct orri_schedule* schedule = orri_schedule_of(world);
+    if (schedule == NULL || (!schedule->open && orri_plan_make(world) != ORR_OK)) {
+        orri_text_add(out, "no plan: %s\n", orr_error_last(world));
+        return NULL;
+    }
+    return schedule;
+}
+
+size_t orr_plan_print(orr_world* world, char* out, size_t out_size)
+{
+    ORR_ASSERT(world != NULL);
+    orri_text text = {out, out_size, 0};
+    const struct orri_schedule* schedule = report_plan(world, &text);
+    for (uint32_t i = 0, number = 1; schedule != NULL && i < schedule->step_count; i++) {
+        const orri_step* step = &schedule->steps[i];
+        if (step->system != NULL) {
+            orri_text_add(&text, "%4u  ", number++);
+            report_system(step->system, &text);
+            orri_text_add(&text, "\n");
+            report_edges(world, i, report_line, &text);
+        } else {
+            orri_text_add(&text, "   -- commit: ");
+            report_reason(world, &step->reason, &text);
+            orri_text_add(&text, "\n");
+        }
+    }
+    return text.length;
+}
+
+static void report_arrow(void* user, const orri_system* from, const orri_system* to,
+                         const char* why)
+{
+    orri_text_add(user, "    \"%s\" -> \"%s\" [label=\"%s\"];\n", from->desc.name, to->desc.name,
+                  why);
+}
+
+size_t orr_plan_graph(orr_world* world, char* out, size_t out_size)
+{
+    ORR_ASSERT(world != NULL);
+    orri_text text = {out, out_size, 0};
+    char words[ORRI_ERROR_SIZE + 16];
+    orri_text why = {words, sizeof words, 0};
+    words[0] = '\0';
+    const struct orri_schedule* schedule = report_plan(world, &why);
+    orri_text_add(&text, "digraph plan {\n    rankdir=LR;\n    node [shape=box];\n");
+    if (schedule == NULL) {
+        orri_text_add(&text, "/* %s*/\n", words);
+    }
+    const orri_system* before = NULL;
+    for (uint32_t i = 0, points = 0; schedule != NULL && i < schedule->step_count; i++) {
+        const orri_step* step = &schedule->steps[i];
+        if (step->system != NULL) {
+            orri_text_add(&text, "    \"%s\"%s;\n", step->system->desc.name,
+                          step->system->desc.kind == ORR_INDIRECT ? " [style=rounded]" : "");
+            report_edges(world, i, report_arrow, &text);
+            before = step->system;
+            continue;
+        }
+        points++;
+        orri_text_add(&text, "    \"commit %u\" [shape=diamond, label=\"commit %u\\n", points,
+                      points);
+        report_reason(world, &step->reason, &text);
+        orri_text_add(&text, "\"];\n");
+        if (before != NULL) {
+            orri_text_add(&text, "    \"%s\" -> \"commit %u\" [style=dashed];\n", before->desc.name,
+                          points);
+        }
+        if (step->reason.reader != NULL) {
+            orri_text_add(&text, "    \"commit %u\" -> \"%s\" [style=dashed];\n", points,
+                          step->reason.reader->desc.name);
+        }
+    }
+    orri_text_add(&text, "}\n");
+    return text.length;
+}

@@ -1,0 +1,541 @@
+// SPDX-License-Identifier: MIT
+// Which cluster an entity of a change set belongs to in the end: what it has, and what comes with what that needs, less what
+// goes and is not needed by what stays; and, of multiple types, how much room its instances need then.
+#include "store/change.h"
+#include "store/needs.h"
+
+typedef struct aim_tally {
+    orr_type type;
+    const orri_type* info;
+    const orr_component_id* ids; // Those there are.
+    uint32_t existing, count, capacity;
+    uint32_t added;
+    bool all;  // All that exist go.
+    bool gone; // The last one goes, by this deed; before it the room was this:
+    uint32_t deed_last, capacity_last;
+} aim_tally;
+
+// Under way for one entity, or for all rows of a cluster.
+typedef struct aim {
+    orri_change* change;
+    const orri_group* group;
+    const orri_cluster* base; // What it has; NULL: nothing.
+    bool creates;
+    orr_entity entity;
+    bool* deeds; // Of the group.
+    orri_route* route;
+    orr_type types[2 * ORR_CLUSTER_TYPES_MAX + 2];
+    orr_tag tags[ORR_CLUSTER_TAGS_MAX + 1];
+    uint16_t capacities[2 * ORR_CLUSTER_TYPES_MAX + 2];
+    orr_type goes[ORR_CLUSTER_TYPES_MAX];
+    aim_tally tallies[ORR_CLUSTER_TYPES_MAX];
+    uint32_t type_count, tag_count, goes_count, tally_count;
+} aim;
+
+static bool aim_listed(const orr_type* types, uint32_t count, orr_type type)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (types[i].index1 == type.index1) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool aim_base_has(const aim* m, orr_type type)
+{
+    return m->base != NULL && orri_cluster_find_column(m->base, type) >= 0;
+}
+
+static bool aim_gives(const orri_group* group, orr_type type)
+{
+    for (uint32_t k = 0; k < group->given_count; k++) {
+        if (group->given[k].type.index1 == type.index1) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool aim_left_out(aim* m, orri_left_why why, orr_type type, orr_type other, uint32_t number)
+{
+    orri_change* c = m->change;
+    if (!ORRI_CHANGE_ADD(c, c->route_lefts, c->route_left_count, c->route_left_capacity)) {
+        return false;
+    }
+    c->route_lefts[c->route_left_count++] =
+        (orri_left){.why = why, .type = type, .other = other, .number = number};
+    m->route->left_count++;
+    return true;
+}
+
+// ---- what comes ----------------------------------------------------------------------------------------------
+
+// A set that is too large is made no larger: its cluster will be refused.
+static orr_result aim_add_type(aim* m, orr_type type)
+{
+    orr_world* world = m->change->world;
+    if (m->type_count > ORR_CLUSTER_TYPES_MAX || aim_listed(m->types, m->type_count, type)) {
+        return ORR_OK;
+    }
+    orr_result result = orri_check_storable(world, m->change->desc->call, type);
+    if (result == ORR_OK) {
+        result = orri_needs_resolve(world, m->change->desc->call, type);
+    }
+    if (result == ORR_OK) {
+        m->type_count = orri_types_insert(m->types, m->type_count, type);
+        m->type_count = orri_needs_close(world, type, m->types, m->type_count);
+    }
+    return result;
+}
+
+static orr_result aim_add_given(aim* m)
+{
+    orr_world* world = m->change->world;
+    for (uint32_t k = 0; k < m->group->given_count; k++) {
+        orr_type type = m->group->given[k].type;
+        const orri_type* found = orri_type_at(&world->schema, type);
+        if (found == NULL) {
+            return orri_refuse_type(world, m->change->desc->call, type);
+        }
+        if (found->info.multiplicity == ORR_MULTIPLE && !m->creates && aim_base_has(m, type) &&
+            !aim_left_out(m, ORRI_LEFT_MULTIPLE, type, type, 0)) {
+            return ORR_ERR_MEMORY;
+        }
+        orr_result result = orri_type_pinned(found) ? ORR_OK : aim_add_type(m, type);
+        if (result != ORR_OK) {
+            return result;
+        }
+    }
+    return ORR_OK;
+}
+
+// ---- instances -----------------------------------------------------------------------------------------------
+
+// True when a group takes all instances of a type.
+static bool aim_takes_all(const orri_group* group, orr_type type)
+{
+    for (uint32_t d = 0; d < group->instance_count; d++) {
+        const orri_instance_deed* deed = &group->instances[d];
+        if (deed->removed && deed->id == 0 && deed->type.index1 == type.index1) {
+            return true;
+        }
+    }
+    return aim_listed(group->taken, group->taken_count, type);
+}
+
+static aim_tally* aim_tally_of(aim* m, orr_type type, const orri_type* info)
+{
+    for (uint32_t i = 0; i < m->tally_count; i++) {
+        if (m->tallies[i].type.index1 == type.index1) {
+            return &m->tallies[i];
+        }
+    }
+    if (m->tally_count == ORR_CLUSTER_TYPES_MAX) {
+        return NULL;
+    }
+    aim_tally* tally = &m->tallies[m->tally_count++];
+    *tally = (aim_tally){
+        .type = type, .info = info, .capacity = 1, .all = aim_takes_all(m->group, type)};
+    if (aim_base_has(m, type)) {
+        tally->capacity = m->base->capacities[orri_cluster_find_column(m->base, type)];
+        if (!m->creates) {
+            tally->existing =
+                orri_instances_of(m->change->world, orri_id_index(m->entity), type, &tally->ids);
+        }
+        tally->count = m->creates ? !tally->all : tally->existing;
+    } else if (aim_gives(m->group, type)) {
+        tally->count = 1;
+    }
+    return tally;
+}
+
+static orr_result aim_tally_add(aim* m, aim_tally* tally, uint32_t d)
+{
+    if (tally->count == tally->capacity) {
+        if (!orri_instance_room_left(tally->info, tally->capacity)) {
+            return aim_left_out(m, ORRI_LEFT_INSTANCES_MAX, tally->type, tally->type, 0)
+                       ? ORR_OK
+                       : ORR_ERR_MEMORY;
+        }
+        tally->capacity *= 2;
+    }
+    tally->count++;
+    tally->added++;
+    m->deeds[d] = true;
+    return aim_add_type(m, tally->type);
+}
+
+static void aim_tally_one_less(aim_tally* tally)
+{
+    if ((tally->count - 1) * 4 <= tally->capacity && tally->capacity > 1) {
+        tally->capacity /= 2;
+    }
+    tally->count--;
+}
+
+static bool aim_tally_has(const aim_tally* tally, orr_component_id id)
+{
+    for (uint32_t i = 0; i < tally->existing; i++) {
+        if (tally->ids[i] == id) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// True when a deed before `end` takes this instance.
+static bool aim_removed(const aim* m, uint32_t end, orr_type type, orr_component_id id)
+{
+    for (uint32_t d = 0; d < end; d++) {
+        const orri_instance_deed* deed = &m->group->instances[d];
+        if (deed->removed && deed->id == id && deed->type.index1 == type.index1 && m->deeds[d]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool aim_tally_remove(aim* m, aim_tally* tally, uint32_t d)
+{
+    orr_component_id id = m->group->instances[d].id;
+    if (!aim_tally_has(tally, id) || aim_removed(m, d, tally->type, id)) {
+        return aim_left_out(m, ORRI_LEFT_INSTANCE, tally->type, tally->type, id);
+    }
+    if (tally->count == 1) {
+        tally->gone = true;
+        tally->deed_last = d;
+        tally->capacity_last = tally->capacity;
+        m->goes[m->goes_count++] = tally->type;
+    }
+    aim_tally_one_less(tally);
+    m->deeds[d] = true;
+    return true;
+}
+
+static bool aim_tally_change(aim* m, const aim_tally* tally, uint32_t d)
+{
+    orr_component_id id = m->group->instances[d].id;
+    if (!aim_tally_has(tally, id)) {
+        return aim_left_out(m, ORRI_LEFT_INSTANCE, tally->type, tally->type, id);
+    }
+    m->deeds[d] = !aim_removed(m, m->group->instance_count, tally->type, id) &&
+                  !aim_listed(m->goes, m->goes_count, tally->type);
+    return true;
+}
+
+// What is there goes, what comes stays.
+static void aim_tally_all(aim_tally* tally)
+{
+    for (uint32_t i = 0; tally->added > 0 && i < tally->existing; i++) {
+        aim_tally_one_less(tally);
+    }
+}
+
+// In three passes: what comes; what goes; and, once that is known, what changes.
+static orr_result aim_deed(aim* m, uint32_t d, int pass)
+{
+    const orri_instance_deed* deed = &m->group->instances[d];
+    const orri_type* info = orri_type_at(&m->change->world->schema, deed->type);
+    int kind = deed->removed ? 1 : deed->id == 0 ? 0 : 2;
+    if (info == NULL) {
+        return orri_refuse_type(m->change->world, m->change->desc->call, deed->type);
+    }
+    if (kind != pass) {
+        return ORR_OK;
+    }
+    bool ok = true;
+    aim_tally* tally = NULL;
+    if (info->info.multiplicity != ORR_MULTIPLE) {
+        ok = aim_left_out(m, ORRI_LEFT_UNIQUE, deed->type, deed->type, 0);
+    } else if ((tally = aim_tally_of(m, deed->type, info)) == NULL) {
+        return orri_refuse_argument(m->change->world, m->change->desc->call,
+                                    "an entity gets instances of more types than it can have");
+    } else if (pass == 0) {
+        return aim_tally_add(m, tally, d);
+    } else if (!tally->all && deed->id != 0) {
+        ok = pass == 1 ? aim_tally_remove(m, tally, d) : aim_tally_change(m, tally, d);
+    }
+    return ok ? ORR_OK : ORR_ERR_MEMORY;
+}
+
+static orr_result aim_deeds(aim* m, int pass)
+{
+    orr_result result = ORR_OK;
+    for (uint32_t d = 0; result == ORR_OK && d < m->group->instance_count; d++) {
+        result = aim_deed(m, d, pass);
+    }
+    for (uint32_t i = 0; pass == 0 && i < m->tally_count; i++) {
+        if (m->tallies[i].all) {
+            aim_tally_all(&m->tallies[i]);
+        }
+    }
+    return result;
+}
+
+bool orri_change_adds_instance(const orri_change* c, uint32_t g, orr_type type)
+{
+    const orri_group* group = orri_change_group(c, g);
+    for (uint32_t d = 0; d < group->instance_count; d++) {
+        const orri_instance_deed* deed = &group->instances[d];
+        if (deed->id == 0 && !deed->removed && deed->type.index1 == type.index1 &&
+            c->deeds[c->parts[g].deed_first + d]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool orri_change_takes_all(const orri_change* c, uint32_t g, orr_type type)
+{
+    return aim_takes_all(orri_change_group(c, g), type) && orri_change_adds_instance(c, g, type);
+}
+
+// ---- what goes -----------------------------------------------------------------------------------------------
+
+static aim_tally* aim_tally_find(aim* m, orr_type type)
+{
+    for (uint32_t i = 0; i < m->tally_count; i++) {
+        if (m->tallies[i].type.index1 == type.index1) {
+            return &m->tallies[i];
+        }
+    }
+    return NULL;
+}
+
+static void aim_take(aim* m, orr_type type)
+{
+    const aim_tally* tally = aim_tally_find(m, type);
+    if (aim_listed(m->types, m->type_count, type) && m->goes_count < ORR_CLUSTER_TYPES_MAX &&
+        !aim_listed(m->goes, m->goes_count, type) && (tally == NULL || tally->added == 0)) {
+        m->goes[m->goes_count++] = type;
+    }
+}
+
+// The first type that stays and needs another. Null: none.
+static orr_type aim_dependent(const aim* m, orr_type type)
+{
+    for (uint32_t i = 0; i < m->type_count; i++) {
+        uint32_t count;
+        const orr_type* needs = orri_needs_of(m->change->world, m->types[i], &count);
+        if (aim_listed(needs, count, type) && !aim_listed(m->goes, m->goes_count, m->types[i])) {
+            return m->types[i];
+        }
+    }
+    return (orr_type){0};
+}
+
+// A type stays after all; of its instances, the last one.
+static void aim_stays(aim* m, uint32_t i)
+{
+    aim_tally* tally = aim_tally_find(m, m->goes[i]);
+    if (tally != NULL && tally->gone) {
+        m->deeds[tally->deed_last] = false;
+        tally->capacity = tally->capacity_last;
+        tally->count = 1;
+    }
+    memmove(m->goes + i, m->goes + i + 1, (m->goes_count - i - 1) * sizeof *m->goes);
+    m->goes_count--;
+}
+
+// Until nothing goes that is needed by what stays.
+static bool aim_keep_needed(aim* m)
+{
+    for (uint32_t i = 0; i < m->goes_count;) {
+        orr_type type = m->goes[i];
+        uint32_t index = orri_type_index(m->change->world, type);
+        orr_type dependent = orri_needs_needed(m->change->world, index) ? aim_dependent(m, type)
+                                                                        : (orr_type){0};
+        if (dependent.index1 == 0) {
+            i++;
+            continue;
+        }
+        aim_stays(m, i);
+        if (!aim_left_out(m, ORRI_LEFT_NEEDED, type, dependent, 0)) {
+            return false;
+        }
+        i = 0; // It may need others that were to go.
+    }
+    return true;
+}
+
+static void aim_remove(aim* m)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; m->goes_count > 0 && i < m->type_count; i++) {
+        if (!aim_listed(m->goes, m->goes_count, m->types[i])) {
+            m->types[count++] = m->types[i];
+        }
+    }
+    m->type_count = m->goes_count > 0 ? count : m->type_count;
+    for (uint32_t d = 0; d < m->group->instance_count; d++) {
+        if (aim_listed(m->goes, m->goes_count, m->group->instances[d].type)) {
+            m->deeds[d] = false; // It goes with the column.
+        }
+    }
+}
+
+static orr_result aim_take_all(aim* m)
+{
+    for (uint32_t i = 0; i < m->group->taken_count; i++) {
+        const orri_type* found = orri_type_at(&m->change->world->schema, m->group->taken[i]);
+        if (found == NULL) {
+            return orri_refuse_type(m->change->world, m->change->desc->call, m->group->taken[i]);
+        }
+        aim_take(m, m->group->taken[i]);
+    }
+    for (uint32_t i = 0; i < m->tally_count; i++) {
+        if (m->tallies[i].all) {
+            aim_take(m, m->tallies[i].type);
+        }
+    }
+    if (!aim_keep_needed(m)) {
+        return ORR_ERR_MEMORY;
+    }
+    aim_remove(m);
+    return ORR_OK;
+}
+
+// ---- tags ----------------------------------------------------------------------------------------------------
+
+static void aim_add_tag(aim* m, orr_tag tag)
+{
+    uint32_t at = m->tag_count;
+    while (at > 0 && m->tags[at - 1] > tag) {
+        at--;
+    }
+    if ((at == 0 || m->tags[at - 1] != tag) && m->tag_count <= ORR_CLUSTER_TAGS_MAX) {
+        memmove(m->tags + at + 1, m->tags + at, (m->tag_count - at) * sizeof *m->tags);
+        m->tags[at] = tag;
+        m->tag_count++;
+    }
+}
+
+static void aim_change_tags(aim* m)
+{
+    const orri_group* group = m->group;
+    // First those that go, so that a set at its limit has room.
+    for (uint32_t i = 0; i < group->tag_off_count; i++) {
+        for (uint32_t k = 0; k < m->tag_count; k++) {
+            if (m->tags[k] == group->tags_off[i]) {
+                memmove(m->tags + k, m->tags + k + 1, (m->tag_count - k - 1) * sizeof *m->tags);
+                m->tag_count--;
+            }
+        }
+    }
+    for (uint32_t i = 0; i < group->tag_on_count; i++) {
+        aim_add_tag(m, group->tags_on[i]);
+    }
+}
+
+// ---- the cluster ---------------------------------------------------------------------------------------------
+
+static void aim_size(aim* m)
+{
+    for (uint32_t i = 0; i < m->type_count; i++) {
+        int32_t column = m->base != NULL ? orri_cluster_find_column(m->base, m->types[i]) : -1;
+        const aim_tally* tally = aim_tally_find(m, m->types[i]);
+        m->capacities[i] = tally != NULL ? (uint16_t)tally->capacity
+                           : column >= 0 ? m->base->capacities[column]
+                                         : 1;
+    }
+}
+
+static bool aim_is_base(const aim* m)
+{
+    const orri_cluster* base = m->base;
+    return base != NULL && m->type_count == base->type_count && m->tag_count == base->tag_count &&
+           memcmp(m->types, base->types, m->type_count * sizeof *m->types) == 0 &&
+           memcmp(m->capacities, base->capacities, m->type_count * sizeof *m->capacities) == 0 &&
+           memcmp(m->tags, base->tags, m->tag_count * sizeof *m->tags) == 0;
+}
+
+static orr_result aim_obtain(aim* m)
+{
+    orri_change* c = m->change;
+    bool created;
+    if (!ORRI_CHANGE_ADD(c, c->created, c->created_count, c->created_capacity)) {
+        return ORR_ERR_MEMORY;
+    }
+    m->route->to = orri_cluster_obtain_sized(c->world, c->desc->call, m->types, m->capacities,
+                                             m->type_count, m->tags, m->tag_count, &created);
+    if (m->route->to == NULL) {
+        return orri_env_result(&c->world->env);
+    }
+    if (created) {
+        c->created[c->created_count++] = m->route->to;
+    }
+    return ORR_OK;
+}
+
+// Where the values of the given types go.
+static orr_result aim_columns(aim* m)
+{
+    orri_change* c = m->change;
+    const orri_group* group = m->group;
+    uint32_t needed = c->column_count + group->given_count;
+    if (needed > c->column_capacity &&
+        !orri_change_grow(c, (void**)&c->columns, &c->column_capacity, needed,
+                          sizeof *c->columns)) {
+        return ORR_ERR_MEMORY;
+    }
+    m->route->columns = c->column_count;
+    for (uint32_t k = 0; k < group->given_count; k++) {
+        int32_t column = orri_cluster_find_column(m->route->to, group->given[k].type);
+        bool has = !m->creates && aim_base_has(m, group->given[k].type);
+        bool left = column < 0 || (has && m->route->to->columns[column].counts != 0);
+        c->columns[c->column_count++] = left  ? ORRI_GIVEN_NONE
+                                        : has ? (uint16_t)((uint32_t)column | ORRI_GIVEN_HAS)
+                                              : (uint16_t)column;
+    }
+    return ORR_OK;
+}
+
+static orr_result aim_find(aim* m)
+{
+    orr_result result = aim_add_given(m);
+    for (int pass = 0; result == ORR_OK && pass < 3; pass++) {
+        result = pass == 2 ? aim_take_all(m) : ORR_OK;
+        result = result == ORR_OK ? aim_deeds(m, pass) : result;
+    }
+    if (result != ORR_OK) {
+        return result;
+    }
+    aim_change_tags(m);
+    aim_size(m);
+    if (aim_is_base(m)) {
+        m->route->to = (orri_cluster*)(uintptr_t)m->base;
+    } else {
+        result = aim_obtain(m);
+    }
+    return result == ORR_OK ? aim_columns(m) : result;
+}
+
+orr_result orri_change_aim(orri_change* c, uint32_t g, orr_entity entity, orri_route* route)
+{
+    aim m; // Large: only the counts are set.
+    m.change = c;
+    m.group = orri_change_group(c, g);
+    m.creates = route->from == NULL;
+    m.base = m.creates ? orri_cluster_at(c->world, m.group->cluster) : route->from;
+    m.entity = entity;
+    m.deeds = c->deeds + c->parts[g].deed_first;
+    m.route = route;
+    m.type_count = m.tag_count = m.goes_count = m.tally_count = 0;
+    if (m.creates && m.base == NULL && m.group->cluster.index1 != 0) {
+        return orri_refuse_cluster(c->world, c->desc->call, m.group->cluster);
+    }
+    if (m.base != NULL) {
+        m.type_count = m.base->type_count;
+        m.tag_count = m.base->tag_count;
+        memcpy(m.types, m.base->types, m.type_count * sizeof *m.types);
+        memcpy(m.tags, m.base->tags, m.tag_count * sizeof *m.tags);
+    }
+    route->left_first = c->route_left_count;
+    orr_result result = aim_find(&m);
+    if (result == ORR_OK && !m.creates && route->to != route->from) {
+        route->plan = orri_plan_pair_get(c->world, route->from, route->to);
+        result = route->plan != NULL ? ORR_OK : orri_env_result(&c->world->env);
+    }
+    return result;
+}

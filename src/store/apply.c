@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: MIT
+// Change sets: everything that may be refused is prepared (change.h says where), then all is made at once, or all is given
+// back. What was left out, because it makes no sense, is told at the end.
+#include "store/change.h"
+#include "store/names.h"
+
+#include <stdio.h>
+
+// ---- lists ---------------------------------------------------------------------------------------------------
+
+bool orri_change_grow(orri_change* c, void** list, uint32_t* capacity, uint32_t needed, size_t size)
+{
+    if (orri_array_reserve(&c->world->env, ORR_MEMORY_TEMP, list, capacity, needed, size,
+                           _Alignof(max_align_t))) {
+        return true;
+    }
+    (void)orri_refuse_memory(&c->world->env, "preparing a change set");
+    return false;
+}
+
+bool orri_change_leave(orri_change* c, orri_left left)
+{
+    if (!ORRI_CHANGE_ADD(c, c->lefts, c->left_count, c->left_capacity)) {
+        return false;
+    }
+    c->lefts[c->left_count++] = left;
+    return true;
+}
+
+// ---- refusals, held back ---------------------------------------------------------------------------------------
+
+typedef struct apply_held {
+    void (*on_refusal)(void* owner, orr_result result, orr_log_id id, const char* text);
+    void* owner;
+    orr_result result;
+    orr_log_id id;
+    char text[ORRI_ERROR_SIZE];
+} apply_held;
+
+static void apply_keep_refusal(void* owner, orr_result result, orr_log_id id, const char* text)
+{
+    apply_held* held = owner;
+    held->result = result;
+    held->id = id;
+    snprintf(held->text, sizeof held->text, "%s", text);
+}
+
+static void apply_hold(orri_env* env, apply_held* held)
+{
+    held->on_refusal = env->on_refusal;
+    held->owner = env->on_refusal_owner;
+    env->on_refusal = apply_keep_refusal;
+    env->on_refusal_owner = held;
+}
+
+static void apply_let_go(orri_env* env, const apply_held* held)
+{
+    env->on_refusal = held->on_refusal;
+    env->on_refusal_owner = held->owner;
+}
+
+// ---- beginning -------------------------------------------------------------------------------------------------
+
+static bool apply_alloc(orri_change* c)
+{
+    orri_env* env = &c->world->env;
+    c->parts = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, orri_part, (size_t)c->desc->count + 1);
+    for (uint32_t g = 0; c->parts != NULL && g < c->desc->count; g++) {
+        const orri_group* group = &c->desc->groups[g];
+        bool one = group->deed != ORRI_DEED_DESTROY && group->count > 0;
+        ORR_ASSERT(group->count <= 1 || !one ||
+                   (group->instance_count == 0 && group->switch_count == 0 && !group->renamed));
+        c->place_count += group->deed != ORRI_DEED_CREATE ? group->count : 0;
+        c->create_count += group->deed == ORRI_DEED_CREATE ? group->count : 0;
+        c->parts[g].deed_first = c->deed_count;
+        c->parts[g].switch_first = c->switch_count;
+        c->parts[g].text = c->text_count;
+        c->deed_count += one ? group->instance_count : 0;
+        c->switch_count += one ? group->switch_count : 0;
+        c->text_count += one && group->renamed && group->name != NULL;
+    }
+    c->places = ORRI_ALLOC(env, ORR_MEMORY_TEMP, uint32_t, c->place_count);
+    c->deeds = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, bool, c->deed_count);
+    c->instances = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, void*, c->deed_count);
+    c->switches = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, bool, c->switch_count);
+    c->texts = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, orr_string, c->text_count);
+    return c->parts != NULL && c->places != NULL && c->deeds != NULL && c->instances != NULL &&
+           c->switches != NULL && c->texts != NULL &&
+           ORRI_CHANGE_ADD(c, c->routes, c->route_count, c->route_capacity);
+}
+
+static orr_result apply_route(orri_change* c)
+{
+    uint32_t* places = c->places;
+    orr_result result = ORR_OK;
+    for (uint32_t g = 0; result == ORR_OK && g < c->desc->count; g++) {
+        if (c->desc->groups[g].deed != ORRI_DEED_CREATE) {
+            c->parts[g].places = places;
+            places += c->desc->groups[g].count;
+        }
+        result = orri_change_route(c, g);
+    }
+    return result;
+}
+
+// The ids of all creations, one after another.
+static const orr_entity* apply_ids(orri_change* c)
+{
+    uint32_t at = 0;
+    for (uint32_t g = 0; g < c->desc->count; g++) {
+        const orri_group* group = &c->desc->groups[g];
+        if (group->deed != ORRI_DEED_CREATE || group->count == 0) {
+            continue;
+        }
+        if (group->count == c->create_count) {
+            return group->entities;
+        }
+        if (c->ids == NULL) {
+            c->ids = ORRI_ALLOC(&c->world->env, ORR_MEMORY_TEMP, orr_entity, c->create_count);
+        }
+        if (c->ids == NULL) {
+            (void)orri_refuse_memory(&c->world->env, "creating entities");
+            return NULL;
+        }
+        memcpy(c->ids + at, group->entities, group->count * sizeof *c->ids);
+        at += group->count;
+    }
+    return c->ids;
+}
+
+// Last of all that may be refused: nothing gives the ids' order back.
+static orr_result apply_promote(orri_change* c)
+{
+    if (c->create_count == 0) {
+        return ORR_OK;
+    }
+    const orr_entity* ids = apply_ids(c);
+    return ids != NULL && orri_index_promote(c->world, ids, c->create_count)
+               ? ORR_OK
+               : orri_env_result(&c->world->env);
+}
+
+static orr_result apply_prepare(orri_change* c)
+{
+    if (!apply_alloc(c)) {
+        return orri_refuse_memory(&c->world->env, "beginning a change set");
+    }
+    orr_result (*const steps[])(orri_change*) = {apply_route,       orri_change_reserve,
+                                                 orri_change_stage, orri_change_stage_extras,
+                                                 orri_change_link,  apply_promote};
+    orr_result result = ORR_OK;
+    for (uint32_t i = 0; result == ORR_OK && i < ORRI_COUNT(steps); i++) {
+        result = steps[i](c);
+    }
+    return result;
+}
+
+// ---- ending ----------------------------------------------------------------------------------------------------
+
+static void apply_clear_scratch(orri_change* c)
+{
+    for (uint32_t i = 0; i < c->cluster_count; i++) {
+        orri_cluster* cluster = c->clusters[i];
+        cluster->batch_count = cluster->batch_incoming = cluster->batch_tail = 0;
+        cluster->batch_route = 0;
+        cluster->batch_listed = false;
+    }
+}
+
+// Gives everything back, the last first, so that numbers of clusters return as they came.
+static void apply_abandon(orri_change* c)
+{
+    orr_world* world = c->world;
+    orri_change_unlink(c);
+    orri_change_unstage_extras(c);
+    orri_change_unstage(c);
+    for (uint32_t i = 0; i < c->cluster_count; i++) {
+        orri_cluster* to = c->clusters[i];
+        if (to->batch_incoming == 0) {
+            continue;
+        }
+        orri_cluster_trim(world, to);
+        if (to->row_count < to->row_capacity && to->chunk_count > 0) {
+            orri_chunk* last = to->chunks[to->chunk_count - 1];
+            uint32_t rows = orri_chunk_rows(last);
+            orri_rows_close(last, rows, last->capacity - rows);
+        }
+    }
+    apply_clear_scratch(c);
+    for (uint32_t i = c->created_count; i-- > 0;) {
+        orri_cluster_undo(world, c->created[i]);
+    }
+    world->instance_last = c->instance_last;
+    orri_index_trim(world);
+}
+
+static void apply_free_copies(orri_change* c)
+{
+    for (uint32_t i = 0; i < c->copies_count; i++) {
+        orri_free(&c->world->env, ORR_MEMORY_TEMP, c->copies[i].data,
+                  orri_size_mul(c->copies[i].type->info.size, c->copies[i].capacity),
+                  ORRI_BLOCK_ALIGN);
+    }
+    ORRI_RELEASE(&c->world->env, ORR_MEMORY_TEMP, c->copies, c->copies_capacity);
+}
+
+static void apply_free_fallen(orri_change* c)
+{
+    orri_env* env = &c->world->env;
+    uint32_t count = c->doom.count - c->doom.given_count;
+    ORRI_FREE(env, ORR_MEMORY_TEMP, orr_entity, (void*)(uintptr_t)c->fallen.entities, count);
+    ORRI_FREE(env, ORR_MEMORY_TEMP, uint32_t, c->fallen_places, count);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, c->doom.list, c->doom.capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, c->late, c->late_capacity);
+    if (c->ahead.bits != NULL) {
+        ORRI_FREE(env, ORR_MEMORY_TEMP, uint64_t, c->ahead.bits, c->ahead.end / 64 + 1);
+    }
+}
+
+static void apply_free(orri_change* c)
+{
+    orri_env* env = &c->world->env;
+    apply_free_copies(c);
+    apply_free_fallen(c);
+    if (c->instance_memory != NULL) {
+        orri_free(env, ORR_MEMORY_TEMP, c->instance_memory, c->instance_size, ORRI_BLOCK_ALIGN);
+    }
+    ORRI_FREE(env, ORR_MEMORY_TEMP, orri_part, c->parts, (size_t)c->desc->count + 1);
+    ORRI_FREE(env, ORR_MEMORY_TEMP, uint32_t, c->places, c->place_count);
+    ORRI_FREE(env, ORR_MEMORY_TEMP, bool, c->deeds, c->deed_count);
+    ORRI_FREE(env, ORR_MEMORY_TEMP, void*, c->instances, c->deed_count);
+    ORRI_FREE(env, ORR_MEMORY_TEMP, bool, c->switches, c->switch_count);
+    ORRI_FREE(env, ORR_MEMORY_TEMP, orr_string, c->texts, c->text_count);
+    ORRI_FREE(env, ORR_MEMORY_TEMP, orr_entity, c->ids, c->create_count);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, c->routes, c->route_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, c->columns, c->column_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, c->clusters, c->cluster_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, c->created, c->created_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, c->route_lefts, c->route_left_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, c->made, c->made_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, c->fillings, c->filling_capacity);
+}
+
+// ---- what was left out -----------------------------------------------------------------------------------------
+
+static void apply_say_name(const orri_change* c, const orri_left* left, orri_text* out)
+{
+    static const char* const before[] = {[ORRI_NAME_WORDS] = "",
+                                         [ORRI_NAME_SCOPE_DEAD] = "the scope of its name ",
+                                         [ORRI_NAME_SCOPE_BELOW] = "the scope of its name ",
+                                         [ORRI_NAME_TAKEN] = "the name "};
+    static const char* const after[] = {
+        [ORRI_NAME_WORDS] = "is no name for an entity",
+        [ORRI_NAME_SCOPE_DEAD] = "is dead",
+        [ORRI_NAME_SCOPE_BELOW] = "is the entity itself or below it",
+        [ORRI_NAME_TAKEN] = "is taken in its scope"};
+    orri_text_add(out, "%s'%.63s' %s", before[left->number], c->desc->groups[left->group].name,
+                  after[left->number]);
+}
+
+static void apply_say(const orri_change* c, const orri_left* left, orri_text* out)
+{
+    const char* type = orri_type_label(c->world, left->type);
+    switch (left->why) {
+    case ORRI_LEFT_NEEDED:
+        orri_text_add(out, "%s is needed by %s", type, orri_type_label(c->world, left->other));
+        break;
+    case ORRI_LEFT_MULTIPLE:
+        orri_text_add(out, "%s is multiple, and it has some already", type);
+        break;
+    case ORRI_LEFT_UNIQUE:
+        orri_text_add(out, "%s is unique and has no instances", type);
+        break;
+    case ORRI_LEFT_INSTANCE:
+        orri_text_add(out, "it has no %s with id %u", type, left->number);
+        break;
+    case ORRI_LEFT_INSTANCES_MAX:
+        orri_text_add(out, "it has as many of %s as it can have", type);
+        break;
+    case ORRI_LEFT_COMPONENT:
+        orri_text_add(out, "it has no %s", type);
+        break;
+    case ORRI_LEFT_NAME_TYPE:
+        orri_text_add(out, "%s is written by naming only", type);
+        break;
+    case ORRI_LEFT_NAME:
+        apply_say_name(c, left, out);
+        break;
+    }
+}
+
+// The callback may look at the world, which is done with.
+static void apply_tell(const orri_change* c)
+{
+    for (uint32_t i = 0; c->desc->left_out != NULL && i < c->left_count; i++) {
+        const orri_left* left = &c->lefts[i];
+        char words[ORRI_ERROR_SIZE / 2];
+        orri_text text = {words, sizeof words, 0};
+        apply_say(c, left, &text);
+        c->desc->left_out(c->desc->user, left->group, left->entity, left->type, words);
+    }
+}
+
+orr_result orri_apply(orr_world* world, const orri_apply_desc* desc)
+{
+    orr_result result = orri_check_open(world, desc->call);
+    if (result != ORR_OK) {
+        return result;
+    }
+    orri_change c = {.world = world, .desc = desc, .instance_last = world->instance_last};
+    apply_held held = {.result = ORR_OK};
+    c.doom.world = world;
+    apply_hold(&world->env, &held);
+    result = apply_prepare(&c);
+    if (result == ORR_OK) {
+        orri_change_make(&c);
+        apply_clear_scratch(&c);
+    } else {
+        apply_abandon(&c);
+    }
+    apply_free(&c);
+    apply_let_go(&world->env, &held);
+    if (result == ORR_OK) {
+        apply_tell(&c);
+    }
+    ORRI_RELEASE(&world->env, ORR_MEMORY_TEMP, c.lefts, c.left_capacity);
+    if (result != ORR_OK) {
+        ORR_ASSERT(held.result != ORR_OK);
+        result = orri_refuse(&world->env, held.result, held.id, "%s", held.text);
+    }
+    return result;
+}

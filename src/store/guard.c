@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// The police: what a running system may reach by calls to the world. Calls that touch a component ask here; while no system
+// runs, or none is watched, that is one compare. Reading by id is inline (store.h): it finds only the tables that the
+// system may see, and comes here for the others.
+#include "store/world.h"
+#include <stdio.h>
+
+static bool guard_has(const orri_guard* guard, const uint64_t* bits, uint32_t type_index)
+{
+    return bits != NULL && type_index < guard->type_count && orri_bit_get(bits, type_index);
+}
+
+ORRI_COLD static bool guard_refuse(const orr_world* world, const char* call, const char* name,
+                                   orr_entity entity, const char* access)
+{
+    const orri_guard* guard = world->guard;
+    orri_id_text who = orri_entity_format(world, entity);
+    const char* of = entity.id != 0 ? " of " : "";
+    (*guard->breaches)++;
+    if (guard->indirect) {
+        (void)orri_refuse(
+            orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+            "%s: system '%s' is indirect: it does not reach the world, here %s%s%s; it hears by "
+            "messages (orr_receive) and changes by messages (orr_send_…)",
+            call, guard->system, name, of, entity.id != 0 ? who.text : "");
+        return false;
+    }
+    (void)orri_refuse(
+        orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+        "%s: system '%s' reaches %s%s%s, which it did not declare; put \"%s%s\" into its .any",
+        call, guard->system, name, of, entity.id != 0 ? who.text : "", access, name);
+    return false;
+}
+
+bool orri_guard_reads_long(const orr_world* world, const char* call, orr_type type,
+                           orr_entity entity)
+{
+    return guard_has(world->guard, world->guard->any_read, orri_type_index(world, type)) ||
+           guard_refuse(world, call, orri_type_label(world, type), entity, "");
+}
+
+bool orri_guard_writes_long(const orr_world* world, const char* call, orr_type type,
+                            orr_entity entity)
+{
+    return guard_has(world->guard, world->guard->any_write, orri_type_index(world, type)) ||
+           guard_refuse(world, call, orri_type_label(world, type), entity, "write ");
+}
+
+bool orri_guard_builtin_long(const orr_world* world, const char* call, const char* name,
+                             orr_entity entity)
+{
+    orr_type type = orri_type_find(&world->schema, name);
+    return (type.index1 != 0 &&
+            guard_has(world->guard, world->guard->any_read, orri_type_index(world, type))) ||
+           guard_refuse(world, call, name, entity, "");
+}
+
+bool orri_guard_tags_long(const orr_world* world, const char* call, orr_tag tag)
+{
+    const orri_guard* guard = world->guard;
+    for (uint32_t i = 0; i < guard->any_tag_count; i++) {
+        if (guard->any_tags[i] == tag) {
+            return true;
+        }
+    }
+    orr_type all = orri_type_find(&world->schema, "orr_tags");
+    if (all.index1 != 0 && guard_has(guard, guard->any_read, orri_type_index(world, all))) {
+        return true;
+    }
+    char name[ORR_NAME_MAX + 24];
+    const char* known = orr_tag_name(world, tag);
+    if (known != NULL) {
+        snprintf(name, sizeof name, "#%s", known);
+    } else {
+        snprintf(name, sizeof name, "#%llu", (unsigned long long)tag);
+    }
+    return guard_refuse(world, call, name, (orr_entity){0}, "");
+}
+
+bool orri_guard_places_long(const orr_world* world, const char* call, orr_entity entity)
+{
+    const orri_guard* guard = world->guard;
+    if (guard->any_read != NULL) {
+        return true;
+    }
+    if (guard->query == NULL) {
+        return guard_refuse(world, call, "the place", entity, "");
+    }
+    orri_id_text who = orri_entity_format(world, entity);
+    (*guard->breaches)++;
+    (void)orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+                      "%s: system '%s' looks for the place%s%s, but reaches nothing by id; put the "
+                      "types that it is about into its .any",
+                      call, guard->system, entity.id != 0 ? " of " : "",
+                      entity.id != 0 ? who.text : "");
+    return false;
+}
+
+orr_result orri_refuse_structure(const orr_world* world, const char* call, orr_type type,
+                                 orr_entity entity)
+{
+    orri_id_text who = orri_entity_format(world, entity);
+    bool typed = type.index1 != 0, about = entity.id != 0;
+    (*world->guard->breaches)++;
+    return orri_refuse(
+        orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+        "%s: system '%s' changes structure directly%s%s%s%s; inside a system changes are sent "
+        "(orr_send_create, orr_send_add …, message.h) and declared in its desc",
+        call, world->guard->system, typed || about ? ", here " : "",
+        typed ? orri_type_label(world, type) : "", typed && about ? " of " : "",
+        about ? who.text : "");
+}
+
+orr_result orri_refuse_running(const orr_world* world, const char* call)
+{
+    if (world->guard != NULL) {
+        (*world->guard->breaches)++;
+    }
+    return orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+                       "%s: not inside a system%s%s%s; call it between ticks", call,
+                       world->guard != NULL ? " ('" : "",
+                       world->guard != NULL ? world->guard->system : "",
+                       world->guard != NULL ? "')" : "");
+}
+
+void orri_guard_enter(orr_world* world, const orri_guard* guard, orr_hot_table** tables)
+{
+    ORR_ASSERT(world->guard == NULL);
+    world->guard = guard;
+    if (guard != NULL) {
+        world->hot.tables = tables;
+        world->hot.table_capacity = tables != NULL ? world->table_capacity : 0;
+    }
+}
+
+void orri_guard_leave(orr_world* world)
+{
+    world->guard = NULL;
+    world->hot.tables = world->tables;
+    world->hot.table_capacity = world->table_capacity;
+}
+
+void orri_guard_tables(const orr_world* world, const orri_guard* guard, orr_hot_table** tables)
+{
+    for (uint32_t i = 0; i < world->table_capacity; i++) {
+        tables[i] = guard_has(guard, guard->any_read, i) ? world->tables[i] : &orri_table_none.hot;
+    }
+}

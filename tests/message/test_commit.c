@@ -1,0 +1,655 @@
+// SPDX-License-Identifier: MIT
+// Commits: values at the system's end, structure at the commit point, what has no effect, who sent, and want of memory.
+#include "message/event.h"
+#include "message/lane.h"
+#include "message/lane_kit.h"
+#include "store/share.h"
+#include "test.h"
+
+typedef struct commit_test {
+    lane_kit k;
+    orr_world* world;
+    sender a, b;
+    orr_entity bob, eve;
+} commit_test;
+
+static void begin(commit_test* t)
+{
+    memset(t, 0, sizeof *t);
+    t->world = lane_kit_begin(&t->k, NULL);
+    sender_begin_free(&t->a, t->world, "first", 1);
+    sender_begin_free(&t->b, t->world, "second", 2);
+    t->bob = orr_create_named(t->world, "bob");
+    t->eve = orr_create_named(t->world, "eve");
+    CHECK_OK(orr_set(t->world, t->bob, Count, {1}));
+    CHECK_OK(orr_set(t->world, t->eve, Count, {2}));
+}
+
+static int32_t count_of(const commit_test* t, orr_entity entity)
+{
+    return orr_get(t->world, entity, Count)->n;
+}
+
+static orr_result change(sender* s, orr_entity entity, int32_t n)
+{
+    return orr_send_change(&s->run, entity, Count, {n});
+}
+
+// ---- values -----------------------------------------------------------------------------------------------------
+
+ORR_TEST(values_of_entities_without_structure_are_set_at_the_systems_end)
+{
+    commit_test t;
+    bool changed;
+    begin(&t);
+    (void)sender_open(&t.a, 0);
+    CHECK_OK(change(&t.a, t.bob, 10));
+    CHECK_OK(change(&t.a, t.bob, 11)); // The last one counts.
+    CHECK_OK(orr_send_tag(&t.a.run, t.eve, 1, true));
+    CHECK_OK(change(&t.a, t.eve, 20));
+    sender_close(&t.a);
+    CHECK_EQ(count_of(&t, t.bob), 1);
+    CHECK_OK(orri_commit_values(t.world, &t.a.rights, &changed));
+    CHECK(changed);
+    CHECK_EQ(count_of(&t, t.bob), 11);
+    CHECK_EQ(count_of(&t, t.eve), 2); // Her tag waits, so her value does.
+    CHECK(orri_commit_pending(t.world));
+    CHECK_OK(orri_commit_values(t.world, &t.a.rights, &changed));
+    CHECK(!changed);
+    CHECK_OK(orri_commit(t.world));
+    CHECK_EQ(count_of(&t, t.eve), 20);
+    CHECK(orr_tag_has(t.world, t.eve, 1));
+    CHECK_EQ(t.a.rights.counts.sent, 4);
+    CHECK_EQ(t.a.rights.counts.dropped, 0);
+    lane_kit_end(&t.k);
+}
+
+ORR_TEST(values_wait_for_structure_of_an_earlier_system)
+{
+    commit_test t;
+    begin(&t);
+    (void)sender_open(&t.a, 0);
+    CHECK_OK(orr_send_remove(&t.a.run, t.bob, Count));
+    sender_close(&t.a);
+    CHECK_OK(sender_end(&t.a));
+    (void)sender_open(&t.b, 0);
+    CHECK_OK(change(&t.b, t.bob, 5));
+    CHECK_OK(change(&t.b, t.eve, 6));
+    sender_close(&t.b);
+    CHECK_OK(sender_end(&t.b));
+    CHECK_EQ(count_of(&t, t.bob), 1);
+    CHECK_EQ(count_of(&t, t.eve), 6);
+    CHECK_OK(orri_commit(t.world));
+    CHECK(!orr_has(t.world, t.bob, Count));
+    lane_kit_end(&t.k);
+}
+
+ORR_TEST(values_of_a_run_wait_for_structure_of_a_later_run)
+{
+    commit_test t;
+    begin(&t);
+    (void)sender_open(&t.a, 0);
+    CHECK_OK(change(&t.a, t.bob, 5));
+    sender_close(&t.a);
+    (void)sender_open(&t.a, 0);
+    CHECK_OK(orr_send_tag(&t.a.run, t.bob, 1, true));
+    sender_close(&t.a);
+    CHECK_OK(sender_end(&t.a));
+    CHECK_EQ(count_of(&t, t.bob), 1);
+    CHECK_OK(orri_commit(t.world));
+    CHECK_EQ(count_of(&t, t.bob), 5);
+    lane_kit_end(&t.k);
+}
+
+ORR_TEST(values_that_refer_to_a_new_entity_wait_and_keep_their_order)
+{
+    commit_test t;
+    begin(&t);
+    CHECK_OK(orr_set(t.world, t.bob, Link, {t.eve, 1}));
+    CHECK_OK(orr_set(t.world, t.bob, Owner, {t.eve}));
+    CHECK_OK(orr_set(t.world, t.eve, Owner, {t.bob}));
+    (void)sender_open(&t.a, 4);
+    orr_entity fresh = orr_send_create(&t.a.run);
+    CHECK_OK(orr_send_change(&t.a.run, t.bob, Link, {fresh, 2}));
+    CHECK_OK(orr_send_change(&t.a.run, t.bob, Link, {t.eve, 3}));
+    CHECK_OK(orr_send_change(&t.a.run, t.eve, Owner, {fresh}));
+    sender_close(&t.a);
+    CHECK_OK(sender_end(&t.a));
+    CHECK_EQ(orr_get(t.world, t.bob, Link)->weight, 1);
+    CHECK_EQ(orr_get(t.world, t.eve, Owner)->of.id, t.bob.id);
+    CHECK_OK(orr_world_validate(t.world));
+    CHECK_OK(orri_commit(t.world));
+    CHECK_EQ(orr_get(t.world, t.bob, Link)->weight, 3);
+    CHECK_EQ(orr_get(t.world, t.eve, Owner)->of.id, fresh.id);
+    CHECK_EQ(orr_referrers_get(t.world, fresh, t.k.owner, NULL, NULL, 0), 1);
+    CHECK_EQ(t.a.rights.counts.dropped, 0);
+    lane_kit_end(&t.k);
+}
+
+ORR_TEST(values_of_every_kind_of_type_are_set_at_the_systems_end)
+{
+    commit_test t;
+    begin(&t);
+    orr_string text = orr_string_make(t.world, "new");
+    Token one = kit_token(1), two = kit_token(2);
+    CHECK_OK(orr_put(t.world, t.bob, Token, &one));
+    CHECK_OK(orr_set(t.world, t.bob, Label, {{0}, 1}));
+    CHECK_OK(orr_set(t.world, t.bob, Anchor, {1, 1}));
+    CHECK_OK(orr_set(t.world, t.bob, Owner, {t.eve}));
+    CHECK_OK(orr_add(t.world, t.bob, Frozen));
+    orr_component_id id = orr_instance_add(t.world, t.bob, t.k.collider, &(Collider){1});
+    (void)sender_open(&t.a, 0);
+    CHECK_OK(orr_send_change_type(&t.a.run, t.bob, t.k.token, 0, &one));
+    CHECK_OK(orr_send_change_type(&t.a.run, t.bob, t.k.token, 0, &two));
+    CHECK_OK(orr_send_change(&t.a.run, t.bob, Label, {text, 2}));
+    CHECK_OK(orr_send_change(&t.a.run, t.bob, Anchor, {2, 3}));
+    CHECK_OK(orr_send_change(&t.a.run, t.bob, Owner, {t.bob}));
+    CHECK_OK(orr_send_change_type(&t.a.run, t.bob, t.k.frozen, 0, NULL));
+    CHECK_OK(orr_send_change_type(&t.a.run, t.bob, t.k.collider, id, &(Collider){5}));
+    sender_close(&t.a);
+    CHECK_OK(sender_end(&t.a));
+    CHECK(!orri_commit_pending(t.world));
+    CHECK_EQ(orr_get(t.world, t.bob, Token)->cell.payload, 2);
+    CHECK_EQ(kit_tokens.live, 1);
+    CHECK_STR(orr_string_text(t.world, orr_get(t.world, t.bob, Label)->text), "new");
+    CHECK_EQ(orr_get(t.world, t.bob, Anchor)->y, 3);
+    CHECK_EQ(orr_get(t.world, t.bob, Owner)->of.id, t.bob.id);
+    CHECK_EQ(((const Collider*)orr_instance_get(t.world, t.bob, t.k.collider, id))->radius, 5);
+    CHECK_EQ(t.a.rights.counts.dropped, 0);
+    lane_kit_end(&t.k);
+}
+
+ORR_TEST(values_by_the_array_reach_all_chunks)
+{
+    commit_test t;
+    begin(&t);
+    enum {
+        N = 7000
+    };
+    static orr_entity ids[N];
+    static Count counts[N];
+    CHECK_OK(orr_create_many(t.world, KIT_CLUSTER(t.world, Count, Position), N, NULL, 0, ids));
+    orri_chunk* chunk = orri_cluster_at(t.world, KIT_CLUSTER(t.world, Count, Position))->chunks[1];
+    orri_share* held = orri_share_column(
+        t.world, chunk, (uint32_t)orri_cluster_find_column(chunk->cluster, t.k.count),
+        ORRI_SHARE_FROZEN);
+    CHECK(held != NULL);
+    for (int32_t i = 0; i < N; i++) {
+        counts[i].n = i;
+    }
+    (void)sender_open(&t.a, 0);
+    CHECK_OK(orr_send_change_many(&t.a.run, t.k.count, ids, NULL, N, counts));
+    CHECK_OK(orr_send_change_many(&t.a.run, t.k.count, ids, NULL, 0, NULL));
+    sender_close(&t.a);
+    CHECK_OK(sender_end(&t.a));
+    for (int32_t i = 0; i < N; i++) {
+        CHECK_EQ(count_of(&t, ids[i]), i);
+    }
+    orri_share_release(t.world, held);
+    lane_kit_end(&t.k);
+}
+
+// ---- what has no effect -----------------------------------------------------------------------------------------
+
+ORR_TEST(commit_drops_what_is_for_the_dead_counts_it_and_says_it_once)
+{
+    commit_test t;
+    begin(&t);
+    orr_entity dead = orr_create(t.world);
+    CHECK_OK(orr_destroy(t.world, dead));
+    (void)sender_open(&t.a, 0);
+    CHECK_OK(change(&t.a, dead, 1));
+    CHECK_OK(change(&t.a, dead, 2));
+    CHECK_OK(orr_send_add(&t.a.run, dead, Position, {1, 2, 3}));
+    CHECK_OK(orr_send_tag(&t.a.run, dead, 1, true));
+    CHECK_OK(orr_send_name(&t.a.run, dead, (orr_entity){0}, "ghost"));
+    CHECK_OK(orr_send_destroy(&t.a.run, dead));
+    CHECK_OK(orr_send_add(&t.a.run, t.eve, Velocity, {1, 2}));
+    sender_commit(&t.a);
+    CHECK_EQ(t.a.rights.counts.dropped, 6);
+    CHECK_EQ(lane_log_count(&t.k.log, ORR_LOG_ID_MESSAGE_DROPPED), 1);
+    const char* text = lane_log_text(&t.k.log, ORR_LOG_ID_MESSAGE_DROPPED);
+    CHECK_CONTAINS(text, "system 'first' sent ");
+    CHECK_CONTAINS(text, "for 2v1");
+    CHECK_CONTAINS(text, "the entity is dead");
+    CHECK(orr_has(t.world, t.eve, Velocity));
+    (void)sender_open(&t.a, 0);
+    CHECK_OK(change(&t.a, dead, 1));
+    sender_commit(&t.a);
+    CHECK_EQ(t.a.rights.counts.dropped, 7);
+    CHECK_EQ(lane_log_count(&t.k.log, ORR_LOG_ID_MESSAGE_DROPPED), 1);
+    lane_kit_end(&t.k);
+}
+
+ORR_TEST(commit_tells_a_dead_id_from_its_successor)
+{
+    commit_test t;
+    begin(&t);
+    orr_entity old = orr_create(t.world);
+    CHECK_OK(orr_set(t.world, old, Count, {1}));
+    CHECK_OK(orr_destroy(t.world, old));
+    // The same index, created by this commit.
+    (void)sender_open(&t.a, 4);
+    CHECK_OK(orr_send_add(&t.a.run, old, Count, {7}));
+    orr_entity fresh = orr_send_create(&t.a.run);
+    CHECK_EQ((uint32_t)fresh.id, (uint32_t)old.id);
+    CHECK_OK(orr_send_add(&t.a.run, fresh, Count, {8}));
+    CHECK_OK(orr_send_destroy(&t.a.run, old));
+    CHECK_OK(orr_send_add(&t.a.run, t.bob, Link, {fresh, 1}));
+    CHECK_OK(orr_send_add(&t.a.run, t.eve, Link, {old, 1}));
+    sender_commit(&t.a);
+    CHECK(orr_alive(t.world, fresh));
+    CHECK_EQ(count_of(&t, fresh), 8);
+    CHECK(orr_has(t.world, t.bob, Link));
+    CHECK(!orr_has(t.world, t.eve, Link)); // What refers to the dead is not stored.
+    CHECK_EQ(t.a.rights.counts.dropped, 3);
+    lane_kit_end(&t.k);
+}
+
+ORR_TEST(commit_drops_changes_and_switches_of_what_is_not_there)
+{
+    commit_test t;
+    begin(&t);
+    (void)sender_open(&t.a, 0);
+    CHECK_OK(orr_send_change(&t.a.run, t.bob, Position, {1, 2, 3})); // At the system's end.
+    CHECK_OK(orr_send_change(&t.a.run, t.bob, Anchor, {1, 2}));      // Pinned.
+    CHECK_OK(orr_send_change_type(&t.a.run, t.bob, t.k.collider, 77, &(Collider){1}));
+    CHECK_OK(orr_send_tag(&t.a.run, t.eve, 1, true));
+    CHECK_OK(orr_send_change(&t.a.run, t.eve, Position, {1, 2, 3})); // At the commit.
+    CHECK_OK(orr_send_enable(&t.a.run, t.eve, Position, false));
+    CHECK_OK(orr_send_enable_type(&t.a.run, t.eve, t.k.collider, 5, false));
+    CHECK_OK(orr_send_remove(&t.a.run, t.eve, Position)); // Not there: as it should be.
+    sender_commit(&t.a);
+    CHECK_EQ(t.a.rights.counts.dropped, 6);
+    CHECK_CONTAINS(lane_log_text(&t.k.log, ORR_LOG_ID_MESSAGE_DROPPED),
+                   "for bob (0v1), which has no effect: it does not have this component");
+    lane_kit_end(&t.k);
+}
+
+ORR_TEST(commit_drops_values_that_refer_to_the_dead)
+{
+    commit_test t;
+    begin(&t);
+    orr_entity dead = orr_create(t.world);
+    CHECK_OK(orr_set(t.world, t.eve, Link, {dead, 1}));
+    CHECK_OK(orr_set(t.world, t.bob, Link, {t.eve, 1}));
+    CHECK_OK(orr_destroy(t.world, dead));
+    (void)sender_open(&t.a, 4);
+    CHECK_OK(orr_send_change(&t.a.run, t.bob, Link, {dead, 2}));
+    CHECK_OK(orr_send_change(&t.a.run, t.eve, Link,
+                             {dead, 2})); // It stood there before: that stays allowed.
+    orr_entity stillborn = orr_send_create(&t.a.run);
+    CHECK_OK(orr_send_destroy(&t.a.run, stillborn));
+    CHECK_OK(orr_send_add(&t.a.run, t.bob, Owner, {stillborn}));
+    CHECK_OK(orr_send_add(&t.a.run, t.eve, Owner, {t.bob}));
+    CHECK_OK(orr_send_name(&t.a.run, t.bob, dead, "nobody"));
+    sender_commit(&t.a);
+    CHECK_EQ(t.a.rights.counts.dropped, 3);
+    CHECK_EQ(orr_get(t.world, t.bob, Link)->target.id, t.eve.id);
+    CHECK_EQ(orr_get(t.world, t.eve, Link)->weight, 2);
+    CHECK(!orr_has(t.world, t.bob, Owner) && orr_has(t.world, t.eve, Owner));
+    CHECK_STR(orr_name_get(t.world, t.bob), "bob");
+    lane_kit_end(&t.k);
+}
+
+ORR_TEST(commit_says_what_the_store_left_out)
+{
+    commit_test t;
+    begin(&t);
+    (void)sender_open(&t.a, 0);
+    CHECK_OK(orr_send_name(&t.a.run, t.bob, (orr_entity){0}, "eve"));
+    sender_commit(&t.a);
+    CHECK_EQ(t.a.rights.counts.dropped, 1);
+    CHECK_STR(orr_name_get(t.world, t.bob), "bob");
+    CHECK_CONTAINS(lane_log_text(&t.k.log, ORR_LOG_ID_MESSAGE_DROPPED), "eve");
+    lane_kit_end(&t.k);
+}
+
+ORR_TEST(commit_adds_no_more_instances_than_there_can_be)
+{
+    commit_test t;
+    begin(&t);
+    (void)sender_open(&t.a, 0);
+    for (uint32_t i = 0; i < ORR_INSTANCES_MAX + 3; i++) {
+        CHECK_OK(orr_send_add_type(&t.a.run, t.bob, t.k.collider, &(Collider){(int32_t)i}, NULL));
+    }
+    sender_commit(&t.a);
+    CHECK_EQ(orr_instances_get(t.world, t.bob, t.k.collider, NULL, NULL), ORR_INSTANCES_MAX);
+    CHECK_EQ(t.a.rights.counts.dropped, 3);
+    lane_kit_end(&t.k);
+}
+
+ORR_TEST(commit_drops_what_is_for_ids_that_never_were)
+{
+    commit_test t;
+    begin(&t);
+    orr_entity wild = {0x00000001FFFFFF00u};
+    (void)sender_open(&t.a, 0);
+    CHECK_OK(orr_send_tag(&t.a.run, wild, 1, true));
+    CHECK_OK(orr_send_add(&t.a.run, wild, Count, {1}));
+    CHECK_OK(change(&t.a, wild, 1));
+    CHECK_OK(orr_send_destroy(&t.a.run, wild));
+    CHECK_OK(orr_send_add(&t.a.run, t.bob, Link, {wild, 1}));
+    sender_commit(&t.a);
+    CHECK_EQ(t.a.rights.counts.dropped, 5);
+    CHECK(!orr_has(t.world, t.bob, Link));
+    lane_kit_end(&t.k);
+}
+
+ORR_TEST(commit_of_a_system_whose_end_was_not_seen_takes_its_changes)
+{
+    commit_test t;
+    begin(&t);
+    (void)sender_open(&t.a, 0);
+    CHECK_OK(change(&t.a, t.bob, 5));
+    CHECK_OK(change(&t.a, t.eve, 6));
+    CHECK_OK(orr_send_tag(&t.a.run, t.bob, 1, true));
+    sender_close(&t.a);
+    (void)sender_open(&t.b, 0);
+    CHECK_OK(change(&t.b, t.eve, 7));
+    sender_close(&t.b);
+    CHECK_OK(orri_commit(t.world));
+    CHECK_EQ(count_of(&t, t.bob), 5);
+    CHECK_EQ(count_of(&t, t.eve), 7);
+    CHECK_EQ(t.a.rights.counts.dropped + t.b.rights.counts.dropped, 0);
+    lane_kit_end(&t.k);
+}
+
+ORR_TEST(commit_marks_outlive_the_growth_of_the_world)
+{
+    commit_test t;
+    begin(&t);
+    (void)sender_open(&t.a, 0);
+    CHECK_OK(orr_send_tag(&t.a.run, t.bob, 1, true));
+    sender_close(&t.a);
+    CHECK_OK(sender_end(&t.a));
+    // Ids for many more than there was room for.
+    (void)sender_open(&t.b, 3000000);
+    orr_entity fresh = orr_send_create(&t.b.run);
+    CHECK_OK(orr_send_add(&t.b.run, fresh, Count, {3}));
+    CHECK_OK(change(&t.b, t.bob, 9));
+    sender_close(&t.b);
+    CHECK_OK(sender_end(&t.b));
+    CHECK_EQ(count_of(&t, t.bob), 1); // It waits.
+    CHECK_OK(orri_commit(t.world));
+    CHECK_EQ(count_of(&t, t.bob), 9);
+    CHECK_EQ(count_of(&t, fresh), 3);
+    (void)sender_open(&t.a, 0);
+    CHECK_OK(orr_send_tag(&t.a.run, t.eve, 1, true));
+    sender_commit(&t.a);
+    CHECK(orr_tag_has(t.world, t.eve, 1));
+    lane_kit_end(&t.k);
+}
+
+// ---- columns stay columns --------------------------------------------------------------------------------------------
+
+// How many groups the commit of what waits would make.
+static uint32_t groups_of(orr_world* world)
+{
+    struct orri_lanes* lanes = orri_lanes_at(world);
+    CHECK(orri_marks_begin(world));
+    for (orr_lane* lane = lanes->first; lane != NULL; lane = lane->next) {
+        orri_marks_add(lanes, lane);
+    }
+    orri_merge merge = orri_merge_begin(world);
+    for (orr_lane* lane = lanes->first; lane != NULL; lane = lane->next) {
+        CHECK(orri_merge_lane_add(&merge, lane) && orri_merge_records(&merge));
+    }
+    CHECK(orri_merge_items(&merge));
+    uint32_t count = merge.group_count;
+    orri_merge_end(&merge);
+    return count;
+}
+
+ORR_TEST(commit_takes_many_adds_of_a_run_as_one_group)
+{
+    commit_test t;
+    begin(&t);
+    enum {
+        N = 10000
+    };
+    static orr_entity ids[N];
+    CHECK_OK(orr_create_many(t.world, KIT_CLUSTER(t.world, Count), N, NULL, 0, ids));
+    (void)sender_open(&t.a, 0);
+    for (int32_t i = 0; i < N; i++) {
+        CHECK_OK(orr_send_add(&t.a.run, ids[i], Tiny, {(uint8_t)i}));
+        CHECK_OK(orr_send_remove(&t.a.run, ids[i], Count));
+    }
+    sender_close(&t.a);
+    CHECK_EQ(groups_of(t.world), 1);
+    CHECK_OK(orri_commit(t.world));
+    for (int32_t i = 0; i < N; i++) {
+        CHECK_EQ(orr_get(t.world, ids[i], Tiny)->value, (uint8_t)i);
+        CHECK(!orr_has(t.world, ids[i], Count));
+    }
+    // Spoken of twice by different systems, they share a group all the same.
+    (void)sender_open(&t.a, 0);
+    for (int32_t i = 0; i < N; i++) {
+        CHECK_OK(orr_send_add(&t.a.run, ids[i], Count, {i}));
+    }
+    sender_close(&t.a);
+    (void)sender_open(&t.b, 0);
+    for (int32_t i = N; i-- > 0;) {
+        CHECK_OK(orr_send_tag(&t.b.run, ids[i], 5, true));
+    }
+    sender_close(&t.b);
+    CHECK_EQ(groups_of(t.world), 3); // Of 4096 at most.
+    CHECK_OK(orri_commit(t.world));
+    for (int32_t i = 0; i < N; i++) {
+        CHECK_EQ(count_of(&t, ids[i]), i);
+        CHECK(orr_tag_has(t.world, ids[i], 5));
+    }
+    lane_kit_end(&t.k);
+}
+
+ORR_TEST(commit_takes_creations_with_their_components_as_one_group)
+{
+    commit_test t;
+    begin(&t);
+    (void)sender_open(&t.a, 5000);
+    orr_entity ids[5000];
+    for (int32_t i = 0; i < 5000; i++) {
+        ids[i] = orr_send_create(&t.a.run);
+        CHECK_OK(orr_send_add(&t.a.run, ids[i], Count, {i}));
+        CHECK_OK(orr_send_add(&t.a.run, ids[i], Velocity, {1, 2}));
+    }
+    // One goes another way.
+    CHECK_OK(orr_send_tag(&t.a.run, ids[2500], 3, true));
+    sender_close(&t.a);
+    CHECK_EQ(groups_of(t.world), 3);
+    CHECK_OK(orri_commit(t.world));
+    for (int32_t i = 0; i < 5000; i++) {
+        CHECK_EQ(count_of(&t, ids[i]), i);
+        CHECK_EQ(orr_tag_has(t.world, ids[i], 3), i == 2500);
+    }
+    lane_kit_end(&t.k);
+}
+
+// ---- who sent ------------------------------------------------------------------------------------------------------------
+
+ORR_TEST(commit_source_is_the_last_who_sent_for_an_entity)
+{
+    commit_test t;
+    begin(&t);
+    orr_entity other = orr_create(t.world);
+    CHECK_EQ(orri_commit_source(t.world, 0).index1, 0);
+    (void)sender_open(&t.a, 0);
+    CHECK_OK(orr_send_tag(&t.a.run, t.bob, 1, true));
+    sender_commit(&t.a);
+    CHECK_EQ(orri_commit_source(t.world, (uint32_t)t.bob.id).index1, 1);
+    CHECK_EQ(orri_commit_source(t.world, (uint32_t)t.eve.id).index1, 0);
+    (void)sender_open(&t.a, 0);
+    CHECK_OK(orr_send_tag(&t.a.run, t.bob, 2, true));
+    CHECK_OK(orr_send_tag(&t.a.run, t.eve, 2, true));
+    sender_close(&t.a);
+    CHECK_OK(sender_end(&t.a));
+    CHECK_EQ(orri_commit_source(t.world, (uint32_t)t.bob.id).index1, 0); // Something was sent.
+    (void)sender_open(&t.b, 0);
+    CHECK_OK(orr_send_tag(&t.b.run, t.eve, 3, true));
+    sender_commit(&t.b);
+    // With several senders it is known only while there are readers.
+    CHECK_EQ(orri_commit_source(t.world, (uint32_t)t.bob.id).index1, 0);
+    orr_query* query = orr_query_text(t.world, "Count");
+    orri_counts counts = {0};
+    orri_reader* reader =
+        orri_reader_create(t.world, &(orri_reader_desc){"mirror", query, false, 1000, &counts});
+    CHECK(reader != NULL);
+    orri_reader_enable(t.world, reader, true);
+    (void)sender_open(&t.a, 4);
+    CHECK_OK(orr_send_tag(&t.a.run, t.bob, 4, true));
+    CHECK_OK(orr_send_tag(&t.a.run, t.eve, 4, true));
+    orr_entity fresh = orr_send_create(&t.a.run);
+    sender_close(&t.a);
+    (void)sender_open(&t.b, 0);
+    CHECK_OK(orr_send_tag(&t.b.run, t.eve, 5, true));
+    sender_commit(&t.b);
+    CHECK_EQ(orri_commit_source(t.world, (uint32_t)t.bob.id).index1, 1);
+    CHECK_EQ(orri_commit_source(t.world, (uint32_t)t.eve.id).index1, 2);
+    CHECK_EQ(orri_commit_source(t.world, (uint32_t)fresh.id).index1, 1);
+    CHECK_EQ(orri_commit_source(t.world, (uint32_t)other.id).index1, 0);
+    CHECK_EQ(orri_commit_source(t.world, 1000000).index1, 0);
+    CHECK_OK(orri_commit(t.world));
+    CHECK_EQ(orri_commit_source(t.world, (uint32_t)t.bob.id).index1, 0);
+    orri_reader_destroy(t.world, reader);
+    orr_query_destroy(query);
+    lane_kit_end(&t.k);
+}
+
+// ---- events ---------------------------------------------------------------------------------------------------------------
+
+ORR_TEST(events_go_to_their_queue_at_the_systems_end_in_order_of_runs)
+{
+    commit_test t;
+    begin(&t);
+    orri_inbox* inbox = orri_inbox_create(t.world, &t.k.count, 1);
+    CHECK(inbox != NULL);
+    orri_inbox_enable(t.world, inbox, true);
+    uint64_t receives[SENDER_WORDS] = {0};
+    sender_may(&t.b, receives, t.k.count);
+    t.b.rights.receives = receives;
+    t.b.rights.inbox = inbox;
+    for (int32_t r = 0; r < 3; r++) {
+        (void)sender_open(&t.a, 0);
+        for (int32_t i = 0; i < 40; i++) {
+            CHECK_OK(orr_send_event(&t.a.run, Count, {r * 40 + i}));
+            CHECK_OK(change(&t.a, t.bob, i));
+        }
+        sender_close(&t.a);
+    }
+    CHECK_OK(sender_end(&t.a));
+    CHECK(!orri_commit_pending(t.world));
+    (void)sender_open(&t.b, 0);
+    uint32_t count = 0;
+    const Count* events = orr_events(&t.b.run, Count, &count);
+    CHECK_EQ(count, 120);
+    for (int32_t i = 0; i < 120; i++) {
+        CHECK_EQ(events[i].n, i);
+    }
+    orri_inbox_done(t.world, inbox);
+    sender_close(&t.b);
+    // More than there is room for: refused by the queue, and dropped.
+    CHECK_OK(orr_events_limit(t.world, t.k.count, 2));
+    (void)sender_open(&t.a, 0);
+    for (int32_t i = 0; i < 3; i++) {
+        CHECK_OK(orr_send_event(&t.a.run, Count, {i}));
+    }
+    sender_close(&t.a);
+    CHECK_OK(sender_end(&t.a));
+    CHECK_EQ(t.a.rights.counts.dropped, 3);
+    CHECK(!orri_commit_pending(t.world));
+    t.b.rights.inbox = NULL;
+    orri_inbox_destroy(t.world, inbox);
+    lane_kit_end(&t.k);
+}
+
+// ---- want of memory --------------------------------------------------------------------------------------------------------
+
+// A world with a bit of everything, and two systems that send a bit of everything.
+static void send_all(commit_test* t)
+{
+    orr_string text = orr_string_make(t->world, "text");
+    Token token = kit_token(9);
+    (void)sender_open(&t->a, 40);
+    CHECK_OK(change(&t->a, t->bob, 5));
+    for (int32_t i = 0; i < 30; i++) {
+        orr_entity fresh = orr_send_create(&t->a.run);
+        CHECK_OK(orr_send_add(&t->a.run, fresh, Count, {i}));
+        CHECK_OK(orr_send_add(&t->a.run, fresh, Link, {fresh, 1}));
+        if (i % 10 == 0) {
+            CHECK_OK(orr_send_add_type(&t->a.run, fresh, t->k.token, &token, NULL));
+            CHECK_OK(orr_send_add(&t->a.run, t->bob, Owner, {fresh}));
+            CHECK_OK(orr_send_add_type(&t->a.run, fresh, t->k.collider, &(Collider){i}, NULL));
+        }
+        if (i == 7) {
+            CHECK_OK(orr_send_destroy(&t->a.run, fresh));
+        }
+    }
+    sender_close(&t->a);
+    (void)sender_open(&t->b, 10);
+    CHECK_OK(orr_send_add(&t->b.run, t->bob, Label, {text, 3}));
+    CHECK_OK(orr_send_change(&t->b.run, t->eve, Anchor, {7, 8}));
+    CHECK_OK(orr_send_change(&t->b.run, t->eve, Label, {text, 4}));
+    CHECK_OK(orr_send_enable(&t->b.run, t->bob, Count, false));
+    CHECK_OK(orr_send_name(&t->b.run, t->bob, t->eve, "robert"));
+    CHECK_OK(orr_send_add(&t->b.run, t->bob, Anchor, {1, 2}));
+    CHECK_OK(orr_send_tag(&t->b.run, t->bob, 77, true));
+    sender_close(&t->b);
+}
+
+static void begin_all(commit_test* t)
+{
+    begin(t);
+    CHECK_OK(orr_set(t->world, t->eve, Anchor, {1, 1}));
+    CHECK_OK(orr_set(t->world, t->eve, Label, {orr_string_make(t->world, "old"), 1}));
+    send_all(t);
+}
+
+static orr_result commit_all(commit_test* t)
+{
+    orr_result result = sender_end(&t->a);
+    result = result == ORR_OK ? sender_end(&t->b) : result;
+    return result == ORR_OK ? orri_commit(t->world) : result;
+}
+
+ORR_TEST(commit_without_memory_does_nothing_and_can_be_repeated)
+{
+    commit_test t;
+    begin_all(&t);
+    CHECK_OK(commit_all(&t));
+    uint64_t wanted = orr_world_hash(t.world);
+    uint64_t dropped = t.a.rights.counts.dropped;
+    lane_kit_end(&t.k);
+    for (int for_good = 0; for_good < 2; for_good++) {
+        for (uint64_t n = 1;; n++) {
+            begin_all(&t);
+            // Each of the three steps is refused as a whole.
+            orr_result (*steps[])(sender*) = {sender_end, sender_end, NULL};
+            sender* senders[] = {&t.a, &t.b, NULL};
+            uint64_t refused = 0;
+            failing_alloc_arm(&t.k.k.memory, n, for_good != 0);
+            for (uint32_t i = 0; i < 3; i++) {
+                uint64_t before = orr_world_hash(t.world);
+                orr_result result = steps[i] != NULL ? steps[i](senders[i]) : orri_commit(t.world);
+                if (result != ORR_OK) {
+                    CHECK_RESULT(result, ORR_ERR_MEMORY);
+                    CHECK_EQ(t.k.k.errors.id, ORR_LOG_ID_COMMIT_REFUSED);
+                    CHECK_CONTAINS(t.k.k.errors.text, i == 1 ? "'second'" : "'first'");
+                    CHECK_CONTAINS(t.k.k.errors.text, "call again");
+                    CHECK_EQ(orr_world_hash(t.world), before);
+                    refused = t.k.k.memory.refused;
+                    failing_alloc_arm(&t.k.k.memory, 0, false);
+                    CHECK_OK(orr_world_validate(t.world));
+                    i--;
+                }
+            }
+            refused += t.k.k.memory.refused;
+            failing_alloc_arm(&t.k.k.memory, 0, false);
+            CHECK_EQ(orr_world_hash(t.world), wanted);
+            CHECK_EQ(t.a.rights.counts.dropped, dropped);
+            lane_kit_end(&t.k);
+            if (refused == 0) {
+                break;
+            }
+        }
+    }
+}

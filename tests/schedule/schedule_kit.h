@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// What the tests of systems share: a line in which systems write that they ran, short ways to add them and to read their
+// statistics.
+#ifndef TEST_SCHEDULE_KIT_H
+#define TEST_SCHEDULE_KIT_H
+
+#include "support/store_kit.h"
+#include "test.h"
+#include <orrery/schedule.h>
+
+// ---- who ran, in order: "a b c" ------------------------------------------------------------------------------
+
+ORR_MAYBE_UNUSED static char kit_line[4096];
+
+ORR_MAYBE_UNUSED static void kit_say(const char* word)
+{
+    size_t length = strlen(kit_line);
+    snprintf(kit_line + length, sizeof kit_line - length, "%s%s", length > 0 ? " " : "", word);
+}
+
+// The function of a system: says its name.
+ORR_MAYBE_UNUSED static void kit_run(orr_run* run)
+{
+    kit_say(orr_system_name(run->world, orr_run_system(run)));
+}
+
+ORR_MAYBE_UNUSED static void kit_say_of(orr_run* run, const char* what)
+{
+    char word[ORR_NAME_MAX + 32];
+    snprintf(word, sizeof word, "%s.%s", orr_system_name(run->world, orr_run_system(run)), what);
+    kit_say(word);
+}
+
+ORR_MAYBE_UNUSED static void kit_run_nothing(orr_run* run)
+{
+    (void)run;
+}
+
+// Checks what was said since the last time.
+#define KIT_SAID(expected)             \
+    do {                               \
+        CHECK_STR(kit_line, expected); \
+        kit_line[0] = '\0';            \
+    } while (0)
+
+// ---- systems -----------------------------------------------------------------------------------------------------
+
+#define KIT_ADD(world, ...) orr_system_add(world, &(orr_system_desc){__VA_ARGS__})
+
+// A system that must be taken.
+#define KIT_SYSTEM(world, ...) kit_taken(world, KIT_ADD(world, __VA_ARGS__), __FILE__, __LINE__)
+
+ORR_MAYBE_UNUSED static orr_system kit_taken(orr_world* world, orr_system system, const char* file,
+                                             int line)
+{
+    if (system.index1 == 0) {
+        test_fail(file, line, "the system was refused: %s", orr_error_last(world));
+    }
+    return system;
+}
+
+ORR_MAYBE_UNUSED static orr_system_stats kit_stats(const orr_world* world, orr_system system)
+{
+    orr_system_stats stats;
+    CHECK_OK(orr_system_stats_get(world, system, &stats));
+    return stats;
+}
+
+// ORR_OK, or the words.
+#define KIT_STEP(world, count)                                                                \
+    do {                                                                                      \
+        if (orr_step(world, count) != ORR_OK) {                                               \
+            test_fail(__FILE__, __LINE__, "orr_step was refused: %s", orr_error_last(world)); \
+        }                                                                                     \
+    } while (0)
+
+// An error and its words, which are forgotten after.
+#define KIT_ERROR(k, expected_result, part)                \
+    do {                                                   \
+        CHECK((k)->errors.count > 0);                      \
+        CHECK_CONTAINS((k)->errors.text, part);            \
+        CHECK_RESULT((k)->errors.result, expected_result); \
+        (k)->errors = (kit_errors){0};                     \
+    } while (0)
+
+#endif

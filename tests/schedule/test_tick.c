@@ -1,0 +1,635 @@
+// SPDX-License-Identifier: MIT
+// Ticks: stepped, due by time, until a condition, paused; half done when memory is short, and gone on with.
+#include "schedule/schedule_kit.h"
+#include "support/fake_platform.h"
+#include "support/pinned_kit.h"
+
+ORR_STRUCT(Count, (int32_t, value, (.preset = "7")), (int32_t, other))
+ORR_STRUCT(Hit, (orr_entity, who), (int32_t, damage))
+
+// ---- a world with a clock -----------------------------------------------------------------------------------------
+
+typedef struct clocked {
+    kit k;
+    fake_platform fake;
+    orr_world* world;
+    uint32_t ticks;
+    float dt;
+    uint64_t pause_at; // The tick in which the system pauses the world.
+} clocked;
+
+static clocked at;
+
+static void note_tick(orr_run* run)
+{
+    at.ticks++;
+    at.dt = run->dt;
+    if (run->tick == at.pause_at) {
+        orr_pause(run->world, true);
+    }
+}
+
+static orr_world* begin(double rate_hz)
+{
+    memset(&at, 0, sizeof at);
+    fake_platform_init(&at.fake);
+    at.world = kit_begin(&at.k, &(orr_world_desc){.rate_hz = rate_hz, .platform = &at.fake.table});
+    ORR_REGISTER(at.world, Position, Velocity, Health, Frozen, Hidden);
+    KIT_SYSTEM(at.world, .name = "note", .once = true, .any = "Position", .run = note_tick);
+    return at.world;
+}
+
+static void end(void)
+{
+    CHECK_EQ(at.k.errors.count, 0);
+    kit_end(&at.k);
+}
+
+// The ticks since the last time this was asked.
+static uint32_t ticks(void)
+{
+    uint32_t count = at.ticks;
+    at.ticks = 0;
+    return count;
+}
+
+#define MS 1000000u
+
+// ---- stepping -------------------------------------------------------------------------------------------------------
+
+ORR_TEST(step_runs_so_many_ticks)
+{
+    orr_world* world = begin(0);
+    CHECK_OK(orr_step(world, 0));
+    CHECK_EQ(ticks(), 0);
+    CHECK_OK(orr_step(world, 5));
+    CHECK_EQ(ticks(), 5);
+    CHECK_EQ(orr_world_tick(world), 5);
+    CHECK(at.dt == 1.0f / 60.0f);
+    end();
+}
+
+ORR_TEST(step_of_a_fixed_world_has_its_dt)
+{
+    orr_world* world = begin(50);
+    CHECK_OK(orr_step(world, 1));
+    CHECK(at.dt == (float)(1.0 / 50.0));
+    CHECK_OK(orr_update(world, 20 * MS));
+    CHECK(at.dt == (float)(1.0 / 50.0));
+    end();
+}
+
+ORR_TEST(step_of_a_world_without_systems_counts_ticks)
+{
+    kit k;
+    orr_world* world = kit_begin(&k, NULL);
+    CHECK(!orr_paused(world));
+    CHECK(!orr_tick_open(world));
+    CHECK_OK(orr_step(world, 10));
+    CHECK_EQ(orr_world_tick(world), 10);
+    CHECK_OK(orr_update(world, 5));
+    CHECK_EQ(orr_world_tick(world), 11);
+    CHECK_OK(orr_run_until(world, 20, NULL, NULL));
+    CHECK_EQ(orr_world_tick(world), 20);
+    orr_entity bob = orr_create(world);
+    CHECK_OK(orr_set(world, bob, Position, {1, 2, 3}));
+    CHECK_OK(orr_step(world, 1));
+    CHECK_OK(orr_destroy(world, bob));
+    CHECK_EQ(k.errors.count, 0);
+    kit_end(&k);
+}
+
+ORR_TEST(step_ends_loops_that_were_left_open)
+{
+    orr_world* world = begin(0);
+    CHECK_OK(orr_set(world, orr_create(world), Position, {0}));
+    orr_query* query = orr_query_text(world, "Position");
+    orr_iter it;
+    orr_iter_begin(&it, query, NULL);
+    CHECK(orr_iter_next(&it));
+    CHECK_OK(orr_step(world, 1));
+    CHECK(orr_create(world).id != 0);
+    end();
+}
+
+ORR_TEST(step_while_appending_is_refused)
+{
+    orr_world* world = begin(0);
+    orr_appender appender;
+    orr_type position = KIT_TYPE(world, Position);
+    CHECK_OK(orr_append_begin(world, KIT_CLUSTER(world, Position), &position, 1, &appender));
+    CHECK_RESULT(orr_step(world, 1), ORR_ERR_STATE);
+    CHECK_EQ(orr_world_tick(world), 0);
+    orr_append_end(&appender);
+    at.k.errors = (kit_errors){0};
+    CHECK_OK(orr_step(world, 1));
+    end();
+}
+
+// ---- time ---------------------------------------------------------------------------------------------------------------
+
+ORR_TEST(update_of_a_continuous_world_is_one_tick_with_that_dt)
+{
+    orr_world* world = begin(0);
+    CHECK_OK(orr_update(world, 250 * MS));
+    CHECK_EQ(ticks(), 1);
+    CHECK(at.dt == 0.25f);
+    CHECK_OK(orr_update(world, 0));
+    CHECK_EQ(ticks(), 1);
+    CHECK(at.dt == 0.0f);
+    end();
+}
+
+ORR_TEST(update_of_a_fixed_world_runs_what_is_due_and_keeps_the_remainder)
+{
+    orr_world* world = begin(100);
+    CHECK_OK(orr_update(world, 9 * MS));
+    CHECK_EQ(ticks(), 0);
+    CHECK_OK(orr_update(world, 1 * MS));
+    CHECK_EQ(ticks(), 1);
+    CHECK_OK(orr_update(world, 17 * MS)); // 7 left.
+    CHECK_EQ(ticks(), 1);
+    CHECK_OK(orr_update(world, 13 * MS)); // 20 are due.
+    CHECK_EQ(ticks(), 2);
+    CHECK_OK(orr_update(world, 9 * MS));
+    CHECK_EQ(ticks(), 0);
+    end();
+}
+
+ORR_TEST(update_of_a_fixed_world_catches_up_at_most_two_ticks)
+{
+    orr_world* world = begin(100);
+    CHECK_OK(orr_update(world, 57 * MS)); // Five are due, three are dropped, 7 ms stay.
+    CHECK_EQ(ticks(), 2);
+    CHECK_OK(orr_update(world, 3 * MS));
+    CHECK_EQ(ticks(), 1);
+    CHECK_OK(orr_update(world, UINT64_MAX));
+    CHECK_EQ(ticks(), 2);
+    CHECK_OK(orr_update(world, 10 * MS));
+    CHECK(ticks() <= 2);
+    end();
+}
+
+// An interval that no number of nanoseconds holds.
+ORR_TEST(update_of_a_world_with_a_tiny_rate_is_never_due)
+{
+    orr_world* world = begin(1e-300);
+    CHECK_OK(orr_update(world, UINT64_MAX / 2));
+    CHECK_EQ(ticks(), 0);
+    end();
+}
+
+// ---- until, pause ---------------------------------------------------------------------------------------------------------
+
+static bool at_seven(void* user, orr_world* world)
+{
+    ++*(int*)user;
+    return orr_world_tick(world) == 7;
+}
+
+ORR_TEST(run_until_stops_at_the_tick_or_when_done)
+{
+    orr_world* world = begin(0);
+    CHECK_OK(orr_run_until(world, 4, NULL, NULL));
+    CHECK_EQ(orr_world_tick(world), 4);
+    CHECK_OK(orr_run_until(world, 4, NULL, NULL));
+    CHECK_OK(orr_run_until(world, 1, NULL, NULL));
+    CHECK_EQ(orr_world_tick(world), 4);
+    int asked = 0;
+    CHECK_OK(orr_run_until(world, 100, at_seven, &asked));
+    CHECK_EQ(orr_world_tick(world), 7);
+    CHECK_EQ(asked, 3);
+    end();
+}
+
+ORR_TEST(pause_from_outside_stops_update_and_run_until_but_not_step)
+{
+    orr_world* world = begin(100);
+    orr_pause(world, true);
+    CHECK(orr_paused(world));
+    CHECK_OK(orr_update(world, 50 * MS));
+    CHECK_OK(orr_run_until(world, 10, NULL, NULL));
+    CHECK_EQ(ticks(), 0);
+    CHECK_OK(orr_step(world, 2));
+    CHECK_EQ(ticks(), 2);
+    orr_pause(world, false);
+    CHECK(!orr_paused(world));
+    CHECK_OK(orr_update(world, 5 * MS)); // Time that passed meanwhile is not owed.
+    CHECK_EQ(ticks(), 0);
+    CHECK_OK(orr_update(world, 5 * MS));
+    CHECK_EQ(ticks(), 1);
+    end();
+}
+
+ORR_TEST(pause_from_inside_holds_from_the_end_of_its_tick_on)
+{
+    orr_world* world = begin(100);
+    at.pause_at = 1;
+    CHECK_OK(orr_update(world, 20 * MS)); // Two are due.
+    CHECK_EQ(ticks(), 1);
+    CHECK(orr_paused(world));
+    orr_pause(world, false);
+    at.pause_at = 4;
+    CHECK_OK(orr_run_until(world, 10, NULL, NULL));
+    CHECK_EQ(orr_world_tick(world), 4);
+    at.pause_at = 6;
+    CHECK_OK(orr_step(world, 4)); // Steps nevertheless.
+    CHECK_EQ(orr_world_tick(world), 8);
+    CHECK(orr_paused(world));
+    end();
+}
+
+ORR_TEST(pause_of_a_world_without_systems)
+{
+    kit k;
+    orr_world* world = kit_begin(&k, NULL);
+    orr_pause(world, true);
+    CHECK(orr_paused(world));
+    CHECK_OK(orr_update(world, 1));
+    CHECK_EQ(orr_world_tick(world), 0);
+    kit_end(&k);
+}
+
+// ---- statistics --------------------------------------------------------------------------------------------------------------
+
+static void spend(orr_run* run)
+{
+    const uint64_t* spent = orr_run_user(run);
+    at.fake.now_ns += *spent * (run->tick == 3 ? 10 : 1);
+}
+
+static void spend_much(orr_run* run)
+{
+    (void)run;
+    at.fake.now_ns += 1000000;
+}
+
+ORR_TEST(stats_time_every_sixteenth_tick_exactly)
+{
+    orr_world* world = begin(0);
+    uint64_t a = 5, b = 70;
+    // What callbacks take is not the time of a system.
+    orr_system first = KIT_SYSTEM(world, .name = "a", .once = true, .any = "Position", .run = spend,
+                                  .user = &a, .create = spend_much, .start = spend_much);
+    orr_system second =
+        KIT_SYSTEM(world, .name = "b", .once = true, .any = "Position", .run = spend, .user = &b);
+    orr_system third = KIT_SYSTEM(world, .name = "c", .once = true, .any = "Position", .run = spend,
+                                  .user = &b, .every = 2);
+    KIT_STEP(world, 33); // Ticks 1, 17, 33.
+    orr_system_stats stats = kit_stats(world, first);
+    CHECK_EQ(stats.ticks, 33);
+    CHECK_EQ(stats.timed_ticks, 3);
+    CHECK_EQ(stats.time_ns, 15);
+    CHECK_EQ(stats.time_max_ns, 5);
+    stats = kit_stats(world, second);
+    CHECK_EQ(stats.time_ns, 210);
+    stats = kit_stats(world, third);
+    CHECK_EQ(stats.ticks, 17);
+    CHECK_EQ(stats.timed_ticks, 3);
+    end();
+}
+
+ORR_TEST(stats_time_all_times_all)
+{
+    orr_world* world = begin(0);
+    uint64_t a = 5;
+    orr_system first =
+        KIT_SYSTEM(world, .name = "a", .once = true, .any = "Position", .run = spend, .user = &a);
+    orr_stats_time_all(world, true);
+    KIT_STEP(world, 4);
+    orr_system_stats stats = kit_stats(world, first);
+    CHECK_EQ(stats.timed_ticks, 4);
+    CHECK_EQ(stats.time_ns, 5 + 5 + 50 + 5);
+    CHECK_EQ(stats.time_max_ns, 50);
+    orr_stats_time_all(world, false);
+    uint64_t reads = at.fake.clock_reads;
+    KIT_STEP(world, 4);
+    CHECK_EQ(kit_stats(world, first).timed_ticks, 4);
+    CHECK_EQ(at.fake.clock_reads, reads); // Not even looked at.
+    char text[2048];
+    orr_stats_print(world, text, sizeof text);
+    CHECK_CONTAINS(text, "\na ");
+    CHECK_CONTAINS(text, "       0.0        0.1\n"); // Microseconds: 65 / 4 ns, and 50 ns.
+    end();
+}
+
+// ---- out of memory ------------------------------------------------------------------------------------------------------------
+
+// A world in which everything happens: created, destroyed, added, removed, tagged, switched, named, sent.
+enum {
+    BUSY_TICKS = 4,
+    BUSY_ROWS = 24
+};
+
+static void busy_spawn(orr_run* run)
+{
+    for (uint32_t i = 0; i < run->count; i += 4) {
+        orr_entity entity = orr_send_create(run);
+        if (entity.id == 0) {
+            continue; // For want of memory; the tick will say so.
+        }
+        (void)orr_send_add(run, entity, Position, {(float)i, (float)run->tick, 0});
+        (void)orr_send_add(run, entity, Health, {(int32_t)(i + run->tick), 3});
+        if (i % 8 == 0) {
+            char name[32];
+            snprintf(name, sizeof name, "n%u_%u", (unsigned)run->tick, i);
+            (void)orr_send_name(run, entity, (orr_entity){0}, name);
+        }
+        (void)orr_send_event(run, Hit, {entity, (int32_t)i});
+    }
+}
+
+static void busy_move(orr_run* run)
+{
+    Position* p = orr_write(run, Position);
+    for (uint32_t i = 0; i < run->count; i++) {
+        p[i].x += 1;
+        orr_entity entity = orr_iter_entity(run, i);
+        uint64_t random = orr_run_random(run, entity);
+        if (random % 5 == 0) {
+            (void)orr_send_add_preset(run, entity, Frozen);
+            (void)orr_send_add(run, entity, Label, {.number = (int32_t)(random % 100)});
+        } else if (random % 5 == 1) {
+            (void)orr_send_tag(run, entity, 40 + random % 3, random % 2 == 0);
+        } else if (random % 5 == 2) {
+            (void)orr_send_add(run, entity, Body, {.mass = 3});
+        }
+    }
+}
+
+static void busy_thaw(orr_run* run)
+{
+    for (uint32_t i = 0; i < run->count; i++) {
+        orr_entity entity = orr_iter_entity(run, i);
+        if (orr_run_random(run, entity) % 2 == 0) {
+            (void)orr_send_remove(run, entity, Frozen);
+            (void)orr_send_enable(run, entity, Position, false);
+        }
+    }
+}
+
+static void busy_reap(orr_run* run)
+{
+    Health* h = orr_write(run, Health);
+    for (uint32_t i = 0; i < run->count; i++) {
+        orr_entity entity = orr_iter_entity(run, i);
+        h[i].value -= 1;
+        if (orr_run_random(run, entity) % 7 == 0) {
+            (void)orr_send_destroy(run, entity);
+        } else if (orr_run_random(run, entity) % 7 == 1) {
+            (void)orr_send_change(run, entity, Health, {9, 9});
+        }
+    }
+}
+
+static void busy_count(orr_run* run)
+{
+    Count* count = orr_own(run, Count);
+    uint32_t hits = 0;
+    const Hit* hit = orr_events(run, Hit, &hits);
+    for (uint32_t i = 0; i < hits; i++) {
+        count->value += hit[i].damage;
+    }
+    count->other += (int32_t)hits;
+    ORR_EACH (it, orr_run_query(run)) {
+        count->other += (int32_t)it.count;
+    }
+}
+
+static void busy_started(orr_run* run)
+{
+    orr_entity entity = orr_send_create(run);
+    if (entity.id != 0) {
+        (void)orr_send_add(run, entity, Health, {77, 7});
+    }
+}
+
+static void busy_hear(orr_run* run)
+{
+    Count* count = orr_own(run, Count);
+    ORR_MESSAGES(m, run)
+    { // Order and batches count: neither may depend on a shortage.
+        uint64_t heard[4] = {(uint64_t)m->kind, m->count, m->entities[0].id,
+                             (uint32_t)count->value};
+        count->value = (int32_t)(orr_hash(heard, sizeof heard, 0) & 0xFFFFFF);
+    }
+}
+
+static orr_world* busy_begin(kit* k)
+{
+    orr_world* world = kit_begin(k, &(orr_world_desc){.seed = 3});
+    KIT_SYSTEM(world, .name = "spawn", .query = "Velocity", .creates = "Position, Health",
+               .renames = true, .sends = "Hit", .run = busy_spawn);
+    KIT_SYSTEM(world, .name = "move", .query = "write Position, !Frozen",
+               .adds = "Frozen, Label, Body", .tags = "*", .run = busy_move);
+    KIT_SYSTEM(world, .name = "thaw", .query = "Frozen", .removes = "Frozen",
+               .switches = "Position", .run = busy_thaw);
+    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Health, ?Label, ?orr_name",
+               .state = ORR_TYPE(Count), .run = busy_hear);
+    KIT_SYSTEM(world, .name = "reap", .query = "write Health, ?Body",
+               .destroys = "Health, !Velocity", .run = busy_reap);
+    KIT_SYSTEM(world, .name = "count", .once = true, .query = "Health", .receives = "Hit",
+               .state = ORR_TYPE(Count), .run = busy_count);
+    KIT_SYSTEM(world, .name = "began", .once = true, .query = "Health", .creates = "Health",
+               .start = busy_started, .run = kit_run_nothing);
+    // Only now, so that all names are looked up when the first tick begins.
+    ORR_REGISTER(world, Position, Velocity, Health, Frozen, Hidden, Label, Body, Hit);
+    CHECK_OK(
+        orr_create_many(world, KIT_CLUSTER(world, Velocity, Position), BUSY_ROWS, NULL, 0, NULL));
+    return world;
+}
+
+// The hash after so many ticks without any shortage.
+static uint64_t busy_hash(uint32_t ticks_count)
+{
+    kit k;
+    orr_world* world = busy_begin(&k);
+    KIT_STEP(world, ticks_count);
+    CHECK_OK(orr_world_validate(world));
+    uint64_t hash = orr_world_hash(world);
+    CHECK_STR(k.errors.text, "");
+    kit_end(&k);
+    return hash;
+}
+
+typedef struct shortage {
+    uint32_t unbegun, half, sends, unseen; // How often a refused allocation showed in which way.
+} shortage;
+
+// Runs tick `tick` with the Nth allocation refused. False when it needed fewer.
+static bool busy_short(uint32_t tick, uint64_t n, bool for_good, uint64_t hash, shortage* seen)
+{
+    kit k;
+    orr_world* world = busy_begin(&k);
+    KIT_STEP(world, tick - 1);
+    failing_alloc_arm(&k.memory, n, for_good);
+    orr_result result = orr_step(world, 1);
+    bool refused = k.memory.refused > 0;
+    failing_alloc_arm(&k.memory, 0, false);
+    bool lost = result != ORR_OK && k.errors.id == ORR_LOG_ID_SEND_REFUSED;
+    if (!refused) {
+        CHECK_OK(result);
+    } else if (result == ORR_OK) {
+        seen->unseen++;
+    } else if (lost) {
+        // The tick ran to its end; what was lost was said, and the world is whole.
+        CHECK(!orr_tick_open(world));
+        CHECK_RESULT(result, ORR_ERR_MEMORY);
+        seen->sends++;
+    } else {
+        CHECK_RESULT(result, ORR_ERR_MEMORY);
+        *(orr_tick_open(world) ? &seen->half : &seen->unbegun) += 1;
+        CHECK_EQ(orr_world_tick(world), orr_tick_open(world) ? tick : tick - 1);
+        result = orr_step(world, 1);
+        lost = result != ORR_OK && k.errors.id == ORR_LOG_ID_SEND_REFUSED;
+        CHECK(result == ORR_OK || lost);
+    }
+    CHECK_EQ(orr_world_tick(world), tick);
+    CHECK(!orr_tick_open(world));
+    CHECK_OK(orr_world_validate(world));
+    if (!lost && orr_world_hash(world) != hash) {
+        test_fail(__FILE__, __LINE__, "tick %u, allocation %u%s: another hash, after \"%s\"", tick,
+                  (unsigned)n, for_good ? " and all after it" : "", k.errors.text);
+    }
+    KIT_STEP(world, 2); // It goes on.
+    kit_end(&k);
+    return refused;
+}
+
+ORR_TEST(tick_without_memory_is_refused_and_ends_like_one_that_was_not)
+{
+    shortage seen = {0};
+    for (uint32_t tick = 1; tick <= BUSY_TICKS; tick += tick) {
+        uint64_t hash = busy_hash(tick);
+        for (uint32_t for_good = 0; for_good < 2; for_good++) {
+            uint64_t n = 1;
+            while (busy_short(tick, n, for_good != 0, hash, &seen)) {
+                n++;
+            }
+        }
+    }
+    printf("  refused: %u before the tick, %u half done, %u sends lost, %u without effect\n",
+           seen.unbegun, seen.half, seen.sends, seen.unseen);
+    CHECK(seen.unbegun > 0);
+    CHECK(seen.half > 0);
+    CHECK(seen.sends > 0);
+}
+
+// A world whose tick is half done, for want of memory in a commit.
+static orr_world* half_done(kit* k)
+{
+    for (uint64_t n = 1;; n++) {
+        orr_world* world = busy_begin(k);
+        failing_alloc_arm(&k->memory, n, false);
+        (void)orr_step(world, 1);
+        CHECK(k->memory.refused > 0);
+        failing_alloc_arm(&k->memory, 0, false);
+        if (orr_tick_open(world) && orr_entity_count(world) == BUSY_ROWS) {
+            k->errors = (kit_errors){0};
+            return world;
+        }
+        kit_end(k);
+    }
+}
+
+ORR_TEST(tick_half_done_can_be_looked_at_but_not_changed)
+{
+    kit k;
+    orr_world* world = half_done(&k);
+    orr_entity entities[BUSY_ROWS];
+    orr_query* every = orr_query_text(world, "Velocity");
+    if (every != NULL) {
+        CHECK_EQ(orr_query_entities(every, 0, entities, BUSY_ROWS), BUSY_ROWS);
+        CHECK(orr_get(world, entities[0], Position) != NULL);
+    }
+    k.errors = (kit_errors){0};
+    const char* words =
+        "the tick is half done, it was refused to go on; call orr_step() again when "
+        "there is memory";
+    CHECK_EQ(orr_create(world).id, 0);
+    KIT_ERROR(&k, ORR_ERR_STATE, words);
+    CHECK_RESULT(orr_destroy(world, entities[0]), ORR_ERR_STATE);
+    KIT_ERROR(&k, ORR_ERR_STATE, words);
+    CHECK_RESULT(orr_add(world, entities[0], Frozen), ORR_ERR_STATE);
+    KIT_ERROR(&k, ORR_ERR_STATE, words);
+    CHECK_RESULT(orr_remove(world, entities[0], Position), ORR_ERR_STATE);
+    KIT_ERROR(&k, ORR_ERR_STATE, words);
+    CHECK_RESULT(orr_tag_add(world, entities[0], 5), ORR_ERR_STATE);
+    KIT_ERROR(&k, ORR_ERR_STATE, words);
+    CHECK_RESULT(orr_entity_enable(world, entities[0], false), ORR_ERR_STATE);
+    KIT_ERROR(&k, ORR_ERR_STATE, words);
+    CHECK_RESULT(orr_name_set(world, entities[0], (orr_entity){0}, "bob"), ORR_ERR_STATE);
+    KIT_ERROR(&k, ORR_ERR_STATE, words);
+    CHECK_RESULT(orr_entities_destroy_all(world), ORR_ERR_STATE);
+    KIT_ERROR(&k, ORR_ERR_STATE, words);
+    orr_tick_advance(world);
+    KIT_ERROR(&k, ORR_ERR_STATE, words);
+    CHECK_EQ(KIT_ADD(world, .name = "new", .query = "Position", .run = kit_run_nothing).index1, 0);
+    KIT_ERROR(&k, ORR_ERR_STATE, "system 'new' cannot be added while a tick is under way;");
+    CHECK_RESULT(orr_system_remove(world, orr_system_find(world, "move")), ORR_ERR_STATE);
+    KIT_ERROR(&k, ORR_ERR_STATE, "cannot be removed while a tick is under way");
+    CHECK_EQ(orr_world_tick(world), 1);
+    KIT_STEP(world, 1);
+    CHECK_EQ(orr_world_tick(world), 1);
+    CHECK_EQ(orr_world_hash(world), busy_hash(1));
+    CHECK(orr_create(world).id != 0);
+    CHECK_EQ(k.errors.count, 0);
+    kit_end(&k);
+}
+
+ORR_TEST(tick_half_done_goes_on_by_run_until_and_update_too)
+{
+    uint64_t hash = busy_hash(1);
+    kit k;
+    orr_world* world = half_done(&k);
+    CHECK_OK(orr_run_until(world, 1, NULL, NULL));
+    CHECK_EQ(orr_world_hash(world), hash);
+    kit_end(&k);
+    world = half_done(&k);
+    CHECK_OK(orr_update(world, 1));
+    CHECK_EQ(orr_world_tick(world), 1);
+    CHECK_EQ(orr_world_hash(world), hash);
+    kit_end(&k);
+}
+
+ORR_TEST(tick_half_done_ends_with_its_world)
+{
+    kit k;
+    half_done(&k);
+    kit_end(&k);
+}
+
+// ---- the same with a rate: a refused tick is not counted twice -------------------------------------------------------------------
+
+static void one_creation(orr_run* run)
+{
+    at.ticks++;
+    for (uint32_t i = 0; i < 64; i++) {
+        (void)orr_send_add(run, orr_send_create(run), Big, {{i}});
+    }
+}
+
+ORR_TEST(tick_half_done_of_a_fixed_world_goes_on_with_the_next_update)
+{
+    bool seen = false;
+    for (uint64_t n = 1; !seen; n++) {
+        orr_world* world = begin(100);
+        ORR_REGISTER(world, Big);
+        KIT_SYSTEM(world, .name = "create", .once = true, .any = "Position", .creates = "Big",
+                   .run = one_creation);
+        failing_alloc_arm(&at.k.memory, n, false);
+        (void)orr_update(world, 14 * MS);
+        CHECK(at.k.memory.refused > 0);
+        failing_alloc_arm(&at.k.memory, 0, false);
+        seen = orr_tick_open(world);
+        if (seen) {
+            at.ticks = 0;
+            CHECK_OK(orr_update(world, 5 * MS)); // 9 ms owed: the open one ends, none begins.
+            CHECK(!orr_tick_open(world));
+            CHECK_EQ(orr_world_tick(world), 1);
+            CHECK_OK(orr_update(world, 1 * MS));
+            CHECK_EQ(orr_world_tick(world), 2);
+        }
+        kit_end(&at.k);
+    }
+}
