@@ -53,7 +53,7 @@ typedef enum orr_message_kind {
     ORR_ENTITY_REMOVED,    ///< Entities that it no longer selects.
 } orr_message_kind;
 
-/// Why.
+/// Why an entity entered or left; of several causes the first that holds of these: created, destroyed, component, enabled.
 typedef enum orr_cause {
     ORR_CAUSE_WRITTEN = 0, ///< A value was written or sent.
     ORR_CAUSE_CREATED,     ///< The entity was created.
@@ -84,7 +84,8 @@ typedef struct orr_message {
     // Of components.
     orr_type type;               ///< Null for ORR_ENTITY_ADDED and ORR_ENTITY_REMOVED.
     const orr_component_id* ids; ///< By entity. NULL: a unique type, all are 0.
-    const void* values;          ///< By entity. NULL: removed, a marker, or orr_tags.
+    /// By entity. NULL: removed, a marker, or orr_tags. Of a type with hooks these are the bytes of the value, to look at.
+    const void* values;
     // Of ORR_ENTITY_ADDED; the tags also of changes of orr_tags.
     const orr_type* types; ///< All types in chunks that they have.
     uint32_t type_count;

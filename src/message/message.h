@@ -96,7 +96,8 @@ typedef struct orri_reader_desc {
     const char* name; // For words. Kept.
     orr_query*
         query; // Whom it selects, and the types it tracks: its fields. Not owned; lives as long.
-    bool all_types;      // No required term: it tracks every type there is.
+    // No required term: it tracks every type there is; but of switches and tags it is told only if it names them.
+    bool all_types;
     uint64_t queue_max;  // Entities in messages that wait.
     orri_counts* counts; // `received` grows.
 } orri_reader_desc;
