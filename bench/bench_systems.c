@@ -586,7 +586,7 @@ const bench_work bench_added_recycled = {"messages_added_recycled", "per entity,
                                          systems_recycled_open, systems_added_ours,
                                          systems_added_limit};
 
-// One message with all components, against an entity and its components one after another.
+// One message with all components, against an entity and its components one after another: N0-50.
 static bench_sample systems_whole(bench_env* env, bool whole)
 {
     systems_spawner* spawner = env->extra[0];

@@ -59,7 +59,7 @@ ORR_TEST(send_add_undeclared_names_system_type_entity_and_remedy) /* N0-48 */
     CHECK_EQ(t.s.rights.counts.sent, 0);
 }
 
-ORR_TEST(send_undeclared_of_every_kind_is_a_breach) /* N0-48 N0-49 */
+ORR_TEST(send_undeclared_of_every_kind_is_a_breach) /* N0-44 N0-48 N0-49 */
 {
     lane_test t;
     begin(&t);

@@ -550,6 +550,86 @@ ORR_TEST(merge_anything_then_entity_added_cannot_be_said) /* N0-60 N0-61 N0-62 N
     end(&t);
 }
 
+// A creation takes no id: it gives one, that nobody had before. So what follows a record about an entity is another entity.
+static void check_entity_added_is_another(merge_test* t, bool alive)
+{
+    orr_entity eve = orr_send_create(then(t));
+    CHECK(eve.id != 0 && eve.id != t->bob.id && !orr_alive(t->world, eve));
+    commit(t);
+    CHECK(orr_alive(t->world, eve));
+    CHECK_EQ(orr_alive(t->world, t->bob), alive);
+}
+
+ORR_TEST(merge_changed_then_entity_added_is_another_entity) /* N0-60 */
+{
+    merge_test t;
+    begin_with(&t, 1);
+    CHANGE(&t, a, 2);
+    check_entity_added_is_another(&t, true);
+    check_count(&t, 2);
+    end(&t);
+}
+
+ORR_TEST(merge_removed_then_entity_added_is_another_entity) /* N0-61 */
+{
+    merge_test t;
+    begin_with(&t, 1);
+    REMOVE(&t, a);
+    check_entity_added_is_another(&t, true);
+    check_none(&t);
+    end(&t);
+}
+
+ORR_TEST(merge_added_then_entity_added_is_another_entity) /* N0-62 N0-54 */
+{
+    merge_test t;
+    begin(&t);
+    ADD(&t, a, 3);
+    check_entity_added_is_another(&t, true);
+    check_count(&t, 3);
+    end(&t);
+}
+
+ORR_TEST(merge_entity_removed_then_entity_added_is_another_entity) /* N0-63 N0-55 */
+{
+    merge_test t;
+    begin_with(&t, 1);
+    DESTROY(&t, a);
+    check_entity_added_is_another(&t, false);
+    end(&t);
+}
+
+ORR_TEST(merge_entity_added_then_entity_added_is_another_entity) /* N0-64 N0-56 */
+{
+    merge_test t;
+    begin_with(&t, 1);
+    orr_entity one = orr_send_create(&t.a.run), two = orr_send_create(then(&t));
+    CHECK(one.id != two.id);
+    commit(&t);
+    CHECK(orr_alive(t.world, one) && orr_alive(t.world, two));
+    end(&t);
+}
+
+ORR_TEST(merge_names_are_given_in_the_order_sent)
+{
+    // Whatever the order of their indexes: a name is free once its owner has sent it away.
+    for (int round = 0; round < 2; round++) {
+        merge_test t;
+        begin(&t);
+        orr_entity low = orr_create(t.world), high = orr_create(t.world);
+        CHECK_OK(orr_name_set(t.world, low, (orr_entity){0}, "low"));
+        CHECK_OK(orr_name_set(t.world, high, (orr_entity){0}, "high"));
+        orr_entity first = round == 0 ? low : high, second = round == 0 ? high : low;
+        CHECK_OK(orr_send_name(&t.a.run, first, (orr_entity){0}, "free"));
+        CHECK_OK(orr_send_name(&t.a.run, second, (orr_entity){0}, round == 0 ? "low" : "high"));
+        (void)then(&t);
+        commit(&t);
+        CHECK_STR(orr_name_get(t.world, first), "free");
+        CHECK_STR(orr_name_get(t.world, second), round == 0 ? "low" : "high");
+        end(&t);
+    }
+}
+
 // ---- order --------------------------------------------------------------------------------------------------------------
 
 ORR_TEST(merge_one_commit_has_the_order_of_the_notes) /* N0-42 */

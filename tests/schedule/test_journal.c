@@ -188,7 +188,7 @@ ORR_TEST(journal_ended_gives_everything_back)
     writing w;
     begin(&w);
     ORR_REGISTER(w.world, orr_tags, orr_enabled); // Types stay.
-    CHECK_OK(orr_journal_set(w.world, 0)); // There was none.
+    CHECK_OK(orr_journal_set(w.world, 0));        // There was none.
     uint64_t bytes = w.k.memory.live_bytes;
     CHECK_OK(orr_journal_set(w.world, 1000));
     CHECK_OK(orr_journal_set(w.world, 1000));

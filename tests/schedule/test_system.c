@@ -1401,3 +1401,49 @@ ORR_TEST(reader_outside_the_world_does_not_change_its_hash)
     }
     CHECK(hashes[0] == hashes[1]);
 }
+
+// ---- what direct systems write is told -----------------------------------------------------------------------------
+
+static void write_both(orr_run* run)
+{
+    Position* p = orr_write(run, Position);
+    Velocity* v = orr_write(run, Velocity);
+    for (uint32_t i = 0; i < run->count; i++) {
+        p[i].x += (float)(i % 2); // Every other one.
+        v[i].x += 1;
+    }
+}
+
+static void hear(orr_run* run)
+{
+    ORR_MESSAGES(m, run)
+    {
+        if (m->kind == ORR_COMPONENT_CHANGED) {
+            CHECK(orr_message_is(m, Position));
+            CHECK_EQ(m->system.index1, orr_system_find(run->world, "write").index1);
+            *(uint32_t*)orr_run_user(run) += m->count;
+        }
+    }
+}
+
+/* N0-07 */
+ORR_TEST(direct_writes_become_messages_of_tracked_types_where_they_differ)
+{
+    kit k;
+    orr_world* world = begin(&k);
+    for (uint32_t i = 0; i < 10; i++) {
+        orr_entity e = orr_create(world);
+        CHECK_OK(orr_set(world, e, Position, {0, 0, 0}));
+        CHECK_OK(orr_set(world, e, Velocity, {0, 0}));
+    }
+    uint32_t heard = 0;
+    KIT_SYSTEM(world, .name = "write", .query = "write Position, write Velocity",
+               .run = write_both);
+    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position", .run = hear,
+               .user = &heard);
+    KIT_STEP(world, 1);
+    CHECK_EQ(heard, 5);
+    KIT_STEP(world, 2);
+    CHECK_EQ(heard, 15);
+    kit_end(&k);
+}

@@ -102,7 +102,7 @@ ORR_TEST(step_of_a_world_without_systems_counts_ticks)
 ORR_TEST(step_ends_loops_that_were_left_open)
 {
     orr_world* world = begin(0);
-    CHECK_OK(orr_set(world, orr_create(world), Position, {0}));
+    CHECK_OK(orr_set(world, orr_create(world), Position, {0, 0, 0}));
     orr_query* query = orr_query_text(world, "Position");
     orr_iter it;
     orr_iter_begin(&it, query, NULL);
@@ -632,4 +632,104 @@ ORR_TEST(tick_half_done_of_a_fixed_world_goes_on_with_the_next_update)
         }
         kit_end(&at.k);
     }
+}
+
+// ---- what can never be done --------------------------------------------------------------------------------------
+
+static void tag_too_often(orr_run* run)
+{
+    ORR_EACH (it, orr_run_query(run)) {
+        for (uint32_t i = 0; i < ORR_CLUSTER_TAGS_MAX + 1 && run->tick == 1; i++) {
+            CHECK_OK(orr_send_tag(run, orr_iter_entity(&it, 0), 100 + i, true));
+        }
+    }
+}
+
+ORR_TEST(tick_whose_commit_can_never_be_done_is_given_up)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    orr_entity bob = orr_create(world);
+    CHECK_OK(orr_set(world, bob, Position, {0, 0, 0}));
+    orr_system system = KIT_SYSTEM(world, .name = "tag", .query = "Position", .once = true,
+                                   .run = tag_too_often, .tags = "*");
+    CHECK_EQ(orr_tick_abandon(world), ORR_ERR_STATE); // There is none.
+    CHECK_EQ(orr_step(world, 1), ORR_ERR_CAPACITY);
+    CHECK_EQ(orr_step(world, 1), ORR_ERR_CAPACITY);
+    CHECK(orr_tick_open(world));
+    CHECK_OK(orr_tick_abandon(world));
+    CHECK_OK(orr_step(world, 2)); // The rest of this one, and another.
+    CHECK(!orr_tick_open(world) && orr_alive(world, bob) && !orr_tag_has(world, bob, 100));
+    CHECK_EQ(kit_stats(world, system).dropped, ORR_CLUSTER_TAGS_MAX + 1);
+    kit_end(&k);
+}
+
+static void meddle(void* user, orr_world* world, const orr_error* error)
+{
+    (void)error;
+    uint32_t* results = user;
+    results[0] += orr_create(world).id == 0;
+    results[1] += orr_step(world, 1) == ORR_ERR_STATE;
+    results[2]++;
+}
+
+static void send_one(orr_run* run)
+{
+    orr_entity e = orr_send_create(run);
+    if (e.id != 0) {
+        (void)orr_send_add(run, e, Position, {1, 0, 0});
+    }
+}
+
+ORR_TEST(error_handler_may_look_but_not_change)
+{
+    // Every allocation of a tick refused in turn: the handler that hears of it calls the world.
+    for (uint64_t n = 1; n < 60; n++) {
+        failing_alloc memory = {0};
+        uint32_t results[3] = {0};
+        orr_world* world =
+            orr_world_create(&(orr_world_desc){.allocator = failing_alloc_allocator(&memory),
+                                               .log = {.level = ORR_LOG_OFF},
+                                               .on_error = meddle,
+                                               .on_error_user = results});
+        ORR_REGISTER(world, Position);
+        CHECK(KIT_ADD(world, .name = "send", .once = true, .run = send_one, .creates = "Position")
+                  .index1 != 0);
+        failing_alloc_arm(&memory, n, false);
+        (void)orr_step(world, 1);
+        failing_alloc_arm(&memory, 0, false);
+        while (orr_tick_open(world)) {
+            CHECK_OK(orr_step(world, 1));
+        }
+        CHECK_EQ(results[0], results[2]);
+        CHECK_EQ(results[1], results[2]);
+        CHECK_OK(orr_world_validate(world));
+        orr_world_destroy(world);
+    }
+}
+
+// ---- what was written since --------------------------------------------------------------------------------------
+
+static void count_changed(orr_run* run)
+{
+    *(uint32_t*)orr_run_user(run) += run->count;
+}
+
+ORR_TEST(changed_term_of_a_system_means_since_it_last_ran)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    orr_entity bob = orr_create(world);
+    CHECK_OK(orr_set(world, bob, Position, {0, 0, 0}));
+    uint32_t rows = 0;
+    KIT_SYSTEM(world, .name = "see", .query = "changed Position", .run = count_changed,
+               .user = &rows);
+    CHECK_OK(orr_step(world, 1));
+    CHECK_EQ(rows, 1); // The first time everything is new.
+    CHECK_OK(orr_step(world, 3));
+    CHECK_EQ(rows, 1);
+    CHECK_OK(orr_set(world, bob, Position, {2, 0, 0}));
+    CHECK_OK(orr_step(world, 2));
+    CHECK_EQ(rows, 2);
+    kit_end(&k);
 }
