@@ -200,6 +200,11 @@ typedef struct orr_hot_span {
     uint32_t slot, count; // Rows.
 } orr_hot_span;
 
+typedef struct orr_hot_chunk { // How a chunk begins.
+    void* cluster;
+    const uint32_t* ids; // Indexes of the entities of its rows.
+} orr_hot_chunk;
+
 // In a query's list of spans each is followed by one of these per field.
 typedef struct orr_hot_cell {
     uint8_t* data;          // Of the span's first row; NULL: the cluster lacks the field.
@@ -314,8 +319,8 @@ ORR_API bool orr_iter_instance_on(const orr_iter* it, const orr_instances* insta
 ORR_API const void* orr_iter_read_type(orr_iter* it, orr_type type);
 ORR_API void* orr_iter_write_type(orr_iter* it, orr_type type);
 
-/// The entity of row `i` of this run.
-ORR_API orr_entity orr_iter_entity(const orr_iter* it, uint32_t i);
+/// The entity of row `i` of this run. Inline, see below.
+static inline orr_entity orr_iter_entity(const orr_iter* it, uint32_t i);
 /// The entities of this run; writes `count` of them.
 ORR_API void orr_iter_entities(const orr_iter* it, orr_entity* out);
 /// Cluster and first row of this run.
@@ -343,6 +348,20 @@ static inline void orr_hot_note(orr_hot_cell* cell, uint64_t tick, uint64_t vers
     cell->tick = tick;
     cell->version = version;
 #endif
+}
+
+/// For orr_iter_entity(): no such row, or no run; says so, and gives null.
+ORR_API orr_entity orr_iter_entity_none(const orr_iter* it, uint32_t i);
+
+static inline orr_entity orr_iter_entity(const orr_iter* it, uint32_t i)
+{
+    if (ORR_UNLIKELY(i >= it->count || it->now == NULL || *it->era_now != it->era)) {
+        return orr_iter_entity_none(it, i);
+    }
+    uint32_t index = ((const orr_hot_chunk*)it->now->chunk)->ids[it->now->slot + i];
+    const orr_hot_world* hot = (const orr_hot_world*)(const void*)it->world;
+    orr_entity entity = {(uint64_t)hot->pages[index >> 12][index & 4095].generation << 32 | index};
+    return entity;
 }
 
 static inline const void* orr_iter_read(orr_iter* it, const orr_type_desc* desc)
