@@ -136,8 +136,10 @@ struct orri_schedule {
     bool open;   // A tick is under way, perhaps stopped.
     bool inside; // And runs.
     bool timed;
-    uint64_t clock_ns;  // When what runs began, if timed.
-    orr_result refused; // A send of this tick was refused for want of memory.
+    uint64_t clock_ns;    // When what runs began, if timed.
+    uint64_t tick_ns;     // When the tick began, likewise.
+    uint64_t rows_before; // Of the system that runs.
+    orr_result refused;   // A send of this tick was refused for want of memory.
 
     bool paused;
     bool time_all;

@@ -2,6 +2,7 @@
 // A tick: systems come and go, readers hear what happened outside, then the steps of the plan. Where something is refused the
 // tick stays open at that point, and goes on from there when it is called again: nothing is done twice, nothing is lost.
 #include "schedule/schedule.h"
+#include <stdio.h>
 
 #define TICK_TIMED_EVERY 16u
 #define TICK_CATCH_UP    2u
@@ -45,7 +46,11 @@ static void tick_time_end(orr_world* world, orri_system* system, const char* nam
                                                                       : system->stats.time_max_ns;
     }
     if (schedule->trace != NULL) {
-        orri_trace_span(schedule->trace, name, category, 0, then, now, NULL);
+        char args[96];
+        uint64_t rows = system != NULL ? system->stats.rows - schedule->rows_before : 0;
+        snprintf(args, sizeof args, "\"tick\": %llu%s%.0llu", (unsigned long long)world->tick,
+                 rows > 0 ? ", \"rows\": " : "", (unsigned long long)rows);
+        orri_trace_span(schedule->trace, name, category, 0, then, now, args);
     }
 }
 
@@ -226,6 +231,7 @@ static orr_result tick_system(orr_world* world, orri_system* system)
         if (result != ORR_OK) {
             return result;
         }
+        schedule->rows_before = system->stats.rows;
         orri_system_call(world, system);
         system->stats.ticks++;
         tick_time_end(world, system, system->desc.name, "system");
@@ -300,6 +306,7 @@ static orr_result tick_begin(orr_world* world, float dt)
     schedule->timed = schedule->time_all || schedule->trace != NULL ||
                       world->tick % TICK_TIMED_EVERY == 1;
     tick_time_begin(world);
+    schedule->tick_ns = schedule->clock_ns;
     return ORR_OK;
 }
 
@@ -309,6 +316,10 @@ static orr_result tick_end(orr_world* world)
     schedule->open = false;
     world->busy = NULL;
     world->dt = 0;
+    if (schedule->trace != NULL) {
+        schedule->clock_ns = schedule->tick_ns;
+        tick_time_end(world, NULL, "tick", "tick");
+    }
     if (ORR_UNLIKELY(orri_lanes_refused(world))) {
         return orri_refuse(&world->env, ORR_ERR_MEMORY, ORR_LOG_ID_SEND_REFUSED,
                            "orr_step: tick %llu ran, but something that a system sent in it was "
