@@ -2,6 +2,7 @@
 // Feeds arbitrary text to the parser of queries. What parses must print, parse again to the same terms, and print the
 // same; what does not must leave the terms alone and say where. Either way nothing is allocated.
 #include "query/query.h"
+#include <orrery/message.h>
 #include <stdlib.h>
 
 ORR_STRUCT(Position, (float, x))
@@ -29,8 +30,10 @@ static orr_world* fuzz_world(void)
     fuzz_check(world != NULL);
     static const orr_type_desc words[] = {{.name = "write"}, {.name = "a.b:c_1"}, {.name = "read"}};
     const orr_type_desc* descs[] = {ORR_TYPE(Position), ORR_TYPE(Velocity), ORR_TYPE(Health),
-                                    ORR_TYPE(Body),     ORR_TYPE(Frozen),   &words[0],
-                                    &words[1],          &words[2]};
+                                    ORR_TYPE(Body), ORR_TYPE(Frozen), &words[0], &words[1],
+                                    &words[2],
+                                    // The library's own are made known by being named.
+                                    ORR_TYPE(orr_name), &orr_desc_orr_tags, &orr_desc_orr_enabled};
     for (uint32_t i = 0; i < sizeof descs / sizeof descs[0]; i++) {
         fuzz_check(orr_type_of(world, descs[i]).index1 != 0);
     }

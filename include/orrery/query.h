@@ -132,6 +132,7 @@ ORR_API orr_query* orr_query_create(orr_world* world, const orr_query_desc* desc
 /// first name hold for all its types, except where one has its own, of which `read` is the plainest: "write Health|read
 /// Armor|#boss". A word is one only where another name follows: a type may be called `write`. A type is named once,
 /// or else once in each of several choices.
+/// The library's own types (orr_name, orr_tags, orr_enabled) are made known by being named.
 /// NULL when refused: the error points at the character and names near misses. Allocates.
 ORR_API orr_query* orr_query_text(orr_world* world, const char* text);
 /// NULL is allowed. Refused (the query stays) while it is being iterated.
