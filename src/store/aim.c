@@ -405,20 +405,26 @@ static orr_result aim_take_all(aim* m)
 
 // ---- tags ----------------------------------------------------------------------------------------------------
 
-static void aim_add_tag(aim* m, orr_tag tag)
+// One tag too many is left out. False when refused.
+static bool aim_add_tag(aim* m, orr_tag tag)
 {
     uint32_t at = m->tag_count;
     while (at > 0 && m->tags[at - 1] > tag) {
         at--;
     }
-    if ((at == 0 || m->tags[at - 1] != tag) && m->tag_count <= ORR_CLUSTER_TAGS_MAX) {
-        memmove(m->tags + at + 1, m->tags + at, (m->tag_count - at) * sizeof *m->tags);
-        m->tags[at] = tag;
-        m->tag_count++;
+    if (at > 0 && m->tags[at - 1] == tag) {
+        return true;
     }
+    if (m->tag_count == ORR_CLUSTER_TAGS_MAX) {
+        return aim_left_out(m, ORRI_LEFT_TAGS_MAX, (orr_type){0}, (orr_type){0}, 0);
+    }
+    memmove(m->tags + at + 1, m->tags + at, (m->tag_count - at) * sizeof *m->tags);
+    m->tags[at] = tag;
+    m->tag_count++;
+    return true;
 }
 
-static void aim_change_tags(aim* m)
+static bool aim_change_tags(aim* m)
 {
     const orri_group* group = m->group;
     // First those that go, so that a set at its limit has room.
@@ -430,9 +436,11 @@ static void aim_change_tags(aim* m)
             }
         }
     }
-    for (uint32_t i = 0; i < group->tag_on_count; i++) {
-        aim_add_tag(m, group->tags_on[i]);
+    bool added = true;
+    for (uint32_t i = 0; added && i < group->tag_on_count; i++) {
+        added = aim_add_tag(m, group->tags_on[i]);
     }
+    return added;
 }
 
 // ---- the cluster ---------------------------------------------------------------------------------------------
@@ -508,7 +516,9 @@ static orr_result aim_find(aim* m)
     if (result != ORR_OK) {
         return result;
     }
-    aim_change_tags(m);
+    if (!aim_change_tags(m)) {
+        return ORR_ERR_MEMORY;
+    }
     aim_size(m);
     if (aim_is_base(m)) {
         m->route->to = (orri_cluster*)(uintptr_t)m->base;

@@ -280,6 +280,9 @@ static void apply_say(const orri_change* c, const orri_left* left, orri_text* ou
     case ORRI_LEFT_INSTANCES_MAX:
         orri_text_add(out, "it has as many of %s as it can have", type);
         break;
+    case ORRI_LEFT_TAGS_MAX:
+        orri_text_add(out, "it has %u tags, as many as it can have", ORR_CLUSTER_TAGS_MAX);
+        break;
     case ORRI_LEFT_COMPONENT:
         orri_text_add(out, "it has no %s", type);
         break;

@@ -639,13 +639,13 @@ ORR_TEST(tick_half_done_of_a_fixed_world_goes_on_with_the_next_update)
 static void tag_too_often(orr_run* run)
 {
     ORR_EACH (it, orr_run_query(run)) {
-        for (uint32_t i = 0; i < ORR_CLUSTER_TAGS_MAX + 1 && run->tick == 1; i++) {
+        for (uint32_t i = 0; i < ORR_CLUSTER_TAGS_MAX + 3 && run->tick == 1; i++) {
             CHECK_OK(orr_send_tag(run, orr_iter_entity(&it, 0), 100 + i, true));
         }
     }
 }
 
-ORR_TEST(tick_whose_commit_can_never_be_done_is_given_up)
+ORR_TEST(tags_past_the_most_are_left_out_and_counted)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -653,14 +653,37 @@ ORR_TEST(tick_whose_commit_can_never_be_done_is_given_up)
     CHECK_OK(orr_set(world, bob, Position, {0, 0, 0}));
     orr_system system = KIT_SYSTEM(world, .name = "tag", .query = "Position", .once = true,
                                    .run = tag_too_often, .tags = "*");
+    CHECK_OK(orr_step(world, 1));
+    CHECK(orr_tag_has(world, bob, 100) && orr_tag_has(world, bob, 99 + ORR_CLUSTER_TAGS_MAX));
+    CHECK(!orr_tag_has(world, bob, 100 + ORR_CLUSTER_TAGS_MAX));
+    CHECK_EQ(kit_stats(world, system).dropped, 3);
+    kit_end(&k);
+}
+
+static void add_velocity(orr_run* run)
+{
+    if (run->tick == 1) {
+        CHECK_OK(orr_send_add(run, orr_iter_entity(run, 0), Velocity, {1, 1}));
+    }
+}
+
+ORR_TEST(tick_whose_commit_can_never_be_done_is_given_up)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, &(orr_world_desc){.clusters_max = 2});
+    orr_entity bob = orr_create(world);
+    CHECK_OK(orr_set(world, bob, Position, {0, 0, 0})); // Nothing, and Position.
+    ORR_REGISTER(world, Velocity);
+    orr_system system = KIT_SYSTEM(world, .name = "add", .query = "Position", .run = add_velocity,
+                                   .adds = "Velocity");
     CHECK_EQ(orr_tick_abandon(world), ORR_ERR_STATE); // There is none.
     CHECK_EQ(orr_step(world, 1), ORR_ERR_CAPACITY);
     CHECK_EQ(orr_step(world, 1), ORR_ERR_CAPACITY);
     CHECK(orr_tick_open(world));
     CHECK_OK(orr_tick_abandon(world));
     CHECK_OK(orr_step(world, 2)); // The rest of this one, and another.
-    CHECK(!orr_tick_open(world) && orr_alive(world, bob) && !orr_tag_has(world, bob, 100));
-    CHECK_EQ(kit_stats(world, system).dropped, ORR_CLUSTER_TAGS_MAX + 1);
+    CHECK(!orr_tick_open(world) && orr_alive(world, bob) && !orr_has(world, bob, Velocity));
+    CHECK_EQ(kit_stats(world, system).dropped, 1);
     kit_end(&k);
 }
 
