@@ -171,7 +171,8 @@ static uint32_t json_file(drawing* w)
     CHECK_EQ(*json_space(json_value(text)), '\0');
     uint32_t count = 0;
     static const char event[] = "\"ph\": \"X\"";
-    for (const char* at = text; *at != '\0'; at++) { // Sanitizers look at all of a string in strstr().
+    for (const char* at = text; *at != '\0';
+         at++) { // Sanitizers look at all of a string in strstr().
         count += *at == '"' && strncmp(at, event, sizeof event - 1) == 0;
     }
     return count;
