@@ -194,7 +194,6 @@ const char* orri_sent_name_of(orri_sent kind);
 orr_entity orri_lane_id(const orr_lane* lane, orri_index_cursor* cursor, uint32_t n);
 // More creations than the system said, or than the world may have.
 ORRI_COLD orr_result orri_refuse_ids(orr_lane* lane, const char* call, uint32_t count);
-bool orri_may_tag(const orri_rights* rights, orr_tag tag);
 
 // ---- marks.c -------------------------------------------------------------------------------------------------
 

@@ -43,6 +43,9 @@ static inline bool orri_right(const uint64_t* bits, const orri_rights* rights, u
     return bits != NULL && type_index / 64 < rights->type_words && orri_bit_get(bits, type_index);
 }
 
+// True when it may put the tag on or take it off.
+bool orri_may_tag(const orri_rights* rights, orr_tag tag);
+
 // Refuses a send that was not declared: counts, names system, type and entity, says what to declare. `field` is the name of the desc's
 // field: "adds".
 ORRI_COLD orr_result orri_refuse_right(const orr_world* world, orri_rights* rights,

@@ -71,32 +71,17 @@ static bool points_apart(const orri_leaf* a, const orri_leaf* b)
     return false;
 }
 
+// True when a sender may change a tag that a reader's terms, or queries of its own, ask for.
 static bool points_tagged(const orri_system* sender, const orri_system* reader)
 {
     const orri_leaf* leaf = points_leaf(reader);
     for (uint32_t i = 0; i < leaf->term_count; i++) {
-        const orr_term* term = &leaf->terms[i];
-        bool concerned = term->type.index1 == 0 && sender->rights.may_tag_any;
-        for (uint32_t t = 0; !concerned && term->type.index1 == 0 && t < sender->rights.tag_count;
-             t++) {
-            concerned = sender->rights.tags[t] == term->tag;
-        }
-        if (concerned) {
+        if (leaf->terms[i].type.index1 == 0 && orri_may_tag(&sender->rights, leaf->terms[i].tag)) {
             return true;
         }
     }
-    return false;
-}
-
-// The same for tags that queries of its own may ask for.
-static bool points_tagged_any(const orri_system* sender, const orri_system* reader)
-{
     for (uint32_t i = 0; i < reader->guard.any_tag_count; i++) {
-        bool concerned = sender->rights.may_tag_any;
-        for (uint32_t t = 0; !concerned && t < sender->rights.tag_count; t++) {
-            concerned = sender->rights.tags[t] == reader->any_tags[i];
-        }
-        if (concerned) {
+        if (orri_may_tag(&sender->rights, reader->any_tags[i])) {
             return true;
         }
     }
@@ -178,9 +163,8 @@ bool orri_affects(const orr_world* world, const orri_system* sender, const orri_
         out->rest = "is told of it";
         return true;
     }
-    if (points_tagged(sender, reader) || points_tagged_any(sender, reader) ||
-        ((rights->may_tag_any || rights->tag_count > 0) &&
-         points_tracks(world, reader, "orr_tags"))) {
+    if (points_tagged(sender, reader) || ((rights->may_tag_any || rights->tag_count > 0) &&
+                                          points_tracks(world, reader, "orr_tags"))) {
         out->what = "may change tags that";
         out->rest = "names";
         return true;
@@ -240,7 +224,6 @@ static orr_result points_place(orr_world* world, orri_system* const* order, uint
     uint32_t from = 0;
     orr_result result = ORR_OK;
     for (uint32_t i = 0; result == ORR_OK && i < count; i++) {
-        order[i]->position = i;
         orri_reason reason;
         if (!order[i]->wanted) {
             continue;

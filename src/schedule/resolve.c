@@ -62,42 +62,73 @@ static bool resolve_word(const char* word, size_t size)
     return false;
 }
 
-// True when every name in a text is a type, a tag or a word.
-static bool resolve_text_known(orr_world* world, const char* text)
+// The next name in a text, whatever it names; `*at` goes on behind it. False at the end. One that is too long for any name is
+// empty.
+static bool resolve_name_next(const char** at, char name[ORR_NAME_MAX + 1])
 {
-    static const char* const letters =
+    static const char letters[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:";
-    for (const char* at = text; at != NULL && *at != '\0';) {
-        size_t size = strspn(at, letters);
-        if (size == 0) {
-            at++;
-            continue;
-        }
-        char name[ORR_NAME_MAX + 1];
-        bool fits = size <= ORR_NAME_MAX;
-        memcpy(name, at, fits ? size : 0);
-        name[fits ? size : 0] = '\0';
-        orr_tag tag;
-        if (!fits || (!resolve_word(at, size) && orr_type_find(world, name).index1 == 0 &&
-                      !orr_tag_find(world, name, &tag) && strspn(name, "0123456789") != size)) {
-            return false;
-        }
-        at += size;
+    *at += strcspn(*at, letters);
+    size_t size = strspn(*at, letters);
+    size_t kept = size <= ORR_NAME_MAX ? size : 0;
+    memcpy(name, *at, kept);
+    name[kept] = '\0';
+    *at += size;
+    return size > 0;
+}
+
+#define RESOLVE_TEXTS 10
+
+// Those that name types and tags; none is NULL.
+static void resolve_texts(const orr_system_desc* d, const char* out[RESOLVE_TEXTS])
+{
+    const char* texts[RESOLVE_TEXTS] = {d->query, d->any,     d->creates,  d->destroys,
+                                        d->adds,  d->removes, d->switches, d->tags,
+                                        d->sends, d->receives};
+    for (uint32_t i = 0; i < RESOLVE_TEXTS; i++) {
+        out[i] = texts[i] != NULL ? texts[i] : "";
     }
-    return true;
+}
+
+static bool resolve_name_known(const orr_world* world, const char* name)
+{
+    orr_tag tag;
+    return resolve_word(name, strlen(name)) || orr_type_find(world, name).index1 != 0 ||
+           orr_tag_find(world, name, &tag) ||
+           (name[0] != '\0' && strspn(name, "0123456789") == strlen(name));
 }
 
 bool orri_system_known(orr_world* world, const orri_system* system)
 {
-    const orr_system_desc* d = &system->desc;
-    const char* texts[] = {d->query,   d->any,      d->creates, d->destroys, d->adds,
-                           d->removes, d->switches, d->tags,    d->sends,    d->receives};
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        if (!resolve_text_known(world, texts[i])) {
-            return false;
+    const char* texts[RESOLVE_TEXTS];
+    resolve_texts(&system->desc, texts);
+    for (uint32_t i = 0; i < RESOLVE_TEXTS; i++) {
+        char name[ORR_NAME_MAX + 1];
+        for (const char* at = texts[i]; resolve_name_next(&at, name);) {
+            if (!resolve_name_known(world, name)) {
+                return false;
+            }
         }
     }
     return true;
+}
+
+// The library's own types are there as soon as somebody names them. All of them now: sets of bits have room for the types
+// there are when they are made.
+static orr_result resolve_builtins(orr_world* world, const orri_system* system)
+{
+    const char* texts[RESOLVE_TEXTS];
+    resolve_texts(&system->desc, texts);
+    for (uint32_t i = 0; i < RESOLVE_TEXTS; i++) {
+        char name[ORR_NAME_MAX + 1];
+        for (const char* at = texts[i]; resolve_name_next(&at, name);) {
+            const orr_type_desc* desc = orri_builtin_desc(name);
+            if (desc != NULL && orr_type_of(world, desc).index1 == 0) {
+                return orri_env_result(&world->env);
+            }
+        }
+    }
+    return ORR_OK;
 }
 
 // ---- texts to terms -------------------------------------------------------------------------------------------------
@@ -215,24 +246,6 @@ static orr_result resolve_check_query(orr_world* world, const orri_system* syste
             world, system,
             "a direct system without required and optional types has nothing to work on; name in "
             ".query what it reads or writes");
-    }
-    return ORR_OK;
-}
-
-// Built-in types are there as soon as somebody names them.
-static orr_result resolve_builtins(orr_world* world, const char* text)
-{
-    const struct {
-        const char* name;
-        const orr_type_desc* desc;
-    } builtins[] = {{"orr_enabled", ORR_TYPE(orr_enabled)},
-                    {"orr_tags", ORR_TYPE(orr_tags)},
-                    {"orr_name", ORR_TYPE(orr_name)}};
-    for (size_t i = 0; text != NULL && i < sizeof builtins / sizeof builtins[0]; i++) {
-        if (strstr(text, builtins[i].name) != NULL &&
-            orr_type_of(world, builtins[i].desc).index1 == 0) {
-            return orri_env_result(&world->env);
-        }
     }
     return ORR_OK;
 }
@@ -549,10 +562,7 @@ static orr_result resolve_reader(orr_world* world, orri_system* system)
 
 static orr_result resolve_all(orr_world* world, orri_system* system)
 {
-    orr_result result = resolve_builtins(world, system->desc.query);
-    if (result == ORR_OK) {
-        result = resolve_builtins(world, system->desc.any);
-    }
+    orr_result result = resolve_builtins(world, system);
     // Types of states come first: bits are as many as there are types.
     if (result == ORR_OK) {
         result = resolve_keep(world, system, system->desc.state, "state", &system->state);
@@ -585,8 +595,7 @@ static orr_result resolve_all(orr_world* world, orri_system* system)
     return result == ORR_OK ? resolve_reader(world, system) : result;
 }
 
-// Back to where it began.
-static void resolve_undo(orr_world* world, orri_system* system)
+void orri_system_unresolve(orr_world* world, orri_system* system)
 {
     orri_env* env = &world->env;
     if (system->rights.reader != NULL) {
@@ -619,7 +628,7 @@ orr_result orri_system_resolve(orr_world* world, orri_system* system)
     }
     orr_result result = resolve_all(world, system);
     if (result != ORR_OK) {
-        resolve_undo(world, system);
+        orri_system_unresolve(world, system);
         return result;
     }
     system->rights.name = system->guard.system = system->desc.name;
@@ -636,3 +645,5 @@ orr_result orri_system_resolve(orr_world* world, orri_system* system)
     system->resolved = true;
     return ORR_OK;
 }
+
+#undef RESOLVE_TEXTS

@@ -77,7 +77,6 @@ typedef struct orri_system {
     orr_system_desc desc;            // Texts and terms are copies.
     struct orri_system *prev, *next; // In order of registration.
     uint64_t name_hash;
-    uint32_t position; // In the plan.
 
     // Life. Changed at the beginning of a tick only, towards what is wanted.
     bool resolved; // Names were looked up.
@@ -139,7 +138,6 @@ struct orri_schedule {
     uint64_t clock_ns;    // When what runs began, if timed.
     uint64_t tick_ns;     // When the tick began, likewise.
     uint64_t rows_before; // Of the system that runs.
-    orr_result refused;   // A send of this tick was refused for want of memory.
 
     bool paused;
     bool time_all;
@@ -166,6 +164,8 @@ bool orri_list_next(const char** at, const char** item, size_t* size);
 
 // Looks up all names of a system's desc. ORR_OK if that was done before. On refusal (reported) nothing is kept.
 orr_result orri_system_resolve(orr_world* world, orri_system* system);
+// Gives back all of that. Of a system that was never resolved nothing.
+void orri_system_unresolve(orr_world* world, orri_system* system);
 // True when all types and tags its texts name are known: then it can be resolved at once.
 bool orri_system_known(orr_world* world, const orri_system* system);
 

@@ -274,22 +274,9 @@ static bool system_copy_desc(orr_world* world, orr_system_desc* desc)
 void orri_system_free(orr_world* world, orri_system* system)
 {
     orri_env* env = &world->env;
-    if (system->rights.reader != NULL) {
-        orri_reader_destroy(world, system->rights.reader);
-    }
-    if (system->inbox != NULL) {
-        orri_inbox_destroy(world, system->inbox);
-    }
-    orr_query_destroy(system->query);
-    orr_query_destroy(system->destroys);
+    orri_system_unresolve(world, system);
     ORRI_FREE(env, ORR_MEMORY_SYSTEM, orr_hot_table*, system->tables, system->table_count);
-    ORRI_FREE(env, ORR_MEMORY_SYSTEM, uint64_t, system->bits,
-              (size_t)system->rights.type_words * ORRI_BIT_SETS);
-    ORRI_FREE(env, ORR_MEMORY_SYSTEM, orr_tag, system->tags, system->rights.tag_count);
-    ORRI_FREE(env, ORR_MEMORY_SYSTEM, orr_tag, system->any_tags, system->guard.any_tag_count);
     ORRI_FREE(env, ORR_MEMORY_SYSTEM, orri_system*, system->imports, system->import_count);
-    orri_keep_free(world, &system->state);
-    orri_keep_free(world, &system->exports);
     if (system->desc.terms != NULL) {
         ORRI_FREE(env, ORR_MEMORY_SYSTEM, orr_term, (orr_term*)(uintptr_t)system->desc.terms,
                   system->desc.term_count);

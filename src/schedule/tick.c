@@ -302,7 +302,6 @@ static orr_result tick_begin(orr_world* world, float dt)
     schedule->at = 0;
     schedule->phase = 0;
     world->dt = dt;
-    schedule->refused = ORR_OK;
     schedule->timed = schedule->time_all || schedule->trace != NULL ||
                       world->tick % TICK_TIMED_EVERY == 1;
     tick_time_begin(world);

@@ -298,7 +298,7 @@ typedef struct orri_guard {
     const char* system;                   // Its name.
     const uint64_t *any_read, *any_write; // By id, of any entity, and in queries of its own.
     const orr_query* query;               // Its own query; NULL: none.
-    const orr_tag* any_tags;              // Ascending: tags that queries of its own may ask for.
+    const orr_tag* any_tags;              // Tags that queries of its own may ask for.
     uint32_t any_tag_count;
     bool indirect;
     uint32_t type_count; // Bits there are.
