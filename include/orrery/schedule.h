@@ -89,7 +89,8 @@ typedef struct orr_system_desc {
     const char* imports; ///< Systems whose exports it reads.
     /// It has state outside the world and yet sends changes: what it sends is an input, kept in recordings. Required then.
     bool impure;
-    void* user; ///< Private, for orr_run_user().
+    void*
+        user; ///< Private, for orr_run_user(). Of a direct system: settings; if it changes and the system sends, say `impure`.
 
     // Called once each, between ticks: when it takes effect, before its first tick after it was switched on, after it was switched
     // off or its world ends, and at last. They may use state, exports and `user`, and send.

@@ -715,3 +715,11 @@ ORR_TEST(send_without_memory_has_no_effect)
         }
     }
 }
+
+ORR_TEST(messages_of_a_world_end_with_it)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    CHECK(orri_messages_of(world) != NULL);
+    kit_end(&k);
+}

@@ -4,7 +4,6 @@ set(ORR_TESTS_MESSAGE
     tests/message/test_event.c
     tests/message/test_lane.c
     tests/message/test_merge.c
-    tests/message/test_message_frame.c
     tests/message/test_message_print.c
     tests/message/test_mirror.c
     tests/message/test_tell.c

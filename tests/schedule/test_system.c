@@ -1447,3 +1447,30 @@ ORR_TEST(direct_writes_become_messages_of_tracked_types_where_they_differ)
     CHECK_EQ(heard, 15);
     kit_end(&k);
 }
+
+ORR_TEST(system_may_be_the_first_to_name_the_types_of_the_library)
+{
+    kit k;
+    orr_world* world = begin(&k);
+    // Two types short of a whole word of bits: a third would stand behind it.
+    orr_world_stats stats;
+    for (orr_world_stats_get(world, &stats); stats.types % 64 != 62;
+         orr_world_stats_get(world, &stats)) {
+        char name[32];
+        snprintf(name, sizeof name, "Filler%u", (uint32_t)stats.types);
+        orr_type type;
+        CHECK_OK(orr_type_register(world, &(orr_type_desc){.name = name}, &type));
+    }
+    KIT_SYSTEM(world, .name = "x", .once = true, .run = kit_run_nothing, .adds = "orr_name",
+               .removes = "orr_tags, orr_enabled");
+    KIT_STEP(world, 1);
+    kit_end(&k);
+}
+
+ORR_TEST(systems_of_a_world_end_with_it)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    CHECK(orri_schedule_of(world) != NULL);
+    kit_end(&k);
+}

@@ -3,7 +3,6 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_mirror_ticks.c
     tests/schedule/test_plan.c
     tests/schedule/test_police.c
-    tests/schedule/test_schedule_frame.c
     tests/schedule/test_system.c
     tests/schedule/test_tick.c
     tests/schedule/test_trace.c
