@@ -1,5 +1,8 @@
 set(ORR_SOURCES_SCHEDULE
     src/schedule/call.c
+    src/schedule/crew.c
+    src/schedule/doze.c
+    src/schedule/graph.c
     src/schedule/journal.c
     src/schedule/keep.c
     src/schedule/points.c
@@ -13,6 +16,7 @@ set(ORR_SOURCES_SCHEDULE
 )
 # Not on any hot way: compiled for size.
 set(ORR_SMALL_SCHEDULE
+    src/schedule/crew.c
     src/schedule/journal.c
     src/schedule/keep.c
     src/schedule/points.c
