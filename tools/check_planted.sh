@@ -266,6 +266,14 @@ plant "half a tell handed out when the rest is refused" \
 plant "remainder of time forgotten" \
     src/schedule/tick.c 's/schedule->debt_ns %= interval_ns;/schedule->debt_ns = 0;/'
 
+# Workers. The model test finds each of these; the tests with real threads may, or may hang.
+plant "worker: wake-up lost, the look after saying that it sleeps left out" \
+    src/schedule/doze.c '/^static void doze_sleep/,/^}/s/if \(\(\(orri_crew_load\(crew, \&crew->gate\) \^ seen\) \& mask\) == 0\)/if (true)/'
+plant "worker: units claimed twice, a range taken by load and store" \
+    src/schedule/graph.c '/^static bool graph_take/,/^}/s/if \(orri_crew_swap\(hand->crew, \&part->range, \&range, graph_pack\(end, last\)\)\)/ORRI_SCHED_POINT(hand->crew->platform, ORR_SCHED_STORE, \&part->range); atomic_store(\&part->range, graph_pack(end, last));/'
+plant "worker: late into a plan that is rebuilt, not counted when it comes in" \
+    src/schedule/doze.c 's/gate \+ ORRI_GATE_IN\)/gate)/; s/more - ORRI_GATE_IN/more/g; s/\&crew->gate, ORRI_GATE_IN\)/\&crew->gate, 0)/'
+
 # ---- planting ------------------------------------------------------------------------------------------
 
 # Applies one plant to a fresh copy of the source and compiles what changed.

@@ -192,6 +192,9 @@ typedef enum orr_log_category {
     X(6002, BREACH, ERROR, SCHEDULE)           \
     X(6003, PLAN_REFUSED, ERROR, SCHEDULE)     \
     X(6004, TRACE_REFUSED, ERROR, SCHEDULE)    \
+    X(6005, WORKERS_FEWER, WARNING, SCHEDULE)  \
+    X(6006, SYSTEM_STUCK, WARNING, SCHEDULE)   \
+    X(6007, HELP_OWED, WARNING, SCHEDULE)      \
     X(9001, USER_LINE, INFO, USER)
 
 typedef enum orr_log_id {

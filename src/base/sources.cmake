@@ -2,6 +2,7 @@ set(ORR_SOURCES_BASE
     src/base/result.c
     src/base/mem.c
     src/base/near.c
+    src/base/float.c
     src/base/log.c
     src/base/env.c
     src/base/hash.c

@@ -4,6 +4,9 @@ set(ORR_SOURCES_SCHEDULE
     src/schedule/conflict.c
     src/schedule/ends.c
     src/schedule/group.c
+    src/schedule/crew.c
+    src/schedule/doze.c
+    src/schedule/graph.c
     src/schedule/journal.c
     src/schedule/keep.c
     src/schedule/points.c
@@ -19,6 +22,7 @@ set(ORR_SOURCES_SCHEDULE
 set(ORR_SMALL_SCHEDULE
     src/schedule/conflict.c
     src/schedule/ends.c
+    src/schedule/crew.c
     src/schedule/journal.c
     src/schedule/keep.c
     src/schedule/points.c

@@ -1,4 +1,7 @@
 set(ORR_TESTS_SCHEDULE
+    tests/schedule/test_crew.c
+    tests/schedule/test_crew_model.c
+    tests/schedule/test_crew_own.c
     tests/schedule/test_journal.c
     tests/schedule/test_mirror_ticks.c
     tests/schedule/test_plan.c

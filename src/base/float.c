@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+// Rounding and denormals of the calling thread. Registers are written only when they differ: reading one is cheap, writing one
+// stops the pipeline.
+#include "base/float.h"
+
+#if defined(__x86_64__) || (defined(__i386__) && defined(__SSE2__))
+
+// Rounding (13, 14), flush results (15), take operands for zero (6).
+#define FLOAT_SSE_BITS 0xE040u
+// Rounding (10, 11); precision (8, 9) is to be extended, as the ABI has it.
+#define FLOAT_X87_BITS     0x0F00u
+#define FLOAT_X87_EXTENDED 0x0300u
+
+orri_float_mode orri_float_mode_set(void)
+{
+    orri_float_mode mode = {.word = __builtin_ia32_stmxcsr()};
+    __asm__ volatile("fnstcw %0" : "=m"(mode.x87));
+    if ((mode.word & FLOAT_SSE_BITS) != 0) {
+        __builtin_ia32_ldmxcsr(mode.word & ~FLOAT_SSE_BITS);
+    }
+    if ((mode.x87 & FLOAT_X87_BITS) != FLOAT_X87_EXTENDED) {
+        uint16_t word = (uint16_t)((mode.x87 & ~FLOAT_X87_BITS) | FLOAT_X87_EXTENDED);
+        __asm__ volatile("fldcw %0" : : "m"(word));
+    }
+    return mode;
+}
+
+// Flags that were raised meanwhile stay raised.
+void orri_float_mode_restore(orri_float_mode mode)
+{
+    uint32_t now = __builtin_ia32_stmxcsr();
+    if (((now ^ mode.word) & FLOAT_SSE_BITS) != 0) {
+        __builtin_ia32_ldmxcsr((now & ~FLOAT_SSE_BITS) | (mode.word & FLOAT_SSE_BITS));
+    }
+    uint16_t word;
+    __asm__ volatile("fnstcw %0" : "=m"(word));
+    if (((word ^ mode.x87) & FLOAT_X87_BITS) != 0) {
+        __asm__ volatile("fldcw %0" : : "m"(mode.x87));
+    }
+}
+
+#undef FLOAT_SSE_BITS
+#undef FLOAT_X87_BITS
+#undef FLOAT_X87_EXTENDED
+
+#elif defined(__aarch64__)
+
+// Rounding (22, 23), flush (24), flush of halves (19), default NaN (25), and what came with FEAT_AFP (0, 1, 2).
+#define FLOAT_FPCR_BITS 0x03C80007u
+
+static uint32_t float_fpcr(void)
+{
+    uint64_t word;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(word));
+    return (uint32_t)word;
+}
+
+static void float_fpcr_write(uint32_t word)
+{
+    __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)word));
+}
+
+orri_float_mode orri_float_mode_set(void)
+{
+    orri_float_mode mode = {.word = float_fpcr()};
+    if ((mode.word & FLOAT_FPCR_BITS) != 0) {
+        float_fpcr_write(mode.word & ~FLOAT_FPCR_BITS);
+    }
+    return mode;
+}
+
+void orri_float_mode_restore(orri_float_mode mode)
+{
+    if (float_fpcr() != mode.word) {
+        float_fpcr_write(mode.word);
+    }
+}
+
+#undef FLOAT_FPCR_BITS
+
+#elif defined(__wasm__)
+
+// There is only the one mode.
+orri_float_mode orri_float_mode_set(void)
+{
+    return (orri_float_mode){0};
+}
+
+void orri_float_mode_restore(orri_float_mode mode)
+{
+    (void)mode;
+}
+
+#else
+
+#include <fenv.h>
+
+// Rounding is all that C knows of.
+orri_float_mode orri_float_mode_set(void)
+{
+    int round = fegetround();
+    if (round != FE_TONEAREST) {
+        fesetround(FE_TONEAREST);
+    }
+    return (orri_float_mode){.word = (uint32_t)round};
+}
+
+void orri_float_mode_restore(orri_float_mode mode)
+{
+    if (fegetround() != (int)mode.word) {
+        fesetround((int)mode.word);
+    }
+}
+
+#endif

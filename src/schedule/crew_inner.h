@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+// What the files of a crew share: crew.c (life), doze.c (waiting, waking, the watch), graph.c (running). Every access to a word
+// that several threads write goes through the functions here: sequentially consistent, with a sched point before it.
+// Words without order (statistics, what the watch reads) are relaxed and have no point: nothing hangs on them.
+#ifndef ORRI_CREW_INNER_H
+#define ORRI_CREW_INNER_H
+
+#include "schedule/crew.h"
+
+#define ORRI_CREW_LINE 64 // Bytes that go from core to core together.
+
+// The gate: one word that says all that must be known at once. Whoever is IN may look at the graph.
+#define ORRI_GATE_OPEN \
+    ((uint64_t)1) // There is a graph with work for others. Set and cleared by the caller.
+#define ORRI_GATE_DONE \
+    ((uint64_t)1 << 1) // Its last node is done: nobody need come in. Set by the helper that did it.
+#define ORRI_GATE_STOP ((uint64_t)1 << 2) // The crew ends.
+#define ORRI_GATE_IN   ((uint64_t)1 << 3) // Counts the helpers inside.
+#define ORRI_GATE_BELL \
+    ((uint64_t)1 << 32) // Counts news: whoever found nothing looks again when it changed.
+
+#define ORRI_GATE_NEWS (~(ORRI_GATE_BELL - 1)) // Bits of the bell.
+#define ORRI_GATE_ALL  (~(uint64_t)0)
+
+typedef struct orri_crew_worker {
+    // Moved on by whoever wakes it: the word it sleeps on.
+    _Alignas(ORRI_CREW_LINE) _Atomic uint32_t doze;
+    // Its own; others only read.
+    _Alignas(
+        ORRI_CREW_LINE) _Atomic uint64_t at; // Calls of `run` so far << 32 | node + 1; 0: in none.
+    _Atomic uint64_t units, claims, steals, sleeps, busy_ns;
+    orri_crew* crew;
+    uint32_t number;
+    orr_thread thread;
+    // Of the watch, under crew->watch.
+    uint64_t seen_at, seen_ns;
+    bool named;
+} orri_crew_worker;
+
+struct orri_crew {
+    orri_env* env;
+    const orr_platform* platform;
+    orri_crew_worker* members; // [asked]
+    uint32_t asked;            // Workers there were to be.
+    uint32_t workers;          // And are.
+    uint32_t spins;
+    uint32_t wakes; // At most so many are woken at a time: more cannot run.
+    uint64_t stuck_ns;
+    bool has_own;
+    orr_pool own;
+    bool timed;
+    uint64_t timed_ns; // That timed runs took.
+
+    // What a helper needs when it comes stands with the gate.
+    _Alignas(ORRI_CREW_LINE) _Atomic uint64_t gate;
+    orri_graph* graph; // While a run is on.
+    bool open; // As in the gate; for the caller, who opens it when there is something for others.
+
+    _Alignas(
+        ORRI_CREW_LINE) _Atomic uint64_t asleep; // A bit per worker that sleeps or is about to.
+    // Of the user's own threads.
+    _Atomic uint64_t numbers; // A bit per worker number that nobody has.
+    _Atomic uint32_t
+        owed; // Calls asked for that have not returned; the highest bit: somebody waits for 0.
+    // Of the watch.
+    _Alignas(ORRI_CREW_LINE) _Atomic uint64_t
+        watched;      // 1 while a run is on, whether or not the gate is open.
+    orri_mutex watch; // One watcher is enough.
+};
+
+// ---- words ----------------------------------------------------------------------------------------------------------
+
+static inline uint64_t orri_crew_load(const orri_crew* crew, _Atomic uint64_t* word)
+{
+    ORRI_SCHED_POINT(crew->platform, ORR_SCHED_LOAD, word);
+    return atomic_load(word);
+}
+
+static inline uint64_t orri_crew_add(const orri_crew* crew, _Atomic uint64_t* word, uint64_t value)
+{
+    ORRI_SCHED_POINT(crew->platform, ORR_SCHED_STORE, word);
+    return atomic_fetch_add(word, value);
+}
+
+static inline uint64_t orri_crew_on(const orri_crew* crew, _Atomic uint64_t* word, uint64_t bits)
+{
+    ORRI_SCHED_POINT(crew->platform, ORR_SCHED_STORE, word);
+    return atomic_fetch_or(word, bits);
+}
+
+static inline uint64_t orri_crew_off(const orri_crew* crew, _Atomic uint64_t* word, uint64_t bits)
+{
+    ORRI_SCHED_POINT(crew->platform, ORR_SCHED_STORE, word);
+    return atomic_fetch_and(word, ~bits);
+}
+
+// On failure *expected is what is there.
+static inline bool orri_crew_swap(const orri_crew* crew, _Atomic uint64_t* word, uint64_t* expected,
+                                  uint64_t value)
+{
+    ORRI_SCHED_POINT(crew->platform, ORR_SCHED_STORE, word);
+    return atomic_compare_exchange_strong(word, expected, value);
+}
+
+// For words that nobody else writes now.
+static inline uint64_t orri_crew_peek(const _Atomic uint64_t* word)
+{
+    return atomic_load_explicit(word, memory_order_relaxed);
+}
+
+static inline void orri_crew_put(_Atomic uint64_t* word, uint64_t value)
+{
+    atomic_store_explicit(word, value, memory_order_relaxed);
+}
+
+static inline void orri_crew_count(_Atomic uint64_t* word, uint64_t more)
+{
+    orri_crew_put(word, orri_crew_peek(word) + more);
+}
+
+static inline uint64_t orri_crew_bit(uint32_t number)
+{
+    return (uint64_t)1 << number;
+}
+
+// ---- doze.c ---------------------------------------------------------------------------------------------------------
+
+// Returns what the gate is when it differs from `seen` in `mask`. Looks, yields, then sleeps, and watches for nodes that are
+// stuck.
+uint64_t orri_crew_wait(orri_crew_worker* me, uint64_t seen, uint64_t mask);
+// Wakes a worker if it sleeps.
+bool orri_crew_wake(orri_crew* crew, uint32_t worker);
+// Wakes up to `most` that sleep, the caller first. After the gate was changed: that is all who are awake need.
+void orri_crew_wake_some(orri_crew* crew, uint32_t most);
+// Comes in if the gate is open and work is left; *seen is the gate before.
+bool orri_crew_enter(orri_crew* crew, uint64_t* seen);
+// Goes out; with `done`, saying that the graph is.
+void orri_crew_leave(orri_crew* crew, bool done);
+
+// ---- graph.c --------------------------------------------------------------------------------------------------------
+
+#define ORRI_NODE_NONE UINT32_MAX
+
+// Does what can be done of crew->graph, by a helper that is in. True: it did the last of the graph.
+bool orri_graph_work(orri_crew_worker* me);
+
+// ---- crew.c ---------------------------------------------------------------------------------------------------------
+
+// Asks the user's threads to come.
+void orri_crew_invite(orri_crew* crew);
+
+#endif

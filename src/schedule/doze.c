@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+// Waiting and waking. A worker that finds nothing looks at the gate for a while, then goes to sleep on a word of its own. No
+// wake-up is lost: a sleeper first says that it sleeps and then looks at the gate once more; whoever has news first changes
+// the gate and then looks who sleeps. In whatever order the four steps come, one of the two sees the other.
+//
+// Who waits also watches: it alone has time to read the clock.
+#include "base/util.h"
+#include "schedule/crew_inner.h"
+
+enum {
+    DOZE_YIELDS =
+        4 // After the looks, before sleeping: with more workers than cores, whom one waits for may be ready to run.
+};
+
+static void doze_pause(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+// ---- waking ---------------------------------------------------------------------------------------------------------
+
+// The bit is taken by one waker only, so that who is already being woken costs no second call to the system.
+bool orri_crew_wake(orri_crew* crew, uint32_t worker)
+{
+    uint64_t bit = orri_crew_bit(worker);
+    if ((orri_crew_off(crew, &crew->asleep, bit) & bit) == 0) {
+        return false;
+    }
+    _Atomic uint32_t* word = &crew->members[worker].doze;
+    ORRI_SCHED_POINT(crew->platform, ORR_SCHED_STORE, word);
+    atomic_fetch_add(word, 1);
+    ORRI_SCHED_POINT(crew->platform, ORR_SCHED_WAKE, word);
+    crew->platform->thread_wake(crew->platform->user, word, 1);
+    return true;
+}
+
+void orri_crew_wake_some(orri_crew* crew, uint32_t most)
+{
+    uint64_t asleep = orri_crew_load(crew, &crew->asleep);
+    while (asleep != 0 && most > 0) {
+        most -= orri_crew_wake(crew, (uint32_t)__builtin_ctzll(asleep));
+        asleep &= asleep - 1;
+    }
+}
+
+// ---- the gate -------------------------------------------------------------------------------------------------------
+
+// A closed gate lets nobody in: the caller that closed it and saw nobody inside is right for good.
+bool orri_crew_enter(orri_crew* crew, uint64_t* seen)
+{
+    uint64_t gate = orri_crew_load(crew, &crew->gate);
+    bool in = false;
+    while (!in && (gate & (ORRI_GATE_OPEN | ORRI_GATE_DONE)) == ORRI_GATE_OPEN) {
+        in = orri_crew_swap(crew, &crew->gate, &gate, gate + ORRI_GATE_IN);
+    }
+    *seen = gate;
+    return in;
+}
+
+void orri_crew_leave(orri_crew* crew, bool done)
+{
+    uint64_t more = done ? ORRI_GATE_BELL + ORRI_GATE_DONE : 0;
+    uint64_t gate = orri_crew_add(crew, &crew->gate, more - ORRI_GATE_IN) + more - ORRI_GATE_IN;
+    bool last = (gate & ORRI_GATE_OPEN) == 0 && (gate & (ORRI_GATE_BELL - ORRI_GATE_IN)) == 0;
+    if ((done || last) && (orri_crew_load(crew, &crew->asleep) & 1) != 0) {
+        orri_crew_wake(crew, 0);
+    }
+}
+
+// ---- the watch ------------------------------------------------------------------------------------------------------
+
+static void doze_watch_one(orri_crew* crew, orri_crew_worker* worker, uint64_t now_ns)
+{
+    uint64_t at = orri_crew_peek(&worker->at);
+    if (at != worker->seen_at) {
+        worker->seen_at = at;
+        worker->seen_ns = now_ns;
+        worker->named = false;
+        return;
+    }
+    uint32_t node1 = (uint32_t)at;
+    if (node1 == 0 || worker->named || now_ns - worker->seen_ns < crew->stuck_ns) {
+        return;
+    }
+    worker->named = true;
+    uint64_t ms = (now_ns - worker->seen_ns) / 1000000;
+    orri_log(crew->env, ORR_LOG_ID_SYSTEM_STUCK,
+             "system '%s' has been running for %u.%03u s on worker %u and has not returned; others "
+             "wait for it: does it loop, or wait for something?",
+             crew->graph->nodes[node1 - 1].name, (unsigned)(ms / 1000), (unsigned)(ms % 1000),
+             (unsigned)worker->number);
+}
+
+// By one that may look at the graph. Since when a call runs is known from the first look at it, so it may be named late by as
+// long as watchers sleep, but never early.
+static void doze_watch(orri_crew_worker* me)
+{
+    orri_crew* crew = me->crew;
+    if (!orri_mutex_try(crew->platform, &crew->watch)) {
+        return;
+    }
+    uint64_t now_ns = crew->platform->clock_ns(crew->platform->user);
+    for (uint32_t i = 0; i < crew->workers; i++) {
+        if (i != me->number) {
+            doze_watch_one(crew, &crew->members[i], now_ns);
+        }
+    }
+    orri_mutex_unlock(crew->platform, &crew->watch);
+}
+
+// Most of the time the gate is closed when something is stuck: the caller, with work for nobody else. So a helper comes in
+// as it is, and then asks whether there is a graph to look at. The caller, when it ends a run, first says that there is none
+// and then whether somebody is in: one of the two sees the other.
+static void doze_watch_from_outside(orri_crew_worker* me)
+{
+    orri_crew* crew = me->crew;
+    if (me->number == 0) {
+        doze_watch(me);
+        return;
+    }
+    orri_crew_add(crew, &crew->gate, ORRI_GATE_IN);
+    if (orri_crew_load(crew, &crew->watched) != 0) {
+        doze_watch(me);
+    }
+    orri_crew_leave(crew, false);
+}
+
+// ---- waiting --------------------------------------------------------------------------------------------------------
+
+static void doze_sleep(orri_crew_worker* me, uint64_t seen, uint64_t mask)
+{
+    orri_crew* crew = me->crew;
+    uint64_t bit = orri_crew_bit(me->number);
+    ORRI_SCHED_POINT(crew->platform, ORR_SCHED_LOAD, &me->doze);
+    uint32_t doze = atomic_load(&me->doze);
+    orri_crew_on(crew, &crew->asleep, bit);
+    if (((orri_crew_load(crew, &crew->gate) ^ seen) & mask) == 0) {
+        uint64_t timeout_ns = crew->stuck_ns == 0 ? UINT64_MAX : crew->stuck_ns / 4 + 1;
+        orri_crew_count(&me->sleeps, 1);
+        ORRI_SCHED_POINT(crew->platform, ORR_SCHED_WAIT, &me->doze);
+        crew->platform->thread_wait(crew->platform->user, &me->doze, doze, timeout_ns);
+    }
+    // Gone already if somebody woke us.
+    orri_crew_off(crew, &crew->asleep, bit);
+}
+
+// False: nothing changed for so many looks.
+static bool doze_look(orri_crew* crew, uint64_t* gate, uint64_t mask)
+{
+    uint64_t seen = *gate;
+    for (uint32_t i = 0; i < crew->spins + DOZE_YIELDS; i++) {
+        ORRI_SCHED_POINT(crew->platform, ORR_SCHED_SPIN, &crew->gate);
+        *gate = atomic_load(&crew->gate);
+        if (((*gate ^ seen) & mask) != 0) {
+            return true;
+        }
+        if (i < crew->spins) {
+            doze_pause();
+        } else {
+            crew->platform->thread_yield(crew->platform->user);
+        }
+    }
+    return false;
+}
+
+uint64_t orri_crew_wait(orri_crew_worker* me, uint64_t seen, uint64_t mask)
+{
+    uint64_t gate = seen;
+    if (doze_look(me->crew, &gate, mask)) {
+        return gate;
+    }
+    for (;;) {
+        doze_sleep(me, seen, mask);
+        gate = orri_crew_load(me->crew, &me->crew->gate);
+        if (((gate ^ seen) & mask) != 0) {
+            return gate;
+        }
+        if (me->crew->stuck_ns != 0) {
+            doze_watch_from_outside(me);
+        }
+    }
+}

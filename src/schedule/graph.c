@@ -1,0 +1,537 @@
+// SPDX-License-Identifier: MIT
+// Running a graph. A node is either whole (one worker does all of it) or shared: then its units are dealt out in one part per
+// worker, the same units to the same worker in every run, and whoever has none left steals the back half of another's.
+//
+// Nodes that may begin stand in a bitmap, the lowest number first. Of those a worker made ready it keeps one for itself
+// without telling anybody; so a chain of nodes stays on one worker and costs no word that others look at.
+#include "base/float.h"
+#include "base/util.h"
+#include "schedule/crew_inner.h"
+
+// Units [first, last) of a node that nobody has begun: last << 32 | first. Only its owner fills it, and only when it is
+// empty; everybody takes from it. A value says all there is to say, so it does no harm if it was another in between.
+typedef struct graph_part {
+    _Alignas(ORRI_CREW_LINE) _Atomic uint64_t range;
+} graph_part;
+
+typedef struct graph_state {
+    _Atomic uint64_t needs; // Nodes before it that are not done.
+    _Atomic uint64_t left;  // Units of a shared node that are not done.
+} graph_state;
+
+// One block: this, then bitmaps, states and parts.
+struct orri_graph_room {
+    _Alignas(
+        ORRI_CREW_LINE) _Atomic uint64_t ends; // Nodes that nothing follows and that are not done.
+    uint32_t end_count;
+    uint32_t words;          // Of each bitmap.
+    _Atomic uint64_t* ready; // A bit: the node may begin, and may have units that nobody has begun.
+    _Atomic uint64_t* here;  // The same for nodes that are only for the caller.
+    graph_state* states;
+    graph_part* parts; // [node][worker]
+};
+
+// What a worker has in hand.
+typedef struct graph_hand {
+    orri_crew_worker* me;
+    orri_crew* crew;
+    const orri_graph* graph;
+    struct orri_graph_room* room;
+    uint32_t keep;   // A node that is ready and that only this worker knows of.
+    uint32_t wanted; // Claims that were put into the bitmap and nobody told of.
+    bool caller;     // Likewise, whether there is one for the caller.
+    bool done;       // It finished the last node.
+} graph_hand;
+
+typedef struct graph_range {
+    uint32_t first, last;
+} graph_range;
+
+// ---- room -----------------------------------------------------------------------------------------------------------
+
+static size_t graph_lines(size_t bytes)
+{
+    return (bytes + ORRI_CREW_LINE - 1) & ~(size_t)(ORRI_CREW_LINE - 1);
+}
+
+static size_t graph_room_size(const orri_crew* crew, uint32_t nodes)
+{
+    return graph_lines(sizeof(struct orri_graph_room)) +
+           2 * graph_lines((size_t)(nodes / 64) * sizeof(uint64_t)) +
+           graph_lines((size_t)nodes * sizeof(graph_state)) +
+           (size_t)nodes * crew->asked * sizeof(graph_part);
+}
+
+static void graph_room_lay_out(struct orri_graph_room* room, uint32_t nodes)
+{
+    char* at = (char*)room + graph_lines(sizeof *room);
+    size_t bits = graph_lines((size_t)(nodes / 64) * sizeof(uint64_t));
+    room->ready = (_Atomic uint64_t*)(void*)at;
+    room->here = (_Atomic uint64_t*)(void*)(at + bits);
+    room->states = (graph_state*)(void*)(at + 2 * bits);
+    room->parts =
+        (graph_part*)(void*)(at + 2 * bits + graph_lines((size_t)nodes * sizeof(graph_state)));
+}
+
+bool orri_graph_reserve(orri_crew* crew, orri_graph* graph, uint32_t nodes)
+{
+    if (nodes <= graph->room_capacity) {
+        return true;
+    }
+    uint64_t wanted = (uint64_t)graph->room_capacity * 2 > nodes ? graph->room_capacity * 2 : nodes;
+    uint32_t capacity = (uint32_t)((wanted + 63) & ~(uint64_t)63);
+    struct orri_graph_room* room = orri_alloc_zero(crew->env, ORR_MEMORY_SYSTEM,
+                                                   graph_room_size(crew, capacity), ORRI_CREW_LINE);
+    if (room == NULL) {
+        orri_refuse_memory(crew->env, "making room for a plan of many workers");
+        return false;
+    }
+    graph_room_lay_out(room, capacity);
+    orri_graph_free(crew, graph);
+    graph->room = room;
+    graph->room_capacity = capacity;
+    return true;
+}
+
+void orri_graph_free(orri_crew* crew, orri_graph* graph)
+{
+    orri_free(crew->env, ORR_MEMORY_SYSTEM, graph->room,
+              graph_room_size(crew, graph->room_capacity), ORRI_CREW_LINE);
+    graph->room = NULL;
+    graph->room_capacity = 0;
+}
+
+// ---- nodes that become ready ------------------------------------------------------------------------------------------
+
+static bool graph_whole(const orri_node* node)
+{
+    return node->here || node->items <= node->grain;
+}
+
+static graph_part* graph_parts(const graph_hand* hand, uint32_t node)
+{
+    return &hand->room->parts[(size_t)node * hand->crew->workers];
+}
+
+static uint32_t graph_claims(uint32_t units, uint32_t grain)
+{
+    return units / grain + (units % grain != 0);
+}
+
+static uint64_t graph_pack(uint32_t first, uint32_t last)
+{
+    return (uint64_t)last << 32 | first;
+}
+
+// Deals the units out; nobody looks at the parts before the node is in the bitmap. Returns how many workers get some.
+static uint32_t graph_deal(const graph_hand* hand, uint32_t node)
+{
+    const orri_node* info = &hand->graph->nodes[node];
+    graph_part* parts = graph_parts(hand, node);
+    uint32_t workers = hand->crew->workers;
+    uint32_t claims = graph_claims(info->items, info->grain);
+    uint32_t dealt = claims < workers ? claims : workers;
+    uint32_t first = 0;
+    for (uint32_t i = 0; i < workers; i++) {
+        uint64_t end = i < dealt ? (uint64_t)claims * (i + 1) / dealt * info->grain : first;
+        uint32_t last = end < info->items ? (uint32_t)end : info->items;
+        orri_crew_put(&parts[i].range, graph_pack(first, last));
+        first = last;
+    }
+    orri_crew_put(&hand->room->states[node].left, info->items);
+    return dealt;
+}
+
+static void graph_show(const graph_hand* hand, _Atomic uint64_t* bitmap, uint32_t node)
+{
+    orri_crew_on(hand->crew, &bitmap[node / 64], orri_crew_bit(node % 64));
+}
+
+// Of several nodes that are ready, the lowest is kept.
+static uint32_t graph_keep(graph_hand* hand, uint32_t node)
+{
+    uint32_t other = hand->keep;
+    if (other == ORRI_NODE_NONE || node < other) {
+        hand->keep = node;
+        return other;
+    }
+    return node;
+}
+
+static void graph_ready(graph_hand* hand, uint32_t node)
+{
+    const orri_node* info = &hand->graph->nodes[node];
+    ORR_ASSERT(info->grain > 0);
+    if (!graph_whole(info)) {
+        hand->wanted += graph_deal(hand, node);
+        graph_show(hand, hand->room->ready, node);
+    } else if (info->here && hand->me->number != 0) {
+        graph_show(hand, hand->room->here, node);
+        hand->caller = true;
+    } else if ((node = graph_keep(hand, node)) != ORRI_NODE_NONE) {
+        bool here = hand->graph->nodes[node].here;
+        graph_show(hand, here ? hand->room->here : hand->room->ready, node);
+        hand->wanted += !here;
+    }
+}
+
+// Opens the gate at the first thing that others could do.
+static void graph_call_others(graph_hand* hand, uint32_t count)
+{
+    orri_crew* crew = hand->crew;
+    uint64_t more = crew->open ? ORRI_GATE_BELL : ORRI_GATE_BELL + ORRI_GATE_OPEN;
+    bool first = !crew->open;
+    if (first) {
+        crew->open = true;
+    }
+    orri_crew_add(crew, &crew->gate, more);
+    orri_crew_wake_some(crew, count < crew->wakes ? count : crew->wakes);
+    if (first && crew->has_own) {
+        orri_crew_invite(crew);
+    }
+}
+
+// One of the claims this worker takes itself, unless it has kept a node.
+static void graph_tell(graph_hand* hand)
+{
+    uint32_t own = hand->wanted > 0 && hand->keep == ORRI_NODE_NONE;
+    uint32_t others = hand->wanted - own;
+    bool caller = hand->caller;
+    hand->wanted = 0;
+    hand->caller = false;
+    if (others > 0) {
+        graph_call_others(hand, others);
+    } else if (caller) {
+        orri_crew_add(hand->crew, &hand->crew->gate, ORRI_GATE_BELL);
+    }
+    if (caller && (orri_crew_load(hand->crew, &hand->crew->asleep) & 1) != 0) {
+        orri_crew_wake(hand->crew, 0);
+    }
+}
+
+static void graph_finish(graph_hand* hand, uint32_t node)
+{
+    const orri_node* info = &hand->graph->nodes[node];
+    struct orri_graph_room* room = hand->room;
+    if (info->next_count == 0) {
+        hand->done = room->end_count == 1 ||
+                     orri_crew_add(hand->crew, &room->ends, UINT64_MAX) == 1;
+        return;
+    }
+    const uint32_t* next = hand->graph->next + info->next_first;
+    for (uint32_t i = 0; i < info->next_count; i++) {
+        // What waits for one node only needs no counting.
+        if (hand->graph->nodes[next[i]].needs == 1 ||
+            orri_crew_add(hand->crew, &room->states[next[i]].needs, UINT64_MAX) == 1) {
+            graph_ready(hand, next[i]);
+        }
+    }
+    graph_tell(hand);
+}
+
+// ---- units ----------------------------------------------------------------------------------------------------------
+
+static void graph_call(graph_hand* hand, uint32_t node, uint32_t first, uint32_t last)
+{
+    orri_crew_worker* me = hand->me;
+    const orr_platform* platform = hand->crew->platform;
+    uint64_t claims = orri_crew_peek(&me->claims) + 1;
+    orri_crew_put(&me->claims, claims);
+    orri_crew_count(&me->units, last - first);
+    orri_crew_put(&me->at, claims << 32 | (node + 1));
+    uint64_t begin_ns = hand->crew->timed ? platform->clock_ns(platform->user) : 0;
+    hand->graph->run(hand->graph->context, node, first, last, me->number);
+    if (hand->crew->timed) {
+        orri_crew_count(&me->busy_ns, platform->clock_ns(platform->user) - begin_ns);
+    }
+}
+
+// From the front of the worker's own part.
+static bool graph_take(const graph_hand* hand, graph_part* part, uint32_t grain, graph_range* out)
+{
+    uint64_t range = orri_crew_load(hand->crew, &part->range);
+    for (;;) {
+        uint32_t first = (uint32_t)range, last = (uint32_t)(range >> 32);
+        if (first == last) {
+            return false;
+        }
+        uint32_t end = last - first > grain ? first + grain : last;
+        if (orri_crew_swap(hand->crew, &part->range, &range, graph_pack(end, last))) {
+            *out = (graph_range){first, end};
+            return true;
+        }
+    }
+}
+
+// The back half of another's part, in whole claims; its last claim as a whole.
+static bool graph_steal(const graph_hand* hand, graph_part* part, uint32_t grain, graph_range* out)
+{
+    uint64_t range = orri_crew_load(hand->crew, &part->range);
+    for (;;) {
+        uint32_t first = (uint32_t)range, last = (uint32_t)(range >> 32);
+        if (first == last) {
+            return false;
+        }
+        uint32_t claims = graph_claims(last - first, grain);
+        uint32_t middle = first + claims / 2 * grain;
+        if (orri_crew_swap(hand->crew, &part->range, &range, graph_pack(first, middle))) {
+            *out = (graph_range){middle, last};
+            return true;
+        }
+    }
+}
+
+static bool graph_bit(const graph_hand* hand, uint32_t node)
+{
+    return (orri_crew_load(hand->crew, &hand->room->ready[node / 64]) & orri_crew_bit(node % 64)) !=
+           0;
+}
+
+// What was stolen and is more than one claim goes into the worker's own part, where others may steal it again. While it was in
+// neither part, somebody may have thought the node used up: then it is shown again.
+static void graph_put_back(graph_hand* hand, uint32_t node, graph_range rest)
+{
+    _Atomic uint64_t* own = &graph_parts(hand, node)[hand->me->number].range;
+    ORRI_SCHED_POINT(hand->crew->platform, ORR_SCHED_STORE, own);
+    atomic_store(own, graph_pack(rest.first, rest.last));
+    if (!graph_bit(hand, node)) {
+        graph_show(hand, hand->room->ready, node);
+        graph_call_others(hand, 1);
+    }
+}
+
+static bool graph_claim(graph_hand* hand, uint32_t node, graph_range* out)
+{
+    graph_part* parts = graph_parts(hand, node);
+    uint32_t grain = hand->graph->nodes[node].grain;
+    uint32_t number = hand->me->number, workers = hand->crew->workers;
+    if (graph_take(hand, &parts[number], grain, out)) {
+        return true;
+    }
+    for (uint32_t i = 1; i < workers; i++) {
+        uint32_t victim = number + i < workers ? number + i : number + i - workers;
+        if (graph_steal(hand, &parts[victim], grain, out)) {
+            orri_crew_count(&hand->me->steals, 1);
+            if (out->last - out->first > grain) {
+                graph_put_back(hand, node, (graph_range){out->first + grain, out->last});
+                out->last = out->first + grain;
+            }
+            return true;
+        }
+    }
+    return false;
+}
+
+// Takes a shared node out of the bitmap that seems used up; looks again afterwards, as graph_put_back() does the other way
+// round, so that one of the two sees the other.
+static void graph_hide(const graph_hand* hand, uint32_t node)
+{
+    if (!graph_bit(hand, node)) {
+        return;
+    }
+    orri_crew_off(hand->crew, &hand->room->ready[node / 64], orri_crew_bit(node % 64));
+    graph_part* parts = graph_parts(hand, node);
+    for (uint32_t i = 0; i < hand->crew->workers; i++) {
+        uint64_t range = orri_crew_load(hand->crew, &parts[i].range);
+        if ((uint32_t)range != (uint32_t)(range >> 32)) {
+            graph_show(hand, hand->room->ready, node);
+            return;
+        }
+    }
+}
+
+// Units done are counted once, when there are no more to be had: the count is the one word that all workers write.
+static void graph_share(graph_hand* hand, uint32_t node)
+{
+    uint32_t done = 0;
+    graph_range range;
+    while (graph_claim(hand, node, &range)) {
+        graph_call(hand, node, range.first, range.last);
+        done += range.last - range.first;
+    }
+    graph_hide(hand, node);
+    if (done > 0 &&
+        orri_crew_add(hand->crew, &hand->room->states[node].left, (uint64_t)0 - done) == done) {
+        graph_finish(hand, node);
+    }
+}
+
+// ---- looking for work -------------------------------------------------------------------------------------------------
+
+// The lowest node of a word of the bitmaps that this worker may do, a whole one taken out; ORRI_NODE_NONE if there is none.
+static uint32_t graph_pick(const graph_hand* hand, uint32_t word)
+{
+    struct orri_graph_room* room = hand->room;
+    for (;;) {
+        bool caller = hand->me->number == 0;
+        uint64_t here = caller ? orri_crew_load(hand->crew, &room->here[word]) : 0;
+        uint64_t ready = orri_crew_load(hand->crew, &room->ready[word]) | here;
+        if (ready == 0) {
+            return ORRI_NODE_NONE;
+        }
+        uint64_t bit = ready & (~ready + 1);
+        uint32_t node = word * 64 + (uint32_t)__builtin_ctzll(ready);
+        _Atomic uint64_t* from = (here & bit) != 0 ? &room->here[word] : &room->ready[word];
+        if (!graph_whole(&hand->graph->nodes[node]) ||
+            (orri_crew_off(hand->crew, from, bit) & bit) != 0) {
+            return node;
+        }
+    }
+}
+
+static uint32_t graph_find(graph_hand* hand)
+{
+    uint32_t node = hand->keep;
+    hand->keep = ORRI_NODE_NONE;
+    for (uint32_t i = 0; i < hand->room->words && node == ORRI_NODE_NONE; i++) {
+        node = graph_pick(hand, i);
+    }
+    return node;
+}
+
+static bool graph_loop(graph_hand* hand)
+{
+    uint32_t node;
+    while (!hand->done && (node = graph_find(hand)) != ORRI_NODE_NONE) {
+        const orri_node* info = &hand->graph->nodes[node];
+        if (!graph_whole(info)) {
+            graph_share(hand, node);
+            continue;
+        }
+        if (info->items > 0) {
+            graph_call(hand, node, 0, info->items);
+        }
+        graph_finish(hand, node);
+    }
+    orri_crew_put(&hand->me->at, 0);
+    return hand->done;
+}
+
+static graph_hand graph_hand_of(orri_crew_worker* me, orri_graph* graph)
+{
+    return (graph_hand){
+        .me = me, .crew = me->crew, .graph = graph, .room = graph->room, .keep = ORRI_NODE_NONE};
+}
+
+bool orri_graph_work(orri_crew_worker* me)
+{
+    graph_hand hand = graph_hand_of(me, me->crew->graph);
+    return graph_loop(&hand);
+}
+
+// ---- the caller -------------------------------------------------------------------------------------------------------
+
+// Alone there is nothing to find out: the numbers are an order that does.
+static void graph_run_alone(orri_crew* crew, orri_graph* graph)
+{
+    graph_hand hand = graph_hand_of(&crew->members[0], graph);
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        if (graph->nodes[i].items > 0) {
+            graph_call(&hand, i, 0, graph->nodes[i].items);
+        }
+    }
+}
+
+static void graph_begin(graph_hand* hand)
+{
+    struct orri_graph_room* room = hand->room;
+    uint32_t count = hand->graph->node_count, ends = 0;
+    room->words = (count + 63) / 64;
+    // A bit may be left of the last run: of a shared node that somebody showed again when it was used up.
+    for (uint32_t i = 0; i < room->words; i++) {
+        orri_crew_put(&room->ready[i], 0);
+        orri_crew_put(&room->here[i], 0);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const orri_node* node = &hand->graph->nodes[i];
+        orri_crew_put(&room->states[i].needs, node->needs);
+        ends += node->next_count == 0;
+    }
+    room->end_count = ends;
+    orri_crew_put(&room->ends, ends);
+    for (uint32_t i = 0; i < count; i++) {
+        if (hand->graph->nodes[i].needs == 0) {
+            graph_ready(hand, i);
+        }
+    }
+    graph_tell(hand);
+}
+
+// Nobody comes in any more; whoever is in finds nothing and goes. Sleeping threads of the user's are sent home.
+static void graph_close(orri_crew* crew, bool told)
+{
+    orri_crew_add(crew, &crew->gate, ORRI_GATE_BELL - ORRI_GATE_OPEN - (told ? ORRI_GATE_DONE : 0));
+    if (crew->has_own) {
+        orri_crew_wake_some(crew, UINT32_MAX);
+    }
+}
+
+static void graph_unwatch(orri_crew* crew)
+{
+    ORRI_SCHED_POINT(crew->platform, ORR_SCHED_STORE, &crew->watched);
+    atomic_store(&crew->watched, 0);
+}
+
+// When this returns, nobody looks at the graph.
+static void graph_end(orri_crew* crew, bool told)
+{
+    bool watched = crew->stuck_ns != 0;
+    if (watched) {
+        graph_unwatch(crew);
+    }
+    if (crew->open) {
+        graph_close(crew, told);
+    }
+    if (watched || crew->open) {
+        uint64_t gate = orri_crew_load(crew, &crew->gate);
+        while ((gate & (ORRI_GATE_BELL - ORRI_GATE_IN)) != 0) {
+            gate = orri_crew_wait(&crew->members[0], gate, ORRI_GATE_ALL);
+        }
+    }
+    crew->open = false;
+}
+
+static void graph_run_together(orri_crew* crew, orri_graph* graph)
+{
+    graph_hand hand = graph_hand_of(&crew->members[0], graph);
+    uint64_t gate = 0;
+    if (crew->stuck_ns != 0) {
+        atomic_store_explicit(&crew->watched, 1, memory_order_release);
+    }
+    graph_begin(&hand);
+    for (;;) {
+        gate = crew->open ? orri_crew_load(crew, &crew->gate) : 0;
+        if ((gate & ORRI_GATE_DONE) != 0 || graph_loop(&hand)) {
+            break;
+        }
+        // Not open before: then what there was to do was shown during the loop, and helpers may have it.
+        if (gate != 0) {
+            gate = orri_crew_wait(&crew->members[0], gate, ORRI_GATE_NEWS);
+        }
+    }
+    graph_end(crew, (gate & ORRI_GATE_DONE) != 0);
+}
+
+void orri_crew_run(orri_crew* crew, orri_graph* graph)
+{
+    if (graph->node_count == 0) {
+        return;
+    }
+    ORR_ASSERT(crew->graph == NULL);
+    ORR_ASSERT(graph->node_count <= graph->room_capacity);
+    const orr_platform* platform = crew->platform;
+    uint64_t begin_ns = crew->timed ? platform->clock_ns(platform->user) : 0;
+    orri_float_mode mode = orri_float_mode_set();
+    crew->graph = graph;
+    if (crew->workers > 1) {
+        graph_run_together(crew, graph);
+    } else {
+        graph_run_alone(crew, graph);
+    }
+    orri_crew_put(&crew->members[0].at, 0);
+    crew->graph = NULL;
+    orri_float_mode_restore(mode);
+    if (crew->timed) {
+        crew->timed_ns += platform->clock_ns(platform->user) - begin_ns;
+    }
+}
