@@ -31,7 +31,7 @@ orr_result orri_group_prepare(orr_world* world, uint32_t first, uint32_t point)
     for (uint32_t i = first; i < point; i++) {
         orri_system* system = steps[i].system;
         system->due = group_due(world, system);
-        orr_result result = system->due ? orri_system_prepare(world, system) : ORR_OK;
+        orr_result result = system->due ? orri_system_prepare(world, system, false) : ORR_OK;
         if (ORR_UNLIKELY(result != ORR_OK)) {
             return result;
         }

@@ -108,6 +108,9 @@ typedef struct orri_system {
     uint32_t order;   // In its group.
     orr_lane** lanes; // Opened since the last point, in order of calls and units.
     uint32_t lane_count, lane_capacity;
+    uint32_t lane_ahead; // Where in `lanes` those begin that were opened ahead,
+    bool ahead;          // if they were.
+    bool in_units;       // Its runs are shared out by chunk.
 } orri_system;
 
 // ---- the plan: what a tick does, in order (sequence.c, points.c) -----------------------------------------------------
@@ -244,9 +247,17 @@ orr_result orri_system_end(orr_world* world, orri_system* system);
 
 // call.c: calls a function of a system with everything it may have.
 // Makes ready what a call needs. On refusal (reported) nothing was called.
-orr_result orri_system_prepare(orr_world* world, orri_system* system);
+orr_result orri_system_prepare(orr_world* world, orri_system* system, bool units);
+// Opens all lanes that it will need, in order, for calls on several threads. False when refused (silent).
+bool orri_system_open_ahead(orr_world* world, orri_system* system);
+// Before and after the calls of a group, on the driving thread.
+void orri_system_settle(orr_world* world, const orri_system* system);
+void orri_system_done(orr_world* world, orri_system* system);
+// Calls its function, for units [first, last) if it is split into some, on any thread.
+void orri_system_work(orr_world* world, orri_system* system, uint32_t first, uint32_t last);
 // Hands in the lanes that were opened, in order.
 void orri_system_hand_in(orr_world* world, orri_system* system);
+// The whole of it, on the driving thread, with nobody beside it.
 void orri_system_call(orr_world* world, orri_system* system);
 void orri_system_call_back(orr_world* world, orri_system* system, void (*callback)(orr_run* run));
 
