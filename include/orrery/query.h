@@ -238,14 +238,14 @@ typedef struct orr_iter {
     uint32_t span_left; // After this one.
     size_t span_stride; // Bytes.
     orr_hot_span* next;
-    const uint32_t* era_now; // The world's.
-    uint32_t era;            // Of the world's iterations when it began; 0: ended.
-    uint32_t entry;          // Next cluster.
-    uint32_t chunk, slot;    // Within it.
-    uint32_t mask_word1;     // 1 + the word of 64 rows whose matching rows `mask` tells.
-    uint64_t mask;           //
-    uint64_t position;       // In a working set or a kept order: of the next run,
-    uint64_t pinned_first;   // and of this one.
+    const uint32_t* era_now;         // The world's.
+    uint32_t era;                    // Of the world's iterations when it began; 0: ended.
+    uint32_t entry, entry_end;       // Next cluster, and the one before which to stop.
+    uint32_t chunk, chunk_end, slot; // Within it.
+    uint32_t mask_word1;             // 1 + the word of 64 rows whose matching rows `mask` tells.
+    uint64_t mask;                   //
+    uint64_t position;               // In a working set or a kept order: of the next run,
+    uint64_t pinned_first;           // and of this one.
     orr_query* query;
     orr_each each;
     orr_hot_span spans[ORR_HOT_SPANS];

@@ -33,6 +33,30 @@ void orri_env_init(orri_env* env, const orr_platform* platform, const orr_alloca
     env_log_init(env, log);
 }
 
+_Thread_local orr_result orri_refused_last;
+
+static void env_tell(orri_env* env, orr_result result, orr_log_id id, const char* text)
+{
+    // An address that only this thread has.
+    const void* thread = &orri_refused_last;
+    bool nested = atomic_load_explicit(&env->refusing_thread, memory_order_relaxed) == thread;
+    if (!nested) {
+        orri_mutex_lock(env->platform, &env->refusing);
+        atomic_store_explicit(&env->refusing_thread, thread, memory_order_relaxed);
+    }
+    if (env->on_refusal != NULL) {
+        env->on_refusal(env->on_refusal_owner, result, id, text);
+    } else {
+        orri_log(env, id, "%s", text);
+    }
+    // Kept last: the handler may have made a call that was refused itself.
+    memcpy(env->error_text, text, strlen(text) + 1);
+    if (!nested) {
+        atomic_store_explicit(&env->refusing_thread, NULL, memory_order_relaxed);
+        orri_mutex_unlock(env->platform, &env->refusing);
+    }
+}
+
 orr_result orri_refuse(orri_env* env, orr_result result, orr_log_id id, const char* format, ...)
 {
     // Not into error_text at once: the arguments may point into it.
@@ -43,14 +67,8 @@ orr_result orri_refuse(orri_env* env, orr_result result, orr_log_id id, const ch
     orri_text_add_v(&text, format, args);
     va_end(args);
     orri_text_cut(&text);
-    if (env->on_refusal != NULL) {
-        env->on_refusal(env->on_refusal_owner, result, id, buffer);
-    } else {
-        orri_log(env, id, "%s", buffer);
-    }
-    // Kept last: the handler may have made a call that was refused itself.
-    memcpy(env->error_text, buffer, strlen(buffer) + 1);
-    env->error_result = result;
+    env_tell(env, result, id, buffer);
+    orri_refused_last = result;
     return result;
 }
 

@@ -46,9 +46,14 @@ typedef struct orri_env {
     // Told of every refusal; NULL: the log. Filled by the owner of the env.
     void (*on_refusal)(void* owner, orr_result result, orr_log_id id, const char* text);
     void* on_refusal_owner;
+    // Workers may refuse at the same time: one after the other. Who is told may be refused itself, on the thread that holds it.
+    orri_mutex refusing;
+    _Atomic(const void*) refusing_thread;
     char error_text[ORRI_ERROR_SIZE]; // Of the last refusal; "" if none.
-    orr_result error_result;          // Likewise; ORR_OK if none.
 } orri_env;
+
+// Of the last refusal on this thread, whatever the env.
+extern _Thread_local orr_result orri_refused_last;
 
 // `platform` NULL: the default one. An allocator with both functions NULL: the platform's memory.
 void orri_env_init(orri_env* env, const orr_platform* platform, const orr_allocator* allocator,
@@ -106,14 +111,15 @@ void orri_log_sink_stderr(void* user, const orr_log_line* line);
 
 // ---- refusing (env.c) ---------------------------------------------------------------------------
 
-// Keeps the text, tells the owner (or the log) and returns `result`. Never allocates. Only from the thread
-// that drives the world at this moment: there is one error_text.
+// Keeps the text, tells the owner (or the log) and returns `result`. Never allocates. From any thread: one refusal after the
+// other. Who is told may be refused itself, on the same thread.
 orr_result orri_refuse(orri_env* env, orr_result result, orr_log_id id, const char* format, ...)
     ORR_PRINTF(4, 5);
 // The result of the last refusal, for callers of functions that return NULL when they refused.
 static inline orr_result orri_env_result(const orri_env* env)
 {
-    return env->error_result;
+    (void)env;
+    return orri_refused_last;
 }
 // The same for a mistake in a text: "call: words", the part of the text around `at`, and a caret under it.
 orr_result orri_refuse_at(orri_env* env, orr_result result, orr_log_id id, const char* call,

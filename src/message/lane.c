@@ -386,6 +386,11 @@ orr_lane* orri_lane_open(orr_world* world, orri_rights* rights, uint32_t creates
     return lane;
 }
 
+bool orri_lane_used(const orr_lane* lane)
+{
+    return lane->order_count != 0 || (lane->failed && !lane->mute);
+}
+
 void orri_lane_close(orr_world* world, orr_lane* lane)
 {
     struct orri_lanes* lanes = orri_lanes_at(world);

@@ -19,7 +19,8 @@
 
 // Counted as it happens. orr_system_stats is made of it.
 typedef struct orri_counts {
-    uint64_t received, sent, dropped, breaches;
+    uint64_t received, sent, dropped;
+    _Atomic uint64_t breaches; // By any worker.
 } orri_counts;
 
 // Filled by the scheduler, which keeps it while the system lives. Bits by type index, `type_words` words; NULL: none.
@@ -63,6 +64,8 @@ bool orri_lanes_begin(orr_world* world);
 // cannot be kept is refused when it is sent. `creates_max` ids are reserved, if the system may create. Lanes close in order.
 orr_lane* orri_lane_open(orr_world* world, orri_rights* rights, uint32_t creates_max);
 void orri_lane_close(orr_world* world, orr_lane* lane);
+// False: nothing was sent, or refused, in it; it may be closed out of order.
+bool orri_lane_used(const orr_lane* lane);
 // Who sends; for calls that take an orr_run.
 orri_rights* orri_lane_rights(const orr_lane* lane);
 // ORR_OK if `run` is that of a system, with the system running; reports otherwise.

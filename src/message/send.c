@@ -275,7 +275,8 @@ static orr_result send_change_rows(orr_lane* lane, const char* call, orr_type ty
     }
     orri_rights* rights = lane->rights;
     if (!orri_right(rights->changes, rights, orri_type_index(lane->world, type))) {
-        return orri_refuse_right(lane->world, rights, call, "query", type, first);
+        const char* field = rights->reader != NULL ? "query" : "changes";
+        return orri_refuse_right(lane->world, rights, call, field, type, first);
     }
     result = send_check_id(lane, call, info, ids, count, false);
     result = result == ORR_OK ? send_check_value(lane, call, info, values, count) : result;

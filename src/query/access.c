@@ -8,13 +8,13 @@ static const orr_hot_span* access_span(const orr_iter* it, orr_type type)
 {
     if (it->now == NULL && it->lane != NULL) {
         if (it->world->guard != NULL) {
-            (*it->world->guard->breaches)++;
+            (*orri_guard_of(it->world)->breaches)++;
         }
         (void)orri_refuse(orri_env_of(it->world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
                           "system '%s' asks its run for %s, but it is called once and has no rows; "
                           "loop: ORR_EACH (it, orr_run_query(run)) (an indirect system hears by "
                           "messages)",
-                          it->world->guard != NULL ? it->world->guard->system : "?",
+                          it->world->guard != NULL ? orri_guard_of(it->world)->system : "?",
                           type.index1 != 0 ? orri_type_label(it->world, type) : "rows");
         return NULL;
     }
@@ -30,9 +30,9 @@ ORRI_COLD static void access_refuse(const orr_iter* it, const char* call, const 
         bool at = it->now != NULL && it->count > 0;
         orri_id_text who =
             orri_entity_format(it->world, at ? orr_iter_entity(it, 0) : (orr_entity){0});
-        (*it->world->guard->breaches)++;
+        (*orri_guard_of(it->world)->breaches)++;
         (void)orri_refuse(orri_env_of(it->world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-                          "%s: system '%s'%s%s: %s %s", call, it->world->guard->system,
+                          "%s: system '%s'%s%s: %s %s", call, orri_guard_of(it->world)->system,
                           at ? ", at the rows from " : "", at ? who.text : "", type, what);
         return;
     }

@@ -38,6 +38,8 @@ static void iterate_init(orr_iter* it, orr_query* query, const orr_each* each)
     it->fields = query->hot_fields;
     it->pinned_first = 0;
     it->entry = it->chunk = it->slot = it->mask_word1 = 0;
+    it->entry_end = query->entry_count;
+    it->chunk_end = UINT32_MAX;
     it->mask = it->position = 0;
     it->span_left = 0;
 }
@@ -98,6 +100,34 @@ void orri_iter_open(orr_iter* it, orr_query* query, uint64_t since)
     iterate_open(it);
 }
 
+void orri_iter_open_units(orr_iter* it, orr_query* query, uint64_t since, uint32_t first,
+                          uint32_t last)
+{
+    iterate_init(it, query, &(orr_each){.since = since});
+    if (query->units_listed) {
+        iterate_use_list(it);
+        it->next = (orr_hot_span*)(void*)(query->list + first * query->list_stride);
+        it->span_left = last - first;
+    } else {
+        it->entry_end = it->entry;
+    }
+}
+
+bool orri_iter_next_unit(orr_iter* it, uint32_t unit)
+{
+    const orr_query* query = it->query;
+    if (!query->units_listed) {
+        it->entry = query->units[unit].entry;
+        it->entry_end = it->entry + 1;
+        it->chunk = query->units[unit].chunk;
+        it->chunk_end = it->chunk + 1;
+        it->slot = it->mask_word1 = 0;
+        it->span_left = 0;
+        it->era = *it->era_now;
+    }
+    return orr_iter_next(it);
+}
+
 void orri_iter_close(orr_iter* it)
 {
     if (it->listed) {
@@ -113,7 +143,7 @@ void orri_iter_close(orr_iter* it)
 bool orri_query_allowed(const orr_query* query, const char* call)
 {
     const orr_world* world = query->world;
-    const orri_guard* guard = world->guard;
+    const orri_guard* guard = orri_guard_of(world);
     if (guard == NULL || guard->query == query) {
         return true;
     }
@@ -237,10 +267,15 @@ static bool iterate_cluster_changed(const orr_iter* it, const orri_cluster* clus
     return false;
 }
 
+static inline uint32_t iterate_chunk_end(const orr_iter* it, const orri_cluster* cluster)
+{
+    return cluster->chunk_count < it->chunk_end ? cluster->chunk_count : it->chunk_end;
+}
+
 // All rows of a cluster match.
 static void iterate_whole(orr_iter* it, const orri_cluster* cluster, const uint16_t* map)
 {
-    while (it->chunk < cluster->chunk_count && it->span_left < ORR_HOT_SPANS) {
+    while (it->chunk < iterate_chunk_end(it, cluster) && it->span_left < ORR_HOT_SPANS) {
         orri_chunk* chunk = cluster->chunks[it->chunk++];
         if (!iterate_since(it) || iterate_changed(it, chunk)) {
             iterate_push(it, map, chunk, 0, orri_chunk_rows(chunk));
@@ -291,7 +326,7 @@ static bool iterate_run(orr_iter* it, const orri_chunk* chunk, const uint16_t* m
 // Some rows of a cluster match.
 static void iterate_some(orr_iter* it, const orri_cluster* cluster, const uint16_t* map)
 {
-    while (it->chunk < cluster->chunk_count && it->span_left < ORR_HOT_SPANS) {
+    while (it->chunk < iterate_chunk_end(it, cluster) && it->span_left < ORR_HOT_SPANS) {
         orri_chunk* chunk = cluster->chunks[it->chunk];
         uint32_t rows = orri_chunk_rows(chunk), first, count;
         bool skip = it->slot == 0 && iterate_since(it) && !iterate_changed(it, chunk);
@@ -361,7 +396,7 @@ static inline void iterate_fetch_values(const orr_query* query, const uint16_t* 
 static void iterate_fill_entries(orr_iter* it)
 {
     const orr_query* query = it->query;
-    while (it->entry < query->entry_count && it->span_left < ORR_HOT_SPANS) {
+    while (it->entry < it->entry_end && it->span_left < ORR_HOT_SPANS) {
         orri_cluster* cluster = query->entries[it->entry].cluster;
         iterate_fetch_ahead(query, it->entry);
         if (iterate_skips(it, cluster)) {
@@ -381,7 +416,7 @@ static void iterate_fill_entries(orr_iter* it)
         } else {
             iterate_some(it, cluster, map);
         }
-        if (it->chunk >= cluster->chunk_count) {
+        if (it->chunk >= iterate_chunk_end(it, cluster)) {
             iterate_next_entry(it);
         }
     }

@@ -303,6 +303,7 @@ static void query_free(orr_query* query)
     orri_order_destroy(query);
     orri_working_destroy(query);
     orri_list_term(query);
+    orri_units_term(query);
     orri_entries_term(query);
     for (uint32_t l = 0; l < query->leaf_count; l++) {
         ORRI_FREE(env, ORR_MEMORY_QUERY, orr_term, query->leaves[l].terms,

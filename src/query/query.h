@@ -51,6 +51,11 @@ typedef struct orri_entry {
     uint64_t sequence;     // Of the cluster: entries ascend by it (within a group).
 } orri_entry;
 
+// A chunk that has rows which may match: what workers share a query by.
+typedef struct orri_unit {
+    uint32_t entry, chunk;
+} orri_unit;
+
 struct orri_order;
 struct orri_working;
 
@@ -86,8 +91,14 @@ struct orr_query {
     _Atomic uint64_t list_structure; // queries->structure when it was made; 0: there is none.
     _Atomic uint64_t list_failed;    // Of which structure there can be none.
     _Atomic bool listing;            // Somebody makes it.
-    bool writes;                     // Some field is written.
-    _Atomic uint32_t owing;          // Cells may have writes that are not stamped.
+    // Its chunks in order (units.c).
+    orri_unit* units;
+    uint32_t unit_count, unit_capacity;
+    uint64_t unit_structure,
+        unit_changes;       // queries->structure and `changes` when they were counted; 0: never.
+    bool units_listed;      // The list has one span for each, and is right.
+    bool writes;            // Some field is written.
+    _Atomic uint32_t owing; // Cells may have writes that are not stamped.
 };
 
 // What changed in a pool: indexes of entities that got or lost a value, or whose value was switched, for the queries whose
@@ -262,12 +273,27 @@ void orri_lists_forget(orr_world* world); // listener.structure_change
 void orri_lists_settle(orr_world* world); // listener.settle
 void orri_list_settle(orr_query* query);
 
+// ---- units.c: the chunks of a query, by number ------------------------------------------------------------------------
+
+// Counts them, if structure has changed since. False when refused (reported). Not for queries with a kept order or a working set. They stay as they
+// are until structure changes.
+bool orri_units_ready(orr_query* query);
+void orri_units_term(orr_query* query);
+// Rows of a unit's chunk, whether they match or not.
+uint32_t orri_unit_rows(const orr_query* query, uint32_t unit);
+
 // ---- iterate.c ------------------------------------------------------------------------------------------------------
 
 // Opens an iteration that is not counted, for who counts for itself right after, or keeps structure as it is by other means;
 // the query was refreshed.
 void orri_iter_open(orr_iter* it, orr_query* query, uint64_t since);
 void orri_iter_close(orr_iter* it);
+// The same over units [first, last) only, by any thread; they were made ready, as stamps were. Where units_listed, orr_iter_next() goes through all of
+// them; otherwise they are opened one by one.
+void orri_iter_open_units(orr_iter* it, orr_query* query, uint64_t since, uint32_t first,
+                          uint32_t last);
+// Goes on to the first run of the next unit, which is `unit`. False: none of its rows match; go on to the next.
+bool orri_iter_next_unit(orr_iter* it, uint32_t unit);
 // True when the running system, if there is one, may look at the query; reports otherwise.
 bool orri_query_allowed(const orr_query* query, const char* call);
 // Back to the first row.

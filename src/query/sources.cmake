@@ -13,6 +13,7 @@ set(ORR_SOURCES_QUERY
     src/query/query.c
     src/query/query_print.c
     src/query/terms.c
+    src/query/units.c
     src/query/working.c
 )
 # Not on any hot way: compiled for size.

@@ -43,6 +43,14 @@ void orri_journal_take(orri_journal* journal, const orr_message* message)
     }
 }
 
+orr_result orri_journal_told(orr_world* world, orr_result result)
+{
+    if (world->schedule->journal != NULL) {
+        orri_journal_drain(world, world->schedule->journal);
+    }
+    return result;
+}
+
 void orri_journal_drain(orr_world* world, orri_journal* journal)
 {
     (void)world;
@@ -176,6 +184,7 @@ orr_result orr_journal_set(orr_world* world, uint32_t capacity)
     if (capacity == 0) {
         orri_journal_destroy(world, schedule->journal);
         schedule->journal = NULL;
+        schedule->stale = true; // Others are told now.
         return ORR_OK;
     }
     if (schedule->journal != NULL) {
@@ -189,6 +198,7 @@ orr_result orr_journal_set(orr_world* world, uint32_t capacity)
         journal = NULL;
     }
     schedule->journal = journal;
+    schedule->stale = true; // Others are told now.
     return journal != NULL ? ORR_OK : orri_env_result(&world->env);
 }
 

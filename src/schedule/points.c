@@ -184,20 +184,46 @@ static bool points_waits(const orr_world* world, const orri_system* sender,
     orr_type type = points_named(world, reader, sender->rights.changes, sender->rights.type_words);
     *out = (orri_reason){
         .sender = sender, .reader = reader, .what = "may have sent changes of", .type = type};
-    return type.index1 != 0 && sender->desc.kind == ORR_INDIRECT;
+    return type.index1 != 0;
 }
 
 // ---- placing -----------------------------------------------------------------------------------------------------------
 
-static orr_result points_push(orr_world* world, const orri_step* step)
+static orr_result points_push(orr_world* world, orri_step step)
 {
     struct orri_schedule* schedule = world->schedule;
     if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &schedule->steps, &schedule->step_capacity,
                       schedule->step_count + 1)) {
         return orri_refuse_memory(&world->env, "planning a tick");
     }
-    schedule->steps[schedule->step_count++] = *step;
+    schedule->steps[schedule->step_count++] = step;
     return ORR_OK;
+}
+
+// Ends the group that began at step `first`.
+static orr_result points_end(orr_world* world, uint32_t first, bool commit,
+                             const orri_reason* reason)
+{
+    orr_result result =
+        points_push(world, (orri_step){.commit = commit, .first = first, .reason = *reason});
+    if (result == ORR_OK) {
+        world->schedule->steps[first].first =
+            first < world->schedule->step_count - 1 ? world->schedule->step_count - 1 : first;
+    }
+    return result;
+}
+
+// Whether a system cannot be of the group that began at step `first`.
+static bool points_apart_from(const orr_world* world, uint32_t first, const orri_system* system,
+                              orri_reason* out)
+{
+    const struct orri_schedule* schedule = world->schedule;
+    for (uint32_t i = first; i < schedule->step_count; i++) {
+        if (orri_ends_before(world, schedule->steps[i].system, system, out)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 // Whether a commit point is needed between the last one (at step `from`) and a system.
@@ -208,6 +234,9 @@ static bool points_needed(const orr_world* world, uint32_t from, const orri_syst
     bool structural = false;
     for (uint32_t i = from; i < schedule->step_count; i++) {
         const orri_system* sender = schedule->steps[i].system;
+        if (sender == NULL) {
+            continue;
+        }
         structural |= sender->structural;
         if ((sender->structural && orri_affects(world, sender, reader, out)) ||
             (structural && points_waits(world, sender, reader, out))) {
@@ -221,23 +250,27 @@ static orr_result points_place(orr_world* world, orri_system* const* order, uint
 {
     struct orri_schedule* schedule = world->schedule;
     schedule->step_count = 0;
-    uint32_t from = 0;
-    orr_result result = ORR_OK;
+    orri_reason reason;
+    uint32_t from = 0, group = 0;
+    orr_result result = orri_told_find(world) ? ORR_OK : ORR_ERR_MEMORY;
     for (uint32_t i = 0; result == ORR_OK && i < count; i++) {
-        orri_reason reason;
         if (!order[i]->wanted) {
             continue;
         }
         if (points_needed(world, from, order[i], &reason)) {
-            result = points_push(world, &(orri_step){.reason = reason});
-            from = schedule->step_count;
+            result = points_end(world, group, true, &reason);
+            from = group = schedule->step_count;
+        } else if (points_apart_from(world, group, order[i], &reason)) {
+            result = points_end(world, group, false, &reason);
+            group = schedule->step_count;
         }
         if (result == ORR_OK) {
-            result = points_push(world, &(orri_step){.system = order[i]});
+            order[i]->order = schedule->step_count - group;
+            result = points_push(world, (orri_step){.system = order[i]});
         }
     }
-    return result == ORR_OK ? points_push(world, &(orri_step){.reason.what = "the tick ends"})
-                            : result;
+    reason = (orri_reason){.what = "the tick ends"};
+    return result == ORR_OK ? points_end(world, group, true, &reason) : result;
 }
 
 // ---- other systems that are named ----------------------------------------------------------------------------------------

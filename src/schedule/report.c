@@ -45,34 +45,6 @@ size_t orr_stats_print(const orr_world* world, char* out, size_t out_size)
 
 // ---- the plan ---------------------------------------------------------------------------------------------------------
 
-typedef enum report_access {
-    REPORT_NONE,
-    REPORT_READS,
-    REPORT_WRITES,
-} report_access;
-
-// What a system does with the values of a type.
-static report_access report_touches(const orr_world* world, const orri_system* system,
-                                    uint32_t index)
-{
-    report_access access = REPORT_NONE;
-    for (uint32_t f = 0; f < system->query->field_count; f++) {
-        if (orri_type_index(world, system->query->fields[f].type) == index) {
-            access = system->query->fields[f].access == ORR_WRITE ? REPORT_WRITES : REPORT_READS;
-        }
-    }
-    const orri_guard* guard = &system->guard;
-    if (guard->any_read != NULL && index < guard->type_count) {
-        if (guard->any_write != NULL && orri_bit_get(guard->any_write, index)) {
-            return REPORT_WRITES;
-        }
-        if (access == REPORT_NONE && orri_bit_get(guard->any_read, index)) {
-            return REPORT_READS;
-        }
-    }
-    return access;
-}
-
 // One thing that makes a system wait for an earlier one.
 typedef void (*report_edge)(void* user, const orri_system* from, const orri_system* to,
                             const char* why);
@@ -83,38 +55,23 @@ static void report_type_edges(const orr_world* world, uint32_t at, uint32_t inde
 {
     const struct orri_schedule* schedule = world->schedule;
     const orri_system* to = schedule->steps[at].system;
-    report_access mine = report_touches(world, to, index);
+    orri_touch mine = orri_touches(world, to, index, NULL);
     const char* name = orri_type_label(world, (orr_type){world->schema.type_base + index});
-    for (uint32_t i = at; mine != REPORT_NONE && i-- > 0;) {
+    for (uint32_t i = at; mine != ORRI_TOUCH_NONE && i-- > 0;) {
         const orri_system* from = schedule->steps[i].system;
-        report_access theirs = from != NULL ? report_touches(world, from, index) : REPORT_NONE;
+        orri_touch theirs = from != NULL ? orri_touches(world, from, index, NULL) : ORRI_TOUCH_NONE;
         char why[160];
-        if (theirs == REPORT_WRITES || (theirs == REPORT_READS && mine == REPORT_WRITES)) {
+        if (theirs == ORRI_TOUCH_WRITES ||
+            (theirs == ORRI_TOUCH_READS && mine == ORRI_TOUCH_WRITES)) {
             snprintf(why, sizeof why, "%s %s, then this one %s it",
-                     theirs == REPORT_WRITES ? "writes" : "reads", name,
-                     mine == REPORT_WRITES ? "writes" : "reads");
+                     theirs == ORRI_TOUCH_WRITES ? "writes" : "reads", name,
+                     mine == ORRI_TOUCH_WRITES ? "writes" : "reads");
             edge(user, from, to, why);
         }
-        if (theirs == REPORT_WRITES) {
+        if (theirs == ORRI_TOUCH_WRITES) {
             return;
         }
     }
-}
-
-static bool report_lists(const char* text, const orri_system* system)
-{
-    const char *at = text != NULL ? text : "", *item;
-    size_t size;
-    while (orri_list_next(&at, &item, &size)) {
-        item += *item == '?' ? (size--, 1) : 0;
-        const char* names[2] = {system->desc.name, system->desc.group};
-        for (uint32_t i = 0; i < 2; i++) {
-            if (names[i] != NULL && strlen(names[i]) == size && memcmp(names[i], item, size) == 0) {
-                return true;
-            }
-        }
-    }
-    return false;
 }
 
 static void report_named_edges(const orr_world* world, uint32_t at, report_edge edge, void* user)
@@ -126,16 +83,16 @@ static void report_named_edges(const orr_world* world, uint32_t at, report_edge 
         if (from == NULL) {
             continue;
         }
-        if (report_lists(to->desc.after, from)) {
+        if (orri_system_lists(to->desc.after, from)) {
             edge(user, from, to, "its .after");
         }
-        if (report_lists(from->desc.before, to)) {
+        if (orri_system_lists(from->desc.before, to)) {
             edge(user, from, to, "the other's .before");
         }
-        if (report_lists(to->desc.imports, from)) {
+        if (orri_system_lists(to->desc.imports, from)) {
             edge(user, from, to, "exports, then this one imports");
         }
-        if (report_lists(from->desc.imports, to)) {
+        if (orri_system_lists(from->desc.imports, to)) {
             edge(user, from, to, "imports, then this one exports");
         }
         for (uint32_t t = 0; t < world->schema.type_count; t++) {
@@ -166,6 +123,9 @@ static void report_reason(const orr_world* world, const orri_reason* reason, orr
         return;
     }
     orri_text_add(out, "'%s' %s", reason->sender->desc.name, reason->what);
+    if (reason->reader == NULL) {
+        return;
+    }
     if (reason->type.index1 != 0) {
         orri_text_add(out, " %s, which '%s' names", orri_type_label(world, reason->type),
                       reason->reader->desc.name);
@@ -220,7 +180,7 @@ size_t orr_plan_print(orr_world* world, char* out, size_t out_size)
             orri_text_add(&text, "\n");
             report_edges(world, i, report_line, &text);
         } else {
-            orri_text_add(&text, "   -- commit: ");
+            orri_text_add(&text, step->commit ? "   -- commit: " : "   -- deliver: ");
             report_reason(world, &step->reason, &text);
             orri_text_add(&text, "\n");
         }
@@ -255,6 +215,9 @@ size_t orr_plan_graph(orr_world* world, char* out, size_t out_size)
                           step->system->desc.kind == ORR_INDIRECT ? " [style=rounded]" : "");
             report_edges(world, i, report_arrow, &text);
             before = step->system;
+            continue;
+        }
+        if (!step->commit) {
             continue;
         }
         points++;

@@ -77,14 +77,14 @@ static bool resolve_name_next(const char** at, char name[ORR_NAME_MAX + 1])
     return size > 0;
 }
 
-#define RESOLVE_TEXTS 10
+#define RESOLVE_TEXTS 11
 
 // Those that name types and tags; none is NULL.
 static void resolve_texts(const orr_system_desc* d, const char* out[RESOLVE_TEXTS])
 {
-    const char* texts[RESOLVE_TEXTS] = {d->query, d->any,     d->creates,  d->destroys,
-                                        d->adds,  d->removes, d->switches, d->tags,
-                                        d->sends, d->receives};
+    const char* texts[RESOLVE_TEXTS] = {d->query, d->any,      d->creates,  d->destroys,
+                                        d->adds,  d->removes,  d->switches, d->tags,
+                                        d->sends, d->receives, d->changes};
     for (uint32_t i = 0; i < RESOLVE_TEXTS; i++) {
         out[i] = texts[i] != NULL ? texts[i] : "";
     }
@@ -303,11 +303,13 @@ static orr_result resolve_query(orr_world* world, orri_system* system)
     return system->query != NULL ? ORR_OK : orri_env_result(&world->env);
 }
 
-// What it may send changes of: the write terms, of the query and of `any`.
-static void resolve_changes(orr_world* world, orri_system* system)
+// What it may send changes of: what it says so of, and types that are changed in no other way. An indirect system has no other
+// way at all, so that its write terms say it.
+static orr_result resolve_changes(orr_world* world, orri_system* system)
 {
+    bool indirect = system->desc.kind == ORR_INDIRECT;
     for (uint32_t f = 0; f < system->query->field_count; f++) {
-        if (system->query->fields[f].access == ORR_WRITE) {
+        if (indirect && system->query->fields[f].access == ORR_WRITE) {
             orri_bit_set(resolve_bits(system, RESOLVE_CHANGES),
                          orri_type_index(world, system->query->fields[f].type), true);
         }
@@ -317,6 +319,18 @@ static void resolve_changes(orr_world* world, orri_system* system)
                      true);
     }
     system->rights.changes = resolve_bits(system, RESOLVE_CHANGES);
+    return resolve_list(world, system, "changes", system->desc.changes, RESOLVE_CHANGES,
+                        &system->rights.changes);
+}
+
+static bool resolve_writes(const orri_system* system, orr_type type)
+{
+    for (uint32_t f = 0; f < system->query->field_count; f++) {
+        if (system->query->fields[f].type.index1 == type.index1) {
+            return system->query->fields[f].access == ORR_WRITE;
+        }
+    }
+    return false;
 }
 
 // The types of `any`: bits to read and to write.
@@ -328,7 +342,7 @@ static orr_result resolve_any_types(orr_world* world, orri_system* system,
         bool writes = terms->items[i].access == ORR_WRITE;
         orri_bit_set(resolve_bits(system, RESOLVE_ANY_READ), index, true);
         orri_bit_set(resolve_bits(system, RESOLVE_ANY_WRITE), index, writes);
-        bool own = orri_bit_get(resolve_bits(system, RESOLVE_CHANGES), index);
+        bool own = resolve_writes(system, terms->items[i].type);
         if (system->desc.parallel && (writes || own)) {
             return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
                                "system '%s': a parallel system may not reach %s of any entity and "
@@ -337,7 +351,11 @@ static orr_result resolve_any_types(orr_world* world, orri_system* system,
         }
         if (writes) {
             system->guard.any_write = resolve_bits(system, RESOLVE_ANY_WRITE);
-            orri_bit_set(resolve_bits(system, RESOLVE_CHANGES), index, true);
+            // Types that are changed by sending alone: "write" means that.
+            const orri_type* type = orri_type_at(&world->schema, terms->items[i].type);
+            if (system->desc.kind == ORR_INDIRECT || orri_type_written_by_set(type)) {
+                orri_bit_set(resolve_bits(system, RESOLVE_CHANGES), index, true);
+            }
         }
         system->guard.any_read = resolve_bits(system, RESOLVE_ANY_READ);
     }
@@ -584,8 +602,8 @@ static orr_result resolve_all(orr_world* world, orri_system* system)
     }
     system->rights.type_words = words;
     system->guard.type_count = words * 64;
-    resolve_changes(world, system);
-    result = resolve_any(world, system);
+    result = resolve_changes(world, system);
+    result = result == ORR_OK ? resolve_any(world, system) : result;
     if (result == ORR_OK) {
         result = resolve_sends(world, system);
     }
@@ -621,6 +639,34 @@ void orri_system_unresolve(orr_world* world, orri_system* system)
     system->guard = (orri_guard){0};
 }
 
+// Counts of owned strings and arrays are the world's, and are kept in order; hooks are somebody's code.
+static bool resolve_owns(const orr_world* world, const orri_system* system, const uint64_t* bits)
+{
+    for (uint32_t i = 0; bits != NULL && i < world->schema.type_count; i++) {
+        if (orri_right(bits, &system->rights, i) &&
+            (world->schema.types[i]->info.has_owned || world->schema.types[i]->info.has_hooks)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char* resolve_alone(const orr_world* world, const orri_system* system)
+{
+    const orri_rights* rights = &system->rights;
+    bool owns = resolve_owns(world, system, rights->creates) ||
+                resolve_owns(world, system, rights->adds) ||
+                resolve_owns(world, system, rights->changes) ||
+                resolve_owns(world, system, system->guard.any_write);
+    for (uint32_t f = 0; f < system->query->field_count; f++) {
+        owns |= system->query->fields[f].access == ORR_WRITE &&
+                system->query->fields[f].info->info.has_owned;
+    }
+    return owns ? "runs alone: it changes values with strings, arrays or hooks"
+           : system->query->has_changed ? "runs alone: it asks what changed since it last ran"
+                                        : NULL;
+}
+
 orr_result orri_system_resolve(orr_world* world, orri_system* system)
 {
     if (system->resolved) {
@@ -637,11 +683,13 @@ orr_result orri_system_resolve(orr_world* world, orri_system* system)
     system->guard.query = looped ? system->query : NULL;
     system->guard.breaches = &system->rights.counts.breaches;
     system->guard.indirect = system->desc.kind == ORR_INDIRECT;
-    system->everywhere = system->guard.any_write != NULL || system->desc.once;
-    system->may_send = system->structural || system->rights.sends != NULL || system->sent_count > 0;
+    system->everywhere = system->guard.any_write != NULL;
+    system->sends_changes = false;
     for (uint32_t w = 0; w < system->rights.type_words; w++) {
-        system->may_send |= system->rights.changes[w] != 0;
+        system->sends_changes |= system->rights.changes[w] != 0;
     }
+    system->may_send = system->structural || system->rights.sends != NULL || system->sends_changes;
+    system->alone = resolve_alone(world, system);
     system->resolved = true;
     return ORR_OK;
 }

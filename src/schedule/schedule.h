@@ -30,6 +30,8 @@ typedef struct orri_journal orri_journal;
 
 // Takes what its reader was told into the ring. Called after every tell while there is a journal.
 void orri_journal_drain(orr_world* world, orri_journal* journal);
+// The same if there is one; hands `result` on.
+orr_result orri_journal_told(orr_world* world, orr_result result);
 // One message of these.
 void orri_journal_take(orri_journal* journal, const orr_message* message);
 void orri_journal_destroy(orr_world* world, orri_journal* journal);
@@ -44,7 +46,8 @@ void orri_journal_destroy(orr_world* world, orri_journal* journal);
     X(creates)               \
     X(destroys)              \
     X(adds)                  \
-    X(removes) X(switches) X(tags) X(sends) X(receives) X(before) X(after) X(group) X(imports)
+    X(removes)               \
+    X(changes) X(switches) X(tags) X(sends) X(receives) X(before) X(after) X(group) X(imports)
 
 // A value of a schema's type that belongs to a system and is part of the world's state (keep.c).
 typedef struct orri_keep {
@@ -64,7 +67,7 @@ typedef struct orri_system {
     bool started;    // Its `start` was called, and no `stop` since.
     bool by_rows;    // It is called for every run of rows.
     bool may_send;   // It declares something to send.
-    bool everywhere; // It may write what its query does not select.
+    bool everywhere; // It may write what its query does not select: by id.
     uint64_t since;  // Epoch when it last ran, for `changed` terms.
     orri_inbox* inbox;
     orr_system_stats stats; // What is not in rights.counts.
@@ -97,6 +100,14 @@ typedef struct orri_system {
     uint32_t import_count;
     bool no_required; // Its query has no required term.
     bool structural;  // It declares something that waits for a commit point.
+    bool sends_changes;
+    const char* alone; // Why it is the only one of its group; NULL: it need not be.
+
+    // The tick under way (group.c).
+    bool due;         // It runs in this tick.
+    uint32_t order;   // In its group.
+    orr_lane** lanes; // Opened since the last point, in order of calls and units.
+    uint32_t lane_count, lane_capacity;
 } orri_system;
 
 // ---- the plan: what a tick does, in order (sequence.c, points.c) -----------------------------------------------------
@@ -110,10 +121,23 @@ typedef struct orri_reason {
     orr_type type;    // Null: not one type.
 } orri_reason;
 
+// A system, or a point: where what the systems since the last point (a *group*) sent and wrote is done and told, in their order, on
+// the driving thread. Between points nothing but columns, pinned values, states and lanes is written, so that systems of a
+// group that do not conflict may run side by side.
 typedef struct orri_step {
-    orri_system* system; // NULL: a commit point.
-    orri_reason reason;  // Of a commit point.
+    orri_system* system; // NULL: a point.
+    bool commit;         // Of a point: structure is changed, too.
+    uint32_t
+        first; // Of a point: the first step of its group. Of the first step of a group: its point.
+    orri_reason reason; // Of a point.
 } orri_step;
+
+typedef enum orri_stage {
+    ORRI_STAGE_LIFE,    // Systems begin and end.
+    ORRI_STAGE_OUTSIDE, // What they sent by that, and what was changed between ticks.
+    ORRI_STAGE_STEPS,
+    ORRI_STAGE_DONE,
+} orri_stage;
 
 struct orri_schedule {
     orri_system *first, *last; // In order of registration.
@@ -125,15 +149,20 @@ struct orri_schedule {
     uint32_t step_count, step_capacity;
     uint32_t step_types; // Types there were when the plan was made.
     bool stale;          // Systems came, went or were switched: the plan is made anew.
-    bool renewed;        // It was made anew for this tick: systems begin and end.
+    // Types that readers are told of, as the plan knows: bits by type index; `told_all`: all of them.
+    uint64_t* told;
+    uint32_t told_words;
+    bool told_any, told_all;
+    bool renewed; // It was made anew for this tick: systems begin and end.
 
     // The tick under way.
     orri_system* running; // Whose function runs; NULL: none.
-    uint8_t stage;        // tick.c.
+    orri_stage stage;     // Of the tick.
     uint32_t at;          // Step, and how far it is done.
     uint8_t phase;
-    bool open;   // A tick is under way, perhaps stopped.
-    bool inside; // And runs.
+    uint32_t ended; // Systems of the group whose ends are done.
+    bool open;      // A tick is under way, perhaps stopped.
+    bool inside;    // And runs.
     bool timed;
     uint64_t clock_ns;    // When what runs began, if timed.
     uint64_t tick_ns;     // When the tick began, likewise.
@@ -178,13 +207,46 @@ orr_result orri_plan_make(orr_world* world);
 bool orri_affects(const orr_world* world, const orri_system* sender, const orri_system* reader,
                   orri_reason* out);
 
+// ends.c: why systems cannot be of one group. What is told as the plan knows; false when refused (reported).
+bool orri_told_find(orr_world* world);
+// True when what `first` does at its end must be done before `second` runs.
+bool orri_ends_before(const orr_world* world, const orri_system* first, const orri_system* second,
+                      orri_reason* out);
+
+// conflict.c: what a system does with the values of a type.
+typedef enum orri_touch {
+    ORRI_TOUCH_NONE,
+    ORRI_TOUCH_READS,
+    ORRI_TOUCH_WRITES,
+} orri_touch;
+// `*any` (may be NULL): also of entities its query does not select.
+orri_touch orri_touches(const orr_world* world, const orri_system* system, uint32_t type_index,
+                        bool* any);
+// True when a list of `before`, `after` or `imports` names a system or its group.
+bool orri_system_lists(const char* text, const orri_system* system);
+// True when two systems of a group, in this order, must not run at the same time.
+bool orri_conflict(const orr_world* world, const orri_system* first, const orri_system* second);
+
 // keep.c: a value with its preset. False when refused (reported).
 bool orri_keep_make(orr_world* world, orri_keep* keep, const orri_type* type);
 void orri_keep_free(orr_world* world, orri_keep* keep);
 
+// clock.c: when the tick is timed. What follows begins; it ends, and the next begins. `system` (may be NULL) gets the time.
+void orri_time_begin(orr_world* world);
+void orri_time_end(orr_world* world, orri_system* system, const char* name, const char* category);
+
+// group.c: the systems of steps [first, point).
+// Who is due, and what their calls need. On refusal (reported) nothing was called; calling again tries again.
+orr_result orri_group_prepare(orr_world* world, uint32_t first, uint32_t point);
+void orri_group_run(orr_world* world, uint32_t first, uint32_t point);
+// What a system of it sent and wrote is done and told. schedule->phase says how far that is; on refusal (reported) calling again goes on.
+orr_result orri_system_end(orr_world* world, orri_system* system);
+
 // call.c: calls a function of a system with everything it may have.
 // Makes ready what a call needs. On refusal (reported) nothing was called.
 orr_result orri_system_prepare(orr_world* world, orri_system* system);
+// Hands in the lanes that were opened, in order.
+void orri_system_hand_in(orr_world* world, orri_system* system);
 void orri_system_call(orr_world* world, orri_system* system);
 void orri_system_call_back(orr_world* world, orri_system* system, void (*callback)(orr_run* run));
 

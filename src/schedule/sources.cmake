@@ -1,5 +1,9 @@
 set(ORR_SOURCES_SCHEDULE
     src/schedule/call.c
+    src/schedule/clock.c
+    src/schedule/conflict.c
+    src/schedule/ends.c
+    src/schedule/group.c
     src/schedule/crew.c
     src/schedule/doze.c
     src/schedule/graph.c
@@ -16,6 +20,8 @@ set(ORR_SOURCES_SCHEDULE
 )
 # Not on any hot way: compiled for size.
 set(ORR_SMALL_SCHEDULE
+    src/schedule/conflict.c
+    src/schedule/ends.c
     src/schedule/crew.c
     src/schedule/journal.c
     src/schedule/keep.c

@@ -42,6 +42,7 @@ static void system_gone(orr_world* world)
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, schedule->slots, schedule->slot_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, schedule->generations, schedule->generation_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, schedule->steps, schedule->step_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, schedule->told, schedule->told_words);
     ORRI_FREE(env, ORR_MEMORY_SYSTEM, struct orri_schedule, schedule, 1);
     world->schedule = NULL;
 }
@@ -274,6 +275,8 @@ static bool system_copy_desc(orr_world* world, orr_system_desc* desc)
 void orri_system_free(orr_world* world, orri_system* system)
 {
     orri_env* env = &world->env;
+    orri_system_hand_in(world, system);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, system->lanes, system->lane_capacity);
     orri_system_unresolve(world, system);
     ORRI_FREE(env, ORR_MEMORY_SYSTEM, orr_hot_table*, system->tables, system->table_count);
     ORRI_FREE(env, ORR_MEMORY_SYSTEM, orri_system*, system->imports, system->import_count);

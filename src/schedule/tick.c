@@ -2,57 +2,9 @@
 // A tick: systems come and go, readers hear what happened outside, then the steps of the plan. Where something is refused the
 // tick stays open at that point, and goes on from there when it is called again: nothing is done twice, nothing is lost.
 #include "schedule/schedule.h"
-#include <stdio.h>
 
 #define TICK_TIMED_EVERY 16u
 #define TICK_CATCH_UP    2u
-
-enum {
-    TICK_LIFE,    // Systems begin and end.
-    TICK_OUTSIDE, // What they sent by that, and what was changed between ticks.
-    TICK_STEPS,
-    TICK_DONE,
-};
-
-// ---- time -------------------------------------------------------------------------------------------------------------
-
-static uint64_t tick_clock(const orr_world* world)
-{
-    return world->env.platform->clock_ns(world->env.platform->user);
-}
-
-static void tick_time_begin(orr_world* world)
-{
-    if (ORR_UNLIKELY(world->schedule->timed)) {
-        world->schedule->clock_ns = tick_clock(world);
-    }
-}
-
-// Since the last beginning or ending: what follows begins here.
-static void tick_time_end(orr_world* world, orri_system* system, const char* name,
-                          const char* category)
-{
-    struct orri_schedule* schedule = world->schedule;
-    if (ORR_LIKELY(!schedule->timed)) {
-        return;
-    }
-    uint64_t now = tick_clock(world), then = schedule->clock_ns;
-    schedule->clock_ns = now;
-    if (system != NULL) {
-        uint64_t spent = now > then ? now - then : 0;
-        system->stats.timed_ticks++;
-        system->stats.time_ns += spent;
-        system->stats.time_max_ns = spent > system->stats.time_max_ns ? spent
-                                                                      : system->stats.time_max_ns;
-    }
-    if (schedule->trace != NULL) {
-        char args[96];
-        uint64_t rows = system != NULL ? system->stats.rows - schedule->rows_before : 0;
-        snprintf(args, sizeof args, "\"tick\": %llu%s%.0llu", (unsigned long long)world->tick,
-                 rows > 0 ? ", \"rows\": " : "", (unsigned long long)rows);
-        orri_trace_span(schedule->trace, name, category, 0, then, now, args);
-    }
-}
 
 // ---- systems begin and end ------------------------------------------------------------------------------------------------
 
@@ -110,17 +62,10 @@ static void tick_life_drop(orr_world* world)
 
 // ---- telling and committing ---------------------------------------------------------------------------------------------
 
-static orr_result tick_told(orr_world* world, orr_result result)
-{
-    if (world->schedule->journal != NULL) {
-        orri_journal_drain(world, world->schedule->journal);
-    }
-    return result;
-}
-
 static orr_result tick_tell(orr_world* world, orr_system source, bool by_commit)
 {
-    return orri_has_readers(world) ? tick_told(world, orri_tell(world, source, by_commit)) : ORR_OK;
+    return orri_has_readers(world) ? orri_journal_told(world, orri_tell(world, source, by_commit))
+                                   : ORR_OK;
 }
 
 // Commits what waits, then tells. `phase` remembers how far it came.
@@ -139,7 +84,7 @@ static orr_result tick_commit(orr_world* world)
     orr_system sender;
     bool one = orri_commit_sender(world, &sender);
     orr_result result = tick_tell(world, sender, !one);
-    tick_time_end(world, NULL, "commit", "commit");
+    orri_time_end(world, NULL, "commit", "commit");
     return result;
 }
 
@@ -172,85 +117,38 @@ static orr_result tick_outside(orr_world* world)
         tick_life_drop(world);
         schedule->renewed = false;
     }
-    tick_time_begin(world); // None of this was the first system's.
+    orri_time_begin(world); // None of this was the first system's.
     return result;
 }
 
-// ---- a system -----------------------------------------------------------------------------------------------------------
+// ---- groups and points ----------------------------------------------------------------------------------------------
 
-enum {
-    TICK_RUN,
-    TICK_VALUES,
-    TICK_TELL,
-    TICK_TELL_ALL, // Values were sent, or written by id.
-};
-
-static bool tick_due(orr_world* world, orri_system* system)
-{
-    if (ORR_UNLIKELY(!system->started)) {
-        return false; // A callback switched it off after the plan was made.
-    }
-    if (system->tick_first == UINT64_MAX) {
-        system->tick_first = world->tick;
-    }
-    return ORR_LIKELY(system->every == 1) ||
-           (world->tick - system->tick_first) % system->every == 0;
-}
-
-// The queue ran over: it begins anew, before it is told everything again.
-static void tick_restart_lost(orr_world* world, orri_system* system)
-{
-    if (system->rights.reader != NULL && ORR_UNLIKELY(orri_reader_lost(system->rights.reader))) {
-        orri_system_call_back(world, system, system->desc.stop);
-        orri_system_call_back(world, system, system->desc.start);
-    }
-}
-
-static orr_result tick_values(orr_world* world, orri_system* system)
+static orr_result tick_group(orr_world* world)
 {
     struct orri_schedule* schedule = world->schedule;
-    bool changed = false;
-    orr_result result = system->may_send ? orri_commit_values(world, &system->rights, &changed)
-                                         : ORR_OK;
+    uint32_t first = schedule->at, point = schedule->steps[first].first;
+    orr_result result = orri_group_prepare(world, first, point);
     if (result == ORR_OK) {
-        bool everywhere = changed || system->everywhere;
-        schedule->phase = everywhere ? TICK_TELL_ALL : TICK_TELL;
+        orri_group_run(world, first, point);
+        schedule->at = point - 1; // The point comes next.
+        schedule->ended = 0;
     }
     return result;
 }
 
-static orr_result tick_system(orr_world* world, orri_system* system)
+static orr_result tick_point(orr_world* world, const orri_step* step)
 {
     struct orri_schedule* schedule = world->schedule;
-    if (schedule->phase == TICK_RUN) {
-        if (!tick_due(world, system)) {
-            return ORR_OK;
-        }
-        tick_restart_lost(world, system);
-        orr_result result = orri_system_prepare(world, system);
+    while (schedule->ended < schedule->at - step->first) {
+        orri_system* system = schedule->steps[step->first + schedule->ended].system;
+        orr_result result = orri_system_end(world, system);
         if (result != ORR_OK) {
             return result;
         }
-        schedule->rows_before = system->stats.rows;
-        orri_system_call(world, system);
-        system->stats.ticks++;
-        tick_time_end(world, system, system->desc.name, "system");
-        schedule->phase = TICK_VALUES;
+        schedule->phase = 0;
+        schedule->ended++;
     }
-    if (schedule->phase == TICK_VALUES) {
-        orr_result result = tick_values(world, system);
-        if (result != ORR_OK) {
-            return result;
-        }
-    }
-    if (ORR_LIKELY(!orri_has_readers(world))) {
-        return ORR_OK;
-    }
-    orr_result result = schedule->phase == TICK_TELL_ALL
-                            ? orri_tell(world, system->handle, false)
-                            : orri_tell_written(world, system->query, system->handle);
-    tick_time_end(world, NULL, "tell", "tell");
-    return tick_told(world, result);
+    return step->commit ? tick_commit(world) : ORR_OK;
 }
 
 // ---- the tick ---------------------------------------------------------------------------------------------------------------
@@ -259,17 +157,17 @@ static orr_result tick_part(orr_world* world)
 {
     struct orri_schedule* schedule = world->schedule;
     switch (schedule->stage) {
-    case TICK_LIFE:
+    case ORRI_STAGE_LIFE:
         if (schedule->renewed) {
             tick_life_end(world);
             tick_life_begin(world);
         }
         return ORR_OK;
-    case TICK_OUTSIDE:
+    case ORRI_STAGE_OUTSIDE:
         return tick_outside(world);
     default: {
         const orri_step* step = &schedule->steps[schedule->at];
-        return step->system != NULL ? tick_system(world, step->system) : tick_commit(world);
+        return step->system != NULL ? tick_group(world) : tick_point(world, step);
     }
     }
 }
@@ -277,11 +175,11 @@ static orr_result tick_part(orr_world* world)
 static void tick_forward(struct orri_schedule* schedule)
 {
     schedule->phase = 0;
-    if (schedule->stage == TICK_STEPS && ++schedule->at < schedule->step_count) {
+    if (schedule->stage == ORRI_STAGE_STEPS && ++schedule->at < schedule->step_count) {
         return;
     }
     schedule->stage++;
-    if (schedule->stage == TICK_STEPS && schedule->at >= schedule->step_count) {
+    if (schedule->stage == ORRI_STAGE_STEPS && schedule->at >= schedule->step_count) {
         schedule->stage++;
     }
 }
@@ -298,13 +196,13 @@ static orr_result tick_begin(orr_world* world, float dt)
     }
     orr_tick_advance(world);
     schedule->open = true;
-    schedule->stage = TICK_LIFE;
+    schedule->stage = ORRI_STAGE_LIFE;
     schedule->at = 0;
     schedule->phase = 0;
     world->dt = dt;
     schedule->timed = schedule->time_all || schedule->trace != NULL ||
                       world->tick % TICK_TIMED_EVERY == 1;
-    tick_time_begin(world);
+    orri_time_begin(world);
     schedule->tick_ns = schedule->clock_ns;
     return ORR_OK;
 }
@@ -317,7 +215,7 @@ static orr_result tick_end(orr_world* world)
     world->dt = 0;
     if (schedule->trace != NULL) {
         schedule->clock_ns = schedule->tick_ns;
-        tick_time_end(world, NULL, "tick", "tick");
+        orri_time_end(world, NULL, "tick", "tick");
     }
     if (ORR_UNLIKELY(orri_lanes_refused(world))) {
         return orri_refuse(&world->env, ORR_ERR_MEMORY, ORR_LOG_ID_SEND_REFUSED,
@@ -342,10 +240,10 @@ static orr_result tick_go(orr_world* world)
     struct orri_schedule* schedule = world->schedule;
     if (world->busy != NULL) {
         world->iterating = 0; // It was stopped; now it goes on.
-        tick_time_begin(world);
+        orri_time_begin(world);
     }
     world->busy = "a tick is under way";
-    while (schedule->stage != TICK_DONE) {
+    while (schedule->stage != ORRI_STAGE_DONE) {
         orr_result result = tick_part(world);
         if (ORR_UNLIKELY(result != ORR_OK)) {
             world->busy = "the tick is half done, it was refused to go on; call orr_step() again "
@@ -473,6 +371,10 @@ orr_result orr_tick_abandon(orr_world* world)
     if (result == ORR_OK && !world->schedule->open) {
         return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
                            "orr_tick_abandon: no tick is half done");
+    }
+    for (orri_system* system = world->schedule->first; result == ORR_OK && system != NULL;
+         system = system->next) {
+        orri_system_hand_in(world, system);
     }
     if (result == ORR_OK) {
         orri_commit_abandon(world);

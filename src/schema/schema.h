@@ -53,6 +53,8 @@ typedef struct orri_static_entry {
     uint32_t index1;
 } orri_static_entry;
 
+#define ORRI_STATICS_MISSED 8
+
 struct orri_schema {
     orri_env* env;
     orri_type** types;  // [type_count]; index1 - type_base.
@@ -64,6 +66,9 @@ struct orri_schema {
     // Descs with static storage seen before: open addressing by address, only ever looked up.
     orri_static_entry* statics;
     uint32_t static_count, static_capacity; // A power of two, or 0.
+    // Several threads look types up: nothing is added meanwhile. Descs they did not find there wait.
+    bool frozen;
+    _Atomic(const orr_type_desc*) missed[ORRI_STATICS_MISSED];
     // Blobs.
     orri_blob* blobs;
     uint32_t blob_count, blob_capacity; // Slots used ever, and allocated.
@@ -76,6 +81,9 @@ struct orri_schema {
 
 void orri_schema_init(orri_schema* schema, orri_env* env, uint32_t type_max);
 void orri_schema_term(orri_schema* schema);
+// From now on types are only looked up, by any thread; until thawed.
+void orri_schema_freeze(orri_schema* schema);
+void orri_schema_thaw(orri_schema* schema);
 // Checks the tables of types and blobs. ORR_ERR_CORRUPT (said) when an invariant does not hold.
 orr_result orri_schema_validate(orri_schema* schema);
 

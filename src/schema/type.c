@@ -301,6 +301,43 @@ static orr_type type_static_add(orri_schema* schema, const orr_type_desc* desc)
     return type;
 }
 
+// A type that is registered; the desc is remembered later. Comparing the two changes nothing.
+static orr_type type_static_look(orri_schema* schema, const orr_type_desc* desc)
+{
+    orr_type type = desc->name != NULL ? orri_type_find(schema, desc->name) : (orr_type){0};
+    if (type.index1 == 0) {
+        (void)orri_refuse(schema->env, ORR_ERR_STATE, ORR_LOG_ID_TYPE_REFUSED,
+                          "%s is not registered, and systems are running; ORR_REGISTER() it before "
+                          "the first tick",
+                          desc->name != NULL ? desc->name : "a type without a name");
+        return type;
+    }
+    for (uint32_t i = 0; i < ORRI_STATICS_MISSED; i++) {
+        const orr_type_desc* none = NULL;
+        if (atomic_compare_exchange_strong(&schema->missed[i], &none, desc) || none == desc) {
+            break;
+        }
+    }
+    return orri_type_register(schema, desc, &type) == ORR_OK ? type : (orr_type){0};
+}
+
+void orri_schema_freeze(orri_schema* schema)
+{
+    schema->frozen = true;
+}
+
+void orri_schema_thaw(orri_schema* schema)
+{
+    schema->frozen = false;
+    for (uint32_t i = 0; i < ORRI_STATICS_MISSED; i++) {
+        const orr_type_desc* desc = atomic_load_explicit(&schema->missed[i], memory_order_relaxed);
+        if (ORR_UNLIKELY(desc != NULL)) {
+            atomic_store_explicit(&schema->missed[i], NULL, memory_order_relaxed);
+            (void)orri_type_static(schema, desc);
+        }
+    }
+}
+
 orr_type orri_type_static(orri_schema* schema, const orr_type_desc* desc)
 {
     if (ORR_LIKELY(schema->static_capacity != 0)) {
@@ -310,5 +347,6 @@ orr_type orri_type_static(orri_schema* schema, const orr_type_desc* desc)
             return (orr_type){entry->index1};
         }
     }
-    return type_static_add(schema, desc);
+    return ORR_UNLIKELY(schema->frozen) ? type_static_look(schema, desc)
+                                        : type_static_add(schema, desc);
 }

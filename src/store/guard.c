@@ -5,6 +5,13 @@
 #include "store/world.h"
 #include <stdio.h>
 
+_Thread_local orri_here orri_here_now;
+
+// Of threads that run none of the systems, while systems run abreast.
+static _Atomic uint64_t guard_strangers;
+static const orri_guard guard_stranger = {.system = "of another thread",
+                                          .breaches = &guard_strangers};
+
 static bool guard_has(const orri_guard* guard, const uint64_t* bits, uint32_t type_index)
 {
     return bits != NULL && type_index < guard->type_count && orri_bit_get(bits, type_index);
@@ -13,7 +20,7 @@ static bool guard_has(const orri_guard* guard, const uint64_t* bits, uint32_t ty
 ORRI_COLD static bool guard_refuse(const orr_world* world, const char* call, const char* name,
                                    orr_entity entity, const char* access)
 {
-    const orri_guard* guard = world->guard;
+    const orri_guard* guard = orri_guard_of(world);
     orri_id_text who = orri_entity_format(world, entity);
     const char* of = entity.id != 0 ? " of " : "";
     (*guard->breaches)++;
@@ -35,14 +42,16 @@ ORRI_COLD static bool guard_refuse(const orr_world* world, const char* call, con
 bool orri_guard_reads_long(const orr_world* world, const char* call, orr_type type,
                            orr_entity entity)
 {
-    return guard_has(world->guard, world->guard->any_read, orri_type_index(world, type)) ||
+    return guard_has(orri_guard_of(world), orri_guard_of(world)->any_read,
+                     orri_type_index(world, type)) ||
            guard_refuse(world, call, orri_type_label(world, type), entity, "");
 }
 
 bool orri_guard_writes_long(const orr_world* world, const char* call, orr_type type,
                             orr_entity entity)
 {
-    return guard_has(world->guard, world->guard->any_write, orri_type_index(world, type)) ||
+    return guard_has(orri_guard_of(world), orri_guard_of(world)->any_write,
+                     orri_type_index(world, type)) ||
            guard_refuse(world, call, orri_type_label(world, type), entity, "write ");
 }
 
@@ -50,14 +59,14 @@ bool orri_guard_builtin_long(const orr_world* world, const char* call, const cha
                              orr_entity entity)
 {
     orr_type type = orri_type_find(&world->schema, name);
-    return (type.index1 != 0 &&
-            guard_has(world->guard, world->guard->any_read, orri_type_index(world, type))) ||
+    return (type.index1 != 0 && guard_has(orri_guard_of(world), orri_guard_of(world)->any_read,
+                                          orri_type_index(world, type))) ||
            guard_refuse(world, call, name, entity, "");
 }
 
 bool orri_guard_tags_long(const orr_world* world, const char* call, orr_tag tag)
 {
-    const orri_guard* guard = world->guard;
+    const orri_guard* guard = orri_guard_of(world);
     for (uint32_t i = 0; i < guard->any_tag_count; i++) {
         if (guard->any_tags[i] == tag) {
             return true;
@@ -79,7 +88,7 @@ bool orri_guard_tags_long(const orr_world* world, const char* call, orr_tag tag)
 
 bool orri_guard_places_long(const orr_world* world, const char* call, orr_entity entity)
 {
-    const orri_guard* guard = world->guard;
+    const orri_guard* guard = orri_guard_of(world);
     if (guard->any_read != NULL) {
         return true;
     }
@@ -101,12 +110,12 @@ orr_result orri_refuse_structure(const orr_world* world, const char* call, orr_t
 {
     orri_id_text who = orri_entity_format(world, entity);
     bool typed = type.index1 != 0, about = entity.id != 0;
-    (*world->guard->breaches)++;
+    (*orri_guard_of(world)->breaches)++;
     return orri_refuse(
         orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
         "%s: system '%s' changes structure directly%s%s%s%s; inside a system changes are sent "
         "(orr_send_create, orr_send_add …, message.h) and declared in its desc",
-        call, world->guard->system, typed || about ? ", here " : "",
+        call, orri_guard_of(world)->system, typed || about ? ", here " : "",
         typed ? orri_type_label(world, type) : "", typed && about ? " of " : "",
         about ? who.text : "");
 }
@@ -114,12 +123,12 @@ orr_result orri_refuse_structure(const orr_world* world, const char* call, orr_t
 orr_result orri_refuse_running(const orr_world* world, const char* call)
 {
     if (world->guard != NULL) {
-        (*world->guard->breaches)++;
+        (*orri_guard_of(world)->breaches)++;
     }
     return orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
                        "%s: not inside a system%s%s%s; call it between ticks", call,
                        world->guard != NULL ? " ('" : "",
-                       world->guard != NULL ? world->guard->system : "",
+                       world->guard != NULL ? orri_guard_of(world)->system : "",
                        world->guard != NULL ? "')" : "");
 }
 
@@ -131,6 +140,19 @@ void orri_guard_enter(orr_world* world, const orri_guard* guard, orr_hot_table**
         world->hot.tables = tables;
         world->hot.table_capacity = tables != NULL ? world->table_capacity : 0;
     }
+}
+
+void orri_guard_abreast(orr_world* world, bool watched)
+{
+    ORR_ASSERT(!world->abreast);
+    world->abreast = true;
+    orri_guard_enter(world, watched ? &guard_stranger : NULL, NULL);
+}
+
+void orri_guard_alone(orr_world* world)
+{
+    world->abreast = false;
+    orri_guard_leave(world);
 }
 
 void orri_guard_leave(orr_world* world)

@@ -273,12 +273,12 @@ orr_type orr_type_of(orr_world* world, const orr_type_desc* static_desc)
     }
     if (ORR_UNLIKELY(world->guard != NULL) &&
         orri_type_find(&world->schema, static_desc->name).index1 == 0) {
-        (*world->guard->breaches)++;
+        (*orri_guard_of(world)->breaches)++;
         (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
                           "orr_type_of: system '%s' is the first to use %s, which is not "
                           "registered; name it in the "
                           "system's desc, or ORR_REGISTER() it before the first tick",
-                          world->guard->system, static_desc->name);
+                          orri_guard_of(world)->system, static_desc->name);
         return (orr_type){0};
     }
     return orri_type_static(&world->schema, static_desc);

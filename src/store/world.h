@@ -301,9 +301,17 @@ typedef struct orri_guard {
     const orr_tag* any_tags;              // Tags that queries of its own may ask for.
     uint32_t any_tag_count;
     bool indirect;
-    uint32_t type_count; // Bits there are.
-    uint64_t* breaches;  // Counted here.
+    uint32_t type_count;        // Bits there are.
+    _Atomic uint64_t* breaches; // Counted here.
 } orri_guard;
+
+// What this thread does at this moment, while systems run side by side.
+typedef struct orri_here {
+    const orr_world* world; // NULL: nothing.
+    const orri_guard* guard;
+    const void* system; // Of the schedule.
+} orri_here;
+extern _Thread_local orri_here orri_here_now;
 
 // Entities that are about to be created (apply.h), by index: they count as alive for who refers to them.
 typedef struct orri_ahead {
@@ -391,11 +399,14 @@ struct orr_world {
     struct orri_messages* messages; // Of the message module.
     struct orri_schedule* schedule; // Of the schedule module.
     orri_tenant tenants[ORRI_TENANT_COUNT];
-    double rate_hz;          // Of the desc.
-    uint32_t in_handler;     // Error handlers that run, within each other.
-    bool in_system;          // The function of a system runs.
-    float dt;                // Of the tick under way; 0 between ticks.
-    const orri_guard* guard; // Of the system that runs; NULL: none, or it is not watched.
+    double rate_hz;      // Of the desc.
+    uint32_t in_handler; // Error handlers that run, within each other.
+    bool in_system;      // The function of a system runs.
+    float dt;            // Of the tick under way; 0 between ticks.
+    // Of the system that runs; NULL: none, or it is not watched. While several run, one that allows nothing: ask orri_guard_of().
+    const orri_guard* guard;
+    bool
+        abreast; // Systems may run on several threads: who they are, each thread knows (orri_here_now).
     // A tick is under way, so structure is changed by messages only: `iterating` is not 0 then. What to say to who tries.
     const char* busy;
     const orri_ahead* ahead; // NULL outside of a change set.
@@ -606,6 +617,25 @@ static inline orri_env* orri_env_of(const orr_world* world)
 
 // ---- guard.c: what a running system may reach ------------------------------------------------------------
 
+// Of the system this thread runs. Not NULL where world->guard is not.
+static inline const orri_guard* orri_guard_of(const orr_world* world)
+{
+    return ORR_UNLIKELY(world->abreast) && orri_here_now.world == world ? orri_here_now.guard
+                                                                        : world->guard;
+}
+// Systems may run on several threads from now on, each between orri_here_enter() and orri_here_leave(). `watched`: with guards; reading by
+// id goes the long way then.
+void orri_guard_abreast(orr_world* world, bool watched);
+void orri_guard_alone(orr_world* world);
+static inline void orri_here_enter(const orr_world* world, const orri_guard* guard,
+                                   const void* system)
+{
+    orri_here_now = (orri_here){world, guard, system};
+}
+static inline void orri_here_leave(void)
+{
+    orri_here_now = (orri_here){0};
+}
 // While it runs. `tables` (may be NULL: no types) are those the inline functions may see, world->table_capacity of them.
 void orri_guard_enter(orr_world* world, const orri_guard* guard, orr_hot_table** tables);
 void orri_guard_leave(orr_world* world);

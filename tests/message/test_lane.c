@@ -66,8 +66,8 @@ ORR_TEST(send_undeclared_of_every_kind_is_a_breach) /* N0-44 N0-48 N0-49 */
     orr_run* run = t.run;
     orr_type none = {0};
     check_breach(&t, orr_send_change_type(run, t.bob, t.k.count, 0, &(Count){1}), 1,
-                 "ComponentChanged of Count for bob (0v1), which it did not declare; say 'write "
-                 "Count' in its .query");
+                 "ComponentChanged of Count for bob (0v1), which it did not declare; add Count to "
+                 "its .changes");
     check_breach(&t, orr_send_remove_type(run, t.bob, t.k.count, 0), 2,
                  "ComponentRemoved of Count for bob (0v1), which it did not declare; add Count to "
                  "its .removes");

@@ -209,7 +209,7 @@ ORR_TEST(journal_is_not_switched_inside_a_tick)
     CHECK_RESULT(orr_journal_set(w.world, 10), ORR_ERR_STATE);
     CHECK_STR(w.k.errors.text, "orr_journal_set: not now, a tick is under way");
     CHECK_RESULT(orr_trace_set(w.world, "x"), ORR_ERR_STATE);
-    uint64_t breaches = 0;
+    _Atomic uint64_t breaches = 0;
     orri_guard guard = {.system = "move", .breaches = &breaches};
     w.world->guard = &guard;
     CHECK_RESULT(orr_journal_set(w.world, 10), ORR_ERR_STATE);

@@ -40,6 +40,8 @@ static const char* plan_line(orr_world* world)
         const char* comma = length > 0 ? ", " : "";
         if (strncmp(at, "   -- commit: ", 14) == 0) {
             snprintf(line + length, sizeof line - length, "%s[%s]", comma, at + 14);
+        } else if (strncmp(at, "   -- deliver: ", 15) == 0) {
+            snprintf(line + length, sizeof line - length, "%s|", comma);
         } else if (at[0] == ' ' && strncmp(at, "        ", 8) != 0) {
             const char* name = at + 6;
             snprintf(line + length, sizeof line - length, "%s%.*s", comma,
@@ -291,7 +293,11 @@ ORR_TEST(plan_sent_changes_that_may_wait_commit_before_who_names_the_type)
               "'count' names], count, [the tick ends]");
     kit_end(&k);
     // Without structure before, nothing waits.
-    PAIR((.kind = ORR_INDIRECT, .query = "write Health"), (.query = "Health"), NULL);
+    world = begin(&k);
+    ADD(world, "hurt", .kind = ORR_INDIRECT, .query = "write Health");
+    ADD(world, "count", .query = "Health");
+    CHECK_STR(plan_line(world), "hurt, |, count, [the tick ends]");
+    kit_end(&k);
     PAIR((.kind = ORR_INDIRECT, .query = "write Health", .adds = "Frozen"), (.query = "Health"),
          "'s' may have sent changes of Health, which 'r' names");
 }
@@ -383,6 +389,7 @@ ORR_TEST(plan_text_says_order_edges_and_reasons)
                     "        after aim: the other's .before\n"
                     "        after aim: reads Position, then this one writes it\n"
                     "        after move: writes Position, then this one writes it\n"
+                    "   -- deliver: 'collide' sends events Hit, which 'hurt' names\n"
                     "   6  hurt (indirect): Health\n"
                     "        after collide: its .after\n"
                     "        after collide: sends events Hit, then this one receives them\n"

@@ -920,7 +920,7 @@ ORR_TEST(system_callbacks_send_changes_and_events)
     KIT_SYSTEM(world, .name = "told", .kind = ORR_INDIRECT, .query = "Health", .run = hear_changes);
     KIT_STEP(world, 1);
     KIT_SAID("two");
-    orr_system sender = KIT_SYSTEM(world, .name = "send", .once = true, .any = "write Health",
+    orr_system sender = KIT_SYSTEM(world, .name = "send", .once = true, .changes = "Health",
                                    .creates = "Position", .sends = "Hit", .run = kit_run_nothing,
                                    .start = send_all, .destroy = send_all);
     KIT_STEP(world, 1);
@@ -938,7 +938,7 @@ ORR_TEST(system_callbacks_send_changes_and_events)
     CHECK_EQ(orr_entity_count(world), 3);
     CHECK_STR(k.errors.text, "");
     // And at the world's end, when nobody hears them.
-    KIT_SYSTEM(world, .name = "send", .once = true, .any = "write Health", .creates = "Position",
+    KIT_SYSTEM(world, .name = "send", .once = true, .changes = "Health", .creates = "Position",
                .sends = "Hit", .run = kit_run_nothing, .stop = send_all);
     KIT_STEP(world, 1);
     kit_end(&k);

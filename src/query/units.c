@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// Units: the chunks of a query in order, by number, so that workers can share them. What a unit is depends on where rows lie, and on
+// nothing else: not on enable bits, lists or who iterates; so whatever is kept by unit is the same in every run.
+#include "query/query.h"
+
+static bool units_add_cluster(orr_query* query, uint32_t entry, const orri_cluster* cluster)
+{
+    uint32_t needed = query->unit_count + cluster->chunk_count;
+    if (!ORRI_RESERVE(&query->world->env, ORR_MEMORY_QUERY, &query->units, &query->unit_capacity,
+                      needed)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < cluster->chunk_count; i++) {
+        query->units[query->unit_count++] = (orri_unit){entry, i};
+    }
+    return true;
+}
+
+static bool units_count(orr_query* query)
+{
+    query->unit_count = 0;
+    query->unit_structure = 0;
+    for (uint32_t e = 0; e < query->entry_count; e++) {
+        const orri_cluster* cluster = query->entries[e].cluster;
+        if (cluster != NULL && cluster->row_count > 0 && !units_add_cluster(query, e, cluster)) {
+            (void)orri_refuse_memory(&query->world->env, "counting the chunks of a query");
+            return false;
+        }
+    }
+    query->unit_structure = query->world->queries->structure;
+    query->unit_changes = query->changes;
+    return true;
+}
+
+// True when the list has a span for each unit: all rows match.
+static bool units_are_listed(orr_query* query)
+{
+    if (!orri_list_ready(query) || query->list_count != query->unit_count) {
+        return false;
+    }
+    // With runs in one chunk and none in another the numbers may be the same by chance.
+    for (uint32_t e = 0; e < query->entry_count; e++) {
+        const orri_cluster* cluster = query->entries[e].cluster;
+        if (cluster != NULL && cluster->row_count > 0 &&
+            orri_entry_match(query, e) != ORRI_MATCH_ALL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool orri_units_ready(orr_query* query)
+{
+    ORR_ASSERT(query->order == NULL && query->working == NULL);
+    bool right = query->unit_structure == query->world->queries->structure &&
+                 query->unit_changes == query->changes;
+    if (!right && !units_count(query)) {
+        return false;
+    }
+    query->units_listed = units_are_listed(query);
+    // From now on a change of structure is told.
+    query->world->listed = 1;
+    return true;
+}
+
+uint32_t orri_unit_rows(const orr_query* query, uint32_t unit)
+{
+    const orri_unit* at = &query->units[unit];
+    return orri_chunk_rows(query->entries[at->entry].cluster->chunks[at->chunk]);
+}
+
+void orri_units_term(orr_query* query)
+{
+    ORRI_RELEASE(&query->world->env, ORR_MEMORY_QUERY, query->units, query->unit_capacity);
+    query->units = NULL;
+    query->unit_count = query->unit_capacity = 0;
+}
