@@ -272,7 +272,7 @@ plant "worker: wake-up lost, the look after saying that it sleeps left out" \
 plant "worker: units claimed twice, a range taken by load and store" \
     src/schedule/graph.c '/^static bool graph_take/,/^}/s/if \(orri_crew_swap\(hand->crew, \&part->range, \&range, graph_pack\(end, last\)\)\)/ORRI_SCHED_POINT(hand->crew->platform, ORR_SCHED_STORE, \&part->range); atomic_store(\&part->range, graph_pack(end, last));/'
 plant "worker: late into a plan that is rebuilt, not counted when it comes in" \
-    src/schedule/doze.c 's/gate \+ ORRI_GATE_IN\)/gate)/; s/more - ORRI_GATE_IN/more/g; s/\&crew->gate, ORRI_GATE_IN\)/\&crew->gate, 0)/'
+    src/schedule/doze.c 's/gate \+ ORRI_GATE_IN\)/gate)/; s/ : 0\) - ORRI_GATE_IN;/ : 0);/; s/\&crew->gate, ORRI_GATE_IN\)/\&crew->gate, 0)/'
 
 # ---- planting ------------------------------------------------------------------------------------------
 

@@ -78,9 +78,9 @@ void orri_float_mode_restore(orri_float_mode mode)
 
 #undef FLOAT_FPCR_BITS
 
-#elif defined(__wasm__)
+#else
 
-// There is only the one mode.
+// WebAssembly has only the one mode. Of other machines nothing is known here: whoever starts threads there leaves them as C does.
 orri_float_mode orri_float_mode_set(void)
 {
     return (orri_float_mode){0};
@@ -89,27 +89,6 @@ orri_float_mode orri_float_mode_set(void)
 void orri_float_mode_restore(orri_float_mode mode)
 {
     (void)mode;
-}
-
-#else
-
-#include <fenv.h>
-
-// Rounding is all that C knows of.
-orri_float_mode orri_float_mode_set(void)
-{
-    int round = fegetround();
-    if (round != FE_TONEAREST) {
-        fesetround(FE_TONEAREST);
-    }
-    return (orri_float_mode){.word = (uint32_t)round};
-}
-
-void orri_float_mode_restore(orri_float_mode mode)
-{
-    if (fegetround() != (int)mode.word) {
-        fesetround((int)mode.word);
-    }
 }
 
 #endif

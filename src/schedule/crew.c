@@ -198,7 +198,7 @@ void orri_crew_destroy(orri_crew* crew)
     if (crew == NULL) {
         return;
     }
-    ORR_ASSERT(crew->graph == NULL);
+    ORR_ASSERT(!crew->running);
     if (crew->has_own) {
         crew_await_help(crew);
     } else if (crew->workers > 1) {
@@ -235,7 +235,7 @@ void orri_crew_stats_get(const orri_crew* crew, uint32_t worker, orri_crew_stats
 
 void orri_crew_time(orri_crew* crew, bool on)
 {
-    ORR_ASSERT(crew->graph == NULL);
+    ORR_ASSERT(!crew->running);
     crew->timed = on;
 }
 

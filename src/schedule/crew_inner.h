@@ -11,16 +11,15 @@
 
 // The gate: one word that says all that must be known at once. Whoever is IN may look at the graph.
 #define ORRI_GATE_OPEN \
-    ((uint64_t)1) // There is a graph with work for others. Set and cleared by the caller.
-#define ORRI_GATE_DONE \
-    ((uint64_t)1 << 1) // Its last node is done: nobody need come in. Set by the helper that did it.
-#define ORRI_GATE_STOP ((uint64_t)1 << 2) // The crew ends.
-#define ORRI_GATE_IN   ((uint64_t)1 << 3) // Counts the helpers inside.
+    ((uint64_t)1) // There is a graph with work for others. Set by the caller, cleared by who did the last of it.
+#define ORRI_GATE_STOP ((uint64_t)1 << 1) // The crew ends.
+#define ORRI_GATE_IN   ((uint64_t)1 << 2) // Counts the helpers inside.
 #define ORRI_GATE_BELL \
     ((uint64_t)1 << 32) // Counts news: whoever found nothing looks again when it changed.
 
-#define ORRI_GATE_NEWS (~(ORRI_GATE_BELL - 1)) // Bits of the bell.
-#define ORRI_GATE_ALL  (~(uint64_t)0)
+#define ORRI_GATE_NEWS   (~(ORRI_GATE_BELL - 1)) // Bits of the bell.
+#define ORRI_GATE_ALL    (~(uint64_t)0)
+#define ORRI_GATE_ANY_IN (ORRI_GATE_BELL - ORRI_GATE_IN) // Bits of the count.
 
 typedef struct orri_crew_worker {
     // Moved on by whoever wakes it: the word it sleeps on.
@@ -37,9 +36,11 @@ typedef struct orri_crew_worker {
     bool named;
 } orri_crew_worker;
 
+// What several threads write stands on lines of its own; what hardly changes stands together at the front.
 struct orri_crew {
     orri_env* env;
     const orr_platform* platform;
+    orri_graph* graph; // Of the run that is on, or of the last: written only when it is another.
     orri_crew_worker* members; // [asked]
     uint32_t asked;            // Workers there were to be.
     uint32_t workers;          // And are.
@@ -47,14 +48,16 @@ struct orri_crew {
     uint32_t wakes; // At most so many are woken at a time: more cannot run.
     uint64_t stuck_ns;
     bool has_own;
-    orr_pool own;
     bool timed;
+    orr_pool own;
+
+    // The caller's.
+    _Alignas(
+        ORRI_CREW_LINE) bool open; // It opened the gate in this run, having something for others.
+    bool running;
     uint64_t timed_ns; // That timed runs took.
 
-    // What a helper needs when it comes stands with the gate.
     _Alignas(ORRI_CREW_LINE) _Atomic uint64_t gate;
-    orri_graph* graph; // While a run is on.
-    bool open; // As in the gate; for the caller, who opens it when there is something for others.
 
     _Alignas(
         ORRI_CREW_LINE) _Atomic uint64_t asleep; // A bit per worker that sleeps or is about to.
@@ -62,6 +65,7 @@ struct orri_crew {
     _Atomic uint64_t numbers; // A bit per worker number that nobody has.
     _Atomic uint32_t
         owed; // Calls asked for that have not returned; the highest bit: somebody waits for 0.
+
     // Of the watch.
     _Alignas(ORRI_CREW_LINE) _Atomic uint64_t
         watched;      // 1 while a run is on, whether or not the gate is open.
@@ -132,9 +136,9 @@ uint64_t orri_crew_wait(orri_crew_worker* me, uint64_t seen, uint64_t mask);
 bool orri_crew_wake(orri_crew* crew, uint32_t worker);
 // Wakes up to `most` that sleep, the caller first. After the gate was changed: that is all who are awake need.
 void orri_crew_wake_some(orri_crew* crew, uint32_t most);
-// Comes in if the gate is open and work is left; *seen is the gate before.
+// Comes in if the gate is open; *seen is the gate before.
 bool orri_crew_enter(orri_crew* crew, uint64_t* seen);
-// Goes out; with `done`, saying that the graph is.
+// Goes out; with `done` (the last of the graph) closing the gate.
 void orri_crew_leave(orri_crew* crew, bool done);
 
 // ---- graph.c --------------------------------------------------------------------------------------------------------

@@ -54,7 +54,7 @@ bool orri_crew_enter(orri_crew* crew, uint64_t* seen)
 {
     uint64_t gate = orri_crew_load(crew, &crew->gate);
     bool in = false;
-    while (!in && (gate & (ORRI_GATE_OPEN | ORRI_GATE_DONE)) == ORRI_GATE_OPEN) {
+    while (!in && (gate & ORRI_GATE_OPEN) != 0) {
         in = orri_crew_swap(crew, &crew->gate, &gate, gate + ORRI_GATE_IN);
     }
     *seen = gate;
@@ -63,10 +63,11 @@ bool orri_crew_enter(orri_crew* crew, uint64_t* seen)
 
 void orri_crew_leave(orri_crew* crew, bool done)
 {
-    uint64_t more = done ? ORRI_GATE_BELL + ORRI_GATE_DONE : 0;
-    uint64_t gate = orri_crew_add(crew, &crew->gate, more - ORRI_GATE_IN) + more - ORRI_GATE_IN;
-    bool last = (gate & ORRI_GATE_OPEN) == 0 && (gate & (ORRI_GATE_BELL - ORRI_GATE_IN)) == 0;
-    if ((done || last) && (orri_crew_load(crew, &crew->asleep) & 1) != 0) {
+    uint64_t more = (done ? ORRI_GATE_BELL - ORRI_GATE_OPEN : 0) - ORRI_GATE_IN;
+    uint64_t gate = orri_crew_add(crew, &crew->gate, more) + more;
+    // The caller waits for the last to leave in any case.
+    if ((gate & (ORRI_GATE_OPEN | ORRI_GATE_ANY_IN)) == 0 &&
+        (orri_crew_load(crew, &crew->asleep) & 1) != 0) {
         orri_crew_wake(crew, 0);
     }
 }

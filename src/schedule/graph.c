@@ -7,6 +7,7 @@
 #include "base/float.h"
 #include "base/util.h"
 #include "schedule/crew_inner.h"
+#include <stddef.h>
 
 // Units [first, last) of a node that nobody has begun: last << 32 | first. Only its owner fills it, and only when it is
 // empty; everybody takes from it. A value says all there is to say, so it does no harm if it was another in between.
@@ -19,16 +20,21 @@ typedef struct graph_state {
     _Atomic uint64_t left;  // Units of a shared node that are not done.
 } graph_state;
 
-// One block: this, then bitmaps, states and parts.
+typedef struct graph_word {
+    _Atomic uint64_t ready; // A bit: the node may begin, and may have units that nobody has begun.
+    _Atomic uint64_t here;  // The same for nodes that are only for the caller.
+} graph_word;
+
+// One block: this, then the rest of the words, states and parts. What changes in a run begins on the second line, so that in
+// small graphs all of it is one line.
 struct orri_graph_room {
+    graph_state* states;
+    graph_part* parts;   // [node][worker]
+    uint32_t word_count; // In use.
+    uint32_t end_count;
     _Alignas(
         ORRI_CREW_LINE) _Atomic uint64_t ends; // Nodes that nothing follows and that are not done.
-    uint32_t end_count;
-    uint32_t words;          // Of each bitmap.
-    _Atomic uint64_t* ready; // A bit: the node may begin, and may have units that nobody has begun.
-    _Atomic uint64_t* here;  // The same for nodes that are only for the caller.
-    graph_state* states;
-    graph_part* parts; // [node][worker]
+    graph_word words[];
 };
 
 // What a worker has in hand.
@@ -54,23 +60,28 @@ static size_t graph_lines(size_t bytes)
     return (bytes + ORRI_CREW_LINE - 1) & ~(size_t)(ORRI_CREW_LINE - 1);
 }
 
+static size_t graph_head_size(uint32_t nodes)
+{
+    return graph_lines(offsetof(struct orri_graph_room, words) +
+                       (size_t)(nodes / 64) * sizeof(graph_word));
+}
+
+static size_t graph_states_size(uint32_t nodes)
+{
+    return graph_lines((size_t)nodes * sizeof(graph_state));
+}
+
 static size_t graph_room_size(const orri_crew* crew, uint32_t nodes)
 {
-    return graph_lines(sizeof(struct orri_graph_room)) +
-           2 * graph_lines((size_t)(nodes / 64) * sizeof(uint64_t)) +
-           graph_lines((size_t)nodes * sizeof(graph_state)) +
+    return graph_head_size(nodes) + graph_states_size(nodes) +
            (size_t)nodes * crew->asked * sizeof(graph_part);
 }
 
 static void graph_room_lay_out(struct orri_graph_room* room, uint32_t nodes)
 {
-    char* at = (char*)room + graph_lines(sizeof *room);
-    size_t bits = graph_lines((size_t)(nodes / 64) * sizeof(uint64_t));
-    room->ready = (_Atomic uint64_t*)(void*)at;
-    room->here = (_Atomic uint64_t*)(void*)(at + bits);
-    room->states = (graph_state*)(void*)(at + 2 * bits);
-    room->parts =
-        (graph_part*)(void*)(at + 2 * bits + graph_lines((size_t)nodes * sizeof(graph_state)));
+    char* at = (char*)room + graph_head_size(nodes);
+    room->states = (graph_state*)(void*)at;
+    room->parts = (graph_part*)(void*)(at + graph_states_size(nodes));
 }
 
 bool orri_graph_reserve(orri_crew* crew, orri_graph* graph, uint32_t nodes)
@@ -108,6 +119,12 @@ static bool graph_whole(const orri_node* node)
     return node->here || node->items <= node->grain;
 }
 
+// The caller, who has not opened the gate: nobody else looks at the graph, so its words need no care.
+static bool graph_alone(const graph_hand* hand)
+{
+    return hand->me->number == 0 && !hand->crew->open;
+}
+
 static graph_part* graph_parts(const graph_hand* hand, uint32_t node)
 {
     return &hand->room->parts[(size_t)node * hand->crew->workers];
@@ -142,9 +159,25 @@ static uint32_t graph_deal(const graph_hand* hand, uint32_t node)
     return dealt;
 }
 
-static void graph_show(const graph_hand* hand, _Atomic uint64_t* bitmap, uint32_t node)
+static void graph_show(const graph_hand* hand, uint32_t node, bool here)
 {
-    orri_crew_on(hand->crew, &bitmap[node / 64], orri_crew_bit(node % 64));
+    graph_word* words = &hand->room->words[node / 64];
+    _Atomic uint64_t* word = here ? &words->here : &words->ready;
+    if (graph_alone(hand)) {
+        orri_crew_put(word, orri_crew_peek(word) | orri_crew_bit(node % 64));
+    } else {
+        orri_crew_on(hand->crew, word, orri_crew_bit(node % 64));
+    }
+}
+
+// One less of something; true when it was the last.
+static bool graph_last(const graph_hand* hand, _Atomic uint64_t* word)
+{
+    if (graph_alone(hand)) {
+        orri_crew_put(word, orri_crew_peek(word) - 1);
+        return orri_crew_peek(word) == 0;
+    }
+    return orri_crew_add(hand->crew, word, UINT64_MAX) == 1;
 }
 
 // Of several nodes that are ready, the lowest is kept.
@@ -164,13 +197,13 @@ static void graph_ready(graph_hand* hand, uint32_t node)
     ORR_ASSERT(info->grain > 0);
     if (!graph_whole(info)) {
         hand->wanted += graph_deal(hand, node);
-        graph_show(hand, hand->room->ready, node);
+        graph_show(hand, node, false);
     } else if (info->here && hand->me->number != 0) {
-        graph_show(hand, hand->room->here, node);
+        graph_show(hand, node, true);
         hand->caller = true;
     } else if ((node = graph_keep(hand, node)) != ORRI_NODE_NONE) {
         bool here = hand->graph->nodes[node].here;
-        graph_show(hand, here ? hand->room->here : hand->room->ready, node);
+        graph_show(hand, node, here);
         hand->wanted += !here;
     }
 }
@@ -179,12 +212,11 @@ static void graph_ready(graph_hand* hand, uint32_t node)
 static void graph_call_others(graph_hand* hand, uint32_t count)
 {
     orri_crew* crew = hand->crew;
-    uint64_t more = crew->open ? ORRI_GATE_BELL : ORRI_GATE_BELL + ORRI_GATE_OPEN;
-    bool first = !crew->open;
+    bool first = graph_alone(hand);
     if (first) {
         crew->open = true;
     }
-    orri_crew_add(crew, &crew->gate, more);
+    orri_crew_add(crew, &crew->gate, ORRI_GATE_BELL + (first ? ORRI_GATE_OPEN : 0));
     orri_crew_wake_some(crew, count < crew->wakes ? count : crew->wakes);
     if (first && crew->has_own) {
         orri_crew_invite(crew);
@@ -222,7 +254,7 @@ static void graph_finish(graph_hand* hand, uint32_t node)
     for (uint32_t i = 0; i < info->next_count; i++) {
         // What waits for one node only needs no counting.
         if (hand->graph->nodes[next[i]].needs == 1 ||
-            orri_crew_add(hand->crew, &room->states[next[i]].needs, UINT64_MAX) == 1) {
+            graph_last(hand, &room->states[next[i]].needs)) {
             graph_ready(hand, next[i]);
         }
     }
@@ -281,10 +313,10 @@ static bool graph_steal(const graph_hand* hand, graph_part* part, uint32_t grain
     }
 }
 
-static bool graph_bit(const graph_hand* hand, uint32_t node)
+static bool graph_shown(const graph_hand* hand, uint32_t node)
 {
-    return (orri_crew_load(hand->crew, &hand->room->ready[node / 64]) & orri_crew_bit(node % 64)) !=
-           0;
+    uint64_t ready = orri_crew_load(hand->crew, &hand->room->words[node / 64].ready);
+    return (ready & orri_crew_bit(node % 64)) != 0;
 }
 
 // What was stolen and is more than one claim goes into the worker's own part, where others may steal it again. While it was in
@@ -294,8 +326,8 @@ static void graph_put_back(graph_hand* hand, uint32_t node, graph_range rest)
     _Atomic uint64_t* own = &graph_parts(hand, node)[hand->me->number].range;
     ORRI_SCHED_POINT(hand->crew->platform, ORR_SCHED_STORE, own);
     atomic_store(own, graph_pack(rest.first, rest.last));
-    if (!graph_bit(hand, node)) {
-        graph_show(hand, hand->room->ready, node);
+    if (!graph_shown(hand, node)) {
+        graph_show(hand, node, false);
         graph_call_others(hand, 1);
     }
 }
@@ -326,52 +358,58 @@ static bool graph_claim(graph_hand* hand, uint32_t node, graph_range* out)
 // round, so that one of the two sees the other.
 static void graph_hide(const graph_hand* hand, uint32_t node)
 {
-    if (!graph_bit(hand, node)) {
+    if (!graph_shown(hand, node)) {
         return;
     }
-    orri_crew_off(hand->crew, &hand->room->ready[node / 64], orri_crew_bit(node % 64));
+    orri_crew_off(hand->crew, &hand->room->words[node / 64].ready, orri_crew_bit(node % 64));
     graph_part* parts = graph_parts(hand, node);
     for (uint32_t i = 0; i < hand->crew->workers; i++) {
         uint64_t range = orri_crew_load(hand->crew, &parts[i].range);
         if ((uint32_t)range != (uint32_t)(range >> 32)) {
-            graph_show(hand, hand->room->ready, node);
+            graph_show(hand, node, false);
             return;
         }
     }
 }
 
-// Units done are counted once, when there are no more to be had: the count is the one word that all workers write.
+// Units done are counted once, when there are no more to be had: the count is the one word that all workers write. Who is
+// sure to be the last has only to count: a node left in the bitmap costs a look, but the run may be over.
 static void graph_share(graph_hand* hand, uint32_t node)
 {
+    _Atomic uint64_t* left = &hand->room->states[node].left;
     uint32_t done = 0;
     graph_range range;
     while (graph_claim(hand, node, &range)) {
         graph_call(hand, node, range.first, range.last);
         done += range.last - range.first;
     }
-    graph_hide(hand, node);
-    if (done > 0 &&
-        orri_crew_add(hand->crew, &hand->room->states[node].left, (uint64_t)0 - done) == done) {
+    bool last = done > 0 && orri_crew_load(hand->crew, left) == done;
+    if (!last) {
+        graph_hide(hand, node);
+    }
+    if (done > 0 && orri_crew_add(hand->crew, left, (uint64_t)0 - done) == done) {
         graph_finish(hand, node);
+    }
+    if (last && !hand->done) {
+        graph_hide(hand, node);
     }
 }
 
 // ---- looking for work -------------------------------------------------------------------------------------------------
 
 // The lowest node of a word of the bitmaps that this worker may do, a whole one taken out; ORRI_NODE_NONE if there is none.
-static uint32_t graph_pick(const graph_hand* hand, uint32_t word)
+static uint32_t graph_pick(const graph_hand* hand, uint32_t index)
 {
-    struct orri_graph_room* room = hand->room;
+    graph_word* word = &hand->room->words[index];
     for (;;) {
-        bool caller = hand->me->number == 0;
-        uint64_t here = caller ? orri_crew_load(hand->crew, &room->here[word]) : 0;
-        uint64_t ready = orri_crew_load(hand->crew, &room->ready[word]) | here;
+        uint64_t here = hand->me->number == 0 ? orri_crew_load(hand->crew, &word->here) : 0;
+        uint64_t ready = orri_crew_load(hand->crew, &word->ready) | here;
         if (ready == 0) {
             return ORRI_NODE_NONE;
         }
         uint64_t bit = ready & (~ready + 1);
-        uint32_t node = word * 64 + (uint32_t)__builtin_ctzll(ready);
-        _Atomic uint64_t* from = (here & bit) != 0 ? &room->here[word] : &room->ready[word];
+        uint32_t node = index * 64 + (uint32_t)__builtin_ctzll(ready);
+        _Atomic uint64_t* from = (here & bit) != 0 ? &word->here : &word->ready;
         if (!graph_whole(&hand->graph->nodes[node]) ||
             (orri_crew_off(hand->crew, from, bit) & bit) != 0) {
             return node;
@@ -383,7 +421,7 @@ static uint32_t graph_find(graph_hand* hand)
 {
     uint32_t node = hand->keep;
     hand->keep = ORRI_NODE_NONE;
-    for (uint32_t i = 0; i < hand->room->words && node == ORRI_NODE_NONE; i++) {
+    for (uint32_t i = 0; i < hand->room->word_count && node == ORRI_NODE_NONE; i++) {
         node = graph_pick(hand, i);
     }
     return node;
@@ -432,23 +470,33 @@ static void graph_run_alone(orri_crew* crew, orri_graph* graph)
     }
 }
 
+// Writes only what changed: others have copies of these lines.
+static void graph_begin_counts(struct orri_graph_room* room, uint32_t words, uint32_t ends)
+{
+    if (room->word_count != words || room->end_count != ends) {
+        room->word_count = words;
+        room->end_count = ends;
+    }
+    orri_crew_put(&room->ends, ends);
+    // A bit may be left of the last run: of a shared node that somebody showed again when it was used up.
+    for (uint32_t i = 0; i < words; i++) {
+        orri_crew_put(&room->words[i].ready, 0);
+        orri_crew_put(&room->words[i].here, 0);
+    }
+}
+
 static void graph_begin(graph_hand* hand)
 {
     struct orri_graph_room* room = hand->room;
     uint32_t count = hand->graph->node_count, ends = 0;
-    room->words = (count + 63) / 64;
-    // A bit may be left of the last run: of a shared node that somebody showed again when it was used up.
-    for (uint32_t i = 0; i < room->words; i++) {
-        orri_crew_put(&room->ready[i], 0);
-        orri_crew_put(&room->here[i], 0);
-    }
     for (uint32_t i = 0; i < count; i++) {
         const orri_node* node = &hand->graph->nodes[i];
-        orri_crew_put(&room->states[i].needs, node->needs);
         ends += node->next_count == 0;
+        if (node->needs > 1) {
+            orri_crew_put(&room->states[i].needs, node->needs);
+        }
     }
-    room->end_count = ends;
-    orri_crew_put(&room->ends, ends);
+    graph_begin_counts(room, (count + 63) / 64, ends);
     for (uint32_t i = 0; i < count; i++) {
         if (hand->graph->nodes[i].needs == 0) {
             graph_ready(hand, i);
@@ -457,59 +505,62 @@ static void graph_begin(graph_hand* hand)
     graph_tell(hand);
 }
 
-// Nobody comes in any more; whoever is in finds nothing and goes. Sleeping threads of the user's are sent home.
-static void graph_close(orri_crew* crew, bool told)
-{
-    orri_crew_add(crew, &crew->gate, ORRI_GATE_BELL - ORRI_GATE_OPEN - (told ? ORRI_GATE_DONE : 0));
-    if (crew->has_own) {
-        orri_crew_wake_some(crew, UINT32_MAX);
-    }
-}
-
 static void graph_unwatch(orri_crew* crew)
 {
     ORRI_SCHED_POINT(crew->platform, ORR_SCHED_STORE, &crew->watched);
     atomic_store(&crew->watched, 0);
 }
 
-// When this returns, nobody looks at the graph.
-static void graph_end(orri_crew* crew, bool told)
+// When this returns, nobody looks at the graph: whoever is in finds nothing and goes. Sleeping threads of the user's are sent
+// home.
+static void graph_end(orri_crew* crew)
 {
     bool watched = crew->stuck_ns != 0;
     if (watched) {
         graph_unwatch(crew);
     }
-    if (crew->open) {
-        graph_close(crew, told);
+    if (crew->open && crew->has_own) {
+        orri_crew_wake_some(crew, UINT32_MAX);
     }
     if (watched || crew->open) {
         uint64_t gate = orri_crew_load(crew, &crew->gate);
-        while ((gate & (ORRI_GATE_BELL - ORRI_GATE_IN)) != 0) {
+        while ((gate & ORRI_GATE_ANY_IN) != 0) {
             gate = orri_crew_wait(&crew->members[0], gate, ORRI_GATE_ALL);
         }
     }
     crew->open = false;
 }
 
+// Until the last node is done; if the gate was opened, it is closed again then, by whoever did that node. The gate is looked at
+// before the work: what is told later is news.
+static void graph_work_through(graph_hand* hand)
+{
+    orri_crew* crew = hand->crew;
+    bool known = crew->open;
+    uint64_t gate = known ? orri_crew_load(crew, &crew->gate) : ORRI_GATE_OPEN;
+    while ((gate & ORRI_GATE_OPEN) != 0) {
+        if (graph_loop(hand)) {
+            if (crew->open) {
+                orri_crew_add(crew, &crew->gate, ORRI_GATE_BELL - ORRI_GATE_OPEN);
+            }
+            return;
+        }
+        ORR_ASSERT(crew->open);
+        gate = known ? orri_crew_wait(&crew->members[0], gate, ORRI_GATE_NEWS)
+                     : orri_crew_load(crew, &crew->gate);
+        known = true;
+    }
+}
+
 static void graph_run_together(orri_crew* crew, orri_graph* graph)
 {
     graph_hand hand = graph_hand_of(&crew->members[0], graph);
-    uint64_t gate = 0;
     if (crew->stuck_ns != 0) {
         atomic_store_explicit(&crew->watched, 1, memory_order_release);
     }
     graph_begin(&hand);
-    for (;;) {
-        gate = crew->open ? orri_crew_load(crew, &crew->gate) : 0;
-        if ((gate & ORRI_GATE_DONE) != 0 || graph_loop(&hand)) {
-            break;
-        }
-        // Not open before: then what there was to do was shown during the loop, and helpers may have it.
-        if (gate != 0) {
-            gate = orri_crew_wait(&crew->members[0], gate, ORRI_GATE_NEWS);
-        }
-    }
-    graph_end(crew, (gate & ORRI_GATE_DONE) != 0);
+    graph_work_through(&hand);
+    graph_end(crew);
 }
 
 void orri_crew_run(orri_crew* crew, orri_graph* graph)
@@ -517,19 +568,22 @@ void orri_crew_run(orri_crew* crew, orri_graph* graph)
     if (graph->node_count == 0) {
         return;
     }
-    ORR_ASSERT(crew->graph == NULL);
+    ORR_ASSERT(!crew->running);
     ORR_ASSERT(graph->node_count <= graph->room_capacity);
     const orr_platform* platform = crew->platform;
     uint64_t begin_ns = crew->timed ? platform->clock_ns(platform->user) : 0;
     orri_float_mode mode = orri_float_mode_set();
-    crew->graph = graph;
+    crew->running = true;
+    if (crew->graph != graph) {
+        crew->graph = graph;
+    }
     if (crew->workers > 1) {
         graph_run_together(crew, graph);
     } else {
         graph_run_alone(crew, graph);
     }
     orri_crew_put(&crew->members[0].at, 0);
-    crew->graph = NULL;
+    crew->running = false;
     orri_float_mode_restore(mode);
     if (crew->timed) {
         crew->timed_ns += platform->clock_ns(platform->user) - begin_ns;
