@@ -124,6 +124,16 @@ bool orri_system_open_ahead(orr_world* world, orri_system* system)
     return real;
 }
 
+void orri_system_take_back(orr_world* world, orri_system* system)
+{
+    while (system->ahead && system->lane_count > system->lane_ahead) {
+        orr_lane* lane = system->lanes[--system->lane_count];
+        (void)orri_lane_end(lane);
+        orri_lane_close(world, lane);
+    }
+    system->ahead = false;
+}
+
 void orri_system_hand_in(orr_world* world, orri_system* system)
 {
     for (uint32_t i = 0; i < system->lane_count; i++) {
@@ -158,6 +168,25 @@ static void call_leave(orr_world* world)
     world->in_system = false;
     if (ORR_UNLIKELY(world->iterating != 1)) {
         world->iteration_era++; // It left a loop without ending it: that one has ended.
+    }
+    atomic_store_explicit(&world->iterating, 0, memory_order_relaxed);
+}
+
+void orri_group_enter(orr_world* world)
+{
+    world->in_system = true;
+    orri_schema_freeze(&world->schema);
+    atomic_store_explicit(&world->iterating, 1, memory_order_relaxed);
+    orri_guard_abreast(world, world->schedule->police != ORR_POLICE_OFF);
+}
+
+void orri_group_leave(orr_world* world)
+{
+    orri_guard_alone(world);
+    orri_schema_thaw(&world->schema);
+    world->in_system = false;
+    if (ORR_UNLIKELY(world->iterating != 1)) {
+        world->iteration_era++;
     }
     atomic_store_explicit(&world->iterating, 0, memory_order_relaxed);
 }
@@ -221,6 +250,9 @@ static call_sum call_silent_units(orr_world* world, orri_system* system, uint32_
             sum.runs++;
             system->run(&run);
         }
+    }
+    if (!system->ahead) { // Ahead there is one for all workers.
+        call_lane_done(world, system, run.lane);
     }
     return sum;
 }
