@@ -222,9 +222,9 @@ plant "message to a reader that selects only some of the rows" \
 plant "what was told of the dead stays" \
     src/message/tell_dead.c 's/orri_bits_fill\(told->on\[r\]->members\.words, run->index, run->count, false\);/(void)0;/'
 plant "text in a message not counted" \
-    src/message/message_batch.c 's/orri_rows_retain\(batch->type, m->values, m->count\);/(void)0;/'
+    src/message/message_batch.c 's/orri_rows_retain\(made->type, m->values, m->count\);/(void)0;/'
 plant "pinned value that went not told" \
-    src/message/tell_cells.c 's/\(old == ORRI_INDEX_NONE \|\| old == now \|\| cells_suspect_one\(tell, old, true\)\)/true/'
+    src/message/tell_cells.c 's/\(old == ORRI_INDEX_NONE \|\| old == now \|\| cells_suspect_one\(tell, old, gained\)\)/true/'
 
 # Messages and systems.
 plant "events sent during a run are skipped" \
@@ -261,6 +261,12 @@ plant "structure changed inside a system, where nothing would happen" \
     src/store/component.c 's/ORRI_EDGE_ADD\) && ORR_LIKELY\(world->guard == NULL\)/ORRI_EDGE_ADD)/'
 plant "events sent by callbacks lost" \
     src/schedule/tick.c 's/schedule->renewed \? tick_called_back\(world\) : ORR_OK/ORR_OK/'
+plant "section of values ends where readers change" \
+    src/message/tell_values.c 's/^    memset\(s->some, 0, told->words/    (void)values_flush(s);\n&/'
+plant "messages of several senders in the order of other readers" \
+    src/message/tell_piece.c 's/if \(classes > 1\)/if (classes > 1000)/'
+plant "cause of entering taken from what others ask for" \
+    src/message/tell_rows.c 's/run->cause == ORR_CAUSE_COMPONENT && others > 0/false/'
 plant "half a tell handed out when the rest is refused" \
     src/message/tell.c '/^static void tell_end/,/^}/s/done \|\| tell->world->busy == NULL/true/'
 plant "remainder of time forgotten" \

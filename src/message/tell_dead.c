@@ -88,7 +88,8 @@ static uint32_t dead_push(orri_telling* tell, uint32_t index, uint32_t count, ui
         count = 1;
         (void)dead_members(told, index, count, before);
     }
-    if (orri_piece_full(&told->piece) && !dead_flush(tell)) {
+    if ((orri_section_ends(tell, index / ORRI_SECTION_ROWS) && !dead_flush(tell)) ||
+        !orri_piece_room(tell)) {
         return 0;
     }
     orri_piece_push(told,

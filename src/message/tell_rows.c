@@ -70,21 +70,42 @@ static void rows_sets(const rows_scan* s, uint32_t bit, uint32_t index, bool kno
     }
 }
 
-static bool rows_bit(uint64_t* const* masks, const orri_chunk* chunk, uint32_t slot)
+// True when the entity of a row got or lost a pinned type: one that the reader's query names, or (NULL) any.
+static bool rows_gained(const rows_scan* s, const orri_chunk* chunk, uint32_t slot,
+                        const orri_reader* reader)
 {
-    return masks != NULL && masks[chunk->id] != NULL && orri_bit_get(masks[chunk->id], slot);
+    const orri_telling* tell = s->tell;
+    bool gained = false;
+    for (uint32_t p = 0; tell->gained != NULL && p < tell->pool_count && !gained; p++) {
+        const uint64_t* rows = tell->gained[(size_t)p * tell->suspect_count + chunk->id];
+        orr_type type = {tell->world->pool_list[p]->type->index1};
+        gained = rows != NULL && orri_bit_get(rows, slot) &&
+                 (reader == NULL || orri_reader_asks(reader, type));
+    }
+    return gained;
 }
 
-static orr_cause rows_cause(const rows_scan* s, const orri_chunk* chunk, uint32_t slot,
-                            const orri_head* head, bool known)
+// Of readers that it enters or leaves without having moved: those of which the cause is a pinned type that it got or lost.
+// @return how many of them; `*others`: for how many it was switched.
+static uint32_t rows_split(const rows_scan* s, const orri_chunk* chunk, uint32_t slot,
+                           uint64_t* gained, uint32_t* others)
 {
-    if (!known) {
-        return ORR_CAUSE_CREATED;
+    const struct orri_told* told = s->tell->told;
+    uint32_t count = 0;
+    *others = 0;
+    memset(gained, 0, told->words * sizeof *gained);
+    for (uint32_t r = 0; r < told->on_count; r++) {
+        if (orri_bit_get(s->before, r) == orri_bit_get(s->after, r)) {
+            continue;
+        }
+        if (rows_gained(s, chunk, slot, told->on[r])) {
+            orri_bit_set(gained, r, true);
+            count++;
+        } else {
+            (*others)++;
+        }
     }
-    bool moved = head->shape1 != s->shape->number1 &&
-                 !orri_shape_same(orri_shape_at(s->tell->told, head->shape1), s->shape);
-    return moved || rows_bit(s->tell->gained, chunk, slot) ? ORR_CAUSE_COMPONENT
-                                                           : ORR_CAUSE_ENABLED;
+    return count;
 }
 
 // ---- messages of a piece -------------------------------------------------------------------------------------------
@@ -225,23 +246,12 @@ static bool rows_deal_got(const rows_scan* s)
     return true;
 }
 
-// True when a run before this one had the type too.
-static bool rows_seen_before(const rows_scan* s, uint32_t run, orr_type type)
-{
-    for (uint32_t i = 0; i < run; i++) {
-        const orri_shape* old = rows_old(s, &s->tell->told->piece.runs[i]);
-        if (old != NULL && orri_shape_has(old, type)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-// Types that they lost, each once, in the order in which runs and shapes show them.
-static bool rows_deal_lost(const rows_scan* s)
+// The first type past `after` that some of them lost; null: there is none.
+static orr_type rows_next_lost(const rows_scan* s, orr_type after)
 {
     const orri_piece* piece = &s->tell->told->piece;
     uint32_t last = 0;
+    orr_type next = {0};
     for (uint32_t i = 0; i < piece->run_count; i++) {
         const orri_shape* old = rows_old(s, &piece->runs[i]);
         if (old == NULL || old == s->shape || piece->runs[i].shape1 == last) {
@@ -249,12 +259,26 @@ static bool rows_deal_lost(const rows_scan* s)
         }
         last = piece->runs[i].shape1;
         for (uint32_t t = 0; t < old->type_count; t++) {
-            const orri_told_type* type = rows_tracked(s, old->types[t]);
-            if (type != NULL && !orri_shape_has(s->shape, old->types[t]) &&
-                !rows_seen_before(s, i, old->types[t]) && !rows_deal_type(s, type, -1)) {
-                return false;
+            orr_type type = old->types[t];
+            if (type.index1 > after.index1 && (next.index1 == 0 || type.index1 < next.index1) &&
+                rows_tracked(s, type) != NULL && !orri_shape_has(s->shape, type)) {
+                next = type;
             }
         }
+    }
+    return next;
+}
+
+// Types that they lost, in the order of types as those they got: not in the order in which rows show them, since not every
+// reader has every row.
+static bool rows_deal_lost(const rows_scan* s)
+{
+    orr_type type = rows_next_lost(s, (orr_type){0});
+    while (type.index1 != 0) {
+        if (!rows_deal_type(s, rows_tracked(s, type), -1)) {
+            return false;
+        }
+        type = rows_next_lost(s, type);
     }
     return true;
 }
@@ -490,9 +514,45 @@ static bool rows_alone(rows_scan* s, uint32_t old)
     return s->multiple;
 }
 
-static bool rows_row(rows_scan* s, orri_chunk* chunk, uint32_t slot)
+// A row that differs. If it is switched for some and gains a pinned type for others it is two runs, since causes differ.
+static bool rows_push(const rows_scan* s, orri_run* run, bool moved)
 {
     struct orri_told* told = s->tell->told;
+    uint32_t words = told->words, others = 0;
+    if (!orri_piece_room(s->tell)) {
+        return false;
+    }
+    if (run->shape1 != 0 && !moved && rows_gained(s, run->chunk, run->slot, NULL)) {
+        uint64_t *gained = told->set, *part = told->set + words; // Both free until it is dealt.
+        run->cause = rows_split(s, run->chunk, run->slot, gained, &others) > 0 ? ORR_CAUSE_COMPONENT
+                                                                               : ORR_CAUSE_ENABLED;
+        if (run->cause == ORR_CAUSE_COMPONENT && others > 0) {
+            for (uint32_t w = 0; w < words; w++) {
+                part[w] = s->after[w] & gained[w];
+                s->after[w] &= ~gained[w];
+                gained[w] &= s->before[w];
+                s->before[w] &= ~gained[w];
+            }
+            orri_piece_push(told, run, gained, part);
+            run->cause = ORR_CAUSE_ENABLED;
+            run->shape1 = s->shape->number1; // The first has noted that by then.
+        }
+    }
+    orri_piece_push(told, run, s->before, s->after);
+    return true;
+}
+
+static orr_cause rows_cause(bool known, bool moved)
+{
+    if (!known) {
+        return ORR_CAUSE_CREATED;
+    }
+    return moved ? ORR_CAUSE_COMPONENT : ORR_CAUSE_ENABLED;
+}
+
+static bool rows_row(rows_scan* s, orri_chunk* chunk, uint32_t slot)
+{
+    const struct orri_told* told = s->tell->told;
     uint32_t index = orri_chunk_ids(chunk)[slot];
     const orri_record* record = orri_record_at(s->tell->world, index);
     const orri_head* head = orri_head_at(told, index);
@@ -508,22 +568,19 @@ static bool rows_row(rows_scan* s, orri_chunk* chunk, uint32_t slot)
         orri_set_equal(s->before, s->after, told->words)) {
         return true;
     }
-    if (ORR_UNLIKELY(orri_piece_full(&told->piece)) && !rows_flush(s)) {
-        return false;
-    }
-    orri_piece_push(told,
-                    &(orri_run){.chunk = chunk,
-                                .slot = slot,
-                                .index = index,
-                                .count = 1,
-                                .shape1 = known ? head->shape1 : 0,
-                                .cause = (uint8_t)rows_cause(s, chunk, slot, head, known),
-                                .source = orri_tell_source(s->tell, index),
-                                .alone = switched != ORRI_SWITCH_ON ||
-                                         (known && !same && rows_alone(s, head->shape1)),
-                                .switched = switched != ORRI_SWITCH_ON},
-                    s->before, s->after);
-    return true;
+    bool moved = known && !same && !orri_shape_same(orri_shape_at(told, head->shape1), s->shape);
+    return rows_push(s,
+                     &(orri_run){.chunk = chunk,
+                                 .slot = slot,
+                                 .index = index,
+                                 .count = 1,
+                                 .shape1 = known ? head->shape1 : 0,
+                                 .cause = (uint8_t)rows_cause(known, moved),
+                                 .source = orri_tell_source(s->tell, index),
+                                 .alone = switched != ORRI_SWITCH_ON ||
+                                          (known && !same && rows_alone(s, head->shape1)),
+                                 .switched = switched != ORRI_SWITCH_ON},
+                     moved);
 }
 
 // How many rows from here on, at most `most`, are of new entities with indexes that follow each other: what bulk creation
@@ -546,7 +603,7 @@ static bool rows_push_new(rows_scan* s, orri_chunk* chunk, uint32_t slot, uint32
     struct orri_told* told = s->tell->told;
     uint32_t index = orri_chunk_ids(chunk)[slot];
     memset(s->before, 0, told->words * sizeof *s->before);
-    if (ORR_UNLIKELY(orri_piece_full(&told->piece)) && !rows_flush(s)) {
+    if (!orri_piece_room(s->tell)) {
         return false;
     }
     orri_piece_push(told,
@@ -635,7 +692,8 @@ static bool rows_cluster(rows_scan* s, orri_cluster* cluster)
     rows_match(s);
     bool all = rows_for_fresh(s);
     for (uint32_t i = 0; i < cluster->chunk_count; i++) {
-        if (!rows_chunk(s, cluster->chunks[i], all)) {
+        if ((orri_section_ends(s->tell, orri_section(0, i)) && !rows_flush(s)) ||
+            !rows_chunk(s, cluster->chunks[i], all)) {
             return false;
         }
     }
