@@ -171,18 +171,9 @@ void orri_tell_owners_keep(orri_telling* tell)
 typedef struct cells_scan {
     orri_telling* tell;
     orri_told_type* type;
-    uint64_t* row; // Readers that get what happened to a row.
+    uint64_t* row;                  // Readers that get what happened to a row.
+    const orri_told_cluster* match; // Who selects the cluster at hand.
 } cells_scan;
-
-static void cells_match(const cells_scan* s, const orri_cluster* cluster)
-{
-    const struct orri_told* told = s->tell->told;
-    for (uint32_t r = 0; r < told->on_count; r++) {
-        if (orri_bit_get(orri_told_trackers(told, s->type), r)) {
-            orri_reader_match(told->on[r], cluster);
-        }
-    }
-}
 
 // Who tracks the type, was told of the entity and still selects it. A type in chunks must have been told too: one that the
 // entity got since is told with its row.
@@ -197,11 +188,15 @@ static bool cells_readers(const cells_scan* s, const orri_chunk* chunk, uint32_t
         !(s->type->pinned || orri_shape_has(orri_shape_at(told, head->shape1), type))) {
         return false;
     }
-    for (uint32_t r = 0; r < told->on_count; r++) {
-        const orri_reader* reader = told->on[r];
-        if (orri_bit_get(orri_told_trackers(told, s->type), r) &&
-            orri_reader_knows(reader, chunk, slot, index)) {
-            orri_bit_set(s->row, r, true);
+    const uint64_t* trackers = orri_told_trackers(told, s->type);
+    for (uint32_t w = 0; w < told->words; w++) {
+        uint64_t some = orri_match_some(s->match)[w];
+        for (uint64_t left = (orri_match_all(s->match)[w] | some) & trackers[w]; left != 0;
+             left &= left - 1) {
+            const orri_reader* reader = told->on[w * 64 + (uint32_t)__builtin_ctzll(left)];
+            bool knows = (left & -left & some) != 0 ? orri_reader_knows(reader, chunk, slot, index)
+                                                    : orri_bitset_has(&reader->members, index);
+            s->row[w] |= knows ? left & -left : 0;
         }
     }
     return orri_set_any(s->row, told->words);
@@ -349,14 +344,14 @@ static uint64_t cells_version(const orri_chunk* chunk, uint32_t column)
     return columns[counts + 1].version > version ? columns[counts + 1].version : version;
 }
 
-static bool cells_cluster(const cells_scan* s, orri_cluster* cluster, uint32_t column,
+static bool cells_cluster(cells_scan* s, orri_cluster* cluster, uint32_t column,
                           uint64_t rows_before)
 {
-    const orri_told_cluster* record = orri_told_cluster_of(s->tell, cluster);
+    const orri_told_cluster* record = orri_told_match(s->tell, cluster);
     if (record == NULL) {
         return false;
     }
-    cells_match(s, cluster);
+    s->match = record;
     for (uint32_t i = 0; i < cluster->chunk_count; i++) {
         orri_chunk* chunk = cluster->chunks[i];
         uint32_t rows = cells_version(chunk, column) > record->seen[column] ? orri_chunk_rows(chunk)
@@ -387,7 +382,7 @@ bool orri_tell_instances(orri_telling* tell, orri_told_type* type, const orr_que
         return true;
     }
     const orri_table* table = (const orri_table*)(const void*)tell->world->hot.tables[index];
-    cells_scan s = {tell, type, told->set + 2 * told->words};
+    cells_scan s = {tell, type, told->set + 2 * told->words, NULL};
     uint64_t rows_before = 0;
     for (uint32_t i = 0; i < table->cluster_count; i++) {
         const orri_table_cluster* entry = &table->clusters[i];
@@ -471,19 +466,21 @@ static bool cells_pinned_chunk(const cells_scan* s, const orri_pool* pool, orri_
 bool orri_tell_pinned(orri_telling* tell, orri_told_type* type)
 {
     const orri_pool* pool = orri_pool_find(tell->world, (orr_type){type->type->index1});
-    cells_scan s = {tell, type, tell->told->set + 2 * tell->told->words};
+    cells_scan s = {tell, type, tell->told->set + 2 * tell->told->words, NULL};
     if (tell->suspects == NULL || pool == NULL || pool->version <= type->mark) {
         return true;
     }
     uint64_t rows_before = 0;
     for (orri_cluster* c = tell->world->cluster_first; c != NULL; c = c->next) {
-        bool matched = false;
+        s.match = NULL;
         for (uint32_t i = 0; i < c->chunk_count; i++) {
             orri_chunk* chunk = c->chunks[i];
             const uint64_t* rows = tell->suspects[chunk->id];
-            if (rows != NULL && !matched) {
-                cells_match(&s, c);
-                matched = true;
+            if (rows != NULL && s.match == NULL) {
+                s.match = orri_told_match(tell, c);
+                if (s.match == NULL) {
+                    return false;
+                }
             }
             if (orri_section_ends(tell, orri_section(rows_before, i)) && !cells_flush_pinned(&s)) {
                 return false;

@@ -11,41 +11,37 @@ typedef struct rows_scan {
     orri_telling* tell;
     orri_cluster* cluster;
     orri_shape* shape;
-    bool flat;             // Every reader selects all rows or none.
-    bool steady;           // And was told so.
-    bool switches;         // Somebody is told of switches.
-    uint64_t* always;      // Readers that select all rows.
-    uint32_t multiple_old; // For a shape before: instances are listed; 0: for none.
+    bool flat;                     // Every reader selects all rows or none.
+    bool steady;                   // And was told so.
+    bool switches;                 // Somebody is told of switches.
+    const uint64_t *always, *some; // Readers that select all rows, and some.
+    uint32_t multiple_old;         // For a shape before: instances are listed; 0: for none.
     bool multiple;
     uint64_t *before, *after;
 } rows_scan;
 
 // ---- what is there -----------------------------------------------------------------------------------------------
 
-// Fills `always`; false: no reader has anything to do with the cluster and nothing is to be noted but heads.
-static void rows_match(rows_scan* s)
+static void rows_match(rows_scan* s, const orri_told_cluster* record)
 {
-    struct orri_told* told = s->tell->told;
-    memset(s->always, 0, told->words * sizeof *s->always);
-    s->flat = s->steady = true;
-    for (uint32_t r = 0; r < told->on_count; r++) {
-        orri_reader* reader = told->on[r];
-        orri_reader_match(reader, s->cluster);
-        if (reader->match == ORRI_MATCH_ALL) {
-            orri_bit_set(s->always, r, true);
-        }
-        s->flat = s->flat && reader->match != ORRI_MATCH_SOME;
-        s->steady = s->steady && s->flat && !(reader->fresh && reader->match == ORRI_MATCH_ALL);
+    const struct orri_told* told = s->tell->told;
+    uint64_t fresh = 0;
+    s->always = orri_match_all(record);
+    s->some = orri_match_some(record);
+    s->flat = !orri_set_any(s->some, told->words);
+    for (uint32_t w = 0; w < told->words; w++) {
+        fresh |= s->always[w] & told->fresh[w];
     }
+    s->steady = s->flat && fresh == 0;
 }
 
 // Of 64 rows, which each reader selects.
 static void rows_masks(const rows_scan* s, const orri_chunk* chunk, uint32_t word, uint64_t all)
 {
     const struct orri_told* told = s->tell->told;
-    for (uint32_t r = 0; r < told->on_count; r++) {
-        orri_reader* reader = told->on[r];
-        if (reader->match == ORRI_MATCH_SOME) {
+    for (uint32_t w = 0; w < told->words && !s->flat; w++) {
+        for (uint64_t left = s->some[w]; left != 0; left &= left - 1) {
+            orri_reader* reader = told->on[w * 64 + (uint32_t)__builtin_ctzll(left)];
             reader->mask = orri_query_mask(
                 reader->query, orri_entry_leaves(reader->query, reader->map), chunk, word, all);
         }
@@ -58,14 +54,14 @@ static void rows_sets(const rows_scan* s, uint32_t bit, uint32_t index, bool kno
     for (uint32_t w = 0; w < told->words; w++) {
         s->before[w] = 0;
         s->after[w] = s->always[w];
-    }
-    for (uint32_t r = 0; r < told->on_count && !(s->steady && !known); r++) {
-        const orri_reader* reader = told->on[r];
-        if (known && orri_bit_get(reader->members.words, index)) {
-            orri_bit_set(s->before, r, true);
+        for (uint64_t left = s->flat ? 0 : s->some[w]; left != 0; left &= left - 1) {
+            const orri_reader* reader = told->on[w * 64 + (uint32_t)__builtin_ctzll(left)];
+            s->after[w] |= (reader->mask >> bit & 1) != 0 ? left & -left : 0;
         }
-        if (reader->match == ORRI_MATCH_SOME && (reader->mask >> bit & 1) != 0) {
-            orri_bit_set(s->after, r, true);
+    }
+    for (uint32_t r = 0; known && r < told->on_count; r++) {
+        if (orri_bit_get(told->on[r]->members.words, index)) {
+            orri_bit_set(s->before, r, true);
         }
     }
 }
@@ -667,11 +663,11 @@ static bool rows_chunk(rows_scan* s, orri_chunk* chunk, bool all)
 static bool rows_for_fresh(const rows_scan* s)
 {
     const struct orri_told* told = s->tell->told;
-    bool any = false;
-    for (uint32_t r = 0; told->fresh_any && r < told->on_count && !any; r++) {
-        any = told->on[r]->fresh && told->on[r]->match != ORRI_MATCH_NONE;
+    uint64_t any = 0;
+    for (uint32_t w = 0; told->fresh_any && w < told->words; w++) {
+        any |= told->fresh[w] & (s->always[w] | s->some[w]);
     }
-    return any;
+    return any != 0;
 }
 
 static bool rows_cluster(rows_scan* s, orri_cluster* cluster)
@@ -682,14 +678,14 @@ static bool rows_cluster(rows_scan* s, orri_cluster* cluster)
          !told->fresh_any && s->tell->suspects == NULL)) {
         return true;
     }
-    const orri_told_cluster* record = orri_told_cluster_of(s->tell, cluster);
+    const orri_told_cluster* record = orri_told_match(s->tell, cluster);
     if (record == NULL) {
         return false;
     }
     s->cluster = cluster;
     s->shape = record->shape;
     s->multiple_old = 0;
-    rows_match(s);
+    rows_match(s, record);
     bool all = rows_for_fresh(s);
     for (uint32_t i = 0; i < cluster->chunk_count; i++) {
         if ((orri_section_ends(s->tell, orri_section(0, i)) && !rows_flush(s)) ||
@@ -703,20 +699,13 @@ static bool rows_cluster(rows_scan* s, orri_cluster* cluster)
 bool orri_tell_rows(orri_telling* tell)
 {
     struct orri_told* told = tell->told;
-    uint64_t* always = ORRI_ALLOC(&tell->world->env, ORR_MEMORY_TEMP, uint64_t, told->words);
-    if (always == NULL) {
-        (void)orri_refuse_memory(&tell->world->env, "telling readers of rows");
-        return false;
-    }
     rows_scan s = {.tell = tell,
                    .switches = told->switch_any,
-                   .always = always,
                    .before = told->set + 2 * told->words,
                    .after = told->set + 3 * told->words};
     bool done = true;
     for (orri_cluster* c = tell->world->cluster_first; done && c != NULL; c = c->next) {
         done = rows_cluster(&s, c);
     }
-    ORRI_FREE(&tell->world->env, ORR_MEMORY_TEMP, uint64_t, always, told->words);
     return done;
 }

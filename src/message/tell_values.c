@@ -40,26 +40,22 @@ static bool values_flush(const values_scan* s)
 
 // ---- who gets what -----------------------------------------------------------------------------------------------
 
-static void values_readers(values_scan* s, const orri_cluster* cluster)
+// Readers that are new may have been told of some rows, by a tell that was refused.
+static void values_readers(values_scan* s, const orri_told_cluster* record,
+                           const orri_cluster* cluster)
 {
     const struct orri_told* told = s->tell->told;
     const uint64_t* trackers = orri_told_trackers(told, s->type);
-    memset(s->all, 0, told->words * sizeof *s->all);
-    memset(s->some, 0, told->words * sizeof *s->some);
-    s->uniform = true;
-    for (uint32_t r = 0; r < told->on_count; r++) {
-        orri_reader* reader = told->on[r];
-        if (!orri_bit_get(trackers, r)) {
-            continue;
+    const uint64_t *all = orri_match_all(record), *some = orri_match_some(record);
+    for (uint32_t w = 0; w < told->words; w++) {
+        uint64_t fresh = all[w] & trackers[w] & told->fresh[w];
+        s->all[w] = all[w] & trackers[w] & ~fresh;
+        s->some[w] = (some[w] & trackers[w]) | fresh;
+        for (; fresh != 0; fresh &= fresh - 1) {
+            orri_reader_match(told->on[w * 64 + (uint32_t)__builtin_ctzll(fresh)], cluster);
         }
-        orri_reader_match(reader, cluster);
-        if (reader->match == ORRI_MATCH_NONE) {
-            continue;
-        }
-        bool every = reader->match == ORRI_MATCH_ALL && !reader->fresh;
-        orri_bit_set(every ? s->all : s->some, r, true);
-        s->uniform = s->uniform && every;
     }
+    s->uniform = !orri_set_any(s->some, told->words);
 }
 
 // Who was told of the value of a row, and selects its entity still. An entity that is new, or got the type since, is told with
@@ -75,11 +71,13 @@ static bool values_row(const values_scan* s, const orri_chunk* chunk, uint32_t s
     }
     for (uint32_t w = 0; w < told->words; w++) {
         s->row[w] = 0;
-        for (uint64_t left = s->all[w] | s->some[w]; left != 0; left &= left - 1) {
-            uint32_t bit = (uint32_t)__builtin_ctzll(left);
-            if (orri_reader_knows(told->on[w * 64 + bit], chunk, slot, index)) {
-                s->row[w] |= (uint64_t)1 << bit;
-            }
+        for (uint64_t left = s->all[w]; left != 0; left &= left - 1) {
+            const orri_reader* reader = told->on[w * 64 + (uint32_t)__builtin_ctzll(left)];
+            s->row[w] |= orri_bitset_has(&reader->members, index) ? left & -left : 0;
+        }
+        for (uint64_t left = s->some[w]; left != 0; left &= left - 1) {
+            const orri_reader* reader = told->on[w * 64 + (uint32_t)__builtin_ctzll(left)];
+            s->row[w] |= orri_reader_knows(reader, chunk, slot, index) ? left & -left : 0;
         }
     }
     return orri_set_any(s->row, told->words);
@@ -278,7 +276,11 @@ static bool values_cluster(values_scan* s, orri_cluster* cluster, uint32_t colum
     if (cluster->columns[column].version <= record->seen[column]) {
         return true;
     }
-    values_readers(s, cluster);
+    record = orri_told_match(s->tell, cluster);
+    if (record == NULL) {
+        return false;
+    }
+    values_readers(s, record, cluster);
     if (!orri_set_any(s->all, told->words) && !orri_set_any(s->some, told->words)) {
         return true;
     }

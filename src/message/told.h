@@ -49,6 +49,11 @@ typedef struct orri_told_cluster {
     uint64_t sequence; // Of the cluster; another one: this is of one that is gone.
     orri_shape* shape;
     uint64_t* seen; // By type of the shape: up to which version its blocks were compared.
+    // Readers that select all of its rows, then (behind `match_words`) those that select some: as their queries said when the
+    // readers were numbered so, and the cluster had so many times got enable bits.
+    uint64_t* match;
+    uint64_t match_numbering;
+    uint32_t match_words, match_bits;
 } orri_told_cluster;
 
 // Instances of a multiple type on one entity.
@@ -164,6 +169,7 @@ struct orri_told {
     uint32_t on_count, on_capacity;
     uint32_t words;        // Of a set of readers.
     bool stale;            // Readers came or went: `types` and sets of readers must be renewed.
+    uint64_t numbering;    // How often they were.
     orri_told_type* types; // By type index.
     uint32_t type_count, type_capacity;
     uint64_t* trackers; // [type_count * words]: who tracks a type.
@@ -218,6 +224,16 @@ bool orri_told_prepare(orri_telling* tell);
 void orri_told_forget(orr_world* world, struct orri_told* told);
 // The record of a cluster; NULL when refused (reported).
 orri_told_cluster* orri_told_cluster_of(orri_telling* tell, const orri_cluster* cluster);
+// The same, with its sets of readers as they are now. What the queries say of its rows is known for those that select some.
+orri_told_cluster* orri_told_match(orri_telling* tell, const orri_cluster* cluster);
+static inline const uint64_t* orri_match_all(const orri_told_cluster* record)
+{
+    return record->match;
+}
+static inline const uint64_t* orri_match_some(const orri_told_cluster* record)
+{
+    return record->match + record->match_words;
+}
 void orri_shape_release(orr_world* world, struct orri_told* told, orri_shape* shape, uint64_t refs);
 bool orri_shape_has(const orri_shape* shape, orr_type type);
 bool orri_shape_same_tags(const orri_shape* a, const orri_shape* b);
@@ -422,7 +438,7 @@ void orri_reader_forget(orri_reader* reader);
 void orri_reader_deliver(orri_view* view);
 // What a reader's query says of a cluster.
 void orri_reader_match(orri_reader* reader, const orri_cluster* cluster);
-// True when it was told of the entity of a row of that cluster, and selects it still.
+// True when it was told of the entity of a row of that cluster, and selects it still. Who selects all rows is not asked.
 static inline bool orri_reader_knows(const orri_reader* reader, const orri_chunk* chunk,
                                      uint32_t slot, uint32_t index)
 {

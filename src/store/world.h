@@ -185,6 +185,7 @@ struct orri_cluster {
     // Scratch of a batch (batch.c), 0 outside: rows that leave, how they go, first target row, rows gone, and where
     // to look for the next row that fills a gap.
     uint32_t batch_count, batch_base, batch_used, batch_tail;
+    uint32_t bits_added;     // How often a column got enable bits: then queries match it anew.
     uint32_t batch_incoming; // Rows that come to it.
     struct orri_plan* batch_plan;
     bool batch_created; // The target is new.
