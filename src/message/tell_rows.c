@@ -443,6 +443,7 @@ static void rows_keep_heads(const rows_scan* s, const orri_run* run)
         heads[k] = (orri_head){records[k].generation, s->shape->number1};
     }
     s->shape->refs += run->count;
+    *orri_heads_known(told, run->index) += run->shape1 == 0 ? run->count : 0;
     if (run->shape1 != 0) {
         orri_shape_release(s->tell->world, told, orri_shape_at(told, run->shape1), run->count);
     }
@@ -588,7 +589,8 @@ static uint32_t rows_count_new(const rows_scan* s, const orri_chunk* chunk, uint
     const orri_head* heads = orri_head_at(s->tell->told, ids[0]);
     uint32_t room = ORRI_TOLD_SIZE - (ids[0] & ORRI_TOLD_MASK), n = 0;
     most = s->tell->by_commit ? 1 : most < room ? most : room;
-    while (n < most && ids[n] == ids[0] + n && heads[n].generation == 0) {
+    bool none = *orri_heads_known(s->tell->told, ids[0]) == 0;
+    while (n < most && ids[n] == ids[0] + n && (none || heads[n].generation == 0)) {
         n++;
     }
     return n;

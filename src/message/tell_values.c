@@ -210,6 +210,9 @@ static bool values_known(const values_scan* s, uint32_t index, uint32_t count)
 {
     const orri_head* heads = orri_head_at(s->tell->told, index);
     uint32_t known = 0;
+    if (*orri_heads_known(s->tell->told, index) == 0) {
+        return false;
+    }
     for (uint32_t i = 0; i < count; i++) {
         known |= heads[i].generation;
     }

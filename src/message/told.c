@@ -3,7 +3,7 @@
 // difference can be found; kept once for all readers.
 #include "message/told.h"
 
-#define TOLD_PAGE_BYTES (sizeof(orri_head) * ORRI_PAGE_SIZE)
+#define TOLD_PAGE_BYTES (sizeof(orri_head) * (ORRI_PAGE_SIZE + 1))
 
 // ---- bits by entity ------------------------------------------------------------------------------------------
 

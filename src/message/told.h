@@ -176,7 +176,8 @@ struct orri_told {
     uint32_t tracker_count;
     uint64_t *switchers, *taggers, *fresh; // [words] each.
     bool switch_any, tag_any, fresh_any;
-    orri_head** heads; // In pages as those of the index.
+    orri_head**
+        heads; // In pages as those of the index; behind the last head how many of the page are known.
     uint32_t head_count, head_capacity;
     orri_shape** shapes;
     uint32_t shape_count, shape_capacity;
@@ -242,6 +243,11 @@ bool orri_shape_same(const orri_shape* a, const orri_shape* b);
 static inline orri_head* orri_head_at(const struct orri_told* told, uint32_t index)
 {
     return &told->heads[index >> ORRI_PAGE_BITS][index & ORRI_PAGE_MASK];
+}
+// How many heads of the page of an entity are known. Pages that are all new, as after a large creation, need not be read.
+static inline uint32_t* orri_heads_known(const struct orri_told* told, uint32_t index)
+{
+    return &told->heads[index >> ORRI_PAGE_BITS][ORRI_PAGE_SIZE].generation;
 }
 static inline orri_shape* orri_shape_at(const struct orri_told* told, uint32_t shape1)
 {
