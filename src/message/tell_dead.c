@@ -32,7 +32,7 @@ static void dead_keep_run(orri_telling* tell, const orri_run* run, const uint64_
             orri_bits_fill(told->on[r]->members.words, run->index, run->count, false);
         }
     }
-    for (uint32_t i = 0; i < run->count; i++) {
+    for (uint32_t i = 0; told->off.count > 0 && i < run->count; i++) {
         orri_bitset_put(&told->off, run->index + i, false);
     }
     memset(orri_head_at(told, run->index), 0, run->count * sizeof(orri_head));
@@ -103,9 +103,15 @@ static uint32_t dead_push(orri_telling* tell, uint32_t index, uint32_t count, ui
     return count;
 }
 
-static bool dead_is(const orri_head* heads, const orri_record* records, uint32_t i)
+// How many from here on are dead, and were told to have the same shape.
+static uint32_t dead_count(const orri_head* heads, const orri_record* records, uint32_t count)
 {
-    return heads[i].generation != records[i].generation && heads[i].generation != 0;
+    uint32_t n = 0;
+    while (n < count && heads[n].generation != records[n].generation && heads[n].generation != 0 &&
+           heads[n].shape1 == heads[0].shape1) {
+        n++;
+    }
+    return n;
 }
 
 // How many from here on, in steps of 16, are as they were told, or are new. After a commit that created many this is all of them:
@@ -128,18 +134,17 @@ static bool dead_page(orri_telling* tell, uint32_t page)
     const orri_head* heads = tell->told->heads[page];
     uint32_t first = page << ORRI_PAGE_BITS, left = tell->world->hot.count - first;
     uint32_t count = left < ORRI_PAGE_SIZE ? left : ORRI_PAGE_SIZE;
-    for (uint32_t i = 0; i < count;) {
-        i += i % 16 == 0 ? dead_skip(heads + i, records + i, count - i) : 0;
-        uint32_t n = 0;
-        while (i + n < count && dead_is(heads, records, i + n) &&
-               heads[i + n].shape1 == heads[i].shape1) {
-            n++;
-        }
-        n = n > 0 ? dead_push(tell, first + i, n, heads[i].shape1) : UINT32_MAX;
+    uint32_t n = 0; // Dead ones of one shape from here on: counted once, told in parts.
+    for (uint32_t i = 0, told = 0; i < count; i += told) {
         if (n == 0) {
+            i += i % 16 == 0 ? dead_skip(heads + i, records + i, count - i) : 0;
+            n = dead_count(heads + i, records + i, count - i);
+        }
+        told = n > 0 ? dead_push(tell, first + i, n, heads[i].shape1) : 1;
+        if (told == 0) {
             return false;
         }
-        i += n != UINT32_MAX ? n : 1;
+        n -= n > 0 ? told : 0;
     }
     return true;
 }
