@@ -16,6 +16,8 @@
 //    has it (of a pinned type: it is held). Otherwise it is anything.
 // T4 Owned handles in told values that are held, and in batches, are counted in their blobs.
 // T5 A batch has as many references as views that wait or are read.
+// T6 Behind each page of heads stands how many of them have a generation.
+// T7 The sets of readers of a cluster are what their queries' entries say, if their numbering and its count of bits are current.
 #ifndef ORRI_MESSAGE_TOLD_H
 #define ORRI_MESSAGE_TOLD_H
 
