@@ -196,7 +196,7 @@ static orr_result send_check_add(orr_lane* lane, const char* call, orr_type type
     return orri_refuse_right(lane->world, rights, call, "adds", type, entity);
 }
 
-static orr_result send_add_long(orr_lane* lane, orr_entity entity, orr_type type, const void* value,
+ORRI_ASIDE static orr_result send_add_long(orr_lane* lane, orr_entity entity, orr_type type, const void* value,
                                 orr_component_id* out_id)
 {
     const char* call = "orr_send_add_type";
@@ -259,7 +259,7 @@ static orr_result send_check_id(orr_lane* lane, const char* call, const orri_typ
     return ORR_OK;
 }
 
-static orr_result send_change_rows(orr_lane* lane, const char* call, orr_type type,
+ORRI_ASIDE static orr_result send_change_rows(orr_lane* lane, const char* call, orr_type type,
                                    const orr_entity* entities, const orr_component_id* ids,
                                    uint32_t count, const void* values)
 {

@@ -70,7 +70,8 @@ static bool apply_alloc(orri_change* c)
         bool one = group->deed != ORRI_DEED_DESTROY && group->count > 0;
         ORR_ASSERT(group->count <= 1 || !one ||
                    (group->instance_count == 0 && group->switch_count == 0 && !group->renamed));
-        c->place_count += group->deed != ORRI_DEED_CREATE ? group->count : 0;
+        c->place_count +=
+            group->deed != ORRI_DEED_CREATE && group->places == NULL ? group->count : 0;
         c->create_count += group->deed == ORRI_DEED_CREATE ? group->count : 0;
         c->parts[g].deed_first = c->deed_count;
         c->parts[g].switch_first = c->switch_count;
@@ -96,11 +97,11 @@ static orr_result apply_route(orri_change* c)
     uint32_t* places = c->places;
     orr_result result = ORR_OK;
     for (uint32_t g = 0; result == ORR_OK && g < c->desc->count; g++) {
-        if (c->desc->groups[g].deed != ORRI_DEED_CREATE) {
-            c->parts[g].places = places;
-            places += c->desc->groups[g].count;
-        }
-        result = orri_change_route(c, g);
+        const orri_group* group = &c->desc->groups[g];
+        bool looks = group->deed != ORRI_DEED_CREATE && group->places == NULL;
+        c->parts[g].places = looks ? places : group->places;
+        result = orri_change_route(c, g, looks ? places : NULL);
+        places += looks ? group->count : 0;
     }
     return result;
 }
@@ -137,9 +138,15 @@ static orr_result apply_promote(orri_change* c)
         return ORR_OK;
     }
     const orr_entity* ids = apply_ids(c);
-    return ids != NULL && orri_index_promote(c->world, ids, c->create_count)
-               ? ORR_OK
-               : orri_env_result(&c->world->env);
+    if (ids == NULL) {
+        return ORR_ERR_MEMORY;
+    }
+    orri_index_cursor cursor = {0};
+    if (c->desc->in_line && orri_index_nth(c->world, &cursor, 0).id == ids[0].id) {
+        return orri_index_reserve(c->world, "creating entities", c->create_count);
+    }
+    return orri_index_promote(c->world, ids, c->create_count) ? ORR_OK
+                                                              : orri_env_result(&c->world->env);
 }
 
 static orr_result apply_prepare(orri_change* c)

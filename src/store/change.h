@@ -75,7 +75,7 @@ typedef struct orri_filling {
 } orri_filling;
 
 typedef struct orri_part {
-    uint32_t* places; // [count] before anything moved; NULL: the group creates.
+    const uint32_t* places; // [count] before anything moved; NULL: the group creates.
     uint32_t route_first, route_count;
     uint32_t deed_first;   // In `deeds`.
     uint32_t switch_first; // In `switches`.
@@ -162,8 +162,8 @@ bool orri_change_takes_all(const orri_change* c, uint32_t g, orr_type type);
 
 // ---- route.c --------------------------------------------------------------------------------------------------
 
-// Finds places and routes of a group, and the clusters they lead to.
-orr_result orri_change_route(orri_change* c, uint32_t g);
+// Finds places (to be written to `places`; NULL: they are known) and routes of a group, and the clusters they lead to.
+orr_result orri_change_route(orri_change* c, uint32_t g, uint32_t* places);
 // The same for those who die with others.
 orr_result orri_change_route_fallen(orri_change* c);
 // Makes room for all rows that come, and sees to it that all rows that go or fill gaps may.

@@ -155,19 +155,39 @@ static void index_give_fresh(orr_world* world, uint32_t place, uint32_t count, u
     index->live_count += count;
 }
 
+// Ids from the free list, as long as there are some. The list's head stays in a register meanwhile.
+static uint32_t index_give_listed(orr_world* world, uint32_t place, uint32_t count, uint32_t* ids,
+                                  orr_entity* out)
+{
+    orri_index* index = &world->index;
+    uint32_t next = index->free_first, page = ORRI_INDEX_NONE, i = 0;
+    orri_record* records = NULL;
+    for (; i < count && next != ORRI_INDEX_NONE; i++) {
+        if (ORR_UNLIKELY(next >> ORRI_PAGE_BITS != page)) {
+            page = next >> ORRI_PAGE_BITS;
+            records = orri_index_write(world, next & ~ORRI_PAGE_MASK);
+        }
+        orri_record* record = &records[next & ORRI_PAGE_MASK];
+        uint32_t generation = record->generation & ~ORRI_DEAD, following = record->place;
+        *record = (orri_record){generation, place + i};
+        ids[i] = next;
+        if (out != NULL) {
+            out[i] = orri_id_make(next, generation);
+        }
+        next = following;
+    }
+    index->free_first = next;
+    index->free_count -= i;
+    index->live_count += i;
+    return i;
+}
+
 void orri_index_give(orr_world* world, orri_chunk* chunk, uint32_t slot, uint32_t count,
                      orr_entity* out)
 {
     uint32_t* ids = orri_chunk_ids(chunk);
     uint32_t place = orri_place_make(chunk, slot);
-    uint32_t i = 0;
-    for (; i < count && world->index.free_first != ORRI_INDEX_NONE; i++) {
-        orr_entity entity = orri_index_give_one(world, place + i);
-        ids[slot + i] = orri_id_index(entity);
-        if (out != NULL) {
-            out[i] = entity;
-        }
-    }
+    uint32_t i = index_give_listed(world, place, count, ids + slot, out);
     while (i < count) {
         uint32_t room = ORRI_PAGE_SIZE - (world->hot.count & ORRI_PAGE_MASK);
         uint32_t run = count - i < room ? count - i : room;

@@ -22,6 +22,34 @@ orr_entity orri_index_nth(const orr_world* world, orri_index_cursor* cursor, uin
     return orri_id_make(number, orri_record_at(world, number)->generation & ~ORRI_DEAD);
 }
 
+bool orri_index_next(const orr_world* world, orri_index_cursor* cursor, uint32_t position,
+                     orr_entity* out, uint32_t count)
+{
+    const orri_index* index = &world->index;
+    uint32_t listed = position < index->free_count ? index->free_count - position : 0, i = 0;
+    listed = listed < count ? listed : count;
+    uint64_t fresh = (uint64_t)world->hot.count + position + listed - index->free_count;
+    if (listed < count && fresh + (count - listed) > world->entities_max) {
+        return false;
+    }
+    if (listed > 0) {
+        (void)orri_index_nth(world, cursor, position);
+        uint32_t number = cursor->next1 - 1, last = number;
+        for (; i < listed; i++) {
+            orri_record record = *orri_record_at(world, number);
+            out[i] = orri_id_make(number, record.generation & ~ORRI_DEAD);
+            last = number;
+            number = record.place;
+        }
+        *cursor = (orri_index_cursor){position + listed - 1, last + 1};
+    }
+    uint64_t id = orri_id_make((uint32_t)fresh, world->salt | 1).id - i;
+    for (; i < count; i++) {
+        out[i].id = id + i;
+    }
+    return true;
+}
+
 bool orri_ahead_has(const orr_world* world, orr_entity entity)
 {
     const orri_ahead* ahead = world->ahead;

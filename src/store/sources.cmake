@@ -57,7 +57,6 @@ set(ORR_SMALL_STORE
     src/store/finder.c
     src/store/guard.c
     src/store/instance.c
-    src/store/index_ahead.c
     src/store/items.c
     src/store/links.c
     src/store/name.c
