@@ -242,6 +242,7 @@ static orri_strip* lane_strip_make(orr_lane* lane, orri_sent kind, orr_type type
                           .breaks = strip->breaks,
                           .break_capacity = strip->break_capacity};
     strip->quick = info == NULL || (info->plain && !info->info.has_padding);
+    strip->swift = strip->quick && !lane_has_ids(strip);
     if (strip->block != NULL) {
         lane_reuse_block(strip);
     }
@@ -281,6 +282,7 @@ orri_strip* orri_lane_strip_own(orr_lane* lane, orri_sent kind, orr_type type,
         return NULL;
     }
     strip->own = true;
+    strip->swift = false;
     strip->follows = kind != ORRI_SENT_CREATE;
     if (strip->block != NULL) {
         lane_reuse_block(strip);

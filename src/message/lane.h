@@ -48,7 +48,8 @@ typedef struct orri_strip {
     uint8_t* values;
     orr_component_id* ids; // NULL: no multiple type.
     uint32_t stride;       // Bytes of a value.
-    bool quick;            // Values are bytes as they come: plain, nothing to clean or to check.
+    bool quick;            // Values are bytes as they come: plain, nothing to clean or to check,
+    bool swift;            // and so it is with whole records: no ids, not `own`, not `born_only`.
     bool born_only;        // For entities of this commit only: declared by `creates` alone.
     bool own;              // Of orr_send_create_many(): nothing else goes here,
     bool follows;          // and the entities are those of its creations, which has them.

@@ -316,6 +316,30 @@ static bool merge_chunk_clear(const merge_bundle* b, uint32_t chunk)
     return true;
 }
 
+#define MERGE_SEQUENCE 64
+
+// True when the next rows are of ids that follow one another, whose records say the same of their places, within a page and a
+// chunk: so it is with entities that were created together. Their places are written.
+static inline bool merge_sequence(const orr_world* world, const orr_entity* entities,
+                                  uint32_t* places)
+{
+    uint64_t first = entities[0].id, index = first & ORR_HOT_ID_MASK, differs = 0;
+    uint32_t offset = index & ORRI_PAGE_MASK;
+    if (entities[MERGE_SEQUENCE - 1].id != first + (MERGE_SEQUENCE - 1) ||
+        offset + MERGE_SEQUENCE > ORRI_PAGE_SIZE || index + MERGE_SEQUENCE > world->hot.count) {
+        return false;
+    }
+    const orri_record* records = &world->hot.pages[index >> ORRI_PAGE_BITS][offset];
+    uint32_t generation = (uint32_t)(first >> 32), place = records[0].place, others = 0;
+    for (uint32_t i = 0; i < MERGE_SEQUENCE; i++) {
+        differs |= entities[i].id ^ (first + i);
+        others |= (records[i].generation ^ generation) | (records[i].place ^ (place + i));
+        places[i] = place + i;
+    }
+    return differs == 0 && others == 0 &&
+           orri_place_slot(place) <= ORRI_SLOT_MASK + 1 - MERGE_SEQUENCE;
+}
+
 // The end of the rows from `row` on that are clear, of a quick bundle for live entities: merge_row_clear() in a short loop, since
 // this is where a million adds pass. The places it finds are kept: looking twice costs as much again.
 static uint32_t merge_clear_live(const merge_bundle* b, uint32_t row)
@@ -342,6 +366,11 @@ static uint32_t merge_clear_live(const merge_bundle* b, uint32_t row)
             }
         }
         places[row] = record.place;
+        while (multi == NULL && count - row > MERGE_SEQUENCE + 1 &&
+               merge_sequence(world, entities + row + 1, places + row + 1) &&
+               places[row + 1] >> ORRI_SLOT_BITS == chunk) {
+            row += MERGE_SEQUENCE;
+        }
     }
     return row;
 }
@@ -442,3 +471,4 @@ bool orri_merge_items(orri_merge* merge)
 }
 
 #undef MERGE_PARTS_MAX
+#undef MERGE_SEQUENCE

@@ -70,8 +70,8 @@ static bool apply_alloc(orri_change* c)
         bool one = group->deed != ORRI_DEED_DESTROY && group->count > 0;
         ORR_ASSERT(group->count <= 1 || !one ||
                    (group->instance_count == 0 && group->switch_count == 0 && !group->renamed));
-        c->place_count +=
-            group->deed != ORRI_DEED_CREATE && group->places == NULL ? group->count : 0;
+        c->place_count += group->deed != ORRI_DEED_CREATE && group->places == NULL ? group->count
+                                                                                   : 0;
         c->create_count += group->deed == ORRI_DEED_CREATE ? group->count : 0;
         c->parts[g].deed_first = c->deed_count;
         c->parts[g].switch_first = c->switch_count;
