@@ -290,6 +290,16 @@ static void apply_say(const orri_change* c, const orri_left* left, orri_text* ou
     case ORRI_LEFT_TAGS_MAX:
         orri_text_add(out, "it has %u tags, as many as it can have", ORR_CLUSTER_TAGS_MAX);
         break;
+    case ORRI_LEFT_TYPES_MAX:
+        orri_text_add(out, "with %s it would have more than %u types, the most it can have", type,
+                      ORR_CLUSTER_TYPES_MAX);
+        break;
+    case ORRI_LEFT_CLUSTERS_MAX:
+        orri_text_add(out,
+                      "it would be the first with its components and tags, and the world has %u "
+                      "clusters, as many as it may have; raise clusters_max",
+                      c->world->clusters_max);
+        break;
     case ORRI_LEFT_COMPONENT:
         orri_text_add(out, "it has no %s", type);
         break;

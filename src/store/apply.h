@@ -87,7 +87,11 @@ typedef struct orri_group {
 } orri_group;
 
 // Told of what was left out because it makes no sense, once everything else is done: `what` is a clause ("Position is needed
-// by Body"). Nothing else is left out; memory, limits (but that of instances) and hooks refuse the whole.
+// by Body"), or because it does not fit: an entity has as many types, tags or instances as it can have, or would need a cluster
+// more than clusters_max. Of types, `given` comes before `instances`, each in order, and what goes makes room; a type that does not fit
+// with all it needs is left out. The last cluster goes to the first group and entity that needs one; later ones stay where they are,
+// with their components and tags, or are created with those of `cluster` alone; values of what they have, pinned ones, names and
+// switches are done all the same. Nothing else is left out; memory, other limits and hooks refuse the whole.
 typedef struct orri_apply_desc {
     const char* call; // For messages.
     const orri_group* groups;

@@ -38,6 +38,8 @@ typedef enum orri_left_why {
     ORRI_LEFT_INSTANCE,
     ORRI_LEFT_INSTANCES_MAX,
     ORRI_LEFT_TAGS_MAX,
+    ORRI_LEFT_TYPES_MAX,
+    ORRI_LEFT_CLUSTERS_MAX,
     ORRI_LEFT_COMPONENT,
     ORRI_LEFT_NAME_TYPE,
     ORRI_LEFT_NAME, // `number` is an orri_name_why.
