@@ -116,6 +116,22 @@ static bool aim_takes_all(const orri_group* group, orr_type type)
     return aim_listed(group->taken, group->taken_count, type);
 }
 
+// Room for marks of the instances there are.
+static bool aim_tally_marks(orri_change* c, orri_aim_tally* tally)
+{
+    uint32_t needed = c->mark_count + tally->existing;
+    if (needed > c->mark_capacity &&
+        !orri_change_grow(c, (void**)&c->marks, &c->mark_capacity, needed, sizeof *c->marks)) {
+        return false;
+    }
+    tally->marks = c->mark_count;
+    for (; c->mark_count < needed; c->mark_count++) {
+        c->marks[c->mark_count] = false;
+    }
+    return true;
+}
+
+// NULL when refused (reported).
 static orri_aim_tally* aim_tally_of(orri_aim* m, orr_type type, const orri_type* info)
 {
     for (uint32_t i = 0; i < m->tally_count; i++) {
@@ -123,8 +139,8 @@ static orri_aim_tally* aim_tally_of(orri_aim* m, orr_type type, const orri_type*
             return &m->tallies[i];
         }
     }
-    ORR_ASSERT(m->tally_count <
-               ORRI_AIM_TYPES); // Those without a type that is listed are taken back.
+    // Those of types that the entity will never have are taken back.
+    ORR_ASSERT(m->tally_count < ORRI_AIM_TYPES);
     orri_aim_tally* tally = &m->tallies[m->tally_count++];
     *tally = (orri_aim_tally){
         .type = type, .info = info, .capacity = 1, .all = aim_takes_all(m->group, type)};
@@ -138,7 +154,40 @@ static orri_aim_tally* aim_tally_of(orri_aim* m, orr_type type, const orri_type*
     } else if (aim_gives(m->group, type)) {
         tally->count = 1;
     }
-    return tally;
+    return aim_tally_marks(m->change, tally) ? tally : NULL;
+}
+
+// The mark of an instance that is there; NULL: it is not.
+static bool* aim_tally_mark(const orri_aim* m, const orri_aim_tally* tally, orr_component_id id)
+{
+    for (uint32_t i = 0; i < tally->existing; i++) {
+        if (tally->ids[i] == id) {
+            return &m->change->marks[tally->marks + i];
+        }
+    }
+    return NULL;
+}
+
+// How many of the instances there are will go.
+static uint32_t aim_tally_going(const orri_aim* m, orri_aim_tally* tally)
+{
+    bool* marks = m->change->marks + tally->marks;
+    uint32_t going = tally->all ? tally->existing : 0;
+    for (uint32_t d = 0; !tally->all && tally->going == 0 && d < m->group->instance_count; d++) {
+        const orri_instance_deed* deed = &m->group->instances[d];
+        bool* mark = deed->removed && deed->type.index1 == tally->type.index1
+                         ? aim_tally_mark(m, tally, deed->id)
+                         : NULL;
+        going += mark != NULL && !*mark;
+        if (mark != NULL) {
+            *mark = true;
+        }
+    }
+    if (tally->going == 0) {
+        memset(marks, 0, tally->existing * sizeof *marks);
+        tally->going = going + 1;
+    }
+    return tally->going - 1;
 }
 
 static orr_result aim_tally_add(orri_aim* m, orri_aim_tally* tally, uint32_t d)
@@ -148,13 +197,14 @@ static orr_result aim_tally_add(orri_aim* m, orri_aim_tally* tally, uint32_t d)
     if (result != ORR_OK || !fits) {
         return result;
     }
-    if (tally->count == tally->capacity) {
-        if (!orri_instance_room_left(tally->info, tally->capacity)) {
+    if (tally->count >= tally->capacity) {
+        if (orri_instance_room_left(tally->info, tally->capacity)) {
+            tally->capacity *= 2;
+        } else if (tally->count - aim_tally_going(m, tally) >= tally->capacity) {
             return orri_aim_leave(m, ORRI_LEFT_INSTANCES_MAX, tally->type, tally->type, 0)
                        ? ORR_OK
                        : ORR_ERR_MEMORY;
         }
-        tally->capacity *= 2;
     }
     tally->count++;
     tally->added++;
@@ -170,32 +220,11 @@ static void aim_tally_one_less(orri_aim_tally* tally)
     tally->count--;
 }
 
-static bool aim_tally_has(const orri_aim_tally* tally, orr_component_id id)
-{
-    for (uint32_t i = 0; i < tally->existing; i++) {
-        if (tally->ids[i] == id) {
-            return true;
-        }
-    }
-    return false;
-}
-
-// True when a deed before `end` takes this instance.
-static bool aim_removed(const orri_aim* m, uint32_t end, orr_type type, orr_component_id id)
-{
-    for (uint32_t d = 0; d < end; d++) {
-        const orri_instance_deed* deed = &m->group->instances[d];
-        if (deed->removed && deed->id == id && deed->type.index1 == type.index1 && m->deeds[d]) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool aim_tally_remove(orri_aim* m, orri_aim_tally* tally, uint32_t d)
 {
     orr_component_id id = m->group->instances[d].id;
-    if (!aim_tally_has(tally, id) || aim_removed(m, d, tally->type, id)) {
+    bool* mark = aim_tally_mark(m, tally, id);
+    if (mark == NULL || *mark) {
         return orri_aim_leave(m, ORRI_LEFT_INSTANCE, tally->type, tally->type, id);
     }
     if (tally->count == 1) {
@@ -205,18 +234,18 @@ static bool aim_tally_remove(orri_aim* m, orri_aim_tally* tally, uint32_t d)
         m->goes[m->goes_count++] = tally->type;
     }
     aim_tally_one_less(tally);
-    m->deeds[d] = true;
+    m->deeds[d] = *mark = true;
     return true;
 }
 
 static bool aim_tally_change(orri_aim* m, const orri_aim_tally* tally, uint32_t d)
 {
     orr_component_id id = m->group->instances[d].id;
-    if (!aim_tally_has(tally, id)) {
+    const bool* mark = aim_tally_mark(m, tally, id);
+    if (mark == NULL) {
         return orri_aim_leave(m, ORRI_LEFT_INSTANCE, tally->type, tally->type, id);
     }
-    m->deeds[d] = !aim_removed(m, m->group->instance_count, tally->type, id) &&
-                  !aim_listed(m->goes, m->goes_count, tally->type);
+    m->deeds[d] = !*mark && !aim_listed(m->goes, m->goes_count, tally->type);
     return true;
 }
 
@@ -245,7 +274,10 @@ static orr_result aim_deed(orri_aim* m, uint32_t d, int pass)
                                                                               : ORR_ERR_MEMORY;
     }
     orri_aim_tally* tally = aim_tally_of(m, deed->type, info);
-    orr_result result = ORR_OK;
+    orr_result result = tally != NULL ? ORR_OK : ORR_ERR_MEMORY;
+    if (tally == NULL) {
+        return result;
+    }
     if (pass == 0) {
         result = aim_tally_add(m, tally, d);
     } else if (!tally->all && deed->id != 0) {
@@ -332,6 +364,7 @@ static void aim_stays(orri_aim* m, uint32_t i)
     orri_aim_tally* tally = aim_tally_find(m, m->goes[i]);
     if (tally != NULL && tally->gone) {
         m->deeds[tally->deed_last] = false;
+        *aim_tally_mark(m, tally, m->group->instances[tally->deed_last].id) = false;
         tally->capacity = tally->capacity_last;
         tally->count = 1;
     }
@@ -509,6 +542,7 @@ void orri_aim_begin(orri_aim* m)
     m->type_count = base != NULL ? base->type_count : 0;
     m->tag_count = base != NULL ? base->tag_count : 0;
     m->goes_count = m->tally_count = m->gone_count = 0;
+    m->change->mark_count = 0;
     if (base != NULL) {
         memcpy(m->types, base->types, m->type_count * sizeof *m->types);
         memcpy(m->tags, base->tags, m->tag_count * sizeof *m->tags);

@@ -14,8 +14,10 @@ typedef struct orri_aim_tally {
     const orr_component_id* ids; // Those there are.
     uint32_t existing, count, capacity;
     uint32_t added;
-    bool all;  // All that exist go.
-    bool gone; // The last one goes, by this deed; before it the room was this:
+    uint32_t marks; // Where in orri_change.marks those there are begin.
+    uint32_t going; // How many of them go, if asked for: plus 1.
+    bool all;       // All that exist go.
+    bool gone;      // The last one goes, by this deed; before it the room was this:
     uint32_t deed_last, capacity_last;
 } orri_aim_tally;
 

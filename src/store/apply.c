@@ -249,6 +249,7 @@ static void apply_free(orri_change* c)
     ORRI_RELEASE(env, ORR_MEMORY_TEMP, c->route_lefts, c->route_left_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_TEMP, c->made, c->made_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_TEMP, c->fillings, c->filling_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, c->marks, c->mark_capacity);
 }
 
 // ---- what was left out -----------------------------------------------------------------------------------------

@@ -102,15 +102,19 @@ typedef struct orri_change {
     orri_copies* copies;
     orri_filling* fillings;
     bool *deeds, *switches; // By instance deed, and by switch: it is to be done.
-    void** instances;       // By instance deed: its value, made; NULL: none.
-    orr_string* texts;      // By renaming.
+    bool*
+        marks; // Of one aim: by multiple type and place in its cell: the instance goes, by its id.
+    void** instances;  // By instance deed: its value, made; NULL: none.
+    orr_string* texts; // By renaming.
     uint8_t* instance_memory;
     size_t instance_size;
     uint32_t route_count, column_count, cluster_count, created_count, route_left_count, left_count,
-        made_count, copies_count, filling_count, deed_count, switch_count, text_count, name_count;
+        made_count, copies_count, filling_count, deed_count, switch_count, text_count, name_count,
+        mark_count;
     uint32_t* names; // Scratch: groups that are renamed, in order.
     uint32_t route_capacity, column_capacity, cluster_capacity, created_capacity,
-        route_left_capacity, left_capacity, made_capacity, copies_capacity, filling_capacity;
+        route_left_capacity, left_capacity, made_capacity, copies_capacity, filling_capacity,
+        mark_capacity;
     uint32_t* fallen_places;
     orri_doom doom;
     orr_entity* late; // Those of the doomed that change or are created first.
