@@ -246,7 +246,17 @@ plant "second mention of an entity not seen" \
 plant "changes do not wait for structure" \
     src/message/values.c 's/marks = w->lanes->marks_any \? w->lanes->seen : NULL/marks = NULL/'
 plant "provisional id taken for one of another run" \
-    src/message/net.c 's/found->lane == \(fresh \? lane : NULL\)/true/'
+    src/message/net.c 's/seen->lane != lane \? seen->lane->number < lane->number : seen->id < id/seen->id < id/;s/found->lane == lane && found->id == id/found->id == id/'
+plant "ids of a refused commit taken for the next in line" \
+    src/store/apply.c 's/c->desc->in_line && orri_index_nth\(c->world, &cursor, 0\)\.id == ids\[0\]\.id/c->desc->in_line/'
+plant "free ids taken for a sequence" \
+    src/store/index_ahead.c '/^static uint32_t ahead_run/,/^}/s/ && \*next == first \+ offset//'
+plant "records taken for a sequence because the ids are one" \
+    src/message/merge.c '/^static inline bool merge_sequence/,/^}/s/differs == 0 && others == 0/differs == 0/'
+plant "types that go make no room" \
+    src/store/aim.c 's/m->types_most = ORR_CLUSTER_TYPES_MAX \+ aim_may_go\(m->group\)/m->types_most = ORR_CLUSTER_TYPES_MAX/'
+plant "instances that go make no room" \
+    src/store/aim.c 's/tally->count - aim_tally_going\(m, tally\) >= tally->capacity/true/'
 plant "stale id taken for its successor in a commit" \
     src/message/net.c 's/!there \|\| r\.strip->entities\[r\.row\]\.id != net->entity\.id/!there/'
 plant "what a refused commit dropped is counted again" \
