@@ -96,6 +96,36 @@ ORR_TEST(system_reads_what_another_exports)
     kit_end(&k);
 }
 
+static void feel_both(orr_run* run)
+{
+    const Wind* wind = orr_import(run, "weather", Wind);
+    const Count* count = orr_import(run, "counter", Count);
+    CHECK(wind != NULL && count != NULL);
+    *(float*)orr_run_user(run) = wind->x + (float)count->value;
+}
+
+static void count_exports(orr_run* run)
+{
+    orr_export(run, Count)->value += 10;
+}
+
+ORR_TEST(system_reads_what_several_others_export)
+{
+    kit k;
+    orr_world* world = begin_rows(&k);
+    float sum = 0;
+    KIT_SYSTEM(world, .name = "weather", .query = "Position", .run = blow,
+               .exports = ORR_TYPE(Wind), .state = ORR_TYPE(Count));
+    KIT_SYSTEM(world, .name = "counter", .query = "Position", .run = count_exports,
+               .exports = ORR_TYPE(Count));
+    KIT_SYSTEM(world, .name = "feel", .query = "Position", .run = feel_both, .user = &sum,
+               .imports = "weather, counter");
+    KIT_STEP(world, 1);
+    CHECK_EQ(sum, 3 + 17);
+    CHECK_EQ(k.errors.count, 0);
+    kit_end(&k);
+}
+
 static void write_import(orr_run* run)
 {
     Wind* wind = (Wind*)(uintptr_t)orr_import(run, "weather", Wind);
@@ -201,6 +231,97 @@ ORR_TEST(system_whose_import_is_removed_keeps_the_tick_from_beginning)
     KIT_STEP(world, 1);
     CHECK_EQ(felt, 2); // It is registered after its reader now.
     kit_end(&k);
+}
+
+// ---- what of systems is state ---------------------------------------------------------------------------------------
+
+static void take_all(orr_run* run)
+{
+    ORR_MESSAGES(m, run)
+    {
+        CHECK(m->count > 0);
+    }
+}
+
+static void send_hit(orr_run* run)
+{
+    CHECK_OK(orr_send_event(run, Hit, {{0}, 5}));
+}
+
+// A world after two ticks, one of two that differ in one thing that decides how it goes on.
+static uint64_t hash_of(uint32_t thing, bool other)
+{
+    kit k;
+    orr_world* world = begin_rows(&k);
+    ORR_REGISTER(world, Hit);
+    orr_system_desc desc = {.name = "s", .query = "Position", .run = kit_run_nothing};
+    desc.exports = thing == 0 ? ORR_TYPE(Count) : NULL;
+    desc.run = thing == 0 && other ? count_exports : desc.run;
+    desc.kind = thing == 1 ? ORR_INDIRECT : ORR_DIRECT;
+    desc.run = thing == 1 && other ? take_all : desc.run;
+    if (thing == 2) {
+        desc.once = true;
+        desc.sends = desc.receives = "Hit";
+        desc.run = other ? send_hit : desc.run;
+    }
+    if (thing == 3 && other) { // First run in tick 2.
+        KIT_STEP(world, 1);
+    }
+    orr_system system = kit_taken(world, orr_system_add(world, &desc), __FILE__, __LINE__);
+    KIT_STEP(world, 1);
+    if (thing == 4 && other) { // Stopped, or about to be.
+        CHECK_OK(orr_system_enable(world, system, false));
+    }
+    if (thing != 3 || !other) {
+        KIT_STEP(world, 1);
+    }
+    if (thing == 4 && !other) {
+        CHECK_OK(orr_system_enable(world, system, false));
+    }
+    if (thing == 5 && other) {
+        CHECK_OK(orr_system_remove(world, system));
+    }
+    if (thing == 6 && other) {
+        CHECK_OK(orr_system_enable(world, system, false));
+    }
+    CHECK_EQ(orr_world_tick(world), 2);
+    CHECK_EQ(k.errors.count, 0);
+    uint64_t hash = orr_world_hash(world);
+    kit_end(&k);
+    return hash;
+}
+
+ORR_TEST(system_is_part_of_the_hash_with_all_that_decides_how_it_goes_on)
+{
+    static const char* const things[] = {
+        "exports", "messages that wait", "events that wait", "first tick", "started", "removed",
+        "wanted"};
+    for (uint32_t i = 0; i < sizeof things / sizeof things[0]; i++) {
+        CHECK_EQ(hash_of(i, false), hash_of(i, false));
+        if (hash_of(i, false) == hash_of(i, true)) {
+            test_fail(__FILE__, __LINE__, "the hash does not know: %s", things[i]);
+        }
+    }
+}
+
+// With a book of its own, and sending: what waits for it is no state, that it is there is.
+ORR_TEST(system_that_is_impure_is_state_but_not_what_waits_for_it)
+{
+    uint64_t hashes[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        kit k;
+        orr_world* world = begin_rows(&k);
+        int mine = 0;
+        if (i < 2) {
+            KIT_SYSTEM(world, .name = "outside", .kind = ORR_INDIRECT, .query = "Position",
+                       .run = i == 0 ? take_all : kit_run_nothing, .user = &mine, .impure = true);
+        }
+        KIT_STEP(world, 2);
+        hashes[i] = orr_world_hash(world);
+        kit_end(&k);
+    }
+    CHECK(hashes[0] == hashes[1]);
+    CHECK(hashes[0] != hashes[2]);
 }
 
 // ---- random numbers ------------------------------------------------------------------------------------------------------------

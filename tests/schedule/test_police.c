@@ -121,6 +121,93 @@ ORR_TEST(police_in_full_finds_a_parallel_system_that_writes_its_state)
     }
 }
 
+// ---- many rows, chunks and clusters ---------------------------------------------------------------------------------
+
+enum {
+    MANY = 2 * ORR_CHUNK_CAPACITY + 100
+};
+
+static orr_entity many[MANY];
+
+static orr_world* begin_many(void)
+{
+    orr_world* world = begin();
+    orr_police_set(world, ORR_POLICE_FULL);
+    CHECK_OK(orr_create_many(world, KIT_CLUSTER(world, Position), MANY, NULL, 0, many));
+    return world;
+}
+
+// In whichever row it is: that one is named, and only its block is put back.
+ORR_TEST(police_in_full_names_the_row_that_was_written)
+{
+    static const uint32_t rows[] = {0, 1, ORR_CHUNK_CAPACITY - 1, ORR_CHUNK_CAPACITY, MANY - 1};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        orr_world* world = begin_many();
+        CHECK_OK(orr_name_set(world, many[rows[i]], (orr_entity){0}, "victim"));
+        kept = orr_edit(world, many[rows[i]], Position);
+        KIT_SYSTEM(world, .name = "culprit", .query = "Velocity", .run = write_kept);
+        KIT_STEP(world, 1);
+        CHECK_EQ(s.k.errors.count, 1);
+        KIT_ERROR(&s.k, ORR_ERR_STATE, "wrote Position of victim ");
+        CHECK_EQ(kept->x, 0);
+        kit_end(&s.k);
+    }
+}
+
+// It may write Position where there is Velocity too; elsewhere that is as undeclared as anything.
+ORR_TEST(police_in_full_knows_where_a_type_may_be_written)
+{
+    orr_world* world = begin();
+    orr_police_set(world, ORR_POLICE_FULL);
+    kept = orr_edit(world, s.bob, Position);
+    CHECK_OK(orr_set(world, s.eve, Position, {0}));
+    KIT_SYSTEM(world, .name = "culprit", .query = "write Position, Velocity", .run = write_kept);
+    KIT_STEP(world, 1);
+    CHECK_EQ(s.k.errors.count, 1);
+    KIT_ERROR(&s.k, ORR_ERR_STATE, "which it did not declare to write");
+    kit_end(&s.k);
+}
+
+static void write_position(orr_run* run)
+{
+    Position* p = orr_write(run, Position);
+    for (uint32_t i = 0; i < run->count; i++) {
+        p[i].x += 1;
+    }
+}
+
+// That another one asked for the block, in the same tick, is no excuse.
+ORR_TEST(police_in_full_finds_writes_where_another_one_asked)
+{
+    orr_world* world = begin();
+    orr_police_set(world, ORR_POLICE_FULL);
+    kept = orr_edit(world, s.bob, Position);
+    KIT_SYSTEM(world, .name = "first", .query = "write Position", .run = write_position);
+    KIT_SYSTEM(world, .name = "culprit", .query = "write Position", .run = write_kept);
+    KIT_SYSTEM(world, .name = "third", .query = "write Position", .run = write_position);
+    KIT_STEP(world, 1);
+    CHECK_EQ(s.k.errors.count, 1);
+    KIT_ERROR(&s.k, ORR_ERR_STATE, "through a pointer from an earlier tick or system");
+    CHECK_EQ(orr_get(world, s.bob, Position)->x, 3);
+    kit_end(&s.k);
+}
+
+// Tick after tick, in several chunks and clusters, by rows and in a loop of its own.
+ORR_TEST(police_in_full_lets_what_is_asked_for_be_written)
+{
+    orr_world* world = begin_many();
+    orr_system a =
+        KIT_SYSTEM(world, .name = "rows", .query = "write Position", .run = write_position);
+    orr_system b =
+        KIT_SYSTEM(world, .name = "both", .query = "write Position, Health", .run = write_position);
+    KIT_STEP(world, 10);
+    CHECK_STR(s.k.errors.text, "");
+    CHECK_EQ(kit_stats(world, a).breaches + kit_stats(world, b).breaches, 0);
+    CHECK_EQ(orr_get(world, many[MANY - 1], Position)->x, 10);
+    CHECK_EQ(orr_get(world, s.bob, Position)->x, 21);
+    kit_end(&s.k);
+}
+
 // Bytes that were never written, between fields, are compared too: that must decide nothing.
 static void write_padded(orr_run* run)
 {
@@ -363,9 +450,39 @@ ORR_TEST(police_lets_a_system_use_its_columns_without_any)
     kit_end(&s.k);
 }
 
+static void count_tagged(orr_run* run)
+{
+    *(uint64_t*)orr_run_user(run) = orr_query_count(s.tagged);
+}
+
+// Tags in queries of its own are declared one by one, or all at once.
+ORR_TEST(police_lets_queries_ask_for_tags_that_were_declared)
+{
+    static const struct {
+        const char* any;
+        bool allowed;
+    } ways[] = {{"Velocity, #5", true},      {"Velocity, #4, #5", true},
+                {"Velocity, #5, #4", true},  {"Velocity, orr_tags", true},
+                {"Velocity, #4, #6", false}, {"Velocity", false}};
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        orr_world* world = begin();
+        uint64_t count = 0;
+        orr_system system = KIT_SYSTEM(world, .name = "ask", .once = true, .any = ways[i].any,
+                                       .run = count_tagged, .user = &count);
+        KIT_STEP(world, 1);
+        CHECK_EQ(count, ways[i].allowed);
+        CHECK_EQ(kit_stats(world, system).breaches, !ways[i].allowed);
+        if (!ways[i].allowed) {
+            KIT_ERROR(&s.k, ORR_ERR_STATE, "put \"#5\" into its .any");
+        }
+        kit_end(&s.k);
+    }
+}
+
+static orr_iter left_open;
+
 static void break_out_of_loops(orr_run* run)
 {
-    static orr_iter left_open;
     (void)orr_iter_begin(&left_open, orr_run_query(run), NULL);
     CHECK(orr_iter_next(&left_open));
     ORR_EACH (it, orr_run_query(run)) {
@@ -381,6 +498,15 @@ ORR_TEST(police_ends_loops_that_a_system_left_open)
     KIT_STEP(world, 2);
     CHECK(orr_create(world).id != 0);
     CHECK_EQ(s.k.errors.count, 0);
+    // It has ended: whoever goes on with it gets nothing, and does no harm.
+    uint32_t rows = 0;
+    ORR_EACH (it, s.reading) {
+        CHECK(!orr_iter_next(&left_open));
+        rows += it.count;
+        CHECK_EQ(orr_create(world).id, 0); // This loop is still open.
+    }
+    CHECK_EQ(rows, 1);
+    CHECK(orr_create(world).id != 0);
     kit_end(&s.k);
 }
 

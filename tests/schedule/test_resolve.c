@@ -271,6 +271,34 @@ ORR_TEST(system_names_types_past_the_first_sixty_four)
     kit_end(&k);
 }
 
+static void get_late(orr_run* run)
+{
+    for (uint32_t i = 50; i < 70; i++) {
+        CHECK_EQ(orr_component_has(run->world, target, late[i]), i == 55 || i == 58 || i == 69);
+    }
+    kit_run(run);
+}
+
+// The same for what it reads by id.
+ORR_TEST(system_reads_types_past_the_first_sixty_four)
+{
+    kit k;
+    orr_world* world = begin(&k);
+    target = make(world, 0);
+    for (uint32_t i = 0; i < 70; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "Late%u", i);
+        CHECK_OK(orr_type_register(world, &(orr_type_desc){.name = name}, &late[i]));
+        CHECK_OK(orr_component_add(world, target, late[i]));
+    }
+    orr_system system = KIT_SYSTEM(world, .name = "get", .once = true,
+                                   .any = "Late55, Late58, Late69", .run = get_late);
+    KIT_STEP(world, 1);
+    KIT_SAID("get");
+    CHECK_EQ(kit_stats(world, system).breaches, 17);
+    kit_end(&k);
+}
+
 ORR_TEST(system_events_must_be_types_that_can_be)
 {
     kit k;

@@ -341,6 +341,68 @@ ORR_TEST(system_called_once_writes_through_its_query)
     kit_end(&k);
 }
 
+// ---- what is made ready for a call ----------------------------------------------------------------------------------
+
+static orr_entity asked;
+
+static void get_health(orr_run* run)
+{
+    const Health* health = orr_get(run->world, asked, Health);
+    kit_say(health == NULL ? "none" : health->value == 3 ? "three" : "other");
+}
+
+// Reading by id sees types whose first entity came after the system's first tick, and those whose place in the tables
+// moved because many types came.
+ORR_TEST(system_reads_by_id_what_came_later)
+{
+    kit k;
+    orr_world* world = begin(&k);
+    asked = make(world, 0);
+    KIT_SYSTEM(world, .name = "get", .query = "Position", .any = "Health", .run = get_health);
+    KIT_STEP(world, 1);
+    CHECK_OK(orr_set(world, asked, Health, {3, 0}));
+    KIT_STEP(world, 1);
+    for (uint32_t i = 0; i < 300; i++) {
+        char name[16];
+        orr_type type;
+        snprintf(name, sizeof name, "Late%u", i);
+        CHECK_OK(orr_type_register(world, &(orr_type_desc){.name = name}, &type));
+        if (i % 50 == 0) {
+            CHECK_OK(orr_component_add(world, asked, type));
+            KIT_STEP(world, 1);
+        }
+    }
+    KIT_SAID("none three three three three three three three");
+    CHECK_EQ(k.errors.count, 0);
+    kit_end(&k);
+}
+
+static void create_three(orr_run* run)
+{
+    uint32_t made = 0;
+    for (uint32_t i = 0; i < 3; i++) {
+        made += orr_send_create(run).id != 0;
+    }
+    *(uint32_t*)orr_run_user(run) += made;
+}
+
+ORR_TEST(system_creates_as_many_in_a_run_as_it_said)
+{
+    static const uint32_t most[] = {0, 1, 2, 3, 4}, expected[] = {1, 1, 2, 3, 3};
+    for (uint32_t i = 0; i < 5; i++) {
+        kit k;
+        orr_world* world = begin_rows(&k); // One row: that many by default.
+        uint32_t made = 0;
+        KIT_SYSTEM(world, .name = "create", .query = "Position", .creates = "Position",
+                   .creates_max = most[i], .run = create_three, .user = &made);
+        KIT_STEP(world, 1);
+        CHECK_EQ(made, expected[i]);
+        CHECK_EQ(orr_entity_count(world), 1 + expected[i]);
+        CHECK_EQ(k.errors.count, 3 - expected[i]);
+        kit_end(&k);
+    }
+}
+
 static void implicit(orr_run* run)
 {
     *(int32_t*)orr_run_user(run) += (int32_t)run->count;

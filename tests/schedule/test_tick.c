@@ -899,3 +899,39 @@ ORR_TEST(changed_term_of_a_system_means_since_it_last_ran)
     CHECK_EQ(rows, 2);
     kit_end(&k);
 }
+
+static void write_changed(orr_run* run)
+{
+    *(uint32_t*)orr_run_user(run) += run->count;
+    Position* p = orr_write(run, Position);
+    for (uint32_t i = 0; i < run->count; i++) {
+        p[i].x += 1;
+    }
+}
+
+// What a system writes itself is not news to it, but is to others, and what others write is to it.
+ORR_TEST(changed_term_of_a_system_leaves_out_its_own_writes)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    orr_entity bob = orr_create(world), eve = orr_create(world);
+    CHECK_OK(orr_set(world, bob, Position, {0, 0, 0}));
+    CHECK_OK(orr_set(world, eve, Position, {0, 0, 0}));
+    CHECK_OK(orr_set(world, eve, Velocity, {0, 0})); // In another cluster.
+    uint32_t own = 0, other = 0;
+    KIT_SYSTEM(world, .name = "own", .query = "changed write Position", .run = write_changed,
+               .user = &own);
+    KIT_SYSTEM(world, .name = "other", .query = "changed Position", .run = count_changed,
+               .user = &other);
+    CHECK_OK(orr_step(world, 10));
+    CHECK_EQ(own, 2);
+    CHECK_EQ(other, 2);
+    for (uint32_t i = 1; i <= 8; i++) { // Often enough for every way of looping.
+        CHECK_OK(orr_set(world, eve, Position, {5, 0, 0}));
+        CHECK_OK(orr_step(world, 2));
+        CHECK_EQ(own, 2 + i);
+        CHECK_EQ(other, 2 + i);
+        CHECK_EQ(orr_get(world, eve, Position)->x, 6);
+    }
+    kit_end(&k);
+}
