@@ -111,6 +111,25 @@ ORR_TEST(group_and_own_switch_are_both_needed)
     kit_end(&k);
 }
 
+// Switched on while its group is off: it waits for the group. A group whose last one went is forgotten.
+ORR_TEST(group_that_is_off_holds_who_is_switched_on_and_ends_with_its_members)
+{
+    kit k;
+    orr_world* world = begin_rows(&k);
+    orr_system a = NAMED(world, "a", .group = "g", .disabled = true);
+    CHECK_OK(orr_group_enable(world, "g", false));
+    CHECK_OK(orr_system_enable(world, a, true));
+    CHECK(!orr_system_enabled(world, a));
+    KIT_STEP(world, 1);
+    KIT_SAID("");
+    CHECK_OK(orr_system_remove(world, a));
+    orr_system b = NAMED(world, "b", .group = "g");
+    CHECK(orr_system_enabled(world, b));
+    KIT_STEP(world, 1);
+    KIT_SAID("b");
+    kit_end(&k);
+}
+
 // ---- create, start, stop, destroy --------------------------------------------------------------------------------------------
 
 ORR_TEST(system_life_is_told_by_callbacks_when_a_tick_begins)
@@ -404,6 +423,28 @@ ORR_TEST(system_adds_removes_and_steps_nothing_from_inside)
     CHECK_EQ(k.errors.count, 5);
     CHECK_EQ(kit_stats(world, system).breaches, 5);
     CHECK_EQ(orr_world_tick(world), 1);
+    kit_end(&k);
+}
+
+static void look_at_the_plan(orr_run* run)
+{
+    char text[512];
+    kit_run(run);
+    CHECK_OK(orr_system_enable(run->world, orr_system_find(run->world, "b"), run->tick > 1));
+    CHECK(orr_plan_print(run->world, text, sizeof text) > 0);
+    CHECK_CONTAINS(text, "b (direct)");
+}
+
+// The plan that is looked at is that of this tick, and stays it.
+ORR_TEST(system_that_looks_at_the_plan_does_not_change_it)
+{
+    kit k;
+    orr_world* world = begin_rows(&k);
+    KIT_SYSTEM(world, .name = "a", .once = true, .run = look_at_the_plan);
+    NAMED(world, "b", .every = 1);
+    NAMED(world, "c", .every = 1);
+    KIT_STEP(world, 1);
+    KIT_SAID("a b c");
     kit_end(&k);
 }
 

@@ -328,6 +328,19 @@ ORR_TEST(stats_time_all_times_all)
     end();
 }
 
+// The time of a tick is that of the ticks that were timed.
+ORR_TEST(stats_print_divides_by_the_ticks_that_were_timed)
+{
+    orr_world* world = begin(0);
+    uint64_t a = 5000;
+    KIT_SYSTEM(world, .name = "a", .once = true, .any = "Position", .run = spend, .user = &a);
+    KIT_STEP(world, 33); // Three were.
+    char text[2048];
+    orr_stats_print(world, text, sizeof text);
+    CHECK_CONTAINS(text, "        5.0        5.0\n");
+    end();
+}
+
 // ---- out of memory ------------------------------------------------------------------------------------------------------------
 
 // A world in which everything happens: created, destroyed, added, removed, tagged, switched, named, sent.
