@@ -353,6 +353,40 @@ ORR_TEST(system_callback_sends_events_to_those_before_it)
     kit_end(&k);
 }
 
+static void send_hit_and_value(orr_run* run)
+{
+    send_hit(run);
+    int32_t value = *orr_system_name(run->world, orr_run_system(run)) == 'a' ? 5 : 6;
+    CHECK_OK(orr_send_change(run, sent_to, Health, {value, 0}));
+}
+
+// Of several callbacks everything counts, in the order of their systems.
+ORR_TEST(system_callbacks_of_several_send_events_and_changes)
+{
+    kit k;
+    orr_world* world = begin(&k);
+    ORR_REGISTER(world, Hit);
+    int32_t sum = 0;
+    sent_to = orr_create(world);
+    CHECK_OK(orr_set(world, sent_to, Health, {100, 0}));
+    KIT_SYSTEM(world, .name = "hear", .once = true, .receives = "Hit", .query = "Health",
+               .run = hear_hits, .user = &sum);
+    KIT_STEP(world, 1);
+    orr_system a = KIT_SYSTEM(world, .name = "a", .once = true, .any = "write Health",
+                              .sends = "Hit", .run = kit_run_nothing, .create = send_hit,
+                              .start = send_hit_and_value);
+    orr_system b = KIT_SYSTEM(world, .name = "b", .once = true, .any = "write Health",
+                              .sends = "Hit", .run = kit_run_nothing, .create = send_hit,
+                              .start = send_hit_and_value);
+    KIT_STEP(world, 1);
+    CHECK_EQ(sum, 12);
+    CHECK_EQ(orr_get(world, sent_to, Health)->value, 6);
+    CHECK_EQ(kit_stats(world, a).sent, 3);
+    CHECK_EQ(kit_stats(world, b).sent, 3);
+    CHECK_EQ(k.errors.count, 0);
+    kit_end(&k);
+}
+
 // Types that came since the system was prepared are beyond what it may see by id.
 typedef struct late_types {
     orr_entity entity;
