@@ -205,6 +205,81 @@ ORR_TEST(hear_anew_after_the_queue_ran_over)
     kit_end(&k);
 }
 
+// Run over, then switched off before it ran: it begins once.
+ORR_TEST(hear_once_anew_when_switched_after_the_queue_ran_over)
+{
+    kit k;
+    orr_world* world = begin_rows(&k);
+    orr_system hear = KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position",
+                                 .run = kit_hear, .messages_max = 2, .every = 5, WITH_LIFE);
+    KIT_STEP(world, 1);
+    KIT_SAID("hear.create hear.start EntityAdded:reader:1:");
+    for (uint32_t i = 0; i < 3; i++) {
+        make(world, 1);
+    }
+    KIT_STEP(world, 1);
+    KIT_ERROR(&k, ORR_ERR_CAPACITY, "the queue of system 'hear' would hold 3 entities");
+    CHECK_OK(orr_entities_destroy_all(world));
+    make(world, 2);
+    CHECK_OK(orr_system_enable(world, hear, false));
+    KIT_STEP(world, 1);
+    KIT_SAID("hear.stop");
+    CHECK_OK(orr_system_enable(world, hear, true));
+    KIT_STEP(world, 3);
+    KIT_SAID("hear.start EntityAdded:reader:1:");
+    kit_end(&k);
+}
+
+// Exactly as many as may wait, wait.
+ORR_TEST(hear_as_many_as_the_queue_may_hold)
+{
+    kit k;
+    orr_world* world = begin(&k);
+    orr_system hear = KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position",
+                                 .run = kit_hear, .messages_max = 3);
+    KIT_STEP(world, 1);
+    make(world, 1);
+    make(world, 2);
+    make(world, 3);
+    KIT_STEP(world, 1);
+    KIT_SAID("EntityAdded:created:3:");
+    CHECK_EQ(kit_stats(world, hear).received, 3);
+    CHECK_EQ(k.errors.count, 0);
+    kit_end(&k);
+}
+
+// ---- what clusters were ---------------------------------------------------------------------------------------------
+
+static void see_types(orr_run* run)
+{
+    ORR_MESSAGES(m, run)
+    {
+        for (uint32_t t = 0; m->kind == ORR_ENTITY_ADDED && t < m->type_count; t++) {
+            kit_say(orr_type_info_get(run->world, m->types[t])->name);
+        }
+    }
+}
+
+// The number of a cluster is used again for another one.
+ORR_TEST(hear_of_the_types_of_a_cluster_whose_number_was_anothers)
+{
+    kit k;
+    orr_world* world = begin(&k);
+    KIT_SYSTEM(world, .name = "see", .kind = ORR_INDIRECT, .run = see_types);
+    orr_cluster first = KIT_CLUSTER(world, Position, Health);
+    CHECK_OK(orr_create_many(world, first, 1, NULL, 0, NULL));
+    KIT_STEP(world, 1);
+    KIT_SAID("Position Health");
+    CHECK_OK(orr_cluster_clear(world, first));
+    CHECK_OK(orr_cluster_delete(world, first));
+    orr_cluster second = KIT_CLUSTER(world, Velocity, Frozen);
+    CHECK_EQ(second.index1, first.index1);
+    CHECK_OK(orr_create_many(world, second, 1, NULL, 0, NULL));
+    KIT_STEP(world, 1);
+    KIT_SAID("Velocity Frozen");
+    kit_end(&k);
+}
+
 // ---- by whom, also when memory was short ----------------------------------------------------------------------------
 
 static void send_first(orr_run* run)
