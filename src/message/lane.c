@@ -455,9 +455,14 @@ void orri_lanes_release(struct orri_lanes* lanes, bool all)
     orr_lane *freed = NULL, **freed_end = &freed;
     orr_lane** link = before != NULL ? &before->next : &lanes->first;
     lanes->last = before;
+    lanes->unseen = lanes->seen_last = NULL;
     while (*link != NULL) {
         orr_lane* lane = *link;
         if (!all && lane_waits(lane)) {
+            if (lanes->unseen == NULL && !lane->valued) { // Of callbacks of another system.
+                lanes->unseen = lane;
+                lanes->seen_last = lanes->last;
+            }
             lanes->last = lane;
             link = &lane->next;
             continue;
@@ -471,7 +476,6 @@ void orri_lanes_release(struct orri_lanes* lanes, bool all)
     // In the order of use, before those that were used earlier: the next run gets the memory that its like had.
     *freed_end = lanes->free;
     lanes->free = freed;
-    lanes->unseen = lanes->seen_last = NULL;
 }
 
 bool orri_commit_pending(const orr_world* world)
