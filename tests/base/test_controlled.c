@@ -67,6 +67,47 @@ ORR_TEST(controlled_without_bound_counts_all_interleavings)
     CHECK_EQ(all, 1716);
 }
 
+typedef struct few {
+    const orr_platform* platform;
+    uint32_t word;
+} few;
+
+static void few_spin(void* data)
+{
+    few* f = data;
+    ORRI_SCHED_POINT(f->platform, ORR_SCHED_SPIN, &f->word);
+}
+
+static void few_nothing(void* data)
+{
+    (void)data;
+}
+
+static void few_body(const orr_platform* platform, void* arg)
+{
+    few f = {platform, 0};
+    bool yields = arg != NULL;
+    orr_thread other = controlled_start(platform, "few", yields ? few_nothing : few_spin, &f);
+    if (yields) {
+        platform->thread_yield(platform->user);
+    } else {
+        ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, &f.word);
+    }
+    controlled_join(platform, other);
+}
+
+// A yield: the other first, or the body. A spin of one round: begun after the store, when nobody else can go
+// on; or before it, and then it ends before the store or after it.
+ORR_TEST(controlled_counts_of_a_yield_and_of_a_spin_are_those_worked_by_hand)
+{
+    controlled_desc desc = {.name = "few", .body = few_body, .arg = &desc};
+    CHECK_EQ(CONTROLLED_PASS(controlled_explore(&desc)).schedules, 2);
+    desc.arg = NULL;
+    CHECK_EQ(CONTROLLED_PASS(controlled_explore(&desc)).schedules, 3);
+    desc.no_spin_out = true;
+    CHECK_EQ(CONTROLLED_PASS(controlled_explore(&desc)).schedules, 2);
+}
+
 // ---- a lost update ------------------------------------------------------------------------------
 
 typedef struct counter {
@@ -600,8 +641,11 @@ static void orders_body(const orr_platform* platform, void* arg)
 {
     crowd w = {.platform = platform};
     uint32_t* seen = arg;
-    orr_thread a = controlled_start(platform, "a", crowd_run, &w),
-               b = controlled_start(platform, "b", crowd_run, &w);
+    orr_thread a = controlled_start(platform, "a", crowd_run, &w);
+    while (controlled_sleepers(&w.word) < 1) {
+        platform->thread_yield(platform->user);
+    }
+    orr_thread b = controlled_start(platform, "b", crowd_run, &w);
     while (controlled_sleepers(&w.word) < 2) {
         platform->thread_yield(platform->user);
     }
