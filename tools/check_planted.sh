@@ -15,6 +15,7 @@ tests+=" $(cmake_list tests/model/tests.cmake ORR_TESTS_MODEL)"
 tests+=" $(cmake_list tests/query/tests.cmake ORR_TESTS_QUERY | grep '\.c$')"
 tests+=" $(cmake_list tests/message/tests.cmake ORR_TESTS_MESSAGE)"
 tests+=" $(cmake_list tests/schedule/tests.cmake ORR_TESTS_SCHEDULE)"
+tests+=" tests/base/test_sync_model.c tests/base/test_controlled.c"
 shared="$(cmake_list tests/support/tests_support.cmake ORR_TEST_SUPPORT)"
 shared+=" $(cmake_list tests/model/tests.cmake ORR_TEST_EXTRA_MODEL)"
 shared+=" $(cmake_list tests/query/tests.cmake ORR_TEST_EXTRA_QUERY)"
@@ -291,6 +292,14 @@ plant "half a tell handed out when the rest is refused" \
     src/message/tell.c '/^static void tell_end/,/^}/s/done \|\| tell->world->busy == NULL/true/'
 plant "remainder of time forgotten" \
     src/schedule/tick.c 's/schedule->debt_ns %= interval_ns;/schedule->debt_ns = 0;/'
+
+# Threads, and the scheduler that tests them.
+plant "mutex: one that slept takes it as if nobody else did" \
+    src/base/sync.c '/^void orri_mutex_lock/,/^}/{s/for \(;;\)/for (uint32_t take = 2;; take = 1)/;s/word, 2, memory_order_acquire\) == 0/word, 2, memory_order_acquire) == 0 \&\& (atomic_store(\&mutex->word, take), true)/}'
+plant "schedules: no choices in the last round of a spin" \
+    tests/support/controlled_choose.c '/^void controlled_choose_learn/,/^}/s/if \(slot->out_at/if (true || slot->out_at/'
+plant "schedules: two that spin keep a third from running" \
+    tests/support/controlled.c 's/me->behind \|= me->could_run.*;/(void)0;/'
 
 # ---- planting ------------------------------------------------------------------------------------------
 
