@@ -251,7 +251,7 @@ ORR_TEST(values_in_held_blocks_are_set_all_or_none)
             CHECK_OK(change(&t.a, ids[i], 7));
         }
         sender_close(&t.a);
-        failing_alloc_arm(&t.k.k.memory, n, false);
+        failing_alloc_arm(&t.k.k.memory, n, true);
         orr_result result = sender_end(&t.a);
         bool refused = t.k.k.memory.refused > 0;
         failing_alloc_arm(&t.k.k.memory, 0, false);
