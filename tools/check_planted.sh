@@ -8,12 +8,14 @@ source "$(dirname "$0")/common.sh"
 
 temporary
 compiler=${CC:-gcc}
-flags="-std=c17 -O1 -ffp-contract=off -w -pthread"
+jobs=${ORR_JOBS:-$(nproc)}
+flags="-std=c17 -O1 -ffp-contract=off -fPIC -fno-semantic-interposition -w -pthread"
 tests=$(cmake_list tests/store/tests.cmake ORR_TESTS_STORE | tr ' ' '\n' | grep -v test_generation)
 tests+=" $(cmake_list tests/model/tests.cmake ORR_TESTS_MODEL)"
 tests+=" $(cmake_list tests/query/tests.cmake ORR_TESTS_QUERY | grep '\.c$')"
 tests+=" $(cmake_list tests/message/tests.cmake ORR_TESTS_MESSAGE)"
 tests+=" $(cmake_list tests/schedule/tests.cmake ORR_TESTS_SCHEDULE)"
+tests+=" tests/base/test_sync_model.c tests/base/test_controlled.c"
 shared="$(cmake_list tests/support/tests_support.cmake ORR_TEST_SUPPORT)"
 shared+=" $(cmake_list tests/model/tests.cmake ORR_TEST_EXTRA_MODEL)"
 shared+=" $(cmake_list tests/query/tests.cmake ORR_TEST_EXTRA_QUERY)"
@@ -25,31 +27,40 @@ while read -r module; do
     library+=" $(cmake_list "src/$module/sources.cmake" "ORR_SOURCES_${module^^}")"
 done <src/modules.txt
 
-# Compiles files of a tree into objects of a folder, two at a time. A test includes inner headers, so it is
-# compiled against the same tree.
-compile() { # tree, folder, files…
-    local tree=$1 folder=$2
-    shift 2
+# Compiles files of a tree into objects of a folder. A test includes inner headers, so it is compiled against the same
+# tree.
+compile() { # tree, folder, jobs, files…
+    local tree=$1 folder=$2 jobs=$3
+    shift 3
     mkdir -p "$folder"
-    printf '%s\n' "$@" | sort -u | (cd "$tree" && xargs -P2 -I{} sh -c '
+    printf '%s\n' "$@" | sort -u | (cd "$tree" && xargs -P"$jobs" -I{} sh -c '
         out=$1/$(echo "$2" | tr "/" "-").o
         exec '"$compiler $flags"' -Iinclude -Isrc -Itests -I. -c "$2" -o "$out"' sh "$folder" {})
 }
 
-# Runs all test programs; prints the names of failed tests. Programs that crash or hang have failed as a whole.
-run_tests() { # folder with objects
-    local folder=$1 source name log
-    for source in $tests; do
-        name=$(basename "$source" .c)
-        log=$work/log
-        # shellcheck disable=SC2086
-        "$compiler" -pthread "$folder/$(echo "$source" | tr / -).o" $(objects "$folder" $shared $library) \
-            -o "$work/program" 2>"$log" || { cat "$log" >&2; exit 1; }
-        if ! timeout 120 "$work/program" --seed 1 >"$log" 2>&1; then
-            grep '^FAILED' "$log" | sed "s/^FAILED/$name:/" || true
-            grep -q '^[0-9]* passed' "$log" || echo "$name: crashed or hung"
-        fi
-    done
+# The library is linked once for all test programs, so that a plant costs one small link.
+link_library() { # folder with objects
+    # shellcheck disable=SC2046,SC2086
+    "$compiler" -pthread -shared -Wl,-Bsymbolic,-soname,libplanted.so $(objects "$1" $library) -o "$1/libplanted.so"
+}
+
+link_tests() { # folder with objects, jobs
+    # shellcheck disable=SC2086
+    printf '%s\n' $tests | xargs -P"$2" -I{} sh -c '
+        folder=$1 source=$2
+        shift 2
+        exec '"$compiler"' -pthread "$folder/$(echo "$source" | tr / -).o" "$@" -Wl,-rpath,"\$ORIGIN" \
+            "$folder/libplanted.so" -o "$folder/$(basename "$source" .c)"' \
+        sh "$1" {} $(objects "$1" $shared)
+}
+
+# Runs one test program; prints the names of failed tests. One that crashes or hangs has failed as a whole.
+run_test() { # folder with programs, name, seconds
+    local folder=$1 name=$2 log=$1/$2.log
+    if ! (cd "$folder" && timeout "$3" "./$name" --seed 1) >"$log" 2>&1 </dev/null; then
+        grep '^FAILED' "$log" | sed "s/^FAILED/$name:/" || true
+        grep -q '^[0-9]* passed' "$log" || echo "$name: crashed or hung"
+    fi
 }
 
 objects() { # folder, files…
@@ -222,9 +233,9 @@ plant "message to a reader that selects only some of the rows" \
 plant "what was told of the dead stays" \
     src/message/tell_dead.c 's/orri_bits_fill\(told->on\[r\]->members\.words, run->index, run->count, false\);/(void)0;/'
 plant "text in a message not counted" \
-    src/message/message_batch.c 's/orri_rows_retain\(batch->type, m->values, m->count\);/(void)0;/'
+    src/message/message_batch.c 's/orri_rows_retain\(made->type, m->values, m->count\);/(void)0;/'
 plant "pinned value that went not told" \
-    src/message/tell_cells.c 's/\(old == ORRI_INDEX_NONE \|\| old == now \|\| cells_suspect_one\(tell, old, true\)\)/true/'
+    src/message/tell_cells.c 's/\(old == ORRI_INDEX_NONE \|\| old == now \|\| cells_suspect_one\(tell, old, gained\)\)/true/'
 
 # Messages and systems.
 plant "events sent during a run are skipped" \
@@ -246,7 +257,17 @@ plant "second mention of an entity not seen" \
 plant "changes do not wait for structure" \
     src/message/values.c 's/marks = w->lanes->marks_any \? w->lanes->seen : NULL/marks = NULL/'
 plant "provisional id taken for one of another run" \
-    src/message/net.c 's/found->lane == \(fresh \? lane : NULL\)/true/'
+    src/message/net.c 's/seen->lane != lane \? seen->lane->number < lane->number : seen->id < id/seen->id < id/;s/found->lane == lane && found->id == id/found->id == id/'
+plant "ids of a refused commit taken for the next in line" \
+    src/store/apply.c 's/c->desc->in_line && orri_index_nth\(c->world, &cursor, 0\)\.id == ids\[0\]\.id/c->desc->in_line/'
+plant "free ids taken for a sequence" \
+    src/store/index_ahead.c '/^static uint32_t ahead_run/,/^}/s/ && \*next == first \+ offset//'
+plant "records taken for a sequence because the ids are one" \
+    src/message/merge.c '/^static inline bool merge_sequence/,/^}/s/differs == 0 && others == 0/differs == 0/'
+plant "types that go make no room" \
+    src/store/aim.c 's/m->types_most = ORR_CLUSTER_TYPES_MAX \+ aim_may_go\(m->group\)/m->types_most = ORR_CLUSTER_TYPES_MAX/'
+plant "instances that go make no room" \
+    src/store/aim.c 's/tally->count - aim_tally_going\(m, tally\) >= tally->capacity/true/'
 plant "stale id taken for its successor in a commit" \
     src/message/net.c 's/!there \|\| r\.strip->entities\[r\.row\]\.id != net->entity\.id/!there/'
 plant "what a refused commit dropped is counted again" \
@@ -261,6 +282,12 @@ plant "structure changed inside a system, where nothing would happen" \
     src/store/component.c 's/ORRI_EDGE_ADD\) && ORR_LIKELY\(world->guard == NULL\)/ORRI_EDGE_ADD)/'
 plant "events sent by callbacks lost" \
     src/schedule/tick.c 's/schedule->renewed \? tick_called_back\(world\) : ORR_OK/ORR_OK/'
+plant "section of values ends where readers change" \
+    src/message/tell_values.c 's/^    memset\(s->some, 0, told->words/    (void)values_flush(s);\n&/'
+plant "messages of several senders in the order of other readers" \
+    src/message/tell_piece.c 's/if \(classes > 1\)/if (classes > 1000)/'
+plant "cause of entering taken from what others ask for" \
+    src/message/tell_rows.c 's/run->cause == ORR_CAUSE_COMPONENT && others > 0/false/'
 plant "half a tell handed out when the rest is refused" \
     src/message/tell.c '/^static void tell_end/,/^}/s/done \|\| tell->world->busy == NULL/true/'
 plant "remainder of time forgotten" \
@@ -273,21 +300,27 @@ plant "worker: units claimed twice, a range taken by load and store" \
     src/schedule/graph.c '/^static bool graph_take/,/^}/s/if \(orri_crew_swap\(hand->crew, \&part->range, \&range, graph_pack\(end, last\)\)\)/ORRI_SCHED_POINT(hand->crew->platform, ORR_SCHED_STORE, \&part->range); atomic_store(\&part->range, graph_pack(end, last));/'
 plant "worker: late into a plan that is rebuilt, not counted when it comes in" \
     src/schedule/doze.c 's/gate \+ ORRI_GATE_IN\)/gate)/; s/ : 0\) - ORRI_GATE_IN;/ : 0);/; s/\&crew->gate, ORRI_GATE_IN\)/\&crew->gate, 0)/'
+# Threads, and the scheduler that tests them.
+plant "mutex: one that slept takes it as if nobody else did" \
+    src/base/sync.c '/^void orri_mutex_lock/,/^}/{s/for \(;;\)/for (uint32_t take = 2;; take = 1)/;s/word, 2, memory_order_acquire\) == 0/word, 2, memory_order_acquire) == 0 \&\& (atomic_store(\&mutex->word, take), true)/}'
+plant "schedules: no choices in the last round of a spin" \
+    tests/support/controlled_choose.c '/^void controlled_choose_learn/,/^}/s/if \(slot->out_at/if (true || slot->out_at/'
+plant "schedules: two that spin keep a third from running" \
+    tests/support/controlled.c 's/me->behind \|= me->could_run.*;/(void)0;/'
 
 # ---- planting ------------------------------------------------------------------------------------------
 
-# Applies one plant to a fresh copy of the source and compiles what changed.
-apply() { # name, pairs…
-    local name=$1 header='' changed=()
+# Applies one plant to a fresh copy of the source, compiles what changed and links.
+apply() { # folder, pairs…
+    local folder=$1 header='' changed=()
     shift
-    rm -rf "$work/tree" "$work/objects"
-    mkdir "$work/tree"
-    cp -r src include tests scenarios "$work/tree"
-    cp -r "$work/base" "$work/objects"
+    mkdir -p "$folder/tree"
+    cp -r src include tests scenarios "$folder/tree"
+    cp -r "$work/base" "$folder/objects"
     while [ $# -gt 0 ]; do
-        sed -i -E "$2" "$work/tree/$1"
-        if cmp -s "$1" "$work/tree/$1"; then
-            complain "$name: the plant no longer applies to $1"
+        sed -i -E "$2" "$folder/tree/$1"
+        if cmp -s "$1" "$folder/tree/$1"; then
+            echo "the plant no longer applies to $1"
             return 1
         fi
         case $1 in
@@ -298,13 +331,46 @@ apply() { # name, pairs…
     done
     if [ -n "$header" ]; then
         # shellcheck disable=SC2086
-        compile "$work/tree" "$work/objects" $library $shared $tests
+        compile "$folder/tree" "$folder/objects" 1 $library $shared $tests
     else
-        compile "$work/tree" "$work/objects" "${changed[@]}"
-    fi || {
-        complain "$name: does not compile"
+        compile "$folder/tree" "$folder/objects" 1 "${changed[@]}"
+    fi && link_library "$folder/objects" && { [ -z "$header" ] || link_tests "$folder/objects" 1; } || {
+        echo "does not compile"
         return 1
     }
+}
+
+# The test programs in the order in which they are asked about a file: the one of its name, those of its module, the rest;
+# the quick ones first. With each: how long it may take.
+in_order() { # file
+    local module noun
+    module=$(basename "$(dirname "$1")") noun=$(basename "$1")
+    noun=${noun%.*}
+    awk -v module="$module" -v name="test_$noun" '{
+        print ($2 == name ? 0 : $1 == module ? 1 : 2), $3, $2, int($3 / 50) + 10
+    }' "$work/times" | sort -k1,1n -k2,2n | cut -d' ' -f3,4
+}
+
+# One plant, start to end: writes what came of it. The first program that fails is enough.
+try() { # folder, name, pairs…
+    local folder=$1 name=$2 file=$3 program seconds found='' wrong
+    shift 2
+    mkdir -p "$folder"
+    if ! wrong=$(apply "$folder" "$@" 2>&1); then
+        echo "WRONG $name: $wrong"
+    else
+        while read -r program seconds; do
+            found=$(run_test "$folder/objects" "$program" "$seconds")
+            [ -z "$found" ] || break
+        done < <(in_order "$file")
+        if [ -z "$found" ]; then
+            echo "WRONG $name: no test fails"
+        else
+            echo "$name: caught"
+            sed 's/^/    /' <<<"$found" | head -n 4
+        fi
+    fi >"$folder.said"
+    rm -rf "$folder"
 }
 
 wanted() {
@@ -316,29 +382,59 @@ wanted() {
     [ $# -eq 0 ]
 }
 
+# Without a plant everything must pass; that also tells how long each program takes, in milliseconds.
+now_ms() { printf '%s' "$((${EPOCHREALTIME//[.,]/} / 1000))"; }
+sound() { # source of a test program
+    local start name
+    start=$(now_ms) name=$(basename "$1" .c)
+    run_test "$work/base" "$name" 600
+    echo "$(basename "$(dirname "$1")") $name $(($(now_ms) - start))" >"$work/base/$name.time"
+}
+export -f sound run_test now_ms
+export work
+
 # shellcheck disable=SC2086
-compile . "$work/base" $library $shared $tests
-sound=$(run_tests "$work/base")
-if [ -n "$sound" ]; then
-    printf '%s\n' "$sound"
+compile . "$work/base" "$jobs" $library $shared $tests
+link_library "$work/base"
+link_tests "$work/base" "$jobs"
+# shellcheck disable=SC2086
+failing=$(printf '%s\n' $tests | xargs -P"$jobs" -I{} bash -c 'sound {}')
+if [ -n "$failing" ]; then
+    printf '%s\n' "$failing"
     complain "without any plant, tests fail already"
     finish
 fi
+cat "$work"/base/*.time >"$work/times"
+rm -f "$work"/base/*.time "$work"/base/*.log
 
-count=0
+# Several plants at once, their words in the order of the list.
+said() { # number
+    if grep -q '^WRONG' "$work/plant$1.said"; then
+        complain "$(sed 's/^WRONG //' "$work/plant$1.said")"
+    else
+        cat "$work/plant$1.said"
+        count=$((count + 1))
+    fi
+}
+begun=0 told=0 count=0
 for entry in "${plants[@]}"; do
     IFS=$'\037' read -r -d '' -a words <<<"$entry" || true
     words[-1]=${words[-1]%$'\n'}
     [ -n "${words[-1]}" ] || unset 'words[-1]'
     wanted "${words[0]}" "$@" || continue
-    apply "${words[@]}" || continue
-    found=$(run_tests "$work/objects")
-    if [ -z "$found" ]; then
-        complain "${words[0]}: no test fails"
-        continue
+    if [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; then
+        wait -n || true
     fi
-    count=$((count + 1))
-    echo "${words[0]}: caught by $(wc -l <<<"$found") tests"
-    sed 's/^/    /' <<<"$found" | head -n 6
+    try "$work/plant$begun" "${words[@]}" &
+    begun=$((begun + 1))
+    while [ "$told" -lt "$begun" ] && [ -f "$work/plant$told.said" ] && [ ! -d "$work/plant$told" ]; do
+        said "$told"
+        told=$((told + 1))
+    done
+done
+wait
+while [ "$told" -lt "$begun" ]; do
+    said "$told"
+    told=$((told + 1))
 done
 finish "$count planted bugs, each caught"

@@ -91,6 +91,28 @@ orr_result orri_refuse_commit(orr_world* world, const orri_rights* rights, bool 
                        rights->name, others ? " and others" : "", why);
 }
 
+// True when all creations are one group, of ids from the first position on: a strip has them in the order in which they were given.
+static bool commit_in_line(const orri_merge* merge)
+{
+    const orri_group* found = NULL;
+    uint64_t created = 0;
+    bool first = true;
+    for (uint32_t g = 0; g < merge->group_count; g++) {
+        if (merge->groups[g].deed == ORRI_DEED_CREATE) {
+            first = found == NULL;
+            found = &merge->groups[g];
+        }
+        if (!first) {
+            return false;
+        }
+    }
+    for (const orr_lane* lane = merge->lanes->first; lane != NULL; lane = lane->next) {
+        created += lane->create_count;
+        first = first && (lane->create_count == 0 || lane->base == 0);
+    }
+    return first && found != NULL && found->count == created;
+}
+
 orr_result orri_merge_apply(orri_merge* merge)
 {
     if (merge->group_count == 0) {
@@ -99,6 +121,7 @@ orr_result orri_merge_apply(orri_merge* merge)
     return orri_apply(merge->world, &(orri_apply_desc){.call = "the commit",
                                                        .groups = merge->groups,
                                                        .count = merge->group_count,
+                                                       .in_line = commit_in_line(merge),
                                                        .left_out = commit_left_out,
                                                        .user = merge});
 }
@@ -135,23 +158,29 @@ static void commit_sources_of(struct orri_lanes* lanes, const orr_lane* lane, ui
     }
 }
 
-// Without memory nobody is known to have sent: that is no reason to refuse a commit.
-static void commit_sources(orr_world* world, struct orri_lanes* lanes)
+// Room to know who sent, before anything is done: what readers are told must not depend on a shortage.
+static bool commit_sources_reserve(orr_world* world, struct orri_lanes* lanes)
 {
-    bool known = true;
     lanes->sender_count = 0;
     for (const orr_lane* lane = lanes->first; lane != NULL; lane = lane->next) {
-        known = known && commit_sender(world, lanes, lane->rights->system) != UINT32_MAX;
-    }
-    if (known && lanes->sender_count > 1) {
-        known = orri_has_readers(world) &&
-                ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &lanes->sources,
-                             &lanes->source_capacity, world->hot.count);
-        for (const orr_lane* lane = lanes->first; known && lane != NULL; lane = lane->next) {
-            commit_sources_of(lanes, lane, commit_sender(world, lanes, lane->rights->system));
+        if (commit_sender(world, lanes, lane->rights->system) == UINT32_MAX) {
+            return false;
         }
     }
-    lanes->sender_count = known ? lanes->sender_count : 0;
+    return lanes->sender_count < 2 || !orri_has_readers(world) ||
+           ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &lanes->sources, &lanes->source_capacity,
+                        lanes->mark_words * 64);
+}
+
+static void commit_sources(orr_world* world, struct orri_lanes* lanes)
+{
+    if (lanes->sender_count > 1 && !orri_has_readers(world)) {
+        lanes->sender_count = 0; // Nobody will ask.
+    }
+    for (const orr_lane* lane = lanes->sender_count > 1 ? lanes->first : NULL; lane != NULL;
+         lane = lane->next) {
+        commit_sources_of(lanes, lane, commit_sender(world, lanes, lane->rights->system));
+    }
 }
 
 bool orri_commit_sender(const orr_world* world, orr_system* out)
@@ -252,7 +281,7 @@ orr_result orri_commit(orr_world* world)
     orri_merge merge = orri_merge_begin(world);
     orr_result result = ORR_ERR_MEMORY;
     if (commit_mark(world, lanes)) {
-        result = commit_merge(&merge)
+        result = commit_sources_reserve(world, lanes) && commit_merge(&merge)
                      ? orri_merge_apply(&merge)
                      : orri_refuse_memory(&world->env, "merging what systems sent");
     }

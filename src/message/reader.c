@@ -30,6 +30,19 @@ bool orri_reader_tracks(const orri_reader* reader, orr_type type)
            (reader->all_types || reader_names(reader, type));
 }
 
+bool orri_reader_asks(const orri_reader* reader, orr_type type)
+{
+    const orr_query* query = reader->query;
+    for (uint32_t l = 0; l < query->leaf_count; l++) {
+        for (uint32_t t = 0; t < query->leaves[l].term_count; t++) {
+            if (query->leaves[l].terms[t].type.index1 == type.index1) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 void orri_reader_match(orri_reader* reader, const orri_cluster* cluster)
 {
     uint32_t entry = orri_entries_find(reader->query, cluster);
@@ -97,16 +110,19 @@ void orri_reader_deliver(orri_view* view)
 
 void orri_reader_done(orri_reader* reader)
 {
-    if (reader->held != NULL) {
+    while (reader->held != NULL) {
         orri_view* view = reader->held;
-        reader->held = NULL;
+        reader->held = view->next;
         orri_batch_release(reader->world, view->batch);
     }
 }
 
 const orr_message* orri_reader_next(orri_reader* reader)
 {
-    orri_reader_done(reader);
+    // Batches are shared: while systems run side by side they are given back after all of them.
+    if (ORR_LIKELY(!reader->world->abreast)) {
+        orri_reader_done(reader);
+    }
     orri_view* view = reader->first;
     if (view == NULL) {
         return NULL;
@@ -115,6 +131,7 @@ const orr_message* orri_reader_next(orri_reader* reader)
     if (reader->first == NULL) {
         reader->last = NULL;
     }
+    view->next = reader->held;
     reader->held = view;
     reader->message = view->batch->message;
     reader->message.columns = view->column_count > 0 ? view->columns : NULL;

@@ -107,7 +107,7 @@ static orr_result query_gather(query_plan* plan)
     plan->entities = desc->entities;
     if (desc->text != NULL) {
         orr_result result = orri_terms_parse(plan->world, plan->call, desc->text, plan->terms,
-                                             &plan->term_count, &plan->entities);
+                                             &plan->term_count, &plan->entities, false);
         if (result != ORR_OK) {
             return result;
         }

@@ -127,9 +127,9 @@ struct orri_queries {
 // Appends the terms of a text to terms[*count …], at most ORR_TERMS_MAX in all. `*entities` is set where the text
 // says "disabled *" or "either *". Groups of any-of get numbers not used by the terms before. On refusal (reported, with
 // the text, a caret line "^" under the character, what was expected, and near misses of type and tag names)
-// nothing is changed.
+// nothing is changed. `sends`: "write" of types that are never written in place is taken, it means that changes are sent.
 orr_result orri_terms_parse(orr_world* world, const char* call, const char* text, orr_term* terms,
-                            uint32_t* count, orr_state* entities);
+                            uint32_t* count, orr_state* entities, bool sends);
 // Writes terms as text; as orr_value_print(). Types by name, tags by name or number.
 size_t orri_terms_print(const orr_world* world, const orr_term* terms, uint32_t count,
                         orr_state entities, char* out, size_t out_size);

@@ -38,6 +38,7 @@ typedef struct terms_parser {
     orr_term terms[ORR_TERMS_MAX];
     const char* places[ORR_TERMS_MAX]; // Of their names; NULL: given before the text.
     uint32_t count;
+    bool sends; // "write" may mean that changes are sent.
     orr_state entities;
     const char* entities_at; // NULL: the text has not said it.
     orr_result result;       // Of the refusal.
@@ -383,7 +384,7 @@ static bool terms_apply_words(terms_parser* p, const terms_prefix* prefix, orr_t
                           "%s is pinned; 'changed' is told by chunks, and it lies in none",
                           type->info.name);
     }
-    if (term->access == ORR_WRITE && orri_type_written_by_set(type)) {
+    if (term->access == ORR_WRITE && orri_type_written_by_set(type) && !p->sends) {
         return terms_fail(p, ORR_ERR_PARSE, prefix->words[TERMS_WORD_WRITE],
                           "%s cannot be written in place, others are kept up to date with it; use "
                           "%s after the loop",
@@ -533,7 +534,7 @@ static bool terms_take_all(terms_parser* p)
 }
 
 orr_result orri_terms_parse(orr_world* world, const char* call, const char* text, orr_term* terms,
-                            uint32_t* count, orr_state* entities)
+                            uint32_t* count, orr_state* entities, bool sends)
 {
     ORR_ASSERT(text != NULL && *count <= ORR_TERMS_MAX);
     // Stops at the zero: nothing behind it is read.
@@ -547,6 +548,7 @@ orr_result orri_terms_parse(orr_world* world, const char* call, const char* text
                       .text = text,
                       .at = text,
                       .count = *count,
+                      .sends = sends,
                       .entities = *entities};
     memcpy(p.terms, terms, *count * sizeof *terms);
     if (!terms_take_all(&p)) {

@@ -156,8 +156,8 @@ static orr_result resolve_parse(orr_world* world, const orri_system* system, con
         }
     }
     orr_state entities = ORR_ENABLED;
-    orr_result result =
-        orri_terms_parse(world, call, out->star ? rest : text, out->items, &out->count, &entities);
+    orr_result result = orri_terms_parse(world, call, out->star ? rest : text, out->items,
+                                         &out->count, &entities, false);
     if (result == ORR_OK && entities != ORR_ENABLED) {
         return resolve_refuse(world, system, "'*' with a word is for queries only");
     }
@@ -277,8 +277,8 @@ static orr_result resolve_query(orr_world* world, orri_system* system)
     orr_state entities = ORR_ENABLED;
     orr_result result = ORR_OK;
     if (system->desc.query != NULL) {
-        result =
-            orri_terms_parse(world, call, system->desc.query, terms.items, &terms.count, &entities);
+        result = orri_terms_parse(world, call, system->desc.query, terms.items, &terms.count,
+                                  &entities, true);
     }
     result = result == ORR_OK ? resolve_check_query(world, system, &terms) : result;
     if (result != ORR_OK) {

@@ -313,7 +313,7 @@ orr_result orr_update(orr_world* world, uint64_t elapsed_ns)
         return tick_one(world, (float)((double)elapsed_ns * 1e-9));
     }
     if (schedule->open) {
-        result = tick_go(world); // Its time was counted when it began.
+        result = tick_one(world, 0); // Its time was counted when it began.
     }
     double exact_ns = 1e9 / world->rate_hz + 0.5;
     uint64_t interval_ns = exact_ns < 1e19 ? (uint64_t)exact_ns : UINT64_MAX;

@@ -226,12 +226,14 @@ bool orri_pool_reserve_bits(orr_world* world, orri_pool* pool, uint32_t slot)
 
 // ---- values ------------------------------------------------------------------------------------------------
 
+// Workers write values of the same block, each its own, and stamp it with the same epoch.
 static inline void pool_stamp(orr_world* world, orri_pool* pool, orri_pool_block* block)
 {
-    if (ORR_UNLIKELY(block->version != world->epoch)) {
-        block->version = world->epoch;
-        block->tick = world->tick;
-        pool->version = world->epoch;
+    uint64_t epoch = world->epoch;
+    if (ORR_UNLIKELY(__atomic_load_n(&block->version, __ATOMIC_RELAXED) != epoch)) {
+        __atomic_store_n(&block->tick, world->tick, __ATOMIC_RELAXED);
+        __atomic_store_n(&block->version, epoch, __ATOMIC_RELAXED);
+        __atomic_store_n(&pool->version, epoch, __ATOMIC_RELAXED);
     }
 }
 

@@ -1,24 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The controlled scheduler itself: it visits every schedule once, finds what is planted, and repeats what it
-// found. And with it the library's mutex, under all schedules of two preemptions.
+// found.
 #include "../support/controlled.h"
 #include "../test.h"
 
 #include "base/sync.h"
-
-static orr_thread started(const orr_platform* platform, const char* name, void (*run)(void*),
-                          void* arg)
-{
-    orr_thread thread = {0};
-    int error = platform->thread_create(platform->user, name, run, arg, &thread);
-    controlled_check(error == 0, "error %d", error);
-    return thread;
-}
-
-static void joined(const orr_platform* platform, orr_thread thread)
-{
-    platform->thread_join(platform->user, thread);
-}
 
 // ---- counts -------------------------------------------------------------------------------------
 
@@ -39,9 +25,9 @@ static void steps_run(void* data)
 static void steps_body(const orr_platform* platform, void* arg)
 {
     steps s = {platform, *(uint32_t*)arg, 0};
-    orr_thread other = started(platform, "other", steps_run, &s);
+    orr_thread other = controlled_start(platform, "other", steps_run, &s);
     steps_run(&s);
-    joined(platform, other);
+    controlled_join(platform, other);
 }
 
 static uint64_t steps_schedules(uint32_t count, uint32_t preemptions)
@@ -81,6 +67,47 @@ ORR_TEST(controlled_without_bound_counts_all_interleavings)
     CHECK_EQ(all, 1716);
 }
 
+typedef struct few {
+    const orr_platform* platform;
+    uint32_t word;
+} few;
+
+static void few_spin(void* data)
+{
+    few* f = data;
+    ORRI_SCHED_POINT(f->platform, ORR_SCHED_SPIN, &f->word);
+}
+
+static void few_nothing(void* data)
+{
+    (void)data;
+}
+
+static void few_body(const orr_platform* platform, void* arg)
+{
+    few f = {platform, 0};
+    bool yields = arg != NULL;
+    orr_thread other = controlled_start(platform, "few", yields ? few_nothing : few_spin, &f);
+    if (yields) {
+        platform->thread_yield(platform->user);
+    } else {
+        ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, &f.word);
+    }
+    controlled_join(platform, other);
+}
+
+// A yield: the other first, or the body. A spin of one round: begun after the store, when nobody else can go
+// on; or before it, and then it ends before the store or after it.
+ORR_TEST(controlled_counts_of_a_yield_and_of_a_spin_are_those_worked_by_hand)
+{
+    controlled_desc desc = {.name = "few", .body = few_body, .arg = &desc};
+    CHECK_EQ(CONTROLLED_PASS(controlled_explore(&desc)).schedules, 2);
+    desc.arg = NULL;
+    CHECK_EQ(CONTROLLED_PASS(controlled_explore(&desc)).schedules, 3);
+    desc.no_spin_out = true;
+    CHECK_EQ(CONTROLLED_PASS(controlled_explore(&desc)).schedules, 2);
+}
+
 // ---- a lost update ------------------------------------------------------------------------------
 
 typedef struct counter {
@@ -102,9 +129,9 @@ static void counter_body(const orr_platform* platform, void* arg)
     counter c = {.platform = platform};
     (void)arg;
     controlled_name(&c.count, "count");
-    orr_thread other = started(platform, "adder", counter_add, &c);
+    orr_thread other = controlled_start(platform, "adder", counter_add, &c);
     counter_add(&c);
-    joined(platform, other);
+    controlled_join(platform, other);
     controlled_check(c.count == 2, "count is %u", c.count);
 }
 
@@ -162,224 +189,6 @@ ORR_TEST(controlled_choices_that_do_not_fit_are_refused)
     CHECK_EQ(controlled_explore(&desc).outcome, CONTROLLED_DIVERGED);
     desc.choices = ""; // Beyond what is given, nobody is preempted.
     CHECK_EQ(controlled_explore(&desc).outcome, CONTROLLED_PASSED);
-}
-
-// ---- the mutex ----------------------------------------------------------------------------------
-
-// A copy of the mutex into which bugs can be planted.
-typedef enum planted {
-    PLANTED_NOTHING,    // The library's own.
-    PLANTED_NO_WAKE,    // Unlocking wakes nobody.
-    PLANTED_TAKES_AS_1, // Who slept takes the mutex as if nobody else slept.
-    PLANTED_NO_STORE,   // The way to sleep does not say that somebody sleeps.
-    PLANTED_TWO_STEPS,  // Looks whether it is free and then takes it.
-} planted;
-
-typedef struct lock {
-    const orr_platform* platform;
-    orri_mutex mutex;
-    planted bug;
-    uint32_t inside, entered;
-    uint32_t rounds;
-} lock;
-
-static void planted_lock(lock* l)
-{
-    const orr_platform* platform = l->platform;
-    _Atomic uint32_t* word = &l->mutex.word;
-    if (l->bug == PLANTED_TWO_STEPS) {
-        ORRI_SCHED_POINT(platform, ORR_SCHED_LOAD, word);
-        while (atomic_load(word) != 0) {
-            ORRI_SCHED_POINT(platform, ORR_SCHED_SPIN, word);
-        }
-        ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, word);
-        atomic_store(word, 1);
-        return;
-    }
-    if (orri_mutex_try(platform, &l->mutex)) {
-        return;
-    }
-    for (bool slept = false;; slept = true) {
-        uint32_t take = (l->bug == PLANTED_TAKES_AS_1 && slept) || l->bug == PLANTED_NO_STORE ? 1
-                                                                                              : 2;
-        ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, word);
-        uint32_t before = 0;
-        if (atomic_compare_exchange_strong(word, &before, take)) {
-            return;
-        }
-        if (l->bug != PLANTED_NO_STORE) {
-            atomic_store(word, 2); // One step with the exchange above.
-        }
-        ORRI_SCHED_POINT(platform, ORR_SCHED_WAIT, word);
-        platform->thread_wait(platform->user, word, l->bug == PLANTED_NO_STORE ? 1 : 2, UINT64_MAX);
-    }
-}
-
-static void planted_unlock(lock* l)
-{
-    if (l->bug == PLANTED_NO_WAKE) {
-        ORRI_SCHED_POINT(l->platform, ORR_SCHED_STORE, &l->mutex.word);
-        atomic_store(&l->mutex.word, 0);
-    } else {
-        orri_mutex_unlock(l->platform, &l->mutex);
-    }
-}
-
-static void lock_run(void* data)
-{
-    lock* l = data;
-    for (uint32_t i = 0; i < l->rounds; i++) {
-        if (l->bug == PLANTED_NOTHING) {
-            orri_mutex_lock(l->platform, &l->mutex);
-        } else {
-            planted_lock(l);
-        }
-        controlled_check(l->inside++ == 0, "two are inside");
-        ORRI_SCHED_POINT(l->platform, ORR_SCHED_LOAD, &l->inside);
-        l->entered++;
-        l->inside--;
-        planted_unlock(l);
-    }
-}
-
-typedef struct lock_case {
-    uint32_t fibers, rounds;
-    planted bug;
-} lock_case;
-
-static void lock_body(const orr_platform* platform, void* arg)
-{
-    const lock_case* of = arg;
-    lock l = {.platform = platform, .bug = of->bug, .rounds = of->rounds};
-    orr_thread threads[8];
-    controlled_name(&l.mutex.word, "mutex");
-    controlled_name(&l.inside, "inside");
-    for (uint32_t i = 1; i < of->fibers; i++) {
-        threads[i] = started(platform, "locker", lock_run, &l);
-    }
-    lock_run(&l);
-    for (uint32_t i = 1; i < of->fibers; i++) {
-        joined(platform, threads[i]);
-    }
-    controlled_check(l.entered == of->fibers * of->rounds, "entered %u times", l.entered);
-    controlled_check(l.mutex.word == 0, "mutex is left as %u", l.mutex.word);
-}
-
-static controlled_result lock_explore(lock_case of, controlled_desc desc)
-{
-    desc.name = "lock";
-    desc.body = lock_body;
-    desc.arg = &of;
-    return controlled_explore(&desc);
-}
-
-ORR_TEST(mutex_of_two_fibers_excludes_and_wakes_under_all_schedules)
-{
-    controlled_result result = CONTROLLED_PASS(
-        lock_explore((lock_case){2, 2, PLANTED_NOTHING}, (controlled_desc){.preemptions_max = 3}));
-    CHECK(result.exhausted);
-    CHECK(result.schedules > 200);
-    result = CONTROLLED_PASS(
-        lock_explore((lock_case){2, 2, PLANTED_NOTHING}, (controlled_desc){.spurious_max = 1}));
-    CHECK(result.exhausted);
-}
-
-ORR_TEST(mutex_of_three_fibers_excludes_and_wakes_under_all_schedules)
-{
-    controlled_result result =
-        CONTROLLED_PASS(lock_explore((lock_case){3, 1, PLANTED_NOTHING}, (controlled_desc){0}));
-    CHECK(result.exhausted);
-    CHECK(result.schedules > 500);
-    result =
-        CONTROLLED_PASS(lock_explore((lock_case){3, 2, PLANTED_NOTHING},
-                                     (controlled_desc){.schedules_max = test_slow() ? 5000 : 0}));
-    CHECK(result.exhausted || test_slow());
-}
-
-ORR_TEST(mutex_of_four_fibers_survives_random_schedules)
-{
-    uint64_t schedules = test_long() ? 1000000 : test_slow() ? 500 : 20000;
-    controlled_desc desc = {.strategy = CONTROLLED_PRIORITIES, .schedules_max = schedules};
-    controlled_result result = lock_explore((lock_case){4, 2, PLANTED_NOTHING}, desc);
-    CONTROLLED_PASS(result);
-    CHECK_EQ(result.schedules, schedules);
-    CHECK(result.distinct > schedules / 100);
-    desc.strategy = CONTROLLED_RANDOM;
-    desc.spurious_max = 2;
-    CONTROLLED_PASS(lock_explore((lock_case){4, 2, PLANTED_NOTHING}, desc));
-}
-
-static void check_planted(lock_case of, controlled_outcome outcome)
-{
-    controlled_desc desc = {0};
-    controlled_result result = lock_explore(of, desc);
-    CHECK_EQ(result.outcome, outcome);
-    if (outcome == CONTROLLED_DEADLOCK) {
-        CHECK_CONTAINS(result.failure, "lock: deadlock: nobody can go on\n");
-        CHECK_CONTAINS(result.failure, "sleeps on mutex while it is ");
-    }
-    // Its text brings it back, also without the bound it was found under.
-    desc.choices = result.choices;
-    desc.preemptions_max = CONTROLLED_NO_PREEMPTION;
-    result = lock_explore(of, desc);
-    CHECK_EQ(result.outcome, outcome);
-    CHECK_EQ(result.schedules, 1);
-}
-
-ORR_TEST(mutex_with_a_planted_bug_is_caught)
-{
-    check_planted((lock_case){2, 1, PLANTED_NO_WAKE}, CONTROLLED_DEADLOCK);
-    check_planted((lock_case){3, 1, PLANTED_TAKES_AS_1}, CONTROLLED_DEADLOCK);
-    check_planted((lock_case){2, 1, PLANTED_NO_STORE}, CONTROLLED_DEADLOCK);
-    check_planted((lock_case){2, 1, PLANTED_TWO_STEPS}, CONTROLLED_CHECK_FAILED);
-}
-
-ORR_TEST(mutex_with_a_bug_of_three_is_no_bug_of_two)
-{
-    lock_case of = {2, 2, PLANTED_TAKES_AS_1};
-    CHECK(CONTROLLED_PASS(lock_explore(of, (controlled_desc){0})).exhausted);
-}
-
-// ---- two mutexes in two orders ------------------------------------------------------------------
-
-typedef struct pair {
-    const orr_platform* platform;
-    orri_mutex a, b;
-} pair;
-
-static void pair_run(void* data)
-{
-    pair* p = data;
-    orri_mutex_lock(p->platform, &p->b);
-    orri_mutex_lock(p->platform, &p->a);
-    orri_mutex_unlock(p->platform, &p->a);
-    orri_mutex_unlock(p->platform, &p->b);
-}
-
-static void pair_body(const orr_platform* platform, void* arg)
-{
-    pair p = {.platform = platform};
-    bool same_order = arg != NULL;
-    controlled_name(&p.a.word, "a");
-    controlled_name_at(&p.b.word, "b", 7);
-    orr_thread other = started(platform, "backwards", pair_run, &p);
-    orri_mutex_lock(platform, same_order ? &p.b : &p.a);
-    orri_mutex_lock(platform, same_order ? &p.a : &p.b);
-    orri_mutex_unlock(platform, &p.a);
-    orri_mutex_unlock(platform, &p.b);
-    joined(platform, other);
-}
-
-ORR_TEST(controlled_finds_two_mutexes_in_two_orders)
-{
-    controlled_desc desc = {.name = "pair", .body = pair_body, .preemptions_max = 1};
-    controlled_result result = controlled_explore(&desc);
-    CHECK_EQ(result.outcome, CONTROLLED_DEADLOCK);
-    CHECK_CONTAINS(result.failure, "0 body           sleeps on b[7] while it is 2\n");
-    CHECK_CONTAINS(result.failure, "1 backwards      sleeps on a while it is 2\n");
-    desc.arg = &desc; // In one order.
-    desc.preemptions_max = 2;
-    CHECK(CONTROLLED_PASS(controlled_explore(&desc)).exhausted);
 }
 
 // ---- an event -----------------------------------------------------------------------------------
@@ -442,10 +251,10 @@ static void event_body(const orr_platform* platform, void* arg)
 {
     event e = {.platform = platform, .kind = *(event_kind*)arg};
     controlled_name(&e.turn, "turn");
-    orr_thread other = started(platform, "setter", event_set, &e);
+    orr_thread other = controlled_start(platform, "setter", event_set, &e);
     event_wait(&e);
     controlled_check(e.set == 1, "went on before the event");
-    joined(platform, other);
+    controlled_join(platform, other);
 }
 
 ORR_TEST(controlled_finds_a_lost_wake_up)
@@ -499,13 +308,13 @@ static void waiter_run(void* data)
 static void waiter_body(const orr_platform* platform, void* arg)
 {
     waiter w = {.platform = platform};
-    orr_thread other = started(platform, "waiter", waiter_run, &w);
+    orr_thread other = controlled_start(platform, "waiter", waiter_run, &w);
     ORRI_SCHED_POINT(platform, ORR_SCHED_WAKE, &w.word);
     if (arg != NULL) {
         platform->sleep_ns(platform->user, *(uint64_t*)arg);
         platform->thread_wake(platform->user, &w.word, 1);
     }
-    joined(platform, other);
+    controlled_join(platform, other);
     controlled_check(w.waited_ns < 5000000, "the timeout passed");
 }
 
@@ -562,13 +371,13 @@ static void spinner_body(const orr_platform* platform, void* arg)
     spinner s = *(spinner*)arg;
     s.platform = platform;
     s.gave_up = 0;
-    orr_thread a = started(platform, "a", spinner_run, &s);
-    orr_thread b = started(platform, "b", spinner_run, &s);
+    orr_thread a = controlled_start(platform, "a", spinner_run, &s);
+    orr_thread b = controlled_start(platform, "b", spinner_run, &s);
     ORRI_SCHED_POINT(platform, ORR_SCHED_LOAD, &s.other);
     ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, &s.flag);
     atomic_store(&s.flag, 1);
-    joined(platform, a);
-    joined(platform, b);
+    controlled_join(platform, a);
+    controlled_join(platform, b);
     ((spinner*)arg)->gave_up |= 1u << s.gave_up;
 }
 
@@ -625,14 +434,14 @@ static void idle_body(const orr_platform* platform, void* arg)
     idle w = {.platform = platform};
     (void)arg;
     controlled_name(&w.sleepy, "sleepy");
-    orr_thread other = started(platform, "idle", idle_run, &w);
+    orr_thread other = controlled_start(platform, "idle", idle_run, &w);
     ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, &w.work);
     atomic_store(&w.work, 1);
     ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, &w.sleepy);
     atomic_fetch_add(&w.sleepy, 1);
     ORRI_SCHED_POINT(platform, ORR_SCHED_WAKE, &w.sleepy);
     platform->thread_wake(platform->user, &w.sleepy, 1);
-    joined(platform, other);
+    controlled_join(platform, other);
 }
 
 ORR_TEST(controlled_finds_work_that_came_after_the_last_look)
@@ -647,6 +456,100 @@ ORR_TEST(controlled_finds_work_that_came_after_the_last_look)
     desc.strategy = CONTROLLED_PRIORITIES;
     desc.schedules_max = 100000;
     CHECK_EQ(controlled_explore(&desc).outcome, CONTROLLED_DEADLOCK);
+}
+
+// What a thread sees while it spins, gives up, looks again and sleeps, as one number. Random schedules make
+// choices at other places than the search does; what they reach, it must reach too.
+typedef struct seer {
+    const orr_platform* platform;
+    _Atomic uint32_t flag, turn;
+    uint32_t seen;
+} seer;
+
+static uint32_t seer_load(seer* s, _Atomic uint32_t* word)
+{
+    ORRI_SCHED_POINT(s->platform, ORR_SCHED_LOAD, word);
+    return atomic_load(word);
+}
+
+static void seer_store(seer* s, _Atomic uint32_t* word, uint32_t value)
+{
+    ORRI_SCHED_POINT(s->platform, ORR_SCHED_STORE, word);
+    atomic_store(word, value);
+}
+
+static void seer_look(void* data)
+{
+    seer* s = data;
+    uint32_t turn = 0, flag = 0, round = 0;
+    for (; round < 3 && flag == 0; round++) {
+        ORRI_SCHED_POINT(s->platform, ORR_SCHED_SPIN, &s->flag);
+        turn = seer_load(s, &s->turn);
+        flag = seer_load(s, &s->flag);
+    }
+    uint32_t again = seer_load(s, &s->turn);
+    s->seen = round | turn << 2 | flag << 4 | again << 6;
+    if (flag == 0) {
+        s->platform->thread_wait(s->platform->user, &s->turn, turn, UINT64_MAX);
+        s->seen |= seer_load(s, &s->flag) << 8 | seer_load(s, &s->turn) << 10;
+    }
+}
+
+static void seer_turn(void* data)
+{
+    seer* s = data;
+    for (uint32_t i = 1; i <= 2; i++) {
+        seer_store(s, &s->turn, i);
+        ORRI_SCHED_POINT(s->platform, ORR_SCHED_WAKE, &s->turn);
+        s->platform->thread_wake(s->platform->user, &s->turn, 1);
+    }
+}
+
+typedef struct seer_set {
+    bool reached[1 << 12];
+    uint32_t count;
+} seer_set;
+
+static void seer_body(const orr_platform* platform, void* arg)
+{
+    seer s = {.platform = platform};
+    seer_set* set = arg;
+    orr_thread a = controlled_start(platform, "look", seer_look, &s);
+    orr_thread b = controlled_start(platform, "turn", seer_turn, &s);
+    seer_store(&s, &s.flag, 1);
+    controlled_join(platform, b);
+    // Wakes who slept after the last turn.
+    while (seer_load(&s, &s.turn) == 2 && controlled_sleepers(&s.turn) > 0) {
+        platform->thread_wake(platform->user, &s.turn, 1);
+    }
+    seer_store(&s, &s.turn, 3);
+    platform->thread_wake(platform->user, &s.turn, 1);
+    controlled_join(platform, a);
+    set->count += !set->reached[s.seen];
+    set->reached[s.seen] = true;
+}
+
+ORR_TEST(controlled_search_reaches_what_random_schedules_reach)
+{
+    static seer_set found, drawn;
+    controlled_desc desc = {.name = "seer",
+                            .body = seer_body,
+                            .arg = &found,
+                            .preemptions_max = test_slow() ? 3 : CONTROLLED_ANY_PREEMPTIONS};
+    memset(&found, 0, sizeof found);
+    memset(&drawn, 0, sizeof drawn);
+    CHECK(CONTROLLED_PASS(controlled_explore(&desc)).exhausted);
+    desc.arg = &drawn;
+    for (int i = 0; i < 2 && !test_slow(); i++) {
+        desc.strategy = i == 0 ? CONTROLLED_RANDOM : CONTROLLED_PRIORITIES;
+        desc.schedules_max = 50000;
+        CONTROLLED_PASS(controlled_explore(&desc));
+    }
+    for (uint32_t i = 0; i < sizeof found.reached; i++) {
+        CHECK(found.reached[i] || !drawn.reached[i]);
+    }
+    CHECK(found.count > 20);
+    CHECK(test_slow() || drawn.count * 10 > found.count * 9);
 }
 
 static void alone_body(const orr_platform* platform, void* arg)
@@ -684,12 +587,12 @@ static void yield_body(const orr_platform* platform, void* arg)
 {
     spinner s = {.platform = platform};
     (void)arg;
-    orr_thread a = started(platform, "a", yield_run, &s);
-    orr_thread b = started(platform, "b", yield_run, &s);
+    orr_thread a = controlled_start(platform, "a", yield_run, &s);
+    orr_thread b = controlled_start(platform, "b", yield_run, &s);
     platform->thread_yield(platform->user);
     atomic_store(&s.flag, 1);
-    joined(platform, a);
-    joined(platform, b);
+    controlled_join(platform, a);
+    controlled_join(platform, b);
 }
 
 ORR_TEST(controlled_yields_end)
@@ -721,14 +624,14 @@ static void crowd_body(const orr_platform* platform, void* arg)
     crowd w = {.platform = platform};
     orr_thread threads[3];
     for (int i = 0; i < 3; i++) {
-        threads[i] = started(platform, "sleeper", crowd_run, &w);
+        threads[i] = controlled_start(platform, "sleeper", crowd_run, &w);
     }
     while (controlled_sleepers(&w.word) < 3) {
         platform->thread_yield(platform->user);
     }
     for (int i = 0; i < 3; i++) {
         platform->thread_wake(platform->user, &w.word, 1);
-        joined(platform, threads[w.count == (uint32_t)i ? w.count : 0]);
+        controlled_join(platform, threads[w.count == (uint32_t)i ? w.count : 0]);
         controlled_check(w.count > 0, "nobody woke");
     }
     (void)arg;
@@ -738,7 +641,11 @@ static void orders_body(const orr_platform* platform, void* arg)
 {
     crowd w = {.platform = platform};
     uint32_t* seen = arg;
-    orr_thread a = started(platform, "a", crowd_run, &w), b = started(platform, "b", crowd_run, &w);
+    orr_thread a = controlled_start(platform, "a", crowd_run, &w);
+    while (controlled_sleepers(&w.word) < 1) {
+        platform->thread_yield(platform->user);
+    }
+    orr_thread b = controlled_start(platform, "b", crowd_run, &w);
     while (controlled_sleepers(&w.word) < 2) {
         platform->thread_yield(platform->user);
     }
@@ -748,8 +655,8 @@ static void orders_body(const orr_platform* platform, void* arg)
     }
     *seen |= 1u << (w.order[0] - '0');
     platform->thread_wake(platform->user, &w.word, 2);
-    joined(platform, a);
-    joined(platform, b);
+    controlled_join(platform, a);
+    controlled_join(platform, b);
 }
 
 ORR_TEST(controlled_wake_reaches_any_of_the_sleepers)
@@ -773,7 +680,7 @@ static void early_body(const orr_platform* platform, void* arg)
 {
     steps* s = arg;
     s->platform = platform;
-    started(platform, "left", steps_run, s);
+    controlled_start(platform, "left", steps_run, s);
 }
 
 ORR_TEST(controlled_body_that_does_not_join_is_told)
@@ -831,15 +738,15 @@ static void moody_body(const orr_platform* platform, void* arg)
 {
     uint32_t* runs = arg;
     steps s = {platform, 3 - (*runs)++ % 2, 0};
-    orr_thread other = started(platform, "other", steps_run, &s);
+    orr_thread other = controlled_start(platform, "other", steps_run, &s);
     if (*runs % 3 == 0) {
-        joined(platform, other);
+        controlled_join(platform, other);
         return;
     }
-    orr_thread third = started(platform, "third", steps_run, &s);
+    orr_thread third = controlled_start(platform, "third", steps_run, &s);
     steps_run(&s);
-    joined(platform, other);
-    joined(platform, third);
+    controlled_join(platform, other);
+    controlled_join(platform, third);
 }
 
 ORR_TEST(controlled_program_that_differs_from_run_to_run_is_told)
@@ -906,14 +813,14 @@ static void owner_body(const orr_platform* platform, void* arg)
     (void)arg;
     controlled_check(platform->thread_cores(platform->user) == 6, "cores of the desc");
     for (int i = 0; i < 3; i++) {
-        threads[i] = started(platform, "owner", owner_run, &o);
+        threads[i] = controlled_start(platform, "owner", owner_run, &o);
     }
     orr_thread none = {0};
     controlled_check(platform->thread_create(platform->user, "none", owner_run, &o, &none) != 0,
                      "one thread too many");
     owner_run(&o);
     for (int i = 0; i < 3; i++) {
-        joined(platform, threads[i]);
+        controlled_join(platform, threads[i]);
     }
 }
 
@@ -932,10 +839,11 @@ static void many_body(const orr_platform* platform, void* arg)
 {
     steps s = {platform, 20, 0};
     (void)arg;
-    orr_thread a = started(platform, "a", steps_run, &s), b = started(platform, "b", steps_run, &s);
+    orr_thread a = controlled_start(platform, "a", steps_run, &s),
+               b = controlled_start(platform, "b", steps_run, &s);
     steps_run(&s);
-    joined(platform, a);
-    joined(platform, b);
+    controlled_join(platform, a);
+    controlled_join(platform, b);
 }
 
 ORR_TEST(controlled_runs_a_hundred_thousand_schedules)

@@ -20,8 +20,8 @@ typedef struct ear {
     orr_run run;
 } ear;
 
-static void ear_open(orr_world* world, ear* e, const char* name, const orr_type* types,
-                     uint32_t count)
+static void ear_open_types(orr_world* world, ear* e, const char* name, const orr_type* types,
+                           uint32_t count)
 {
     *e = (ear){.rights = {.name = name}};
     e->inbox = orri_inbox_create(world, types, count);
@@ -29,6 +29,13 @@ static void ear_open(orr_world* world, ear* e, const char* name, const orr_type*
     orri_inbox_name(e->inbox, name);
     orri_inbox_enable(world, e->inbox, true);
     e->rights.inbox = e->inbox;
+}
+
+// One that receives Hit.
+static void ear_open(orr_world* world, ear* e, const char* name)
+{
+    orr_type hit = KIT_TYPE(world, Hit);
+    ear_open_types(world, e, name, &hit, 1);
 }
 
 static void ear_begin(orr_world* world, ear* e)
@@ -72,10 +79,9 @@ ORR_TEST(events_reach_each_reader_once_and_in_order)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
-    orr_type hit = KIT_TYPE(world, Hit);
     ear a, b;
-    ear_open(world, &a, "a", &hit, 1);
-    ear_open(world, &b, "b", &hit, 1);
+    ear_open(world, &a, "a");
+    ear_open(world, &b, "b");
     ear_expect(world, &a, 0, 0);
     send(world, 1);
     send(world, 2);
@@ -96,9 +102,8 @@ ORR_TEST(event_sent_during_a_run_comes_in_the_next_one)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
-    orr_type hit = KIT_TYPE(world, Hit);
     ear a;
-    ear_open(world, &a, "a", &hit, 1);
+    ear_open(world, &a, "a");
     send(world, 1);
     ear_begin(world, &a);
     uint32_t count;
@@ -126,7 +131,7 @@ ORR_TEST(event_nobody_asked_for_waits)
     orr_world* world = kit_begin(&k, NULL);
     orr_type types[] = {KIT_TYPE(world, Hit), KIT_TYPE(world, Loud), KIT_TYPE(world, Hit)};
     ear a;
-    ear_open(world, &a, "a", types, 3); // Named twice is received once.
+    ear_open_types(world, &a, "a", types, 3); // Named twice is received once.
     CHECK_EQ(a.inbox->count, 2);
     send(world, 1);
     ear_begin(world, &a);
@@ -142,9 +147,8 @@ ORR_TEST(events_of_several_runs_of_a_system_are_the_same)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
-    orr_type hit = KIT_TYPE(world, Hit);
     ear a;
-    ear_open(world, &a, "a", &hit, 1);
+    ear_open(world, &a, "a");
     send(world, 1);
     for (uint32_t run = 0; run < 3; run++) {
         uint32_t count;
@@ -164,7 +168,7 @@ ORR_TEST(event_marker_is_counted)
     orr_world* world = kit_begin(&k, NULL);
     orr_type bell = KIT_TYPE(world, Bell);
     ear a;
-    ear_open(world, &a, "a", &bell, 1);
+    ear_open_types(world, &a, "a", &bell, 1);
     CHECK(orri_events_reserve(world, bell, 3));
     orri_events_append(world, bell, NULL, 3);
     ear_begin(world, &a);
@@ -211,8 +215,8 @@ ORR_TEST(event_past_the_limit_is_refused_in_words)
     orr_world* world = kit_begin(&k, NULL);
     orr_type hit = KIT_TYPE(world, Hit);
     ear quick, slow;
-    ear_open(world, &quick, "quick", &hit, 1);
-    ear_open(world, &slow, "slow", &hit, 1);
+    ear_open(world, &quick, "quick");
+    ear_open(world, &slow, "slow");
     CHECK_OK(orr_events_limit(world, hit, 5));
     for (uint32_t i = 0; i < 4; i++) {
         send(world, i);
@@ -245,9 +249,8 @@ ORR_TEST(event_not_declared_is_a_breach)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
-    orr_type hit = KIT_TYPE(world, Hit);
     ear deaf = {.rights = {.name = "deaf"}}, other;
-    ear_open(world, &other, "other", &hit, 1);
+    ear_open(world, &other, "other");
     ear_begin(world, &deaf);
     uint32_t count = 7;
     CHECK(orr_events(&deaf.run, Hit, &count) == NULL);
@@ -274,10 +277,9 @@ ORR_TEST(event_without_a_reader_is_not_kept)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
-    orr_type hit = KIT_TYPE(world, Hit);
     send(world, 1);
     ear a;
-    ear_open(world, &a, "a", &hit, 1);
+    ear_open(world, &a, "a");
     ear_expect(world, &a, 0, 0);                                     // From now on.
     orri_events_append(world, KIT_TYPE(world, Loud), &(Loud){0}, 1); // Of no queue at all.
     CHECK_EQ(k.errors.count, 0);
@@ -288,10 +290,9 @@ ORR_TEST(event_does_not_wait_for_who_is_off)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
-    orr_type hit = KIT_TYPE(world, Hit);
     ear a, b;
-    ear_open(world, &a, "a", &hit, 1);
-    ear_open(world, &b, "b", &hit, 1);
+    ear_open(world, &a, "a");
+    ear_open(world, &b, "b");
     send(world, 1);
     ear_expect(world, &b, 1, 1);
     CHECK_EQ(queue_of(world)->count, 1);
@@ -326,10 +327,9 @@ ORR_TEST(queue_memory_is_used_again)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
-    orr_type hit = KIT_TYPE(world, Hit);
     ear a, late;
-    ear_open(world, &a, "a", &hit, 1);
-    ear_open(world, &late, "late", &hit, 1);
+    ear_open(world, &a, "a");
+    ear_open(world, &late, "late");
     uint32_t sent = 0, read = 0, read_late = 0;
     for (uint32_t tick = 0; tick < 3000; tick++) {
         for (uint32_t i = 0; i < 10 + tick % 7; i++) {
@@ -362,9 +362,8 @@ ORR_TEST(queue_that_is_not_read_grows_by_doubling)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
-    orr_type hit = KIT_TYPE(world, Hit);
     ear a;
-    ear_open(world, &a, "a", &hit, 1);
+    ear_open(world, &a, "a");
     uint32_t moves = 0;
     const uint8_t* data = NULL;
     for (uint32_t i = 0; i < 100000; i++) {
@@ -425,8 +424,8 @@ ORR_TEST(events_unread_are_state)
     orr_world* world = kit_begin(&k, NULL);
     orr_type types[] = {KIT_TYPE(world, Hit), KIT_TYPE(world, Loud)};
     ear a, b;
-    ear_open(world, &a, "a", types, 2);
-    ear_open(world, &b, "b", types, 2);
+    ear_open_types(world, &a, "a", types, 2);
+    ear_open_types(world, &b, "b", types, 2);
     uint64_t none = orri_events_hash(world, 1);
     CHECK_EQ(none, 1);
     send(world, 1);
@@ -469,7 +468,7 @@ ORR_TEST(event_padding_is_clean_and_order_counts)
         orr_world* world = kit_begin(&k[i], NULL);
         orr_type loud = KIT_TYPE(world, Loud);
         ear a;
-        ear_open(world, &a, "a", &loud, 1);
+        ear_open_types(world, &a, "a", &loud, 1);
         uint8_t fill = i == 1 ? 0xFF : 0x00, second = i == 2;
         send_loud(world, fill, (uint8_t)(1 + second), 2, 3);
         send_loud(world, fill, (uint8_t)(2 - second), 2, 3);
@@ -491,9 +490,8 @@ ORR_TEST(event_queue_that_is_wrong_is_found)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
-    orr_type hit = KIT_TYPE(world, Hit);
     ear a;
-    ear_open(world, &a, "a", &hit, 1);
+    ear_open(world, &a, "a");
     send(world, 1);
     orri_event_queue* queue = queue_of(world);
     queue->at_base++;
@@ -612,7 +610,7 @@ static void listening_step(listening* l)
     if (what < 8) {
         listening_send(l);
     } else if (!l->there[e]) {
-        ear_open(l->world, &l->ears[e], "ear", l->types, KINDS);
+        ear_open_types(l->world, &l->ears[e], "ear", l->types, KINDS);
         l->there[e] = l->on[e] = true;
         memcpy(l->next[e], l->sent, sizeof l->sent);
     } else if (what < 18) {

@@ -1,12 +1,16 @@
 set(ORR_TESTS_MESSAGE
     tests/message/test_commit.c
+    tests/message/test_commit_many.c
     tests/message/test_commit_model.c
+    tests/message/test_cuts.c
     tests/message/test_event.c
     tests/message/test_lane.c
     tests/message/test_merge.c
     tests/message/test_message_print.c
     tests/message/test_mirror.c
+    tests/message/test_send.c
     tests/message/test_tell.c
+    tests/message/test_values.c
 )
 set(ORR_TEST_EXTRA_MESSAGE
     tests/message/lane_kit.c

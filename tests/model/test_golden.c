@@ -20,7 +20,7 @@ typedef struct golden {
 static const golden goldens[] = {
     {"levels", 4, 100, 0x13AB81E6BC5D03F1u},   {"churn", 2, 200, 0x36B4D7FD3D23A9C1u},
     {"swarm", 100, 20, 0x8EB38850C17C07E7u},   {"asking", 60, 90, 0x6D4B5758BA38ADD6u},
-    {"working", 40, 200, 0x5615D333366E6277u},
+    {"working", 40, 200, 0xDA682E597335964Cu},
 };
 
 // ---- the oracle as a target ------------------------------------------------------------------------
@@ -249,7 +249,6 @@ static uint64_t golden_run(const golden* g, uint8_t fill)
     }
     uint64_t hash = orr_world_hash(world);
     scenario_end(&run);
-    CHECK_STR(k.errors.text, "");
     CHECK_EQ(k.errors.count, 0);
     kit_end(&k);
     return hash;

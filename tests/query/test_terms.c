@@ -38,7 +38,8 @@ typedef struct text_terms {
 
 static orr_result text_parse(orr_world* world, const char* text, text_terms* out)
 {
-    return orri_terms_parse(world, "orr_query_text", text, out->terms, &out->count, &out->entities);
+    return orri_terms_parse(world, "orr_query_text", text, out->terms, &out->count, &out->entities,
+                            false);
 }
 
 static const char* text_print(const orr_world* world, const text_terms* terms)

@@ -36,6 +36,22 @@ ORR_MAYBE_UNUSED static void kit_run_nothing(orr_run* run)
     (void)run;
 }
 
+// The function of an indirect system: says what it is told, as kind:type:count:by; of entities that came or went the cause
+// stands in the place of the type.
+ORR_MAYBE_UNUSED static void kit_hear(orr_run* run)
+{
+    ORR_MESSAGES(m, run)
+    {
+        char word[3 * ORR_NAME_MAX];
+        const char* by = orr_system_name(run->world, m->system);
+        bool whole = m->kind == ORR_ENTITY_ADDED || m->kind == ORR_ENTITY_REMOVED;
+        snprintf(word, sizeof word, "%s:%s:%u:%s", orr_message_kind_name(m->kind),
+                 whole ? orr_cause_name(m->cause) : orr_type_info_get(run->world, m->type)->name,
+                 m->count, by);
+        kit_say(word);
+    }
+}
+
 // Checks what was said since the last time.
 #define KIT_SAID(expected)             \
     do {                               \

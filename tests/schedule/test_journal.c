@@ -326,3 +326,54 @@ ORR_TEST(journal_of_systems_tells_who_changed_what)
     CHECK_STR(story(world, eve), "");
     kit_end(&k);
 }
+
+// An index that is used again: the entries of the one before are not those of the one after.
+ORR_TEST(journal_of_an_entity_leaves_out_who_had_its_index_before)
+{
+    writing w;
+    begin(&w);
+    ORR_REGISTER(w.world, Position);
+    CHECK_OK(orr_journal_set(w.world, 100));
+    orr_entity first = orr_create(w.world);
+    CHECK_OK(orr_step(w.world, 1));
+    CHECK_OK(orr_destroy(w.world, first));
+    CHECK_OK(orr_step(w.world, 1));
+    orr_entity second = orr_create(w.world);
+    CHECK_EQ((uint32_t)second.id, (uint32_t)first.id);
+    CHECK_OK(orr_step(w.world, 1));
+    orr_journal_entry entries[4];
+    CHECK_EQ(orr_journal_get(w.world, second, entries, 4), 1);
+    CHECK_EQ(entries[0].tick, 3);
+    CHECK_EQ(orr_journal_get(w.world, first, entries, 4), 2);
+    end(&w);
+}
+
+static void hear(orr_run* run)
+{
+    ORR_MESSAGES(m, run)
+    {
+        *(uint32_t*)orr_run_user(run) += m->count;
+    }
+}
+
+// To begin a journal is no tell: others hear in their tick of what was done before it.
+ORR_TEST(journal_begun_between_ticks_changes_nothing_for_others)
+{
+    writing w;
+    begin(&w);
+    ORR_REGISTER(w.world, Position);
+    uint32_t heard = 0;
+    orr_system reader = orr_system_add(
+        w.world,
+        &(orr_system_desc){.name = "hear", .kind = ORR_INDIRECT, .run = hear, .user = &heard});
+    CHECK_OK(orr_step(w.world, 1));
+    CHECK_EQ(heard, 2);
+    orr_create(w.world);
+    CHECK_OK(orr_journal_set(w.world, 10));
+    orr_system_stats stats;
+    CHECK_OK(orr_system_stats_get(w.world, reader, &stats));
+    CHECK_EQ(stats.queued, 0);
+    CHECK_OK(orr_step(w.world, 1));
+    CHECK_EQ(heard, 3);
+    end(&w);
+}

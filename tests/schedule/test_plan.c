@@ -246,6 +246,9 @@ ORR_TEST(plan_tags_commits_before_who_names_the_tag)
     PAIR((.tags = "#level1"), (.query = "Position, #level1"), reason);
     PAIR((.tags = "#level2, #level1"), (.query = "Position, !#level1"), reason);
     PAIR((.tags = "*"), (.query = "Position, #level1"), reason);
+    PAIR((.tags = "#level1"), (.query = "Position", .any = "Health, #level2, #level1"), reason);
+    PAIR((.tags = "#level1"), (.query = "Position", .any = "Health, #level1, #level2"), reason);
+    PAIR((.tags = "#level1"), (.query = "Position", .any = "Health, #level2"), NULL);
     PAIR((.tags = "#level1"), (.query = "Position, #level2"), NULL);
     PAIR((.tags = "#level1"), (.query = "Position"), NULL);
     PAIR((.tags = "*"), (.query = "Position"), NULL);
@@ -300,6 +303,36 @@ ORR_TEST(plan_sent_changes_that_may_wait_commit_before_who_names_the_type)
     kit_end(&k);
     PAIR((.kind = ORR_INDIRECT, .query = "write Health", .adds = "Frozen"), (.query = "Health"),
          "'s' may have sent changes of Health, which 'r' names");
+}
+
+// Who writes in place has nothing that waits.
+ORR_TEST(plan_direct_writes_commit_nothing)
+{
+    kit k;
+    orr_world* world = begin(&k);
+    ADD(world, "freeze", .query = "Velocity", .adds = "Frozen");
+    ADD(world, "hurt", .query = "write Health");
+    ADD(world, "count", .query = "Health");
+    CHECK_STR(plan_line(world), "freeze, hurt, count, [the tick ends]");
+    kit_end(&k);
+}
+
+// Types are bits: those of the second word count as those of the first.
+ORR_TEST(plan_knows_types_past_the_first_sixty_four)
+{
+    kit k;
+    orr_world* world = begin(&k);
+    for (uint32_t i = 0; i < 70; i++) {
+        char name[16];
+        orr_type type;
+        snprintf(name, sizeof name, "Late%u", i);
+        CHECK_OK(orr_type_register(world, &(orr_type_desc){.name = name}, &type));
+    }
+    ADD(world, "a", .query = "Velocity", .adds = "Late69");
+    ADD(world, "b", .query = "Position, Late1, Late5");
+    ADD(world, "c", .query = "Position, Late69");
+    CHECK_STR(plan_line(world), "a, b, ['a' may add Late69, which 'c' names], c, [the tick ends]");
+    kit_end(&k);
 }
 
 // ---- several ----------------------------------------------------------------------------------------------------------
@@ -399,6 +432,23 @@ ORR_TEST(plan_text_says_order_edges_and_reasons)
     char small[8];
     CHECK_EQ(orr_plan_print(world, small, sizeof small), length);
     CHECK_STR(small, "   1  s");
+    kit_end(&k);
+}
+
+ORR_TEST(plan_text_knows_what_is_reached_by_id_and_names_that_may_be_missing)
+{
+    kit k;
+    orr_world* world = begin(&k);
+    ADD(world, "last", .query = "Frozen", .after = "?first, ?nobody");
+    ADD(world, "first", .once = true, .any = "write Health, Velocity");
+    ADD(world, "reader", .query = "Health");
+    ADD(world, "writer", .query = "write Velocity");
+    char text[4096];
+    CHECK(orr_plan_print(world, text, sizeof text) < sizeof text);
+    CHECK_CONTAINS(text, "last (direct): Frozen\n        after first: its .after\n");
+    CHECK_CONTAINS(text, "reader (direct): Health\n"
+                         "        after first: writes Health, then this one reads it\n");
+    CHECK_CONTAINS(text, "        after first: reads Velocity, then this one writes it\n");
     kit_end(&k);
 }
 

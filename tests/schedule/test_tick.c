@@ -99,6 +99,21 @@ ORR_TEST(step_of_a_world_without_systems_counts_ticks)
     kit_end(&k);
 }
 
+// Between ticks no time passes.
+ORR_TEST(loop_between_ticks_has_no_dt)
+{
+    orr_world* world = begin(50);
+    CHECK_OK(orr_set(world, orr_create(world), Position, {0, 0, 0}));
+    CHECK_OK(orr_step(world, 1));
+    uint32_t runs = 0;
+    ORR_EACH (it, orr_query_text(world, "Position")) {
+        CHECK(it.dt == 0.0f);
+        runs++;
+    }
+    CHECK_EQ(runs, 1);
+    end();
+}
+
 ORR_TEST(step_ends_loops_that_were_left_open)
 {
     orr_world* world = begin(0);
@@ -161,9 +176,9 @@ ORR_TEST(update_of_a_fixed_world_catches_up_at_most_two_ticks)
     orr_world* world = begin(100);
     CHECK_OK(orr_update(world, 57 * MS)); // Five are due, three are dropped, 7 ms stay.
     CHECK_EQ(ticks(), 2);
-    CHECK_OK(orr_update(world, 3 * MS));
+    CHECK_OK(orr_update(world, 8 * MS)); // One, 5 ms stay.
     CHECK_EQ(ticks(), 1);
-    CHECK_OK(orr_update(world, UINT64_MAX));
+    CHECK_OK(orr_update(world, UINT64_MAX)); // More than there is room to count.
     CHECK_EQ(ticks(), 2);
     CHECK_OK(orr_update(world, 10 * MS));
     CHECK(ticks() <= 2);
@@ -313,6 +328,19 @@ ORR_TEST(stats_time_all_times_all)
     end();
 }
 
+// The time of a tick is that of the ticks that were timed.
+ORR_TEST(stats_print_divides_by_the_ticks_that_were_timed)
+{
+    orr_world* world = begin(0);
+    uint64_t a = 5000;
+    KIT_SYSTEM(world, .name = "a", .once = true, .any = "Position", .run = spend, .user = &a);
+    KIT_STEP(world, 33); // Three were.
+    char text[2048];
+    orr_stats_print(world, text, sizeof text);
+    CHECK_CONTAINS(text, "        5.0        5.0\n");
+    end();
+}
+
 // ---- out of memory ------------------------------------------------------------------------------------------------------------
 
 // A world in which everything happens: created, destroyed, added, removed, tagged, switched, named, sent.
@@ -427,7 +455,7 @@ static orr_world* busy_begin(kit* k)
     KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Health, ?Label, ?orr_name",
                .state = ORR_TYPE(Count), .run = busy_hear);
     KIT_SYSTEM(world, .name = "reap", .query = "write Health, ?Body", .changes = "Health",
-               .destroys = "Health, !Velocity", .run = busy_reap);
+               .changes = "Health", .destroys = "Health, !Velocity", .run = busy_reap);
     KIT_SYSTEM(world, .name = "count", .once = true, .query = "Health", .receives = "Hit",
                .state = ORR_TYPE(Count), .run = busy_count);
     KIT_SYSTEM(world, .name = "began", .once = true, .query = "Health", .creates = "Health",
@@ -634,6 +662,61 @@ ORR_TEST(tick_half_done_of_a_fixed_world_goes_on_with_the_next_update)
     }
 }
 
+static bool never_asked(void* user, orr_world* world)
+{
+    CHECK(!orr_tick_open(world));
+    ++*(uint32_t*)user;
+    return true;
+}
+
+ORR_TEST(run_until_does_not_ask_after_half_a_tick)
+{
+    kit k;
+    orr_world* world = half_done(&k);
+    uint32_t asked = 0;
+    failing_alloc_arm(&k.memory, 1, true);
+    CHECK(orr_run_until(world, 3, never_asked, &asked) != ORR_OK);
+    CHECK(orr_tick_open(world));
+    CHECK_EQ(asked, 0);
+    failing_alloc_arm(&k.memory, 0, false);
+    CHECK_OK(orr_run_until(world, 3, never_asked, &asked));
+    CHECK_EQ(asked, 1);
+    CHECK_EQ(orr_world_tick(world), 1);
+    kit_end(&k);
+}
+
+static void send_hits(orr_run* run)
+{
+    uint32_t most = *(uint32_t*)orr_run_user(run);
+    for (uint32_t i = 0; i < most; i++) {
+        CHECK_OK(orr_send_event(run, Hit, {{0}, (int32_t)i}));
+    }
+}
+
+// Nobody reads: what is one too many is dropped, and the tick says so, once.
+ORR_TEST(step_that_dropped_events_says_so)
+{
+    kit k;
+    orr_world* world = kit_begin(&k, NULL);
+    ORR_REGISTER(world, Hit);
+    CHECK_OK(orr_events_limit(world, KIT_TYPE(world, Hit), 4));
+    uint32_t most = 4;
+    orr_system send = KIT_SYSTEM(world, .name = "send", .once = true, .sends = "Hit",
+                                 .run = send_hits, .user = &most);
+    KIT_SYSTEM(world, .name = "deaf", .once = true, .receives = "Hit", .run = kit_run_nothing);
+    KIT_STEP(world, 1); // Exactly full.
+    CHECK_EQ(k.errors.count, 0);
+    most = 1;
+    CHECK_RESULT(orr_step(world, 1), ORR_ERR_CAPACITY);
+    KIT_ERROR(&k, ORR_ERR_CAPACITY, "tick 2 ran, but events of it were dropped");
+    CHECK(!orr_tick_open(world));
+    CHECK_EQ(kit_stats(world, send).dropped, 1);
+    most = 0;
+    KIT_STEP(world, 1);
+    CHECK_EQ(k.errors.count, 0);
+    kit_end(&k);
+}
+
 // ---- what can never be done --------------------------------------------------------------------------------------
 
 static void tag_too_often(orr_run* run)
@@ -667,7 +750,7 @@ static void add_velocity(orr_run* run)
     }
 }
 
-ORR_TEST(tick_whose_commit_can_never_be_done_is_given_up)
+ORR_TEST(clusters_past_the_most_leave_an_entity_where_it_is)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, &(orr_world_desc){.clusters_max = 2});
@@ -676,13 +759,40 @@ ORR_TEST(tick_whose_commit_can_never_be_done_is_given_up)
     ORR_REGISTER(world, Velocity);
     orr_system system = KIT_SYSTEM(world, .name = "add", .query = "Position", .run = add_velocity,
                                    .adds = "Velocity");
+    CHECK_OK(orr_step(world, 1));
+    CHECK(!orr_tick_open(world) && orr_alive(world, bob) && !orr_has(world, bob, Velocity));
+    CHECK_EQ(kit_stats(world, system).dropped, 1);
+    kit_end(&k);
+}
+
+static void add_token(orr_run* run)
+{
+    if (run->tick == 1) {
+        Token token = kit_token(1);
+        CHECK_OK(orr_send_add_type(run, orr_iter_entity(run, 0), KIT_TYPE(run->world, Token),
+                                   &token, NULL));
+        kit_tokens.refuse_after = 1; // The one in the lane is made; those of the commit are not.
+    }
+}
+
+ORR_TEST(tick_whose_commit_can_never_be_done_is_given_up)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    orr_entity bob = orr_create(world);
+    CHECK_OK(orr_set(world, bob, Position, {0, 0, 0}));
+    ORR_REGISTER(world, Token);
+    orr_system system =
+        KIT_SYSTEM(world, .name = "add", .query = "Position", .run = add_token, .adds = "Token");
     CHECK_EQ(orr_tick_abandon(world), ORR_ERR_STATE); // There is none.
-    CHECK_EQ(orr_step(world, 1), ORR_ERR_CAPACITY);
-    CHECK_EQ(orr_step(world, 1), ORR_ERR_CAPACITY);
+    CHECK_EQ(orr_step(world, 1), ORR_ERR_HOOK);
+    kit_tokens.refuse_after = 1;
+    CHECK_EQ(orr_step(world, 1), ORR_ERR_HOOK);
     CHECK(orr_tick_open(world));
     CHECK_OK(orr_tick_abandon(world));
+    kit_tokens.refuse_after = 0;
     CHECK_OK(orr_step(world, 2)); // The rest of this one, and another.
-    CHECK(!orr_tick_open(world) && orr_alive(world, bob) && !orr_has(world, bob, Velocity));
+    CHECK(!orr_tick_open(world) && orr_alive(world, bob) && !orr_has(world, bob, Token));
     CHECK_EQ(kit_stats(world, system).dropped, 1);
     kit_end(&k);
 }
@@ -731,6 +841,79 @@ ORR_TEST(error_handler_may_look_but_not_change)
     }
 }
 
+// ---- called back by hooks -------------------------------------------------------------------------------------------
+
+typedef struct Nosy {
+    int32_t value;
+} Nosy;
+
+static orr_world* nosy_world; // NULL: the hook keeps quiet.
+static uint32_t nosy_refused, nosy_taken;
+
+static bool nosy_copy(void* user, void* to, const void* from, uint32_t count)
+{
+    (void)user;
+    memcpy(to, from, count * sizeof(Nosy));
+    if (nosy_world != NULL) {
+        bool refused = orr_step(nosy_world, 1) == ORR_ERR_STATE &&
+                       orr_update(nosy_world, 20 * MS) == ORR_ERR_STATE &&
+                       orr_tick_abandon(nosy_world) == ORR_ERR_STATE;
+        *(refused ? &nosy_refused : &nosy_taken) += 1;
+    }
+    return true;
+}
+
+static const orr_hooks nosy_hooks = {.copy = nosy_copy};
+static const orr_field_desc nosy_fields[] = {{.name = "value", .type = ORR_TYPE(int32_t)}};
+static const orr_type_desc orr_desc_Nosy = {.name = "Nosy",
+                                            .size = sizeof(Nosy),
+                                            .align = _Alignof(Nosy),
+                                            .fields = nosy_fields,
+                                            .field_count = 1,
+                                            .settings = {.hooks = &nosy_hooks}};
+
+static void send_nosy(orr_run* run)
+{
+    orr_world* world = nosy_world;
+    nosy_world = NULL; // Only commits count here.
+    orr_entity entity = orr_send_create(run);
+    if (entity.id != 0 && run->tick == 1) {
+        (void)orr_send_add(run, entity, Nosy, {7});
+    }
+    nosy_world = world;
+}
+
+// A hook that is called while a tick runs cannot run another one, however the tick came to go on.
+ORR_TEST(hook_cannot_step_the_world_it_is_called_by)
+{
+    uint32_t gone_on = 0;
+    for (uint64_t n = 1;; n++) {
+        orr_world* world = begin(100);
+        ORR_REGISTER(world, Nosy);
+        KIT_SYSTEM(world, .name = "send", .once = true, .creates = "Nosy", .run = send_nosy);
+        nosy_refused = nosy_taken = 0;
+        nosy_world = world;
+        failing_alloc_arm(&at.k.memory, n, false);
+        (void)orr_update(world, 10 * MS);
+        uint64_t refused = at.k.memory.refused;
+        failing_alloc_arm(&at.k.memory, 0, false);
+        if (orr_tick_open(world)) {
+            nosy_refused = 0;
+            CHECK_OK(orr_update(world, 1));
+            CHECK_EQ(orr_world_tick(world), 1);
+            gone_on += nosy_refused > 0;
+        }
+        nosy_world = NULL;
+        CHECK_EQ(nosy_taken, 0);
+        kit_end(&at.k);
+        if (refused == 0) {
+            CHECK(nosy_refused > 0);
+            break;
+        }
+    }
+    CHECK(gone_on > 0);
+}
+
 // ---- what was written since --------------------------------------------------------------------------------------
 
 static void count_changed(orr_run* run)
@@ -754,5 +937,41 @@ ORR_TEST(changed_term_of_a_system_means_since_it_last_ran)
     CHECK_OK(orr_set(world, bob, Position, {2, 0, 0}));
     CHECK_OK(orr_step(world, 2));
     CHECK_EQ(rows, 2);
+    kit_end(&k);
+}
+
+static void write_changed(orr_run* run)
+{
+    *(uint32_t*)orr_run_user(run) += run->count;
+    Position* p = orr_write(run, Position);
+    for (uint32_t i = 0; i < run->count; i++) {
+        p[i].x += 1;
+    }
+}
+
+// What a system writes itself is not news to it, but is to others, and what others write is to it.
+ORR_TEST(changed_term_of_a_system_leaves_out_its_own_writes)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    orr_entity bob = orr_create(world), eve = orr_create(world);
+    CHECK_OK(orr_set(world, bob, Position, {0, 0, 0}));
+    CHECK_OK(orr_set(world, eve, Position, {0, 0, 0}));
+    CHECK_OK(orr_set(world, eve, Velocity, {0, 0})); // In another cluster.
+    uint32_t own = 0, other = 0;
+    KIT_SYSTEM(world, .name = "own", .query = "changed write Position", .run = write_changed,
+               .user = &own);
+    KIT_SYSTEM(world, .name = "other", .query = "changed Position", .run = count_changed,
+               .user = &other);
+    CHECK_OK(orr_step(world, 10));
+    CHECK_EQ(own, 2);
+    CHECK_EQ(other, 2);
+    for (uint32_t i = 1; i <= 8; i++) { // Often enough for every way of looping.
+        CHECK_OK(orr_set(world, eve, Position, {5, 0, 0}));
+        CHECK_OK(orr_step(world, 2));
+        CHECK_EQ(own, 2 + i);
+        CHECK_EQ(other, 2 + i);
+        CHECK_EQ(orr_get(world, eve, Position)->x, 6);
+    }
     kit_end(&k);
 }

@@ -370,6 +370,65 @@ ORR_TEST(trace_on_a_real_disk_is_whole)
     kit_end(&k);
 }
 
+// ---- of whole ticks -------------------------------------------------------------------------------------------------
+
+static void spawn(orr_run* run)
+{
+    if (run->tick == 2) {
+        CHECK(orr_send_create(run).id != 0);
+    }
+}
+
+static void do_nothing(orr_run* run)
+{
+    (void)run;
+}
+
+// How often a text stands in the file.
+static uint32_t times(drawing* w, const char* part)
+{
+    uint32_t count = 0;
+    for (const char* at = file(w); (at = strstr(at, part)) != NULL; at++) {
+        count++;
+    }
+    return count;
+}
+
+ORR_TEST(trace_has_a_span_for_each_system_commit_and_tick)
+{
+    drawing* w = begin();
+    orr_world* world = w->world;
+    ORR_REGISTER(world, Position);
+    CHECK_OK(orr_create_many(world, KIT_CLUSTER(world, Position), 7, NULL, 0, NULL));
+    CHECK(orr_system_add(world,
+                         &(orr_system_desc){.name = "look", .query = "Position", .run = do_nothing})
+              .index1 != 0);
+    CHECK(orr_system_add(world,
+                         &(orr_system_desc){
+                             .name = "spawn", .once = true, .creates = "Position", .run = spawn})
+              .index1 != 0);
+    CHECK(orr_system_add(world, &(orr_system_desc){.name = "hear",
+                                                   .kind = ORR_INDIRECT,
+                                                   .query = "Position",
+                                                   .run = do_nothing})
+              .index1 != 0);
+    CHECK_OK(orr_step(world, 1)); // Before it is on.
+    CHECK_OK(orr_trace_set(world, "run.json"));
+    CHECK_OK(orr_step(world, 3));
+    CHECK_OK(orr_trace_set(world, NULL));
+    (void)json_file(w);
+    // Rows are those of one tick.
+    CHECK_EQ(times(w, "\"look\""), 3);
+    CHECK_EQ(times(w, "\"rows\": 7"), 3);
+    CHECK_EQ(times(w, "\"rows\""), 3);
+    CHECK_EQ(times(w, "\"spawn\""), 3);
+    CHECK_EQ(times(w, "\"name\": \"commit\""), 1); // In the tick in which something was sent.
+    CHECK_EQ(times(w, "\"name\": \"tick\""), 3);
+    CHECK_EQ(times(w, "\"tick\": 1"), 0);
+    CHECK_EQ(times(w, "\"tick\": 4"), 7); // Three systems, each of them told of, and the tick.
+    end(w);
+}
+
 ORR_TEST(trace_out_of_memory_has_no_effect)
 {
     for (uint64_t n = 1;; n++) {

@@ -3,10 +3,17 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_crew.c
     tests/schedule/test_crew_model.c
     tests/schedule/test_crew_own.c
+    tests/schedule/test_hear.c
     tests/schedule/test_journal.c
+    tests/schedule/test_keep.c
+    tests/schedule/test_life.c
     tests/schedule/test_mirror_ticks.c
     tests/schedule/test_plan.c
     tests/schedule/test_police.c
+    tests/schedule/test_police_change.c
+    tests/schedule/test_police_reach.c
+    tests/schedule/test_resolve.c
+    tests/schedule/test_sequence.c
     tests/schedule/test_system.c
     tests/schedule/test_tick.c
     tests/schedule/test_trace.c

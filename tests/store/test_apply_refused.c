@@ -37,31 +37,22 @@ static orr_result apply(orr_world* world, const orri_group* groups, uint32_t cou
 ORR_TEST(apply_is_refused_by_limits_as_a_whole)
 {
     kit k = {0};
-    orr_world* world = kit_begin(&k, &(orr_world_desc){.entities_max = 3, .clusters_max = 3});
-    orr_type types[] = {KIT_TYPE(world, Position), KIT_TYPE(world, Health), KIT_TYPE(world, Tiny)};
+    orr_world* world = kit_begin(&k, &(orr_world_desc){.entities_max = 3});
+    orr_type types[] = {KIT_TYPE(world, Position), KIT_TYPE(world, Health)};
     orr_entity bob = orr_create(world), dead = orr_create(world);
     CHECK_OK(orr_destroy(world, dead));
     uint64_t hash = orr_world_hash(world);
-    orri_given given[3] = {{types[0], NULL}, {types[1], NULL}, {types[2], NULL}};
+    orri_given given[] = {{types[0], NULL}, {types[1], NULL}};
     orr_entity many[4] = {
         nth(world, 0), nth(world, 1), {nth(world, 1).id + 1}, {nth(world, 1).id + 2}};
-    // Three clusters more are too many, and four entities.
+    // Four entities are too many. (Too many clusters or types: test_apply_limits.c.)
     orri_group groups[] = {
         {.deed = ORRI_DEED_CHANGE, .entities = &bob, .count = 1, .given = given, .given_count = 1},
         {.deed = ORRI_DEED_CREATE,
          .entities = many,
          .count = 1,
          .given = given + 1,
-         .given_count = 1},
-        {.deed = ORRI_DEED_CREATE,
-         .entities = many + 1,
-         .count = 1,
-         .given = given,
-         .given_count = 3}};
-    CHECK_RESULT(apply(world, groups, 3), ORR_ERR_CAPACITY);
-    CHECK_CONTAINS(k.errors.text, "test: a cluster of 3 types");
-    CHECK_EQ(k.errors.count, 1);
-    CHECK_EQ(orr_world_hash(world), hash);
+         .given_count = 1}};
     groups[1].count = 4;
     CHECK_RESULT(apply(world, groups, 2), ORR_ERR_CAPACITY);
     CHECK_CONTAINS(k.errors.text, "limit of 3 entities");
@@ -347,4 +338,91 @@ ORR_TEST(apply_refused_by_hooks_changes_nothing)
 {
     refuse_every(false, false, true);
     refuse_every(true, false, true);
+}
+
+// ---- small sets, so that nothing else makes ready what they need ----------------------------------------------------
+
+enum {
+    SMALL_VALUES, // Rows stay.
+    SMALL_MOVES,
+    SMALL_KILLS,
+    SMALL_SWITCHES,
+    SMALL_COUNT
+};
+
+static orri_group small_group(rich* r, uint32_t what)
+{
+    orri_group group = {.deed = what == SMALL_KILLS ? ORRI_DEED_DESTROY : ORRI_DEED_CHANGE,
+                        .entities = r->e + 1,
+                        .count = 3};
+    if (what == SMALL_VALUES) {
+        group.given = r->given;
+        group.given_count = 1;
+    } else if (what == SMALL_MOVES) {
+        group.tags_on = rich_tags;
+        group.tag_on_count = 1;
+    } else if (what == SMALL_SWITCHES) {
+        group.count = 1;
+        group.switches = r->switches + 3;
+        group.switch_count = 1;
+    }
+    return group;
+}
+
+// With everything held and without a byte to spare nothing is done, and who holds sees nothing else; then it is done.
+ORR_TEST(apply_of_small_sets_without_memory_and_with_everything_held_changes_nothing)
+{
+    for (uint32_t what = 0; what < SMALL_COUNT; what++) {
+        rich r;
+        rich_begin(&r);
+        rich_hold(&r);
+        rich_fill(&r);
+        orri_group group = small_group(&r, what);
+        uint64_t hash = orr_world_hash(r.world);
+        uint32_t refusals = 0;
+        for (uint64_t n = 1;; n++) {
+            failing_alloc_arm(&r.k.memory, n, true);
+            orr_result result = apply(r.world, &group, 1);
+            failing_alloc_arm(&r.k.memory, 0, false);
+            if (result == ORR_OK) {
+                break;
+            }
+            refusals++;
+            CHECK_RESULT(result, ORR_ERR_MEMORY);
+            CHECK_EQ(r.k.errors.count, refusals);
+            CHECK_RESULT(r.k.errors.result, ORR_ERR_MEMORY);
+            CHECK_EQ(r.k.errors.id, ORR_LOG_ID_MEMORY_REFUSED);
+            CHECK_EQ(orr_world_hash(r.world), hash);
+            check_valid(&r.k);
+        }
+        CHECK(refusals > 3);
+        CHECK(orr_world_hash(r.world) != hash);
+        check_valid(&r.k);
+        rich_end(&r);
+    }
+}
+
+// Of two groups with switches each has its own: one that makes no sense does not stand for the other.
+ORR_TEST(apply_switches_of_several_groups_are_told_apart)
+{
+    for (uint32_t order = 0; order < 2; order++) {
+        kit k = {0};
+        orr_world* world = kit_begin(&k, NULL);
+        orr_entity e[2] = {orr_create(world), orr_create(world)};
+        CHECK_OK(orr_set(world, e[order], Position, {1, 2, 3})); // The other one lacks it.
+        CHECK_OK(orr_set(world, e[1 - order], Health, {1, 2}));
+        orri_switch_deed off = {KIT_TYPE(world, Position), 0, false};
+        orri_group groups[2];
+        for (uint32_t i = 0; i < 2; i++) {
+            groups[i] = (orri_group){.deed = ORRI_DEED_CHANGE,
+                                     .entities = &e[i],
+                                     .count = 1,
+                                     .switches = &off,
+                                     .switch_count = 1};
+        }
+        CHECK_OK(apply(world, groups, 2));
+        CHECK(!orr_enabled(world, e[order], Position));
+        CHECK(orr_enabled(world, e[1 - order], Health));
+        kit_end(&k);
+    }
 }

@@ -308,59 +308,6 @@ static void controlled_sleep_ns(void* user, uint64_t duration_ns)
     }
 }
 
-// ---- memory -------------------------------------------------------------------------------------
-
-struct controlled_block {
-    controlled_block *previous, *next;
-    void* memory; // What the base gave.
-    size_t total, align;
-    size_t size; // What was asked for.
-};
-
-static void* controlled_memory_alloc(void* user, size_t size, size_t align)
-{
-    controlled* c = user;
-    if (align < _Alignof(controlled_block)) {
-        align = _Alignof(controlled_block);
-    }
-    size_t ahead = (sizeof(controlled_block) + align - 1) / align * align, total = ahead + size;
-    char* memory = total < size ? NULL
-                                : c->desc.base->memory_alloc(c->desc.base->user, total, align);
-    if (memory == NULL) {
-        return NULL;
-    }
-    controlled_block* block = (controlled_block*)(void*)(memory + ahead) - 1;
-    *block = (controlled_block){NULL, c->blocks, memory, total, align, size};
-    if (c->blocks != NULL) {
-        c->blocks->previous = block;
-    }
-    c->blocks = block;
-    return memory + ahead;
-}
-
-static void controlled_block_free(controlled* c, controlled_block* block)
-{
-    if (block->previous != NULL) {
-        block->previous->next = block->next;
-    } else {
-        c->blocks = block->next;
-    }
-    if (block->next != NULL) {
-        block->next->previous = block->previous;
-    }
-    c->desc.base->memory_free(c->desc.base->user, block->memory, block->total, block->align);
-}
-
-static void controlled_memory_free(void* user, void* ptr, size_t size, size_t align)
-{
-    controlled* c = user;
-    controlled_block* block = (controlled_block*)ptr - 1;
-    (void)align;
-    controlled_check(block->size == size, "given back as %zu bytes, taken as %zu", size,
-                     block->size);
-    controlled_block_free(c, block);
-}
-
 // ---- inside bodies ------------------------------------------------------------------------------
 
 void controlled_fail(const char* file, int line, const char* condition, const char* format, ...)
@@ -384,6 +331,20 @@ static void controlled_assert(const char* condition, const char* file, int line,
                               const char* function)
 {
     controlled_fail(file, line, condition, "assertion in %s", function);
+}
+
+orr_thread controlled_start(const orr_platform* platform, const char* name, void (*run)(void* arg),
+                            void* arg)
+{
+    orr_thread thread = {0};
+    int error = platform->thread_create(platform->user, name, run, arg, &thread);
+    controlled_check(error == 0, "no thread \"%s\": error %d", name, error);
+    return thread;
+}
+
+void controlled_join(const orr_platform* platform, orr_thread thread)
+{
+    platform->thread_join(platform->user, thread);
 }
 
 void controlled_name_at(const void* word, const char* name, uint32_t index)
@@ -461,12 +422,8 @@ static void controlled_check_end(controlled* c)
     if (c->desc.check != NULL) {
         c->desc.check(c->desc.arg);
     }
-    if (c->blocks != NULL && !c->desc.leaks_allowed) {
-        size_t count = 0, size = 0;
-        for (const controlled_block* block = c->blocks; block != NULL; block = block->next) {
-            count++;
-            size += block->size;
-        }
+    size_t count = 0, size = controlled_memory_held(c, &count);
+    if (count > 0 && !c->desc.leaks_allowed) {
         snprintf(c->message, sizeof c->message, "%zu bytes in %zu blocks", size, count);
         controlled_stop(c, CONTROLLED_LEAK);
     }
@@ -492,9 +449,7 @@ static bool controlled_schedule(controlled* c)
         controlled_text_failure(c);
         controlled_abandon(c);
     }
-    while (c->blocks != NULL) {
-        controlled_block_free(c, c->blocks);
-    }
+    controlled_memory_reset(c);
     return c->result.outcome == CONTROLLED_PASSED;
 }
 
@@ -578,6 +533,19 @@ static const char* controlled_given(const controlled_desc* desc)
     return desc->choices;
 }
 
+// A CHECK inside a body jumped off its fiber, and the test has failed: the next one begins with new stacks.
+static void controlled_recover(controlled* c)
+{
+    const char* here = __builtin_frame_address(0);
+    const fiber* on = &c->slots[c->running].context;
+    CHECK(here < on->stack || here >= on->stack + on->stack_size); // Not inside itself.
+    for (uint32_t i = 0; i < CONTROLLED_FIBERS_MAX; i++) {
+        memset(&c->slots[i].context, 0, sizeof c->slots[i].context);
+    }
+    c->inside = false;
+    controlled_memory_reset(c);
+}
+
 static void controlled_open(controlled* c, const controlled_desc* desc)
 {
     controlled_choose_forget(c);
@@ -608,7 +576,9 @@ controlled_result controlled_explore(const controlled_desc* desc)
     if (!controlled_available()) {
         test_skip("no fibers on this platform");
     }
-    CHECK(!c->inside);
+    if (c->inside) {
+        controlled_recover(c);
+    }
     controlled_open(c, desc);
     orr_assert_handler before = orr_assert_handler_set(controlled_assert);
     c->exploring = true;

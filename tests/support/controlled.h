@@ -19,11 +19,10 @@
 //     {
 //         (void)arg;
 //         model m = {.platform = platform};                // Everything anew in each schedule.
-//         orr_thread other;
 //         controlled_name(&m.count, "count");              // For the trace; may be left out.
-//         controlled_check(platform->thread_create(platform->user, "other", model_add, &m, &other) == 0, "");
+//         orr_thread other = controlled_start(platform, "other", model_add, &m);
 //         model_add(&m);
-//         platform->thread_join(platform->user, other);
+//         controlled_join(platform, other);
 //         controlled_check(m.count == 2, "count is %u", m.count);
 //     }
 //     ORR_TEST(count_of_two_threads_is_two)
@@ -145,6 +144,11 @@ controlled_result controlled_explore(const controlled_desc* desc);
     ((condition) ? (void)0 : controlled_fail(__FILE__, __LINE__, #condition, __VA_ARGS__))
 _Noreturn void controlled_fail(const char* file, int line, const char* condition,
                                const char* format, ...) ORR_PRINTF(4, 5);
+
+// thread_create and thread_join of the table; a thread that cannot be had fails the schedule.
+orr_thread controlled_start(const orr_platform* platform, const char* name, void (*run)(void* arg),
+                            void* arg);
+void controlled_join(const orr_platform* platform, orr_thread thread);
 
 // Names a word in traces until the schedule ends. `name` must be a literal.
 void controlled_name(const void* word, const char* name);

@@ -145,6 +145,12 @@ uint32_t controlled_choose_woken(controlled* c, uint32_t sleepers);
 void controlled_choose_learn(controlled* c, const controlled_slot* slot);
 void controlled_choose_forget(controlled* c);
 
+// controlled_memory.c: entries of the table; the bytes held; giving all back.
+void* controlled_memory_alloc(void* user, size_t size, size_t align);
+void controlled_memory_free(void* user, void* ptr, size_t size, size_t align);
+size_t controlled_memory_held(const controlled* c, size_t* count);
+void controlled_memory_reset(controlled* c);
+
 // controlled_text.c
 void controlled_note(controlled* c, uint32_t code, uint32_t kind, const void* word,
                      uint32_t out_at);

@@ -133,11 +133,11 @@ static fiber *fiber_to, *fiber_from; // Of the switch under way: no argument sur
 // A function that changed the rounding or denormal mode must not hand it to the next run.
 static void fiber_float_reset(void)
 {
-#ifdef FIBER_X86
+#if defined(__x86_64__)
     static const uint32_t mxcsr = 0x1F80;
     static const uint16_t x87 = 0x037F;
     __asm__ volatile("ldmxcsr %0\n\tfldcw %1" : : "m"(mxcsr), "m"(x87));
-#elif defined(FIBER_ARM)
+#elif defined(__aarch64__)
     __asm__ volatile("msr fpcr, xzr");
 #endif
 }
@@ -158,7 +158,7 @@ static void fiber_main(void)
 #ifdef FIBER_X86
 
 void fiber_swap(void** save, void* load);
-__asm__(".text\n"
+__asm__(".pushsection .text\n"
         ".p2align 4\n"
         ".globl fiber_swap\n"
         ".hidden fiber_swap\n"
@@ -185,7 +185,8 @@ __asm__(".text\n"
         "    popq %rbx\n"
         "    popq %rbp\n"
         "    ret\n"
-        ".size fiber_swap, . - fiber_swap\n");
+        ".size fiber_swap, . - fiber_swap\n"
+        ".popsection\n");
 
 // The frame that fiber_swap pops: float modes, six registers, and fiber_main to return to.
 static void fiber_prepare(fiber* self)
@@ -200,7 +201,7 @@ static void fiber_prepare(fiber* self)
 #elif defined(FIBER_ARM)
 
 void fiber_swap(void** save, void* load);
-__asm__(".text\n"
+__asm__(".pushsection .text\n"
         ".p2align 4\n"
         ".globl fiber_swap\n"
         ".hidden fiber_swap\n"
@@ -236,7 +237,8 @@ __asm__(".text\n"
         "    ldp d14, d15, [sp, #144]\n"
         "    add sp, sp, #176\n"
         "    ret\n"
-        ".size fiber_swap, . - fiber_swap\n");
+        ".size fiber_swap, . - fiber_swap\n"
+        ".popsection\n");
 
 // The frame that fiber_swap reads, with fiber_main as the place to return to (x30).
 static void fiber_prepare(fiber* self)

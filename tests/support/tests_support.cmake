@@ -4,5 +4,6 @@ set(ORR_TEST_SUPPORT
     tests/support/fiber.c
     tests/support/controlled.c
     tests/support/controlled_choose.c
+    tests/support/controlled_memory.c
     tests/support/controlled_text.c
     tests/test.c)
