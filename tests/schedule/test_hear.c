@@ -102,7 +102,7 @@ ORR_TEST(hear_in_the_same_tick_what_is_written_by_id)
         {{.once = true, .query = "Health", .any = "write Position", .run = write_by_id}},
         {{.query = "Velocity", .any = "write Position", .run = write_by_id}},
         {{.kind = ORR_INDIRECT, .query = "write Position, Velocity", .run = send_by_id}},
-        {{.once = true, .query = "Velocity", .any = "write Position", .run = send_by_id}},
+        {{.once = true, .query = "Velocity", .changes = "Position", .run = send_by_id}},
     };
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         kit k;

@@ -372,11 +372,11 @@ ORR_TEST(system_callbacks_of_several_send_events_and_changes)
     KIT_SYSTEM(world, .name = "hear", .once = true, .receives = "Hit", .query = "Health",
                .run = hear_hits, .user = &sum);
     KIT_STEP(world, 1);
-    orr_system a = KIT_SYSTEM(world, .name = "a", .once = true, .any = "write Health",
-                              .sends = "Hit", .run = kit_run_nothing, .create = send_hit,
+    orr_system a = KIT_SYSTEM(world, .name = "a", .once = true, .changes = "Health", .sends = "Hit",
+                              .run = kit_run_nothing, .create = send_hit,
                               .start = send_hit_and_value);
-    orr_system b = KIT_SYSTEM(world, .name = "b", .once = true, .any = "write Health",
-                              .sends = "Hit", .run = kit_run_nothing, .create = send_hit,
+    orr_system b = KIT_SYSTEM(world, .name = "b", .once = true, .changes = "Health", .sends = "Hit",
+                              .run = kit_run_nothing, .create = send_hit,
                               .start = send_hit_and_value);
     KIT_STEP(world, 1);
     CHECK_EQ(sum, 12);
