@@ -210,12 +210,14 @@ static bool working_directs(scenario_run* run)
                                                .exports = ORR_TYPE(Sky),
                                                .run = working_weather}) &&
            working_add(run, &(orr_system_desc){.name = "hatch",
+                                               .parallel = true,
                                                .query = "write Nest, Place",
                                                .creates = "Place, Motion, Vigour, Den",
                                                .renames = true,
                                                .sends = "Born",
                                                .run = working_hatch}) &&
            working_add(run, &(orr_system_desc){.name = "reap",
+                                               .parallel = true,
                                                .query = "write Vigour, ?Sick, ?write Den, !Nest",
                                                .destroys = "Vigour, !Nest",
                                                .sends = "Died",
@@ -228,6 +230,7 @@ static bool working_directs(scenario_run* run)
                                                .group = "bodies",
                                                .run = working_fly}) &&
            working_add(run, &(orr_system_desc){.name = "catch",
+                                               .parallel = true,
                                                .query = "Vigour, !Sick",
                                                .any = "Place",
                                                .adds = "Sick, Wound",
@@ -235,6 +238,7 @@ static bool working_directs(scenario_run* run)
                                                .group = "bodies",
                                                .run = working_catch}) &&
            working_add(run, &(orr_system_desc){.name = "cure",
+                                               .parallel = true,
                                                .query = "Sick, ?Wound, !#70, either Motion",
                                                .removes = "Sick, Wound",
                                                .switches = "Motion",

@@ -171,17 +171,6 @@ ORR_API bool orr_tick_open(const orr_world* world);
 /// goes on with the tick. For a commit that can never be done: a limit is reached, a hook refuses.
 ORR_API orr_result orr_tick_abandon(orr_world* world);
 
-// ---- workers --------------------------------------------------------------------------------------------------------
-
-/// Threads of the program's own job system, for orr_world_desc.pool, in place of threads the world makes.
-typedef struct orr_pool {
-    void* user;
-    /// Has `help(arg)` called `count` times, soon, each on another thread than the caller's. It returns when there is nothing more to
-    /// do, and may be called late or, if threads are short, after that: it then returns at once. Every call that was asked for must
-    /// have returned before the world is destroyed. Returns how many it will call.
-    uint32_t (*start)(void* user, uint32_t count, void (*help)(void* arg), void* arg);
-} orr_pool;
-
 // ---- police ---------------------------------------------------------------------------------------------------------
 
 /// How far systems are watched. A breach is an error, said with system, type and entity, and counted; the world goes on.

@@ -68,6 +68,17 @@ typedef struct orr_error {
 /// Hears of refusals. It may look at the world, but not change it: such calls are refused, and go to the log.
 typedef void (*orr_error_handler)(void* user, orr_world* world, const orr_error* error);
 
+#define ORR_WORKERS_MAX 64u
+
+/// Threads of the program's own job system, for orr_world_desc.pool, in place of threads the world makes.
+typedef struct orr_pool {
+    void* user;
+    /// Has `help(arg)` called `count` times, soon, each on another thread than the caller's. It returns when there is nothing more to
+    /// do, and may be called late or, if threads are short, after that: it then returns at once. Every call that was asked for must
+    /// have returned before the world is destroyed. Returns how many it will call.
+    uint32_t (*start)(void* user, uint32_t count, void (*help)(void* arg), void* arg);
+} orr_pool;
+
 /// Settings for orr_world_create(). All zero is a good world.
 typedef struct orr_world_desc {
     orr_allocator allocator;      ///< Default: the platform's memory.
@@ -83,6 +94,12 @@ typedef struct orr_world_desc {
     uint32_t tags_max;         ///< Named ones. Default and most ORR_TAGS_MAX.
     double
         rate_hz; ///< Ticks per second of a fixed world: dt is always 1 / rate_hz. Default 0: continuous (schedule.h).
+    /// Threads that run systems, the caller among them, at most ORR_WORKERS_MAX. Default 0: the caller alone, in plain order; every other number gives
+    /// the same results (schedule.h). The allocator must be good for several threads.
+    uint32_t workers;
+    orr_pool pool; ///< Threads of the program's own instead of new ones. Default: none.
+    uint64_t
+        stuck_ns; ///< A system that runs longer is named in the log, if another worker is there to notice. Default 10 s.
     uint32_t id_salt; ///< Worlds with different salts refuse each other's ids. Default 0.
 } orr_world_desc;
 

@@ -386,9 +386,25 @@ orr_lane* orri_lane_open(orr_world* world, orri_rights* rights, uint32_t creates
     return lane;
 }
 
-bool orri_lane_used(const orr_lane* lane)
+bool orri_lane_end(orr_lane* lane)
 {
+    lane->open = false;
     return lane->order_count != 0 || (lane->failed && !lane->mute);
+}
+
+bool orri_lane_real(const orr_lane* lane)
+{
+    return lane != NULL && !lane->mute;
+}
+
+uint64_t orri_lanes_reserved(const orr_world* world)
+{
+    return orri_lanes_at(world)->reserved;
+}
+
+void orri_lanes_rewind(orr_world* world, uint64_t reserved)
+{
+    orri_lanes_at(world)->reserved = reserved;
 }
 
 void orri_lane_close(orr_world* world, orr_lane* lane)

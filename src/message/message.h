@@ -64,8 +64,13 @@ bool orri_lanes_begin(orr_world* world);
 // cannot be kept is refused when it is sent. `creates_max` ids are reserved, if the system may create. Lanes close in order.
 orr_lane* orri_lane_open(orr_world* world, orri_rights* rights, uint32_t creates_max);
 void orri_lane_close(orr_world* world, orr_lane* lane);
-// False: nothing was sent, or refused, in it; it may be closed out of order.
-bool orri_lane_used(const orr_lane* lane);
+// The run is over, nothing can be sent any more; by the thread that sent. False: nothing was, and it may be closed out of order.
+bool orri_lane_end(orr_lane* lane);
+// False: there was no memory for it.
+bool orri_lane_real(const orr_lane* lane);
+// Positions of ids given to lanes so far; and back to there, when no lane opened since has been used.
+uint64_t orri_lanes_reserved(const orr_world* world);
+void orri_lanes_rewind(orr_world* world, uint64_t reserved);
 // Who sends; for calls that take an orr_run.
 orri_rights* orri_lane_rights(const orr_lane* lane);
 // ORR_OK if `run` is that of a system, with the system running; reports otherwise.

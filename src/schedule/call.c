@@ -39,41 +39,108 @@ static bool call_kept(const orri_system* system)
     return system->query->order != NULL || system->query->working != NULL;
 }
 
-// How many it may create in a call that is given all rows.
-static uint32_t call_most(const orri_system* system)
-{
-    const orr_query* query = system->query;
-    return system->creates_max != 0 || !system->rights.may_create ? system->creates_max
-           : query->working != NULL                               ? query->working->visible
-           : query->order != NULL                                 ? query->order->count
-                                                                  : 0;
-}
-
 // Room for the lanes of all calls until the next point: those of callbacks, and one for each unit.
 static orr_result call_reserve(orr_world* world, orri_system* system)
 {
-    bool units = system->by_rows && !call_kept(system);
-    if (units && !orri_units_ready(system->query)) {
+    if (system->in_units && !orri_units_ready(system->query)) {
         return orri_env_result(&world->env);
     }
-    uint32_t most = 3 + (units ? system->query->unit_count : 0);
+    uint32_t most = 3 + (system->in_units ? system->query->unit_count : 0);
     return ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &system->lanes, &system->lane_capacity,
                         most)
                ? ORR_OK
                : orri_refuse_memory(&world->env, "beginning a system");
 }
 
-orr_result orri_system_prepare(orr_world* world, orri_system* system)
+orr_result orri_system_prepare(orr_world* world, orri_system* system, bool units)
 {
     orr_result result = call_tables(world, system);
     if (ORR_UNLIKELY(call_kept(system)) && result == ORR_OK && system->desc.kind == ORR_DIRECT &&
         !orri_query_refresh(system->query)) {
         result = orri_env_result(&world->env);
     }
-    if (result == ORR_OK && (system->may_send || system->lane_capacity == 0)) {
+    system->in_units = (units || system->may_send) && system->by_rows && !call_kept(system);
+    if (result == ORR_OK && (system->in_units || system->lane_capacity == 0)) {
         result = call_reserve(world, system);
     }
     return result;
+}
+
+// ---- lanes ----------------------------------------------------------------------------------------------------------
+
+// How many a call may create that is given unit `unit`, or everything.
+static uint32_t call_most(const orri_system* system, uint32_t unit)
+{
+    const orr_query* query = system->query;
+    if (system->creates_max != 0 || !system->rights.may_create) {
+        return system->creates_max;
+    }
+    return system->in_units         ? orri_unit_rows(query, unit)
+           : !system->by_rows       ? 1024
+           : query->working != NULL ? query->working->visible
+                                    : query->order->count;
+}
+
+// The lane of unit `unit`: one that was opened ahead, or a new one.
+static orr_lane* call_lane(orr_world* world, orri_system* system, uint32_t unit)
+{
+    return system->ahead ? system->lanes[system->lane_ahead + unit]
+                         : orri_lane_open(world, &system->rights, call_most(system, unit));
+}
+
+// A lane that is of no use goes back at once; the others wait for the point, where they are handed in by order.
+static void call_lane_done(orr_world* world, orri_system* system, orr_lane* lane)
+{
+    bool used = orri_lane_end(lane);
+    if (system->ahead) {
+        return;
+    }
+    // Callbacks between ticks: what they send is dealt with before the first group.
+    bool waits = world->schedule->stage == ORRI_STAGE_STEPS && world->schedule->open;
+    if (ORR_LIKELY(!used || !waits)) {
+        orri_lane_close(world, lane);
+        return;
+    }
+    ORR_ASSERT(system->lane_count < system->lane_capacity);
+    system->lanes[system->lane_count++] = lane;
+}
+
+bool orri_system_open_ahead(orr_world* world, orri_system* system)
+{
+    uint32_t count = system->in_units && system->may_send ? system->query->unit_count : 1;
+    bool real = true;
+    system->ahead = true;
+    system->lane_ahead = system->lane_count;
+    for (uint32_t i = 0; real && i < count; i++) {
+        bool none = system->in_units && !system->may_send;
+        orr_lane* lane = orri_lane_open(world, &system->rights, none ? 0 : call_most(system, i));
+        real = orri_lane_real(lane);
+        if (real) {
+            system->lanes[system->lane_count++] = lane;
+        } else {
+            orri_lane_close(world, lane);
+        }
+    }
+    return real;
+}
+
+void orri_system_take_back(orr_world* world, orri_system* system)
+{
+    while (system->ahead && system->lane_count > system->lane_ahead) {
+        orr_lane* lane = system->lanes[--system->lane_count];
+        (void)orri_lane_end(lane);
+        orri_lane_close(world, lane);
+    }
+    system->ahead = false;
+}
+
+void orri_system_hand_in(orr_world* world, orri_system* system)
+{
+    for (uint32_t i = 0; i < system->lane_count; i++) {
+        orri_lane_close(world, system->lanes[i]);
+    }
+    system->lane_count = 0;
+    system->ahead = false;
 }
 
 // ---- during ---------------------------------------------------------------------------------------------------------
@@ -105,115 +172,147 @@ static void call_leave(orr_world* world)
     atomic_store_explicit(&world->iterating, 0, memory_order_relaxed);
 }
 
+void orri_group_enter(orr_world* world)
+{
+    world->in_system = true;
+    orri_schema_freeze(&world->schema);
+    atomic_store_explicit(&world->iterating, 1, memory_order_relaxed);
+    orri_guard_abreast(world, world->schedule->police != ORR_POLICE_OFF);
+}
+
+void orri_group_leave(orr_world* world)
+{
+    orri_guard_alone(world);
+    orri_schema_thaw(&world->schema);
+    world->in_system = false;
+    if (ORR_UNLIKELY(world->iterating != 1)) {
+        world->iteration_era++;
+    }
+    atomic_store_explicit(&world->iterating, 0, memory_order_relaxed);
+}
+
+// What a call was given.
+typedef struct call_sum {
+    uint64_t rows, runs;
+} call_sum;
+
 static void call_dress(const orr_world* world, orr_run* run)
 {
     run->dt = world->dt;
     run->tick = world->tick;
 }
 
-// A lane that is of no use goes back at once; the others wait for the point, where they are handed in by order.
-static void call_keep_lane(orr_world* world, orri_system* system, orr_lane* lane)
-{
-    if (ORR_LIKELY(!orri_lane_used(lane))) {
-        orri_lane_close(world, lane);
-        return;
-    }
-    ORR_ASSERT(system->lane_count < system->lane_capacity);
-    system->lanes[system->lane_count++] = lane;
-}
-
-void orri_system_hand_in(orr_world* world, orri_system* system)
-{
-    for (uint32_t i = 0; i < system->lane_count; i++) {
-        orri_lane_close(world, system->lanes[i]);
-    }
-    system->lane_count = 0;
-}
+// ---- the work itself --------------------------------------------------------------------------------------------------------
 
 // A call without rows of its own.
-static orr_lane* call_alone(orr_world* world, orri_system* system, void (*function)(orr_run* run))
+static void call_alone(orr_world* world, orri_system* system, void (*function)(orr_run* run))
 {
     static const uint32_t never = 0;
     orr_run run = {.world = world, .query = system->query, .era_now = &never};
     call_dress(world, &run);
-    uint32_t most = system->creates_max != 0 ? system->creates_max : 1024;
-    call_enter(world, system);
-    run.lane = orri_lane_open(world, &system->rights, most);
+    run.lane = call_lane(world, system, 0);
     function(&run);
-    call_leave(world);
-    return run.lane;
+    call_lane_done(world, system, run.lane);
 }
 
 // All runs with one lane: for who sends nothing, and where rows come in an order of their own.
-static void call_rows(orr_world* world, orri_system* system)
+static call_sum call_rows(orr_world* world, orri_system* system)
 {
     orr_run run;
-    uint64_t rows = 0, runs = 0;
+    call_sum sum = {0};
     orri_iter_open(&run, system->query, system->since);
-    call_enter(world, system);
     call_dress(world, &run);
-    run.lane = orri_lane_open(world, &system->rights, call_most(system));
+    run.lane = call_lane(world, system, 0);
     // A list has its runs at hand: asking for more when they are through would cost as much as a small run.
     while ((run.span_left != 0 || !run.listed) && orr_iter_next(&run)) {
-        rows += run.count;
-        runs++;
+        sum.rows += run.count;
+        sum.runs++;
         system->run(&run);
     }
     orri_iter_close(&run);
-    call_leave(world);
-    call_keep_lane(world, system, run.lane);
-    system->stats.rows += rows;
-    system->stats.runs += runs;
+    call_lane_done(world, system, run.lane);
+    return sum;
 }
 
-// Who looks at stamps, or makes them at once: none of an earlier write may come later.
-static void call_settle(const orr_query* query)
+// Units [first, last), for who sends nothing.
+static call_sum call_silent_units(orr_world* world, orri_system* system, uint32_t first,
+                                  uint32_t last)
 {
-    if (!query->units_listed && (query->has_changed || query->writes)) {
-        orri_world_settle(query->world);
-    }
-}
-
-// Unit by unit, each with a lane of its own.
-static void call_units(orr_world* world, orri_system* system)
-{
-    orr_query* query = system->query;
     orr_run run;
-    uint64_t rows = 0, runs = 0;
-    orri_iter_open_units(&run, query, system->since, 0, query->unit_count);
-    call_settle(query);
-    call_enter(world, system);
+    call_sum sum = {0};
+    orri_iter_open_units(&run, system->query, system->since, first, last);
     call_dress(world, &run);
-    for (uint32_t unit = 0; unit < query->unit_count; unit++) {
-        uint32_t most = system->creates_max != 0 ? system->creates_max
-                                                 : orri_unit_rows(query, unit);
-        run.lane = orri_lane_open(world, &system->rights, most);
+    run.lane = call_lane(world, system, 0);
+    for (uint32_t unit = first; unit < last; unit++) {
         for (bool more = orri_iter_next_unit(&run, unit); more;
              more = !run.listed && orr_iter_next(&run)) {
-            rows += run.count;
-            runs++;
+            sum.rows += run.count;
+            sum.runs++;
             system->run(&run);
         }
-        call_keep_lane(world, system, run.lane);
     }
-    orri_iter_close(&run);
-    call_leave(world);
-    system->stats.rows += rows;
-    system->stats.runs += runs;
+    if (!system->ahead) { // Ahead there is one for all workers.
+        call_lane_done(world, system, run.lane);
+    }
+    return sum;
 }
 
-void orri_system_call(orr_world* world, orri_system* system)
+// Units [first, last), each with a lane of its own.
+static call_sum call_units(orr_world* world, orri_system* system, uint32_t first, uint32_t last)
 {
-    orri_police_watch* watch = ORR_UNLIKELY(world->schedule->police == ORR_POLICE_FULL)
-                                   ? orri_police_begin(world, system)
-                                   : NULL;
-    if (system->by_rows && system->may_send && !call_kept(system)) {
-        call_units(world, system);
-    } else if (system->by_rows) {
-        call_rows(world, system);
-    } else {
-        call_keep_lane(world, system, call_alone(world, system, system->run));
-        system->stats.runs++;
+    orr_run run;
+    call_sum sum = {0};
+    orri_iter_open_units(&run, system->query, system->since, first, last);
+    call_dress(world, &run);
+    for (uint32_t unit = first; unit < last; unit++) {
+        run.lane = call_lane(world, system, unit);
+        for (bool more = orri_iter_next_unit(&run, unit); more;
+             more = !run.listed && orr_iter_next(&run)) {
+            sum.rows += run.count;
+            sum.runs++;
+            system->run(&run);
+        }
+        call_lane_done(world, system, run.lane);
+    }
+    return sum;
+}
+
+static call_sum call_work(orr_world* world, orri_system* system, uint32_t first, uint32_t last)
+{
+    if (system->in_units) {
+        return system->may_send ? call_units(world, system, first, last)
+                                : call_silent_units(world, system, first, last);
+    }
+    if (system->by_rows) {
+        return call_rows(world, system);
+    }
+    call_alone(world, system, system->run);
+    return (call_sum){0, 1};
+}
+
+void orri_system_settle(orr_world* world, const orri_system* system)
+{
+    const orr_query* query = system->query;
+    if (system->in_units && !query->units_listed && (query->has_changed || query->writes)) {
+        orri_world_settle(world);
+    }
+}
+
+void orri_system_work(orr_world* world, orri_system* system, uint32_t first, uint32_t last)
+{
+    bool watched = world->schedule->police != ORR_POLICE_OFF;
+    orri_here_enter(world, watched ? &system->guard : NULL, system);
+    call_sum sum = call_work(world, system, first, last);
+    orri_here_leave();
+    __atomic_fetch_add(&system->stats.rows, sum.rows, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&system->stats.runs, sum.runs, __ATOMIC_RELAXED);
+}
+
+// What was handed out to it counts as read.
+void orri_system_done(orr_world* world, orri_system* system)
+{
+    if (system->in_units && system->query->units_listed) {
+        orri_list_owe(system->query);
     }
     if (ORR_UNLIKELY(system->query->has_changed)) {
         // What is written from now on is new to it; what it wrote itself is not.
@@ -226,6 +325,20 @@ void orri_system_call(orr_world* world, orri_system* system)
     if (system->inbox != NULL) {
         orri_inbox_done(world, system->inbox);
     }
+}
+
+void orri_system_call(orr_world* world, orri_system* system)
+{
+    orri_police_watch* watch = ORR_UNLIKELY(world->schedule->police == ORR_POLICE_FULL)
+                                   ? orri_police_begin(world, system)
+                                   : NULL;
+    orri_system_settle(world, system);
+    call_enter(world, system);
+    call_sum sum = call_work(world, system, 0, system->in_units ? system->query->unit_count : 0);
+    call_leave(world);
+    system->stats.rows += sum.rows;
+    system->stats.runs += sum.runs;
+    orri_system_done(world, system);
     if (watch != NULL) {
         orri_police_end(world, system, watch);
     }
@@ -236,10 +349,8 @@ void orri_system_call_back(orr_world* world, orri_system* system, void (*callbac
     if (callback == NULL) {
         return;
     }
-    orr_lane* lane = call_alone(world, system, callback);
-    if (world->schedule->stage == ORRI_STAGE_STEPS && world->schedule->open) {
-        call_keep_lane(world, system, lane);
-    } else {
-        orri_lane_close(world, lane);
-    }
+    call_enter(world, system);
+    system->in_units = false;
+    call_alone(world, system, callback);
+    call_leave(world);
 }

@@ -28,10 +28,11 @@ static void group_restart_lost(orr_world* world, orri_system* system)
 orr_result orri_group_prepare(orr_world* world, uint32_t first, uint32_t point)
 {
     const orri_step* steps = world->schedule->steps;
+    bool units = orri_abreast_ready(world);
     for (uint32_t i = first; i < point; i++) {
         orri_system* system = steps[i].system;
         system->due = group_due(world, system);
-        orr_result result = system->due ? orri_system_prepare(world, system) : ORR_OK;
+        orr_result result = system->due ? orri_system_prepare(world, system, units) : ORR_OK;
         if (ORR_UNLIKELY(result != ORR_OK)) {
             return result;
         }
@@ -56,6 +57,9 @@ static void group_run_one(orr_world* world, orri_system* system)
 void orri_group_run(orr_world* world, uint32_t first, uint32_t point)
 {
     const orri_step* steps = world->schedule->steps;
+    if (orri_abreast_run(world, first, point)) {
+        return;
+    }
     for (uint32_t i = first; i < point; i++) {
         if (steps[i].system->due) {
             group_run_one(world, steps[i].system);

@@ -391,6 +391,7 @@ orr_result orri_plan_make(orr_world* world)
     ORRI_FREE(&world->env, ORR_MEMORY_TEMP, orri_system*, order, room);
     schedule->stale = result != ORR_OK;
     schedule->step_types = world->schema.type_count;
+    orri_abreast_forget(world);
     schedule->renewed |= result == ORR_OK;
     return result;
 }

@@ -4,6 +4,7 @@
 #define ORRI_SCHEDULE_H
 
 #include "message/message.h"
+#include "schedule/crew.h"
 #include <orrery/schedule.h>
 
 // ---- trace.c: a Chrome trace ---------------------------------------------------------------------------------------
@@ -108,6 +109,9 @@ typedef struct orri_system {
     uint32_t order;   // In its group.
     orr_lane** lanes; // Opened since the last point, in order of calls and units.
     uint32_t lane_count, lane_capacity;
+    uint32_t lane_ahead; // Where in `lanes` those begin that were opened ahead,
+    bool ahead;          // if they were.
+    bool in_units;       // Its runs are shared out by chunk.
 } orri_system;
 
 // ---- the plan: what a tick does, in order (sequence.c, points.c) -----------------------------------------------------
@@ -174,6 +178,7 @@ struct orri_schedule {
     uint64_t debt_ns; // Time that passed and was not run yet.
     orri_trace* trace;
     orri_journal* journal;
+    struct orri_abreast* abreast; // Workers (abreast.c); NULL: none.
 };
 
 // Made at first use, with the tenant's functions; NULL when refused (reported).
@@ -242,11 +247,41 @@ void orri_group_run(orr_world* world, uint32_t first, uint32_t point);
 // What a system of it sent and wrote is done and told. schedule->phase says how far that is; on refusal (reported) calling again goes on.
 orr_result orri_system_end(orr_world* world, orri_system* system);
 
+// abreast.c: workers. True when the systems of steps [first, point) were run by several; the driving thread does it otherwise. Never fails:
+// what cannot be had for it is done without.
+bool orri_abreast_run(orr_world* world, uint32_t first, uint32_t point);
+// Whether this world has workers. Makes them at first use; without memory for them there are none (reported).
+bool orri_abreast_ready(orr_world* world);
+void orri_abreast_end(orr_world* world);
+// The plan was made anew: which systems conflict is found anew.
+void orri_abreast_forget(orr_world* world);
+// For tests: how the work is shared out. None of it may change a result.
+typedef enum orri_sharing {
+    ORRI_SHARE_AUTO,    // By what systems took.
+    ORRI_SHARE_NOTHING, // Everything is a node of its own, nothing is split.
+    ORRI_SHARE_ALL,     // Everything is split, fused and batched wherever it may be.
+    ORRI_SHARE_RANDOM,  // By a seed.
+} orri_sharing;
+void orri_abreast_share(orr_world* world, orri_sharing sharing, uint64_t seed);
+
 // call.c: calls a function of a system with everything it may have.
 // Makes ready what a call needs. On refusal (reported) nothing was called.
-orr_result orri_system_prepare(orr_world* world, orri_system* system);
+orr_result orri_system_prepare(orr_world* world, orri_system* system, bool units);
+// Opens all lanes that it will need, in order, for calls on several threads. False when refused (silent).
+bool orri_system_open_ahead(orr_world* world, orri_system* system);
+// Before and after the calls of a group, on the driving thread.
+void orri_system_settle(orr_world* world, const orri_system* system);
+void orri_system_done(orr_world* world, orri_system* system);
+// Gives back lanes that were opened ahead and not used.
+void orri_system_take_back(orr_world* world, orri_system* system);
+// Systems run on several threads from here to there.
+void orri_group_enter(orr_world* world);
+void orri_group_leave(orr_world* world);
+// Calls its function, for units [first, last) if it is split into some, on any thread.
+void orri_system_work(orr_world* world, orri_system* system, uint32_t first, uint32_t last);
 // Hands in the lanes that were opened, in order.
 void orri_system_hand_in(orr_world* world, orri_system* system);
+// The whole of it, on the driving thread, with nobody beside it.
 void orri_system_call(orr_world* world, orri_system* system);
 void orri_system_call_back(orr_world* world, orri_system* system, void (*callback)(orr_run* run));
 

@@ -1,4 +1,5 @@
 set(ORR_SOURCES_SCHEDULE
+    src/schedule/abreast.c
     src/schedule/call.c
     src/schedule/clock.c
     src/schedule/conflict.c

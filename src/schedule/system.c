@@ -32,6 +32,7 @@ static void system_gone(orr_world* world)
     world->busy = NULL;
     world->iterating = 0;
     system_end_all(world);
+    orri_abreast_end(world);
     if (schedule->journal != NULL) {
         orri_journal_destroy(world, schedule->journal);
     }

@@ -399,6 +399,9 @@ struct orr_world {
     struct orri_messages* messages; // Of the message module.
     struct orri_schedule* schedule; // Of the schedule module.
     orri_tenant tenants[ORRI_TENANT_COUNT];
+    uint32_t workers; // Of the desc, as what follows.
+    orr_pool pool;
+    uint64_t stuck_ns;
     double rate_hz;      // Of the desc.
     uint32_t in_handler; // Error handlers that run, within each other.
     bool in_system;      // The function of a system runs.

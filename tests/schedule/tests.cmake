@@ -1,4 +1,5 @@
 set(ORR_TESTS_SCHEDULE
+    tests/schedule/test_abreast.c
     tests/schedule/test_crew.c
     tests/schedule/test_crew_model.c
     tests/schedule/test_crew_own.c

@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: MIT
+// Systems of a group side by side. The group becomes a graph for the crew: a node is a system, or several that follow each
+// other. How it is cut into nodes and units is decided by what systems took before; none of it can change a result, because
+// whatever a system sends goes into lanes by (system, chunk), and systems that conflict stay in order.
+//
+//   batch: small systems in a row, done one after the other by one worker
+//   tile:  systems in a row that touch only their own rows, done chunk by chunk, so that a chunk stays in the cache
+#include "schedule/schedule.h"
+
+#define ABREAST_SMALL_NS 4000u  // A system that takes less is not worth another worker.
+#define ABREAST_ROW_NS   2u     // Of a system that was never timed.
+#define ABREAST_PIECE_NS 10000u // Units are handed out together that take so long.
+
+typedef struct abreast_edge {
+    uint32_t from, to; // Steps.
+} abreast_edge;
+
+typedef enum abreast_kind {
+    ABREAST_ONE,
+    ABREAST_BATCH,
+    ABREAST_TILE,
+} abreast_kind;
+
+typedef struct abreast_node {
+    uint32_t first, last; // Steps.
+    abreast_kind kind;
+} abreast_node;
+
+struct orri_abreast {
+    orri_crew* crew;
+    // Of all groups of the plan.
+    abreast_edge* edges; // By `to`, ascending.
+    uint32_t edge_count, edge_capacity;
+    uint64_t clusters; // Clusters ever made when they were found,
+    bool found;        // if they were.
+    uint64_t* reach;   // Scratch.
+    uint32_t reach_capacity;
+
+    // Of the group that runs.
+    orri_graph graph;
+    abreast_node* what; // By node.
+    uint32_t* of_step;  // Node by step of the group.
+    uint32_t* next;
+    uint32_t what_capacity, of_capacity, next_capacity, node_capacity;
+    orr_world* world;
+
+    orri_sharing sharing;
+    uint64_t seed, turn;
+};
+
+// ---- which systems wait for which ----------------------------------------------------------------------------------------
+
+static bool abreast_edge_add(orr_world* world, uint32_t from, uint32_t to)
+{
+    struct orri_abreast* a = world->schedule->abreast;
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &a->edges, &a->edge_capacity,
+                      a->edge_count + 1)) {
+        return false;
+    }
+    a->edges[a->edge_count++] = (abreast_edge){from, to};
+    return true;
+}
+
+// The systems that one waits for; not those it waits for by way of another.
+static bool abreast_find_step(orr_world* world, uint32_t first, uint32_t to, uint32_t words)
+{
+    struct orri_abreast* a = world->schedule->abreast;
+    const orri_step* steps = world->schedule->steps;
+    uint64_t* mine = a->reach + (size_t)(to - first) * words;
+    memset(mine, 0, words * sizeof *mine);
+    for (uint32_t from = to; from-- > first;) {
+        if (!orri_bit_get(mine, from - first) &&
+            orri_conflict(world, steps[from].system, steps[to].system)) {
+            if (!abreast_edge_add(world, from, to)) {
+                return false;
+            }
+            const uint64_t* theirs = a->reach + (size_t)(from - first) * words;
+            for (uint32_t w = 0; w < words; w++) {
+                mine[w] |= theirs[w];
+            }
+            orri_bit_set(mine, from - first, true);
+        }
+    }
+    return true;
+}
+
+static bool abreast_find_group(orr_world* world, uint32_t first, uint32_t point)
+{
+    struct orri_abreast* a = world->schedule->abreast;
+    uint32_t count = point - first, words = count / 64 + 1;
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &a->reach, &a->reach_capacity,
+                      count * words)) {
+        return false;
+    }
+    for (uint32_t to = first; to < point; to++) {
+        if (!abreast_find_step(world, first, to, words)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Anew when systems or clusters came. False when memory is refused.
+static bool abreast_find(orr_world* world)
+{
+    struct orri_abreast* a = world->schedule->abreast;
+    const struct orri_schedule* schedule = world->schedule;
+    if (ORR_LIKELY(a->found && a->clusters == world->cluster_sequence)) {
+        return true;
+    }
+    a->edge_count = 0;
+    a->found = true;
+    for (uint32_t i = 0; a->found && i < schedule->step_count; i++) {
+        if (schedule->steps[i].system == NULL) {
+            a->found = abreast_find_group(world, schedule->steps[i].first, i);
+        }
+    }
+    a->clusters = world->cluster_sequence;
+    return a->found;
+}
+
+void orri_abreast_forget(orr_world* world)
+{
+    if (world->schedule->abreast != NULL) {
+        world->schedule->abreast->found = false;
+    }
+}
+
+// ---- how much a system does ------------------------------------------------------------------------------------------------
+
+static uint64_t abreast_cost(const orri_system* system)
+{
+    const orr_system_stats* stats = &system->stats;
+    if (!system->due) {
+        return 0;
+    }
+    if (stats->timed_ticks > 0) {
+        return stats->time_ns / stats->timed_ticks;
+    }
+    uint64_t rows = 0;
+    for (uint32_t i = 0; system->in_units && i < system->query->unit_count; i++) {
+        rows += orri_unit_rows(system->query, i);
+    }
+    return 100 + rows * ABREAST_ROW_NS;
+}
+
+static bool abreast_chance(struct orri_abreast* a)
+{
+    return orr_random(a->seed, a->turn++, 0, 0) & 1;
+}
+
+// Whether something that would pay, or not, is done.
+static bool abreast_choose(struct orri_abreast* a, bool pays)
+{
+    switch (a->sharing) {
+    case ORRI_SHARE_NOTHING:
+        return false;
+    case ORRI_SHARE_ALL:
+        return true;
+    case ORRI_SHARE_RANDOM:
+        return abreast_chance(a);
+    default:
+        return pays;
+    }
+}
+
+// ---- nodes ------------------------------------------------------------------------------------------------------------------
+
+// Touches nothing but the rows it is given.
+static bool abreast_own_rows(const orri_system* system)
+{
+    return system->due && system->desc.parallel && system->in_units && !system->desc.main_thread &&
+           system->guard.any_read == NULL;
+}
+
+static bool abreast_same_units(const orr_query* a, const orr_query* b)
+{
+    if (a->unit_count != b->unit_count) {
+        return false;
+    }
+    for (uint32_t i = 0; i < a->unit_count; i++) {
+        const orri_unit *x = &a->units[i], *y = &b->units[i];
+        if (x->chunk != y->chunk || a->entries[x->entry].cluster != b->entries[y->entry].cluster) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Whether the system of step `at` goes into the node before it.
+static bool abreast_joins(struct orri_abreast* a, const abreast_node* node, uint32_t at)
+{
+    const orri_step* steps = a->world->schedule->steps;
+    const orri_system *before = steps[at - 1].system, *system = steps[at].system;
+    if (before->desc.main_thread != system->desc.main_thread) {
+        return false;
+    }
+    bool tiles = abreast_own_rows(before) && abreast_own_rows(system) &&
+                 node->kind != ABREAST_BATCH && abreast_same_units(before->query, system->query);
+    if (tiles) {
+        return abreast_choose(a, true);
+    }
+    bool small = abreast_cost(before) < ABREAST_SMALL_NS && abreast_cost(system) < ABREAST_SMALL_NS;
+    return node->kind != ABREAST_TILE && abreast_choose(a, small);
+}
+
+static void abreast_cut(struct orri_abreast* a, uint32_t first, uint32_t point)
+{
+    const orri_step* steps = a->world->schedule->steps;
+    uint32_t count = 0;
+    for (uint32_t i = first; i < point; i++) {
+        if (count > 0 && abreast_joins(a, &a->what[count - 1], i)) {
+            abreast_node* node = &a->what[count - 1];
+            bool tile = abreast_own_rows(steps[i].system) &&
+                        abreast_own_rows(steps[i - 1].system) && node->kind != ABREAST_BATCH &&
+                        abreast_same_units(steps[i - 1].system->query, steps[i].system->query);
+            node->kind = tile ? ABREAST_TILE : ABREAST_BATCH;
+            node->last = i + 1;
+        } else {
+            a->what[count++] = (abreast_node){i, i + 1, ABREAST_ONE};
+        }
+        a->of_step[i - first] = count - 1;
+    }
+    a->graph.node_count = count;
+}
+
+// Units, and how many are handed out together.
+static void abreast_fill(struct orri_abreast* a, uint32_t n)
+{
+    const orri_step* steps = a->world->schedule->steps;
+    const abreast_node* what = &a->what[n];
+    const orri_system* system = steps[what->first].system;
+    orri_node* node = &a->graph.nodes[n];
+    uint64_t cost = 0;
+    bool due = false;
+    for (uint32_t i = what->first; i < what->last; i++) {
+        cost += abreast_cost(steps[i].system);
+        due |= steps[i].system->due;
+    }
+    *node = (orri_node){.name = system->desc.name, .here = system->desc.main_thread};
+    bool splits = what->kind == ABREAST_TILE ||
+                  (what->kind == ABREAST_ONE && system->due && system->desc.parallel &&
+                   system->in_units && !system->desc.main_thread);
+    if (splits && abreast_choose(a, cost >= ABREAST_SMALL_NS)) {
+        uint32_t units = system->query->unit_count;
+        uint64_t each = units > 0 ? cost / units + 1 : 1;
+        node->items = units;
+        node->grain = (uint32_t)(ABREAST_PIECE_NS / each) + 1;
+        if (a->sharing != ORRI_SHARE_AUTO) {
+            node->grain = 1;
+        }
+    } else {
+        node->items = due ? 1 : 0;
+        node->grain = UINT32_MAX; // As one.
+    }
+}
+
+static bool abreast_whole(const struct orri_abreast* a, uint32_t n)
+{
+    return a->graph.nodes[n].grain == UINT32_MAX;
+}
+
+// Edges between nodes. Those of the group's steps ascend by `to`.
+static bool abreast_connect(struct orri_abreast* a, uint32_t first, uint32_t point)
+{
+    orri_graph* graph = &a->graph;
+    for (uint32_t pass = 0; pass < 2; pass++) {
+        for (uint32_t e = 0; e < a->edge_count; e++) {
+            const abreast_edge* edge = &a->edges[e];
+            if (edge->to < first || edge->to >= point) {
+                continue;
+            }
+            uint32_t from = a->of_step[edge->from - first], to = a->of_step[edge->to - first];
+            if (from == to) {
+                continue;
+            }
+            if (pass == 0) {
+                graph->nodes[from].next_count++;
+            } else {
+                orri_node* node = &graph->nodes[from];
+                a->next[node->next_first + node->next_count++] = to;
+                graph->nodes[to].needs++;
+            }
+        }
+        uint32_t at = 0;
+        for (uint32_t n = 0; pass == 0 && n < graph->node_count; n++) {
+            graph->nodes[n].next_first = at;
+            at += graph->nodes[n].next_count;
+            graph->nodes[n].next_count = 0;
+        }
+        if (pass == 0 &&
+            !ORRI_RESERVE(&a->world->env, ORR_MEMORY_SYSTEM, &a->next, &a->next_capacity, at)) {
+            return false;
+        }
+    }
+    graph->next = a->next;
+    return true;
+}
+
+// ---- running ----------------------------------------------------------------------------------------------------------------
+
+static void abreast_work(orr_world* world, orri_system* system, uint32_t first, uint32_t last)
+{
+    if (system->due) {
+        orri_system_work(world, system, first, last);
+    }
+}
+
+static uint32_t abreast_units(const orri_system* system)
+{
+    return system->in_units ? system->query->unit_count : 0;
+}
+
+static void abreast_node_run(void* context, uint32_t n, uint32_t first, uint32_t last,
+                             uint32_t worker)
+{
+    struct orri_abreast* a = context;
+    orr_world* world = a->world;
+    const orri_step* steps = world->schedule->steps;
+    const abreast_node* what = &a->what[n];
+    (void)worker;
+    if (what->kind == ABREAST_TILE && !abreast_whole(a, n)) {
+        for (uint32_t unit = first; unit < last; unit++) {
+            for (uint32_t i = what->first; i < what->last; i++) {
+                abreast_work(world, steps[i].system, unit, unit + 1);
+            }
+        }
+        return;
+    }
+    for (uint32_t i = what->first; i < what->last; i++) {
+        orri_system* system = steps[i].system;
+        bool whole = abreast_whole(a, n);
+        abreast_work(world, system, whole ? 0 : first, whole ? abreast_units(system) : last);
+    }
+}
+
+static bool abreast_reserve(orr_world* world, uint32_t count)
+{
+    struct orri_abreast* a = world->schedule->abreast;
+    orri_env* env = &world->env;
+    return ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &a->what, &a->what_capacity, count) &&
+           ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &a->of_step, &a->of_capacity, count) &&
+           ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &a->graph.nodes, &a->node_capacity, count) &&
+           orri_graph_reserve(a->crew, &a->graph, count);
+}
+
+// Whether anything can be gained.
+static bool abreast_pays(orr_world* world, uint32_t first, uint32_t point)
+{
+    struct orri_abreast* a = world->schedule->abreast;
+    const orri_step* steps = world->schedule->steps;
+    uint64_t cost = 0;
+    for (uint32_t i = first; i < point; i++) {
+        cost += abreast_cost(steps[i].system);
+    }
+    return orri_crew_workers(a->crew) > 1
+               ? cost >= ABREAST_SMALL_NS || a->sharing != ORRI_SHARE_AUTO
+               : a->sharing != ORRI_SHARE_AUTO;
+}
+
+static bool abreast_open_lanes(orr_world* world, uint32_t first, uint32_t point)
+{
+    const orri_step* steps = world->schedule->steps;
+    uint64_t reserved = orri_lanes_reserved(world);
+    bool open = true;
+    for (uint32_t i = first; open && i < point; i++) {
+        open = !steps[i].system->due || orri_system_open_ahead(world, steps[i].system);
+    }
+    for (uint32_t i = first; !open && i < point; i++) {
+        orri_system_take_back(world, steps[i].system);
+    }
+    if (!open) {
+        orri_lanes_rewind(world, reserved);
+    }
+    return open;
+}
+
+bool orri_abreast_run(orr_world* world, uint32_t first, uint32_t point)
+{
+    struct orri_abreast* a = world->schedule->abreast;
+    if (a == NULL || world->schedule->police == ORR_POLICE_FULL ||
+        !abreast_pays(world, first, point) || !abreast_find(world) ||
+        !abreast_reserve(world, point - first)) {
+        return false;
+    }
+    abreast_cut(a, first, point);
+    for (uint32_t n = 0; n < a->graph.node_count; n++) {
+        abreast_fill(a, n);
+    }
+    if (!abreast_connect(a, first, point) || !abreast_open_lanes(world, first, point)) {
+        return false;
+    }
+    const orri_step* steps = world->schedule->steps;
+    for (uint32_t i = first; i < point; i++) {
+        if (steps[i].system->due) {
+            orri_system_settle(world, steps[i].system);
+        }
+    }
+    orri_group_enter(world);
+    orri_crew_run(a->crew, &a->graph);
+    orri_group_leave(world);
+    for (uint32_t i = first; i < point; i++) {
+        if (steps[i].system->due) {
+            orri_system_done(world, steps[i].system);
+        }
+    }
+    return true;
+}
+
+// ---- beginning and end --------------------------------------------------------------------------------------------------------
+
+bool orri_abreast_ready(orr_world* world)
+{
+    struct orri_schedule* schedule = world->schedule;
+    if (ORR_LIKELY(world->workers == 0 || schedule->abreast != NULL)) {
+        return schedule->abreast != NULL;
+    }
+    struct orri_abreast* a =
+        ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SYSTEM, struct orri_abreast, 1);
+    if (a == NULL) {
+        (void)orri_refuse_memory(&world->env, "making workers");
+        return false;
+    }
+    a->world = world;
+    a->crew = orri_crew_create(
+        &world->env, &(orri_crew_desc){.workers = world->workers,
+                                       .own = world->pool.start != NULL ? &world->pool : NULL,
+                                       .stuck_ns = world->stuck_ns});
+    if (a->crew == NULL) {
+        ORRI_FREE(&world->env, ORR_MEMORY_SYSTEM, struct orri_abreast, a, 1);
+        return false;
+    }
+    a->graph.run = abreast_node_run;
+    a->graph.context = a;
+    schedule->abreast = a;
+    return true;
+}
+
+void orri_abreast_end(orr_world* world)
+{
+    struct orri_abreast* a = world->schedule->abreast;
+    if (a == NULL) {
+        return;
+    }
+    orri_env* env = &world->env;
+    orri_graph_free(a->crew, &a->graph);
+    orri_crew_destroy(a->crew);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, a->edges, a->edge_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, a->reach, a->reach_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, a->what, a->what_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, a->of_step, a->of_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, a->next, a->next_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, a->graph.nodes, a->node_capacity);
+    ORRI_FREE(env, ORR_MEMORY_SYSTEM, struct orri_abreast, a, 1);
+    world->schedule->abreast = NULL;
+}
+
+void orri_abreast_share(orr_world* world, orri_sharing sharing, uint64_t seed)
+{
+    if (orri_schedule_of(world) != NULL && orri_abreast_ready(world)) {
+        world->schedule->abreast->sharing = sharing;
+        world->schedule->abreast->seed = seed;
+    }
+}
+
+#undef ABREAST_SMALL_NS
+#undef ABREAST_ROW_NS
+#undef ABREAST_PIECE_NS
