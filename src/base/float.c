@@ -32,7 +32,7 @@ void orri_float_mode_restore(orri_float_mode mode)
     if (((now ^ mode.word) & FLOAT_SSE_BITS) != 0) {
         __builtin_ia32_ldmxcsr((now & ~FLOAT_SSE_BITS) | (mode.word & FLOAT_SSE_BITS));
     }
-    uint16_t word;
+    uint16_t word = 0; // MSan does not see that the next line writes it.
     __asm__ volatile("fnstcw %0" : "=m"(word));
     if (((word ^ mode.x87) & FLOAT_X87_BITS) != 0) {
         __asm__ volatile("fldcw %0" : : "m"(mode.x87));

@@ -230,14 +230,14 @@ static void abreast_fill(struct orri_abreast* a, uint32_t n)
     const orri_step* steps = a->world->schedule->steps;
     const abreast_node* what = &a->what[n];
     const orri_system* system = steps[what->first].system;
-    orri_node* node = &a->graph.nodes[n];
+    orri_graph_node* node = &a->graph.nodes[n];
     uint64_t cost = 0;
     bool due = false;
     for (uint32_t i = what->first; i < what->last; i++) {
         cost += abreast_cost(steps[i].system);
         due |= steps[i].system->due;
     }
-    *node = (orri_node){.name = system->desc.name, .here = system->desc.main_thread};
+    *node = (orri_graph_node){.name = system->desc.name, .here = system->desc.main_thread};
     bool splits = what->kind == ABREAST_TILE ||
                   (what->kind == ABREAST_ONE && system->due && system->desc.parallel &&
                    system->in_units && !system->desc.main_thread);
@@ -277,7 +277,7 @@ static bool abreast_connect(struct orri_abreast* a, uint32_t first, uint32_t poi
             if (pass == 0) {
                 graph->nodes[from].next_count++;
             } else {
-                orri_node* node = &graph->nodes[from];
+                orri_graph_node* node = &graph->nodes[from];
                 a->next[node->next_first + node->next_count++] = to;
                 graph->nodes[to].needs++;
             }

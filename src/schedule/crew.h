@@ -32,7 +32,7 @@ uint32_t orri_crew_workers(const orri_crew* crew);
 
 // A node begins when all nodes that have it in their `next` are done; it is done when all its units are. What `run` of an
 // earlier node writes into `items` and `grain` counts.
-typedef struct orri_node {
+typedef struct orri_graph_node {
     const char* name; // For the watch and the trace.
     uint32_t items;   // Units; 0: it is done at once.
     // So many are handed out together; at least 1. As many as items or more: all to one worker, in one call. A lone worker gets
@@ -41,11 +41,11 @@ typedef struct orri_node {
     uint32_t needs;                  // How many nodes have it in `next`.
     uint32_t next_first, next_count; // In orri_graph.next.
     bool here;                       // Only on the caller, in one call.
-} orri_node;
+} orri_graph_node;
 
 // Nodes stand in an order that would do for one worker: `next` holds greater numbers only.
 typedef struct orri_graph {
-    orri_node* nodes;
+    orri_graph_node* nodes;
     uint32_t node_count;
     const uint32_t* next;
     // Does units [first, last) of a node. Two calls never get the same unit; what a call did is seen by whoever runs a later

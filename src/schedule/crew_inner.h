@@ -143,7 +143,7 @@ void orri_crew_leave(orri_crew* crew, bool done);
 
 // ---- graph.c --------------------------------------------------------------------------------------------------------
 
-#define ORRI_NODE_NONE UINT32_MAX
+#define ORRI_GRAPH_NONE UINT32_MAX
 
 // Does what can be done of crew->graph, by a helper that is in. True: it did the last of the graph.
 bool orri_graph_work(orri_crew_worker* me);

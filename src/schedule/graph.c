@@ -114,7 +114,7 @@ void orri_graph_free(orri_crew* crew, orri_graph* graph)
 
 // ---- nodes that become ready ------------------------------------------------------------------------------------------
 
-static bool graph_whole(const orri_node* node)
+static bool graph_whole(const orri_graph_node* node)
 {
     return node->here || node->items <= node->grain;
 }
@@ -143,7 +143,7 @@ static uint64_t graph_pack(uint32_t first, uint32_t last)
 // Deals the units out; nobody looks at the parts before the node is in the bitmap. Returns how many workers get some.
 static uint32_t graph_deal(const graph_hand* hand, uint32_t node)
 {
-    const orri_node* info = &hand->graph->nodes[node];
+    const orri_graph_node* info = &hand->graph->nodes[node];
     graph_part* parts = graph_parts(hand, node);
     uint32_t workers = hand->crew->workers;
     uint32_t claims = graph_claims(info->items, info->grain);
@@ -184,7 +184,7 @@ static bool graph_last(const graph_hand* hand, _Atomic uint64_t* word)
 static uint32_t graph_keep(graph_hand* hand, uint32_t node)
 {
     uint32_t other = hand->keep;
-    if (other == ORRI_NODE_NONE || node < other) {
+    if (other == ORRI_GRAPH_NONE || node < other) {
         hand->keep = node;
         return other;
     }
@@ -193,7 +193,7 @@ static uint32_t graph_keep(graph_hand* hand, uint32_t node)
 
 static void graph_ready(graph_hand* hand, uint32_t node)
 {
-    const orri_node* info = &hand->graph->nodes[node];
+    const orri_graph_node* info = &hand->graph->nodes[node];
     ORR_ASSERT(info->grain > 0);
     if (!graph_whole(info)) {
         hand->wanted += graph_deal(hand, node);
@@ -201,7 +201,7 @@ static void graph_ready(graph_hand* hand, uint32_t node)
     } else if (info->here && hand->me->number != 0) {
         graph_show(hand, node, true);
         hand->caller = true;
-    } else if ((node = graph_keep(hand, node)) != ORRI_NODE_NONE) {
+    } else if ((node = graph_keep(hand, node)) != ORRI_GRAPH_NONE) {
         bool here = hand->graph->nodes[node].here;
         graph_show(hand, node, here);
         hand->wanted += !here;
@@ -226,7 +226,7 @@ static void graph_call_others(graph_hand* hand, uint32_t count)
 // One of the claims this worker takes itself, unless it has kept a node.
 static void graph_tell(graph_hand* hand)
 {
-    uint32_t own = hand->wanted > 0 && hand->keep == ORRI_NODE_NONE;
+    uint32_t own = hand->wanted > 0 && hand->keep == ORRI_GRAPH_NONE;
     uint32_t others = hand->wanted - own;
     bool caller = hand->caller;
     hand->wanted = 0;
@@ -243,7 +243,7 @@ static void graph_tell(graph_hand* hand)
 
 static void graph_finish(graph_hand* hand, uint32_t node)
 {
-    const orri_node* info = &hand->graph->nodes[node];
+    const orri_graph_node* info = &hand->graph->nodes[node];
     struct orri_graph_room* room = hand->room;
     if (info->next_count == 0) {
         hand->done = room->end_count == 1 ||
@@ -397,7 +397,7 @@ static void graph_share(graph_hand* hand, uint32_t node)
 
 // ---- looking for work -------------------------------------------------------------------------------------------------
 
-// The lowest node of a word of the bitmaps that this worker may do, a whole one taken out; ORRI_NODE_NONE if there is none.
+// The lowest node of a word of the bitmaps that this worker may do, a whole one taken out; ORRI_GRAPH_NONE if there is none.
 static uint32_t graph_pick(const graph_hand* hand, uint32_t index)
 {
     graph_word* word = &hand->room->words[index];
@@ -405,7 +405,7 @@ static uint32_t graph_pick(const graph_hand* hand, uint32_t index)
         uint64_t here = hand->me->number == 0 ? orri_crew_load(hand->crew, &word->here) : 0;
         uint64_t ready = orri_crew_load(hand->crew, &word->ready) | here;
         if (ready == 0) {
-            return ORRI_NODE_NONE;
+            return ORRI_GRAPH_NONE;
         }
         uint64_t bit = ready & (~ready + 1);
         uint32_t node = index * 64 + (uint32_t)__builtin_ctzll(ready);
@@ -420,8 +420,8 @@ static uint32_t graph_pick(const graph_hand* hand, uint32_t index)
 static uint32_t graph_find(graph_hand* hand)
 {
     uint32_t node = hand->keep;
-    hand->keep = ORRI_NODE_NONE;
-    for (uint32_t i = 0; i < hand->room->word_count && node == ORRI_NODE_NONE; i++) {
+    hand->keep = ORRI_GRAPH_NONE;
+    for (uint32_t i = 0; i < hand->room->word_count && node == ORRI_GRAPH_NONE; i++) {
         node = graph_pick(hand, i);
     }
     return node;
@@ -430,8 +430,8 @@ static uint32_t graph_find(graph_hand* hand)
 static bool graph_loop(graph_hand* hand)
 {
     uint32_t node;
-    while (!hand->done && (node = graph_find(hand)) != ORRI_NODE_NONE) {
-        const orri_node* info = &hand->graph->nodes[node];
+    while (!hand->done && (node = graph_find(hand)) != ORRI_GRAPH_NONE) {
+        const orri_graph_node* info = &hand->graph->nodes[node];
         if (!graph_whole(info)) {
             graph_share(hand, node);
             continue;
@@ -448,7 +448,7 @@ static bool graph_loop(graph_hand* hand)
 static graph_hand graph_hand_of(orri_crew_worker* me, orri_graph* graph)
 {
     return (graph_hand){
-        .me = me, .crew = me->crew, .graph = graph, .room = graph->room, .keep = ORRI_NODE_NONE};
+        .me = me, .crew = me->crew, .graph = graph, .room = graph->room, .keep = ORRI_GRAPH_NONE};
 }
 
 bool orri_graph_work(orri_crew_worker* me)
@@ -490,7 +490,7 @@ static void graph_begin(graph_hand* hand)
     struct orri_graph_room* room = hand->room;
     uint32_t count = hand->graph->node_count, ends = 0;
     for (uint32_t i = 0; i < count; i++) {
-        const orri_node* node = &hand->graph->nodes[i];
+        const orri_graph_node* node = &hand->graph->nodes[i];
         ends += node->next_count == 0;
         if (node->needs > 1) {
             orri_crew_put(&room->states[i].needs, node->needs);

@@ -52,7 +52,7 @@ static inline void plan_run(void* context, uint32_t node, uint32_t first, uint32
                             uint32_t worker)
 {
     plan_kit* kit = context;
-    const orri_node* info = &kit->graph.nodes[node];
+    const orri_graph_node* info = &kit->graph.nodes[node];
     uint32_t wrong = 0;
     wrong |= first >= last || last > info->items ? PLAN_BOUNDS : 0;
     wrong |= info->here && worker != 0 ? PLAN_ELSEWHERE : 0;
@@ -124,7 +124,7 @@ static inline void plan_complete(plan_kit* kit)
 static inline void plan_begin(plan_kit* kit, orri_crew* crew, uint32_t nodes, uint32_t edges_most)
 {
     *kit = (plan_kit){.crew = crew};
-    kit->graph.nodes = plan_memory(nodes, sizeof(orri_node));
+    kit->graph.nodes = plan_memory(nodes, sizeof(orri_graph_node));
     kit->graph.node_count = nodes;
     kit->graph.next = plan_memory(edges_most, sizeof(uint32_t));
 }
@@ -135,11 +135,11 @@ static inline void plan_chain(plan_kit* kit, orri_crew* crew, uint32_t nodes, ui
 {
     plan_begin(kit, crew, nodes, nodes);
     for (uint32_t n = 0; n < nodes; n++) {
-        kit->graph.nodes[n] = (orri_node){.name = "link",
-                                          .items = items,
-                                          .grain = grain,
-                                          .next_first = n,
-                                          .next_count = n + 1 < nodes};
+        kit->graph.nodes[n] = (orri_graph_node){.name = "link",
+                                                .items = items,
+                                                .grain = grain,
+                                                .next_first = n,
+                                                .next_count = n + 1 < nodes};
         ((uint32_t*)(uintptr_t)kit->graph.next)[n] = n + 1;
     }
     plan_complete(kit);
@@ -155,8 +155,8 @@ static inline void plan_random(plan_kit* kit, orri_crew* crew, uint64_t seed, ui
 #define PLAN_RANDOM(count) ((uint32_t)orr_random_below(orr_random(seed, key++, 0, 0), count))
     for (uint32_t n = 0; n < nodes; n++) {
         uint32_t items = PLAN_RANDOM(4) == 0 ? 1 : PLAN_RANDOM(items_most + 1);
-        orri_node* node = &kit->graph.nodes[n];
-        *node = (orri_node){.name = "random", .items = items, .next_first = edges};
+        orri_graph_node* node = &kit->graph.nodes[n];
+        *node = (orri_graph_node){.name = "random", .items = items, .next_first = edges};
         node->grain = PLAN_RANDOM(3) == 0 ? items + 1 : 1 + PLAN_RANDOM(5);
         node->here = PLAN_RANDOM(10) == 0;
         uint32_t wanted = PLAN_RANDOM(4);

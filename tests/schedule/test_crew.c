@@ -238,7 +238,7 @@ ORR_TEST(units_that_wait_for_each_other_meet_each_on_its_worker)
     setting set;
     setting_init(&set, NULL);
     orri_crew* crew = crew_of(&set, 2, 0);
-    orri_node node = {.name = "meet", .items = 2, .grain = 1};
+    orri_graph_node node = {.name = "meet", .items = 2, .grain = 1};
     meeting both = {.graph = {.nodes = &node, .node_count = 1, .run = meeting_run}};
     both.graph.context = &both;
     CHECK(orri_graph_reserve(crew, &both.graph, 1));
@@ -392,7 +392,7 @@ ORR_TEST(crew_and_room_refused_for_want_of_memory_leave_nothing)
             CHECK_EQ(memory.live_blocks, 0);
             continue;
         }
-        orri_node node = {.name = "node", .items = 1, .grain = 1};
+        orri_graph_node node = {.name = "node", .items = 1, .grain = 1};
         orri_graph graph = {.nodes = &node};
         bool first = orri_graph_reserve(crew, &graph, 1);
         uint32_t capacity = graph.room_capacity;
@@ -439,8 +439,8 @@ static void stuck_check(uint32_t node_count, const char* name)
     setting set;
     setting_init(&set, NULL);
     orri_crew* crew = crew_of(&set, 2, 10 * MS);
-    orri_node nodes[] = {{.name = "quick", .items = 1, .grain = 1},
-                         {.name = "endless", .items = 1, .grain = 1}};
+    orri_graph_node nodes[] = {{.name = "quick", .items = 1, .grain = 1},
+                               {.name = "endless", .items = 1, .grain = 1}};
     stuck_graph stuck = {.graph = {.nodes = nodes, .node_count = node_count, .run = stuck_run},
                          .set = &set,
                          .on = node_count - 1};

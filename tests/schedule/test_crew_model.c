@@ -17,7 +17,7 @@ typedef struct model_shape {
     const char* name;
     uint32_t workers;
     uint32_t node_count;
-    orri_node nodes[MODEL_NODES];
+    orri_graph_node nodes[MODEL_NODES];
     uint32_t next[MODEL_NODES];
     bool own;      // The helpers are threads of the user's.
     bool timeouts; // Somebody watches.
@@ -29,7 +29,7 @@ typedef struct model {
     const orr_platform* scheduler;
     orri_env env;
     orri_graph graph;
-    orri_node nodes[MODEL_NODES];
+    orri_graph_node nodes[MODEL_NODES];
     uint32_t next[MODEL_NODES];
     uint32_t hits[MODEL_NODES][MODEL_UNITS];
     uint32_t left[MODEL_NODES];
@@ -66,7 +66,7 @@ static void model_log(void* user, const orr_log_line* line)
 static void model_run(void* context, uint32_t node, uint32_t first, uint32_t last, uint32_t worker)
 {
     model* m = context;
-    const orri_node* info = &m->nodes[node];
+    const orri_graph_node* info = &m->nodes[node];
     controlled_check(first < last && last <= info->items, "units %u to %u", first, last);
     controlled_check(worker == 0 || !info->here, "node %u is for the caller", node);
     controlled_check((m->busy >> worker & 1) == 0, "worker %u twice", worker);

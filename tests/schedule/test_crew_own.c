@@ -232,7 +232,7 @@ static void floats_run(void* context, uint32_t node, uint32_t first, uint32_t la
 
 static void floats_check(orri_crew* crew, bool meet)
 {
-    orri_node node = {.name = "floats", .items = 2, .grain = 1};
+    orri_graph_node node = {.name = "floats", .items = 2, .grain = 1};
     floats check = {.graph = {.nodes = &node, .node_count = 1, .run = floats_run}, .meet = meet};
     check.graph.context = &check;
     CHECK(orri_graph_reserve(crew, &check.graph, 1));
