@@ -20,7 +20,9 @@
 ///
 /// Inside a system the world is closed: it reads and writes the columns of its query, reads by id (orr_get) what it declared
 /// with `any`, and changes everything else by messages (message.h). What it did not declare is refused and named.
-/// Only orr_alive(), strings, types, random numbers, the log and orr_print() are free for all.
+/// Only orr_alive(), reading strings, types, random numbers, the log and orr_print() (for looking; on workers it may see what another is just
+/// writing) are free for all; making strings or arrays is for who writes or
+/// sends a type with some.
 ///
 /// Threads: everything here is for the thread that drives the world.
 #ifndef ORRERY_SCHEDULE_H
@@ -111,7 +113,7 @@ ORR_API orr_system orr_system_add(orr_world* world, const orr_system_desc* desc)
 /// Removes a system; effective before the next tick: then its `stop` and `destroy` are called and its state is gone.
 ORR_API orr_result orr_system_remove(orr_world* world, orr_system system);
 /// Switches a system, or all systems of a group, on or off, from the next tick on. It runs if both it and its group are on. Also from
-/// inside a system.
+/// inside a system that is not parallel.
 ORR_API orr_result orr_system_enable(orr_world* world, orr_system system, bool on);
 ORR_API orr_result orr_group_enable(orr_world* world, const char* group, bool on);
 /// True if it will run in the next tick it is due.

@@ -169,8 +169,8 @@ static bool abreast_choose(struct orri_abreast* a, bool pays)
 // Touches nothing but the rows it is given.
 static bool abreast_own_rows(const orri_system* system)
 {
-    return system->due && system->desc.parallel && system->in_units && !system->desc.main_thread &&
-           system->guard.any_read == NULL;
+    return system->due && system->desc.parallel && system->in_units && !system->whole &&
+           !system->desc.main_thread && system->guard.any_read == NULL;
 }
 
 static bool abreast_same_units(const orr_query* a, const orr_query* b)
@@ -240,7 +240,7 @@ static void abreast_fill(struct orri_abreast* a, uint32_t n)
     *node = (orri_graph_node){.name = system->desc.name, .here = system->desc.main_thread};
     bool splits = what->kind == ABREAST_TILE ||
                   (what->kind == ABREAST_ONE && system->due && system->desc.parallel &&
-                   system->in_units && !system->desc.main_thread);
+                   system->in_units && !system->whole && !system->desc.main_thread);
     if (splits && abreast_choose(a, cost >= ABREAST_SMALL_NS)) {
         uint32_t units = system->query->unit_count;
         uint64_t each = units > 0 ? cost / units + 1 : 1;
@@ -299,10 +299,11 @@ static bool abreast_connect(struct orri_abreast* a, uint32_t first, uint32_t poi
 
 // ---- running ----------------------------------------------------------------------------------------------------------------
 
-static void abreast_work(orr_world* world, orri_system* system, uint32_t first, uint32_t last)
+static void abreast_work(orr_world* world, orri_system* system, uint32_t first, uint32_t last,
+                         uint32_t worker)
 {
     if (system->due) {
-        orri_system_work(world, system, first, last);
+        orri_system_work(world, system, first, last, worker);
     }
 }
 
@@ -318,11 +319,10 @@ static void abreast_node_run(void* context, uint32_t n, uint32_t first, uint32_t
     orr_world* world = a->world;
     const orri_step* steps = world->schedule->steps;
     const abreast_node* what = &a->what[n];
-    (void)worker;
     if (what->kind == ABREAST_TILE && !abreast_whole(a, n)) {
         for (uint32_t unit = first; unit < last; unit++) {
             for (uint32_t i = what->first; i < what->last; i++) {
-                abreast_work(world, steps[i].system, unit, unit + 1);
+                abreast_work(world, steps[i].system, unit, unit + 1, worker);
             }
         }
         return;
@@ -330,7 +330,8 @@ static void abreast_node_run(void* context, uint32_t n, uint32_t first, uint32_t
     for (uint32_t i = what->first; i < what->last; i++) {
         orri_system* system = steps[i].system;
         bool whole = abreast_whole(a, n);
-        abreast_work(world, system, whole ? 0 : first, whole ? abreast_units(system) : last);
+        abreast_work(world, system, whole ? 0 : first, whole ? abreast_units(system) : last,
+                     worker);
     }
 }
 
@@ -402,6 +403,7 @@ bool orri_abreast_run(orr_world* world, uint32_t first, uint32_t point)
     for (uint32_t i = first; i < point; i++) {
         if (steps[i].system->due) {
             orri_system_done(world, steps[i].system);
+            orri_time_add(world, steps[i].system);
         }
     }
     return true;

@@ -298,14 +298,19 @@ void orri_system_settle(orr_world* world, const orri_system* system)
     }
 }
 
-void orri_system_work(orr_world* world, orri_system* system, uint32_t first, uint32_t last)
+void orri_system_work(orr_world* world, orri_system* system, uint32_t first, uint32_t last,
+                      uint32_t worker)
 {
+    uint64_t begun = orri_time_now(world);
     bool watched = world->schedule->police != ORR_POLICE_OFF;
     orri_here_enter(world, watched ? &system->guard : NULL, system);
     call_sum sum = call_work(world, system, first, last);
     orri_here_leave();
     __atomic_fetch_add(&system->stats.rows, sum.rows, __ATOMIC_RELAXED);
     __atomic_fetch_add(&system->stats.runs, sum.runs, __ATOMIC_RELAXED);
+    if (ORR_UNLIKELY(begun != 0)) {
+        orri_time_worked(world, system, worker, begun, sum.rows);
+    }
 }
 
 // What was handed out to it counts as read.

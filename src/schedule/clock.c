@@ -39,3 +39,38 @@ void orri_time_end(orr_world* world, orri_system* system, const char* name, cons
         orri_trace_span(schedule->trace, name, category, 0, then, now, args);
     }
 }
+
+// ---- workers -------------------------------------------------------------------------------------------------------------
+
+uint64_t orri_time_now(const orr_world* world)
+{
+    return ORR_UNLIKELY(world->schedule->timed) ? clock_now(world) : 0;
+}
+
+void orri_time_worked(orr_world* world, orri_system* system, uint32_t worker, uint64_t begun,
+                      uint64_t rows)
+{
+    uint64_t now = clock_now(world);
+    __atomic_fetch_add(&system->spent_ns, now > begun ? now - begun : 0, __ATOMIC_RELAXED);
+    if (world->schedule->trace != NULL) {
+        char args[96];
+        snprintf(args, sizeof args, "\"tick\": %llu, \"rows\": %llu",
+                 (unsigned long long)world->tick, (unsigned long long)rows);
+        orri_trace_span(world->schedule->trace, system->desc.name, "system", worker, begun, now,
+                        args);
+    }
+}
+
+void orri_time_add(orr_world* world, orri_system* system)
+{
+    if (ORR_LIKELY(!world->schedule->timed)) {
+        return;
+    }
+    uint64_t spent = system->spent_ns;
+    system->spent_ns = 0;
+    system->stats.timed_ticks++;
+    system->stats.time_ns += spent;
+    system->stats.time_max_ns = spent > system->stats.time_max_ns ? spent
+                                                                  : system->stats.time_max_ns;
+    world->schedule->clock_ns = clock_now(world);
+}

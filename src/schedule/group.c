@@ -96,6 +96,7 @@ orr_result orri_system_end(orr_world* world, orri_system* system)
     if (schedule->phase == GROUP_HAND_IN) {
         system->stats.ticks++;
         orri_system_hand_in(world, system);
+        orri_system_grant(world, system);
         schedule->phase = GROUP_VALUES;
     }
     if (schedule->phase == GROUP_VALUES) {

@@ -651,7 +651,7 @@ static bool resolve_owns(const orr_world* world, const orri_system* system, cons
     return false;
 }
 
-static const char* resolve_alone(const orr_world* world, const orri_system* system)
+static bool resolve_counts(const orr_world* world, const orri_system* system)
 {
     const orri_rights* rights = &system->rights;
     bool owns = resolve_owns(world, system, rights->creates) ||
@@ -662,7 +662,12 @@ static const char* resolve_alone(const orr_world* world, const orri_system* syst
         owns |= system->query->fields[f].access == ORR_WRITE &&
                 system->query->fields[f].info->info.has_owned;
     }
-    return owns ? "runs alone: it changes values with strings, arrays or hooks"
+    return owns;
+}
+
+static const char* resolve_alone(const orri_system* system)
+{
+    return system->whole ? "runs alone: it changes values with strings, arrays or hooks"
            : system->query->has_changed ? "runs alone: it asks what changed since it last ran"
                                         : NULL;
 }
@@ -689,7 +694,9 @@ orr_result orri_system_resolve(orr_world* world, orri_system* system)
         system->sends_changes |= system->rights.changes[w] != 0;
     }
     system->may_send = system->structural || system->rights.sends != NULL || system->sends_changes;
-    system->alone = resolve_alone(world, system);
+    system->whole = resolve_counts(world, system);
+    system->guard.owns = system->whole;
+    system->alone = resolve_alone(system);
     system->resolved = true;
     return ORR_OK;
 }

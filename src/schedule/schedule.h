@@ -112,7 +112,17 @@ typedef struct orri_system {
     uint32_t lane_ahead; // Where in `lanes` those begin that were opened ahead,
     bool ahead;          // if they were.
     bool in_units;       // Its runs are shared out by chunk.
+    bool whole;          // They are not, whatever it says: what it changes is counted by the world.
+    uint64_t spent_ns;   // In this tick, by all workers.
+    // Systems it switches; done when its lanes are handed in.
+    struct orri_wish* wishes;
+    uint32_t wish_count, wish_capacity;
 } orri_system;
+
+typedef struct orri_wish {
+    struct orri_system* target;
+    bool group, on; // Switched by its group, or by itself.
+} orri_wish;
 
 // ---- the plan: what a tick does, in order (sequence.c, points.c) -----------------------------------------------------
 
@@ -172,7 +182,7 @@ struct orri_schedule {
     uint64_t tick_ns;     // When the tick began, likewise.
     uint64_t rows_before; // Of the system that runs.
 
-    bool paused;
+    _Atomic bool paused; // Also by systems.
     bool time_all;
     orr_police police;
     uint64_t debt_ns; // Time that passed and was not run yet.
@@ -239,6 +249,13 @@ void orri_keep_free(orr_world* world, orri_keep* keep);
 // clock.c: when the tick is timed. What follows begins; it ends, and the next begins. `system` (may be NULL) gets the time.
 void orri_time_begin(orr_world* world);
 void orri_time_end(orr_world* world, orri_system* system, const char* name, const char* category);
+// On workers: 0 if the tick is not timed.
+uint64_t orri_time_now(const orr_world* world);
+// A call of a system by a worker ended. From any worker.
+void orri_time_worked(orr_world* world, orri_system* system, uint32_t worker, uint64_t begun,
+                      uint64_t rows);
+// The group is through: what workers spent goes to the stats; what follows begins.
+void orri_time_add(orr_world* world, orri_system* system);
 
 // group.c: the systems of steps [first, point).
 // Who is due, and what their calls need. On refusal (reported) nothing was called; calling again tries again.
@@ -278,7 +295,12 @@ void orri_system_take_back(orr_world* world, orri_system* system);
 void orri_group_enter(orr_world* world);
 void orri_group_leave(orr_world* world);
 // Calls its function, for units [first, last) if it is split into some, on any thread.
-void orri_system_work(orr_world* world, orri_system* system, uint32_t first, uint32_t last);
+void orri_system_work(orr_world* world, orri_system* system, uint32_t first, uint32_t last,
+                      uint32_t worker);
+// What it wished of other systems, in order.
+void orri_system_grant(orr_world* world, orri_system* system);
+// The system this thread runs; NULL: none.
+orri_system* orri_system_here(const orr_world* world);
 // Hands in the lanes that were opened, in order.
 void orri_system_hand_in(orr_world* world, orri_system* system);
 // The whole of it, on the driving thread, with nobody beside it.

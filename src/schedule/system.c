@@ -278,6 +278,7 @@ void orri_system_free(orr_world* world, orri_system* system)
     orri_env* env = &world->env;
     orri_system_hand_in(world, system);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, system->lanes, system->lane_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, system->wishes, system->wish_capacity);
     orri_system_unresolve(world, system);
     ORRI_FREE(env, ORR_MEMORY_SYSTEM, orr_hot_table*, system->tables, system->table_count);
     ORRI_FREE(env, ORR_MEMORY_SYSTEM, orri_system*, system->imports, system->import_count);
@@ -381,11 +382,14 @@ void orri_system_drop(orr_world* world, orri_system* system)
     orri_system_free(world, system);
 }
 
-static void system_count_breach(struct orri_schedule* schedule)
+// The system that makes the call, in which it is a breach; NULL: none.
+static const orri_system* system_breach(const orr_world* world)
 {
-    if (schedule->running != NULL) {
-        schedule->running->rights.counts.breaches++;
+    orri_system* running = orri_system_here(world);
+    if (running != NULL) {
+        running->rights.counts.breaches++;
     }
+    return running;
 }
 
 // What can be known now is refused now: a query that makes no sense, a cycle.
@@ -426,14 +430,13 @@ orr_system orr_system_add(orr_world* world, const orr_system_desc* desc)
         return none;
     }
     if (schedule->open) {
-        system_count_breach(schedule);
+        const orri_system* running = system_breach(world);
         (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_SYSTEM_REFUSED,
                           "orr_system_add: system '%s' cannot be added while a tick is under "
                           "way%s%s%s; add it between "
                           "ticks",
-                          desc->name, schedule->running != NULL ? " (in '" : "",
-                          schedule->running != NULL ? schedule->running->desc.name : "",
-                          schedule->running != NULL ? "')" : "");
+                          desc->name, running != NULL ? " (in '" : "",
+                          running != NULL ? running->desc.name : "", running != NULL ? "')" : "");
         return none;
     }
     if (orri_system_named(world, desc->name, strlen(desc->name)) != NULL) {
@@ -477,8 +480,7 @@ orr_result orr_system_remove(orr_world* world, orr_system handle)
         return system_refuse_handle(world, "orr_system_remove", handle);
     }
     if (world->schedule->open) {
-        const orri_system* running = world->schedule->running;
-        system_count_breach(world->schedule);
+        const orri_system* running = system_breach(world);
         return orri_refuse(
             &world->env, ORR_ERR_STATE, ORR_LOG_ID_SYSTEM_REFUSED,
             "orr_system_remove: system '%s' cannot be removed while a tick is under way%s%s%s; "
@@ -491,6 +493,58 @@ orr_result orr_system_remove(orr_world* world, orr_system handle)
     return ORR_OK;
 }
 
+orri_system* orri_system_here(const orr_world* world)
+{
+    bool here = world->abreast && orri_here_now.world == world;
+    return here ? (orri_system*)(uintptr_t)orri_here_now.system : world->schedule->running;
+}
+
+// Inside a system it waits until what that system sent is handed in: then it is done in the order of systems.
+static orr_result system_wish(orr_world* world, orri_system* by, orri_wish wish)
+{
+    if (by->desc.parallel) {
+        by->rights.counts.breaches++;
+        return orri_refuse(
+            &world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+            "system '%s' is parallel and switches '%s': its runs have no order; send an "
+            "event to a system that does it",
+            by->desc.name, wish.target->desc.name);
+    }
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &by->wishes, &by->wish_capacity,
+                      by->wish_count + 1)) {
+        return orri_refuse_memory(&world->env, "switching a system");
+    }
+    by->wishes[by->wish_count++] = wish;
+    return ORR_OK;
+}
+
+static void system_switch(orr_world* world, const orri_wish* wish)
+{
+    orri_system* system = wish->target;
+    bool* on = wish->group ? &system->group_on : &system->self_on;
+    world->schedule->stale |= *on != wish->on;
+    *on = wish->on;
+    system->wanted = system->self_on && system->group_on;
+}
+
+void orri_system_grant(orr_world* world, orri_system* system)
+{
+    for (uint32_t i = 0; i < system->wish_count; i++) {
+        system_switch(world, &system->wishes[i]);
+    }
+    system->wish_count = 0;
+}
+
+static orr_result system_set(orr_world* world, orri_wish wish)
+{
+    orri_system* by = orri_system_here(world);
+    if (by != NULL && world->schedule->stage == ORRI_STAGE_STEPS) {
+        return system_wish(world, by, wish);
+    }
+    system_switch(world, &wish);
+    return ORR_OK;
+}
+
 orr_result orr_system_enable(orr_world* world, orr_system handle, bool on)
 {
     ORR_ASSERT(world != NULL);
@@ -498,32 +552,23 @@ orr_result orr_system_enable(orr_world* world, orr_system handle, bool on)
     if (system == NULL || system->removed) {
         return system_refuse_handle(world, "orr_system_enable", handle);
     }
-    world->schedule->stale |= system->self_on != on;
-    system->self_on = on;
-    system->wanted = on && system->group_on;
-    return ORR_OK;
-}
-
-static void system_enable_by_group(orr_world* world, orri_system* system, bool on)
-{
-    world->schedule->stale |= system->group_on != on;
-    system->group_on = on;
-    system->wanted = on && system->self_on;
+    return system_set(world, (orri_wish){system, false, on});
 }
 
 orr_result orr_group_enable(orr_world* world, const char* group, bool on)
 {
     ORR_ASSERT(world != NULL);
     bool found = false;
+    orr_result result = ORR_OK;
     for (orri_system* system = world->schedule != NULL ? world->schedule->first : NULL;
-         group != NULL && system != NULL; system = system->next) {
+         result == ORR_OK && group != NULL && system != NULL; system = system->next) {
         if (!system->removed && system->desc.group != NULL &&
             strcmp(system->desc.group, group) == 0) {
             found = true;
-            system_enable_by_group(world, system, on);
+            result = system_set(world, (orri_wish){system, true, on});
         }
     }
-    return found ? ORR_OK
+    return found ? result
                  : orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
                                "orr_group_enable: no system is in a group '%s'",
                                group != NULL ? group : "(null)");
@@ -533,7 +578,18 @@ bool orr_system_enabled(const orr_world* world, orr_system handle)
 {
     ORR_ASSERT(world != NULL);
     const orri_system* system = orri_system_at(world, handle);
-    return system != NULL && system->wanted && !system->removed;
+    if (system == NULL || system->removed) {
+        return false;
+    }
+    bool self = system->self_on, group = system->group_on;
+    const orri_system* by = orri_system_here(world);
+    for (uint32_t i = 0; by != NULL && i < by->wish_count; i++) {
+        const orri_wish* wish = &by->wishes[i];
+        if (wish->target == system) {
+            *(wish->group ? &group : &self) = wish->on;
+        }
+    }
+    return self && group;
 }
 
 #undef SYSTEM_ORDERED_MAX

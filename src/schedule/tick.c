@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A tick: systems come and go, readers hear what happened outside, then the steps of the plan. Where something is refused the
 // tick stays open at that point, and goes on from there when it is called again: nothing is done twice, nothing is lost.
+#include "base/float.h"
 #include "schedule/schedule.h"
 
 #define TICK_TIMED_EVERY 16u
@@ -259,10 +260,12 @@ static orr_result tick_go(orr_world* world)
 static orr_result tick_one(orr_world* world, float dt)
 {
     struct orri_schedule* schedule = world->schedule;
+    orri_float_mode mode = orri_float_mode_set();
     schedule->inside = true;
     orr_result result = schedule->open ? ORR_OK : tick_begin(world, dt);
     result = result == ORR_OK ? tick_go(world) : result;
     schedule->inside = false;
+    orri_float_mode_restore(mode);
     return result;
 }
 
@@ -273,7 +276,7 @@ static orr_result tick_check(orr_world* world, const char* call)
     if (orri_schedule_of(world) == NULL) {
         return ORR_ERR_MEMORY;
     }
-    orri_system* running = world->schedule->running;
+    orri_system* running = orri_system_here(world);
     if (ORR_LIKELY(running == NULL && !world->schedule->inside && !world->in_handler)) {
         return ORR_OK;
     }

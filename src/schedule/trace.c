@@ -9,6 +9,7 @@
 #define TRACE_LANES_MAX   1024 // Rows with a name; further ones have a number alone.
 
 struct orri_trace {
+    orri_mutex busy;
     orri_env* env;
     char* path; // With its length + 1.
     orr_file file;
@@ -129,8 +130,8 @@ static void trace_say_lane(orri_trace* trace, uint32_t lane)
     trace_say_name(trace, "thread_name", lane, name);
 }
 
-void orri_trace_span(orri_trace* trace, const char* name, const char* category, uint32_t lane,
-                     uint64_t start_ns, uint64_t end_ns, const char* args)
+static void trace_span(orri_trace* trace, const char* name, const char* category, uint32_t lane,
+                       uint64_t start_ns, uint64_t end_ns, const char* args)
 {
     trace_say_lane(trace, lane);
     uint64_t start = start_ns > trace->begun_ns ? start_ns - trace->begun_ns : 0;
@@ -152,6 +153,15 @@ void orri_trace_span(orri_trace* trace, const char* name, const char* category, 
             return; // What is larger than the buffer is left out.
         }
     }
+}
+
+// Workers tell of what they did at the same time.
+void orri_trace_span(orri_trace* trace, const char* name, const char* category, uint32_t lane,
+                     uint64_t start_ns, uint64_t end_ns, const char* args)
+{
+    orri_mutex_lock(trace->env->platform, &trace->busy);
+    trace_span(trace, name, category, lane, start_ns, end_ns, args);
+    orri_mutex_unlock(trace->env->platform, &trace->busy);
 }
 
 // ---- beginning and end ----------------------------------------------------------------------------------------------

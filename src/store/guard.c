@@ -105,6 +105,21 @@ bool orri_guard_places_long(const orr_world* world, const char* call, orr_entity
     return false;
 }
 
+bool orri_guard_owns_long(const orr_world* world, const char* call)
+{
+    const orri_guard* guard = orri_guard_of(world);
+    if (guard->owns) {
+        return true;
+    }
+    (*guard->breaches)++;
+    (void)orri_refuse(
+        orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+        "%s: system '%s' makes strings or arrays, but declares no type with any that it "
+        "writes or sends; declare that type",
+        call, guard->system);
+    return false;
+}
+
 orr_result orri_refuse_structure(const orr_world* world, const char* call, orr_type type,
                                  orr_entity entity)
 {

@@ -308,6 +308,9 @@ orr_string orr_string_make(orr_world* world, const char* text)
 {
     ORR_ASSERT(world != NULL);
     orr_string out = {0};
+    if (!orri_guard_owns(world, "orr_string_make")) {
+        return out;
+    }
     if (text == NULL) {
         (void)orri_refuse_argument(world, "orr_string_make", "the text is NULL");
         return out;
@@ -358,6 +361,9 @@ orr_array orr_array_make(orr_world* world, const void* values, uint32_t count,
 {
     ORR_ASSERT(world != NULL);
     orr_string out = {0};
+    if (!orri_guard_owns(world, "orr_array_make")) {
+        return (orr_array){0};
+    }
     if (count > 0 && (values == NULL || element_size == 0)) {
         (void)orri_refuse_argument(world, "orr_array_make", "values are NULL or of size 0");
     } else if ((uint64_t)count * element_size > ORR_BLOB_SIZE_MAX) {

@@ -302,6 +302,7 @@ typedef struct orri_guard {
     const orr_tag* any_tags;              // Tags that queries of its own may ask for.
     uint32_t any_tag_count;
     bool indirect;
+    bool owns;                  // It changes values with owned strings or arrays.
     uint32_t type_count;        // Bits there are.
     _Atomic uint64_t* breaches; // Counted here.
 } orri_guard;
@@ -669,6 +670,12 @@ static inline bool orri_guard_builtin(const orr_world* world, const char* call, 
                                       orr_entity entity)
 {
     return ORR_LIKELY(world->guard == NULL) || orri_guard_builtin_long(world, call, name, entity);
+}
+// Making and counting strings and arrays.
+ORRI_COLD bool orri_guard_owns_long(const orr_world* world, const char* call);
+static inline bool orri_guard_owns(const orr_world* world, const char* call)
+{
+    return ORR_LIKELY(world->guard == NULL) || orri_guard_owns_long(world, call);
 }
 static inline bool orri_guard_places(const orr_world* world, const char* call, orr_entity entity)
 {

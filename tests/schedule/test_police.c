@@ -252,6 +252,35 @@ ORR_TEST(police_in_full_looks_away_without_memory)
 
 // ---- the other way round: what is declared is allowed -----------------------------------------------------------------
 
+static void make_strings(orr_run* run)
+{
+    orr_world* world = run->world;
+    bool may = orr_run_user(run) != NULL;
+    orr_string string = orr_string_make(world, "made inside");
+    CHECK_STR(orr_string_text(world, string), may ? "made inside" : "");
+    int32_t numbers[2] = {1, 2};
+    uint32_t count;
+    CHECK_EQ(orr_array_values(world, orr_array_make(world, numbers, 2, 4), &count) != NULL, may);
+}
+
+ORR_TEST(police_strings_are_made_by_who_declares_a_type_with_some)
+{
+    for (uint32_t may = 0; may < 2; may++) {
+        orr_world* world = begin();
+        ORR_REGISTER(world, Label);
+        orr_system maker = KIT_SYSTEM(world, .name = "maker", .query = "Velocity",
+                                      .adds = may ? "Label" : NULL, .run = make_strings,
+                                      .user = may ? &s : NULL);
+        KIT_STEP(world, 1);
+        CHECK_EQ(kit_stats(world, maker).breaches, may ? 0 : 2);
+        if (!may) {
+            CHECK_CONTAINS(s.k.errors.text,
+                           "orr_array_make: system 'maker' makes strings or arrays");
+        }
+        kit_end(&s.k);
+    }
+}
+
 static void free_for_all(orr_run* run)
 {
     orr_world* world = run->world;
@@ -262,11 +291,6 @@ static void free_for_all(orr_run* run)
     CHECK_CONTAINS(text, "bob: ");
     CHECK_CONTAINS(text, "Position {x: 1, y: 2, z: 3}");
     CHECK_CONTAINS(text, "Body {mass: 3");
-    orr_string string = orr_string_make(world, "made inside");
-    CHECK_STR(orr_string_text(world, string), "made inside");
-    int32_t numbers[2] = {1, 2};
-    uint32_t count;
-    CHECK(orr_array_values(world, orr_array_make(world, numbers, 2, 4), &count) != NULL);
     CHECK_EQ(orr_type_of(world, ORR_TYPE(Position)).index1, s.position.index1);
     CHECK_EQ(orr_type_find(world, "Health").index1, s.health.index1);
     CHECK_STR(orr_type_info_get(world, s.position)->name, "Position");
