@@ -15,6 +15,7 @@ tests+=" $(cmake_list tests/model/tests.cmake ORR_TESTS_MODEL)"
 tests+=" $(cmake_list tests/query/tests.cmake ORR_TESTS_QUERY | grep '\.c$')"
 tests+=" $(cmake_list tests/message/tests.cmake ORR_TESTS_MESSAGE)"
 tests+=" $(cmake_list tests/schedule/tests.cmake ORR_TESTS_SCHEDULE)"
+tests+=" tests/base/test_sync_model.c tests/base/test_controlled.c"
 shared="$(cmake_list tests/support/tests_support.cmake ORR_TEST_SUPPORT)"
 shared+=" $(cmake_list tests/model/tests.cmake ORR_TEST_EXTRA_MODEL)"
 shared+=" $(cmake_list tests/query/tests.cmake ORR_TEST_EXTRA_QUERY)"
@@ -232,9 +233,9 @@ plant "message to a reader that selects only some of the rows" \
 plant "what was told of the dead stays" \
     src/message/tell_dead.c 's/orri_bits_fill\(told->on\[r\]->members\.words, run->index, run->count, false\);/(void)0;/'
 plant "text in a message not counted" \
-    src/message/message_batch.c 's/orri_rows_retain\(batch->type, m->values, m->count\);/(void)0;/'
+    src/message/message_batch.c 's/orri_rows_retain\(made->type, m->values, m->count\);/(void)0;/'
 plant "pinned value that went not told" \
-    src/message/tell_cells.c 's/\(old == ORRI_INDEX_NONE \|\| old == now \|\| cells_suspect_one\(tell, old, true\)\)/true/'
+    src/message/tell_cells.c 's/\(old == ORRI_INDEX_NONE \|\| old == now \|\| cells_suspect_one\(tell, old, gained\)\)/true/'
 
 # Messages and systems.
 plant "events sent during a run are skipped" \
@@ -256,7 +257,17 @@ plant "second mention of an entity not seen" \
 plant "changes do not wait for structure" \
     src/message/values.c 's/marks = w->lanes->marks_any \? w->lanes->seen : NULL/marks = NULL/'
 plant "provisional id taken for one of another run" \
-    src/message/net.c 's/found->lane == \(fresh \? lane : NULL\)/true/'
+    src/message/net.c 's/seen->lane != lane \? seen->lane->number < lane->number : seen->id < id/seen->id < id/;s/found->lane == lane && found->id == id/found->id == id/'
+plant "ids of a refused commit taken for the next in line" \
+    src/store/apply.c 's/c->desc->in_line && orri_index_nth\(c->world, &cursor, 0\)\.id == ids\[0\]\.id/c->desc->in_line/'
+plant "free ids taken for a sequence" \
+    src/store/index_ahead.c '/^static uint32_t ahead_run/,/^}/s/ && \*next == first \+ offset//'
+plant "records taken for a sequence because the ids are one" \
+    src/message/merge.c '/^static inline bool merge_sequence/,/^}/s/differs == 0 && others == 0/differs == 0/'
+plant "types that go make no room" \
+    src/store/aim.c 's/m->types_most = ORR_CLUSTER_TYPES_MAX \+ aim_may_go\(m->group\)/m->types_most = ORR_CLUSTER_TYPES_MAX/'
+plant "instances that go make no room" \
+    src/store/aim.c 's/tally->count - aim_tally_going\(m, tally\) >= tally->capacity/true/'
 plant "stale id taken for its successor in a commit" \
     src/message/net.c 's/!there \|\| r\.strip->entities\[r\.row\]\.id != net->entity\.id/!there/'
 plant "what a refused commit dropped is counted again" \
@@ -271,10 +282,24 @@ plant "structure changed inside a system, where nothing would happen" \
     src/store/component.c 's/ORRI_EDGE_ADD\) && ORR_LIKELY\(world->guard == NULL\)/ORRI_EDGE_ADD)/'
 plant "events sent by callbacks lost" \
     src/schedule/tick.c 's/schedule->renewed \? tick_called_back\(world\) : ORR_OK/ORR_OK/'
+plant "section of values ends where readers change" \
+    src/message/tell_values.c 's/^    memset\(s->some, 0, told->words/    (void)values_flush(s);\n&/'
+plant "messages of several senders in the order of other readers" \
+    src/message/tell_piece.c 's/if \(classes > 1\)/if (classes > 1000)/'
+plant "cause of entering taken from what others ask for" \
+    src/message/tell_rows.c 's/run->cause == ORR_CAUSE_COMPONENT && others > 0/false/'
 plant "half a tell handed out when the rest is refused" \
     src/message/tell.c '/^static void tell_end/,/^}/s/done \|\| tell->world->busy == NULL/true/'
 plant "remainder of time forgotten" \
     src/schedule/tick.c 's/schedule->debt_ns %= interval_ns;/schedule->debt_ns = 0;/'
+
+# Threads, and the scheduler that tests them.
+plant "mutex: one that slept takes it as if nobody else did" \
+    src/base/sync.c '/^void orri_mutex_lock/,/^}/{s/for \(;;\)/for (uint32_t take = 2;; take = 1)/;s/word, 2, memory_order_acquire\) == 0/word, 2, memory_order_acquire) == 0 \&\& (atomic_store(\&mutex->word, take), true)/}'
+plant "schedules: no choices in the last round of a spin" \
+    tests/support/controlled_choose.c '/^void controlled_choose_learn/,/^}/s/if \(slot->out_at/if (true || slot->out_at/'
+plant "schedules: two that spin keep a third from running" \
+    tests/support/controlled.c 's/me->behind \|= me->could_run.*;/(void)0;/'
 
 # ---- planting ------------------------------------------------------------------------------------------
 

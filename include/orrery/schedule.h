@@ -166,7 +166,7 @@ ORR_API bool orr_paused(const orr_world* world);
 ORR_API bool orr_tick_open(const orr_world* world);
 
 /// Gives up what a refused commit was to do: everything sent since the last commit point is dropped and counted, and the next orr_step()
-/// goes on with the tick. For a commit that can never be done: a limit is reached, a hook refuses.
+/// goes on with the tick. For a commit that can never be done: a hook refuses, or memory that will not come.
 ORR_API orr_result orr_tick_abandon(orr_world* world);
 
 // ---- police ---------------------------------------------------------------------------------------------------------

@@ -78,7 +78,7 @@ typedef struct orr_world_desc {
     uint64_t seed; ///< Start of the world's random numbers. Part of the state. Default 0.
     uint64_t memory_bytes_max; ///< Refuse to hold more. Default: no limit.
     uint32_t entities_max;     ///< Indexes in use at most. Default and most ORR_ENTITIES_MAX.
-    uint32_t clusters_max;     ///< Default and most ORR_CLUSTERS_MAX.
+    uint32_t clusters_max;     ///< Default and most ORR_CLUSTERS_MAX (a commit: one more).
     uint32_t types_max;        ///< Default and most ORR_TYPES_MAX.
     uint32_t tags_max;         ///< Named ones. Default and most ORR_TAGS_MAX.
     double

@@ -91,6 +91,28 @@ orr_result orri_refuse_commit(orr_world* world, const orri_rights* rights, bool 
                        rights->name, others ? " and others" : "", why);
 }
 
+// True when all creations are one group, of ids from the first position on: a strip has them in the order in which they were given.
+static bool commit_in_line(const orri_merge* merge)
+{
+    const orri_group* found = NULL;
+    uint64_t created = 0;
+    bool first = true;
+    for (uint32_t g = 0; g < merge->group_count; g++) {
+        if (merge->groups[g].deed == ORRI_DEED_CREATE) {
+            first = found == NULL;
+            found = &merge->groups[g];
+        }
+        if (!first) {
+            return false;
+        }
+    }
+    for (const orr_lane* lane = merge->lanes->first; lane != NULL; lane = lane->next) {
+        created += lane->create_count;
+        first = first && (lane->create_count == 0 || lane->base == 0);
+    }
+    return first && found != NULL && found->count == created;
+}
+
 orr_result orri_merge_apply(orri_merge* merge)
 {
     if (merge->group_count == 0) {
@@ -99,6 +121,7 @@ orr_result orri_merge_apply(orri_merge* merge)
     return orri_apply(merge->world, &(orri_apply_desc){.call = "the commit",
                                                        .groups = merge->groups,
                                                        .count = merge->group_count,
+                                                       .in_line = commit_in_line(merge),
                                                        .left_out = commit_left_out,
                                                        .user = merge});
 }

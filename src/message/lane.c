@@ -85,9 +85,14 @@ static bool lane_has_ids(const orri_strip* strip)
            strip->kind != ORRI_SENT_EVENT;
 }
 
+static bool lane_has_entities(const orri_strip* strip)
+{
+    return strip->kind != ORRI_SENT_EVENT && !strip->follows;
+}
+
 static size_t lane_row_bytes(const orri_strip* strip)
 {
-    return strip->stride + (strip->kind != ORRI_SENT_EVENT ? sizeof(orr_entity) : 0) +
+    return strip->stride + (lane_has_entities(strip) ? sizeof(orr_entity) : 0) +
            (lane_has_ids(strip) ? sizeof(orr_component_id) : 0);
 }
 
@@ -95,12 +100,11 @@ static size_t lane_row_bytes(const orri_strip* strip)
 static void lane_lay_out(orri_strip* strip, uint8_t* block, uint32_t capacity)
 {
     uint8_t* entities = block + (size_t)capacity * strip->stride;
-    bool bare = strip->kind == ORRI_SENT_EVENT;
+    bool has = lane_has_entities(strip);
+    uint8_t* ids = entities + (has ? (size_t)capacity * sizeof(orr_entity) : 0);
     strip->values = block;
-    strip->entities = bare ? NULL : (orr_entity*)(void*)entities;
-    strip->ids = lane_has_ids(strip)
-                     ? (orr_component_id*)(void*)(entities + (size_t)capacity * sizeof(orr_entity))
-                     : NULL;
+    strip->entities = has ? (orr_entity*)(void*)entities : NULL;
+    strip->ids = lane_has_ids(strip) ? (orr_component_id*)(void*)ids : NULL;
     strip->capacity = capacity;
 }
 
@@ -238,6 +242,7 @@ static orri_strip* lane_strip_make(orr_lane* lane, orri_sent kind, orr_type type
                           .breaks = strip->breaks,
                           .break_capacity = strip->break_capacity};
     strip->quick = info == NULL || (info->plain && !info->info.has_padding);
+    strip->swift = strip->quick && !lane_has_ids(strip);
     if (strip->block != NULL) {
         lane_reuse_block(strip);
     }
@@ -273,8 +278,14 @@ orri_strip* orri_lane_strip_own(orr_lane* lane, orri_sent kind, orr_type type,
                                 const orri_type* info)
 {
     orri_strip* strip = lane_strip_make(lane, kind, type, info);
-    if (strip != NULL) {
-        strip->own = true;
+    if (strip == NULL) {
+        return NULL;
+    }
+    strip->own = true;
+    strip->swift = false;
+    strip->follows = kind != ORRI_SENT_CREATE;
+    if (strip->block != NULL) {
+        lane_reuse_block(strip);
     }
     return strip;
 }

@@ -48,9 +48,11 @@ typedef struct orri_strip {
     uint8_t* values;
     orr_component_id* ids; // NULL: no multiple type.
     uint32_t stride;       // Bytes of a value.
-    bool quick;            // Values are bytes as they come: plain, nothing to clean or to check.
+    bool quick;            // Values are bytes as they come: plain, nothing to clean or to check,
+    bool swift;            // and so it is with whole records: no ids, not `own`, not `born_only`.
     bool born_only;        // For entities of this commit only: declared by `creates` alone.
-    bool own;              // Of orr_send_create_many(): nothing else goes here.
+    bool own;              // Of orr_send_create_many(): nothing else goes here,
+    bool follows;          // and the entities are those of its creations, which has them.
     bool used;             // Holds, or held, rows of the present run.
     const orri_type* info; // NULL: no type.
     orr_cluster cluster;   // Of orr_send_create_many(): where to.
@@ -137,7 +139,7 @@ struct orri_lanes {
     // each page of 4096 of them with any mark, so that clearing costs what was marked.
     uint64_t *seen, *multi, *born, *touched;
     uint32_t mark_words;
-    bool marks_any;
+    bool marks_any, multi_any;
     bool marks_old; // They are of the last commit, kept for orri_commit_source().
 
     // Of the last commit: who sent. With several senders, and only while there are readers, also the last one by entity, good
@@ -161,7 +163,7 @@ static inline struct orri_lanes* orri_lanes_at(const orr_world* world)
 
 // The strip of a kind and type, made if missing, as the lane's current one. NULL when memory is refused (reported).
 orri_strip* orri_lane_strip(orr_lane* lane, orri_sent kind, orr_type type, const orri_type* info);
-// A strip that nothing else will be put in.
+// A strip that nothing else will be put in. Any but one of creations has no entities of its own: whoever reserves sets them.
 orri_strip* orri_lane_strip_own(orr_lane* lane, orri_sent kind, orr_type type,
                                 const orri_type* info);
 // Makes it the one that is appended to. False when refused (silent).

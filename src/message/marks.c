@@ -49,7 +49,7 @@ void orri_marks_clear(struct orri_lanes* lanes)
     if (lanes->marks_any) {
         memset(lanes->touched, 0, marks_touched_words(lanes->mark_words) * sizeof(uint64_t));
     }
-    lanes->marks_any = lanes->marks_old = false;
+    lanes->marks_any = lanes->multi_any = lanes->marks_old = false;
 }
 
 bool orri_marks_begin(orr_world* world)
@@ -111,7 +111,8 @@ static bool marks_aligned(const orri_strip* a, const orri_strip* b)
     return b->count == a->count && b->kind != ORRI_SENT_CREATE &&
            b->entities[0].id == a->entities[0].id && b->entities[last].id == a->entities[last].id &&
            marks_may_align(b) &&
-           memcmp(a->entities, b->entities, a->count * sizeof *a->entities) == 0;
+           (a->entities == b->entities ||
+            memcmp(a->entities, b->entities, a->count * sizeof *a->entities) == 0);
 }
 
 static bool marks_has_type(const orr_lane* lane, const orri_strip* head, const orri_strip* other)
@@ -175,6 +176,7 @@ static bool marks_is_structure(const orri_strip* strip)
 typedef struct marks_word {
     uint32_t word;
     uint64_t bits, again; // Mentioned; mentioned once more.
+    bool born;
 } marks_word;
 
 static inline void marks_flush(struct orri_lanes* lanes, const marks_word* w)
@@ -184,22 +186,45 @@ static inline void marks_flush(struct orri_lanes* lanes, const marks_word* w)
     }
     uint64_t old = lanes->seen[w->word], again = (old & w->bits) | w->again;
     lanes->seen[w->word] = old | w->bits;
+    if (w->born) {
+        lanes->born[w->word] |= w->bits;
+    }
     if (ORR_UNLIKELY(again != 0)) {
         lanes->multi[w->word] |= again;
+        lanes->multi_any = true;
     }
     uint32_t page = w->word / MARKS_PAGE_WORDS;
     lanes->touched[page >> 6] |= (uint64_t)1 << (page & 63);
 }
 
-static void marks_add_entities(struct orri_lanes* lanes, const orr_entity* entities, uint32_t count)
+// True when 64 ids follow one another. Rows of a fresh cluster do, and so do most ids that are given at once.
+static inline bool marks_sequence(const orr_entity* entities)
 {
-    marks_word w = {.word = orri_id_index(entities[0]) >> 6};
+    uint64_t first = entities[0].id, differs = 0;
+    if (entities[63].id != first + 63) {
+        return false;
+    }
+    for (uint32_t i = 0; i < 64; i++) {
+        differs |= entities[i].id ^ (first + i);
+    }
+    return differs == 0;
+}
+
+static void marks_add_entities(struct orri_lanes* lanes, const orr_entity* entities, uint32_t count,
+                               bool born)
+{
+    marks_word w = {.word = orri_id_index(entities[0]) >> 6, .born = born};
     for (uint32_t i = 0; i < count; i++) {
         uint32_t index = orri_id_index(entities[i]);
         uint64_t bit = (uint64_t)1 << (index & 63);
         if (index >> 6 != w.word) {
             marks_flush(lanes, &w);
-            w = (marks_word){.word = index >> 6};
+            w = (marks_word){.word = index >> 6, .born = born};
+            if (bit == 1 && count - i >= 64 && marks_sequence(entities + i)) {
+                w.bits = UINT64_MAX;
+                i += 63;
+                continue;
+            }
         }
         w.again |= w.bits & bit;
         w.bits |= bit;
@@ -210,16 +235,13 @@ static void marks_add_entities(struct orri_lanes* lanes, const orr_entity* entit
 void orri_mark(struct orri_lanes* lanes, uint32_t index)
 {
     lanes->marks_any = true;
-    marks_flush(lanes, &(marks_word){index >> 6, (uint64_t)1 << (index & 63), 0});
+    marks_flush(lanes, &(marks_word){index >> 6, (uint64_t)1 << (index & 63), 0, false});
 }
 
 static void marks_add_strip(const orr_world* world, struct orri_lanes* lanes,
                             const orri_strip* strip)
 {
-    marks_add_entities(lanes, strip->entities, strip->count);
-    for (uint32_t i = 0; strip->kind == ORRI_SENT_CREATE && i < strip->count; i++) {
-        orri_bit_set(lanes->born, orri_id_index(strip->entities[i]), true);
-    }
+    marks_add_entities(lanes, strip->entities, strip->count, strip->kind == ORRI_SENT_CREATE);
     for (uint32_t i = 0; strip->kind == ORRI_SENT_DESTROY && i < strip->count; i++) {
         if (orri_mark_born(world, strip->entities[i])) {
             orri_bit_set(lanes->born, orri_id_index(strip->entities[i]), false);

@@ -154,7 +154,9 @@ typedef struct merge_bundle {
     merge_part parts[MERGE_PARTS_MAX];
     uint32_t part_count;
     bool creates;
-    bool murky; // No row is clear at first sight.
+    bool murky;       // No row is clear at first sight.
+    bool quick;       // One look by chunk tells whether rows are clear, if their entity is.
+    uint32_t* places; // By row, of those that are clear, if `quick` and they are alive.
 } merge_bundle;
 
 static void merge_bundle_add(merge_bundle* b, const orri_strip* strip)
@@ -266,6 +268,7 @@ static bool merge_group_rows(const merge_bundle* b, uint32_t first, uint32_t cou
     orri_group group = {.deed = b->creates ? ORRI_DEED_CREATE : ORRI_DEED_CHANGE,
                         .entities = head->entities + first,
                         .count = count,
+                        .places = b->places != NULL ? b->places + first : NULL,
                         .cluster = head->cluster};
     if (head->kind == ORRI_SENT_DESTROY) {
         group.deed = ORRI_DEED_DESTROY;
@@ -299,46 +302,120 @@ static bool merge_same_tag(const orri_strip* strip, uint32_t a, uint32_t b)
     return !tagged || tags[a] == tags[b];
 }
 
-// How many rows from `row` on are clear, of a bundle of one strip, for live entities, whose values refer to nobody. The same as
-// merge_row_clear() in a short loop: this is where a million adds pass.
-static uint32_t merge_clear_run(merge_bundle* b, uint32_t row)
+// True when all rows of a chunk have what the bundle changes, and lack what it adds.
+static bool merge_chunk_clear(const merge_bundle* b, uint32_t chunk)
+{
+    for (uint32_t p = 0; p < b->part_count; p++) {
+        orri_sent kind = b->parts[p].strip->kind;
+        bool typed = kind >= ORRI_SENT_ADD && kind <= ORRI_SENT_CHANGE;
+        if (typed && (orri_table_column(b->merge->world, b->parts[p].type_index, chunk) >= 0) !=
+                         (kind == ORRI_SENT_CHANGE)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+#define MERGE_SEQUENCE 64
+
+// True when the next rows are of ids that follow one another, whose records say the same of their places, within a page and a
+// chunk: so it is with entities that were created together. Their places are written.
+static inline bool merge_sequence(const orr_world* world, const orr_entity* entities,
+                                  uint32_t* places)
+{
+    uint64_t first = entities[0].id, index = first & ORR_HOT_ID_MASK, differs = 0;
+    uint32_t offset = index & ORRI_PAGE_MASK;
+    if (entities[MERGE_SEQUENCE - 1].id != first + (MERGE_SEQUENCE - 1) ||
+        offset + MERGE_SEQUENCE > ORRI_PAGE_SIZE || index + MERGE_SEQUENCE > world->hot.count) {
+        return false;
+    }
+    const orri_record* records = &world->hot.pages[index >> ORRI_PAGE_BITS][offset];
+    uint32_t generation = (uint32_t)(first >> 32), place = records[0].place, others = 0;
+    for (uint32_t i = 0; i < MERGE_SEQUENCE; i++) {
+        differs |= entities[i].id ^ (first + i);
+        others |= (records[i].generation ^ generation) | (records[i].place ^ (place + i));
+        places[i] = place + i;
+    }
+    return differs == 0 && others == 0 &&
+           orri_place_slot(place) <= ORRI_SLOT_MASK + 1 - MERGE_SEQUENCE;
+}
+
+// The end of the rows from `row` on that are clear, of a quick bundle for live entities: merge_row_clear() in a short loop, since
+// this is where a million adds pass. The places it finds are kept: looking twice costs as much again.
+static uint32_t merge_clear_live(const merge_bundle* b, uint32_t row)
 {
     const orr_world* world = b->merge->world;
-    const struct orri_lanes* lanes = b->merge->lanes;
+    const uint64_t* multi = b->merge->lanes->multi_any ? b->merge->lanes->multi : NULL;
     const orr_entity* entities = b->head->entities;
-    orri_sent kind = b->head->kind;
-    bool typed = kind >= ORRI_SENT_ADD && kind <= ORRI_SENT_CHANGE,
-         wanted = kind == ORRI_SENT_CHANGE;
-    uint32_t first = row, chunk = UINT32_MAX;
-    for (; row < b->head->count; row++) {
-        const orri_record* record = orri_record_find(world, entities[row]);
-        if (record == NULL || orri_bit_get(lanes->multi, orri_id_index(entities[row]))) {
+    orri_record* const* pages = world->hot.pages;
+    uint32_t count = b->head->count, ids = world->hot.count, chunk = UINT32_MAX;
+    uint32_t* places = b->places;
+    for (; row < count; row++) {
+        uint64_t id = entities[row].id, index = id & ORR_HOT_ID_MASK;
+        if (ORR_UNLIKELY(index >= ids || (multi != NULL && orri_bit_get(multi, (uint32_t)index)))) {
             break;
         }
-        if (ORR_UNLIKELY(typed && record->place >> ORRI_SLOT_BITS != chunk)) {
-            chunk = record->place >> ORRI_SLOT_BITS;
-            if ((orri_table_column(world, b->parts[0].type_index, chunk) >= 0) != wanted) {
+        orri_record record = pages[index >> ORRI_PAGE_BITS][index & ORRI_PAGE_MASK];
+        if (ORR_UNLIKELY(record.generation != id >> 32)) {
+            break;
+        }
+        if (ORR_UNLIKELY(record.place >> ORRI_SLOT_BITS != chunk)) {
+            chunk = record.place >> ORRI_SLOT_BITS;
+            if (!merge_chunk_clear(b, chunk)) {
                 break;
             }
         }
+        places[row] = record.place;
+        while (multi == NULL && count - row > MERGE_SEQUENCE + 1 &&
+               merge_sequence(world, entities + row + 1, places + row + 1) &&
+               places[row + 1] >> ORRI_SLOT_BITS == chunk) {
+            row += MERGE_SEQUENCE;
+        }
     }
-    return row - first;
+    return row;
+}
+
+// The same for creations: nobody else speaks of them.
+static uint32_t merge_clear_born(const merge_bundle* b, uint32_t row)
+{
+    const struct orri_lanes* lanes = b->merge->lanes;
+    if (!lanes->multi_any) {
+        return b->head->count;
+    }
+    while (row < b->head->count &&
+           !orri_bit_get(lanes->multi, orri_id_index(b->head->entities[row]))) {
+        row++;
+    }
+    return row;
+}
+
+static bool merge_bundle_begin(merge_bundle* b)
+{
+    orri_sent kind = b->head->kind;
+    b->quick = !b->murky && kind != ORRI_SENT_TAG_ON && kind != ORRI_SENT_TAG_OFF;
+    for (uint32_t p = 0; p < b->part_count; p++) {
+        b->quick = b->quick && !b->parts[p].refers && (b->creates || !b->parts[p].pinned);
+    }
+    if (b->quick && !b->creates) {
+        b->places = orri_merge_take(b->merge, b->head->count * sizeof *b->places);
+        return b->places != NULL;
+    }
+    return true;
 }
 
 static bool merge_bundle_rows(merge_bundle* b)
 {
     const orri_strip* head = b->head;
-    bool tagged = head->kind == ORRI_SENT_TAG_ON || head->kind == ORRI_SENT_TAG_OFF;
-    bool quick = b->part_count == 1 && !b->creates && !b->murky && !tagged && !b->parts[0].pinned &&
-                 !b->parts[0].refers;
     uint32_t first = 0; // Of the run of clear rows up to here.
     for (uint32_t row = 0; row < head->count; row++) {
-        row += quick ? merge_clear_run(b, row) : 0;
+        if (b->quick) {
+            row = b->creates ? merge_clear_born(b, row) : merge_clear_live(b, row);
+        }
         if (row == head->count) {
             break;
         }
         bool done = head->entities[row].id == 0;
-        bool clear = !done && !b->murky && merge_row_clear(b, row);
+        bool clear = !done && !b->murky && !b->quick && merge_row_clear(b, row);
         if (ORR_LIKELY(clear && merge_same_tag(head, first, row))) {
             continue;
         }
@@ -362,7 +439,7 @@ bool orri_merge_records(orri_merge* merge)
             continue;
         }
         merge_bundle b = merge_bundle_of(merge, strip);
-        if (!merge_bundle_rows(&b)) {
+        if (!merge_bundle_begin(&b) || !merge_bundle_rows(&b)) {
             return false;
         }
     }
@@ -394,3 +471,4 @@ bool orri_merge_items(orri_merge* merge)
 }
 
 #undef MERGE_PARTS_MAX
+#undef MERGE_SEQUENCE

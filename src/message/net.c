@@ -21,6 +21,8 @@ void orri_net_end(orri_merge* merge)
     }
     ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->parts, net->part_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->instances, net->instance_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->spots, net->spot_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->comers, net->comer_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->switches, net->switch_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->tags, net->tag_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->given, net->given_capacity);
@@ -44,6 +46,23 @@ uint32_t orri_net_instances(const orri_merge* merge, orr_type type, const orr_co
                              : 0;
 }
 
+// The instances that are there: nobody spoke of them yet.
+static bool net_part_count(orri_merge* merge, orri_net_part* part)
+{
+    struct orri_net* net = merge->net;
+    const orr_component_id* ids;
+    part->count = orri_net_instances(merge, part->type, &ids);
+    part->had = part->count > 0;
+    part->spots = net->spot_count;
+    if (!ORRI_NET_RESERVE(merge, &net->spots, &net->spot_capacity, net->spot_count + part->count)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < part->count; i++) {
+        net->spots[net->spot_count++] = 0;
+    }
+    return true;
+}
+
 // The part of a type, made if missing. NULL when memory is refused.
 static orri_net_part* net_part_of(orri_merge* merge, orr_type type, const orri_type* info)
 {
@@ -56,17 +75,69 @@ static orri_net_part* net_part_of(orri_merge* merge, orr_type type, const orri_t
     if (!ORRI_NET_RESERVE(merge, &net->parts, &net->part_capacity, net->part_count + 1)) {
         return NULL;
     }
-    orri_net_part* part = &net->parts[net->part_count++];
+    orri_net_part* part = &net->parts[net->part_count];
     *part = (orri_net_part){.type = type, .info = info};
-    if (info->info.multiplicity == ORR_MULTIPLE) {
-        const orr_component_id* ids;
-        part->count = orri_net_instances(merge, type, &ids);
-        part->had = part->count > 0;
-    } else {
+    if (info->info.multiplicity != ORR_MULTIPLE) {
         part->had = net->alive && orri_value_there(merge->world, net->entity, info) != NULL;
+    } else if (!net_part_count(merge, part)) {
+        return NULL;
     }
     part->present = part->had;
+    net->part_count++;
     return part;
+}
+
+static orri_net_instance* net_instance_add(orri_merge* merge, const orri_net_part* part,
+                                           orr_component_id id, const orr_lane* lane)
+{
+    struct orri_net* net = merge->net;
+    if (!ORRI_NET_RESERVE(merge, &net->instances, &net->instance_capacity,
+                          net->instance_count + 1)) {
+        return NULL;
+    }
+    net->instances[net->instance_count] = (orri_net_instance){
+        .type = part->type, .id = id, .lane = lane, .part = (uint32_t)(part - net->parts)};
+    return &net->instances[net->instance_count++];
+}
+
+// An instance that comes. Ids are given in ascending order within a lane, and lanes come in order. NULL: none.
+static orri_net_instance* net_comer(const struct orri_net* net, orr_component_id id,
+                                    const orr_lane* lane)
+{
+    uint32_t low = 0, high = net->comer_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const orri_net_instance* seen = &net->instances[net->comers[middle]];
+        bool before = seen->lane != lane ? seen->lane->number < lane->number : seen->id < id;
+        low = before ? middle + 1 : low;
+        high = before ? high : middle;
+    }
+    orri_net_instance* found = low < net->comer_count ? &net->instances[net->comers[low]] : NULL;
+    return found != NULL && found->lane == lane && found->id == id ? found : NULL;
+}
+
+// One that is there. NULL: none; `*out_failed`: memory was refused.
+static orri_net_instance* net_known(orri_merge* merge, const orri_net_part* part,
+                                    orr_component_id id, bool* out_failed)
+{
+    struct orri_net* net = merge->net;
+    const orr_component_id* ids;
+    uint32_t count = orri_net_instances(merge, part->type, &ids), i = 0;
+    while (i < count && ids[i] != id) {
+        i++;
+    }
+    if (i == count) {
+        return NULL;
+    }
+    uint32_t* spot = &net->spots[part->spots + i];
+    if (*spot == 0) {
+        if (part->cleared) {
+            return NULL;
+        }
+        *out_failed = net_instance_add(merge, part, id, NULL) == NULL;
+        *spot = *out_failed ? 0 : net->instance_count;
+    }
+    return *out_failed ? NULL : &net->instances[*spot - 1];
 }
 
 // An instance: of this commit by its provisional id and lane, or one that is there. NULL: none, or it was removed.
@@ -75,29 +146,11 @@ static orri_net_instance* net_instance_of(orri_merge* merge, const orri_net_part
                                           orr_component_id id, const orr_lane* lane,
                                           bool* out_failed)
 {
-    struct orri_net* net = merge->net;
-    bool fresh = (id & ORRI_PROVISIONAL) != 0;
-    for (uint32_t i = 0; i < net->instance_count; i++) {
-        orri_net_instance* found = &net->instances[i];
-        if (found->type.index1 == part->type.index1 && found->id == id &&
-            found->lane == (fresh ? lane : NULL)) {
-            return found->removed ? NULL : found;
-        }
-    }
-    const orr_component_id* ids;
-    uint32_t count = part->cleared || fresh ? 0 : orri_net_instances(merge, part->type, &ids);
-    for (uint32_t i = 0; i < count; i++) {
-        if (ids[i] == id) {
-            if (!ORRI_NET_RESERVE(merge, &net->instances, &net->instance_capacity,
-                                  net->instance_count + 1)) {
-                *out_failed = true;
-                return NULL;
-            }
-            net->instances[net->instance_count] = (orri_net_instance){.type = part->type, .id = id};
-            return &net->instances[net->instance_count++];
-        }
-    }
-    return NULL;
+    orri_net_instance* found = (id & ORRI_PROVISIONAL) != 0
+                                   ? net_comer(merge->net, id, lane)
+                                   : net_known(merge, part, id, out_failed);
+    bool fits = found != NULL && !found->removed && found->type.index1 == part->type.index1;
+    return fits ? found : NULL;
 }
 
 // ---- records -----------------------------------------------------------------------------------------------------
@@ -150,16 +203,13 @@ static bool net_refers_to_dead(const orri_merge* merge, const net_record* r,
     return true;
 }
 
-// Forgets switches of a component that goes. Id 0: of all instances.
-static void net_unswitch(struct orri_net* net, orr_type type, orr_component_id id,
-                         const orr_lane* lane)
+// Forgets the switch of a component that goes.
+static void net_unswitch(struct orri_net* net, orr_type type)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < net->switch_count; i++) {
-        orri_net_switch s = net->switches[i];
-        bool goes = s.type.index1 == type.index1 && (id == 0 || (s.id == id && s.lane == lane));
-        if (!goes) {
-            net->switches[kept++] = s;
+        if (net->switches[i].type.index1 != type.index1) {
+            net->switches[kept++] = net->switches[i];
         }
     }
     net->switch_count = kept;
@@ -189,7 +239,7 @@ static bool net_create(orri_merge* merge, const net_record* r)
         return false;
     }
     for (uint32_t t = 0; t < cluster->tag_count; t++) {
-        net->tags[net->tag_count++] = (orri_net_tag){cluster->tags[t], true};
+        net->tags[net->tag_count++] = (orri_net_tag){cluster->tags[t], true, false};
     }
     return true;
 }
@@ -227,12 +277,15 @@ static bool net_add(orri_merge* merge, const net_record* r)
         net_drop(r, "it has as many instances as there can be");
         return true;
     }
-    if (!ORRI_NET_RESERVE(merge, &net->instances, &net->instance_capacity,
-                          net->instance_count + 1)) {
+    orri_net_instance* instance =
+        ORRI_NET_RESERVE(merge, &net->comers, &net->comer_capacity, net->comer_count + 1)
+            ? net_instance_add(merge, part, r->id, r->lane)
+            : NULL;
+    if (instance == NULL) {
         return false;
     }
-    net->instances[net->instance_count++] =
-        (orri_net_instance){.type = part->type, .id = r->id, .lane = r->lane, .value = r->value};
+    instance->value = r->value;
+    net->comers[net->comer_count++] = net->instance_count - 1;
     part->present = true;
     part->count++;
     return true;
@@ -271,7 +324,7 @@ static bool net_remove_all(orri_merge* merge, orri_net_part* part)
             net->instances[i].removed = true;
         }
     }
-    net_unswitch(net, part->type, 0, NULL);
+    net_unswitch(net, part->type);
     part->present = part->given = false;
     part->cleared = part->removed = true;
     part->count = 0;
@@ -292,7 +345,6 @@ static bool net_remove(orri_merge* merge, const net_record* r)
     if (instance != NULL) {
         instance->removed = part->removed = true;
         part->present = --part->count > 0;
-        net_unswitch(merge->net, part->type, r->id, instance->lane);
     }
     return !failed;
 }
@@ -303,26 +355,19 @@ static bool net_tag_record(orri_merge* merge, const net_record* r)
     orr_tag tag;
     memcpy(&tag, r->value, sizeof tag);
     bool on = r->strip->kind == ORRI_SENT_TAG_ON;
-    for (uint32_t i = 0; i < net->tag_count; i++) {
-        if (net->tags[i].tag == tag) {
-            net->tags[i].on = on;
-            return true;
-        }
-    }
     if (!ORRI_NET_RESERVE(merge, &net->tags, &net->tag_capacity, net->tag_count + 1)) {
         return false;
     }
-    net->tags[net->tag_count++] = (orri_net_tag){tag, on};
+    net->tags[net->tag_count++] = (orri_net_tag){tag, on, false};
     return true;
 }
 
-bool orri_net_flip(orri_merge* merge, orr_type type, orr_component_id id, const orr_lane* lane,
-                   bool on)
+bool orri_net_flip(orri_merge* merge, orr_type type, bool on)
 {
     struct orri_net* net = merge->net;
     for (uint32_t i = 0; i < net->switch_count; i++) {
         orri_net_switch* s = &net->switches[i];
-        if (s->type.index1 == type.index1 && s->id == id && s->lane == lane) {
+        if (s->type.index1 == type.index1) {
             s->on = on;
             return true;
         }
@@ -330,8 +375,14 @@ bool orri_net_flip(orri_merge* merge, orr_type type, orr_component_id id, const 
     if (!ORRI_NET_RESERVE(merge, &net->switches, &net->switch_capacity, net->switch_count + 1)) {
         return false;
     }
-    net->switches[net->switch_count++] = (orri_net_switch){type, id, lane, on};
+    net->switches[net->switch_count++] = (orri_net_switch){type, on};
     return true;
+}
+
+static void net_flip_one(orri_net_instance* instance, bool on)
+{
+    instance->switched = true;
+    instance->on = on;
 }
 
 // All instances there are by now, one by one: those that come later are on.
@@ -341,16 +392,17 @@ static bool net_flip_all(orri_merge* merge, const orri_net_part* part, bool on)
     const orr_component_id* ids;
     uint32_t count = part->cleared ? 0 : orri_net_instances(merge, part->type, &ids);
     bool failed = false;
-    for (uint32_t i = 0; i < count; i++) {
-        if (net_instance_of(merge, part, ids[i], NULL, &failed) != NULL) {
-            failed |= !orri_net_flip(merge, part->type, ids[i], NULL, on);
+    for (uint32_t i = 0; !failed && i < count; i++) {
+        uint32_t* spot = &net->spots[part->spots + i];
+        if (*spot == 0) {
+            failed = net_instance_add(merge, part, ids[i], NULL) == NULL;
+            *spot = failed ? 0 : net->instance_count;
         }
     }
     for (uint32_t i = 0; i < net->instance_count; i++) {
-        const orri_net_instance* instance = &net->instances[i];
-        if (instance->type.index1 == part->type.index1 && instance->lane != NULL &&
-            !instance->removed) {
-            failed |= !orri_net_flip(merge, part->type, instance->id, instance->lane, on);
+        orri_net_instance* instance = &net->instances[i];
+        if (instance->type.index1 == part->type.index1 && !instance->removed) {
+            net_flip_one(instance, on);
         }
     }
     return !failed;
@@ -360,7 +412,7 @@ static bool net_switch_record(orri_merge* merge, const net_record* r)
 {
     bool on = r->strip->kind == ORRI_SENT_ON, failed = false;
     if (r->strip->info == NULL) {
-        return orri_net_flip(merge, (orr_type){0}, 0, NULL, on);
+        return orri_net_flip(merge, (orr_type){0}, on);
     }
     const orri_net_part* part = net_part_of(merge, r->strip->type, r->strip->info);
     if (part == NULL) {
@@ -371,17 +423,18 @@ static bool net_switch_record(orri_merge* merge, const net_record* r)
         return true;
     }
     if (part->info->info.multiplicity == ORR_UNIQUE) {
-        return orri_net_flip(merge, part->type, 0, NULL, on);
+        return orri_net_flip(merge, part->type, on);
     }
     if (r->id == 0) {
         return net_flip_all(merge, part, on);
     }
-    const orri_net_instance* instance = net_instance_of(merge, part, r->id, r->lane, &failed);
-    if (instance == NULL) {
+    orri_net_instance* instance = net_instance_of(merge, part, r->id, r->lane, &failed);
+    if (instance != NULL) {
+        net_flip_one(instance, on);
+    } else if (!failed) {
         net_absent(r, part->removed);
-        return !failed;
     }
-    return orri_net_flip(merge, part->type, r->id, instance->lane, on);
+    return !failed;
 }
 
 static bool net_name_record(orri_merge* merge, const net_record* r)
@@ -436,6 +489,7 @@ static void net_begin(orri_merge* merge, orr_entity entity)
     net->alive = orri_record_find(merge->world, entity) != NULL;
     net->born = net->destroyed = net->renamed = false;
     net->part_count = net->instance_count = net->switch_count = net->tag_count = 0;
+    net->spot_count = net->comer_count = 0;
     net->lane = NULL;
 }
 

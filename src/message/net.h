@@ -15,7 +15,8 @@ typedef struct orri_net_part {
     bool given;
     bool removed;   // By this commit, once at least.
     bool cleared;   // Of a multiple type: all instances there were.
-    uint32_t count; // Of a multiple type: instances by now.
+    uint32_t count; // Of a multiple type: instances by now,
+    uint32_t spots; // and where in `spots` those that were there before the commit begin.
 } orri_net_part;
 
 // An instance of a multiple type that is spoken of.
@@ -25,18 +26,20 @@ typedef struct orri_net_instance {
     const orr_lane* lane; // which is good in its lane only. NULL: it is there.
     const void* value;
     bool removed;
+    bool switched, on; // The last word counts.
+    uint32_t part;     // In `parts`.
+    uint32_t deed;     // Of the group, if it is one.
 } orri_net_instance;
 
 typedef struct orri_net_switch {
-    orr_type type; // Null: the entity.
-    orr_component_id id;
-    const orr_lane* lane;
+    orr_type type; // Null: the entity. Of unique types.
     bool on;
 } orri_net_switch;
 
 typedef struct orri_net_tag {
     orr_tag tag;
     bool on;
+    bool again; // The tag was spoken of before, there the last word stands.
 } orri_net_tag;
 
 struct orri_net {
@@ -49,11 +52,17 @@ struct orri_net {
     orr_lane* lane; // Of the last record with an effect.
     orri_net_part* parts;
     uint32_t part_count, part_capacity;
-    orri_net_instance* instances;
+    orri_net_instance* instances; // In the order in which they were first spoken of.
     uint32_t instance_count, instance_capacity;
+    uint32_t*
+        spots; // By part and place in its cell: where in `instances`, plus 1; 0: nobody spoke of it yet.
+    uint32_t spot_count, spot_capacity;
+    uint32_t*
+        comers; // Where in `instances` those are that come: ascending by lane and id, as they were sent.
+    uint32_t comer_count, comer_capacity;
     orri_net_switch* switches;
     uint32_t switch_count, switch_capacity;
-    orri_net_tag* tags;
+    orri_net_tag* tags; // As they were sent.
     uint32_t tag_count, tag_capacity;
     // Its group, before it is known whether it shares one. Arrays are reused.
     orri_given* given;
@@ -78,9 +87,8 @@ struct orri_net {
 #define ORRI_NET_RESERVE(merge, data, capacity, needed) \
     ORRI_RESERVE(&(merge)->world->env, ORR_MEMORY_TEMP, data, capacity, needed)
 
-// Switches a component, or one instance: the last word counts. False when memory is refused.
-bool orri_net_flip(orri_merge* merge, orr_type type, orr_component_id id, const orr_lane* lane,
-                   bool on);
+// Switches a unique component, or (null type) the entity: the last word counts. False when memory is refused.
+bool orri_net_flip(orri_merge* merge, orr_type type, bool on);
 // The instances of a multiple type that the entity has in the world.
 uint32_t orri_net_instances(const orri_merge* merge, orr_type type, const orr_component_id** ids);
 // Makes the group of the entity, and puts it with its like. False when memory is refused.

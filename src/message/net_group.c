@@ -29,7 +29,7 @@ static bool net_group_type(orri_merge* merge, const orri_net_part* part, orri_gr
                 return true;
             }
         }
-        return orri_net_flip(merge, part->type, 0, NULL, true);
+        return orri_net_flip(merge, part->type, true);
     }
     return true;
 }
@@ -62,19 +62,15 @@ static bool net_group_cleared(orri_merge* merge, const orri_net_part* part, orri
     return true;
 }
 
-static bool net_group_instance(orri_merge* merge, const orri_net_instance* instance,
-                               orri_group* group)
+static bool net_group_instance(orri_merge* merge, orri_net_instance* instance, orri_group* group)
 {
-    const struct orri_net* net = merge->net;
     bool fresh = instance->lane != NULL;
-    const orri_net_part* part = net->parts;
-    while (part->type.index1 != instance->type.index1) {
-        part++;
-    }
+    const orri_net_part* part = &merge->net->parts[instance->part];
     bool nothing = fresh ? instance->removed : !instance->removed && instance->value == NULL;
     if (nothing || (!fresh && (part->cleared || !part->present))) {
         return true;
     }
+    instance->deed = group->instance_count;
     return net_group_deed(
         merge, group,
         (orri_instance_deed){.type = instance->type,
@@ -83,41 +79,67 @@ static bool net_group_instance(orri_merge* merge, const orri_net_instance* insta
                              .value = instance->removed ? NULL : instance->value});
 }
 
-// Where an instance that comes stands among the deeds of the group: comers keep their order.
-static uint32_t net_group_place(const struct orri_net* net, const orri_group* group,
-                                orri_net_switch s)
-{
-    uint32_t comers = 0, place = 0;
-    for (uint32_t i = 0; i < net->instance_count; i++) {
-        const orri_net_instance* instance = &net->instances[i];
-        if (instance->lane == s.lane && instance->id == s.id) {
-            break;
-        }
-        comers += instance->lane != NULL && !instance->removed;
-    }
-    for (; place < group->instance_count; place++) {
-        bool comes = net->deeds[place].id == 0;
-        if (comes && comers-- == 0) {
-            break;
-        }
-    }
-    return place;
-}
-
-static bool net_group_switch(orri_merge* merge, orri_net_switch s, orri_group* group)
+static bool net_group_switch(orri_merge* merge, orri_switch_deed flip, orri_group* group)
 {
     struct orri_net* net = merge->net;
     if (!ORRI_NET_RESERVE(merge, &net->flips, &net->flip_capacity, group->switch_count + 1)) {
         return false;
     }
-    orr_component_id id = s.lane != NULL ? ORRI_PROVISIONAL | net_group_place(net, group, s) : s.id;
-    net->flips[group->switch_count++] = (orri_switch_deed){s.type, id, s.on};
+    net->flips[group->switch_count++] = flip;
+    return true;
+}
+
+// Components and the entity first, then instances: each is switched once, so the order does not matter.
+static bool net_group_switches(orri_merge* merge, orri_group* group)
+{
+    const struct orri_net* net = merge->net;
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < net->switch_count; i++) {
+        const orri_net_switch* s = &net->switches[i];
+        ok = net_group_switch(merge, (orri_switch_deed){s->type, 0, s->on}, group);
+    }
+    for (uint32_t i = 0; ok && i < net->instance_count; i++) {
+        const orri_net_instance* instance = &net->instances[i];
+        if (instance->switched && !instance->removed) {
+            orr_component_id id = instance->lane != NULL ? ORRI_PROVISIONAL | instance->deed
+                                                         : instance->id;
+            ok = net_group_switch(merge, (orri_switch_deed){instance->type, id, instance->on},
+                                  group);
+        }
+    }
+    return ok;
+}
+
+// Of a tag that was sent several times the first record gets the last word. Sorted by tag and order: comparing each with each
+// would take for ever where somebody sends thousands.
+static bool net_group_merge_tags(orri_merge* merge)
+{
+    struct orri_net* net = merge->net;
+    uint32_t count = net->tag_count;
+    orri_ranked* ranked = count > 1 ? orri_merge_take(merge, 2 * (size_t)count * sizeof *ranked)
+                                    : NULL;
+    if (count <= 1 || ranked == NULL) {
+        return count <= 1;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        ranked[i] = (orri_ranked){net->tags[i].tag, i, 0};
+    }
+    orri_ranked_sort(ranked, count, ranked + count);
+    for (uint32_t i = 0, first = 0; i < count; i++) {
+        orri_net_tag* tag = &net->tags[ranked[i].index];
+        tag->again = i > 0 && tag->tag == net->tags[ranked[first].index].tag;
+        first = tag->again ? first : i;
+        net->tags[ranked[first].index].on = tag->on;
+    }
     return true;
 }
 
 static bool net_group_tag(orri_merge* merge, orri_net_tag tag, orri_group* group)
 {
     struct orri_net* net = merge->net;
+    if (tag.again) {
+        return true;
+    }
     if (tag.on) {
         if (!ORRI_NET_RESERVE(merge, &net->tags_on, &net->tag_on_capacity,
                               group->tag_on_count + 1)) {
@@ -149,9 +171,7 @@ static bool net_group_fill(orri_merge* merge, orri_group* group)
     for (uint32_t i = 0; ok && i < net->instance_count; i++) {
         ok = net_group_instance(merge, &net->instances[i], group);
     }
-    for (uint32_t i = 0; ok && i < net->switch_count; i++) {
-        ok = net_group_switch(merge, net->switches[i], group);
-    }
+    ok = ok && net_group_switches(merge, group) && net_group_merge_tags(merge);
     for (uint32_t i = 0; ok && i < net->tag_count; i++) {
         ok = net_group_tag(merge, net->tags[i], group);
     }

@@ -30,6 +30,19 @@ bool orri_reader_tracks(const orri_reader* reader, orr_type type)
            (reader->all_types || reader_names(reader, type));
 }
 
+bool orri_reader_asks(const orri_reader* reader, orr_type type)
+{
+    const orr_query* query = reader->query;
+    for (uint32_t l = 0; l < query->leaf_count; l++) {
+        for (uint32_t t = 0; t < query->leaves[l].term_count; t++) {
+            if (query->leaves[l].terms[t].type.index1 == type.index1) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 void orri_reader_match(orri_reader* reader, const orri_cluster* cluster)
 {
     uint32_t entry = orri_entries_find(reader->query, cluster);

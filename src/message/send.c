@@ -144,26 +144,27 @@ static orr_result send_one(orr_lane* lane, const char* call, orri_sent kind, orr
 }
 
 // A strip that was looked for before, as the lane's current one; NULL: look for it the long way.
-ORRI_ASIDE static orri_strip* send_again(orr_lane* lane, orri_sent kind, orr_type type)
+ORRI_ASIDE static orri_strip* send_again(orr_lane* lane, orri_sent kind, orr_type type,
+                                         orr_entity entity)
 {
     uint32_t slot1 = lane->recent[ORRI_LANE_RECENT_OF(kind, type)];
     orri_strip* strip = slot1 != 0 ? &lane->strips[slot1 - 1] : NULL;
     bool same = strip != NULL && strip->kind == kind && strip->type.index1 == type.index1;
-    return same && orri_lane_turn(lane, strip) ? strip : NULL;
+    bool ready = same && strip->quick && strip->ids == NULL && strip->count < strip->capacity &&
+                 !(strip->born_only && orri_record_find(lane->world, entity) != NULL);
+    return ready && orri_lane_turn(lane, strip) ? strip : NULL;
 }
 
 // The short way: a kind and type that was sent before, values that are bytes as they come, and room. NULL: go the long way.
 static inline orri_strip* send_ready(orr_lane* lane, orri_sent kind, orr_type type,
                                      orr_entity entity)
 {
-    orri_strip* strip = ORR_LIKELY(send_current(lane, kind, type)) ? lane->current
-                                                                   : send_again(lane, kind, type);
-    if (ORR_UNLIKELY(strip == NULL || !strip->quick || strip->ids != NULL ||
-                     strip->count == strip->capacity || entity.id == 0 ||
-                     (strip->born_only && orri_record_find(lane->world, entity) != NULL))) {
-        return NULL;
+    orri_strip* strip = lane->current;
+    if (ORR_LIKELY(strip != NULL && strip->kind == kind && strip->type.index1 == type.index1 &&
+                   strip->swift && strip->count != strip->capacity && entity.id != 0)) {
+        return strip;
     }
-    return strip;
+    return entity.id != 0 ? send_again(lane, kind, type, entity) : NULL;
 }
 
 static inline bool send_quick(orr_lane* lane, orri_sent kind, orr_type type, orr_entity entity,
@@ -196,8 +197,8 @@ static orr_result send_check_add(orr_lane* lane, const char* call, orr_type type
     return orri_refuse_right(lane->world, rights, call, "adds", type, entity);
 }
 
-static orr_result send_add_long(orr_lane* lane, orr_entity entity, orr_type type, const void* value,
-                                orr_component_id* out_id)
+ORRI_ASIDE static orr_result send_add_long(orr_lane* lane, orr_entity entity, orr_type type,
+                                           const void* value, orr_component_id* out_id)
 {
     const char* call = "orr_send_add_type";
     const orri_type* info;
@@ -216,8 +217,9 @@ static orr_result send_add_long(orr_lane* lane, orr_entity entity, orr_type type
     result = send_one(lane, call, kind, type, info, entity, id, value);
     if (result == ORR_OK) {
         const orri_rights* rights = lane->rights;
-        lane->current->born_only =
-            !orri_right(rights->adds, rights, orri_type_index(lane->world, type));
+        orri_strip* strip = lane->current;
+        strip->born_only = !orri_right(rights->adds, rights, orri_type_index(lane->world, type));
+        strip->swift = strip->swift && !strip->born_only;
         lane->provisional_count += multiple;
         if (out_id != NULL) {
             *out_id = id;
@@ -259,9 +261,10 @@ static orr_result send_check_id(orr_lane* lane, const char* call, const orri_typ
     return ORR_OK;
 }
 
-static orr_result send_change_rows(orr_lane* lane, const char* call, orr_type type,
-                                   const orr_entity* entities, const orr_component_id* ids,
-                                   uint32_t count, const void* values)
+ORRI_ASIDE static orr_result send_change_rows(orr_lane* lane, const char* call, orr_type type,
+                                              const orr_entity* entities,
+                                              const orr_component_id* ids, uint32_t count,
+                                              const void* values)
 {
     const orri_type* info;
     orr_result result = ORR_OK;

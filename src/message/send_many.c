@@ -147,7 +147,15 @@ static bool send_many_make_strips(send_many* m)
     return strip != NULL;
 }
 
-static bool send_many_reserve(const send_many* m)
+// All strips have the entities of the first, wherever they are by now.
+static void send_many_follow(const send_many* m)
+{
+    for (uint32_t i = 1; i < m->strip_count; i++) {
+        send_many_strip(m, i)->entities = send_many_strip(m, 0)->entities;
+    }
+}
+
+static bool send_many_reserve_all(const send_many* m)
 {
     for (uint32_t i = 0; i < m->strip_count; i++) {
         orri_strip* strip = send_many_strip(m, i);
@@ -161,6 +169,13 @@ static bool send_many_reserve(const send_many* m)
         }
     }
     return true;
+}
+
+static bool send_many_reserve(const send_many* m)
+{
+    bool reserved = send_many_reserve_all(m);
+    send_many_follow(m);
+    return reserved;
 }
 
 // ---- filling ----------------------------------------------------------------------------------------------------
@@ -203,26 +218,19 @@ static orr_result send_many_values(const send_many* m)
 // The ids, past the rows that count.
 static orr_result send_many_ids(const send_many* m, orri_index_cursor* cursor)
 {
-    orri_strip* strip = send_many_strip(m, 0);
-    for (uint32_t i = 0; i < m->count; i++) {
-        orr_entity id = orri_lane_id(m->lane, cursor, i);
-        if (id.id == 0) {
-            return orri_refuse_ids(m->lane, "orr_send_create_many", m->count);
-        }
-        strip->entities[strip->count + i] = id;
-    }
-    return ORR_OK;
+    const orri_strip* strip = send_many_strip(m, 0);
+    uint64_t position = m->lane->base + m->lane->create_count;
+    bool all = position <= UINT32_MAX && orri_index_next(m->lane->world, cursor, (uint32_t)position,
+                                                         strip->entities + strip->count, m->count);
+    return all ? ORR_OK : orri_refuse_ids(m->lane, "orr_send_create_many", m->count);
 }
 
 // Nothing of this can be refused.
-static void send_many_count(const send_many* m, const orr_entity* entities)
+static void send_many_count(const send_many* m)
 {
     for (uint32_t i = 0; i < m->strip_count; i++) {
         orri_strip* strip = send_many_strip(m, i);
         (void)orri_lane_turn(m->lane, strip);
-        if (i > 0) {
-            memcpy(strip->entities + strip->count, entities, m->count * sizeof *entities);
-        }
         for (uint32_t row = 0; strip->ids != NULL && row < m->count; row++) {
             strip->ids[strip->count + row] = ORRI_PROVISIONAL | ++m->lane->provisional_count;
         }
@@ -239,7 +247,7 @@ static orr_result send_many_fill(const send_many* m, orr_entity* out)
         return result;
     }
     const orr_entity* entities = send_many_strip(m, 0)->entities + send_many_strip(m, 0)->count;
-    send_many_count(m, entities);
+    send_many_count(m);
     m->lane->cursor = cursor;
     m->lane->create_count += m->count;
     m->lane->many = m->place + 1;

@@ -22,7 +22,7 @@ static void cells_free_masks(orr_world* world, uint64_t** masks, uint32_t count)
 void orri_tell_unsuspect(orri_telling* tell)
 {
     cells_free_masks(tell->world, tell->suspects, tell->suspect_count);
-    cells_free_masks(tell->world, tell->gained, tell->suspect_count);
+    cells_free_masks(tell->world, tell->gained, tell->suspect_count * tell->pool_count);
     tell->suspects = tell->gained = NULL;
 }
 
@@ -31,8 +31,10 @@ static bool cells_begin_masks(orri_telling* tell)
     orri_env* env = &tell->world->env;
     if (tell->suspects == NULL) {
         tell->suspect_count = tell->world->chunk_count;
+        tell->pool_count = tell->world->pool_count;
         tell->suspects = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, uint64_t*, tell->suspect_count);
-        tell->gained = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, uint64_t*, tell->suspect_count);
+        tell->gained = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, uint64_t*,
+                                       tell->suspect_count * tell->pool_count);
     }
     return tell->suspects != NULL && tell->gained != NULL;
 }
@@ -49,7 +51,8 @@ static bool cells_mark(orri_telling* tell, uint64_t** masks, uint32_t place)
     return *mask != NULL;
 }
 
-static bool cells_suspect_one(orri_telling* tell, uint32_t index, bool gained)
+// `gained`: where it is marked that it got or lost a type; NULL: it did not.
+static bool cells_suspect_one(orri_telling* tell, uint32_t index, uint64_t** gained)
 {
     if (index >= tell->world->hot.count) {
         return true;
@@ -59,19 +62,20 @@ static bool cells_suspect_one(orri_telling* tell, uint32_t index, bool gained)
         return true;
     }
     return cells_mark(tell, tell->suspects, record->place) &&
-           (!gained || cells_mark(tell, tell->gained, record->place));
+           (gained == NULL || cells_mark(tell, gained, record->place));
 }
 
 static bool cells_suspect_block(orri_telling* tell, const orri_told_type* type,
-                                const orri_pool* pool, uint32_t block)
+                                const orri_pool* pool, uint32_t block, uint64_t** gained)
 {
     uint32_t first = block << pool->slot_bits, last = first + (1u << pool->slot_bits);
     last = last < pool->slot_count ? last : pool->slot_count;
     for (uint32_t slot = first; slot < last; slot++) {
         uint32_t now = orri_pool_owner(pool, slot);
         uint32_t old = slot < type->owner_count ? type->owners[slot] : ORRI_INDEX_NONE;
-        bool marked = (now == ORRI_INDEX_NONE || cells_suspect_one(tell, now, now != old)) &&
-                      (old == ORRI_INDEX_NONE || old == now || cells_suspect_one(tell, old, true));
+        bool marked =
+            (now == ORRI_INDEX_NONE || cells_suspect_one(tell, now, now != old ? gained : NULL)) &&
+            (old == ORRI_INDEX_NONE || old == now || cells_suspect_one(tell, old, gained));
         if (!marked) {
             return false;
         }
@@ -82,13 +86,18 @@ static bool cells_suspect_block(orri_telling* tell, const orri_told_type* type,
 static bool cells_suspect_type(orri_telling* tell, const orri_told_type* type)
 {
     const orri_pool* pool = orri_pool_find(tell->world, (orr_type){type->type->index1});
+    uint32_t number = 0;
+    while (pool != NULL && tell->world->pool_list[number] != pool) {
+        number++;
+    }
     if (!type->watched || pool == NULL || pool->version <= type->mark) {
         return true;
     }
     bool done = cells_begin_masks(tell);
     for (uint32_t b = 0; done && b < pool->block_count; b++) {
         if (pool->blocks[b].version > type->mark) {
-            done = cells_suspect_block(tell, type, pool, b);
+            done = cells_suspect_block(tell, type, pool, b,
+                                       tell->gained + (size_t)number * tell->suspect_count);
         }
     }
     if (!done) {
@@ -162,18 +171,9 @@ void orri_tell_owners_keep(orri_telling* tell)
 typedef struct cells_scan {
     orri_telling* tell;
     orri_told_type* type;
-    uint64_t* row; // Readers that get what happened to a row.
+    uint64_t* row;                  // Readers that get what happened to a row.
+    const orri_told_cluster* match; // Who selects the cluster at hand.
 } cells_scan;
-
-static void cells_match(const cells_scan* s, const orri_cluster* cluster)
-{
-    const struct orri_told* told = s->tell->told;
-    for (uint32_t r = 0; r < told->on_count; r++) {
-        if (orri_bit_get(orri_told_trackers(told, s->type), r)) {
-            orri_reader_match(told->on[r], cluster);
-        }
-    }
-}
 
 // Who tracks the type, was told of the entity and still selects it. A type in chunks must have been told too: one that the
 // entity got since is told with its row.
@@ -188,11 +188,15 @@ static bool cells_readers(const cells_scan* s, const orri_chunk* chunk, uint32_t
         !(s->type->pinned || orri_shape_has(orri_shape_at(told, head->shape1), type))) {
         return false;
     }
-    for (uint32_t r = 0; r < told->on_count; r++) {
-        const orri_reader* reader = told->on[r];
-        if (orri_bit_get(orri_told_trackers(told, s->type), r) &&
-            orri_reader_knows(reader, chunk, slot, index)) {
-            orri_bit_set(s->row, r, true);
+    const uint64_t* trackers = orri_told_trackers(told, s->type);
+    for (uint32_t w = 0; w < told->words; w++) {
+        uint64_t some = orri_match_some(s->match)[w];
+        for (uint64_t left = (orri_match_all(s->match)[w] | some) & trackers[w]; left != 0;
+             left &= left - 1) {
+            const orri_reader* reader = told->on[w * 64 + (uint32_t)__builtin_ctzll(left)];
+            bool knows = (left & -left & some) != 0 ? orri_reader_knows(reader, chunk, slot, index)
+                                                    : orri_bitset_has(&reader->members, index);
+            s->row[w] |= knows ? left & -left : 0;
         }
     }
     return orri_set_any(s->row, told->words);
@@ -316,7 +320,7 @@ static bool cells_instances_row(const cells_scan* s, orri_chunk* chunk, uint32_t
     if (!cells_readers(s, chunk, slot)) {
         return true;
     }
-    if (orri_piece_full(&s->tell->told->piece) && !cells_flush_instances(s)) {
+    if (!orri_piece_room(s->tell)) {
         return false;
     }
     orri_run row = {.chunk = chunk, .slot = slot, .column = column};
@@ -340,17 +344,21 @@ static uint64_t cells_version(const orri_chunk* chunk, uint32_t column)
     return columns[counts + 1].version > version ? columns[counts + 1].version : version;
 }
 
-static bool cells_cluster(const cells_scan* s, orri_cluster* cluster, uint32_t column)
+static bool cells_cluster(cells_scan* s, orri_cluster* cluster, uint32_t column,
+                          uint64_t rows_before)
 {
-    const orri_told_cluster* record = orri_told_cluster_of(s->tell, cluster);
+    const orri_told_cluster* record = orri_told_match(s->tell, cluster);
     if (record == NULL) {
         return false;
     }
-    cells_match(s, cluster);
+    s->match = record;
     for (uint32_t i = 0; i < cluster->chunk_count; i++) {
         orri_chunk* chunk = cluster->chunks[i];
         uint32_t rows = cells_version(chunk, column) > record->seen[column] ? orri_chunk_rows(chunk)
                                                                             : 0;
+        if (orri_section_ends(s->tell, orri_section(rows_before, i)) && !cells_flush_instances(s)) {
+            return false;
+        }
         for (uint32_t slot = 0; slot < rows; slot++) {
             if (!cells_instances_row(s, chunk, column, slot)) {
                 return false;
@@ -374,13 +382,17 @@ bool orri_tell_instances(orri_telling* tell, orri_told_type* type, const orr_que
         return true;
     }
     const orri_table* table = (const orri_table*)(const void*)tell->world->hot.tables[index];
-    cells_scan s = {tell, type, told->set + 2 * told->words};
+    cells_scan s = {tell, type, told->set + 2 * told->words, NULL};
+    uint64_t rows_before = 0;
     for (uint32_t i = 0; i < table->cluster_count; i++) {
         const orri_table_cluster* entry = &table->clusters[i];
-        if (!cells_skips(entry->cluster, query) &&
-            !cells_cluster(&s, entry->cluster, entry->column)) {
+        if (cells_skips(entry->cluster, query)) {
+            continue;
+        }
+        if (!cells_cluster(&s, entry->cluster, entry->column, rows_before)) {
             return false;
         }
+        rows_before += entry->cluster->row_count;
     }
     if (!cells_flush_instances(&s)) {
         return false;
@@ -427,7 +439,7 @@ static bool cells_pinned_row(const cells_scan* s, const orri_pool* pool, orri_ch
         (pool->size == 0 || !orri_told_differs(s->type, now, orri_told_at(s->type, index)))) {
         return true;
     }
-    if (orri_piece_full(&s->tell->told->piece) && !cells_flush_pinned(s)) {
+    if (!orri_piece_room(s->tell)) {
         return false;
     }
     cells_push(s,
@@ -454,23 +466,30 @@ static bool cells_pinned_chunk(const cells_scan* s, const orri_pool* pool, orri_
 bool orri_tell_pinned(orri_telling* tell, orri_told_type* type)
 {
     const orri_pool* pool = orri_pool_find(tell->world, (orr_type){type->type->index1});
-    cells_scan s = {tell, type, tell->told->set + 2 * tell->told->words};
+    cells_scan s = {tell, type, tell->told->set + 2 * tell->told->words, NULL};
     if (tell->suspects == NULL || pool == NULL || pool->version <= type->mark) {
         return true;
     }
+    uint64_t rows_before = 0;
     for (orri_cluster* c = tell->world->cluster_first; c != NULL; c = c->next) {
-        bool matched = false;
+        s.match = NULL;
         for (uint32_t i = 0; i < c->chunk_count; i++) {
             orri_chunk* chunk = c->chunks[i];
             const uint64_t* rows = tell->suspects[chunk->id];
-            if (rows != NULL && !matched) {
-                cells_match(&s, c);
-                matched = true;
+            if (rows != NULL && s.match == NULL) {
+                s.match = orri_told_match(tell, c);
+                if (s.match == NULL) {
+                    return false;
+                }
+            }
+            if (orri_section_ends(tell, orri_section(rows_before, i)) && !cells_flush_pinned(&s)) {
+                return false;
             }
             if (rows != NULL && !cells_pinned_chunk(&s, pool, chunk, rows)) {
                 return false;
             }
         }
+        rows_before += c->row_count;
     }
     return cells_flush_pinned(&s);
 }

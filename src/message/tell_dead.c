@@ -32,10 +32,11 @@ static void dead_keep_run(orri_telling* tell, const orri_run* run, const uint64_
             orri_bits_fill(told->on[r]->members.words, run->index, run->count, false);
         }
     }
-    for (uint32_t i = 0; i < run->count; i++) {
+    for (uint32_t i = 0; told->off.count > 0 && i < run->count; i++) {
         orri_bitset_put(&told->off, run->index + i, false);
     }
     memset(orri_head_at(told, run->index), 0, run->count * sizeof(orri_head));
+    *orri_heads_known(told, run->index) -= run->count;
     orri_shape_release(tell->world, told, shape, run->count);
 }
 
@@ -88,7 +89,8 @@ static uint32_t dead_push(orri_telling* tell, uint32_t index, uint32_t count, ui
         count = 1;
         (void)dead_members(told, index, count, before);
     }
-    if (orri_piece_full(&told->piece) && !dead_flush(tell)) {
+    if ((orri_section_ends(tell, index / ORRI_SECTION_ROWS) && !dead_flush(tell)) ||
+        !orri_piece_room(tell)) {
         return 0;
     }
     orri_piece_push(told,
@@ -101,9 +103,29 @@ static uint32_t dead_push(orri_telling* tell, uint32_t index, uint32_t count, ui
     return count;
 }
 
-static bool dead_is(const orri_head* heads, const orri_record* records, uint32_t i)
+// How many from here on are dead, and were told to have the same shape.
+static uint32_t dead_count(const orri_head* heads, const orri_record* records, uint32_t count)
 {
-    return heads[i].generation != records[i].generation && heads[i].generation != 0;
+    uint32_t n = 0;
+    while (n < count && heads[n].generation != records[n].generation && heads[n].generation != 0 &&
+           heads[n].shape1 == heads[0].shape1) {
+        n++;
+    }
+    return n;
+}
+
+// How many from here on, in steps of 16, are as they were told, or are new. After a commit that created many this is all of them:
+// a loop without branches.
+static uint32_t dead_skip(const orri_head* heads, const orri_record* records, uint32_t count)
+{
+    uint32_t n = 0, any = 0;
+    for (; n + 16 <= count && any == 0; n += 16) {
+        for (uint32_t i = n; i < n + 16; i++) {
+            uint32_t told = heads[i].generation;
+            any |= (uint32_t)(told != records[i].generation) & (uint32_t)(told != 0);
+        }
+    }
+    return any == 0 ? n : n - 16;
 }
 
 static bool dead_page(orri_telling* tell, uint32_t page)
@@ -112,17 +134,17 @@ static bool dead_page(orri_telling* tell, uint32_t page)
     const orri_head* heads = tell->told->heads[page];
     uint32_t first = page << ORRI_PAGE_BITS, left = tell->world->hot.count - first;
     uint32_t count = left < ORRI_PAGE_SIZE ? left : ORRI_PAGE_SIZE;
-    for (uint32_t i = 0; i < count;) {
-        uint32_t n = 0;
-        while (i + n < count && dead_is(heads, records, i + n) &&
-               heads[i + n].shape1 == heads[i].shape1) {
-            n++;
-        }
-        n = n > 0 ? dead_push(tell, first + i, n, heads[i].shape1) : UINT32_MAX;
+    uint32_t n = 0; // Dead ones of one shape from here on: counted once, told in parts.
+    for (uint32_t i = 0, told = 0; i < count; i += told) {
         if (n == 0) {
+            i += i % 16 == 0 ? dead_skip(heads + i, records + i, count - i) : 0;
+            n = dead_count(heads + i, records + i, count - i);
+        }
+        told = n > 0 ? dead_push(tell, first + i, n, heads[i].shape1) : 1;
+        if (told == 0) {
             return false;
         }
-        i += n != UINT32_MAX ? n : 1;
+        n -= n > 0 ? told : 0;
     }
     return true;
 }
@@ -148,7 +170,8 @@ bool orri_tell_dead(orri_telling* tell)
     uint32_t pages =
         (uint32_t)(((uint64_t)tell->world->hot.count + ORRI_PAGE_MASK) >> ORRI_PAGE_BITS);
     for (uint32_t page = 0; page < pages; page++) {
-        if (index->metas[page].version > told->index_mark && !dead_page(tell, page)) {
+        if (index->metas[page].version > told->index_mark &&
+            *orri_heads_known(told, page << ORRI_PAGE_BITS) > 0 && !dead_page(tell, page)) {
             return false;
         }
     }

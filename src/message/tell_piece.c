@@ -4,54 +4,88 @@
 // rows than the rest gets a batch of its own.
 #include "message/told.h"
 
-#define PIECE_GROUP_WORDS (ORRI_PIECE_RUNS / 64)
+#define PIECE_RUNS_MIN 512u
 
 // ---- memory ----------------------------------------------------------------------------------------------------
 
-static size_t piece_set_count(uint32_t words)
+static void piece_free_runs(orr_world* world, orri_piece* piece, uint32_t* picks, uint32_t words)
 {
-    return (size_t)ORRI_PIECE_RUNS * words;
+    size_t sets = (size_t)piece->run_capacity * words;
+    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, orri_run, piece->runs, piece->run_capacity);
+    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint64_t, piece->before, sets);
+    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint64_t, piece->after, sets);
+    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint64_t, piece->to, sets);
+    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint32_t, picks, piece->run_capacity);
 }
 
 void orri_piece_term(orr_world* world, struct orri_told* told)
 {
     orri_piece* piece = &told->piece;
-    size_t sets = piece_set_count(told->piece_words);
-    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, orri_run, piece->runs, ORRI_PIECE_RUNS);
-    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint64_t, piece->before, sets);
-    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint64_t, piece->after, sets);
-    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint64_t, piece->to, sets);
-    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint32_t, told->picks, ORRI_PIECE_RUNS);
+    piece_free_runs(world, piece, told->picks, told->piece_words);
     ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint64_t, told->set, 4 * told->piece_words);
-    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint64_t, told->groups,
-              (size_t)told->group_readers * PIECE_GROUP_WORDS);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, told->groups, told->group_capacity);
     ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, piece->items, piece->item_capacity);
     ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, told->columns, told->column_capacity);
     *piece = (orri_piece){0};
     told->picks = NULL;
     told->groups = told->set = NULL;
     told->columns = NULL;
-    told->group_readers = told->column_capacity = told->piece_words = 0;
+    told->group_capacity = told->column_capacity = told->piece_words = 0;
+}
+
+// What lists runs, so many of them; all or nothing. `out` gets what is there already.
+static bool piece_make_runs(orr_world* world, const struct orri_told* told, uint32_t capacity,
+                            orri_piece* out, uint32_t** out_picks)
+{
+    orri_env* env = &world->env;
+    const orri_piece* old = &told->piece;
+    size_t sets = (size_t)capacity * told->words, used = (size_t)old->run_count * told->words;
+    orri_piece made = *old;
+    made.run_capacity = capacity;
+    made.runs = ORRI_ALLOC(env, ORR_MEMORY_MESSAGE, orri_run, capacity);
+    made.before = ORRI_ALLOC(env, ORR_MEMORY_MESSAGE, uint64_t, sets);
+    made.after = ORRI_ALLOC(env, ORR_MEMORY_MESSAGE, uint64_t, sets);
+    made.to = ORRI_ALLOC(env, ORR_MEMORY_MESSAGE, uint64_t, sets);
+    uint32_t* picks = ORRI_ALLOC(env, ORR_MEMORY_MESSAGE, uint32_t, capacity);
+    if (made.runs == NULL || made.before == NULL || made.after == NULL || made.to == NULL ||
+        picks == NULL) {
+        piece_free_runs(world, &made, picks, told->words);
+        return false;
+    }
+    if (old->run_count > 0) {
+        memcpy(made.runs, old->runs, old->run_count * sizeof *made.runs);
+        memcpy(made.before, old->before, used * sizeof *made.before);
+        memcpy(made.after, old->after, used * sizeof *made.after);
+    }
+    *out = made;
+    *out_picks = picks;
+    return true;
+}
+
+bool orri_piece_grow(orr_world* world, struct orri_told* told)
+{
+    orri_piece made;
+    uint32_t* picks;
+    if (!piece_make_runs(world, told, 2 * told->piece.run_capacity, &made, &picks)) {
+        (void)orri_refuse_memory(&world->env, "listing rows to tell readers of");
+        return false;
+    }
+    piece_free_runs(world, &told->piece, told->picks, told->words);
+    told->piece = made;
+    told->picks = picks;
+    return true;
 }
 
 bool orri_piece_prepare(orr_world* world, struct orri_told* told)
 {
-    orri_env* env = &world->env;
-    orri_piece* piece = &told->piece;
-    if (piece->runs != NULL && told->piece_words == told->words) {
+    if (told->piece.runs != NULL && told->piece_words == told->words) {
         return true;
     }
     orri_piece_term(world, told);
-    size_t sets = piece_set_count(told->words);
     told->piece_words = told->words;
-    piece->runs = ORRI_ALLOC(env, ORR_MEMORY_MESSAGE, orri_run, ORRI_PIECE_RUNS);
-    piece->before = ORRI_ALLOC(env, ORR_MEMORY_MESSAGE, uint64_t, sets);
-    piece->after = ORRI_ALLOC(env, ORR_MEMORY_MESSAGE, uint64_t, sets);
-    piece->to = ORRI_ALLOC(env, ORR_MEMORY_MESSAGE, uint64_t, sets);
-    told->picks = ORRI_ALLOC(env, ORR_MEMORY_MESSAGE, uint32_t, ORRI_PIECE_RUNS);
-    told->set = ORRI_ALLOC_ZERO(env, ORR_MEMORY_MESSAGE, uint64_t, 4 * told->words);
-    if (piece->runs == NULL || piece->before == NULL || piece->after == NULL || piece->to == NULL ||
-        told->picks == NULL || told->set == NULL) {
+    told->set = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_MESSAGE, uint64_t, 4 * told->words);
+    if (told->set == NULL ||
+        !piece_make_runs(world, told, PIECE_RUNS_MIN, &told->piece, &told->picks)) {
         orri_piece_term(world, told);
         return false;
     }
@@ -61,7 +95,7 @@ bool orri_piece_prepare(orr_world* world, struct orri_told* told)
 void orri_piece_clear(struct orri_told* told)
 {
     orri_piece* piece = &told->piece;
-    piece->run_count = piece->row_count = piece->item_count = 0;
+    piece->run_count = piece->item_count = 0;
 }
 
 // ---- runs --------------------------------------------------------------------------------------------------------
@@ -87,7 +121,6 @@ void orri_piece_push(struct orri_told* told, const orri_run* run, const uint64_t
 {
     orri_piece* piece = &told->piece;
     uint32_t words = told->words, last = piece->run_count - 1;
-    piece->row_count += run->count;
     if (piece->run_count > 0 && piece_joins(&piece->runs[last], run) &&
         (before == NULL || orri_set_equal(piece->before + (size_t)last * words, before, words)) &&
         orri_set_equal(piece->after + (size_t)last * words, after, words)) {
@@ -138,6 +171,7 @@ static bool piece_make(orri_telling* tell, const orri_deal* deal, const orri_run
 {
     orri_piece* piece = &tell->told->piece;
     bool forced = deal->forced >= 0;
+    uint32_t first = tell->told->picks[0];
     if (deal->kind == ORR_ENTITY_REMOVED) {
         piece_sort(piece, tell->told->picks, pick_count);
     }
@@ -155,6 +189,7 @@ static bool piece_make(orri_telling* tell, const orri_deal* deal, const orri_run
     if (made == NULL) {
         return false;
     }
+    made->order = first;
     if (piece->last[deal->kind] != NULL) {
         piece->last[deal->kind]->next = made;
     } else {
@@ -192,19 +227,14 @@ static uint32_t piece_take_class(struct orri_told* told, const orri_deal* deal, 
 static bool piece_turn(orri_telling* tell, uint32_t count, uint64_t* all)
 {
     struct orri_told* told = tell->told;
-    if (told->group_readers < told->on_count) {
-        size_t words = (size_t)told->on_count * PIECE_GROUP_WORDS;
-        uint64_t* groups = ORRI_ALLOC(&tell->world->env, ORR_MEMORY_MESSAGE, uint64_t, words);
-        if (groups == NULL) {
-            (void)orri_refuse_memory(&tell->world->env, "telling readers different things");
-            return false;
-        }
-        ORRI_FREE(&tell->world->env, ORR_MEMORY_MESSAGE, uint64_t, told->groups,
-                  (size_t)told->group_readers * PIECE_GROUP_WORDS);
-        told->groups = groups;
-        told->group_readers = told->on_count;
+    told->group_words = (told->piece.run_count + 63) / 64;
+    uint32_t words = told->on_count * told->group_words;
+    if (!ORRI_RESERVE(&tell->world->env, ORR_MEMORY_MESSAGE, &told->groups, &told->group_capacity,
+                      words)) {
+        (void)orri_refuse_memory(&tell->world->env, "telling readers different things");
+        return false;
     }
-    memset(told->groups, 0, (size_t)told->on_count * PIECE_GROUP_WORDS * sizeof *told->groups);
+    memset(told->groups, 0, words * sizeof *told->groups);
     piece_copy_set(all, NULL, told->words);
     for (uint32_t p = 0; p < count; p++) {
         const uint64_t* to = piece_to(told, told->picks[p]);
@@ -212,7 +242,7 @@ static bool piece_turn(orri_telling* tell, uint32_t count, uint64_t* all)
             all[w] |= to[w];
             for (uint64_t left = to[w]; left != 0; left &= left - 1) {
                 uint32_t reader = w * 64 + (uint32_t)__builtin_ctzll(left);
-                orri_bit_set(told->groups + (size_t)reader * PIECE_GROUP_WORDS, told->picks[p],
+                orri_bit_set(told->groups + (size_t)reader * told->group_words, told->picks[p],
                              true);
             }
         }
@@ -230,9 +260,9 @@ static uint32_t piece_take_group(struct orri_told* told, uint64_t* left, uint64_
             continue;
         }
         first = first == UINT32_MAX ? r : first;
-        if (memcmp(told->groups + (size_t)r * PIECE_GROUP_WORDS,
-                   told->groups + (size_t)first * PIECE_GROUP_WORDS,
-                   PIECE_GROUP_WORDS * sizeof(uint64_t)) == 0) {
+        if (memcmp(told->groups + (size_t)r * told->group_words,
+                   told->groups + (size_t)first * told->group_words,
+                   told->group_words * sizeof *told->groups) == 0) {
             orri_bit_set(group, r, true);
             orri_bit_set(left, r, false);
         }
@@ -255,7 +285,7 @@ static bool piece_deal_mixed(orri_telling* tell, const orri_deal* deal, uint32_t
         }
         uint32_t picked = 0;
         for (uint32_t i = 0; i < told->piece.run_count; i++) {
-            if (orri_bit_get(told->groups + (size_t)reader * PIECE_GROUP_WORDS, i)) {
+            if (orri_bit_get(told->groups + (size_t)reader * told->group_words, i)) {
                 told->picks[picked++] = i;
             }
         }
@@ -265,28 +295,79 @@ static bool piece_deal_mixed(orri_telling* tell, const orri_deal* deal, uint32_t
     }
 }
 
+static orri_batch* piece_merge(orri_batch* a, orri_batch* b)
+{
+    orri_batch* first = NULL;
+    orri_batch** link = &first;
+    while (a != NULL && b != NULL) {
+        orri_batch** from = b->order < a->order ? &b : &a;
+        orri_batch* taken = *from;
+        *from = taken->next;
+        *link = taken;
+        link = &taken->next;
+    }
+    *link = a != NULL ? a : b;
+    return first;
+}
+
+// By their first runs, so that a reader's messages do not stand in the order in which others get theirs.
+static orri_batch* piece_order(orri_batch* list)
+{
+    if (list == NULL || list->next == NULL) {
+        return list;
+    }
+    orri_batch *middle = list, *end = list->next;
+    while (end != NULL && end->next != NULL) {
+        middle = middle->next;
+        end = end->next->next;
+    }
+    orri_batch* rest = middle->next;
+    middle->next = NULL;
+    return piece_merge(piece_order(list), piece_order(rest));
+}
+
+// Batches of one kind that were made since `before` was the last.
+static void piece_order_since(orri_piece* piece, orr_message_kind kind, orri_batch* before)
+{
+    orri_batch** link = before != NULL ? &before->next : &piece->first[kind];
+    *link = piece_order(*link);
+    for (orri_batch* made = *link; made != NULL; made = made->next) {
+        piece->last[kind] = made;
+    }
+}
+
+// One cause and source: the runs like the first; they go to nobody else from now on.
+static bool piece_deal_class(orri_telling* tell, const orri_deal* deal, uint32_t first)
+{
+    struct orri_told* told = tell->told;
+    bool same;
+    uint32_t count = piece_take_class(told, deal, first, &same);
+    bool made = same
+                    ? piece_make(tell, deal, &told->piece.runs[first], count, piece_to(told, first))
+                    : piece_deal_mixed(tell, deal, count);
+    for (uint32_t i = first; made && i < told->piece.run_count; i++) {
+        if (i == first || piece_same_key(deal, &told->piece.runs[first], &told->piece.runs[i])) {
+            piece_copy_set(told->piece.to + (size_t)i * told->words, NULL, told->words);
+        }
+    }
+    return made;
+}
+
 bool orri_piece_deal(orri_telling* tell, const orri_deal* deal)
 {
     struct orri_told* told = tell->told;
+    orri_batch* before = told->piece.last[deal->kind];
+    uint32_t classes = 0;
     for (uint32_t first = 0; first < told->piece.run_count; first++) {
-        if (!orri_set_any(piece_to(told, first), told->words)) {
-            continue;
-        }
-        bool same;
-        uint32_t count = piece_take_class(told, deal, first, &same);
-        // Taken ones are empty from now on; the mixed way needs their sets until it is done.
-        bool made =
-            same ? piece_make(tell, deal, &told->piece.runs[first], count, piece_to(told, first))
-                 : piece_deal_mixed(tell, deal, count);
-        if (!made) {
-            return false;
-        }
-        for (uint32_t i = first; i < told->piece.run_count; i++) {
-            if (i == first ||
-                piece_same_key(deal, &told->piece.runs[first], &told->piece.runs[i])) {
-                piece_copy_set(told->piece.to + (size_t)i * told->words, NULL, told->words);
+        if (orri_set_any(piece_to(told, first), told->words)) {
+            classes++;
+            if (!piece_deal_class(tell, deal, first)) {
+                return false;
             }
         }
+    }
+    if (classes > 1) {
+        piece_order_since(&told->piece, deal->kind, before);
     }
     return true;
 }
@@ -325,4 +406,4 @@ void orri_piece_abandon(orri_telling* tell)
     orri_piece_clear(tell->told);
 }
 
-#undef PIECE_GROUP_WORDS
+#undef PIECE_RUNS_MIN

@@ -11,41 +11,37 @@ typedef struct rows_scan {
     orri_telling* tell;
     orri_cluster* cluster;
     orri_shape* shape;
-    bool flat;             // Every reader selects all rows or none.
-    bool steady;           // And was told so.
-    bool switches;         // Somebody is told of switches.
-    uint64_t* always;      // Readers that select all rows.
-    uint32_t multiple_old; // For a shape before: instances are listed; 0: for none.
+    bool flat;                     // Every reader selects all rows or none.
+    bool steady;                   // And was told so.
+    bool switches;                 // Somebody is told of switches.
+    const uint64_t *always, *some; // Readers that select all rows, and some.
+    uint32_t multiple_old;         // For a shape before: instances are listed; 0: for none.
     bool multiple;
     uint64_t *before, *after;
 } rows_scan;
 
 // ---- what is there -----------------------------------------------------------------------------------------------
 
-// Fills `always`; false: no reader has anything to do with the cluster and nothing is to be noted but heads.
-static void rows_match(rows_scan* s)
+static void rows_match(rows_scan* s, const orri_told_cluster* record)
 {
-    struct orri_told* told = s->tell->told;
-    memset(s->always, 0, told->words * sizeof *s->always);
-    s->flat = s->steady = true;
-    for (uint32_t r = 0; r < told->on_count; r++) {
-        orri_reader* reader = told->on[r];
-        orri_reader_match(reader, s->cluster);
-        if (reader->match == ORRI_MATCH_ALL) {
-            orri_bit_set(s->always, r, true);
-        }
-        s->flat = s->flat && reader->match != ORRI_MATCH_SOME;
-        s->steady = s->steady && s->flat && !(reader->fresh && reader->match == ORRI_MATCH_ALL);
+    const struct orri_told* told = s->tell->told;
+    uint64_t fresh = 0;
+    s->always = orri_match_all(record);
+    s->some = orri_match_some(record);
+    s->flat = !orri_set_any(s->some, told->words);
+    for (uint32_t w = 0; w < told->words; w++) {
+        fresh |= s->always[w] & told->fresh[w];
     }
+    s->steady = s->flat && fresh == 0;
 }
 
 // Of 64 rows, which each reader selects.
 static void rows_masks(const rows_scan* s, const orri_chunk* chunk, uint32_t word, uint64_t all)
 {
     const struct orri_told* told = s->tell->told;
-    for (uint32_t r = 0; r < told->on_count; r++) {
-        orri_reader* reader = told->on[r];
-        if (reader->match == ORRI_MATCH_SOME) {
+    for (uint32_t w = 0; w < told->words && !s->flat; w++) {
+        for (uint64_t left = s->some[w]; left != 0; left &= left - 1) {
+            orri_reader* reader = told->on[w * 64 + (uint32_t)__builtin_ctzll(left)];
             reader->mask = orri_query_mask(
                 reader->query, orri_entry_leaves(reader->query, reader->map), chunk, word, all);
         }
@@ -58,33 +54,54 @@ static void rows_sets(const rows_scan* s, uint32_t bit, uint32_t index, bool kno
     for (uint32_t w = 0; w < told->words; w++) {
         s->before[w] = 0;
         s->after[w] = s->always[w];
+        for (uint64_t left = s->flat ? 0 : s->some[w]; left != 0; left &= left - 1) {
+            const orri_reader* reader = told->on[w * 64 + (uint32_t)__builtin_ctzll(left)];
+            s->after[w] |= (reader->mask >> bit & 1) != 0 ? left & -left : 0;
+        }
     }
-    for (uint32_t r = 0; r < told->on_count && !(s->steady && !known); r++) {
-        const orri_reader* reader = told->on[r];
-        if (known && orri_bit_get(reader->members.words, index)) {
+    for (uint32_t r = 0; known && r < told->on_count; r++) {
+        if (orri_bit_get(told->on[r]->members.words, index)) {
             orri_bit_set(s->before, r, true);
         }
-        if (reader->match == ORRI_MATCH_SOME && (reader->mask >> bit & 1) != 0) {
-            orri_bit_set(s->after, r, true);
+    }
+}
+
+// True when the entity of a row got or lost a pinned type: one that the reader's query names, or (NULL) any.
+static bool rows_gained(const rows_scan* s, const orri_chunk* chunk, uint32_t slot,
+                        const orri_reader* reader)
+{
+    const orri_telling* tell = s->tell;
+    bool gained = false;
+    for (uint32_t p = 0; tell->gained != NULL && p < tell->pool_count && !gained; p++) {
+        const uint64_t* rows = tell->gained[(size_t)p * tell->suspect_count + chunk->id];
+        orr_type type = {tell->world->pool_list[p]->type->index1};
+        gained = rows != NULL && orri_bit_get(rows, slot) &&
+                 (reader == NULL || orri_reader_asks(reader, type));
+    }
+    return gained;
+}
+
+// Of readers that it enters or leaves without having moved: those of which the cause is a pinned type that it got or lost.
+// @return how many of them; `*others`: for how many it was switched.
+static uint32_t rows_split(const rows_scan* s, const orri_chunk* chunk, uint32_t slot,
+                           uint64_t* gained, uint32_t* others)
+{
+    const struct orri_told* told = s->tell->told;
+    uint32_t count = 0;
+    *others = 0;
+    memset(gained, 0, told->words * sizeof *gained);
+    for (uint32_t r = 0; r < told->on_count; r++) {
+        if (orri_bit_get(s->before, r) == orri_bit_get(s->after, r)) {
+            continue;
+        }
+        if (rows_gained(s, chunk, slot, told->on[r])) {
+            orri_bit_set(gained, r, true);
+            count++;
+        } else {
+            (*others)++;
         }
     }
-}
-
-static bool rows_bit(uint64_t* const* masks, const orri_chunk* chunk, uint32_t slot)
-{
-    return masks != NULL && masks[chunk->id] != NULL && orri_bit_get(masks[chunk->id], slot);
-}
-
-static orr_cause rows_cause(const rows_scan* s, const orri_chunk* chunk, uint32_t slot,
-                            const orri_head* head, bool known)
-{
-    if (!known) {
-        return ORR_CAUSE_CREATED;
-    }
-    bool moved = head->shape1 != s->shape->number1 &&
-                 !orri_shape_same(orri_shape_at(s->tell->told, head->shape1), s->shape);
-    return moved || rows_bit(s->tell->gained, chunk, slot) ? ORR_CAUSE_COMPONENT
-                                                           : ORR_CAUSE_ENABLED;
+    return count;
 }
 
 // ---- messages of a piece -------------------------------------------------------------------------------------------
@@ -225,23 +242,12 @@ static bool rows_deal_got(const rows_scan* s)
     return true;
 }
 
-// True when a run before this one had the type too.
-static bool rows_seen_before(const rows_scan* s, uint32_t run, orr_type type)
-{
-    for (uint32_t i = 0; i < run; i++) {
-        const orri_shape* old = rows_old(s, &s->tell->told->piece.runs[i]);
-        if (old != NULL && orri_shape_has(old, type)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-// Types that they lost, each once, in the order in which runs and shapes show them.
-static bool rows_deal_lost(const rows_scan* s)
+// The first type past `after` that some of them lost; null: there is none.
+static orr_type rows_next_lost(const rows_scan* s, orr_type after)
 {
     const orri_piece* piece = &s->tell->told->piece;
     uint32_t last = 0;
+    orr_type next = {0};
     for (uint32_t i = 0; i < piece->run_count; i++) {
         const orri_shape* old = rows_old(s, &piece->runs[i]);
         if (old == NULL || old == s->shape || piece->runs[i].shape1 == last) {
@@ -249,12 +255,26 @@ static bool rows_deal_lost(const rows_scan* s)
         }
         last = piece->runs[i].shape1;
         for (uint32_t t = 0; t < old->type_count; t++) {
-            const orri_told_type* type = rows_tracked(s, old->types[t]);
-            if (type != NULL && !orri_shape_has(s->shape, old->types[t]) &&
-                !rows_seen_before(s, i, old->types[t]) && !rows_deal_type(s, type, -1)) {
-                return false;
+            orr_type type = old->types[t];
+            if (type.index1 > after.index1 && (next.index1 == 0 || type.index1 < next.index1) &&
+                rows_tracked(s, type) != NULL && !orri_shape_has(s->shape, type)) {
+                next = type;
             }
         }
+    }
+    return next;
+}
+
+// Types that they lost, in the order of types as those they got: not in the order in which rows show them, since not every
+// reader has every row.
+static bool rows_deal_lost(const rows_scan* s)
+{
+    orr_type type = rows_next_lost(s, (orr_type){0});
+    while (type.index1 != 0) {
+        if (!rows_deal_type(s, rows_tracked(s, type), -1)) {
+            return false;
+        }
+        type = rows_next_lost(s, type);
     }
     return true;
 }
@@ -423,6 +443,7 @@ static void rows_keep_heads(const rows_scan* s, const orri_run* run)
         heads[k] = (orri_head){records[k].generation, s->shape->number1};
     }
     s->shape->refs += run->count;
+    *orri_heads_known(told, run->index) += run->shape1 == 0 ? run->count : 0;
     if (run->shape1 != 0) {
         orri_shape_release(s->tell->world, told, orri_shape_at(told, run->shape1), run->count);
     }
@@ -490,9 +511,45 @@ static bool rows_alone(rows_scan* s, uint32_t old)
     return s->multiple;
 }
 
-static bool rows_row(rows_scan* s, orri_chunk* chunk, uint32_t slot)
+// A row that differs. If it is switched for some and gains a pinned type for others it is two runs, since causes differ.
+static bool rows_push(const rows_scan* s, orri_run* run, bool moved)
 {
     struct orri_told* told = s->tell->told;
+    uint32_t words = told->words, others = 0;
+    if (!orri_piece_room(s->tell)) {
+        return false;
+    }
+    if (run->shape1 != 0 && !moved && rows_gained(s, run->chunk, run->slot, NULL)) {
+        uint64_t *gained = told->set, *part = told->set + words; // Both free until it is dealt.
+        run->cause = rows_split(s, run->chunk, run->slot, gained, &others) > 0 ? ORR_CAUSE_COMPONENT
+                                                                               : ORR_CAUSE_ENABLED;
+        if (run->cause == ORR_CAUSE_COMPONENT && others > 0) {
+            for (uint32_t w = 0; w < words; w++) {
+                part[w] = s->after[w] & gained[w];
+                s->after[w] &= ~gained[w];
+                gained[w] &= s->before[w];
+                s->before[w] &= ~gained[w];
+            }
+            orri_piece_push(told, run, gained, part);
+            run->cause = ORR_CAUSE_ENABLED;
+            run->shape1 = s->shape->number1; // The first has noted that by then.
+        }
+    }
+    orri_piece_push(told, run, s->before, s->after);
+    return true;
+}
+
+static orr_cause rows_cause(bool known, bool moved)
+{
+    if (!known) {
+        return ORR_CAUSE_CREATED;
+    }
+    return moved ? ORR_CAUSE_COMPONENT : ORR_CAUSE_ENABLED;
+}
+
+static bool rows_row(rows_scan* s, orri_chunk* chunk, uint32_t slot)
+{
+    const struct orri_told* told = s->tell->told;
     uint32_t index = orri_chunk_ids(chunk)[slot];
     const orri_record* record = orri_record_at(s->tell->world, index);
     const orri_head* head = orri_head_at(told, index);
@@ -508,22 +565,19 @@ static bool rows_row(rows_scan* s, orri_chunk* chunk, uint32_t slot)
         orri_set_equal(s->before, s->after, told->words)) {
         return true;
     }
-    if (ORR_UNLIKELY(orri_piece_full(&told->piece)) && !rows_flush(s)) {
-        return false;
-    }
-    orri_piece_push(told,
-                    &(orri_run){.chunk = chunk,
-                                .slot = slot,
-                                .index = index,
-                                .count = 1,
-                                .shape1 = known ? head->shape1 : 0,
-                                .cause = (uint8_t)rows_cause(s, chunk, slot, head, known),
-                                .source = orri_tell_source(s->tell, index),
-                                .alone = switched != ORRI_SWITCH_ON ||
-                                         (known && !same && rows_alone(s, head->shape1)),
-                                .switched = switched != ORRI_SWITCH_ON},
-                    s->before, s->after);
-    return true;
+    bool moved = known && !same && !orri_shape_same(orri_shape_at(told, head->shape1), s->shape);
+    return rows_push(s,
+                     &(orri_run){.chunk = chunk,
+                                 .slot = slot,
+                                 .index = index,
+                                 .count = 1,
+                                 .shape1 = known ? head->shape1 : 0,
+                                 .cause = (uint8_t)rows_cause(known, moved),
+                                 .source = orri_tell_source(s->tell, index),
+                                 .alone = switched != ORRI_SWITCH_ON ||
+                                          (known && !same && rows_alone(s, head->shape1)),
+                                 .switched = switched != ORRI_SWITCH_ON},
+                     moved);
 }
 
 // How many rows from here on, at most `most`, are of new entities with indexes that follow each other: what bulk creation
@@ -535,7 +589,8 @@ static uint32_t rows_count_new(const rows_scan* s, const orri_chunk* chunk, uint
     const orri_head* heads = orri_head_at(s->tell->told, ids[0]);
     uint32_t room = ORRI_TOLD_SIZE - (ids[0] & ORRI_TOLD_MASK), n = 0;
     most = s->tell->by_commit ? 1 : most < room ? most : room;
-    while (n < most && ids[n] == ids[0] + n && heads[n].generation == 0) {
+    bool none = *orri_heads_known(s->tell->told, ids[0]) == 0;
+    while (n < most && ids[n] == ids[0] + n && (none || heads[n].generation == 0)) {
         n++;
     }
     return n;
@@ -546,7 +601,7 @@ static bool rows_push_new(rows_scan* s, orri_chunk* chunk, uint32_t slot, uint32
     struct orri_told* told = s->tell->told;
     uint32_t index = orri_chunk_ids(chunk)[slot];
     memset(s->before, 0, told->words * sizeof *s->before);
-    if (ORR_UNLIKELY(orri_piece_full(&told->piece)) && !rows_flush(s)) {
+    if (!orri_piece_room(s->tell)) {
         return false;
     }
     orri_piece_push(told,
@@ -610,11 +665,11 @@ static bool rows_chunk(rows_scan* s, orri_chunk* chunk, bool all)
 static bool rows_for_fresh(const rows_scan* s)
 {
     const struct orri_told* told = s->tell->told;
-    bool any = false;
-    for (uint32_t r = 0; told->fresh_any && r < told->on_count && !any; r++) {
-        any = told->on[r]->fresh && told->on[r]->match != ORRI_MATCH_NONE;
+    uint64_t any = 0;
+    for (uint32_t w = 0; told->fresh_any && w < told->words; w++) {
+        any |= told->fresh[w] & (s->always[w] | s->some[w]);
     }
-    return any;
+    return any != 0;
 }
 
 static bool rows_cluster(rows_scan* s, orri_cluster* cluster)
@@ -625,17 +680,18 @@ static bool rows_cluster(rows_scan* s, orri_cluster* cluster)
          !told->fresh_any && s->tell->suspects == NULL)) {
         return true;
     }
-    const orri_told_cluster* record = orri_told_cluster_of(s->tell, cluster);
+    const orri_told_cluster* record = orri_told_match(s->tell, cluster);
     if (record == NULL) {
         return false;
     }
     s->cluster = cluster;
     s->shape = record->shape;
     s->multiple_old = 0;
-    rows_match(s);
+    rows_match(s, record);
     bool all = rows_for_fresh(s);
     for (uint32_t i = 0; i < cluster->chunk_count; i++) {
-        if (!rows_chunk(s, cluster->chunks[i], all)) {
+        if ((orri_section_ends(s->tell, orri_section(0, i)) && !rows_flush(s)) ||
+            !rows_chunk(s, cluster->chunks[i], all)) {
             return false;
         }
     }
@@ -645,20 +701,13 @@ static bool rows_cluster(rows_scan* s, orri_cluster* cluster)
 bool orri_tell_rows(orri_telling* tell)
 {
     struct orri_told* told = tell->told;
-    uint64_t* always = ORRI_ALLOC(&tell->world->env, ORR_MEMORY_TEMP, uint64_t, told->words);
-    if (always == NULL) {
-        (void)orri_refuse_memory(&tell->world->env, "telling readers of rows");
-        return false;
-    }
     rows_scan s = {.tell = tell,
                    .switches = told->switch_any,
-                   .always = always,
                    .before = told->set + 2 * told->words,
                    .after = told->set + 3 * told->words};
     bool done = true;
     for (orri_cluster* c = tell->world->cluster_first; done && c != NULL; c = c->next) {
         done = rows_cluster(&s, c);
     }
-    ORRI_FREE(&tell->world->env, ORR_MEMORY_TEMP, uint64_t, always, told->words);
     return done;
 }

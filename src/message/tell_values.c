@@ -12,7 +12,7 @@ typedef struct values_scan {
     uint64_t *all, *some, *row; // Readers that get every row of the cluster, or perhaps; of a row.
     bool uniform;               // None that gets some.
     bool by_row;                // Rows of the chunk at hand must be looked at one by one.
-    uint64_t* last_all;         // Of the clusters in the piece.
+    uint64_t rows_before;       // In the clusters before.
 } values_scan;
 
 static bool values_flush(const values_scan* s)
@@ -40,26 +40,22 @@ static bool values_flush(const values_scan* s)
 
 // ---- who gets what -----------------------------------------------------------------------------------------------
 
-static void values_readers(values_scan* s, const orri_cluster* cluster)
+// Readers that are new may have been told of some rows, by a tell that was refused.
+static void values_readers(values_scan* s, const orri_told_cluster* record,
+                           const orri_cluster* cluster)
 {
     const struct orri_told* told = s->tell->told;
     const uint64_t* trackers = orri_told_trackers(told, s->type);
-    memset(s->all, 0, told->words * sizeof *s->all);
-    memset(s->some, 0, told->words * sizeof *s->some);
-    s->uniform = true;
-    for (uint32_t r = 0; r < told->on_count; r++) {
-        orri_reader* reader = told->on[r];
-        if (!orri_bit_get(trackers, r)) {
-            continue;
+    const uint64_t *all = orri_match_all(record), *some = orri_match_some(record);
+    for (uint32_t w = 0; w < told->words; w++) {
+        uint64_t fresh = all[w] & trackers[w] & told->fresh[w];
+        s->all[w] = all[w] & trackers[w] & ~fresh;
+        s->some[w] = (some[w] & trackers[w]) | fresh;
+        for (; fresh != 0; fresh &= fresh - 1) {
+            orri_reader_match(told->on[w * 64 + (uint32_t)__builtin_ctzll(fresh)], cluster);
         }
-        orri_reader_match(reader, cluster);
-        if (reader->match == ORRI_MATCH_NONE) {
-            continue;
-        }
-        bool every = reader->match == ORRI_MATCH_ALL && !reader->fresh;
-        orri_bit_set(every ? s->all : s->some, r, true);
-        s->uniform = s->uniform && every;
     }
+    s->uniform = !orri_set_any(s->some, told->words);
 }
 
 // Who was told of the value of a row, and selects its entity still. An entity that is new, or got the type since, is told with
@@ -75,11 +71,13 @@ static bool values_row(const values_scan* s, const orri_chunk* chunk, uint32_t s
     }
     for (uint32_t w = 0; w < told->words; w++) {
         s->row[w] = 0;
-        for (uint64_t left = s->all[w] | s->some[w]; left != 0; left &= left - 1) {
-            uint32_t bit = (uint32_t)__builtin_ctzll(left);
-            if (orri_reader_knows(told->on[w * 64 + bit], chunk, slot, index)) {
-                s->row[w] |= (uint64_t)1 << bit;
-            }
+        for (uint64_t left = s->all[w]; left != 0; left &= left - 1) {
+            const orri_reader* reader = told->on[w * 64 + (uint32_t)__builtin_ctzll(left)];
+            s->row[w] |= orri_bitset_has(&reader->members, index) ? left & -left : 0;
+        }
+        for (uint64_t left = s->some[w]; left != 0; left &= left - 1) {
+            const orri_reader* reader = told->on[w * 64 + (uint32_t)__builtin_ctzll(left)];
+            s->row[w] |= orri_reader_knows(reader, chunk, slot, index) ? left & -left : 0;
         }
     }
     return orri_set_any(s->row, told->words);
@@ -136,7 +134,7 @@ static uint64_t values_diff(const orri_told_type* type, const uint8_t* a, const 
 static bool values_push(const values_scan* s, orri_run* run)
 {
     struct orri_told* told = s->tell->told;
-    if (ORR_UNLIKELY(orri_piece_full(&told->piece)) && !values_flush(s)) {
+    if (!orri_piece_room(s->tell)) {
         return false;
     }
     orri_piece_push(told, run, NULL, s->by_row ? s->row : s->all);
@@ -212,6 +210,9 @@ static bool values_known(const values_scan* s, uint32_t index, uint32_t count)
 {
     const orri_head* heads = orri_head_at(s->tell->told, index);
     uint32_t known = 0;
+    if (*orri_heads_known(s->tell->told, index) == 0) {
+        return false;
+    }
     for (uint32_t i = 0; i < count; i++) {
         known |= heads[i].generation;
     }
@@ -267,7 +268,7 @@ void orri_run_entities(const orri_telling* tell, const orri_run* run, orr_entity
 
 // ---- clusters ---------------------------------------------------------------------------------------------------------
 
-// Batches of clusters that go to the same readers are put together: a thousand small clusters are not a thousand messages.
+// Clusters are told together up to the end of a section: a thousand small clusters are not a thousand messages.
 static bool values_cluster(values_scan* s, orri_cluster* cluster, uint32_t column)
 {
     struct orri_told* told = s->tell->told;
@@ -278,19 +279,23 @@ static bool values_cluster(values_scan* s, orri_cluster* cluster, uint32_t colum
     if (cluster->columns[column].version <= record->seen[column]) {
         return true;
     }
-    values_readers(s, cluster);
+    record = orri_told_match(s->tell, cluster);
+    if (record == NULL) {
+        return false;
+    }
+    values_readers(s, record, cluster);
     if (!orri_set_any(s->all, told->words) && !orri_set_any(s->some, told->words)) {
         return true;
     }
-    if (told->piece.run_count > 0 && !orri_set_equal(s->all, s->last_all, told->words) &&
-        !values_flush(s)) {
-        return false;
-    }
-    memcpy(s->last_all, s->all, told->words * sizeof *s->all);
     for (uint32_t i = 0; i < cluster->chunk_count; i++) {
         orri_chunk* chunk = cluster->chunks[i];
-        if (chunk->columns[column].version > record->seen[column] &&
-            !values_chunk(s, chunk, column)) {
+        if (chunk->columns[column].version <= record->seen[column]) {
+            continue;
+        }
+        if (orri_section_ends(s->tell, orri_section(s->rows_before, i)) && !values_flush(s)) {
+            return false;
+        }
+        if (!values_chunk(s, chunk, column)) {
             return false;
         }
     }
@@ -304,6 +309,7 @@ static bool values_of_table(values_scan* s, const orri_table* table)
         if (entry->cluster->row_count > 0 && !values_cluster(s, entry->cluster, entry->column)) {
             return false;
         }
+        s->rows_before += entry->cluster->row_count;
     }
     return values_flush(s);
 }
@@ -323,10 +329,13 @@ static bool values_of_query(values_scan* s, const orr_query* query)
     for (uint32_t e = 0; e < query->entry_count; e++) {
         orri_cluster* cluster = query->entries[e].cluster;
         uint32_t column = orri_entry_map(query, e)[field];
-        if (cluster != NULL && column != ORRI_COLUMN_NONE && cluster->row_count > 0 &&
-            !values_cluster(s, cluster, column)) {
+        if (cluster == NULL || column == ORRI_COLUMN_NONE || cluster->row_count == 0) {
+            continue;
+        }
+        if (!values_cluster(s, cluster, column)) {
             return false;
         }
+        s->rows_before += cluster->row_count;
     }
     return values_flush(s);
 }
@@ -364,22 +373,18 @@ bool orri_tell_values(orri_telling* tell, orri_told_type* type, const orr_query*
         return true; // A marker has no values; nobody has the type.
     }
     const orri_table* table = (const orri_table*)(const void*)tell->world->hot.tables[index];
-    uint64_t* sets = ORRI_ALLOC(&tell->world->env, ORR_MEMORY_TEMP, uint64_t, 4 * words);
+    uint64_t* sets = ORRI_ALLOC(&tell->world->env, ORR_MEMORY_TEMP, uint64_t, 3 * words);
     if (sets == NULL) {
         (void)orri_refuse_memory(&tell->world->env, "telling readers of values");
         return false;
     }
-    values_scan s = {.tell = tell,
-                     .type = type,
-                     .all = sets,
-                     .some = sets + words,
-                     .row = sets + 2 * words,
-                     .last_all = sets + 3 * words};
+    values_scan s = {
+        .tell = tell, .type = type, .all = sets, .some = sets + words, .row = sets + 2 * words};
     bool done = query != NULL ? values_of_query(&s, query) : values_of_table(&s, table);
     if (done) {
         values_all_seen(&s, table, query);
     }
-    ORRI_FREE(&tell->world->env, ORR_MEMORY_TEMP, uint64_t, sets, 4 * words);
+    ORRI_FREE(&tell->world->env, ORR_MEMORY_TEMP, uint64_t, sets, 3 * words);
     return done;
 }
 

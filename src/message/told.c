@@ -3,7 +3,7 @@
 // difference can be found; kept once for all readers.
 #include "message/told.h"
 
-#define TOLD_PAGE_BYTES (sizeof(orri_head) * ORRI_PAGE_SIZE)
+#define TOLD_PAGE_BYTES (sizeof(orri_head) * (ORRI_PAGE_SIZE + 1))
 
 // ---- bits by entity ------------------------------------------------------------------------------------------
 
@@ -114,6 +114,8 @@ static void told_cluster_drop(orr_world* world, struct orri_told* told, orri_tol
     if (record->shape != NULL) {
         ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint64_t, record->seen,
                   record->shape->type_count);
+        ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint64_t, record->match,
+                  2 * record->match_words);
         orri_shape_release(world, told, record->shape, 1);
         *record = (orri_told_cluster){0};
     }
@@ -138,7 +140,7 @@ static bool told_cluster_make(orr_world* world, struct orri_told* told, const or
         ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint64_t, seen, cluster->type_count);
         return false;
     }
-    *record = (orri_told_cluster){cluster->sequence, shape, seen};
+    *record = (orri_told_cluster){.sequence = cluster->sequence, .shape = shape, .seen = seen};
     return true;
 }
 
@@ -153,6 +155,60 @@ orri_told_cluster* orri_told_cluster_of(orri_telling* tell, const orri_cluster* 
         }
     }
     return &told->clusters[cluster->index];
+}
+
+// ---- who selects it ------------------------------------------------------------------------------------------------
+
+static bool told_match_room(orr_world* world, orri_told_cluster* record, uint32_t words)
+{
+    if (record->match_words == words) {
+        return true;
+    }
+    uint64_t* match = ORRI_ALLOC(&world->env, ORR_MEMORY_MESSAGE, uint64_t, 2 * words);
+    if (match == NULL) {
+        (void)orri_refuse_memory(&world->env, "noting which readers select a cluster");
+        return false;
+    }
+    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint64_t, record->match, 2 * record->match_words);
+    record->match = match;
+    record->match_words = words;
+    record->match_numbering = 0;
+    return true;
+}
+
+static void told_match_fill(const struct orri_told* told, orri_told_cluster* record,
+                            const orri_cluster* cluster)
+{
+    memset(record->match, 0, 2 * record->match_words * sizeof *record->match);
+    for (uint32_t r = 0; r < told->on_count; r++) {
+        orri_reader* reader = told->on[r];
+        orri_reader_match(reader, cluster);
+        if (reader->match != ORRI_MATCH_NONE) {
+            uint32_t set = reader->match == ORRI_MATCH_ALL ? 0 : record->match_words;
+            orri_bit_set(record->match + set, r, true);
+        }
+    }
+    record->match_numbering = told->numbering;
+    record->match_bits = cluster->bits_added;
+}
+
+orri_told_cluster* orri_told_match(orri_telling* tell, const orri_cluster* cluster)
+{
+    struct orri_told* told = tell->told;
+    orri_told_cluster* record = orri_told_cluster_of(tell, cluster);
+    if (record == NULL || !told_match_room(tell->world, record, told->words)) {
+        return NULL;
+    }
+    if (record->match_numbering != told->numbering || record->match_bits != cluster->bits_added) {
+        told_match_fill(told, record, cluster);
+        return record;
+    }
+    for (uint32_t w = 0; w < told->words; w++) {
+        for (uint64_t left = orri_match_some(record)[w]; left != 0; left &= left - 1) {
+            orri_reader_match(told->on[w * 64 + (uint32_t)__builtin_ctzll(left)], cluster);
+        }
+    }
+    return record;
 }
 
 // ---- heads -------------------------------------------------------------------------------------------------------

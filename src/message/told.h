@@ -16,18 +16,20 @@
 //    has it (of a pinned type: it is held). Otherwise it is anything.
 // T4 Owned handles in told values that are held, and in batches, are counted in their blobs.
 // T5 A batch has as many references as views that wait or are read.
+// T6 Behind each page of heads stands how many of them have a generation.
+// T7 The sets of readers of a cluster are what their queries' entries say, if their numbering and its count of bits are current.
 #ifndef ORRI_MESSAGE_TOLD_H
 #define ORRI_MESSAGE_TOLD_H
 
 #include "message/message.h"
 
-#define ORRI_TOLD_BITS  9 // Values are kept in pages of so many entities: a rare type costs little.
-#define ORRI_TOLD_SIZE  (1u << ORRI_TOLD_BITS)
-#define ORRI_TOLD_MASK  (ORRI_TOLD_SIZE - 1)
-#define ORRI_PIECE_RUNS 4096u
-#define ORRI_PIECE_ROWS \
-    32768u // About: a batch is large enough to be few, small enough to stay in the cache.
-#define ORRI_KINDS 5u
+#define ORRI_TOLD_BITS 9 // Values are kept in pages of so many entities: a rare type costs little.
+#define ORRI_TOLD_SIZE (1u << ORRI_TOLD_BITS)
+#define ORRI_TOLD_MASK (ORRI_TOLD_SIZE - 1)
+#define ORRI_KINDS     5u
+// The world is told in sections of so many rows (of the dead: indexes), and what a section gives is one piece: a batch is large
+// enough to be few, small enough to stay in the cache. Readers see it, so it may depend on nothing else (README.md, M12).
+#define ORRI_SECTION_ROWS 16384u
 
 // ---- shapes, heads (told.c) ----------------------------------------------------------------------------------
 
@@ -49,6 +51,11 @@ typedef struct orri_told_cluster {
     uint64_t sequence; // Of the cluster; another one: this is of one that is gone.
     orri_shape* shape;
     uint64_t* seen; // By type of the shape: up to which version its blocks were compared.
+    // Readers that select all of its rows, then (behind `match_words`) those that select some: as their queries said when the
+    // readers were numbered so, and the cluster had so many times got enable bits.
+    uint64_t* match;
+    uint64_t match_numbering;
+    uint32_t match_words, match_bits;
 } orri_told_cluster;
 
 // Instances of a multiple type on one entity.
@@ -106,8 +113,8 @@ typedef struct orri_run {
 typedef struct orri_batch orri_batch;
 
 typedef struct orri_piece {
-    orri_run* runs; // [ORRI_PIECE_RUNS]
-    uint32_t run_count, row_count;
+    orri_run* runs;
+    uint32_t run_count, run_capacity;
     // By run, bits by number of reader, told->words each: who had selected the entities, who does, who gets the message.
     uint64_t *before, *after, *to;
     orri_item* items;
@@ -164,13 +171,15 @@ struct orri_told {
     uint32_t on_count, on_capacity;
     uint32_t words;        // Of a set of readers.
     bool stale;            // Readers came or went: `types` and sets of readers must be renewed.
+    uint64_t numbering;    // How often they were.
     orri_told_type* types; // By type index.
     uint32_t type_count, type_capacity;
     uint64_t* trackers; // [type_count * words]: who tracks a type.
     uint32_t tracker_count;
     uint64_t *switchers, *taggers, *fresh; // [words] each.
     bool switch_any, tag_any, fresh_any;
-    orri_head** heads; // In pages as those of the index.
+    orri_head**
+        heads; // In pages as those of the index; behind the last head how many of the page are known.
     uint32_t head_count, head_capacity;
     orri_shape** shapes;
     uint32_t shape_count, shape_capacity;
@@ -184,8 +193,8 @@ struct orri_told {
     orri_piece piece;
     uint32_t piece_words; // For which its sets were made.
     uint64_t* groups;     // Scratch of dealing: by reader, a bit for each run.
-    uint32_t group_readers;
-    uint32_t* picks; // [ORRI_PIECE_RUNS]
+    uint32_t group_capacity, group_words;
+    uint32_t* picks; // [piece.run_capacity]
     uint64_t* set;   // [4 * words], scratch: two for dealing, two for who fills the piece.
     orri_batch_column* columns; // Scratch.
     uint32_t column_capacity;
@@ -201,8 +210,9 @@ typedef struct orri_telling {
     bool by_commit;
     uint64_t**
         suspects;      // By chunk id, a bit for each row: something pinned changed. NULL: nowhere.
-    uint64_t** gained; // The same: they got or lost something pinned.
-    uint32_t suspect_count;
+    uint64_t** gained; // By pool and chunk id: they got or lost its type.
+    uint32_t suspect_count, pool_count;
+    uint64_t section; // Of the rows in the piece.
 } orri_telling;
 
 // ---- told.c ------------------------------------------------------------------------------------------------------
@@ -217,6 +227,16 @@ bool orri_told_prepare(orri_telling* tell);
 void orri_told_forget(orr_world* world, struct orri_told* told);
 // The record of a cluster; NULL when refused (reported).
 orri_told_cluster* orri_told_cluster_of(orri_telling* tell, const orri_cluster* cluster);
+// The same, with its sets of readers as they are now. What the queries say of its rows is known for those that select some.
+orri_told_cluster* orri_told_match(orri_telling* tell, const orri_cluster* cluster);
+static inline const uint64_t* orri_match_all(const orri_told_cluster* record)
+{
+    return record->match;
+}
+static inline const uint64_t* orri_match_some(const orri_told_cluster* record)
+{
+    return record->match + record->match_words;
+}
 void orri_shape_release(orr_world* world, struct orri_told* told, orri_shape* shape, uint64_t refs);
 bool orri_shape_has(const orri_shape* shape, orr_type type);
 bool orri_shape_same_tags(const orri_shape* a, const orri_shape* b);
@@ -225,6 +245,11 @@ bool orri_shape_same(const orri_shape* a, const orri_shape* b);
 static inline orri_head* orri_head_at(const struct orri_told* told, uint32_t index)
 {
     return &told->heads[index >> ORRI_PAGE_BITS][index & ORRI_PAGE_MASK];
+}
+// How many heads of the page of an entity are known. Pages that are all new, as after a large creation, need not be read.
+static inline uint32_t* orri_heads_known(const struct orri_told* told, uint32_t index)
+{
+    return &told->heads[index >> ORRI_PAGE_BITS][ORRI_PAGE_SIZE].generation;
 }
 static inline orri_shape* orri_shape_at(const struct orri_told* told, uint32_t shape1)
 {
@@ -308,6 +333,7 @@ struct orri_batch {
     size_t bytes;
     uint64_t spare_tick; // When it became one.
     uint32_t refs, view_count;
+    uint32_t order; // The first of its runs.
     const orri_type* type;
     orri_shape* shape; // NULL: none.
     orr_message message;
@@ -328,18 +354,32 @@ uint64_t orri_view_hash(const orr_world* world, const orri_view* view, uint64_t 
 void orri_piece_clear(struct orri_told* told);
 bool orri_piece_prepare(orr_world* world, struct orri_told* told);
 void orri_piece_term(orr_world* world, struct orri_told* told);
+// Room for the runs of one more row. False when refused (reported).
+bool orri_piece_grow(orr_world* world, struct orri_told* told);
+static inline bool orri_piece_room(orri_telling* tell)
+{
+    return ORR_LIKELY(tell->told->piece.run_count + 4 <= tell->told->piece.run_capacity) ||
+           orri_piece_grow(tell->world, tell->told);
+}
+// The section of a chunk (by its number in the cluster) with so many rows in the clusters before.
+static inline uint64_t orri_section(uint64_t rows_before, uint32_t chunk)
+{
+    return (rows_before + (uint64_t)chunk * ORR_CHUNK_CAPACITY) / ORRI_SECTION_ROWS;
+}
+// True when the piece holds rows of another section: it must be told before any of this one are pushed.
+static inline bool orri_section_ends(orri_telling* tell, uint64_t section)
+{
+    bool ends = section != tell->section && tell->told->piece.run_count > 0;
+    tell->section = section;
+    return ends;
+}
 // Adds rows, with sets of readers (NULL: none); they join the run before where that is the same. There must be room.
 void orri_piece_push(struct orri_told* told, const orri_run* run, const uint64_t* before,
                      const uint64_t* after);
-static inline bool orri_piece_full(const orri_piece* piece)
-{
-    return piece->run_count + 4 > ORRI_PIECE_RUNS || piece->row_count >= ORRI_PIECE_ROWS ||
-           piece->item_count >= ORRI_PIECE_ROWS;
-}
 // An item at the end of those of the last run's; false when refused (reported).
 bool orri_piece_item(orr_world* world, orri_piece* piece, orr_component_id id, const void* value);
-// Makes batches of the runs that somebody gets (piece->to), for all kinds of causes and sources in them. `forced` (not
-// negative) is the cause of all. False when refused (reported).
+// Makes batches of the runs that somebody gets (piece->to), for all kinds of causes and sources in them; of each reader in the
+// order of its first runs. `forced` (not negative) is the cause of all. False when refused (reported).
 typedef struct orri_deal {
     orr_message_kind kind;
     const orri_type* type;
@@ -398,13 +438,15 @@ static inline bool orri_set_enters(const uint64_t* before, const uint64_t* after
 // ---- reader.c -----------------------------------------------------------------------------------------------------------
 
 bool orri_reader_tracks(const orri_reader* reader, orr_type type);
+// True when a term of its query names the type.
+bool orri_reader_asks(const orri_reader* reader, orr_type type);
 // Forgets whom it was told of.
 void orri_reader_forget(orri_reader* reader);
 // Hands a view to its reader. A queue that grows too long is emptied, and said.
 void orri_reader_deliver(orri_view* view);
 // What a reader's query says of a cluster.
 void orri_reader_match(orri_reader* reader, const orri_cluster* cluster);
-// True when it was told of the entity of a row of that cluster, and selects it still.
+// True when it was told of the entity of a row of that cluster, and selects it still. Who selects all rows is not asked.
 static inline bool orri_reader_knows(const orri_reader* reader, const orri_chunk* chunk,
                                      uint32_t slot, uint32_t index)
 {

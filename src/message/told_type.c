@@ -116,6 +116,7 @@ bool orri_told_refresh(orr_world* world, struct orri_told* told)
         }
     }
     told->stale = false;
+    told->numbering++;
     return true;
 }
 

@@ -1,36 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Which cluster an entity of a change set belongs to in the end: what it has, and what comes with what that needs, less what
 // goes and is not needed by what stays; and, of multiple types, how much room its instances need then.
-#include "store/change.h"
+#include "store/aim.h"
 #include "store/needs.h"
-
-typedef struct aim_tally {
-    orr_type type;
-    const orri_type* info;
-    const orr_component_id* ids; // Those there are.
-    uint32_t existing, count, capacity;
-    uint32_t added;
-    bool all;  // All that exist go.
-    bool gone; // The last one goes, by this deed; before it the room was this:
-    uint32_t deed_last, capacity_last;
-} aim_tally;
-
-// Under way for one entity, or for all rows of a cluster.
-typedef struct aim {
-    orri_change* change;
-    const orri_group* group;
-    const orri_cluster* base; // What it has; NULL: nothing.
-    bool creates;
-    orr_entity entity;
-    bool* deeds; // Of the group.
-    orri_route* route;
-    orr_type types[2 * ORR_CLUSTER_TYPES_MAX + 2];
-    orr_tag tags[ORR_CLUSTER_TAGS_MAX + 1];
-    uint16_t capacities[2 * ORR_CLUSTER_TYPES_MAX + 2];
-    orr_type goes[ORR_CLUSTER_TYPES_MAX];
-    aim_tally tallies[ORR_CLUSTER_TYPES_MAX];
-    uint32_t type_count, tag_count, goes_count, tally_count;
-} aim;
 
 static bool aim_listed(const orr_type* types, uint32_t count, orr_type type)
 {
@@ -40,11 +12,6 @@ static bool aim_listed(const orr_type* types, uint32_t count, orr_type type)
         }
     }
     return false;
-}
-
-static bool aim_base_has(const aim* m, orr_type type)
-{
-    return m->base != NULL && orri_cluster_find_column(m->base, type) >= 0;
 }
 
 static bool aim_gives(const orri_group* group, orr_type type)
@@ -57,7 +24,7 @@ static bool aim_gives(const orri_group* group, orr_type type)
     return false;
 }
 
-static bool aim_left_out(aim* m, orri_left_why why, orr_type type, orr_type other, uint32_t number)
+bool orri_aim_leave(orri_aim* m, orri_left_why why, orr_type type, orr_type other, uint32_t number)
 {
     orri_change* c = m->change;
     if (!ORRI_CHANGE_ADD(c, c->route_lefts, c->route_left_count, c->route_left_capacity)) {
@@ -71,11 +38,23 @@ static bool aim_left_out(aim* m, orri_left_why why, orr_type type, orr_type othe
 
 // ---- what comes ----------------------------------------------------------------------------------------------
 
-// A set that is too large is made no larger: its cluster will be refused.
-static orr_result aim_add_type(aim* m, orr_type type)
+// How many types come with one, itself included.
+static uint32_t aim_growth(const orri_aim* m, orr_type type)
+{
+    uint32_t count = 0, growth = 1;
+    const orr_type* needs = orri_needs_of(m->change->world, type, &count);
+    for (uint32_t i = 0; needs != NULL && i < count; i++) {
+        growth += !aim_listed(m->types, m->type_count, needs[i]);
+    }
+    return growth;
+}
+
+// A type comes, with all it needs. `*fits` is false when it was left out: there would be too many.
+static orr_result aim_add_type(orri_aim* m, orr_type type, bool* fits)
 {
     orr_world* world = m->change->world;
-    if (m->type_count > ORR_CLUSTER_TYPES_MAX || aim_listed(m->types, m->type_count, type)) {
+    *fits = true;
+    if (aim_listed(m->types, m->type_count, type)) {
         return ORR_OK;
     }
     orr_result result = orri_check_storable(world, m->change->desc->call, type);
@@ -89,14 +68,19 @@ static orr_result aim_add_type(aim* m, orr_type type)
         result = orri_needs_resolve(world, m->change->desc->call, needs[i]);
         needs = orri_needs_of(world, type, &count); // The list may have moved.
     }
-    if (result == ORR_OK) {
-        m->type_count = orri_types_insert(m->types, m->type_count, type);
-        m->type_count = orri_needs_close(world, type, m->types, m->type_count);
+    if (result != ORR_OK) {
+        return result;
     }
-    return result;
+    if (m->type_count + aim_growth(m, type) > m->types_most) {
+        *fits = false;
+        return orri_aim_leave(m, ORRI_LEFT_TYPES_MAX, type, type, 0) ? ORR_OK : ORR_ERR_MEMORY;
+    }
+    m->type_count = orri_types_insert(m->types, m->type_count, type);
+    m->type_count = orri_needs_close(world, type, m->types, m->type_count);
+    return ORR_OK;
 }
 
-static orr_result aim_add_given(aim* m)
+static orr_result aim_add_given(orri_aim* m)
 {
     orr_world* world = m->change->world;
     for (uint32_t k = 0; k < m->group->given_count; k++) {
@@ -105,11 +89,12 @@ static orr_result aim_add_given(aim* m)
         if (found == NULL) {
             return orri_refuse_type(world, m->change->desc->call, type);
         }
-        if (found->info.multiplicity == ORR_MULTIPLE && !m->creates && aim_base_has(m, type) &&
-            !aim_left_out(m, ORRI_LEFT_MULTIPLE, type, type, 0)) {
+        if (found->info.multiplicity == ORR_MULTIPLE && !m->creates && orri_aim_base_has(m, type) &&
+            !orri_aim_leave(m, ORRI_LEFT_MULTIPLE, type, type, 0)) {
             return ORR_ERR_MEMORY;
         }
-        orr_result result = orri_type_pinned(found) ? ORR_OK : aim_add_type(m, type);
+        bool fits;
+        orr_result result = orri_type_pinned(found) ? ORR_OK : aim_add_type(m, type, &fits);
         if (result != ORR_OK) {
             return result;
         }
@@ -131,20 +116,35 @@ static bool aim_takes_all(const orri_group* group, orr_type type)
     return aim_listed(group->taken, group->taken_count, type);
 }
 
-static aim_tally* aim_tally_of(aim* m, orr_type type, const orri_type* info)
+// Room for marks of the instances there are.
+static bool aim_tally_marks(orri_change* c, orri_aim_tally* tally)
+{
+    uint32_t needed = c->mark_count + tally->existing;
+    if (needed > c->mark_capacity &&
+        !orri_change_grow(c, (void**)&c->marks, &c->mark_capacity, needed, sizeof *c->marks)) {
+        return false;
+    }
+    tally->marks = c->mark_count;
+    for (; c->mark_count < needed; c->mark_count++) {
+        c->marks[c->mark_count] = false;
+    }
+    return true;
+}
+
+// NULL when refused (reported).
+static orri_aim_tally* aim_tally_of(orri_aim* m, orr_type type, const orri_type* info)
 {
     for (uint32_t i = 0; i < m->tally_count; i++) {
         if (m->tallies[i].type.index1 == type.index1) {
             return &m->tallies[i];
         }
     }
-    if (m->tally_count == ORR_CLUSTER_TYPES_MAX) {
-        return NULL;
-    }
-    aim_tally* tally = &m->tallies[m->tally_count++];
-    *tally = (aim_tally){
+    // Those of types that the entity will never have are taken back.
+    ORR_ASSERT(m->tally_count < ORRI_AIM_TYPES);
+    orri_aim_tally* tally = &m->tallies[m->tally_count++];
+    *tally = (orri_aim_tally){
         .type = type, .info = info, .capacity = 1, .all = aim_takes_all(m->group, type)};
-    if (aim_base_has(m, type)) {
+    if (orri_aim_base_has(m, type)) {
         tally->capacity = m->base->capacities[orri_cluster_find_column(m->base, type)];
         if (!m->creates) {
             tally->existing =
@@ -154,26 +154,65 @@ static aim_tally* aim_tally_of(aim* m, orr_type type, const orri_type* info)
     } else if (aim_gives(m->group, type)) {
         tally->count = 1;
     }
-    return tally;
+    return aim_tally_marks(m->change, tally) ? tally : NULL;
 }
 
-static orr_result aim_tally_add(aim* m, aim_tally* tally, uint32_t d)
+// The mark of an instance that is there; NULL: it is not.
+static bool* aim_tally_mark(const orri_aim* m, const orri_aim_tally* tally, orr_component_id id)
 {
-    if (tally->count == tally->capacity) {
-        if (!orri_instance_room_left(tally->info, tally->capacity)) {
-            return aim_left_out(m, ORRI_LEFT_INSTANCES_MAX, tally->type, tally->type, 0)
+    for (uint32_t i = 0; i < tally->existing; i++) {
+        if (tally->ids[i] == id) {
+            return &m->change->marks[tally->marks + i];
+        }
+    }
+    return NULL;
+}
+
+// How many of the instances there are will go.
+static uint32_t aim_tally_going(const orri_aim* m, orri_aim_tally* tally)
+{
+    bool* marks = m->change->marks + tally->marks;
+    uint32_t going = tally->all ? tally->existing : 0;
+    for (uint32_t d = 0; !tally->all && tally->going == 0 && d < m->group->instance_count; d++) {
+        const orri_instance_deed* deed = &m->group->instances[d];
+        bool* mark = deed->removed && deed->type.index1 == tally->type.index1
+                         ? aim_tally_mark(m, tally, deed->id)
+                         : NULL;
+        going += mark != NULL && !*mark;
+        if (mark != NULL) {
+            *mark = true;
+        }
+    }
+    if (tally->going == 0) {
+        memset(marks, 0, tally->existing * sizeof *marks);
+        tally->going = going + 1;
+    }
+    return tally->going - 1;
+}
+
+static orr_result aim_tally_add(orri_aim* m, orri_aim_tally* tally, uint32_t d)
+{
+    bool fits;
+    orr_result result = aim_add_type(m, tally->type, &fits);
+    if (result != ORR_OK || !fits) {
+        return result;
+    }
+    if (tally->count >= tally->capacity) {
+        if (orri_instance_room_left(tally->info, tally->capacity)) {
+            tally->capacity *= 2;
+        } else if (tally->count - aim_tally_going(m, tally) >= tally->capacity) {
+            return orri_aim_leave(m, ORRI_LEFT_INSTANCES_MAX, tally->type, tally->type, 0)
                        ? ORR_OK
                        : ORR_ERR_MEMORY;
         }
-        tally->capacity *= 2;
     }
     tally->count++;
     tally->added++;
     m->deeds[d] = true;
-    return aim_add_type(m, tally->type);
+    return ORR_OK;
 }
 
-static void aim_tally_one_less(aim_tally* tally)
+static void aim_tally_one_less(orri_aim_tally* tally)
 {
     if ((tally->count - 1) * 4 <= tally->capacity && tally->capacity > 1) {
         tally->capacity /= 2;
@@ -181,33 +220,12 @@ static void aim_tally_one_less(aim_tally* tally)
     tally->count--;
 }
 
-static bool aim_tally_has(const aim_tally* tally, orr_component_id id)
-{
-    for (uint32_t i = 0; i < tally->existing; i++) {
-        if (tally->ids[i] == id) {
-            return true;
-        }
-    }
-    return false;
-}
-
-// True when a deed before `end` takes this instance.
-static bool aim_removed(const aim* m, uint32_t end, orr_type type, orr_component_id id)
-{
-    for (uint32_t d = 0; d < end; d++) {
-        const orri_instance_deed* deed = &m->group->instances[d];
-        if (deed->removed && deed->id == id && deed->type.index1 == type.index1 && m->deeds[d]) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool aim_tally_remove(aim* m, aim_tally* tally, uint32_t d)
+static bool aim_tally_remove(orri_aim* m, orri_aim_tally* tally, uint32_t d)
 {
     orr_component_id id = m->group->instances[d].id;
-    if (!aim_tally_has(tally, id) || aim_removed(m, d, tally->type, id)) {
-        return aim_left_out(m, ORRI_LEFT_INSTANCE, tally->type, tally->type, id);
+    bool* mark = aim_tally_mark(m, tally, id);
+    if (mark == NULL || *mark) {
+        return orri_aim_leave(m, ORRI_LEFT_INSTANCE, tally->type, tally->type, id);
     }
     if (tally->count == 1) {
         tally->gone = true;
@@ -216,23 +234,23 @@ static bool aim_tally_remove(aim* m, aim_tally* tally, uint32_t d)
         m->goes[m->goes_count++] = tally->type;
     }
     aim_tally_one_less(tally);
-    m->deeds[d] = true;
+    m->deeds[d] = *mark = true;
     return true;
 }
 
-static bool aim_tally_change(aim* m, const aim_tally* tally, uint32_t d)
+static bool aim_tally_change(orri_aim* m, const orri_aim_tally* tally, uint32_t d)
 {
     orr_component_id id = m->group->instances[d].id;
-    if (!aim_tally_has(tally, id)) {
-        return aim_left_out(m, ORRI_LEFT_INSTANCE, tally->type, tally->type, id);
+    const bool* mark = aim_tally_mark(m, tally, id);
+    if (mark == NULL) {
+        return orri_aim_leave(m, ORRI_LEFT_INSTANCE, tally->type, tally->type, id);
     }
-    m->deeds[d] = !aim_removed(m, m->group->instance_count, tally->type, id) &&
-                  !aim_listed(m->goes, m->goes_count, tally->type);
+    m->deeds[d] = !*mark && !aim_listed(m->goes, m->goes_count, tally->type);
     return true;
 }
 
 // What is there goes, what comes stays.
-static void aim_tally_all(aim_tally* tally)
+static void aim_tally_all(orri_aim_tally* tally)
 {
     for (uint32_t i = 0; tally->added > 0 && i < tally->existing; i++) {
         aim_tally_one_less(tally);
@@ -240,7 +258,7 @@ static void aim_tally_all(aim_tally* tally)
 }
 
 // In three passes: what comes; what goes; and, once that is known, what changes.
-static orr_result aim_deed(aim* m, uint32_t d, int pass)
+static orr_result aim_deed(orri_aim* m, uint32_t d, int pass)
 {
     const orri_instance_deed* deed = &m->group->instances[d];
     const orri_type* info = orri_type_at(&m->change->world->schema, deed->type);
@@ -251,22 +269,30 @@ static orr_result aim_deed(aim* m, uint32_t d, int pass)
     if (kind != pass) {
         return ORR_OK;
     }
-    bool ok = true;
-    aim_tally* tally = NULL;
     if (info->info.multiplicity != ORR_MULTIPLE) {
-        ok = aim_left_out(m, ORRI_LEFT_UNIQUE, deed->type, deed->type, 0);
-    } else if ((tally = aim_tally_of(m, deed->type, info)) == NULL) {
-        return orri_refuse_argument(m->change->world, m->change->desc->call,
-                                    "an entity gets instances of more types than it can have");
-    } else if (pass == 0) {
-        return aim_tally_add(m, tally, d);
-    } else if (!tally->all && deed->id != 0) {
-        ok = pass == 1 ? aim_tally_remove(m, tally, d) : aim_tally_change(m, tally, d);
+        return orri_aim_leave(m, ORRI_LEFT_UNIQUE, deed->type, deed->type, 0) ? ORR_OK
+                                                                              : ORR_ERR_MEMORY;
     }
-    return ok ? ORR_OK : ORR_ERR_MEMORY;
+    orri_aim_tally* tally = aim_tally_of(m, deed->type, info);
+    orr_result result = tally != NULL ? ORR_OK : ORR_ERR_MEMORY;
+    if (tally == NULL) {
+        return result;
+    }
+    if (pass == 0) {
+        result = aim_tally_add(m, tally, d);
+    } else if (!tally->all && deed->id != 0) {
+        bool ok = pass == 1 ? aim_tally_remove(m, tally, d) : aim_tally_change(m, tally, d);
+        result = ok ? ORR_OK : ORR_ERR_MEMORY;
+    }
+    // What the entity will never have need not be counted further.
+    if (!aim_listed(m->types, m->type_count, deed->type) && !orri_aim_base_has(m, deed->type)) {
+        ORR_ASSERT(tally == &m->tallies[m->tally_count - 1]);
+        m->tally_count--;
+    }
+    return result;
 }
 
-static orr_result aim_deeds(aim* m, int pass)
+static orr_result aim_deeds(orri_aim* m, int pass)
 {
     orr_result result = ORR_OK;
     for (uint32_t d = 0; result == ORR_OK && d < m->group->instance_count; d++) {
@@ -300,7 +326,7 @@ bool orri_change_takes_all(const orri_change* c, uint32_t g, orr_type type)
 
 // ---- what goes -----------------------------------------------------------------------------------------------
 
-static aim_tally* aim_tally_find(aim* m, orr_type type)
+static orri_aim_tally* aim_tally_find(orri_aim* m, orr_type type)
 {
     for (uint32_t i = 0; i < m->tally_count; i++) {
         if (m->tallies[i].type.index1 == type.index1) {
@@ -310,9 +336,9 @@ static aim_tally* aim_tally_find(aim* m, orr_type type)
     return NULL;
 }
 
-static void aim_take(aim* m, orr_type type)
+static void aim_take(orri_aim* m, orr_type type)
 {
-    const aim_tally* tally = aim_tally_find(m, type);
+    const orri_aim_tally* tally = aim_tally_find(m, type);
     if (aim_listed(m->types, m->type_count, type) && m->goes_count < ORR_CLUSTER_TYPES_MAX &&
         !aim_listed(m->goes, m->goes_count, type) && (tally == NULL || tally->added == 0)) {
         m->goes[m->goes_count++] = type;
@@ -320,7 +346,7 @@ static void aim_take(aim* m, orr_type type)
 }
 
 // The first type that stays and needs another. Null: none.
-static orr_type aim_dependent(const aim* m, orr_type type)
+static orr_type aim_dependent(const orri_aim* m, orr_type type)
 {
     for (uint32_t i = 0; i < m->type_count; i++) {
         uint32_t count;
@@ -333,11 +359,12 @@ static orr_type aim_dependent(const aim* m, orr_type type)
 }
 
 // A type stays after all; of its instances, the last one.
-static void aim_stays(aim* m, uint32_t i)
+static void aim_stays(orri_aim* m, uint32_t i)
 {
-    aim_tally* tally = aim_tally_find(m, m->goes[i]);
+    orri_aim_tally* tally = aim_tally_find(m, m->goes[i]);
     if (tally != NULL && tally->gone) {
         m->deeds[tally->deed_last] = false;
+        *aim_tally_mark(m, tally, m->group->instances[tally->deed_last].id) = false;
         tally->capacity = tally->capacity_last;
         tally->count = 1;
     }
@@ -346,7 +373,7 @@ static void aim_stays(aim* m, uint32_t i)
 }
 
 // Until nothing goes that is needed by what stays.
-static bool aim_keep_needed(aim* m)
+static bool aim_keep_needed(orri_aim* m)
 {
     for (uint32_t i = 0; i < m->goes_count;) {
         orr_type type = m->goes[i];
@@ -358,7 +385,7 @@ static bool aim_keep_needed(aim* m)
             continue;
         }
         aim_stays(m, i);
-        if (!aim_left_out(m, ORRI_LEFT_NEEDED, type, dependent, 0)) {
+        if (!orri_aim_leave(m, ORRI_LEFT_NEEDED, type, dependent, 0)) {
             return false;
         }
         i = 0; // It may need others that were to go.
@@ -366,7 +393,7 @@ static bool aim_keep_needed(aim* m)
     return true;
 }
 
-static void aim_remove(aim* m)
+static void aim_remove(orri_aim* m)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; m->goes_count > 0 && i < m->type_count; i++) {
@@ -374,7 +401,8 @@ static void aim_remove(aim* m)
             m->types[count++] = m->types[i];
         }
     }
-    m->type_count = m->goes_count > 0 ? count : m->type_count;
+    m->gone_count = m->goes_count > 0 ? m->type_count - count : 0;
+    m->type_count -= m->gone_count;
     for (uint32_t d = 0; d < m->group->instance_count; d++) {
         if (aim_listed(m->goes, m->goes_count, m->group->instances[d].type)) {
             m->deeds[d] = false; // It goes with the column.
@@ -382,7 +410,7 @@ static void aim_remove(aim* m)
     }
 }
 
-static orr_result aim_take_all(aim* m)
+static orr_result aim_take_all(orri_aim* m)
 {
     for (uint32_t i = 0; i < m->group->taken_count; i++) {
         const orri_type* found = orri_type_at(&m->change->world->schema, m->group->taken[i]);
@@ -406,7 +434,7 @@ static orr_result aim_take_all(aim* m)
 // ---- tags ----------------------------------------------------------------------------------------------------
 
 // One tag too many is left out. False when refused.
-static bool aim_add_tag(aim* m, orr_tag tag)
+static bool aim_add_tag(orri_aim* m, orr_tag tag)
 {
     uint32_t at = m->tag_count;
     while (at > 0 && m->tags[at - 1] > tag) {
@@ -416,7 +444,7 @@ static bool aim_add_tag(aim* m, orr_tag tag)
         return true;
     }
     if (m->tag_count == ORR_CLUSTER_TAGS_MAX) {
-        return aim_left_out(m, ORRI_LEFT_TAGS_MAX, (orr_type){0}, (orr_type){0}, 0);
+        return orri_aim_leave(m, ORRI_LEFT_TAGS_MAX, (orr_type){0}, (orr_type){0}, 0);
     }
     memmove(m->tags + at + 1, m->tags + at, (m->tag_count - at) * sizeof *m->tags);
     m->tags[at] = tag;
@@ -424,7 +452,7 @@ static bool aim_add_tag(aim* m, orr_tag tag)
     return true;
 }
 
-static bool aim_change_tags(aim* m)
+static bool aim_change_tags(orri_aim* m)
 {
     const orri_group* group = m->group;
     // First those that go, so that a set at its limit has room.
@@ -445,18 +473,18 @@ static bool aim_change_tags(aim* m)
 
 // ---- the cluster ---------------------------------------------------------------------------------------------
 
-static void aim_size(aim* m)
+static void aim_size(orri_aim* m)
 {
     for (uint32_t i = 0; i < m->type_count; i++) {
         int32_t column = m->base != NULL ? orri_cluster_find_column(m->base, m->types[i]) : -1;
-        const aim_tally* tally = aim_tally_find(m, m->types[i]);
+        const orri_aim_tally* tally = aim_tally_find(m, m->types[i]);
         m->capacities[i] = tally != NULL ? (uint16_t)tally->capacity
                            : column >= 0 ? m->base->capacities[column]
                                          : 1;
     }
 }
 
-static bool aim_is_base(const aim* m)
+static bool aim_is_base(const orri_aim* m)
 {
     const orri_cluster* base = m->base;
     return base != NULL && m->type_count == base->type_count && m->tag_count == base->tag_count &&
@@ -465,7 +493,7 @@ static bool aim_is_base(const aim* m)
            memcmp(m->tags, base->tags, m->tag_count * sizeof *m->tags) == 0;
 }
 
-static orr_result aim_obtain(aim* m)
+static orr_result aim_obtain(orri_aim* m)
 {
     orri_change* c = m->change;
     bool created;
@@ -484,7 +512,7 @@ static orr_result aim_obtain(aim* m)
 }
 
 // Where the values of the given types go.
-static orr_result aim_columns(aim* m)
+static orr_result aim_columns(orri_aim* m)
 {
     orri_change* c = m->change;
     const orri_group* group = m->group;
@@ -497,7 +525,7 @@ static orr_result aim_columns(aim* m)
     m->route->columns = c->column_count;
     for (uint32_t k = 0; k < group->given_count; k++) {
         int32_t column = orri_cluster_find_column(m->route->to, group->given[k].type);
-        bool has = !m->creates && aim_base_has(m, group->given[k].type);
+        bool has = !m->creates && orri_aim_base_has(m, group->given[k].type);
         bool left = column < 0 || (has && m->route->to->columns[column].counts != 0);
         c->columns[c->column_count++] = left  ? ORRI_GIVEN_NONE
                                         : has ? (uint16_t)((uint32_t)column | ORRI_GIVEN_HAS)
@@ -506,22 +534,76 @@ static orr_result aim_columns(aim* m)
     return ORR_OK;
 }
 
-static orr_result aim_find(aim* m)
+// ---- the route -----------------------------------------------------------------------------------------------
+
+void orri_aim_begin(orri_aim* m)
 {
+    const orri_cluster* base = m->base;
+    m->type_count = base != NULL ? base->type_count : 0;
+    m->tag_count = base != NULL ? base->tag_count : 0;
+    m->goes_count = m->tally_count = m->gone_count = 0;
+    m->change->mark_count = 0;
+    if (base != NULL) {
+        memcpy(m->types, base->types, m->type_count * sizeof *m->types);
+        memcpy(m->tags, base->tags, m->tag_count * sizeof *m->tags);
+    }
+    for (uint32_t d = 0; d < m->group->instance_count; d++) {
+        m->deeds[d] = false;
+    }
+    m->change->route_left_count = m->route->left_first;
+    m->route->left_count = 0;
+}
+
+static orr_result aim_gather(orri_aim* m)
+{
+    orri_aim_begin(m);
     orr_result result = aim_add_given(m);
     for (int pass = 0; result == ORR_OK && pass < 3; pass++) {
         result = pass == 2 ? aim_take_all(m) : ORR_OK;
         result = result == ORR_OK ? aim_deeds(m, pass) : result;
     }
+    if (result == ORR_OK && !aim_change_tags(m)) {
+        return ORR_ERR_MEMORY;
+    }
+    return result;
+}
+
+// Types that may go: there is room for as many more, until it is known which do.
+static uint32_t aim_may_go(const orri_group* group)
+{
+    uint32_t count = group->taken_count < ORR_CLUSTER_TYPES_MAX ? group->taken_count
+                                                                : ORR_CLUSTER_TYPES_MAX;
+    for (uint32_t d = 0; count < ORR_CLUSTER_TYPES_MAX && d < group->instance_count; d++) {
+        count += group->instances[d].removed;
+    }
+    return count;
+}
+
+// The set of types and tags. If too many types are left in the end, again, with room for no more than those that went; and if
+// what went was brought by what is left out now, without any.
+static orr_result aim_set(orri_aim* m)
+{
+    m->types_most = ORR_CLUSTER_TYPES_MAX + aim_may_go(m->group);
+    orr_result result = aim_gather(m);
+    for (int turn = 0; result == ORR_OK && m->type_count > ORR_CLUSTER_TYPES_MAX; turn++) {
+        m->types_most = ORR_CLUSTER_TYPES_MAX + (turn == 0 ? m->gone_count : 0);
+        result = aim_gather(m);
+    }
+    return result;
+}
+
+static orr_result aim_find(orri_aim* m)
+{
+    orr_result result = aim_set(m);
     if (result != ORR_OK) {
         return result;
-    }
-    if (!aim_change_tags(m)) {
-        return ORR_ERR_MEMORY;
     }
     aim_size(m);
     if (aim_is_base(m)) {
         m->route->to = (orri_cluster*)(uintptr_t)m->base;
+    } else if (ORR_UNLIKELY(orri_cluster_barred(m->change->world, m->types, m->capacities,
+                                                m->type_count, m->tags, m->tag_count))) {
+        result = orri_aim_stay(m);
     } else {
         result = aim_obtain(m);
     }
@@ -530,7 +612,7 @@ static orr_result aim_find(aim* m)
 
 orr_result orri_change_aim(orri_change* c, uint32_t g, orr_entity entity, orri_route* route)
 {
-    aim m; // Large: only the counts are set.
+    orri_aim m; // Large: what counts is set by orri_aim_begin().
     m.change = c;
     m.group = orri_change_group(c, g);
     m.creates = route->from == NULL;
@@ -538,15 +620,8 @@ orr_result orri_change_aim(orri_change* c, uint32_t g, orr_entity entity, orri_r
     m.entity = entity;
     m.deeds = c->deeds + c->parts[g].deed_first;
     m.route = route;
-    m.type_count = m.tag_count = m.goes_count = m.tally_count = 0;
     if (m.creates && m.base == NULL && m.group->cluster.index1 != 0) {
         return orri_refuse_cluster(c->world, c->desc->call, m.group->cluster);
-    }
-    if (m.base != NULL) {
-        m.type_count = m.base->type_count;
-        m.tag_count = m.base->tag_count;
-        memcpy(m.types, m.base->types, m.type_count * sizeof *m.types);
-        memcpy(m.tags, m.base->tags, m.tag_count * sizeof *m.tags);
     }
     route->left_first = c->route_left_count;
     orr_result result = aim_find(&m);

@@ -70,7 +70,8 @@ static bool apply_alloc(orri_change* c)
         bool one = group->deed != ORRI_DEED_DESTROY && group->count > 0;
         ORR_ASSERT(group->count <= 1 || !one ||
                    (group->instance_count == 0 && group->switch_count == 0 && !group->renamed));
-        c->place_count += group->deed != ORRI_DEED_CREATE ? group->count : 0;
+        c->place_count += group->deed != ORRI_DEED_CREATE && group->places == NULL ? group->count
+                                                                                   : 0;
         c->create_count += group->deed == ORRI_DEED_CREATE ? group->count : 0;
         c->parts[g].deed_first = c->deed_count;
         c->parts[g].switch_first = c->switch_count;
@@ -96,11 +97,11 @@ static orr_result apply_route(orri_change* c)
     uint32_t* places = c->places;
     orr_result result = ORR_OK;
     for (uint32_t g = 0; result == ORR_OK && g < c->desc->count; g++) {
-        if (c->desc->groups[g].deed != ORRI_DEED_CREATE) {
-            c->parts[g].places = places;
-            places += c->desc->groups[g].count;
-        }
-        result = orri_change_route(c, g);
+        const orri_group* group = &c->desc->groups[g];
+        bool looks = group->deed != ORRI_DEED_CREATE && group->places == NULL;
+        c->parts[g].places = looks ? places : group->places;
+        result = orri_change_route(c, g, looks ? places : NULL);
+        places += looks ? group->count : 0;
     }
     return result;
 }
@@ -137,9 +138,15 @@ static orr_result apply_promote(orri_change* c)
         return ORR_OK;
     }
     const orr_entity* ids = apply_ids(c);
-    return ids != NULL && orri_index_promote(c->world, ids, c->create_count)
-               ? ORR_OK
-               : orri_env_result(&c->world->env);
+    if (ids == NULL) {
+        return ORR_ERR_MEMORY;
+    }
+    orri_index_cursor cursor = {0};
+    if (c->desc->in_line && orri_index_nth(c->world, &cursor, 0).id == ids[0].id) {
+        return orri_index_reserve(c->world, "creating entities", c->create_count);
+    }
+    return orri_index_promote(c->world, ids, c->create_count) ? ORR_OK
+                                                              : orri_env_result(&c->world->env);
 }
 
 static orr_result apply_prepare(orri_change* c)
@@ -242,6 +249,7 @@ static void apply_free(orri_change* c)
     ORRI_RELEASE(env, ORR_MEMORY_TEMP, c->route_lefts, c->route_left_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_TEMP, c->made, c->made_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_TEMP, c->fillings, c->filling_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, c->marks, c->mark_capacity);
 }
 
 // ---- what was left out -----------------------------------------------------------------------------------------
@@ -282,6 +290,16 @@ static void apply_say(const orri_change* c, const orri_left* left, orri_text* ou
         break;
     case ORRI_LEFT_TAGS_MAX:
         orri_text_add(out, "it has %u tags, as many as it can have", ORR_CLUSTER_TAGS_MAX);
+        break;
+    case ORRI_LEFT_TYPES_MAX:
+        orri_text_add(out, "with %s it would have more than %u types, the most it can have", type,
+                      ORR_CLUSTER_TYPES_MAX);
+        break;
+    case ORRI_LEFT_CLUSTERS_MAX:
+        orri_text_add(out,
+                      "it would be the first with its components and tags, and the world has %u "
+                      "clusters, as many as it may have; raise clusters_max",
+                      c->world->clusters_max);
         break;
     case ORRI_LEFT_COMPONENT:
         orri_text_add(out, "it has no %s", type);

@@ -22,6 +22,9 @@ typedef struct orri_index_cursor {
 
 // The id that the creation at `position` (0: the next one) will get. Null past entities_max or the last index.
 orr_entity orri_index_nth(const orr_world* world, orri_index_cursor* cursor, uint32_t position);
+// Those of `count` positions, from one on. False when there are not as many.
+bool orri_index_next(const orr_world* world, orri_index_cursor* cursor, uint32_t position,
+                     orr_entity* out, uint32_t count);
 // Makes the ids of some positions, in this order, those that will be given next. Skipped free ones keep their order behind
 // them; skipped fresh ones below the largest become free, the lowest first in line after the given ones. False when memory
 // is refused (reported), without effect. Nothing undoes it: it comes when nothing else can be refused any more.
@@ -61,6 +64,8 @@ typedef struct orri_group {
     orri_deed deed;
     const orr_entity* entities; // [count]
     uint32_t count;
+    // [count] Of live ones: the places in their records, if the caller has looked, and all are alive. NULL: they are looked up.
+    const uint32_t* places;
     orr_cluster cluster; // Of a creation: where to; null: of `given` and `tags_on`.
     const orri_given*
         given; // Unique types, pinned ones too: set where the entity has it, added where it lacks it.
@@ -82,11 +87,18 @@ typedef struct orri_group {
 } orri_group;
 
 // Told of what was left out because it makes no sense, once everything else is done: `what` is a clause ("Position is needed
-// by Body"). Nothing else is left out; memory, limits (but that of instances) and hooks refuse the whole.
+// by Body"), or because it does not fit: an entity has as many types, tags or instances as it can have, or would need a cluster
+// more than clusters_max. Of types, `given` comes before `instances`, each in order, and what goes makes room; a type that does not fit
+// with all it needs is left out. The last cluster goes to the first group and entity that needs one; later ones stay where they are,
+// with their components and tags, or are created with those of `cluster` alone; values of what they have, pinned ones, names and
+// switches are done all the same. Nothing else is left out; memory, other limits and hooks refuse the whole.
 typedef struct orri_apply_desc {
     const char* call; // For messages.
     const orri_group* groups;
     uint32_t count;
+    // The ids of all creations were those of positions 0, 1, 2 …, in this order, when they were given ahead. If the first of them
+    // is still the next one, so are the others: whatever is created or destroyed changes the head of the line for good.
+    bool in_line;
     void (*left_out)(void* user, uint32_t group, orr_entity entity, orr_type type,
                      const char* what);
     void* user;

@@ -38,6 +38,8 @@ typedef enum orri_left_why {
     ORRI_LEFT_INSTANCE,
     ORRI_LEFT_INSTANCES_MAX,
     ORRI_LEFT_TAGS_MAX,
+    ORRI_LEFT_TYPES_MAX,
+    ORRI_LEFT_CLUSTERS_MAX,
     ORRI_LEFT_COMPONENT,
     ORRI_LEFT_NAME_TYPE,
     ORRI_LEFT_NAME, // `number` is an orri_name_why.
@@ -75,7 +77,7 @@ typedef struct orri_filling {
 } orri_filling;
 
 typedef struct orri_part {
-    uint32_t* places; // [count] before anything moved; NULL: the group creates.
+    const uint32_t* places; // [count] before anything moved; NULL: the group creates.
     uint32_t route_first, route_count;
     uint32_t deed_first;   // In `deeds`.
     uint32_t switch_first; // In `switches`.
@@ -100,15 +102,19 @@ typedef struct orri_change {
     orri_copies* copies;
     orri_filling* fillings;
     bool *deeds, *switches; // By instance deed, and by switch: it is to be done.
-    void** instances;       // By instance deed: its value, made; NULL: none.
-    orr_string* texts;      // By renaming.
+    bool*
+        marks; // Of one aim: by multiple type and place in its cell: the instance goes, by its id.
+    void** instances;  // By instance deed: its value, made; NULL: none.
+    orr_string* texts; // By renaming.
     uint8_t* instance_memory;
     size_t instance_size;
     uint32_t route_count, column_count, cluster_count, created_count, route_left_count, left_count,
-        made_count, copies_count, filling_count, deed_count, switch_count, text_count, name_count;
+        made_count, copies_count, filling_count, deed_count, switch_count, text_count, name_count,
+        mark_count;
     uint32_t* names; // Scratch: groups that are renamed, in order.
     uint32_t route_capacity, column_capacity, cluster_capacity, created_capacity,
-        route_left_capacity, left_capacity, made_capacity, copies_capacity, filling_capacity;
+        route_left_capacity, left_capacity, made_capacity, copies_capacity, filling_capacity,
+        mark_capacity;
     uint32_t* fallen_places;
     orri_doom doom;
     orr_entity* late; // Those of the doomed that change or are created first.
@@ -162,8 +168,8 @@ bool orri_change_takes_all(const orri_change* c, uint32_t g, orr_type type);
 
 // ---- route.c --------------------------------------------------------------------------------------------------
 
-// Finds places and routes of a group, and the clusters they lead to.
-orr_result orri_change_route(orri_change* c, uint32_t g);
+// Finds places (to be written to `places`; NULL: they are known) and routes of a group, and the clusters they lead to.
+orr_result orri_change_route(orri_change* c, uint32_t g, uint32_t* places);
 // The same for those who die with others.
 orr_result orri_change_route_fallen(orri_change* c);
 // Makes room for all rows that come, and sees to it that all rows that go or fill gaps may.

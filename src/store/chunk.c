@@ -546,6 +546,7 @@ bool orri_cluster_add_bits(orr_world* world, orri_cluster* cluster, uint32_t col
             return false;
         }
     }
+    cluster->bits_added++;
     bool had_bits = cluster->has_bits, was_direct = cluster->direct;
     bool was_direct_new = cluster->direct_new;
     cluster->columns[column].has_bits = true;

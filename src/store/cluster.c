@@ -403,6 +403,28 @@ orri_cluster* orri_cluster_obtain_like(orr_world* world, const char* call, const
                                      tags, tag_count, created);
 }
 
+// A cluster of a set that has none. NULL when refused (reported).
+static orri_cluster* cluster_make(orr_world* world, const char* call, const cluster_set* set,
+                                  uint64_t hash)
+{
+    if (orri_needs_check_set(world, call, set->types, set->type_count) != ORR_OK) {
+        return NULL;
+    }
+    orri_cluster* cluster = cluster_alloc(world, set);
+    if (cluster == NULL) {
+        (void)orri_refuse_memory(&world->env, "creating a cluster");
+        return NULL;
+    }
+    cluster->hash = hash;
+    cluster_slot_take(world, cluster);
+    cluster_link(world, cluster);
+    if (world->listener.cluster_match != NULL && !world->listener.cluster_match(world, cluster)) {
+        orri_cluster_undo(world, cluster);
+        return NULL;
+    }
+    return cluster;
+}
+
 orri_cluster* orri_cluster_obtain_sized(orr_world* world, const char* call, const orr_type* types,
                                         const uint16_t* capacities, uint32_t type_count,
                                         const orr_tag* tags, uint32_t tag_count, bool* created)
@@ -423,23 +445,25 @@ orri_cluster* orri_cluster_obtain_sized(orr_world* world, const char* call, cons
                           world->clusters_max);
         return NULL;
     }
-    if (orri_needs_check_set(world, call, set.types, set.type_count) != ORR_OK) {
-        return NULL;
-    }
-    cluster = cluster_alloc(world, &set);
-    if (cluster == NULL) {
-        (void)orri_refuse_memory(&world->env, "creating a cluster");
-        return NULL;
-    }
-    cluster->hash = hash;
-    cluster_slot_take(world, cluster);
-    cluster_link(world, cluster);
-    if (world->listener.cluster_match != NULL && !world->listener.cluster_match(world, cluster)) {
-        orri_cluster_undo(world, cluster);
-        return NULL;
-    }
-    *created = true;
+    cluster = cluster_make(world, call, &set, hash);
+    *created = cluster != NULL;
     return cluster;
+}
+
+bool orri_cluster_barred(const orr_world* world, const orr_type* types, const uint16_t* capacities,
+                         uint32_t type_count, const orr_tag* tags, uint32_t tag_count)
+{
+    cluster_set set = {types, capacities, tags, type_count, tag_count};
+    return world->cluster_count >= world->clusters_max &&
+           cluster_lookup_hashed(world, cluster_hash(&set), &set) == NULL;
+}
+
+orri_cluster* orri_cluster_refuge(orr_world* world, const char* call, bool* created)
+{
+    cluster_set set = {0};
+    orri_cluster* cluster = world->cluster_empty;
+    *created = cluster == NULL;
+    return cluster != NULL ? cluster : cluster_make(world, call, &set, cluster_hash(&set));
 }
 
 orri_cluster* orri_cluster_of_nothing(orr_world* world, const char* call, bool* created)

@@ -288,6 +288,7 @@ void orri_change_take_instances(orri_change* c)
     for (uint32_t g = 0; c->deed_count > 0 && g < c->desc->count; g++) {
         const orri_group* group = &c->desc->groups[g];
         bool changes = group->deed == ORRI_DEED_CHANGE && group->count > 0;
+        orr_type replaced = {0}; // Asked for once for neighbours of one type.
         for (uint32_t d = 0; changes && d < group->instance_count; d++) {
             const orri_instance_deed* deed = &group->instances[d];
             uint32_t index = orri_id_index(group->entities[0]);
@@ -296,8 +297,11 @@ void orri_change_take_instances(orri_change* c)
             }
             if (deed->removed) {
                 orri_instance_take(c->world, index, deed->type, deed->id);
-            } else if (orri_change_takes_all(c, g, deed->type)) {
-                extra_take_all(c, index, deed->type);
+            } else if (deed->type.index1 != replaced.index1) {
+                replaced = deed->type;
+                if (orri_change_takes_all(c, g, deed->type)) {
+                    extra_take_all(c, index, deed->type);
+                }
             }
         }
     }
@@ -402,20 +406,34 @@ static bool extra_instance_comes(const orri_change* c, uint32_t g, orr_type type
            c->deeds[c->parts[g].deed_first + place];
 }
 
-// The id of an instance to be switched, now that all are there: those that came are the last ones, in order.
-static orr_component_id extra_switched(const orri_change* c, uint32_t g, const orri_switch_deed* s)
+// A deed that adds an instance, and how many that do so for its type come from it on.
+typedef struct extra_comer {
+    orr_type type;
+    uint32_t deed, back;
+} extra_comer;
+
+// The id of an instance to be switched, now that all are there: those that came are the last ones, in order. `last` is the one
+// that was asked for before: mostly it is the neighbour, so that counting goes on from there.
+static orr_component_id extra_switched(const orri_change* c, uint32_t g, const orri_switch_deed* s,
+                                       extra_comer* last)
 {
     const orri_group* group = &c->desc->groups[g];
     const orr_component_id* ids;
     if ((s->id & ORRI_PROVISIONAL) == 0) {
         return s->id;
     }
-    uint32_t back = 1,
-             count = orri_instances_of(c->world, orri_id_index(group->entities[0]), s->type, &ids);
-    for (uint32_t d = (s->id & ~ORRI_PROVISIONAL) + 1; d < group->instance_count; d++) {
-        back += extra_instance_comes(c, g, s->type, d);
+    uint32_t deed = s->id & ~ORRI_PROVISIONAL;
+    uint32_t count = orri_instances_of(c->world, orri_id_index(group->entities[0]), s->type, &ids);
+    if (last->type.index1 != s->type.index1 || last->deed > deed) {
+        *last = (extra_comer){s->type, 0, 0};
+        for (uint32_t d = 0; d < group->instance_count; d++) {
+            last->back += extra_instance_comes(c, g, s->type, d);
+        }
     }
-    return ids[count - back];
+    for (; last->deed < deed; last->deed++) {
+        last->back -= extra_instance_comes(c, g, s->type, last->deed);
+    }
+    return ids[count - last->back];
 }
 
 // True when an instance is there and stays.
@@ -545,6 +563,7 @@ static orr_result extra_stage_switches(orri_change* c)
 static void extra_switch(orri_change* c, uint32_t g)
 {
     const orri_group* group = &c->desc->groups[g];
+    extra_comer last = {{0}, 0, 0};
     for (uint32_t i = 0; i < group->switch_count; i++) {
         const orri_switch_deed* s = &group->switches[i];
         if (!c->switches[c->parts[g].switch_first + i]) {
@@ -553,7 +572,7 @@ static void extra_switch(orri_change* c, uint32_t g)
         orr_result result = s->type.index1 == 0
                                 ? orr_entity_enable(c->world, group->entities[0], s->on)
                                 : orr_instance_enable(c->world, group->entities[0], s->type,
-                                                      extra_switched(c, g, s), s->on);
+                                                      extra_switched(c, g, s, &last), s->on);
         ORR_ASSERT(result == ORR_OK);
         (void)result;
     }

@@ -155,19 +155,41 @@ static void index_give_fresh(orr_world* world, uint32_t place, uint32_t count, u
     index->live_count += count;
 }
 
+// Ids from the free list, as long as there are some. Mostly the list runs up or down through a page, since whole rows of
+// entities died together: then the next record is known before this one is read.
+static uint32_t index_give_listed(orr_world* world, uint32_t place, uint32_t count, uint32_t* ids,
+                                  orr_entity* out)
+{
+    orri_index* index = &world->index;
+    uint32_t next = index->free_first, i = 0;
+    while (i < count && next != ORRI_INDEX_NONE) {
+        uint32_t first = next & ~ORRI_PAGE_MASK, offset = next & ORRI_PAGE_MASK;
+        orri_record* records = orri_index_write(world, first);
+        uint32_t step = records[offset].place - next;
+        do {
+            uint32_t generation = records[offset].generation & ~ORRI_DEAD;
+            next = records[offset].place;
+            records[offset] = (orri_record){generation, place + i};
+            ids[i] = first + offset;
+            if (out != NULL) {
+                out[i] = orri_id_make(first + offset, generation);
+            }
+            offset += step;
+            i++;
+        } while (i < count && offset < ORRI_PAGE_SIZE && next == first + offset);
+    }
+    index->free_first = next;
+    index->free_count -= i;
+    index->live_count += i;
+    return i;
+}
+
 void orri_index_give(orr_world* world, orri_chunk* chunk, uint32_t slot, uint32_t count,
                      orr_entity* out)
 {
     uint32_t* ids = orri_chunk_ids(chunk);
     uint32_t place = orri_place_make(chunk, slot);
-    uint32_t i = 0;
-    for (; i < count && world->index.free_first != ORRI_INDEX_NONE; i++) {
-        orr_entity entity = orri_index_give_one(world, place + i);
-        ids[slot + i] = orri_id_index(entity);
-        if (out != NULL) {
-            out[i] = entity;
-        }
-    }
+    uint32_t i = index_give_listed(world, place, count, ids + slot, out);
     while (i < count) {
         uint32_t room = ORRI_PAGE_SIZE - (world->hot.count & ORRI_PAGE_MASK);
         uint32_t run = count - i < room ? count - i : room;

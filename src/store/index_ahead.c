@@ -22,6 +22,45 @@ orr_entity orri_index_nth(const orr_world* world, orri_index_cursor* cursor, uin
     return orri_id_make(number, orri_record_at(world, number)->generation & ~ORRI_DEAD);
 }
 
+// Ids from the free list that lie one after another, up or down, in one page: there the next record need not wait for this one.
+static uint32_t ahead_run(const orr_world* world, uint32_t* next, orr_entity* out, uint32_t count)
+{
+    uint32_t first = *next & ~ORRI_PAGE_MASK, offset = *next & ORRI_PAGE_MASK, i = 0;
+    const orri_record* records = orri_record_at(world, first);
+    uint32_t step = records[offset].place - *next;
+    do {
+        out[i] = orri_id_make(first + offset, records[offset].generation & ~ORRI_DEAD);
+        *next = records[offset].place;
+        offset += step;
+        i++;
+    } while (i < count && offset < ORRI_PAGE_SIZE && *next == first + offset);
+    return i;
+}
+
+bool orri_index_next(const orr_world* world, orri_index_cursor* cursor, uint32_t position,
+                     orr_entity* out, uint32_t count)
+{
+    const orri_index* index = &world->index;
+    uint32_t listed = position < index->free_count ? index->free_count - position : 0, i = 0;
+    listed = listed < count ? listed : count;
+    uint64_t fresh = (uint64_t)world->hot.count + position + listed - index->free_count;
+    if (listed < count && fresh + (count - listed) > world->entities_max) {
+        return false;
+    }
+    if (listed > 0) {
+        (void)orri_index_nth(world, cursor, position);
+        for (uint32_t next = cursor->next1 - 1; i < listed;) {
+            i += ahead_run(world, &next, out + i, listed - i);
+        }
+        *cursor = (orri_index_cursor){position + listed - 1, orri_id_index(out[listed - 1]) + 1};
+    }
+    uint64_t id = orri_id_make((uint32_t)fresh, world->salt | 1).id - i;
+    for (; i < count; i++) {
+        out[i].id = id + i;
+    }
+    return true;
+}
+
 bool orri_ahead_has(const orr_world* world, orr_entity entity)
 {
     const orri_ahead* ahead = world->ahead;

@@ -132,15 +132,10 @@ ORRI_COLD static orr_result route_visit(orri_change* c, const orri_route* route,
                : orri_refuse_memory(&c->world->env, "copying a held page of the entity index");
 }
 
-static orr_result route_collect(orri_change* c, uint32_t g)
+// Where the entities of a group are.
+static orr_result route_look(orri_change* c, const orri_group* group, uint32_t* places)
 {
-    orr_world* world = c->world;
-    const orri_group* group = orri_change_group(c, g);
-    uint32_t* places = c->parts[g].places;
-    uint32_t chunk_id = 0, first = 0;
-    orri_route* route = NULL;
-    bool visits = false;
-    orr_result result;
+    const orr_world* world = c->world;
     for (uint32_t i = 0; i < group->count; i++) {
         if (i + ROUTE_AHEAD < group->count) {
             uint32_t ahead = orri_id_index(group->entities[i + ROUTE_AHEAD]);
@@ -150,31 +145,36 @@ static orr_result route_collect(orri_change* c, uint32_t g)
         }
         const orri_record* record = orri_record_find(world, group->entities[i]);
         if (ORR_UNLIKELY(record == NULL)) {
-            return orri_refuse_entity(world, c->desc->call, group->entities[i], (orr_type){0});
+            return orri_refuse_entity(c->world, c->desc->call, group->entities[i], (orr_type){0});
         }
-        uint32_t place = record->place;
-        if (place >> ORRI_SLOT_BITS != chunk_id) {
-            if (route != NULL) {
-                route->count += i - first;
-            }
-            chunk_id = place >> ORRI_SLOT_BITS;
-            first = i;
-            route = route_of(c, g, world->chunks[chunk_id], group->entities[i], &result);
-            if (route == NULL) {
-                return result;
-            }
-            visits = world->index.share_count > 0 || route->left_count > 0;
-        }
-        places[i] = place;
-        if (ORR_UNLIKELY(visits)) {
-            result = route_visit(c, route, group->entities[i]);
-            if (result != ORR_OK) {
-                return result;
-            }
-        }
+        places[i] = record->place;
     }
-    if (route != NULL) {
-        route->count += group->count - first;
+    return ORR_OK;
+}
+
+static orr_result route_collect(orri_change* c, uint32_t g)
+{
+    orr_world* world = c->world;
+    const orri_group* group = orri_change_group(c, g);
+    const uint32_t* places = c->parts[g].places;
+    orr_result result = ORR_OK;
+    for (uint32_t i = 0, end; i < group->count; i = end) {
+        uint32_t chunk = places[i] >> ORRI_SLOT_BITS;
+        for (end = i + 1; end < group->count && places[end] >> ORRI_SLOT_BITS == chunk;) {
+            end++;
+        }
+        orri_route* route = route_of(c, g, world->chunks[chunk], group->entities[i], &result);
+        if (route == NULL) {
+            return result;
+        }
+        route->count += end - i;
+        bool visits = world->index.share_count > 0 || route->left_count > 0;
+        for (uint32_t k = i; ORR_UNLIKELY(visits) && result == ORR_OK && k < end; k++) {
+            result = route_visit(c, route, group->entities[k]);
+        }
+        if (result != ORR_OK) {
+            return result;
+        }
     }
     return ORR_OK;
 }
@@ -203,7 +203,7 @@ static orr_result route_count(orri_change* c, uint32_t g)
     return ORR_OK;
 }
 
-orr_result orri_change_route(orri_change* c, uint32_t g)
+orr_result orri_change_route(orri_change* c, uint32_t g, uint32_t* places)
 {
     const orri_group* group = orri_change_group(c, g);
     c->parts[g].route_first = c->route_count;
@@ -224,7 +224,8 @@ orr_result orri_change_route(orri_change* c, uint32_t g)
             }
         }
     } else {
-        result = route_collect(c, g);
+        result = places != NULL ? route_look(c, group, places) : ORR_OK;
+        result = result == ORR_OK ? route_collect(c, g) : result;
     }
     return result == ORR_OK ? route_count(c, g) : result;
 }
@@ -295,7 +296,7 @@ orr_result orri_change_reserve(orri_change* c)
 
 orr_result orri_change_route_fallen(orri_change* c)
 {
-    orr_result result = orri_change_route(c, c->desc->count);
+    orr_result result = orri_change_route(c, c->desc->count, c->fallen_places);
     if (result == ORR_OK && !route_prepare_tails(c)) {
         result = orri_refuse_memory(&c->world->env, "preparing rows to move");
     }

@@ -169,6 +169,25 @@ static void shift_set_new(const orri_change* c, const orri_group* group, const o
     }
 }
 
+// The ids of a run go with it. Pages of records are looked up when another one's turn comes.
+static void shift_ids(orr_world* world, uint32_t* ids, uint32_t* target_ids, uint32_t place,
+                      uint32_t run)
+{
+    uint32_t page = ORRI_INDEX_NONE;
+    orri_record* records = NULL;
+    for (uint32_t k = 0; k < run; k++) {
+        uint32_t id = ids[k];
+        ORR_ASSERT(id != ORRI_INDEX_NONE); // Or it stands twice.
+        if (id >> ORRI_PAGE_BITS != page) {
+            page = id >> ORRI_PAGE_BITS;
+            records = orri_index_write(world, id & ~ORRI_PAGE_MASK);
+        }
+        records[id & ORRI_PAGE_MASK].place = place + k;
+        target_ids[k] = id;
+        ids[k] = ORRI_INDEX_NONE;
+    }
+}
+
 // Moves a run and leaves holes.
 static void shift_move_run(orri_change* c, const orri_group* group, const orri_route* route,
                            orri_chunk* target, uint32_t target_slot, uint32_t place, uint32_t i,
@@ -186,15 +205,8 @@ static void shift_move_run(orri_change* c, const orri_group* group, const orri_r
     if (ORR_UNLIKELY(plan->to->has_bits)) {
         orri_plan_move_bits(plan, target, target_slot, chunk, slot, run);
     }
-    uint32_t* ids = orri_chunk_ids(chunk) + slot;
-    uint32_t* target_ids = orri_chunk_ids(target) + target_slot;
-    uint32_t target_place = orri_place_make(target, target_slot);
-    for (uint32_t k = 0; k < run; k++) {
-        ORR_ASSERT(ids[k] != ORRI_INDEX_NONE); // Or it stands twice.
-        orri_index_write(world, ids[k])->place = target_place + k;
-        target_ids[k] = ids[k];
-        ids[k] = ORRI_INDEX_NONE;
-    }
+    shift_ids(world, orri_chunk_ids(chunk) + slot, orri_chunk_ids(target) + target_slot,
+              orri_place_make(target, target_slot), run);
 }
 
 static void shift_group(orri_change* c, uint32_t g)

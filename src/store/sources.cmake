@@ -1,5 +1,6 @@
 set(ORR_SOURCES_STORE
     src/store/aim.c
+    src/store/aim_stay.c
     src/store/append.c
     src/store/apply.c
     src/store/batch.c
@@ -47,6 +48,7 @@ set(ORR_SOURCES_STORE
 # Not on any hot way: compiled for size.
 set(ORR_SMALL_STORE
     src/store/aim.c
+    src/store/aim_stay.c
     src/store/append.c
     src/store/apply.c
     src/store/bundle.c
@@ -57,7 +59,6 @@ set(ORR_SMALL_STORE
     src/store/finder.c
     src/store/guard.c
     src/store/instance.c
-    src/store/index_ahead.c
     src/store/items.c
     src/store/links.c
     src/store/name.c

@@ -185,6 +185,7 @@ struct orri_cluster {
     // Scratch of a batch (batch.c), 0 outside: rows that leave, how they go, first target row, rows gone, and where
     // to look for the next row that fills a gap.
     uint32_t batch_count, batch_base, batch_used, batch_tail;
+    uint32_t bits_added;     // How often a column got enable bits: then queries match it anew.
     uint32_t batch_incoming; // Rows that come to it.
     struct orri_plan* batch_plan;
     bool batch_created; // The target is new.
@@ -876,6 +877,11 @@ orri_cluster* orri_cluster_obtain_like(orr_world* world, const char* call, const
 void orri_cluster_undo(orr_world* world, orri_cluster* cluster);
 // The empty cluster, created if missing.
 orri_cluster* orri_cluster_of_nothing(orr_world* world, const char* call, bool* created);
+// The same, though it be one more than clusters_max: where entities are that a change set had no cluster for.
+orri_cluster* orri_cluster_refuge(orr_world* world, const char* call, bool* created);
+// True when a set has no cluster, and clusters_max allows for none more.
+bool orri_cluster_barred(const orr_world* world, const orr_type* types, const uint16_t* capacities,
+                         uint32_t type_count, const orr_tag* tags, uint32_t tag_count);
 // Of some types, at least one, the table of that which the fewest clusters have: what has all of them is in there.
 const orri_table* orri_table_rarest(const orr_world* world, const orr_type* types, uint32_t count);
 // -1 if the cluster lacks the type.

@@ -7,4 +7,6 @@ set(ORR_TESTS_BASE
     tests/base/test_random.c
     tests/base/test_bits.c
     tests/base/test_text.c
-    tests/base/test_sync.c)
+    tests/base/test_sync.c
+    tests/base/test_sync_model.c
+    tests/base/test_controlled.c)

@@ -1,6 +1,8 @@
 set(ORR_TESTS_MESSAGE
     tests/message/test_commit.c
+    tests/message/test_commit_many.c
     tests/message/test_commit_model.c
+    tests/message/test_cuts.c
     tests/message/test_event.c
     tests/message/test_lane.c
     tests/message/test_merge.c

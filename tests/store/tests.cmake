@@ -1,6 +1,7 @@
 set(ORR_TESTS_STORE
     tests/store/test_append.c
     tests/store/test_apply.c
+    tests/store/test_apply_limits.c
     tests/store/test_apply_random.c
     tests/store/test_apply_refused.c
     tests/store/test_apply_traces.c
