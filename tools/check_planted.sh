@@ -305,7 +305,7 @@ plant "schedules: two that spin keep a third from running" \
 
 # Applies one plant to a fresh copy of the source, compiles what changed and links.
 apply() { # folder, pairs…
-    local folder=$1 header='' changed=()
+    local folder=$1 header='' outside='' changed=()
     shift
     mkdir -p "$folder/tree"
     cp -r src include tests scenarios "$folder/tree"
@@ -317,8 +317,9 @@ apply() { # folder, pairs…
             return 1
         fi
         case $1 in
-        *.h) header=1 ;;
-        *) changed+=("$1") ;;
+        *.h) header=1 outside=1 ;;
+        src/*) changed+=("$1") ;;
+        *) changed+=("$1") outside=1 ;; # Not in the library: in the programs.
         esac
         shift 2
     done
@@ -327,7 +328,7 @@ apply() { # folder, pairs…
         compile "$folder/tree" "$folder/objects" 1 $library $shared $tests
     else
         compile "$folder/tree" "$folder/objects" 1 "${changed[@]}"
-    fi && link_library "$folder/objects" && { [ -z "$header" ] || link_tests "$folder/objects" 1; } || {
+    fi && link_library "$folder/objects" && { [ -z "$outside" ] || link_tests "$folder/objects" 1; } || {
         echo "does not compile"
         return 1
     }

@@ -152,6 +152,34 @@ ORR_TEST(hear_in_the_same_tick_what_is_written_in_loops)
     kit_end(&k);
 }
 
+// What a reader leaves out, and is not told of, decides all the same whom it selects.
+ORR_TEST(hear_of_who_gets_or_loses_what_is_left_out)
+{
+    static const char* const queries[] = {"Position, !Body", "Position, !Frozen", "Position, !#7"};
+    for (uint32_t i = 0; i < 3; i++) {
+        kit k;
+        orr_world* world = begin(&k);
+        ORR_REGISTER(world, Body);
+        orr_entity bob = make(world, 1);
+        make(world, 2);
+        KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = queries[i],
+                   .run = kit_hear);
+        KIT_STEP(world, 1);
+        KIT_SAID("EntityAdded:reader:2:");
+        CHECK_OK(i == 0   ? orr_set(world, bob, Body, {1, 1})
+                 : i == 1 ? orr_add(world, bob, Frozen)
+                          : orr_tag_add(world, bob, 7));
+        KIT_STEP(world, 1);
+        KIT_SAID("EntityRemoved:component:1:");
+        CHECK_OK(i == 0   ? orr_remove(world, bob, Body)
+                 : i == 1 ? orr_remove(world, bob, Frozen)
+                          : orr_tag_remove(world, bob, 7));
+        KIT_STEP(world, 1);
+        KIT_SAID("EntityAdded:component:1:");
+        kit_end(&k);
+    }
+}
+
 // ---- switched off, run over -----------------------------------------------------------------------------------------
 
 ORR_TEST(hear_nothing_while_switched_off_and_everything_after)
