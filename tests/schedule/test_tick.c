@@ -347,5 +347,6 @@ ORR_TEST(changed_term_of_a_system_leaves_out_its_own_writes)
         CHECK_EQ(other, 2 + i);
         CHECK_EQ(orr_get(world, eve, Position)->x, 6);
     }
+    CHECK_EQ(k.errors.count, 0);
     kit_end(&k);
 }
