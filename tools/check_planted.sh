@@ -292,6 +292,140 @@ plant "half a tell handed out when the rest is refused" \
     src/message/tell.c '/^static void tell_end/,/^}/s/done \|\| tell->world->busy == NULL/true/'
 plant "remainder of time forgotten" \
     src/schedule/tick.c 's/schedule->debt_ns %= interval_ns;/schedule->debt_ns = 0;/'
+plant "system waits for one whose name begins alike" \
+    src/schedule/sequence.c '/^static bool sequence_equal/,/^}/s/strlen\(own\) == size \&\& //'
+plant "question mark taken for part of a name" \
+    src/schedule/sequence.c 's/        size -= found;/        (void)0;/'
+plant "destroys select those that are on alone" \
+    src/schedule/resolve.c 's/\.entities = ORR_EITHER/.entities = ORR_ENABLED/'
+plant "look-ups that were refused pile up" \
+    src/schedule/resolve.c '/^static void resolve_by_value/,/^}/s/system->sent_count = 0;/(void)0;/'
+plant "last tag that is asked for by id forgotten" \
+    src/schedule/points.c 's/i < reader->guard\.any_tag_count; i/i + 1 < reader->guard.any_tag_count; i/'
+plant "commit points know the first sixty-four types" \
+    src/schedule/points.c '/^static orr_type points_named/,/^}/s/uint32_t index = w \* 64 \+ /uint32_t index = /'
+plant "police in full looks at the first chunk alone" \
+    src/schedule/police.c 's/i < cluster->chunk_count; i\+\+/i < 1 \&\& i < cluster->chunk_count; i++/'
+plant "police in full takes what another one asked for" \
+    src/schedule/police.c '/^orri_police_watch\* orri_police_begin/,/^}/s/watch->epoch = \+\+world->epoch;/watch->epoch = world->epoch;/'
+plant "writes of its own are news to a system" \
+    src/schedule/call.c 's/system->since = world->epoch\+\+;/system->since = world->epoch - 1;/'
+plant "creates_max of a system by rows ignored" \
+    src/schedule/call.c '/^static void call_rows/,/^}/s/system->creates_max != 0 \? system->creates_max : count/count/'
+plant "loop that a system left goes on" \
+    src/schedule/call.c '/^static void call_leave/,/^}/s/world->iteration_era\+\+;/(void)0;/'
+plant "stale handle taken for another system" \
+    src/schedule/system.c '/^void orri_system_drop/,/^}/s/schedule->generations\[system->handle\.index1 - 1\]\+\+;/(void)0;/'
+plant "hash does not know that a system was started" \
+    src/schedule/system.c '/^static uint64_t system_digest/,/^}/s/\(uint64_t\)system->started << 2 \|/0 |/'
+plant "group remembers who went" \
+    src/schedule/system.c '/^static bool system_group_on/,/^}/s/!other->removed \&\& //'
+plant "first import read for all" \
+    src/schedule/keep.c '/^const void\* orr_run_import/,/^}/s/i < system->import_count; i/i < 1 \&\& i < system->import_count; i/'
+plant "state begins without its presets" \
+    src/schedule/keep.c '/^bool orri_keep_make/,/^}/s/orr_value_default\(.*\);/(void)0;/'
+plant "one that never began is destroyed" \
+    src/schedule/tick.c '/^static void tick_life_end/,/^}/s/system->removed \&\& system->created/system->removed/'
+plant "hook runs a tick inside a tick" \
+    src/schedule/tick.c '/^static orr_result tick_one/,/^}/s/schedule->inside = true;/(void)0;/'
+plant "what is written by id told in the next tick" \
+    src/schedule/tick.c 's/bool everywhere = changed \|\| system->everywhere;/bool everywhere = changed;/'
+plant "time by all ticks, not by those that were timed" \
+    src/schedule/report.c '/^size_t orr_stats_print/,/^}/s/1000\.0 \/ \(double\)stats\.timed_ticks/1000.0 \/ (double)stats.ticks/'
+plant "plan made anew by one who looks at it" \
+    src/schedule/report.c 's/!schedule->open \&\& orri_plan_make/orri_plan_make/'
+plant "journal of an entity has those of its index" \
+    src/schedule/journal.c 's/entry->entity\.id != entity\.id/(uint32_t)entry->entity.id != (uint32_t)entity.id/'
+plant "journal that begins tells others" \
+    src/schedule/journal.c '/^static bool journal_begin/,/^}/s/if \(alone \&\& /if (/'
+plant "last tag of .any not allowed" \
+    src/store/guard.c '/^bool orri_guard_tags_long/,/^}/s/i < guard->any_tag_count; i/i + 1 < guard->any_tag_count; i/'
+plant "writing allowed to who may read" \
+    src/store/guard.c '/^bool orri_guard_writes_long/,/^}/s/any_write/any_read/'
+plant "breach of sending not counted" \
+    src/message/rights.c '/^static orr_result rights_refuse/,/^}/s/rights->counts\.breaches\+\+;/(void)0;/'
+plant "system that is told of a choice is told of all" \
+    src/schedule/resolve.c '/^static orr_result resolve_query/,/^}/s/terms\.items\[i\]\.kind != ORR_ANY;/true;/'
+plant "limit of events reached one too early" \
+    src/message/event.c '/^bool orri_events_reserve/,/^}/s/> queue->limit/>= queue->limit/'
+plant "events of who is switched off wait for it" \
+    src/message/event.c '/^void orri_event_trim/,/^}/s/least = cursor->inbox->on \&\& cursor->at < least/least = cursor->at < least/'
+plant "one who asks twice is shown more" \
+    src/message/inbox.c '/^const void\* orr_events_type/,/^}/s/if \(!cursor->asked\)/if (true)/'
+plant "string that is gone found in the first row alone" \
+    src/message/send.c '/^static orr_result send_check_value/,/^}/s/type->info\.has_owned \&\& i < count;/type->info.has_owned \&\& i < 1;/'
+plant "single creation joins those by the array" \
+    src/message/send.c '/^static inline bool send_current/,/^}/s/ \&\& !strip->own;/;/'
+plant "creations by the array go on in another cluster" \
+    src/message/send_many.c '/^static bool send_many_continues/,/^}/s/bool same = cluster\.index1 == m->cluster->index \+ 1;/bool same = true;/'
+plant "strings of refused creations not given back" \
+    src/message/send_many.c '/^static orr_result send_many_values/,/^}/s/while \(--i > 0\)/while (--i > 1)/'
+plant "creations by the array remembered by the next run" \
+    src/message/lane.c '/^static void lane_empty/,/^}/s/lane->text_count = lane->many = lane->many_count = 0;/lane->text_count = 0;/'
+plant "ids of instances left behind when a strip grows" \
+    src/message/lane.c '/^static void lane_move_rows/,/^}/s/memcpy\(strip->ids, old->ids, .*\);/(void)0;/'
+plant "events of the callbacks of a second system lost" \
+    src/message/lane.c '/^void orri_lanes_release/,/^}/s/lanes->unseen == NULL \&\& !lane->valued/false/'
+plant "copies of held blocks made when nothing may be refused" \
+    src/message/values.c '/^static bool values_prepare\(/,/^}/s/w->world->share_live > 0 \&\& row < strip->count/false \&\& row < strip->count/'
+plant "changed value of a type that refers not told" \
+    src/message/values.c '/^static bool values_write_one/,/^}/s/w->changed = true;/(void)0;/'
+plant "sender forgotten for want of memory" \
+    src/message/commit.c 's/commit_sources_reserve\(world, lanes\) \&\& commit_merge/(commit_sources_reserve(world, lanes) || (lanes->sender_count = 0, true)) \&\& commit_merge/'
+plant "queue of a reader run over when it is full" \
+    src/message/reader.c '/^void orri_reader_deliver/,/^}/s/count > reader->queue_max - reader->queued/count >= reader->queue_max - reader->queued/'
+plant "reader that ran over begins twice" \
+    src/message/reader.c '/^void orri_reader_enable/,/^}/s/reader->lost = false;/(void)0;/'
+plant "cluster taken for one whose number it has" \
+    src/message/told.c '/^orri_told_cluster\* orri_told_cluster_of/,/^}/s/told->clusters\[cluster->index\]\.sequence != cluster->sequence/told->clusters[cluster->index].shape == NULL/'
+plant "switches of several groups mixed up" \
+    src/store/apply.c '/^static bool apply_alloc/,/^}/s/c->parts\[g\]\.switch_first = c->switch_count;/(void)0;/'
+plant "clusters of a refused set stay" \
+    src/store/apply.c '/^static void apply_abandon/,/^}/s/orri_cluster_undo\(world, c->created\[i\]\);/(void)0;/'
+plant "values of a held column written in place" \
+    src/store/route.c '/^static bool route_prepare_chunk/,/^}/s/!orri_column_prepare\(c->world, chunk, column \& ~ORRI_GIVEN_HAS\)/false/'
+plant "old value of a change set not destructed" \
+    src/store/stage.c '/^void orri_change_overwrite/,/^}/s/orri_rows_destruct\(type, data, run\);/(void)0;/'
+plant "staged value counted though it was refused" \
+    src/store/stage.c '/^static bool stage_one_copy/,/^}/s/copies->count \+= made;/copies->count += 1;/'
+plant "pinned value that is there not set to its preset" \
+    src/store/extra.c '/^static void extra_set_pinned/,/^}/s/orri_value_preset\(pool->type, place, pool->size\);/(void)0;/'
+plant "one pinned value of a refused set left" \
+    src/store/extra.c '/^static void extra_unmake_pinned/,/^}/s/made < filling->made; made\+\+/made + 1 < filling->made; made++/'
+plant "row that dies leaves the tick of its block" \
+    src/store/shift.c '/^static void shift_kill\(/,/^}/s/orri_chunk_stamp\(c->world, chunk\);/(void)0;/'
+plant "padding of a value that comes with its column" \
+    src/store/shift.c '/^static void shift_set_new/,/^}/s/if \(entry->type->info\.has_padding\)/if (false)/'
+plant "cursor of ids does not go back" \
+    src/store/index_ahead.c '/^orr_entity orri_index_nth/,/^}/s/ \|\| cursor->position > position//'
+plant "doomed stay marked" \
+    src/store/links.c '/^static orr_result links_doom/,/^}/s/orri_doom_unmark\(.*\);/(void)0;/'
+plant "room of an instance that stays lost" \
+    src/store/aim.c '/^static void aim_stays/,/^}/s/tally->capacity = tally->capacity_last;/(void)0;/'
+plant "null entity taken on the short way" \
+    src/message/send.c '/^static inline orri_strip\* send_ready/,/^}/s/ \&\& entity\.id != 0\)\) \{/)) {/'
+plant "refused look-up gives back its inbox twice" \
+    src/schedule/resolve.c '/^void orri_system_unresolve/,/^}/s/system->inbox = NULL;/(void)0;/'
+plant "instances told to be off by their place" \
+    src/message/told_type.c '/^static void told_cell_keep_off/,/^}/s/while \(k < cell->count \&\& cell->ids\[k\] != now->ids\[i\]\)/while (k < i \&\& k < cell->count)/'
+plant "what went is told to be off when it comes again" \
+    src/message/told_type.c '/^void orri_told_drop/,/^}/s/orri_bitset_put\(\&type->off, index, false\);/(void)0;/'
+plant "switched on told as switched off" \
+    src/message/tell_switch.c 's/\&s->values\[!states\[k\]\.off\]/\&s->values[0]/'
+plant "switches of the last pinned type not told" \
+    src/message/tell_switch.c '/^static bool switch_next/,/^}/s/while \(\*number <= type_count/while (*number < type_count/'
+plant "value told but not noted" \
+    src/message/tell_values.c '/^static bool values_flush/,/^}/s/        orri_told_put\(/        if (i > 0) orri_told_put(/'
+plant "value of an entity taken for that of its successor" \
+    src/message/tell_values.c '/^static bool values_row/,/^}/s/head->generation != orri_record_at\(s->tell->world, index\)->generation/false/'
+plant "one who left is still a member" \
+    src/message/tell_rows.c '/^static void rows_keep_members/,/^}/s/for \(uint64_t left = before \^ after;/for (uint64_t left = ~before \& after;/'
+plant "lost component stays told" \
+    src/message/tell_rows.c '/^static void rows_keep_lost/,/^}/s/orri_told_drop\(.*\);/(void)0;/'
+plant "death told to who did not know the dead" \
+    src/message/tell_dead.c '/^static bool dead_members/,/^}/s/count > 1 \&\& !orri_bits_all\(members->words, index, count\)/false/'
+plant "what is written after a tell taken for told" \
+    src/message/tell.c 's/^    tell->world->epoch\+\+; /    \/\/ /'
 
 # Workers. The model test finds each of these; the tests with real threads may, or may hang.
 plant "worker: wake-up lost, the look after saying that it sleeps left out" \
@@ -312,7 +446,7 @@ plant "schedules: two that spin keep a third from running" \
 
 # Applies one plant to a fresh copy of the source, compiles what changed and links.
 apply() { # folder, pairs…
-    local folder=$1 header='' changed=()
+    local folder=$1 header='' outside='' changed=()
     shift
     mkdir -p "$folder/tree"
     cp -r src include tests scenarios "$folder/tree"
@@ -324,8 +458,9 @@ apply() { # folder, pairs…
             return 1
         fi
         case $1 in
-        *.h) header=1 ;;
-        *) changed+=("$1") ;;
+        *.h) header=1 outside=1 ;;
+        src/*) changed+=("$1") ;;
+        *) changed+=("$1") outside=1 ;; # Not in the library: in the programs.
         esac
         shift 2
     done
@@ -334,7 +469,7 @@ apply() { # folder, pairs…
         compile "$folder/tree" "$folder/objects" 1 $library $shared $tests
     else
         compile "$folder/tree" "$folder/objects" 1 "${changed[@]}"
-    fi && link_library "$folder/objects" && { [ -z "$header" ] || link_tests "$folder/objects" 1; } || {
+    fi && link_library "$folder/objects" && { [ -z "$outside" ] || link_tests "$folder/objects" 1; } || {
         echo "does not compile"
         return 1
     }

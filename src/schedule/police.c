@@ -21,6 +21,7 @@ typedef struct police_piece {
 struct orri_police_watch {
     police_piece* pieces;
     uint32_t count, capacity;
+    uint64_t epoch; // That began with it.
 };
 
 // ---- before ---------------------------------------------------------------------------------------------------------
@@ -150,7 +151,7 @@ orri_police_watch* orri_police_begin(orr_world* world, const orri_system* system
         return NULL;
     }
     orri_world_settle(world);
-    world->epoch++;
+    watch->epoch = ++world->epoch;
     bool copied = police_copy_keeps(world, system, watch);
     for (const orri_cluster* cluster = world->cluster_first; copied && cluster != NULL;
          cluster = cluster->next) {
@@ -221,10 +222,11 @@ static void police_report(orr_world* world, orri_system* system, const police_pi
         system->desc.name, piece->type->info.name, who.text, piece->type->info.name);
 }
 
-// True when the block was asked for to be written while the system ran: it was stamped in the epoch that began with it.
-static bool police_asked(const orr_world* world, const police_piece* piece)
+// True when the block was asked for to be written while the system ran: it was stamped in the epoch that began with it. (One
+// with `changed` terms has ended that already.)
+static bool police_asked(const orri_police_watch* watch, const police_piece* piece)
 {
-    return piece->writable && piece->chunk->columns[piece->column].version == world->epoch;
+    return piece->writable && piece->chunk->columns[piece->column].version >= watch->epoch;
 }
 
 void orri_police_end(orr_world* world, orri_system* system, orri_police_watch* watch)
@@ -233,7 +235,7 @@ void orri_police_end(orr_world* world, orri_system* system, orri_police_watch* w
     for (uint32_t i = 0; i < watch->count; i++) {
         const police_piece* piece = &watch->pieces[i];
         size_t at = police_difference(piece);
-        if (at != SIZE_MAX && !police_asked(world, piece)) {
+        if (at != SIZE_MAX && !police_asked(watch, piece)) {
             police_report(world, system, piece, at);
             memcpy(piece->data, piece->copy, piece->size);
         }

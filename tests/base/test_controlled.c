@@ -488,7 +488,8 @@ static void seer_look(void* data)
         flag = seer_load(s, &s->flag);
     }
     uint32_t again = seer_load(s, &s->turn);
-    s->seen = round | turn << 2 | flag << 4 | again << 6;
+    // Not the round: one in which nothing was written since the last is no other than waiting.
+    s->seen = turn << 2 | flag << 4 | again << 6;
     if (flag == 0) {
         s->platform->thread_wait(s->platform->user, &s->turn, turn, UINT64_MAX);
         s->seen |= seer_load(s, &s->flag) << 8 | seer_load(s, &s->turn) << 10;

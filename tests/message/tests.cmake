@@ -10,6 +10,9 @@ set(ORR_TESTS_MESSAGE
     tests/message/test_mirror.c
     tests/message/test_send.c
     tests/message/test_tell.c
+    tests/message/test_tell_batches.c
+    tests/message/test_tell_queue.c
+    tests/message/test_tell_types.c
     tests/message/test_values.c
 )
 set(ORR_TEST_EXTRA_MESSAGE

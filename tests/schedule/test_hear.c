@@ -152,6 +152,63 @@ ORR_TEST(hear_in_the_same_tick_what_is_written_in_loops)
     kit_end(&k);
 }
 
+// What a reader leaves out, and is not told of, decides all the same whom it selects.
+ORR_TEST(hear_of_who_gets_or_loses_what_is_left_out)
+{
+    static const char* const queries[] = {"Position, !Body", "Position, !Frozen", "Position, !#7"};
+    for (uint32_t i = 0; i < 3; i++) {
+        kit k;
+        orr_world* world = begin(&k);
+        ORR_REGISTER(world, Body);
+        orr_entity bob = make(world, 1);
+        make(world, 2);
+        KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = queries[i],
+                   .run = kit_hear);
+        KIT_STEP(world, 1);
+        KIT_SAID("EntityAdded:reader:2:");
+        CHECK_OK(i == 0   ? orr_set(world, bob, Body, {1, 1})
+                 : i == 1 ? orr_add(world, bob, Frozen)
+                          : orr_tag_add(world, bob, 7));
+        KIT_STEP(world, 1);
+        KIT_SAID("EntityRemoved:component:1:");
+        CHECK_OK(i == 0   ? orr_remove(world, bob, Body)
+                 : i == 1 ? orr_remove(world, bob, Frozen)
+                          : orr_tag_remove(world, bob, 7));
+        KIT_STEP(world, 1);
+        KIT_SAID("EntityAdded:component:1:");
+        kit_end(&k);
+    }
+}
+
+// Of entities that are alike and die together, those are told of that were known: whichever they are.
+ORR_TEST(hear_of_the_death_of_those_that_were_known)
+{
+    for (uint32_t known = 1; known < 16; known++) {
+        kit k;
+        orr_world* world = begin(&k);
+        orr_entity e[4];
+        uint32_t count = 0;
+        for (uint32_t i = 0; i < 4; i++) {
+            e[i] = make(world, 1);
+            count += known >> i & 1;
+        }
+        for (uint32_t i = 0; i < 4; i++) {
+            CHECK_OK(orr_enable(world, e[i], Position, (known >> i & 1) != 0));
+        }
+        KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position",
+                   .run = kit_hear);
+        KIT_STEP(world, 1);
+        char expected[64];
+        snprintf(expected, sizeof expected, "EntityAdded:reader:%u:", count);
+        KIT_SAID(expected);
+        CHECK_OK(orr_destroy_many(world, e, 4));
+        KIT_STEP(world, 1);
+        snprintf(expected, sizeof expected, "EntityRemoved:destroyed:%u:", count);
+        KIT_SAID(expected);
+        kit_end(&k);
+    }
+}
+
 // ---- switched off, run over -----------------------------------------------------------------------------------------
 
 ORR_TEST(hear_nothing_while_switched_off_and_everything_after)

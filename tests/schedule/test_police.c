@@ -208,6 +208,23 @@ ORR_TEST(police_in_full_lets_what_is_asked_for_be_written)
     kit_end(&s.k);
 }
 
+// What is written by who hears of changes is asked for as any other.
+ORR_TEST(police_in_full_lets_a_system_with_changed_terms_write)
+{
+    orr_world* world = begin();
+    orr_police_set(world, ORR_POLICE_FULL);
+    orr_system system = KIT_SYSTEM(world, .name = "follow", .query = "changed write Position",
+                                   .run = write_position);
+    for (uint32_t i = 0; i < 5; i++) {
+        CHECK_OK(orr_set(world, s.bob, Position, {10, 0, 0}));
+        KIT_STEP(world, 2);
+        CHECK_STR(s.k.errors.text, "");
+        CHECK_EQ(orr_get(world, s.bob, Position)->x, 11);
+    }
+    CHECK_EQ(kit_stats(world, system).breaches, 0);
+    kit_end(&s.k);
+}
+
 // Bytes that were never written, between fields, are compared too: that must decide nothing.
 static void write_padded(orr_run* run)
 {

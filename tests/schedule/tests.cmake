@@ -16,6 +16,7 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_sequence.c
     tests/schedule/test_system.c
     tests/schedule/test_tick.c
+    tests/schedule/test_tick_refused.c
     tests/schedule/test_trace.c
 )
 set(ORR_TEST_EXTRA_SCHEDULE

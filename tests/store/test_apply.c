@@ -447,6 +447,36 @@ ORR_TEST(apply_leaves_out_what_makes_no_sense)
     kit_end(&k);
 }
 
+// The last instance of what is needed stays where it is, with the room it has.
+ORR_TEST(apply_that_leaves_out_a_removal_moves_no_row)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    orr_type spot = KIT_TYPE(world, Spot);
+    (void)KIT_TYPE(world, Engine), (void)KIT_TYPE(world, Health), (void)KIT_TYPE(world, Position);
+    orr_entity bob = orr_create(world);
+    CHECK_OK(orr_component_add(world, bob, KIT_TYPE(world, Turbo)));
+    orr_component_id second = orr_instance_add(world, bob, spot, &(Spot){2});
+    CHECK_OK(orr_instance_remove(world, bob, spot, second)); // Room for two stays.
+    const orr_component_id* ids;
+    CHECK_EQ(orr_instances_get(world, bob, spot, NULL, &ids), 1);
+    orr_address before, after;
+    CHECK_OK(orr_address_get(world, bob, &before));
+    orri_instance_deed deed = {spot, ids[0], true, NULL};
+    orri_group group = {.deed = ORRI_DEED_CHANGE,
+                        .entities = &bob,
+                        .count = 1,
+                        .instances = &deed,
+                        .instance_count = 1};
+    notes n;
+    CHECK_OK(apply_one(world, group, &n));
+    CHECK_EQ(n.count, 1);
+    CHECK_STR(n.words[0], "Spot is needed by Turbo");
+    CHECK_OK(orr_address_get(world, bob, &after));
+    CHECK_EQ(after.cluster.index1, before.cluster.index1);
+    kit_end(&k);
+}
+
 ORR_TEST(apply_names_after_all_else)
 {
     kit k = {0};
