@@ -56,7 +56,7 @@ if(ORR_BUILD_TESTS)
     add_library(orr_test_main OBJECT ${ORR_TEST_SUPPORT})
     orr_flags(orr_test_main)
     target_include_directories(orr_test_main PRIVATE src tests)
-    target_link_libraries(orr_test_main PUBLIC orr_scenarios orrery)
+    target_link_libraries(orr_test_main PUBLIC orr_scenarios orrery m) # libm: what ours is measured against.
     foreach(module IN LISTS ORR_MODULES ITEMS model)
         string(TOUPPER ${module} upper)
         include(tests/${module}/tests.cmake)

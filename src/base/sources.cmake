@@ -6,6 +6,11 @@ set(ORR_SOURCES_BASE
     src/base/env.c
     src/base/hash.c
     src/base/random.c
+    src/base/math.c
+    src/base/math_arc.c
+    src/base/math_circle.c
+    src/base/math_power.c
+    src/base/math_table.c
     src/base/bits.c
     src/base/text.c
     src/base/sync.c)
