@@ -18,6 +18,7 @@ set(ORR_SOURCES_BASE
 set(ORR_SMALL_BASE
     src/base/env.c
     src/base/log.c
+    src/base/math.c
     src/base/near.c
     src/base/result.c
     src/base/text.c
