@@ -78,6 +78,7 @@ endif()
 if(ORR_BUILD_EXTRAS)
     include(bench/bench.cmake)
     orr_program(orr_bench ${ORR_BENCH_SOURCES})
+    target_link_libraries(orr_bench PRIVATE m) # The limit of the mathematics.
     target_include_directories(orr_bench PRIVATE bench)
     target_compile_options(orr_bench PRIVATE ${ORR_BENCH_OPTIONS})
     target_compile_definitions(orr_bench PRIVATE ${ORR_BENCH_DEFINITIONS})

@@ -10,6 +10,7 @@ temporary
 compiler=${CC:-gcc}
 flags="-std=c17 -O1 -ffp-contract=off -w -pthread"
 tests=$(cmake_list tests/store/tests.cmake ORR_TESTS_STORE | tr ' ' '\n' | grep -v test_generation)
+tests+=" tests/base/test_math_special.c tests/base/test_math_golden.c"
 tests+=" $(cmake_list tests/model/tests.cmake ORR_TESTS_MODEL)"
 tests+=" $(cmake_list tests/query/tests.cmake ORR_TESTS_QUERY | grep '\.c$')"
 tests+=" $(cmake_list tests/message/tests.cmake ORR_TESTS_MESSAGE)"
@@ -44,7 +45,7 @@ run_tests() { # folder with objects
         log=$work/log
         # shellcheck disable=SC2086
         "$compiler" -pthread "$folder/$(echo "$source" | tr / -).o" $(objects "$folder" $shared $library) \
-            -o "$work/program" 2>"$log" || { cat "$log" >&2; exit 1; }
+            -lm -o "$work/program" 2>"$log" || { cat "$log" >&2; exit 1; }
         if ! timeout 120 "$work/program" --seed 1 >"$log" 2>&1; then
             grep '^FAILED' "$log" | sed "s/^FAILED/$name:/" || true
             grep -q '^[0-9]* passed' "$log" || echo "$name: crashed or hung"
@@ -265,6 +266,14 @@ plant "half a tell handed out when the rest is refused" \
     src/message/tell.c '/^static void tell_end/,/^}/s/done \|\| tell->world->busy == NULL/true/'
 plant "remainder of time forgotten" \
     src/schedule/tick.c 's/schedule->debt_ns %= interval_ns;/schedule->debt_ns = 0;/'
+plant "large angle reduced by digits of pi one too far" \
+    src/base/math_circle.c 's/- 1075 \+ 62;/- 1075 + 63;/'
+plant "what is no number passes through exp" \
+    src/base/math_power.c '/^ORRI_ASIDE static double power_end\(/,/^}/s/x != x \? orri_math_nan\(\)/x != x ? x/'
+plant "odd power of a negative number taken for an even one" \
+    src/base/math_power.c 's/\(y_bits & unit\) != 0 \? 1 : 2/(y_bits \& unit) != 0 ? 2 : 2/'
+plant "digits of the logarithm's polynomial cut off" \
+    src/base/math_power.c 's/0x1\.99999999a3b1ep-3/0x1.9999p-3/'
 
 # ---- planting ------------------------------------------------------------------------------------------
 
