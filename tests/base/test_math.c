@@ -160,6 +160,9 @@ static void math_one_at(const math_one* f, double x, math_worst* worst, math_wor
 static void math_one_hard(const math_one* f, math_worst* worst, math_worst* subnormal)
 {
     static const double hard[] = {0x1.6ac5b262ca1ffp+849,
+                                  0x1.6c6cbc45dc8dep+5,
+                                  0x1.6c6cbc45dc8dep+10,
+                                  0x1.9a8b3bbba9f8bp+19,
                                   0x1.921fb54442d18p-1,
                                   0x1p-27,
                                   0x1p20,
