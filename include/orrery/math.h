@@ -29,7 +29,7 @@ extern "C" {
 
 // ---- angles, in radians -------------------------------------------------------------------------
 
-/// Any finite angle, however large, is reduced by the true pi. Error below 0.80 ULP; float 0.501.
+/// Any finite angle, however large, is reduced by the true pi. Error below 0.85 ULP; float 0.501.
 ORR_API double orr_sin(double angle);
 ORR_API double orr_cos(double angle);
 ORR_API float orr_sinf(float angle);

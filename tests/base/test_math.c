@@ -133,10 +133,10 @@ static float math_sqrtf_out(float x)
 }
 
 static const math_one math_ones[] = {
-    {"sin", orr_sin, orr_sinf, sinl, -20, 20, 0.80, 0.80},
-    {"cos", orr_cos, orr_cosf, cosl, -20, 20, 0.80, 0.80},
-    {"sincos.s", math_sincos_sin, math_sincosf_sin, sinl, -20, 20, 0.80, 0.80},
-    {"sincos.c", math_sincos_cos, math_sincosf_cos, cosl, -20, 20, 0.80, 0.80},
+    {"sin", orr_sin, orr_sinf, sinl, -20, 20, 0.85, 0.85},
+    {"cos", orr_cos, orr_cosf, cosl, -20, 20, 0.85, 0.85},
+    {"sincos.s", math_sincos_sin, math_sincosf_sin, sinl, -20, 20, 0.85, 0.85},
+    {"sincos.c", math_sincos_cos, math_sincosf_cos, cosl, -20, 20, 0.85, 0.85},
     {"tan", orr_tan, orr_tanf, tanl, -20, 20, 0.95, 0.95},
     {"asin", orr_asin, orr_asinf, asinl, -1, 1, 0.70, 0.70},
     {"acos", orr_acos, orr_acosf, acosl, -1, 1, 0.70, 0.70},
