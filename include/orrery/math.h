@@ -37,7 +37,7 @@ ORR_API float orr_cosf(float angle);
 /// Both at little more than the cost of one; the same bits as orr_sin() and orr_cos().
 ORR_API void orr_sincos(double angle, double* sine, double* cosine);
 ORR_API void orr_sincosf(float angle, float* sine, float* cosine);
-/// Error below 0.95 ULP; float 0.501.
+/// Error below 1.00 ULP; float 0.501.
 ORR_API double orr_tan(double angle);
 ORR_API float orr_tanf(float angle);
 

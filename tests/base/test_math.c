@@ -137,7 +137,7 @@ static const math_one math_ones[] = {
     {"cos", orr_cos, orr_cosf, cosl, -20, 20, 0.85, 0.85},
     {"sincos.s", math_sincos_sin, math_sincosf_sin, sinl, -20, 20, 0.85, 0.85},
     {"sincos.c", math_sincos_cos, math_sincosf_cos, cosl, -20, 20, 0.85, 0.85},
-    {"tan", orr_tan, orr_tanf, tanl, -20, 20, 0.95, 0.95},
+    {"tan", orr_tan, orr_tanf, tanl, -20, 20, 1.00, 1.00},
     {"asin", orr_asin, orr_asinf, asinl, -1, 1, 0.70, 0.70},
     {"acos", orr_acos, orr_acosf, acosl, -1, 1, 0.70, 0.70},
     {"atan", orr_atan, orr_atanf, atanl, -4, 4, 0.65, 0.65},
