@@ -8,6 +8,7 @@ set(ORR_BENCH_SOURCES
     bench/bench_life.c
     bench/bench_lists.c
     bench/bench_main.c
+    bench/bench_math.c
     bench/bench_measure.c
     bench/bench_pinned.c
     bench/bench_query.c

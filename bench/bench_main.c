@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAIN_ROWS_MAX 64
+#define MAIN_ROWS_MAX 128
 
 typedef struct main_options {
     const char* names[MAIN_ROWS_MAX]; // None: all.

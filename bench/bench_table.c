@@ -54,6 +54,8 @@ const bench_row bench_rows[] = {{&bench_create_empty, 1000000, 0, 10},
                                 {&bench_spawn_whole, 100000, 0, 0},
                                 {&bench_hash, 1000000, 0, 0.02},
                                 {&bench_world, 100, 0, 1},
+                                {&bench_math, 10000, 0, 0},
+                                {&bench_math_float, 10000, 0, 0},
                                 // Linked lists, limit: our chunks.
                                 {&bench_list_fresh, 1000000, 0, 0},
                                 {&bench_list, 65536, 0, 0},

@@ -4,6 +4,9 @@
 set(orr_single_headers)
 foreach(module IN LISTS ORR_MODULES)
     list(APPEND orr_single_headers include/orrery/${module}.h)
+    if(module STREQUAL "base")
+        list(APPEND orr_single_headers include/orrery/math.h) # The base's second header.
+    endif()
     if(module STREQUAL "store")
         list(APPEND orr_single_headers include/orrery/kinds.h) # The store's second header.
     endif()

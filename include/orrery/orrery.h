@@ -6,6 +6,7 @@
 
 #include <orrery/base.h>
 #include <orrery/kinds.h>
+#include <orrery/math.h>
 #include <orrery/message.h>
 #include <orrery/platform.h>
 #include <orrery/query.h>

@@ -7,6 +7,11 @@ set(ORR_SOURCES_BASE
     src/base/env.c
     src/base/hash.c
     src/base/random.c
+    src/base/math.c
+    src/base/math_arc.c
+    src/base/math_circle.c
+    src/base/math_power.c
+    src/base/math_table.c
     src/base/bits.c
     src/base/text.c
     src/base/sync.c)
@@ -14,6 +19,7 @@ set(ORR_SOURCES_BASE
 set(ORR_SMALL_BASE
     src/base/env.c
     src/base/log.c
+    src/base/math.c
     src/base/near.c
     src/base/result.c
     src/base/text.c

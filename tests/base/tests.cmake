@@ -5,6 +5,9 @@ set(ORR_TESTS_BASE
     tests/base/test_log.c
     tests/base/test_hash.c
     tests/base/test_random.c
+    tests/base/test_math.c
+    tests/base/test_math_special.c
+    tests/base/test_math_golden.c
     tests/base/test_bits.c
     tests/base/test_text.c
     tests/base/test_sync.c
