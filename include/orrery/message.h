@@ -142,7 +142,7 @@ ORR_API const char* orr_cause_name(orr_cause cause);
 // ORR_ERR_ARGUMENT, ORR_ERR_CAPACITY.
 
 /// EntityAdded: a new entity. The id may be stored and sent at once; it is alive after the commit. Declared by `creates`. Null
-/// when refused, also when the system has used up its `creates_max` for this run.
+/// when refused, also when the system has used up its `creates_max`.
 ORR_API orr_entity orr_send_create(orr_run* run);
 /// Many, in a cluster, with columns of values, as orr_create_many(): the fastest way.
 ORR_API orr_result orr_send_create_many(orr_run* run, orr_cluster cluster, uint32_t count,
@@ -154,7 +154,7 @@ ORR_API orr_result orr_send_destroy(orr_run* run, orr_entity entity);
 /// Declared by `adds`, or by `creates`. `out_id` (may be NULL) gets, of a multiple type, an id that is good for further calls of this run.
 ORR_API orr_result orr_send_add_type(orr_run* run, orr_entity entity, orr_type type,
                                      const void* value, orr_component_id* out_id);
-/// ComponentChanged: `id` 0 for a unique type. Ignored (and counted) if it is not there at the commit. Declared by a write term.
+/// ComponentChanged: `id` 0 for a unique type. Ignored (and counted) if it is not there at the commit. Declared by `changes`; of an indirect system by a write term.
 ORR_API orr_result orr_send_change_type(orr_run* run, orr_entity entity, orr_type type,
                                         orr_component_id id, const void* value);
 /// Many: `values` one after another. `ids` NULL: a unique type.

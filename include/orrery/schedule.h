@@ -24,7 +24,8 @@
 /// writing) are free for all; making strings or arrays is for who writes or
 /// sends a type with some.
 ///
-/// Threads: everything here is for the thread that drives the world.
+/// Threads: everything here is for the thread that drives the world; functions of systems are called by its workers, if it has some
+/// (orr_world_desc.workers, docs/PARALLEL.md).
 #ifndef ORRERY_SCHEDULE_H
 #define ORRERY_SCHEDULE_H
 
@@ -63,8 +64,10 @@ typedef struct orr_system_desc {
     const char* any;
 
     // What it may send (message.h). Default: nothing.
-    const char* creates;  ///< Types that entities it creates may have: "Position, Velocity".
-    uint32_t creates_max; ///< Per run. Default: its rows; 1024 for one that is called once.
+    const char* creates; ///< Types that entities it creates may have: "Position, Velocity".
+    /// Per chunk of rows; of one that is called once, or whose rows come in an order of their own: per tick. Default: its rows; 1024 for one that is
+    /// called once.
+    uint32_t creates_max;
     const char* destroys; ///< Terms of what it destroys: "Bullet, !Player"; "*": anything.
     const char* adds;     ///< Types.
     const char* removes;  ///< Types.
