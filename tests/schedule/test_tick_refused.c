@@ -120,8 +120,8 @@ static orr_world* busy_begin(kit* k)
                .switches = "Position", .run = busy_thaw);
     KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Health, ?Label, ?orr_name",
                .state = ORR_TYPE(Count), .run = busy_hear);
-    KIT_SYSTEM(world, .name = "reap", .query = "write Health, ?Body",
-               .changes = "Health", .destroys = "Health, !Velocity", .run = busy_reap);
+    KIT_SYSTEM(world, .name = "reap", .query = "write Health, ?Body", .changes = "Health",
+               .destroys = "Health, !Velocity", .run = busy_reap);
     KIT_SYSTEM(world, .name = "count", .once = true, .query = "Health", .receives = "Hit",
                .state = ORR_TYPE(Count), .run = busy_count);
     KIT_SYSTEM(world, .name = "began", .once = true, .query = "Health", .creates = "Health",
