@@ -284,7 +284,7 @@ plant "structure changed inside a system, where nothing would happen" \
 plant "events sent by callbacks lost" \
     src/schedule/tick.c 's/schedule->renewed \? tick_called_back\(world\) : ORR_OK/ORR_OK/'
 plant "section of values ends where readers change" \
-    src/message/tell_values.c 's/^    memset\(s->some, 0, told->words/    (void)values_flush(s);\n&/'
+    src/message/tell_values.c 's/^    values_readers\(s, record, cluster\);/&\n    (void)values_flush(s);/'
 plant "messages of several senders in the order of other readers" \
     src/message/tell_piece.c 's/if \(classes > 1\)/if (classes > 1000)/'
 plant "cause of entering taken from what others ask for" \
