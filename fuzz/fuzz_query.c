@@ -50,7 +50,7 @@ typedef struct fuzz_terms {
 
 static orr_result fuzz_parse(orr_world* world, const char* text, fuzz_terms* out)
 {
-    return orri_terms_parse(world, "fuzz", text, out->terms, &out->count, &out->entities);
+    return orri_terms_parse(world, "fuzz", text, out->terms, &out->count, &out->entities, false);
 }
 
 static char* fuzz_print(const orr_world* world, const fuzz_terms* terms)
