@@ -633,12 +633,17 @@ static bool rows_word(rows_scan* s, orri_chunk* chunk, uint32_t word, uint64_t w
     return true;
 }
 
+// Whether a row can be selected now that was not, or the other way round, without having moved: something was switched; or a
+// row whose instances are all off got one that is on, which writes no bit.
 static bool rows_bits_written(const rows_scan* s, const orri_chunk* chunk)
 {
+    const orri_cluster* cluster = s->cluster;
+    uint64_t mark = s->tell->told->row_mark;
     bool written = false;
-    for (uint32_t c = 0; s->cluster->has_bits && c <= s->cluster->type_count; c++) {
-        written = written ||
-                  chunk->columns[s->cluster->column_count + c].version > s->tell->told->row_mark;
+    for (uint32_t c = 0; cluster->has_bits && c <= cluster->type_count; c++) {
+        uint32_t counts = c < cluster->type_count ? cluster->columns[c].counts : 0;
+        written = written || chunk->columns[cluster->column_count + c].version > mark ||
+                  (counts != 0 && chunk->columns[counts].version > mark);
     }
     return written;
 }

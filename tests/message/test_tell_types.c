@@ -60,6 +60,24 @@ ORR_TEST(second_reader_of_switches_hears_what_is_off)
     stage_end(&s);
 }
 
+// It has room for a fourth, so its row stays where it is and no bit is written: only the count tells.
+ORR_TEST(entity_whose_instances_are_all_off_enters_with_one_that_is_on)
+{
+    stage s;
+    orr_world* w = stage_begin(&s);
+    orri_reader* r = tell_kit_reader(w, "Shot");
+    orr_entity a = orr_create(w);
+    for (int32_t i = 1; i <= 3; i++) {
+        CHECK(orr_add_instance(w, a, Shot, {i, i}) != 0);
+    }
+    CHECK_OK(orr_instance_enable(w, a, KIT_TYPE(w, Shot), 0, false));
+    TELLS(r, "");
+    CHECK(orr_add_instance(w, a, Shot, {4, 4}) != 0);
+    TELLS(r, "EntityAdded enabled 0v1 {Shot} Shot: 1 {power: 1, range: 1} 2 {power: 2, range: 2} "
+             "3 {power: 3, range: 3} 4 {power: 4, range: 4}\n");
+    stage_end(&s);
+}
+
 ORR_TEST(switches_of_instances_and_pinned_values_are_told)
 {
     stage s;
