@@ -522,7 +522,8 @@ static void systems_spawn_open(bench_env* env, bool whole)
                                         .run = systems_spawn,
                                         .creates = "Position, Velocity",
                                         .creates_max = env->n,
-                                        .user = spawner});
+                                        .user = spawner,
+                                        .impure = true});
     systems_add(env, &(orr_system_desc){.name = "reader",
                                         .kind = ORR_INDIRECT,
                                         .query = "Position, Velocity",

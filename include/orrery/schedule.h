@@ -94,10 +94,12 @@ typedef struct orr_system_desc {
     const orr_type_desc*
         exports; ///< The type of what other systems may read of it (orr_export, orr_import).
     const char* imports; ///< Systems whose exports it reads.
-    /// It has state outside the world and yet sends changes: what it sends is an input, kept in recordings. Required then.
+    /// It has state outside of the world (`user`) and yet changes the world: what it does is an input, kept in recordings.
     bool impure;
     void*
-        user; ///< Private, for orr_run_user(). Of a direct system: settings; if it changes and the system sends, say `impure`.
+        user; ///< State outside of the world, for orr_run_user(). Who writes or sends too says `impure`.
+    const void*
+        settings; ///< What stays as it is while the system exists, for orr_run_settings(). Not copied.
 
     // Called once each, between ticks: when it takes effect, before its first tick after it was switched on, after it was switched
     // off or its world ends, and at last. They may use state, exports and `user`, and send.
@@ -134,6 +136,7 @@ ORR_API const char* orr_system_name(const orr_world* world, orr_system system);
 ORR_API orr_query* orr_run_query(const orr_run* run);
 ORR_API orr_system orr_run_system(const orr_run* run);
 ORR_API void* orr_run_user(const orr_run* run);
+ORR_API const void* orr_run_settings(const orr_run* run);
 /// A random number of (world seed, tick, system, entity): the same whatever the order or the number of threads.
 ORR_API uint64_t orr_run_random(const orr_run* run, orr_entity entity);
 

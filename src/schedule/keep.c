@@ -55,6 +55,12 @@ void* orr_run_user(const orr_run* run)
     return system != NULL ? system->desc.user : NULL;
 }
 
+const void* orr_run_settings(const orr_run* run)
+{
+    const orri_system* system = orri_run_system(run, "orr_run_settings");
+    return system != NULL ? system->desc.settings : NULL;
+}
+
 uint64_t orr_run_random(const orr_run* run, orr_entity entity)
 {
     const orri_system* system = orri_run_system(run, "orr_run_random");

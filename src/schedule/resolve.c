@@ -264,6 +264,23 @@ static void resolve_by_value(const orr_world* world, orri_system* system, resolv
     }
 }
 
+// What a system with state outside of the world does to the world is an input of it.
+static orr_result resolve_pure(orr_world* world, const orri_system* system,
+                               const resolve_terms* terms)
+{
+    bool outside = system->desc.user != NULL && !system->desc.impure;
+    for (uint32_t i = 0; outside && i < terms->count; i++) {
+        if (terms->items[i].access == ORR_WRITE) {
+            return resolve_refuse(
+                world, system,
+                "it has state outside of the world (.user) and changes the world "
+                "(\"write\"); keep the state in .state, say .impure, or give what "
+                "never changes as .settings");
+        }
+    }
+    return ORR_OK;
+}
+
 static orr_result resolve_query(orr_world* world, orri_system* system)
 {
     resolve_terms terms;
@@ -284,15 +301,13 @@ static orr_result resolve_query(orr_world* world, orri_system* system)
     if (result != ORR_OK) {
         return result;
     }
+    result = resolve_pure(world, system, &terms);
+    if (result != ORR_OK) {
+        return result;
+    }
     resolve_by_value(world, system, &terms);
     system->no_required = true;
     for (uint32_t i = 0; i < terms.count; i++) {
-        if (terms.items[i].access == ORR_WRITE && system->desc.kind == ORR_INDIRECT &&
-            system->desc.user != NULL && !system->desc.impure) {
-            return resolve_refuse(world, system,
-                                  "it has state of its own (.user) and sends changes (\"write\" in "
-                                  ".query); keep the state in .state, or say .impure");
-        }
         system->no_required &= terms.items[i].kind != ORR_REQUIRED &&
                                terms.items[i].kind != ORR_ANY;
     }
@@ -393,7 +408,8 @@ static orr_result resolve_any(orr_world* world, orri_system* system)
         system->guard.any_tags = system->any_tags;
         system->guard.any_tag_count = tag_count;
     }
-    return resolve_any_types(world, system, &types);
+    result = resolve_pure(world, system, &types);
+    return result == ORR_OK ? resolve_any_types(world, system, &types) : result;
 }
 
 // ---- what it sends ------------------------------------------------------------------------------------------------------

@@ -183,7 +183,7 @@ static bool system_sends(const orr_system_desc* desc)
 {
     return desc->creates != NULL || desc->destroys != NULL || desc->adds != NULL ||
            desc->removes != NULL || desc->switches != NULL || desc->tags != NULL || desc->renames ||
-           desc->sends != NULL;
+           desc->sends != NULL || desc->changes != NULL;
 }
 
 // What can be said of a desc without looking up names.
@@ -226,10 +226,11 @@ static orr_result system_check(orr_world* world, const orr_system_desc* desc)
         return system_refuse(
             world, name, "only a direct system that is called per run of rows can be .parallel");
     }
-    if (!direct && desc->user != NULL && system_sends(desc) && !desc->impure) {
-        return system_refuse(world, name,
-                             "it has state of its own (.user) and sends changes; keep the state in "
-                             ".state, or say .impure");
+    if (desc->user != NULL && system_sends(desc) && !desc->impure) {
+        return system_refuse(
+            world, name,
+            "it has state outside of the world (.user) and sends changes; keep the state "
+            "in .state, say .impure, or give what never changes as .settings");
     }
     return ORR_OK;
 }

@@ -272,7 +272,7 @@ ORR_TEST(police_in_full_looks_away_without_memory)
 static void make_strings(orr_run* run)
 {
     orr_world* world = run->world;
-    bool may = orr_run_user(run) != NULL;
+    bool may = orr_run_settings(run) != NULL;
     orr_string string = orr_string_make(world, "made inside");
     CHECK_STR(orr_string_text(world, string), may ? "made inside" : "");
     int32_t numbers[2] = {1, 2};
@@ -287,7 +287,7 @@ ORR_TEST(police_strings_are_made_by_who_declares_a_type_with_some)
         ORR_REGISTER(world, Label);
         orr_system maker = KIT_SYSTEM(world, .name = "maker", .query = "Velocity",
                                       .adds = may ? "Label" : NULL, .run = make_strings,
-                                      .user = may ? &s : NULL);
+                                      .settings = may ? &s : NULL);
         KIT_STEP(world, 1);
         CHECK_EQ(kit_stats(world, maker).breaches, may ? 0 : 2);
         if (!may) {

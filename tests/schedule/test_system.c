@@ -209,7 +209,32 @@ static const bad_desc bad_impure[] = {
     {{.renames = true}, ORR_ERR_ARGUMENT, "say .impure"},
     {{.query = "write Position"}, ORR_ERR_ARGUMENT, "say .impure"},
     {{.sends = "Hit"}, ORR_ERR_ARGUMENT, "say .impure"},
+    // Direct ones alone.
+    {{.changes = "Position"}, ORR_ERR_ARGUMENT, "say .impure"},
+    {{.any = "write Position"}, ORR_ERR_ARGUMENT, "say .impure"},
 };
+
+static void check_impure(kit* k, orr_world* world, orr_system_desc desc, const bad_desc* bad)
+{
+    int mine = 0;
+    desc.name = "outside";
+    desc.run = kit_run_nothing;
+    desc.user = &mine;
+    k->errors = (kit_errors){0};
+    if (orr_system_add(world, &desc).index1 != 0) {
+        test_fail(__FILE__, __LINE__, "desc %d was taken", (int)(bad - bad_impure));
+    }
+    KIT_ERROR(k, bad->result, bad->words);
+    desc.impure = true;
+    CHECK_OK(orr_system_remove(world,
+                               kit_taken(world, orr_system_add(world, &desc), __FILE__, __LINE__)));
+    desc.impure = false;
+    desc.user = NULL;
+    desc.settings = &mine;
+    CHECK_OK(orr_system_remove(world,
+                               kit_taken(world, orr_system_add(world, &desc), __FILE__, __LINE__)));
+    KIT_STEP(world, 1);
+}
 
 ORR_TEST(system_with_private_state_that_sends_must_say_impure)
 {
@@ -219,27 +244,19 @@ ORR_TEST(system_with_private_state_that_sends_must_say_impure)
     int mine = 0;
     for (size_t i = 0; i < sizeof bad_impure / sizeof bad_impure[0]; i++) {
         orr_system_desc desc = bad_impure[i].desc;
-        desc.name = "outside";
-        desc.kind = ORR_INDIRECT;
-        desc.run = kit_run_nothing;
-        desc.user = &mine;
-        k.errors = (kit_errors){0};
-        if (orr_system_add(world, &desc).index1 != 0) {
-            test_fail(__FILE__, __LINE__, "desc %zu was taken", i);
+        desc.once = desc.query == NULL;
+        check_impure(&k, world, desc, &bad_impure[i]);
+        if (desc.changes == NULL && desc.any == NULL) {
+            desc.kind = ORR_INDIRECT;
+            desc.once = false;
+            check_impure(&k, world, desc, &bad_impure[i]);
         }
-        KIT_ERROR(&k, bad_impure[i].result, bad_impure[i].words);
-        desc.impure = true;
-        CHECK_OK(orr_system_remove(
-            world, kit_taken(world, orr_system_add(world, &desc), __FILE__, __LINE__)));
-        desc.impure = false;
-        desc.user = NULL;
-        CHECK_OK(orr_system_remove(
-            world, kit_taken(world, orr_system_add(world, &desc), __FILE__, __LINE__)));
-        KIT_STEP(world, 1);
     }
     // Who only listens need not say it.
     KIT_SYSTEM(world, .name = "listener", .kind = ORR_INDIRECT, .run = kit_run_nothing,
                .query = "Position", .user = &mine);
+    KIT_SYSTEM(world, .name = "watcher", .query = "Position", .run = kit_run_nothing,
+               .user = &mine);
     KIT_STEP(world, 1);
     CHECK_EQ(k.errors.count, 0);
     kit_end(&k);
@@ -394,7 +411,7 @@ ORR_TEST(system_creates_as_many_in_a_run_as_it_said)
         orr_world* world = begin_rows(&k); // One row: that many by default.
         uint32_t made = 0;
         KIT_SYSTEM(world, .name = "create", .query = "Position", .creates = "Position",
-                   .creates_max = most[i], .run = create_three, .user = &made);
+                   .creates_max = most[i], .run = create_three, .user = &made, .impure = true);
         KIT_STEP(world, 1);
         CHECK_EQ(made, expected[i]);
         CHECK_EQ(orr_entity_count(world), 1 + expected[i]);
@@ -421,8 +438,8 @@ ORR_TEST(system_without_required_terms_writes_through_optional_ones_only)
     make(world, 1);
     CHECK_OK(orr_set(world, orr_create(world), Health, {1, 1}));
     int32_t rows = 0;
-    orr_system system =
-        KIT_SYSTEM(world, .name = "all", .query = "?write Health", .run = implicit, .user = &rows);
+    orr_system system = KIT_SYSTEM(world, .name = "all", .query = "?write Health", .run = implicit,
+                                   .user = &rows, .impure = true);
     KIT_STEP(world, 1);
     CHECK_EQ(rows, 2);
     KIT_SAID("wrote");

@@ -334,7 +334,7 @@ ORR_TEST(changed_term_of_a_system_leaves_out_its_own_writes)
     CHECK_OK(orr_set(world, eve, Velocity, {0, 0})); // In another cluster.
     uint32_t own = 0, other = 0;
     KIT_SYSTEM(world, .name = "own", .query = "changed write Position", .run = write_changed,
-               .user = &own);
+               .user = &own, .impure = true);
     KIT_SYSTEM(world, .name = "other", .query = "changed Position", .run = count_changed,
                .user = &other);
     CHECK_OK(orr_step(world, 10));

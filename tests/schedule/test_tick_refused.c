@@ -368,7 +368,7 @@ ORR_TEST(step_that_dropped_events_says_so)
     CHECK_OK(orr_events_limit(world, KIT_TYPE(world, Hit), 4));
     uint32_t most = 4;
     orr_system send = KIT_SYSTEM(world, .name = "send", .once = true, .sends = "Hit",
-                                 .run = send_hits, .user = &most);
+                                 .run = send_hits, .user = &most, .impure = true);
     KIT_SYSTEM(world, .name = "deaf", .once = true, .receives = "Hit", .run = kit_run_nothing);
     KIT_STEP(world, 1); // Exactly full.
     CHECK_EQ(k.errors.count, 0);
