@@ -144,7 +144,7 @@ ORR_TEST(hear_in_the_same_tick_what_is_written_in_loops)
     orr_query* query = orr_query_text(world, "write Position");
     KIT_SYSTEM(world, .name = "own", .once = true, .query = "write Position", .run = write_in_loop);
     KIT_SYSTEM(world, .name = "other", .once = true, .any = "write Position",
-               .run = write_in_query_of_its_own, .user = query);
+               .run = write_in_query_of_its_own, .user = query, .impure = true);
     KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position", .run = kit_hear);
     KIT_STEP(world, 1);
     KIT_SAID("EntityAdded:reader:1: ComponentChanged:Position:1:own "
