@@ -75,6 +75,14 @@ bool test_long(void)
     return long_run;
 }
 
+uint32_t test_rounds(uint32_t usual, uint32_t few, uint32_t many)
+{
+    if (long_run) {
+        return TEST_SLOW ? many / 10 : many;
+    }
+    return TEST_SLOW ? few : usual;
+}
+
 static void assert_handler(const char* condition, const char* file, int line, const char* function)
 {
     test_fail(file, line, "assertion in %s: %s", function, condition);

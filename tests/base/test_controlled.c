@@ -849,7 +849,7 @@ static void many_body(const orr_platform* platform, void* arg)
 
 ORR_TEST(controlled_runs_a_hundred_thousand_schedules)
 {
-    uint64_t schedules = test_long() ? 10000000 : test_slow() ? 20000 : 100000;
+    uint64_t schedules = test_rounds(100000, 20000, 10000000);
     controlled_desc desc = {
         .name = "many", .body = many_body, .preemptions_max = 5, .schedules_max = schedules};
     CHECK_EQ(CONTROLLED_PASS(controlled_explore(&desc)).distinct, schedules);

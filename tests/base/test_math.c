@@ -68,7 +68,7 @@ static void math_judge(const char* name, const math_worst* worst, double bound)
 
 static uint32_t math_samples(void)
 {
-    return test_long() ? (test_slow() ? 500000u : 20000000u) : (test_slow() ? 10000u : 150000u);
+    return test_long() ? (test_slow() ? 500000u : 5000000u) : (test_slow() ? 10000u : 150000u);
 }
 
 static double math_between(double low, double high)
@@ -367,7 +367,7 @@ ORR_TEST(math_atan2_keeps_its_bound)
 // ---- float -------------------------------------------------------------------------------------------
 
 // Of the double function, whose error was measured above, at most 2^-28 of a float's ULP.
-static void math_every_float(const math_one* f, uint32_t stride)
+static void math_whole_range(const math_one* f, uint32_t stride)
 {
     math_worst worst = {0};
     for (uint64_t at = test_random() % stride; at < (uint64_t)1 << 32; at += stride) {
@@ -384,14 +384,14 @@ static void math_every_float(const math_one* f, uint32_t stride)
     math_judge(f->name, &worst, 0.501);
 }
 
-ORR_TEST(math_every_float_keeps_its_bound)
+ORR_TEST(math_floats_of_the_whole_range_keep_their_bound)
 {
     uint32_t stride = test_slow() ? 40009 : 2003;
     if (test_long()) {
-        stride = test_slow() ? 101 : 1;
+        stride = test_slow() ? 2003 : 31;
     }
     for (uint32_t i = 0; i < ORRI_COUNT(math_ones); i++) {
-        math_every_float(&math_ones[i], stride);
+        math_whole_range(&math_ones[i], stride);
     }
 }
 

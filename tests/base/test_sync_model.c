@@ -138,7 +138,7 @@ ORR_TEST(mutex_of_three_fibers_excludes_and_wakes_under_all_schedules)
 
 ORR_TEST(mutex_of_four_fibers_survives_random_schedules)
 {
-    uint64_t schedules = test_long() ? 1000000 : test_slow() ? 500 : 20000;
+    uint64_t schedules = test_rounds(20000, 500, 1000000);
     controlled_desc desc = {.strategy = CONTROLLED_PRIORITIES, .schedules_max = schedules};
     controlled_result result = lock_explore((lock_case){4, 2, PLANTED_NOTHING}, desc);
     CONTROLLED_PASS(result);

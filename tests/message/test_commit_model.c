@@ -605,7 +605,7 @@ static void model_run(uint64_t seed, uint32_t ticks, bool hunger)
 
 ORR_TEST(commit_equals_records_applied_one_by_one)
 {
-    uint32_t worlds = test_long() ? 400 : test_slow() ? 10 : 30;
+    uint32_t worlds = test_rounds(30, 10, 400);
     for (uint32_t i = 0; i < worlds; i++) {
         model_run(test_random(), 60, false);
     }
@@ -613,7 +613,7 @@ ORR_TEST(commit_equals_records_applied_one_by_one)
 
 ORR_TEST(commit_equals_records_applied_one_by_one_when_memory_is_short)
 {
-    uint32_t worlds = test_long() ? 200 : test_slow() ? 5 : 15;
+    uint32_t worlds = test_rounds(15, 5, 200);
     for (uint32_t i = 0; i < worlds; i++) {
         model_run(test_random(), 60, true);
     }

@@ -576,7 +576,7 @@ ORR_TEST(mirrors_of_all_readers_are_what_the_world_has) /* N0-24 N0-34 N0-49 */
 {
     play* p = calloc(1, sizeof *p);
     play_begin(p, test_seed(), 0);
-    uint32_t steps = test_long() ? 100000 : test_slow() ? 300 : 1200;
+    uint32_t steps = test_rounds(1200, 300, 100000);
     for (uint32_t i = 0; i < steps; i++) {
         play_step(p);
         if (i % 500 == 0) {

@@ -133,7 +133,7 @@ static uint64_t model_total(void)
 #ifdef MODEL_SLOW
     total = 300000;
 #endif
-    return test_long() ? total * 10 : total;
+    return test_long() && !test_slow() ? total * 10 : test_long() ? total * 3 : total;
 }
 
 // Runs one shape. The oracle may stay behind a failed test: that is the price of longjmp.

@@ -822,15 +822,15 @@ static void run(uint32_t steps, uint32_t most_live, uint32_t group_most, bool ho
 
 ORR_TEST(apply_random_small_sets_do_what_single_calls_do)
 {
-    run(test_long() ? 20000 : test_slow() ? 300 : 1500, 40, 6, false);
+    run(test_rounds(1500, 300, 20000), 40, 6, false);
 }
 
 ORR_TEST(apply_random_sets_leave_what_is_held)
 {
-    run(test_long() ? 5000 : test_slow() ? 100 : 500, 40, 6, true);
+    run(test_rounds(500, 100, 5000), 40, 6, true);
 }
 
 ORR_TEST(apply_random_large_groups_do_what_single_calls_do)
 {
-    run(test_long() ? 200 : test_slow() ? 4 : 12, 5000, 900, false);
+    run(test_rounds(12, 4, 200), 5000, 900, false);
 }
