@@ -323,6 +323,12 @@ plant "group remembers who went" \
     src/schedule/system.c '/^static bool system_group_on/,/^}/s/!other->removed \&\& //'
 plant "first import read for all" \
     src/schedule/keep.c '/^const void\* orr_run_import/,/^}/s/i < system->import_count; i/i < 1 \&\& i < system->import_count; i/'
+plant "parts combined in the order in which they end" \
+    src/schedule/call.c 's/!orri_reduce_reserve\(world, system\)/(orr_value_default(\&system->exports.type->info, system->exports.data), !orri_reduce_reserve(world, system))/;s/orri_reduce_end\(system, .*\);/for (uint32_t u = first; u < (system->in_units ? last : 1); u++) { system->desc.combine(system->exports.data, orri_reduce_partial(system, u)); }/'
+plant "parts go on from the last tick" \
+    src/schedule/reduce.c '/^void orri_reduce_begin/,/^}/s/orr_value_default\(.*\);/(void)system, (void)unit;/'
+plant "importer goes along before everything is combined" \
+    src/schedule/abreast.c 's/ \&\&\n *system->import_count == 0;/;/;s/system->import_count == 0;/true;/'
 plant "state begins without its presets" \
     src/schedule/keep.c '/^bool orri_keep_make/,/^}/s/orr_value_default\(.*\);/(void)0;/'
 plant "one that never began is destroyed" \

@@ -229,6 +229,7 @@ typedef struct orr_iter {
     orr_world* world;
     struct orr_lane* lane; // Of a system's run: where it sends. NULL in a loop.
     uint32_t field_count;
+    uint32_t unit1; // Of a run of a system that combines: 1 + the number of its chunk; else 0.
     orr_hot_span* now;
     orr_hot_field* fields;
     const uint64_t*

@@ -93,6 +93,11 @@ typedef struct orr_system_desc {
     const orr_type_desc* state;
     const orr_type_desc*
         exports; ///< The type of what other systems may read of it (orr_export, orr_import).
+    /// Makes one value of two: `into` becomes what both are together. With it every chunk of rows has exports of its own, which
+    /// begin each tick as the type's presets; after its last run they are combined, two neighbours by two, in an order that
+    /// follows from the number of chunks alone, and are what others import. So one system may sum up on several workers, and the
+    /// bits are the same with any number of them. It is called on any worker and looks at nothing else. Not for `once`.
+    void (*combine)(void* into, const void* part);
     const char* imports; ///< Systems whose exports it reads.
     /// It has state outside of the world (`user`) and yet changes the world: what it does is an input, kept in recordings.
     bool impure;
@@ -142,7 +147,7 @@ ORR_API uint64_t orr_run_random(const orr_run* run, orr_entity entity);
 
 /// The system's state: Count* c = orr_own(run, Count). A parallel system may only read it.
 #define orr_own(run, type) ((type*)orr_run_state(run, ORR_TYPE(type)))
-/// The system's exports, to write.
+/// The system's exports, to write; with `combine`: the part of this run's chunk. A parallel system without may only read it.
 #define orr_export(run, type) ((type*)orr_run_export(run, ORR_TYPE(type)))
 /// What another system exports, to read: const Contacts* c = orr_import(run, "physics", Contacts). It must be in `imports`.
 #define orr_import(run, system, type) ((const type*)orr_run_import(run, system, ORR_TYPE(type)))

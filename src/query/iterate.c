@@ -24,6 +24,7 @@ static void iterate_init(orr_iter* it, orr_query* query, const orr_each* each)
     it->dt = world->dt;
     it->tick = world->tick;
     it->lane = NULL;
+    it->unit1 = 0;
     it->now = NULL;
     it->query = query;
     it->world = world;

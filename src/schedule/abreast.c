@@ -170,7 +170,8 @@ static bool abreast_choose(struct orri_abreast* a, bool pays)
 static bool abreast_own_rows(const orri_system* system)
 {
     return system->due && system->desc.parallel && system->in_units && !system->whole &&
-           !system->desc.main_thread && system->guard.any_read == NULL;
+           !system->desc.main_thread && system->guard.any_read == NULL &&
+           system->import_count == 0; // What is imported may be combined when all rows are through.
 }
 
 static bool abreast_same_units(const orr_query* a, const orr_query* b)
@@ -241,6 +242,7 @@ static void abreast_fill(struct orri_abreast* a, uint32_t n)
     bool splits = what->kind == ABREAST_TILE ||
                   (what->kind == ABREAST_ONE && system->due && system->desc.parallel &&
                    system->in_units && !system->whole && !system->desc.main_thread);
+    splits &= system->query->unit_count > 0; // Who has none is called all the same.
     if (splits && abreast_choose(a, cost >= ABREAST_SMALL_NS)) {
         uint32_t units = system->query->unit_count;
         uint64_t each = units > 0 ? cost / units + 1 : 1;

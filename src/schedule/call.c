@@ -45,6 +45,9 @@ static orr_result call_reserve(orr_world* world, orri_system* system)
     if (system->in_units && !orri_units_ready(system->query)) {
         return orri_env_result(&world->env);
     }
+    if (system->reduces && !orri_reduce_reserve(world, system)) {
+        return orri_env_result(&world->env);
+    }
     uint32_t most = 3 + (system->in_units ? system->query->unit_count : 0);
     return ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &system->lanes, &system->lane_capacity,
                         most)
@@ -59,8 +62,9 @@ orr_result orri_system_prepare(orr_world* world, orri_system* system, bool units
         !orri_query_refresh(system->query)) {
         result = orri_env_result(&world->env);
     }
-    system->in_units = (units || system->may_send) && system->by_rows && !call_kept(system);
-    if (result == ORR_OK && (system->in_units || system->lane_capacity == 0)) {
+    system->in_units = (units || system->may_send || system->reduces) && system->by_rows &&
+                       !call_kept(system);
+    if (result == ORR_OK && (system->in_units || system->reduces || system->lane_capacity == 0)) {
         result = call_reserve(world, system);
     }
     return result;
@@ -204,6 +208,14 @@ static void call_dress(const orr_world* world, orr_run* run)
 
 // ---- the work itself --------------------------------------------------------------------------------------------------------
 
+static inline void call_unit(const orri_system* system, orr_run* run, uint32_t unit)
+{
+    if (ORR_UNLIKELY(system->reduces)) {
+        run->unit1 = unit + 1;
+        orri_reduce_begin(system, unit);
+    }
+}
+
 // A call without rows of its own.
 static void call_alone(orr_world* world, orri_system* system, void (*function)(orr_run* run))
 {
@@ -223,6 +235,7 @@ static call_sum call_rows(orr_world* world, orri_system* system)
     orri_iter_open(&run, system->query, system->since);
     call_dress(world, &run);
     run.lane = call_lane(world, system, 0);
+    call_unit(system, &run, 0);
     // A list has its runs at hand: asking for more when they are through would cost as much as a small run.
     while ((run.span_left != 0 || !run.listed) && orr_iter_next(&run)) {
         sum.rows += run.count;
@@ -244,6 +257,7 @@ static call_sum call_silent_units(orr_world* world, orri_system* system, uint32_
     call_dress(world, &run);
     run.lane = call_lane(world, system, 0);
     for (uint32_t unit = first; unit < last; unit++) {
+        call_unit(system, &run, unit);
         for (bool more = orri_iter_next_unit(&run, unit); more;
              more = !run.listed && orr_iter_next(&run)) {
             sum.rows += run.count;
@@ -266,6 +280,7 @@ static call_sum call_units(orr_world* world, orri_system* system, uint32_t first
     call_dress(world, &run);
     for (uint32_t unit = first; unit < last; unit++) {
         run.lane = call_lane(world, system, unit);
+        call_unit(system, &run, unit);
         for (bool more = orri_iter_next_unit(&run, unit); more;
              more = !run.listed && orr_iter_next(&run)) {
             sum.rows += run.count;
@@ -277,7 +292,7 @@ static call_sum call_units(orr_world* world, orri_system* system, uint32_t first
     return sum;
 }
 
-static call_sum call_work(orr_world* world, orri_system* system, uint32_t first, uint32_t last)
+static call_sum call_runs(orr_world* world, orri_system* system, uint32_t first, uint32_t last)
 {
     if (system->in_units) {
         return system->may_send ? call_units(world, system, first, last)
@@ -288,6 +303,15 @@ static call_sum call_work(orr_world* world, orri_system* system, uint32_t first,
     }
     call_alone(world, system, system->run);
     return (call_sum){0, 1};
+}
+
+static call_sum call_work(orr_world* world, orri_system* system, uint32_t first, uint32_t last)
+{
+    call_sum sum = call_runs(world, system, first, last);
+    if (ORR_UNLIKELY(system->reduces)) {
+        orri_reduce_end(system, system->in_units ? last - first : 1);
+    }
+    return sum;
 }
 
 void orri_system_settle(orr_world* world, const orri_system* system)

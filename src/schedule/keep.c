@@ -100,6 +100,9 @@ void* orr_run_export(orr_run* run, const orr_type_desc* desc)
                     "which is not the type of its .exports");
         return NULL;
     }
+    if (system != NULL && desc != NULL && system->reduces && run->unit1 != 0) {
+        return orri_reduce_partial(system, run->unit1 - 1);
+    }
     return system != NULL && desc != NULL ? system->exports.data : NULL;
 }
 

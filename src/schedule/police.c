@@ -121,7 +121,9 @@ static bool police_copy_keeps(orr_world* world, const orri_system* system, orri_
         const orri_keep* keeps[2] = {&other->state, &other->exports};
         bool own = other == system && !system->desc.parallel;
         for (uint32_t i = 0; copied && !own && i < 2; i++) {
-            if (keeps[i]->data != NULL) {
+            // What it combines is written when its runs are through.
+            bool combined = other == system && system->reduces && i == 1;
+            if (keeps[i]->data != NULL && !combined) {
                 copied = police_add(world, watch,
                                     (police_piece){.data = keeps[i]->data,
                                                    .size = keeps[i]->type->info.size,
@@ -191,12 +193,13 @@ static void police_report(orr_world* world, orri_system* system, const police_pi
 {
     uint32_t row = (uint32_t)(at / piece->row_size);
     system->rights.counts.breaches++;
+    bool exports = piece->data == system->exports.data;
     if (piece->owner == system) {
         (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
                           "system '%s' wrote %s, its %s (undone); a parallel system may only read "
-                          "it",
-                          system->desc.name, piece->type->info.name,
-                          piece->data == system->state.data ? "state" : "exports");
+                          "it%s",
+                          system->desc.name, piece->type->info.name, exports ? "exports" : "state",
+                          exports ? ". Set .combine: then every chunk has a value of its own" : "");
         return;
     }
     if (piece->owner != NULL) {

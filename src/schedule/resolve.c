@@ -644,6 +644,7 @@ void orri_system_unresolve(orr_world* world, orri_system* system)
               (size_t)system->rights.type_words * ORRI_BIT_SETS);
     ORRI_FREE(env, ORR_MEMORY_SYSTEM, orr_tag, system->tags, system->rights.tag_count);
     ORRI_FREE(env, ORR_MEMORY_SYSTEM, orr_tag, system->any_tags, system->guard.any_tag_count);
+    orri_reduce_free(world, system);
     orri_keep_free(world, &system->state);
     orri_keep_free(world, &system->exports);
     system->query = system->destroys = NULL;

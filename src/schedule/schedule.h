@@ -69,6 +69,7 @@ typedef struct orri_system {
     bool by_rows;    // It is called for every run of rows.
     bool may_send;   // It declares something to send.
     bool everywhere; // It may write what its query does not select: by id.
+    bool reduces;    // Its exports are combined of partial values (reduce.c).
     uint64_t since;  // Epoch when it last ran, for `changed` terms.
     orri_inbox* inbox;
     orr_system_stats stats; // What is not in rights.counts.
@@ -114,6 +115,9 @@ typedef struct orri_system {
     bool in_units;       // Its runs are shared out by chunk.
     bool whole;          // They are not, whatever it says: what it changes is counted by the world.
     uint64_t spent_ns;   // In this tick, by all workers.
+    uint8_t* partials;   // By unit (reduce.c).
+    uint32_t partial_capacity;
+    _Atomic uint32_t partials_left; // Units that are not through.
     // Systems it switches; done when its lanes are handed in.
     struct orri_wish* wishes;
     uint32_t wish_count, wish_capacity;
@@ -306,6 +310,15 @@ void orri_system_hand_in(orr_world* world, orri_system* system);
 // The whole of it, on the driving thread, with nobody beside it.
 void orri_system_call(orr_world* world, orri_system* system);
 void orri_system_call_back(orr_world* world, orri_system* system, void (*callback)(orr_run* run));
+
+// reduce.c: a system with .combine. Room for its partial values; false when refused (reported).
+bool orri_reduce_reserve(orr_world* world, orri_system* system);
+void orri_reduce_free(orr_world* world, orri_system* system);
+// A unit begins, on any worker: its value is the type's presets.
+void orri_reduce_begin(const orri_system* system, uint32_t unit);
+void* orri_reduce_partial(const orri_system* system, uint32_t unit);
+// So many units ended, on any worker. The last one of the tick combines them all.
+void orri_reduce_end(orri_system* system, uint32_t units);
 
 // police.c: copies of what a system may not write, compared afterwards.
 typedef struct orri_police_watch orri_police_watch;

@@ -12,6 +12,7 @@ set(ORR_SOURCES_SCHEDULE
     src/schedule/keep.c
     src/schedule/points.c
     src/schedule/police.c
+    src/schedule/reduce.c
     src/schedule/report.c
     src/schedule/resolve.c
     src/schedule/sequence.c

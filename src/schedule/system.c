@@ -226,6 +226,16 @@ static orr_result system_check(orr_world* world, const orr_system_desc* desc)
         return system_refuse(
             world, name, "only a direct system that is called per run of rows can be .parallel");
     }
+    if (desc->combine != NULL && desc->exports == NULL) {
+        return system_refuse(world, name,
+                             ".combine without .exports; set .exports to the type of the values "
+                             "that it combines");
+    }
+    if (desc->combine != NULL && (desc->once || !direct)) {
+        return system_refuse(world, name,
+                             "only a direct system that is called per run of rows has values to "
+                             ".combine; one that is called once writes its exports itself");
+    }
     if (desc->user != NULL && system_sends(desc) && !desc->impure) {
         return system_refuse(
             world, name,
@@ -322,6 +332,7 @@ static orri_system* system_make(orr_world* world, const orr_system_desc* desc)
     system->run = desc->run;
     system->creates_max = desc->creates_max;
     system->by_rows = desc->kind == ORR_DIRECT && !desc->once;
+    system->reduces = desc->combine != NULL;
     if (!system_copy_desc(world, &system->desc)) {
         (void)orri_refuse_memory(&world->env, "adding a system");
         orri_system_free(world, system);
