@@ -202,6 +202,16 @@ static void look_after(orr_run* run)
     }
 }
 
+// Has the same chunks as the one it imports of: they must not be done together, chunk by chunk.
+static void look_closely(orr_run* run)
+{
+    const Energy* energy = orr_import(run, "energy", Energy);
+    Velocity* v = orr_write(run, Velocity);
+    for (uint32_t i = 0; i < run->count; i++) {
+        v[i].y = energy->sum;
+    }
+}
+
 typedef struct scene {
     kit k;
     orr_world* world;
@@ -225,6 +235,8 @@ static void scene_begin(scene* s, uint32_t workers, orri_sharing sharing, uint64
     s->energy = KIT_SYSTEM(s->world, .name = "energy", .query = "Velocity", .run = sum_up,
                            .exports = ORR_TYPE(Energy), .combine = combine_energy,
                            .parallel = parallel);
+    KIT_SYSTEM(s->world, .name = "close", .query = "write Velocity", .run = look_closely,
+               .imports = "energy", .parallel = true);
     KIT_SYSTEM(s->world, .name = "after", .query = "write Position, Velocity", .run = look_after,
                .imports = "energy", .parallel = true);
 }
