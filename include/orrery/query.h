@@ -444,6 +444,7 @@ typedef struct orr_cross {
     bool same;    ///< Both runs are the same rows.
     bool overlap; // Some cluster is in both.
     bool begun;
+    bool of_run; // The left side is a run of a system.
 } orr_cross;
 
 /// Opens a cross product of two queries of one world. Pairs once of two different queries whose rows are chosen one by one
@@ -451,6 +452,12 @@ typedef struct orr_cross {
 /// @return `cross`.
 ORR_API orr_cross* orr_cross_begin(orr_cross* cross, orr_query* left, orr_query* right,
                                    orr_pairs pairs);
+/// Inside a system: the rows of its run, to the left, with all rows of a query. Every run does its own part, so that a parallel
+/// system's go to several workers; it writes columns of its run and reads those of the query, which must be others: types of the
+/// query stand in the system's `any`, and a parallel system may not write those. The query is made before (settings, user); not with
+/// an order or pinned types. Pairs once: of the system's rows and the query's.
+ORR_API orr_cross* orr_cross_run(orr_cross* cross, const orr_iter* run, orr_query* right,
+                                 orr_pairs pairs);
 ORR_API bool orr_cross_next(orr_cross* cross);
 ORR_API void orr_cross_end(orr_cross* cross);
 
@@ -469,6 +476,11 @@ static inline bool orr_cross_self(const orr_cross* cross, uint32_t i, uint32_t j
 #define ORR_CROSS(pair, left, right, pairs)                                            \
     for (orr_cross pair ORR_PP_ENDED(orr_cross_end),                                   \
          *orr_pp_##pair ORR_MAYBE_UNUSED = orr_cross_begin(&pair, left, right, pairs); \
+         orr_cross_next(&pair);)
+
+#define ORR_CROSS_RUN(pair, run, right, pairs)                                      \
+    for (orr_cross pair ORR_PP_ENDED(orr_cross_end),                                \
+         *orr_pp_##pair ORR_MAYBE_UNUSED = orr_cross_run(&pair, run, right, pairs); \
          orr_cross_next(&pair);)
 
 #ifdef __cplusplus

@@ -26,23 +26,23 @@ static bool cross_overlaps(const orr_query* a, const orr_query* b)
     return false;
 }
 
-static orr_result cross_check(orr_query* left, orr_query* right, orr_pairs pairs)
+static orr_result cross_check(const char* call, orr_query* left, orr_query* right, orr_pairs pairs)
 {
     if (left->world != right->world) {
-        return orri_refuse_argument(left->world, "orr_cross_begin",
-                                    "the queries are of different worlds");
+        return orri_refuse_argument(left->world, call, "the queries are of different worlds");
     }
     if ((unsigned)pairs > ORR_PAIRS_ORDERED) {
-        return orri_refuse_argument(left->world, "orr_cross_begin", "pairs is no orr_pairs");
+        return orri_refuse_argument(left->world, call, "pairs is no orr_pairs");
     }
     bool ordered = left->order != NULL || right->order != NULL;
     if (pairs == ORR_PAIRS_ONCE && left != right &&
         (ordered || cross_chosen_by_row(left) || cross_chosen_by_row(right)) &&
         cross_overlaps(left, right)) {
         return orri_refuse(&left->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_QUERY_REFUSED,
-                           "orr_cross_begin: pairs once of two queries that overlap and whose rows "
+                           "%s: pairs once of two queries that overlap and whose rows "
                            "are chosen one by one cannot be told from their mirrors; use "
-                           "ORR_PAIRS_ORDERED, or one query for both sides");
+                           "ORR_PAIRS_ORDERED, or one query for both sides",
+                           call);
     }
     return ORR_OK;
 }
@@ -51,7 +51,8 @@ orr_cross* orr_cross_begin(orr_cross* cross, orr_query* left, orr_query* right, 
 {
     ORR_ASSERT(cross != NULL && left != NULL && right != NULL);
     // The right side is brought up to date first: its refresh must not make the left one's rows stale.
-    bool fresh = cross_check(left, right, pairs) == ORR_OK && orri_query_refresh(right);
+    bool fresh = cross_check("orr_cross_begin", left, right, pairs) == ORR_OK &&
+                 orri_query_refresh(right);
     orr_iter_begin(&cross->left, left, NULL);
     if (ORR_LIKELY(cross->left.era != 0)) {
         orr_iter_begin(&cross->right, right, NULL);
@@ -59,7 +60,7 @@ orr_cross* orr_cross_begin(orr_cross* cross, orr_query* left, orr_query* right, 
         cross->right = cross->left; // Refused, and said: one time is enough.
     }
     cross->pairs = pairs;
-    cross->same = cross->begun = false;
+    cross->same = cross->begun = cross->of_run = false;
     cross->overlap = left != right && pairs == ORR_PAIRS_ONCE && fresh &&
                      cross_overlaps(left, right);
     if (!fresh) {
@@ -68,10 +69,47 @@ orr_cross* orr_cross_begin(orr_cross* cross, orr_query* left, orr_query* right, 
     return cross;
 }
 
+// A run of a system has rows as long as the function is in it.
+static bool cross_has_rows(const orr_iter* run)
+{
+    bool rows = run->now != NULL && run->era == *run->era_now;
+    if (!rows) {
+        (void)orri_refuse(orri_env_of(run->world), ORR_ERR_STATE, ORR_LOG_ID_QUERY_REFUSED,
+                          "orr_cross_run: this run has no rows to pair; it is for systems that are "
+                          "called per run of rows. With two queries use ORR_CROSS");
+    }
+    return rows;
+}
+
+orr_cross* orr_cross_run(orr_cross* cross, const orr_iter* run, orr_query* right, orr_pairs pairs)
+{
+    ORR_ASSERT(cross != NULL && run != NULL && right != NULL);
+    static const uint32_t never = 0;
+    bool fine = cross_has_rows(run) && orri_query_allowed(right, "orr_cross_run") &&
+                cross_check("orr_cross_run", run->query, right, pairs) == ORR_OK;
+    cross->left = *run; // With its rows; it goes no further.
+    cross->left.counted = false;
+    cross->left.span_left = 0;
+    if (fine) {
+        orr_iter_begin(&cross->right, right, NULL);
+    } else {
+        cross->right = (orr_iter){.era_now = &never, .world = run->world};
+    }
+    cross->pairs = pairs;
+    cross->same = cross->begun = false;
+    cross->of_run = true;
+    // Who is paired with whom is asked of every pair of runs: others are at the mirrors.
+    cross->overlap = pairs == ORR_PAIRS_ONCE && fine &&
+                     (run->query == right || cross_overlaps(run->query, right));
+    return cross;
+}
+
 void orr_cross_end(orr_cross* cross)
 {
     ORR_ASSERT(cross != NULL);
-    orr_iter_end(&cross->left);
+    if (!cross->of_run) {
+        orr_iter_end(&cross->left);
+    }
     orr_iter_end(&cross->right);
 }
 
@@ -104,10 +142,10 @@ static bool cross_next_right(orr_iter* right)
     return more;
 }
 
-static uint64_t cross_rank(const orr_iter* it, uint32_t* number)
+static uint64_t cross_rank(const orr_iter* it, uint64_t* number)
 {
     const orri_chunk* chunk = it->now->chunk;
-    *number = chunk->number;
+    *number = (uint64_t)chunk->number << 32 | it->now->slot;
     return chunk->cluster->sequence;
 }
 
@@ -115,7 +153,7 @@ static uint64_t cross_rank(const orr_iter* it, uint32_t* number)
 static bool cross_mirrored(const orr_cross* cross)
 {
     const orri_chunk *left = cross->left.now->chunk, *right = cross->right.now->chunk;
-    uint32_t left_number, right_number;
+    uint64_t left_number, right_number;
     uint64_t left_rank = cross_rank(&cross->left, &left_number);
     uint64_t right_rank = cross_rank(&cross->right, &right_number);
     bool later = left_rank != right_rank ? left_rank > right_rank : left_number > right_number;
@@ -128,12 +166,16 @@ bool orr_cross_next(orr_cross* cross)
     ORR_ASSERT(cross != NULL);
     for (;;) {
         if (!cross->begun || !cross_next_right(&cross->right)) {
-            if (!orr_iter_next(&cross->left)) {
+            bool more = cross->of_run ? !cross->begun && cross->right.era != 0
+                                      : orr_iter_next(&cross->left);
+            if (!more) {
                 orr_cross_end(cross);
                 return false;
             }
             cross->begun = true;
-            cross_restart(cross);
+            if (!cross->of_run) {
+                cross_restart(cross);
+            }
             continue;
         }
         const orr_hot_span *left = cross->left.now, *right = cross->right.now;

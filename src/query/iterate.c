@@ -140,12 +140,36 @@ void orri_iter_close(orr_iter* it)
     it->era = 0;
 }
 
+// What a system whose runs go to several workers may not loop over, though it declared it. NULL: nothing.
+static const char* iterate_shared(const orr_query* query, const orri_guard* guard)
+{
+    if (guard->query == query && query->writes) {
+        return "loops over its own query, which writes: another worker could be at the same rows; "
+               "loop over a query that reads, with its types in .any";
+    }
+    if (guard->query != query && (query->order != NULL || query->working != NULL)) {
+        return "loops over a query with an order or pinned types, which is brought up to date by "
+               "who loops; a system that is called .once can";
+    }
+    return NULL;
+}
+
 // The running system's own query, or one of types it may reach everywhere.
 bool orri_query_allowed(const orr_query* query, const char* call)
 {
     const orr_world* world = query->world;
     const orri_guard* guard = orri_guard_of(world);
-    if (guard == NULL || guard->query == query) {
+    if (guard == NULL) {
+        return true;
+    }
+    const char* shared = ORR_UNLIKELY(guard->parallel) ? iterate_shared(query, guard) : NULL;
+    if (ORR_UNLIKELY(shared != NULL)) {
+        (*guard->breaches)++;
+        (void)orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+                          "%s: system '%s' is parallel and %s", call, guard->system, shared);
+        return false;
+    }
+    if (guard->query == query) {
         return true;
     }
     static const orr_entity nobody = {0};

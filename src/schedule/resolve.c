@@ -705,6 +705,7 @@ orr_result orri_system_resolve(orr_world* world, orri_system* system)
     system->guard.query = looped ? system->query : NULL;
     system->guard.breaches = &system->rights.counts.breaches;
     system->guard.indirect = system->desc.kind == ORR_INDIRECT;
+    system->guard.parallel = system->desc.parallel;
     system->everywhere = system->guard.any_write != NULL;
     system->sends_changes = false;
     for (uint32_t w = 0; w < system->rights.type_words; w++) {

@@ -302,6 +302,7 @@ typedef struct orri_guard {
     const orr_tag* any_tags;              // Tags that queries of its own may ask for.
     uint32_t any_tag_count;
     bool indirect;
+    bool parallel;              // Its runs go to several workers at once.
     bool owns;                  // It changes values with owned strings or arrays.
     uint32_t type_count;        // Bits there are.
     _Atomic uint64_t* breaches; // Counted here.
