@@ -214,9 +214,23 @@ typedef struct orr_system_stats {
 } orr_system_stats;
 ORR_API orr_result orr_system_stats_get(const orr_world* world, orr_system system,
                                         orr_system_stats* out);
+/// What a worker did since the world began. Worker 0 is the thread that drives it.
+typedef struct orr_worker_stats {
+    uint64_t taken;   ///< Pieces of work: a system, some small ones in a row, some chunks of one.
+    uint64_t stolen;  ///< Of these: left over by another worker.
+    uint64_t rows;    ///< Handed to systems by it.
+    uint64_t sleeps;  ///< How often it found nothing for so long that it went to sleep.
+    uint64_t busy_ns; ///< In systems, in ticks that were timed (every 16th, or all),
+    uint64_t waiting_ns; ///< and not in one while others were.
+} orr_worker_stats;
+/// How many there are, with the driving thread; 1 before the first tick. Fewer than were asked for if threads could not be had.
+ORR_API uint32_t orr_worker_count(const orr_world* world);
+/// Between ticks. Refused if there is no such worker.
+ORR_API orr_result orr_worker_stats_get(const orr_world* world, uint32_t worker,
+                                        orr_worker_stats* out);
 /// Times every tick instead of every 16th: costs a look at the clock per system.
 ORR_API void orr_stats_time_all(orr_world* world, bool on);
-/// Writes the stats of all systems as a table. As orr_value_print().
+/// Writes the stats of all systems as a table, and of all workers if there are several. As orr_value_print().
 ORR_API size_t orr_stats_print(const orr_world* world, char* out, size_t out_size);
 
 /// Writes the plan of the next tick: systems in order, what each waits for and why, commit points and why. As
@@ -244,7 +258,9 @@ ORR_API uint32_t orr_journal_get(const orr_world* world, orr_entity entity, orr_
 ORR_API size_t orr_journal_print(const orr_world* world, const orr_journal_entry* entry, char* out,
                                  size_t out_size);
 
-/// Writes a Chrome trace (chrome://tracing, ui.perfetto.dev) of all ticks from now on to a file; NULL ends it. A world
+/// Writes a Chrome trace (chrome://tracing, ui.perfetto.dev) of all ticks from now on to a file; NULL ends it. Each worker is a row:
+/// systems with the chunks and rows they were given, and when it looked for work or slept; what is delivered and committed stands
+/// in the row of the driving thread. A world
 /// begins one by itself if the environment has ORR_TRACE=file; further worlds of the process write to file.2 and so on.
 ORR_API orr_result orr_trace_set(orr_world* world, const char* path);
 

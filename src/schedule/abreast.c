@@ -301,12 +301,10 @@ static bool abreast_connect(struct orri_abreast* a, uint32_t first, uint32_t poi
 
 // ---- running ----------------------------------------------------------------------------------------------------------------
 
-static void abreast_work(orr_world* world, orri_system* system, uint32_t first, uint32_t last,
-                         uint32_t worker)
+static uint64_t abreast_work(orr_world* world, orri_system* system, uint32_t first, uint32_t last,
+                             uint32_t worker)
 {
-    if (system->due) {
-        orri_system_work(world, system, first, last, worker);
-    }
+    return system->due ? orri_system_work(world, system, first, last, worker) : 0;
 }
 
 static uint32_t abreast_units(const orri_system* system)
@@ -321,20 +319,26 @@ static void abreast_node_run(void* context, uint32_t n, uint32_t first, uint32_t
     orr_world* world = a->world;
     const orri_step* steps = world->schedule->steps;
     const abreast_node* what = &a->what[n];
-    if (what->kind == ABREAST_TILE && !abreast_whole(a, n)) {
-        for (uint32_t unit = first; unit < last; unit++) {
-            for (uint32_t i = what->first; i < what->last; i++) {
-                abreast_work(world, steps[i].system, unit, unit + 1, worker);
-            }
+    bool whole = abreast_whole(a, n), tile = what->kind == ABREAST_TILE && !whole;
+    uint64_t rows = 0;
+    for (uint32_t unit = first; tile && unit < last; unit++) {
+        for (uint32_t i = what->first; i < what->last; i++) {
+            rows += abreast_work(world, steps[i].system, unit, unit + 1, worker);
         }
-        return;
     }
-    for (uint32_t i = what->first; i < what->last; i++) {
+    for (uint32_t i = what->first; !tile && i < what->last; i++) {
         orri_system* system = steps[i].system;
-        bool whole = abreast_whole(a, n);
-        abreast_work(world, system, whole ? 0 : first, whole ? abreast_units(system) : last,
-                     worker);
+        rows += abreast_work(world, system, whole ? 0 : first, whole ? abreast_units(system) : last,
+                             worker);
     }
+    orri_crew_note(a->crew, worker, rows);
+}
+
+static void abreast_waited(void* context, uint32_t worker, uint64_t begin_ns, uint64_t sleep_ns,
+                           uint64_t end_ns)
+{
+    const struct orri_abreast* a = context;
+    orri_time_waited(a->world, worker, begin_ns, sleep_ns, end_ns);
 }
 
 static bool abreast_reserve(orr_world* world, uint32_t count)
@@ -399,6 +403,8 @@ bool orri_abreast_run(orr_world* world, uint32_t first, uint32_t point)
             orri_system_settle(world, steps[i].system);
         }
     }
+    orri_crew_time(a->crew, world->schedule->timed);
+    orri_crew_trace(a->crew, world->schedule->trace != NULL);
     orri_group_enter(world);
     orri_crew_run(a->crew, &a->graph);
     orri_group_leave(world);
@@ -435,6 +441,7 @@ bool orri_abreast_ready(orr_world* world)
         return false;
     }
     a->graph.run = abreast_node_run;
+    a->graph.waited = abreast_waited;
     a->graph.context = a;
     schedule->abreast = a;
     return true;
@@ -457,6 +464,27 @@ void orri_abreast_end(orr_world* world)
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, a->graph.nodes, a->node_capacity);
     ORRI_FREE(env, ORR_MEMORY_SYSTEM, struct orri_abreast, a, 1);
     world->schedule->abreast = NULL;
+}
+
+uint32_t orri_abreast_workers(const orr_world* world)
+{
+    const struct orri_abreast* a = world->schedule != NULL ? world->schedule->abreast : NULL;
+    return a != NULL ? orri_crew_workers(a->crew) : 1;
+}
+
+void orri_abreast_stats(const orr_world* world, uint32_t worker, orr_worker_stats* out)
+{
+    const struct orri_abreast* a = world->schedule->abreast;
+    if (a != NULL) {
+        orri_crew_stats crew;
+        orri_crew_stats_get(a->crew, worker, &crew);
+        out->taken += crew.claims;
+        out->stolen += crew.steals;
+        out->rows += crew.noted;
+        out->sleeps += crew.sleeps;
+        out->busy_ns += crew.busy_ns;
+        out->waiting_ns += crew.idle_ns;
+    }
 }
 
 void orri_abreast_share(orr_world* world, orri_sharing sharing, uint64_t seed)

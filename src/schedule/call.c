@@ -322,8 +322,8 @@ void orri_system_settle(orr_world* world, const orri_system* system)
     }
 }
 
-void orri_system_work(orr_world* world, orri_system* system, uint32_t first, uint32_t last,
-                      uint32_t worker)
+uint64_t orri_system_work(orr_world* world, orri_system* system, uint32_t first, uint32_t last,
+                          uint32_t worker)
 {
     uint64_t begun = orri_time_now(world);
     bool watched = world->schedule->police != ORR_POLICE_OFF;
@@ -333,8 +333,11 @@ void orri_system_work(orr_world* world, orri_system* system, uint32_t first, uin
     __atomic_fetch_add(&system->stats.rows, sum.rows, __ATOMIC_RELAXED);
     __atomic_fetch_add(&system->stats.runs, sum.runs, __ATOMIC_RELAXED);
     if (ORR_UNLIKELY(begun != 0)) {
-        orri_time_worked(world, system, worker, begun, sum.rows);
+        orri_time_worked(world, system, worker, begun, sum.rows,
+                         system->in_units ? (orri_time_units){first, last - first}
+                                          : (orri_time_units){0, 0});
     }
+    return sum.rows;
 }
 
 // What was handed out to it counts as read.

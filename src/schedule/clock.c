@@ -26,6 +26,7 @@ void orri_time_end(orr_world* world, orri_system* system, const char* name, cons
     schedule->clock_ns = now;
     if (system != NULL) {
         uint64_t spent = now > then ? now - then : 0;
+        schedule->alone.busy_ns += spent;
         system->stats.timed_ticks++;
         system->stats.time_ns += spent;
         system->stats.time_max_ns = spent > system->stats.time_max_ns ? spent
@@ -48,14 +49,19 @@ uint64_t orri_time_now(const orr_world* world)
 }
 
 void orri_time_worked(orr_world* world, orri_system* system, uint32_t worker, uint64_t begun,
-                      uint64_t rows)
+                      uint64_t rows, orri_time_units units)
 {
     uint64_t now = clock_now(world);
     __atomic_fetch_add(&system->spent_ns, now > begun ? now - begun : 0, __ATOMIC_RELAXED);
     if (world->schedule->trace != NULL) {
-        char args[96];
-        snprintf(args, sizeof args, "\"tick\": %llu, \"rows\": %llu",
-                 (unsigned long long)world->tick, (unsigned long long)rows);
+        char args[192 + ORR_NAME_MAX], chunks[64] = "";
+        if (units.count > 0) {
+            snprintf(chunks, sizeof chunks, ", \"first chunk\": %u, \"chunks\": %u", units.first,
+                     units.count);
+        }
+        snprintf(args, sizeof args, "\"tick\": %llu, \"system\": \"%s\"%s, \"rows\": %llu",
+                 (unsigned long long)world->tick, system->desc.name, chunks,
+                 (unsigned long long)rows);
         orri_trace_span(world->schedule->trace, system->desc.name, "system", worker, begun, now,
                         args);
     }
@@ -73,4 +79,32 @@ void orri_time_add(orr_world* world, orri_system* system)
     system->stats.time_max_ns = spent > system->stats.time_max_ns ? spent
                                                                   : system->stats.time_max_ns;
     world->schedule->clock_ns = clock_now(world);
+}
+
+void orri_time_waited(orr_world* world, uint32_t worker, uint64_t begin_ns, uint64_t sleep_ns,
+                      uint64_t end_ns)
+{
+    orri_trace* trace = world->schedule->trace;
+    if (trace == NULL) {
+        return;
+    }
+    orri_trace_span(trace, "looks for work", "wait", worker, begin_ns,
+                    sleep_ns != 0 ? sleep_ns : end_ns, NULL);
+    if (sleep_ns != 0) {
+        orri_trace_span(trace, "sleeps", "wait", worker, sleep_ns, end_ns, NULL);
+    }
+}
+
+void orri_time_point(orr_world* world, uint64_t begun)
+{
+    struct orri_schedule* schedule = world->schedule;
+    if (ORR_LIKELY(!schedule->timed)) {
+        return;
+    }
+    schedule->clock_ns = clock_now(world);
+    if (schedule->trace != NULL) {
+        char args[64];
+        snprintf(args, sizeof args, "\"tick\": %llu", (unsigned long long)world->tick);
+        orri_trace_span(schedule->trace, "deliver", "deliver", 0, begun, schedule->clock_ns, args);
+    }
 }

@@ -23,8 +23,10 @@ static void crew_serve(orri_crew_worker* me, bool one_run)
     for (;;) {
         uint64_t seen;
         if (orri_crew_enter(crew, &seen)) {
+            orri_crew_waited(me);
             orri_crew_leave(crew, orri_graph_work(me));
         } else if (one_run || (seen & ORRI_GATE_STOP) != 0) {
+            me->wait_ns = me->sleep_ns = 0;
             return;
         }
         orri_crew_wait(me, seen, ORRI_GATE_NEWS);
@@ -229,6 +231,7 @@ void orri_crew_stats_get(const orri_crew* crew, uint32_t worker, orri_crew_stats
                              .claims = orri_crew_peek(&member->claims),
                              .steals = orri_crew_peek(&member->steals),
                              .sleeps = orri_crew_peek(&member->sleeps),
+                             .noted = orri_crew_peek(&member->noted),
                              .busy_ns = busy_ns,
                              .idle_ns = crew->timed_ns > busy_ns ? crew->timed_ns - busy_ns : 0};
 }
@@ -237,6 +240,19 @@ void orri_crew_time(orri_crew* crew, bool on)
 {
     ORR_ASSERT(!crew->running);
     crew->timed = on;
+}
+
+void orri_crew_trace(orri_crew* crew, bool on)
+{
+    ORR_ASSERT(!crew->running);
+    if (orri_crew_peek(&crew->traced) != on) {
+        orri_crew_put(&crew->traced, on);
+    }
+}
+
+void orri_crew_note(orri_crew* crew, uint32_t worker, uint64_t amount)
+{
+    orri_crew_count(&crew->members[worker].noted, amount);
 }
 
 #undef CREW_AWAITED

@@ -51,6 +51,10 @@ typedef struct orri_graph {
     // Does units [first, last) of a node. Two calls never get the same unit; what a call did is seen by whoever runs a later
     // node, and by the caller afterwards. `worker` is below orri_crew_workers(); two calls at the same time have two.
     void (*run)(void* context, uint32_t node, uint32_t first, uint32_t last, uint32_t worker);
+    // A worker waited before it came, or between its calls (orri_crew_trace()): looked for work from `begin_ns`, slept from
+    // `sleep_ns` (0: it did not). On that worker, while the graph runs. NULL: nobody asks.
+    void (*waited)(void* context, uint32_t worker, uint64_t begin_ns, uint64_t sleep_ns,
+                   uint64_t end_ns);
     void* context;
     struct orri_graph_room* room; // What a run needs: orri_graph_reserve().
     uint32_t room_capacity;       // Nodes.
@@ -70,11 +74,16 @@ typedef struct orri_crew_stats {
     uint64_t units, claims,
         steals; // Units done; calls of `run`; of these, how many took from another's part.
     uint64_t sleeps;
+    uint64_t noted; // By orri_crew_note().
     uint64_t busy_ns,
         idle_ns; // Inside `run`, and the rest of the time that runs took. Only of runs with time on.
 } orri_crew_stats;
 void orri_crew_stats_get(const orri_crew* crew, uint32_t worker, orri_crew_stats* out);
 // Costs two looks at the clock for each call of `run`. Off at first.
 void orri_crew_time(orri_crew* crew, bool on);
+// Tells graphs who waited: two looks at the clock for each wait. Off at first.
+void orri_crew_trace(orri_crew* crew, bool on);
+// Inside `run`, by the worker itself: counts something of the owner's.
+void orri_crew_note(orri_crew* crew, uint32_t worker, uint64_t amount);
 
 #endif

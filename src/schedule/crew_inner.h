@@ -27,7 +27,9 @@ typedef struct orri_crew_worker {
     // Its own; others only read.
     _Alignas(
         ORRI_CREW_LINE) _Atomic uint64_t at; // Calls of `run` so far << 32 | node + 1; 0: in none.
-    _Atomic uint64_t units, claims, steals, sleeps, busy_ns;
+    _Atomic uint64_t units, claims, steals, sleeps, busy_ns, noted;
+    uint64_t wait_ns,
+        sleep_ns; // Since when it waits, and sleeps, if that is traced; 0: it does not.
     orri_crew* crew;
     uint32_t number;
     orr_thread thread;
@@ -56,6 +58,8 @@ struct orri_crew {
         ORRI_CREW_LINE) bool open; // It opened the gate in this run, having something for others.
     bool running;
     uint64_t timed_ns; // That timed runs took.
+
+    _Atomic uint64_t traced; // 1: waits are timed. Read by whoever waits.
 
     _Alignas(ORRI_CREW_LINE) _Atomic uint64_t gate;
 
@@ -132,6 +136,8 @@ static inline uint64_t orri_crew_bit(uint32_t number)
 // Returns what the gate is when it differs from `seen` in `mask`. Looks, yields, then sleeps, and watches for nodes that are
 // stuck.
 uint64_t orri_crew_wait(orri_crew_worker* me, uint64_t seen, uint64_t mask);
+// By one that may look at the graph: it waits no longer. Tells the graph, if it did and that is traced.
+void orri_crew_waited(orri_crew_worker* me);
 // Wakes a worker if it sleeps.
 bool orri_crew_wake(orri_crew* crew, uint32_t worker);
 // Wakes up to `most` that sleep, the caller first. After the gate was changed: that is all who are awake need.

@@ -142,6 +142,9 @@ static void doze_sleep(orri_crew_worker* me, uint64_t seen, uint64_t mask)
     if (((orri_crew_load(crew, &crew->gate) ^ seen) & mask) == 0) {
         uint64_t timeout_ns = crew->stuck_ns == 0 ? UINT64_MAX : crew->stuck_ns / 4 + 1;
         orri_crew_count(&me->sleeps, 1);
+        if (me->wait_ns != 0 && me->sleep_ns == 0) {
+            me->sleep_ns = crew->platform->clock_ns(crew->platform->user);
+        }
         ORRI_SCHED_POINT(crew->platform, ORR_SCHED_WAIT, &me->doze);
         crew->platform->thread_wait(crew->platform->user, &me->doze, doze, timeout_ns);
     }
@@ -168,9 +171,25 @@ static bool doze_look(orri_crew* crew, uint64_t* gate, uint64_t mask)
     return false;
 }
 
+void orri_crew_waited(orri_crew_worker* me)
+{
+    const orri_crew* crew = me->crew;
+    if (ORR_LIKELY(me->wait_ns == 0)) {
+        return;
+    }
+    if (orri_crew_peek(&crew->traced) != 0 && crew->graph->waited != NULL) {
+        crew->graph->waited(crew->graph->context, me->number, me->wait_ns, me->sleep_ns,
+                            crew->platform->clock_ns(crew->platform->user));
+    }
+    me->wait_ns = me->sleep_ns = 0;
+}
+
 uint64_t orri_crew_wait(orri_crew_worker* me, uint64_t seen, uint64_t mask)
 {
     uint64_t gate = seen;
+    if (ORR_UNLIKELY(orri_crew_peek(&me->crew->traced) != 0) && me->wait_ns == 0) {
+        me->wait_ns = me->crew->platform->clock_ns(me->crew->platform->user);
+    }
     if (doze_look(me->crew, &gate, mask)) {
         return gate;
     }

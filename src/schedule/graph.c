@@ -527,6 +527,7 @@ static void graph_end(orri_crew* crew)
         while ((gate & ORRI_GATE_ANY_IN) != 0) {
             gate = orri_crew_wait(&crew->members[0], gate, ORRI_GATE_ALL);
         }
+        orri_crew_waited(&crew->members[0]);
     }
     crew->open = false;
 }
@@ -549,6 +550,7 @@ static void graph_work_through(graph_hand* hand)
         gate = known ? orri_crew_wait(&crew->members[0], gate, ORRI_GATE_NEWS)
                      : orri_crew_load(crew, &crew->gate);
         known = true;
+        orri_crew_waited(&crew->members[0]);
     }
 }
 

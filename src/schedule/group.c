@@ -51,6 +51,8 @@ static void group_run_one(orr_world* world, orri_system* system)
 {
     world->schedule->rows_before = system->stats.rows;
     orri_system_call(world, system);
+    world->schedule->alone.taken++;
+    world->schedule->alone.rows += system->stats.rows - world->schedule->rows_before;
     orri_time_end(world, system, system->desc.name, "system");
 }
 

@@ -21,6 +21,52 @@ orr_result orr_system_stats_get(const orr_world* world, orr_system handle, orr_s
     return ORR_OK;
 }
 
+// ---- workers ------------------------------------------------------------------------------------------------------------
+
+uint32_t orr_worker_count(const orr_world* world)
+{
+    ORR_ASSERT(world != NULL);
+    return orri_abreast_workers(world);
+}
+
+orr_result orr_worker_stats_get(const orr_world* world, uint32_t worker, orr_worker_stats* out)
+{
+    ORR_ASSERT(world != NULL && out != NULL);
+    *out = (orr_worker_stats){0};
+    if (world->guard != NULL) {
+        return orri_refuse_running(world, "orr_worker_stats_get");
+    }
+    uint32_t count = orr_worker_count(world);
+    if (worker >= count) {
+        return orri_refuse(orri_env_of(world), ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
+                           "orr_worker_stats_get: there is no worker %u, there are %u, from 0 on",
+                           worker, count);
+    }
+    if (world->schedule != NULL) {
+        *out = worker == 0 ? world->schedule->alone : *out;
+        orri_abreast_stats(world, worker, out);
+    }
+    return ORR_OK;
+}
+
+static void report_workers(const orr_world* world, orri_text* text)
+{
+    orri_text_add(text, "%-24s %10s %10s %12s %10s %12s %12s %6s\n", "worker", "taken", "stolen",
+                  "rows", "sleeps", "busy us", "waiting us", "busy");
+    for (uint32_t i = 0; i < orr_worker_count(world); i++) {
+        orr_worker_stats stats;
+        if (orr_worker_stats_get(world, i, &stats) != ORR_OK) {
+            return;
+        }
+        uint64_t all = stats.busy_ns + stats.waiting_ns;
+        orri_text_add(text, "%-24u %10llu %10llu %12llu %10llu %12.1f %12.1f %5.0f%%\n", i,
+                      (unsigned long long)stats.taken, (unsigned long long)stats.stolen,
+                      (unsigned long long)stats.rows, (unsigned long long)stats.sleeps,
+                      (double)stats.busy_ns / 1000.0, (double)stats.waiting_ns / 1000.0,
+                      all > 0 ? (double)stats.busy_ns * 100.0 / (double)all : 0.0);
+    }
+}
+
 size_t orr_stats_print(const orr_world* world, char* out, size_t out_size)
 {
     ORR_ASSERT(world != NULL);
@@ -39,6 +85,9 @@ size_t orr_stats_print(const orr_world* world, char* out, size_t out_size)
                       (unsigned long long)stats.received, (unsigned long long)stats.sent,
                       (unsigned long long)stats.dropped, (unsigned long long)stats.breaches, each,
                       (double)stats.time_max_ns / 1000.0);
+    }
+    if (orr_worker_count(world) > 1) {
+        report_workers(world, &text);
     }
     return text.length;
 }

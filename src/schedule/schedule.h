@@ -185,6 +185,8 @@ struct orri_schedule {
     uint64_t clock_ns;    // When what runs began, if timed.
     uint64_t tick_ns;     // When the tick began, likewise.
     uint64_t rows_before; // Of the system that runs.
+    orr_worker_stats
+        alone; // What the driving thread did with nobody beside it, since the beginning.
 
     _Atomic bool paused; // Also by systems.
     bool time_all;
@@ -256,8 +258,16 @@ void orri_time_end(orr_world* world, orri_system* system, const char* name, cons
 // On workers: 0 if the tick is not timed.
 uint64_t orri_time_now(const orr_world* world);
 // A call of a system by a worker ended. From any worker.
+typedef struct orri_time_units {
+    uint32_t first, count; // Chunks; count 0: it is not told in some.
+} orri_time_units;
 void orri_time_worked(orr_world* world, orri_system* system, uint32_t worker, uint64_t begun,
-                      uint64_t rows);
+                      uint64_t rows, orri_time_units units);
+// A worker looked for work from `begin_ns` and slept from `sleep_ns` on (0: it did not). From any worker; for the trace.
+void orri_time_waited(orr_world* world, uint32_t worker, uint64_t begin_ns, uint64_t sleep_ns,
+                      uint64_t end_ns);
+// What was done at a point ended; it began at `begun`. What follows begins.
+void orri_time_point(orr_world* world, uint64_t begun);
 // The group is through: what workers spent goes to the stats; what follows begins.
 void orri_time_add(orr_world* world, orri_system* system);
 
@@ -274,6 +284,10 @@ bool orri_abreast_run(orr_world* world, uint32_t first, uint32_t point);
 // Whether this world has workers. Makes them at first use; without memory for them there are none (reported).
 bool orri_abreast_ready(orr_world* world);
 void orri_abreast_end(orr_world* world);
+// Workers there are now, with the driving thread.
+uint32_t orri_abreast_workers(const orr_world* world);
+// Adds what a worker did side by side with others.
+void orri_abreast_stats(const orr_world* world, uint32_t worker, orr_worker_stats* out);
 // The plan was made anew: which systems conflict is found anew.
 void orri_abreast_forget(orr_world* world);
 // For tests: how the work is shared out. None of it may change a result.
@@ -298,9 +312,9 @@ void orri_system_take_back(orr_world* world, orri_system* system);
 // Systems run on several threads from here to there.
 void orri_group_enter(orr_world* world);
 void orri_group_leave(orr_world* world);
-// Calls its function, for units [first, last) if it is split into some, on any thread.
-void orri_system_work(orr_world* world, orri_system* system, uint32_t first, uint32_t last,
-                      uint32_t worker);
+// Calls its function, for units [first, last) if it is split into some, on any thread. Returns how many rows it got.
+uint64_t orri_system_work(orr_world* world, orri_system* system, uint32_t first, uint32_t last,
+                          uint32_t worker);
 // What it wished of other systems, in order.
 void orri_system_grant(orr_world* world, orri_system* system);
 // The system this thread runs; NULL: none.

@@ -140,6 +140,8 @@ static orr_result tick_group(orr_world* world)
 static orr_result tick_point(orr_world* world, const orri_step* step)
 {
     struct orri_schedule* schedule = world->schedule;
+    uint64_t begun = schedule->clock_ns;
+    bool ends = schedule->ended < schedule->at - step->first;
     while (schedule->ended < schedule->at - step->first) {
         orri_system* system = schedule->steps[step->first + schedule->ended].system;
         orr_result result = orri_system_end(world, system);
@@ -148,6 +150,9 @@ static orr_result tick_point(orr_world* world, const orri_step* step)
         }
         schedule->phase = 0;
         schedule->ended++;
+    }
+    if (ends) {
+        orri_time_point(world, begun);
     }
     return step->commit ? tick_commit(world) : ORR_OK;
 }
