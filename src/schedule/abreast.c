@@ -365,7 +365,7 @@ static bool abreast_pays(orr_world* world, uint32_t first, uint32_t point)
                : a->sharing != ORRI_SHARE_AUTO;
 }
 
-static bool abreast_open_lanes(orr_world* world, uint32_t first, uint32_t point)
+bool orri_group_open_ahead(orr_world* world, uint32_t first, uint32_t point)
 {
     const orri_step* steps = world->schedule->steps;
     uint64_t reserved = orri_lanes_reserved(world);
@@ -394,7 +394,7 @@ bool orri_abreast_run(orr_world* world, uint32_t first, uint32_t point)
     for (uint32_t n = 0; n < a->graph.node_count; n++) {
         abreast_fill(a, n);
     }
-    if (!abreast_connect(a, first, point) || !abreast_open_lanes(world, first, point)) {
+    if (!abreast_connect(a, first, point) || !orri_group_open_ahead(world, first, point)) {
         return false;
     }
     const orri_step* steps = world->schedule->steps;

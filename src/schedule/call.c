@@ -359,14 +359,30 @@ void orri_system_done(orr_world* world, orri_system* system)
     }
 }
 
-void orri_system_call(orr_world* world, orri_system* system)
+// Units in an order of its own; NULL: all, one after the other.
+static call_sum call_shuffled(orr_world* world, orri_system* system, const uint32_t* units)
+{
+    uint32_t count = system->in_units ? system->query->unit_count : 0;
+    if (ORR_LIKELY(units == NULL)) {
+        return call_work(world, system, 0, count);
+    }
+    call_sum sum = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        call_sum more = call_work(world, system, units[i], units[i] + 1);
+        sum.rows += more.rows;
+        sum.runs += more.runs;
+    }
+    return sum;
+}
+
+void orri_system_call(orr_world* world, orri_system* system, const uint32_t* units)
 {
     orri_police_watch* watch = ORR_UNLIKELY(world->schedule->police == ORR_POLICE_FULL)
                                    ? orri_police_begin(world, system)
                                    : NULL;
     orri_system_settle(world, system);
     call_enter(world, system);
-    call_sum sum = call_work(world, system, 0, system->in_units ? system->query->unit_count : 0);
+    call_sum sum = call_shuffled(world, system, units);
     call_leave(world);
     system->stats.rows += sum.rows;
     system->stats.runs += sum.runs;

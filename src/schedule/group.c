@@ -28,7 +28,7 @@ static void group_restart_lost(orr_world* world, orri_system* system)
 orr_result orri_group_prepare(orr_world* world, uint32_t first, uint32_t point)
 {
     const orri_step* steps = world->schedule->steps;
-    bool units = orri_abreast_ready(world);
+    bool units = orri_abreast_ready(world) || world->schedule->shuffle != 0;
     for (uint32_t i = first; i < point; i++) {
         orri_system* system = steps[i].system;
         system->due = group_due(world, system);
@@ -47,10 +47,10 @@ orr_result orri_group_prepare(orr_world* world, uint32_t first, uint32_t point)
 
 // ---- running ------------------------------------------------------------------------------------------------------------
 
-static void group_run_one(orr_world* world, orri_system* system)
+void orri_group_run_one(orr_world* world, orri_system* system, const uint32_t* units)
 {
     world->schedule->rows_before = system->stats.rows;
-    orri_system_call(world, system);
+    orri_system_call(world, system, units);
     world->schedule->alone.taken++;
     world->schedule->alone.rows += system->stats.rows - world->schedule->rows_before;
     orri_time_end(world, system, system->desc.name, "system");
@@ -59,12 +59,12 @@ static void group_run_one(orr_world* world, orri_system* system)
 void orri_group_run(orr_world* world, uint32_t first, uint32_t point)
 {
     const orri_step* steps = world->schedule->steps;
-    if (orri_abreast_run(world, first, point)) {
+    if (orri_abreast_run(world, first, point) || orri_shuffle_run(world, first, point)) {
         return;
     }
     for (uint32_t i = first; i < point; i++) {
         if (steps[i].system->due) {
-            group_run_one(world, steps[i].system);
+            orri_group_run_one(world, steps[i].system, NULL);
         }
     }
 }

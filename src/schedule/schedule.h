@@ -190,6 +190,7 @@ struct orri_schedule {
 
     _Atomic bool paused; // Also by systems.
     bool time_all;
+    uint64_t shuffle; // Seed of orders by chance (shuffle.c); 0: none.
     orr_police police;
     uint64_t debt_ns; // Time that passed and was not run yet.
     orri_trace* trace;
@@ -275,6 +276,10 @@ void orri_time_add(orr_world* world, orri_system* system);
 // Who is due, and what their calls need. On refusal (reported) nothing was called; calling again tries again.
 orr_result orri_group_prepare(orr_world* world, uint32_t first, uint32_t point);
 void orri_group_run(orr_world* world, uint32_t first, uint32_t point);
+// One of it, on the driving thread, as orri_system_call().
+void orri_group_run_one(orr_world* world, orri_system* system, const uint32_t* units);
+// Opens all lanes that its systems will need, in order. False when refused (silent): then none is open.
+bool orri_group_open_ahead(orr_world* world, uint32_t first, uint32_t point);
 // What a system of it sent and wrote is done and told. schedule->phase says how far that is; on refusal (reported) calling again goes on.
 orr_result orri_system_end(orr_world* world, orri_system* system);
 
@@ -299,6 +304,13 @@ typedef enum orri_sharing {
 } orri_sharing;
 void orri_abreast_share(orr_world* world, orri_sharing sharing, uint64_t seed);
 
+// shuffle.c: the serial run in an order by chance, of those that conflicts allow. False: that is not wanted, or memory for it was
+// refused; then nothing was done.
+bool orri_shuffle_run(orr_world* world, uint32_t first, uint32_t point);
+// The seed; 0 (the default): the order of the plan. Builds with ORR_VALIDATE_ON take it from the environment's ORR_SHUFFLE.
+void orri_shuffle_set(orr_world* world, uint64_t seed);
+uint64_t orri_shuffle_env(void);
+
 // call.c: calls a function of a system with everything it may have.
 // Makes ready what a call needs. On refusal (reported) nothing was called.
 orr_result orri_system_prepare(orr_world* world, orri_system* system, bool units);
@@ -321,8 +333,8 @@ void orri_system_grant(orr_world* world, orri_system* system);
 orri_system* orri_system_here(const orr_world* world);
 // Hands in the lanes that were opened, in order.
 void orri_system_hand_in(orr_world* world, orri_system* system);
-// The whole of it, on the driving thread, with nobody beside it.
-void orri_system_call(orr_world* world, orri_system* system);
+// The whole of it, on the driving thread, with nobody beside it; its units in this order (NULL: as they stand).
+void orri_system_call(orr_world* world, orri_system* system, const uint32_t* units);
 void orri_system_call_back(orr_world* world, orri_system* system, void (*callback)(orr_run* run));
 
 // reduce.c: a system with .combine. Room for its partial values; false when refused (reported).

@@ -16,6 +16,7 @@ set(ORR_SOURCES_SCHEDULE
     src/schedule/report.c
     src/schedule/resolve.c
     src/schedule/sequence.c
+    src/schedule/shuffle.c
     src/schedule/system.c
     src/schedule/tick.c
     src/schedule/trace.c
@@ -32,6 +33,7 @@ set(ORR_SMALL_SCHEDULE
     src/schedule/report.c
     src/schedule/resolve.c
     src/schedule/sequence.c
+    src/schedule/shuffle.c
     src/schedule/system.c
     src/schedule/trace.c
 )

@@ -99,6 +99,9 @@ struct orri_schedule* orri_schedule_of(orr_world* world)
         tenant->gone = system_gone;
         tenant->digest = system_digest;
         orr_police_set(world, ORR_POLICE_DEFAULT);
+#ifdef ORR_VALIDATE_ON
+        world->schedule->shuffle = orri_shuffle_env();
+#endif
         messages->system_name = orr_system_name;
         char path[1024];
         if (orri_trace_env(world, path, sizeof path) != NULL) {

@@ -16,6 +16,7 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_reduce.c
     tests/schedule/test_resolve.c
     tests/schedule/test_sequence.c
+    tests/schedule/test_shuffle.c
     tests/schedule/test_system.c
     tests/schedule/test_tick.c
     tests/schedule/test_tick_refused.c

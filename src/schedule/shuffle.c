@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+// A serial run that takes another order each tick, among those that workers could take: systems of a group that do not conflict,
+// and chunks of parallel systems, come by chance. Every order has the same result, or somebody depends on what he did not
+// declare: so hidden dependencies show without a second thread, and can be had again by the seed.
+#include "schedule/schedule.h"
+#include <stdlib.h>
+
+// What a group needs while it is shuffled.
+typedef struct shuffle_deck {
+    orr_world* world;
+    uint32_t first;  // Step.
+    uint32_t* left;  // Steps of the group that have not run, in order.
+    uint32_t* waits; // By step of the group: how many of those before it conflict and have not run.
+    uint32_t* units; // Of the system that runs.
+    uint32_t count;
+    uint64_t turn;
+} shuffle_deck;
+
+static uint32_t shuffle_pick(shuffle_deck* deck, uint32_t count)
+{
+    uint64_t seed = deck->world->schedule->shuffle;
+    return (uint32_t)(orr_random(seed, deck->world->tick, deck->first, deck->turn++) % count);
+}
+
+static orri_system* shuffle_system(const shuffle_deck* deck, uint32_t step)
+{
+    return deck->world->schedule->steps[deck->first + step].system;
+}
+
+// ---- systems ------------------------------------------------------------------------------------------------------------
+
+static void shuffle_begin(shuffle_deck* deck, uint32_t steps)
+{
+    for (uint32_t i = 0; i < steps; i++) {
+        orri_system* system = shuffle_system(deck, i);
+        if (!system->due) {
+            continue;
+        }
+        deck->waits[i] = 0;
+        for (uint32_t k = 0; k < deck->count; k++) {
+            orri_system* before = shuffle_system(deck, deck->left[k]);
+            deck->waits[i] += orri_conflict(deck->world, before, system);
+        }
+        deck->left[deck->count++] = i;
+    }
+}
+
+// Takes one out that waits for none.
+static uint32_t shuffle_take(shuffle_deck* deck)
+{
+    uint32_t ready = 0;
+    for (uint32_t k = 0; k < deck->count; k++) {
+        ready += deck->waits[deck->left[k]] == 0;
+    }
+    ORR_ASSERT(ready > 0); // The first of them waits for nobody.
+    uint32_t pick = shuffle_pick(deck, ready), at = 0;
+    while (deck->waits[deck->left[at]] != 0 || pick-- > 0) {
+        at++;
+    }
+    uint32_t step = deck->left[at];
+    deck->count--;
+    memmove(&deck->left[at], &deck->left[at + 1], (deck->count - at) * sizeof *deck->left);
+    return step;
+}
+
+static void shuffle_done(shuffle_deck* deck, uint32_t step)
+{
+    for (uint32_t k = 0; k < deck->count; k++) {
+        uint32_t later = deck->left[k];
+        if (later > step) {
+            deck->waits[later] -=
+                orri_conflict(deck->world, shuffle_system(deck, step), shuffle_system(deck, later));
+        }
+    }
+}
+
+// ---- chunks -------------------------------------------------------------------------------------------------------------
+
+// NULL: they come in order.
+static const uint32_t* shuffle_units(shuffle_deck* deck, const orri_system* system)
+{
+    if (!system->desc.parallel || !system->in_units || system->whole ||
+        system->query->unit_count == 0) {
+        return NULL;
+    }
+    uint32_t count = system->query->unit_count;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t at = shuffle_pick(deck, i + 1);
+        deck->units[i] = deck->units[at];
+        deck->units[at] = i;
+    }
+    return deck->units;
+}
+
+// ---- all of it ----------------------------------------------------------------------------------------------------------
+
+static uint32_t shuffle_units_most(const orr_world* world, uint32_t first, uint32_t point)
+{
+    uint32_t most = 0;
+    for (uint32_t i = first; i < point; i++) {
+        const orri_system* system = world->schedule->steps[i].system;
+        if (system->due && system->in_units && system->query->unit_count > most) {
+            most = system->query->unit_count;
+        }
+    }
+    return most;
+}
+
+bool orri_shuffle_run(orr_world* world, uint32_t first, uint32_t point)
+{
+    if (ORR_LIKELY(world->schedule->shuffle == 0)) {
+        return false;
+    }
+    uint32_t steps = point - first;
+    size_t room = 2 * (size_t)steps + shuffle_units_most(world, first, point);
+    uint32_t* words = ORRI_ALLOC(&world->env, ORR_MEMORY_TEMP, uint32_t, room);
+    if (words == NULL) {
+        return false;
+    }
+    bool open = orri_group_open_ahead(world, first, point);
+    if (open) {
+        shuffle_deck deck = {world, first, words, words + steps, words + 2 * (size_t)steps, 0, 0};
+        shuffle_begin(&deck, steps);
+        while (deck.count > 0) {
+            uint32_t step = shuffle_take(&deck);
+            orri_system* system = shuffle_system(&deck, step);
+            orri_group_run_one(world, system, shuffle_units(&deck, system));
+            shuffle_done(&deck, step);
+        }
+    }
+    ORRI_FREE(&world->env, ORR_MEMORY_TEMP, uint32_t, words, room);
+    return open;
+}
+
+uint64_t orri_shuffle_env(void)
+{
+    const char* text = getenv("ORR_SHUFFLE");
+    if (text == NULL || text[0] == '\0') {
+        return 0;
+    }
+    char* end;
+    unsigned long long seed = strtoull(text, &end, 10);
+    return *end == '\0' ? seed : orr_hash(text, strlen(text), 0);
+}
+
+void orri_shuffle_set(orr_world* world, uint64_t seed)
+{
+    if (orri_schedule_of(world) != NULL) {
+        world->schedule->shuffle = seed;
+    }
+}
