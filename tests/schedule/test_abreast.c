@@ -59,6 +59,7 @@ static void check_same(const uint64_t* hashes, uint32_t ticks, uint32_t workers,
 }
 
 // Under a sanitizer that slows the run down, fewer ticks: what races does so in any of them.
+/* N3-04 N3-13 */
 ORR_TEST(abreast_every_tick_has_the_hash_of_the_serial_run)
 {
     static const uint32_t workers[] = {1, 2, 3, 4, 8, 32};
