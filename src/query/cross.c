@@ -85,7 +85,7 @@ orr_cross* orr_cross_run(orr_cross* cross, const orr_iter* run, orr_query* right
 {
     ORR_ASSERT(cross != NULL && run != NULL && right != NULL);
     static const uint32_t never = 0;
-    bool fine = cross_has_rows(run) && orri_query_allowed(right, "orr_cross_run") &&
+    bool fine = cross_has_rows(run) && orri_query_loops(right, "orr_cross_run") &&
                 cross_check("orr_cross_run", run->query, right, pairs) == ORR_OK;
     cross->left = *run; // With its rows; it goes no further.
     cross->left.counted = false;

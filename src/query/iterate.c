@@ -159,17 +159,7 @@ bool orri_query_allowed(const orr_query* query, const char* call)
 {
     const orr_world* world = query->world;
     const orri_guard* guard = orri_guard_of(world);
-    if (guard == NULL) {
-        return true;
-    }
-    const char* shared = ORR_UNLIKELY(guard->parallel) ? iterate_shared(query, guard) : NULL;
-    if (ORR_UNLIKELY(shared != NULL)) {
-        (*guard->breaches)++;
-        (void)orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-                          "%s: system '%s' is parallel and %s", call, guard->system, shared);
-        return false;
-    }
-    if (guard->query == query) {
+    if (guard == NULL || guard->query == query) {
         return true;
     }
     static const orr_entity nobody = {0};
@@ -192,6 +182,19 @@ bool orri_query_allowed(const orr_query* query, const char* call)
     return true;
 }
 
+bool orri_query_loops(const orr_query* query, const char* call)
+{
+    const orri_guard* guard = orri_guard_of(query->world);
+    const char* shared = guard != NULL && guard->parallel ? iterate_shared(query, guard) : NULL;
+    if (ORR_LIKELY(shared == NULL)) {
+        return orri_query_allowed(query, call);
+    }
+    (*guard->breaches)++;
+    (void)orri_refuse(orri_env_of(query->world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+                      "%s: system '%s' is parallel and %s", call, guard->system, shared);
+    return false;
+}
+
 orr_iter* orr_iter_begin(orr_iter* it, orr_query* query, const orr_each* each)
 {
     ORR_ASSERT(it != NULL);
@@ -203,7 +206,7 @@ orr_iter* orr_iter_begin(orr_iter* it, orr_query* query, const orr_each* each)
         return it;
     }
     iterate_init(it, query, each);
-    if (ORR_UNLIKELY(query->world->guard != NULL) && !orri_query_allowed(query, "ORR_EACH")) {
+    if (ORR_UNLIKELY(query->world->guard != NULL) && !orri_query_loops(query, "ORR_EACH")) {
         it->era = 0;
         return it;
     }

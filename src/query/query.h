@@ -296,6 +296,8 @@ void orri_iter_open_units(orr_iter* it, orr_query* query, uint64_t since, uint32
 bool orri_iter_next_unit(orr_iter* it, uint32_t unit);
 // True when the running system, if there is one, may look at the query; reports otherwise.
 bool orri_query_allowed(const orr_query* query, const char* call);
+// The same for going through its rows, which a parallel system may not with every query.
+bool orri_query_loops(const orr_query* query, const char* call);
 // Back to the first row.
 void orri_iter_rewind(orr_iter* it);
 // True when a row matches; `map` is its entry's.
