@@ -86,6 +86,8 @@ extern const bench_work bench_schedule, bench_frame_7, bench_frame_police, bench
     bench_changed_1, bench_changed_8, bench_added_1, bench_added_recycled,
     bench_spawn_whole; // bench_systems.c
 
+extern const bench_work bench_transactions; // bench_transact.c
+
 extern const bench_work bench_math, bench_math_float; // bench_math.c
 
 // Shared by the rows about pinned types (bench_pinned.c).

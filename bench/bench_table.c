@@ -36,6 +36,7 @@ const bench_row bench_rows[] = {{&bench_create_empty, 1000000, 0, 10},
                                 {&bench_changed_1, 1000000, 0, 2},
                                 {&bench_changed_8, 1000000, 0, 1.3},
                                 {&bench_added_1, 1000000, 0, 3},
+                                {&bench_transactions, 1000000, 0, 1.5},
                                 {&bench_frame_police, 1000000, 0, 1.01},
                                 // Not among the goals of the design, but worth watching.
                                 {&bench_create_2_cold, 1000000, 0, 0},
