@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Transactions, on the calling thread: a system posts a sum for a random target from every row; all are done at the tick's end.
+// Transactions, on the calling thread and on two workers: a system posts a sum for a random target from every row; all are done at the tick's end.
 // Limit: sums noted in an array, sorted by target in two passes, and done.
 #include "bench.h"
 
@@ -49,6 +49,7 @@ static void transact_open(bench_env* env)
     work = (transact_work){targets, amounts};
     orr_system system = orr_system_add(env->world, &(orr_system_desc){.name = "post",
                                                                       .query = "Velocity",
+                                                                      .parallel = true,
                                                                       .transacts = "Position",
                                                                       .run = transact_post,
                                                                       .settings = &work});
@@ -80,3 +81,13 @@ static bench_sample transact_limit(bench_env* env)
 
 const bench_work bench_transactions = {"transactions", "per sum", transact_open, transact_ours,
                                        transact_limit};
+
+static void transact_open_2(bench_env* env)
+{
+    bench_workers_use(env, 2);
+    transact_open(env);
+}
+
+// The limit is one thread.
+const bench_work bench_transactions_2 = {"transactions", "per sum", transact_open_2, transact_ours,
+                                         transact_limit};
