@@ -87,7 +87,8 @@ extern const bench_work bench_schedule, bench_frame_7, bench_frame_police, bench
     bench_changed_1, bench_changed_8, bench_added_1, bench_added_recycled,
     bench_spawn_whole; // bench_systems.c
 
-extern const bench_work bench_schedule_2, bench_frame_7_2; // bench_systems.c
+extern const bench_work bench_transactions, bench_transactions_2; // bench_transact.c
+extern const bench_work bench_schedule_2, bench_frame_7_2;        // bench_systems.c
 extern const bench_work bench_update_alone, bench_update_pair, bench_disjoint_systems,
     bench_disjoint_clusters; // bench_workers.c
 

@@ -310,6 +310,50 @@ RAW_LIMIT uint32_t raw_add_noted(raw_store* raw, const uint64_t* ids, uint64_t* 
     return done;
 }
 
+// One pass of a radix sort by `bits` bits of the index from `shift` on. `counts` has the numbers of each digit.
+static void raw_deal(raw_note* restrict to, const raw_note* restrict from, uint32_t count,
+                     uint32_t* counts, uint32_t shift, uint32_t bits)
+{
+    uint32_t at = 0, mask = (1u << bits) - 1;
+    for (uint32_t d = 0; d <= mask; d++) {
+        uint32_t n = counts[d];
+        counts[d] = at;
+        at += n;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        to[counts[(uint32_t)from[i].id >> shift & mask]++] = from[i];
+    }
+}
+
+RAW_LIMIT uint32_t raw_transact(raw_store* raw, const uint64_t* targets, const float* amounts,
+                                uint32_t count, raw_note* restrict notes, raw_note* restrict sorted,
+                                uint32_t bits)
+{
+    static uint32_t low[1 << 16], high[1 << 16];
+    uint32_t half = (bits + 1) / 2, mask = (1u << half) - 1;
+    for (uint32_t d = 0; d <= mask; d++) {
+        low[d] = high[d] = 0;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        notes[i] = (raw_note){targets[i], amounts[i]};
+        low[(uint32_t)targets[i] & mask]++;
+        high[(uint32_t)targets[i] >> half & mask]++;
+    }
+    raw_deal(sorted, notes, count, low, 0, half);
+    raw_deal(notes, sorted, count, high, half, half);
+    const raw_record* records = raw->records;
+    Position* positions = raw->tables[0].positions;
+    uint32_t done = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const raw_record* record = &records[(uint32_t)notes[i].id];
+        if (raw_alive(record, notes[i].id)) {
+            positions[record->row].x += notes[i].amount;
+            done++;
+        }
+    }
+    return done;
+}
+
 RAW_LIMIT uint32_t raw_remove(raw_store* raw, const uint64_t* ids, uint32_t count)
 {
     raw_record* records = raw->records;

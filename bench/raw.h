@@ -90,6 +90,17 @@ void raw_frame_draw(uint32_t* restrict picture, const Position* restrict p,
 uint32_t raw_add_noted(raw_store* raw, const uint64_t* ids, uint64_t* restrict noted,
                        Health* restrict values, uint32_t count);
 
+// A sum that is noted first and done afterwards.
+typedef struct raw_note {
+    uint64_t id;
+    float amount;
+} raw_note;
+
+// Adds an amount to the x of a target, for each: notes all, sorts the notes by target, keeping their order, and does them. Two
+// arrays of `count` notes, and `bits` bits are enough for every index.
+uint32_t raw_transact(raw_store* raw, const uint64_t* targets, const float* amounts, uint32_t count,
+                      raw_note* restrict notes, raw_note* restrict sorted, uint32_t bits);
+
 // How many of `count` positions are nearer to `a` than 1.
 uint32_t raw_near(Position a, const Position* b, uint32_t count);
 // Writes the numbers of the signatures that have all of `wanted`. Returns how many.

@@ -454,6 +454,18 @@ plant "schedules: no choices in the last round of a spin" \
     tests/support/controlled_choose.c '/^void controlled_choose_learn/,/^}/s/if \(slot->out_at/if (true || slot->out_at/'
 plant "schedules: two that spin keep a third from running" \
     tests/support/controlled.c 's/me->behind \|= me->could_run.*;/(void)0;/'
+plant "transactions: the last slice of a range dealt out first" \
+    src/message/tally.c '/^static void tally_lay_out/,/^}/s/&t->starts\[\(size_t\)s \* t->range_count \+ r\]/\&t->starts[(size_t)(t->slice_count - 1 - s) * t->range_count + r]/'
+plant "transactions: blocks of lanes waiting in the order of the last first" \
+    src/message/transact.c '/^void orri_posts_close/,/^}/{s/if \(lanes->posted_last != NULL\)/if (false)/;s/posts->next = NULL;/posts->next = lanes->posted;/;s/lanes->posted_last = posts;/lanes->posted_last = lanes->posted_last != NULL ? lanes->posted_last : posts;/}'
+plant "transactions: on an entity with structure not waiting for it" \
+    src/message/tally.c 's/return TALLY_WAITS;/(void)0;/'
+plant "transactions: done before a reader of the type without a point" \
+    src/schedule/ends.c '/^static bool ends_transacts/,/^}/s/for \(uint32_t i = 0; first->transacts/for (uint32_t i = 0; false \&\& first->transacts/'
+plant "transactions: verb of the stream's first run taken for all" \
+    src/message/tally.c '/^static bool tally_next/,/^}/s/stream->runs\[walk->run\]\.verb/stream->runs[0].verb/'
+plant "transactions: least of signed numbers compared as unsigned" \
+    src/message/amend.c 's/amend_signed\(now, size\) < amend_signed\(old, size\)/now < old/'
 plant "large angle reduced by digits of pi one too far" \
     src/base/math_circle.c 's/- 1075 \+ 62;/- 1075 + 63;/'
 plant "what is no number passes through exp" \

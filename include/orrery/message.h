@@ -27,6 +27,7 @@
 #define ORRERY_MESSAGE_H
 
 #include <orrery/query.h>
+#include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -199,6 +200,49 @@ ORR_API orr_result orr_send_name(orr_run* run, orr_entity entity, orr_entity sco
     orr_send_remove_type(run, entity, orr_type_of((run)->world, ORR_TYPE(type)), 0)
 #define orr_send_enable(run, entity, type, on) \
     orr_send_enable_type(run, entity, orr_type_of((run)->world, ORR_TYPE(type)), 0, on)
+
+// ---- writing to others: transactions ------------------------------------------------------------------------------
+
+// Any number of systems, on any number of workers, may do something to one number of one component of somebody else: hits,
+// scores, loads. Nothing is done at once: transactions are collected, and at the next point done one after the other, those on one target in
+// the order of systems, of their chunks of rows and of the calls, after whatever else the point does to it; so no write is lost and
+// the number of workers never shows. Declared by `transacts`, whatever the kind of system. Systems that only transact on a type do not wait for each
+// other; one that reads, writes or changes the type later in the tick sees them done.
+//
+// On an entity that is created or whose structure changes in this tick they wait for the commit, and are done after it. For a dead target, or
+// one without the component: dropped and counted, as a change that was sent.
+
+/// What is done to a number. Of integers ADD wraps around. Floats are added one after the other, in the order above. MIN and MAX keep the field where the two are equal
+/// (-0 and 0, too), leave out a NaN that is sent, and replace a NaN that is there. SET is for any plain field.
+typedef enum orr_op {
+    ORR_OP_SET,
+    ORR_OP_ADD,
+    ORR_OP_MIN, ///< The field becomes the smaller of itself and the number.
+    ORR_OP_MAX,
+} orr_op;
+
+/// One field: `offset` and `size` say which, `number` is as the field is (copied). `id` 0 for a unique type. Numbers within structs and
+/// arrays are fields, too. ORR_ERR_FIELD: there is none, or the op is not for it; owned strings, arrays, opaque values and indexed
+/// references are never.
+ORR_API orr_result orr_transact_field(orr_run* run, orr_op op, orr_entity target, orr_type type,
+                                      orr_component_id id, uint32_t offset, uint32_t size,
+                                      const void* number);
+/// What a transaction of your own does: changes `value`, a component of `target`, by a copy of the argument. It sees nothing else
+/// of the world, and keeps nothing outside. Called on the thread that drives the world.
+typedef void (*orr_transaction)(const orr_world* world, orr_entity target, void* value,
+                                const void* argument);
+/// `argument` (16-byte aligned when it is handed out; may be NULL if `size` is 0) is copied. For plain types: nothing owned, indexed or hooked.
+ORR_API orr_result orr_transact_call(orr_run* run, orr_entity target, orr_type type,
+                                     orr_component_id id, orr_transaction function,
+                                     const void* argument, uint32_t size);
+/// Typed: orr_transact(run, ORR_OP_ADD, target, Health, hp, -5). The value is converted to what the member is. In C++, for instances and for run-time
+/// types use the calls above.
+#ifndef __cplusplus
+#define orr_transact(run, op, target, type, member, ...)                                          \
+    orr_transact_field(run, op, target, orr_type_of((run)->world, ORR_TYPE(type)), 0,             \
+                       (uint32_t)offsetof(type, member), (uint32_t)sizeof(((type*)NULL)->member), \
+                       &((const type){.member = __VA_ARGS__}).member)
+#endif
 
 // ---- events ----------------------------------------------------------------------------------------------------
 

@@ -73,6 +73,8 @@ typedef struct orr_system_desc {
     const char* removes;  ///< Types.
     /// Types whose changes a direct system sends (orr_send_change()). An indirect system says so by write terms.
     const char* changes;
+    /// Types it transacts on (orr_transact()), of any entity.
+    const char* transacts;
     const char* switches; ///< Types it switches on and off; "*" among them: entities.
     const char* tags;     ///< Tags it puts on or takes off: "#level1, #17"; "*": any.
     bool renames;         ///< Names.

@@ -25,8 +25,8 @@ void orri_note_twice(orr_lane* lane, const orri_strip* strip, uint32_t row)
     }
 }
 
-ORRI_COLD static void commit_say_drop(const orr_world* world, orri_rights* rights, const char* kind,
-                                      orr_type type, orr_entity entity, const char* why)
+void orri_say_drop(const orr_world* world, orri_rights* rights, const char* kind, orr_type type,
+                   orr_entity entity, const char* why)
 {
     if (rights->drop_said) {
         return;
@@ -61,8 +61,8 @@ void orri_lane_say(const orr_lane* lane)
     const orri_lane_note* note = &lane->note;
     if (ORR_UNLIKELY(note->dropped > 0)) {
         lane->rights->counts.dropped += note->dropped;
-        commit_say_drop(world, lane->rights, orri_sent_name_of(note->kind), note->type,
-                        note->entity, note->why);
+        orri_say_drop(world, lane->rights, orri_sent_name_of(note->kind), note->type, note->entity,
+                      note->why);
     }
     if (ORR_UNLIKELY(note->twice > 0)) {
         commit_say_twice(world, lane);
@@ -75,7 +75,7 @@ static void commit_left_out(void* user, uint32_t group, orr_entity entity, orr_t
     const orri_merge* merge = user;
     orri_rights* rights = merge->senders[group];
     rights->counts.dropped++;
-    commit_say_drop(merge->world, rights, "a change", type, entity, what);
+    orri_say_drop(merge->world, rights, "a change", type, entity, what);
 }
 
 orr_result orri_refuse_commit(orr_world* world, const orri_rights* rights, bool others)
@@ -275,6 +275,7 @@ orr_result orri_commit(orr_world* world)
     }
     if (lanes->first == NULL) {
         lanes->sender_count = 0;
+        lanes->merged = false;
         commit_reset(world, lanes);
         return ORR_OK;
     }
@@ -297,7 +298,7 @@ orr_result orri_commit(orr_world* world)
     commit_sources(world, lanes);
     orri_merge_end(&merge);
     orri_lanes_release(lanes, true);
-    lanes->marks_old = true;
+    lanes->marks_old = lanes->merged = true;
     commit_reset(world, lanes);
     return ORR_OK;
 }
@@ -310,6 +311,7 @@ void orri_commit_abandon(orr_world* world)
         lane->rights->counts.dropped += lane->record_count;
     }
     if (lanes != NULL) {
+        orri_posts_abandon(lanes);
         orri_lanes_release(lanes, true);
         orri_marks_clear(lanes);
         lanes->marks_old = false;

@@ -394,13 +394,16 @@ orr_lane* orri_lane_open(orr_world* world, orri_rights* rights, uint32_t creates
     lane->creates_max = rights->may_create ? creates_max : 0;
     lane->create_count = lane->provisional_count = 0;
     lanes->reserved += lane->creates_max;
+    if (rights->transacts != NULL) {
+        orri_posts_open(lanes, lane);
+    }
     return lane;
 }
 
 bool orri_lane_end(orr_lane* lane)
 {
     lane->open = false;
-    return lane->order_count != 0 || (lane->failed && !lane->mute);
+    return lane->order_count != 0 || (lane->failed && !lane->mute) || orri_posts_any(lane->posts);
 }
 
 bool orri_lane_real(const orr_lane* lane)
@@ -422,6 +425,9 @@ void orri_lane_close(orr_world* world, orr_lane* lane)
 {
     struct orri_lanes* lanes = orri_lanes_at(world);
     lane->open = false;
+    if (lane->posts != NULL) {
+        orri_posts_close(lanes, lane);
+    }
     if (ORR_LIKELY(lane->order_count == 0 && !lane->failed && !lane->mute)) {
         lane->next = lanes->free;
         lanes->free = lane;
@@ -567,6 +573,7 @@ void orri_lanes_trim(orr_world* world)
     }
     lanes->item_peak = 0;
     orri_scratch_trim(world, &lanes->scratch);
+    orri_posts_trim(world);
 }
 
 void orri_lanes_term(orr_world* world)
@@ -582,6 +589,7 @@ void orri_lanes_term(orr_world* world)
         lane = next;
     }
     orri_marks_term(world);
+    orri_posts_term(world);
     ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, lanes->items, lanes->item_capacity);
     orri_scratch_term(world, &lanes->scratch);
     ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, struct orri_lanes, lanes, 1);

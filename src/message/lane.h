@@ -106,6 +106,7 @@ struct orr_lane {
     uint64_t number;     // In order of closing.
     uint32_t record_count; // When it was closed.
     orri_lane_note note;
+    struct orri_posts* posts; // Transactions (transact.h); NULL: none.
     orr_lane* next;
 };
 
@@ -148,6 +149,13 @@ struct orri_lanes {
     uint32_t sender_count, sender_capacity;
     uint16_t* sources; // By entity index: which of the senders.
     uint32_t source_capacity;
+
+    bool merged; // The last commit point had something to merge: the marks are of that.
+    // Transactions that wait, in order of (system, run); blocks that hold none; who did the last ones, and the memory of a commit of them.
+    struct orri_posts *posted, *posted_last, *posts_free;
+    uint32_t posts_used, posts_peak;
+    orr_system transactor;
+    orri_scratch tally;
 
     orri_scratch scratch;
     orri_ranked* items; // Of a merge.
@@ -287,6 +295,24 @@ orr_result orri_merge_apply(orri_merge* merge);
 void orri_lane_say(const orr_lane* lane);
 // Reports why what a system sent cannot be done: the words of the last refusal, and what to do.
 ORRI_COLD orr_result orri_refuse_commit(orr_world* world, const orri_rights* rights, bool others);
+
+// Counts are the caller's. One line per system: "sent ComponentChanged of Count for bob, which has no effect: …".
+ORRI_COLD void orri_say_drop(const orr_world* world, orri_rights* rights, const char* kind,
+                             orr_type type, orr_entity entity, const char* why);
+
+// ---- transact.c: blocks of transactions --------------------------------------------------------------------------------------
+
+// The block of a lane that may transact, if one is at hand.
+void orri_posts_open(struct orri_lanes* lanes, orr_lane* lane);
+// Takes the block of a lane that is closed: it waits, or is free again.
+void orri_posts_close(struct orri_lanes* lanes, orr_lane* lane);
+// True when something was posted.
+bool orri_posts_any(const struct orri_posts* posts);
+// What waits is done: its block is free again. Or given up, and counted.
+void orri_posts_done(struct orri_lanes* lanes, struct orri_posts* posts);
+void orri_posts_abandon(struct orri_lanes* lanes);
+void orri_posts_trim(orr_world* world);
+void orri_posts_term(orr_world* world);
 
 // ---- net.c, net_group.c ---------------------------------------------------------------------------------------------------
 

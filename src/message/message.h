@@ -28,7 +28,7 @@ typedef struct orri_rights {
     const char* name; // Of the system.
     orr_system system;
     uint32_t type_words;
-    const uint64_t *creates, *adds, *removes, *changes, *switches, *sends, *receives;
+    const uint64_t *creates, *adds, *removes, *changes, *switches, *sends, *receives, *transacts;
     bool may_create, may_destroy_any, may_switch_entities, may_tag_any, may_rename;
     const orr_tag* tags; // Ascending.
     uint32_t tag_count;
@@ -98,6 +98,25 @@ void orri_commit_abandon(orr_world* world);
 orr_system orri_commit_source(const orr_world* world, uint32_t entity_index);
 // True when all of the last commit was sent by one system: then it need not be asked entity by entity.
 bool orri_commit_sender(const orr_world* world, orr_system* out);
+
+// ---- transactions (transact.c, tally.c) -------------------------------------------------------------------------------------
+
+// Workers, for a while: `run` calls `work` for every item below `count`, on several threads, and returns when all is done.
+typedef struct orri_hands {
+    void (*run)(void* user, uint32_t count, void (*work)(void* context, uint32_t item),
+                void* context);
+    void* user;
+} orri_hands;
+
+// True when some transaction waits.
+bool orri_transact_pending(const orr_world* world);
+// Does all transactions of lanes that were closed, in order. `early`: structure waits still, and those on entities that it is about wait
+// with it. `hands` NULL: on this thread. `*changed` tells whether anything was done. On refusal (reported) nothing was done; calling again
+// tries again.
+orr_result orri_transact_commit(orr_world* world, bool early, const orri_hands* hands,
+                                bool* changed);
+// Who did what the last one did; null: several.
+orr_system orri_transact_source(const orr_world* world);
 
 // ---- tell.c: readers ------------------------------------------------------------------------------------------------
 

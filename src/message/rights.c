@@ -15,6 +15,7 @@ static const rights_words rights_all[] = {
     {"adds", "sends ComponentAdded of %s", "add %s to its .adds"},
     {"removes", "sends ComponentRemoved of %s", "add %s to its .removes"},
     {"changes", "sends ComponentChanged of %s", "add %s to its .changes"},
+    {"transacts", "transacts on %s", "add %s to its .transacts"},
     {"query", "sends ComponentChanged of %s", "say 'write %s' in its .query"},
     {"switches", "switches %s", "add %s to its .switches"},
     {"sends", "sends the event %s", "add %s to its .sends"},

@@ -1,4 +1,5 @@
 set(ORR_SOURCES_MESSAGE
+    src/message/amend.c
     src/message/commit.c
     src/message/event.c
     src/message/inbox.c
@@ -16,6 +17,7 @@ set(ORR_SOURCES_MESSAGE
     src/message/scratch.c
     src/message/send.c
     src/message/send_many.c
+    src/message/tally.c
     src/message/tell.c
     src/message/tell_cells.c
     src/message/tell_dead.c
@@ -25,6 +27,7 @@ set(ORR_SOURCES_MESSAGE
     src/message/tell_values.c
     src/message/told.c
     src/message/told_type.c
+    src/message/transact.c
     src/message/values.c
 )
 # Not on any hot way: compiled for size.

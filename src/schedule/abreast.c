@@ -44,6 +44,12 @@ struct orri_abreast {
     uint32_t what_capacity, of_capacity, next_capacity, node_capacity;
     orr_world* world;
 
+    // Something else that is shared out: one node, an item for each unit.
+    orri_graph each;
+    orri_graph_node each_node;
+    void (*each_work)(void* context, uint32_t item);
+    void* each_context;
+
     orri_sharing sharing;
     uint64_t seed, turn;
 };
@@ -417,6 +423,44 @@ bool orri_abreast_run(orr_world* world, uint32_t first, uint32_t point)
     return true;
 }
 
+// ---- something else ---------------------------------------------------------------------------------------------------------
+
+static void abreast_each_run(void* context, uint32_t node, uint32_t first, uint32_t last,
+                             uint32_t worker)
+{
+    const struct orri_abreast* a = context;
+    (void)node;
+    (void)worker;
+    for (uint32_t i = first; i < last; i++) {
+        a->each_work(a->each_context, i);
+    }
+}
+
+static void abreast_each(void* user, uint32_t count, void (*work)(void* context, uint32_t item),
+                         void* context)
+{
+    struct orri_abreast* a = user;
+    a->each_work = work;
+    a->each_context = context;
+    a->each_node = (orri_graph_node){.name = "transactions", .items = count, .grain = 1};
+    orri_crew_run(a->crew, &a->each);
+}
+
+bool orri_abreast_hands(orr_world* world, orri_hands* out)
+{
+    struct orri_abreast* a = world->schedule->abreast;
+    if (a == NULL || world->schedule->police == ORR_POLICE_FULL || orri_crew_workers(a->crew) < 2 ||
+        !orri_graph_reserve(a->crew, &a->each, 1)) {
+        return false;
+    }
+    a->each.nodes = &a->each_node;
+    a->each.node_count = 1;
+    a->each.run = abreast_each_run;
+    a->each.context = a;
+    *out = (orri_hands){abreast_each, a};
+    return true;
+}
+
 // ---- beginning and end --------------------------------------------------------------------------------------------------------
 
 bool orri_abreast_ready(orr_world* world)
@@ -455,6 +499,7 @@ void orri_abreast_end(orr_world* world)
     }
     orri_env* env = &world->env;
     orri_graph_free(a->crew, &a->graph);
+    orri_graph_free(a->crew, &a->each);
     orri_crew_destroy(a->crew);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, a->edges, a->edge_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, a->reach, a->reach_capacity);

@@ -72,6 +72,23 @@ static bool ends_values(const orr_world* world, const orri_system* first, const 
     return false;
 }
 
+// Transactions are done after the values of all systems of the group: whoever looks at the type, writes it or sends changes of it
+// comes after a point. Others that transact need not: all are done in order.
+static bool ends_transacts(const orr_world* world, const orri_system* first,
+                           const orri_system* second, orri_reason* out)
+{
+    for (uint32_t i = 0; first->transacts && i < world->schema.type_count; i++) {
+        if (orri_right(first->rights.transacts, &first->rights, i) &&
+            (orri_touches(world, second, i, NULL) != ORRI_TOUCH_NONE ||
+             orri_right(second->rights.changes, &second->rights, i))) {
+            out->what = "may have transacted on";
+            out->type = (orr_type){world->schema.type_base + i};
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool ends_events(const orr_world* world, const orri_system* first, const orri_system* second,
                         orri_reason* out)
 {
@@ -93,7 +110,8 @@ static bool ends_telling(const orr_world* world, const orri_system* first,
 {
     bool widely = first->sends_changes || first->everywhere;
     orr_type written = ends_writes_told(world, first, NULL);
-    if (second->rights.reader != NULL && (written.index1 != 0 || first->sends_changes)) {
+    if (second->rights.reader != NULL &&
+        (written.index1 != 0 || first->sends_changes || first->transacts)) {
         out->what = "may have changed what";
         out->rest = "is told of";
         return true;
@@ -116,6 +134,6 @@ bool orri_ends_before(const orr_world* world, const orri_system* first, const or
         out->what = out->sender->alone;
         return true;
     }
-    return ends_values(world, first, second, out) || ends_events(world, first, second, out) ||
-           ends_telling(world, first, second, out);
+    return ends_values(world, first, second, out) || ends_transacts(world, first, second, out) ||
+           ends_events(world, first, second, out) || ends_telling(world, first, second, out);
 }

@@ -187,6 +187,24 @@ static bool points_waits(const orr_world* world, const orri_system* sender,
     return type.index1 != 0;
 }
 
+// So may transactions; and what is sent of the type later must not be merged before them.
+static bool points_owes(const orr_world* world, const orri_system* sender,
+                        const orri_system* reader, orri_reason* out)
+{
+    const orri_rights* rights = &sender->rights;
+    orr_type type = points_named(world, reader, rights->transacts, rights->type_words);
+    for (uint32_t i = 0; sender->transacts && type.index1 == 0 && i < world->schema.type_count;
+         i++) {
+        if (orri_right(rights->transacts, rights, i) &&
+            orri_right(reader->rights.changes, &reader->rights, i)) {
+            type = (orr_type){world->schema.type_base + i};
+        }
+    }
+    *out = (orri_reason){
+        .sender = sender, .reader = reader, .what = "may have transacted on", .type = type};
+    return type.index1 != 0;
+}
+
 // ---- placing -----------------------------------------------------------------------------------------------------------
 
 static orr_result points_push(orr_world* world, orri_step step)
@@ -240,6 +258,13 @@ static bool points_needed(const orr_world* world, uint32_t from, const orri_syst
         structural |= sender->structural;
         if ((sender->structural && orri_affects(world, sender, reader, out)) ||
             (structural && points_waits(world, sender, reader, out))) {
+            return true;
+        }
+    }
+    // They are done at the end of their group: structure of a later system of it counts as well.
+    for (uint32_t i = from; structural && i < schedule->step_count; i++) {
+        const orri_system* sender = schedule->steps[i].system;
+        if (sender != NULL && points_owes(world, sender, reader, out)) {
             return true;
         }
     }

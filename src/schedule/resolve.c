@@ -15,8 +15,9 @@ enum {
     RESOLVE_RECEIVES,
     RESOLVE_ANY_READ,
     RESOLVE_ANY_WRITE,
+    RESOLVE_TRANSACTS,
 };
-_Static_assert(RESOLVE_ANY_WRITE + 1 == ORRI_BIT_SETS, "a set of bits for each");
+_Static_assert(RESOLVE_TRANSACTS + 1 == ORRI_BIT_SETS, "a set of bits for each");
 
 // Terms of one text.
 typedef struct resolve_terms {
@@ -77,14 +78,14 @@ static bool resolve_name_next(const char** at, char name[ORR_NAME_MAX + 1])
     return size > 0;
 }
 
-#define RESOLVE_TEXTS 11
+#define RESOLVE_TEXTS 12
 
 // Those that name types and tags; none is NULL.
 static void resolve_texts(const orr_system_desc* d, const char* out[RESOLVE_TEXTS])
 {
     const char* texts[RESOLVE_TEXTS] = {d->query, d->any,      d->creates,  d->destroys,
                                         d->adds,  d->removes,  d->switches, d->tags,
-                                        d->sends, d->receives, d->changes};
+                                        d->sends, d->receives, d->changes,  d->transacts};
     for (uint32_t i = 0; i < RESOLVE_TEXTS; i++) {
         out[i] = texts[i] != NULL ? texts[i] : "";
     }
@@ -500,6 +501,10 @@ static orr_result resolve_sends(orr_world* world, orri_system* system)
             resolve_list(world, system, "removes", d->removes, RESOLVE_REMOVES, &rights->removes);
     }
     if (result == ORR_OK) {
+        result = resolve_list(world, system, "transacts", d->transacts, RESOLVE_TRANSACTS,
+                              &rights->transacts);
+    }
+    if (result == ORR_OK) {
         result = resolve_needs(world, system, RESOLVE_CREATES);
     }
     if (result == ORR_OK) {
@@ -711,7 +716,9 @@ orr_result orri_system_resolve(orr_world* world, orri_system* system)
     for (uint32_t w = 0; w < system->rights.type_words; w++) {
         system->sends_changes |= system->rights.changes[w] != 0;
     }
-    system->may_send = system->structural || system->rights.sends != NULL || system->sends_changes;
+    system->transacts = system->rights.transacts != NULL;
+    system->may_send = system->structural || system->rights.sends != NULL ||
+                       system->sends_changes || system->transacts;
     system->whole = resolve_counts(world, system);
     system->guard.owns = system->whole;
     system->alone = resolve_alone(system);

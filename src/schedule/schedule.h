@@ -48,7 +48,8 @@ void orri_journal_destroy(orr_world* world, orri_journal* journal);
     X(destroys)              \
     X(adds)                  \
     X(removes)               \
-    X(changes) X(switches) X(tags) X(sends) X(receives) X(before) X(after) X(group) X(imports)
+    X(changes)               \
+    X(transacts) X(switches) X(tags) X(sends) X(receives) X(before) X(after) X(group) X(imports)
 
 // A value of a schema's type that belongs to a system and is part of the world's state (keep.c).
 typedef struct orri_keep {
@@ -56,8 +57,8 @@ typedef struct orri_keep {
     uint8_t* data;
 } orri_keep;
 
-#define ORRI_BIT_SETS \
-    9 // creates, adds, removes, changes, switches, sends, receives, any to read, any to write.
+// creates, adds, removes, changes, switches, sends, receives, any to read, any to write, transacts.
+#define ORRI_BIT_SETS 10
 
 // Begins on a cache line; the first two hold what a tick reads of a system that has little to do.
 typedef struct orri_system {
@@ -103,6 +104,7 @@ typedef struct orri_system {
     bool no_required; // Its query has no required term.
     bool structural;  // It declares something that waits for a commit point.
     bool sends_changes;
+    bool transacts;
     const char* alone; // Why it is the only one of its group; NULL: it need not be.
 
     // The tick under way (group.c).
@@ -293,6 +295,8 @@ void orri_abreast_end(orr_world* world);
 uint32_t orri_abreast_workers(const orr_world* world);
 // Adds what a worker did side by side with others.
 void orri_abreast_stats(const orr_world* world, uint32_t worker, orr_worker_stats* out);
+// The workers, to share out something else between groups. False: there are none to be had now.
+bool orri_abreast_hands(orr_world* world, orri_hands* out);
 // The plan was made anew: which systems conflict is found anew.
 void orri_abreast_forget(orr_world* world);
 // For tests: how the work is shared out. None of it may change a result.

@@ -186,7 +186,7 @@ static bool system_sends(const orr_system_desc* desc)
 {
     return desc->creates != NULL || desc->destroys != NULL || desc->adds != NULL ||
            desc->removes != NULL || desc->switches != NULL || desc->tags != NULL || desc->renames ||
-           desc->sends != NULL || desc->changes != NULL;
+           desc->sends != NULL || desc->changes != NULL || desc->transacts != NULL;
 }
 
 // What can be said of a desc without looking up names.

@@ -69,24 +69,60 @@ static orr_result tick_tell(orr_world* world, orr_system source, bool by_commit)
                                    : ORR_OK;
 }
 
+// How far a point is, after the ends of its systems.
+enum {
+    TICK_COMMIT,
+    TICK_COMMIT_TELL,
+    TICK_TRANSACT,
+    TICK_TRANSACT_TELL,
+};
+
+// Transactions, then tells. `early`: not those that wait for structure.
+static orr_result tick_transact(orr_world* world, bool early)
+{
+    struct orri_schedule* schedule = world->schedule;
+    if (schedule->phase < TICK_TRANSACT_TELL) {
+        schedule->phase = TICK_TRANSACT;
+        if (ORR_LIKELY(!orri_transact_pending(world))) {
+            return ORR_OK;
+        }
+        orri_hands hands;
+        bool changed, several = orri_abreast_hands(world, &hands);
+        orr_result result = orri_transact_commit(world, early, several ? &hands : NULL, &changed);
+        if (result != ORR_OK || !changed) {
+            return result;
+        }
+        schedule->phase = TICK_TRANSACT_TELL;
+    }
+    orr_result result = tick_tell(world, orri_transact_source(world), false);
+    orri_time_end(world, NULL, "transact", "commit");
+    return result;
+}
+
 // Commits what waits, then tells. `phase` remembers how far it came.
 static orr_result tick_commit(orr_world* world)
 {
     struct orri_schedule* schedule = world->schedule;
-    if (schedule->phase == 0) {
+    if (schedule->phase == TICK_COMMIT) {
         // Also when nothing waits: ids that were set aside go back.
         bool pending = orri_commit_pending(world);
         orr_result result = orri_commit(world);
-        if (result != ORR_OK || !pending) {
+        if (result != ORR_OK) {
             return result;
         }
-        schedule->phase = 1;
+        schedule->phase = pending ? TICK_COMMIT_TELL : TICK_TRANSACT;
     }
-    orr_system sender;
-    bool one = orri_commit_sender(world, &sender);
-    orr_result result = tick_tell(world, sender, !one);
-    orri_time_end(world, NULL, "commit", "commit");
-    return result;
+    if (schedule->phase == TICK_COMMIT_TELL) {
+        orr_system sender;
+        bool one = orri_commit_sender(world, &sender);
+        orr_result result = tick_tell(world, sender, !one);
+        orri_time_end(world, NULL, "commit", "commit");
+        if (result != ORR_OK) {
+            return result;
+        }
+        schedule->phase = TICK_TRANSACT;
+    }
+    return tick_transact(world, false);
 }
 
 // Values and events that callbacks sent. (Structure waits for the commit that follows.)
@@ -154,7 +190,7 @@ static orr_result tick_point(orr_world* world, const orri_step* step)
     if (ends) {
         orri_time_point(world, begun);
     }
-    return step->commit ? tick_commit(world) : ORR_OK;
+    return step->commit ? tick_commit(world) : tick_transact(world, true);
 }
 
 // ---- the tick ---------------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ set(ORR_TESTS_MESSAGE
     tests/message/test_tell_batches.c
     tests/message/test_tell_queue.c
     tests/message/test_tell_types.c
+    tests/message/test_transact.c
     tests/message/test_values.c
 )
 set(ORR_TEST_EXTRA_MESSAGE

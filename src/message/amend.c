@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+// Amending: what a transaction does to a value, once it is found. The common ops have loops of their own; the others share one.
+#include "message/transact.h"
+#include "store/pool.h"
+
+// ---- numbers ----------------------------------------------------------------------------------------------------
+
+static inline uint64_t amend_load(const uint8_t* at, uint32_t size)
+{
+    uint8_t u8;
+    uint16_t u16;
+    uint32_t u32;
+    uint64_t u64;
+    switch (size) {
+    case 1:
+        return (void)memcpy(&u8, at, 1), u8;
+    case 2:
+        return (void)memcpy(&u16, at, 2), u16;
+    case 4:
+        return (void)memcpy(&u32, at, 4), u32;
+    default:
+        return (void)memcpy(&u64, at, 8), u64;
+    }
+}
+
+static inline void amend_store(uint8_t* at, uint32_t size, uint64_t bits)
+{
+    uint8_t u8 = (uint8_t)bits;
+    uint16_t u16 = (uint16_t)bits;
+    uint32_t u32 = (uint32_t)bits;
+    switch (size) {
+    case 1:
+        memcpy(at, &u8, 1);
+        break;
+    case 2:
+        memcpy(at, &u16, 2);
+        break;
+    case 4:
+        memcpy(at, &u32, 4);
+        break;
+    default:
+        memcpy(at, &bits, 8);
+    }
+}
+
+static inline float amend_f32(uint64_t bits)
+{
+    uint32_t low = (uint32_t)bits;
+    float value;
+    memcpy(&value, &low, sizeof value);
+    return value;
+}
+
+static inline double amend_f64(uint64_t bits)
+{
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static inline int64_t amend_signed(uint64_t bits, uint32_t size)
+{
+    uint64_t sign = (uint64_t)1 << (8 * size - 1);
+    return (int64_t)((bits ^ sign) - sign);
+}
+
+// Whether a float takes the place of another: smaller, or larger, or the other is no number.
+static inline bool amend_float_wins(double now, double old, bool least)
+{
+    return (least ? now < old : now > old) || (old != old && now == now);
+}
+
+static inline bool amend_wins(uint64_t now, uint64_t old, orr_kind kind, uint32_t size, bool least)
+{
+    switch (kind) {
+    case ORR_KIND_F32:
+        return amend_float_wins(amend_f32(now), amend_f32(old), least);
+    case ORR_KIND_F64:
+        return amend_float_wins(amend_f64(now), amend_f64(old), least);
+    case ORR_KIND_U8:
+    case ORR_KIND_U16:
+    case ORR_KIND_U32:
+    case ORR_KIND_U64:
+        return least ? now < old : now > old;
+    default:
+        return least ? amend_signed(now, size) < amend_signed(old, size)
+                     : amend_signed(now, size) > amend_signed(old, size);
+    }
+}
+
+static inline void amend_add(uint8_t* at, uint64_t number, orr_kind kind, uint32_t size)
+{
+    uint64_t old = amend_load(at, size);
+    if (kind == ORR_KIND_F32) {
+        float sum = amend_f32(old) + amend_f32(number);
+        memcpy(at, &sum, sizeof sum);
+    } else if (kind == ORR_KIND_F64) {
+        double sum = amend_f64(old) + amend_f64(number);
+        memcpy(at, &sum, sizeof sum);
+    } else {
+        amend_store(at, size, old + number); // The low bytes of a sum do not depend on the sign.
+    }
+}
+
+static inline void amend_one(uint8_t* at, uint64_t number, orr_op op, orr_kind kind, uint32_t size)
+{
+    if (op == ORR_OP_ADD) {
+        amend_add(at, number, kind, size);
+    } else if (op == ORR_OP_SET ||
+               amend_wins(number, amend_load(at, size), kind, size, op == ORR_OP_MIN)) {
+        amend_store(at, size, number);
+    }
+}
+
+// ---- values -----------------------------------------------------------------------------------------------------
+
+uint8_t* orri_amend_instance(const orr_world* world, const orri_type* type, uint32_t place,
+                             orr_component_id id)
+{
+    const orri_chunk* chunk = orri_place_chunk(world, place);
+    orr_type handle = {type->index1};
+    int32_t column = orri_table_column(world, orri_type_index(world, handle), chunk->id);
+    if (column < 0) {
+        return NULL;
+    }
+    uint32_t slot = orri_place_slot(place);
+    const orri_cluster_column* entry = &chunk->cluster->columns[column];
+    orri_cells cells = orri_cells_at(chunk, (uint32_t)column, slot);
+    const uint32_t* ids = (const uint32_t*)(const void*)chunk->columns[entry->counts + 1].data +
+                          ((size_t)slot << entry->shift);
+    for (uint32_t i = 0; i < *cells.counts; i++) {
+        if (ids[i] == id) {
+            return cells.data + (size_t)i * type->info.size;
+        }
+    }
+    return NULL;
+}
+
+static inline uint8_t* amend_at(const orri_amend_site* site, uint32_t place, size_t size)
+{
+    uint32_t mask = (1u << site->slot_bits) - 1;
+    return site->blocks[place >> site->slot_bits] + (place & mask) * size;
+}
+
+// The same for every type.
+static uint8_t* amend_value(const orri_amend_site* site, const orri_verb* verb, uint32_t place)
+{
+    return site->type->info.multiplicity == ORR_MULTIPLE
+               ? orri_amend_instance(site->world, site->type, place, verb->id)
+               : amend_at(site, place, site->type->info.size);
+}
+
+static inline void amend_loop(const orri_amend_site* site, const orri_verb* verb,
+                              const orri_amend* amends, uint32_t count, orr_op op, orr_kind kind,
+                              uint32_t size)
+{
+    size_t stride = site->type->info.size, offset = verb->offset;
+    for (uint32_t i = 0; i < count; i++) {
+        amend_one(amend_at(site, amends[i].place, stride) + offset, amends[i].number, op, kind,
+                  size);
+    }
+}
+
+// Bytes that are no number, and instances.
+static void amend_seldom(const orri_amend_site* site, const orri_verb* verb,
+                         const orri_amend* amends, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint8_t* value = amend_value(site, verb, amends[i].place);
+        if (!verb->far) {
+            amend_one(value + verb->offset, amends[i].number, verb->op, verb->kind, verb->size);
+            continue;
+        }
+        memcpy(value + verb->offset, (const void*)(uintptr_t)amends[i].number, verb->size);
+        if (site->type->info.has_padding) {
+            orri_rows_clean(site->type, value, 1);
+        }
+    }
+}
+
+// ---- functions --------------------------------------------------------------------------------------------------
+
+static orr_entity amend_target(const orri_amend_site* site, uint32_t place)
+{
+    uint32_t index =
+        site->pool != NULL
+            ? orri_pool_owner(site->pool, place)
+            : orri_chunk_ids(orri_place_chunk(site->world, place))[orri_place_slot(place)];
+    return orri_id_make(index, orri_record_at(site->world, index)->generation);
+}
+
+// The world is closed to them: they have a value, and an argument.
+static void amend_call(const orri_amend_site* site, const orri_verb* verb, const orri_amend* amends,
+                       uint32_t count)
+{
+    orr_world* world = site->world;
+    const orri_guard guard = {.system = verb->rights->name,
+                              .breaches = &verb->rights->counts.breaches};
+    uint32_t iterating = atomic_load_explicit(&world->iterating, memory_order_relaxed);
+    bool in_system = world->in_system;
+    world->in_system = true;
+    atomic_store_explicit(&world->iterating, iterating + 1, memory_order_relaxed);
+    orri_guard_enter(world, &guard, NULL);
+    for (uint32_t i = 0; i < count; i++) {
+        uint8_t* value = amend_value(site, verb, amends[i].place);
+        verb->function(world, amend_target(site, amends[i].place), value,
+                       (const void*)(uintptr_t)amends[i].number);
+        if (site->type->info.has_padding) {
+            orri_rows_clean(site->type, value, 1);
+        }
+    }
+    orri_guard_leave(world);
+    atomic_store_explicit(&world->iterating, iterating, memory_order_relaxed);
+    world->in_system = in_system;
+}
+
+// ---- all of it --------------------------------------------------------------------------------------------------
+
+void orri_amend_run(const orri_amend_site* site, const orri_verb* verb, const orri_amend* amends,
+                    uint32_t count)
+{
+    if (verb->function != NULL) {
+        amend_call(site, verb, amends, count);
+    } else if (verb->far || site->type->info.multiplicity == ORR_MULTIPLE) {
+        amend_seldom(site, verb, amends, count);
+    } else if (verb->op == ORR_OP_ADD && verb->kind == ORR_KIND_F32) {
+        amend_loop(site, verb, amends, count, ORR_OP_ADD, ORR_KIND_F32, 4);
+    } else if (verb->op == ORR_OP_ADD && verb->kind != ORR_KIND_F64 && verb->size == 4) {
+        amend_loop(site, verb, amends, count, ORR_OP_ADD, ORR_KIND_U32, 4);
+    } else {
+        amend_loop(site, verb, amends, count, verb->op, verb->kind, verb->size);
+    }
+}
