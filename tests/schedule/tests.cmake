@@ -3,6 +3,7 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_crew.c
     tests/schedule/test_crew_model.c
     tests/schedule/test_crew_own.c
+    tests/schedule/test_golden_churn.c
     tests/schedule/test_hear.c
     tests/schedule/test_journal.c
     tests/schedule/test_keep.c
