@@ -299,10 +299,13 @@ static bool abreast_connect(struct orri_abreast* a, uint32_t first, uint32_t poi
 
 // ---- running ----------------------------------------------------------------------------------------------------------------
 
-static void abreast_work(orr_world* world, orri_system* system, uint32_t first, uint32_t last,
+static void abreast_work(struct orri_abreast* a, uint32_t step, uint32_t first, uint32_t last,
                          uint32_t worker)
 {
+    orr_world* world = a->world;
+    orri_system* system = world->schedule->steps[step].system;
     if (system->due) {
+        orri_crew_says(a->crew, worker, step);
         orri_system_work(world, system, first, last, worker);
     }
 }
@@ -316,21 +319,19 @@ static void abreast_node_run(void* context, uint32_t n, uint32_t first, uint32_t
                              uint32_t worker)
 {
     struct orri_abreast* a = context;
-    orr_world* world = a->world;
-    const orri_step* steps = world->schedule->steps;
+    const orri_step* steps = a->world->schedule->steps;
     const abreast_node* what = &a->what[n];
     if (what->kind == ABREAST_TILE && !abreast_whole(a, n)) {
         for (uint32_t unit = first; unit < last; unit++) {
             for (uint32_t i = what->first; i < what->last; i++) {
-                abreast_work(world, steps[i].system, unit, unit + 1, worker);
+                abreast_work(a, i, unit, unit + 1, worker);
             }
         }
         return;
     }
     for (uint32_t i = what->first; i < what->last; i++) {
-        orri_system* system = steps[i].system;
         bool whole = abreast_whole(a, n);
-        abreast_work(world, system, whole ? 0 : first, whole ? abreast_units(system) : last,
+        abreast_work(a, i, whole ? 0 : first, whole ? abreast_units(steps[i].system) : last,
                      worker);
     }
 }
@@ -411,6 +412,26 @@ bool orri_abreast_run(orr_world* world, uint32_t first, uint32_t point)
 
 // ---- beginning and end --------------------------------------------------------------------------------------------------------
 
+static const char* abreast_name(void* context, uint32_t step)
+{
+    const orr_world* world = context;
+    return world->schedule->steps[step].system->desc.name;
+}
+
+bool orri_abreast_watch(orr_world* world, bool on)
+{
+    struct orri_abreast* a = world->schedule->abreast;
+    if (a != NULL) {
+        orri_crew_watch(a->crew, on);
+    }
+    return a != NULL;
+}
+
+void orri_abreast_says(orr_world* world, uint32_t step)
+{
+    orri_crew_says(world->schedule->abreast->crew, 0, step);
+}
+
 bool orri_abreast_ready(orr_world* world)
 {
     struct orri_schedule* schedule = world->schedule;
@@ -427,7 +448,9 @@ bool orri_abreast_ready(orr_world* world)
     a->crew = orri_crew_create(
         &world->env, &(orri_crew_desc){.workers = world->workers,
                                        .own = world->pool.start != NULL ? &world->pool : NULL,
-                                       .stuck_ns = world->stuck_ns});
+                                       .stuck_ns = world->stuck_ns,
+                                       .name = abreast_name,
+                                       .context = world});
     if (a->crew == NULL) {
         ORRI_FREE(&world->env, ORR_MEMORY_SYSTEM, struct orri_abreast, a, 1);
         return false;

@@ -19,6 +19,7 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_tick.c
     tests/schedule/test_tick_refused.c
     tests/schedule/test_trace.c
+    tests/schedule/test_workers.c
 )
 set(ORR_TEST_EXTRA_SCHEDULE
     tests/support/store_kit.c
