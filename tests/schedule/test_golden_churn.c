@@ -31,6 +31,12 @@ static const uint32_t worker_counts[] = {1, 2, 3, 4, 8, 32};
 static const uint8_t fills[] = {0xAA, 0x55}; // Of fresh memory.
 static uint64_t expected[TICKS_LONG];        // The hashes of the serial run.
 
+// Sanitizers look for other things than hashes, and take ten times as long: fewer and smaller runs.
+#ifdef __OPTIMIZE__
+#define SANITIZED test_slow()
+#else
+#define SANITIZED false
+#endif
 #define COUNT(array) (uint32_t)(sizeof(array) / sizeof(array)[0])
 
 typedef struct sea {
@@ -117,9 +123,12 @@ ORR_TEST(churn_serial_run_has_its_golden_hashes)
     uint32_t wrong = 0;
     for (uint32_t i = 0; i < COUNT(goldens); i++) {
         const churn_golden* g = &goldens[i];
-        bool worth = test_slow() ? test_long() : test_long() || g->seed == 11;
-        if (g->scale == LARGE && !worth) {
-            continue; // It would take minutes.
+        bool first = g->seed == 11;
+        bool worth = g->scale == SMALL ? first || !SANITIZED
+                     : test_long()     ? !SANITIZED
+                                       : first && !test_slow();
+        if (!worth) {
+            continue;
         }
         serial_run(g->scale, g->seed, fills[i % 2], TICKS);
         uint64_t digest = orr_hash(expected, sizeof *expected * TICKS, 0);
@@ -134,31 +143,34 @@ ORR_TEST(churn_serial_run_has_its_golden_hashes)
 
 ORR_TEST(churn_every_tick_with_workers_has_the_hash_of_the_serial_run)
 {
-    check_workers(SMALL, 11, test_slow() ? 50 : TICKS);
+    check_workers(SMALL, 11, SANITIZED ? 10 : test_slow() ? 50 : TICKS);
     if (!test_slow()) {
         serial_run(LARGE, 11, 0xAA, 60);
         check_same((sea){.scale = LARGE, .workers = 2, .seed = 11, .fill = 0x55}, 60);
     }
 }
 
-// The whole matrix; compilers and levels are those of the build.
+// The whole matrix, with --long; compilers and levels are those of the build.
 ORR_TEST(churn_matrix_of_workers_seeds_and_memory_has_the_hashes_of_the_serial_run)
 {
-    if (!test_long()) {
-        test_skip("takes an hour: --long");
-    }
-    for (uint64_t seed = 11; seed <= 13; seed++) {
+    for (uint64_t seed = 11; test_long() && seed <= 13; seed++) {
         check_workers(SMALL, seed + test_seed(), TICKS);
-        if (!test_slow() || seed == 11) {
+        if (test_slow() ? seed == 11 && !SANITIZED : true) {
             check_workers(LARGE, seed, TICKS);
         }
     }
 }
 
+// All of it with one compiler: others are compared tick by tick above.
 ORR_TEST(churn_of_many_ticks_keeps_its_size_and_its_hashes)
 {
+#ifdef __clang__
+    bool full = false;
+#else
     bool full = test_long() && !test_slow();
-    uint32_t scale = full ? LARGE : 1, ticks = full ? TICKS_LONG : test_slow() ? 200 : 2000;
+#endif
+    uint32_t scale = full ? LARGE : 1;
+    uint32_t ticks = full ? TICKS_LONG : test_rounds(2000, 100, 2000);
     serial_run(scale, 11, 0xAA, ticks);
     check_same((sea){.scale = scale, .workers = 2, .seed = 11, .fill = 0x55}, ticks);
     check_same((sea){.scale = scale, .workers = 8, .seed = 11, .fill = 0xAA}, ticks);
@@ -177,4 +189,40 @@ ORR_TEST(churn_ticked_again_from_the_same_state_is_the_same_sixteen_times)
     }
 }
 
+// ---- without threads ---------------------------------------------------------------------------------------------
+
+static void fewer_write(void* user, const orr_log_line* line)
+{
+    *(uint32_t*)user += line->id == ORR_LOG_ID_WORKERS_FEWER;
+}
+
+static void fewer_nothing(void* arg)
+{
+    (void)arg;
+}
+
+ORR_TEST(churn_without_threads_says_so_once_and_goes_on)
+{
+    const orr_platform* platform = orr_platform_default();
+    orr_thread thread;
+    bool threads = platform->thread_create(NULL, "any", fewer_nothing, NULL, &thread) == 0;
+    if (threads) {
+        platform->thread_join(NULL, thread);
+    }
+    uint32_t lines = 0;
+    kit k = {0};
+    orr_world* world = kit_begin(
+        &k,
+        &(orr_world_desc){.workers = 4,
+                          .log = {.level = ORR_LOG_WARNING, .sink = fewer_write, .user = &lines}});
+    scenario_target target = scenario_target_world(world);
+    scenario_run run;
+    CHECK(scenario_begin(&run, scenario_find("churn"), &target, 1));
+    CHECK(scenario_step(&run) && scenario_step(&run));
+    CHECK_EQ(lines, threads ? 0 : 1);
+    scenario_end(&run);
+    kit_end(&k);
+}
+
 #undef COUNT
+#undef SANITIZED
