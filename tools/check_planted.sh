@@ -454,6 +454,8 @@ plant "the watch does not see a caller that works alone" \
     src/schedule/group.c 's/bool watched = orri_abreast_watch\(world, true\);/bool watched = false;/'
 plant "the watch names the first system of a batch" \
     src/schedule/abreast.c '/orri_crew_says\(a->crew, worker, step\);/d'
+plant "systems that conflict by what they read and write overlap" \
+    src/schedule/conflict.c 's/\|\| conflict_of_values\(world, first, second\);/|| (false \&\& conflict_of_values(world, first, second));/'
 
 # ---- planting ------------------------------------------------------------------------------------------
 

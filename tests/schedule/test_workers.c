@@ -23,11 +23,13 @@ typedef struct page {
 static void page_write(void* user, const orr_log_line* line)
 {
     page* p = user;
-    if (line->id != ORR_LOG_ID_WORKERS_FEWER && line->id != ORR_LOG_ID_SYSTEM_STUCK) {
+    bool stuck = line->id == ORR_LOG_ID_SYSTEM_STUCK;
+    // On a busy machine a quick system may be interrupted for so long that it is named too.
+    if (stuck ? strstr(line->text, "'endless'") == NULL : line->id != ORR_LOG_ID_WORKERS_FEWER) {
         return;
     }
     snprintf(p->text, sizeof p->text, "%s", line->text);
-    atomic_fetch_add(line->id == ORR_LOG_ID_SYSTEM_STUCK ? &p->stuck : &p->fewer, 1);
+    atomic_fetch_add(stuck ? &p->stuck : &p->fewer, 1);
 }
 
 static orr_log_desc page_log(page* p)
@@ -253,7 +255,7 @@ static void stuck_check(orri_sharing sharing, bool parallel, orr_police police, 
     for (uint32_t i = 1; i <= 2; i++) {
         CHECK_OK(orr_step(world, 1));
         CHECK_EQ(stuck_page.stuck, i); // Once each time.
-        CHECK_CONTAINS(stuck_page.text, "system 'endless' has been running for 0.0");
+        CHECK_CONTAINS(stuck_page.text, "system 'endless' has been running for ");
     }
     kit_end(&k);
 }
