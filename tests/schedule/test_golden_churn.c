@@ -141,6 +141,7 @@ ORR_TEST(churn_serial_run_has_its_golden_hashes)
     CHECK_EQ(wrong, 0);
 }
 
+/* N3-04 N3-13 */
 ORR_TEST(churn_every_tick_with_workers_has_the_hash_of_the_serial_run)
 {
     check_workers(SMALL, 11, SANITIZED ? 10 : test_slow() ? 50 : TICKS);
