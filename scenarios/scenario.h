@@ -72,6 +72,7 @@ struct scenario_run {
     const scenario* scenario;
     scenario_target target;
     uint32_t scale; ///< 1 is small: some hundreds of entities.
+    uint32_t size;  ///< Of `churn`: how many entities are to be there.
     uint64_t tick;
     orr_type types[SCENARIO_TYPE_COUNT]; ///< Place, Motion, Vigour, Mass, Aim, Title, Asleep.
     orr_entity* entities;                ///< Those it may still change one by one.
@@ -86,6 +87,7 @@ struct scenario_run {
 
 extern const scenario scenario_asking;  ///< asking.c
 extern const scenario scenario_working; ///< working.c
+extern const scenario scenario_churn;   ///< churn.c
 extern const scenario* const scenario_list[];
 extern const uint32_t scenario_count;
 

@@ -206,9 +206,9 @@ static bool levels_step(scenario_run* run)
     return t->unload(t->self, run->level_first++) && levels_load(run);
 }
 
-// ---- churn: everything changes all the time --------------------------------------------------------
+// ---- stir: everything changes all the time ---------------------------------------------------------
 
-static bool churn_build(scenario_run* run)
+static bool stir_build(scenario_run* run)
 {
     uint32_t n = 250 * run->scale;
     return scenario_spawn(run, 1 << PLACE, NULL, n, 1, true) &&
@@ -217,7 +217,7 @@ static bool churn_build(scenario_run* run)
            scenario_spawn(run, 1 << PLACE | 1 << MASS | 1 << TITLE, NULL, n, 30001, true);
 }
 
-static bool churn_destroy(scenario_run* run, uint32_t count)
+static bool stir_destroy(scenario_run* run, uint32_t count)
 {
     for (uint32_t i = 0; i < count && run->entity_count > 0; i++) {
         uint32_t at = (uint32_t)orr_random_below(scenario_random(run, 1, i), run->entity_count);
@@ -231,7 +231,7 @@ static bool churn_destroy(scenario_run* run, uint32_t count)
     return true;
 }
 
-static bool churn_set(scenario_run* run, uint32_t number)
+static bool stir_set(scenario_run* run, uint32_t number)
 {
     static const char* const titles[] = {"", "knight", "baker", "a name that is rather long"};
     orr_entity entity = scenario_pick(run, 2, number);
@@ -259,7 +259,7 @@ static bool churn_set(scenario_run* run, uint32_t number)
     }
 }
 
-static bool churn_change(scenario_run* run, uint32_t number)
+static bool stir_change(scenario_run* run, uint32_t number)
 {
     const scenario_target* t = &run->target;
     uint64_t random = scenario_random(run, 6, number);
@@ -279,19 +279,19 @@ static bool churn_change(scenario_run* run, uint32_t number)
     case 5:
         return t->set(t->self, entity, run->types[ASLEEP], NULL);
     default:
-        return churn_set(run, number);
+        return stir_set(run, number);
     }
 }
 
-static bool churn_step(scenario_run* run)
+static bool stir_step(scenario_run* run)
 {
     const scenario_target* t = &run->target;
     uint32_t n = run->scale;
     bool done =
-        churn_destroy(run, 10 * n) && scenario_spawn(run, 1 << PLACE, NULL, 4 * n, 100001, true) &&
+        stir_destroy(run, 10 * n) && scenario_spawn(run, 1 << PLACE, NULL, 4 * n, 100001, true) &&
         scenario_spawn(run, 1 << PLACE | 1 << MOTION | 1 << VIGOUR, NULL, 6 * n, 200001, true);
     for (uint32_t i = 0; i < 60 * n && done; i++) {
-        done = churn_change(run, i);
+        done = stir_change(run, i);
     }
     orr_type move[2] = {run->types[PLACE], run->types[MOTION]};
     return done && t->each(t->self, move, 2, 1, scenario_move, NULL) &&
@@ -336,15 +336,15 @@ static const scenario scenario_levels = {
     "levels",     "levels as tags, loaded and unloaded, with travellers between them",
     levels_build, levels_step,
     false,        false};
-static const scenario scenario_churn = {
-    "churn",     "spawning, destroying, changing components, tags and bits all the time",
-    churn_build, churn_step,
-    false,       false};
+static const scenario scenario_stir = {
+    "stir",     "spawning, destroying, changing components, tags and bits all the time",
+    stir_build, stir_step,
+    false,      false};
 static const scenario scenario_swarm = {
     "swarm", "many movers in few clusters", swarm_build, swarm_step, false, false};
 
-const scenario* const scenario_list[] = {&scenario_levels, &scenario_churn, &scenario_swarm,
-                                         &scenario_asking, &scenario_working};
+const scenario* const scenario_list[] = {&scenario_levels, &scenario_stir,    &scenario_swarm,
+                                         &scenario_asking, &scenario_working, &scenario_churn};
 
 const uint32_t scenario_count = sizeof scenario_list / sizeof scenario_list[0];
 

@@ -1,5 +1,6 @@
 set(ORR_SCENARIOS
     scenarios/asking.c
+    scenarios/churn.c
     scenarios/scenarios.c
     scenarios/target_world.c
     scenarios/working.c)

@@ -3,10 +3,18 @@
 // should be named in one place.
 #include "test.h"
 
-#include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <time.h>
+
+// WASI has no setjmp: there a failed check, or a test that skips itself, ends the program as failed.
+#ifdef __wasi__
+typedef int jmp_buf[1];
+#define setjmp(buffer)     ((void)(buffer), 0)
+#define longjmp(buffer, n) ((void)(buffer), exit(n))
+#else
+#include <setjmp.h>
+#endif
 
 static test_case* tests_first;
 static test_case** tests_end = &tests_first;

@@ -474,6 +474,12 @@ plant "odd power of a negative number taken for an even one" \
     src/base/math_power.c 's/\(y_bits & unit\) != 0 \? 1 : 2/(y_bits \& unit) != 0 ? 2 : 2/'
 plant "digits of the logarithm's polynomial cut off" \
     src/base/math_power.c 's/0x1\.99999999a3b1ep-3/0x1.9999p-3/'
+plant "the watch does not see a caller that works alone" \
+    src/schedule/group.c 's/bool watched = orri_abreast_watch\(world, true\);/bool watched = false;/'
+plant "the watch names the first system of a batch" \
+    src/schedule/abreast.c '/orri_crew_says\(a->crew, worker, step\);/d'
+plant "systems that conflict by what they read and write overlap" \
+    src/schedule/conflict.c 's/\|\| conflict_of_values\(world, first, second\);/|| (false \&\& conflict_of_values(world, first, second));/'
 
 # ---- planting ------------------------------------------------------------------------------------------
 

@@ -307,10 +307,16 @@ static bool abreast_connect(struct orri_abreast* a, uint32_t first, uint32_t poi
 
 // ---- running ----------------------------------------------------------------------------------------------------------------
 
-static uint64_t abreast_work(orr_world* world, orri_system* system, uint32_t first, uint32_t last,
+static uint64_t abreast_work(struct orri_abreast* a, uint32_t step, uint32_t first, uint32_t last,
                              uint32_t worker)
 {
-    return system->due ? orri_system_work(world, system, first, last, worker) : 0;
+    orr_world* world = a->world;
+    orri_system* system = world->schedule->steps[step].system;
+    if (!system->due) {
+        return 0;
+    }
+    orri_crew_says(a->crew, worker, step);
+    return orri_system_work(world, system, first, last, worker);
 }
 
 static uint32_t abreast_units(const orri_system* system)
@@ -322,19 +328,17 @@ static void abreast_node_run(void* context, uint32_t n, uint32_t first, uint32_t
                              uint32_t worker)
 {
     struct orri_abreast* a = context;
-    orr_world* world = a->world;
-    const orri_step* steps = world->schedule->steps;
+    const orri_step* steps = a->world->schedule->steps;
     const abreast_node* what = &a->what[n];
     bool whole = abreast_whole(a, n), tile = what->kind == ABREAST_TILE && !whole;
     uint64_t rows = 0;
     for (uint32_t unit = first; tile && unit < last; unit++) {
         for (uint32_t i = what->first; i < what->last; i++) {
-            rows += abreast_work(world, steps[i].system, unit, unit + 1, worker);
+            rows += abreast_work(a, i, unit, unit + 1, worker);
         }
     }
     for (uint32_t i = what->first; !tile && i < what->last; i++) {
-        orri_system* system = steps[i].system;
-        rows += abreast_work(world, system, whole ? 0 : first, whole ? abreast_units(system) : last,
+        rows += abreast_work(a, i, whole ? 0 : first, whole ? abreast_units(steps[i].system) : last,
                              worker);
     }
     orri_crew_note(a->crew, worker, rows);
@@ -463,6 +467,26 @@ bool orri_abreast_hands(orr_world* world, orri_hands* out)
 
 // ---- beginning and end --------------------------------------------------------------------------------------------------------
 
+static const char* abreast_name(void* context, uint32_t step)
+{
+    const orr_world* world = context;
+    return world->schedule->steps[step].system->desc.name;
+}
+
+bool orri_abreast_watch(orr_world* world, bool on)
+{
+    struct orri_abreast* a = world->schedule->abreast;
+    if (a != NULL) {
+        orri_crew_watch(a->crew, on);
+    }
+    return a != NULL;
+}
+
+void orri_abreast_says(orr_world* world, uint32_t step)
+{
+    orri_crew_says(world->schedule->abreast->crew, 0, step);
+}
+
 bool orri_abreast_ready(orr_world* world)
 {
     struct orri_schedule* schedule = world->schedule;
@@ -479,7 +503,9 @@ bool orri_abreast_ready(orr_world* world)
     a->crew = orri_crew_create(
         &world->env, &(orri_crew_desc){.workers = world->workers,
                                        .own = world->pool.start != NULL ? &world->pool : NULL,
-                                       .stuck_ns = world->stuck_ns});
+                                       .stuck_ns = world->stuck_ns,
+                                       .name = abreast_name,
+                                       .context = world});
     if (a->crew == NULL) {
         ORRI_FREE(&world->env, ORR_MEMORY_SYSTEM, struct orri_abreast, a, 1);
         return false;

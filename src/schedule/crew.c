@@ -166,6 +166,8 @@ static void crew_init(orri_crew* crew, orri_env* env, const orri_crew_desc* desc
     crew->spins = desc->spins != 0 ? desc->spins : asked <= cores ? CREW_SPINS : 0;
     crew->wakes = cores > 2 ? cores - 1 : 1;
     crew->stuck_ns = desc->stuck_ns;
+    crew->name = desc->name;
+    crew->context = desc->context;
     crew->numbers = (asked < 64 ? orri_crew_bit(asked) - 1 : UINT64_MAX) & ~(uint64_t)1;
     for (uint32_t i = 0; i < asked; i++) {
         crew->members[i].crew = crew;

@@ -21,6 +21,9 @@ typedef struct orri_crew_desc {
     uint64_t stuck_ns;   // A call of `run` that takes longer is named in the log, once; 0: never.
     uint32_t
         spins; // Looks before a worker goes to sleep; 0: some 50 µs, or none with more workers than cores.
+    // What orri_crew_says() means, for the watch; NULL: nobody says anything.
+    const char* (*name)(void* context, uint32_t what);
+    void* context;
 } orri_crew_desc;
 
 // NULL when refused for want of memory (reported). Threads that cannot be had are a warning in the log: the crew has fewer.
@@ -68,6 +71,12 @@ void orri_graph_free(orri_crew* crew, orri_graph* graph);
 // graph of which nothing can go side by side costs no message to another thread. `run` is called with rounding to nearest
 // and without flush to zero, whatever the caller's thread has set. Not from inside `run`.
 void orri_crew_run(orri_crew* crew, orri_graph* graph);
+
+// Inside `run`, or by the caller while it is watched: this worker is at `what` now. For nodes that do several things, so that the watch
+// names the one that is stuck.
+void orri_crew_says(orri_crew* crew, uint32_t worker, uint32_t what);
+// The caller works without a graph, and is watched meanwhile. Between runs; on and off in turn.
+void orri_crew_watch(orri_crew* crew, bool on);
 
 // Since the crew was made. Read by the caller between runs.
 typedef struct orri_crew_stats {

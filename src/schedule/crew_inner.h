@@ -21,12 +21,15 @@
 #define ORRI_GATE_ALL    (~(uint64_t)0)
 #define ORRI_GATE_ANY_IN (ORRI_GATE_BELL - ORRI_GATE_IN) // Bits of the count.
 
+#define ORRI_CREW_SAID ((uint32_t)1 << 31) // In the lower half of orri_crew_worker.at.
+
 typedef struct orri_crew_worker {
     // Moved on by whoever wakes it: the word it sleeps on.
     _Alignas(ORRI_CREW_LINE) _Atomic uint32_t doze;
     // Its own; others only read.
-    _Alignas(
-        ORRI_CREW_LINE) _Atomic uint64_t at; // Calls of `run` so far << 32 | node + 1; 0: in none.
+    _Alignas(ORRI_CREW_LINE) _Atomic uint64_t
+        at;        // Calls of `run` so far << 32 | node + 1; 0: in none; or:
+    uint32_t said; // said << 32 | ORRI_CREW_SAID | what it is at.
     _Atomic uint64_t units, claims, steals, sleeps, busy_ns, noted;
     uint64_t wait_ns,
         sleep_ns; // Since when it waits, and sleeps, if that is traced; 0: it does not.
@@ -52,6 +55,8 @@ struct orri_crew {
     bool has_own;
     bool timed;
     orr_pool own;
+    const char* (*name)(void* context, uint32_t what); // As in the desc.
+    void* context;
 
     // The caller's.
     _Alignas(

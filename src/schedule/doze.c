@@ -88,12 +88,14 @@ static void doze_watch_one(orri_crew* crew, orri_crew_worker* worker, uint64_t n
         return;
     }
     worker->named = true;
+    const char* name = (node1 & ORRI_CREW_SAID) != 0
+                           ? crew->name(crew->context, node1 & ~ORRI_CREW_SAID)
+                           : crew->graph->nodes[node1 - 1].name;
     uint64_t ms = (now_ns - worker->seen_ns) / 1000000;
     orri_log(crew->env, ORR_LOG_ID_SYSTEM_STUCK,
              "system '%s' has been running for %u.%03u s on worker %u and has not returned; others "
              "wait for it: does it loop, or wait for something?",
-             crew->graph->nodes[node1 - 1].name, (unsigned)(ms / 1000), (unsigned)(ms % 1000),
-             (unsigned)worker->number);
+             name, (unsigned)(ms / 1000), (unsigned)(ms % 1000), (unsigned)worker->number);
 }
 
 // By one that may look at the graph. Since when a call runs is known from the first look at it, so it may be named late by as

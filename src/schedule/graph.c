@@ -554,6 +554,28 @@ static void graph_work_through(graph_hand* hand)
     }
 }
 
+void orri_crew_says(orri_crew* crew, uint32_t worker, uint32_t what)
+{
+    orri_crew_worker* me = &crew->members[worker];
+    if (crew->name != NULL) {
+        orri_crew_put(&me->at, (uint64_t)++me->said << 32 | ORRI_CREW_SAID | what);
+    }
+}
+
+void orri_crew_watch(orri_crew* crew, bool on)
+{
+    ORR_ASSERT(!crew->running);
+    if (crew->stuck_ns == 0 || crew->workers == 1) {
+        return;
+    }
+    if (on) {
+        atomic_store_explicit(&crew->watched, 1, memory_order_release);
+    } else {
+        orri_crew_put(&crew->members[0].at, 0);
+        graph_end(crew);
+    }
+}
+
 static void graph_run_together(orri_crew* crew, orri_graph* graph)
 {
     graph_hand hand = graph_hand_of(&crew->members[0], graph);

@@ -62,10 +62,17 @@ void orri_group_run(orr_world* world, uint32_t first, uint32_t point)
     if (orri_abreast_run(world, first, point) || orri_shuffle_run(world, first, point)) {
         return;
     }
+    bool watched = orri_abreast_watch(world, true);
     for (uint32_t i = first; i < point; i++) {
         if (steps[i].system->due) {
+            if (watched) {
+                orri_abreast_says(world, i);
+            }
             orri_group_run_one(world, steps[i].system, NULL);
         }
+    }
+    if (watched) {
+        orri_abreast_watch(world, false);
     }
 }
 

@@ -288,6 +288,9 @@ orr_result orri_system_end(orr_world* world, orri_system* system);
 // abreast.c: workers. True when the systems of steps [first, point) were run by several; the driving thread does it otherwise. Never fails:
 // what cannot be had for it is done without.
 bool orri_abreast_run(orr_world* world, uint32_t first, uint32_t point);
+// Around systems that the driving thread runs alone: other workers, if there are some (true), see if one of them is stuck.
+bool orri_abreast_watch(orr_world* world, bool on);
+void orri_abreast_says(orr_world* world, uint32_t step); // Which it is, while watched.
 // Whether this world has workers. Makes them at first use; without memory for them there are none (reported).
 bool orri_abreast_ready(orr_world* world);
 void orri_abreast_end(orr_world* world);

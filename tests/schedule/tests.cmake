@@ -4,6 +4,7 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_crew_model.c
     tests/schedule/test_crew_own.c
     tests/schedule/test_cross_run.c
+    tests/schedule/test_golden_churn.c
     tests/schedule/test_hear.c
     tests/schedule/test_journal.c
     tests/schedule/test_keep.c
@@ -22,6 +23,7 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_tick.c
     tests/schedule/test_tick_refused.c
     tests/schedule/test_trace.c
+    tests/schedule/test_pool_world.c
     tests/schedule/test_workers.c
     tests/schedule/test_transact_ticks.c
 )

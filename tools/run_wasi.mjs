@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+// Runs a WASI program under node, with the arguments and the environment it was given, and ends with its exit code:
+//
+//     node --no-warnings tools/run_wasi.mjs PROGRAM [ARGS…]
+import { readFile } from 'node:fs/promises';
+import { argv, env } from 'node:process';
+import { WASI } from 'node:wasi';
+
+const wasi = new WASI({ version: 'preview1', args: argv.slice(2), env, returnOnExit: true });
+const program = await WebAssembly.compile(await readFile(argv[2]));
+const instance = await WebAssembly.instantiate(program, wasi.getImportObject());
+process.exitCode = wasi.start(instance);
