@@ -457,6 +457,12 @@ void orri_abreast_end(orr_world* world)
     world->schedule->abreast = NULL;
 }
 
+orri_crew* orri_abreast_crew(const orr_world* world)
+{
+    const struct orri_abreast* a = world->schedule != NULL ? world->schedule->abreast : NULL;
+    return a != NULL ? a->crew : NULL;
+}
+
 void orri_abreast_share(orr_world* world, orri_sharing sharing, uint64_t seed)
 {
     if (orri_schedule_of(world) != NULL && orri_abreast_ready(world)) {

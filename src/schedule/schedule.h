@@ -272,6 +272,8 @@ bool orri_abreast_ready(orr_world* world);
 void orri_abreast_end(orr_world* world);
 // The plan was made anew: which systems conflict is found anew.
 void orri_abreast_forget(orr_world* world);
+// The workers; NULL: none yet.
+orri_crew* orri_abreast_crew(const orr_world* world);
 // For tests: how the work is shared out. None of it may change a result.
 typedef enum orri_sharing {
     ORRI_SHARE_AUTO,    // By what systems took.
