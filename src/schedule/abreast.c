@@ -392,12 +392,16 @@ bool orri_abreast_run(orr_world* world, uint32_t first, uint32_t point)
         return false;
     }
     const orri_step* steps = world->schedule->steps;
+    const orri_system* only = NULL;
+    uint32_t due = 0;
     for (uint32_t i = first; i < point; i++) {
         if (steps[i].system->due) {
             orri_system_settle(world, steps[i].system);
+            only = steps[i].system;
+            due++;
         }
     }
-    orri_group_enter(world);
+    orri_group_enter(world, due == 1 ? only : NULL);
     orri_crew_run(a->crew, &a->graph);
     orri_group_leave(world);
     for (uint32_t i = first; i < point; i++) {

@@ -293,8 +293,8 @@ void orri_system_settle(orr_world* world, const orri_system* system);
 void orri_system_done(orr_world* world, orri_system* system);
 // Gives back lanes that were opened ahead and not used.
 void orri_system_take_back(orr_world* world, orri_system* system);
-// Systems run on several threads from here to there.
-void orri_group_enter(orr_world* world);
+// Systems run on several threads from here to there; `only` (may be NULL) is the only one.
+void orri_group_enter(orr_world* world, const orri_system* only);
 void orri_group_leave(orr_world* world);
 // Calls its function, for units [first, last) if it is split into some, on any thread.
 void orri_system_work(orr_world* world, orri_system* system, uint32_t first, uint32_t last,

@@ -26,13 +26,18 @@ enum {
     MODEL_TICKS = 4
 };
 
+// OWN: the helpers are threads of the user's. WATCHED: sleep ends after a while, to see whether a system is stuck.
 typedef struct model_plot {
     const char* name;
     uint32_t workers, ticks;
     orri_sharing sharing;
     void (*between)(orr_world* world, uint32_t tick); // After so many ticks; NULL: nothing.
-    bool own;                                         // The helpers are threads of the user's.
-    orr_system_desc systems[MODEL_SYSTEMS];           // Up to one without a name.
+    enum {
+        PLAIN,
+        OWN,
+        WATCHED
+    } kind;
+    orr_system_desc systems[MODEL_SYSTEMS]; // Up to one without a name.
 } model_plot;
 
 typedef struct model {
@@ -115,6 +120,20 @@ static void apple_send(orr_run* run)
     }
 }
 
+// Looks at another by id, while systems beside it write what it may not look at.
+static void berry_look(orr_run* run)
+{
+    orr_entity other = *(const orr_entity*)orr_run_settings(run);
+    Berry* berry = orr_write(run, Berry);
+    for (uint32_t i = 0; i < run->count; i++) {
+        orr_reader reader = orr_reader_make(run->world, orr_type_of(run->world, ORR_TYPE(Cherry)));
+        const Cherry* cherry = orr_get(run->world, other, Cherry);
+        model_pause();
+        controlled_check(cherry == orr_reader_get(&reader, other), "another value");
+        berry[i].value = model_mix(berry[i].value, cherry->value);
+    }
+}
+
 // The order in which events come is part of the digest.
 static void basket_fill(orr_run* run)
 {
@@ -131,6 +150,8 @@ static void basket_fill(orr_run* run)
 // ---- a world -----------------------------------------------------------------------------------------------------------
 
 // Each row in a cluster of its own, so that each is a unit.
+static orr_entity model_third; // The same in every world.
+
 static void model_populate(orr_world* world)
 {
     (void)orr_type_of(world, ORR_TYPE(Picked));
@@ -141,6 +162,7 @@ static void model_populate(orr_world* world)
     orr_set(world, c, Apple, {3});
     orr_set(world, c, Berry, {30});
     orr_set(world, c, Cherry, {300});
+    model_third = c;
 }
 
 static void model_log(void* user, const orr_log_line* line)
@@ -158,8 +180,8 @@ static void model_error(void* user, orr_world* world, const orr_error* error)
 // Without an end: a wake-up that was lost stays lost, instead of being made up for by the watch after some seconds.
 static void model_wait(void* user, void* word, uint32_t expected, uint64_t timeout_ns)
 {
-    (void)timeout_ns;
-    model_now->scheduler->thread_wait(user, word, expected, UINT64_MAX);
+    model_now->scheduler->thread_wait(user, word, expected,
+                                      model_now->plot->kind == WATCHED ? timeout_ns : UINT64_MAX);
 }
 
 // Those of the workers stand inside spins, which are choices already.
@@ -207,13 +229,13 @@ static void model_begin(model* m)
     const model_plot* plot = m->plot;
     bool serial = m->scheduler == NULL;
     m->world = NULL;
-    m->world = orr_world_create(
-        &(orr_world_desc){.platform = serial ? NULL : &m->table,
-                          .log = {.sink = model_log},
-                          .on_error = model_error,
-                          .seed = 5,
-                          .workers = serial ? 0 : plot->workers,
-                          .pool = {.user = m, .start = plot->own && !serial ? model_start : NULL}});
+    m->world = orr_world_create(&(orr_world_desc){
+        .platform = serial ? NULL : &m->table,
+        .log = {.sink = model_log},
+        .on_error = model_error,
+        .seed = 5,
+        .workers = serial ? 0 : plot->workers,
+        .pool = {.user = m, .start = plot->kind == OWN && !serial ? model_start : NULL}});
     controlled_check(m->world != NULL, "no world");
     orr_police_set(m->world, ORR_POLICE_CALLS);
     model_populate(m->world);
@@ -340,35 +362,33 @@ static void between_clusters(orr_world* world, uint32_t tick)
         }                                                                       \
     }
 
+#define LOOK                                                                       \
+    {                                                                              \
+        .name = "look", .query = "write Berry", .any = "Cherry", .parallel = true, \
+        .settings = &model_third, .run = berry_look                                \
+    }
+
 // What workers do most of the time is AUTO, with systems that seem to take long: everything is split and tiled, nothing batched.
+// clang-format off
 static const model_plot plots[] = {
-    {"beside", 2, 2, ORRI_SHARE_NOTHING, NULL, false, {GROW_APPLE, GROW_BERRY, FOLLOW}},
-    {"split", 2, 3, ORRI_SHARE_AUTO, NULL, false, {GROW_APPLE}},
-    {"split and beside", 2, 2, ORRI_SHARE_AUTO, NULL, false, {GROW_APPLE, GROW_BERRY}},
-    {"tiled", 2, 2, ORRI_SHARE_ALL, NULL, false, {GROW_APPLE, RIPEN, FOLLOW}},
-    {"sent", 2, 3, ORRI_SHARE_AUTO, NULL, false, {SEND, FILL, GROW_APPLE}},
-    {"by chance",
-     2,
-     3,
-     ORRI_SHARE_RANDOM,
-     NULL,
-     false,
-     {GROW_APPLE, GROW_BERRY, SEND, FILL, FOLLOW}},
-    {"for the caller", 2, 3, ORRI_SHARE_AUTO, NULL, false, {GROW_APPLE, HERE, GROW_BERRY}},
-    {"plans", 2, 4, ORRI_SHARE_AUTO, between_plans, false, {GROW_APPLE, GROW_BERRY}},
-    {"clusters", 2, 3, ORRI_SHARE_NOTHING, between_clusters, false, MEET},
-    {"own threads", 2, 3, ORRI_SHARE_AUTO, NULL, true, {GROW_APPLE, FOLLOW}},
-    {"three: beside", 3, 2, ORRI_SHARE_NOTHING, NULL, false, {GROW_APPLE, GROW_BERRY, FOLLOW}},
-    {"three: split", 3, 2, ORRI_SHARE_AUTO, NULL, false, {GROW_APPLE, RIPEN}},
-    {"three: by chance",
-     3,
-     3,
-     ORRI_SHARE_RANDOM,
-     between_plans,
-     false,
-     {GROW_APPLE, SEND, FILL, FOLLOW}},
-    {"three: own threads", 3, 2, ORRI_SHARE_AUTO, NULL, true, {GROW_APPLE, GROW_BERRY}},
+    {"beside", 2, 2, ORRI_SHARE_NOTHING, NULL, PLAIN, {GROW_APPLE, GROW_BERRY, FOLLOW}},
+    {"split", 2, 3, ORRI_SHARE_AUTO, NULL, PLAIN, {GROW_APPLE}},
+    {"split and beside", 2, 2, ORRI_SHARE_AUTO, NULL, PLAIN, {GROW_APPLE, GROW_BERRY}},
+    {"tiled", 2, 2, ORRI_SHARE_ALL, NULL, PLAIN, {GROW_APPLE, RIPEN, FOLLOW}},
+    {"sent", 2, 3, ORRI_SHARE_AUTO, NULL, PLAIN, {SEND, FILL, GROW_APPLE}},
+    {"by chance", 2, 3, ORRI_SHARE_RANDOM, NULL, PLAIN, {GROW_APPLE, GROW_BERRY, SEND, FILL, FOLLOW}},
+    {"by id", 2, 2, ORRI_SHARE_NOTHING, NULL, PLAIN, {GROW_APPLE, LOOK}},
+    {"for the caller", 2, 3, ORRI_SHARE_AUTO, NULL, PLAIN, {GROW_APPLE, HERE, GROW_BERRY}},
+    {"plans", 2, 4, ORRI_SHARE_AUTO, between_plans, PLAIN, {GROW_APPLE, GROW_BERRY}},
+    {"clusters", 2, 3, ORRI_SHARE_NOTHING, between_clusters, PLAIN, MEET},
+    {"own threads", 2, 3, ORRI_SHARE_AUTO, NULL, OWN, {GROW_APPLE, FOLLOW}},
+    {"watched", 2, 2, ORRI_SHARE_AUTO, NULL, WATCHED, {GROW_APPLE, GROW_BERRY}},
+    {"three: beside", 3, 2, ORRI_SHARE_NOTHING, NULL, PLAIN, {GROW_APPLE, GROW_BERRY, FOLLOW}},
+    {"three: split", 3, 2, ORRI_SHARE_AUTO, NULL, PLAIN, {GROW_APPLE, RIPEN}},
+    {"three: by chance", 3, 3, ORRI_SHARE_RANDOM, between_plans, PLAIN, {GROW_APPLE, SEND, FILL, FOLLOW}},
+    {"three: own threads", 3, 2, ORRI_SHARE_AUTO, NULL, OWN, {GROW_APPLE, GROW_BERRY}},
 };
+// clang-format on
 
 // `schedules` of each plot at most; 0 preemptions: random priorities.
 static uint64_t model_explore(uint32_t preemptions, uint64_t schedules)
@@ -385,6 +405,7 @@ static uint64_t model_explore(uint32_t preemptions, uint64_t schedules)
             .arg = (void*)(uintptr_t)&plots[i],
             .strategy = preemptions > 0 ? CONTROLLED_DEPTH_FIRST : CONTROLLED_PRIORITIES,
             .preemptions_max = preemptions,
+            .timeouts_max = plots[i].kind == WATCHED ? 2 : 0,
             .cores = 1,
             .clock_step_ns = 100000,
             .schedules_max = schedules});
@@ -396,7 +417,7 @@ static uint64_t model_explore(uint32_t preemptions, uint64_t schedules)
     return all;
 }
 
-// `--long` makes some millions of all together.
+// `--long` makes some millions of all together, besides the ten million of the crew's model.
 static uint64_t model_share(uint64_t fast, uint64_t slow, uint64_t most)
 {
     return test_long() && !test_slow() ? most : test_slow() ? slow : fast;
