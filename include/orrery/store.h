@@ -551,18 +551,19 @@ typedef struct orr_reader {
 /// For orr_reader_get(): chunks that are not in the table. By value, so that a reader stays in registers.
 ORR_API const void* orr_reader_get_far(const orr_world* world, orr_type type, orr_entity entity);
 
+/// For orr_reader_make(): while systems run on several threads, each has tables of its own.
+ORR_API orr_reader orr_reader_make_far(const orr_world* world, orr_type type);
+
 /// Makes a type ready. A type that no entity has, or that is none of this world, gives a reader that finds nothing.
 static inline orr_reader orr_reader_make(const orr_world* world, orr_type type)
 {
     const orr_hot_world* hot = (const orr_hot_world*)(const void*)world;
-    orr_reader reader = {hot->pages, NULL, hot->count, 0, 0, type, world};
-    if (type.index1 - hot->type_base < hot->table_capacity) {
-        const orr_hot_table* table = hot->tables[type.index1 - hot->type_base];
-        reader.data = table->data;
-        reader.capacity = table->capacity;
-        reader.size = table->size;
+    if (ORR_UNLIKELY(type.index1 - hot->type_base >= hot->table_capacity)) {
+        return orr_reader_make_far(world, type);
     }
-    return reader;
+    const orr_hot_table* table = hot->tables[type.index1 - hot->type_base];
+    return (orr_reader){hot->pages,  table->data, hot->count, table->capacity,
+                        table->size, type,        world};
 }
 
 /// As orr_component_get(), but a dead id is NULL without an error.

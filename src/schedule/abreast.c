@@ -408,14 +408,18 @@ bool orri_abreast_run(orr_world* world, uint32_t first, uint32_t point)
         return false;
     }
     const orri_step* steps = world->schedule->steps;
+    const orri_system* only = NULL;
+    uint32_t due = 0;
     for (uint32_t i = first; i < point; i++) {
         if (steps[i].system->due) {
             orri_system_settle(world, steps[i].system);
+            only = steps[i].system;
+            due++;
         }
     }
     orri_crew_time(a->crew, world->schedule->timed);
     orri_crew_trace(a->crew, world->schedule->trace != NULL);
-    orri_group_enter(world);
+    orri_group_enter(world, due == 1 ? only : NULL);
     orri_crew_run(a->crew, &a->graph);
     orri_group_leave(world);
     for (uint32_t i = first; i < point; i++) {
@@ -556,6 +560,12 @@ void orri_abreast_stats(const orr_world* world, uint32_t worker, orr_worker_stat
         out->busy_ns += crew.busy_ns;
         out->waiting_ns += crew.idle_ns;
     }
+}
+
+orri_crew* orri_abreast_crew(const orr_world* world)
+{
+    const struct orri_abreast* a = world->schedule != NULL ? world->schedule->abreast : NULL;
+    return a != NULL ? a->crew : NULL;
 }
 
 void orri_abreast_share(orr_world* world, orri_sharing sharing, uint64_t seed)

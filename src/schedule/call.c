@@ -176,12 +176,14 @@ static void call_leave(orr_world* world)
     atomic_store_explicit(&world->iterating, 0, memory_order_relaxed);
 }
 
-void orri_group_enter(orr_world* world)
+void orri_group_enter(orr_world* world, const orri_system* only)
 {
+    bool fits = only != NULL && call_tables_fit(world, only);
     world->in_system = true;
     orri_schema_freeze(&world->schema);
     atomic_store_explicit(&world->iterating, 1, memory_order_relaxed);
-    orri_guard_abreast(world, world->schedule->police != ORR_POLICE_OFF);
+    orri_guard_abreast(world, world->schedule->police != ORR_POLICE_OFF,
+                       fits ? only->tables : NULL);
 }
 
 void orri_group_leave(orr_world* world)
@@ -327,7 +329,8 @@ uint64_t orri_system_work(orr_world* world, orri_system* system, uint32_t first,
 {
     uint64_t begun = orri_time_now(world);
     bool watched = world->schedule->police != ORR_POLICE_OFF;
-    orri_here_enter(world, watched ? &system->guard : NULL, system);
+    orri_here_enter(world, watched ? &system->guard : NULL, system,
+                    watched && call_tables_fit(world, system) ? system->tables : NULL);
     call_sum sum = call_work(world, system, first, last);
     orri_here_leave();
     __atomic_fetch_add(&system->stats.rows, sum.rows, __ATOMIC_RELAXED);

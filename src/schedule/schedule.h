@@ -302,6 +302,8 @@ void orri_abreast_stats(const orr_world* world, uint32_t worker, orr_worker_stat
 bool orri_abreast_hands(orr_world* world, orri_hands* out);
 // The plan was made anew: which systems conflict is found anew.
 void orri_abreast_forget(orr_world* world);
+// The workers; NULL: none yet.
+orri_crew* orri_abreast_crew(const orr_world* world);
 // For tests: how the work is shared out. None of it may change a result.
 typedef enum orri_sharing {
     ORRI_SHARE_AUTO,    // By what systems took.
@@ -328,8 +330,8 @@ void orri_system_settle(orr_world* world, const orri_system* system);
 void orri_system_done(orr_world* world, orri_system* system);
 // Gives back lanes that were opened ahead and not used.
 void orri_system_take_back(orr_world* world, orri_system* system);
-// Systems run on several threads from here to there.
-void orri_group_enter(orr_world* world);
+// Systems run on several threads from here to there; `only` (may be NULL) is the only one.
+void orri_group_enter(orr_world* world, const orri_system* only);
 void orri_group_leave(orr_world* world);
 // Calls its function, for units [first, last) if it is split into some, on any thread. Returns how many rows it got.
 uint64_t orri_system_work(orr_world* world, orri_system* system, uint32_t first, uint32_t last,

@@ -266,9 +266,52 @@ void orri_stage_end(orr_world* world, orri_staged* staged, bool set)
 
 // ---- one component ------------------------------------------------------------------------------------------
 
+// What the thread's system may see of a type, while systems run side by side; NULL: nothing, or the guard is to be asked.
+static inline const orr_hot_table* component_table_here(const orr_world* world, orr_type type)
+{
+    const orri_here* here = &orri_here_now;
+    uint32_t index = orri_type_index(world, type);
+    return here->world == world && here->tables != NULL && index < world->table_capacity
+               ? here->tables[index]
+               : NULL;
+}
+
+// As orr_component_get(), which finds no tables then. NULL: there is more to it.
+static const void* component_get_here(const orr_world* world, orr_entity entity, orr_type type)
+{
+    const orr_hot_table* table = component_table_here(world, type);
+    if (table == NULL || (entity.id & ORR_HOT_ID_MASK) >= world->hot.count) {
+        return NULL;
+    }
+    const orri_record* record = orri_record_at(world, orri_id_index(entity));
+    uint32_t chunk = record->place >> ORRI_SLOT_BITS;
+    if (record->generation != orri_id_generation(entity) || chunk >= table->capacity ||
+        table->data[chunk] == NULL) {
+        return NULL;
+    }
+    return table->data[chunk] + (size_t)orri_place_slot(record->place) * table->size;
+}
+
+orr_reader orr_reader_make_far(const orr_world* world, orr_type type)
+{
+    ORR_ASSERT(world != NULL);
+    orr_reader reader = {world->hot.pages, NULL, world->hot.count, 0, 0, type, world};
+    const orr_hot_table* table = world->abreast ? component_table_here(world, type) : NULL;
+    if (table != NULL) {
+        reader.data = table->data;
+        reader.capacity = table->capacity;
+        reader.size = table->size;
+    }
+    return reader;
+}
+
 const void* orr_component_get_far(const orr_world* world, orr_entity entity, orr_type type)
 {
     ORR_ASSERT(world != NULL);
+    const void* value = world->abreast ? component_get_here(world, entity, type) : NULL;
+    if (value != NULL) {
+        return value;
+    }
     if (!orri_guard_reads(world, "orr_component_get", type, entity)) {
         return NULL;
     }

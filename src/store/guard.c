@@ -157,11 +157,11 @@ void orri_guard_enter(orr_world* world, const orri_guard* guard, orr_hot_table**
     }
 }
 
-void orri_guard_abreast(orr_world* world, bool watched)
+void orri_guard_abreast(orr_world* world, bool watched, orr_hot_table** tables)
 {
     ORR_ASSERT(!world->abreast);
     world->abreast = true;
-    orri_guard_enter(world, watched ? &guard_stranger : NULL, NULL);
+    orri_guard_enter(world, watched ? &guard_stranger : NULL, tables);
 }
 
 void orri_guard_alone(orr_world* world)

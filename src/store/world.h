@@ -313,6 +313,8 @@ typedef struct orri_here {
     const orr_world* world; // NULL: nothing.
     const orri_guard* guard;
     const void* system; // Of the schedule.
+    orr_hot_table**
+        tables; // What reading by id may see, world->table_capacity of them; NULL: the guard is asked.
 } orri_here;
 extern _Thread_local orri_here orri_here_now;
 
@@ -630,13 +632,13 @@ static inline const orri_guard* orri_guard_of(const orr_world* world)
                                                                         : world->guard;
 }
 // Systems may run on several threads from now on, each between orri_here_enter() and orri_here_leave(). `watched`: with guards; reading by
-// id goes the long way then.
-void orri_guard_abreast(orr_world* world, bool watched);
+// id finds what `tables` (may be NULL) have for all of them, and otherwise the thread's own.
+void orri_guard_abreast(orr_world* world, bool watched, orr_hot_table** tables);
 void orri_guard_alone(orr_world* world);
 static inline void orri_here_enter(const orr_world* world, const orri_guard* guard,
-                                   const void* system)
+                                   const void* system, orr_hot_table** tables)
 {
-    orri_here_now = (orri_here){world, guard, system};
+    orri_here_now = (orri_here){world, guard, system, tables};
 }
 static inline void orri_here_leave(void)
 {

@@ -75,3 +75,70 @@ ORR_TEST(abreast_every_tick_has_the_hash_of_the_serial_run)
         }
     }
 }
+
+// ---- reading by id ------------------------------------------------------------------------------------------------------
+
+typedef struct reading {
+    orr_entity other;
+    uint32_t found, right;
+} reading;
+
+// Each has a `reading` of its own as its user pointer.
+static void read_by_id(orr_run* run)
+{
+    reading* r = orr_run_user(run);
+    orr_type type = KIT_TYPE(run->world, Health);
+    orr_reader reader = orr_reader_make(run->world, type);
+    for (uint32_t i = 0; i < run->count; i++) {
+        const Health* ways[2] = {orr_component_get(run->world, r->other, type),
+                                 orr_reader_get(&reader, r->other)};
+        for (uint32_t k = 0; k < 2; k++) {
+            r->found += ways[k] != NULL;
+            r->right += ways[k] != NULL && ways[k]->value == 77;
+        }
+    }
+}
+
+static uint64_t breaches_of(const orr_world* world, orr_system system)
+{
+    orr_system_stats stats;
+    CHECK_OK(orr_system_stats_get(world, system, &stats));
+    return stats.breaches;
+}
+
+// One beside the other, and (`beside` false) one alone.
+static void check_reading(bool beside)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, &(orr_world_desc){.workers = 2});
+    orr_police_set(world, ORR_POLICE_CALLS);
+    reading may = {orr_create(world), 0, 0}, must_not = may;
+    CHECK_OK(orr_set(world, may.other, Health, {77, 0}));
+    orr_entity rows[2] = {orr_create(world), orr_create(world)};
+    CHECK_OK(orr_set(world, rows[0], Position, {1, 2, 3}));
+    CHECK_OK(orr_set(world, rows[1], Velocity, {1, 2}));
+    orr_system one = orr_system_add(
+        world,
+        &(orr_system_desc){
+            .name = "may", .query = "Position", .any = "Health", .user = &may, .run = read_by_id});
+    orr_system two = orr_system_add(world, &(orr_system_desc){.name = "must_not",
+                                                              .query = "Velocity",
+                                                              .disabled = !beside,
+                                                              .user = &must_not,
+                                                              .run = read_by_id});
+    orri_abreast_share(world, ORRI_SHARE_NOTHING, 0);
+    CHECK_OK(orr_step(world, 3));
+    CHECK_EQ(may.found, 6);
+    CHECK_EQ(may.right, 6);
+    CHECK_EQ(must_not.found, 0);
+    CHECK_EQ(breaches_of(world, one), 0);
+    CHECK_EQ(breaches_of(world, two), beside ? 6 : 0);
+    CHECK_EQ(k.errors.count, beside ? 6u : 0u);
+    kit_end(&k);
+}
+
+ORR_TEST(abreast_reading_by_id_finds_what_the_thread_s_own_system_declared)
+{
+    check_reading(true);
+    check_reading(false);
+}

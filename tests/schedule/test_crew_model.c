@@ -56,6 +56,12 @@ static void model_point(void* user, orr_sched_kind kind, const void* word)
                      "a graph is looked at after its run");
 }
 
+// Those of the workers stand inside spins, which are choices already.
+static void model_yield(void* user)
+{
+    (void)user;
+}
+
 static void model_log(void* user, const orr_log_line* line)
 {
     (void)user;
@@ -128,7 +134,7 @@ static void model_once(model* m, orri_crew* crew)
 // preemption.
 static void model_rebuild(model* m, orri_crew* crew)
 {
-    m->table.thread_yield(m->table.user);
+    m->scheduler->thread_yield(m->scheduler->user);
     orri_graph_free(crew, &m->graph);
     memcpy(m->nodes, m->shape->nodes, sizeof m->nodes);
     memcpy(m->next, m->shape->next, sizeof m->next);
@@ -148,6 +154,7 @@ static void model_body(const orr_platform* platform, void* arg)
     model m = {.shape = arg, .scheduler = platform, .table = *platform};
     model_now = &m;
     m.table.sched_point = model_point;
+    m.table.thread_yield = model_yield;
     orri_env_init(&m.env, &m.table, NULL, 0, &(orr_log_desc){.sink = model_log});
     orr_pool own = {.user = &m, .start = model_start};
     orri_crew* crew =

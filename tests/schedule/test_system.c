@@ -209,6 +209,7 @@ static const bad_desc bad_impure[] = {
     {{.renames = true}, ORR_ERR_ARGUMENT, "say .impure"},
     {{.query = "write Position"}, ORR_ERR_ARGUMENT, "say .impure"},
     {{.sends = "Hit"}, ORR_ERR_ARGUMENT, "say .impure"},
+    {{.transacts = "Position"}, ORR_ERR_ARGUMENT, "say .impure"},
     // Direct ones alone.
     {{.changes = "Position"}, ORR_ERR_ARGUMENT, "say .impure"},
     {{.any = "write Position"}, ORR_ERR_ARGUMENT, "say .impure"},
