@@ -60,6 +60,7 @@ typedef struct tally_type {
     uint32_t block_count;
     uint32_t slice_count, slice_posts, range_count, range_shift;
     bool calls;
+    bool merged; // After structure was merged: the marks are of who it was about.
 } tally_type;
 
 static void tally_share(const tally_type* t, uint32_t count,
@@ -434,9 +435,8 @@ static void tally_do(void* context, uint32_t range)
 static void tally_drop(const tally_type* t, tally_part* part, orr_entity entity, bool dead)
 {
     // Structure of the same commit destroyed the entity, or took the component away: the sender could not know.
-    const struct orri_lanes* lanes = t->lanes;
-    bool known = lanes->merged && lanes->marks_old &&
-                 orri_mark_get(lanes->seen, lanes->mark_words, orri_id_index(entity));
+    bool known = t->merged &&
+                 orri_mark_get(t->lanes->seen, t->lanes->mark_words, orri_id_index(entity));
     if (!known) {
         part->posts->rights->counts.dropped++;
         orri_say_drop(t->world, part->posts->rights, "a transaction",
@@ -595,6 +595,7 @@ orr_result orri_transact_commit(orr_world* world, bool early, const orri_hands* 
     for (uint32_t i = 0; result == ORR_OK && i < count; i++) {
         types[i].hands = hands;
         types[i].marks = marked ? lanes->seen : NULL;
+        types[i].merged = !early && lanes->merged && lanes->marks_old;
     }
     result = result == ORR_OK ? tally_all(world, types, count, changed) : result;
     orri_scratch_reset(&lanes->tally);

@@ -412,11 +412,16 @@ ORR_TEST(transact_on_the_dead_is_dropped_counted_and_said_once)
     sender_commit(&t.a);
     CHECK_OK(transact(&t, false, &changed));
     CHECK_EQ(t.a.rights.counts.dropped, 6);
-    (void)sender_open(&t.a, 0);
-    CHECK_OK(orr_transact(&t.a.run, ORR_OP_ADD, t.eve, Count, n, 1));
-    sender_commit(&t.a);
-    CHECK_OK(transact(&t, false, &changed));
-    CHECK_EQ(t.a.rights.counts.dropped, 7);
+    for (uint32_t early = 0; early < 2; early++) {
+        (void)sender_open(&t.a, 0);
+        CHECK_OK(orr_transact(&t.a.run, ORR_OP_ADD, t.eve, Count, n, 1));
+        sender_close(&t.a);
+        if (early == 1) {
+            CHECK_OK(orri_commit(t.world));
+        }
+        CHECK_OK(transact(&t, early == 0, &changed));
+        CHECK_EQ(t.a.rights.counts.dropped, 7 + early);
+    }
     // Given up: what waits is counted, what was done is not.
     (void)sender_open(&t.a, 0);
     CHECK_OK(orr_send_tag(&t.a.run, t.bob, 1, true));
@@ -427,7 +432,7 @@ ORR_TEST(transact_on_the_dead_is_dropped_counted_and_said_once)
     CHECK_OK(transact(&t, true, &changed));
     orri_commit_abandon(t.world);
     CHECK(!orri_transact_pending(t.world));
-    CHECK_EQ(t.a.rights.counts.dropped, 7 + 3); // The tag, and two.
+    CHECK_EQ(t.a.rights.counts.dropped, 8 + 3); // The tag, and two.
     lane_kit_end(&t.k);
 }
 
