@@ -587,7 +587,7 @@ ORR_TEST(transact_memory_that_is_not_needed_any_more_goes)
 
 #define TARGETS      3000u
 #define LANES        40u
-#define RANDOM_POSTS 1200u // Of a lane: enough for other workers.
+#define RANDOM_POSTS 4000u // Of a lane: enough for other workers.
 
 // What was posted, in order of lanes and calls.
 typedef struct record {
@@ -603,6 +603,7 @@ typedef struct model {
     record records[LANES * RANDOM_POSTS];
     uint32_t record_count;
     uint64_t seed, turn;
+    uint32_t shared; // How often something was shared out.
 } model;
 
 static uint64_t roll(model* m, uint64_t below)
@@ -723,7 +724,7 @@ static void model_check(const model* m)
 
 static void model_round(model* m, bool calls, bool several)
 {
-    uint32_t lanes = 1 + (uint32_t)roll(m, LANES), shared = 0;
+    uint32_t lanes = 1 + (uint32_t)roll(m, LANES);
     m->record_count = 0;
     for (uint32_t lane = 0; lane < lanes; lane++) {
         sender* s = lane * 2 < lanes ? &m->t.a : &m->t.b;
@@ -738,7 +739,7 @@ static void model_round(model* m, bool calls, bool several)
         apply(m, &m->records[i]);
     }
     bool changed;
-    const orri_hands hands = {hands_backwards, &shared};
+    const orri_hands hands = {hands_backwards, &m->shared};
     CHECK_OK(orri_transact_commit(m->t.world, roll(m, 2) != 0, several ? &hands : NULL, &changed));
     CHECK_EQ(changed, m->record_count > 0);
     model_check(m);
@@ -746,6 +747,7 @@ static void model_round(model* m, bool calls, bool several)
 
 ORR_TEST(transact_at_random_equals_the_model_that_sorts) /* N3-17 */
 {
+    uint32_t shared = 0;
     for (uint32_t n = 0; n < (test_long() ? 40u : 6u); n++) {
         model* m = calloc(1, sizeof *m);
         m->seed = test_seed() + n;
@@ -753,7 +755,9 @@ ORR_TEST(transact_at_random_equals_the_model_that_sorts) /* N3-17 */
         for (uint32_t i = 0; i < 4; i++) {
             model_round(m, n % 3 == 2, n % 2 == 1);
         }
+        shared += m->shared;
         lane_kit_end(&m->t.k);
         free(m);
     }
+    CHECK(shared > 0);
 }
