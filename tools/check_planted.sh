@@ -492,7 +492,7 @@ plant "transactions: on an entity with structure not waiting for it" \
 plant "transactions: done before a reader of the type without a point" \
     src/schedule/ends.c '/^static bool ends_transacts/,/^}/s/for \(uint32_t i = 0; first->transacts/for (uint32_t i = 0; false \&\& first->transacts/'
 plant "transactions: verb of the stream's first run taken for all" \
-    src/message/tally.c '/^static bool tally_next/,/^}/s/stream->runs\[walk->run\]\.verb/stream->runs[0].verb/'
+    src/message/post_walk.c '/^bool orri_post_walk_next/,/^}/s/stream->runs\[walk->run\]\.verb/stream->runs[0].verb/'
 plant "transactions: least of signed numbers compared as unsigned" \
     src/message/amend.c 's/amend_signed\(now, size\) < amend_signed\(old, size\)/now < old/'
 plant "large angle reduced by digits of pi one too far" \

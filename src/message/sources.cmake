@@ -11,6 +11,7 @@ set(ORR_SOURCES_MESSAGE
     src/message/messages.c
     src/message/net.c
     src/message/net_group.c
+    src/message/post_walk.c
     src/message/reader.c
     src/message/receive.c
     src/message/rights.c

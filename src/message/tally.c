@@ -29,15 +29,6 @@ enum {
     TALLY_MEANT, // Some post is for a value in it.
 };
 
-// A stream of the type.
-typedef struct tally_part {
-    struct orri_posts* posts;
-    orri_stream* stream;
-    uint32_t first; // Its first post, among all of the type.
-    uint32_t verbs; // Its first verb, likewise.
-    uint32_t done;  // Posts that have an effect.
-} tally_part;
-
 // All transactions on one type.
 typedef struct tally_type {
     orr_world* world;
@@ -46,7 +37,7 @@ typedef struct tally_type {
     const uint64_t* marks;   // Whose structure waits; NULL: nobody's.
     uint32_t type_index;
     orri_amend_site site;
-    tally_part* parts;
+    orri_post_part* parts;
     uint32_t part_count;
     uint32_t count; // Posts.
     orri_verb* verbs;
@@ -60,6 +51,7 @@ typedef struct tally_type {
     uint32_t block_count;
     uint32_t slice_count, slice_posts, range_count, range_shift;
     bool calls;
+    bool merged; // After structure was merged: the marks are of who it was about.
 } tally_type;
 
 static void tally_share(const tally_type* t, uint32_t count,
@@ -74,61 +66,11 @@ static void tally_share(const tally_type* t, uint32_t count,
     }
 }
 
-// ---- walking the posts of a slice -------------------------------------------------------------------------------
-
-// Posts in a row with the same verb.
-typedef struct tally_piece {
-    const tally_part* part;
-    const orri_post* posts;
-    uint32_t first, count; // Among all of the type.
-    uint32_t verb;         // Of the stream.
-    uint32_t ahead;        // Posts of the stream from here on.
-} tally_piece;
-
-typedef struct tally_walk {
-    uint32_t at, end, part, run;
-} tally_walk;
-
-static tally_walk tally_begin(const tally_type* t, uint32_t slice)
+static orri_post_walk tally_begin(const tally_type* t, uint32_t slice)
 {
     uint64_t first = (uint64_t)slice * t->slice_posts, end = first + t->slice_posts;
-    tally_walk walk = {.at = (uint32_t)first, .end = end < t->count ? (uint32_t)end : t->count};
-    uint32_t low = 0, high = t->part_count;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        *(t->parts[middle].first <= walk.at ? &low : &high) = middle;
-    }
-    walk.part = low;
-    const orri_stream* stream = t->parts[low].stream;
-    uint32_t within = walk.at - t->parts[low].first;
-    for (low = 0, high = stream->run_count; high - low > 1;) {
-        uint32_t middle = low + (high - low) / 2;
-        *(stream->runs[middle].first <= within ? &low : &high) = middle;
-    }
-    walk.run = low;
-    return walk;
-}
-
-static bool tally_next(const tally_type* t, tally_walk* walk, tally_piece* out)
-{
-    if (walk->at >= walk->end) {
-        return false;
-    }
-    const tally_part* part = &t->parts[walk->part];
-    const orri_stream* stream = part->stream;
-    uint32_t within = walk->at - part->first, left = walk->end - walk->at;
-    bool last = walk->run + 1 == stream->run_count;
-    uint32_t run = (last ? stream->count : stream->runs[walk->run + 1].first) - within;
-    *out = (tally_piece){.part = part,
-                         .posts = stream->posts + within,
-                         .first = walk->at,
-                         .count = run < left ? run : left,
-                         .verb = stream->runs[walk->run].verb,
-                         .ahead = stream->count - within};
-    walk->at += out->count;
-    walk->part += last;
-    walk->run = last ? 0 : walk->run + 1;
-    return true;
+    return orri_post_walk_begin(t->parts, t->part_count, (uint32_t)first,
+                                end < t->count ? (uint32_t)end : t->count);
 }
 
 // ---- finding targets --------------------------------------------------------------------------------------------
@@ -193,10 +135,10 @@ static void tally_find(void* context, uint32_t slice)
     uint32_t* counts = t->starts + (size_t)slice * t->range_count;
     uint32_t shift = t->site.slot_bits + t->range_shift, odd = 0;
     bool multiple = t->site.type->info.multiplicity == ORR_MULTIPLE;
-    tally_walk walk = tally_begin(t, slice);
-    tally_piece piece;
+    orri_post_walk walk = tally_begin(t, slice);
+    orri_post_piece piece;
     memset(counts, 0, t->range_count * sizeof *counts);
-    while (tally_next(t, &walk, &piece)) {
+    while (orri_post_walk_next(t->parts, &walk, &piece)) {
         for (uint32_t i = 0; i < piece.count; i++) {
             if (i + TALLY_AHEAD < piece.ahead) {
                 tally_fetch(t, piece.posts[i + TALLY_AHEAD].entity);
@@ -273,13 +215,14 @@ static bool tally_gather(tally_type* t)
             continue;
         }
         t->calls |= stream->calls;
-        tally_part* before = t->part_count > 0 ? &t->parts[t->part_count - 1] : NULL;
+        orri_post_part* before = t->part_count > 0 ? &t->parts[t->part_count - 1] : NULL;
         bool same = before != NULL && tally_same_verbs(before->stream, stream);
-        t->parts[t->part_count++] = (tally_part){.posts = posts,
-                                                 .stream = stream,
-                                                 .first = (uint32_t)count,
-                                                 .verbs = same ? before->verbs : (uint32_t)verbs,
-                                                 .done = stream->count};
+        t->parts[t->part_count++] =
+            (orri_post_part){.posts = posts,
+                             .stream = stream,
+                             .first = (uint32_t)count,
+                             .verbs = same ? before->verbs : (uint32_t)verbs,
+                             .done = stream->count};
         verbs += same ? 0 : stream->verb_count;
         count += stream->count;
     }
@@ -399,9 +342,9 @@ static void tally_deal(void* context, uint32_t slice)
     const tally_type* t = context;
     uint32_t* starts = t->starts + (size_t)slice * t->range_count;
     uint32_t shift = t->site.slot_bits + t->range_shift;
-    tally_walk walk = tally_begin(t, slice);
-    tally_piece piece;
-    while (tally_next(t, &walk, &piece)) {
+    orri_post_walk walk = tally_begin(t, slice);
+    orri_post_piece piece;
+    while (orri_post_walk_next(t->parts, &walk, &piece)) {
         uint32_t verb = piece.part->verbs + piece.verb;
         const uint32_t* places = t->places + piece.first;
         // What is far moves no more: from here on it is known by its address.
@@ -431,12 +374,11 @@ static void tally_do(void* context, uint32_t range)
 
 // ---- afterwards -------------------------------------------------------------------------------------------------
 
-static void tally_drop(const tally_type* t, tally_part* part, orr_entity entity, bool dead)
+static void tally_drop(const tally_type* t, orri_post_part* part, orr_entity entity, bool dead)
 {
     // Structure of the same commit destroyed the entity, or took the component away: the sender could not know.
-    const struct orri_lanes* lanes = t->lanes;
-    bool known = lanes->merged && lanes->marks_old &&
-                 orri_mark_get(lanes->seen, lanes->mark_words, orri_id_index(entity));
+    bool known = t->merged &&
+                 orri_mark_get(t->lanes->seen, t->lanes->mark_words, orri_id_index(entity));
     if (!known) {
         part->posts->rights->counts.dropped++;
         orri_say_drop(t->world, part->posts->rights, "a transaction",
@@ -449,7 +391,7 @@ static void tally_drop(const tally_type* t, tally_part* part, orr_entity entity,
 static void tally_odd(const tally_type* t)
 {
     for (uint32_t p = 0; p < t->part_count; p++) {
-        tally_part* part = &t->parts[p];
+        orri_post_part* part = &t->parts[p];
         for (uint32_t i = 0; i < part->stream->count; i++) {
             uint32_t place = t->places[part->first + i];
             if (place == TALLY_DEAD || place == TALLY_ABSENT) {
@@ -465,7 +407,7 @@ static void tally_odd(const tally_type* t)
 static void tally_leave(const tally_type* t)
 {
     for (uint32_t p = 0; p < t->part_count; p++) {
-        const tally_part* part = &t->parts[p];
+        const orri_post_part* part = &t->parts[p];
         for (uint32_t i = 0; part->posts->waits && i < part->stream->count; i++) {
             if (t->places[part->first + i] != TALLY_WAITS) {
                 part->stream->posts[i].entity.id = 0;
@@ -595,6 +537,7 @@ orr_result orri_transact_commit(orr_world* world, bool early, const orri_hands* 
     for (uint32_t i = 0; result == ORR_OK && i < count; i++) {
         types[i].hands = hands;
         types[i].marks = marked ? lanes->seen : NULL;
+        types[i].merged = !early && lanes->merged && lanes->marks_old;
     }
     result = result == ORR_OK ? tally_all(world, types, count, changed) : result;
     orri_scratch_reset(&lanes->tally);

@@ -57,6 +57,35 @@ struct orri_posts {
     uint32_t byte_count, byte_capacity;
 };
 
+// ---- post_walk.c: the posts of a type, in order ---------------------------------------------------------------------------------
+
+// A stream that takes part.
+typedef struct orri_post_part {
+    struct orri_posts* posts;
+    orri_stream* stream;
+    uint32_t first; // Its first post, among all of the type.
+    uint32_t verbs; // Its first verb, likewise.
+    uint32_t done;  // Posts that have an effect.
+} orri_post_part;
+
+// Posts in a row with the same verb.
+typedef struct orri_post_piece {
+    const orri_post_part* part;
+    const orri_post* posts;
+    uint32_t first, count; // Among all of the type.
+    uint32_t verb;         // Of the stream.
+    uint32_t ahead;        // Posts of the stream from here on.
+} orri_post_piece;
+
+typedef struct orri_post_walk {
+    uint32_t at, end, part, run;
+} orri_post_walk;
+
+// Posts [first, end) of all of the type. Every part has some.
+orri_post_walk orri_post_walk_begin(const orri_post_part* parts, uint32_t part_count,
+                                    uint32_t first, uint32_t end);
+bool orri_post_walk_next(const orri_post_part* parts, orri_post_walk* walk, orri_post_piece* out);
+
 // ---- amend.c: doing it ------------------------------------------------------------------------------------------------------
 
 // A post whose target was found.

@@ -253,10 +253,13 @@ ORR_TEST(transact_systems_on_one_type_overlap_and_others_wait_for_them)
     orr_world* world = begin(&k, NULL);
     KIT_SYSTEM(world, .name = "watch", .query = "Health", .run = kit_run_nothing);
     KIT_SYSTEM(world, .name = "harm", .query = "write Health", .run = kit_run_nothing);
-    KIT_SYSTEM(world, .name = "hit", .query = "Aim", .transacts = "Health", .run = hit);
-    KIT_SYSTEM(world, .name = "hit_too", .query = "Aim", .transacts = "Health, Score", .run = hit);
+    orr_system one =
+        KIT_SYSTEM(world, .name = "hit", .query = "Aim", .transacts = "Health", .run = hit);
+    orr_system two = KIT_SYSTEM(world, .name = "hit_too", .query = "Aim",
+                                .transacts = "Health, Score", .run = hit);
     KIT_SYSTEM(world, .name = "else", .query = "write Position", .run = kit_run_nothing);
     PLAN(world, "watch harm hit hit_too else !");
+    CHECK(!orri_conflict(world, orri_system_at(world, one), orri_system_at(world, two)));
     orr_system reads =
         KIT_SYSTEM(world, .name = "reads", .query = "Health", .run = kit_run_nothing);
     PLAN(world, "watch harm hit hit_too else | reads !");
