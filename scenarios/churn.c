@@ -3,6 +3,9 @@
 // die, and as many are born as died. Everything that workers could get wrong happens in every tick: parallel systems that create,
 // destroy, add, remove, switch and tag; plain ones between them that read by id; indirect ones that hear of it and change it;
 // events, random numbers, exports, and mathematics whose last bit counts. There are 1,000 × scale entities, and there stay so many.
+//
+// Every section ends with the function that adds its systems; another kind of system is another section and a word in churn_build().
+// What many motes write to one receiver goes to their wells (Home.well, Well.fed).
 #include "scenario.h"
 
 #include <stdio.h>
