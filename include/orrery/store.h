@@ -562,8 +562,9 @@ static inline orr_reader orr_reader_make(const orr_world* world, orr_type type)
         return orr_reader_make_far(world, type);
     }
     const orr_hot_table* table = hot->tables[type.index1 - hot->type_base];
-    return (orr_reader){hot->pages,  table->data, hot->count, table->capacity,
-                        table->size, type,        world};
+    orr_reader reader = {hot->pages,  table->data, hot->count, table->capacity,
+                         table->size, type,        world};
+    return reader;
 }
 
 /// As orr_component_get(), but a dead id is NULL without an error.
