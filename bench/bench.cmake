@@ -15,6 +15,7 @@ set(ORR_BENCH_SOURCES
     bench/bench_report.c
     bench/bench_systems.c
     bench/bench_table.c
+    bench/bench_workers.c
     bench/raw.c)
 set(ORR_BENCH_OPTIONS -O3 -falign-loops=32)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")

@@ -26,6 +26,7 @@ typedef struct bench_sample {
 typedef struct bench_env {
     uint32_t n;
     uint32_t cluster_count; // At least 1.
+    uint32_t workers;       // Of the world.
 
     Position* positions; // Source data, n each.
     Velocity* velocities;
@@ -86,6 +87,10 @@ extern const bench_work bench_schedule, bench_frame_7, bench_frame_police, bench
     bench_changed_1, bench_changed_8, bench_added_1, bench_added_recycled,
     bench_spawn_whole; // bench_systems.c
 
+extern const bench_work bench_schedule_2, bench_frame_7_2; // bench_systems.c
+extern const bench_work bench_update_alone, bench_update_pair, bench_disjoint_systems,
+    bench_disjoint_clusters; // bench_workers.c
+
 extern const bench_work bench_math, bench_math_float; // bench_math.c
 
 // Shared by the rows about pinned types (bench_pinned.c).
@@ -95,7 +100,8 @@ bench_sample bench_pinned_limit(bench_env* env);
 
 // ---- for workloads (bench_env.c) --------------------------------------------------------------------
 
-// Time of this thread, for the start of a timed section; and what passed since, without the clock's own cost.
+// Time of this thread (the wall's, where there are workers), for the start of a timed section; and what passed since, without the
+// clock's own cost.
 uint64_t bench_now_ns(void);
 uint64_t bench_since_ns(uint64_t start_ns);
 // Says what is wrong and ends the program.
@@ -115,6 +121,8 @@ void bench_heap_warm(bool warm);
 void bench_shuffle(uint64_t* to, const uint64_t* from, uint32_t count);
 // The cluster of Position, Velocity, the markers of the bits of `index`, and perhaps Health.
 orr_cluster bench_cluster_get(bench_env* env, uint32_t index, bool with_health);
+// Ours is to have so many workers; times are the wall's from now on. Before bench_world_open().
+void bench_workers_use(bench_env* env, uint32_t workers);
 // A fresh world with all types and clusters of Position and Velocity, and no entities.
 void bench_world_open(bench_env* env);
 // Adds n entities with the source data, cluster by cluster; fills ids.
@@ -135,6 +143,7 @@ typedef struct bench_figures {
     double ns; // Per item.
     double limit_ns;
     double ratio;
+    uint32_t workers; // Of ours.
 } bench_figures;
 
 bench_figures bench_measure(const bench_work* work, uint32_t n, uint32_t clusters,
@@ -142,7 +151,7 @@ bench_figures bench_measure(const bench_work* work, uint32_t n, uint32_t cluster
 
 // ---- reports (bench_report.c, bench_grow.c) -----------------------------------------------------------------
 
-void bench_param_text(uint32_t clusters, char out[32]);
+void bench_param_text(const bench_row* row, const bench_figures* figures, char out[32]);
 void bench_head_print(uint32_t repeats);
 void bench_table_head_print(void);
 void bench_table_row_print(const bench_row* row, const bench_figures* figures);

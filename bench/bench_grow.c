@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How the cost of an item grows with the number of entities and of clusters. It should not, except where a
+// How the cost of an item grows with the number of entities, of clusters and of systems. It should not, except where a
 // cache ends: the limit beside it, on plain arrays of as many entities, shows where that is.
 #include "bench.h"
 #include <inttypes.h>
@@ -9,6 +9,8 @@ static const bench_work* const grow_works[] = {&bench_create_2, &bench_iterate_2
                                                &bench_add_remove, &bench_destroy_shuffled};
 static const uint32_t grow_entities[] = {1000, 10000, 100000, 1000000, 10000000};
 static const uint32_t grow_clusters[] = {1, 16, 256, 1024, 4096};
+static const bench_work* const grow_schedules[] = {&bench_schedule, &bench_schedule_2};
+static const uint32_t grow_systems[] = {1, 10, 100, 300, 1000};
 
 #define GROW_STEPS 5
 #define GROW_WORKS (sizeof grow_works / sizeof grow_works[0])
@@ -33,14 +35,16 @@ static void grow_head_print(const char* title, const uint32_t* steps)
     fflush(stdout);
 }
 
-static void grow_work_print(const bench_work* work, bool by_clusters, uint32_t repeats)
+// By clusters: of a million entities; otherwise by items.
+static void grow_work_print(const bench_work* work, const uint32_t* steps, uint32_t repeats)
 {
     double ours[GROW_STEPS], limit[GROW_STEPS];
+    bool by_clusters = steps == grow_clusters;
     for (uint32_t i = 0; i < GROW_STEPS; i++) {
-        uint32_t n = by_clusters ? 1000000 : grow_entities[i];
-        uint32_t clusters = by_clusters ? grow_clusters[i] : 0;
-        fprintf(stderr, "orr_bench: %s, %" PRIu32 " entities, %" PRIu32 " clusters …\n", work->name,
-                n, clusters != 0 ? clusters : 1);
+        uint32_t n = by_clusters ? 1000000 : steps[i];
+        uint32_t clusters = by_clusters ? steps[i] : 0;
+        fprintf(stderr, "orr_bench: %s, n = %" PRIu32 ", %" PRIu32 " clusters …\n", work->name, n,
+                clusters != 0 ? clusters : 1);
         // Large ones take seconds to build and are steadier.
         bench_figures f = bench_measure(work, n, clusters, n > 1000000 ? 1 + repeats / 4 : repeats);
         ours[i] = f.ns;
@@ -54,11 +58,17 @@ void bench_grow_print(uint32_t repeats)
 {
     grow_head_print("ns per item by number of entities, one cluster", grow_entities);
     for (size_t w = 0; w < GROW_WORKS; w++) {
-        grow_work_print(grow_works[w], false, repeats);
+        grow_work_print(grow_works[w], grow_entities, repeats);
     }
     printf("\n");
     grow_head_print("ns per item by number of clusters, 1,000,000 entities", grow_clusters);
     for (size_t w = 0; w < GROW_WORKS; w++) {
-        grow_work_print(grow_works[w], true, repeats);
+        grow_work_print(grow_works[w], grow_clusters, repeats);
+    }
+    printf("\n");
+    grow_head_print("ns per system by number of systems, serially and with 2 workers",
+                    grow_systems);
+    for (size_t w = 0; w < sizeof grow_schedules / sizeof grow_schedules[0]; w++) {
+        grow_work_print(grow_schedules[w], grow_systems, repeats);
     }
 }

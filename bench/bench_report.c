@@ -22,11 +22,13 @@
 #define REPORT_COMPILER "gcc " __VERSION__
 #endif
 
-void bench_param_text(uint32_t clusters, char out[32])
+void bench_param_text(const bench_row* row, const bench_figures* figures, char out[32])
 {
     out[0] = '\0';
-    if (clusters != 0) {
-        snprintf(out, 32, "clusters=%" PRIu32, clusters);
+    if (row->clusters != 0) {
+        snprintf(out, 32, "clusters=%" PRIu32, row->clusters);
+    } else if (figures->workers != 0) {
+        snprintf(out, 32, "workers=%" PRIu32, figures->workers);
     }
 }
 
@@ -84,7 +86,7 @@ void bench_table_row_print(const bench_row* row, const bench_figures* figures)
 {
     char n[16], param[32], goal[16] = "-";
     report_number(row->n, n);
-    bench_param_text(row->clusters, param);
+    bench_param_text(row, figures, param);
     if (row->goal > 0) {
         snprintf(goal, sizeof goal, "%.4g", row->goal);
     }
@@ -106,7 +108,7 @@ void bench_json_write(const char* path, const bench_row* rows, const bench_figur
     fprintf(file, "[");
     for (uint32_t i = 0; i < count; i++) {
         char param[32];
-        bench_param_text(rows[i].clusters, param);
+        bench_param_text(&rows[i], &figures[i], param);
         fprintf(file,
                 "%s\n  {\"workload\": \"%s\", \"n\": %" PRIu32 ", \"param\": \"%s\", "
                 "\"ns_per_item\": %.4f, \"limit_ns_per_item\": %.4f, \"ratio\": %.4f, "

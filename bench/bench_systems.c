@@ -82,8 +82,18 @@ static bench_sample systems_schedule_limit(bench_env* env)
     return (bench_sample){ns, (uint64_t)rounds * env->n, (uint64_t)h->value};
 }
 
-const bench_work bench_schedule = {"schedule", "per system", systems_schedule_open,
-                                   systems_schedule_ours, systems_schedule_limit};
+const bench_work bench_schedule = {
+    "schedule", "per system", systems_schedule_open, systems_schedule_ours, systems_schedule_limit,
+};
+
+static void systems_schedule_2_open(bench_env* env)
+{
+    bench_workers_use(env, 2);
+    systems_schedule_open(env);
+}
+
+const bench_work bench_schedule_2 = {"schedule", "per system", systems_schedule_2_open,
+                                     systems_schedule_ours, systems_schedule_limit};
 
 // ---- frame_7 --------------------------------------------------------------------------------------------------
 
@@ -165,19 +175,22 @@ static void systems_frame_open(bench_env* env)
                               {life, env->extra[SYSTEMS_LIFE]},
                               {harm, env->extra[SYSTEMS_HARM]}};
     bench_expect(env, orr_create_many(w, cluster, env->n, data, 4, NULL), "filling it");
-    systems_add(env, &(orr_system_desc){
-                         .name = "move", .query = "write Position, Velocity", .run = systems_move});
-    systems_add(env,
-                &(orr_system_desc){.name = "data", .query = "write Data", .run = systems_data});
-    systems_add(env, &(orr_system_desc){.name = "steer",
-                                        .query = "write Velocity, Data, Position",
-                                        .run = systems_steer});
-    systems_add(env,
-                &(orr_system_desc){.name = "life", .query = "write Life", .run = systems_life});
-    systems_add(
-        env, &(orr_system_desc){.name = "harm", .query = "write Life, Harm", .run = systems_harm});
-    systems_add(env, &(orr_system_desc){
-                         .name = "sprite", .query = "write Sprite, Life", .run = systems_sprite});
+    static const struct {
+        const char* name;
+        const char* query;
+        void (*run)(orr_run*);
+    } systems[] = {{"move", "write Position, Velocity", systems_move},
+                   {"data", "write Data", systems_data},
+                   {"steer", "write Velocity, Data, Position", systems_steer},
+                   {"life", "write Life", systems_life},
+                   {"harm", "write Life, Harm", systems_harm},
+                   {"sprite", "write Sprite, Life", systems_sprite}};
+    for (uint32_t i = 0; i < sizeof systems / sizeof systems[0]; i++) {
+        systems_add(env, &(orr_system_desc){.name = systems[i].name,
+                                            .query = systems[i].query,
+                                            .run = systems[i].run,
+                                            .parallel = true});
+    }
     systems_add(env, &(orr_system_desc){.name = "draw",
                                         .query = "Position, Sprite",
                                         .run = systems_draw,
@@ -225,6 +238,15 @@ static bench_sample systems_frame_limit(bench_env* env)
 
 const bench_work bench_frame_7 = {"frame_7", "per entity", systems_frame_open, systems_frame_ours,
                                   systems_frame_limit};
+
+static void systems_frame_2_open(bench_env* env)
+{
+    bench_workers_use(env, 2);
+    systems_frame_open(env);
+}
+
+const bench_work bench_frame_7_2 = {"frame_7", "per entity", systems_frame_2_open,
+                                    systems_frame_ours, systems_frame_limit};
 
 // The police: on against off, in the same world.
 static bench_sample systems_police(bench_env* env, orr_police police)

@@ -19,7 +19,7 @@ fail() {
 }
 
 # One object per line, with the six keys every reader may rely on, in this order.
-form='^  \{"workload": "[a-z0-9_]+", "n": [0-9]+, "param": "(clusters=[0-9]+)?", "ns_per_item": [0-9.]+, "limit_ns_per_item": [0-9.]+, "ratio": [0-9.]+, "commit": "[^"]*", "compiler": "[^"]*", "flags": "[^"]*"\},?$'
+form='^  \{"workload": "[a-z0-9_]+", "n": [0-9]+, "param": "((clusters|workers)=[0-9]+)?", "ns_per_item": [0-9.]+, "limit_ns_per_item": [0-9.]+, "ratio": [0-9.]+, "commit": "[^"]*", "compiler": "[^"]*", "flags": "[^"]*"\},?$'
 
 "$bench" --list >list 2>/dev/null || fail "--list fails"
 names=$(sed 's/ .*//' list)
