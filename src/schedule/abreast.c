@@ -7,7 +7,9 @@
 //   tile:  systems in a row that touch only their own rows, done chunk by chunk, so that a chunk stays in the cache
 #include "schedule/schedule.h"
 
-#define ABREAST_SMALL_NS 4000u  // A system that takes less is not worth another worker.
+#define ABREAST_GROUP_NS \
+    10000u // Systems between two points that take less are not worth another worker,
+#define ABREAST_SMALL_NS 4000u  // nor is one of them that takes less.
 #define ABREAST_ROW_NS   2u     // Of a system that was never timed.
 #define ABREAST_PIECE_NS 10000u // Units are handed out together that take so long.
 
@@ -24,6 +26,7 @@ typedef enum abreast_kind {
 typedef struct abreast_node {
     uint32_t first, last; // Steps.
     abreast_kind kind;
+    uint64_t cost;
 } abreast_node;
 
 struct orri_abreast {
@@ -50,6 +53,7 @@ struct orri_abreast {
     void (*each_work)(void* context, uint32_t item);
     void* each_context;
 
+    bool pays; // Of the group that is prepared: it is run by several.
     orri_sharing sharing;
     uint64_t seed, turn;
 };
@@ -134,20 +138,22 @@ void orri_abreast_forget(orr_world* world)
 
 // ---- how much a system does ------------------------------------------------------------------------------------------------
 
-static uint64_t abreast_cost(const orri_system* system)
+// Rows that there are, of one that was never timed.
+static uint64_t abreast_guess(const orri_system* system)
 {
-    const orr_system_stats* stats = &system->stats;
-    if (!system->due) {
-        return 0;
-    }
-    if (stats->timed_ticks > 0) {
-        return stats->time_ns / stats->timed_ticks;
-    }
     uint64_t rows = 0;
-    for (uint32_t i = 0; system->in_units && i < system->query->unit_count; i++) {
-        rows += orri_unit_rows(system->query, i);
+    for (uint32_t e = 0; system->by_rows && e < system->query->entry_count; e++) {
+        const orri_cluster* cluster = system->query->entries[e].cluster;
+        rows += cluster != NULL ? cluster->row_count : 0;
     }
     return 100 + rows * ABREAST_ROW_NS;
+}
+
+static inline uint64_t abreast_cost(const orri_system* system)
+{
+    return !system->due                       ? 0
+           : ORR_LIKELY(system->cost_ns != 0) ? system->cost_ns
+                                              : abreast_guess(system);
 }
 
 static bool abreast_chance(struct orri_abreast* a)
@@ -207,7 +213,8 @@ static bool abreast_joins(struct orri_abreast* a, const abreast_node* node, uint
     if (tiles) {
         return abreast_choose(a, true);
     }
-    bool small = abreast_cost(before) < ABREAST_SMALL_NS && abreast_cost(system) < ABREAST_SMALL_NS;
+    bool small = abreast_cost(before) < ABREAST_SMALL_NS &&
+                 abreast_cost(system) < ABREAST_SMALL_NS && node->cost < ABREAST_PIECE_NS;
     return node->kind != ABREAST_TILE && abreast_choose(a, small);
 }
 
@@ -224,8 +231,9 @@ static void abreast_cut(struct orri_abreast* a, uint32_t first, uint32_t point)
             node->kind = tile ? ABREAST_TILE : ABREAST_BATCH;
             node->last = i + 1;
         } else {
-            a->what[count++] = (abreast_node){i, i + 1, ABREAST_ONE};
+            a->what[count++] = (abreast_node){i, i + 1, ABREAST_ONE, 0};
         }
+        a->what[count - 1].cost += abreast_cost(steps[i].system);
         a->of_step[i - first] = count - 1;
     }
     a->graph.node_count = count;
@@ -238,10 +246,8 @@ static void abreast_fill(struct orri_abreast* a, uint32_t n)
     const abreast_node* what = &a->what[n];
     const orri_system* system = steps[what->first].system;
     orri_graph_node* node = &a->graph.nodes[n];
-    uint64_t cost = 0;
     bool due = false;
     for (uint32_t i = what->first; i < what->last; i++) {
-        cost += abreast_cost(steps[i].system);
         due |= steps[i].system->due;
     }
     *node = (orri_graph_node){.name = system->desc.name, .here = system->desc.main_thread};
@@ -249,9 +255,9 @@ static void abreast_fill(struct orri_abreast* a, uint32_t n)
                   (what->kind == ABREAST_ONE && system->due && system->desc.parallel &&
                    system->in_units && !system->whole && !system->desc.main_thread);
     splits &= system->query->unit_count > 0; // Who has none is called all the same.
-    if (splits && abreast_choose(a, cost >= ABREAST_SMALL_NS)) {
+    if (splits && abreast_choose(a, what->cost >= ABREAST_SMALL_NS)) {
         uint32_t units = system->query->unit_count;
-        uint64_t each = units > 0 ? cost / units + 1 : 1;
+        uint64_t each = units > 0 ? what->cost / units + 1 : 1;
         node->items = units;
         node->grain = (uint32_t)(ABREAST_PIECE_NS / each) + 1;
         if (a->sharing != ORRI_SHARE_AUTO) {
@@ -361,8 +367,7 @@ static bool abreast_reserve(orr_world* world, uint32_t count)
            orri_graph_reserve(a->crew, &a->graph, count);
 }
 
-// Whether anything can be gained.
-static bool abreast_pays(orr_world* world, uint32_t first, uint32_t point)
+bool orri_abreast_pays(orr_world* world, uint32_t first, uint32_t point)
 {
     struct orri_abreast* a = world->schedule->abreast;
     const orri_step* steps = world->schedule->steps;
@@ -370,9 +375,27 @@ static bool abreast_pays(orr_world* world, uint32_t first, uint32_t point)
     for (uint32_t i = first; i < point; i++) {
         cost += abreast_cost(steps[i].system);
     }
-    return orri_crew_workers(a->crew) > 1
-               ? cost >= ABREAST_SMALL_NS || a->sharing != ORRI_SHARE_AUTO
-               : a->sharing != ORRI_SHARE_AUTO;
+    a->pays = a->sharing != ORRI_SHARE_AUTO ||
+              (cost >= ABREAST_GROUP_NS && orri_crew_workers(a->crew) > 1);
+    return a->pays;
+}
+
+// True when one node comes after the other, and each is for one worker: nothing can be gained.
+static bool abreast_in_a_row(const struct orri_abreast* a)
+{
+    const orri_graph* graph = &a->graph;
+    if (a->sharing != ORRI_SHARE_AUTO) {
+        return false;
+    }
+    for (uint32_t n = 0; n < graph->node_count; n++) {
+        const orri_graph_node* node = &graph->nodes[n];
+        bool follows = n + 1 == graph->node_count ||
+                       (node->next_count > 0 && graph->next[node->next_first] == n + 1);
+        if (!abreast_whole(a, n) || !follows) {
+            return false;
+        }
+    }
+    return true;
 }
 
 bool orri_group_open_ahead(orr_world* world, uint32_t first, uint32_t point)
@@ -395,16 +418,16 @@ bool orri_group_open_ahead(orr_world* world, uint32_t first, uint32_t point)
 bool orri_abreast_run(orr_world* world, uint32_t first, uint32_t point)
 {
     struct orri_abreast* a = world->schedule->abreast;
-    if (a == NULL || world->schedule->police == ORR_POLICE_FULL ||
-        !abreast_pays(world, first, point) || !abreast_find(world) ||
-        !abreast_reserve(world, point - first)) {
+    if (a == NULL || world->schedule->police == ORR_POLICE_FULL || !a->pays ||
+        !abreast_find(world) || !abreast_reserve(world, point - first)) {
         return false;
     }
     abreast_cut(a, first, point);
     for (uint32_t n = 0; n < a->graph.node_count; n++) {
         abreast_fill(a, n);
     }
-    if (!abreast_connect(a, first, point) || !orri_group_open_ahead(world, first, point)) {
+    if (!abreast_connect(a, first, point) || abreast_in_a_row(a) ||
+        !orri_group_open_ahead(world, first, point)) {
         return false;
     }
     const orri_step* steps = world->schedule->steps;
@@ -518,6 +541,7 @@ bool orri_abreast_ready(orr_world* world)
     a->graph.waited = abreast_waited;
     a->graph.context = a;
     schedule->abreast = a;
+    orri_time_look(world);
     return true;
 }
 
@@ -576,6 +600,7 @@ void orri_abreast_share(orr_world* world, orri_sharing sharing, uint64_t seed)
     }
 }
 
+#undef ABREAST_GROUP_NS
 #undef ABREAST_SMALL_NS
 #undef ABREAST_ROW_NS
 #undef ABREAST_PIECE_NS

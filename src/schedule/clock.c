@@ -8,6 +8,30 @@ static uint64_t clock_now(const orr_world* world)
     return world->env.platform->clock_ns(world->env.platform->user);
 }
 
+void orri_time_look(orr_world* world)
+{
+    uint64_t best = UINT64_MAX, then = clock_now(world);
+    for (uint32_t i = 0; i < 8; i++) {
+        uint64_t now = clock_now(world);
+        best = now - then < best ? now - then : best;
+        then = now;
+    }
+    world->schedule->look_ns = best;
+}
+
+// Of the cost a quarter is what it took last, so that it follows a world that grows. Small systems take less than the look at the clock, which
+// does not count.
+static void clock_note(const orr_world* world, orri_system* system, uint64_t spent)
+{
+    orr_system_stats* stats = &system->stats;
+    stats->timed_ticks++;
+    stats->time_ns += spent;
+    stats->time_max_ns = spent > stats->time_max_ns ? spent : stats->time_max_ns;
+    uint64_t look = world->schedule->look_ns, net = spent > look ? spent - look : 0;
+    uint64_t cost = (3 * (system->cost_ns != 0 ? system->cost_ns : net) + net) / 4 + 1;
+    system->cost_ns = cost < UINT32_MAX ? (uint32_t)cost : UINT32_MAX;
+}
+
 void orri_time_begin(orr_world* world)
 {
     if (ORR_UNLIKELY(world->schedule->timed)) {
@@ -27,10 +51,7 @@ void orri_time_end(orr_world* world, orri_system* system, const char* name, cons
     if (system != NULL) {
         uint64_t spent = now > then ? now - then : 0;
         schedule->alone.busy_ns += spent;
-        system->stats.timed_ticks++;
-        system->stats.time_ns += spent;
-        system->stats.time_max_ns = spent > system->stats.time_max_ns ? spent
-                                                                      : system->stats.time_max_ns;
+        clock_note(world, system, spent);
     }
     if (schedule->trace != NULL) {
         char args[96];
@@ -72,12 +93,8 @@ void orri_time_add(orr_world* world, orri_system* system)
     if (ORR_LIKELY(!world->schedule->timed)) {
         return;
     }
-    uint64_t spent = system->spent_ns;
+    clock_note(world, system, system->spent_ns);
     system->spent_ns = 0;
-    system->stats.timed_ticks++;
-    system->stats.time_ns += spent;
-    system->stats.time_max_ns = spent > system->stats.time_max_ns ? spent
-                                                                  : system->stats.time_max_ns;
     world->schedule->clock_ns = clock_now(world);
 }
 

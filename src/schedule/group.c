@@ -16,6 +16,15 @@ static bool group_due(const orr_world* world, orri_system* system)
            (world->tick - system->tick_first) % system->every == 0;
 }
 
+static bool group_pays(orr_world* world, uint32_t first, uint32_t point)
+{
+    const orri_step* steps = world->schedule->steps;
+    for (uint32_t i = first; i < point; i++) {
+        steps[i].system->due = group_due(world, steps[i].system);
+    }
+    return orri_abreast_pays(world, first, point);
+}
+
 // The queue ran over: it begins anew, before it is told everything again.
 static void group_restart_lost(orr_world* world, orri_system* system)
 {
@@ -28,7 +37,8 @@ static void group_restart_lost(orr_world* world, orri_system* system)
 orr_result orri_group_prepare(orr_world* world, uint32_t first, uint32_t point)
 {
     const orri_step* steps = world->schedule->steps;
-    bool units = orri_abreast_ready(world) || world->schedule->shuffle != 0;
+    bool units = (orri_abreast_ready(world) && group_pays(world, first, point)) ||
+                 world->schedule->shuffle != 0;
     for (uint32_t i = first; i < point; i++) {
         orri_system* system = steps[i].system;
         system->due = group_due(world, system);

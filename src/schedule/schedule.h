@@ -66,12 +66,13 @@ typedef struct orri_system {
     orr_query* query;          // NULL: none.
     uint64_t tick_first;       // In which it ran first; UINT64_MAX: it never did.
     uint32_t every, creates_max;
-    bool started;    // Its `start` was called, and no `stop` since.
-    bool by_rows;    // It is called for every run of rows.
-    bool may_send;   // It declares something to send.
-    bool everywhere; // It may write what its query does not select: by id.
-    bool reduces;    // Its exports are combined of partial values (reduce.c).
-    uint64_t since;  // Epoch when it last ran, for `changed` terms.
+    bool started;     // Its `start` was called, and no `stop` since.
+    bool by_rows;     // It is called for every run of rows.
+    bool may_send;    // It declares something to send.
+    bool everywhere;  // It may write what its query does not select: by id.
+    bool reduces;     // Its exports are combined of partial values (reduce.c).
+    uint32_t cost_ns; // What it takes, lately; 0: it was never timed.
+    uint64_t since;   // Epoch when it last ran, for `changed` terms.
     orri_inbox* inbox;
     orr_system_stats stats; // What is not in rights.counts.
     orri_guard guard;
@@ -195,6 +196,7 @@ struct orri_schedule {
     uint64_t shuffle; // Seed of orders by chance (shuffle.c); 0: none.
     orr_police police;
     uint64_t debt_ns; // Time that passed and was not run yet.
+    uint64_t look_ns; // What a look at the clock takes, where that matters: with workers.
     orri_trace* trace;
     orri_journal* journal;
     struct orri_abreast* abreast; // Workers (abreast.c); NULL: none.
@@ -258,6 +260,8 @@ void orri_keep_free(orr_world* world, orri_keep* keep);
 // clock.c: when the tick is timed. What follows begins; it ends, and the next begins. `system` (may be NULL) gets the time.
 void orri_time_begin(orr_world* world);
 void orri_time_end(orr_world* world, orri_system* system, const char* name, const char* category);
+// Finds out what a look at the clock takes.
+void orri_time_look(orr_world* world);
 // On workers: 0 if the tick is not timed.
 uint64_t orri_time_now(const orr_world* world);
 // A call of a system by a worker ended. From any worker.
@@ -291,6 +295,9 @@ bool orri_abreast_run(orr_world* world, uint32_t first, uint32_t point);
 // Around systems that the driving thread runs alone: other workers, if there are some (true), see if one of them is stuck.
 bool orri_abreast_watch(orr_world* world, bool on);
 void orri_abreast_says(orr_world* world, uint32_t step); // Which it is, while watched.
+// Whether several workers are worth it for these steps, by what their systems took before. Asked once, before they are prepared; who of them
+// is due is known.
+bool orri_abreast_pays(orr_world* world, uint32_t first, uint32_t point);
 // Whether this world has workers. Makes them at first use; without memory for them there are none (reported).
 bool orri_abreast_ready(orr_world* world);
 void orri_abreast_end(orr_world* world);

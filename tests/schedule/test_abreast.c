@@ -117,15 +117,15 @@ static void check_reading(bool beside)
     orr_entity rows[2] = {orr_create(world), orr_create(world)};
     CHECK_OK(orr_set(world, rows[0], Position, {1, 2, 3}));
     CHECK_OK(orr_set(world, rows[1], Velocity, {1, 2}));
-    orr_system one = orr_system_add(
-        world,
-        &(orr_system_desc){
-            .name = "may", .query = "Position", .any = "Health", .user = &may, .run = read_by_id});
     orr_system two = orr_system_add(world, &(orr_system_desc){.name = "must_not",
                                                               .query = "Velocity",
                                                               .disabled = !beside,
                                                               .user = &must_not,
                                                               .run = read_by_id});
+    orr_system one = orr_system_add(
+        world,
+        &(orr_system_desc){
+            .name = "may", .query = "Position", .any = "Health", .user = &may, .run = read_by_id});
     orri_abreast_share(world, ORRI_SHARE_NOTHING, 0);
     CHECK_OK(orr_step(world, 3));
     CHECK_EQ(may.found, 6);
