@@ -2,7 +2,7 @@
 // A sea in which nothing stays: motes are born at wells, drift with the tide, take and lose a charge, follow each other, rest, and
 // die, and as many are born as died. Everything that workers could get wrong happens in every tick: parallel systems that create,
 // destroy, add, remove, switch and tag; plain ones between them that read by id; indirect ones that hear of it and change it;
-// events, random numbers, exports, and mathematics whose last bit counts. There are 1,000 × scale entities, and there stay so many.
+// events, transactions, reductions, random numbers, exports, and mathematics whose last bit counts. There are 1,000 × scale entities, and there stay so many.
 //
 // Every section ends with the function that adds its systems; another kind of system is another section and a word in churn_build().
 // What many motes write to one receiver goes to their wells (Home.well, Well.fed).
@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-ORR_STRUCT(Well, (float, strength, (.preset = "1")), (uint32_t, born), (int64_t, fed))
+ORR_STRUCT(Well, (float, strength, (.preset = "1")), (uint32_t, born), (int64_t, fed),
+           (float, warmth), (float, least, (.preset = "1e30")), (uint32_t, gifts), (uint32_t, last),
+           (uint64_t, rites))
 ORR_STRUCT(Home, (orr_entity, well))
 ORR_STRUCT(Charge, (double, amount), (float, phase), (uint32_t, sparks))
 ORR_STRUCT(Tide, (float, level), (float, angle), (uint64_t, draws))           // Shown by `tide`.
@@ -20,6 +22,7 @@ ORR_STRUCT(Census, (uint64_t, motes), (uint32_t, wells), (uint32_t, missing)) //
 ORR_STRUCT(Birth, (orr_entity, who), (orr_entity, well))
 ORR_STRUCT(Death, (orr_entity, who), (uint32_t, age))
 ORR_STRUCT(Spark, (orr_entity, who), (float, phase))
+ORR_STRUCT(Heat, (double, sum), (float, most), (uint32_t, motes)) // Of all motes; by `heat`.
 ORR_STRUCT(Log, (uint64_t, digest), (uint64_t, entries))
 
 enum {
@@ -402,6 +405,90 @@ static bool churn_ties(scenario_run* run)
                                              .run = churn_feed});
 }
 
+// ---- many to one: transactions and reductions -----------------------------------------------------------------
+
+static void churn_rite(const orr_world* world, orr_entity target, void* value, const void* argument)
+{
+    (void)world;
+    uint64_t found[3] = {((Well*)value)->rites, target.id, *(const uint64_t*)argument};
+    ((Well*)value)->rites = orr_hash(found, sizeof found, 0);
+}
+
+static void churn_gift(
+    orr_run* run) // To its well. Sums of floats, and who was last, depend on the order.
+{
+    const Heat* heat = orr_import(run, "heat", Heat);
+    const Home* home = orr_read(run, Home);
+    const Motion* motion = orr_read(run, Motion);
+    orr_type well = orr_type_of(run->world, ORR_TYPE(Well));
+    for (uint32_t i = 0; i < run->count; i++) {
+        orr_entity self = orr_iter_entity(run, i), to = home[i].well;
+        uint64_t random = orr_run_random(run, self);
+        if (random % 8 != 0 || to.id == 0) {
+            continue;
+        }
+        orr_transact(run, ORR_OP_ADD, to, Well, warmth, motion[i].x * 0.37f + heat->most * 0.001f);
+        orr_transact(run, ORR_OP_MIN, to, Well, least, motion[i].y);
+        orr_transact(run, ORR_OP_ADD, to, Well, gifts, 1);
+        orr_transact(run, ORR_OP_SET, to, Well, last, (uint32_t)self.id);
+        if (random % 64 == 8) {
+            (void)orr_transact_call(run, to, well, 0, churn_rite, &random, sizeof random);
+        }
+    }
+}
+
+static void churn_tithe(orr_run* run) // Another that gives, at the same time; plain.
+{
+    const Home* home = orr_read(run, Home);
+    const Mass* mass = orr_read(run, Mass);
+    for (uint32_t i = 0; i < run->count; i++) {
+        if (mass[i].kind % 8 == 3 && home[i].well.id != 0) {
+            orr_transact(run, ORR_OP_ADD, home[i].well, Well, warmth, (float)mass[i].value);
+            orr_transact(run, ORR_OP_MAX, home[i].well, Well, last, (uint32_t)mass[i].kind << 8);
+        }
+    }
+}
+
+static void churn_heat(orr_run* run)
+{
+    Heat* heat = orr_export(run, Heat);
+    const Place* place = orr_read(run, Place);
+    for (uint32_t i = 0; i < run->count; i++) {
+        heat->sum += (double)(place[i].z * 1.1f) + (double)place[i].x;
+        heat->most = place[i].z > heat->most ? place[i].z : heat->most;
+        heat->motes++;
+    }
+}
+
+static void churn_heat_combine(void* into, const void* part)
+{
+    Heat* a = into;
+    const Heat* b = part;
+    a->sum += b->sum;
+    a->most = b->most > a->most ? b->most : a->most;
+    a->motes += b->motes;
+}
+
+static bool churn_gifts(scenario_run* run)
+{
+    return churn_add(run, &(orr_system_desc){.name = "heat",
+                                             .parallel = true,
+                                             .query = "Place, Motion",
+                                             .exports = ORR_TYPE(Heat),
+                                             .combine = churn_heat_combine,
+                                             .run = churn_heat}) &&
+           churn_add(run, &(orr_system_desc){.name = "gift",
+                                             .parallel = true,
+                                             .query = "Home, Motion",
+                                             .imports = "heat",
+                                             .transacts = "Well",
+                                             .run = churn_gift}) &&
+           churn_add(run, &(orr_system_desc){.name = "tithe",
+                                             .query = "Home, Mass",
+                                             .transacts = "Well",
+                                             .run = churn_tithe});
+}
+
 // ---- hearing of it -------------------------------------------------------------------------------------------
 
 static void churn_mirror(orr_run* run) // Indirect: hears of every charge, and changes some.
@@ -565,7 +652,7 @@ static bool churn_build(scenario_run* run)
     run->size = run->scale * 1000;
     ORR_REGISTER(world, Well, Home, Charge, Birth, Death, Spark);
     return churn_fill(run) && churn_views(run) && churn_births(run) && churn_bodies(run) &&
-           churn_moves(run) && churn_ties(run) && churn_hearers(run);
+           churn_moves(run) && churn_ties(run) && churn_gifts(run) && churn_hearers(run);
 }
 
 // Between ticks: strangers come from outside, and systems are switched.

@@ -22,9 +22,9 @@ typedef struct churn_golden {
 } churn_golden;
 
 static const churn_golden goldens[] = {
-    {SMALL, 11, 0x7EDC624E7BFB4D25u}, {SMALL, 12, 0xC20E072EF07E4879u},
-    {SMALL, 13, 0xC7AB1138E2D12917u}, {LARGE, 11, 0x6E8E224A0DCD2F4Cu},
-    {LARGE, 12, 0xB7BA335857A18EA8u}, {LARGE, 13, 0x4846BFE46007B1D2u},
+    {SMALL, 11, 0x2EF6A9E46FCEE21Cu}, {SMALL, 12, 0x2A3D19F3C1736242u},
+    {SMALL, 13, 0xE39C1C162833721Du}, {LARGE, 11, 0xF0C5B9E97E1BBA3Eu},
+    {LARGE, 12, 0xC3C3CC1582A3A675u}, {LARGE, 13, 0x1B532FD672E4FE4Cu},
 };
 
 static const uint32_t worker_counts[] = {1, 2, 3, 4, 8, 32};
