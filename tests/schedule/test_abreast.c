@@ -119,6 +119,7 @@ static void check_reading(bool beside)
     CHECK_OK(orr_set(world, rows[1], Velocity, {1, 2}));
     orr_system two = orr_system_add(world, &(orr_system_desc){.name = "must_not",
                                                               .query = "Velocity",
+                                                              .any = "Position",
                                                               .disabled = !beside,
                                                               .user = &must_not,
                                                               .run = read_by_id});
