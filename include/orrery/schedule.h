@@ -87,7 +87,9 @@ typedef struct orr_system_desc {
     const char* group; ///< A name for several systems, which are ordered and switched together.
     uint32_t every;    ///< In every Nth tick, from its first on. Default 1.
     bool main_thread;  ///< Only on the thread that drives the world.
-    bool disabled;     ///< Begins switched off.
+    /// Nobody runs beside it: for one that loops over queries of its own with an order or pinned types (which looping brings up to date).
+    bool alone;
+    bool disabled; ///< Begins switched off.
 
     // What it keeps.
     /// The type of its state (orr_own): part of the world, hashed and remembered. Without it an indirect system with a

@@ -52,20 +52,19 @@ orr_cross* orr_cross_begin(orr_cross* cross, orr_query* left, orr_query* right, 
     ORR_ASSERT(cross != NULL && left != NULL && right != NULL);
     // The right side is brought up to date first: its refresh must not make the left one's rows stale.
     bool fresh = cross_check("orr_cross_begin", left, right, pairs) == ORR_OK &&
+                 (left->world->guard == NULL || orri_query_loops(right, "ORR_CROSS")) &&
                  orri_query_refresh(right);
+    static const uint32_t never = 0;
+    *cross = (orr_cross){.pairs = pairs};
+    cross->left = cross->right = (orr_iter){.era_now = &never}; // No rounds.
+    if (!fresh) {
+        return cross;
+    }
     orr_iter_begin(&cross->left, left, NULL);
     if (ORR_LIKELY(cross->left.era != 0)) {
         orr_iter_begin(&cross->right, right, NULL);
-    } else {
-        cross->right = cross->left; // Refused, and said: one time is enough.
     }
-    cross->pairs = pairs;
-    cross->same = cross->begun = cross->of_run = false;
-    cross->overlap = left != right && pairs == ORR_PAIRS_ONCE && fresh &&
-                     cross_overlaps(left, right);
-    if (!fresh) {
-        orr_cross_end(cross);
-    }
+    cross->overlap = left != right && pairs == ORR_PAIRS_ONCE && cross_overlaps(left, right);
     return cross;
 }
 

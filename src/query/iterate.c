@@ -147,11 +147,13 @@ static const char* iterate_shared(const orr_query* query, const orri_guard* guar
         return "loops over its own query, which writes: another worker could be at the same rows; "
                "loop over a query that reads, with its types in .any";
     }
-    if (guard->query != query && (query->order != NULL || query->working != NULL)) {
-        return "loops over a query with an order or pinned types, which is brought up to date by "
-               "who loops; a system that is called .once can";
-    }
     return NULL;
+}
+
+// What somebody beside it may be bringing up to date at the same moment.
+static bool iterate_kept(const orr_query* query, const orri_guard* guard)
+{
+    return !guard->alone && (query->order != NULL || query->working != NULL);
 }
 
 // The running system's own query, or one of types it may reach everywhere.
@@ -186,12 +188,17 @@ bool orri_query_loops(const orr_query* query, const char* call)
 {
     const orri_guard* guard = orri_guard_of(query->world);
     const char* shared = guard != NULL && guard->parallel ? iterate_shared(query, guard) : NULL;
-    if (ORR_LIKELY(shared == NULL)) {
+    bool kept = guard != NULL && iterate_kept(query, guard);
+    if (ORR_LIKELY(shared == NULL && !kept)) {
         return orri_query_allowed(query, call);
     }
     (*guard->breaches)++;
-    (void)orri_refuse(orri_env_of(query->world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-                      "%s: system '%s' is parallel and %s", call, guard->system, shared);
+    (void)orri_refuse(
+        orri_env_of(query->world), ORR_ERR_STATE, ORR_LOG_ID_BREACH, "%s: system '%s' %s%s", call,
+        guard->system, shared != NULL ? "is parallel and " : "",
+        shared != NULL ? shared
+                       : "loops over a query with an order or pinned types, which is "
+                         "brought up to date by who loops, with nobody beside it; say .alone");
     return false;
 }
 

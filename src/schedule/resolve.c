@@ -687,11 +687,21 @@ static bool resolve_counts(const orr_world* world, const orri_system* system)
     return owns;
 }
 
+// Who loops over such a query brings it up to date.
+static bool resolve_kept(const orri_system* system)
+{
+    return system->desc.kind == ORR_DIRECT &&
+           (system->query->order != NULL || system->query->working != NULL);
+}
+
 static const char* resolve_alone(const orri_system* system)
 {
     return system->whole ? "runs alone: it changes values with strings, arrays or hooks"
            : system->query->has_changed ? "runs alone: it asks what changed since it last ran"
-                                        : NULL;
+           : resolve_kept(system)
+               ? "runs alone: its rows come in an order that is kept, or are pinned"
+           : system->desc.alone ? "runs alone: it says so"
+                                : NULL;
 }
 
 orr_result orri_system_resolve(orr_world* world, orri_system* system)
@@ -722,6 +732,7 @@ orr_result orri_system_resolve(orr_world* world, orri_system* system)
     system->whole = resolve_counts(world, system);
     system->guard.owns = system->whole;
     system->alone = resolve_alone(system);
+    system->guard.alone = system->alone != NULL && !system->desc.parallel;
     system->resolved = true;
     return ORR_OK;
 }

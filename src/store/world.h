@@ -303,6 +303,7 @@ typedef struct orri_guard {
     uint32_t any_tag_count;
     bool indirect;
     bool parallel;              // Its runs go to several workers at once.
+    bool alone;                 // Nobody runs beside it, and it is called by one worker.
     bool owns;                  // It changes values with owned strings or arrays.
     uint32_t type_count;        // Bits there are.
     _Atomic uint64_t* breaches; // Counted here.

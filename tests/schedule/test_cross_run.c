@@ -311,9 +311,10 @@ ORR_TEST(cross_of_a_run_with_what_was_not_declared_is_a_breach)
                   "writes: another worker");
     check_refused("write Force", "Position", NULL, each_own,
                   "ORR_EACH: system 'culprit' is parallel and loops over its own query");
-    check_refused("write Force", "Body", "Body", loop_any,
-                  "orr_cross_run: system 'culprit' is parallel and loops over a query with an "
-                  "order or pinned types");
+    check_refused(
+        "write Force", "Body", "Body", loop_any,
+        "orr_cross_run: system 'culprit' loops over a query with an order or pinned types, "
+        "which is brought up to date by who loops, with nobody beside it; say .alone");
 }
 
 ORR_TEST(cross_of_a_run_refuses_what_it_reads_and_writes_by_any)

@@ -306,3 +306,63 @@ ORR_TEST(same_state_ticked_again_sixteen_times_has_the_same_hash)
         kit_end(&k);
     }
 }
+
+// ---- alone ------------------------------------------------------------------------------------------------------------------
+
+typedef struct ordered {
+    orr_query* query;
+    float last;
+    uint32_t rows;
+} ordered;
+
+static void loop_in_order(orr_run* run)
+{
+    ordered* o = orr_run_user(run);
+    o->last = -1;
+    visit(&kitchen);
+    ORR_EACH (it, o->query) {
+        const Position* p = orr_read(&it, Position);
+        for (uint32_t i = 0; i < it.count; i++) {
+            CHECK(p[i].x >= o->last);
+            o->last = p[i].x;
+            o->rows++;
+        }
+    }
+}
+
+static void turn_over(orr_run* run)
+{
+    Position* p = orr_write(run, Position);
+    for (uint32_t i = 0; i < run->count; i++) {
+        p[i].x = 100 - p[i].x;
+    }
+}
+
+// A query with an order is brought up to date by who loops over it, also in the middle of a tick.
+ORR_TEST(system_that_loops_over_a_query_with_an_order_says_alone)
+{
+    for (uint32_t says = 0; says < 2; says++) {
+        kit k;
+        orr_world* world = begin_with(&k, 3);
+        for (uint32_t i = 0; i < 20; i++) {
+            CHECK_OK(orr_set(world, orr_create(world), Position, {.x = (float)(i * 7 % 20)}));
+        }
+        ordered o = {.query = orr_query_create(
+                         world, &(orr_query_desc){.text = "Position", .order_by = "Position.x"})};
+        KIT_SYSTEM(world, .name = "turn", .query = "write Position", .run = turn_over);
+        orr_system loops = KIT_SYSTEM(world, .name = "loops", .once = true, .any = "Position",
+                                      .run = loop_in_order, .user = &o, .alone = says == 1);
+        KIT_SYSTEM(world, .name = "beside", .query = "Position", .run = visit_kitchen);
+        KIT_STEP(world, TICKS);
+        CHECK_EQ(o.rows, says == 1 ? 20 * TICKS : 0);
+        CHECK_EQ(kit_stats(world, loops).breaches, says == 1 ? 0 : TICKS);
+        if (says == 1) {
+            CHECK_EQ(k.errors.count, 0);
+            CHECK_EQ(kitchen.crowded, 0);
+        } else {
+            KIT_ERROR(&k, ORR_ERR_STATE,
+                      "ORR_EACH: system 'loops' loops over a query with an order or pinned types");
+        }
+        kit_end(&k);
+    }
+}
