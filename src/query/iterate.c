@@ -17,7 +17,8 @@ _Static_assert(sizeof(orr_hot_column) == sizeof(orri_column) &&
 
 // ---- beginning and ending -----------------------------------------------------------------------------------
 
-static void iterate_init(orr_iter* it, orr_query* query, const orr_each* each)
+// `since` field by field: copied as a whole, the processor would wait until what was just written can be read as one.
+static void iterate_init(orr_iter* it, orr_query* query, uint64_t since)
 {
     orr_world* world = query->world;
     it->count = 0;
@@ -32,7 +33,9 @@ static void iterate_init(orr_iter* it, orr_query* query, const orr_each* each)
     it->clock = &world->tick;
     it->era_now = &world->iteration_era;
     it->era = world->iteration_era;
-    it->each = each != NULL ? *each : (orr_each){0};
+    it->each.since = since;
+    it->each.only_group = false;
+    it->each.group = 0;
     it->counted = false;
     it->listed = false;
     it->span_stride = sizeof(orr_hot_span);
@@ -96,7 +99,7 @@ static void iterate_open(orr_iter* it)
 
 void orri_iter_open(orr_iter* it, orr_query* query, uint64_t since)
 {
-    iterate_init(it, query, &(orr_each){.since = since});
+    iterate_init(it, query, since);
     iterate_settle(it);
     iterate_open(it);
 }
@@ -104,7 +107,7 @@ void orri_iter_open(orr_iter* it, orr_query* query, uint64_t since)
 void orri_iter_open_units(orr_iter* it, orr_query* query, uint64_t since, uint32_t first,
                           uint32_t last)
 {
-    iterate_init(it, query, &(orr_each){.since = since});
+    iterate_init(it, query, since);
     if (query->units_listed) {
         iterate_use_list(it);
         it->next = (orr_hot_span*)(void*)(query->list + first * query->list_stride);
@@ -212,7 +215,10 @@ orr_iter* orr_iter_begin(orr_iter* it, orr_query* query, const orr_each* each)
         *it = (orr_iter){.era_now = &never}; // A loop of no rounds.
         return it;
     }
-    iterate_init(it, query, each);
+    iterate_init(it, query, 0);
+    if (each != NULL) {
+        it->each = *each;
+    }
     if (ORR_UNLIKELY(query->world->guard != NULL) && !orri_query_loops(query, "ORR_EACH")) {
         it->era = 0;
         return it;

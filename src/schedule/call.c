@@ -14,7 +14,7 @@ static bool call_tables_fit(const orr_world* world, const orri_system* system)
 // What reading by id may see: made anew when types got their first clusters.
 static orr_result call_tables(orr_world* world, orri_system* system)
 {
-    if (system->guard.any_read == NULL || call_tables_fit(world, system)) {
+    if (!system->by_id || call_tables_fit(world, system)) {
         return ORR_OK;
     }
     if (system->table_count != world->table_capacity || system->tables == NULL) {
@@ -31,12 +31,6 @@ static orr_result call_tables(orr_world* world, orri_system* system)
     orri_guard_tables(world, &system->guard, system->tables);
     system->table_changes = world->table_changes;
     return ORR_OK;
-}
-
-// Its rows come in an order that the query keeps.
-static bool call_kept(const orri_system* system)
-{
-    return system->query->order != NULL || system->query->working != NULL;
 }
 
 // Room for the lanes of all calls until the next point: those of callbacks, and one for each unit.
@@ -58,16 +52,15 @@ static orr_result call_reserve(orr_world* world, orri_system* system)
 orr_result orri_system_prepare(orr_world* world, orri_system* system, bool units)
 {
     orr_result result = call_tables(world, system);
-    if (ORR_UNLIKELY(call_kept(system)) && result == ORR_OK && system->desc.kind == ORR_DIRECT &&
+    if (ORR_UNLIKELY(system->kept) && result == ORR_OK && system->desc.kind == ORR_DIRECT &&
         !orri_query_refresh(system->query)) {
         result = orri_env_result(&world->env);
     }
-    system->in_units = (units || system->may_send || system->reduces) && system->by_rows &&
-                       !call_kept(system);
-    if (result == ORR_OK && (system->in_units || system->reduces || system->lane_capacity == 0)) {
-        result = call_reserve(world, system);
-    }
-    return result;
+    bool in_units = (units || system->may_send || system->reduces) && system->by_rows &&
+                    !system->kept;
+    bool reserve = in_units || system->reduces || system->lane_capacity == 0;
+    system->in_units = in_units;
+    return result == ORR_OK && reserve ? call_reserve(world, system) : result;
 }
 
 // ---- lanes ----------------------------------------------------------------------------------------------------------
@@ -354,7 +347,7 @@ void orri_system_done(orr_world* world, orri_system* system)
         orri_world_settle(world);
         system->since = world->epoch++;
     }
-    if (system->rights.reader != NULL) {
+    if (system->reads) {
         orri_reader_done(system->rights.reader);
     }
     if (system->inbox != NULL) {
@@ -388,8 +381,9 @@ void orri_system_call(orr_world* world, orri_system* system, const uint32_t* uni
     call_sum sum = call_shuffled(world, system, units);
     call_leave(world);
     system->stats.rows += sum.rows;
-    system->stats.runs += sum.runs;
     orri_system_done(world, system);
+    system->stats.runs +=
+        sum.runs; // Apart from the rows: both at once would be read before they are written.
     if (watch != NULL) {
         orri_police_end(world, system, watch);
     }

@@ -28,7 +28,7 @@ static bool group_pays(orr_world* world, uint32_t first, uint32_t point)
 // The queue ran over: it begins anew, before it is told everything again.
 static void group_restart_lost(orr_world* world, orri_system* system)
 {
-    if (system->rights.reader != NULL && ORR_UNLIKELY(orri_reader_lost(system->rights.reader))) {
+    if (system->reads && ORR_UNLIKELY(orri_reader_lost(system->rights.reader))) {
         orri_system_call_back(world, system, system->desc.stop);
         orri_system_call_back(world, system, system->desc.start);
     }
@@ -63,7 +63,9 @@ void orri_group_run_one(orr_world* world, orri_system* system, const uint32_t* u
     orri_system_call(world, system, units);
     world->schedule->alone.taken++;
     world->schedule->alone.rows += system->stats.rows - world->schedule->rows_before;
-    orri_time_end(world, system, system->desc.name, "system");
+    if (ORR_UNLIKELY(world->schedule->timed)) {
+        orri_time_end(world, system, system->desc.name, "system");
+    }
 }
 
 void orri_group_run(orr_world* world, uint32_t first, uint32_t point)

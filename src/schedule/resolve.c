@@ -594,7 +594,8 @@ static orr_result resolve_reader(orr_world* world, orri_system* system)
                                                       .all_types = system->no_required,
                                                       .queue_max = most,
                                                       .counts = &system->rights.counts});
-    return system->rights.reader != NULL ? ORR_OK : orri_env_result(&world->env);
+    system->reads = system->rights.reader != NULL;
+    return system->reads ? ORR_OK : orri_env_result(&world->env);
 }
 
 // ---- all of it ------------------------------------------------------------------------------------------------------------
@@ -639,6 +640,7 @@ void orri_system_unresolve(orr_world* world, orri_system* system)
     orri_env* env = &world->env;
     if (system->rights.reader != NULL) {
         orri_reader_destroy(world, system->rights.reader);
+        system->reads = false;
     }
     if (system->inbox != NULL) {
         orri_inbox_destroy(world, system->inbox);
@@ -687,18 +689,11 @@ static bool resolve_counts(const orr_world* world, const orri_system* system)
     return owns;
 }
 
-// Who loops over such a query brings it up to date.
-static bool resolve_kept(const orri_system* system)
-{
-    return system->desc.kind == ORR_DIRECT &&
-           (system->query->order != NULL || system->query->working != NULL);
-}
-
 static const char* resolve_alone(const orri_system* system)
 {
     return system->whole ? "runs alone: it changes values with strings, arrays or hooks"
            : system->query->has_changed ? "runs alone: it asks what changed since it last ran"
-           : resolve_kept(system)
+           : system->desc.kind == ORR_DIRECT && system->kept
                ? "runs alone: its rows come in an order that is kept, or are pinned"
            : system->desc.alone ? "runs alone: it says so"
                                 : NULL;
@@ -722,6 +717,8 @@ orr_result orri_system_resolve(orr_world* world, orri_system* system)
     system->guard.indirect = system->desc.kind == ORR_INDIRECT;
     system->guard.parallel = system->desc.parallel;
     system->everywhere = system->guard.any_write != NULL;
+    system->by_id = system->guard.any_read != NULL;
+    system->kept = system->query->order != NULL || system->query->working != NULL;
     system->sends_changes = false;
     for (uint32_t w = 0; w < system->rights.type_words; w++) {
         system->sends_changes |= system->rights.changes[w] != 0;

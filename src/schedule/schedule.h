@@ -64,16 +64,29 @@ typedef struct orri_keep {
 typedef struct orri_system {
     void (*run)(orr_run* run); // Of the desc, as `every`, `creates_max` and what follows.
     orr_query* query;          // NULL: none.
+    orr_lane** lanes;          // Opened since the last point, in order of calls and units.
     uint64_t tick_first;       // In which it ran first; UINT64_MAX: it never did.
     uint32_t every, creates_max;
-    bool started;     // Its `start` was called, and no `stop` since.
-    bool by_rows;     // It is called for every run of rows.
-    bool may_send;    // It declares something to send.
-    bool everywhere;  // It may write what its query does not select: by id.
-    bool reduces;     // Its exports are combined of partial values (reduce.c).
-    uint32_t cost_ns; // What it takes, lately; 0: it was never timed.
-    uint64_t since;   // Epoch when it last ran, for `changed` terms.
+    uint32_t lane_count, lane_capacity;
+    uint32_t wish_count;
+    bool started;    // Its `start` was called, and no `stop` since.
+    bool by_rows;    // It is called for every run of rows.
+    bool may_send;   // It declares something to send.
+    bool everywhere; // It may write what its query does not select: by id.
+    bool reduces;    // Its exports are combined of partial values (reduce.c).
+    bool reads;      // It has a queue of messages (rights.reader).
+    bool kept;       // Its rows come in an order that the query keeps.
+    bool by_id;      // It may reach types of any entity.
+    // Of the tick under way (group.c).
+    bool due;      // It runs in this tick.
+    bool in_units; // Its runs are shared out by chunk.
+    bool ahead;    // Lanes were opened ahead, from lane_ahead on.
+    bool
+        whole; // They are not shared out, whatever it says: what it changes is counted by the world.
+    uint64_t since; // Epoch when it last ran, for `changed` terms.
     orri_inbox* inbox;
+    uint32_t cost_ns; // What it takes, lately; 0: it was never timed.
+    uint32_t lane_ahead;
     orr_system_stats stats; // What is not in rights.counts.
     orri_guard guard;
     orr_hot_table** tables; // What reading by id may see.
@@ -109,21 +122,14 @@ typedef struct orri_system {
     const char* alone; // Why it is the only one of its group; NULL: it need not be.
 
     // The tick under way (group.c).
-    bool due;         // It runs in this tick.
-    uint32_t order;   // In its group.
-    orr_lane** lanes; // Opened since the last point, in order of calls and units.
-    uint32_t lane_count, lane_capacity;
-    uint32_t lane_ahead; // Where in `lanes` those begin that were opened ahead,
-    bool ahead;          // if they were.
-    bool in_units;       // Its runs are shared out by chunk.
-    bool whole;          // They are not, whatever it says: what it changes is counted by the world.
-    uint64_t spent_ns;   // In this tick, by all workers.
-    uint8_t* partials;   // By unit (reduce.c).
+    uint32_t order;    // In its group.
+    uint64_t spent_ns; // In this tick, by all workers.
+    uint8_t* partials; // By unit (reduce.c).
     uint32_t partial_capacity;
     _Atomic uint32_t partials_left; // Units that are not through.
     // Systems it switches; done when its lanes are handed in.
-    struct orri_wish* wishes;
-    uint32_t wish_count, wish_capacity;
+    struct orri_wish* wishes; // [wish_count]
+    uint32_t wish_capacity;
 } orri_system;
 
 typedef struct orri_wish {
