@@ -146,7 +146,8 @@ ORR_API orr_query* orr_run_query(const orr_run* run);
 ORR_API orr_system orr_run_system(const orr_run* run);
 ORR_API void* orr_run_user(const orr_run* run);
 ORR_API const void* orr_run_settings(const orr_run* run);
-/// A random number of (world seed, tick, system, entity): the same whatever the order or the number of threads.
+/// A random number of (world seed, tick, system, entity): the same whatever the order or the number of threads, and in every call of
+/// the tick. For more of them: orr_random(number, 1, 0, 0), orr_random(number, 2, 0, 0) … Without an entity: (orr_entity){0}.
 ORR_API uint64_t orr_run_random(const orr_run* run, orr_entity entity);
 
 /// The system's state: Count* c = orr_own(run, Count). A parallel system may only read it.

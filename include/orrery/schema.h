@@ -118,8 +118,9 @@ typedef struct orr_field_attributes {
     uint32_t flags;                  ///< orr_field_flags.
     orr_interpolation interpolation; ///< How states in between are made.
     const char* unit;                ///< "m/s". Default none.
-    double min, max;    ///< Allowed range of a number; min == max: any. Checked by parse only.
-    const char* preset; ///< Default value as text (a string in quotes). Default: zero.
+    double min, max; ///< Allowed range of a number; min == max: any. Checked by parse only.
+    const char*
+        preset; ///< Default value as text (a string in quotes). Default: zero. Not of members that a C initialiser leaves out: these are 0.
     const orr_type_desc* element; ///< Of an orr_array: what is in it. Required there.
     orr_on_destroy on_destroy;    ///< Of an indexed reference. Default: it stays.
 } orr_field_attributes;

@@ -194,8 +194,8 @@ static void amend_call(const orri_amend_site* site, const orri_verb* verb, const
                        uint32_t count)
 {
     orr_world* world = site->world;
-    const orri_guard guard = {.system = verb->rights->name,
-                              .breaches = &verb->rights->counts.breaches};
+    const orri_guard guard = {
+        .system = verb->rights->name, .posted = true, .breaches = &verb->rights->counts.breaches};
     uint32_t iterating = atomic_load_explicit(&world->iterating, memory_order_relaxed);
     bool in_system = world->in_system;
     world->in_system = true;

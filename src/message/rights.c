@@ -12,7 +12,8 @@ typedef struct rights_words {
 static const rights_words rights_all[] = {
     {"creates", "sends ComponentAdded of %s",
      "add %s to its .adds, or to .creates if the entity is a new one"},
-    {"adds", "sends ComponentAdded of %s", "add %s to its .adds"},
+    {"adds", "sends ComponentAdded of %s",
+     "add %s to its .adds, or to .creates if the entity is a new one"},
     {"removes", "sends ComponentRemoved of %s", "add %s to its .removes"},
     {"changes", "sends ComponentChanged of %s", "add %s to its .changes"},
     {"transacts", "transacts on %s", "add %s to its .transacts"},

@@ -459,8 +459,9 @@ ORRI_ASIDE static orr_result transact_long(orr_lane* lane, const char* call, orr
                                            bool calls)
 {
     if (target.id == 0) {
-        return transact_refuse(lane, ORR_ERR_ARGUMENT, call,
-                               "the target is null; was its creation refused?");
+        return transact_refuse(
+            lane, ORR_ERR_ARGUMENT, call,
+            "the target is null: a reference that was never set, or a creation that was refused");
     }
     if (data == NULL && (!calls || verb->size > 0)) {
         return transact_refuse(lane, ORR_ERR_ARGUMENT, call,

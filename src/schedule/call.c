@@ -60,6 +60,9 @@ orr_result orri_system_prepare(orr_world* world, orri_system* system, bool units
                     !system->kept;
     bool reserve = in_units || system->reduces || system->lane_capacity == 0;
     system->in_units = in_units;
+    if (ORR_UNLIKELY(system->holds)) {
+        orri_keep_hold(system);
+    }
     return result == ORR_OK && reserve ? call_reserve(world, system) : result;
 }
 

@@ -118,6 +118,9 @@ orr_result orri_system_end(orr_world* world, orri_system* system)
         system->stats.ticks++;
         orri_system_hand_in(world, system);
         orri_system_grant(world, system);
+        if (ORR_UNLIKELY(system->holds)) {
+            orri_keep_check(world, system);
+        }
         schedule->phase = GROUP_VALUES;
     }
     if (schedule->phase == GROUP_VALUES) {

@@ -25,6 +25,27 @@ void orri_keep_free(orr_world* world, orri_keep* keep)
     *keep = (orri_keep){0};
 }
 
+void orri_keep_hold(orri_system* system)
+{
+    memcpy(system->state_before.data, system->state.data, system->state.type->info.size);
+}
+
+// Workers write it in any order, and over each other: what came of it must not last.
+void orri_keep_check(orr_world* world, orri_system* system)
+{
+    size_t size = system->state.type->info.size;
+    if (ORR_LIKELY(memcmp(system->state_before.data, system->state.data, size) == 0)) {
+        return;
+    }
+    memcpy(system->state.data, system->state_before.data, size);
+    system->rights.counts.breaches++;
+    (void)orri_refuse(
+        &world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+        "system '%s' wrote %s, its state (undone); a parallel system may only read it. To count "
+        "or sum up, export with .combine, or transact",
+        system->desc.name, system->state.type->info.name);
+}
+
 // ---- inside a system ---------------------------------------------------------------------------------------------
 
 orri_system* orri_run_system(const orr_run* run, const char* call)
@@ -119,7 +140,7 @@ const void* orr_run_import(orr_run* run, const char* name, const orr_type_desc* 
                 return other->exports.data;
             }
             keep_refuse(system, run->world, "orr_import", desc->name,
-                        "which the other does not export");
+                        "which is not what the system of that name exports");
             return NULL;
         }
     }

@@ -193,13 +193,12 @@ static void police_report(orr_world* world, orri_system* system, const police_pi
 {
     uint32_t row = (uint32_t)(at / piece->row_size);
     system->rights.counts.breaches++;
-    bool exports = piece->data == system->exports.data;
     if (piece->owner == system) {
-        (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-                          "system '%s' wrote %s, its %s (undone); a parallel system may only read "
-                          "it%s",
-                          system->desc.name, piece->type->info.name, exports ? "exports" : "state",
-                          exports ? ". Set .combine: then every chunk has a value of its own" : "");
+        (void)orri_refuse(
+            &world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+            "system '%s' wrote %s, its state (undone); a parallel system may only read "
+            "it. To count or sum up, export with .combine, or transact",
+            system->desc.name, piece->type->info.name);
         return;
     }
     if (piece->owner != NULL) {

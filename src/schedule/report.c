@@ -200,8 +200,26 @@ static void report_system(const orri_system* system, orri_text* out)
     orri_text_add(out, "%s): ", system->desc.main_thread ? ", main thread" : "");
     size_t length = out->length;
     orri_leaf_print(system->query, &system->query->leaves[0], out);
-    if (system->desc.any != NULL) {
-        orri_text_add(out, "%sany %s", out->length > length ? "; " : "", system->desc.any);
+    const orr_system_desc* d = &system->desc;
+    const char* const said[][2] = {{"any", d->any},
+                                   {"creates", d->creates},
+                                   {"destroys", d->destroys},
+                                   {"adds", d->adds},
+                                   {"removes", d->removes},
+                                   {"changes", d->changes},
+                                   {"transacts", d->transacts},
+                                   {"switches", d->switches},
+                                   {"tags", d->tags},
+                                   {"sends", d->sends},
+                                   {"receives", d->receives},
+                                   {"imports", d->imports}};
+    for (uint32_t i = 0; i < ORRI_COUNT(said); i++) {
+        if (said[i][1] != NULL) {
+            orri_text_add(out, "%s%s %s", out->length > length ? "; " : "", said[i][0], said[i][1]);
+        }
+    }
+    if (d->renames) {
+        orri_text_add(out, "%srenames", out->length > length ? "; " : "");
     }
 }
 

@@ -607,6 +607,11 @@ static orr_result resolve_all(orr_world* world, orri_system* system)
     if (result == ORR_OK) {
         result = resolve_keep(world, system, system->desc.state, "state", &system->state);
     }
+    system->holds = system->desc.parallel && system->state.data != NULL;
+    if (result == ORR_OK && system->holds) {
+        bool made = orri_keep_make(world, &system->state_before, system->state.type);
+        result = made ? ORR_OK : ORR_ERR_MEMORY;
+    }
     if (result == ORR_OK) {
         result = resolve_keep(world, system, system->desc.exports, "exports", &system->exports);
     }
@@ -654,6 +659,7 @@ void orri_system_unresolve(orr_world* world, orri_system* system)
     orri_reduce_free(world, system);
     orri_keep_free(world, &system->state);
     orri_keep_free(world, &system->exports);
+    orri_keep_free(world, &system->state_before);
     system->query = system->destroys = NULL;
     system->bits = NULL;
     system->tags = NULL;

@@ -77,6 +77,7 @@ typedef struct orri_system {
     bool reads;      // It has a queue of messages (rights.reader).
     bool kept;       // Its rows come in an order that the query keeps.
     bool by_id;      // It may reach types of any entity.
+    bool holds;      // It is parallel and has state, which it may only read.
     // Of the tick under way (group.c).
     bool due;      // It runs in this tick.
     bool in_units; // Its runs are shared out by chunk.
@@ -113,6 +114,7 @@ typedef struct orri_system {
     orr_type sent[ORR_TERMS_MAX]; // Types with indexed fields that it changes by sending.
     uint32_t sent_count;
     orri_keep state, exports;
+    orri_keep state_before;       // Of a parallel system: what its state has to be when it ends.
     struct orri_system** imports; // In order of the text.
     uint32_t import_count;
     bool no_required; // Its query has no required term.
@@ -261,6 +263,9 @@ bool orri_conflict(const orr_world* world, const orri_system* first, const orri_
 
 // keep.c: a value with its preset. False when refused (reported).
 bool orri_keep_make(orr_world* world, orri_keep* keep, const orri_type* type);
+// The state of a parallel system before it runs; and after: what was written is undone, and said.
+void orri_keep_hold(orri_system* system);
+void orri_keep_check(orr_world* world, orri_system* system);
 void orri_keep_free(orr_world* world, orri_keep* keep);
 
 // clock.c: when the tick is timed. What follows begins; it ends, and the next begins. `system` (may be NULL) gets the time.

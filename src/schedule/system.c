@@ -229,6 +229,12 @@ static orr_result system_check(orr_world* world, const orr_system_desc* desc)
         return system_refuse(
             world, name, "only a direct system that is called per run of rows can be .parallel");
     }
+    if (desc->parallel && desc->exports != NULL && desc->combine == NULL) {
+        return system_refuse(
+            world, name,
+            "a parallel system that exports says how the values of its chunks become "
+            "one: set .combine");
+    }
     if (desc->combine != NULL && desc->exports == NULL) {
         return system_refuse(world, name,
                              ".combine without .exports; set .exports to the type of the values "

@@ -32,6 +32,14 @@ ORRI_COLD static bool guard_refuse(const orr_world* world, const char* call, con
             call, guard->system, name, of, entity.id != 0 ? who.text : "");
         return false;
     }
+    if (guard->posted) {
+        (void)orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+                          "%s: a transaction of system '%s' reaches %s%s%s; its function has the "
+                          "component it is about, and its "
+                          "argument, and sees nothing else of the world",
+                          call, guard->system, name, of, entity.id != 0 ? who.text : "");
+        return false;
+    }
     (void)orri_refuse(
         orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
         "%s: system '%s' reaches %s%s%s, which it did not declare; put \"%s%s\" into its .any",

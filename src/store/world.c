@@ -44,7 +44,7 @@ static orr_result world_check_desc(orri_env* env, const orr_world_desc* desc)
     } else if (desc->tags_max > ORR_TAGS_MAX) {
         wrong = "tags_max is above ORR_TAGS_MAX";
     } else if (desc->workers > ORR_WORKERS_MAX) {
-        wrong = "workers is above ORR_WORKERS_MAX";
+        wrong = "workers is above 64 (ORR_WORKERS_MAX)";
     } else if (!(desc->rate_hz >= 0 && desc->rate_hz <= 1e6)) {
         wrong = "rate_hz is negative, above 1,000,000 or no number";
     } else if (desc->id_salt > ORR_SALT_MAX) {

@@ -163,7 +163,8 @@ static void ask_wrong(orr_run* run)
               "orr_export: system 'asker' asks for Count, which is not the type of its .exports");
     CHECK(orr_import(run, "weather", Count) == NULL);
     KIT_ERROR(k, ORR_ERR_STATE,
-              "orr_import: system 'asker' asks for Count, which the other does not export");
+              "orr_import: system 'asker' asks for Count, which is not what the system of that "
+              "name exports");
     CHECK(orr_import(run, "secret", Wind) == NULL);
     KIT_ERROR(k, ORR_ERR_STATE,
               "orr_import: system 'asker' reads Wind of 'secret', which it did not declare; add "

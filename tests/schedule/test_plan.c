@@ -410,23 +410,24 @@ ORR_TEST(plan_text_says_order_edges_and_reasons)
     add_game(world);
     char text[4096];
     size_t length = orr_plan_print(world, text, sizeof text);
-    CHECK_STR(text, "   1  spawn (direct): Health\n"
-                    "   2  weather (direct, once, every 4 ticks, main thread): any Fuel\n"
-                    "   -- commit: 'spawn' may create entities with Position, which 'move' names\n"
-                    "   3  move (direct, parallel): write Position, Velocity, !Frozen\n"
-                    "        after weather: exports, then this one imports\n"
-                    "   4  aim (direct): Velocity; any Position\n"
-                    "        after move: writes Position, then this one reads it\n"
-                    "   5  collide (direct): write Position\n"
-                    "        after move: its .after\n"
-                    "        after aim: the other's .before\n"
-                    "        after aim: reads Position, then this one writes it\n"
-                    "        after move: writes Position, then this one writes it\n"
-                    "   -- deliver: 'collide' sends events Hit, which 'hurt' names\n"
-                    "   6  hurt (indirect): Health\n"
-                    "        after collide: its .after\n"
-                    "        after collide: sends events Hit, then this one receives them\n"
-                    "   -- commit: the tick ends\n");
+    CHECK_STR(text,
+              "   1  spawn (direct): Health; creates Position, Velocity\n"
+              "   2  weather (direct, once, every 4 ticks, main thread): any Fuel\n"
+              "   -- commit: 'spawn' may create entities with Position, which 'move' names\n"
+              "   3  move (direct, parallel): write Position, Velocity, !Frozen; imports weather\n"
+              "        after weather: exports, then this one imports\n"
+              "   4  aim (direct): Velocity; any Position\n"
+              "        after move: writes Position, then this one reads it\n"
+              "   5  collide (direct): write Position; sends Hit\n"
+              "        after move: its .after\n"
+              "        after aim: the other's .before\n"
+              "        after aim: reads Position, then this one writes it\n"
+              "        after move: writes Position, then this one writes it\n"
+              "   -- deliver: 'collide' sends events Hit, which 'hurt' names\n"
+              "   6  hurt (indirect): Health; receives Hit\n"
+              "        after collide: its .after\n"
+              "        after collide: sends events Hit, then this one receives them\n"
+              "   -- commit: the tick ends\n");
     CHECK_EQ(length, strlen(text));
     CHECK_EQ(orr_plan_print(world, NULL, 0), length);
     char small[8];

@@ -512,25 +512,41 @@ ORR_TEST(reduction_that_makes_no_sense_is_refused)
     kit_end(&k);
 }
 
-ORR_TEST(police_in_full_tells_a_parallel_system_that_writes_its_exports_to_combine)
+ORR_TEST(parallel_system_that_exports_says_how_to_combine)
 {
-    for (uint32_t combines = 0; combines < 2; combines++) {
-        kit k;
-        orr_world* world = begin_with(&k, 0, ORRI_SHARE_AUTO, 0);
-        orr_police_set(world, ORR_POLICE_FULL);
-        make_healths(world, 10, false);
-        orr_system system = KIT_SYSTEM(world, .name = "summary", .query = "Health",
-                                       .run = summarise, .exports = ORR_TYPE(Summary),
-                                       .combine = combines ? combine_summaries : NULL,
-                                       .parallel = true);
-        KIT_STEP(world, 2);
-        CHECK_EQ(kit_stats(world, system).breaches, combines ? 0 : 2);
-        CHECK_EQ(((const Summary*)orr_system_exports(world, system))->sum, combines ? 45 : 0);
-        if (!combines) {
-            KIT_ERROR(&k, ORR_ERR_STATE,
-                      "system 'summary' wrote Summary, its exports (undone); a parallel system may "
-                      "only read it. Set .combine: then every chunk has a value of its own");
+    kit k;
+    orr_world* world = begin_with(&k, 0, ORRI_SHARE_AUTO, 0);
+    CHECK_EQ(KIT_ADD(world, .name = "summary", .query = "Health", .run = summarise,
+                     .exports = ORR_TYPE(Summary), .parallel = true)
+                 .index1,
+             0);
+    KIT_ERROR(&k, ORR_ERR_ARGUMENT, "system 'summary': a parallel system that exports says how");
+    kit_end(&k);
+}
+
+static void count_wrongly(orr_run* run)
+{
+    orr_own(run, Summary)->sum += run->count;
+}
+
+// Also where only calls are watched, and on any number of workers: what is written over each other does not last.
+ORR_TEST(parallel_system_that_writes_its_state_is_named_and_undone)
+{
+    static const uint32_t workers[] = {0, 2, 8};
+    for (uint32_t i = 0; i < ORRI_COUNT(workers); i++) {
+        for (uint32_t full = 0; full < 2; full++) {
+            kit k;
+            orr_world* world = begin_with(&k, workers[i], ORRI_SHARE_NOTHING, 0);
+            orr_police_set(world, full != 0 ? ORR_POLICE_FULL : ORR_POLICE_CALLS);
+            make_healths(world, 10, false);
+            orr_system system = KIT_SYSTEM(world, .name = "count", .query = "Health",
+                                           .run = count_wrongly, .state = ORR_TYPE(Summary),
+                                           .parallel = true);
+            KIT_STEP(world, 2);
+            CHECK_EQ(kit_stats(world, system).breaches, 2);
+            CHECK_EQ(((const Summary*)orr_system_state(world, system))->sum, 0);
+            KIT_ERROR(&k, ORR_ERR_STATE, "system 'count' wrote Summary, its state (undone)");
+            kit_end(&k);
         }
-        kit_end(&k);
     }
 }
