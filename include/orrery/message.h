@@ -213,7 +213,8 @@ ORR_API orr_result orr_send_name(orr_run* run, orr_entity entity, orr_entity sco
 // one without the component: dropped and counted, as a change that was sent.
 
 /// What is done to a number. Of integers ADD wraps around. Floats are added one after the other, in the order above. MIN and MAX keep the field where the two are equal
-/// (-0 and 0, too), leave out a NaN that is sent, and replace a NaN that is there. SET is for any plain field.
+/// (-0 and 0, too), leave out a NaN that is sent, and replace a NaN that is there. SET is for any plain field;
+/// a reference is stored as it is, dead or alive.
 typedef enum orr_op {
     ORR_OP_SET,
     ORR_OP_ADD,

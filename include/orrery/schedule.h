@@ -179,7 +179,8 @@ ORR_API orr_result orr_update(orr_world* world, uint64_t elapsed_ns);
 /// Runs ticks until the world's tick is `tick`, or it is paused, or `done` (may be NULL) says true after a tick.
 ORR_API orr_result orr_run_until(orr_world* world, uint64_t tick,
                                  bool (*done)(void* user, orr_world* world), void* user);
-/// Pauses orr_update() and orr_run_until(); orr_step() steps nevertheless. Also from inside a system: from its tick's end on.
+/// Pauses orr_update() and orr_run_until(); orr_step() steps nevertheless. Also from inside a system that is not parallel: from its
+/// tick's end on, and of several the last one in declared order.
 ORR_API void orr_pause(orr_world* world, bool on);
 ORR_API bool orr_paused(const orr_world* world);
 /// True while a tick is half done, because it was refused to go on.
@@ -195,7 +196,7 @@ ORR_API orr_result orr_tick_abandon(orr_world* world);
 typedef enum orr_police {
     ORR_POLICE_DEFAULT =
         0,          ///< ORR_POLICE_FULL in builds with ORR_VALIDATE_ON, else ORR_POLICE_CALLS.
-    ORR_POLICE_OFF, ///< Calls to the world inside systems are not looked at. (Columns and sends still are.)
+    ORR_POLICE_OFF, ///< Calls to the world inside systems are not looked at. (Columns and sends still are.) With workers a breach is a data race.
     ORR_POLICE_CALLS, ///< Every call that touches what was not declared is refused.
     ORR_POLICE_FULL, ///< And whatever a system may not write is compared with a copy afterwards: finds writes through pointers.
 } orr_police;

@@ -94,7 +94,7 @@ typedef struct orr_world_desc {
     uint32_t tags_max;         ///< Named ones. Default and most ORR_TAGS_MAX.
     double
         rate_hz; ///< Ticks per second of a fixed world: dt is always 1 / rate_hz. Default 0: continuous (schedule.h).
-    /// Threads that run systems, the caller among them, at most ORR_WORKERS_MAX. Default 0: the caller alone, in plain order; every other number gives
+    /// Threads that run systems, the caller among them, no more than ORR_WORKERS_MAX are used. Default 0: the caller alone, in plain order; every other number gives
     /// the same results (schedule.h). The allocator must be good for several threads.
     uint32_t workers;
     orr_pool pool; ///< Threads of the program's own instead of new ones. Default: none.

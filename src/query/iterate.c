@@ -159,14 +159,11 @@ static bool iterate_kept(const orr_query* query, const orri_guard* guard)
     return !guard->alone && (query->order != NULL || query->working != NULL);
 }
 
-// The running system's own query, or one of types it may reach everywhere.
-bool orri_query_allowed(const orr_query* query, const char* call)
+// It has declared to reach everything that the query asks for, everywhere.
+static bool iterate_reaches(const orr_query* query, const char* call)
 {
     const orr_world* world = query->world;
     const orri_guard* guard = orri_guard_of(world);
-    if (guard == NULL || guard->query == query) {
-        return true;
-    }
     static const orr_entity nobody = {0};
     if (query->field_count == 0 && guard->any_read == NULL) {
         return orri_guard_reads(world, call, (orr_type){0}, nobody); // Nothing is declared.
@@ -187,13 +184,22 @@ bool orri_query_allowed(const orr_query* query, const char* call)
     return true;
 }
 
+// The running system's own query, or one of types it may reach everywhere.
+bool orri_query_allowed(const orr_query* query, const char* call)
+{
+    const orri_guard* guard = orri_guard_of(query->world);
+    return guard == NULL || guard->query == query || iterate_reaches(query, call);
+}
+
 bool orri_query_loops(const orr_query* query, const char* call)
 {
     const orri_guard* guard = orri_guard_of(query->world);
     const char* shared = guard != NULL && guard->parallel ? iterate_shared(query, guard) : NULL;
     bool kept = guard != NULL && iterate_kept(query, guard);
     if (ORR_LIKELY(shared == NULL && !kept)) {
-        return orri_query_allowed(query, call);
+        // While a parallel system is at some rows of its own, one before it may be at others: it says what it reads of these.
+        return guard != NULL && guard->parallel ? iterate_reaches(query, call)
+                                                : orri_query_allowed(query, call);
     }
     (*guard->breaches)++;
     (void)orri_refuse(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Calling a system: its function for every run of rows, or once, with a lane to send into, and the world closed to
 // everything else.
+#include "base/float.h"
 #include "schedule/schedule.h"
 
 // ---- before ---------------------------------------------------------------------------------------------------------
@@ -325,10 +326,12 @@ uint64_t orri_system_work(orr_world* world, orri_system* system, uint32_t first,
 {
     uint64_t begun = orri_time_now(world);
     bool watched = world->schedule->police != ORR_POLICE_OFF;
-    orri_here_enter(world, watched ? &system->guard : NULL, system,
-                    watched && call_tables_fit(world, system) ? system->tables : NULL);
+    orri_here before =
+        orri_here_enter(world, watched ? &system->guard : NULL, system,
+                        watched && call_tables_fit(world, system) ? system->tables : NULL);
     call_sum sum = call_work(world, system, first, last);
-    orri_here_leave();
+    orri_here_leave(before);
+    (void)orri_float_mode_set(); // A library it called may have changed it.
     __atomic_fetch_add(&system->stats.rows, sum.rows, __ATOMIC_RELAXED);
     __atomic_fetch_add(&system->stats.runs, sum.runs, __ATOMIC_RELAXED);
     if (ORR_UNLIKELY(begun != 0)) {
@@ -383,6 +386,7 @@ void orri_system_call(orr_world* world, orri_system* system, const uint32_t* uni
     call_enter(world, system);
     call_sum sum = call_shuffled(world, system, units);
     call_leave(world);
+    (void)orri_float_mode_set(); // A library it called may have changed it.
     system->stats.rows += sum.rows;
     orri_system_done(world, system);
     system->stats.runs +=

@@ -6,6 +6,10 @@
 orr_result orr_system_stats_get(const orr_world* world, orr_system handle, orr_system_stats* out)
 {
     ORR_ASSERT(world != NULL && out != NULL);
+    if (world->guard != NULL) {
+        *out = (orr_system_stats){0};
+        return orri_refuse_running(world, "orr_system_stats_get");
+    }
     const orri_system* system = orri_system_at(world, handle);
     if (system == NULL) {
         return orri_refuse(orri_env_of(world), ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
@@ -70,6 +74,10 @@ static void report_workers(const orr_world* world, orri_text* text)
 size_t orr_stats_print(const orr_world* world, char* out, size_t out_size)
 {
     ORR_ASSERT(world != NULL);
+    if (world->guard != NULL) {
+        (void)orri_refuse_running(world, "orr_stats_print");
+        return 0;
+    }
     orri_text text = {out, out_size, 0};
     orri_text_add(&text, "%-24s %10s %10s %12s %10s %10s %8s %8s %10s %10s\n", "system", "ticks",
                   "runs", "rows", "received", "sent", "dropped", "breaches", "us/tick", "max us");

@@ -51,6 +51,12 @@ void orri_journal_destroy(orr_world* world, orri_journal* journal);
     X(changes)               \
     X(transacts) X(switches) X(tags) X(sends) X(receives) X(before) X(after) X(group) X(imports)
 
+// What a system wants of the world's pause.
+enum {
+    ORRI_PAUSE_ON = 1,
+    ORRI_PAUSE_OFF,
+};
+
 // A value of a schema's type that belongs to a system and is part of the world's state (keep.c).
 typedef struct orri_keep {
     const orri_type* type; // NULL: none.
@@ -77,6 +83,7 @@ typedef struct orri_system {
     bool reads;      // It has a queue of messages (rights.reader).
     bool kept;       // Its rows come in an order that the query keeps.
     bool by_id;      // It may reach types of any entity.
+    uint8_t pause;   // What it asked for since the last point; 0: nothing.
     bool holds;      // It is parallel and has state, which it may only read.
     // Of the tick under way (group.c).
     bool due;      // It runs in this tick.

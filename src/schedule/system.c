@@ -554,6 +554,10 @@ void orri_system_grant(orr_world* world, orri_system* system)
         system_switch(world, &system->wishes[i]);
     }
     system->wish_count = 0;
+    if (ORR_UNLIKELY(system->pause != 0)) {
+        world->schedule->paused = system->pause == ORRI_PAUSE_ON;
+        system->pause = 0;
+    }
 }
 
 static orr_result system_set(orr_world* world, orri_wish wish)

@@ -391,8 +391,24 @@ orr_result orr_run_until(orr_world* world, uint64_t tick,
 void orr_pause(orr_world* world, bool on)
 {
     ORR_ASSERT(world != NULL);
-    if (orri_schedule_of(world) != NULL) {
-        world->schedule->paused = on;
+    struct orri_schedule* schedule = orri_schedule_of(world);
+    if (schedule == NULL) {
+        return;
+    }
+    orri_system* by =
+        schedule->inside && schedule->stage == ORRI_STAGE_STEPS ? orri_system_here(world) : NULL;
+    if (by == NULL) {
+        schedule->paused = on;
+    } else if (by->desc.parallel) {
+        by->rights.counts.breaches++;
+        (void)orri_refuse(
+            &world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+            "orr_pause: system '%s' is parallel: its runs have no order; send an event to "
+            "a system that does it",
+            by->desc.name);
+    } else {
+        by->pause = on ? ORRI_PAUSE_ON
+                       : ORRI_PAUSE_OFF; // When it is handed in: in the order of systems.
     }
 }
 
@@ -426,10 +442,23 @@ orr_result orr_tick_abandon(orr_world* world)
     return result;
 }
 
+// Settings that a running tick looks at are for between ticks.
+static bool tick_settles(orr_world* world, const char* call)
+{
+    if (orri_schedule_of(world) == NULL) {
+        return false;
+    }
+    if (ORR_UNLIKELY(world->schedule->inside)) {
+        (void)orri_refuse_running(world, call);
+        return false;
+    }
+    return true;
+}
+
 void orr_stats_time_all(orr_world* world, bool on)
 {
     ORR_ASSERT(world != NULL);
-    if (orri_schedule_of(world) != NULL) {
+    if (tick_settles(world, "orr_stats_time_all")) {
         world->schedule->time_all = on;
     }
 }
@@ -437,7 +466,7 @@ void orr_stats_time_all(orr_world* world, bool on)
 void orr_police_set(orr_world* world, orr_police police)
 {
     ORR_ASSERT(world != NULL);
-    if (orri_schedule_of(world) != NULL) {
+    if (tick_settles(world, "orr_police_set")) {
 #ifdef ORR_VALIDATE_ON
         world->schedule->police = police != ORR_POLICE_DEFAULT ? police : ORR_POLICE_FULL;
 #else

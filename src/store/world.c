@@ -43,8 +43,6 @@ static orr_result world_check_desc(orri_env* env, const orr_world_desc* desc)
         wrong = "types_max is above ORR_TYPES_MAX";
     } else if (desc->tags_max > ORR_TAGS_MAX) {
         wrong = "tags_max is above ORR_TAGS_MAX";
-    } else if (desc->workers > ORR_WORKERS_MAX) {
-        wrong = "workers is above 64 (ORR_WORKERS_MAX)";
     } else if (!(desc->rate_hz >= 0 && desc->rate_hz <= 1e6)) {
         wrong = "rate_hz is negative, above 1,000,000 or no number";
     } else if (desc->id_salt > ORR_SALT_MAX) {
@@ -71,7 +69,7 @@ static void world_init(orr_world* world, const orr_world_desc* desc)
     world->iteration_era = 1;
     world->seed = desc->seed;
     world->rate_hz = desc->rate_hz;
-    world->workers = desc->workers;
+    world->workers = desc->workers < ORR_WORKERS_MAX ? desc->workers : ORR_WORKERS_MAX;
     world->pool = desc->pool;
     world->stuck_ns = desc->stuck_ns != 0 ? desc->stuck_ns : 10000000000u;
     world->salt = desc->id_salt << ORRI_GENERATION_BITS;
@@ -222,6 +220,10 @@ void orr_world_stats_get(const orr_world* world, orr_world_stats* out)
 void orr_world_memory_limit(orr_world* world, uint64_t bytes_max)
 {
     ORR_ASSERT(world != NULL);
+    if (world->guard != NULL) {
+        (void)orri_refuse_running(world, "orr_world_memory_limit");
+        return;
+    }
     world->env.bytes_max = bytes_max;
 }
 

@@ -409,10 +409,10 @@ struct orr_world {
     uint32_t workers; // Of the desc, as what follows.
     orr_pool pool;
     uint64_t stuck_ns;
-    double rate_hz;      // Of the desc.
-    uint32_t in_handler; // Error handlers that run, within each other.
-    bool in_system;      // The function of a system runs.
-    float dt;            // Of the tick under way; 0 between ticks.
+    double rate_hz;              // Of the desc.
+    _Atomic uint32_t in_handler; // Error handlers that run, within each other.
+    bool in_system;              // The function of a system runs.
+    float dt;                    // Of the tick under way; 0 between ticks.
     // Of the system that runs; NULL: none, or it is not watched. While several run, one that allows nothing: ask orri_guard_of().
     const orri_guard* guard;
     bool
@@ -637,14 +637,17 @@ static inline const orri_guard* orri_guard_of(const orr_world* world)
 // id finds what `tables` (may be NULL) have for all of them, and otherwise the thread's own.
 void orri_guard_abreast(orr_world* world, bool watched, orr_hot_table** tables);
 void orri_guard_alone(orr_world* world);
-static inline void orri_here_enter(const orr_world* world, const orri_guard* guard,
-                                   const void* system, orr_hot_table** tables)
+// What the thread did before, a system of another world perhaps, is returned, and taken up again at the end.
+static inline orri_here orri_here_enter(const orr_world* world, const orri_guard* guard,
+                                        const void* system, orr_hot_table** tables)
 {
+    orri_here before = orri_here_now;
     orri_here_now = (orri_here){world, guard, system, tables};
+    return before;
 }
-static inline void orri_here_leave(void)
+static inline void orri_here_leave(orri_here before)
 {
-    orri_here_now = (orri_here){0};
+    orri_here_now = before;
 }
 // While it runs. `tables` (may be NULL: no types) are those the inline functions may see, world->table_capacity of them.
 void orri_guard_enter(orr_world* world, const orri_guard* guard, orr_hot_table** tables);

@@ -309,6 +309,9 @@ ORR_TEST(cross_of_a_run_with_what_was_not_declared_is_a_breach)
     check_refused("write Force", "Position", NULL, loop_own,
                   "orr_cross_run: system 'culprit' is parallel and loops over its own query, which "
                   "writes: another worker");
+    check_refused("Force", "Position", NULL, each_own,
+                  "ORR_EACH: system 'culprit' reaches Force, which it did not declare; put "
+                  "\"Force\" into its .any");
     check_refused("write Force", "Position", NULL, each_own,
                   "ORR_EACH: system 'culprit' is parallel and loops over its own query");
     check_refused(

@@ -330,7 +330,6 @@ static void free_for_all(orr_run* run)
     CHECK(orr_query_print(s.reading, text, sizeof text) > 0);
     CHECK(orr_query_world(s.reading) == world);
     CHECK(orr_plan_print(world, text, sizeof text) > 0);
-    CHECK(orr_stats_print(world, text, sizeof text) > 0);
     CHECK(orr_run_user(run) == NULL);
     CHECK_STR(orr_system_name(world, orr_run_system(run)), "culprit");
     CHECK(orr_system_enabled(world, orr_run_system(run)));

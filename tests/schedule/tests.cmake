@@ -1,5 +1,6 @@
 set(ORR_TESTS_SCHEDULE
     tests/schedule/test_abreast.c
+    tests/schedule/test_beside.c
     tests/schedule/test_abreast_model.c
     tests/schedule/test_crew.c
     tests/schedule/test_crew_model.c
