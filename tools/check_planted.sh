@@ -313,7 +313,7 @@ plant "police in full takes what another one asked for" \
 plant "writes of its own are news to a system" \
     src/schedule/call.c 's/system->since = world->epoch\+\+;/system->since = world->epoch - 1;/'
 plant "creates_max of a system by rows ignored" \
-    src/schedule/call.c '/^static void call_rows/,/^}/s/system->creates_max != 0 \? system->creates_max : count/count/'
+    src/schedule/call.c '/^static uint32_t call_most/,/^}/s/if \(system->creates_max != 0 \|\| /if ((system->creates_max != 0 \&\& !system->in_units) || /'
 plant "loop that a system left goes on" \
     src/schedule/call.c '/^static void call_leave/,/^}/s/world->iteration_era\+\+;/(void)0;/'
 plant "stale handle taken for another system" \
@@ -343,7 +343,7 @@ plant "one that never began is destroyed" \
 plant "hook runs a tick inside a tick" \
     src/schedule/tick.c '/^static orr_result tick_one/,/^}/s/schedule->inside = true;/(void)0;/'
 plant "what is written by id told in the next tick" \
-    src/schedule/tick.c 's/bool everywhere = changed \|\| system->everywhere;/bool everywhere = changed;/'
+    src/schedule/group.c 's/= changed \|\| system->everywhere \? GROUP_TELL_ALL/= changed ? GROUP_TELL_ALL/'
 plant "time by all ticks, not by those that were timed" \
     src/schedule/report.c '/^size_t orr_stats_print/,/^}/s/1000\.0 \/ \(double\)stats\.timed_ticks/1000.0 \/ (double)stats.ticks/'
 plant "plan made anew by one who looks at it" \
