@@ -91,9 +91,13 @@ orr_result orri_refuse_commit(orr_world* world, const orri_rights* rights, bool 
                        rights->name, others ? " and others" : "", why);
 }
 
-// True when all creations are one group, of ids from the first position on: a strip has them in the order in which they were given.
+// True when all creations are one group, of ids from the first position on: a strip has them in the order in which they were given. Who is
+// spoken of twice comes by way of the items, sorted by index.
 static bool commit_in_line(const orri_merge* merge)
 {
+    if (merge->item_count > 0) {
+        return false;
+    }
     const orri_group* found = NULL;
     uint64_t created = 0;
     bool first = true;

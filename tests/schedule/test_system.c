@@ -520,3 +520,36 @@ ORR_TEST(system_stats_print_is_a_table)
     CHECK_EQ(orr_stats_print(world, NULL, 0), length);
     kit_end(&k);
 }
+
+static orr_entity born[3];
+
+static void create_and_tag(orr_run* run)
+{
+    for (uint32_t i = 0; i < 3; i++) {
+        born[i] = orr_send_create(run);
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        orr_send_add(run, born[i], Position, {.x = (float)i});
+        (void)orr_send_tag(run, born[i], 4, true);
+    }
+}
+
+// Ids that were used before are given in another order than that of their indices.
+ORR_TEST(system_that_speaks_twice_of_what_it_creates_keeps_their_values_apart)
+{
+    kit k;
+    orr_world* world = begin(&k);
+    orr_entity low = orr_create(world), middle = orr_create(world), high = orr_create(world);
+    CHECK_OK(orr_destroy(world, middle));
+    CHECK_OK(orr_destroy(world, high));
+    CHECK_OK(orr_destroy(world, low));
+    KIT_SYSTEM(world, .name = "create", .once = true, .creates = "Position", .tags = "#4",
+               .run = create_and_tag);
+    KIT_STEP(world, 1);
+    CHECK((uint32_t)born[0].id < (uint32_t)born[2].id &&
+          (uint32_t)born[2].id < (uint32_t)born[1].id);
+    for (uint32_t i = 0; i < 3; i++) {
+        CHECK_EQ(orr_get(world, born[i], Position)->x, i);
+    }
+    kit_end(&k);
+}
