@@ -119,4 +119,57 @@ void __asan_unpoison_memory_region(void const volatile* address, size_t size);
 #define ORRI_UNPOISON(ptr, size) ((void)(ptr), (void)(size))
 #endif
 
+// ---- integers of 1, 2, 4 or 8 bytes -------------------------------------------------------------
+
+static inline uint64_t orri_load_unsigned(const void* value, uint32_t size)
+{
+    uint8_t u8;
+    uint16_t u16;
+    uint32_t u32;
+    uint64_t u64;
+    switch (size) {
+    case 1:
+        return (void)memcpy(&u8, value, 1), u8;
+    case 2:
+        return (void)memcpy(&u16, value, 2), u16;
+    case 4:
+        return (void)memcpy(&u32, value, 4), u32;
+    default:
+        return (void)memcpy(&u64, value, 8), u64;
+    }
+}
+
+// The low bytes of a number as a signed one.
+static inline int64_t orri_sign_extend(uint64_t bits, uint32_t size)
+{
+    // The sign bit's weight turned round: no shift of a negative number.
+    uint64_t sign = (uint64_t)1 << (8 * size - 1);
+    return (int64_t)((bits ^ sign) - sign);
+}
+
+static inline int64_t orri_load_signed(const void* value, uint32_t size)
+{
+    return orri_sign_extend(orri_load_unsigned(value, size), size);
+}
+
+static inline void orri_store(void* out, uint32_t size, uint64_t value)
+{
+    uint8_t u8 = (uint8_t)value;
+    uint16_t u16 = (uint16_t)value;
+    uint32_t u32 = (uint32_t)value;
+    switch (size) {
+    case 1:
+        memcpy(out, &u8, 1);
+        break;
+    case 2:
+        memcpy(out, &u16, 2);
+        break;
+    case 4:
+        memcpy(out, &u32, 4);
+        break;
+    default:
+        memcpy(out, &value, 8);
+    }
+}
+
 #endif

@@ -1,47 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Amending: what a transaction does to a value, once it is found. The common ops have loops of their own; the others share one.
 #include "message/transact.h"
+#include "store/guard.h"
 #include "store/pool.h"
 
 // ---- numbers ----------------------------------------------------------------------------------------------------
-
-static inline uint64_t amend_load(const uint8_t* at, uint32_t size)
-{
-    uint8_t u8;
-    uint16_t u16;
-    uint32_t u32;
-    uint64_t u64;
-    switch (size) {
-    case 1:
-        return (void)memcpy(&u8, at, 1), u8;
-    case 2:
-        return (void)memcpy(&u16, at, 2), u16;
-    case 4:
-        return (void)memcpy(&u32, at, 4), u32;
-    default:
-        return (void)memcpy(&u64, at, 8), u64;
-    }
-}
-
-static inline void amend_store(uint8_t* at, uint32_t size, uint64_t bits)
-{
-    uint8_t u8 = (uint8_t)bits;
-    uint16_t u16 = (uint16_t)bits;
-    uint32_t u32 = (uint32_t)bits;
-    switch (size) {
-    case 1:
-        memcpy(at, &u8, 1);
-        break;
-    case 2:
-        memcpy(at, &u16, 2);
-        break;
-    case 4:
-        memcpy(at, &u32, 4);
-        break;
-    default:
-        memcpy(at, &bits, 8);
-    }
-}
 
 static inline float amend_f32(uint64_t bits)
 {
@@ -56,12 +19,6 @@ static inline double amend_f64(uint64_t bits)
     double value;
     memcpy(&value, &bits, sizeof value);
     return value;
-}
-
-static inline int64_t amend_signed(uint64_t bits, uint32_t size)
-{
-    uint64_t sign = (uint64_t)1 << (8 * size - 1);
-    return (int64_t)((bits ^ sign) - sign);
 }
 
 // Whether a float takes the place of another: smaller, or larger, or the other is no number.
@@ -83,14 +40,14 @@ static inline bool amend_wins(uint64_t now, uint64_t old, orr_kind kind, uint32_
     case ORR_KIND_U64:
         return least ? now < old : now > old;
     default:
-        return least ? amend_signed(now, size) < amend_signed(old, size)
-                     : amend_signed(now, size) > amend_signed(old, size);
+        return least ? orri_sign_extend(now, size) < orri_sign_extend(old, size)
+                     : orri_sign_extend(now, size) > orri_sign_extend(old, size);
     }
 }
 
 static inline void amend_add(uint8_t* at, uint64_t number, orr_kind kind, uint32_t size)
 {
-    uint64_t old = amend_load(at, size);
+    uint64_t old = orri_load_unsigned(at, size);
     if (kind == ORR_KIND_F32) {
         float sum = amend_f32(old) + amend_f32(number);
         memcpy(at, &sum, sizeof sum);
@@ -98,7 +55,7 @@ static inline void amend_add(uint8_t* at, uint64_t number, orr_kind kind, uint32
         double sum = amend_f64(old) + amend_f64(number);
         memcpy(at, &sum, sizeof sum);
     } else {
-        amend_store(at, size, old + number); // The low bytes of a sum do not depend on the sign.
+        orri_store(at, size, old + number); // The low bytes of a sum do not depend on the sign.
     }
 }
 
@@ -107,8 +64,8 @@ static inline void amend_one(uint8_t* at, uint64_t number, orr_op op, orr_kind k
     if (op == ORR_OP_ADD) {
         amend_add(at, number, kind, size);
     } else if (op == ORR_OP_SET ||
-               amend_wins(number, amend_load(at, size), kind, size, op == ORR_OP_MIN)) {
-        amend_store(at, size, number);
+               amend_wins(number, orri_load_unsigned(at, size), kind, size, op == ORR_OP_MIN)) {
+        orri_store(at, size, number);
     }
 }
 

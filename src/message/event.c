@@ -4,6 +4,7 @@
 // front, but only if it is no larger than what was left behind: so an event is moved once at most for every one dropped, and
 // a tick costs what was sent in it. (A ring would move nothing, and could not show its contents as one array.)
 #include "message/event.h"
+#include "store/guard.h"
 
 #define EVENT_CAPACITY_MIN 64
 

@@ -387,24 +387,6 @@ static bool transact_reserve(orr_lane* lane, orri_stream* stream, uint32_t verb,
                         posts->byte_count + bytes);
 }
 
-static inline uint64_t transact_load(const void* number, uint32_t size)
-{
-    uint8_t u8;
-    uint16_t u16;
-    uint32_t u32;
-    uint64_t u64;
-    switch (size) {
-    case 1:
-        return (void)memcpy(&u8, number, 1), u8;
-    case 2:
-        return (void)memcpy(&u16, number, 2), u16;
-    case 4:
-        return (void)memcpy(&u32, number, 4), u32;
-    default:
-        return (void)memcpy(&u64, number, 8), u64;
-    }
-}
-
 // Copies bytes behind those of the block, which has room. Where they are.
 static uint64_t transact_keep(struct orri_posts* posts, const void* data, uint32_t size)
 {
@@ -439,7 +421,7 @@ static orr_result transact_append(orr_lane* lane, orr_entity target, orr_type ty
     }
     stream->posts[stream->count++] =
         (orri_post){target, verb->far ? transact_keep(lane->posts, data, verb->size)
-                                      : transact_load(data, verb->size)};
+                                      : orri_load_unsigned(data, verb->size)};
     return ORR_OK;
 }
 
@@ -501,7 +483,7 @@ orr_result orr_transact_field(orr_run* run, orr_op op, orr_entity target, orr_ty
         const orri_verb* verb = &stream->verbs[stream->verb];
         if (ORR_LIKELY(verb->op == op && verb->offset == offset && verb->size == size &&
                        verb->id == id && !verb->far)) {
-            stream->posts[stream->count++] = (orri_post){target, transact_load(number, size)};
+            stream->posts[stream->count++] = (orri_post){target, orri_load_unsigned(number, size)};
             return ORR_OK;
         }
     }

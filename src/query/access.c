@@ -2,6 +2,7 @@
 // What a loop asks of the run it is at: columns, pinned values, instances, entities. The common case is inline in query.h;
 // here is the first time a type is asked for, and everything that is not a plain column.
 #include "query/query.h"
+#include "store/guard.h"
 
 // `type` is asked for, for words; null: none.
 static const orr_hot_span* access_span(const orr_iter* it, orr_type type)

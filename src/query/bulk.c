@@ -3,6 +3,7 @@
 // over without touching a row; otherwise the entities are listed and go through the store's batch calls. Either way the call
 // is done, or refused without effect.
 #include "query/query.h"
+#include "store/guard.h"
 
 // ---- whole clusters -------------------------------------------------------------------------------------------
 

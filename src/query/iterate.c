@@ -4,6 +4,7 @@
 // adjacent chunks could be handed out as one: where a run ends would then depend on memory, and so would every sum made run by
 // run. It would gain nothing either: a step costs 2 ns, the loop over a chunk 400 and more.
 #include "query/query.h"
+#include "store/guard.h"
 
 #define ITERATE_AHEAD        8u // Clusters are fetched this far ahead,
 #define ITERATE_AHEAD_FIELDS 4u // and so many of their columns.

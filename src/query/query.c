@@ -2,6 +2,7 @@
 // Queries are made, kept up to date and destroyed. A query owns copies of everything its desc pointed to; one that combines
 // two others owns copies of their leaves.
 #include "query/query.h"
+#include "store/guard.h"
 
 // ---- checking a desc ---------------------------------------------------------------------------------------
 

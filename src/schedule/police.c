@@ -119,11 +119,9 @@ static bool police_copy_keeps(orr_world* world, const orri_system* system, orri_
     for (const orri_system* other = world->schedule->first; copied && other != NULL;
          other = other->next) {
         const orri_keep* keeps[2] = {&other->state, &other->exports};
-        bool own = other == system && !system->desc.parallel;
-        for (uint32_t i = 0; copied && !own && i < 2; i++) {
-            // What it combines is written when its runs are through.
-            bool combined = other == system && system->reduces && i == 1;
-            if (keeps[i]->data != NULL && !combined) {
+        // Its own: a parallel system's state is looked after in every tick (keep.c).
+        for (uint32_t i = 0; copied && other != system && i < 2; i++) {
+            if (keeps[i]->data != NULL) {
                 copied = police_add(world, watch,
                                     (police_piece){.data = keeps[i]->data,
                                                    .size = keeps[i]->type->info.size,
@@ -193,14 +191,6 @@ static void police_report(orr_world* world, orri_system* system, const police_pi
 {
     uint32_t row = (uint32_t)(at / piece->row_size);
     system->rights.counts.breaches++;
-    if (piece->owner == system) {
-        (void)orri_refuse(
-            &world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-            "system '%s' wrote %s, its state (undone); a parallel system may only read "
-            "it. To count or sum up, export with .combine, or transact",
-            system->desc.name, piece->type->info.name);
-        return;
-    }
     if (piece->owner != NULL) {
         (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
                           "system '%s' wrote %s of system '%s', which is not its own (undone); "

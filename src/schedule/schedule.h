@@ -5,6 +5,7 @@
 
 #include "message/message.h"
 #include "schedule/crew.h"
+#include "store/guard.h"
 #include <orrery/schedule.h>
 
 // ---- trace.c: a Chrome trace ---------------------------------------------------------------------------------------

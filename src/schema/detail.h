@@ -139,45 +139,6 @@ orr_result orri_blob_intern(orri_schema* schema, const void* data, uint32_t size
 const unsigned char* orri_array_elements(const orri_type* type, const void* value,
                                          uint32_t* out_count);
 
-// ---- integers of 1, 2, 4 or 8 bytes -------------------------------------------------------------
-
-static inline uint64_t orri_load_unsigned(const void* value, uint32_t size)
-{
-    uint8_t u8;
-    uint16_t u16;
-    uint32_t u32;
-    uint64_t u64;
-    switch (size) {
-    case 1:
-        return (void)memcpy(&u8, value, 1), u8;
-    case 2:
-        return (void)memcpy(&u16, value, 2), u16;
-    case 4:
-        return (void)memcpy(&u32, value, 4), u32;
-    default:
-        return (void)memcpy(&u64, value, 8), u64;
-    }
-}
-
-static inline int64_t orri_load_signed(const void* value, uint32_t size)
-{
-    // The sign bit's weight turned round: no shift of a negative number.
-    uint64_t sign = (uint64_t)1 << (8 * size - 1);
-    return (int64_t)((orri_load_unsigned(value, size) ^ sign) - sign);
-}
-
-static inline void orri_store(void* out, uint32_t size, uint64_t value)
-{
-    uint8_t u8 = (uint8_t)value;
-    uint16_t u16 = (uint16_t)value;
-    uint32_t u32 = (uint32_t)value;
-    const void* from = size == 1   ? &u8
-                       : size == 2 ? (const void*)&u16
-                       : size == 4 ? (const void*)&u32
-                                   : &value;
-    memcpy(out, from, size);
-}
-
 // ---- numbers as text (number.c) -----------------------------------------------------------------
 
 #define ORRI_NUMBER_SIZE 64 // Bytes for any number as text.

@@ -5,6 +5,7 @@
 // fill a gap that its own move would have closed.
 //
 // Marking sets ORRI_DEAD in the record, so that a second mention of the entity is noticed.
+#include "store/guard.h"
 #include "store/pool.h"
 #include "store/relation.h"
 

@@ -3,6 +3,7 @@
 //
 // Everything that may be refused is made before the move: values of new columns, and what no move brings (rest.c).
 #include "store/bundle.h"
+#include "store/guard.h"
 #include "store/needs.h"
 #include "store/relation.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Reaching rows by cluster and chunk: raw columns, spans of adjacent blocks, entities of a chunk.
+#include "store/guard.h"
 #include "store/pool.h"
 
 static orri_chunk* column_chunk(const orr_world* world, orr_cluster handle, uint32_t number)

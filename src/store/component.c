@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Components and tags of single entities, and values by batch. Adding and removing is nothing but a move to
 // the cluster of the wanted set.
+#include "store/guard.h"
 #include "store/needs.h"
 #include "store/pool.h"
 #include "store/relation.h"

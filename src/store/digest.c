@@ -3,6 +3,7 @@
 // are kept with the version they were made of, so a new hash costs what was written since.
 //
 // Not hashed: instance ids, addresses, chunk ids, capacities, versions, plans, and types that no cluster has.
+#include "store/guard.h"
 #include "store/pool.h"
 
 #define DIGEST_PIECE 512 // Records hashed at once. Part of the hash.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Enable bits: components and entities switched off and on where they are. A column of a cluster has bits in
 // all of its chunks or in none, so that moving rows never needs memory for them.
+#include "store/guard.h"
 #include "store/pool.h"
 
 static orr_result enable_make(orr_world* world, orri_chunk* chunk, uint32_t column)

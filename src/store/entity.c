@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Entities come, go and move. Creation makes room, reserves ids, makes the values, and only then lets the rows
 // be seen.
+#include "store/guard.h"
 #include "store/pool.h"
 #include "store/relation.h"
 #include <stdio.h>

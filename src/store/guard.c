@@ -2,7 +2,7 @@
 // The police: what a running system may reach by calls to the world. Calls that touch a component ask here; while no system
 // runs, or none is watched, that is one compare. Reading by id is inline (store.h): it finds only the tables that the
 // system may see, and comes here for the others.
-#include "store/world.h"
+#include "store/guard.h"
 #include <stdio.h>
 
 _Thread_local orri_here orri_here_now;

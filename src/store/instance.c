@@ -2,6 +2,7 @@
 // Instances of multiple types, by id: add, remove, set, get, list, switch off and on. An instance more or less mostly
 // stays within its row; only where the row has no more room, or far too much, does the entity go to the
 // cluster with twice or half the capacity. Unique types go the ways of component.c, with id 0.
+#include "store/guard.h"
 #include "store/needs.h"
 #include "store/world.h"
 #include <orrery/kinds.h>

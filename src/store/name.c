@@ -5,6 +5,7 @@
 //
 // A scope that dies takes nothing with it: its id, generation included, never comes back, so the names in it are found
 // by nobody and clash with nobody.
+#include "store/guard.h"
 #include "store/names.h"
 #include "store/pool.h"
 

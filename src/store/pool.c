@@ -6,6 +6,7 @@
 // As everywhere: what may be refused (listeners, memory, hooks) comes first and shows nowhere; entering and removing
 // cannot fail.
 #include "store/pool.h"
+#include "store/guard.h"
 #include "store/names.h"
 
 #define POOL_BLOCK_BYTES 32768u // Values of one block at most, unless one alone is larger.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // References to components: an entity, a type and an instance, looked up at every use. What is gone is NULL without a
 // word, since asking is how one learns it.
-#include "store/world.h"
+#include "store/guard.h"
 #include <orrery/kinds.h>
 
 // The type of a reference whose entity is alive and which says an id if and only if there are instances; NULL otherwise.

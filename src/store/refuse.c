@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The words of refusals: which call, which entity and type by name, and what to do.
+#include "store/guard.h"
 #include "store/names.h"
 #include <stdio.h>
 

@@ -4,6 +4,7 @@
 // Lists are in no order and are sorted when asked for: keeping them sorted would make every set cost by the number of
 // referrers.
 #include "store/relation.h"
+#include "store/guard.h"
 #include <orrery/kinds.h>
 
 #define RELATION_LINK_BYTES (ORRI_PAGE_SIZE * sizeof(orri_link))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Singletons: components of the world's own entity. Which entity that is, is state; whether it has been asked for is not,
 // until it is there.
-#include "store/world.h"
+#include "store/guard.h"
 #include <orrery/kinds.h>
 
 orr_entity orr_world_entity(orr_world* world)

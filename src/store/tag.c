@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tags: names of some, and tags of entities. A tag is part of the cluster's identity, so tagging is a move.
-#include "store/world.h"
+#include "store/guard.h"
 
 // ---- names -----------------------------------------------------------------------------------------------
 

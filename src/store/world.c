@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A world's life, its tick, and what it tells of itself.
 #include "store/bundle.h"
+#include "store/guard.h"
 #include "store/names.h"
 #include "store/pool.h"
 

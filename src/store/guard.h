@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+// What a running system may reach of a world. Calls of the store ask before they touch anything; without a guard that is one comparison.
+#ifndef ORRI_STORE_GUARD_H
+#define ORRI_STORE_GUARD_H
+
+#include "store/world.h"
+
+// What the running system may do with the world (guard.c). Bits by type index; NULL: none.
+struct orri_guard {
+    const char* system;                   // Its name.
+    const uint64_t *any_read, *any_write; // By id, of any entity, and in queries of its own.
+    const orr_query* query;               // Its own query; NULL: none.
+    const orr_tag* any_tags;              // Tags that queries of its own may ask for.
+    uint32_t any_tag_count;
+    bool indirect;
+    bool posted;                // It is the function of a transaction that runs.
+    bool parallel;              // Its runs go to several workers at once.
+    bool alone;                 // Nobody runs beside it, and it is called by one worker.
+    bool owns;                  // It changes values with owned strings or arrays.
+    uint32_t type_count;        // Bits there are.
+    _Atomic uint64_t* breaches; // Counted here.
+};
+
+// What this thread does at this moment, while systems run side by side.
+typedef struct orri_here {
+    const orr_world* world; // NULL: nothing.
+    const orri_guard* guard;
+    const void* system; // Of the schedule.
+    orr_hot_table**
+        tables; // What reading by id may see, world->table_capacity of them; NULL: the guard is asked.
+} orri_here;
+extern _Thread_local orri_here orri_here_now;
+
+// Of the system this thread runs. Not NULL where world->guard is not.
+static inline const orri_guard* orri_guard_of(const orr_world* world)
+{
+    return ORR_UNLIKELY(world->abreast) && orri_here_now.world == world ? orri_here_now.guard
+                                                                        : world->guard;
+}
+// Systems may run on several threads from now on, each between orri_here_enter() and orri_here_leave(). `watched`: with guards; reading by
+// id finds what `tables` (may be NULL) have for all of them, and otherwise the thread's own.
+void orri_guard_abreast(orr_world* world, bool watched, orr_hot_table** tables);
+void orri_guard_alone(orr_world* world);
+// What the thread did before, a system of another world perhaps, is returned, and taken up again at the end.
+static inline orri_here orri_here_enter(const orr_world* world, const orri_guard* guard,
+                                        const void* system, orr_hot_table** tables)
+{
+    orri_here before = orri_here_now;
+    orri_here_now = (orri_here){world, guard, system, tables};
+    return before;
+}
+static inline void orri_here_leave(orri_here before)
+{
+    orri_here_now = before;
+}
+// While it runs. `tables` (may be NULL: no types) are those the inline functions may see, world->table_capacity of them.
+void orri_guard_enter(orr_world* world, const orri_guard* guard, orr_hot_table** tables);
+void orri_guard_leave(orr_world* world);
+// Fills such tables. To be done again when world->table_changes has changed.
+void orri_guard_tables(const orr_world* world, const orri_guard* guard, orr_hot_table** tables);
+// True when allowed; otherwise the breach is reported and counted. `entity` may be null.
+ORRI_COLD bool orri_guard_reads_long(const orr_world* world, const char* call, orr_type type,
+                                     orr_entity entity);
+ORRI_COLD bool orri_guard_writes_long(const orr_world* world, const char* call, orr_type type,
+                                      orr_entity entity);
+// What stands for names, tags and switches: orr_name, orr_tags, orr_enabled.
+ORRI_COLD bool orri_guard_builtin_long(const orr_world* world, const char* call, const char* name,
+                                       orr_entity entity);
+// Where entities are: for who reaches something by id.
+ORRI_COLD bool orri_guard_places_long(const orr_world* world, const char* call, orr_entity entity);
+static inline bool orri_guard_reads(const orr_world* world, const char* call, orr_type type,
+                                    orr_entity entity)
+{
+    return ORR_LIKELY(world->guard == NULL) || orri_guard_reads_long(world, call, type, entity);
+}
+static inline bool orri_guard_writes(const orr_world* world, const char* call, orr_type type,
+                                     orr_entity entity)
+{
+    return ORR_LIKELY(world->guard == NULL) || orri_guard_writes_long(world, call, type, entity);
+}
+static inline bool orri_guard_builtin(const orr_world* world, const char* call, const char* name,
+                                      orr_entity entity)
+{
+    return ORR_LIKELY(world->guard == NULL) || orri_guard_builtin_long(world, call, name, entity);
+}
+// Making and counting strings and arrays.
+ORRI_COLD bool orri_guard_owns_long(const orr_world* world, const char* call);
+static inline bool orri_guard_owns(const orr_world* world, const char* call)
+{
+    return ORR_LIKELY(world->guard == NULL) || orri_guard_owns_long(world, call);
+}
+static inline bool orri_guard_places(const orr_world* world, const char* call, orr_entity entity)
+{
+    return ORR_LIKELY(world->guard == NULL) || orri_guard_places_long(world, call, entity);
+}
+// A running system changes structure; both may be null.
+ORRI_COLD orr_result orri_refuse_structure(const orr_world* world, const char* call, orr_type type,
+                                           orr_entity entity);
+// As orri_check_open(), and names what it is about.
+static inline orr_result orri_check_open_of(const orr_world* world, const char* call, orr_type type,
+                                            orr_entity entity)
+{
+    return ORR_LIKELY(world->guard == NULL) ? orri_check_open(world, call)
+                                            : orri_refuse_structure(world, call, type, entity);
+}
+// The same for a tag that a query asks for.
+ORRI_COLD bool orri_guard_tags_long(const orr_world* world, const char* call, orr_tag tag);
+static inline bool orri_guard_tags(const orr_world* world, const char* call, orr_tag tag)
+{
+    return ORR_LIKELY(world->guard == NULL) || orri_guard_tags_long(world, call, tag);
+}
+// For calls that make no sense inside a system.
+ORRI_COLD orr_result orri_refuse_running(const orr_world* world, const char* call);
+
+#endif
