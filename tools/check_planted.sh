@@ -498,7 +498,7 @@ plant "transactions: done before a reader of the type without a point" \
 plant "transactions: verb of the stream's first run taken for all" \
     src/message/post_walk.c '/^bool orri_post_walk_next/,/^}/s/stream->runs\[walk->run\]\.verb/stream->runs[0].verb/'
 plant "transactions: least of signed numbers compared as unsigned" \
-    src/message/amend.c 's/amend_signed\(now, size\) < amend_signed\(old, size\)/now < old/'
+    src/message/amend.c 's/orri_sign_extend\(now, size\) < orri_sign_extend\(old, size\)/now < old/'
 plant "large angle reduced by digits of pi one too far" \
     src/base/math_circle.c 's/- 1075 \+ 62;/- 1075 + 63;/'
 plant "what is no number passes through exp" \
