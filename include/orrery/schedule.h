@@ -37,6 +37,42 @@ extern "C" {
 
 #define ORR_SYSTEMS_MAX 65535u ///< Of a world.
 
+// ---- pipelines --------------------------------------------------------------------------------------------------
+
+#define ORR_PIPELINES_MAX 64u ///< Of a world.
+
+/// Systems with a clock of their own: physics 120 times a second, logic 30 times. Every world has one from the beginning, "main", with the
+/// rate of the world (orr_world_desc.rate_hz). Pipelines stay as long as their world.
+typedef struct orr_pipeline {
+    uint32_t index1; ///< 0: none.
+} orr_pipeline;
+
+typedef struct orr_pipeline_desc {
+    const char* name; ///< Unique among the pipelines of a world. Required. Copied.
+    double rate_hz;   ///< Ticks per second: dt is always 1 / rate_hz. Default 0: continuous.
+    uint64_t step_ns; ///< What a tick of a continuous one takes in lockstep. Default 1/60 s.
+} orr_pipeline_desc;
+
+/// Adds a pipeline, between ticks; its first tick is due one interval after now. Null when refused. Allocates.
+ORR_API orr_pipeline orr_pipeline_add(orr_world* world, const orr_pipeline_desc* desc);
+/// Null if there is none.
+ORR_API orr_pipeline orr_pipeline_find(orr_world* world, const char* name);
+/// They are numbered by registration: (orr_pipeline){1} is "main".
+ORR_API uint32_t orr_pipeline_count(const orr_world* world);
+
+typedef struct orr_pipeline_stats {
+    const char* name;
+    double rate_hz;       ///< 0: continuous.
+    uint64_t interval_ns; ///< Of its ticks, rounded; of a continuous one in lockstep.
+    uint64_t tick;        ///< Ticks it began: what its systems see as run->tick.
+    uint64_t due_ns;      ///< When its next is due, on the clock that pipelines share.
+    uint32_t systems;     ///< It has.
+} orr_pipeline_stats;
+ORR_API orr_result orr_pipeline_stats_get(orr_world* world, orr_pipeline pipeline,
+                                          orr_pipeline_stats* out);
+
+// ---- systems ----------------------------------------------------------------------------------------------------
+
 typedef enum orr_system_kind {
     ORR_DIRECT = 0, ///< Works on columns.
     ORR_INDIRECT, ///< Has state of its own, hears by messages and changes by messages; never touches the world.
@@ -82,7 +118,8 @@ typedef struct orr_system_desc {
     const char* receives; ///< Event types. A direct system that receives is called `once`.
 
     // When it runs.
-    const char* before; ///< Systems or groups: "draw, physics"; "?draw" if there may be none.
+    const char* pipeline; ///< The pipeline it is in. Default: the world's first.
+    const char* before;   ///< Systems or groups: "draw, physics"; "?draw" if there may be none.
     const char* after;
     const char* group; ///< A name for several systems, which are ordered and switched together.
     uint32_t every;    ///< In every Nth tick, from its first on. Default 1.
@@ -165,16 +202,18 @@ ORR_API const void* orr_system_exports(const orr_world* world, orr_system system
 
 // ---- ticks --------------------------------------------------------------------------------------------------------
 
-// A world is stepped by its caller. It has one pipeline: fixed (orr_world_desc.rate_hz) with the same dt in every tick, or
-// continuous, whose dt is what the caller says.
+// A world is stepped by its caller. Its first pipeline is fixed (orr_world_desc.rate_hz), with the same dt in every tick, or
+// continuous, with a dt that the caller says. Others run beside it in lockstep: on a clock that moves by ticks, the one that is due
+// first goes first (tick N of a pipeline is due N intervals after it was added), of several the one registered first. Each tick is whole
+// before another begins, so every pipeline sees the last finished ticks of the others.
 //
 // If a tick cannot go on (memory for a commit is refused) the call returns the error with the tick half done: everything up to
 // that point is there, nothing after. Calling again goes on where it stopped. Meanwhile the world can be read, but not changed.
 
-/// Runs `count` ticks. A continuous world takes 1/60 s for dt. @return the first error; ticks that ran before it stay.
+/// Runs `count` ticks of the first pipeline, and of the others what falls due before. A continuous one takes 1/60 s for dt. @return the first error; ticks that ran before it stay.
 ORR_API orr_result orr_step(orr_world* world, uint32_t count);
-/// Time passed: a continuous world runs one tick with this dt; a fixed one as many as fall due, at most 2, and drops the rest.
-/// Nothing while paused.
+/// Time passed: a continuous first pipeline runs one tick with this dt; a fixed one as many as fall due, at most 2, and the rest of the time is
+/// dropped. The others run what falls due in that time. Nothing while paused.
 ORR_API orr_result orr_update(orr_world* world, uint64_t elapsed_ns);
 /// Runs ticks until the world's tick is `tick`, or it is paused, or `done` (may be NULL) says true after a tick.
 ORR_API orr_result orr_run_until(orr_world* world, uint64_t tick,

@@ -24,7 +24,7 @@ static void iterate_init(orr_iter* it, orr_query* query, uint64_t since)
     orr_world* world = query->world;
     it->count = 0;
     it->dt = world->dt;
-    it->tick = world->tick;
+    it->tick = world->run_tick != 0 ? world->run_tick : world->tick;
     it->lane = NULL;
     it->unit1 = 0;
     it->now = NULL;

@@ -45,6 +45,7 @@ struct orri_abreast {
     uint32_t* of_step;  // Node by step of the group.
     uint32_t* next;
     uint32_t what_capacity, of_capacity, next_capacity, node_capacity;
+    orri_pipeline* pipe;
     orr_world* world;
 
     // Something else that is shared out: one node, an item for each unit.
@@ -60,10 +61,9 @@ struct orri_abreast {
 
 // ---- which systems wait for which ----------------------------------------------------------------------------------------
 
-static bool abreast_edge_add(orr_world* world, uint32_t from, uint32_t to)
+static bool abreast_edge_add(struct orri_abreast* a, uint32_t from, uint32_t to)
 {
-    struct orri_abreast* a = world->schedule->abreast;
-    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &a->edges, &a->edge_capacity,
+    if (!ORRI_RESERVE(&a->world->env, ORR_MEMORY_SYSTEM, &a->edges, &a->edge_capacity,
                       a->edge_count + 1)) {
         return false;
     }
@@ -72,16 +72,15 @@ static bool abreast_edge_add(orr_world* world, uint32_t from, uint32_t to)
 }
 
 // The systems that one waits for; not those it waits for by way of another.
-static bool abreast_find_step(orr_world* world, uint32_t first, uint32_t to, uint32_t words)
+static bool abreast_find_step(struct orri_abreast* a, uint32_t first, uint32_t to, uint32_t words)
 {
-    struct orri_abreast* a = world->schedule->abreast;
-    const orri_step* steps = world->schedule->steps;
+    const orri_step* steps = a->pipe->steps;
     uint64_t* mine = a->reach + (size_t)(to - first) * words;
     memset(mine, 0, words * sizeof *mine);
     for (uint32_t from = to; from-- > first;) {
         if (!orri_bit_get(mine, from - first) &&
-            orri_conflict(world, steps[from].system, steps[to].system)) {
-            if (!abreast_edge_add(world, from, to)) {
+            orri_conflict(a->world, steps[from].system, steps[to].system)) {
+            if (!abreast_edge_add(a, from, to)) {
                 return false;
             }
             const uint64_t* theirs = a->reach + (size_t)(from - first) * words;
@@ -94,16 +93,15 @@ static bool abreast_find_step(orr_world* world, uint32_t first, uint32_t to, uin
     return true;
 }
 
-static bool abreast_find_group(orr_world* world, uint32_t first, uint32_t point)
+static bool abreast_find_group(struct orri_abreast* a, uint32_t first, uint32_t point)
 {
-    struct orri_abreast* a = world->schedule->abreast;
     uint32_t count = point - first, words = count / 64 + 1;
-    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &a->reach, &a->reach_capacity,
+    if (!ORRI_RESERVE(&a->world->env, ORR_MEMORY_SYSTEM, &a->reach, &a->reach_capacity,
                       count * words)) {
         return false;
     }
     for (uint32_t to = first; to < point; to++) {
-        if (!abreast_find_step(world, first, to, words)) {
+        if (!abreast_find_step(a, first, to, words)) {
             return false;
         }
     }
@@ -111,18 +109,18 @@ static bool abreast_find_group(orr_world* world, uint32_t first, uint32_t point)
 }
 
 // Anew when systems or clusters came. False when memory is refused.
-static bool abreast_find(orr_world* world)
+static bool abreast_find(struct orri_abreast* a)
 {
-    struct orri_abreast* a = world->schedule->abreast;
-    const struct orri_schedule* schedule = world->schedule;
+    const orri_pipeline* pipe = a->pipe;
+    const orr_world* world = a->world;
     if (ORR_LIKELY(a->found && a->clusters == world->cluster_sequence)) {
         return true;
     }
     a->edge_count = 0;
     a->found = true;
-    for (uint32_t i = 0; a->found && i < schedule->step_count; i++) {
-        if (schedule->steps[i].system == NULL) {
-            a->found = abreast_find_group(world, schedule->steps[i].first, i);
+    for (uint32_t i = 0; a->found && i < pipe->step_count; i++) {
+        if (pipe->steps[i].system == NULL) {
+            a->found = abreast_find_group(a, pipe->steps[i].first, i);
         }
     }
     a->clusters = world->cluster_sequence;
@@ -131,8 +129,11 @@ static bool abreast_find(orr_world* world)
 
 void orri_abreast_forget(orr_world* world)
 {
-    if (world->schedule->abreast != NULL) {
-        world->schedule->abreast->found = false;
+    for (uint32_t i = 0; i < world->schedule->pipeline_count; i++) {
+        struct orri_abreast* a = world->schedule->pipelines[i]->abreast;
+        if (a != NULL) {
+            a->found = false;
+        }
     }
 }
 
@@ -203,7 +204,7 @@ static bool abreast_same_units(const orr_query* a, const orr_query* b)
 // Whether the system of step `at` goes into the node before it.
 static bool abreast_joins(struct orri_abreast* a, const abreast_node* node, uint32_t at)
 {
-    const orri_step* steps = a->world->schedule->steps;
+    const orri_step* steps = a->pipe->steps;
     const orri_system *before = steps[at - 1].system, *system = steps[at].system;
     if (before->desc.main_thread != system->desc.main_thread) {
         return false;
@@ -220,7 +221,7 @@ static bool abreast_joins(struct orri_abreast* a, const abreast_node* node, uint
 
 static void abreast_cut(struct orri_abreast* a, uint32_t first, uint32_t point)
 {
-    const orri_step* steps = a->world->schedule->steps;
+    const orri_step* steps = a->pipe->steps;
     uint32_t count = 0;
     for (uint32_t i = first; i < point; i++) {
         if (count > 0 && abreast_joins(a, &a->what[count - 1], i)) {
@@ -242,7 +243,7 @@ static void abreast_cut(struct orri_abreast* a, uint32_t first, uint32_t point)
 // Units, and how many are handed out together.
 static void abreast_fill(struct orri_abreast* a, uint32_t n)
 {
-    const orri_step* steps = a->world->schedule->steps;
+    const orri_step* steps = a->pipe->steps;
     const abreast_node* what = &a->what[n];
     const orri_system* system = steps[what->first].system;
     orri_graph_node* node = &a->graph.nodes[n];
@@ -317,7 +318,7 @@ static uint64_t abreast_work(struct orri_abreast* a, uint32_t step, uint32_t fir
                              uint32_t worker)
 {
     orr_world* world = a->world;
-    orri_system* system = world->schedule->steps[step].system;
+    orri_system* system = a->pipe->steps[step].system;
     if (!system->due) {
         return 0;
     }
@@ -334,7 +335,7 @@ static void abreast_node_run(void* context, uint32_t n, uint32_t first, uint32_t
                              uint32_t worker)
 {
     struct orri_abreast* a = context;
-    const orri_step* steps = a->world->schedule->steps;
+    const orri_step* steps = a->pipe->steps;
     const abreast_node* what = &a->what[n];
     bool whole = abreast_whole(a, n), tile = what->kind == ABREAST_TILE && !whole;
     uint64_t rows = 0;
@@ -357,20 +358,19 @@ static void abreast_waited(void* context, uint32_t worker, uint64_t begin_ns, ui
     orri_time_waited(a->world, worker, begin_ns, sleep_ns, end_ns);
 }
 
-static bool abreast_reserve(orr_world* world, uint32_t count)
+static bool abreast_reserve(struct orri_abreast* a, uint32_t count)
 {
-    struct orri_abreast* a = world->schedule->abreast;
-    orri_env* env = &world->env;
+    orri_env* env = &a->world->env;
     return ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &a->what, &a->what_capacity, count) &&
            ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &a->of_step, &a->of_capacity, count) &&
            ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &a->graph.nodes, &a->node_capacity, count) &&
            orri_graph_reserve(a->crew, &a->graph, count);
 }
 
-bool orri_abreast_pays(orr_world* world, uint32_t first, uint32_t point)
+bool orri_abreast_pays(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
-    struct orri_abreast* a = world->schedule->abreast;
-    const orri_step* steps = world->schedule->steps;
+    struct orri_abreast* a = pipe->abreast;
+    const orri_step* steps = pipe->steps;
     uint64_t cost = 0;
     for (uint32_t i = first; i < point; i++) {
         cost += abreast_cost(steps[i].system);
@@ -398,9 +398,10 @@ static bool abreast_in_a_row(const struct orri_abreast* a)
     return true;
 }
 
-bool orri_group_open_ahead(orr_world* world, uint32_t first, uint32_t point)
+bool orri_group_open_ahead(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
-    const orri_step* steps = world->schedule->steps;
+    orr_world* world = pipe->world;
+    const orri_step* steps = pipe->steps;
     uint64_t reserved = orri_lanes_reserved(world);
     bool open = true;
     for (uint32_t i = first; open && i < point; i++) {
@@ -415,11 +416,12 @@ bool orri_group_open_ahead(orr_world* world, uint32_t first, uint32_t point)
     return open;
 }
 
-bool orri_abreast_run(orr_world* world, uint32_t first, uint32_t point)
+bool orri_abreast_run(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
-    struct orri_abreast* a = world->schedule->abreast;
-    if (a == NULL || world->schedule->police == ORR_POLICE_FULL || !a->pays ||
-        !abreast_find(world) || !abreast_reserve(world, point - first)) {
+    struct orri_abreast* a = pipe->abreast;
+    orr_world* world = pipe->world;
+    if (a == NULL || world->schedule->police == ORR_POLICE_FULL || !a->pays || !abreast_find(a) ||
+        !abreast_reserve(a, point - first)) {
         return false;
     }
     abreast_cut(a, first, point);
@@ -427,10 +429,10 @@ bool orri_abreast_run(orr_world* world, uint32_t first, uint32_t point)
         abreast_fill(a, n);
     }
     if (!abreast_connect(a, first, point) || abreast_in_a_row(a) ||
-        !orri_group_open_ahead(world, first, point)) {
+        !orri_group_open_ahead(pipe, first, point)) {
         return false;
     }
-    const orri_step* steps = world->schedule->steps;
+    const orri_step* steps = pipe->steps;
     const orri_system* only = NULL;
     uint32_t due = 0;
     for (uint32_t i = first; i < point; i++) {
@@ -440,7 +442,7 @@ bool orri_abreast_run(orr_world* world, uint32_t first, uint32_t point)
             due++;
         }
     }
-    orri_crew_time(a->crew, world->schedule->timed);
+    orri_crew_time(a->crew, pipe->timed);
     orri_crew_trace(a->crew, world->schedule->trace != NULL);
     orri_group_enter(world, due == 1 ? only : NULL);
     orri_crew_run(a->crew, &a->graph);
@@ -448,7 +450,7 @@ bool orri_abreast_run(orr_world* world, uint32_t first, uint32_t point)
     for (uint32_t i = first; i < point; i++) {
         if (steps[i].system->due) {
             orri_system_done(world, steps[i].system);
-            orri_time_add(world, steps[i].system);
+            orri_time_add(steps[i].system);
         }
     }
     return true;
@@ -477,11 +479,11 @@ static void abreast_each(void* user, uint32_t count, void (*work)(void* context,
     orri_crew_run(a->crew, &a->each);
 }
 
-bool orri_abreast_hands(orr_world* world, orri_hands* out)
+bool orri_abreast_hands(orri_pipeline* pipe, orri_hands* out)
 {
-    struct orri_abreast* a = world->schedule->abreast;
-    if (a == NULL || world->schedule->police == ORR_POLICE_FULL || orri_crew_workers(a->crew) < 2 ||
-        !orri_graph_reserve(a->crew, &a->each, 1)) {
+    struct orri_abreast* a = pipe->abreast;
+    if (a == NULL || pipe->world->schedule->police == ORR_POLICE_FULL ||
+        orri_crew_workers(a->crew) < 2 || !orri_graph_reserve(a->crew, &a->each, 1)) {
         return false;
     }
     a->each.nodes = &a->each_node;
@@ -497,28 +499,50 @@ bool orri_abreast_hands(orr_world* world, orri_hands* out)
 static const char* abreast_name(void* context, uint32_t step)
 {
     const orr_world* world = context;
-    return world->schedule->steps[step].system->desc.name;
+    return world->schedule->now->steps[step].system->desc.name;
 }
 
-bool orri_abreast_watch(orr_world* world, bool on)
+bool orri_abreast_watch(const orri_pipeline* pipe, bool on)
 {
-    struct orri_abreast* a = world->schedule->abreast;
+    struct orri_abreast* a = pipe->abreast;
     if (a != NULL) {
         orri_crew_watch(a->crew, on);
     }
     return a != NULL;
 }
 
-void orri_abreast_says(orr_world* world, uint32_t step)
+void orri_abreast_says(const orri_pipeline* pipe, uint32_t step)
 {
-    orri_crew_says(world->schedule->abreast->crew, 0, step);
+    orri_crew_says(pipe->abreast->crew, 0, step);
 }
 
-bool orri_abreast_ready(orr_world* world)
+// Workers of a world, made when a pipeline first wants some. NULL when refused (reported).
+static orri_crew* abreast_crew(orr_world* world)
 {
     struct orri_schedule* schedule = world->schedule;
-    if (ORR_LIKELY(world->workers == 0 || schedule->abreast != NULL)) {
-        return schedule->abreast != NULL;
+    if (schedule->crew == NULL) {
+        schedule->crew = orri_crew_create(
+            &world->env, &(orri_crew_desc){.workers = world->workers,
+                                           .own = world->pool.start != NULL ? &world->pool : NULL,
+                                           .stuck_ns = world->stuck_ns,
+                                           .name = abreast_name,
+                                           .context = world});
+        if (schedule->crew != NULL) {
+            orri_time_look(world);
+        }
+    }
+    return schedule->crew;
+}
+
+bool orri_abreast_ready(orri_pipeline* pipe)
+{
+    orr_world* world = pipe->world;
+    if (ORR_LIKELY(world->workers == 0 || pipe->abreast != NULL)) {
+        return pipe->abreast != NULL;
+    }
+    orri_crew* crew = abreast_crew(world);
+    if (crew == NULL) {
+        return false;
     }
     struct orri_abreast* a =
         ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SYSTEM, struct orri_abreast, 1);
@@ -526,57 +550,54 @@ bool orri_abreast_ready(orr_world* world)
         (void)orri_refuse_memory(&world->env, "making workers");
         return false;
     }
+    a->pipe = pipe;
     a->world = world;
-    a->crew = orri_crew_create(
-        &world->env, &(orri_crew_desc){.workers = world->workers,
-                                       .own = world->pool.start != NULL ? &world->pool : NULL,
-                                       .stuck_ns = world->stuck_ns,
-                                       .name = abreast_name,
-                                       .context = world});
-    if (a->crew == NULL) {
-        ORRI_FREE(&world->env, ORR_MEMORY_SYSTEM, struct orri_abreast, a, 1);
-        return false;
-    }
+    a->crew = crew;
     a->graph.run = abreast_node_run;
     a->graph.waited = abreast_waited;
     a->graph.context = a;
-    schedule->abreast = a;
-    orri_time_look(world);
+    pipe->abreast = a;
     return true;
 }
 
-void orri_abreast_end(orr_world* world)
+static void abreast_free(struct orri_abreast* a)
 {
-    struct orri_abreast* a = world->schedule->abreast;
-    if (a == NULL) {
-        return;
-    }
-    orri_env* env = &world->env;
+    orri_env* env = &a->world->env;
     orri_graph_free(a->crew, &a->graph);
     orri_graph_free(a->crew, &a->each);
-    orri_crew_destroy(a->crew);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, a->edges, a->edge_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, a->reach, a->reach_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, a->what, a->what_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, a->of_step, a->of_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, a->next, a->next_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, a->graph.nodes, a->node_capacity);
+    a->pipe->abreast = NULL;
     ORRI_FREE(env, ORR_MEMORY_SYSTEM, struct orri_abreast, a, 1);
-    world->schedule->abreast = NULL;
+}
+
+void orri_abreast_end(orr_world* world)
+{
+    struct orri_schedule* schedule = world->schedule;
+    for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
+        if (schedule->pipelines[i]->abreast != NULL) {
+            abreast_free(schedule->pipelines[i]->abreast);
+        }
+    }
+    orri_crew_destroy(schedule->crew);
+    schedule->crew = NULL;
 }
 
 uint32_t orri_abreast_workers(const orr_world* world)
 {
-    const struct orri_abreast* a = world->schedule != NULL ? world->schedule->abreast : NULL;
-    return a != NULL ? orri_crew_workers(a->crew) : 1;
+    const orri_crew* crew = orri_abreast_crew(world);
+    return crew != NULL ? orri_crew_workers(crew) : 1;
 }
 
 void orri_abreast_stats(const orr_world* world, uint32_t worker, orr_worker_stats* out)
 {
-    const struct orri_abreast* a = world->schedule->abreast;
-    if (a != NULL) {
+    if (world->schedule->crew != NULL) {
         orri_crew_stats crew;
-        orri_crew_stats_get(a->crew, worker, &crew);
+        orri_crew_stats_get(world->schedule->crew, worker, &crew);
         out->taken += crew.claims;
         out->stolen += crew.steals;
         out->rows += crew.noted;
@@ -588,15 +609,17 @@ void orri_abreast_stats(const orr_world* world, uint32_t worker, orr_worker_stat
 
 orri_crew* orri_abreast_crew(const orr_world* world)
 {
-    const struct orri_abreast* a = world->schedule != NULL ? world->schedule->abreast : NULL;
-    return a != NULL ? a->crew : NULL;
+    return world->schedule != NULL ? world->schedule->crew : NULL;
 }
 
 void orri_abreast_share(orr_world* world, orri_sharing sharing, uint64_t seed)
 {
-    if (orri_schedule_of(world) != NULL && orri_abreast_ready(world)) {
-        world->schedule->abreast->sharing = sharing;
-        world->schedule->abreast->seed = seed;
+    const struct orri_schedule* schedule = orri_schedule_of(world);
+    for (uint32_t i = 0; schedule != NULL && i < schedule->pipeline_count; i++) {
+        if (orri_abreast_ready(schedule->pipelines[i])) {
+            schedule->pipelines[i]->abreast->sharing = sharing;
+            schedule->pipelines[i]->abreast->seed = seed;
+        }
     }
 }
 

@@ -97,7 +97,7 @@ static void call_lane_done(orr_world* world, orri_system* system, orr_lane* lane
         return;
     }
     // Callbacks between ticks: what they send is dealt with before the first group.
-    bool waits = world->schedule->stage == ORRI_STAGE_STEPS && world->schedule->open;
+    bool waits = world->schedule->now == system->pipe && system->pipe->stage == ORRI_STAGE_STEPS;
     if (ORR_LIKELY(!used || !waits)) {
         orri_lane_close(world, lane);
         return;
@@ -199,10 +199,10 @@ typedef struct call_sum {
     uint64_t rows, runs;
 } call_sum;
 
-static void call_dress(const orr_world* world, orr_run* run)
+static void call_dress(const orri_system* system, orr_run* run)
 {
-    run->dt = world->dt;
-    run->tick = world->tick;
+    run->dt = system->pipe->dt;
+    run->tick = system->pipe->tick;
 }
 
 // ---- the work itself --------------------------------------------------------------------------------------------------------
@@ -220,7 +220,7 @@ static void call_alone(orr_world* world, orri_system* system, void (*function)(o
 {
     static const uint32_t never = 0;
     orr_run run = {.world = world, .query = system->query, .era_now = &never};
-    call_dress(world, &run);
+    call_dress(system, &run);
     run.lane = call_lane(world, system, 0);
     function(&run);
     call_lane_done(world, system, run.lane);
@@ -232,7 +232,7 @@ static call_sum call_rows(orr_world* world, orri_system* system)
     orr_run run;
     call_sum sum = {0};
     orri_iter_open(&run, system->query, system->since);
-    call_dress(world, &run);
+    call_dress(system, &run);
     run.lane = call_lane(world, system, 0);
     call_unit(system, &run, 0);
     // A list has its runs at hand: asking for more when they are through would cost as much as a small run.
@@ -253,7 +253,7 @@ static call_sum call_silent_units(orr_world* world, orri_system* system, uint32_
     orr_run run;
     call_sum sum = {0};
     orri_iter_open_units(&run, system->query, system->since, first, last);
-    call_dress(world, &run);
+    call_dress(system, &run);
     run.lane = call_lane(world, system, 0);
     for (uint32_t unit = first; unit < last; unit++) {
         call_unit(system, &run, unit);
@@ -276,7 +276,7 @@ static call_sum call_units(orr_world* world, orri_system* system, uint32_t first
     orr_run run;
     call_sum sum = {0};
     orri_iter_open_units(&run, system->query, system->since, first, last);
-    call_dress(world, &run);
+    call_dress(system, &run);
     for (uint32_t unit = first; unit < last; unit++) {
         run.lane = call_lane(world, system, unit);
         call_unit(system, &run, unit);
@@ -324,7 +324,7 @@ void orri_system_settle(orr_world* world, const orri_system* system)
 uint64_t orri_system_work(orr_world* world, orri_system* system, uint32_t first, uint32_t last,
                           uint32_t worker)
 {
-    uint64_t begun = orri_time_now(world);
+    uint64_t begun = orri_time_now(system->pipe);
     bool watched = world->schedule->police != ORR_POLICE_OFF;
     orri_here before =
         orri_here_enter(world, watched ? &system->guard : NULL, system,
@@ -335,7 +335,7 @@ uint64_t orri_system_work(orr_world* world, orri_system* system, uint32_t first,
     __atomic_fetch_add(&system->stats.rows, sum.rows, __ATOMIC_RELAXED);
     __atomic_fetch_add(&system->stats.runs, sum.runs, __ATOMIC_RELAXED);
     if (ORR_UNLIKELY(begun != 0)) {
-        orri_time_worked(world, system, worker, begun, sum.rows,
+        orri_time_worked(system, worker, begun, sum.rows,
                          system->in_units ? (orri_time_units){first, last - first}
                                           : (orri_time_units){0, 0});
     }

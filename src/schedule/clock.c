@@ -32,46 +32,61 @@ static void clock_note(const orr_world* world, orri_system* system, uint64_t spe
     system->cost_ns = cost < UINT32_MAX ? (uint32_t)cost : UINT32_MAX;
 }
 
-void orri_time_begin(orr_world* world)
+void orri_time_begin(orri_pipeline* pipe)
 {
-    if (ORR_UNLIKELY(world->schedule->timed)) {
-        world->schedule->clock_ns = clock_now(world);
+    if (ORR_UNLIKELY(pipe->timed)) {
+        pipe->clock_ns = clock_now(pipe->world);
     }
 }
 
-// Since the last beginning or ending: what follows begins here.
-void orri_time_end(orr_world* world, orri_system* system, const char* name, const char* category)
+// What stands beside a span of the trace.
+static void clock_span(const orri_pipeline* pipe, const char* name, const char* category,
+                       uint64_t then, uint64_t now, uint64_t rows)
 {
-    struct orri_schedule* schedule = world->schedule;
-    if (ORR_LIKELY(!schedule->timed)) {
+    const struct orri_schedule* schedule = pipe->world->schedule;
+    char words[128 + ORR_NAME_MAX];
+    orri_text args = {words, sizeof words, 0};
+    orri_text_add(&args, "\"tick\": %llu", (unsigned long long)pipe->tick);
+    if (schedule->pipeline_count > 1) {
+        orri_text_add(&args, ", \"pipeline\": \"%s\"", pipe->name);
+    }
+    if (rows > 0) {
+        orri_text_add(&args, ", \"rows\": %llu", (unsigned long long)rows);
+    }
+    orri_trace_span(schedule->trace, name, category, 0, then, now, words);
+}
+
+// Since the last beginning or ending: what follows begins here.
+void orri_time_end(orri_pipeline* pipe, orri_system* system, const char* name, const char* category)
+{
+    struct orri_schedule* schedule = pipe->world->schedule;
+    if (ORR_LIKELY(!pipe->timed)) {
         return;
     }
-    uint64_t now = clock_now(world), then = schedule->clock_ns;
-    schedule->clock_ns = now;
+    uint64_t now = clock_now(pipe->world), then = pipe->clock_ns;
+    pipe->clock_ns = now;
     if (system != NULL) {
         uint64_t spent = now > then ? now - then : 0;
         schedule->alone.busy_ns += spent;
-        clock_note(world, system, spent);
+        clock_note(pipe->world, system, spent);
     }
     if (schedule->trace != NULL) {
-        char args[96];
-        uint64_t rows = system != NULL ? system->stats.rows - schedule->rows_before : 0;
-        snprintf(args, sizeof args, "\"tick\": %llu%s%.0llu", (unsigned long long)world->tick,
-                 rows > 0 ? ", \"rows\": " : "", (unsigned long long)rows);
-        orri_trace_span(schedule->trace, name, category, 0, then, now, args);
+        clock_span(pipe, name, category, then, now,
+                   system != NULL ? system->stats.rows - pipe->rows_before : 0);
     }
 }
 
 // ---- workers -------------------------------------------------------------------------------------------------------------
 
-uint64_t orri_time_now(const orr_world* world)
+uint64_t orri_time_now(const orri_pipeline* pipe)
 {
-    return ORR_UNLIKELY(world->schedule->timed) ? clock_now(world) : 0;
+    return ORR_UNLIKELY(pipe->timed) ? clock_now(pipe->world) : 0;
 }
 
-void orri_time_worked(orr_world* world, orri_system* system, uint32_t worker, uint64_t begun,
-                      uint64_t rows, orri_time_units units)
+void orri_time_worked(orri_system* system, uint32_t worker, uint64_t begun, uint64_t rows,
+                      orri_time_units units)
 {
+    const orr_world* world = system->pipe->world;
     uint64_t now = clock_now(world);
     __atomic_fetch_add(&system->spent_ns, now > begun ? now - begun : 0, __ATOMIC_RELAXED);
     if (world->schedule->trace != NULL) {
@@ -81,24 +96,25 @@ void orri_time_worked(orr_world* world, orri_system* system, uint32_t worker, ui
                      units.count);
         }
         snprintf(args, sizeof args, "\"tick\": %llu, \"system\": \"%s\"%s, \"rows\": %llu",
-                 (unsigned long long)world->tick, system->desc.name, chunks,
+                 (unsigned long long)system->pipe->tick, system->desc.name, chunks,
                  (unsigned long long)rows);
         orri_trace_span(world->schedule->trace, system->desc.name, "system", worker, begun, now,
                         args);
     }
 }
 
-void orri_time_add(orr_world* world, orri_system* system)
+void orri_time_add(orri_system* system)
 {
-    if (ORR_LIKELY(!world->schedule->timed)) {
+    orri_pipeline* pipe = system->pipe;
+    if (ORR_LIKELY(!pipe->timed)) {
         return;
     }
-    clock_note(world, system, system->spent_ns);
+    clock_note(pipe->world, system, system->spent_ns);
     system->spent_ns = 0;
-    world->schedule->clock_ns = clock_now(world);
+    pipe->clock_ns = clock_now(pipe->world);
 }
 
-void orri_time_waited(orr_world* world, uint32_t worker, uint64_t begin_ns, uint64_t sleep_ns,
+void orri_time_waited(const orr_world* world, uint32_t worker, uint64_t begin_ns, uint64_t sleep_ns,
                       uint64_t end_ns)
 {
     orri_trace* trace = world->schedule->trace;
@@ -112,16 +128,13 @@ void orri_time_waited(orr_world* world, uint32_t worker, uint64_t begin_ns, uint
     }
 }
 
-void orri_time_point(orr_world* world, uint64_t begun)
+void orri_time_point(orri_pipeline* pipe, uint64_t begun)
 {
-    struct orri_schedule* schedule = world->schedule;
-    if (ORR_LIKELY(!schedule->timed)) {
+    if (ORR_LIKELY(!pipe->timed)) {
         return;
     }
-    schedule->clock_ns = clock_now(world);
-    if (schedule->trace != NULL) {
-        char args[64];
-        snprintf(args, sizeof args, "\"tick\": %llu", (unsigned long long)world->tick);
-        orri_trace_span(schedule->trace, "deliver", "deliver", 0, begun, schedule->clock_ns, args);
+    pipe->clock_ns = clock_now(pipe->world);
+    if (pipe->world->schedule->trace != NULL) {
+        clock_span(pipe, "deliver", "deliver", begun, pipe->clock_ns, 0);
     }
 }

@@ -4,25 +4,24 @@
 
 // ---- before -------------------------------------------------------------------------------------------------------------
 
-static bool group_due(const orr_world* world, orri_system* system)
+static bool group_due(const orri_pipeline* pipe, orri_system* system)
 {
     if (ORR_UNLIKELY(!system->started)) {
         return false; // A callback switched it off after the plan was made.
     }
     if (system->tick_first == UINT64_MAX) {
-        system->tick_first = world->tick;
+        system->tick_first = pipe->tick;
     }
-    return ORR_LIKELY(system->every == 1) ||
-           (world->tick - system->tick_first) % system->every == 0;
+    return ORR_LIKELY(system->every == 1) || (pipe->tick - system->tick_first) % system->every == 0;
 }
 
-static bool group_pays(orr_world* world, uint32_t first, uint32_t point)
+static bool group_pays(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
-    const orri_step* steps = world->schedule->steps;
+    const orri_step* steps = pipe->steps;
     for (uint32_t i = first; i < point; i++) {
-        steps[i].system->due = group_due(world, steps[i].system);
+        steps[i].system->due = group_due(pipe, steps[i].system);
     }
-    return orri_abreast_pays(world, first, point);
+    return orri_abreast_pays(pipe, first, point);
 }
 
 // The queue ran over: it begins anew, before it is told everything again.
@@ -34,14 +33,15 @@ static void group_restart_lost(orr_world* world, orri_system* system)
     }
 }
 
-orr_result orri_group_prepare(orr_world* world, uint32_t first, uint32_t point)
+orr_result orri_group_prepare(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
-    const orri_step* steps = world->schedule->steps;
-    bool units = (orri_abreast_ready(world) && group_pays(world, first, point)) ||
+    orr_world* world = pipe->world;
+    const orri_step* steps = pipe->steps;
+    bool units = (orri_abreast_ready(pipe) && group_pays(pipe, first, point)) ||
                  world->schedule->shuffle != 0;
     for (uint32_t i = first; i < point; i++) {
         orri_system* system = steps[i].system;
-        system->due = group_due(world, system);
+        system->due = group_due(pipe, system);
         orr_result result = system->due ? orri_system_prepare(world, system, units) : ORR_OK;
         if (ORR_UNLIKELY(result != ORR_OK)) {
             return result;
@@ -59,32 +59,32 @@ orr_result orri_group_prepare(orr_world* world, uint32_t first, uint32_t point)
 
 void orri_group_run_one(orr_world* world, orri_system* system, const uint32_t* units)
 {
-    world->schedule->rows_before = system->stats.rows;
+    system->pipe->rows_before = system->stats.rows;
     orri_system_call(world, system, units);
     world->schedule->alone.taken++;
-    world->schedule->alone.rows += system->stats.rows - world->schedule->rows_before;
-    if (ORR_UNLIKELY(world->schedule->timed)) {
-        orri_time_end(world, system, system->desc.name, "system");
+    world->schedule->alone.rows += system->stats.rows - system->pipe->rows_before;
+    if (ORR_UNLIKELY(system->pipe->timed)) {
+        orri_time_end(system->pipe, system, system->desc.name, "system");
     }
 }
 
-void orri_group_run(orr_world* world, uint32_t first, uint32_t point)
+void orri_group_run(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
-    const orri_step* steps = world->schedule->steps;
-    if (orri_abreast_run(world, first, point) || orri_shuffle_run(world, first, point)) {
+    const orri_step* steps = pipe->steps;
+    if (orri_abreast_run(pipe, first, point) || orri_shuffle_run(pipe, first, point)) {
         return;
     }
-    bool watched = orri_abreast_watch(world, true);
+    bool watched = orri_abreast_watch(pipe, true);
     for (uint32_t i = first; i < point; i++) {
         if (steps[i].system->due) {
             if (watched) {
-                orri_abreast_says(world, i);
+                orri_abreast_says(pipe, i);
             }
-            orri_group_run_one(world, steps[i].system, NULL);
+            orri_group_run_one(pipe->world, steps[i].system, NULL);
         }
     }
     if (watched) {
-        orri_abreast_watch(world, false);
+        orri_abreast_watch(pipe, false);
     }
 }
 
@@ -103,27 +103,27 @@ static orr_result group_values(orr_world* world, orri_system* system)
     orr_result result = system->may_send ? orri_commit_values(world, &system->rights, &changed)
                                          : ORR_OK;
     if (result == ORR_OK) {
-        world->schedule->phase = changed || system->everywhere ? GROUP_TELL_ALL : GROUP_TELL;
+        system->pipe->phase = changed || system->everywhere ? GROUP_TELL_ALL : GROUP_TELL;
     }
     return result;
 }
 
 orr_result orri_system_end(orr_world* world, orri_system* system)
 {
-    struct orri_schedule* schedule = world->schedule;
+    orri_pipeline* pipe = system->pipe;
     if (!system->due) {
         return ORR_OK;
     }
-    if (schedule->phase == GROUP_HAND_IN) {
+    if (pipe->phase == GROUP_HAND_IN) {
         system->stats.ticks++;
         orri_system_hand_in(world, system);
         orri_system_grant(world, system);
         if (ORR_UNLIKELY(system->holds)) {
             orri_keep_check(world, system);
         }
-        schedule->phase = GROUP_VALUES;
+        pipe->phase = GROUP_VALUES;
     }
-    if (schedule->phase == GROUP_VALUES) {
+    if (pipe->phase == GROUP_VALUES) {
         orr_result result = group_values(world, system);
         if (result != ORR_OK) {
             return result;
@@ -132,9 +132,9 @@ orr_result orri_system_end(orr_world* world, orri_system* system)
     if (ORR_LIKELY(!orri_has_readers(world))) {
         return ORR_OK;
     }
-    orr_result result = schedule->phase == GROUP_TELL_ALL
+    orr_result result = pipe->phase == GROUP_TELL_ALL
                             ? orri_tell(world, system->handle, false)
                             : orri_tell_written(world, system->query, system->handle);
-    orri_time_end(world, NULL, "tell", "tell");
+    orri_time_end(pipe, NULL, "tell", "tell");
     return orri_journal_told(world, result);
 }

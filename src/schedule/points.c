@@ -207,37 +207,36 @@ static bool points_owes(const orr_world* world, const orri_system* sender,
 
 // ---- placing -----------------------------------------------------------------------------------------------------------
 
-static orr_result points_push(orr_world* world, orri_step step)
+static orr_result points_push(orri_pipeline* pipe, orri_step step)
 {
-    struct orri_schedule* schedule = world->schedule;
-    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &schedule->steps, &schedule->step_capacity,
-                      schedule->step_count + 1)) {
+    orr_world* world = pipe->world;
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &pipe->steps, &pipe->step_capacity,
+                      pipe->step_count + 1)) {
         return orri_refuse_memory(&world->env, "planning a tick");
     }
-    schedule->steps[schedule->step_count++] = step;
+    pipe->steps[pipe->step_count++] = step;
     return ORR_OK;
 }
 
 // Ends the group that began at step `first`.
-static orr_result points_end(orr_world* world, uint32_t first, bool commit,
+static orr_result points_end(orri_pipeline* pipe, uint32_t first, bool commit,
                              const orri_reason* reason)
 {
     orr_result result =
-        points_push(world, (orri_step){.commit = commit, .first = first, .reason = *reason});
+        points_push(pipe, (orri_step){.commit = commit, .first = first, .reason = *reason});
     if (result == ORR_OK) {
-        world->schedule->steps[first].first =
-            first < world->schedule->step_count - 1 ? world->schedule->step_count - 1 : first;
+        pipe->steps[first].first = first < pipe->step_count - 1 ? pipe->step_count - 1 : first;
     }
     return result;
 }
 
 // Whether a system cannot be of the group that began at step `first`.
-static bool points_apart_from(const orr_world* world, uint32_t first, const orri_system* system,
+static bool points_apart_from(const orri_pipeline* pipe, uint32_t first, const orri_system* system,
                               orri_reason* out)
 {
-    const struct orri_schedule* schedule = world->schedule;
-    for (uint32_t i = first; i < schedule->step_count; i++) {
-        if (orri_ends_before(world, schedule->steps[i].system, system, out)) {
+    const orr_world* world = pipe->world;
+    for (uint32_t i = first; i < pipe->step_count; i++) {
+        if (orri_ends_before(world, pipe->steps[i].system, system, out)) {
             return true;
         }
     }
@@ -245,13 +244,13 @@ static bool points_apart_from(const orr_world* world, uint32_t first, const orri
 }
 
 // Whether a commit point is needed between the last one (at step `from`) and a system.
-static bool points_needed(const orr_world* world, uint32_t from, const orri_system* reader,
+static bool points_needed(const orri_pipeline* pipe, uint32_t from, const orri_system* reader,
                           orri_reason* out)
 {
-    const struct orri_schedule* schedule = world->schedule;
+    const orr_world* world = pipe->world;
     bool structural = false;
-    for (uint32_t i = from; i < schedule->step_count; i++) {
-        const orri_system* sender = schedule->steps[i].system;
+    for (uint32_t i = from; i < pipe->step_count; i++) {
+        const orri_system* sender = pipe->steps[i].system;
         if (sender == NULL) {
             continue;
         }
@@ -262,8 +261,8 @@ static bool points_needed(const orr_world* world, uint32_t from, const orri_syst
         }
     }
     // They are done at the end of their group: structure of a later system of it counts as well.
-    for (uint32_t i = from; structural && i < schedule->step_count; i++) {
-        const orri_system* sender = schedule->steps[i].system;
+    for (uint32_t i = from; structural && i < pipe->step_count; i++) {
+        const orri_system* sender = pipe->steps[i].system;
         if (sender != NULL && points_owes(world, sender, reader, out)) {
             return true;
         }
@@ -271,31 +270,30 @@ static bool points_needed(const orr_world* world, uint32_t from, const orri_syst
     return false;
 }
 
-static orr_result points_place(orr_world* world, orri_system* const* order, uint32_t count)
+static orr_result points_place(orri_pipeline* pipe, orri_system* const* order, uint32_t count)
 {
-    struct orri_schedule* schedule = world->schedule;
-    schedule->step_count = 0;
+    pipe->step_count = 0;
     orri_reason reason;
     uint32_t from = 0, group = 0;
-    orr_result result = orri_told_find(world) ? ORR_OK : ORR_ERR_MEMORY;
+    orr_result result = ORR_OK;
     for (uint32_t i = 0; result == ORR_OK && i < count; i++) {
-        if (!order[i]->wanted) {
+        if (!order[i]->wanted || order[i]->pipe != pipe) {
             continue;
         }
-        if (points_needed(world, from, order[i], &reason)) {
-            result = points_end(world, group, true, &reason);
-            from = group = schedule->step_count;
-        } else if (points_apart_from(world, group, order[i], &reason)) {
-            result = points_end(world, group, false, &reason);
-            group = schedule->step_count;
+        if (points_needed(pipe, from, order[i], &reason)) {
+            result = points_end(pipe, group, true, &reason);
+            from = group = pipe->step_count;
+        } else if (points_apart_from(pipe, group, order[i], &reason)) {
+            result = points_end(pipe, group, false, &reason);
+            group = pipe->step_count;
         }
         if (result == ORR_OK) {
-            order[i]->order = schedule->step_count - group;
-            result = points_push(world, (orri_step){.system = order[i]});
+            order[i]->order = pipe->step_count - group;
+            result = points_push(pipe, (orri_step){.system = order[i]});
         }
     }
     reason = (orri_reason){.what = "the tick ends"};
-    return result == ORR_OK ? points_end(world, group, true, &reason) : result;
+    return result == ORR_OK ? points_end(pipe, group, true, &reason) : result;
 }
 
 // ---- other systems that are named ----------------------------------------------------------------------------------------
@@ -410,13 +408,18 @@ orr_result orri_plan_make(orr_world* world)
         return orri_refuse_memory(&world->env, "planning a tick");
     }
     result = orri_sequence(world, true, order, &count);
-    if (result == ORR_OK) {
-        result = points_place(world, order, count);
+    if (result == ORR_OK && !orri_told_find(world)) {
+        result = ORR_ERR_MEMORY;
+    }
+    for (uint32_t i = 0; result == ORR_OK && i < schedule->pipeline_count; i++) {
+        result = points_place(schedule->pipelines[i], order, count);
     }
     ORRI_FREE(&world->env, ORR_MEMORY_TEMP, orri_system*, order, room);
     schedule->stale = result != ORR_OK;
     schedule->step_types = world->schema.type_count;
     orri_abreast_forget(world);
-    schedule->renewed |= result == ORR_OK;
+    for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
+        schedule->pipelines[i]->renewed |= result == ORR_OK;
+    }
     return result;
 }

@@ -107,15 +107,15 @@ typedef void (*report_edge)(void* user, const orri_system* from, const orri_syst
                             const char* why);
 
 // Conflicts over one type: a reader waits for the last writer, a writer for the last writer and all readers since.
-static void report_type_edges(const orr_world* world, uint32_t at, uint32_t index, report_edge edge,
-                              void* user)
+static void report_type_edges(const orri_pipeline* pipe, uint32_t at, uint32_t index,
+                              report_edge edge, void* user)
 {
-    const struct orri_schedule* schedule = world->schedule;
-    const orri_system* to = schedule->steps[at].system;
+    const orr_world* world = pipe->world;
+    const orri_system* to = pipe->steps[at].system;
     orri_touch mine = orri_touches(world, to, index, NULL);
     const char* name = orri_type_label(world, (orr_type){world->schema.type_base + index});
     for (uint32_t i = at; mine != ORRI_TOUCH_NONE && i-- > 0;) {
-        const orri_system* from = schedule->steps[i].system;
+        const orri_system* from = pipe->steps[i].system;
         orri_touch theirs = from != NULL ? orri_touches(world, from, index, NULL) : ORRI_TOUCH_NONE;
         char why[160];
         if (theirs == ORRI_TOUCH_WRITES ||
@@ -131,12 +131,12 @@ static void report_type_edges(const orr_world* world, uint32_t at, uint32_t inde
     }
 }
 
-static void report_named_edges(const orr_world* world, uint32_t at, report_edge edge, void* user)
+static void report_named_edges(const orri_pipeline* pipe, uint32_t at, report_edge edge, void* user)
 {
-    const struct orri_schedule* schedule = world->schedule;
-    const orri_system* to = schedule->steps[at].system;
+    const orr_world* world = pipe->world;
+    const orri_system* to = pipe->steps[at].system;
     for (uint32_t i = 0; i < at; i++) {
-        const orri_system* from = schedule->steps[i].system;
+        const orri_system* from = pipe->steps[i].system;
         if (from == NULL) {
             continue;
         }
@@ -164,11 +164,11 @@ static void report_named_edges(const orr_world* world, uint32_t at, report_edge 
     }
 }
 
-static void report_edges(const orr_world* world, uint32_t at, report_edge edge, void* user)
+static void report_edges(const orri_pipeline* pipe, uint32_t at, report_edge edge, void* user)
 {
-    report_named_edges(world, at, edge, user);
-    for (uint32_t t = 0; t < world->schema.type_count; t++) {
-        report_type_edges(world, at, t, edge, user);
+    report_named_edges(pipe, at, edge, user);
+    for (uint32_t t = 0; t < pipe->world->schema.type_count; t++) {
+        report_type_edges(pipe, at, t, edge, user);
     }
 }
 
@@ -235,11 +235,42 @@ static void report_system(const orri_system* system, orri_text* out)
 static const struct orri_schedule* report_plan(orr_world* world, orri_text* out)
 {
     struct orri_schedule* schedule = orri_schedule_of(world);
-    if (schedule == NULL || (!schedule->open && orri_plan_make(world) != ORR_OK)) {
+    if (schedule == NULL || (schedule->now == NULL && orri_plan_make(world) != ORR_OK)) {
         orri_text_add(out, "no plan: %s\n", orr_error_last(world));
         return NULL;
     }
     return schedule;
+}
+
+// "pipeline physics, 120 a second:"; nothing where there is but one.
+static void report_pipeline(const orri_pipeline* pipe, orri_text* out)
+{
+    if (pipe->world->schedule->pipeline_count > 1) {
+        orri_text_add(out, "pipeline %s, ", pipe->name);
+        if (pipe->rate_hz > 0) {
+            orri_text_add(out, "%g a second:\n", pipe->rate_hz);
+        } else {
+            orri_text_add(out, "continuous:\n");
+        }
+    }
+}
+
+static uint32_t report_steps(const orri_pipeline* pipe, uint32_t number, orri_text* out)
+{
+    for (uint32_t i = 0; i < pipe->step_count; i++) {
+        const orri_step* step = &pipe->steps[i];
+        if (step->system != NULL) {
+            orri_text_add(out, "%4u  ", number++);
+            report_system(step->system, out);
+            orri_text_add(out, "\n");
+            report_edges(pipe, i, report_line, out);
+        } else {
+            orri_text_add(out, step->commit ? "   -- commit: " : "   -- deliver: ");
+            report_reason(pipe->world, &step->reason, out);
+            orri_text_add(out, "\n");
+        }
+    }
+    return number;
 }
 
 size_t orr_plan_print(orr_world* world, char* out, size_t out_size)
@@ -247,18 +278,10 @@ size_t orr_plan_print(orr_world* world, char* out, size_t out_size)
     ORR_ASSERT(world != NULL);
     orri_text text = {out, out_size, 0};
     const struct orri_schedule* schedule = report_plan(world, &text);
-    for (uint32_t i = 0, number = 1; schedule != NULL && i < schedule->step_count; i++) {
-        const orri_step* step = &schedule->steps[i];
-        if (step->system != NULL) {
-            orri_text_add(&text, "%4u  ", number++);
-            report_system(step->system, &text);
-            orri_text_add(&text, "\n");
-            report_edges(world, i, report_line, &text);
-        } else {
-            orri_text_add(&text, step->commit ? "   -- commit: " : "   -- deliver: ");
-            report_reason(world, &step->reason, &text);
-            orri_text_add(&text, "\n");
-        }
+    uint32_t number = 1;
+    for (uint32_t i = 0; schedule != NULL && i < schedule->pipeline_count; i++) {
+        report_pipeline(schedule->pipelines[i], &text);
+        number = report_steps(schedule->pipelines[i], number, &text);
     }
     return text.length;
 }
@@ -268,6 +291,39 @@ static void report_arrow(void* user, const orri_system* from, const orri_system*
 {
     orri_text_add(user, "    \"%s\" -> \"%s\" [label=\"%s\"];\n", from->desc.name, to->desc.name,
                   why);
+}
+
+// The steps of a pipeline as boxes, commit points as diamonds, numbered on from `points`.
+static uint32_t report_boxes(const orri_pipeline* pipe, uint32_t points, orri_text* out)
+{
+    const orri_system* before = NULL;
+    for (uint32_t i = 0; i < pipe->step_count; i++) {
+        const orri_step* step = &pipe->steps[i];
+        if (step->system != NULL) {
+            orri_text_add(out, "    \"%s\"%s;\n", step->system->desc.name,
+                          step->system->desc.kind == ORR_INDIRECT ? " [style=rounded]" : "");
+            report_edges(pipe, i, report_arrow, out);
+            before = step->system;
+            continue;
+        }
+        if (!step->commit) {
+            continue;
+        }
+        points++;
+        orri_text_add(out, "    \"commit %u\" [shape=diamond, label=\"commit %u\\n", points,
+                      points);
+        report_reason(pipe->world, &step->reason, out);
+        orri_text_add(out, "\"];\n");
+        if (before != NULL) {
+            orri_text_add(out, "    \"%s\" -> \"commit %u\" [style=dashed];\n", before->desc.name,
+                          points);
+        }
+        if (step->reason.reader != NULL) {
+            orri_text_add(out, "    \"commit %u\" -> \"%s\" [style=dashed];\n", points,
+                          step->reason.reader->desc.name);
+        }
+    }
+    return points;
 }
 
 size_t orr_plan_graph(orr_world* world, char* out, size_t out_size)
@@ -282,32 +338,15 @@ size_t orr_plan_graph(orr_world* world, char* out, size_t out_size)
     if (schedule == NULL) {
         orri_text_add(&text, "/* %s*/\n", words);
     }
-    const orri_system* before = NULL;
-    for (uint32_t i = 0, points = 0; schedule != NULL && i < schedule->step_count; i++) {
-        const orri_step* step = &schedule->steps[i];
-        if (step->system != NULL) {
-            orri_text_add(&text, "    \"%s\"%s;\n", step->system->desc.name,
-                          step->system->desc.kind == ORR_INDIRECT ? " [style=rounded]" : "");
-            report_edges(world, i, report_arrow, &text);
-            before = step->system;
-            continue;
+    uint32_t points = 0;
+    for (uint32_t i = 0; schedule != NULL && i < schedule->pipeline_count; i++) {
+        bool several = schedule->pipeline_count > 1;
+        if (several) {
+            orri_text_add(&text, "    subgraph cluster_%u {\n    label=\"%s\";\n", i,
+                          schedule->pipelines[i]->name);
         }
-        if (!step->commit) {
-            continue;
-        }
-        points++;
-        orri_text_add(&text, "    \"commit %u\" [shape=diamond, label=\"commit %u\\n", points,
-                      points);
-        report_reason(world, &step->reason, &text);
-        orri_text_add(&text, "\"];\n");
-        if (before != NULL) {
-            orri_text_add(&text, "    \"%s\" -> \"commit %u\" [style=dashed];\n", before->desc.name,
-                          points);
-        }
-        if (step->reason.reader != NULL) {
-            orri_text_add(&text, "    \"commit %u\" -> \"%s\" [style=dashed];\n", points,
-                          step->reason.reader->desc.name);
-        }
+        points = report_boxes(schedule->pipelines[i], points, &text);
+        orri_text_add(&text, several ? "    }\n" : "");
     }
     orri_text_add(&text, "}\n");
     return text.length;

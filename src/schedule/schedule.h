@@ -50,7 +50,9 @@ void orri_journal_destroy(orr_world* world, orri_journal* journal);
     X(adds)                  \
     X(removes)               \
     X(changes)               \
-    X(transacts) X(switches) X(tags) X(sends) X(receives) X(before) X(after) X(group) X(imports)
+    X(transacts)             \
+    X(switches)              \
+    X(tags) X(sends) X(receives) X(pipeline) X(before) X(after) X(group) X(imports)
 
 // What a system wants of the world's pause.
 enum {
@@ -103,6 +105,7 @@ typedef struct orri_system {
     orri_rights rights;
 
     orr_system handle;
+    struct orri_pipeline* pipe;
     orr_system_desc desc;            // Texts and terms are copies.
     struct orri_system *prev, *next; // In order of registration.
     uint64_t name_hash;
@@ -176,34 +179,68 @@ typedef enum orri_stage {
     ORRI_STAGE_DONE,
 } orri_stage;
 
+// Systems with a clock of their own (pipeline.c). In lockstep at most one of them is within a tick.
+typedef struct orri_pipeline {
+    orr_world* world;
+    uint32_t index; // In order of registration.
+    char* name;
+    uint64_t name_hash;
+
+    // Time: that of the world, which moves by ticks (step.c).
+    double rate_hz;       // 0: continuous.
+    uint64_t interval_ns; // Of a tick; of a continuous one its step in lockstep.
+    float interval;       // The same in seconds.
+    uint64_t start_ns;    // When it began,
+    uint64_t ran;         // how many ticks ended since,
+    uint64_t due_ns;      // and when the next is due.
+    uint64_t tick;        // Ticks that began.
+
+    orri_step* steps; // The plan; the last one is a commit point.
+    uint32_t step_count, step_capacity;
+    bool renewed;                 // It was made anew for this tick: systems begin and end.
+    struct orri_abreast* abreast; // Its systems on workers (abreast.c); NULL: they are on none.
+
+    // The tick under way.
+    orri_stage stage;
+    uint32_t at; // Step, and how far it is done.
+    uint8_t phase;
+    uint32_t ended; // Systems of the group whose ends are done.
+    bool timed;
+    float dt;
+    uint64_t clock_ns;    // When what runs began, if timed.
+    uint64_t tick_ns;     // When the tick began, likewise.
+    uint64_t rows_before; // Of the system that runs.
+} orri_pipeline;
+
+// A type that a pipeline writes (claim.c).
+typedef struct orri_claim {
+    uint64_t type_hash; // Of its name: it may not be registered yet.
+    orri_pipeline* pipe;
+    char* system; // That was the first to.
+} orri_claim;
+
 struct orri_schedule {
     orri_system *first, *last; // In order of registration.
     orri_system** slots;       // By index.
     uint32_t* generations;     // By index, of the system there or of the next one.
     uint32_t slot_count, slot_capacity, generation_capacity;
     uint32_t system_count;
-    orri_step* steps; // The last one is a commit point.
-    uint32_t step_count, step_capacity;
-    uint32_t step_types; // Types there were when the plan was made.
-    bool stale;          // Systems came, went or were switched: the plan is made anew.
-    // Types that readers are told of, as the plan knows: bits by type index; `told_all`: all of them.
+    orri_pipeline** pipelines; // In order of registration; the first one is always there.
+    uint32_t pipeline_count, pipeline_capacity;
+    orri_claim* claims;
+    uint32_t claim_count, claim_capacity;
+    uint64_t time_ns; // The clock that pipelines share in lockstep.
+
+    uint32_t step_types; // Types there were when the plans were made.
+    bool stale;          // Systems came, went or were switched: plans are made anew.
+    // Types that readers are told of, as the plans know: bits by type index; `told_all`: all of them.
     uint64_t* told;
     uint32_t told_words;
     bool told_any, told_all;
-    bool renewed; // It was made anew for this tick: systems begin and end.
 
-    // The tick under way.
+    orri_pipeline* now;   // Within a tick, perhaps stopped; NULL: none.
+    bool inside;          // And it runs.
     orri_system* running; // Whose function runs; NULL: none.
-    orri_stage stage;     // Of the tick.
-    uint32_t at;          // Step, and how far it is done.
-    uint8_t phase;
-    uint32_t ended; // Systems of the group whose ends are done.
-    bool open;      // A tick is under way, perhaps stopped.
-    bool inside;    // And runs.
-    bool timed;
-    uint64_t clock_ns;    // When what runs began, if timed.
-    uint64_t tick_ns;     // When the tick began, likewise.
-    uint64_t rows_before; // Of the system that runs.
     orr_worker_stats
         alone; // What the driving thread did with nobody beside it, since the beginning.
 
@@ -211,12 +248,34 @@ struct orri_schedule {
     bool time_all;
     uint64_t shuffle; // Seed of orders by chance (shuffle.c); 0: none.
     orr_police police;
-    uint64_t debt_ns; // Time that passed and was not run yet.
     uint64_t look_ns; // What a look at the clock takes, where that matters: with workers.
     orri_trace* trace;
     orri_journal* journal;
-    struct orri_abreast* abreast; // Workers (abreast.c); NULL: none.
+    orri_crew* crew; // Workers, of all pipelines; NULL: none.
 };
+
+// pipeline.c. The first one; false when refused (reported).
+bool orri_pipelines_begin(orr_world* world);
+// Their part of the world's hash.
+uint64_t orri_pipelines_digest(const orr_world* world, uint64_t hash);
+// Adds one; NULL when refused (reported). Texts are copied.
+orri_pipeline* orri_pipeline_make(orr_world* world, const orr_pipeline_desc* desc);
+// NULL: there is none of this name.
+orri_pipeline* orri_pipeline_named(const orr_world* world, const char* name);
+// Its tick ended: when the next is due.
+void orri_pipeline_ticked(orri_pipeline* pipe);
+// Frees all of them. Their systems are gone.
+void orri_pipelines_free(orr_world* world);
+
+// claim.c: claims what a system writes for its pipeline. False when another pipeline has it, or memory is refused (reported):
+// what was entered before memory ended stays, and is the same pipeline's.
+bool orri_claims_take(orr_world* world, const orri_system* system);
+// Which pipeline writes a type; NULL: none does.
+const orri_pipeline* orri_claimed_by(const orr_world* world, orr_type type);
+void orri_claims_free(orr_world* world);
+
+// tick.c: runs a tick, or goes on with the one that is under way. On refusal (reported) it stays open; calling again goes on.
+orr_result orri_tick(orri_pipeline* pipe, float dt);
 
 // Made at first use, with the tenant's functions; NULL when refused (reported).
 struct orri_schedule* orri_schedule_of(orr_world* world);
@@ -277,55 +336,56 @@ void orri_keep_check(orr_world* world, orri_system* system);
 void orri_keep_free(orr_world* world, orri_keep* keep);
 
 // clock.c: when the tick is timed. What follows begins; it ends, and the next begins. `system` (may be NULL) gets the time.
-void orri_time_begin(orr_world* world);
-void orri_time_end(orr_world* world, orri_system* system, const char* name, const char* category);
+void orri_time_begin(orri_pipeline* pipe);
+void orri_time_end(orri_pipeline* pipe, orri_system* system, const char* name,
+                   const char* category);
 // Finds out what a look at the clock takes.
 void orri_time_look(orr_world* world);
 // On workers: 0 if the tick is not timed.
-uint64_t orri_time_now(const orr_world* world);
+uint64_t orri_time_now(const orri_pipeline* pipe);
 // A call of a system by a worker ended. From any worker.
 typedef struct orri_time_units {
     uint32_t first, count; // Chunks; count 0: it is not told in some.
 } orri_time_units;
-void orri_time_worked(orr_world* world, orri_system* system, uint32_t worker, uint64_t begun,
-                      uint64_t rows, orri_time_units units);
+void orri_time_worked(orri_system* system, uint32_t worker, uint64_t begun, uint64_t rows,
+                      orri_time_units units);
 // A worker looked for work from `begin_ns` and slept from `sleep_ns` on (0: it did not). From any worker; for the trace.
-void orri_time_waited(orr_world* world, uint32_t worker, uint64_t begin_ns, uint64_t sleep_ns,
+void orri_time_waited(const orr_world* world, uint32_t worker, uint64_t begin_ns, uint64_t sleep_ns,
                       uint64_t end_ns);
 // What was done at a point ended; it began at `begun`. What follows begins.
-void orri_time_point(orr_world* world, uint64_t begun);
+void orri_time_point(orri_pipeline* pipe, uint64_t begun);
 // The group is through: what workers spent goes to the stats; what follows begins.
-void orri_time_add(orr_world* world, orri_system* system);
+void orri_time_add(orri_system* system);
 
 // group.c: the systems of steps [first, point).
 // Who is due, and what their calls need. On refusal (reported) nothing was called; calling again tries again.
-orr_result orri_group_prepare(orr_world* world, uint32_t first, uint32_t point);
-void orri_group_run(orr_world* world, uint32_t first, uint32_t point);
+orr_result orri_group_prepare(orri_pipeline* pipe, uint32_t first, uint32_t point);
+void orri_group_run(orri_pipeline* pipe, uint32_t first, uint32_t point);
 // One of it, on the driving thread, as orri_system_call().
 void orri_group_run_one(orr_world* world, orri_system* system, const uint32_t* units);
 // Opens all lanes that its systems will need, in order. False when refused (silent): then none is open.
-bool orri_group_open_ahead(orr_world* world, uint32_t first, uint32_t point);
-// What a system of it sent and wrote is done and told. schedule->phase says how far that is; on refusal (reported) calling again goes on.
+bool orri_group_open_ahead(orri_pipeline* pipe, uint32_t first, uint32_t point);
+// What a system of it sent and wrote is done and told. Its pipeline's phase says how far that is; on refusal (reported) calling again goes on.
 orr_result orri_system_end(orr_world* world, orri_system* system);
 
 // abreast.c: workers. True when the systems of steps [first, point) were run by several; the driving thread does it otherwise. Never fails:
 // what cannot be had for it is done without.
-bool orri_abreast_run(orr_world* world, uint32_t first, uint32_t point);
+bool orri_abreast_run(orri_pipeline* pipe, uint32_t first, uint32_t point);
 // Around systems that the driving thread runs alone: other workers, if there are some (true), see if one of them is stuck.
-bool orri_abreast_watch(orr_world* world, bool on);
-void orri_abreast_says(orr_world* world, uint32_t step); // Which it is, while watched.
+bool orri_abreast_watch(const orri_pipeline* pipe, bool on);
+void orri_abreast_says(const orri_pipeline* pipe, uint32_t step); // Which it is, while watched.
 // Whether several workers are worth it for these steps, by what their systems took before. Asked once, before they are prepared; who of them
 // is due is known.
-bool orri_abreast_pays(orr_world* world, uint32_t first, uint32_t point);
+bool orri_abreast_pays(orri_pipeline* pipe, uint32_t first, uint32_t point);
 // Whether this world has workers. Makes them at first use; without memory for them there are none (reported).
-bool orri_abreast_ready(orr_world* world);
+bool orri_abreast_ready(orri_pipeline* pipe);
 void orri_abreast_end(orr_world* world);
 // Workers there are now, with the driving thread.
 uint32_t orri_abreast_workers(const orr_world* world);
 // Adds what a worker did side by side with others.
 void orri_abreast_stats(const orr_world* world, uint32_t worker, orr_worker_stats* out);
 // The workers, to share out something else between groups. False: there are none to be had now.
-bool orri_abreast_hands(orr_world* world, orri_hands* out);
+bool orri_abreast_hands(orri_pipeline* pipe, orri_hands* out);
 // The plan was made anew: which systems conflict is found anew.
 void orri_abreast_forget(orr_world* world);
 // The workers; NULL: none yet.
@@ -341,7 +401,7 @@ void orri_abreast_share(orr_world* world, orri_sharing sharing, uint64_t seed);
 
 // shuffle.c: the serial run in an order by chance, of those that conflicts allow. False: that is not wanted, or memory for it was
 // refused; then nothing was done.
-bool orri_shuffle_run(orr_world* world, uint32_t first, uint32_t point);
+bool orri_shuffle_run(orri_pipeline* pipe, uint32_t first, uint32_t point);
 // The seed; 0 (the default): the order of the plan. Builds with ORR_VALIDATE_ON take it from the environment's ORR_SHUFFLE.
 void orri_shuffle_set(orr_world* world, uint64_t seed);
 uint64_t orri_shuffle_env(void);

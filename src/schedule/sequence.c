@@ -49,6 +49,16 @@ ORRI_COLD static orr_result sequence_refuse_name(const sequence* s, const orri_s
         system->desc.name, field, (int)size, name, words, (int)size, name);
 }
 
+ORRI_COLD static orr_result sequence_refuse_far(const sequence* s, const orri_system* system,
+                                                const char* field, const orri_system* other)
+{
+    return orri_refuse(
+        &s->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_PLAN_REFUSED,
+        "system '%s' of pipeline '%s', .%s: '%s' is in pipeline '%s'; systems of different "
+        "pipelines have no order, their ticks have (orr_step)",
+        system->desc.name, system->pipe->name, field, other->desc.name, other->pipe->name);
+}
+
 static orr_result sequence_edge_add(sequence* s, uint32_t from, uint32_t to)
 {
     if (!ORRI_RESERVE(&s->world->env, ORR_MEMORY_TEMP, &s->edges, &s->edge_capacity,
@@ -76,6 +86,12 @@ static orr_result sequence_list(sequence* s, uint32_t self, const char* field, c
                 continue;
             }
             found = true;
+            if (s->systems[i]->pipe != s->systems[self]->pipe) {
+                if (sequence_equal(s->systems[i]->desc.name, item, size)) {
+                    return sequence_refuse_far(s, s->systems[self], field, s->systems[i]);
+                }
+                continue; // Of a group those in the same pipeline are meant.
+            }
             // A group may name itself through its members: no system waits for itself, unless it says so by name.
             if (i == self && !sequence_equal(s->systems[i]->desc.name, item, size)) {
                 continue;

@@ -7,7 +7,7 @@
 
 // What a group needs while it is shuffled.
 typedef struct shuffle_deck {
-    orr_world* world;
+    orri_pipeline* pipe;
     uint32_t first;  // Step.
     uint32_t* left;  // Steps of the group that have not run, in order.
     uint32_t* waits; // By step of the group: how many of those before it conflict and have not run.
@@ -18,13 +18,13 @@ typedef struct shuffle_deck {
 
 static uint32_t shuffle_pick(shuffle_deck* deck, uint32_t count)
 {
-    uint64_t seed = deck->world->schedule->shuffle;
-    return (uint32_t)(orr_random(seed, deck->world->tick, deck->first, deck->turn++) % count);
+    uint64_t seed = deck->pipe->world->schedule->shuffle;
+    return (uint32_t)(orr_random(seed, deck->pipe->tick, deck->first, deck->turn++) % count);
 }
 
 static orri_system* shuffle_system(const shuffle_deck* deck, uint32_t step)
 {
-    return deck->world->schedule->steps[deck->first + step].system;
+    return deck->pipe->steps[deck->first + step].system;
 }
 
 // ---- systems ------------------------------------------------------------------------------------------------------------
@@ -39,7 +39,7 @@ static void shuffle_begin(shuffle_deck* deck, uint32_t steps)
         deck->waits[i] = 0;
         for (uint32_t k = 0; k < deck->count; k++) {
             orri_system* before = shuffle_system(deck, deck->left[k]);
-            deck->waits[i] += orri_conflict(deck->world, before, system);
+            deck->waits[i] += orri_conflict(deck->pipe->world, before, system);
         }
         deck->left[deck->count++] = i;
     }
@@ -68,8 +68,8 @@ static void shuffle_done(shuffle_deck* deck, uint32_t step)
     for (uint32_t k = 0; k < deck->count; k++) {
         uint32_t later = deck->left[k];
         if (later > step) {
-            deck->waits[later] -=
-                orri_conflict(deck->world, shuffle_system(deck, step), shuffle_system(deck, later));
+            deck->waits[later] -= orri_conflict(deck->pipe->world, shuffle_system(deck, step),
+                                                shuffle_system(deck, later));
         }
     }
 }
@@ -94,11 +94,11 @@ static const uint32_t* shuffle_units(shuffle_deck* deck, const orri_system* syst
 
 // ---- all of it ----------------------------------------------------------------------------------------------------------
 
-static uint32_t shuffle_units_most(const orr_world* world, uint32_t first, uint32_t point)
+static uint32_t shuffle_units_most(const orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
     uint32_t most = 0;
     for (uint32_t i = first; i < point; i++) {
-        const orri_system* system = world->schedule->steps[i].system;
+        const orri_system* system = pipe->steps[i].system;
         if (system->due && system->in_units && system->query->unit_count > most) {
             most = system->query->unit_count;
         }
@@ -106,20 +106,21 @@ static uint32_t shuffle_units_most(const orr_world* world, uint32_t first, uint3
     return most;
 }
 
-bool orri_shuffle_run(orr_world* world, uint32_t first, uint32_t point)
+bool orri_shuffle_run(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
+    orr_world* world = pipe->world;
     if (ORR_LIKELY(world->schedule->shuffle == 0)) {
         return false;
     }
     uint32_t steps = point - first;
-    size_t room = 2 * (size_t)steps + shuffle_units_most(world, first, point);
+    size_t room = 2 * (size_t)steps + shuffle_units_most(pipe, first, point);
     uint32_t* words = ORRI_ALLOC(&world->env, ORR_MEMORY_TEMP, uint32_t, room);
     if (words == NULL) {
         return false;
     }
-    bool open = orri_group_open_ahead(world, first, point);
+    bool open = orri_group_open_ahead(pipe, first, point);
     if (open) {
-        shuffle_deck deck = {world, first, words, words + steps, words + 2 * (size_t)steps, 0, 0};
+        shuffle_deck deck = {pipe, first, words, words + steps, words + 2 * (size_t)steps, 0, 0};
         shuffle_begin(&deck, steps);
         while (deck.count > 0) {
             uint32_t step = shuffle_take(&deck);

@@ -1,6 +1,7 @@
 set(ORR_SOURCES_SCHEDULE
     src/schedule/abreast.c
     src/schedule/call.c
+    src/schedule/claim.c
     src/schedule/clock.c
     src/schedule/conflict.c
     src/schedule/ends.c
@@ -10,6 +11,7 @@ set(ORR_SOURCES_SCHEDULE
     src/schedule/graph.c
     src/schedule/journal.c
     src/schedule/keep.c
+    src/schedule/pipeline.c
     src/schedule/points.c
     src/schedule/police.c
     src/schedule/reduce.c
@@ -17,17 +19,20 @@ set(ORR_SOURCES_SCHEDULE
     src/schedule/resolve.c
     src/schedule/sequence.c
     src/schedule/shuffle.c
+    src/schedule/step.c
     src/schedule/system.c
     src/schedule/tick.c
     src/schedule/trace.c
 )
 # Not on any hot way: compiled for size.
 set(ORR_SMALL_SCHEDULE
+    src/schedule/claim.c
     src/schedule/conflict.c
     src/schedule/ends.c
     src/schedule/crew.c
     src/schedule/journal.c
     src/schedule/keep.c
+    src/schedule/pipeline.c
     src/schedule/points.c
     src/schedule/police.c
     src/schedule/report.c

@@ -28,7 +28,7 @@ static void system_end_all(orr_world* world)
 static void system_gone(orr_world* world)
 {
     struct orri_schedule* schedule = world->schedule;
-    schedule->open = false;
+    schedule->now = NULL;
     world->busy = NULL;
     world->iterating = 0;
     system_end_all(world);
@@ -42,7 +42,8 @@ static void system_gone(orr_world* world)
     orri_env* env = &world->env;
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, schedule->slots, schedule->slot_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, schedule->generations, schedule->generation_capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, schedule->steps, schedule->step_capacity);
+    orri_claims_free(world);
+    orri_pipelines_free(world);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, schedule->told, schedule->told_words);
     ORRI_FREE(env, ORR_MEMORY_SYSTEM, struct orri_schedule, schedule, 1);
     world->schedule = NULL;
@@ -79,7 +80,7 @@ static uint64_t system_digest(orr_world* world, uint64_t hash)
             hash = orri_reader_hash(system->rights.reader, hash);
         }
     }
-    return orri_events_hash(world, hash);
+    return orri_events_hash(world, orri_pipelines_digest(world, hash));
 }
 
 struct orri_schedule* orri_schedule_of(orr_world* world)
@@ -94,7 +95,13 @@ struct orri_schedule* orri_schedule_of(orr_world* world)
             (void)orri_refuse_memory(&world->env, "beginning systems");
             return NULL;
         }
-        world->schedule->stale = true;
+        if (!orri_pipelines_begin(world)) {
+            ORRI_RELEASE(&world->env, ORR_MEMORY_SYSTEM, world->schedule->pipelines,
+                         world->schedule->pipeline_capacity);
+            ORRI_FREE(&world->env, ORR_MEMORY_SYSTEM, struct orri_schedule, world->schedule, 1);
+            world->schedule = NULL;
+            return NULL;
+        }
         orri_tenant* tenant = &world->tenants[ORRI_TENANT_SCHEDULE];
         tenant->gone = system_gone;
         tenant->digest = system_digest;
@@ -351,6 +358,31 @@ static orri_system* system_make(orr_world* world, const orr_system_desc* desc)
     return system;
 }
 
+// The pipeline that a desc names; NULL (reported): there is none.
+static orri_pipeline* system_pipe(orr_world* world, const orr_system_desc* desc)
+{
+    if (desc->pipeline == NULL) {
+        return world->schedule->pipelines[0];
+    }
+    orri_pipeline* pipe = orri_pipeline_named(world, desc->pipeline);
+    if (pipe == NULL) {
+        orri_near near;
+        orri_near_begin(&near, desc->pipeline, strlen(desc->pipeline));
+        for (uint32_t i = 0; i < world->schedule->pipeline_count; i++) {
+            orri_near_offer(&near, world->schedule->pipelines[i]->name);
+        }
+        char words[256];
+        orri_text text = {words, sizeof words, 0};
+        words[0] = '\0';
+        orri_near_say(&near, &text);
+        (void)orri_refuse(&world->env, ORR_ERR_NAME, ORR_LOG_ID_SYSTEM_REFUSED,
+                          "orr_system_add: system '%s': there is no pipeline '%.80s'%s; "
+                          "orr_pipeline_add() comes first",
+                          desc->name, desc->pipeline, words);
+    }
+    return pipe;
+}
+
 // A slot that is free; the number of slots if there is none.
 static uint32_t system_slot(const struct orri_schedule* schedule)
 {
@@ -450,7 +482,7 @@ orr_system orr_system_add(orr_world* world, const orr_system_desc* desc)
     if (schedule == NULL) {
         return none;
     }
-    if (schedule->open) {
+    if (schedule->now != NULL) {
         const orri_system* running = system_breach(world);
         (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_SYSTEM_REFUSED,
                           "orr_system_add: system '%s' cannot be added while a tick is under "
@@ -460,23 +492,26 @@ orr_system orr_system_add(orr_world* world, const orr_system_desc* desc)
                           running != NULL ? running->desc.name : "", running != NULL ? "')" : "");
         return none;
     }
-    if (orri_system_named(world, desc->name, strlen(desc->name)) != NULL) {
+    const orri_system* there = orri_system_named(world, desc->name, strlen(desc->name));
+    if (there != NULL) {
         (void)orri_refuse(&world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_SYSTEM_REFUSED,
-                          "orr_system_add: there is a system '%s' already", desc->name);
+                          "orr_system_add: there is a system '%s' already, in pipeline '%s'; this "
+                          "one is for '%.80s'",
+                          desc->name, there->pipe->name,
+                          desc->pipeline != NULL ? desc->pipeline : schedule->pipelines[0]->name);
         return none;
     }
-    if (system_check(world, desc) != ORR_OK) {
-        return none;
-    }
-    orri_system* system = system_make(world, desc);
+    orri_pipeline* pipe = system_check(world, desc) == ORR_OK ? system_pipe(world, desc) : NULL;
+    orri_system* system = pipe != NULL ? system_make(world, desc) : NULL;
     if (system == NULL) {
         return none;
     }
+    system->pipe = pipe;
     if (!system_enter(world, system)) {
         orri_system_free(world, system);
         return none;
     }
-    if (!system_try(world, system)) {
+    if (!system_try(world, system) || !orri_claims_take(world, system)) {
         orri_system_drop(world, system);
         return none;
     }
@@ -500,7 +535,7 @@ orr_result orr_system_remove(orr_world* world, orr_system handle)
     if (system == NULL || system->removed) {
         return system_refuse_handle(world, "orr_system_remove", handle);
     }
-    if (world->schedule->open) {
+    if (world->schedule->now != NULL) {
         const orri_system* running = system_breach(world);
         return orri_refuse(
             &world->env, ORR_ERR_STATE, ORR_LOG_ID_SYSTEM_REFUSED,
@@ -563,7 +598,7 @@ void orri_system_grant(orr_world* world, orri_system* system)
 static orr_result system_set(orr_world* world, orri_wish wish)
 {
     orri_system* by = orri_system_here(world);
-    if (by != NULL && world->schedule->stage == ORRI_STAGE_STEPS) {
+    if (by != NULL && by->pipe->stage == ORRI_STAGE_STEPS) {
         return system_wish(world, by, wish);
     }
     system_switch(world, &wish);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// A tick: systems come and go, readers hear what happened outside, then the steps of the plan. Where something is refused the
+// A tick of a pipeline: systems come and go, readers hear what happened outside, then the steps of the plan. Where something is refused the
 // tick stays open at that point, and goes on from there when it is called again: nothing is done twice, nothing is lost.
 #include "base/float.h"
 #include "schedule/schedule.h"
 
 #define TICK_TIMED_EVERY 16u
-#define TICK_CATCH_UP    2u
 
 // ---- systems begin and end ------------------------------------------------------------------------------------------------
 
@@ -21,9 +20,13 @@ static void tick_switch(orr_world* world, orri_system* system, bool on)
 }
 
 // Those that end, the last one first: it may lean on those before. What they send is committed before they are gone.
-static void tick_life_end(orr_world* world)
+static void tick_life_end(orri_pipeline* pipe)
 {
+    orr_world* world = pipe->world;
     for (orri_system* system = world->schedule->last; system != NULL; system = system->prev) {
+        if (system->pipe != pipe) {
+            continue;
+        }
         if (system->started && (!system->wanted || system->removed)) {
             orri_system_call_back(world, system, system->desc.stop);
             tick_switch(world, system, false);
@@ -34,9 +37,13 @@ static void tick_life_end(orr_world* world)
     }
 }
 
-static void tick_life_begin(orr_world* world)
+static void tick_life_begin(orri_pipeline* pipe)
 {
+    orr_world* world = pipe->world;
     for (orri_system* system = world->schedule->first; system != NULL; system = system->next) {
+        if (system->pipe != pipe) {
+            continue;
+        }
         if (!system->removed && !system->created) {
             system->created = true;
             orri_system_call_back(world, system, system->desc.create);
@@ -48,14 +55,14 @@ static void tick_life_begin(orr_world* world)
     }
 }
 
-static void tick_life_drop(orr_world* world)
+static void tick_life_drop(orri_pipeline* pipe)
 {
-    struct orri_schedule* schedule = world->schedule;
+    struct orri_schedule* schedule = pipe->world->schedule;
     bool stale = schedule->stale; // The plan was made without them.
     for (orri_system *system = schedule->first, *next; system != NULL; system = next) {
         next = system->next;
-        if (system->removed) {
-            orri_system_drop(world, system);
+        if (system->removed && system->pipe == pipe) {
+            orri_system_drop(pipe->world, system);
         }
     }
     schedule->stale = stale;
@@ -78,156 +85,156 @@ enum {
 };
 
 // Transactions, then tells. `early`: not those that wait for structure.
-static orr_result tick_transact(orr_world* world, bool early)
+static orr_result tick_transact(orri_pipeline* pipe, bool early)
 {
-    struct orri_schedule* schedule = world->schedule;
-    if (schedule->phase < TICK_TRANSACT_TELL) {
-        schedule->phase = TICK_TRANSACT;
+    orr_world* world = pipe->world;
+    if (pipe->phase < TICK_TRANSACT_TELL) {
+        pipe->phase = TICK_TRANSACT;
         if (ORR_LIKELY(!orri_transact_pending(world))) {
             return ORR_OK;
         }
         orri_hands hands;
-        bool changed, several = orri_abreast_hands(world, &hands);
+        bool changed, several = orri_abreast_hands(pipe, &hands);
         orr_result result = orri_transact_commit(world, early, several ? &hands : NULL, &changed);
         if (result != ORR_OK || !changed) {
             return result;
         }
-        schedule->phase = TICK_TRANSACT_TELL;
+        pipe->phase = TICK_TRANSACT_TELL;
     }
     orr_result result = tick_tell(world, orri_transact_source(world), false);
-    orri_time_end(world, NULL, "transact", "commit");
+    orri_time_end(pipe, NULL, "transact", "commit");
     return result;
 }
 
 // Commits what waits, then tells. `phase` remembers how far it came.
-static orr_result tick_commit(orr_world* world)
+static orr_result tick_commit(orri_pipeline* pipe)
 {
-    struct orri_schedule* schedule = world->schedule;
-    if (schedule->phase == TICK_COMMIT) {
+    orr_world* world = pipe->world;
+    if (pipe->phase == TICK_COMMIT) {
         // Also when nothing waits: ids that were set aside go back.
         bool pending = orri_commit_pending(world);
         orr_result result = orri_commit(world);
         if (result != ORR_OK) {
             return result;
         }
-        schedule->phase = pending ? TICK_COMMIT_TELL : TICK_TRANSACT;
+        pipe->phase = pending ? TICK_COMMIT_TELL : TICK_TRANSACT;
     }
-    if (schedule->phase == TICK_COMMIT_TELL) {
+    if (pipe->phase == TICK_COMMIT_TELL) {
         orr_system sender;
         bool one = orri_commit_sender(world, &sender);
         orr_result result = tick_tell(world, sender, !one);
-        orri_time_end(world, NULL, "commit", "commit");
+        orri_time_end(pipe, NULL, "commit", "commit");
         if (result != ORR_OK) {
             return result;
         }
-        schedule->phase = TICK_TRANSACT;
+        pipe->phase = TICK_TRANSACT;
     }
-    return tick_transact(world, false);
+    return tick_transact(pipe, false);
 }
 
 // Values and events that callbacks sent. (Structure waits for the commit that follows.)
-static orr_result tick_called_back(orr_world* world)
+static orr_result tick_called_back(orri_pipeline* pipe)
 {
+    orr_world* world = pipe->world;
     orr_result result = ORR_OK;
     bool changed;
     for (orri_system* system = world->schedule->first; result == ORR_OK && system != NULL;
          system = system->next) {
-        result = system->may_send ? orri_commit_values(world, &system->rights, &changed) : ORR_OK;
+        result = system->pipe == pipe && system->may_send
+                     ? orri_commit_values(world, &system->rights, &changed)
+                     : ORR_OK;
     }
     return result;
 }
 
-static orr_result tick_outside(orr_world* world)
+static orr_result tick_outside(orri_pipeline* pipe)
 {
-    struct orri_schedule* schedule = world->schedule;
     orr_result result = ORR_OK;
-    if (schedule->phase == 0) {
-        result = schedule->renewed ? tick_called_back(world) : ORR_OK;
+    if (pipe->phase == 0) {
+        result = pipe->renewed ? tick_called_back(pipe) : ORR_OK;
         if (result == ORR_OK) {
-            result = tick_tell(world, (orr_system){0}, false);
+            result = tick_tell(pipe->world, (orr_system){0}, false);
         }
     }
     if (result == ORR_OK) {
-        result = tick_commit(world);
+        result = tick_commit(pipe);
     }
-    if (result == ORR_OK && schedule->renewed) {
-        tick_life_drop(world);
-        schedule->renewed = false;
+    if (result == ORR_OK && pipe->renewed) {
+        tick_life_drop(pipe);
+        pipe->renewed = false;
     }
-    orri_time_begin(world); // None of this was the first system's.
+    orri_time_begin(pipe); // None of this was the first system's.
     return result;
 }
 
 // ---- groups and points ----------------------------------------------------------------------------------------------
 
-static orr_result tick_group(orr_world* world)
+static orr_result tick_group(orri_pipeline* pipe)
 {
-    struct orri_schedule* schedule = world->schedule;
-    uint32_t first = schedule->at, point = schedule->steps[first].first;
-    orr_result result = orri_group_prepare(world, first, point);
+    uint32_t first = pipe->at, point = pipe->steps[first].first;
+    orr_result result = orri_group_prepare(pipe, first, point);
     if (result == ORR_OK) {
-        orri_group_run(world, first, point);
-        schedule->at = point - 1; // The point comes next.
-        schedule->ended = 0;
+        orri_group_run(pipe, first, point);
+        pipe->at = point - 1; // The point comes next.
+        pipe->ended = 0;
     }
     return result;
 }
 
-static orr_result tick_point(orr_world* world, const orri_step* step)
+static orr_result tick_point(orri_pipeline* pipe, const orri_step* step)
 {
-    struct orri_schedule* schedule = world->schedule;
-    uint64_t begun = schedule->clock_ns;
-    bool ends = schedule->ended < schedule->at - step->first;
-    while (schedule->ended < schedule->at - step->first) {
-        orri_system* system = schedule->steps[step->first + schedule->ended].system;
-        orr_result result = orri_system_end(world, system);
+    uint64_t begun = pipe->clock_ns;
+    bool ends = pipe->ended < pipe->at - step->first;
+    while (pipe->ended < pipe->at - step->first) {
+        orri_system* system = pipe->steps[step->first + pipe->ended].system;
+        orr_result result = orri_system_end(pipe->world, system);
         if (result != ORR_OK) {
             return result;
         }
-        schedule->phase = 0;
-        schedule->ended++;
+        pipe->phase = 0;
+        pipe->ended++;
     }
     if (ends) {
-        orri_time_point(world, begun);
+        orri_time_point(pipe, begun);
     }
-    return step->commit ? tick_commit(world) : tick_transact(world, true);
+    return step->commit ? tick_commit(pipe) : tick_transact(pipe, true);
 }
 
 // ---- the tick ---------------------------------------------------------------------------------------------------------------
 
-static orr_result tick_part(orr_world* world)
+static orr_result tick_part(orri_pipeline* pipe)
 {
-    struct orri_schedule* schedule = world->schedule;
-    switch (schedule->stage) {
+    switch (pipe->stage) {
     case ORRI_STAGE_LIFE:
-        if (schedule->renewed) {
-            tick_life_end(world);
-            tick_life_begin(world);
+        if (pipe->renewed) {
+            tick_life_end(pipe);
+            tick_life_begin(pipe);
         }
         return ORR_OK;
     case ORRI_STAGE_OUTSIDE:
-        return tick_outside(world);
+        return tick_outside(pipe);
     default: {
-        const orri_step* step = &schedule->steps[schedule->at];
-        return step->system != NULL ? tick_group(world) : tick_point(world, step);
+        const orri_step* step = &pipe->steps[pipe->at];
+        return step->system != NULL ? tick_group(pipe) : tick_point(pipe, step);
     }
     }
 }
 
-static void tick_forward(struct orri_schedule* schedule)
+static void tick_forward(orri_pipeline* pipe)
 {
-    schedule->phase = 0;
-    if (schedule->stage == ORRI_STAGE_STEPS && ++schedule->at < schedule->step_count) {
+    pipe->phase = 0;
+    if (pipe->stage == ORRI_STAGE_STEPS && ++pipe->at < pipe->step_count) {
         return;
     }
-    schedule->stage++;
-    if (schedule->stage == ORRI_STAGE_STEPS && schedule->at >= schedule->step_count) {
-        schedule->stage++;
+    pipe->stage++;
+    if (pipe->stage == ORRI_STAGE_STEPS && pipe->at >= pipe->step_count) {
+        pipe->stage++;
     }
 }
 
-static orr_result tick_begin(orr_world* world, float dt)
+static orr_result tick_begin(orri_pipeline* pipe, float dt)
 {
+    orr_world* world = pipe->world;
     struct orri_schedule* schedule = world->schedule;
     if (world->appender != NULL) {
         return orri_check_open(world, "orr_step");
@@ -237,27 +244,31 @@ static orr_result tick_begin(orr_world* world, float dt)
         return result;
     }
     orr_tick_advance(world);
-    schedule->open = true;
-    schedule->stage = ORRI_STAGE_LIFE;
-    schedule->at = 0;
-    schedule->phase = 0;
-    world->dt = dt;
-    schedule->timed = schedule->time_all || schedule->trace != NULL ||
-                      world->tick % TICK_TIMED_EVERY == 1;
-    orri_time_begin(world);
-    schedule->tick_ns = schedule->clock_ns;
+    schedule->now = pipe;
+    pipe->tick++;
+    pipe->stage = ORRI_STAGE_LIFE;
+    pipe->at = 0;
+    pipe->phase = 0;
+    pipe->dt = world->dt = dt;
+    world->run_tick = pipe->tick;
+    pipe->timed = schedule->time_all || schedule->trace != NULL ||
+                  pipe->tick % TICK_TIMED_EVERY == 1;
+    orri_time_begin(pipe);
+    pipe->tick_ns = pipe->clock_ns;
     return ORR_OK;
 }
 
-static orr_result tick_end(orr_world* world)
+static orr_result tick_end(orri_pipeline* pipe)
 {
-    struct orri_schedule* schedule = world->schedule;
-    schedule->open = false;
+    orr_world* world = pipe->world;
+    world->schedule->now = NULL;
     world->busy = NULL;
     world->dt = 0;
-    if (schedule->trace != NULL) {
-        schedule->clock_ns = schedule->tick_ns;
-        orri_time_end(world, NULL, "tick", "tick");
+    world->run_tick = 0;
+    orri_pipeline_ticked(pipe);
+    if (world->schedule->trace != NULL) {
+        pipe->clock_ns = pipe->tick_ns;
+        orri_time_end(pipe, NULL, "tick", "tick");
     }
     if (ORR_UNLIKELY(orri_lanes_refused(world))) {
         return orri_refuse(&world->env, ORR_ERR_MEMORY, ORR_LOG_ID_SEND_REFUSED,
@@ -277,203 +288,38 @@ static orr_result tick_end(orr_world* world)
 }
 
 // Goes on with the tick that is open.
-static orr_result tick_go(orr_world* world)
+static orr_result tick_go(orri_pipeline* pipe)
 {
-    struct orri_schedule* schedule = world->schedule;
+    orr_world* world = pipe->world;
     if (world->busy != NULL) {
         world->iterating = 0; // It was stopped; now it goes on.
-        orri_time_begin(world);
+        orri_time_begin(pipe);
     }
     world->busy = "a tick is under way";
-    while (schedule->stage != ORRI_STAGE_DONE) {
-        orr_result result = tick_part(world);
+    while (pipe->stage != ORRI_STAGE_DONE) {
+        orr_result result = tick_part(pipe);
         if (ORR_UNLIKELY(result != ORR_OK)) {
             world->busy = "the tick is half done, it was refused to go on; call orr_step() again "
                           "when there is memory";
             world->iterating = 1;
             return result;
         }
-        tick_forward(schedule);
+        tick_forward(pipe);
     }
-    return tick_end(world);
+    return tick_end(pipe);
 }
 
-static orr_result tick_one(orr_world* world, float dt)
+orr_result orri_tick(orri_pipeline* pipe, float dt)
 {
-    struct orri_schedule* schedule = world->schedule;
+    struct orri_schedule* schedule = pipe->world->schedule;
+    ORR_ASSERT(schedule->now == NULL || schedule->now == pipe);
     orri_float_mode mode = orri_float_mode_set();
     schedule->inside = true;
-    orr_result result = schedule->open ? ORR_OK : tick_begin(world, dt);
-    result = result == ORR_OK ? tick_go(world) : result;
+    orr_result result = schedule->now != NULL ? ORR_OK : tick_begin(pipe, dt);
+    result = result == ORR_OK ? tick_go(pipe) : result;
     schedule->inside = false;
     orri_float_mode_restore(mode);
     return result;
 }
 
-// ---- stepping --------------------------------------------------------------------------------------------------------------
-
-static orr_result tick_check(orr_world* world, const char* call)
-{
-    if (orri_schedule_of(world) == NULL) {
-        return ORR_ERR_MEMORY;
-    }
-    orri_system* running = orri_system_here(world);
-    if (ORR_LIKELY(running == NULL && !world->schedule->inside && !world->in_handler)) {
-        return ORR_OK;
-    }
-    if (running == NULL) {
-        return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                           "%s: not from an error handler or a hook: a tick is under way", call);
-    }
-    running->rights.counts.breaches++;
-    return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-                       "%s: not inside a system, here '%s'", call, running->desc.name);
-}
-
-static float tick_dt(const orr_world* world)
-{
-    return world->rate_hz > 0 ? (float)(1.0 / world->rate_hz) : 1.0f / 60.0f;
-}
-
-orr_result orr_step(orr_world* world, uint32_t count)
-{
-    ORR_ASSERT(world != NULL);
-    orr_result result = tick_check(world, "orr_step");
-    for (uint32_t i = 0; result == ORR_OK && i < count; i++) {
-        result = tick_one(world, tick_dt(world));
-    }
-    return result;
-}
-
-orr_result orr_update(orr_world* world, uint64_t elapsed_ns)
-{
-    ORR_ASSERT(world != NULL);
-    orr_result result = tick_check(world, "orr_update");
-    struct orri_schedule* schedule = world->schedule;
-    if (result != ORR_OK || schedule->paused) {
-        return result;
-    }
-    if (world->rate_hz <= 0) {
-        return tick_one(world, (float)((double)elapsed_ns * 1e-9));
-    }
-    if (schedule->open) {
-        result = tick_one(world, 0); // Its time was counted when it began.
-    }
-    double exact_ns = 1e9 / world->rate_hz + 0.5;
-    uint64_t interval_ns = exact_ns < 1e19 ? (uint64_t)exact_ns : UINT64_MAX;
-    uint64_t debt = schedule->debt_ns + elapsed_ns;
-    schedule->debt_ns = debt < elapsed_ns ? UINT64_MAX : debt;
-    for (uint32_t i = 0; i < TICK_CATCH_UP && schedule->debt_ns >= interval_ns &&
-                         result == ORR_OK && !schedule->paused;
-         i++) {
-        schedule->debt_ns -= interval_ns;
-        result = tick_one(world, tick_dt(world));
-    }
-    schedule->debt_ns %= interval_ns;
-    return result;
-}
-
-orr_result orr_run_until(orr_world* world, uint64_t tick,
-                         bool (*done)(void* user, orr_world* world), void* user)
-{
-    ORR_ASSERT(world != NULL);
-    orr_result result = tick_check(world, "orr_run_until");
-    while (result == ORR_OK && !world->schedule->paused &&
-           (world->tick < tick || world->schedule->open)) {
-        result = tick_one(world, tick_dt(world));
-        if (result == ORR_OK && done != NULL && done(user, world)) {
-            break;
-        }
-    }
-    return result;
-}
-
-void orr_pause(orr_world* world, bool on)
-{
-    ORR_ASSERT(world != NULL);
-    struct orri_schedule* schedule = orri_schedule_of(world);
-    if (schedule == NULL) {
-        return;
-    }
-    orri_system* by =
-        schedule->inside && schedule->stage == ORRI_STAGE_STEPS ? orri_system_here(world) : NULL;
-    if (by == NULL) {
-        schedule->paused = on;
-    } else if (by->desc.parallel) {
-        by->rights.counts.breaches++;
-        (void)orri_refuse(
-            &world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-            "orr_pause: system '%s' is parallel: its runs have no order; send an event to "
-            "a system that does it",
-            by->desc.name);
-    } else {
-        by->pause = on ? ORRI_PAUSE_ON
-                       : ORRI_PAUSE_OFF; // When it is handed in: in the order of systems.
-    }
-}
-
-bool orr_paused(const orr_world* world)
-{
-    ORR_ASSERT(world != NULL);
-    return world->schedule != NULL && world->schedule->paused;
-}
-
-bool orr_tick_open(const orr_world* world)
-{
-    ORR_ASSERT(world != NULL);
-    return world->schedule != NULL && world->schedule->open;
-}
-
-orr_result orr_tick_abandon(orr_world* world)
-{
-    ORR_ASSERT(world != NULL);
-    orr_result result = tick_check(world, "orr_tick_abandon");
-    if (result == ORR_OK && !world->schedule->open) {
-        return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                           "orr_tick_abandon: no tick is half done");
-    }
-    for (orri_system* system = world->schedule->first; result == ORR_OK && system != NULL;
-         system = system->next) {
-        orri_system_hand_in(world, system);
-    }
-    if (result == ORR_OK) {
-        orri_commit_abandon(world);
-    }
-    return result;
-}
-
-// Settings that a running tick looks at are for between ticks.
-static bool tick_settles(orr_world* world, const char* call)
-{
-    if (orri_schedule_of(world) == NULL) {
-        return false;
-    }
-    if (ORR_UNLIKELY(world->schedule->inside)) {
-        (void)orri_refuse_running(world, call);
-        return false;
-    }
-    return true;
-}
-
-void orr_stats_time_all(orr_world* world, bool on)
-{
-    ORR_ASSERT(world != NULL);
-    if (tick_settles(world, "orr_stats_time_all")) {
-        world->schedule->time_all = on;
-    }
-}
-
-void orr_police_set(orr_world* world, orr_police police)
-{
-    ORR_ASSERT(world != NULL);
-    if (tick_settles(world, "orr_police_set")) {
-#ifdef ORR_VALIDATE_ON
-        world->schedule->police = police != ORR_POLICE_DEFAULT ? police : ORR_POLICE_FULL;
-#else
-        world->schedule->police = police != ORR_POLICE_DEFAULT ? police : ORR_POLICE_CALLS;
-#endif
-    }
-}
-
 #undef TICK_TIMED_EVERY
-#undef TICK_CATCH_UP

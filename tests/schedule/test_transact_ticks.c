@@ -230,8 +230,8 @@ static void plan_line(orr_world* world, char* out, size_t size)
 {
     CHECK_OK(orri_plan_make(world));
     out[0] = '\0';
-    for (uint32_t i = 0; i < world->schedule->step_count; i++) {
-        const orri_step* step = &world->schedule->steps[i];
+    for (uint32_t i = 0; i < world->schedule->pipelines[0]->step_count; i++) {
+        const orri_step* step = &world->schedule->pipelines[0]->steps[i];
         size_t length = strlen(out);
         snprintf(out + length, size - length, "%s%s", length > 0 ? " " : "",
                  step->system != NULL ? step->system->desc.name

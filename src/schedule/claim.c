@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+// Which pipeline writes which type. Claimed by name when a system is added, since types may come later; never given up or handed
+// on, also when the system is gone. So no two pipelines ever write the same values, and each can go at its own pace.
+#include "schedule/schedule.h"
+
+#define CLAIM_BLANKS " \t\r\n\v\f"
+
+// Who asks.
+typedef struct claim_ask {
+    orr_world* world;
+    const orri_system* system;
+    bool enters; // Notes claims that are new; else only looks whether they can be had.
+} claim_ask;
+
+// ---- claims ------------------------------------------------------------------------------------------------------------
+
+static orri_claim* claim_find(const struct orri_schedule* schedule, uint64_t hash)
+{
+    for (uint32_t i = 0; i < schedule->claim_count; i++) {
+        if (schedule->claims[i].type_hash == hash) {
+            return &schedule->claims[i];
+        }
+    }
+    return NULL;
+}
+
+ORRI_COLD static bool claim_refuse(const claim_ask* ask, const orri_claim* claim, const char* type,
+                                   size_t size)
+{
+    (void)orri_refuse(
+        &ask->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_SYSTEM_REFUSED,
+        "orr_system_add: system '%s' of pipeline '%s' writes %.*s, which pipeline '%s' writes "
+        "since system '%s' was added; put the system into that pipeline, or let it transact "
+        "(.transacts)",
+        ask->system->desc.name, ask->system->pipe->name, (int)size, type, claim->pipe->name,
+        claim->system);
+    return false;
+}
+
+static bool claim_enter(const claim_ask* ask, uint64_t hash)
+{
+    struct orri_schedule* schedule = ask->world->schedule;
+    orri_env* env = &ask->world->env;
+    const char* name = ask->system->desc.name;
+    size_t size = strlen(name) + 1;
+    char* copy = ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &schedule->claims, &schedule->claim_capacity,
+                              schedule->claim_count + 1)
+                     ? ORRI_ALLOC(env, ORR_MEMORY_SYSTEM, char, size)
+                     : NULL;
+    if (copy == NULL) {
+        (void)orri_refuse_memory(env, "adding a system");
+        return false;
+    }
+    memcpy(copy, name, size);
+    schedule->claims[schedule->claim_count++] = (orri_claim){hash, ask->system->pipe, copy};
+    return true;
+}
+
+static bool claim_type(const claim_ask* ask, const char* type, size_t size)
+{
+    uint64_t hash = orr_hash(type, size, 0);
+    const orri_claim* claim = claim_find(ask->world->schedule, hash);
+    if (claim != NULL && claim->pipe != ask->system->pipe) {
+        return claim_refuse(ask, claim, type, size);
+    }
+    return claim != NULL || !ask->enters || claim_enter(ask, hash);
+}
+
+// ---- what is written ---------------------------------------------------------------------------------------------------
+
+static bool claim_word(const char* word, size_t size, const char* text)
+{
+    return strlen(text) == size && memcmp(word, text, size) == 0;
+}
+
+// Takes words off the front of a member; the last one is a name in any case. Says which there were.
+static void claim_words(const char** at, size_t* size, bool* own, bool* writes)
+{
+    *own = *writes = false;
+    for (;;) {
+        size_t length = 0;
+        while (length < *size && strchr(CLAIM_BLANKS, (*at)[length]) == NULL) {
+            length++;
+        }
+        size_t next = length;
+        while (next < *size && strchr(CLAIM_BLANKS, (*at)[next]) != NULL) {
+            next++;
+        }
+        if (next >= *size) {
+            *size = length;
+            return;
+        }
+        *own = true;
+        *writes |= claim_word(*at, length, "write");
+        *at += next;
+        *size -= next;
+    }
+}
+
+// One item: "write Health|read Armor". Words of its first member hold for those that have none.
+static bool claim_item(const claim_ask* ask, const char* item, size_t size, bool all)
+{
+    bool first_writes = all;
+    for (size_t at = 0; at <= size;) {
+        size_t end = at;
+        while (end < size && item[end] != '|') {
+            end++;
+        }
+        const char* name = item + at;
+        size_t length = end - at;
+        while (length > 0 && strchr(CLAIM_BLANKS "?", *name) != NULL) {
+            name++;
+            length--;
+        }
+        bool own, writes;
+        claim_words(&name, &length, &own, &writes);
+        writes = own ? writes || all : first_writes;
+        first_writes = at == 0 ? writes : first_writes;
+        bool type = length > 0 && strchr("!#*", *name) == NULL && *item != '!';
+        if (type && writes && !claim_type(ask, name, length)) {
+            return false;
+        }
+        at = end + 1;
+    }
+    return true;
+}
+
+static bool claim_text(const claim_ask* ask, const char* text, bool all)
+{
+    const char *at = text != NULL ? text : "", *item;
+    size_t size;
+    bool had = true;
+    while (had && orri_list_next(&at, &item, &size)) {
+        had = claim_item(ask, item, size, all);
+    }
+    return had;
+}
+
+static bool claim_all(const claim_ask* ask)
+{
+    const orr_system_desc* desc = &ask->system->desc;
+    bool had = claim_text(ask, desc->query, false) && claim_text(ask, desc->any, false) &&
+               claim_text(ask, desc->changes, true);
+    for (uint32_t i = 0; had && i < desc->term_count; i++) {
+        if (desc->terms[i].access == ORR_WRITE && desc->terms[i].kind != ORR_WITHOUT) {
+            const char* name = orri_type_label(ask->world, desc->terms[i].type);
+            had = claim_type(ask, name, strlen(name));
+        }
+    }
+    return had;
+}
+
+bool orri_claims_take(orr_world* world, const orri_system* system)
+{
+    return claim_all(&(claim_ask){world, system, false}) &&
+           claim_all(&(claim_ask){world, system, true});
+}
+
+const orri_pipeline* orri_claimed_by(const orr_world* world, orr_type type)
+{
+    const char* name = orri_type_label(world, type);
+    const orri_claim* claim = claim_find(world->schedule, orr_hash(name, strlen(name), 0));
+    return claim != NULL ? claim->pipe : NULL;
+}
+
+void orri_claims_free(orr_world* world)
+{
+    struct orri_schedule* schedule = world->schedule;
+    for (uint32_t i = 0; i < schedule->claim_count; i++) {
+        char* name = schedule->claims[i].system;
+        ORRI_FREE(&world->env, ORR_MEMORY_SYSTEM, char, name, strlen(name) + 1);
+    }
+    ORRI_RELEASE(&world->env, ORR_MEMORY_SYSTEM, schedule->claims, schedule->claim_capacity);
+}
+
+#undef CLAIM_BLANKS
