@@ -9,6 +9,8 @@
 #include "support/store_kit.h"
 #include "test.h"
 
+#include <errno.h>
+
 enum {
     SMALL = 2,   // Thousands of entities, where everything is slow.
     LARGE = 100, // What is to be proved.
@@ -192,14 +194,59 @@ ORR_TEST(churn_ticked_again_from_the_same_state_is_the_same_sixteen_times)
 
 // ---- without threads ---------------------------------------------------------------------------------------------
 
+typedef struct fewer {
+    uint32_t lines;
+    char text[256]; // Of the last of them.
+} fewer;
+
 static void fewer_write(void* user, const orr_log_line* line)
 {
-    *(uint32_t*)user += line->id == ORR_LOG_ID_WORKERS_FEWER;
+    fewer* f = user;
+    if (line->id == ORR_LOG_ID_WORKERS_FEWER) {
+        f->lines++;
+        snprintf(f->text, sizeof f->text, "%s", line->text);
+    }
 }
 
 static void fewer_nothing(void* arg)
 {
     (void)arg;
+}
+
+// As on every machine that cannot have threads: a platform that refuses them does for one where they can be had.
+static int fewer_refuse(void* user, const char* name, void (*run)(void* arg), void* arg,
+                        orr_thread* out)
+{
+    (void)user, (void)name, (void)run, (void)arg, (void)out;
+    return ENOTSUP;
+}
+
+static void fewer_check(const orr_platform* platform, uint32_t lines, uint32_t workers)
+{
+    enum {
+        FEW = 20
+    };
+    serial_run(1, 5, 0xAA, FEW);
+    fewer f = {0};
+    sea s = {.scale = 1, .seed = 5, .workers = 4};
+    orr_world* world = kit_begin(
+        &s.k,
+        &(orr_world_desc){.seed = s.seed,
+                          .workers = s.workers,
+                          .platform = platform,
+                          .log = {.level = ORR_LOG_WARNING, .sink = fewer_write, .user = &f}});
+    orr_police_set(world, ORR_POLICE_CALLS);
+    scenario_target target = scenario_target_world(world);
+    CHECK(scenario_begin(&s.run, scenario_find("churn"), &target, s.scale));
+    for (uint32_t i = 0; i < FEW; i++) {
+        CHECK(sea_tick(&s) == expected[i]);
+        CHECK_EQ(f.lines, lines); // Once, in the first tick.
+    }
+    CHECK_EQ(orr_worker_count(world), workers);
+    if (lines > 0) {
+        CHECK_CONTAINS(f.text, "4 workers were asked for and 1 can be had");
+    }
+    sea_end(&s);
 }
 
 ORR_TEST(churn_without_threads_says_so_once_and_goes_on)
@@ -210,19 +257,10 @@ ORR_TEST(churn_without_threads_says_so_once_and_goes_on)
     if (threads) {
         platform->thread_join(NULL, thread);
     }
-    uint32_t lines = 0;
-    kit k = {0};
-    orr_world* world = kit_begin(
-        &k,
-        &(orr_world_desc){.workers = 4,
-                          .log = {.level = ORR_LOG_WARNING, .sink = fewer_write, .user = &lines}});
-    scenario_target target = scenario_target_world(world);
-    scenario_run run;
-    CHECK(scenario_begin(&run, scenario_find("churn"), &target, 1));
-    CHECK(scenario_step(&run) && scenario_step(&run));
-    CHECK_EQ(lines, threads ? 0 : 1);
-    scenario_end(&run);
-    kit_end(&k);
+    fewer_check(NULL, threads ? 0 : 1, threads ? 4 : 1);
+    orr_platform none = *platform;
+    none.thread_create = fewer_refuse;
+    fewer_check(&none, 1, 1);
 }
 
 #undef COUNT
