@@ -13,6 +13,7 @@
 
 enum {
     SMALL = 2,   // Thousands of entities, where everything is slow.
+    MIDDLE = 20, // Several chunks in a cluster.
     LARGE = 100, // What is to be proved.
     TICKS = 300,
     TICKS_LONG = 10000
@@ -38,6 +39,11 @@ static uint64_t expected[TICKS_LONG];        // The hashes of the serial run.
 #define SANITIZED test_slow()
 #else
 #define SANITIZED false
+#endif
+#ifdef __SANITIZE_THREAD__
+#define RACES true
+#else
+#define RACES false
 #endif
 #define COUNT(array) (uint32_t)(sizeof(array) / sizeof(array)[0])
 
@@ -153,6 +159,18 @@ ORR_TEST(churn_every_tick_with_workers_has_the_hash_of_the_serial_run)
     }
 }
 
+// So many chunks in every cluster that workers take and steal them: where races are looked for, the hundred thousand entities of the
+// proof, for a few ticks.
+ORR_TEST(churn_of_many_chunks_with_workers_has_the_hashes_of_the_serial_run)
+{
+    uint32_t scale = RACES ? LARGE : MIDDLE, ticks = test_rounds(20, 6, 100);
+    serial_run(scale, 11, 0xAA, ticks);
+    check_same((sea){.scale = scale, .workers = 2, .seed = 11, .fill = 0x55}, ticks);
+    check_same(
+        (sea){.scale = scale, .workers = 4, .seed = 11, .fill = 0xAA, .sharing = ORRI_SHARE_RANDOM},
+        ticks);
+}
+
 // The whole matrix, with --long; compilers and levels are those of the build.
 ORR_TEST(churn_matrix_of_workers_seeds_and_memory_has_the_hashes_of_the_serial_run)
 {
@@ -265,3 +283,4 @@ ORR_TEST(churn_without_threads_says_so_once_and_goes_on)
 
 #undef COUNT
 #undef SANITIZED
+#undef RACES
