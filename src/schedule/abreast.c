@@ -127,13 +127,10 @@ static bool abreast_find(struct orri_abreast* a)
     return a->found;
 }
 
-void orri_abreast_forget(orr_world* world)
+void orri_abreast_forget(orri_pipeline* pipe)
 {
-    for (uint32_t i = 0; i < world->schedule->pipeline_count; i++) {
-        struct orri_abreast* a = world->schedule->pipelines[i]->abreast;
-        if (a != NULL) {
-            a->found = false;
-        }
+    if (pipe->abreast != NULL) {
+        pipe->abreast->found = false;
     }
 }
 

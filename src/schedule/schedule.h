@@ -197,6 +197,8 @@ typedef struct orri_pipeline {
 
     orri_step* steps; // The plan; the last one is a commit point.
     uint32_t step_count, step_capacity;
+    uint32_t step_last; // Steps of the plan before,
+    bool same; // and whether this one has the same systems and points, as far as it is made.
     bool renewed;                 // It was made anew for this tick: systems begin and end.
     struct orri_abreast* abreast; // Its systems on workers (abreast.c); NULL: they are on none.
 
@@ -237,6 +239,8 @@ struct orri_schedule {
     uint64_t* told;
     uint32_t told_words;
     bool told_any, told_all;
+    uint64_t plans,
+        compared; // For tests: plans made, pairs of systems asked whether they conflict.
 
     orri_pipeline* now;   // Within a tick, perhaps stopped; NULL: none.
     bool inside;          // And it runs.
@@ -387,7 +391,7 @@ void orri_abreast_stats(const orr_world* world, uint32_t worker, orr_worker_stat
 // The workers, to share out something else between groups. False: there are none to be had now.
 bool orri_abreast_hands(orri_pipeline* pipe, orri_hands* out);
 // The plan was made anew: which systems conflict is found anew.
-void orri_abreast_forget(orr_world* world);
+void orri_abreast_forget(orri_pipeline* pipe);
 // The workers; NULL: none yet.
 orri_crew* orri_abreast_crew(const orr_world* world);
 // For tests: how the work is shared out. None of it may change a result.
