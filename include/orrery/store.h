@@ -100,6 +100,9 @@ typedef struct orr_world_desc {
     orr_pool pool; ///< Threads of the program's own instead of new ones. Default: none.
     uint64_t
         stuck_ns; ///< A system that runs longer is named in the log, if another worker is there to notice. Default 10 s.
+    /// Systems may have atomic sections (orr_atomic()): their results may depend on how fast threads are. Default false: such a
+    /// system is refused, and the same inputs give the same hashes with any number of workers.
+    bool atomic_sections;
     uint32_t id_salt; ///< Worlds with different salts refuse each other's ids. Default 0.
 } orr_world_desc;
 

@@ -16,6 +16,7 @@ set(ORR_SOURCES_MESSAGE
     src/message/receive.c
     src/message/rights.c
     src/message/scratch.c
+    src/message/section.c
     src/message/send.c
     src/message/send_many.c
     src/message/tally.c

@@ -13,7 +13,8 @@ struct orri_guard {
     const orr_tag* any_tags;              // Tags that queries of its own may ask for.
     uint32_t any_tag_count;
     bool indirect;
-    bool posted;                // It is the function of a transaction that runs.
+    bool posted;                // It is the function of a transaction that runs,
+    bool section;               // or an atomic section.
     bool parallel;              // Its runs go to several workers at once.
     bool alone;                 // Nobody runs beside it, and it is called by one worker.
     bool owns;                  // It changes values with owned strings or arrays.

@@ -70,6 +70,7 @@ static void world_init(orr_world* world, const orr_world_desc* desc)
     world->iteration_era = 1;
     world->seed = desc->seed;
     world->rate_hz = desc->rate_hz;
+    world->atomic_sections = desc->atomic_sections;
     world->workers = desc->workers < ORR_WORKERS_MAX ? desc->workers : ORR_WORKERS_MAX;
     world->pool = desc->pool;
     world->stuck_ns = desc->stuck_ns != 0 ? desc->stuck_ns : 10000000000u;

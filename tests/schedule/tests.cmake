@@ -1,5 +1,7 @@
 set(ORR_TESTS_SCHEDULE
     tests/schedule/test_abreast.c
+    tests/schedule/test_atomic.c
+    tests/schedule/test_atomic_refused.c
     tests/schedule/test_beside.c
     tests/schedule/test_abreast_model.c
     tests/schedule/test_crew.c
