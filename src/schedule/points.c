@@ -416,7 +416,7 @@ orr_result orri_plan_make(orr_world* world)
         return orri_refuse_memory(&world->env, "planning a tick");
     }
     result = orri_sequence(world, true, order, &count);
-    if (result == ORR_OK && !orri_told_find(world)) {
+    if (result == ORR_OK && !(orri_told_find(world) && orri_claims_sort(world))) {
         result = ORR_ERR_MEMORY;
     }
     for (uint32_t i = 0; result == ORR_OK && i < schedule->pipeline_count; i++) {

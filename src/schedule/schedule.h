@@ -197,7 +197,8 @@ typedef struct orri_pipeline {
     uint64_t due_ns;      // and when the next is due.
     uint64_t tick;        // Ticks that began.
 
-    orri_step* steps; // The plan; the last one is a commit point.
+    orri_foreign foreign; // Types that others write, as the plan knows.
+    orri_step* steps;     // The plan; the last one is a commit point.
     uint32_t step_count, step_capacity;
     uint32_t step_last; // Steps of the plan before,
     bool same;    // and whether this one has the same systems and points, as far as it is made.
@@ -278,6 +279,8 @@ void orri_pipelines_free(orr_world* world);
 bool orri_claims_take(orr_world* world, const orri_system* system);
 // Which pipeline writes a type; NULL: none does.
 const orri_pipeline* orri_claimed_by(const orr_world* world, orr_type type);
+// Fills what is foreign to each pipeline. False when refused (reported).
+bool orri_claims_sort(orr_world* world);
 void orri_claims_free(orr_world* world);
 
 // tick.c: runs a tick, or goes on with the one that is under way. On refusal (reported) it stays open; calling again goes on.

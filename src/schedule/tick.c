@@ -68,6 +68,16 @@ static void tick_life_drop(orri_pipeline* pipe)
     schedule->stale = stale;
 }
 
+// Events wait for systems whose pipeline has not ticked yet.
+static void tick_life_listen(orr_world* world)
+{
+    for (orri_system* system = world->schedule->first; system != NULL; system = system->next) {
+        if (system->inbox != NULL && system->wanted && !system->removed) {
+            orri_inbox_enable(world, system->inbox, true);
+        }
+    }
+}
+
 // ---- telling and committing ---------------------------------------------------------------------------------------------
 
 static orr_result tick_tell(orr_world* world, orr_system source, bool by_commit)
@@ -95,7 +105,8 @@ static orr_result tick_transact(orri_pipeline* pipe, bool early)
         }
         orri_hands hands;
         bool changed, several = orri_abreast_hands(pipe, &hands);
-        orr_result result = orri_transact_commit(world, early, several ? &hands : NULL, &changed);
+        orr_result result =
+            orri_transact_commit(world, early, &pipe->foreign, several ? &hands : NULL, &changed);
         if (result != ORR_OK || !changed) {
             return result;
         }
@@ -207,6 +218,7 @@ static orr_result tick_part(orri_pipeline* pipe)
     switch (pipe->stage) {
     case ORRI_STAGE_LIFE:
         if (pipe->renewed) {
+            tick_life_listen(pipe->world);
             tick_life_end(pipe);
             tick_life_begin(pipe);
         }

@@ -25,9 +25,9 @@ typedef struct churn_golden {
 } churn_golden;
 
 static const churn_golden goldens[] = {
-    {SMALL, 11, 0x2EF6A9E46FCEE21Cu}, {SMALL, 12, 0x2A3D19F3C1736242u},
-    {SMALL, 13, 0xE39C1C162833721Du}, {LARGE, 11, 0xF0C5B9E97E1BBA3Eu},
-    {LARGE, 12, 0xC3C3CC1582A3A675u}, {LARGE, 13, 0x1B532FD672E4FE4Cu},
+    {SMALL, 11, 0x36953437FFF9EA0Eu}, {SMALL, 12, 0x0BE6D0AA10E38970u},
+    {SMALL, 13, 0x2B75F95E80F43D73u}, {LARGE, 11, 0x7ACBB713DBD9A0DBu},
+    {LARGE, 12, 0x340734E3144B4CFBu}, {LARGE, 13, 0x13E09AE29D70972Du},
 };
 
 static const uint32_t worker_counts[] = {1, 2, 3, 4, 8, 32};

@@ -17,6 +17,8 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_life.c
     tests/schedule/test_mirror_ticks.c
     tests/schedule/test_overlap.c
+    tests/schedule/test_pace.c
+    tests/schedule/test_pipeline.c
     tests/schedule/test_plan.c
     tests/schedule/test_police.c
     tests/schedule/test_police_change.c
