@@ -499,6 +499,20 @@ plant "transactions: verb of the stream's first run taken for all" \
     src/message/post_walk.c '/^bool orri_post_walk_next/,/^}/s/stream->runs\[walk->run\]\.verb/stream->runs[0].verb/'
 plant "transactions: least of signed numbers compared as unsigned" \
     src/message/amend.c 's/orri_sign_extend\(now, size\) < orri_sign_extend\(old, size\)/now < old/'
+plant "atomic sections: the mutex of the stripe not taken" \
+    src/message/section.c '/^static void section_guarded/,/^}/s/orri_mutex_(un)?lock\(.*\);/(void)0;/'
+plant "atomic sections: stripes chosen by who calls" \
+    src/message/section.c 's/orri_id_index\(target\)\);/orri_id_index(target) + (uint64_t)(uintptr_t)\&sections);/'
+plant "atomic sections: a section within a section taken" \
+    src/message/section.c '/^orr_result orr_atomic/,/^}/s/section_now\.world != NULL/false/'
+plant "atomic sections: the block not stamped with the tick" \
+    src/message/section.c '/^static bool section_own/,/^}/s/entry->tick = world->tick;/(void)0;/'
+plant "atomic sections: taken for who touches its own rows alone" \
+    src/schedule/abreast.c '/^static bool abreast_own_rows/,/^}/s/!system->atomic \&\&/true \&\&/'
+plant "atomic sections: beside who reads the type, too" \
+    src/schedule/conflict.c 's/touch == ORRI_TOUCH_NONE \? ORRI_TOUCH_ATOMIC : ORRI_TOUCH_WRITES/touch == ORRI_TOUCH_NONE ? ORRI_TOUCH_ATOMIC : touch/'
+plant "writes by id of what nobody is told of: others told under its name" \
+    src/schedule/ends.c 's/\(written\.index1 != 0 \|\| widely\)/(written.index1 != 0 || first->sends_changes)/'
 plant "large angle reduced by digits of pi one too far" \
     src/base/math_circle.c 's/- 1075 \+ 62;/- 1075 + 63;/'
 plant "what is no number passes through exp" \

@@ -368,6 +368,8 @@ ORR_TEST(atomic_sections_reach_readers_and_changed_terms_with_their_author) /* N
         KIT_STEP(world, 1);
         KIT_SAID("ComponentChanged:Health:1:hit changed:1");
         CHECK_EQ(orr_get(world, bob, Health)->value, 90);
+        CHECK_EQ(orr_column_tick(world, orr_entity_cluster(world, bob), 0, KIT_TYPE(world, Health)),
+                 orr_world_tick(world));
         // Two of one group, side by side: by nobody in particular.
         KIT_SYSTEM(world, .name = "hit_too", .query = "Aim", .atomics = "Health", .run = hit,
                    .before = "hear, changed");
