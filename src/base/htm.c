@@ -14,12 +14,10 @@
 #endif
 #endif
 
-#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__) && !defined(HTM_NONE)
-
-#include <cpuid.h>
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(HTM_NONE)
 
 #define HTM_STARTED  0xFFFFFFFFu
-#define HTM_EXPLICIT 0x1u // By htm_give_up, with a code.
+#define HTM_EXPLICIT 0x1u // By the transaction itself, with a code.
 #define HTM_RETRY    0x2u
 #define HTM_CONFLICT 0x4u
 #define HTM_HELD     0x5Au // The code.
@@ -33,10 +31,24 @@ enum {
 
 static _Atomic int htm_state;
 
+// What the processor says of itself, on a page: a and b of the four words.
+static void htm_ask(uint32_t page, uint32_t* a, uint32_t* b)
+{
+    uint32_t c = 0, d = 0; // Of the page the first part.
+    *a = page;
+    *b = 0;
+    __asm__ volatile("cpuid" : "+a"(*a), "+b"(*b), "+c"(c), "+d"(d));
+}
+
 static bool htm_said(void)
 {
-    unsigned a = 0, b = 0, c = 0, d = 0;
-    return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b >> 11 & 1) != 0;
+    uint32_t a, b;
+    htm_ask(0, &a, &b);
+    if (a < 7) {
+        return false; // That is its last page.
+    }
+    htm_ask(7, &a, &b);
+    return (b >> 11 & 1) != 0;
 }
 
 __attribute__((target("rtm"))) static bool htm_trial(volatile uint32_t* word)
