@@ -47,6 +47,7 @@ set(ORR_SMALL_MESSAGE
     src/message/receive.c
     src/message/rights.c
     src/message/scratch.c
+    src/message/section.c
     src/message/send_many.c
     src/message/tell.c
     src/message/tell_cells.c
