@@ -195,6 +195,8 @@ typedef enum orr_log_category {
     X(6005, WORKERS_FEWER, WARNING, SCHEDULE)  \
     X(6006, SYSTEM_STUCK, WARNING, SCHEDULE)   \
     X(6007, HELP_OWED, WARNING, SCHEDULE)      \
+    X(6008, HELP_MISSING, WARNING, SCHEDULE)   \
+    X(6009, HELP_UNASKED, WARNING, SCHEDULE)   \
     X(9001, USER_LINE, INFO, USER)
 
 typedef enum orr_log_id {

@@ -8,6 +8,7 @@ set(ORR_SOURCES_SCHEDULE
     src/schedule/crew.c
     src/schedule/doze.c
     src/schedule/graph.c
+    src/schedule/help.c
     src/schedule/journal.c
     src/schedule/keep.c
     src/schedule/points.c
@@ -26,6 +27,7 @@ set(ORR_SMALL_SCHEDULE
     src/schedule/conflict.c
     src/schedule/ends.c
     src/schedule/crew.c
+    src/schedule/help.c
     src/schedule/journal.c
     src/schedule/keep.c
     src/schedule/points.c

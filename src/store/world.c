@@ -70,9 +70,9 @@ static void world_init(orr_world* world, const orr_world_desc* desc)
     world->iteration_era = 1;
     world->seed = desc->seed;
     world->rate_hz = desc->rate_hz;
-    world->workers = desc->workers < ORR_WORKERS_MAX ? desc->workers : ORR_WORKERS_MAX;
+    world->workers = desc->workers;
     world->pool = desc->pool;
-    world->stuck_ns = desc->stuck_ns != 0 ? desc->stuck_ns : 10000000000u;
+    world->stuck_ns = desc->stuck_ns;
     world->salt = desc->id_salt << ORRI_GENERATION_BITS;
     world->entities_max = world_limit(desc->entities_max, ORR_ENTITIES_MAX);
     world->clusters_max = world_limit(desc->clusters_max, ORR_CLUSTERS_MAX);
