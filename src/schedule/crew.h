@@ -30,8 +30,8 @@ typedef struct orri_crew_desc {
 
 // NULL when refused for want of memory (silent). Threads that cannot be had are a warning in the log: the crew has fewer.
 orri_crew* orri_crew_create(orri_env* env, const orri_crew_desc* desc);
-// Joins all threads, and waits for calls of the user's own that are still to come; whatever comes after that, which nobody asked
-// for, returns at once. No graph runs. NULL is allowed.
+// Joins all threads, and waits for calls of the user's own that are under way; those that come later return at once. No graph runs.
+// NULL is allowed.
 void orri_crew_destroy(orri_crew* crew);
 // How many there are now, with the caller.
 uint32_t orri_crew_workers(const orri_crew* crew);

@@ -181,7 +181,7 @@ void orri_crew_serve(orri_crew_worker* me, bool one_run);
 
 // False: there are too many such crews in this process.
 bool orri_crew_help_begin(orri_crew* crew);
-// Waits for calls that are owed. Calls after this find nobody.
+// Waits for calls that are inside. Those that come later find nobody.
 void orri_crew_help_end(orri_crew* crew);
 // Asks the user's threads to come.
 void orri_crew_invite(orri_crew* crew);

@@ -11,8 +11,9 @@
 #define HELP_DUE ((uint64_t)0xFF)
 #define HELP_IN \
     ((uint64_t)1 << 8) // Counts; also calls that nobody asked for, which are gone again soon.
-#define HELP_AWAITED ((uint64_t)1 << 31) // The crew ends and waits for the last call to return.
-#define HELP_HANDS   ((uint64_t)1 << 32) // Counts.
+#define HELP_AWAITED \
+    ((uint64_t)1 << 31) // The crew ends and waits for the last call inside to return.
+#define HELP_HANDS ((uint64_t)1 << 32) // Counts.
 
 // A program that never calls is told so after so many runs and so long: its threads may be busy, or begin late.
 #define HELP_RUNS   64u
@@ -85,7 +86,7 @@ static void help_leave(orri_help_desk* desk)
     const orr_platform* platform = desk->crew->platform;
     ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, &desk->word);
     uint64_t before = atomic_fetch_sub(&desk->word, HELP_IN);
-    if (before % HELP_HANDS == (HELP_AWAITED | HELP_IN)) {
+    if ((before & HELP_AWAITED) != 0 && help_in(before) == 1) {
         atomic_fetch_add(&desk->bell, 1);
         ORRI_SCHED_POINT(platform, ORR_SCHED_WAKE, &desk->bell);
         platform->thread_wake(platform->user, &desk->bell, 1);
@@ -195,21 +196,12 @@ bool orri_crew_help_begin(orri_crew* crew)
     return false;
 }
 
-static void help_owed_say(orri_crew* crew, uint64_t word)
-{
-    orri_log(crew->env, ORR_LOG_ID_HELP_OWED,
-             "the pool of the program promised %u calls of help() that have not been made "
-             "or not returned; the world cannot end before they have",
-             (unsigned)(help_due(word) + help_in(word)));
-}
-
+// Calls that are inside return soon, since no run is on. Those that have not come are not waited for: the pool may be shared with
+// somebody who waits for us, or may have forgotten them.
 void orri_crew_help_end(orri_crew* crew)
 {
     orri_help_desk* desk = crew->desk;
     const orr_platform* platform = crew->platform;
-    uint64_t timeout_ns = crew->stuck_ns == 0 ? UINT64_MAX : crew->stuck_ns;
-    uint64_t begin_ns = crew->stuck_ns == 0 ? 0 : platform->clock_ns(platform->user);
-    bool said = crew->stuck_ns == 0;
     ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, &desk->word);
     atomic_fetch_or(&desk->word, HELP_AWAITED);
     for (;;) {
@@ -217,18 +209,12 @@ void orri_crew_help_end(orri_crew* crew)
         uint32_t bell = atomic_load(&desk->bell);
         ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, &desk->word);
         uint64_t word = atomic_load(&desk->word);
-        // From here on who has this number is sent away.
-        if (word % HELP_HANDS == HELP_AWAITED &&
-            atomic_compare_exchange_strong(&desk->word, &word, word - HELP_AWAITED + HELP_HANDS)) {
-            break;
-        }
-        if (!said && platform->clock_ns(platform->user) - begin_ns >= crew->stuck_ns) {
-            said = true;
-            help_owed_say(crew, word);
-        }
-        if (word % HELP_HANDS != HELP_AWAITED) {
+        if (help_in(word) > 0) {
             ORRI_SCHED_POINT(platform, ORR_SCHED_WAIT, &desk->bell);
-            platform->thread_wait(platform->user, &desk->bell, bell, timeout_ns);
+            platform->thread_wait(platform->user, &desk->bell, bell, UINT64_MAX);
+        } else if (atomic_compare_exchange_strong(&desk->word, &word,
+                                                  (word / HELP_HANDS + 1) * HELP_HANDS)) {
+            break; // From here on who has this number is sent away.
         }
     }
     desk->crew = NULL;

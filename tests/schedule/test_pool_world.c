@@ -183,6 +183,8 @@ static void jobs_begin(jobs* j, uint32_t most)
 
 static void jobs_end(jobs* j)
 {
+    while (jobs_step(j)) { // Calls that come when their world is gone.
+    }
     atomic_store(&j->stop, 1);
     for (uint32_t i = 0; i < JOBS_THREADS; i++) {
         j->platform->thread_join(NULL, j->threads[i]);
