@@ -304,10 +304,10 @@ static orr_result tick_one(orr_world* world, float dt)
 {
     struct orri_schedule* schedule = world->schedule;
     orri_float_mode mode = orri_float_mode_set();
-    schedule->inside = true;
+    schedule->inside = world->in_tick = true;
     orr_result result = schedule->open ? ORR_OK : tick_begin(world, dt);
     result = result == ORR_OK ? tick_go(world) : result;
-    schedule->inside = false;
+    schedule->inside = world->in_tick = false;
     orri_float_mode_restore(mode);
     return result;
 }
