@@ -511,6 +511,12 @@ plant "the watch does not see a caller that works alone" \
     src/schedule/group.c 's/bool watched = orri_abreast_watch\(world, true\);/bool watched = false;/'
 plant "the watch names the first system of a batch" \
     src/schedule/abreast.c '/orri_crew_says\(a->crew, worker, step\);/d'
+plant "a call that comes when its crew is gone is let in" \
+    src/schedule/help.c 's/if \(help_arg\(desk, word\) != arg\)/if (arg == NULL)/'
+plant "a call too many is taken for one that was promised" \
+    src/schedule/help.c 's/\*asked = help_due\(word\) > 0;/*asked = true;/'
+plant "missing memory for workers is said in every tick" \
+    src/schedule/abreast.c 's/if \(schedule->lacks == 0\)/if (true)/'
 plant "systems that conflict by what they read and write overlap" \
     src/schedule/conflict.c 's/\|\| conflict_of_values\(world, first, second\);/|| (false \&\& conflict_of_values(world, first, second));/'
 
