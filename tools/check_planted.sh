@@ -447,7 +447,8 @@ plant "worker: wake-up lost, the look after saying that it sleeps left out" \
 plant "worker: units claimed twice, a range taken by load and store" \
     src/schedule/graph.c '/^static bool graph_take/,/^}/s/if \(orri_crew_swap\(hand->crew, \&part->range, \&range, graph_pack\(end, last\)\)\)/ORRI_SCHED_POINT(hand->crew->platform, ORR_SCHED_STORE, \&part->range); atomic_store(\&part->range, graph_pack(end, last));/'
 plant "worker: late into a plan that is rebuilt, not counted when it comes in" \
-    src/schedule/doze.c 's/gate \+ ORRI_GATE_IN\)/gate)/; s/ : 0\) - ORRI_GATE_IN;/ : 0);/; s/\&crew->gate, ORRI_GATE_IN\)/\&crew->gate, 0)/'
+    src/schedule/doze.c 's/gate \+ ORRI_GATE_IN\)/gate)/; s/ : 0\) - ORRI_GATE_IN;/ : 0);/' \
+    src/schedule/watch.c 's/\&crew->gate, ORRI_GATE_IN\)/\&crew->gate, 0)/'
 # The executor: the same, and what only it can do wrong, found by its model. What comes of each is no matter of the model's own
 # rules: a tick that never ends, or one whose hash is another.
 #   A helper sees no news, the caller changes the gate and looks who sleeps, the helper says that it does and sleeps: orr_step()

@@ -418,7 +418,7 @@ bool orri_group_open_ahead(orr_world* world, uint32_t first, uint32_t point)
 
 // Without memory for workers the driving thread does it alone. Said once, and again only when they could be had in between, by a
 // group as large: `steps`.
-static bool abreast_lacks(orr_world* world, uint32_t steps)
+ORRI_COLD static bool abreast_lacks(orr_world* world, uint32_t steps)
 {
     struct orri_schedule* schedule = world->schedule;
     if (schedule->lacks == 0) {
@@ -549,7 +549,7 @@ void orri_abreast_says(orr_world* world, uint32_t step)
 }
 
 // NULL without memory.
-static struct orri_abreast* abreast_make(orr_world* world)
+ORRI_COLD static struct orri_abreast* abreast_make(orr_world* world)
 {
     struct orri_abreast* a =
         ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SYSTEM, struct orri_abreast, 1);

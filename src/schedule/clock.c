@@ -16,9 +16,9 @@ uint64_t orri_time_stuck_ns(const orr_world* world)
 }
 
 // Where nobody else is there to see it, at least afterwards.
-static void clock_late(orr_world* world, const orri_system* system, uint64_t spent)
+ORRI_COLD static void clock_late(orr_world* world, const orri_system* system, uint64_t spent)
 {
-    if (ORR_UNLIKELY(spent >= orri_time_stuck_ns(world)) && !world->schedule->watched) {
+    if (spent >= orri_time_stuck_ns(world) && !world->schedule->watched) {
         uint64_t ms = spent / 1000000;
         orri_log(&world->env, ORR_LOG_ID_SYSTEM_STUCK,
                  "system '%s' took %u.%03u s in tick %llu; does it loop, or wait for something?",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the files of a crew share: crew.c (life), help.c (the user's threads), doze.c (waiting, waking, the watch), graph.c (running). Every access to a word
+// What the files of a crew share: crew.c (life), help.c (the user's threads), doze.c (waiting, waking), watch.c, graph.c (running). Every access to a word
 // that several threads write goes through the functions here: sequentially consistent, with a sched point before it.
 // Words without order (statistics, what the watch reads) are relaxed and have no point: nothing hangs on them.
 #ifndef ORRI_CREW_INNER_H
@@ -159,11 +159,17 @@ bool orri_crew_wake(orri_crew* crew, uint32_t worker);
 void orri_crew_wake_some(orri_crew* crew, uint32_t most);
 // Comes in if the gate is open; *seen is the gate before.
 bool orri_crew_enter(orri_crew* crew, uint64_t* seen);
+// Goes out; with `done` (the last of the graph) closing the gate.
+void orri_crew_leave(orri_crew* crew, bool done);
+
+// ---- watch.c --------------------------------------------------------------------------------------------------------
+
+// Names calls that are stuck; `number`: of who looks, who may be in or not, or none's. So long is between two looks.
+void orri_crew_look(orri_crew* crew, uint32_t number);
+uint64_t orri_crew_look_ns(const orri_crew* crew);
 // A thread that only watches; false if it cannot be had.
 bool orri_crew_watcher_begin(orri_crew* crew);
 void orri_crew_watcher_end(orri_crew* crew);
-// Goes out; with `done` (the last of the graph) closing the gate.
-void orri_crew_leave(orri_crew* crew, bool done);
 
 // ---- graph.c --------------------------------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ set(ORR_SOURCES_SCHEDULE
     src/schedule/system.c
     src/schedule/tick.c
     src/schedule/trace.c
+    src/schedule/watch.c
 )
 # Not on any hot way: compiled for size.
 set(ORR_SMALL_SCHEDULE
@@ -38,4 +39,5 @@ set(ORR_SMALL_SCHEDULE
     src/schedule/shuffle.c
     src/schedule/system.c
     src/schedule/trace.c
+    src/schedule/watch.c
 )
