@@ -259,6 +259,10 @@ struct orri_schedule {
     orri_trace* trace;
     orri_journal* journal;
     orri_crew* crew; // Workers, of all pipelines; NULL: none.
+    // Systems of the largest group that workers could not be had for, for want of memory, since that was said; 0: none.
+    uint32_t lacks;
+    bool
+        watched; // Another thread sees when a system is stuck; otherwise it is named when it returns, if timed.
 };
 
 // pipeline.c. The first one; false when refused (reported).
@@ -349,6 +353,8 @@ void orri_keep_free(orr_world* world, orri_keep* keep);
 void orri_time_begin(orri_pipeline* pipe);
 void orri_time_end(orri_pipeline* pipe, orri_system* system, const char* name,
                    const char* category);
+// So long may a system take before it is named.
+uint64_t orri_time_stuck_ns(const orr_world* world);
 // Finds out what a look at the clock takes.
 void orri_time_look(orr_world* world);
 // On workers: 0 if the tick is not timed.
@@ -381,13 +387,14 @@ orr_result orri_system_end(orr_world* world, orri_system* system);
 // abreast.c: workers. True when the systems of steps [first, point) were run by several; the driving thread does it otherwise. Never fails:
 // what cannot be had for it is done without.
 bool orri_abreast_run(orri_pipeline* pipe, uint32_t first, uint32_t point);
-// Around systems that the driving thread runs alone: other workers, if there are some (true), see if one of them is stuck.
+// Around systems that the driving thread runs alone: other workers or a watcher, if there are some, see if one of them is stuck. True: it
+// wants to be told which it is.
 bool orri_abreast_watch(const orri_pipeline* pipe, bool on);
 void orri_abreast_says(const orri_pipeline* pipe, uint32_t step); // Which it is, while watched.
 // Whether several workers are worth it for these steps, by what their systems took before. Asked once, before they are prepared; who of them
 // is due is known.
 bool orri_abreast_pays(orri_pipeline* pipe, uint32_t first, uint32_t point);
-// Whether this world has workers. Makes them at first use; without memory for them there are none (reported).
+// Whether this world has workers. Makes them at first use; without memory for them there are none (which is said once).
 bool orri_abreast_ready(orri_pipeline* pipe);
 void orri_abreast_end(orr_world* world);
 // Workers there are now, with the driving thread.

@@ -9,6 +9,7 @@ set(ORR_SOURCES_SCHEDULE
     src/schedule/crew.c
     src/schedule/doze.c
     src/schedule/graph.c
+    src/schedule/help.c
     src/schedule/journal.c
     src/schedule/keep.c
     src/schedule/pace.c
@@ -24,6 +25,7 @@ set(ORR_SOURCES_SCHEDULE
     src/schedule/system.c
     src/schedule/tick.c
     src/schedule/trace.c
+    src/schedule/watch.c
 )
 # Not on any hot way: compiled for size.
 set(ORR_SMALL_SCHEDULE
@@ -31,6 +33,7 @@ set(ORR_SMALL_SCHEDULE
     src/schedule/conflict.c
     src/schedule/ends.c
     src/schedule/crew.c
+    src/schedule/help.c
     src/schedule/journal.c
     src/schedule/keep.c
     src/schedule/pace.c
@@ -43,4 +46,5 @@ set(ORR_SMALL_SCHEDULE
     src/schedule/shuffle.c
     src/schedule/system.c
     src/schedule/trace.c
+    src/schedule/watch.c
 )

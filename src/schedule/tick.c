@@ -263,8 +263,10 @@ static orr_result tick_begin(orri_pipeline* pipe, float dt)
     pipe->phase = 0;
     pipe->dt = world->dt = dt;
     world->run_tick = pipe->tick;
+    // Who wants to hear of slow systems, where nobody can watch, has the time looked at.
     pipe->timed = schedule->time_all || schedule->trace != NULL ||
-                  pipe->tick % TICK_TIMED_EVERY == 1;
+                  pipe->tick % TICK_TIMED_EVERY == 1 ||
+                  (world->stuck_ns != 0 && !schedule->watched);
     orri_time_begin(pipe);
     pipe->tick_ns = pipe->clock_ns;
     return ORR_OK;
@@ -326,10 +328,10 @@ orr_result orri_tick(orri_pipeline* pipe, float dt)
     struct orri_schedule* schedule = pipe->world->schedule;
     ORR_ASSERT(schedule->now == NULL || schedule->now == pipe);
     orri_float_mode mode = orri_float_mode_set();
-    schedule->inside = true;
+    schedule->inside = pipe->world->in_tick = true;
     orr_result result = schedule->now != NULL ? ORR_OK : tick_begin(pipe, dt);
     result = result == ORR_OK ? tick_go(pipe) : result;
-    schedule->inside = false;
+    schedule->inside = pipe->world->in_tick = false;
     orri_float_mode_restore(mode);
     return result;
 }

@@ -16,6 +16,7 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_keep.c
     tests/schedule/test_life.c
     tests/schedule/test_mirror_ticks.c
+    tests/schedule/test_odd_orders.c
     tests/schedule/test_overlap.c
     tests/schedule/test_pace.c
     tests/schedule/test_pipeline.c
@@ -31,6 +32,7 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_tick.c
     tests/schedule/test_tick_refused.c
     tests/schedule/test_trace.c
+    tests/schedule/test_trouble.c
     tests/schedule/test_pool_world.c
     tests/schedule/test_workers.c
     tests/schedule/test_transact_ticks.c
