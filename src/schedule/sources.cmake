@@ -10,6 +10,9 @@ set(ORR_SOURCES_SCHEDULE
     src/schedule/graph.c
     src/schedule/journal.c
     src/schedule/keep.c
+    src/schedule/lock.c
+    src/schedule/lock_log.c
+    src/schedule/lock_trace.c
     src/schedule/points.c
     src/schedule/police.c
     src/schedule/reduce.c
@@ -28,6 +31,8 @@ set(ORR_SMALL_SCHEDULE
     src/schedule/crew.c
     src/schedule/journal.c
     src/schedule/keep.c
+    src/schedule/lock_log.c
+    src/schedule/lock_trace.c
     src/schedule/points.c
     src/schedule/police.c
     src/schedule/report.c
