@@ -527,6 +527,16 @@ plant "odd power of a negative number taken for an even one" \
     src/base/math_power.c 's/\(y_bits & unit\) != 0 \? 1 : 2/(y_bits \& unit) != 0 ? 2 : 2/'
 plant "digits of the logarithm's polynomial cut off" \
     src/base/math_power.c 's/0x1\.99999999a3b1ep-3/0x1.9999p-3/'
+plant "idle workers look for far too long" \
+    src/schedule/doze.c '/^static bool doze_look/,/^}/s/i < crew->spins \+ DOZE_YIELDS;/i < (crew->spins + DOZE_YIELDS) * 64;/'
+plant "idle workers come back to look though nobody called" \
+    src/schedule/doze.c '/^static void doze_sleep/,/^}/s/crew->stuck_ns == 0 \? UINT64_MAX : crew->stuck_ns \/ 4 \+ 1;/1000000;/'
+plant "conflicts found anew in every tick" \
+    src/schedule/abreast.c 's/a->found \&\& a->clusters == world->cluster_sequence/false/'
+plant "conflicts of the plan before kept for other systems" \
+    src/schedule/points.c 's/!schedule->same \|\| schedule->step_count != schedule->step_last/false/'
+plant "importer comes before whom it imports from" \
+    src/schedule/conflict.c 's/conflict_imports\(second, first\) \|\|/false ||/'
 plant "the watch does not see a caller that works alone" \
     src/schedule/group.c 's/bool watched = orri_abreast_watch\(world, true\);/bool watched = false;/'
 plant "the watch names the first system of a batch" \

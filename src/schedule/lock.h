@@ -2,7 +2,7 @@
 // Locks between pipelines. Inside a pipeline the plan is the lock; between pipelines there is one table per world. What a
 // resource stands for only its owner knows (the registry, the index, the structure of a cluster, a type in a cluster): here it
 // is a number. A holder, one per pipeline, takes a whole set at once or waits and has nothing of it, so there is no order in
-// which two could wait for each other. docs/LOCKS.md shows what overlaps; invariants L1 to L6 stand in README.md.
+// which two could wait for each other. docs/LOCKS.md shows what overlaps; invariants L1 to L6 in README.md.
 //
 // One step of a pipeline, and the structural step that may follow it:
 //

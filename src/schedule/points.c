@@ -214,7 +214,9 @@ static orr_result points_push(orr_world* world, orri_step step)
                       schedule->step_count + 1)) {
         return orri_refuse_memory(&world->env, "planning a tick");
     }
-    schedule->steps[schedule->step_count++] = step;
+    uint32_t at = schedule->step_count++;
+    schedule->same &= at < schedule->step_last && schedule->steps[at].system == step.system;
+    schedule->steps[at] = step;
     return ORR_OK;
 }
 
@@ -274,7 +276,10 @@ static bool points_needed(const orr_world* world, uint32_t from, const orri_syst
 static orr_result points_place(orr_world* world, orri_system* const* order, uint32_t count)
 {
     struct orri_schedule* schedule = world->schedule;
+    schedule->step_last = schedule->step_count;
     schedule->step_count = 0;
+    schedule->same =
+        !schedule->stale; // Otherwise another system may have the address of one that went.
     orri_reason reason;
     uint32_t from = 0, group = 0;
     orr_result result = orri_told_find(world) ? ORR_OK : ORR_ERR_MEMORY;
@@ -414,9 +419,13 @@ orr_result orri_plan_make(orr_world* world)
         result = points_place(world, order, count);
     }
     ORRI_FREE(&world->env, ORR_MEMORY_TEMP, orri_system*, order, room);
+    schedule->plans++;
     schedule->stale = result != ORR_OK;
     schedule->step_types = world->schema.type_count;
-    orri_abreast_forget(world);
+    // Types alone came: they have no cluster, and if they moved no point the systems conflict as before.
+    if (!schedule->same || schedule->step_count != schedule->step_last) {
+        orri_abreast_forget(world);
+    }
     schedule->renewed |= result == ORR_OK;
     return result;
 }

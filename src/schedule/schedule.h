@@ -184,6 +184,8 @@ struct orri_schedule {
     uint32_t system_count;
     orri_step* steps; // The last one is a commit point.
     uint32_t step_count, step_capacity;
+    uint32_t step_last; // Steps of the plan before,
+    bool same; // and whether this one has the same systems and points, as far as it is made.
     uint32_t step_types; // Types there were when the plan was made.
     bool stale;          // Systems came, went or were switched: the plan is made anew.
     // Types that readers are told of, as the plan knows: bits by type index; `told_all`: all of them.
@@ -191,6 +193,8 @@ struct orri_schedule {
     uint32_t told_words;
     bool told_any, told_all;
     bool renewed; // It was made anew for this tick: systems begin and end.
+    uint64_t plans,
+        compared; // For tests: plans made, pairs of systems asked whether they conflict.
 
     // The tick under way.
     orri_system* running; // Whose function runs; NULL: none.

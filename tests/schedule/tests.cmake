@@ -5,9 +5,11 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_crew.c
     tests/schedule/test_crew_model.c
     tests/schedule/test_crew_own.c
+    tests/schedule/test_conflict.c
     tests/schedule/test_cross_run.c
     tests/schedule/test_golden_churn.c
     tests/schedule/test_hear.c
+    tests/schedule/test_idle.c
     tests/schedule/test_journal.c
     tests/schedule/test_keep.c
     tests/schedule/test_life.c
