@@ -383,11 +383,12 @@ ORR_TEST(growth_and_trace_refused_leave_the_old_ones)
         CHECK_RESULT(orri_locks_trace(kit.locks, 64), ORR_ERR_MEMORY);
         CHECK_EQ(orri_locks_trace_read(kit.locks, NULL, 0), 1);
     }
-    orri_lock_holder* late;
+    orri_lock_holder *late, *later;
     failing_alloc_arm(&kit.memory, 2, false); // Its ring.
     CHECK_RESULT(orri_lock_holder_create(kit.locks, 9, &late), ORR_ERR_MEMORY);
     failing_alloc_arm(&kit.memory, 0, false);
     CHECK_OK(orri_lock_holder_create(kit.locks, 9, &late));
+    CHECK_OK(orri_lock_holder_create(kit.locks, 10, &later));
     CHECK(ASK(late, {2, X}));
     orri_lock_release(late);
     CHECK_EQ(orri_locks_trace_read(kit.locks, NULL, 0), 3);
@@ -597,6 +598,9 @@ ORR_TEST(log_lists_takes_and_upgrades_as_they_were_granted)
     orri_lock_release(kit.h[0]);
     CHECK_EQ(log.count, 4);
     orri_lock_log_free(&kit.env, &log);
+    CHECK_EQ(log.count, 0);
+    orri_locks_follow(kit.locks, &log); // Nothing to follow.
+    CHECK_OK(orri_locks_follow_end(kit.locks));
     kit_free(&kit);
 }
 
@@ -858,6 +862,9 @@ static void stress_run(void* arg)
         orri_lock_note(holder, round, set, count, ORRI_LOCK_PLANNED);
         orri_lock_take(holder, round, set, count);
         stress_touch(s, me->number, set, count, false, round);
+        if (round % 8 == me->number) { // Others come to stand in line.
+            orr_platform_default()->thread_yield(NULL);
+        }
         orri_lock_reads_end(holder);
         orri_lock_upgrade(holder);
         stress_touch(s, me->number, set, count, true, round);
@@ -882,6 +889,18 @@ static void stress_all(stress* s)
         join(threads[i]);
     }
     CHECK_OK(orri_locks_validate(s->kit->locks));
+    orri_lock_stats sum = {0}, one;
+    for (uint32_t i = 0; i < KIT_HOLDERS; i++) {
+        orri_lock_stats_get(s->kit->h[i], &one);
+        orri_lock_stats_reset(s->kit->h[i]);
+        sum.takes += one.takes;
+        sum.upgrades += one.upgrades;
+        sum.waits += one.waits;
+    }
+    printf("  %" PRIu64 " takes, %" PRIu64 " upgrades, %" PRIu64 " waits\n", sum.takes,
+           sum.upgrades, sum.waits);
+    CHECK_EQ(sum.takes, KIT_HOLDERS * (s->rounds + (s->rounds + 3) / 4));
+    CHECK(sum.waits > 0);
 }
 
 ORR_TEST(five_threads_exclude_each_other_and_a_replay_of_their_order_sees_the_same)
