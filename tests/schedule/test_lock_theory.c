@@ -631,8 +631,8 @@ ORR_TEST(structural_steps_that_hold_nothing_else_never_deadlock)
 static program one_by_one(const char* name, uint32_t first, uint32_t second)
 {
     program p = {.name = name};
-    program_add(&p, OP_TAKE, X << (2 * first), 0);
-    program_add(&p, OP_TAKE, X << (2 * second), 0);
+    program_add(&p, OP_TAKE, (uint32_t)X << (2 * first), 0);
+    program_add(&p, OP_TAKE, (uint32_t)X << (2 * second), 0);
     program_add(&p, OP_RELEASE, 0, 0);
     return p;
 }

@@ -14,8 +14,10 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_keep.c
     tests/schedule/test_life.c
     tests/schedule/test_lock.c
+    tests/schedule/test_lock_log.c
     tests/schedule/test_lock_model.c
     tests/schedule/test_lock_theory.c
+    tests/schedule/test_lock_threads.c
     tests/schedule/test_mirror_ticks.c
     tests/schedule/test_overlap.c
     tests/schedule/test_plan.c
