@@ -9,9 +9,10 @@
 
 #define ABREAST_GROUP_NS \
     10000u // Systems between two points that take less are not worth another worker,
-#define ABREAST_SMALL_NS 4000u  // nor is one of them that takes less.
-#define ABREAST_ROW_NS   2u     // Of a system that was never timed.
-#define ABREAST_PIECE_NS 10000u // Units are handed out together that take so long.
+#define ABREAST_SMALL_NS  4000u  // nor is one of them that takes less.
+#define ABREAST_ROW_NS    2u     // Of a system that was never timed.
+#define ABREAST_PIECE_NS  10000u // Units are handed out together that take so long.
+#define ABREAST_LACKS_ALL UINT32_MAX
 
 typedef struct abreast_edge {
     uint32_t from, to; // Steps.
@@ -415,21 +416,52 @@ bool orri_group_open_ahead(orr_world* world, uint32_t first, uint32_t point)
     return open;
 }
 
+// Without memory for workers the driving thread does it alone. Said once, and again only when they could be had in between, by a
+// group as large: `steps`.
+ORRI_COLD static bool abreast_lacks(orr_world* world, uint32_t steps)
+{
+    struct orri_schedule* schedule = world->schedule;
+    if (schedule->lacks == 0) {
+        orri_log(&world->env, ORR_LOG_ID_WORKERS_FEWER,
+                 "tick %llu: %u workers were asked for and there is no memory for %s: the calling "
+                 "thread works alone until there is. Results are the same, only later",
+                 (unsigned long long)world->tick, (unsigned)world->workers,
+                 steps == ABREAST_LACKS_ALL ? "them" : "what they need to share this work");
+    }
+    schedule->lacks = steps > schedule->lacks ? steps : schedule->lacks;
+    return false;
+}
+
+static void abreast_lacked(orr_world* world, uint32_t steps)
+{
+    if (ORR_UNLIKELY(world->schedule->lacks != 0) && steps >= world->schedule->lacks) {
+        world->schedule->lacks = 0;
+    }
+}
+
 bool orri_abreast_run(orr_world* world, uint32_t first, uint32_t point)
 {
     struct orri_abreast* a = world->schedule->abreast;
-    if (a == NULL || world->schedule->police == ORR_POLICE_FULL || !a->pays ||
-        !abreast_find(world) || !abreast_reserve(world, point - first)) {
+    if (a == NULL || world->schedule->police == ORR_POLICE_FULL || !a->pays) {
         return false;
+    }
+    if (ORR_UNLIKELY(!abreast_find(world) || !abreast_reserve(world, point - first))) {
+        return abreast_lacks(world, point - first);
     }
     abreast_cut(a, first, point);
     for (uint32_t n = 0; n < a->graph.node_count; n++) {
         abreast_fill(a, n);
     }
-    if (!abreast_connect(a, first, point) || abreast_in_a_row(a) ||
-        !orri_group_open_ahead(world, first, point)) {
+    if (ORR_UNLIKELY(!abreast_connect(a, first, point))) {
+        return abreast_lacks(world, point - first);
+    }
+    if (abreast_in_a_row(a)) {
         return false;
     }
+    if (ORR_UNLIKELY(!orri_group_open_ahead(world, first, point))) {
+        return abreast_lacks(world, point - first);
+    }
+    abreast_lacked(world, point - first);
     const orri_step* steps = world->schedule->steps;
     const orri_system* only = NULL;
     uint32_t due = 0;
@@ -480,9 +512,11 @@ static void abreast_each(void* user, uint32_t count, void (*work)(void* context,
 bool orri_abreast_hands(orr_world* world, orri_hands* out)
 {
     struct orri_abreast* a = world->schedule->abreast;
-    if (a == NULL || world->schedule->police == ORR_POLICE_FULL || orri_crew_workers(a->crew) < 2 ||
-        !orri_graph_reserve(a->crew, &a->each, 1)) {
+    if (a == NULL || world->schedule->police == ORR_POLICE_FULL || orri_crew_workers(a->crew) < 2) {
         return false;
+    }
+    if (ORR_UNLIKELY(!orri_graph_reserve(a->crew, &a->each, 1))) {
+        return abreast_lacks(world, 1);
     }
     a->each.nodes = &a->each_node;
     a->each.node_count = 1;
@@ -514,29 +548,42 @@ void orri_abreast_says(orr_world* world, uint32_t step)
     orri_crew_says(world->schedule->abreast->crew, 0, step);
 }
 
-bool orri_abreast_ready(orr_world* world)
+// NULL without memory.
+ORRI_COLD static struct orri_abreast* abreast_make(orr_world* world)
 {
-    struct orri_schedule* schedule = world->schedule;
-    if (ORR_LIKELY(world->workers == 0 || schedule->abreast != NULL)) {
-        return schedule->abreast != NULL;
-    }
     struct orri_abreast* a =
         ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SYSTEM, struct orri_abreast, 1);
     if (a == NULL) {
-        (void)orri_refuse_memory(&world->env, "making workers");
-        return false;
+        return NULL;
     }
     a->world = world;
     a->crew = orri_crew_create(
         &world->env, &(orri_crew_desc){.workers = world->workers,
                                        .own = world->pool.start != NULL ? &world->pool : NULL,
-                                       .stuck_ns = world->stuck_ns,
+                                       .stuck_ns = orri_time_stuck_ns(world),
+                                       .watcher = world->stuck_ns != 0,
                                        .name = abreast_name,
                                        .context = world});
     if (a->crew == NULL) {
         ORRI_FREE(&world->env, ORR_MEMORY_SYSTEM, struct orri_abreast, a, 1);
-        return false;
+        return NULL;
     }
+    return a;
+}
+
+// A world without workers has a crew too, of the driving thread alone, if it is to be watched.
+bool orri_abreast_ready(orr_world* world)
+{
+    struct orri_schedule* schedule = world->schedule;
+    if (ORR_LIKELY((world->workers == 0 && world->stuck_ns == 0) || schedule->abreast != NULL)) {
+        return schedule->abreast != NULL;
+    }
+    struct orri_abreast* a = abreast_make(world);
+    if (a == NULL) {
+        return world->workers != 0 && abreast_lacks(world, ABREAST_LACKS_ALL);
+    }
+    schedule->lacks = 0;
+    schedule->watched = orri_crew_watches(a->crew);
     a->graph.run = abreast_node_run;
     a->graph.waited = abreast_waited;
     a->graph.context = a;
@@ -604,3 +651,4 @@ void orri_abreast_share(orr_world* world, orri_sharing sharing, uint64_t seed)
 #undef ABREAST_SMALL_NS
 #undef ABREAST_ROW_NS
 #undef ABREAST_PIECE_NS
+#undef ABREAST_LACKS_ALL

@@ -220,6 +220,10 @@ struct orri_schedule {
     orri_trace* trace;
     orri_journal* journal;
     struct orri_abreast* abreast; // Workers (abreast.c); NULL: none.
+    // Systems of the largest group that workers could not be had for, for want of memory, since that was said; 0: none.
+    uint32_t lacks;
+    bool
+        watched; // Another thread sees when a system is stuck; otherwise it is named when it returns, if timed.
 };
 
 // Made at first use, with the tenant's functions; NULL when refused (reported).
@@ -283,6 +287,8 @@ void orri_keep_free(orr_world* world, orri_keep* keep);
 // clock.c: when the tick is timed. What follows begins; it ends, and the next begins. `system` (may be NULL) gets the time.
 void orri_time_begin(orr_world* world);
 void orri_time_end(orr_world* world, orri_system* system, const char* name, const char* category);
+// So long may a system take before it is named.
+uint64_t orri_time_stuck_ns(const orr_world* world);
 // Finds out what a look at the clock takes.
 void orri_time_look(orr_world* world);
 // On workers: 0 if the tick is not timed.
@@ -315,13 +321,14 @@ orr_result orri_system_end(orr_world* world, orri_system* system);
 // abreast.c: workers. True when the systems of steps [first, point) were run by several; the driving thread does it otherwise. Never fails:
 // what cannot be had for it is done without.
 bool orri_abreast_run(orr_world* world, uint32_t first, uint32_t point);
-// Around systems that the driving thread runs alone: other workers, if there are some (true), see if one of them is stuck.
+// Around systems that the driving thread runs alone: other workers or a watcher, if there are some, see if one of them is stuck. True: it
+// wants to be told which it is.
 bool orri_abreast_watch(orr_world* world, bool on);
 void orri_abreast_says(orr_world* world, uint32_t step); // Which it is, while watched.
 // Whether several workers are worth it for these steps, by what their systems took before. Asked once, before they are prepared; who of them
 // is due is known.
 bool orri_abreast_pays(orr_world* world, uint32_t first, uint32_t point);
-// Whether this world has workers. Makes them at first use; without memory for them there are none (reported).
+// Whether this world has workers. Makes them at first use; without memory for them there are none (which is said once).
 bool orri_abreast_ready(orr_world* world);
 void orri_abreast_end(orr_world* world);
 // Workers there are now, with the driving thread.

@@ -8,6 +8,7 @@ set(ORR_SOURCES_SCHEDULE
     src/schedule/crew.c
     src/schedule/doze.c
     src/schedule/graph.c
+    src/schedule/help.c
     src/schedule/journal.c
     src/schedule/keep.c
     src/schedule/lock.c
@@ -23,12 +24,14 @@ set(ORR_SOURCES_SCHEDULE
     src/schedule/system.c
     src/schedule/tick.c
     src/schedule/trace.c
+    src/schedule/watch.c
 )
 # Not on any hot way: compiled for size.
 set(ORR_SMALL_SCHEDULE
     src/schedule/conflict.c
     src/schedule/ends.c
     src/schedule/crew.c
+    src/schedule/help.c
     src/schedule/journal.c
     src/schedule/keep.c
     src/schedule/lock_log.c
@@ -41,4 +44,5 @@ set(ORR_SMALL_SCHEDULE
     src/schedule/shuffle.c
     src/schedule/system.c
     src/schedule/trace.c
+    src/schedule/watch.c
 )

@@ -242,8 +242,10 @@ static orr_result tick_begin(orr_world* world, float dt)
     schedule->at = 0;
     schedule->phase = 0;
     world->dt = dt;
+    // Who wants to hear of slow systems, where nobody can watch, has the time looked at.
     schedule->timed = schedule->time_all || schedule->trace != NULL ||
-                      world->tick % TICK_TIMED_EVERY == 1;
+                      world->tick % TICK_TIMED_EVERY == 1 ||
+                      (world->stuck_ns != 0 && !schedule->watched);
     orri_time_begin(world);
     schedule->tick_ns = schedule->clock_ns;
     return ORR_OK;
@@ -302,10 +304,10 @@ static orr_result tick_one(orr_world* world, float dt)
 {
     struct orri_schedule* schedule = world->schedule;
     orri_float_mode mode = orri_float_mode_set();
-    schedule->inside = true;
+    schedule->inside = world->in_tick = true;
     orr_result result = schedule->open ? ORR_OK : tick_begin(world, dt);
     result = result == ORR_OK ? tick_go(world) : result;
-    schedule->inside = false;
+    schedule->inside = world->in_tick = false;
     orri_float_mode_restore(mode);
     return result;
 }

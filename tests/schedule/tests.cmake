@@ -19,6 +19,7 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_lock_theory.c
     tests/schedule/test_lock_threads.c
     tests/schedule/test_mirror_ticks.c
+    tests/schedule/test_odd_orders.c
     tests/schedule/test_overlap.c
     tests/schedule/test_plan.c
     tests/schedule/test_police.c
@@ -32,6 +33,7 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_tick.c
     tests/schedule/test_tick_refused.c
     tests/schedule/test_trace.c
+    tests/schedule/test_trouble.c
     tests/schedule/test_pool_world.c
     tests/schedule/test_workers.c
     tests/schedule/test_transact_ticks.c
