@@ -15,6 +15,11 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_journal.c
     tests/schedule/test_keep.c
     tests/schedule/test_life.c
+    tests/schedule/test_lock.c
+    tests/schedule/test_lock_log.c
+    tests/schedule/test_lock_model.c
+    tests/schedule/test_lock_theory.c
+    tests/schedule/test_lock_threads.c
     tests/schedule/test_mirror_ticks.c
     tests/schedule/test_odd_orders.c
     tests/schedule/test_overlap.c
