@@ -26,6 +26,11 @@
 /// required markers give none; an optional marker gives a bool. Asking to write what is declared read does not compile.
 /// A function that returns bool ends the loop with false. Leaving a loop by an exception ends the iteration.
 ///
+///     world.system("move").without<Frozen>().each([](orr::run& run, Position& p, const Velocity& v) { … });
+///     world.step(60);
+///
+/// Systems, what they send and what they hear: system.hpp and run.hpp, which this one includes.
+///
 /// Refusals, threads and pointers are as store.h and query.h say. A world or query that was refused is null and false.
 #ifndef ORRERY_ORRERY_HPP
 #define ORRERY_ORRERY_HPP
@@ -627,6 +632,8 @@ template <class... Terms> class query {
 
 // ---- worlds -------------------------------------------------------------------------------------------------------
 
+template <class Terms, class Declared> class system_builder; // system.hpp
+
 /// A world that belongs to somebody else: the calls of store.h with types. Copy it freely.
 class world_view {
   public:
@@ -650,6 +657,11 @@ class world_view {
     template <class T> orr_type type() const
     {
         return orr_type_of(world_, desc<T>());
+    }
+    /// Makes types known that texts will name: register_types<Hit, Frozen>(). False when one is refused.
+    template <class... Ts> bool register_types() const
+    {
+        return ((type<Ts>().index1 != 0) && ...);
     }
 
     orr_entity create() const
@@ -734,6 +746,25 @@ class world_view {
         return query<Terms...>::make(world_);
     }
 
+    /// Describes a system, added by the last call: system("move").each([](Position& p, const Velocity& v) { … }). See system.hpp.
+    system_builder<detail::list<>, detail::list<>> system(const char* name) const;
+    /// A pipeline with a clock of its own; rate_hz 0: continuous. Null when refused.
+    orr_pipeline pipeline(const char* name, double rate_hz = 0) const
+    {
+        orr_pipeline_desc desc = {};
+        desc.name = name;
+        desc.rate_hz = rate_hz;
+        return orr_pipeline_add(world_, &desc);
+    }
+    orr_result step(uint32_t ticks = 1) const
+    {
+        return orr_step(world_, ticks);
+    }
+    orr_result update(uint64_t elapsed_ns) const
+    {
+        return orr_update(world_, elapsed_ns);
+    }
+
   protected:
     template <class T> orr_result put(orr_entity e, const T& value) const
     {
@@ -782,5 +813,8 @@ template <class... Terms> query<Terms...> make_query(orr_world* world, const orr
 }
 
 } // namespace orr
+
+#include <orrery/run.hpp>
+#include <orrery/system.hpp>
 
 #endif

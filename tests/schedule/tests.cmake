@@ -11,6 +11,7 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_cross_run.c
     tests/schedule/test_golden_churn.c
     tests/schedule/test_hear.c
+    tests/schedule/test_hpp_systems.cpp
     tests/schedule/test_idle.c
     tests/schedule/test_journal.c
     tests/schedule/test_keep.c
