@@ -129,7 +129,7 @@ orr_result orri_system_end(orr_world* world, orri_system* system)
             return result;
         }
     }
-    if (ORR_LIKELY(!orri_has_readers(world))) {
+    if (ORR_LIKELY(!orri_has_readers(world)) || pipe->observer) {
         return ORR_OK;
     }
     orr_result result = pipe->phase == GROUP_TELL_ALL

@@ -11,6 +11,7 @@ set(ORR_SOURCES_SCHEDULE
     src/schedule/graph.c
     src/schedule/journal.c
     src/schedule/keep.c
+    src/schedule/observe.c
     src/schedule/pipeline.c
     src/schedule/points.c
     src/schedule/police.c
@@ -32,6 +33,7 @@ set(ORR_SMALL_SCHEDULE
     src/schedule/crew.c
     src/schedule/journal.c
     src/schedule/keep.c
+    src/schedule/observe.c
     src/schedule/pipeline.c
     src/schedule/points.c
     src/schedule/police.c

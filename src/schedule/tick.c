@@ -70,10 +70,13 @@ static void tick_life_drop(orri_pipeline* pipe)
 
 // ---- telling and committing ---------------------------------------------------------------------------------------------
 
+// Not in the tick of an observer: of what that did nobody is told, and what was changed from outside is told when the simulation's next
+// tick begins. Otherwise it would decide what of that comes in one message.
 static orr_result tick_tell(orr_world* world, orr_system source, bool by_commit)
 {
-    return orri_has_readers(world) ? orri_journal_told(world, orri_tell(world, source, by_commit))
-                                   : ORR_OK;
+    return orri_has_readers(world) && !world->schedule->now->observer
+               ? orri_journal_told(world, orri_tell(world, source, by_commit))
+               : ORR_OK;
 }
 
 // How far a point is, after the ends of its systems.
@@ -243,7 +246,11 @@ static orr_result tick_begin(orri_pipeline* pipe, float dt)
     if (result != ORR_OK) {
         return result;
     }
-    orr_tick_advance(world);
+    if (pipe->observer) {
+        orri_tick_aside(world);
+    } else {
+        orr_tick_advance(world);
+    }
     schedule->now = pipe;
     pipe->tick++;
     pipe->stage = ORRI_STAGE_LIFE;

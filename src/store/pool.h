@@ -173,7 +173,7 @@ orr_result orri_pinned_set_many(orr_world* world, const char* call, const orr_en
 // Sets a value that is not plain: `copy`, made for it, is raw afterwards.
 void orri_pinned_overwrite(const orri_type* type, uint8_t* place, void* copy);
 // Copies of the values of one entity for another that is about to be created with the index `to`: made, then entered once
-// it lives, or abandoned. Names are not copied.
+// it lives, or abandoned. Names and transient values are not copied.
 orr_result orri_pinned_copy_make(orr_world* world, const char* call, uint32_t from, uint32_t to);
 void orri_pinned_copy_enter(orr_world* world, uint32_t from, uint32_t to);
 void orri_pinned_copy_abandon(orr_world* world, uint32_t from);

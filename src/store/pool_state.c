@@ -76,7 +76,7 @@ uint64_t orri_pools_hash(orr_world* world, uint64_t hash)
 {
     for (uint32_t p = 0; p < world->pool_count; p++) {
         orri_pool* pool = world->pool_list[p];
-        if (pool->slot_count == 0) {
+        if (pool->slot_count == 0 || pool->type->info.transient) {
             continue;
         }
         hash = orri_hash_word(hash, pool->type->info.layout_hash);

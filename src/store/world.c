@@ -191,14 +191,19 @@ void orr_tick_advance(orr_world* world)
         return;
     }
     ORR_VALIDATE(world->appender != NULL || orr_world_validate(world) == ORR_OK);
+    orri_tick_aside(world);
+    world->tick++;
+    orri_blobs_collect(&world->schema);
+}
+
+void orri_tick_aside(orr_world* world)
+{
     // A loop that was left without being ended ends here; its iterator is told by the era.
     if (world->iterating != 0) {
         world->iterating = 0;
     }
     world->iteration_era++;
-    world->tick++;
     world->epoch++;
-    orri_blobs_collect(&world->schema);
 }
 
 // ---- what it tells -----------------------------------------------------------------------------------------

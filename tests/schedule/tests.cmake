@@ -12,6 +12,7 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_keep.c
     tests/schedule/test_life.c
     tests/schedule/test_mirror_ticks.c
+    tests/schedule/test_observer.c
     tests/schedule/test_overlap.c
     tests/schedule/test_plan.c
     tests/schedule/test_police.c
