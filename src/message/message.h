@@ -37,6 +37,7 @@ typedef struct orri_rights {
     struct orri_inbox* inbox;   // Of events; NULL: none.
     orri_counts counts;
     bool drop_said; // One line per system.
+    bool aside;     // Of an observer: it creates and destroys transient entities only (aside.c).
 } orri_rights;
 
 static inline bool orri_right(const uint64_t* bits, const orri_rights* rights, uint32_t type_index)

@@ -726,6 +726,7 @@ orr_result orri_system_resolve(orr_world* world, orri_system* system)
     system->guard.query = looped ? system->query : NULL;
     system->guard.breaches = &system->rights.counts.breaches;
     system->guard.indirect = system->desc.kind == ORR_INDIRECT;
+    system->guard.observer = system->rights.aside = system->pipe->observer;
     system->guard.parallel = system->desc.parallel;
     system->everywhere = system->guard.any_write != NULL;
     system->by_id = system->guard.any_read != NULL;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A world's life, its tick, and what it tells of itself.
+#include "store/apart.h"
 #include "store/bundle.h"
 #include "store/guard.h"
 #include "store/names.h"
@@ -135,6 +136,7 @@ void orr_world_destroy(orr_world* world)
     for (orri_cluster* cluster = world->cluster_first; cluster != NULL; cluster = cluster->next) {
         (void)orri_cluster_kill_rows(world, cluster);
     }
+    orri_apart_term(world);
     orri_pools_term(world);
     orri_names_term(world);
     orri_clusters_term(world);

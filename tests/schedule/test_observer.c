@@ -13,6 +13,7 @@ enum {
 ORR_STRUCT_EX(Smooth, (.transient = true), (float, x), (float, y, (.preset = "2")), (uint32_t, age))
 ORR_STRUCT_EX(Caption, (.transient = true), (orr_string, text), (uint32_t, seen))
 ORR_STRUCT_EX(Follow, (.transient = true), (orr_entity, whom))
+ORR_STRUCT_EX(Ghost, (.transient = true), (orr_entity, whom), (uint32_t, life, (.preset = "3")))
 ORR_STRUCT(Heard, (uint64_t, entities), (uint64_t, digest), (uint32_t, events))
 ORR_STRUCT(Blip, (uint32_t, number))
 ORR_STRUCT(Store, (float, sum), (uint32_t, count)) // Of a mote of the simulation: many add to it.
@@ -74,7 +75,8 @@ static uint64_t chance(const orr_run* run, orr_entity entity, uint64_t of)
     return orr_run_random(run, entity) % of;
 }
 
-static uint64_t user_heard, user_greeted; // What views with books of their own were told and did.
+static uint64_t user_heard, user_greeted,
+    user_ghosts; // What views with books of their own were told and did.
 
 static void view_greet(orr_run* run)
 {
@@ -100,6 +102,44 @@ static void view_smooth(orr_run* run)
         smooth->x += (place[i].x - smooth->x) * 0.25f;
         smooth->y += (place[i].y - smooth->y) * 0.25f;
         smooth->age++;
+    }
+}
+
+// Transient entities that follow motes, and each other.
+static void view_spawn(orr_run* run)
+{
+    for (uint32_t i = 0; i < run->count; i++) {
+        orr_entity who = orr_iter_entity(run, i);
+        if (chance(run, who, 40) != 1) {
+            continue;
+        }
+        orr_entity ghost = orr_send_create(run), second = orr_send_create(run);
+        CHECK_OK(orr_send_add(run, ghost, Ghost, {who, 5}));
+        CHECK_OK(orr_send_add_preset(run, second, Ghost));
+        CHECK_OK(orr_send_add_preset(run, second, Caption));
+        CHECK_OK(orr_send_change(run, second, Ghost, {ghost, 9}));
+        CHECK_OK(orr_send_add(run, who, Follow, {ghost}));
+        if (chance(run, who, 80) == 1) {
+            CHECK_OK(orr_send_destroy(run, second));
+        }
+        user_ghosts += 2;
+    }
+}
+
+static void view_fade(orr_run* run)
+{
+    for (uint32_t i = 0; i < run->count; i++) {
+        Ghost* ghost = orr_write_pinned(run, Ghost, i);
+        orr_entity who = orr_iter_entity(run, i);
+        CHECK(orr_alive(run->world, who) && orr_transient(run->world, who));
+        if (ghost->life-- == 0) {
+            CHECK_OK(orr_send_destroy(run, who));
+        } else if (ghost->life == 4) {
+            CHECK_OK(orr_send_add(run, who, Smooth, {1, 1, 1}));
+            CHECK_OK(orr_send_enable(run, who, Smooth, false));
+        } else if (ghost->life == 2) {
+            CHECK_OK(orr_send_remove(run, who, Smooth));
+        }
     }
 }
 
@@ -181,7 +221,12 @@ static orr_pipeline view_pipe(orr_world* world, double rate_hz)
 static void view_add(orr_world* world, double rate_hz)
 {
     view_pipe(world, rate_hz);
-    ORR_REGISTER(world, Smooth, Caption, Follow, Heard, Blip);
+    ORR_REGISTER(world, Smooth, Caption, Follow, Ghost, Heard, Blip);
+    VIEW(world, .name = "view_spawn", .query = "Place, Motion", .creates = "Ghost, Caption",
+         .creates_max = 4096, .adds = "Follow", .changes = "Ghost", .destroys = "*",
+         .run = view_spawn);
+    VIEW(world, .name = "view_fade", .query = "write Ghost", .destroys = "Ghost", .adds = "Smooth",
+         .removes = "Smooth", .switches = "Smooth", .run = view_fade);
     VIEW(world, .name = "view_greet", .query = "Place, !either Smooth, !Follow, !Caption",
          .adds = "Smooth, Caption, Follow", .run = view_greet);
     VIEW(world, .name = "view_smooth", .query = "write Smooth, Place", .run = view_smooth);
@@ -216,6 +261,8 @@ static uint64_t expected[TICKS];
 static void sea_outside(orr_world* world, const scenario_run* run, uint32_t tick)
 {
     orr_entity well = run->entities[tick % run->entity_count];
+    orr_entity ghost = orr_create_transient(world);
+    CHECK_OK(orr_set(world, ghost, Ghost, {well, 20}));
     CHECK_OK(orr_set(world, well, Smooth, {1, 2, tick}));
     CHECK_OK(orr_enable(world, well, Smooth, tick % 2 == 0));
     if (tick % 3 == 0) {
@@ -261,7 +308,7 @@ static void sea_run(sea s, bool first)
     for (uint32_t i = 0; i < s.run.entity_count; i++) {
         CHECK_OK(orr_add(world, s.run.entities[i], Store));
     }
-    user_heard = user_greeted = 0;
+    user_heard = user_greeted = user_ghosts = 0;
     for (uint32_t tick = 0; tick < TICKS; tick++) {
         uint64_t hash = sea_tick(&s, tick);
         expected[tick] = first ? hash : expected[tick];
@@ -273,7 +320,8 @@ static void sea_run(sea s, bool first)
     CHECK_EQ(orr_world_tick(world), TICKS);
     if (s.from < TICKS) {
         CHECK(user_heard > 1000);
-        CHECK(user_greeted > 100);
+        CHECK(user_greeted > 100 && user_ghosts > 50);
+        CHECK(orr_transient_count(world) > 0);
     }
     CHECK_STR(s.k.errors.text, "");
     scenario_end(&s.run);
@@ -505,4 +553,158 @@ ORR_TEST(observer_leaves_plan_and_clock_of_the_simulation_as_they_are)
     CHECK_EQ(stats.due_ns, 150000000);
     CHECK(!stats.observer);
     kit_end(&k);
+}
+
+// ---- what the simulation sees of transient entities: nothing --------------------------------------------------------------------
+
+static void blind(orr_run* run)
+{
+    const orr_entity* ghost = orr_run_settings(run);
+    CHECK(!orr_alive(run->world, *ghost) && !orr_transient(run->world, *ghost));
+    CHECK_EQ(orr_transient_count(run->world), 0);
+    CHECK_OK(orr_send_destroy(run, *ghost));
+    CHECK_OK(orr_send_add(run, *ghost, Velocity, {1, 1}));
+    CHECK_OK(orr_send_change(run, *ghost, Position, {1, 1, 1}));
+    CHECK_OK(orr_send_tag(run, *ghost, 7, true));
+    CHECK_OK(orr_transact(run, ORR_OP_ADD, *ghost, Position, x, 1));
+    CHECK(orr_get(run->world, *ghost, Position) == NULL);
+}
+
+static void sees(orr_run* run)
+{
+    const orr_entity* ghost = orr_run_settings(run);
+    CHECK(orr_alive(run->world, *ghost) && orr_transient(run->world, *ghost));
+    CHECK_EQ(orr_transient_count(run->world), 1);
+    CHECK(orr_get(run->world, *ghost, Ghost)->life == 7);
+    CHECK_RESULT(orr_send_destroy(run, ghost[1]), ORR_ERR_STATE);
+}
+
+ORR_TEST(observer_entities_are_dead_for_the_simulation)
+{
+    kit k = {0};
+    orr_world* world = wall_begin(&k);
+    ORR_REGISTER(world, Ghost);
+    orr_entity pair[2] = {orr_create_transient(world), orr_create(world)};
+    CHECK_OK(orr_set(world, pair[0], Ghost, {pair[1], 7}));
+    orr_system blindly = KIT_SYSTEM(world, .name = "blind", .once = true, .any = "Position",
+                                    .destroys = "*", .adds = "Velocity", .changes = "Position",
+                                    .tags = "*", .transacts = "Position", .settings = pair,
+                                    .run = blind);
+    orr_system seeing = KIT_SYSTEM(world, .name = "sees", .pipeline = "view", .once = true,
+                                   .any = "Ghost", .destroys = "*", .settings = pair, .run = sees);
+    KIT_STEP(world, 2);
+    CHECK_EQ(kit_stats(world, blindly).dropped, 2 * 5);
+    CHECK_EQ(kit_stats(world, seeing).ticks, 1);
+    CHECK_EQ(kit_stats(world, seeing).breaches, 1);
+    CHECK_CONTAINS(k.errors.text, "hidden from the simulation");
+    CHECK(orr_alive(world, pair[0]) && orr_get(world, pair[0], Ghost)->life == 7);
+    kit_end(&k);
+}
+
+// ---- what observers send about transient entities ----------------------------------------------------------------------------------
+
+static uint32_t life_step;
+
+static void life(orr_run* run)
+{
+    static orr_entity a, b;
+    orr_world* world = run->world;
+    switch (life_step++) {
+    case 0:
+        a = orr_send_create(run);
+        b = orr_send_create(run);
+        CHECK(a.id != 0 && b.id != a.id && !orr_alive(world, a));
+        CHECK_OK(orr_send_add(run, a, Ghost, {b, 1}));
+        CHECK_OK(orr_send_add(run, b, Ghost, {a, 2}));
+        CHECK(orr_send_create(run).id == 0); // creates_max is 2.
+        break;
+    case 1:
+        CHECK(orr_alive(world, a) && orr_get(world, b, Ghost)->whom.id == a.id);
+        CHECK_OK(orr_send_change(run, a, Ghost, {{0}, 6}));
+        CHECK_OK(orr_send_change(run, a, Smooth, {1, 1, 1})); // It has none.
+        CHECK_OK(orr_send_add(run, a, Caption, {orr_string_make(world, "boo"), 1}));
+        CHECK_OK(orr_send_add(run, b, Follow, {{a.id + (UINT64_C(1) << 32)}})); // Of a dead one.
+        CHECK_OK(orr_send_enable(run, a, Ghost, false));
+        CHECK_RESULT(orr_send_create_many(run, (orr_cluster){0}, 1, NULL, 0, NULL), ORR_ERR_STATE);
+        break;
+    case 2:
+        CHECK(orr_get(world, a, Ghost)->life == 6 && !orr_enabled(world, a, Ghost));
+        CHECK_STR(orr_string_text(world, orr_get(world, a, Caption)->text), "boo");
+        CHECK(!orr_has(world, b, Follow));
+        CHECK_OK(orr_send_destroy(run, a));
+        CHECK_OK(orr_send_remove(run, b, Ghost));
+        CHECK_OK(orr_send_change(run, a, Ghost, {{0}, 7})); // Dead by then.
+        break;
+    default:
+        CHECK(!orr_alive(world, a) && orr_alive(world, b) && !orr_has(world, b, Ghost));
+    }
+}
+
+static orr_system life_add(orr_world* world)
+{
+    life_step = 0;
+    ORR_REGISTER(world, Ghost, Caption, Follow);
+    return KIT_SYSTEM(world, .name = "life", .pipeline = "view", .once = true,
+                      .any = "Ghost, Caption, Follow", .creates = "Ghost", .creates_max = 2,
+                      .adds = "Caption, Follow", .removes = "Ghost", .changes = "Ghost, Smooth",
+                      .switches = "Ghost", .destroys = "*", .run = life);
+}
+
+ORR_TEST(observer_sends_create_change_and_destroy_transient_entities)
+{
+    kit k = {0};
+    orr_world* world = wall_begin(&k);
+    orr_system system = life_add(world);
+    uint64_t hashes[6];
+    KIT_STEP(world, 1);
+    for (uint32_t i = 0; i < 6; i++) {
+        hashes[i] = orr_world_hash(world);
+        KIT_STEP(world, 1);
+        CHECK_OK(orr_world_validate(world));
+    }
+    CHECK(life_step >= 5);
+    CHECK_EQ(orr_transient_count(world), 1);
+    CHECK_EQ(orr_entity_count(world), 0);
+    CHECK_EQ(kit_stats(world, system).dropped, 3);
+    CHECK(hashes[0] != hashes[1]); // The tick counts.
+    kit_end(&k);
+}
+
+static void view_spawn_one(orr_run* run)
+{
+    orr_entity ghost = orr_send_create(run);
+    if (ghost.id != 0) {
+        (void)orr_send_add(run, ghost, Ghost, {ghost, 1});
+    }
+}
+
+// For every N the Nth allocation is refused once: the tick goes on when it is called again, or says what it lacks.
+ORR_TEST(observer_refused_memory_goes_on)
+{
+    for (uint64_t n = 1, refused = 1; refused > 0; n++) {
+        kit k = {0};
+        orr_world* world = wall_begin(&k);
+        KIT_STEP(world, 1);
+        ORR_REGISTER(world, Ghost, Smooth);
+        failing_alloc_arm(&k.memory, n, false);
+        orr_pipeline extra = orr_pipeline_add(
+            world, &(orr_pipeline_desc){.name = "extra", .rate_hz = 60, .observer = true});
+        orr_system system = orr_system_add(world, &(orr_system_desc){.name = "spawn",
+                                                                     .pipeline = "extra",
+                                                                     .once = true,
+                                                                     .creates = "Ghost",
+                                                                     .run = view_spawn_one});
+        orr_result result = ORR_OK;
+        for (uint32_t i = 0; extra.index1 != 0 && system.index1 != 0 && i < 3; i++) {
+            result = orr_step(world, 1);
+            CHECK(result == ORR_OK || result == ORR_ERR_MEMORY);
+        }
+        refused = k.memory.refused;
+        failing_alloc_arm(&k.memory, 0, false);
+        KIT_STEP(world, 3);
+        CHECK(orr_world_tick(world) <= 7 && orr_world_tick(world) >= 4);
+        CHECK(refused > 0 || orr_transient_count(world) == orr_world_tick(world) - 2);
+        CHECK_OK(orr_world_validate(world));
+        kit_end(&k);
+    }
 }
