@@ -2,7 +2,7 @@
 // A sea in which nothing stays: motes are born at wells, drift with the tide, take and lose a charge, follow each other, rest, and
 // die, and as many are born as died. Everything that workers could get wrong happens in every tick: parallel systems that create,
 // destroy, add, remove, switch and tag; plain ones between them that read by id; indirect ones that hear of it and change it;
-// events, transactions, reductions, random numbers, exports, and mathematics whose last bit counts. There are 1,000 × scale entities, and there stay so many.
+// events, transactions, reductions, random numbers, exports, three pipelines, and mathematics whose last bit counts. There are 1,000 × scale entities, and there stay so many.
 //
 // Every section ends with the function that adds its systems; another kind of system is another section and a word in churn_build().
 // What many motes write to one receiver goes to their wells (Home.well, Well.fed).
@@ -32,6 +32,9 @@ enum {
     CHURN_SPAN = 200 // Ticks of a life, on average.
 };
 #define CHURN_WALL 512.0f
+// Life ticks with the world; motes move more often, and charges come and go less often.
+#define CHURN_MOTION "motion"
+#define CHURN_SPARKS "sparks"
 
 static void churn_note(Log* log, uint64_t a, uint64_t b)
 {
@@ -225,11 +228,13 @@ static void churn_weigh(orr_run* run) // Plain, and of a type with padding.
 static bool churn_bodies(scenario_run* run)
 {
     return churn_add(run, &(orr_system_desc){.name = "drift",
+                                             .pipeline = CHURN_MOTION,
                                              .parallel = true,
                                              .query = "write Place, write Motion, !Asleep",
                                              .imports = "tide",
                                              .run = churn_drift}) &&
            churn_add(run, &(orr_system_desc){.name = "wrap",
+                                             .pipeline = CHURN_MOTION,
                                              .parallel = true,
                                              .query = "write Place, Motion",
                                              .run = churn_wrap}) &&
@@ -312,28 +317,33 @@ static void churn_blink(
 static bool churn_moves(scenario_run* run)
 {
     return churn_add(run, &(orr_system_desc){.name = "charge",
+                                             .pipeline = CHURN_SPARKS,
                                              .parallel = true,
                                              .query = "Place, Vigour, !either Charge",
                                              .adds = "Charge",
                                              .run = churn_charge}) &&
            churn_add(run, &(orr_system_desc){.name = "spark",
+                                             .pipeline = CHURN_SPARKS,
                                              .parallel = true,
                                              .query = "write Charge",
                                              .removes = "Charge",
                                              .sends = "Spark",
                                              .run = churn_spark}) &&
            churn_add(run, &(orr_system_desc){.name = "rest",
+                                             .pipeline = CHURN_SPARKS,
                                              .parallel = true,
                                              .query = "Motion, Vigour, !Asleep",
                                              .adds = "Asleep",
                                              .tags = "#81, #82",
                                              .run = churn_rest}) &&
            churn_add(run, &(orr_system_desc){.name = "wake",
+                                             .pipeline = CHURN_SPARKS,
                                              .parallel = true,
                                              .query = "Asleep",
                                              .removes = "Asleep",
                                              .run = churn_wake}) &&
            churn_add(run, &(orr_system_desc){.name = "blink",
+                                             .pipeline = CHURN_SPARKS,
                                              .parallel = true,
                                              .query = "either Charge, #81",
                                              .switches = "Charge",
@@ -388,12 +398,14 @@ static void churn_feed(orr_run* run) // Plain: writes by id.
 static bool churn_ties(scenario_run* run)
 {
     return churn_add(run, &(orr_system_desc){.name = "bind",
+                                             .pipeline = CHURN_SPARKS,
                                              .once = true,
                                              .receives = "Spark",
                                              .any = "Aim",
                                              .adds = "Aim",
                                              .run = churn_bind}) &&
            churn_add(run, &(orr_system_desc){.name = "pull",
+                                             .pipeline = CHURN_MOTION,
                                              .parallel = true,
                                              .query = "write Motion, Aim, Home",
                                              .any = "Place",
@@ -472,12 +484,14 @@ static void churn_heat_combine(void* into, const void* part)
 static bool churn_gifts(scenario_run* run)
 {
     return churn_add(run, &(orr_system_desc){.name = "heat",
+                                             .pipeline = CHURN_MOTION,
                                              .parallel = true,
                                              .query = "Place, Motion",
                                              .exports = ORR_TYPE(Heat),
                                              .combine = churn_heat_combine,
                                              .run = churn_heat}) &&
            churn_add(run, &(orr_system_desc){.name = "gift",
+                                             .pipeline = CHURN_MOTION,
                                              .parallel = true,
                                              .query = "Home, Motion",
                                              .imports = "heat",
@@ -557,6 +571,7 @@ static void churn_title(orr_run* run) // Strings are made with nobody beside.
 static bool churn_hearers(scenario_run* run)
 {
     return churn_add(run, &(orr_system_desc){.name = "mirror",
+                                             .pipeline = CHURN_SPARKS,
                                              .kind = ORR_INDIRECT,
                                              .query = "write Charge",
                                              .state = ORR_TYPE(Log),
@@ -646,13 +661,23 @@ static bool churn_fill(scenario_run* run)
            churn_motes(run, heavy, run->size / 4, 2);
 }
 
+static bool churn_clocks(scenario_run* run)
+{
+    orr_world* world = run->target.world;
+    return orr_pipeline_add(world, &(orr_pipeline_desc){.name = CHURN_MOTION, .rate_hz = 90})
+                   .index1 != 0 &&
+           orr_pipeline_add(world, &(orr_pipeline_desc){.name = CHURN_SPARKS, .rate_hz = 40})
+                   .index1 != 0;
+}
+
 static bool churn_build(scenario_run* run)
 {
     orr_world* world = run->target.world;
     run->size = run->scale * 1000;
     ORR_REGISTER(world, Well, Home, Charge, Birth, Death, Spark);
-    return churn_fill(run) && churn_views(run) && churn_births(run) && churn_bodies(run) &&
-           churn_moves(run) && churn_ties(run) && churn_gifts(run) && churn_hearers(run);
+    return churn_clocks(run) && churn_fill(run) && churn_views(run) && churn_births(run) &&
+           churn_bodies(run) && churn_moves(run) && churn_ties(run) && churn_gifts(run) &&
+           churn_hearers(run);
 }
 
 // Between ticks: strangers come from outside, and systems are switched.

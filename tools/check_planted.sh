@@ -447,7 +447,8 @@ plant "worker: wake-up lost, the look after saying that it sleeps left out" \
 plant "worker: units claimed twice, a range taken by load and store" \
     src/schedule/graph.c '/^static bool graph_take/,/^}/s/if \(orri_crew_swap\(hand->crew, \&part->range, \&range, graph_pack\(end, last\)\)\)/ORRI_SCHED_POINT(hand->crew->platform, ORR_SCHED_STORE, \&part->range); atomic_store(\&part->range, graph_pack(end, last));/'
 plant "worker: late into a plan that is rebuilt, not counted when it comes in" \
-    src/schedule/doze.c 's/gate \+ ORRI_GATE_IN\)/gate)/; s/ : 0\) - ORRI_GATE_IN;/ : 0);/; s/\&crew->gate, ORRI_GATE_IN\)/\&crew->gate, 0)/'
+    src/schedule/doze.c 's/gate \+ ORRI_GATE_IN\)/gate)/; s/ : 0\) - ORRI_GATE_IN;/ : 0);/' \
+    src/schedule/watch.c 's/\&crew->gate, ORRI_GATE_IN\)/\&crew->gate, 0)/'
 # The executor: the same, and what only it can do wrong, found by its model. What comes of each is no matter of the model's own
 # rules: a tick that never ends, or one whose hash is another.
 #   A helper sees no news, the caller changes the gate and looks who sleeps, the helper says that it does and sleeps: orr_step()
@@ -507,10 +508,26 @@ plant "odd power of a negative number taken for an even one" \
     src/base/math_power.c 's/\(y_bits & unit\) != 0 \? 1 : 2/(y_bits \& unit) != 0 ? 2 : 2/'
 plant "digits of the logarithm's polynomial cut off" \
     src/base/math_power.c 's/0x1\.99999999a3b1ep-3/0x1.9999p-3/'
+plant "idle workers look for far too long" \
+    src/schedule/doze.c '/^static bool doze_look/,/^}/s/i < crew->spins \+ DOZE_YIELDS;/i < (crew->spins + DOZE_YIELDS) * 64;/'
+plant "idle workers come back to look though nobody called" \
+    src/schedule/doze.c '/^static void doze_sleep/,/^}/s/crew->stuck_ns == 0 \? UINT64_MAX : crew->stuck_ns \/ 4 \+ 1;/1000000;/'
+plant "conflicts found anew in every tick" \
+    src/schedule/abreast.c 's/a->found \&\& a->clusters == world->cluster_sequence/false/'
+plant "conflicts of the plan before kept for other systems" \
+    src/schedule/points.c 's/!schedule->same \|\| schedule->step_count != schedule->step_last/false/'
+plant "importer comes before whom it imports from" \
+    src/schedule/conflict.c 's/conflict_imports\(second, first\) \|\|/false ||/'
 plant "the watch does not see a caller that works alone" \
     src/schedule/group.c 's/bool watched = orri_abreast_watch\(world, true\);/bool watched = false;/'
 plant "the watch names the first system of a batch" \
     src/schedule/abreast.c '/orri_crew_says\(a->crew, worker, step\);/d'
+plant "a call that comes when its crew is gone is let in" \
+    src/schedule/help.c 's/if \(help_arg\(desk, word\) != arg\)/if (arg == NULL)/'
+plant "a call too many is taken for one that was promised" \
+    src/schedule/help.c 's/\*asked = help_due\(word\) > 0;/*asked = true;/'
+plant "missing memory for workers is said in every tick" \
+    src/schedule/abreast.c 's/if \(schedule->lacks == 0\)/if (true)/'
 plant "systems that conflict by what they read and write overlap" \
     src/schedule/conflict.c 's/\|\| conflict_of_values\(world, first, second\);/|| (false \&\& conflict_of_values(world, first, second));/'
 

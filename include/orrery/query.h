@@ -225,7 +225,7 @@ typedef struct orr_hot_field {
 typedef struct orr_iter {
     uint32_t count; ///< Rows of this run, 1 to ORR_CHUNK_CAPACITY.
     float dt;       ///< Of a system's run: seconds of this tick.
-    uint64_t tick;  ///< Of a system's run: the world's tick.
+    uint64_t tick;  ///< Of a system's run: the tick of its pipeline.
     orr_world* world;
     struct orr_lane* lane; // Of a system's run: where it sends. NULL in a loop.
     uint32_t field_count;

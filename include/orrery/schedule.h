@@ -24,8 +24,8 @@
 /// writing) are free for all; making strings or arrays is for who writes or
 /// sends a type with some.
 ///
-/// Threads: everything here is for the thread that drives the world; functions of systems are called by its workers, if it has some
-/// (orr_world_desc.workers, docs/PARALLEL.md).
+/// Threads: everything here is for the thread that drives the world (any thread, one at a time); functions of systems are called by
+/// its workers, if it has some (orr_world_desc.workers, docs/PARALLEL.md).
 #ifndef ORRERY_SCHEDULE_H
 #define ORRERY_SCHEDULE_H
 
@@ -221,7 +221,8 @@ ORR_API orr_result orr_step(orr_world* world, uint32_t count);
 /// Time passed: a continuous first pipeline runs one tick with this dt; a fixed one as many as fall due, at most 2, and the rest of the time is
 /// dropped. The others run what falls due in that time. Nothing while paused.
 ORR_API orr_result orr_update(orr_world* world, uint64_t elapsed_ns);
-/// Runs ticks until the world's tick is `tick`, or it is paused, or `done` (may be NULL) says true after a tick (not of an observer).
+/// Runs ticks until the world's tick is `tick`, or it is paused, or `done` (may be NULL) says true after a tick (not of an observer). `done` must not destroy
+/// the world.
 ORR_API orr_result orr_run_until(orr_world* world, uint64_t tick,
                                  bool (*done)(void* user, orr_world* world), void* user);
 /// Pauses orr_update() and orr_run_until(); orr_step() steps nevertheless. Also from inside a system that is not parallel: from its
@@ -274,7 +275,8 @@ typedef struct orr_worker_stats {
     uint64_t busy_ns; ///< In systems, in ticks that were timed (every 16th, or all),
     uint64_t waiting_ns; ///< and not in one while others were.
 } orr_worker_stats;
-/// How many there are, with the driving thread; 1 before the first tick. Fewer than were asked for if threads could not be had.
+/// How many there are, with the driving thread; 1 before the first tick. Fewer than were asked for if threads or memory could not be had
+/// (said once in the log). Without memory each tick tries again; missing threads stay missing.
 ORR_API uint32_t orr_worker_count(const orr_world* world);
 /// Between ticks. Refused if there is no such worker.
 ORR_API orr_result orr_worker_stats_get(const orr_world* world, uint32_t worker,

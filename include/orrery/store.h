@@ -75,15 +75,17 @@ typedef void (*orr_error_handler)(void* user, orr_world* world, const orr_error*
 typedef struct orr_pool {
     void* user;
     /// Has `help(arg)` called `count` times, soon, each on another thread than the caller's. It returns when there is nothing more to
-    /// do, and may be called late or, if threads are short, after that: it then returns at once. Every call that was asked for must
-    /// have returned before the world is destroyed. Returns how many it will call.
+    /// do. Returns how many it will call, at most `count`. No tick depends on it: calls may come late, or never, which is said once in the
+    /// log if none ever came; they may be too many, which is said once, and return at once then; and they may come after the world was
+    /// destroyed: it waits for those that are under way, and later ones return without looking at anything (`arg` is no address).
     uint32_t (*start)(void* user, uint32_t count, void (*help)(void* arg), void* arg);
 } orr_pool;
 
 /// Settings for orr_world_create(). All zero is a good world.
 typedef struct orr_world_desc {
-    orr_allocator allocator;      ///< Default: the platform's memory.
-    const orr_platform* platform; ///< Must outlive the world. Default orr_platform_default().
+    orr_allocator allocator; ///< Default: the platform's memory.
+    const orr_platform*
+        platform; ///< Must outlive the world, and calls of `pool` that have not returned. Default orr_platform_default().
     orr_log_desc log;
     orr_error_handler on_error; ///< Default: one line to the log.
     void* on_error_user;
@@ -95,12 +97,15 @@ typedef struct orr_world_desc {
     uint32_t tags_max;         ///< Named ones. Default and most ORR_TAGS_MAX.
     double
         rate_hz; ///< Ticks per second of a fixed world: dt is always 1 / rate_hz. Default 0: continuous (schedule.h).
-    /// Threads that run systems, the caller among them, no more than ORR_WORKERS_MAX are used. Default 0: the caller alone, in plain order; every other number gives
+    /// Threads that run systems, the caller among them, no more than ORR_WORKERS_MAX are used; fewer than asked for is said once in the
+    /// log. Default 0: the caller alone, in plain order; every other number gives
     /// the same results (schedule.h). The allocator must be good for several threads.
     uint32_t workers;
     orr_pool pool; ///< Threads of the program's own instead of new ones. Default: none.
-    uint64_t
-        stuck_ns; ///< A system that runs longer is named in the log, if another worker is there to notice. Default 10 s.
+    /// A system that runs longer is named in the log. If set, a thread is made that does nothing but look, with any number of workers;
+    /// where there are no threads it is named when it has returned, and every tick is timed. Default 10 s, without that thread: other
+    /// workers look while they wait; if there are none, it is named when it has returned, in ticks that are timed (every 16th).
+    uint64_t stuck_ns;
     uint32_t id_salt; ///< Worlds with different salts refuse each other's ids. Default 0.
 } orr_world_desc;
 
@@ -123,8 +128,8 @@ typedef struct orr_world_stats {
 /// Creates a world. `desc` may be NULL. @return NULL when memory is refused or the desc is invalid (said
 /// in the log). Allocates.
 ORR_API orr_world* orr_world_create(const orr_world_desc* desc);
-/// Destroys a world with everything in it; destruct hooks run, all memory is given back. NULL is allowed. Not inside a loop over
-/// one of its queries.
+/// Destroys a world with everything in it; destruct hooks run, all memory is given back. NULL is allowed. Also while a tick is half
+/// done. Not inside a loop over one of its queries; refused inside a system, in a tick that runs (from a hook), and from its error handler.
 ORR_API void orr_world_destroy(orr_world* world);
 
 /// The number of ticks advanced since creation.
@@ -134,12 +139,12 @@ ORR_API uint64_t orr_world_seed(const orr_world* world);
 /// world are no longer good for writing.
 ORR_API void orr_tick_advance(orr_world* world);
 
-/// Hash of the whole state: equal for equal histories on every machine, compiler and allocator. Costs what
+/// Hash of the whole state: equal for equal histories on every machine, compiler and allocator; 0, refused, inside a system. Costs what
 /// changed since the last call. Not const: it remembers the hashes of blocks, and pointers into the world are no longer
 /// good for writing.
 ORR_API uint64_t orr_world_hash(orr_world* world);
-/// Checks every invariant. Slow: for tests and for suspicion.
-/// @return ORR_ERR_CORRUPT, with the broken invariant in the error.
+/// Checks every invariant. Slow: for tests and for suspicion. Not inside systems, nor error handlers they cause: others may be writing.
+/// @return ORR_ERR_CORRUPT, with the broken invariant in the error; ORR_ERR_STATE inside a system.
 ORR_API orr_result orr_world_validate(orr_world* world);
 ORR_API void orr_world_stats_get(const orr_world* world, orr_world_stats* out);
 /// Changes orr_world_desc.memory_bytes_max; 0: no limit. What is held already stays. Also while a tick is half done.

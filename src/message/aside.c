@@ -167,7 +167,8 @@ void orri_asides_abandon(orr_world* world, bool counted)
 // ---- doing it --------------------------------------------------------------------------------------------------------
 
 // Why a record has no effect; NULL: it has one.
-static const char* aside_void(const orr_world* world, const aside_record* record, const void* value)
+static const char* aside_void(const orr_world* world, const orri_rights* rights,
+                              const aside_record* record, const void* value)
 {
     if (record->kind == ORRI_SENT_CREATE) {
         return NULL;
@@ -184,6 +185,10 @@ static const char* aside_void(const orr_world* world, const aside_record* record
     }
     if (needs && old == NULL) {
         return "the entity does not have it";
+    }
+    if (record->kind == ORRI_SENT_ADD && old != NULL &&
+        orri_is_foreign(rights->foreign, record->info->index1 - world->schema.type_base)) {
+        return "it has it already, and another pipeline writes this type";
     }
     return value != NULL && orri_value_refers(world, record->info, old, value) != ORRI_REFERS_ALIVE
                ? "it refers to an entity that is not alive"
@@ -218,7 +223,7 @@ static orr_result aside_commit_one(orr_world* world, struct orri_asides* asides,
     bool plain = record->info != NULL && record->info->plain && record->info->info.size > 0 &&
                  (record->kind == ORRI_SENT_ADD || record->kind == ORRI_SENT_CHANGE);
     const void* value = plain ? asides->cells[record->cell].bytes : record->value;
-    const char* why = aside_void(world, record, value);
+    const char* why = aside_void(world, asides->rights, record, value);
     if (why != NULL) {
         asides->rights->counts.dropped++;
         orri_say_drop(world, asides->rights, orri_sent_name_of(record->kind),

@@ -23,6 +23,18 @@ typedef struct orri_counts {
     _Atomic uint64_t breaches; // By any worker.
 } orri_counts;
 
+// Types that another pipeline writes; by type index.
+typedef struct orri_foreign {
+    uint64_t* bits;
+    uint32_t words;
+} orri_foreign;
+
+static inline bool orri_is_foreign(const orri_foreign* foreign, uint32_t type_index)
+{
+    return ORR_UNLIKELY(foreign != NULL && type_index / 64 < foreign->words) &&
+           orri_bit_get(foreign->bits, type_index);
+}
+
 // Filled by the scheduler, which keeps it while the system lives. Bits by type index, `type_words` words; NULL: none.
 typedef struct orri_rights {
     const char* name; // Of the system.
@@ -32,9 +44,10 @@ typedef struct orri_rights {
     bool may_create, may_destroy_any, may_switch_entities, may_tag_any, may_rename;
     const orr_tag* tags; // Ascending.
     uint32_t tag_count;
-    const orr_query* destroys;  // Targets; NULL: none, unless may_destroy_any.
-    struct orri_reader* reader; // Its queue; NULL: a direct system.
-    struct orri_inbox* inbox;   // Of events; NULL: none.
+    const orr_query* destroys;   // Targets; NULL: none, unless may_destroy_any.
+    struct orri_reader* reader;  // Its queue; NULL: a direct system.
+    struct orri_inbox* inbox;    // Of events; NULL: none.
+    const orri_foreign* foreign; // To its pipeline; NULL: none.
     orri_counts counts;
     bool drop_said; // One line per system.
     bool aside;     // Of an observer: it creates and destroys transient entities only (aside.c).
@@ -112,10 +125,14 @@ typedef struct orri_hands {
 // True when some transaction waits.
 bool orri_transact_pending(const orr_world* world);
 // Does all transactions of lanes that were closed, in order. `early`: structure waits still, and those on entities that it is about wait
-// with it. `hands` NULL: on this thread. `*changed` tells whether anything was done. On refusal (reported) nothing was done; calling again
+// with it. Those on `foreign` types (NULL: none) wait for the pipeline that writes them. `hands` NULL: on this thread. `*changed` tells whether anything was done. On refusal (reported) nothing was done; calling again
 // tries again.
-orr_result orri_transact_commit(orr_world* world, bool early, const orri_hands* hands,
-                                bool* changed);
+orr_result orri_transact_commit(orr_world* world, bool early, const orri_foreign* foreign,
+                                const orri_hands* hands, bool* changed);
+// A system goes: what it posted and waits for another pipeline is dropped.
+void orri_transact_forget(orr_world* world, const orri_rights* rights);
+// What waits for another pipeline is state.
+uint64_t orri_transact_hash(const orr_world* world, uint64_t hash);
 // Who did what the last one did; null: several.
 orr_system orri_transact_source(const orr_world* world);
 

@@ -266,6 +266,11 @@ static bool net_add(orri_merge* merge, const net_record* r)
         return true;
     }
     if (part->info->info.multiplicity == ORR_UNIQUE) {
+        if (part->present && orri_is_foreign(r->lane->rights->foreign,
+                                             part->info->index1 - merge->world->schema.type_base)) {
+            net_drop(r, "it has it already, and another pipeline writes this type");
+            return true;
+        }
         if (part->present && !r->strip->own) {
             orri_note_twice(r->lane, r->strip, r->row);
         }

@@ -461,8 +461,8 @@ orr_system orri_transact_source(const orr_world* world)
 }
 
 // The types that were posted to, each once, in the order of types. False when refused.
-static bool tally_types(orr_world* world, struct orri_lanes* lanes, tally_type** out,
-                        uint32_t* count)
+static bool tally_types(orr_world* world, struct orri_lanes* lanes, const orri_foreign* foreign,
+                        tally_type** out, uint32_t* count)
 {
     uint32_t words = world->schema.type_count / 64 + 1;
     uint64_t* bits = orri_scratch_take(world, &lanes->tally, words * sizeof *bits);
@@ -471,12 +471,17 @@ static bool tally_types(orr_world* world, struct orri_lanes* lanes, tally_type**
     }
     memset(bits, 0, words * sizeof *bits);
     *count = 0;
-    for (const struct orri_posts* posts = lanes->posted; posts != NULL; posts = posts->next) {
+    for (struct orri_posts* posts = lanes->posted; posts != NULL; posts = posts->next) {
         for (uint32_t i = 0; i < posts->stream_count; i++) {
             uint32_t index = orri_type_index(world, posts->streams[i].type);
-            *count += posts->streams[i].count > 0 && !orri_bit_get(bits, index);
-            orri_bit_set(bits, index, orri_bit_get(bits, index) || posts->streams[i].count > 0);
+            bool some = posts->streams[i].count > 0, far = orri_is_foreign(foreign, index);
+            posts->waits |= some && far;
+            *count += some && !far && !orri_bit_get(bits, index);
+            orri_bit_set(bits, index, orri_bit_get(bits, index) || (some && !far));
         }
+    }
+    if (*count == 0) {
+        return true;
     }
     *out = orri_scratch_take(world, &lanes->tally, *count * sizeof **out);
     for (uint32_t i = 0, n = 0; *out != NULL && i < world->schema.type_count; i++) {
@@ -518,8 +523,8 @@ static orr_result tally_all(orr_world* world, tally_type* types, uint32_t count,
     return ORR_OK;
 }
 
-orr_result orri_transact_commit(orr_world* world, bool early, const orri_hands* hands,
-                                bool* changed)
+orr_result orri_transact_commit(orr_world* world, bool early, const orri_foreign* foreign,
+                                const orri_hands* hands, bool* changed)
 {
     *changed = false;
     if (!orri_transact_pending(world)) {
@@ -530,7 +535,7 @@ orr_result orri_transact_commit(orr_world* world, bool early, const orri_hands* 
     bool others = rights != lanes->posted_last->rights;
     tally_type* types = NULL;
     uint32_t count = 0;
-    orr_result result = tally_types(world, lanes, &types, &count)
+    orr_result result = tally_types(world, lanes, foreign, &types, &count)
                             ? ORR_OK
                             : orri_refuse_memory(&world->env, "doing transactions");
     bool marked = early && lanes->first != NULL && lanes->marks_any && !lanes->marks_old;

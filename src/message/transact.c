@@ -96,6 +96,53 @@ void orri_posts_abandon(struct orri_lanes* lanes)
     }
 }
 
+void orri_transact_forget(orr_world* world, const orri_rights* rights)
+{
+    struct orri_lanes* lanes = orri_lanes_at(world);
+    for (struct orri_posts *posts = lanes != NULL ? lanes->posted : NULL, *next; posts != NULL;
+         posts = next) {
+        next = posts->next;
+        if (posts->rights == rights) {
+            orri_posts_done(lanes, posts);
+        }
+    }
+}
+
+static uint64_t transact_hash_stream(const struct orri_posts* posts, const orri_stream* stream,
+                                     uint64_t hash)
+{
+    hash = orri_hash_word(hash, stream->info->info.layout_hash);
+    for (uint32_t i = 0, run = 0; i < stream->count; i++) {
+        run += run + 1 < stream->run_count && stream->runs[run + 1].first <= i;
+        const orri_verb* verb = &stream->verbs[stream->runs[run].verb];
+        const orri_post* post = &stream->posts[i];
+        if (post->entity.id == 0) {
+            continue;
+        }
+        hash = orri_hash_word(hash, post->entity.id);
+        hash = orri_hash_word(hash, (uint64_t)verb->op << 32 | verb->offset);
+        hash = verb->far ? orr_hash(posts->bytes + post->number, verb->size, hash)
+                         : orri_hash_word(hash, post->number);
+    }
+    return hash;
+}
+
+uint64_t orri_transact_hash(const orr_world* world, uint64_t hash)
+{
+    const struct orri_lanes* lanes = orri_lanes_at(world);
+    for (const struct orri_posts* posts = lanes != NULL ? lanes->posted : NULL; posts != NULL;
+         posts = posts->next) {
+        if (posts->rights->aside) {
+            continue; // Of an observer.
+        }
+        hash = orr_hash(posts->rights->name, strlen(posts->rights->name), hash);
+        for (uint32_t i = 0; i < posts->stream_count; i++) {
+            hash = transact_hash_stream(posts, &posts->streams[i], hash);
+        }
+    }
+    return hash;
+}
+
 static void transact_free_memory(orr_world* world, struct orri_posts* posts)
 {
     orri_env* env = &world->env;

@@ -9,9 +9,10 @@
 
 #define ABREAST_GROUP_NS \
     10000u // Systems between two points that take less are not worth another worker,
-#define ABREAST_SMALL_NS 4000u  // nor is one of them that takes less.
-#define ABREAST_ROW_NS   2u     // Of a system that was never timed.
-#define ABREAST_PIECE_NS 10000u // Units are handed out together that take so long.
+#define ABREAST_SMALL_NS  4000u  // nor is one of them that takes less.
+#define ABREAST_ROW_NS    2u     // Of a system that was never timed.
+#define ABREAST_PIECE_NS  10000u // Units are handed out together that take so long.
+#define ABREAST_LACKS_ALL UINT32_MAX
 
 typedef struct abreast_edge {
     uint32_t from, to; // Steps.
@@ -127,13 +128,10 @@ static bool abreast_find(struct orri_abreast* a)
     return a->found;
 }
 
-void orri_abreast_forget(orr_world* world)
+void orri_abreast_forget(orri_pipeline* pipe)
 {
-    for (uint32_t i = 0; i < world->schedule->pipeline_count; i++) {
-        struct orri_abreast* a = world->schedule->pipelines[i]->abreast;
-        if (a != NULL) {
-            a->found = false;
-        }
+    if (pipe->abreast != NULL) {
+        pipe->abreast->found = false;
     }
 }
 
@@ -322,7 +320,7 @@ static uint64_t abreast_work(struct orri_abreast* a, uint32_t step, uint32_t fir
     if (!system->due) {
         return 0;
     }
-    orri_crew_says(a->crew, worker, step);
+    orri_crew_says(a->crew, worker, system->handle.index1 - 1);
     return orri_system_work(world, system, first, last, worker);
 }
 
@@ -416,22 +414,53 @@ bool orri_group_open_ahead(orri_pipeline* pipe, uint32_t first, uint32_t point)
     return open;
 }
 
+// Without memory for workers the driving thread does it alone. Said once, and again only when they could be had in between, by a
+// group as large: `steps`.
+ORRI_COLD static bool abreast_lacks(orr_world* world, uint32_t steps)
+{
+    struct orri_schedule* schedule = world->schedule;
+    if (schedule->lacks == 0) {
+        orri_log(&world->env, ORR_LOG_ID_WORKERS_FEWER,
+                 "tick %llu: %u workers were asked for and there is no memory for %s: the calling "
+                 "thread works alone until there is. Results are the same, only later",
+                 (unsigned long long)world->tick, (unsigned)world->workers,
+                 steps == ABREAST_LACKS_ALL ? "them" : "what they need to share this work");
+    }
+    schedule->lacks = steps > schedule->lacks ? steps : schedule->lacks;
+    return false;
+}
+
+static void abreast_lacked(orr_world* world, uint32_t steps)
+{
+    if (ORR_UNLIKELY(world->schedule->lacks != 0) && steps >= world->schedule->lacks) {
+        world->schedule->lacks = 0;
+    }
+}
+
 bool orri_abreast_run(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
     struct orri_abreast* a = pipe->abreast;
     orr_world* world = pipe->world;
-    if (a == NULL || world->schedule->police == ORR_POLICE_FULL || !a->pays || !abreast_find(a) ||
-        !abreast_reserve(a, point - first)) {
+    if (a == NULL || world->schedule->police == ORR_POLICE_FULL || !a->pays) {
         return false;
+    }
+    if (ORR_UNLIKELY(!abreast_find(a) || !abreast_reserve(a, point - first))) {
+        return abreast_lacks(world, point - first);
     }
     abreast_cut(a, first, point);
     for (uint32_t n = 0; n < a->graph.node_count; n++) {
         abreast_fill(a, n);
     }
-    if (!abreast_connect(a, first, point) || abreast_in_a_row(a) ||
-        !orri_group_open_ahead(pipe, first, point)) {
+    if (ORR_UNLIKELY(!abreast_connect(a, first, point))) {
+        return abreast_lacks(world, point - first);
+    }
+    if (abreast_in_a_row(a)) {
         return false;
     }
+    if (ORR_UNLIKELY(!orri_group_open_ahead(pipe, first, point))) {
+        return abreast_lacks(world, point - first);
+    }
+    abreast_lacked(world, point - first);
     const orri_step* steps = pipe->steps;
     const orri_system* only = NULL;
     uint32_t due = 0;
@@ -482,9 +511,12 @@ static void abreast_each(void* user, uint32_t count, void (*work)(void* context,
 bool orri_abreast_hands(orri_pipeline* pipe, orri_hands* out)
 {
     struct orri_abreast* a = pipe->abreast;
-    if (a == NULL || pipe->world->schedule->police == ORR_POLICE_FULL ||
-        orri_crew_workers(a->crew) < 2 || !orri_graph_reserve(a->crew, &a->each, 1)) {
+    orr_world* world = pipe->world;
+    if (a == NULL || world->schedule->police == ORR_POLICE_FULL || orri_crew_workers(a->crew) < 2) {
         return false;
+    }
+    if (ORR_UNLIKELY(!orri_graph_reserve(a->crew, &a->each, 1))) {
+        return abreast_lacks(world, 1);
     }
     a->each.nodes = &a->each_node;
     a->each.node_count = 1;
@@ -496,10 +528,10 @@ bool orri_abreast_hands(orri_pipeline* pipe, orri_hands* out)
 
 // ---- beginning and end --------------------------------------------------------------------------------------------------------
 
-static const char* abreast_name(void* context, uint32_t step)
+static const char* abreast_name(void* context, uint32_t slot)
 {
     const orr_world* world = context;
-    return world->schedule->now->steps[step].system->desc.name;
+    return world->schedule->slots[slot]->desc.name;
 }
 
 bool orri_abreast_watch(const orri_pipeline* pipe, bool on)
@@ -513,10 +545,10 @@ bool orri_abreast_watch(const orri_pipeline* pipe, bool on)
 
 void orri_abreast_says(const orri_pipeline* pipe, uint32_t step)
 {
-    orri_crew_says(pipe->abreast->crew, 0, step);
+    orri_crew_says(pipe->abreast->crew, 0, pipe->steps[step].system->handle.index1 - 1);
 }
 
-// Workers of a world, made when a pipeline first wants some. NULL when refused (reported).
+// Workers of a world, made when a pipeline first wants some. NULL without memory.
 static orri_crew* abreast_crew(orr_world* world)
 {
     struct orri_schedule* schedule = world->schedule;
@@ -524,35 +556,49 @@ static orri_crew* abreast_crew(orr_world* world)
         schedule->crew = orri_crew_create(
             &world->env, &(orri_crew_desc){.workers = world->workers,
                                            .own = world->pool.start != NULL ? &world->pool : NULL,
-                                           .stuck_ns = world->stuck_ns,
+                                           .stuck_ns = orri_time_stuck_ns(world),
+                                           .watcher = world->stuck_ns != 0,
                                            .name = abreast_name,
                                            .context = world});
         if (schedule->crew != NULL) {
+            schedule->watched = orri_crew_watches(schedule->crew);
             orri_time_look(world);
         }
     }
     return schedule->crew;
 }
 
-bool orri_abreast_ready(orri_pipeline* pipe)
+// NULL without memory.
+ORRI_COLD static struct orri_abreast* abreast_make(orri_pipeline* pipe)
 {
     orr_world* world = pipe->world;
-    if (ORR_LIKELY(world->workers == 0 || pipe->abreast != NULL)) {
-        return pipe->abreast != NULL;
-    }
     orri_crew* crew = abreast_crew(world);
     if (crew == NULL) {
-        return false;
+        return NULL;
     }
     struct orri_abreast* a =
         ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SYSTEM, struct orri_abreast, 1);
     if (a == NULL) {
-        (void)orri_refuse_memory(&world->env, "making workers");
-        return false;
+        return NULL;
     }
     a->pipe = pipe;
     a->world = world;
     a->crew = crew;
+    return a;
+}
+
+// A world without workers has a crew too, of the driving thread alone, if it is to be watched.
+bool orri_abreast_ready(orri_pipeline* pipe)
+{
+    orr_world* world = pipe->world;
+    if (ORR_LIKELY((world->workers == 0 && world->stuck_ns == 0) || pipe->abreast != NULL)) {
+        return pipe->abreast != NULL;
+    }
+    struct orri_abreast* a = abreast_make(pipe);
+    if (a == NULL) {
+        return world->workers != 0 && abreast_lacks(world, ABREAST_LACKS_ALL);
+    }
+    world->schedule->lacks = 0;
     a->graph.run = abreast_node_run;
     a->graph.waited = abreast_waited;
     a->graph.context = a;
@@ -627,3 +673,4 @@ void orri_abreast_share(orr_world* world, orri_sharing sharing, uint64_t seed)
 #undef ABREAST_SMALL_NS
 #undef ABREAST_ROW_NS
 #undef ABREAST_PIECE_NS
+#undef ABREAST_LACKS_ALL

@@ -156,6 +156,31 @@ bool orri_claims_take(orr_world* world, const orri_system* system)
            claim_all(&(claim_ask){world, system, true});
 }
 
+static void claim_foreign(orri_pipeline* pipe)
+{
+    const orr_world* world = pipe->world;
+    memset(pipe->foreign.bits, 0, pipe->foreign.words * sizeof *pipe->foreign.bits);
+    for (uint32_t i = 0; i < world->schema.type_count; i++) {
+        const orri_pipeline* by = orri_claimed_by(world, (orr_type){world->schema.type_base + i});
+        orri_bit_set(pipe->foreign.bits, i, by != NULL && by != pipe);
+    }
+}
+
+bool orri_claims_sort(orr_world* world)
+{
+    const struct orri_schedule* schedule = world->schedule;
+    for (uint32_t i = 0; schedule->pipeline_count > 1 && i < schedule->pipeline_count; i++) {
+        orri_pipeline* pipe = schedule->pipelines[i];
+        if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &pipe->foreign.bits, &pipe->foreign.words,
+                          world->schema.type_count / 64 + 1)) {
+            (void)orri_refuse_memory(&world->env, "planning a tick");
+            return false;
+        }
+        claim_foreign(pipe);
+    }
+    return true;
+}
+
 const orri_pipeline* orri_claimed_by(const orr_world* world, orr_type type)
 {
     const char* name = orri_type_label(world, type);

@@ -3,9 +3,28 @@
 #include "schedule/schedule.h"
 #include <stdio.h>
 
+#define CLOCK_STUCK_NS UINT64_C(10000000000)
+
 static uint64_t clock_now(const orr_world* world)
 {
     return world->env.platform->clock_ns(world->env.platform->user);
+}
+
+uint64_t orri_time_stuck_ns(const orr_world* world)
+{
+    return world->stuck_ns != 0 ? world->stuck_ns : CLOCK_STUCK_NS;
+}
+
+// Where nobody else is there to see it, at least afterwards.
+ORRI_COLD static void clock_late(orr_world* world, const orri_system* system, uint64_t spent)
+{
+    if (spent >= orri_time_stuck_ns(world) && !world->schedule->watched) {
+        uint64_t ms = spent / 1000000;
+        orri_log(&world->env, ORR_LOG_ID_SYSTEM_STUCK,
+                 "system '%s' took %u.%03u s in tick %llu; does it loop, or wait for something?",
+                 system->desc.name, (unsigned)(ms / 1000), (unsigned)(ms % 1000),
+                 (unsigned long long)world->tick);
+    }
 }
 
 void orri_time_look(orr_world* world)
@@ -69,6 +88,7 @@ void orri_time_end(orri_pipeline* pipe, orri_system* system, const char* name, c
         uint64_t spent = now > then ? now - then : 0;
         schedule->alone.busy_ns += spent;
         clock_note(pipe->world, system, spent);
+        clock_late(pipe->world, system, spent);
     }
     if (schedule->trace != NULL) {
         clock_span(pipe, name, category, then, now,
@@ -86,9 +106,10 @@ uint64_t orri_time_now(const orri_pipeline* pipe)
 void orri_time_worked(orri_system* system, uint32_t worker, uint64_t begun, uint64_t rows,
                       orri_time_units units)
 {
-    const orr_world* world = system->pipe->world;
-    uint64_t now = clock_now(world);
-    __atomic_fetch_add(&system->spent_ns, now > begun ? now - begun : 0, __ATOMIC_RELAXED);
+    orr_world* world = system->pipe->world;
+    uint64_t now = clock_now(world), spent = now > begun ? now - begun : 0;
+    __atomic_fetch_add(&system->spent_ns, spent, __ATOMIC_RELAXED);
+    clock_late(world, system, spent);
     if (world->schedule->trace != NULL) {
         char args[192 + ORR_NAME_MAX], chunks[64] = "";
         if (units.count > 0) {
@@ -138,3 +159,5 @@ void orri_time_point(orri_pipeline* pipe, uint64_t begun)
         clock_span(pipe, "deliver", "deliver", begun, pipe->clock_ns, 0);
     }
 }
+
+#undef CLOCK_STUCK_NS

@@ -120,6 +120,7 @@ bool orri_system_lists(const char* text, const orri_system* system)
 
 bool orri_conflict(const orr_world* world, const orri_system* first, const orri_system* second)
 {
+    world->schedule->compared++;
     // What is outside of the world is not declared: one after the other, where it may be the same.
     bool outside = (first->desc.main_thread && second->desc.main_thread) ||
                    (first->desc.impure && second->desc.impure) ||

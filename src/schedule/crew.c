@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The life of a crew: threads of its own, or calls on the user's. A helper serves: it waits for news, comes in when the gate is
+// The life of a crew: threads of its own, or calls on the user's (help.c). A helper serves: it waits for news, comes in when the gate is
 // open, works until it finds nothing, and goes out again. The same for both kinds, but that the user's threads are not kept
 // when a run is over.
 #include "base/float.h"
@@ -12,12 +12,9 @@ enum {
         1024 // Some 50 µs: longer than what lies between two runs in a tick, shorter than what a wake-up costs.
 };
 
-#define CREW_AWAITED \
-    ((uint32_t)1 << 31) // In `owed`: the crew ends and waits for the last call to return.
-
 // ---- helpers ----------------------------------------------------------------------------------------------------------
 
-static void crew_serve(orri_crew_worker* me, bool one_run)
+void orri_crew_serve(orri_crew_worker* me, bool one_run)
 {
     orri_crew* crew = me->crew;
     for (;;) {
@@ -36,92 +33,7 @@ static void crew_serve(orri_crew_worker* me, bool one_run)
 static void crew_thread_main(void* arg)
 {
     orri_float_mode_set();
-    crew_serve(arg, false);
-}
-
-// ---- the user's threads -------------------------------------------------------------------------------------------------
-
-// A worker number that nobody has; 0, the caller's, if there is none: then more came than were asked.
-static uint32_t crew_number_take(orri_crew* crew)
-{
-    uint64_t free = orri_crew_load(crew, &crew->numbers);
-    while (free != 0) {
-        uint32_t number = (uint32_t)__builtin_ctzll(free);
-        if (orri_crew_swap(crew, &crew->numbers, &free, free & (free - 1))) {
-            return number;
-        }
-    }
-    return 0;
-}
-
-// When the last call was counted the crew may be gone, so only the address of the word is used after that.
-static void crew_help_end(orri_crew* crew)
-{
-    const orr_platform* platform = crew->platform;
-    _Atomic uint32_t* word = &crew->owed;
-    ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, word);
-    uint32_t before = atomic_fetch_sub(word, 1);
-    ORR_ASSERT((before & ~CREW_AWAITED) != 0);
-    if (before == (CREW_AWAITED | 1)) {
-        ORRI_SCHED_POINT(platform, ORR_SCHED_WAKE, word);
-        platform->thread_wake(platform->user, word, 1);
-    }
-}
-
-static void crew_help(void* arg)
-{
-    orri_crew* crew = arg;
-    uint32_t number = crew_number_take(crew);
-    if (number != 0) {
-        orri_float_mode mode = orri_float_mode_set();
-        crew_serve(&crew->members[number], true);
-        orri_float_mode_restore(mode);
-        orri_crew_on(crew, &crew->numbers, orri_crew_bit(number));
-    }
-    crew_help_end(crew);
-}
-
-// Calls that are late from an earlier run are as good as new ones, so never more are under way than there are numbers.
-void orri_crew_invite(orri_crew* crew)
-{
-    ORRI_SCHED_POINT(crew->platform, ORR_SCHED_LOAD, &crew->owed);
-    uint32_t owed = atomic_load(&crew->owed);
-    uint32_t count = crew->workers - 1 - owed;
-    if (count == 0) {
-        return;
-    }
-    ORRI_SCHED_POINT(crew->platform, ORR_SCHED_STORE, &crew->owed);
-    atomic_fetch_add(&crew->owed, count);
-    uint32_t come = crew->own.start(crew->own.user, count, crew_help, crew);
-    ORR_ASSERT(come <= count);
-    if (come < count) {
-        ORRI_SCHED_POINT(crew->platform, ORR_SCHED_STORE, &crew->owed);
-        atomic_fetch_sub(&crew->owed, count - come);
-    }
-}
-
-static void crew_await_help(orri_crew* crew)
-{
-    const orr_platform* platform = crew->platform;
-    uint64_t timeout_ns = crew->stuck_ns == 0 ? UINT64_MAX : crew->stuck_ns;
-    uint64_t begin_ns = crew->stuck_ns == 0 ? 0 : platform->clock_ns(platform->user);
-    bool said = crew->stuck_ns == 0;
-    ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, &crew->owed);
-    uint32_t owed = atomic_fetch_or(&crew->owed, CREW_AWAITED) | CREW_AWAITED;
-    while (owed != CREW_AWAITED) {
-        ORRI_SCHED_POINT(platform, ORR_SCHED_WAIT, &crew->owed);
-        platform->thread_wait(platform->user, &crew->owed, owed, timeout_ns);
-        ORRI_SCHED_POINT(platform, ORR_SCHED_LOAD, &crew->owed);
-        owed = atomic_load(&crew->owed);
-        if (!said && owed != CREW_AWAITED &&
-            platform->clock_ns(platform->user) - begin_ns >= crew->stuck_ns) {
-            said = true;
-            orri_log(crew->env, ORR_LOG_ID_HELP_OWED,
-                     "the pool of the program promised %u calls of help() that have not been made "
-                     "or not returned; the world cannot end before they have",
-                     (unsigned)(owed & ~CREW_AWAITED));
-        }
-    }
+    orri_crew_serve(arg, false);
 }
 
 // ---- life ---------------------------------------------------------------------------------------------------------------
@@ -144,6 +56,18 @@ static void crew_start_threads(orri_crew* crew)
                  "%u workers were asked for and %u can be had: no more threads (error %d). Results "
                  "are the same, only later",
                  (unsigned)crew->asked, (unsigned)started, error);
+    }
+}
+
+static void crew_ask_own(orri_crew* crew)
+{
+    crew->has_own = crew->asked > 1 && orri_crew_help_begin(crew);
+    if (crew->asked > 1 && !crew->has_own) {
+        crew->workers = 1;
+        orri_log(crew->env, ORR_LOG_ID_WORKERS_FEWER,
+                 "%u workers were asked for and 1 can be had: too many worlds of this process use "
+                 "threads of the program's own. Results are the same, only later",
+                 (unsigned)crew->asked);
     }
 }
 
@@ -174,10 +98,13 @@ static void crew_init(orri_crew* crew, orri_env* env, const orri_crew_desc* desc
         crew->members[i].number = i;
     }
     if (desc->own != NULL) {
-        crew->has_own = true;
         crew->own = *desc->own;
+        crew_ask_own(crew);
     } else {
         crew_start_threads(crew);
+    }
+    if (desc->watcher && crew->stuck_ns != 0) {
+        crew->watcher = orri_crew_watcher_begin(crew);
     }
 }
 
@@ -189,7 +116,6 @@ orri_crew* orri_crew_create(orri_env* env, const orri_crew_desc* desc)
     if (crew == NULL || members == NULL) {
         ORRI_FREE(env, ORR_MEMORY_SYSTEM, orri_crew, crew, 1);
         ORRI_FREE(env, ORR_MEMORY_SYSTEM, orri_crew_worker, members, asked);
-        orri_refuse_memory(env, "making workers");
         return NULL;
     }
     crew->members = members;
@@ -203,8 +129,11 @@ void orri_crew_destroy(orri_crew* crew)
         return;
     }
     ORR_ASSERT(!crew->running);
+    if (crew->watcher) {
+        orri_crew_watcher_end(crew);
+    }
     if (crew->has_own) {
-        crew_await_help(crew);
+        orri_crew_help_end(crew);
     } else if (crew->workers > 1) {
         orri_crew_add(crew, &crew->gate, ORRI_GATE_BELL + ORRI_GATE_STOP);
         orri_crew_wake_some(crew, UINT32_MAX);
@@ -222,6 +151,11 @@ void orri_crew_destroy(orri_crew* crew)
 uint32_t orri_crew_workers(const orri_crew* crew)
 {
     return crew->workers;
+}
+
+bool orri_crew_watches(const orri_crew* crew)
+{
+    return crew->watcher || (crew->stuck_ns != 0 && crew->workers > 1 && !crew->has_own);
 }
 
 void orri_crew_stats_get(const orri_crew* crew, uint32_t worker, orri_crew_stats* out)
@@ -256,5 +190,3 @@ void orri_crew_note(orri_crew* crew, uint32_t worker, uint64_t amount)
 {
     orri_crew_count(&crew->members[worker].noted, amount);
 }
-
-#undef CREW_AWAITED

@@ -19,6 +19,8 @@ typedef struct orri_crew_desc {
     uint32_t workers;    // With the caller; 0 is taken as 1, more than ORRI_CREW_MOST as that.
     const orr_pool* own; // Threads of the user's, copied; NULL: the crew makes workers − 1 threads.
     uint64_t stuck_ns;   // A call of `run` that takes longer is named in the log, once; 0: never.
+    bool
+        watcher; // With a thread that does nothing but watch: workers may all be stuck, and the user's go away.
     uint32_t
         spins; // Looks before a worker goes to sleep; 0: some 50 µs, or none with more workers than cores.
     // What orri_crew_says() means, for the watch; NULL: nobody says anything.
@@ -26,12 +28,15 @@ typedef struct orri_crew_desc {
     void* context;
 } orri_crew_desc;
 
-// NULL when refused for want of memory (reported). Threads that cannot be had are a warning in the log: the crew has fewer.
+// NULL when refused for want of memory (silent). Threads that cannot be had are a warning in the log: the crew has fewer.
 orri_crew* orri_crew_create(orri_env* env, const orri_crew_desc* desc);
-// Joins all threads, and waits for calls of the user's own that are still to come. No graph runs. NULL is allowed.
+// Joins all threads, and waits for calls of the user's own that are under way; those that come later return at once. No graph runs.
+// NULL is allowed.
 void orri_crew_destroy(orri_crew* crew);
 // How many there are now, with the caller.
 uint32_t orri_crew_workers(const orri_crew* crew);
+// Whether a thread is there that can see the caller stuck: a watcher, or a worker of the crew's own.
+bool orri_crew_watches(const orri_crew* crew);
 
 // A node begins when all nodes that have it in their `next` are done; it is done when all its units are. What `run` of an
 // earlier node writes into `items` and `grain` counts.
@@ -63,7 +68,7 @@ typedef struct orri_graph {
     uint32_t room_capacity;       // Nodes.
 } orri_graph;
 
-// Room to run `nodes` nodes, with this crew only. Between runs. False when refused (reported): what was reserved stays.
+// Room to run `nodes` nodes, with this crew only. Between runs. False when refused (silent): what was reserved stays.
 bool orri_graph_reserve(orri_crew* crew, orri_graph* graph, uint32_t nodes);
 void orri_graph_free(orri_crew* crew, orri_graph* graph);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the files of a crew share: crew.c (life), doze.c (waiting, waking, the watch), graph.c (running). Every access to a word
+// What the files of a crew share: crew.c (life), help.c (the user's threads), doze.c (waiting, waking), watch.c, graph.c (running). Every access to a word
 // that several threads write goes through the functions here: sequentially consistent, with a sched point before it.
 // Words without order (statistics, what the watch reads) are relaxed and have no point: nothing hangs on them.
 #ifndef ORRI_CREW_INNER_H
@@ -22,6 +22,8 @@
 #define ORRI_GATE_ANY_IN (ORRI_GATE_BELL - ORRI_GATE_IN) // Bits of the count.
 
 #define ORRI_CREW_SAID ((uint32_t)1 << 31) // In the lower half of orri_crew_worker.at.
+
+typedef struct orri_help_desk orri_help_desk; // Where calls on the user's threads come in.
 
 typedef struct orri_crew_worker {
     // Moved on by whoever wakes it: the word it sleeps on.
@@ -52,9 +54,11 @@ struct orri_crew {
     uint32_t spins;
     uint32_t wakes; // At most so many are woken at a time: more cannot run.
     uint64_t stuck_ns;
-    bool has_own;
+    bool has_own; // Other workers are calls on threads of the user's.
+    bool watcher; // There is a thread that only watches.
     bool timed;
     orr_pool own;
+    orri_help_desk* desk;
     const char* (*name)(void* context, uint32_t what); // As in the desc.
     void* context;
 
@@ -63,6 +67,10 @@ struct orri_crew {
         ORRI_CREW_LINE) bool open; // It opened the gate in this run, having something for others.
     bool running;
     uint64_t timed_ns; // That timed runs took.
+    // Of the user's own threads: whether a call may still have to be missed; runs that asked, and when the first did.
+    bool hopes;
+    uint32_t hoped_runs;
+    uint64_t hoped_ns;
 
     _Atomic uint64_t traced; // 1: waits are timed. Read by whoever waits.
 
@@ -72,13 +80,15 @@ struct orri_crew {
         ORRI_CREW_LINE) _Atomic uint64_t asleep; // A bit per worker that sleeps or is about to.
     // Of the user's own threads.
     _Atomic uint64_t numbers; // A bit per worker number that nobody has.
-    _Atomic uint32_t
-        owed; // Calls asked for that have not returned; the highest bit: somebody waits for 0.
+    _Atomic uint64_t came;    // 1: one was made.
+    _Atomic uint32_t unasked; // 1: one was too many, which was said.
 
     // Of the watch.
     _Alignas(ORRI_CREW_LINE) _Atomic uint64_t
         watched;      // 1 while a run is on, whether or not the gate is open.
     orri_mutex watch; // One watcher is enough.
+    orr_thread watcher_thread;
+    _Atomic uint32_t watcher_stop;
 };
 
 // ---- words ----------------------------------------------------------------------------------------------------------
@@ -152,6 +162,15 @@ bool orri_crew_enter(orri_crew* crew, uint64_t* seen);
 // Goes out; with `done` (the last of the graph) closing the gate.
 void orri_crew_leave(orri_crew* crew, bool done);
 
+// ---- watch.c --------------------------------------------------------------------------------------------------------
+
+// Names calls that are stuck; `number`: of who looks, who may be in or not, or none's. So long is between two looks.
+void orri_crew_look(orri_crew* crew, uint32_t number);
+uint64_t orri_crew_look_ns(const orri_crew* crew);
+// A thread that only watches; false if it cannot be had.
+bool orri_crew_watcher_begin(orri_crew* crew);
+void orri_crew_watcher_end(orri_crew* crew);
+
 // ---- graph.c --------------------------------------------------------------------------------------------------------
 
 #define ORRI_GRAPH_NONE UINT32_MAX
@@ -161,6 +180,15 @@ bool orri_graph_work(orri_crew_worker* me);
 
 // ---- crew.c ---------------------------------------------------------------------------------------------------------
 
+// Works whenever there is something, until the crew ends; `one_run`: or until there is nothing more.
+void orri_crew_serve(orri_crew_worker* me, bool one_run);
+
+// ---- help.c ---------------------------------------------------------------------------------------------------------
+
+// False: there are too many such crews in this process.
+bool orri_crew_help_begin(orri_crew* crew);
+// Waits for calls that are inside. Those that come later find nobody.
+void orri_crew_help_end(orri_crew* crew);
 // Asks the user's threads to come.
 void orri_crew_invite(orri_crew* crew);
 

@@ -3,7 +3,7 @@
 // wake-up is lost: a sleeper first says that it sleeps and then looks at the gate once more; whoever has news first changes
 // the gate and then looks who sleeps. In whatever order the four steps come, one of the two sees the other.
 //
-// Who waits also watches: it alone has time to read the clock.
+// Who waits also watches (watch.c): it alone has time to read the clock.
 #include "base/util.h"
 #include "schedule/crew_inner.h"
 
@@ -72,66 +72,6 @@ void orri_crew_leave(orri_crew* crew, bool done)
     }
 }
 
-// ---- the watch ------------------------------------------------------------------------------------------------------
-
-static void doze_watch_one(orri_crew* crew, orri_crew_worker* worker, uint64_t now_ns)
-{
-    uint64_t at = orri_crew_peek(&worker->at);
-    if (at != worker->seen_at) {
-        worker->seen_at = at;
-        worker->seen_ns = now_ns;
-        worker->named = false;
-        return;
-    }
-    uint32_t node1 = (uint32_t)at;
-    if (node1 == 0 || worker->named || now_ns - worker->seen_ns < crew->stuck_ns) {
-        return;
-    }
-    worker->named = true;
-    const char* name = (node1 & ORRI_CREW_SAID) != 0
-                           ? crew->name(crew->context, node1 & ~ORRI_CREW_SAID)
-                           : crew->graph->nodes[node1 - 1].name;
-    uint64_t ms = (now_ns - worker->seen_ns) / 1000000;
-    orri_log(crew->env, ORR_LOG_ID_SYSTEM_STUCK,
-             "system '%s' has been running for %u.%03u s on worker %u and has not returned; others "
-             "wait for it: does it loop, or wait for something?",
-             name, (unsigned)(ms / 1000), (unsigned)(ms % 1000), (unsigned)worker->number);
-}
-
-// By one that may look at the graph. Since when a call runs is known from the first look at it, so it may be named late by as
-// long as watchers sleep, but never early.
-static void doze_watch(orri_crew_worker* me)
-{
-    orri_crew* crew = me->crew;
-    if (!orri_mutex_try(crew->platform, &crew->watch)) {
-        return;
-    }
-    uint64_t now_ns = crew->platform->clock_ns(crew->platform->user);
-    for (uint32_t i = 0; i < crew->workers; i++) {
-        if (i != me->number) {
-            doze_watch_one(crew, &crew->members[i], now_ns);
-        }
-    }
-    orri_mutex_unlock(crew->platform, &crew->watch);
-}
-
-// Most of the time the gate is closed when something is stuck: the caller, with work for nobody else. So a helper comes in
-// as it is, and then asks whether there is a graph to look at. The caller, when it ends a run, first says that there is none
-// and then whether somebody is in: one of the two sees the other.
-static void doze_watch_from_outside(orri_crew_worker* me)
-{
-    orri_crew* crew = me->crew;
-    if (me->number == 0) {
-        doze_watch(me);
-        return;
-    }
-    orri_crew_add(crew, &crew->gate, ORRI_GATE_IN);
-    if (orri_crew_load(crew, &crew->watched) != 0) {
-        doze_watch(me);
-    }
-    orri_crew_leave(crew, false);
-}
-
 // ---- waiting --------------------------------------------------------------------------------------------------------
 
 static void doze_sleep(orri_crew_worker* me, uint64_t seen, uint64_t mask)
@@ -142,7 +82,7 @@ static void doze_sleep(orri_crew_worker* me, uint64_t seen, uint64_t mask)
     uint32_t doze = atomic_load(&me->doze);
     orri_crew_on(crew, &crew->asleep, bit);
     if (((orri_crew_load(crew, &crew->gate) ^ seen) & mask) == 0) {
-        uint64_t timeout_ns = crew->stuck_ns == 0 ? UINT64_MAX : crew->stuck_ns / 4 + 1;
+        uint64_t timeout_ns = orri_crew_look_ns(crew);
         orri_crew_count(&me->sleeps, 1);
         if (me->wait_ns != 0 && me->sleep_ns == 0) {
             me->sleep_ns = crew->platform->clock_ns(crew->platform->user);
@@ -202,7 +142,7 @@ uint64_t orri_crew_wait(orri_crew_worker* me, uint64_t seen, uint64_t mask)
             return gate;
         }
         if (me->crew->stuck_ns != 0) {
-            doze_watch_from_outside(me);
+            orri_crew_look(me->crew, me->number);
         }
     }
 }

@@ -94,7 +94,6 @@ bool orri_graph_reserve(orri_crew* crew, orri_graph* graph, uint32_t nodes)
     struct orri_graph_room* room = orri_alloc_zero(crew->env, ORR_MEMORY_SYSTEM,
                                                    graph_room_size(crew, capacity), ORRI_CREW_LINE);
     if (room == NULL) {
-        orri_refuse_memory(crew->env, "making room for a plan of many workers");
         return false;
     }
     graph_room_lay_out(room, capacity);
@@ -459,17 +458,6 @@ bool orri_graph_work(orri_crew_worker* me)
 
 // ---- the caller -------------------------------------------------------------------------------------------------------
 
-// Alone there is nothing to find out: the numbers are an order that does.
-static void graph_run_alone(orri_crew* crew, orri_graph* graph)
-{
-    graph_hand hand = graph_hand_of(&crew->members[0], graph);
-    for (uint32_t i = 0; i < graph->node_count; i++) {
-        if (graph->nodes[i].items > 0) {
-            graph_call(&hand, i, 0, graph->nodes[i].items);
-        }
-    }
-}
-
 // Writes only what changed: others have copies of these lines.
 static void graph_begin_counts(struct orri_graph_room* room, uint32_t words, uint32_t ends)
 {
@@ -532,6 +520,23 @@ static void graph_end(orri_crew* crew)
     crew->open = false;
 }
 
+// Alone there is nothing to find out: the numbers are an order that does.
+static void graph_run_alone(orri_crew* crew, orri_graph* graph)
+{
+    graph_hand hand = graph_hand_of(&crew->members[0], graph);
+    if (crew->watcher) {
+        atomic_store_explicit(&crew->watched, 1, memory_order_release);
+    }
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        if (graph->nodes[i].items > 0) {
+            graph_call(&hand, i, 0, graph->nodes[i].items);
+        }
+    }
+    if (crew->watcher) {
+        graph_end(crew);
+    }
+}
+
 // Until the last node is done; if the gate was opened, it is closed again then, by whoever did that node. The gate is looked at
 // before the work: what is told later is news.
 static void graph_work_through(graph_hand* hand)
@@ -565,7 +570,7 @@ void orri_crew_says(orri_crew* crew, uint32_t worker, uint32_t what)
 void orri_crew_watch(orri_crew* crew, bool on)
 {
     ORR_ASSERT(!crew->running);
-    if (crew->stuck_ns == 0 || crew->workers == 1) {
+    if (crew->stuck_ns == 0 || (crew->workers == 1 && !crew->watcher)) {
         return;
     }
     if (on) {

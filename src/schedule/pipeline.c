@@ -86,6 +86,7 @@ static void pipeline_free(orri_pipeline* pipe)
 {
     orri_env* env = &pipe->world->env;
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, pipe->steps, pipe->step_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, pipe->foreign.bits, pipe->foreign.words);
     if (pipe->name != NULL) {
         ORRI_FREE(env, ORR_MEMORY_SYSTEM, char, pipe->name, strlen(pipe->name) + 1);
     }

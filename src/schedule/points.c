@@ -214,7 +214,9 @@ static orr_result points_push(orri_pipeline* pipe, orri_step step)
                       pipe->step_count + 1)) {
         return orri_refuse_memory(&world->env, "planning a tick");
     }
-    pipe->steps[pipe->step_count++] = step;
+    uint32_t at = pipe->step_count++;
+    pipe->same &= at < pipe->step_last && pipe->steps[at].system == step.system;
+    pipe->steps[at] = step;
     return ORR_OK;
 }
 
@@ -272,7 +274,10 @@ static bool points_needed(const orri_pipeline* pipe, uint32_t from, const orri_s
 
 static orr_result points_place(orri_pipeline* pipe, orri_system* const* order, uint32_t count)
 {
+    pipe->step_last = pipe->step_count;
     pipe->step_count = 0;
+    // Otherwise another system may have the address of one that went.
+    pipe->same = !pipe->world->schedule->stale;
     orri_reason reason;
     uint32_t from = 0, group = 0;
     orr_result result = ORR_OK;
@@ -430,18 +435,23 @@ orr_result orri_plan_make(orr_world* world)
         return orri_refuse_memory(&world->env, "planning a tick");
     }
     result = orri_sequence(world, true, order, &count);
-    if (result == ORR_OK && !orri_told_find(world)) {
+    if (result == ORR_OK && !(orri_told_find(world) && orri_claims_sort(world))) {
         result = ORR_ERR_MEMORY;
     }
     for (uint32_t i = 0; result == ORR_OK && i < schedule->pipeline_count; i++) {
         result = points_place(schedule->pipelines[i], order, count);
     }
     ORRI_FREE(&world->env, ORR_MEMORY_TEMP, orri_system*, order, room);
+    schedule->plans++;
     schedule->stale = result != ORR_OK;
     schedule->step_types = world->schema.type_count;
-    orri_abreast_forget(world);
     for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
-        schedule->pipelines[i]->renewed |= result == ORR_OK;
+        orri_pipeline* pipe = schedule->pipelines[i];
+        // Types alone came: they have no cluster, and if they moved no point the systems conflict as before.
+        if (result != ORR_OK || !pipe->same || pipe->step_count != pipe->step_last) {
+            orri_abreast_forget(pipe);
+        }
+        pipe->renewed |= result == ORR_OK;
     }
     return result;
 }

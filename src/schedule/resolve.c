@@ -721,6 +721,7 @@ orr_result orri_system_resolve(orr_world* world, orri_system* system)
         return result;
     }
     system->rights.name = system->guard.system = system->desc.name;
+    system->rights.foreign = &system->pipe->foreign;
     system->rights.system = system->handle;
     bool looped = system->desc.kind == ORR_DIRECT && system->query->leaves[0].term_count > 0;
     system->guard.query = looped ? system->query : NULL;

@@ -196,9 +196,12 @@ typedef struct orri_pipeline {
     uint64_t due_ns;      // and when the next is due.
     uint64_t tick;        // Ticks that began.
 
-    orri_step* steps; // The plan; the last one is a commit point.
+    orri_foreign foreign; // Types that others write, as the plan knows.
+    orri_step* steps;     // The plan; the last one is a commit point.
     uint32_t step_count, step_capacity;
-    bool renewed;                 // It was made anew for this tick: systems begin and end.
+    uint32_t step_last; // Steps of the plan before,
+    bool same;    // and whether this one has the same systems and points, as far as it is made.
+    bool renewed; // It was made anew for this tick: systems begin and end.
     struct orri_abreast* abreast; // Its systems on workers (abreast.c); NULL: they are on none.
 
     // The tick under way.
@@ -238,6 +241,8 @@ struct orri_schedule {
     uint64_t* told;
     uint32_t told_words;
     bool told_any, told_all;
+    uint64_t plans,
+        compared; // For tests: plans made, pairs of systems asked whether they conflict.
 
     orri_pipeline* now;   // Within a tick, perhaps stopped; NULL: none.
     bool inside;          // And it runs.
@@ -253,6 +258,10 @@ struct orri_schedule {
     orri_trace* trace;
     orri_journal* journal;
     orri_crew* crew; // Workers, of all pipelines; NULL: none.
+    // Systems of the largest group that workers could not be had for, for want of memory, since that was said; 0: none.
+    uint32_t lacks;
+    bool
+        watched; // Another thread sees when a system is stuck; otherwise it is named when it returns, if timed.
 };
 
 // pipeline.c. The first one; false when refused (reported).
@@ -273,6 +282,8 @@ void orri_pipelines_free(orr_world* world);
 bool orri_claims_take(orr_world* world, const orri_system* system);
 // Which pipeline writes a type; NULL: none does.
 const orri_pipeline* orri_claimed_by(const orr_world* world, orr_type type);
+// Fills what is foreign to each pipeline. False when refused (reported).
+bool orri_claims_sort(orr_world* world);
 void orri_claims_free(orr_world* world);
 
 // observe.c: an observer changes only what is transient, others do not know of it. ORR_OK when a system whose names were looked up keeps to that; reports.
@@ -351,6 +362,8 @@ void orri_keep_free(orr_world* world, orri_keep* keep);
 void orri_time_begin(orri_pipeline* pipe);
 void orri_time_end(orri_pipeline* pipe, orri_system* system, const char* name,
                    const char* category);
+// So long may a system take before it is named.
+uint64_t orri_time_stuck_ns(const orr_world* world);
 // Finds out what a look at the clock takes.
 void orri_time_look(orr_world* world);
 // On workers: 0 if the tick is not timed.
@@ -383,13 +396,14 @@ orr_result orri_system_end(orr_world* world, orri_system* system);
 // abreast.c: workers. True when the systems of steps [first, point) were run by several; the driving thread does it otherwise. Never fails:
 // what cannot be had for it is done without.
 bool orri_abreast_run(orri_pipeline* pipe, uint32_t first, uint32_t point);
-// Around systems that the driving thread runs alone: other workers, if there are some (true), see if one of them is stuck.
+// Around systems that the driving thread runs alone: other workers or a watcher, if there are some, see if one of them is stuck. True: it
+// wants to be told which it is.
 bool orri_abreast_watch(const orri_pipeline* pipe, bool on);
 void orri_abreast_says(const orri_pipeline* pipe, uint32_t step); // Which it is, while watched.
 // Whether several workers are worth it for these steps, by what their systems took before. Asked once, before they are prepared; who of them
 // is due is known.
 bool orri_abreast_pays(orri_pipeline* pipe, uint32_t first, uint32_t point);
-// Whether this world has workers. Makes them at first use; without memory for them there are none (reported).
+// Whether this world has workers. Makes them at first use; without memory for them there are none (which is said once).
 bool orri_abreast_ready(orri_pipeline* pipe);
 void orri_abreast_end(orr_world* world);
 // Workers there are now, with the driving thread.
@@ -399,7 +413,7 @@ void orri_abreast_stats(const orr_world* world, uint32_t worker, orr_worker_stat
 // The workers, to share out something else between groups. False: there are none to be had now.
 bool orri_abreast_hands(orri_pipeline* pipe, orri_hands* out);
 // The plan was made anew: which systems conflict is found anew.
-void orri_abreast_forget(orr_world* world);
+void orri_abreast_forget(orri_pipeline* pipe);
 // The workers; NULL: none yet.
 orri_crew* orri_abreast_crew(const orr_world* world);
 // For tests: how the work is shared out. None of it may change a result.

@@ -9,9 +9,11 @@ set(ORR_SOURCES_SCHEDULE
     src/schedule/crew.c
     src/schedule/doze.c
     src/schedule/graph.c
+    src/schedule/help.c
     src/schedule/journal.c
     src/schedule/keep.c
     src/schedule/observe.c
+    src/schedule/pace.c
     src/schedule/pipeline.c
     src/schedule/points.c
     src/schedule/police.c
@@ -24,6 +26,7 @@ set(ORR_SOURCES_SCHEDULE
     src/schedule/system.c
     src/schedule/tick.c
     src/schedule/trace.c
+    src/schedule/watch.c
 )
 # Not on any hot way: compiled for size.
 set(ORR_SMALL_SCHEDULE
@@ -31,9 +34,11 @@ set(ORR_SMALL_SCHEDULE
     src/schedule/conflict.c
     src/schedule/ends.c
     src/schedule/crew.c
+    src/schedule/help.c
     src/schedule/journal.c
     src/schedule/keep.c
     src/schedule/observe.c
+    src/schedule/pace.c
     src/schedule/pipeline.c
     src/schedule/points.c
     src/schedule/police.c
@@ -43,4 +48,5 @@ set(ORR_SMALL_SCHEDULE
     src/schedule/shuffle.c
     src/schedule/system.c
     src/schedule/trace.c
+    src/schedule/watch.c
 )

@@ -89,7 +89,7 @@ static orr_result step_continuous(orr_world* world, uint64_t elapsed_ns)
         result =
             orri_tick(pipe, pipe == first ? (float)((double)elapsed_ns * 1e-9) : pipe->interval);
     }
-    return result;
+    return result == ORR_OK ? step_due(world, schedule->time_ns) : result;
 }
 
 orr_result orr_update(orr_world* world, uint64_t elapsed_ns)

@@ -80,7 +80,8 @@ static uint64_t system_digest(orr_world* world, uint64_t hash)
             hash = orri_reader_hash(system->rights.reader, hash);
         }
     }
-    return orri_events_hash(world, orri_pipelines_digest(world, hash));
+    hash = orri_transact_hash(world, orri_pipelines_digest(world, hash));
+    return orri_events_hash(world, hash);
 }
 
 struct orri_schedule* orri_schedule_of(orr_world* world)
@@ -305,6 +306,7 @@ void orri_system_free(orr_world* world, orri_system* system)
 {
     orri_env* env = &world->env;
     orri_system_hand_in(world, system);
+    orri_transact_forget(world, &system->rights);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, system->lanes, system->lane_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, system->wishes, system->wish_capacity);
     orri_system_unresolve(world, system);

@@ -68,6 +68,20 @@ static void tick_life_drop(orri_pipeline* pipe)
     schedule->stale = stale;
 }
 
+// Events wait for systems whose pipeline has not ticked yet. Those of the simulation do not begin in the tick of an observer.
+static void tick_life_listen(const orri_pipeline* pipe)
+{
+    orr_world* world = pipe->world;
+    for (orri_system* system = world->schedule->first; system != NULL; system = system->next) {
+        if (pipe->observer && !system->pipe->observer) {
+            continue;
+        }
+        if (system->inbox != NULL && system->wanted && !system->removed) {
+            orri_inbox_enable(world, system->inbox, true);
+        }
+    }
+}
+
 // ---- telling and committing ---------------------------------------------------------------------------------------------
 
 // Not in the tick of an observer: of what that did nobody is told, and what was changed from outside is told when the simulation's next
@@ -98,7 +112,8 @@ static orr_result tick_transact(orri_pipeline* pipe, bool early)
         }
         orri_hands hands;
         bool changed, several = orri_abreast_hands(pipe, &hands);
-        orr_result result = orri_transact_commit(world, early, several ? &hands : NULL, &changed);
+        orr_result result =
+            orri_transact_commit(world, early, &pipe->foreign, several ? &hands : NULL, &changed);
         if (result != ORR_OK || !changed) {
             return result;
         }
@@ -210,6 +225,7 @@ static orr_result tick_part(orri_pipeline* pipe)
     switch (pipe->stage) {
     case ORRI_STAGE_LIFE:
         if (pipe->renewed) {
+            tick_life_listen(pipe);
             tick_life_end(pipe);
             tick_life_begin(pipe);
         }
@@ -258,8 +274,10 @@ static orr_result tick_begin(orri_pipeline* pipe, float dt)
     pipe->phase = 0;
     pipe->dt = world->dt = dt;
     world->run_tick = pipe->tick;
+    // Who wants to hear of slow systems, where nobody can watch, has the time looked at.
     pipe->timed = schedule->time_all || schedule->trace != NULL ||
-                  pipe->tick % TICK_TIMED_EVERY == 1;
+                  pipe->tick % TICK_TIMED_EVERY == 1 ||
+                  (world->stuck_ns != 0 && !schedule->watched);
     orri_time_begin(pipe);
     pipe->tick_ns = pipe->clock_ns;
     return ORR_OK;
@@ -321,10 +339,10 @@ orr_result orri_tick(orri_pipeline* pipe, float dt)
     struct orri_schedule* schedule = pipe->world->schedule;
     ORR_ASSERT(schedule->now == NULL || schedule->now == pipe);
     orri_float_mode mode = orri_float_mode_set();
-    schedule->inside = true;
+    schedule->inside = pipe->world->in_tick = true;
     orr_result result = schedule->now != NULL ? ORR_OK : tick_begin(pipe, dt);
     result = result == ORR_OK ? tick_go(pipe) : result;
-    schedule->inside = false;
+    schedule->inside = pipe->world->in_tick = false;
     orri_float_mode_restore(mode);
     return result;
 }

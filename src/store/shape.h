@@ -400,6 +400,7 @@ struct orr_world {
     double rate_hz;              // Of the desc.
     _Atomic uint32_t in_handler; // Error handlers that run, within each other.
     bool in_system;              // The function of a system runs.
+    bool in_tick;                // A tick is under way at this moment, not stopped.
     float dt;                    // Of the tick under way; 0 between ticks.
     uint64_t run_tick;           // Of its pipeline, likewise.
     // Of the system that runs; NULL: none, or it is not watched. While several run, one that allows nothing: ask orri_guard_of().

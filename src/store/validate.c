@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Checks the invariants of README.md, by number, on the whole world.
 #include "store/bundle.h"
+#include "store/guard.h"
 #include "store/names.h"
 #include "store/needs.h"
 #include "store/pool.h"
@@ -460,6 +461,9 @@ static orr_result validate_relations(orr_world* world)
 orr_result orr_world_validate(orr_world* world)
 {
     ORR_ASSERT(world != NULL);
+    if (ORR_UNLIKELY(world->in_system || world->guard != NULL)) {
+        return orri_refuse_running(world, "orr_world_validate");
+    }
     orri_world_settle(world);
     orr_result result = validate_free_list(world);
     if (result == ORR_OK) {

@@ -71,9 +71,9 @@ static void world_init(orr_world* world, const orr_world_desc* desc)
     world->iteration_era = 1;
     world->seed = desc->seed;
     world->rate_hz = desc->rate_hz;
-    world->workers = desc->workers < ORR_WORKERS_MAX ? desc->workers : ORR_WORKERS_MAX;
+    world->workers = desc->workers;
     world->pool = desc->pool;
-    world->stuck_ns = desc->stuck_ns != 0 ? desc->stuck_ns : 10000000000u;
+    world->stuck_ns = desc->stuck_ns;
     world->salt = desc->id_salt << ORRI_GENERATION_BITS;
     world->entities_max = world_limit(desc->entities_max, ORR_ENTITIES_MAX);
     world->clusters_max = world_limit(desc->clusters_max, ORR_CLUSTERS_MAX);
@@ -113,14 +113,27 @@ orr_world* orr_world_create(const orr_world_desc* desc)
     return world;
 }
 
+// Whoever called the one that calls this needs the world afterwards.
+static orr_result world_destroy_check(orr_world* world)
+{
+    if (world->in_system) {
+        return orri_refuse_running(world, "orr_world_destroy");
+    }
+    const char* why = world->in_handler != 0 ? "not from an error handler"
+                      : world->in_tick       ? "a tick is under way; call it between ticks"
+                                             : NULL;
+    return why == NULL ? ORR_OK
+                       : orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+                                     "orr_world_destroy: %s", why);
+}
+
 void orr_world_destroy(orr_world* world)
 {
     if (world == NULL) {
         return;
     }
     ORR_ASSERT(world->share_live == 0);
-    if (world->in_system) {
-        (void)orri_refuse_running(world, "orr_world_destroy");
+    if (world_destroy_check(world) != ORR_OK) {
         return;
     }
     for (uint32_t i = ORRI_TENANT_COUNT; i-- > 0;) {

@@ -40,7 +40,7 @@ static void begin(transact_test* t)
 
 static orr_result transact(transact_test* t, bool early, bool* changed)
 {
-    return orri_transact_commit(t->world, early, NULL, changed);
+    return orri_transact_commit(t->world, early, NULL, NULL, changed);
 }
 
 // Does what was posted; there must be something.
@@ -740,7 +740,7 @@ static void model_round(model* m, bool calls, bool several)
     }
     bool changed;
     const orri_hands hands = {hands_backwards, &m->shared};
-    CHECK_OK(orri_transact_commit(m->t.world, roll(m, 2) != 0, several ? &hands : NULL, &changed));
+    CHECK_OK(orri_transact_commit(m->t.world, roll(m, 2) != 0, NULL, several ? &hands : NULL, &changed));
     CHECK_EQ(changed, m->record_count > 0);
     model_check(m);
 }

@@ -388,7 +388,7 @@ ORR_TEST(crew_and_room_refused_for_want_of_memory_leave_nothing)
         orri_crew* crew = orri_crew_create(&set.env, &(orri_crew_desc){.workers = 2});
         if (crew == NULL) {
             CHECK(memory.refused > 0);
-            CHECK_CONTAINS(set.env.error_text, "out of memory");
+            CHECK_STR(set.env.error_text, ""); // Its owner says so, if it has not before.
             CHECK_EQ(memory.live_blocks, 0);
             continue;
         }

@@ -21,6 +21,8 @@ typedef struct model_shape {
     uint32_t next[MODEL_NODES];
     bool own;      // The helpers are threads of the user's.
     bool timeouts; // Somebody watches.
+    bool extra;    // They come once more than promised, perhaps when the crew is gone.
+    bool watcher;  // And a thread that does nothing else.
 } model_shape;
 
 typedef struct model {
@@ -64,8 +66,9 @@ static void model_yield(void* user)
 
 static void model_log(void* user, const orr_log_line* line)
 {
-    (void)user;
-    controlled_check(false, "%s", line->text);
+    const model* m = user;
+    bool extra = m->shape->extra && line->id == ORR_LOG_ID_HELP_UNASKED;
+    controlled_check(extra, "%s", line->text);
 }
 
 // With a point in it, so that a call takes time in which others can go on.
@@ -101,8 +104,8 @@ static void model_thread(void* arg)
 static uint32_t model_start(void* user, uint32_t count, void (*help)(void* arg), void* arg)
 {
     model* m = user;
-    uint32_t started = 0;
-    for (; started < count && m->thread_count < ORRI_COUNT(m->threads); started++) {
+    uint32_t started = 0, calls = count + m->shape->extra;
+    for (; started < calls && m->thread_count < ORRI_COUNT(m->threads); started++) {
         uint32_t call = m->thread_count++;
         m->calls[call].help = help;
         m->calls[call].arg = arg;
@@ -110,7 +113,7 @@ static uint32_t model_start(void* user, uint32_t count, void (*help)(void* arg),
                                            (void*)(uintptr_t)call, &m->threads[call]);
         controlled_check(error == 0, "no thread");
     }
-    return started;
+    return started < count ? started : count;
 }
 
 static void model_once(model* m, orri_crew* crew)
@@ -155,12 +158,13 @@ static void model_body(const orr_platform* platform, void* arg)
     model_now = &m;
     m.table.sched_point = model_point;
     m.table.thread_yield = model_yield;
-    orri_env_init(&m.env, &m.table, NULL, 0, &(orr_log_desc){.sink = model_log});
+    orri_env_init(&m.env, &m.table, NULL, 0, &(orr_log_desc){.sink = model_log, .user = &m});
     orr_pool own = {.user = &m, .start = model_start};
     orri_crew* crew =
         orri_crew_create(&m.env, &(orri_crew_desc){.workers = m.shape->workers,
                                                    .own = m.shape->own ? &own : NULL,
                                                    .stuck_ns = m.shape->timeouts ? 1000000000 : 0,
+                                                   .watcher = m.shape->watcher,
                                                    .spins = 1});
     model_rebuild(&m, crew);
     model_once(&m, crew);
@@ -175,13 +179,15 @@ static void model_body(const orr_platform* platform, void* arg)
 }
 
 static const model_shape shapes[] = {
-    {"two units", 2, 1, {{"a", 2, 1, 0, 0, 0, false}}, {0}, false, false},
-    {"three units", 2, 1, {{"a", 3, 1, 0, 0, 0, false}}, {0}, false, false},
+    {"two units", 2, 1, {{"a", 2, 1, 0, 0, 0, false}}, {0}, false, false, false, false},
+    {"three units", 2, 1, {{"a", 3, 1, 0, 0, 0, false}}, {0}, false, false, false, false},
     {"two nodes",
      2,
      2,
      {{"a", 1, 1, 0, 0, 0, false}, {"b", 1, 1, 0, 0, 0, false}},
      {0},
+     false,
+     false,
      false,
      false},
     {"shared, then the caller's",
@@ -189,6 +195,8 @@ static const model_shape shapes[] = {
      2,
      {{"a", 2, 1, 0, 0, 1, false}, {"b", 2, 1, 1, 0, 0, true}},
      {1},
+     false,
+     false,
      false,
      false},
     {"diamond",
@@ -200,19 +208,42 @@ static const model_shape shapes[] = {
       {"d", 1, 1, 2, 0, 0, false}},
      {1, 2, 3, 3},
      false,
+     false,
+     false,
      false},
-    {"watched", 2, 1, {{"a", 2, 1, 0, 0, 0, false}}, {0}, false, true},
-    {"own threads", 2, 1, {{"a", 2, 1, 0, 0, 0, false}}, {0}, true, false},
-    {"three workers", 3, 1, {{"a", 3, 1, 0, 0, 0, false}}, {0}, false, false},
-    {"three workers, four units", 3, 1, {{"a", 4, 1, 0, 0, 0, false}}, {0}, false, false},
+    {"watched", 2, 1, {{"a", 2, 1, 0, 0, 0, false}}, {0}, false, true, false, false},
+    {"own threads", 2, 1, {{"a", 2, 1, 0, 0, 0, false}}, {0}, true, false, false, false},
+    {"a call too many", 2, 1, {{"a", 2, 1, 0, 0, 0, false}}, {0}, true, false, true, false},
+    {"a watcher, alone", 1, 1, {{"a", 2, 1, 0, 0, 0, false}}, {0}, false, true, false, true},
+    {"a watcher, own threads", 2, 1, {{"a", 2, 1, 0, 0, 0, false}}, {0}, true, true, false, true},
+    {"three workers", 3, 1, {{"a", 3, 1, 0, 0, 0, false}}, {0}, false, false, false, false},
+    {"three workers, four units",
+     3,
+     1,
+     {{"a", 4, 1, 0, 0, 0, false}},
+     {0},
+     false,
+     false,
+     false,
+     false},
     {"three workers, a fork",
      3,
      3,
      {{"a", 2, 1, 0, 0, 2, false}, {"b", 1, 1, 1, 0, 0, true}, {"c", 2, 1, 1, 0, 0, false}},
      {1, 2},
      false,
+     false,
+     false,
      false},
-    {"three workers, own threads", 3, 1, {{"a", 3, 1, 0, 0, 0, false}}, {0}, true, false},
+    {"three workers, own threads",
+     3,
+     1,
+     {{"a", 3, 1, 0, 0, 0, false}},
+     {0},
+     true,
+     false,
+     false,
+     false},
 };
 
 static uint64_t model_explore(controlled_strategy strategy, uint64_t schedules)

@@ -183,6 +183,8 @@ static void jobs_begin(jobs* j, uint32_t most)
 
 static void jobs_end(jobs* j)
 {
+    while (jobs_step(j)) { // Calls that come when their world is gone.
+    }
     atomic_store(&j->stop, 1);
     for (uint32_t i = 0; i < JOBS_THREADS; i++) {
         j->platform->thread_join(NULL, j->threads[i]);
@@ -206,6 +208,51 @@ ORR_TEST(workers_of_the_programs_own_give_the_same_hashes)
         CHECK_EQ(j.done > 0, mosts[m] > 0);
         CHECK_EQ(j.done, j.last);
     }
+}
+
+// A system makes a world with the same pool, steps it and ends it, while the pool's threads wait for that system. Nobody may wait
+// for calls that these threads would have to make.
+static _Atomic uint32_t inner_ticks;
+
+static void inner_life(orr_run* run)
+{
+    jobs* j = *(jobs**)orr_run_user(run);
+    orr_world* inner =
+        orr_world_create(&(orr_world_desc){.workers = 4, .pool = {.user = j, .start = jobs_start}});
+    orr_police_set(inner, ORR_POLICE_CALLS);
+    orri_abreast_share(inner, ORRI_SHARE_ALL, 0);
+    scenario_target target = scenario_target_world(inner);
+    scenario_run churn;
+    CHECK(scenario_begin(&churn, scenario_find("churn"), &target, 1));
+    CHECK(scenario_step(&churn));
+    scenario_end(&churn);
+    orr_world_destroy(inner);
+    inner_ticks++;
+}
+
+ORR_TEST(workers_of_one_pool_serve_a_world_within_a_system_of_another)
+{
+    jobs j;
+    jobs_begin(&j, 100);
+    kit k = {0};
+    orr_world* world =
+        kit_begin(&k, &(orr_world_desc){.workers = 4, .pool = {.user = &j, .start = jobs_start}});
+    orr_police_set(world, ORR_POLICE_CALLS);
+    orri_abreast_share(world, ORRI_SHARE_NOTHING, 0);
+    jobs* users[2] = {&j, &j}; // Two pointers: two systems with one never overlap.
+    for (uint32_t i = 0; i < 2; i++) {
+        CHECK(orr_system_add(world, &(orr_system_desc){.name = i == 0 ? "inner" : "other",
+                                                       .once = true,
+                                                       .user = &users[i],
+                                                       .run = inner_life})
+                  .index1 != 0);
+    }
+    inner_ticks = 0;
+    CHECK_OK(orr_step(world, 10));
+    CHECK_EQ(inner_ticks, 20);
+    kit_end(&k);
+    jobs_end(&j);
+    CHECK_EQ(j.done, j.last);
 }
 
 // ---- a system that does not return ------------------------------------------------------------------------------------

@@ -13,8 +13,13 @@ ORR_STRUCT(Order, (uint64_t, digest), (uint32_t, count))
 
 // ---- what is declared does not mind ------------------------------------------------------------------------------------------
 
-static void run_colony(uint64_t seed, orr_police police, uint32_t ticks, uint64_t* hashes,
-                       bool first)
+typedef struct deal {
+    const char* scenario;
+    uint32_t scale, ticks;
+    uint64_t hashes[TICKS]; // Of the plain run.
+} deal;
+
+static void deal_run(deal* d, uint64_t seed, orr_police police)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, &(orr_world_desc){.seed = 11});
@@ -22,14 +27,14 @@ static void run_colony(uint64_t seed, orr_police police, uint32_t ticks, uint64_
     orri_shuffle_set(world, seed);
     scenario_target target = scenario_target_world(world);
     scenario_run run;
-    CHECK(scenario_begin(&run, scenario_find("working"), &target, 40));
-    for (uint32_t i = 0; i < ticks; i++) {
+    CHECK(scenario_begin(&run, scenario_find(d->scenario), &target, d->scale));
+    for (uint32_t i = 0; i < d->ticks; i++) {
         CHECK(scenario_step(&run));
         uint64_t hash = orr_world_hash(world);
-        hashes[i] = first ? hash : hashes[i];
-        if (hash != hashes[i]) {
-            test_fail(__FILE__, __LINE__, "seed %llu: tick %u differs", (unsigned long long)seed,
-                      i);
+        d->hashes[i] = seed == 0 ? hash : d->hashes[i];
+        if (hash != d->hashes[i]) {
+            test_fail(__FILE__, __LINE__, "%s, seed %llu: tick %u differs", d->scenario,
+                      (unsigned long long)seed, i);
         }
     }
     CHECK_OK(orr_world_validate(world));
@@ -38,16 +43,28 @@ static void run_colony(uint64_t seed, orr_police police, uint32_t ticks, uint64_
     kit_end(&k);
 }
 
+static void deal_check(deal* d, uint32_t seeds)
+{
+    deal_run(d, 0, ORR_POLICE_CALLS);
+    for (uint32_t i = 0; i < seeds; i++) {
+        deal_run(d, test_random() | 1, i % 4 == 3 ? ORR_POLICE_FULL : ORR_POLICE_CALLS);
+    }
+}
+
 /* N3-13 */
 ORR_TEST(shuffled_run_has_the_hash_of_the_plain_one_in_every_tick)
 {
-    uint64_t hashes[TICKS];
-    uint32_t ticks = test_slow() ? 20 : TICKS, seeds = test_rounds(8, 3, 60);
-    run_colony(0, ORR_POLICE_CALLS, ticks, hashes, true);
-    for (uint32_t i = 0; i < seeds; i++) {
-        run_colony(test_random() | 1, i % 4 == 3 ? ORR_POLICE_FULL : ORR_POLICE_CALLS, ticks,
-                   hashes, false);
-    }
+    deal d = {.scenario = "working", .scale = 40, .ticks = test_slow() ? 20 : TICKS};
+    deal_check(&d, test_rounds(8, 3, 60));
+}
+
+// Everything that can be sent, by systems of which many are parallel: in one chunk for each cluster, and in several.
+ORR_TEST(shuffled_churn_has_the_hash_of_the_plain_one_in_every_tick)
+{
+    deal one = {.scenario = "churn", .scale = 2, .ticks = test_slow() ? 20 : TICKS};
+    deal_check(&one, test_rounds(8, 8, 200));
+    deal many = {.scenario = "churn", .scale = 20, .ticks = test_slow() ? 5 : 25};
+    deal_check(&many, test_rounds(4, 4, 100));
 }
 
 // ---- what is not declared is found -------------------------------------------------------------------------------------------

@@ -5,15 +5,20 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_crew.c
     tests/schedule/test_crew_model.c
     tests/schedule/test_crew_own.c
+    tests/schedule/test_conflict.c
     tests/schedule/test_cross_run.c
     tests/schedule/test_golden_churn.c
     tests/schedule/test_hear.c
+    tests/schedule/test_idle.c
     tests/schedule/test_journal.c
     tests/schedule/test_keep.c
     tests/schedule/test_life.c
     tests/schedule/test_mirror_ticks.c
     tests/schedule/test_observer.c
+    tests/schedule/test_odd_orders.c
     tests/schedule/test_overlap.c
+    tests/schedule/test_pace.c
+    tests/schedule/test_pipeline.c
     tests/schedule/test_plan.c
     tests/schedule/test_police.c
     tests/schedule/test_police_change.c
@@ -26,6 +31,7 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_tick.c
     tests/schedule/test_tick_refused.c
     tests/schedule/test_trace.c
+    tests/schedule/test_trouble.c
     tests/schedule/test_pool_world.c
     tests/schedule/test_workers.c
     tests/schedule/test_transact_ticks.c
