@@ -6,7 +6,7 @@
 #include "schedule/schedule_kit.h"
 
 enum {
-    TICKS = 300,
+    TICKS = 300, // Where nothing is slow.
     SCALE = 1
 };
 
@@ -57,10 +57,10 @@ static void sim_hear(orr_run* run)
 static void sim_add(orr_world* world)
 {
     ORR_REGISTER(world, Store, Heard);
-    KIT_SYSTEM(world, .name = "lift_a", .query = "write Motion, Home", .transacts = "Store",
-               .run = sim_lift);
-    KIT_SYSTEM(world, .name = "lift_b", .query = "write Motion, Home", .transacts = "Store",
-               .run = sim_lift);
+    KIT_SYSTEM(world, .name = "lift_a", .pipeline = "motion", .query = "write Motion, Home",
+               .transacts = "Store", .run = sim_lift);
+    KIT_SYSTEM(world, .name = "lift_b", .pipeline = "motion", .query = "write Motion, Home",
+               .transacts = "Store", .run = sim_lift);
     KIT_SYSTEM(world, .name = "hear_switches", .kind = ORR_INDIRECT,
                .query = "Vigour, ?orr_enabled, ?orr_tags", .state = ORR_TYPE(Heard),
                .run = sim_hear);
@@ -75,8 +75,7 @@ static uint64_t chance(const orr_run* run, orr_entity entity, uint64_t of)
     return orr_run_random(run, entity) % of;
 }
 
-static uint64_t user_heard, user_greeted,
-    user_ghosts; // What views with books of their own were told and did.
+static uint64_t user_heard, user_greeted; // What views with books of their own were told and did.
 
 static void view_greet(orr_run* run)
 {
@@ -122,7 +121,6 @@ static void view_spawn(orr_run* run)
         if (chance(run, who, 80) == 1) {
             CHECK_OK(orr_send_destroy(run, second));
         }
-        user_ghosts += 2;
     }
 }
 
@@ -223,8 +221,8 @@ static void view_add(orr_world* world, double rate_hz)
     view_pipe(world, rate_hz);
     ORR_REGISTER(world, Smooth, Caption, Follow, Ghost, Heard, Blip);
     VIEW(world, .name = "view_spawn", .query = "Place, Motion", .creates = "Ghost, Caption",
-         .creates_max = 4096, .adds = "Follow", .changes = "Ghost", .destroys = "*",
-         .run = view_spawn);
+         .creates_max = 4096, .parallel = true, .adds = "Follow", .changes = "Ghost",
+         .destroys = "*", .run = view_spawn);
     VIEW(world, .name = "view_fade", .query = "write Ghost", .destroys = "Ghost", .adds = "Smooth",
          .removes = "Smooth", .switches = "Smooth", .run = view_fade);
     VIEW(world, .name = "view_greet", .query = "Place, !either Smooth, !Follow, !Caption",
@@ -256,7 +254,7 @@ typedef struct sea {
     scenario_run run;
 } sea;
 
-static uint64_t expected[TICKS];
+static uint64_t expected[TICKS * 4]; // By tick of the world.
 
 static void sea_outside(orr_world* world, const scenario_run* run, uint32_t tick)
 {
@@ -279,7 +277,15 @@ static void sea_leave(orr_world* world)
     }
 }
 
-static uint64_t sea_tick(sea* s, uint32_t tick)
+static uint64_t sea_main_tick(orr_world* world)
+{
+    orr_pipeline_stats stats;
+    CHECK_OK(orr_pipeline_stats_get(world, (orr_pipeline){1}, &stats));
+    return stats.tick;
+}
+
+// What the user does, and a tick of "main", stopping after every tick of the simulation on the way there.
+static void sea_tick(sea* s, uint32_t tick, bool first)
 {
     orr_world* world = s->k.world;
     if (tick == s->from) {
@@ -291,10 +297,20 @@ static uint64_t sea_tick(sea* s, uint32_t tick)
     if (s->mocked) {
         sea_outside(world, &s->run, tick);
     }
-    if (!scenario_step(&s->run)) {
-        test_fail(__FILE__, __LINE__, "tick %u was refused: %s", tick, s->k.errors.text);
+    CHECK(s->run.scenario->step(&s->run));
+    s->run.tick++;
+    for (uint64_t before = sea_main_tick(world); sea_main_tick(world) == before;) {
+        uint64_t world_tick = orr_world_tick(world);
+        if (orr_run_until(world, world_tick + 1, NULL, NULL) != ORR_OK) {
+            test_fail(__FILE__, __LINE__, "tick %u was refused: %s", tick, s->k.errors.text);
+        }
+        uint64_t hash = orr_world_hash(world);
+        expected[world_tick] = first ? hash : expected[world_tick];
+        if (hash != expected[world_tick]) {
+            test_fail(__FILE__, __LINE__, "observer of %g Hz from tick %u on: tick %u differs",
+                      s->rate_hz, s->from, (unsigned)world_tick);
+        }
     }
-    return orr_world_hash(world);
 }
 
 static void sea_run(sea s, bool first)
@@ -308,20 +324,14 @@ static void sea_run(sea s, bool first)
     for (uint32_t i = 0; i < s.run.entity_count; i++) {
         CHECK_OK(orr_add(world, s.run.entities[i], Store));
     }
-    user_heard = user_greeted = user_ghosts = 0;
-    for (uint32_t tick = 0; tick < TICKS; tick++) {
-        uint64_t hash = sea_tick(&s, tick);
-        expected[tick] = first ? hash : expected[tick];
-        if (hash != expected[tick]) {
-            test_fail(__FILE__, __LINE__, "observer of %g Hz from tick %u on: tick %u differs",
-                      s.rate_hz, s.from, tick);
-        }
+    user_heard = user_greeted = 0;
+    uint32_t ticks = test_slow() ? TICKS / 5 : TICKS;
+    for (uint32_t tick = 0; tick < ticks; tick++) {
+        sea_tick(&s, tick, first);
     }
-    CHECK_EQ(orr_world_tick(world), TICKS);
     if (s.from < TICKS) {
-        CHECK(user_heard > 1000);
-        CHECK(user_greeted > 100 && user_ghosts > 50);
-        CHECK(orr_transient_count(world) > 0);
+        CHECK(user_heard > 100 && user_greeted > 10);
+        CHECK(orr_transient_count(world) > 0 || test_slow());
     }
     CHECK_STR(s.k.errors.text, "");
     scenario_end(&s.run);
@@ -340,7 +350,7 @@ ORR_TEST(observer_at_any_rate_leaves_every_hash_as_without)
 ORR_TEST(observer_that_comes_and_goes_leaves_every_hash_as_without)
 {
     sea_run((sea){.from = TICKS, .until = TICKS}, true);
-    sea_run((sea){.rate_hz = 144, .from = 101, .until = TICKS}, false);
+    sea_run((sea){.rate_hz = 144, .from = 31, .until = TICKS}, false);
     sea_run((sea){.rate_hz = 144, .from = 20, .until = 150}, false);
     sea_run((sea){.rate_hz = 90, .until = TICKS, .mocked = true}, false);
     sea_run((sea){.rate_hz = 90, .until = TICKS, .workers = 2}, false);
@@ -705,6 +715,25 @@ ORR_TEST(observer_refused_memory_goes_on)
         CHECK(orr_world_tick(world) <= 7 && orr_world_tick(world) >= 4);
         CHECK(refused > 0 || orr_transient_count(world) == orr_world_tick(world) - 2);
         CHECK_OK(orr_world_validate(world));
+        kit_end(&k);
+    }
+}
+
+// However slow it is: a program that was stopped for a while does not make good for it.
+ORR_TEST(observer_does_not_let_more_time_count)
+{
+    for (int watched = 0; watched < 2; watched++) {
+        kit k = {0};
+        orr_world* world = kit_begin(&k, NULL);
+        orr_pipeline_add(world, &(orr_pipeline_desc){.name = "ten", .rate_hz = 10});
+        orr_system ten = KIT_SYSTEM(world, .name = "ten", .pipeline = "ten", .once = true,
+                                    .run = kit_run_nothing);
+        if (watched) {
+            orr_pipeline_add(
+                world, &(orr_pipeline_desc){.name = "slow", .rate_hz = 0.1, .observer = true});
+        }
+        CHECK_OK(orr_update(world, 2000000000));
+        CHECK_EQ(kit_stats(world, ten).ticks, 2);
         kit_end(&k);
     }
 }
