@@ -120,7 +120,8 @@ typedef struct orr_system_desc {
     const char* switches; ///< Types it switches on and off; "*" among them: entities.
     const char* tags;     ///< Tags it puts on or takes off: "#level1, #17"; "*": any.
     bool renames;         ///< Names.
-    const char* sends;    ///< Event types. "?Hit": there may be nobody who receives it, as where observers do.
+    const char*
+        sends; ///< Event types. "?Hit": there may be nobody who receives it, as where observers do.
     const char* receives; ///< Event types. A direct system that receives is called `once`.
 
     // When it runs.

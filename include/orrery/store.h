@@ -339,7 +339,6 @@ ORR_API orr_entity orr_create_transient(orr_world* world);
 ORR_API bool orr_transient(const orr_world* world, orr_entity entity);
 ORR_API uint64_t orr_transient_count(const orr_world* world);
 
-
 ORR_API ORR_NODISCARD orr_result orr_address_get(const orr_world* world, orr_entity entity,
                                                  orr_address* out);
 /// True while the entity is alive and still there.

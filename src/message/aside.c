@@ -57,10 +57,10 @@ static bool aside_keep_plain(orr_lane* lane, struct orri_asides* asides, aside_r
 static bool aside_keep(orr_lane* lane, struct orri_asides* asides, aside_record* record,
                        const void* value)
 {
-    const orr_type_info* info = &record->info->info;
-    if (value == NULL || info->size == 0) {
+    if (value == NULL || record->info->info.size == 0) {
         return true;
     }
+    const orr_type_info* info = &record->info->info;
     if (record->info->plain) {
         return aside_keep_plain(lane, asides, record, value);
     }
