@@ -568,6 +568,15 @@ static orr_result resolve_sends(orr_world* world, orri_system* system)
     return result;
 }
 
+// Who only listens, and keeps its own book, is no part of the state; nor is what waits for it.
+static bool resolve_outside(const orr_system_desc* d)
+{
+    return d->kind == ORR_INDIRECT && d->user != NULL && !d->impure && d->state == NULL &&
+           d->exports == NULL && d->creates == NULL && d->destroys == NULL && d->adds == NULL &&
+           d->removes == NULL && d->changes == NULL && d->transacts == NULL &&
+           d->switches == NULL && d->tags == NULL && !d->renames && d->sends == NULL;
+}
+
 // ---- events, state, messages ----------------------------------------------------------------------------------------------
 
 static orr_result resolve_events(orr_world* world, orri_system* system)
@@ -599,7 +608,7 @@ static orr_result resolve_events(orr_world* world, orri_system* system)
     system->rights.inbox = system->inbox;
     if (system->inbox != NULL) {
         orri_inbox_name(system->inbox, system->desc.name);
-        if (system->pipe->observer) {
+        if (system->pipe->observer || resolve_outside(&system->desc)) {
             orri_inbox_aside(system->inbox);
         }
     }
