@@ -564,6 +564,24 @@ plant "missing memory for workers is said in every tick" \
     src/schedule/abreast.c 's/if \(schedule->lacks == 0\)/if (true)/'
 plant "systems that conflict by what they read and write overlap" \
     src/schedule/conflict.c 's/\|\| conflict_of_values\(world, first, second\);/|| (false \&\& conflict_of_values(world, first, second));/'
+plant "transient values hashed" \
+    src/store/pool_state.c 's/ \|\| pool->type->info\.transient//'
+plant "the tick of an observer tells" \
+    src/schedule/tick.c 's/ && !world->schedule->now->observer//'
+plant "the tick of an observer counts" \
+    src/schedule/tick.c 's/if \(pipe->observer\) \{/if (false) {/'
+plant "events that wait for an observer hashed" \
+    src/message/event.c 's/cursor->inbox->on && !cursor->inbox->aside;/cursor->inbox->on;/'
+plant "an observer that reads no events fills the queue of all" \
+    src/message/event.c 's/bool others = event_drop_aside\(world, queue\);/bool others = true;/'
+plant "a slow observer lets more time count" \
+    src/schedule/step.c 's/ && !schedule->pipelines\[i\]->observer//'
+plant "a system of the simulation sees transient entities" \
+    src/store/apart.c 's/ && \(guard == NULL \|\| guard->observer\);/;/'
+plant "transient entities in every query" \
+    src/query/match.c 's/if \(ORR_UNLIKELY\(cluster->apart\) && /if (false \&\& /'
+plant "an observer waits for no transient entity it created" \
+    src/message/aside.c 's/asides->records\[asides->count\+\+\] = record;/asides->records[0] = record;/'
 
 # ---- planting ------------------------------------------------------------------------------------------
 

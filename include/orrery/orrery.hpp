@@ -309,7 +309,8 @@ using value_of =
 // The desc is a constant of the program, so for a type in chunks nothing of this is left in the loop.
 template <class Term> bool is_pinned()
 {
-    return desc<typename Term::type>()->settings.storage == ORR_PINNED;
+    const orr_type_settings& settings = desc<typename Term::type>()->settings;
+    return settings.storage == ORR_PINNED || settings.transient;
 }
 
 // From row to row: a row of a multiple type has room for several, of which a term without all<> gives the first.

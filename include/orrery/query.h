@@ -362,7 +362,9 @@ static inline orr_entity orr_iter_entity(const orr_iter* it, uint32_t i)
     }
     uint32_t index = ((const orr_hot_chunk*)it->now->chunk)->ids[it->now->slot + i];
     const orr_hot_world* hot = (const orr_hot_world*)(const void*)it->world;
-    orr_entity entity = {(uint64_t)hot->pages[index >> 12][index & 4095].generation << 32 | index};
+    // Pages of transient entities come before the first.
+    int32_t page = (int32_t)index >> 12;
+    orr_entity entity = {(uint64_t)hot->pages[page][index & 4095].generation << 32 | index};
     return entity;
 }
 

@@ -51,6 +51,11 @@ typedef struct orr_pipeline_desc {
     const char* name; ///< Unique among the pipelines of a world. Required. Copied.
     double rate_hz;   ///< Ticks per second: dt is always 1 / rate_hz. Default 0: continuous.
     uint64_t step_ns; ///< What a tick of a continuous one takes in lockstep. Default 1/60 s.
+    /// It looks on, for drawing, sound or tools, at any rate or not at all: its systems read everything, but write, add, remove, send changes of,
+    /// create and destroy only what is transient (orr_type_settings.transient, orr_create_transient()). Its ticks are no ticks of
+    /// the world, and nothing of it is in the hash. The others cannot name what is transient, nor receive or import from it: so
+    /// they come to the same with it and without. docs/OBSERVERS.md.
+    bool observer;
 } orr_pipeline_desc;
 
 /// Adds a pipeline, between ticks; its first tick is due one interval after now. Null when refused. Allocates.
@@ -67,6 +72,7 @@ typedef struct orr_pipeline_stats {
     uint64_t tick;        ///< Ticks it began: what its systems see as run->tick.
     uint64_t due_ns;      ///< When its next is due, on the clock that pipelines share.
     uint32_t systems;     ///< It has.
+    bool observer;
 } orr_pipeline_stats;
 ORR_API orr_result orr_pipeline_stats_get(orr_world* world, orr_pipeline pipeline,
                                           orr_pipeline_stats* out);
@@ -117,7 +123,8 @@ typedef struct orr_system_desc {
     const char* switches; ///< Types it switches on and off; "*" among them: entities.
     const char* tags;     ///< Tags it puts on or takes off: "#level1, #17"; "*": any.
     bool renames;         ///< Names.
-    const char* sends;    ///< Event types.
+    const char*
+        sends; ///< Event types. "?Hit": there may be nobody who receives it, as where observers do.
     const char* receives; ///< Event types. A direct system that receives is called `once`.
 
     // When it runs.
@@ -218,7 +225,7 @@ ORR_API orr_result orr_step(orr_world* world, uint32_t count);
 /// Time passed: a continuous first pipeline runs one tick with this dt; a fixed one as many as fall due, at most 2, and the rest of the time is
 /// dropped. The others run what falls due in that time. Nothing while paused.
 ORR_API orr_result orr_update(orr_world* world, uint64_t elapsed_ns);
-/// Runs ticks until the world's tick is `tick`, or it is paused, or `done` (may be NULL) says true after a tick. `done` must not destroy
+/// Runs ticks until the world's tick is `tick`, or it is paused, or `done` (may be NULL) says true after a tick (not of an observer). `done` must not destroy
 /// the world.
 ORR_API orr_result orr_run_until(orr_world* world, uint64_t tick,
                                  bool (*done)(void* user, orr_world* world), void* user);

@@ -186,6 +186,9 @@ typedef struct orr_type_settings {
     /// registered when this one is first used. Pinned types neither need nor are needed. Default none.
     const char* needs;
     const orr_hooks* hooks; ///< Copied. Default none.
+    /// Of what only looks on: drawing, sound, tools. Not part of the world's hash, and hidden from the simulation: only
+    /// systems of observer pipelines (schedule.h) and calls from outside reach it. Always pinned. docs/OBSERVERS.md.
+    bool transient;
 } orr_type_settings;
 
 /// Describes a type. Copied at registration, with everything it points to.
@@ -227,7 +230,7 @@ struct orr_type_info {
     uint32_t label_count;
     uint32_t version;
     orr_multiplicity multiplicity;
-    orr_storage storage;
+    orr_storage storage;  ///< ORR_PINNED for a transient type.
     const char* needs;    ///< As registered; "" if none.
     uint64_t layout_hash; ///< Of names, kinds, offsets and counts; equal on every machine.
     bool has_padding;     ///< Some bytes belong to no field.
@@ -235,6 +238,7 @@ struct orr_type_info {
     bool has_entities; ///< Some field refers to entities (in an owned array too).
     bool has_owned;    ///< Some field is an orr_string or orr_array.
     bool has_hooks;
+    bool transient;
 };
 
 /// A place inside a value, found by orr_field_find().

@@ -37,7 +37,8 @@ extern "C" {
 #define ORR_TAGS_MAX          65536u      ///< Named tags of a world.
 #define ORR_CLUSTERS_MAX      1048576u    ///< Clusters of a world.
 #define ORR_CHUNKS_MAX        2097150u    ///< Chunks of a world.
-#define ORR_ENTITIES_MAX      4294963200u ///< Entities of a world: what its chunks can hold.
+#define ORR_ENTITIES_MAX      2147483648u ///< Entities of a world, without transient ones.
+#define ORR_TRANSIENTS_MAX    268435456u  ///< Transient entities of a world.
 #define ORR_SALT_MAX          127u        ///< Largest orr_world_desc.id_salt.
 
 /// A world. Independent of every other one.
@@ -330,6 +331,17 @@ ORR_API orr_result orr_destroy_many(orr_world* world, const orr_entity* entities
 ORR_API bool orr_alive(const orr_world* world, orr_entity entity);
 ORR_API uint64_t orr_entity_count(const orr_world* world);
 
+// Transient entities: of who looks on (drawing, sound, tools), beside the simulation. They have components of transient types
+// (orr_type_settings.transient) only, and no name, tags or switch of their own. Their ids are of a range of their own, so that the world is the same with
+// and without them: they are not in its hash or its counts, and for systems of the simulation they are dead. Queries that require a
+// transient type find them, after all others. docs/OBSERVERS.md.
+
+/// Creates one; orr_destroy() destroys it. Null when refused. Between ticks; observer systems send instead (orr_send_create()). Allocates.
+ORR_API orr_entity orr_create_transient(orr_world* world);
+/// True for a live transient entity.
+ORR_API bool orr_transient(const orr_world* world, orr_entity entity);
+ORR_API uint64_t orr_transient_count(const orr_world* world);
+
 ORR_API ORR_NODISCARD orr_result orr_address_get(const orr_world* world, orr_entity entity,
                                                  orr_address* out);
 /// True while the entity is alive and still there.
@@ -518,7 +530,7 @@ typedef struct orr_hot_table {
 } orr_hot_table;
 
 typedef struct orr_hot_world {
-    orr_hot_record** pages; // By index / 4096.
+    orr_hot_record** pages; // By index / 4096, as signed numbers.
     orr_hot_table** tables; // By type index.
     uint32_t count, table_capacity;
     uint32_t type_base; // Of the first type. Each world has its own.

@@ -277,6 +277,12 @@ orr_result orri_commit(orr_world* world)
     if (lanes == NULL) {
         return ORR_OK;
     }
+    if (ORR_UNLIKELY(lanes->aside_first != NULL)) {
+        orr_result result = orri_asides_commit(world);
+        if (result != ORR_OK) {
+            return result;
+        }
+    }
     if (lanes->first == NULL) {
         lanes->sender_count = 0;
         lanes->merged = false;
@@ -316,6 +322,7 @@ void orri_commit_abandon(orr_world* world)
     }
     if (lanes != NULL) {
         orri_posts_abandon(lanes);
+        orri_asides_abandon(world, true);
         orri_lanes_release(lanes, true);
         orri_marks_clear(lanes);
         lanes->marks_old = false;

@@ -175,6 +175,31 @@ static const orri_cursor* event_slowest(const orri_event_queue* queue)
     return NULL;
 }
 
+// Observers lose what they have not read: the others go on as if there were none. True when somebody else waits.
+ORRI_COLD static bool event_drop_aside(orr_world* world, orri_event_queue* queue)
+{
+    bool others = false;
+    for (uint32_t i = 0; i < queue->cursor_count; i++) {
+        orri_cursor* cursor = queue->cursors[i];
+        orri_inbox* inbox = cursor->inbox;
+        others |= inbox->on && !inbox->aside;
+        if (!inbox->on || !inbox->aside) {
+            continue;
+        }
+        cursor->at = orri_event_end(queue);
+        cursor->asked = false;
+        if (!inbox->drop_said) {
+            inbox->drop_said = true;
+            orri_log(&world->env, ORR_LOG_ID_OBSERVER_LATE,
+                     "observer '%s' lost events %s that it had not read: more than %u would wait; "
+                     "let it run more often, or raise the limit with orr_events_limit()",
+                     inbox->name != NULL ? inbox->name : "", queue->info->info.name, queue->limit);
+        }
+    }
+    orri_event_trim(queue);
+    return others;
+}
+
 ORRI_COLD static bool event_refuse_full(orr_world* world, const orri_event_queue* queue,
                                         uint32_t count)
 {
@@ -244,11 +269,16 @@ bool orri_events_reserve(orr_world* world, orr_type type, uint32_t count)
     if (queue == NULL) {
         return false;
     }
+    queue->skips = false;
     if (queue->on_count == 0) {
         return true; // Nobody waits for them: they will not be kept.
     }
     if ((uint64_t)queue->count + count > queue->limit) {
-        return event_refuse_full(world, queue, count);
+        bool others = event_drop_aside(world, queue);
+        if ((uint64_t)queue->count + count > queue->limit) {
+            queue->skips = !others;
+            return !others || event_refuse_full(world, queue, count);
+        }
     }
     return event_room(world, queue, count);
 }
@@ -256,7 +286,7 @@ bool orri_events_reserve(orr_world* world, orr_type type, uint32_t count)
 void orri_events_append(orr_world* world, orr_type type, const void* values, uint32_t count)
 {
     orri_event_queue* queue = event_find(world, type);
-    if (queue == NULL || queue->on_count == 0 || count == 0) {
+    if (queue == NULL || queue->on_count == 0 || queue->skips || count == 0) {
         return; // Nobody waits for them.
     }
     bool room = (uint64_t)queue->first + queue->count + count <= queue->capacity;
@@ -276,19 +306,31 @@ void orri_events_append(orr_world* world, orr_type type, const void* values, uin
 
 // ---- as state -------------------------------------------------------------------------------------------------------
 
-// What waits, and how much of it each system has yet to read. Not how many there ever were: two worlds in which the same
+// What waits, and how much of it each system has yet to read; observers do not count. Not how many there ever were: two worlds in which the same
 // waits go on alike.
 static uint64_t event_hash(const orri_event_queue* queue, uint64_t hash)
 {
+    uint64_t first = orri_event_end(queue);
+    for (uint32_t i = 0; i < queue->cursor_count; i++) {
+        const orri_cursor* cursor = queue->cursors[i];
+        bool counts = cursor->inbox->on && !cursor->inbox->aside;
+        first = counts && cursor->at < first ? cursor->at : first;
+    }
+    uint32_t count = (uint32_t)(orri_event_end(queue) - first);
+    if (count == 0) {
+        return hash;
+    }
     const orr_type_info* info = &queue->info->info;
     hash = orr_hash(info->name, strlen(info->name), hash);
     hash = orri_hash_word(hash, info->layout_hash);
-    hash = orri_hash_word(hash, queue->count);
-    hash = orri_rows_hash(queue->info, orri_event_at(queue, queue->base), queue->count, hash);
+    hash = orri_hash_word(hash, count);
+    hash = orri_rows_hash(queue->info, orri_event_at(queue, first), count, hash);
     for (uint32_t i = 0; i < queue->cursor_count; i++) {
         const orri_cursor* cursor = queue->cursors[i];
-        hash = orri_hash_word(hash,
-                              cursor->inbox->on ? orri_event_end(queue) - cursor->at : UINT64_MAX);
+        if (!cursor->inbox->aside) {
+            uint64_t left = orri_event_end(queue) - cursor->at;
+            hash = orri_hash_word(hash, cursor->inbox->on ? left : UINT64_MAX);
+        }
     }
     return hash;
 }

@@ -25,6 +25,9 @@ struct orri_inbox {
     orri_inbox *prev, *next; // All inboxes of the world, in order of creation.
     const char* name;        // Of the system; NULL: not known yet.
     bool on;
+    // Of an observer: what waits for it is no state, and rather than be in anybody's way it is dropped.
+    bool aside;
+    bool drop_said; // One line for each.
     uint32_t count, capacity;
     orri_cursor cursors[]; // [capacity]
 };
@@ -42,6 +45,7 @@ struct orri_event_queue {
     orri_cursor** cursors; // In order of inboxes.
     uint32_t cursor_count, cursor_capacity;
     uint32_t on_count, at_base;
+    bool skips; // What was reserved last is not kept: too much, and only for those aside.
 };
 
 // world->messages->events.

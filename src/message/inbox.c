@@ -82,6 +82,11 @@ void orri_inbox_name(orri_inbox* inbox, const char* name)
     inbox->name = name;
 }
 
+void orri_inbox_aside(orri_inbox* inbox)
+{
+    inbox->aside = true;
+}
+
 static void inbox_leave(orri_cursor* cursor)
 {
     orri_event_queue* queue = cursor->queue;

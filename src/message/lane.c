@@ -247,7 +247,8 @@ static orri_strip* lane_strip_make(orr_lane* lane, orri_sent kind, orr_type type
                           .peak = strip->peak,
                           .breaks = strip->breaks,
                           .break_capacity = strip->break_capacity};
-    strip->quick = info == NULL || (info->plain && !info->info.has_padding);
+    strip->quick = (info == NULL || (info->plain && !info->info.has_padding)) &&
+                   !lane->rights->aside;
     strip->swift = strip->quick && !lane_has_ids(strip);
     if (strip->block != NULL) {
         lane_reuse_block(strip);
@@ -349,6 +350,9 @@ static void lane_free_memory(orr_world* world, orr_lane* lane)
     ORRI_RELEASE(env, ORR_MEMORY_MESSAGE, lane->strips, lane->strip_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_MESSAGE, lane->order, lane->order_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_MESSAGE, lane->texts, lane->text_capacity);
+    if (lane->asides != NULL) {
+        orri_asides_free(world, lane->asides);
+    }
 }
 
 static void lane_free(orr_world* world, orr_lane* lane)
@@ -409,7 +413,8 @@ orr_lane* orri_lane_open(orr_world* world, orri_rights* rights, uint32_t creates
 bool orri_lane_end(orr_lane* lane)
 {
     lane->open = false;
-    return lane->order_count != 0 || (lane->failed && !lane->mute) || orri_posts_any(lane->posts);
+    return lane->order_count != 0 || (lane->failed && !lane->mute) || lane->asides != NULL ||
+           orri_posts_any(lane->posts);
 }
 
 bool orri_lane_real(const orr_lane* lane)
@@ -433,6 +438,9 @@ void orri_lane_close(orr_world* world, orr_lane* lane)
     lane->open = false;
     if (lane->posts != NULL) {
         orri_posts_close(lanes, lane);
+    }
+    if (ORR_UNLIKELY(lane->asides != NULL)) {
+        orri_asides_close(lanes, lane);
     }
     if (ORR_LIKELY(lane->order_count == 0 && !lane->failed && !lane->mute)) {
         lane->next = lanes->free;
@@ -514,7 +522,7 @@ void orri_lanes_release(struct orri_lanes* lanes, bool all)
 bool orri_commit_pending(const orr_world* world)
 {
     const struct orri_lanes* lanes = orri_lanes_at(world);
-    return lanes != NULL && lanes->first != NULL;
+    return lanes != NULL && (lanes->first != NULL || lanes->aside_first != NULL);
 }
 
 bool orri_lanes_refused(orr_world* world)
@@ -589,6 +597,7 @@ void orri_lanes_term(orr_world* world)
         return;
     }
     orri_lanes_release(lanes, true);
+    orri_asides_abandon(world, false);
     for (orr_lane* lane = lanes->free; lane != NULL;) {
         orr_lane* next = lane->next;
         lane_free(world, lane);

@@ -106,7 +106,8 @@ struct orr_lane {
     uint64_t number;     // In order of closing.
     uint32_t record_count; // When it was closed.
     orri_lane_note note;
-    struct orri_posts* posts; // Transactions (transact.h); NULL: none.
+    struct orri_posts* posts;   // Transactions (transact.h); NULL: none.
+    struct orri_asides* asides; // About transient entities (aside.c); NULL: none.
     orr_lane* next;
 };
 
@@ -156,6 +157,7 @@ struct orri_lanes {
     uint32_t posts_used, posts_peak;
     orr_system transactor;
     orri_scratch tally;
+    struct orri_asides *aside_first, *aside_last; // What waits about transient entities, in order.
 
     orri_scratch scratch;
     orri_ranked* items; // Of a merge.
@@ -204,6 +206,27 @@ const char* orri_sent_name_of(orri_sent kind);
 orr_entity orri_lane_id(const orr_lane* lane, orri_index_cursor* cursor, uint32_t n);
 // More creations than the system said, or than the world may have.
 ORRI_COLD orr_result orri_refuse_ids(orr_lane* lane, const char* call, uint32_t count);
+
+// ---- aside.c: what observers send about transient entities -----------------------------------------------------
+
+// True when a record is kept there. (Sends of observers go the long way, so that all of them ask.)
+static inline bool orri_aside(const orr_lane* lane, orr_entity entity)
+{
+    return ORR_UNLIKELY(lane->rights->aside) && (int32_t)orri_id_index(entity) < 0;
+}
+// All was checked. `info` NULL: of the entity; `value` NULL: none.
+orr_result orri_aside_send(orr_lane* lane, orri_sent kind, orr_entity entity, const orri_type* info,
+                           const void* value);
+// Null when refused (reported).
+orr_entity orri_aside_create(orr_lane* lane);
+// An observer wants to destroy an entity of the simulation.
+ORRI_COLD orr_result orri_aside_refuse(orr_lane* lane, const char* call, orr_entity entity);
+void orri_asides_close(struct orri_lanes* lanes, orr_lane* lane);
+void orri_asides_free(orr_world* world, struct orri_asides* asides);
+// Drops what waits. `counted`: whoever sent it is still there, and is told.
+void orri_asides_abandon(orr_world* world, bool counted);
+// Does what waits, in order. On refusal (reported) the rest waits; calling again goes on.
+orr_result orri_asides_commit(orr_world* world);
 
 // ---- marks.c -------------------------------------------------------------------------------------------------
 

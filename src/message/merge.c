@@ -114,6 +114,7 @@ static bool merge_accepts(void* user, orr_entity entity)
     merge_judge* judge = user;
     const char* field;
     if (orri_record_find(judge->world, entity) != NULL ||
+        (judge->type->info.transient && orri_apart_find(judge->world, entity) != NULL) ||
         (judge->born && orri_mark_born(judge->world, entity))) {
         return true;
     }

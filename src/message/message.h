@@ -51,6 +51,7 @@ typedef struct orri_rights {
     const orri_foreign* foreign; // To its pipeline; NULL: none.
     orri_counts counts;
     bool drop_said; // One line per system.
+    bool aside;     // Of an observer: it creates and destroys transient entities only (aside.c).
 } orri_rights;
 
 static inline bool orri_right(const uint64_t* bits, const orri_rights* rights, uint32_t type_index)
@@ -192,6 +193,8 @@ orri_inbox* orri_inbox_create(orr_world* world, const orr_type* types, uint32_t 
 void orri_inbox_destroy(orr_world* world, orri_inbox* inbox);
 // Whose it is, for words. Not copied.
 void orri_inbox_name(orri_inbox* inbox, const char* name);
+// It is an observer's: what waits for it is not hashed, and it loses events where a queue would be full because of it.
+void orri_inbox_aside(orri_inbox* inbox);
 // From now on (on) it gets what is sent; off: what waits does not wait for it.
 void orri_inbox_enable(orr_world* world, orri_inbox* inbox, bool on);
 // The system's function returned: what it was shown counts as read. What came since is for its next run.

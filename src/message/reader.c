@@ -26,7 +26,8 @@ static bool reader_names_desc(const orri_reader* reader, const orr_type_desc* de
 bool orri_reader_tracks(const orri_reader* reader, orr_type type)
 {
     const orri_type* found = orri_type_at(&reader->world->schema, type);
-    return found != NULL && !orri_type_virtual(found) &&
+    // Nobody is told of what only looks on.
+    return found != NULL && !orri_type_virtual(found) && !found->info.transient &&
            (reader->all_types || reader_names(reader, type));
 }
 

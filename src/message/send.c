@@ -2,6 +2,7 @@
 // Sending: each call checks what the system declared, and appends to a strip of its lane. Whether a system may send a kind of
 // record of a type is asked when the strip is made; from then on a call costs little more than storing id and value.
 #include "message/lane.h"
+#include "store/apart.h"
 #include "store/names.h"
 #include "store/pool.h"
 
@@ -191,7 +192,8 @@ static orr_result send_check_add(orr_lane* lane, const char* call, orr_type type
         return ORR_OK;
     }
     bool creates = orri_right(rights->creates, rights, index);
-    if (creates && orri_record_find(lane->world, entity) == NULL) {
+    if (creates && orri_record_find(lane->world, entity) == NULL &&
+        orri_apart_find(lane->world, entity) == NULL) {
         return ORR_OK;
     }
     return orri_refuse_right(lane->world, rights, call, "adds", type, entity);
@@ -214,6 +216,12 @@ ORRI_ASIDE static orr_result send_add_long(orr_lane* lane, orr_entity entity, or
     bool multiple = info->info.multiplicity == ORR_MULTIPLE;
     orr_component_id id = multiple ? ORRI_PROVISIONAL | (lane->provisional_count + 1) : 0;
     orri_sent kind = value != NULL || info->info.size == 0 ? ORRI_SENT_ADD : ORRI_SENT_PRESET;
+    if (orri_aside(lane, entity)) {
+        if (out_id != NULL) {
+            *out_id = 0;
+        }
+        return orri_aside_send(lane, kind, entity, info, value);
+    }
     result = send_one(lane, call, kind, type, info, entity, id, value);
     if (result == ORR_OK) {
         const orri_rights* rights = lane->rights;
@@ -261,6 +269,22 @@ static orr_result send_check_id(orr_lane* lane, const char* call, const orri_typ
     return ORR_OK;
 }
 
+// Of an observer, whose entities may be of both kinds.
+ORRI_COLD static orr_result send_change_aside(orr_lane* lane, const char* call,
+                                              const orri_type* info, const orr_entity* entities,
+                                              uint32_t count, const void* values)
+{
+    orr_result result = ORR_OK;
+    for (uint32_t i = 0; result == ORR_OK && i < count; i++) {
+        const void* value = (const uint8_t*)values + (size_t)i * info->info.size;
+        result = orri_aside(lane, entities[i])
+                     ? orri_aside_send(lane, ORRI_SENT_CHANGE, entities[i], info, value)
+                     : send_one(lane, call, ORRI_SENT_CHANGE, (orr_type){info->index1}, info,
+                                entities[i], 0, value);
+    }
+    return result;
+}
+
 ORRI_ASIDE static orr_result send_change_rows(orr_lane* lane, const char* call, orr_type type,
                                               const orr_entity* entities,
                                               const orr_component_id* ids, uint32_t count,
@@ -285,6 +309,9 @@ ORRI_ASIDE static orr_result send_change_rows(orr_lane* lane, const char* call, 
     result = result == ORR_OK ? send_check_value(lane, call, info, values, count) : result;
     if (result != ORR_OK || count == 0) {
         return result;
+    }
+    if (ORR_UNLIKELY(rights->aside)) {
+        return send_change_aside(lane, call, info, entities, count, values);
     }
     orri_strip* strip = send_room(lane, ORRI_SENT_CHANGE, type, info, count);
     return strip != NULL ? send_append(lane, call, strip, entities, ids, values, count)
@@ -342,6 +369,9 @@ orr_result orr_send_remove_type(orr_run* run, orr_entity entity, orr_type type, 
         return orri_refuse_right(lane->world, rights, call, "removes", type, entity);
     }
     result = send_check_id(lane, call, info, &id, 1, true);
+    if (result == ORR_OK && orri_aside(lane, entity)) {
+        return orri_aside_send(lane, ORRI_SENT_REMOVE, entity, info, NULL);
+    }
     return result == ORR_OK ? send_one(lane, call, ORRI_SENT_REMOVE, type, info, entity, id, NULL)
                             : result;
 }
@@ -386,6 +416,9 @@ orr_entity orr_send_create(orr_run* run)
     if (ORR_UNLIKELY(lane == NULL || send_check_create(lane, call, 1) != ORR_OK)) {
         return (orr_entity){0};
     }
+    if (ORR_UNLIKELY(lane->rights->aside)) {
+        return orri_aside_create(lane);
+    }
     orri_strip* strip = send_room(lane, ORRI_SENT_CREATE, (orr_type){0}, NULL, 1);
     if (ORR_UNLIKELY(strip == NULL)) {
         return (orr_entity){0};
@@ -403,7 +436,8 @@ orr_entity orr_send_create(orr_run* run)
 static orr_result send_check_destroy(orr_lane* lane, const char* call, orr_entity entity)
 {
     orri_rights* rights = lane->rights;
-    bool alive = orri_record_find(lane->world, entity) != NULL;
+    bool alive = orri_record_find(lane->world, entity) != NULL ||
+                 orri_apart_find(lane->world, entity) != NULL;
     bool allowed = rights->may_destroy_any;
     if (!allowed && alive) {
         allowed = rights->destroys != NULL && orri_query_has(rights->destroys, entity);
@@ -424,6 +458,11 @@ orr_result orr_send_destroy(orr_run* run, orr_entity entity)
     }
     orr_result result = send_check_entity(lane, call, entity);
     result = result == ORR_OK ? send_check_destroy(lane, call, entity) : result;
+    if (result == ORR_OK && ORR_UNLIKELY(lane->rights->aside)) {
+        return orri_aside(lane, entity)
+                   ? orri_aside_send(lane, ORRI_SENT_DESTROY, entity, NULL, NULL)
+                   : orri_aside_refuse(lane, call, entity);
+    }
     return result == ORR_OK
                ? send_one(lane, call, ORRI_SENT_DESTROY, (orr_type){0}, NULL, entity, 0, NULL)
                : result;
@@ -490,6 +529,9 @@ orr_result orr_send_enable_type(orr_run* run, orr_entity entity, orr_type type, 
         result = send_check_id(lane, call, info, &id, 1, true);
     } else if (id != 0) {
         result = send_refuse(lane, ORR_ERR_ARGUMENT, call, "an entity has no instances; give id 0");
+    }
+    if (result == ORR_OK && orri_aside(lane, entity)) {
+        return orri_aside_send(lane, on ? ORRI_SENT_ON : ORRI_SENT_OFF, entity, info, NULL);
     }
     return result == ORR_OK ? send_one(lane, call, on ? ORRI_SENT_ON : ORRI_SENT_OFF, type, info,
                                        entity, id, NULL)

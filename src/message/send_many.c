@@ -266,6 +266,12 @@ orr_result orr_send_create_many(orr_run* run, orr_cluster cluster, uint32_t coun
     if (result != ORR_OK) {
         return result;
     }
+    if (orri_lane_rights(run->lane)->aside) {
+        return orri_refuse(&run->world->env, ORR_ERR_STATE, ORR_LOG_ID_SEND_REFUSED,
+                           "%s: system '%s' is an observer's, and transient entities are in no "
+                           "cluster; use orr_send_create() and orr_send_add()",
+                           call, orri_lane_rights(run->lane)->name);
+    }
     send_many m = {.lane = run->lane,
                    .cluster = orri_cluster_at(run->world, cluster),
                    .count = count,

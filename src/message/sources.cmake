@@ -1,5 +1,6 @@
 set(ORR_SOURCES_MESSAGE
     src/message/amend.c
+    src/message/aside.c
     src/message/commit.c
     src/message/event.c
     src/message/inbox.c
@@ -34,6 +35,7 @@ set(ORR_SOURCES_MESSAGE
 )
 # Not on any hot way: compiled for size.
 set(ORR_SMALL_MESSAGE
+    src/message/aside.c
     src/message/commit.c
     src/message/event.c
     src/message/inbox.c

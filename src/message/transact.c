@@ -132,6 +132,9 @@ uint64_t orri_transact_hash(const orr_world* world, uint64_t hash)
     const struct orri_lanes* lanes = orri_lanes_at(world);
     for (const struct orri_posts* posts = lanes != NULL ? lanes->posted : NULL; posts != NULL;
          posts = posts->next) {
+        if (posts->rights->aside) {
+            continue; // Of an observer.
+        }
         hash = orr_hash(posts->rights->name, strlen(posts->rights->name), hash);
         for (uint32_t i = 0; i < posts->stream_count; i++) {
             hash = transact_hash_stream(posts, &posts->streams[i], hash);

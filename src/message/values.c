@@ -355,6 +355,12 @@ orr_result orri_commit_values(orr_world* world, orri_rights* rights, bool* chang
 {
     *changed = false;
     struct orri_lanes* lanes = orri_lanes_at(world);
+    if (ORR_UNLIKELY(lanes != NULL && lanes->aside_first != NULL)) {
+        orr_result result = orri_asides_commit(world);
+        if (result != ORR_OK) {
+            return result;
+        }
+    }
     if (ORR_LIKELY(lanes == NULL || lanes->unseen == NULL)) {
         return ORR_OK;
     }

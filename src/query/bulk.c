@@ -122,6 +122,9 @@ static orr_entity* bulk_list(orr_query* query, orr_type type, int direction, uin
     uint32_t found = (uint32_t)orr_query_entities(query, 0, list, *capacity);
     *count = 0;
     for (uint32_t i = 0; i < found; i++) {
+        if (orri_id_apart(list[i]) && direction >= 0) {
+            continue; // Transient entities stay as they are.
+        }
         if (direction < 0 ||
             orr_component_has(world, list[i], type) == (direction == ORRI_EDGE_REMOVE)) {
             list[(*count)++] = list[i];
@@ -273,7 +276,14 @@ orr_result orr_query_destroy_entities(orr_query* query)
     if (list == NULL) {
         return orri_env_result(&world->env);
     }
-    result = orr_destroy_many(world, list, count);
+    uint32_t apart = count; // Transient ones come last.
+    while (apart > 0 && orri_id_apart(list[apart - 1])) {
+        apart--;
+    }
+    result = orr_destroy_many(world, list, apart);
+    for (uint32_t i = apart; result == ORR_OK && i < count; i++) {
+        orri_apart_destroy(world, list[i]);
+    }
     ORRI_FREE(&world->env, ORR_MEMORY_TEMP, orr_entity, list, capacity);
     return result;
 }

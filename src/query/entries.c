@@ -11,8 +11,8 @@
 
 static uint64_t entries_group(const orr_query* query, const orri_cluster* cluster)
 {
-    if (query->group_by == NULL) {
-        return 0;
+    if (query->group_by == NULL || cluster->apart) {
+        return query->group_by == NULL ? 0 : UINT64_MAX; // Transient entities come last.
     }
     query->world->iterating++; // As a predicate: see orri_leaf_match().
     uint64_t group = query->group_by(query->group_user, query->world, orri_cluster_handle(cluster));
@@ -333,7 +333,8 @@ bool orri_entries_build(orr_query* query)
         }
         cluster = cluster->next;
     }
-    return true;
+    orri_cluster* apart = query->world->apart.cluster;
+    return apart == NULL || orri_entries_match(query, apart);
 }
 
 #undef ENTRIES_MIN

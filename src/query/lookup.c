@@ -50,6 +50,9 @@ bool orr_query_has(const orr_query* query, orr_entity entity)
 bool orri_query_has(const orr_query* query, orr_entity entity)
 {
     const orri_record* record = orri_record_find(query->world, entity);
+    if (record == NULL && orri_apart_alive(query->world, entity)) {
+        record = orri_apart_find(query->world, entity);
+    }
     if (record == NULL) {
         return false;
     }

@@ -90,9 +90,25 @@ static orri_match match_term(const orr_world* world, const orri_leaf* leaf, uint
     }
 }
 
+// Transient entities are for who asks for something transient; and no predicate knows their cluster.
+static bool match_reaches_apart(const orr_world* world, const orri_leaf* leaf)
+{
+    bool asks = false;
+    for (uint32_t t = 0; t < leaf->term_count; t++) {
+        const orr_term* term = &leaf->terms[t];
+        const orri_type* type = orri_type_at(&world->schema, term->type);
+        asks = asks || (type != NULL && type->info.transient &&
+                        (term->kind == ORR_REQUIRED || term->kind == ORR_ANY));
+    }
+    return asks && leaf->predicate == NULL;
+}
+
 orri_match orri_leaf_match(const orr_world* world, const orri_leaf* leaf,
                            const orri_cluster* cluster, uint32_t* failed)
 {
+    if (ORR_UNLIKELY(cluster->apart) && !match_reaches_apart(world, leaf)) {
+        return ORRI_MATCH_NONE;
+    }
     orri_match match = ORRI_MATCH_ALL;
     for (uint32_t t = 0; t < leaf->term_count; t++) {
         match = match_and(match, match_term(world, leaf, t, cluster));

@@ -230,6 +230,12 @@ typedef struct orri_required {
     uint64_t seen;
 } orri_required;
 
+// By entity index (of transient ones by number), in pages: position + 1; 0: no member.
+typedef struct orri_positions {
+    uint32_t** pages;
+    uint32_t capacity;
+} orri_positions;
+
 typedef struct orri_working {
     orri_required* required; // [required_count]
     uint32_t required_count;
@@ -237,9 +243,8 @@ typedef struct orri_working {
         items; // The members. After a refresh in order of entry and row, those in other clusters last.
     orri_ranked* scratch;
     uint32_t count, capacity;
-    uint32_t visible;     // How many are in matching clusters.
-    uint32_t** positions; // By entity index, in pages: position + 1; 0: no member.
-    uint32_t page_capacity;
+    uint32_t visible;            // How many are in matching clusters.
+    orri_positions positions[2]; // Of entities of the simulation, and of transient ones.
     void** pointers
         [ORR_TERMS_MAX]; // By field, [capacity]: values of required types; NULL: another field.
     bool built;          // From then on changes are enough.

@@ -9,11 +9,14 @@
 
 // ---- membership ----------------------------------------------------------------------------------------------
 
+// Where an entity stands in the set, plus 1; NULL: there is no page. Transient entities have pages of their own.
 static uint32_t* working_position(const orri_working* working, uint32_t index)
 {
-    uint32_t page = index >> ORRI_PAGE_BITS;
-    return page < working->page_capacity && working->positions[page] != NULL
-               ? &working->positions[page][index & ORRI_PAGE_MASK]
+    bool apart = orri_index_apart(index);
+    const orri_positions* positions = &working->positions[apart];
+    uint32_t number = apart ? orri_apart_number(index) : index, page = number >> ORRI_PAGE_BITS;
+    return page < positions->capacity && positions->pages[page] != NULL
+               ? &positions->pages[page][number & ORRI_PAGE_MASK]
                : NULL;
 }
 
@@ -48,20 +51,21 @@ static bool working_find_required(orr_query* query)
 
 static bool working_reserve_page(orr_query* query, uint32_t index)
 {
-    orri_working* working = query->working;
+    bool apart = orri_index_apart(index);
+    orri_positions* positions = &query->working->positions[apart];
     orri_env* env = &query->world->env;
-    uint32_t page = index >> ORRI_PAGE_BITS, old = working->page_capacity;
-    if (!ORRI_RESERVE(env, ORR_MEMORY_QUERY, &working->positions, &working->page_capacity,
-                      page + 1)) {
+    uint32_t number = apart ? orri_apart_number(index) : index;
+    uint32_t page = number >> ORRI_PAGE_BITS, old = positions->capacity;
+    if (!ORRI_RESERVE(env, ORR_MEMORY_QUERY, &positions->pages, &positions->capacity, page + 1)) {
         return false;
     }
-    for (uint32_t p = old; p < working->page_capacity; p++) {
-        working->positions[p] = NULL;
+    for (uint32_t p = old; p < positions->capacity; p++) {
+        positions->pages[p] = NULL;
     }
-    if (working->positions[page] == NULL) {
-        working->positions[page] = ORRI_ALLOC_ZERO(env, ORR_MEMORY_QUERY, uint32_t, ORRI_PAGE_SIZE);
+    if (positions->pages[page] == NULL) {
+        positions->pages[page] = ORRI_ALLOC_ZERO(env, ORR_MEMORY_QUERY, uint32_t, ORRI_PAGE_SIZE);
     }
-    return working->positions[page] != NULL;
+    return positions->pages[page] != NULL;
 }
 
 // Enters or leaves an entity as its pinned values say. Room is there.
@@ -183,10 +187,13 @@ void orri_working_destroy(orr_query* query)
     if (working == NULL) {
         return;
     }
-    for (uint32_t p = 0; p < working->page_capacity; p++) {
-        ORRI_FREE(env, ORR_MEMORY_QUERY, uint32_t, working->positions[p], ORRI_PAGE_SIZE);
+    for (uint32_t s = 0; s < 2; s++) {
+        const orri_positions* positions = &working->positions[s];
+        for (uint32_t p = 0; p < positions->capacity; p++) {
+            ORRI_FREE(env, ORR_MEMORY_QUERY, uint32_t, positions->pages[p], ORRI_PAGE_SIZE);
+        }
+        ORRI_RELEASE(env, ORR_MEMORY_QUERY, positions->pages, positions->capacity);
     }
-    ORRI_RELEASE(env, ORR_MEMORY_QUERY, working->positions, working->page_capacity);
     ORRI_FREE(env, ORR_MEMORY_QUERY, orri_required, working->required, query->leaves[0].term_count);
     ORRI_FREE(env, ORR_MEMORY_QUERY, orri_ranked, working->items, working->capacity);
     ORRI_FREE(env, ORR_MEMORY_QUERY, orri_ranked, working->scratch, working->capacity);

@@ -27,8 +27,10 @@ bool orri_told_find(orr_world* world)
     }
     memset(schedule->told, 0, schedule->told_words * sizeof *schedule->told);
     schedule->told_any = schedule->told_all = schedule->journal != NULL;
+    // Points do not depend on who looks on: an observer may be told of several writes as one.
     for (const orri_system* system = schedule->first; system != NULL; system = system->next) {
-        if (!system->removed && system->wanted && system->rights.reader != NULL) {
+        if (!system->removed && system->wanted && system->rights.reader != NULL &&
+            !system->pipe->observer) {
             ends_track(world, system);
         }
     }

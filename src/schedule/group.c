@@ -160,7 +160,7 @@ orr_result orri_system_end(orr_world* world, orri_system* system)
             return result;
         }
     }
-    if (ORR_LIKELY(!orri_has_readers(world))) {
+    if (ORR_LIKELY(!orri_has_readers(world)) || pipe->observer) {
         return ORR_OK;
     }
     orr_result result = group_tell(world, system);

@@ -35,7 +35,8 @@ static void pipeline_pace(orri_pipeline* pipe, const orr_pipeline_desc* desc)
 void orri_pipeline_ticked(orri_pipeline* pipe)
 {
     struct orri_schedule* schedule = pipe->world->schedule;
-    if (pipe->due_ns > schedule->time_ns) {
+    // The clock goes by the simulation alone: what it reads must not depend on who looks on.
+    if (!pipe->observer && pipe->due_ns > schedule->time_ns) {
         schedule->time_ns = pipe->due_ns;
     }
     if (pipe->rate_hz <= 0) {
@@ -114,6 +115,7 @@ orri_pipeline* orri_pipeline_make(orr_world* world, const orr_pipeline_desc* des
     memcpy(pipe->name, desc->name, size);
     pipe->name_hash = orr_hash(desc->name, size - 1, 0);
     pipe->stage = ORRI_STAGE_DONE;
+    pipe->observer = desc->observer;
     pipeline_pace(pipe, desc);
     pipe->start_ns = schedule->time_ns;
     pipe->due_ns = pipeline_due(pipe);
@@ -149,12 +151,19 @@ orri_pipeline* orri_pipeline_named(const orr_world* world, const char* name)
     return NULL;
 }
 
-// Where the only one is has no say in what a world is: it counts from the second on.
+// Where the only one is has no say in what a world is: it counts from the second on. Observers never do.
 uint64_t orri_pipelines_digest(const orr_world* world, uint64_t hash)
 {
     const struct orri_schedule* schedule = world->schedule;
-    for (uint32_t i = 0; schedule->pipeline_count > 1 && i < schedule->pipeline_count; i++) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
+        count += !schedule->pipelines[i]->observer;
+    }
+    for (uint32_t i = 0; count > 1 && i < schedule->pipeline_count; i++) {
         const orri_pipeline* pipe = schedule->pipelines[i];
+        if (pipe->observer) {
+            continue;
+        }
         hash = orri_hash_word(hash, pipe->name_hash);
         hash = orri_hash_word(hash, pipe->tick);
         hash = orri_hash_word(hash, pipe->due_ns);
@@ -204,7 +213,8 @@ orr_result orr_pipeline_stats_get(orr_world* world, orr_pipeline pipeline, orr_p
                                 .rate_hz = pipe->rate_hz,
                                 .interval_ns = pipe->interval_ns,
                                 .tick = pipe->tick,
-                                .due_ns = pipe->due_ns};
+                                .due_ns = pipe->due_ns,
+                                .observer = pipe->observer};
     for (const orri_system* system = schedule->first; system != NULL; system = system->next) {
         out->systems += system->pipe == pipe && !system->removed;
     }

@@ -355,28 +355,50 @@ static orr_result points_import(orr_world* world, orri_system* system)
         }
         system->imports[i] = other;
     }
+    for (uint32_t i = 0; i < count; i++) {
+        orr_result result = orri_observe_import(world, system, system->imports[i]);
+        if (result != ORR_OK) {
+            return result;
+        }
+    }
     return ORR_OK;
 }
 
-// An event that nobody reads would wait for ever.
+// "?Hit": it need not be received.
+static bool points_sends_maybe(const orri_system* sender, const char* type)
+{
+    const char *at = sender->desc.sends, *item;
+    size_t size;
+    while (orri_list_next(&at, &item, &size)) {
+        size_t blanks = *item == '?' ? 1 + strspn(item + 1, " \t\n") : 0;
+        if (blanks > 0 && strlen(type) == size - blanks &&
+            memcmp(item + blanks, type, size - blanks) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// An event that nobody reads was meant for somebody.
 static orr_result points_check_events(orr_world* world, const orri_system* sender)
 {
     for (uint32_t i = 0; sender->rights.sends != NULL && i < world->schema.type_count; i++) {
         if (!orri_right(sender->rights.sends, &sender->rights, i)) {
             continue;
         }
-        bool read = false;
+        bool read = points_sends_maybe(sender, world->schema.types[i]->info.name);
         for (const orri_system* other = world->schedule->first; !read && other != NULL;
              other = other->next) {
             read = !other->removed && orri_right(other->rights.receives, &other->rights, i);
         }
         if (!read) {
-            return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_PLAN_REFUSED,
-                               "system '%s' sends events %s, which no system receives; put it into "
-                               "the .receives of one, or "
-                               "take it out of .sends",
-                               sender->desc.name,
-                               orri_type_label(world, (orr_type){world->schema.type_base + i}));
+            return orri_refuse(
+                &world->env, ORR_ERR_STATE, ORR_LOG_ID_PLAN_REFUSED,
+                "system '%s' sends events %s, which no system receives; put it into "
+                "the .receives of one, take it out of .sends, or write \"?%s\" there if "
+                "there may be none",
+                sender->desc.name, world->schema.types[i]->info.name,
+                world->schema.types[i]->info.name);
         }
     }
     return ORR_OK;

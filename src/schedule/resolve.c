@@ -173,7 +173,8 @@ static orr_result resolve_types(orr_world* world, const orri_system* system, con
     orr_result result = resolve_parse(world, system, field, text, star, out);
     for (uint32_t i = 0; result == ORR_OK && i < out->count; i++) {
         const orr_term* term = &out->items[i];
-        bool plain = term->type.index1 != 0 && term->kind == ORR_REQUIRED &&
+        bool maybe = term->kind == ORR_OPTIONAL && strcmp(field, "sends") == 0;
+        bool plain = term->type.index1 != 0 && (term->kind == ORR_REQUIRED || maybe) &&
                      term->state == ORR_ENABLED && !term->changed &&
                      (access || term->access == ORR_READ);
         if (!plain) {
@@ -270,7 +271,7 @@ static void resolve_by_value(const orr_world* world, orri_system* system, resolv
 static orr_result resolve_pure(orr_world* world, const orri_system* system,
                                const resolve_terms* terms)
 {
-    bool outside = system->desc.user != NULL && !system->desc.impure;
+    bool outside = system->desc.user != NULL && !system->desc.impure && !system->pipe->observer;
     for (uint32_t i = 0; outside && i < terms->count; i++) {
         if (terms->items[i].access == ORR_WRITE) {
             return resolve_refuse(
@@ -567,6 +568,15 @@ static orr_result resolve_sends(orr_world* world, orri_system* system)
     return result;
 }
 
+// Who only listens, and keeps its own book, is no part of the state; nor is what waits for it.
+static bool resolve_outside(const orr_system_desc* d)
+{
+    return d->kind == ORR_INDIRECT && d->user != NULL && !d->impure && d->state == NULL &&
+           d->exports == NULL && d->creates == NULL && d->destroys == NULL && d->adds == NULL &&
+           d->removes == NULL && d->changes == NULL && d->transacts == NULL &&
+           d->switches == NULL && d->tags == NULL && !d->renames && d->sends == NULL;
+}
+
 // ---- events, state, messages ----------------------------------------------------------------------------------------------
 
 static orr_result resolve_events(orr_world* world, orri_system* system)
@@ -598,6 +608,9 @@ static orr_result resolve_events(orr_world* world, orri_system* system)
     system->rights.inbox = system->inbox;
     if (system->inbox != NULL) {
         orri_inbox_name(system->inbox, system->desc.name);
+        if (system->pipe->observer || resolve_outside(&system->desc)) {
+            orri_inbox_aside(system->inbox);
+        }
     }
     return system->inbox != NULL ? ORR_OK : orri_env_result(&world->env);
 }
@@ -753,6 +766,7 @@ orr_result orri_system_resolve(orr_world* world, orri_system* system)
         return ORR_OK;
     }
     orr_result result = resolve_all(world, system);
+    result = result == ORR_OK ? orri_observe_check(world, system) : result;
     if (result != ORR_OK) {
         orri_system_unresolve(world, system);
         return result;
@@ -764,6 +778,7 @@ orr_result orri_system_resolve(orr_world* world, orri_system* system)
     system->guard.query = looped ? system->query : NULL;
     system->guard.breaches = &system->rights.counts.breaches;
     system->guard.indirect = system->desc.kind == ORR_INDIRECT;
+    system->guard.observer = system->rights.aside = system->pipe->observer;
     system->guard.parallel = system->desc.parallel;
     system->everywhere = system->guard.any_write != NULL;
     system->atomic = system->rights.atomics != NULL;

@@ -187,6 +187,7 @@ typedef struct orri_pipeline {
     uint32_t index; // In order of registration.
     char* name;
     uint64_t name_hash;
+    bool observer; // No part of the simulation: its ticks are not the world's (observe.c).
 
     // Time: that of the world, which moves by ticks (step.c).
     double rate_hz;       // 0: continuous.
@@ -286,6 +287,17 @@ const orri_pipeline* orri_claimed_by(const orr_world* world, orr_type type);
 // Fills what is foreign to each pipeline. False when refused (reported).
 bool orri_claims_sort(orr_world* world);
 void orri_claims_free(orr_world* world);
+
+// observe.c: an observer changes only what is transient, others do not know of it. ORR_OK when a system whose names were looked up keeps to that; reports.
+orr_result orri_observe_check(orr_world* world, const orri_system* system);
+// Of an import: what one of them exports, the others do not read.
+orr_result orri_observe_import(orr_world* world, const orri_system* system,
+                               const orri_system* from);
+// A running observer wants something of the simulation (`what` it would do, to whom): refused, and counted. False: it is allowed.
+bool orri_observe_refuses(orr_world* world, orri_system* by, const char* what,
+                          const orri_system* target);
+// True when the running system must not know of that one.
+bool orri_observe_hidden(const orr_world* world, const orri_system* system);
 
 // tick.c: runs a tick, or goes on with the one that is under way. On refusal (reported) it stays open; calling again goes on.
 orr_result orri_tick(orri_pipeline* pipe, float dt);

@@ -15,6 +15,7 @@ set(ORR_SOURCES_SCHEDULE
     src/schedule/lock.c
     src/schedule/lock_log.c
     src/schedule/lock_trace.c
+    src/schedule/observe.c
     src/schedule/pace.c
     src/schedule/pipeline.c
     src/schedule/points.c
@@ -41,6 +42,7 @@ set(ORR_SMALL_SCHEDULE
     src/schedule/keep.c
     src/schedule/lock_log.c
     src/schedule/lock_trace.c
+    src/schedule/observe.c
     src/schedule/pace.c
     src/schedule/pipeline.c
     src/schedule/points.c

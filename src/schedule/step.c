@@ -70,7 +70,7 @@ static uint64_t step_counts(const struct orri_schedule* schedule, uint64_t elaps
     uint64_t most = STEP_MOST_NS;
     for (uint32_t i = 1; i < schedule->pipeline_count; i++) {
         uint64_t two = 2 * schedule->pipelines[i]->interval_ns;
-        most = two > most ? two : most;
+        most = two > most && !schedule->pipelines[i]->observer ? two : most;
     }
     return elapsed_ns < most ? elapsed_ns : most;
 }
@@ -126,7 +126,7 @@ orr_result orr_run_until(orr_world* world, uint64_t tick,
            (world->tick < tick || world->schedule->now != NULL)) {
         orri_pipeline* pipe = step_next(world->schedule);
         result = orri_tick(pipe, pipe->interval);
-        if (result == ORR_OK && done != NULL && done(user, world)) {
+        if (result == ORR_OK && done != NULL && !pipe->observer && done(user, world)) {
             break;
         }
     }
@@ -138,6 +138,9 @@ void orr_pause(orr_world* world, bool on)
     ORR_ASSERT(world != NULL);
     struct orri_schedule* schedule = orri_schedule_of(world);
     if (schedule == NULL) {
+        return;
+    }
+    if (orri_observe_refuses(world, orri_system_here(world), "pauses", NULL)) {
         return;
     }
     bool steps = schedule->inside && schedule->now != NULL &&

@@ -61,7 +61,7 @@ static uint64_t system_digest(orr_world* world, uint64_t hash)
 {
     for (const orri_system* system = world->schedule->first; system != NULL;
          system = system->next) {
-        if (system_outside(system)) {
+        if (system_outside(system) || system->pipe->observer) {
             continue;
         }
         hash = orri_hash_word(hash, system->name_hash);
@@ -150,7 +150,7 @@ orr_system orr_system_find(const orr_world* world, const char* name)
 {
     ORR_ASSERT(world != NULL);
     const orri_system* system = name != NULL ? orri_system_named(world, name, strlen(name)) : NULL;
-    return system != NULL ? system->handle : (orr_system){0};
+    return system != NULL && !orri_observe_hidden(world, system) ? system->handle : (orr_system){0};
 }
 
 orr_system orr_system_next(const orr_world* world, orr_system handle)
@@ -164,7 +164,7 @@ orr_system orr_system_next(const orr_world* world, orr_system handle)
         system = orri_system_at(world, handle);
         system = system != NULL ? system->next : NULL;
     }
-    while (system != NULL && system->removed) {
+    while (system != NULL && (system->removed || orri_observe_hidden(world, system))) {
         system = system->next;
     }
     return system != NULL ? system->handle : (orr_system){0};
@@ -221,7 +221,7 @@ static orr_result system_check_atomics(orr_world* world, const orr_system_desc* 
 }
 
 // What can be said of a desc without looking up names.
-static orr_result system_check(orr_world* world, const orr_system_desc* desc)
+static orr_result system_check(orr_world* world, const orr_system_desc* desc, bool observer)
 {
     const char* name = desc->name;
     bool direct = desc->kind == ORR_DIRECT;
@@ -276,7 +276,8 @@ static orr_result system_check(orr_world* world, const orr_system_desc* desc)
                              "only a direct system that is called per run of rows has values to "
                              ".combine; one that is called once writes its exports itself");
     }
-    if (desc->user != NULL && system_sends(desc) && !desc->impure) {
+    // What an observer does is no input of the simulation: it may keep what it likes.
+    if (desc->user != NULL && system_sends(desc) && !desc->impure && !observer) {
         return system_refuse(
             world, name,
             "it has state outside of the world (.user) and sends changes; keep the state "
@@ -344,19 +345,20 @@ void orri_system_free(orr_world* world, orri_system* system)
     orri_free(env, ORR_MEMORY_SYSTEM, system, sizeof *system, ORRI_BLOCK_ALIGN);
 }
 
-// Who joins a group is switched as the others of it.
-static bool system_group_on(const orr_world* world, const char* group)
+// Who joins a group is switched as the others of it; but not the simulation as who looks on.
+static bool system_group_on(const orr_world* world, const char* group, bool observer)
 {
     for (const orri_system* other = world->schedule->first; group != NULL && other != NULL;
          other = other->next) {
-        if (!other->removed && other->desc.group != NULL && strcmp(other->desc.group, group) == 0) {
+        if (!other->removed && other->pipe->observer == observer && other->desc.group != NULL &&
+            strcmp(other->desc.group, group) == 0) {
             return other->group_on;
         }
     }
     return true;
 }
 
-static orri_system* system_make(orr_world* world, const orr_system_desc* desc)
+static orri_system* system_make(orr_world* world, const orr_system_desc* desc, orri_pipeline* pipe)
 {
     orri_system* system =
         orri_alloc_zero(&world->env, ORR_MEMORY_SYSTEM, sizeof *system, ORRI_BLOCK_ALIGN);
@@ -365,8 +367,9 @@ static orri_system* system_make(orr_world* world, const orr_system_desc* desc)
         return NULL;
     }
     system->desc = *desc;
+    system->pipe = pipe;
     system->self_on = !desc->disabled;
-    system->group_on = system_group_on(world, desc->group);
+    system->group_on = system_group_on(world, desc->group, pipe->observer);
     system->wanted = system->self_on && system->group_on;
     system->tick_first = UINT64_MAX;
     system->desc.every = system->every = desc->every != 0 ? desc->every : 1;
@@ -526,12 +529,12 @@ orr_system orr_system_add(orr_world* world, const orr_system_desc* desc)
                           desc->pipeline != NULL ? desc->pipeline : schedule->pipelines[0]->name);
         return none;
     }
-    orri_pipeline* pipe = system_check(world, desc) == ORR_OK ? system_pipe(world, desc) : NULL;
-    orri_system* system = pipe != NULL ? system_make(world, desc) : NULL;
+    orri_pipeline* pipe = system_pipe(world, desc);
+    bool fits = pipe != NULL && system_check(world, desc, pipe->observer) == ORR_OK;
+    orri_system* system = fits ? system_make(world, desc, pipe) : NULL;
     if (system == NULL) {
         return none;
     }
-    system->pipe = pipe;
     if (!system_enter(world, system)) {
         orri_system_free(world, system);
         return none;
@@ -623,6 +626,9 @@ void orri_system_grant(orr_world* world, orri_system* system)
 static orr_result system_set(orr_world* world, orri_wish wish)
 {
     orri_system* by = orri_system_here(world);
+    if (orri_observe_refuses(world, by, "switches", wish.target)) {
+        return ORR_ERR_STATE;
+    }
     if (by != NULL && by->pipe->stage == ORRI_STAGE_STEPS) {
         return system_wish(world, by, wish);
     }
@@ -663,7 +669,7 @@ bool orr_system_enabled(const orr_world* world, orr_system handle)
 {
     ORR_ASSERT(world != NULL);
     const orri_system* system = orri_system_at(world, handle);
-    if (system == NULL || system->removed) {
+    if (system == NULL || system->removed || orri_observe_hidden(world, system)) {
         return false;
     }
     bool self = system->self_on, group = system->group_on;

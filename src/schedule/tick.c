@@ -68,10 +68,14 @@ static void tick_life_drop(orri_pipeline* pipe)
     schedule->stale = stale;
 }
 
-// Events wait for systems whose pipeline has not ticked yet.
-static void tick_life_listen(orr_world* world)
+// Events wait for systems whose pipeline has not ticked yet. Those of the simulation do not begin in the tick of an observer.
+static void tick_life_listen(const orri_pipeline* pipe)
 {
+    orr_world* world = pipe->world;
     for (orri_system* system = world->schedule->first; system != NULL; system = system->next) {
+        if (pipe->observer && !system->pipe->observer) {
+            continue;
+        }
         if (system->inbox != NULL && system->wanted && !system->removed) {
             orri_inbox_enable(world, system->inbox, true);
         }
@@ -80,10 +84,13 @@ static void tick_life_listen(orr_world* world)
 
 // ---- telling and committing ---------------------------------------------------------------------------------------------
 
+// Not in the tick of an observer: of what that did nobody is told, and what was changed from outside is told when the simulation's next
+// tick begins. Otherwise it would decide what of that comes in one message.
 static orr_result tick_tell(orr_world* world, orr_system source, bool by_commit)
 {
-    return orri_has_readers(world) ? orri_journal_told(world, orri_tell(world, source, by_commit))
-                                   : ORR_OK;
+    return orri_has_readers(world) && !world->schedule->now->observer
+               ? orri_journal_told(world, orri_tell(world, source, by_commit))
+               : ORR_OK;
 }
 
 // How far a point is, after the ends of its systems.
@@ -218,7 +225,7 @@ static orr_result tick_part(orri_pipeline* pipe)
     switch (pipe->stage) {
     case ORRI_STAGE_LIFE:
         if (pipe->renewed) {
-            tick_life_listen(pipe->world);
+            tick_life_listen(pipe);
             tick_life_end(pipe);
             tick_life_begin(pipe);
         }
@@ -255,7 +262,11 @@ static orr_result tick_begin(orri_pipeline* pipe, float dt)
     if (result != ORR_OK) {
         return result;
     }
-    orr_tick_advance(world);
+    if (pipe->observer) {
+        orri_tick_aside(world);
+    } else {
+        orr_tick_advance(world);
+    }
     schedule->now = pipe;
     pipe->tick++;
     pipe->stage = ORRI_STAGE_LIFE;

@@ -268,17 +268,20 @@ static bool check_settings(orri_build* build, const orr_type_settings* settings)
                                  "storage %d is neither ORR_CHUNK nor ORR_PINNED",
                                  (int)settings->storage);
     }
-    if (settings->storage == ORR_PINNED && settings->multiplicity == ORR_MULTIPLE) {
+    bool pinned = settings->storage == ORR_PINNED || settings->transient;
+    const char* as = settings->transient ? "transient" : "pinned";
+    if (pinned && settings->multiplicity == ORR_MULTIPLE) {
         return orri_build_refuse(build, ORR_ERR_ARGUMENT,
-                                 "it is declared pinned and multiple, and pinned types have one "
+                                 "it is declared %s and multiple, and %s types have one "
                                  "value per entity; drop one of the two, or let each value be an "
-                                 "entity of its own");
+                                 "entity of its own",
+                                 as, as);
     }
-    if (settings->storage == ORR_PINNED && settings->needs != NULL && settings->needs[0] != '\0') {
-        return orri_build_refuse(
-            build, ORR_ERR_ARGUMENT,
-            "it is declared pinned and needs others; needs are kept by clusters, "
-            "of which a pinned type is no part. Use a bundle");
+    if (pinned && settings->needs != NULL && settings->needs[0] != '\0') {
+        return orri_build_refuse(build, ORR_ERR_ARGUMENT,
+                                 "it is declared %s and needs others; needs are kept by clusters, "
+                                 "of which a %s type is no part. Use a bundle",
+                                 as, as);
     }
     return check_needs(build, settings->needs);
 }

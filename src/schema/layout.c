@@ -29,7 +29,8 @@ static void layout_copy_settings(const orr_type_desc* desc, orri_type* type)
     const orr_type_settings* settings = &desc->settings;
     type->info.version = settings->version != 0 ? settings->version : 1;
     type->info.multiplicity = settings->multiplicity;
-    type->info.storage = settings->storage;
+    type->info.storage = settings->transient ? ORR_PINNED : settings->storage;
+    type->info.transient = settings->transient;
     if (settings->hooks != NULL) {
         type->hooks = *settings->hooks;
         type->info.has_hooks = type->hooks.construct != NULL || type->hooks.destruct != NULL ||

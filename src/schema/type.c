@@ -203,7 +203,9 @@ static bool type_check_indexed(orri_build* build, const orri_type* type)
                              "it has the indexed reference %s, so it must be unique and in chunks, "
                              "not %s",
                              type->indexed[0].path,
-                             type->info.storage == ORR_PINNED ? "pinned" : "multiple");
+                             type->info.transient               ? "transient"
+                             : type->info.storage == ORR_PINNED ? "pinned"
+                                                                : "multiple");
 }
 
 static bool type_build(orri_build* build, const orr_type_desc* desc, orr_type* out,

@@ -450,6 +450,24 @@ orri_cluster* orri_cluster_obtain_sized(orr_world* world, const char* call, cons
     return cluster;
 }
 
+orri_cluster* orri_cluster_make_apart(orr_world* world)
+{
+    cluster_set set = {0};
+    orri_cluster* cluster = cluster_alloc(world, &set);
+    if (cluster == NULL) {
+        (void)orri_refuse_memory(&world->env, "creating a cluster");
+        return NULL;
+    }
+    cluster->apart = true;
+    cluster->index = UINT32_MAX;    // Its handle is null.
+    cluster->sequence = UINT64_MAX; // Queries come to it last.
+    if (world->listener.cluster_match != NULL && !world->listener.cluster_match(world, cluster)) {
+        orri_cluster_free_apart(world, cluster);
+        return NULL;
+    }
+    return cluster;
+}
+
 bool orri_cluster_barred(const orr_world* world, const orr_type* types, const uint16_t* capacities,
                          uint32_t type_count, const orr_tag* tags, uint32_t tag_count)
 {
@@ -502,6 +520,27 @@ static void cluster_unlink(orr_world* world, orri_cluster* cluster)
     }
 }
 
+static void cluster_free(orr_world* world, orri_cluster* cluster)
+{
+    ORRI_RELEASE(&world->env, ORR_MEMORY_CLUSTER, cluster->chunks, cluster->chunk_capacity);
+    orri_free(&world->env, ORR_MEMORY_CLUSTER, cluster,
+              cluster_bytes(cluster->column_count, cluster->type_count, cluster->tag_count),
+              ORRI_BLOCK_ALIGN);
+}
+
+void orri_cluster_free_apart(orr_world* world, orri_cluster* cluster)
+{
+    ORR_ASSERT(cluster->row_count == 0 && cluster->apart);
+    if (world->listener.cluster_gone != NULL) {
+        world->listener.cluster_gone(world, cluster);
+    }
+    orri_cluster_free_chunks(world, cluster);
+    for (uint32_t c = 0; c < cluster->column_count; c++) {
+        orri_source_term(&cluster->columns[c].source, &world->env);
+    }
+    cluster_free(world, cluster);
+}
+
 static void cluster_destroy(orr_world* world, orri_cluster* cluster, bool was_visible)
 {
     ORR_ASSERT(cluster->row_count == 0);
@@ -525,10 +564,7 @@ static void cluster_destroy(orr_world* world, orri_cluster* cluster, bool was_vi
         slot->free_next = world->slot_free;
         world->slot_free = cluster->index + 1;
     }
-    ORRI_RELEASE(&world->env, ORR_MEMORY_CLUSTER, cluster->chunks, cluster->chunk_capacity);
-    orri_free(&world->env, ORR_MEMORY_CLUSTER, cluster,
-              cluster_bytes(cluster->column_count, cluster->type_count, cluster->tag_count),
-              ORRI_BLOCK_ALIGN);
+    cluster_free(world, cluster);
 }
 
 void orri_cluster_undo(orr_world* world, orri_cluster* cluster)

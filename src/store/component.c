@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Components and tags of single entities, and values by batch. Adding and removing is nothing but a move to
 // the cluster of the wanted set.
+#include "store/apart.h"
 #include "store/guard.h"
 #include "store/needs.h"
 #include "store/pool.h"
@@ -59,7 +60,8 @@ static bool component_is_another(void* user, orr_entity entity)
 static bool component_accepts(void* user, orr_entity entity)
 {
     component_judge* judge = user;
-    if (ORR_LIKELY(orri_record_find(judge->world, entity) != NULL)) {
+    if (ORR_LIKELY(orri_record_find(judge->world, entity) != NULL) ||
+        (judge->type->info.transient && orri_apart_alive(judge->world, entity))) {
         return true;
     }
     const char* field;
@@ -306,6 +308,13 @@ orr_reader orr_reader_make_far(const orr_world* world, orr_type type)
     return reader;
 }
 
+// Of a transient entity.
+ORRI_COLD static const void* component_get_apart(const orr_world* world, orr_entity entity,
+                                                 orr_type type)
+{
+    return orri_pool_get(orri_pool_find(world, type), orri_id_index(entity));
+}
+
 const void* orr_component_get_far(const orr_world* world, orr_entity entity, orr_type type)
 {
     ORR_ASSERT(world != NULL);
@@ -317,6 +326,9 @@ const void* orr_component_get_far(const orr_world* world, orr_entity entity, orr
         return NULL;
     }
     const orri_record* record = orri_record_find(world, entity);
+    if (record == NULL && orri_apart_alive(world, entity)) {
+        return component_get_apart(world, entity, type);
+    }
     if (record == NULL) {
         (void)orri_refuse_entity(world, "orr_component_get", entity, type);
         return NULL;
@@ -337,6 +349,9 @@ const void* orr_reader_get_far(const orr_world* world, orr_type type, orr_entity
     }
     const orri_record* record = orri_record_find(world, entity);
     const orri_type* found = orri_type_at(&world->schema, type);
+    if (record == NULL && orri_apart_alive(world, entity)) {
+        return component_get_apart(world, entity, type);
+    }
     return record != NULL && found != NULL ? component_value(world, record, entity, found) : NULL;
 }
 
@@ -357,6 +372,9 @@ void* orr_component_edit(orr_world* world, orr_entity entity, orr_type type)
     }
     const orri_record* record = orri_record_find(world, entity);
     if (ORR_UNLIKELY(record == NULL)) {
+        if (orri_apart_alive(world, entity)) {
+            return orri_pinned_edit(world, "orr_component_edit", entity, type);
+        }
         (void)orri_refuse_entity(world, "orr_component_edit", entity, type);
         return NULL;
     }
@@ -380,9 +398,11 @@ bool orr_component_has(const orr_world* world, orr_entity entity, orr_type type)
         return false;
     }
     const orri_record* record = orri_record_find(world, entity);
-    return record != NULL &&
-           (component_find(world, record, orri_type_index(world, type)) != NULL ||
-            orri_pool_get(orri_pool_find(world, type), orri_id_index(entity)) != NULL);
+    if (ORR_UNLIKELY(record == NULL)) {
+        return orri_apart_alive(world, entity) && component_get_apart(world, entity, type) != NULL;
+    }
+    return component_find(world, record, orri_type_index(world, type)) != NULL ||
+           orri_pool_get(orri_pool_find(world, type), orri_id_index(entity)) != NULL;
 }
 
 // Follows an edge with one row; a new target without rows is undone when the move is refused.
@@ -448,7 +468,7 @@ orr_result orr_component_set(orr_world* world, orr_entity entity, orr_type type,
     const orri_record* record = orri_record_find(world, entity);
     const orri_type* found = orri_type_at(&world->schema, type);
     if (ORR_UNLIKELY(record == NULL)) {
-        return orri_refuse_entity(world, "orr_component_set", entity, type);
+        return orri_apart_set(world, "orr_component_set", entity, type, value);
     }
     if (ORR_UNLIKELY(found == NULL)) {
         return orri_refuse_type(world, "orr_component_set", type);
@@ -527,7 +547,7 @@ static inline orr_result component_edge(orr_world* world, const char* call, orr_
 {
     const orri_record* record = orri_record_find(world, entity);
     if (ORR_UNLIKELY(record == NULL)) {
-        return orri_refuse_entity(world, call, entity, type);
+        return orri_apart_edge(world, call, entity, type, direction == ORRI_EDGE_ADD);
     }
     const orri_type* found = orri_type_at(&world->schema, type);
     if (ORR_UNLIKELY(found == NULL)) {

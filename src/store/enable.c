@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Enable bits: components and entities switched off and on where they are. A column of a cluster has bits in
 // all of its chunks or in none, so that moving rows never needs memory for them.
+#include "store/apart.h"
 #include "store/guard.h"
 #include "store/pool.h"
 
@@ -53,12 +54,12 @@ ORRI_COLD static orr_result enable_component_long(orr_world* world, orr_entity e
                                                   orr_type type, bool on)
 {
     const orri_record* record = orri_record_find(world, entity);
-    if (record == NULL) {
-        return orri_refuse_entity(world, "orr_component_enable", entity, type);
-    }
     orr_result result = orri_check_open_of(world, "orr_component_enable", type, entity);
     if (result != ORR_OK) {
         return result;
+    }
+    if (record == NULL) {
+        return orri_apart_enable(world, "orr_component_enable", entity, type, on);
     }
     int32_t column =
         orri_table_column(world, orri_type_index(world, type), record->place >> ORRI_SLOT_BITS);
@@ -117,7 +118,8 @@ bool orri_component_enabled(const orr_world* world, orr_entity entity, orr_type 
 {
     const orri_record* record = orri_record_find(world, entity);
     if (record == NULL) {
-        return false;
+        return orri_apart_alive(world, entity) &&
+               orri_pool_enabled(orri_pool_find(world, type), orri_id_index(entity));
     }
     int32_t column =
         orri_table_column(world, orri_type_index(world, type), record->place >> ORRI_SLOT_BITS);

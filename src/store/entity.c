@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Entities come, go and move. Creation makes room, reserves ids, makes the values, and only then lets the rows
 // be seen.
+#include "store/apart.h"
 #include "store/guard.h"
 #include "store/pool.h"
 #include "store/relation.h"
@@ -403,12 +404,24 @@ ORRI_COLD static orr_result entity_destroy_long(orr_world* world, orri_chunk* ch
     return ORR_OK;
 }
 
+ORRI_COLD static orr_result entity_destroy_apart(orr_world* world, orr_entity entity)
+{
+    if (!orri_apart_alive(world, entity)) {
+        return orri_refuse_entity(world, "orr_destroy", entity, (orr_type){0});
+    }
+    orr_result result = orri_check_open_of(world, "orr_destroy", (orr_type){0}, entity);
+    if (result == ORR_OK) {
+        orri_apart_destroy(world, entity);
+    }
+    return result;
+}
+
 orr_result orr_destroy(orr_world* world, orr_entity entity)
 {
     ORR_ASSERT(world != NULL);
     orri_record* record = orri_record_find(world, entity);
     if (ORR_UNLIKELY(record == NULL)) {
-        return orri_refuse_entity(world, "orr_destroy", entity, (orr_type){0});
+        return entity_destroy_apart(world, entity);
     }
     uint32_t place = record->place, index = orri_id_index(entity);
     orri_chunk* chunk = orri_place_chunk(world, place);
@@ -427,7 +440,8 @@ orr_result orr_destroy(orr_world* world, orr_entity entity)
 bool orr_alive(const orr_world* world, orr_entity entity)
 {
     ORR_ASSERT(world != NULL);
-    return orri_record_find(world, entity) != NULL;
+    return orri_record_find(world, entity) != NULL ||
+           (ORR_UNLIKELY(orri_id_apart(entity)) && orri_apart_alive(world, entity));
 }
 
 uint64_t orr_entity_count(const orr_world* world)

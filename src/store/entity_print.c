@@ -84,12 +84,18 @@ size_t orr_entity_print(const orr_world* world, orr_entity entity, char* out, si
     orri_text text = {out, out != NULL ? out_size : 0, 0};
     orri_id_text id = orri_id_format(entity);
     const orri_record* record = orri_record_find(world, entity);
+    const char* separator = "";
+    if (record == NULL && orri_apart_alive(world, entity)) {
+        orri_text_add(&text, "%s: ", id.text);
+        entity_print_pinned(world, &text, entity, &separator);
+        orri_text_add(&text, "%s", *separator == '\0' ? "(nothing)" : "");
+        return text.length;
+    }
     if (record == NULL) {
         orri_text_add(&text, "%s: not alive", id.text);
         return text.length;
     }
     const orri_chunk* chunk = orri_place_chunk(world, record->place);
-    const char* separator = "";
     const char* name = orri_name_of(world, orri_id_index(entity));
     orri_text_add(&text, "%s:%s ", name != NULL ? name : id.text,
                   orri_entity_enabled(world, entity) ? "" : " (off)");

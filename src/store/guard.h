@@ -13,6 +13,7 @@ struct orri_guard {
     const orr_tag* any_tags;              // Tags that queries of its own may ask for.
     uint32_t any_tag_count;
     bool indirect;
+    bool observer;              // It looks on, and may know of transient entities.
     bool posted;                // It is the function of a transaction that runs,
     bool section;               // or an atomic section.
     bool parallel;              // Its runs go to several workers at once.

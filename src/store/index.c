@@ -15,6 +15,35 @@ orr_result orri_index_init(orr_world* world)
     return ORR_OK;
 }
 
+static void index_list_free(orr_world* world)
+{
+    uint32_t before = world->apart.page_capacity;
+    if (world->hot.pages != NULL) {
+        ORRI_FREE(&world->env, ORR_MEMORY_INDEX, orri_record*, world->hot.pages - before,
+                  before + world->index.page_capacity);
+    }
+}
+
+bool orri_index_pages(orr_world* world, uint32_t before, uint32_t after)
+{
+    orri_record** list =
+        ORRI_ALLOC(&world->env, ORR_MEMORY_INDEX, orri_record*, (size_t)before + after);
+    if (list == NULL) {
+        return false;
+    }
+    list += before;
+    uint32_t apart = world->apart.page_count;
+    if (apart + world->index.page_count > 0) {
+        memcpy(list - apart, world->hot.pages - apart,
+               (apart + world->index.page_count) * sizeof *list);
+    }
+    index_list_free(world);
+    world->hot.pages = list;
+    world->apart.page_capacity = before;
+    world->index.page_capacity = after;
+    return true;
+}
+
 void orri_index_term(orr_world* world)
 {
     orri_index* index = &world->index;
@@ -23,7 +52,7 @@ void orri_index_term(orr_world* world)
         orri_free(&world->env, ORR_MEMORY_INDEX, world->hot.pages[i], INDEX_PAGE_BYTES,
                   ORRI_BLOCK_ALIGN);
     }
-    ORRI_RELEASE(&world->env, ORR_MEMORY_INDEX, world->hot.pages, index->page_capacity);
+    index_list_free(world);
     ORRI_RELEASE(&world->env, ORR_MEMORY_INDEX, index->metas, index->meta_capacity);
     *index = (orri_index){.free_first = ORRI_INDEX_NONE};
 }
@@ -32,8 +61,9 @@ static bool index_add_page(orr_world* world)
 {
     orri_index* index = &world->index;
     uint32_t needed = index->page_count + 1;
-    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_INDEX, &world->hot.pages, &index->page_capacity,
-                      needed) ||
+    uint32_t room = index->page_capacity > 0 ? index->page_capacity * 2 : 8;
+    if ((needed > index->page_capacity &&
+         !orri_index_pages(world, world->apart.page_capacity, room)) ||
         !ORRI_RESERVE(&world->env, ORR_MEMORY_INDEX, &index->metas, &index->meta_capacity,
                       needed)) {
         return false;

@@ -365,7 +365,7 @@ orr_result orri_pinned_set_many(orr_world* world, const char* call, const orr_en
 
 static bool pinned_copied(const orri_pool* pool, uint32_t from)
 {
-    return !pool->is_name && orri_pool_slot1(pool, from) != 0;
+    return !pool->is_name && !pool->type->info.transient && orri_pool_slot1(pool, from) != 0;
 }
 
 // The slot the next value will get.

@@ -77,6 +77,11 @@ static void pool_free(orr_world* world, orri_pool* pool)
     ORRI_RELEASE(&world->env, ORR_MEMORY_COLUMN, pool->blocks, pool->block_capacity);
     ORRI_RELEASE(&world->env, ORR_MEMORY_COLUMN, pool->links, pool->link_capacity);
     ORRI_RELEASE(&world->env, ORR_MEMORY_INDEX, pool->pages, pool->page_capacity);
+    for (uint32_t i = 0; i < pool->apart_capacity; i++) {
+        orri_free(&world->env, ORR_MEMORY_INDEX, pool->apart_pages[i], POOL_PAGE_BYTES,
+                  ORRI_BLOCK_ALIGN);
+    }
+    ORRI_RELEASE(&world->env, ORR_MEMORY_INDEX, pool->apart_pages, pool->apart_capacity);
     ORRI_FREE(&world->env, ORR_MEMORY_WORLD, orri_pool, pool, 1);
 }
 
@@ -182,28 +187,34 @@ bool orri_pool_reserve(orr_world* world, orri_pool* pool, uint32_t count)
     return pool_reserve_slots(world, pool, count);
 }
 
-static bool pool_add_page(orr_world* world, orri_pool* pool, uint32_t page)
+// A page of a list.
+static bool pool_add_page(orr_world* world, uint32_t*** pages, uint32_t* capacity, uint32_t page)
 {
-    uint32_t old = pool->page_capacity;
-    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_INDEX, &pool->pages, &pool->page_capacity,
-                      page + 1)) {
+    uint32_t old = *capacity;
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_INDEX, pages, capacity, page + 1)) {
         return false;
     }
-    for (uint32_t i = old; i < pool->page_capacity; i++) {
-        pool->pages[i] = NULL;
+    for (uint32_t i = old; i < *capacity; i++) {
+        (*pages)[i] = NULL;
     }
-    if (pool->pages[page] == NULL) {
-        pool->pages[page] =
+    if ((*pages)[page] == NULL) {
+        (*pages)[page] =
             orri_alloc_zero(&world->env, ORR_MEMORY_INDEX, POOL_PAGE_BYTES, ORRI_BLOCK_ALIGN);
     }
-    return pool->pages[page] != NULL;
+    return (*pages)[page] != NULL;
 }
 
 bool orri_pool_reserve_page(orr_world* world, orri_pool* pool, uint32_t index)
 {
-    uint32_t page = index >> ORRI_PAGE_BITS;
-    if (ORR_LIKELY(page < pool->page_capacity && pool->pages[page] != NULL) ||
-        pool_add_page(world, pool, page)) {
+    if (ORR_LIKELY(orri_pool_entry(pool, index) != NULL)) {
+        return true;
+    }
+    bool added =
+        orri_index_apart(index)
+            ? pool_add_page(world, &pool->apart_pages, &pool->apart_capacity,
+                            orri_apart_number(index) >> ORRI_PAGE_BITS)
+            : pool_add_page(world, &pool->pages, &pool->page_capacity, index >> ORRI_PAGE_BITS);
+    if (added) {
         return true;
     }
     (void)orri_refuse_memory(&world->env, "making room for the owners of pinned values");
@@ -304,7 +315,7 @@ static inline uint32_t pool_take(orr_world* world, orri_pool* pool, uint32_t ind
 
 void orri_pool_enter(orr_world* world, orri_pool* pool, uint32_t index)
 {
-    uint32_t* entry = &pool->pages[index >> ORRI_PAGE_BITS][index & ORRI_PAGE_MASK];
+    uint32_t* entry = orri_pool_entry(pool, index);
     ORR_ASSERT(*entry == 0);
     uint32_t slot = pool_take(world, pool, index, entry);
     if (pool->is_name) {
@@ -325,6 +336,9 @@ ORRI_ASIDE static orr_result pool_add_long(orr_world* world, const char* call,
         return result;
     }
     orri_pool* pool = orri_pool_obtain(world, type);
+    if (pool != NULL && orri_pool_slot1(pool, index) != 0) {
+        return ORR_OK; // Of a transient entity: others were seen to lack it.
+    }
     if (pool == NULL || !orri_pool_reserve(world, pool, 1) ||
         !orri_pool_reserve_page(world, pool, index)) {
         return orri_env_result(&world->env);
@@ -339,7 +353,7 @@ ORRI_ASIDE static orr_result pool_add_long(orr_world* world, const char* call,
 
 void orri_pool_enter_plain(orr_world* world, orri_pool* pool, uint32_t index, const void* value)
 {
-    uint32_t* entry = &pool->pages[index >> ORRI_PAGE_BITS][index & ORRI_PAGE_MASK];
+    uint32_t* entry = orri_pool_entry(pool, index);
     uint8_t* data = orri_pool_at(pool, pool_take(world, pool, index, entry));
     ORRI_UNPOISON(data, pool->size);
     if (value == NULL) {
@@ -435,12 +449,8 @@ ORRI_ASIDE static void pool_remove_told(orr_world* world, orri_pool* pool, uint3
 
 static inline void pool_remove(orr_world* world, orri_pool* pool, uint32_t index)
 {
-    uint32_t page = index >> ORRI_PAGE_BITS;
-    if (page >= pool->page_capacity || pool->pages[page] == NULL) {
-        return;
-    }
-    uint32_t* entry = &pool->pages[page][index & ORRI_PAGE_MASK];
-    uint32_t slot1 = *entry;
+    uint32_t* entry = orri_pool_entry(pool, index);
+    uint32_t slot1 = entry != NULL ? *entry : 0;
     if (slot1 == 0) {
         return;
     }

@@ -7,7 +7,7 @@
 #ifndef ORRI_STORE_POOL_H
 #define ORRI_STORE_POOL_H
 
-#include "store/world.h"
+#include "store/apart.h"
 
 // As a chunk of one column: slots stamped as a whole. Its memory never moves. It has ORR_CHUNK_CAPACITY slots, or fewer
 // of a large type, so that one value does not take a hundred megabytes.
@@ -36,8 +36,10 @@ struct orri_pool {
     bool small;        // 4, 8 or 16 bytes without padding.
     bool is_name;      // Of orr_name: written by name.c only.
     uint32_t block_count, block_capacity, link_capacity;
-    uint64_t version;   // The largest of its blocks, ever.
-    uint8_t preset[16]; // Of a small type.
+    uint64_t version;       // The largest of its blocks, ever.
+    uint8_t preset[16];     // Of a small type.
+    uint32_t** apart_pages; // As `pages`, of transient entities, by their number (apart.h).
+    uint32_t apart_capacity;
 };
 
 // The pool of a pinned type; NULL for other types, and until the first value was added.
@@ -47,13 +49,26 @@ static inline orri_pool* orri_pool_find(const orr_world* world, orr_type type)
     return index < world->pool_capacity ? world->pools[index] : NULL;
 }
 
+// The place of an entity's slot + 1; NULL: there is no page.
+static inline uint32_t* orri_pool_entry(const orri_pool* pool, uint32_t index)
+{
+    uint32_t page = index >> ORRI_PAGE_BITS;
+    if (ORR_LIKELY(page < pool->page_capacity)) {
+        return pool->pages[page] != NULL ? &pool->pages[page][index & ORRI_PAGE_MASK] : NULL;
+    }
+    uint32_t number = orri_apart_number(index);
+    page = number >> ORRI_PAGE_BITS;
+    return ORR_UNLIKELY(orri_index_apart(index) && page < pool->apart_capacity) &&
+                   pool->apart_pages[page] != NULL
+               ? &pool->apart_pages[page][number & ORRI_PAGE_MASK]
+               : NULL;
+}
+
 // Slot + 1 of an entity's value; 0: none. `index` may be any entity index.
 static inline uint32_t orri_pool_slot1(const orri_pool* pool, uint32_t index)
 {
-    uint32_t page = index >> ORRI_PAGE_BITS;
-    return page < pool->page_capacity && pool->pages[page] != NULL
-               ? pool->pages[page][index & ORRI_PAGE_MASK]
-               : 0;
+    const uint32_t* entry = orri_pool_entry(pool, index);
+    return entry != NULL ? *entry : 0;
 }
 
 static inline orri_pool_block* orri_pool_block_of(const orri_pool* pool, uint32_t slot)
@@ -173,7 +188,7 @@ orr_result orri_pinned_set_many(orr_world* world, const char* call, const orr_en
 // Sets a value that is not plain: `copy`, made for it, is raw afterwards.
 void orri_pinned_overwrite(const orri_type* type, uint8_t* place, void* copy);
 // Copies of the values of one entity for another that is about to be created with the index `to`: made, then entered once
-// it lives, or abandoned. Names are not copied.
+// it lives, or abandoned. Names and transient values are not copied.
 orr_result orri_pinned_copy_make(orr_world* world, const char* call, uint32_t from, uint32_t to);
 void orri_pinned_copy_enter(orr_world* world, uint32_t from, uint32_t to);
 void orri_pinned_copy_abandon(orr_world* world, uint32_t from);

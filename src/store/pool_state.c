@@ -76,7 +76,7 @@ uint64_t orri_pools_hash(orr_world* world, uint64_t hash)
 {
     for (uint32_t p = 0; p < world->pool_count; p++) {
         orri_pool* pool = world->pool_list[p];
-        if (pool->slot_count == 0) {
+        if (pool->slot_count == 0 || pool->type->info.transient) {
             continue;
         }
         hash = orri_hash_word(hash, pool->type->info.layout_hash);
@@ -116,7 +116,10 @@ static orr_result pool_state_check_owners(orr_world* world, const orri_pool* poo
             continue;
         }
         live++;
-        if (owner >= world->hot.count ||
+        bool apart = orri_index_apart(owner);
+        uint32_t number = apart ? orri_apart_number(owner) : owner;
+        if (number >= (apart ? world->apart.count : world->hot.count) ||
+            (apart && !pool->type->info.transient) ||
             (orri_record_at(world, owner)->generation & ORRI_DEAD) != 0) {
             return pool_state_fail(world, pool, "owners are alive", slot);
         }
@@ -128,11 +131,13 @@ static orr_result pool_state_check_owners(orr_world* world, const orri_pool* poo
 }
 
 // Every entry of the pages has its slot; together with the check of the owners that makes both equal.
-static orr_result pool_state_check_pages(orr_world* world, const orri_pool* pool)
+static orr_result pool_state_check_pages(orr_world* world, const orri_pool* pool, bool apart)
 {
-    for (uint32_t page = 0; page < pool->page_capacity; page++) {
-        for (uint32_t i = 0; pool->pages[page] != NULL && i < ORRI_PAGE_SIZE; i++) {
-            uint32_t slot1 = pool->pages[page][i], index = page << ORRI_PAGE_BITS | i;
+    uint32_t* const* pages = apart ? pool->apart_pages : pool->pages;
+    for (uint32_t page = 0; page < (apart ? pool->apart_capacity : pool->page_capacity); page++) {
+        for (uint32_t i = 0; pages[page] != NULL && i < ORRI_PAGE_SIZE; i++) {
+            uint32_t slot1 = pages[page][i], number = page << ORRI_PAGE_BITS | i;
+            uint32_t index = apart ? orri_apart_index(number) : number;
             if (slot1 != 0 &&
                 (slot1 > pool->slot_count || orri_pool_owner(pool, slot1 - 1) != index)) {
                 return pool_state_fail(world, pool, "page and owner agree", index);
@@ -185,7 +190,8 @@ orr_result orri_pools_validate(orr_world* world)
         }
         result = result == ORR_OK ? pool_state_check_blocks(world, pool) : result;
         result = result == ORR_OK ? pool_state_check_owners(world, pool) : result;
-        result = result == ORR_OK ? pool_state_check_pages(world, pool) : result;
+        result = result == ORR_OK ? pool_state_check_pages(world, pool, false) : result;
+        result = result == ORR_OK ? pool_state_check_pages(world, pool, true) : result;
         result = result == ORR_OK ? pool_state_check_free(world, pool) : result;
         live += pool->live;
         if (result == ORR_OK && p + 1 == world->pool_count && live != world->pinned_live) {

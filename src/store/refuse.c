@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The words of refusals: which call, which entity and type by name, and what to do.
+#include "store/apart.h"
 #include "store/guard.h"
 #include "store/names.h"
 #include <stdio.h>
@@ -47,6 +48,14 @@ static const char* refuse_entity_reason(const orr_world* world, orr_entity entit
 {
     if (((orri_id_generation(entity) ^ world->salt) & ~ORRI_GENERATION_MASK) != 0) {
         return "is of a world with another id_salt";
+    }
+    if (orri_apart_alive(world, entity)) {
+        return "is transient, and this is not for transient entities (orr_create_transient)";
+    }
+    if (orri_id_apart(entity)) {
+        return world->guard != NULL ? "is transient: dead, not created yet, or hidden from the "
+                                      "simulation"
+                                    : "was a transient one, and is dead";
     }
     if (orri_id_index(entity) >= world->hot.count) {
         return world->guard != NULL ? "is not created yet: what was sent is alive after the commit"

@@ -194,6 +194,7 @@ struct orri_cluster {
     uint32_t batch_route;
     bool doomed;  // Scratch of clearing and deleting; false outside.
     bool indexed; // Some type has indexed references.
+    bool apart;   // Of transient entities: in no list, without a number (apart.h).
 };
 _Static_assert(offsetof(orri_cluster, index) <= 64, "the hot part of a cluster is one line");
 
@@ -248,6 +249,16 @@ typedef struct orri_index {
     uint32_t free_count, live_count;
     uint32_t share_count; // Pages somebody holds.
 } orri_index;
+
+// Transient entities (apart.h).
+typedef struct orri_apart {
+    uint32_t count; // Ids ever given.
+    uint32_t page_count,
+        page_capacity; // Before the first page of the index, and room for them there.
+    uint32_t* free;    // Indexes that can be given again, the last one first. Has room for all.
+    uint32_t free_count, free_capacity, live_count;
+    orri_cluster* cluster; // Of all of them; NULL until needed.
+} orri_apart;
 
 typedef struct orri_tag_entry {
     orr_tag tag;
@@ -327,6 +338,7 @@ struct orr_world {
     uint32_t entities_max, clusters_max, tags_max;
 
     orri_index index;
+    orri_apart apart;
 
     orri_chunk** chunks; // Directory by chunk id; [0] is never used.
     uint32_t* chunk_free;

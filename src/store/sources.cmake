@@ -1,6 +1,7 @@
 set(ORR_SOURCES_STORE
     src/store/aim.c
     src/store/aim_stay.c
+    src/store/apart.c
     src/store/append.c
     src/store/apply.c
     src/store/batch.c
@@ -49,6 +50,7 @@ set(ORR_SOURCES_STORE
 set(ORR_SMALL_STORE
     src/store/aim.c
     src/store/aim_stay.c
+    src/store/apart.c
     src/store/append.c
     src/store/apply.c
     src/store/bundle.c

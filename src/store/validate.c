@@ -241,6 +241,11 @@ static orr_result validate_clusters(orr_world* world)
     if (count != world->cluster_count || rows != world->index.live_count) {
         return validate_fail(world, "S3 (count), S1 (rows)", count, rows);
     }
+    orr_result result = orri_apart_validate(world);
+    if (result != ORR_OK) {
+        return result;
+    }
+    chunks += world->apart.cluster != NULL ? world->apart.cluster->chunk_count : 0;
     uint64_t held = world->chunk_count - 1 - world->chunk_free_count;
     return chunks == held ? ORR_OK : validate_fail(world, "S4 (directory)", chunks, held);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A world's life, its tick, and what it tells of itself.
+#include "store/apart.h"
 #include "store/bundle.h"
 #include "store/guard.h"
 #include "store/names.h"
@@ -149,6 +150,7 @@ void orr_world_destroy(orr_world* world)
     for (orri_cluster* cluster = world->cluster_first; cluster != NULL; cluster = cluster->next) {
         (void)orri_cluster_kill_rows(world, cluster);
     }
+    orri_apart_term(world);
     orri_pools_term(world);
     orri_names_term(world);
     orri_clusters_term(world);
@@ -205,14 +207,19 @@ void orr_tick_advance(orr_world* world)
         return;
     }
     ORR_VALIDATE(world->appender != NULL || orr_world_validate(world) == ORR_OK);
+    orri_tick_aside(world);
+    world->tick++;
+    orri_blobs_collect(&world->schema);
+}
+
+void orri_tick_aside(orr_world* world)
+{
     // A loop that was left without being ended ends here; its iterator is told by the era.
     if (world->iterating != 0) {
         world->iterating = 0;
     }
     world->iteration_era++;
-    world->tick++;
     world->epoch++;
-    orri_blobs_collect(&world->schema);
 }
 
 // ---- what it tells -----------------------------------------------------------------------------------------

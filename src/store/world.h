@@ -31,7 +31,8 @@ static inline uint32_t orri_type_index(const orr_world* world, orr_type type)
 
 static inline orri_record* orri_record_at(const orr_world* world, uint32_t index)
 {
-    return &world->hot.pages[index >> ORRI_PAGE_BITS][index & ORRI_PAGE_MASK];
+    // As a signed number: transient entities come before the first (apart.h).
+    return &world->hot.pages[(int32_t)index >> ORRI_PAGE_BITS][index & ORRI_PAGE_MASK];
 }
 
 // The record of a live entity; NULL for any other id.
@@ -178,6 +179,8 @@ static inline bool orri_world_open(const orr_world* world)
 {
     return world->appender == NULL && (world->iterating | world->listed) == 0;
 }
+// A tick that the world does not count begins: as orr_tick_advance(), but for the world's tick and what waits for it. (world.c)
+void orri_tick_aside(orr_world* world);
 // Before versions or ticks of blocks are looked at.
 static inline void orri_world_settle(const orr_world* world)
 {
@@ -231,6 +234,8 @@ void orri_block_give(orri_extent* extent, orri_env* env, void* block);
 
 orr_result orri_index_init(orr_world* world);
 void orri_index_term(orr_world* world);
+// The list of pages, with room for so many before the first and from it on; no fewer than there are. False when refused (silent).
+bool orri_index_pages(orr_world* world, uint32_t before, uint32_t after);
 // Makes sure that the next `count` ids can be given without fail.
 orr_result orri_index_reserve(orr_world* world, const char* call, uint32_t count);
 // Gives back pages that no id has reached: what a refused reserve, or a reserve that led to nothing, had made.
@@ -406,6 +411,9 @@ static inline orr_cluster orri_cluster_handle(const orri_cluster* cluster)
 // Types ascending, tags ascending, no doubles, all valid.
 orri_cluster* orri_cluster_lookup(const orr_world* world, const orr_type* types,
                                   uint32_t type_count, const orr_tag* tags, uint32_t tag_count);
+// The cluster of transient entities, which queries are told of and nobody else; NULL when refused (reported). (apart.h)
+orri_cluster* orri_cluster_make_apart(orr_world* world);
+void orri_cluster_free_apart(orr_world* world, orri_cluster* cluster);
 // Looks up or creates. `*created` tells. NULL when refused (reported). Rows have room for one instance of each type.
 orri_cluster* orri_cluster_obtain(orr_world* world, const char* call, const orr_type* types,
                                   uint32_t type_count, const orr_tag* tags, uint32_t tag_count,

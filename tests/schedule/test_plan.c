@@ -509,7 +509,7 @@ ORR_TEST(plan_with_events_that_nobody_reads_is_refused)
     CHECK_RESULT(orr_step(world, 1), ORR_ERR_STATE);
     KIT_ERROR(&k, ORR_ERR_STATE,
               "system 'collide' sends events Hit, which no system receives; put it into the "
-              ".receives of one, or take it out of .sends");
+              ".receives of one, take it out of .sends, or write \"?Hit\" there");
     CHECK_EQ(orr_world_tick(world), 0);
     orr_system hurt = ADD(world, "hurt", .query = "Position", .once = true, .receives = "Hit");
     KIT_STEP(world, 1);

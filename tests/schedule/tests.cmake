@@ -22,6 +22,7 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_lock_theory.c
     tests/schedule/test_lock_threads.c
     tests/schedule/test_mirror_ticks.c
+    tests/schedule/test_observer.c
     tests/schedule/test_odd_orders.c
     tests/schedule/test_overlap.c
     tests/schedule/test_pace.c

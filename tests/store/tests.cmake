@@ -34,6 +34,7 @@ set(ORR_TESTS_STORE
     tests/store/test_share.c
     tests/store/test_singleton.c
     tests/store/test_tag.c
+    tests/store/test_transient.c
     tests/store/test_validate.c
     tests/store/test_world.c)
 set(ORR_TEST_EXTRA_STORE

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Transient entities: those of who looks on. They have indexes of their own, counted down from the top of the index space, and lie in one
+// cluster that is in no list. So ids, free list, records and clusters of the simulation are the same with and without them.
+//
+//   hot.pages:   … │ -2 │ -1 │ 0 │ 1 │ …        pages before the first hold records of transient entities: a shift that keeps the
+//                  transient      simulation    sign finds both (orri_record_at)
+//
+// orri_record_find() does not know them: a call that is not made for them says that they are dead. They have transient components, and no
+// tags, names or switches of their own.
+#ifndef ORRI_STORE_APART_H
+#define ORRI_STORE_APART_H
+
+#include "store/world.h"
+
+static inline bool orri_index_apart(uint32_t index)
+{
+    return (int32_t)index < 0;
+}
+
+// The index of the nth that was ever given, and the other way round.
+static inline uint32_t orri_apart_index(uint32_t number)
+{
+    return UINT32_MAX - 1 - number; // The last one is ORRI_INDEX_NONE.
+}
+
+static inline uint32_t orri_apart_number(uint32_t index)
+{
+    return UINT32_MAX - 1 - index;
+}
+
+// The record of a live transient entity; NULL for any other id.
+orri_record* orri_apart_find(const orr_world* world, orr_entity entity);
+// The same, but inside a system of the simulation there is none.
+bool orri_apart_alive(const orr_world* world, orr_entity entity);
+static inline bool orri_id_apart(orr_entity entity)
+{
+    return orri_index_apart(orri_id_index(entity));
+}
+
+// The id that the creation at `position` (0: the next one) will get, if nothing comes or goes before. Null past ORR_TRANSIENTS_MAX.
+orr_entity orri_apart_nth(const orr_world* world, uint32_t position);
+// Creates one with an id that was given ahead; others before it stay free. On refusal (reported) nothing was done.
+orr_result orri_apart_create(orr_world* world, const char* call, orr_entity entity);
+// Destroys a live one, with its components. Cannot fail. The world must be open.
+void orri_apart_destroy(orr_world* world, orr_entity entity);
+// Refuses a type that it cannot have. ORR_OK if it can.
+orr_result orri_apart_check_type(const orr_world* world, const char* call, orr_entity entity,
+                                 const orri_type* type);
+// What component calls do with transient entities, after orri_record_find() found none: for others they report that the entity is dead.
+orr_result orri_apart_set(orr_world* world, const char* call, orr_entity entity, orr_type type,
+                          const void* value);
+orr_result orri_apart_edge(orr_world* world, const char* call, orr_entity entity, orr_type type,
+                           bool add);
+orr_result orri_apart_enable(orr_world* world, const char* call, orr_entity entity, orr_type type,
+                             bool on);
+// Invariant S17. Reports.
+orr_result orri_apart_validate(orr_world* world);
+void orri_apart_term(orr_world* world);
+
+#endif
