@@ -755,6 +755,10 @@ class world_view {
         orr_pipeline_desc desc = {};
         desc.name = name;
         desc.rate_hz = rate_hz;
+        return pipeline(desc);
+    }
+    orr_pipeline pipeline(const orr_pipeline_desc& desc) const
+    {
         return orr_pipeline_add(world_, &desc);
     }
     orr_result step(uint32_t ticks = 1) const

@@ -295,9 +295,10 @@ template <class T> struct row_term<instances<const T>> {
 
 // Of a run of rows: pointers to the first.
 template <class P> struct run_term {
-    static_assert(!sizeof(P*),
+    static_assert(!std::is_same_v<P, P>,
                   "orrery: runs() hands out columns: take T*, const T*, instance_column<T> or "
                   "instance_column<const T>");
+    using type = read<std::remove_cv_t<std::remove_reference_t<P>>>;
 };
 template <class T> struct run_term<T*> {
     using type = write<T>;
@@ -379,10 +380,11 @@ template <class T, class V, V T::*Member> struct member<Member> {
 
 template <orr_op Op, class V> constexpr void check_op()
 {
-    static_assert(Op == ORR_OP_SET || (std::is_arithmetic_v<V> && !std::is_same_v<V, bool>),
-                  "orrery: add, min and max are for numbers; this member is none");
     static_assert(!std::is_array_v<V>,
                   "orrery: this member is an array: transact_at<>() takes the index of an element");
+    static_assert(Op == ORR_OP_SET || std::is_array_v<V> ||
+                      (std::is_arithmetic_v<V> && !std::is_same_v<V, bool>),
+                  "orrery: add, min and max are for numbers; this member is none");
 }
 
 // The function of a transaction or a section: what it changes.
@@ -568,7 +570,7 @@ class run {
     /// transact<&Health::value>(orr::op::add, target, -5). The number is converted to what the member is.
     template <auto Member, orr_op Op>
     orr_result transact(op_constant<Op>, orr_entity target,
-                        const typename detail::member<Member>::value& number,
+                        const typename detail::member<Member>::element& number,
                         orr_component_id id = 0) const
     {
         using member = detail::member<Member>;

@@ -136,11 +136,11 @@ template <class T> struct item {
 };
 template <class T, orr_term_kind K, orr_access A, orr_state S, bool C, bool M, uint32_t G>
 struct item<term<T, K, A, S, C, M, G>> {
-    static_assert((K == ORR_REQUIRED || K == ORR_WITHOUT) && S == ORR_ENABLED && !C && !M,
+    static_assert(K != ORR_ANY && S == ORR_ENABLED && !C && !M,
                   "orrery: a declaration takes T, read<T>, write<T>, without<T> and tag<N>");
     static void write(orr_world* world, writer& out)
     {
-        out.put(K == ORR_WITHOUT ? "!" : A == ORR_WRITE ? "write " : "");
+        out.put(K == ORR_WITHOUT ? "!" : K == ORR_OPTIONAL ? "?" : A == ORR_WRITE ? "write " : "");
         item<T>::write(world, out);
     }
 };
@@ -150,6 +150,11 @@ template <orr_tag Tag, orr_term_kind K, uint32_t G> struct item<tag_term<Tag, K,
         out.put(K == ORR_WITHOUT ? "!#" : "#");
         out.put_number(Tag);
     }
+};
+
+template <class T> struct is_optional : std::false_type {
+};
+template <class T, orr_access A> struct is_optional<term<T, ORR_OPTIONAL, A>> : std::true_type {
 };
 
 template <class List> struct item_text;
@@ -456,6 +461,7 @@ class [[nodiscard]] system_builder<detail::list<Terms...>, detail::list<Declared
     {
         return with_value(&D::renames, true);
     }
+    /// sends<orr::optional<Hit>>(): there may be nobody who receives it.
     template <class... Ts> auto sends() const
     {
         return declare<&D::sends, Ts...>();
@@ -662,6 +668,9 @@ class [[nodiscard]] system_builder<detail::list<Terms...>, detail::list<Declared
     template <detail::text_field Field, class... Items> auto declare() const
     {
         static_assert(sizeof...(Items) > 0, "orrery: a declaration names types");
+        static_assert(detail::same_field<Field, &D::sends>::value ||
+                          !(detail::is_optional<Items>::value || ...),
+                      "orrery: a declaration takes no optional<T>, except sends<>()");
         static_assert(
             !detail::has_text<items<Field>>::value,
             "orrery: this was declared as text already: say all of it as text or by types");

@@ -568,6 +568,7 @@ ORR_TEST(hpp_system_order_groups_rates_and_life)
     said[0] = '\0';
     CHECK(world.create(Mass{1}).id != 0);
     CHECK(world.pipeline("slow", 32).index1 != 0);
+    CHECK(world.pipeline("slow").index1 == 0);
     ADDED(world.system("c").group("late").once([](orr::run&) { say("c"); }));
     ADDED(world.system("b").before("late").after("?a").once([](orr::run&) { say("b"); }));
     ADDED(world.system("a").before("b").every(2).main_thread().each([](const Mass&) { say("a"); }));
@@ -621,9 +622,11 @@ ORR_TEST(hpp_system_takes_texts)
               .messages_max(9)
               .any<orr::tag<17>>()
               .once([](orr::run&) {}));
+    ADDED(world.system("loud").sends<Hit, orr::optional<Count>>().each([](const Mass&) {}));
     ADDED(world.system("section").atomics("Count").each([](const Mass&) {}));
     CHECK_PLAN(world, "creates Position");
     CHECK_PLAN(world, "receiver");
+    CHECK_PLAN(world, "loud (direct): Mass; sends Hit, ?Count\n");
     CHECK_OK(world.step());
     auto builder = world.system("more");
     orr_system_desc desc = builder.get_desc();
