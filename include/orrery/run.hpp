@@ -388,7 +388,11 @@ template <orr_op Op, class V> constexpr void check_op()
 }
 
 // The function of a transaction or a section: what it changes.
-template <class List> struct target;
+template <class List> struct target {
+    static_assert(!std::is_same_v<List, List>,
+                  "orrery: the function changes its first argument: take T&");
+    using type = orr_name;
+};
 template <class T, class... Rest> struct target<list<T&, Rest...>> {
     static_assert(!std::is_const_v<T>, "orrery: the function changes its first argument: take T&");
     using type = T;

@@ -105,6 +105,7 @@ struct as_text { // The field itself has it.
 struct writer {
     char* at;
     char* end;
+    bool known; // All types so far.
     void put(char c)
     {
         if (at < end) {
@@ -130,7 +131,7 @@ struct writer {
 template <class T> struct item {
     static void write(orr_world* world, writer& out)
     {
-        static_cast<void>(orr_type_of(world, desc<T>()));
+        out.known = orr_type_of(world, desc<T>()).index1 != 0 && out.known;
         out.put(desc<T>()->name);
     }
 };
@@ -159,8 +160,9 @@ template <class T, orr_access A> struct is_optional<term<T, ORR_OPTIONAL, A>> : 
 
 template <class List> struct item_text;
 template <> struct item_text<list<>> {
-    void fill(orr_world*, const char*&)
+    bool fill(orr_world*, const char*&)
     {
+        return true;
     }
 };
 template <> struct item_text<list<as_text>> : item_text<list<>> {
@@ -168,11 +170,12 @@ template <> struct item_text<list<as_text>> : item_text<list<>> {
 template <class... Items> struct item_text<list<Items...>> {
     static constexpr size_t most = ORR_NAME_MAX + 16; // With its words.
     char text[sizeof...(Items) * most + 1];
-    void fill(orr_world* world, const char*& field)
+    bool fill(orr_world* world, const char*& field)
     {
-        writer out = {text, text + sizeof text - 1};
+        writer out = {text, text + sizeof text - 1, true};
         (write<Items>(world, out), ...);
         field = text;
+        return out.known;
     }
     template <class Item> void write(orr_world* world, writer& out)
     {
@@ -219,20 +222,15 @@ template <class... Declared> struct texts {
     of<&orr_system_desc::sends> sends;
     of<&orr_system_desc::receives> receives;
 
-    void fill(orr_world* world, orr_system_desc& out)
+    // False when the world refuses one of the types.
+    bool fill(orr_world* world, orr_system_desc& out)
     {
-        any.fill(world, out.any);
-        creates.fill(world, out.creates);
-        destroys.fill(world, out.destroys);
-        adds.fill(world, out.adds);
-        removes.fill(world, out.removes);
-        changes.fill(world, out.changes);
-        transacts.fill(world, out.transacts);
-        atomics.fill(world, out.atomics);
-        switches.fill(world, out.switches);
-        tags.fill(world, out.tags);
-        sends.fill(world, out.sends);
-        receives.fill(world, out.receives);
+        return any.fill(world, out.any) && creates.fill(world, out.creates) &&
+               destroys.fill(world, out.destroys) && adds.fill(world, out.adds) &&
+               removes.fill(world, out.removes) && changes.fill(world, out.changes) &&
+               transacts.fill(world, out.transacts) && atomics.fill(world, out.atomics) &&
+               switches.fill(world, out.switches) && tags.fill(world, out.tags) &&
+               sends.fill(world, out.sends) && receives.fill(world, out.receives);
     }
 };
 
@@ -702,7 +700,9 @@ class [[nodiscard]] system_builder<detail::list<Terms...>, detail::list<Declared
         const orr_term terms[sizeof...(Flat) + 1] = {Flat::make(world_)..., orr_term()};
         detail::texts<Declared...> texts;
         orr_system_desc full = desc_;
-        texts.fill(world_, full);
+        if (!texts.fill(world_, full)) {
+            return system();
+        }
         full.terms = terms;
         full.term_count = sizeof...(Flat);
         full.run = function;

@@ -11,7 +11,7 @@ ORR_STRUCT(Position, (float, x), (float, y))
 ORR_STRUCT(Velocity, (float, x), (float, y))
 ORR_STRUCT(Mass, (float, kg))
 ORR_STRUCT(Health, (int32_t, max, (.preset = "100")), (int32_t, value, (.preset = "100")))
-ORR_STRUCT(Grid, (float, cells, 4), (orr_entity, last), (uint32_t, hits))
+ORR_STRUCT(Grid, (float, cells, 4), (float, after), (orr_entity, last), (uint32_t, hits))
 ORR_STRUCT(Aim, (orr_entity, target), (int32_t, power))
 ORR_STRUCT(Hit, (orr_entity, who), (int32_t, power))
 ORR_STRUCT(Count, (uint32_t, rows), (uint32_t, calls))
@@ -306,6 +306,16 @@ ORR_TEST(hpp_system_refused_is_false)
     CHECK_EQ(twice.stats().ticks, 0);
     CHECK(!world.system("nothing").each([](orr::run&) {}));
     CHECK(!orr::system());
+    // A world that takes no more types.
+    orr_world_desc desc = {};
+    desc.on_error = note;
+    desc.types_max = 1;
+    orr::world small(desc);
+    CHECK(small.register_types<Mass>() && !small.register_types<Position>());
+    CHECK(!small.system("add").adds<Position>().each([](const Mass&) {}));
+    CHECK(!small.system("read").each([](const Mass&, const Velocity&) {}));
+    CHECK(small.system("mass").adds<Mass>().each([](const Mass&) {}));
+    CHECK_OK(small.step());
 }
 
 // ---- events, transactions: the same with any number of workers ----------------------------------------------------
@@ -554,6 +564,27 @@ ORR_TEST(hpp_system_once_loops_over_its_query)
               }));
     CHECK_OK(world.step());
     CHECK(world.get<Position>(a)->y == 2 && world.get<Position>(b)->y == 7);
+}
+
+ORR_TEST(hpp_system_edits_others_by_id)
+{
+    orr::world world = make_world();
+    orr_entity boss = world.create(Mass{1}), a = world.create(Aim{boss, 4});
+    CHECK_OK(orr_tag_add(world, boss, 17));
+    auto marked = world.make_query<orr::read<Mass>, orr::tag<17>>();
+    orr_query* query = marked.get();
+    ADDED(world.system("edit").any<orr::write<Mass>, orr::tag<17>>().settings(query).each(
+        [](orr::run& run, const Aim& aim) {
+            run.edit<Mass>(aim.target)->kg += static_cast<float>(aim.power);
+            ORR_EACH (it, const_cast<orr_query*>(run.settings<orr_query>())) {
+                CHECK(orr_read(&it, Mass)->kg == 5);
+            }
+        }));
+    CHECK_PLAN(world, "edit (direct): Aim; any write Mass, #17");
+    CHECK_OK(world.step());
+    CHECK_EQ(world.get<Mass>(boss)->kg, 5);
+    CHECK(world.alive(a));
+    CHECK_STR(last_error, "");
 }
 
 static char said[64];
