@@ -481,6 +481,26 @@ plant "reading by id let through beside one that may" \
     src/schedule/abreast.c 's/orri_group_enter\(world, due == 1 \? only : NULL\)/orri_group_enter(world, only)/'
 plant "reading by id sees all tables while systems run side by side" \
     src/store/component.c '/^static inline const orr_hot_table\* component_table_here/,/^}/s/here->tables\[index\]/world->tables[index]/'
+# Locks between pipelines: found by their model.
+#   The holder looks, sees that it still has to wait, is woken while it does not yet sleep, and then is told that it may go on.
+plant "lock: wake-up lost, woken before it is told" \
+    src/schedule/lock.c '/^bool orri_lock_tell/,/^}/{s/^        atomic_store\(word, 0\);/        (void)0;/;s/platform->thread_wake\(platform->user, word, 1\);/platform->thread_wake(platform->user, word, 1); ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, word); atomic_store(word, 0);/}'
+plant "lock: upgrade does not stop new readers" \
+    src/schedule/lock.c '/^static bool lock_line_up/,/^}/s/orri_lock_stop\(locks, holder, true\);/(void)0;/'
+plant "lock: set taken in two portions" \
+    src/schedule/lock.c '/^static void lock_grant_set/,/^}/s/^        locks->slots/        if (i == 1) { orri_locks_leave(locks); orri_locks_enter(locks); }\n        locks->slots/'
+plant "lock: release lets only one in" \
+    src/schedule/lock.c '/^orri_lock_holder\* orri_lock_serve/,/^}/s/^            continue;/            return granted;/'
+plant "lock: read granted beside an exclusive" \
+    src/schedule/lock.c 's/\[ORRI_LOCK_READ\] = ORRI_LOCK_ANY\(ORRI_LOCK_EXCLUSIVE\) \|/[ORRI_LOCK_READ] =/'
+plant "lock: reads not let go before the upgrade" \
+    src/schedule/lock.c '/^void orri_lock_reads_end/,/^}/s/lock_give_back\(holder, true\)/holder->reads_ended = true/'
+plant "one in line overtaken by one it conflicts with" \
+    src/schedule/lock.c '/^orri_lock_holder\* orri_lock_serve/,/^}/s/orri_lock_claim\(locks, holder, round\);/(void)0;/'
+plant "an upgrade asked for early stops readers that a log lets pass" \
+    src/schedule/lock.c '/^static bool lock_line_up/,/^}/s/if \(locks->follow == NULL\) \{/if (true) {/'
+plant "upgrades not in the log" \
+    src/schedule/lock.c '/^static void lock_grant\(/,/^}/s/if \(locks->log != NULL\)/if (locks->log != NULL \&\& !upgrade)/'
 # Threads, and the scheduler that tests them.
 plant "mutex: one that slept takes it as if nobody else did" \
     src/base/sync.c '/^void orri_mutex_lock/,/^}/{s/for \(;;\)/for (uint32_t take = 2;; take = 1)/;s/word, 2, memory_order_acquire\) == 0/word, 2, memory_order_acquire) == 0 \&\& (atomic_store(\&mutex->word, take), true)/}'
@@ -500,6 +520,20 @@ plant "transactions: verb of the stream's first run taken for all" \
     src/message/post_walk.c '/^bool orri_post_walk_next/,/^}/s/stream->runs\[walk->run\]\.verb/stream->runs[0].verb/'
 plant "transactions: least of signed numbers compared as unsigned" \
     src/message/amend.c 's/orri_sign_extend\(now, size\) < orri_sign_extend\(old, size\)/now < old/'
+plant "atomic sections: the mutex of the stripe not taken" \
+    src/message/section.c '/^static void section_guarded/,/^}/s/orri_mutex_(un)?lock\(.*\);/(void)0;/'
+plant "atomic sections: stripes chosen by who calls" \
+    src/message/section.c 's/orri_id_index\(target\)\);/orri_id_index(target) + (uint64_t)(uintptr_t)\&sections);/'
+plant "atomic sections: a section within a section taken" \
+    src/message/section.c '/^orr_result orr_atomic/,/^}/s/section_now\.world != NULL/false/'
+plant "atomic sections: the block not stamped with the tick" \
+    src/message/section.c '/^static bool section_own/,/^}/s/entry->tick = world->tick;/(void)0;/'
+plant "atomic sections: taken for who touches its own rows alone" \
+    src/schedule/abreast.c '/^static bool abreast_own_rows/,/^}/s/!system->atomic \&\&/true \&\&/'
+plant "atomic sections: beside who reads the type, too" \
+    src/schedule/conflict.c 's/touch == ORRI_TOUCH_NONE \? ORRI_TOUCH_ATOMIC : ORRI_TOUCH_WRITES/touch == ORRI_TOUCH_NONE ? ORRI_TOUCH_ATOMIC : touch/'
+plant "writes by id of what nobody is told of: others told under its name" \
+    src/schedule/ends.c 's/\(written\.index1 != 0 \|\| widely\)/(written.index1 != 0 || first->sends_changes)/'
 plant "large angle reduced by digits of pi one too far" \
     src/base/math_circle.c 's/- 1075 \+ 62;/- 1075 + 63;/'
 plant "what is no number passes through exp" \
@@ -605,6 +639,7 @@ try() { # folder, name, pairs…
             case $name in # A model has to find these; with real threads they may show, or hang.
             worker:*) [ "$program" = test_crew_model ] || continue ;;
             executor:*) [ "$program" = test_abreast_model ] || continue ;;
+            lock:*) [ "$program" = test_lock_model ] || continue ;;
             esac
             found=$(run_test "$folder/objects" "$program" "$seconds")
             [ -z "$found" ] || break

@@ -44,9 +44,8 @@ int main(void)
     orr_pipeline_add(world, &(orr_pipeline_desc){.name = "physics", .rate_hz = 120});
     orr_pipeline_add(world, &(orr_pipeline_desc){.name = "log", .rate_hz = 1});
 
-    orr_system_add(world, &(orr_system_desc){.name = "pilot",
-                                             .query = "write Engine, Position",
-                                             .run = pilot});
+    orr_system_add(world, &(orr_system_desc){
+                              .name = "pilot", .query = "write Engine, Position", .run = pilot});
     orr_system_add(world, &(orr_system_desc){.name = "physics",
                                              .query = "write Position, write Velocity, Engine",
                                              .run = physics,
@@ -65,10 +64,9 @@ int main(void)
 
     // Two pipelines never write one type: it would depend on luck who is last.
     printf("\nA second pipeline that writes Position:\n");
-    orr_system_add(world, &(orr_system_desc){.name = "nudge",
-                                             .query = "write Position",
-                                             .run = pilot,
-                                             .pipeline = "log"});
+    orr_system_add(
+        world, &(orr_system_desc){
+                   .name = "nudge", .query = "write Position", .run = pilot, .pipeline = "log"});
     printf("%s\n", orr_error_last(world));
     orr_world_destroy(world);
 }

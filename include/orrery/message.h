@@ -245,6 +245,31 @@ ORR_API orr_result orr_transact_call(orr_run* run, orr_entity target, orr_type t
                        &((const type){.member = __VA_ARGS__}).member)
 #endif
 
+// ---- writing to others at once: atomic sections --------------------------------------------------------------------
+
+// A function of yours changes a component of somebody else now, on the worker that calls, while nobody else is in a section on the same component of the
+// same entity; what it does is seen by the next section on it. Declared by `atomics`. Systems with sections on a type run beside each
+// other, and a parallel one is shared out; nobody who reads or writes the type in another way runs beside them.
+//
+// No write is lost, but which section comes first depends on time: what does not come out the same in every order (a float sum, the last
+// one who wrote, whatever a section returns through `user`) differs from run to run. So this is outside of the promise of one hash for any number of workers; a world has to allow it
+// (orr_world_desc.atomic_sections). Where transactions (above) will do, they are better.
+
+/// What a section does with the value. It sees and does nothing else of the world (what schedule.h calls free is free), and returns: no
+/// longjmp, no exception. Keep it short: others may wait for it. It may be called again after a try that was undone altogether, `user` with
+/// it.
+typedef void (*orr_section)(void* value, void* user);
+/// Calls the section, before it returns. `id` 0 for a unique type. Inside a section another one is refused and named, whatever its
+/// world: one component of one entity is held at a time. For a dead target, or one without the component: not called, ORR_OK, and counted as a
+/// change that was sent and dropped. Types with owned strings, arrays, hooks or indexed fields, without fields, and the library's own have none (refused when the
+/// system is added). ORR_ERR_STATE: not declared, or nested. ORR_ERR_MEMORY: somebody holds the state as it was, and the block could not
+/// be copied; nothing was done.
+ORR_API orr_result orr_atomic(orr_run* run, orr_entity target, orr_type type, orr_component_id id,
+                              orr_section section, void* user);
+/// Typed: orr_atomic_on(run, target, Health, hurt, &damage).
+#define orr_atomic_on(run, target, type, section, user) \
+    orr_atomic(run, target, orr_type_of((run)->world, ORR_TYPE(type)), 0, section, user)
+
 // ---- events ----------------------------------------------------------------------------------------------------
 
 // What is not a change of state: "these two touched". A type declared with a schema, sent by systems that declare it

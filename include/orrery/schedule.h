@@ -117,6 +117,9 @@ typedef struct orr_system_desc {
     const char* changes;
     /// Types it transacts on (orr_transact()), of any entity.
     const char* transacts;
+    /// Types it changes at once (orr_atomic()), of any entity, in worlds that allow it. Direct systems only. A parallel one does not read or
+    /// write them in another way.
+    const char* atomics;
     const char* switches; ///< Types it switches on and off; "*" among them: entities.
     const char* tags;     ///< Tags it puts on or takes off: "#level1, #17"; "*": any.
     bool renames;         ///< Names.

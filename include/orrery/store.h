@@ -106,6 +106,9 @@ typedef struct orr_world_desc {
     /// where there are no threads it is named when it has returned, and every tick is timed. Default 10 s, without that thread: other
     /// workers look while they wait; if there are none, it is named when it has returned, in ticks that are timed (every 16th).
     uint64_t stuck_ns;
+    /// Systems may have atomic sections (orr_atomic()): their results may depend on how fast threads are. Default false: such a
+    /// system is refused, and the same inputs give the same hashes with any number of workers.
+    bool atomic_sections;
     uint32_t id_salt; ///< Worlds with different salts refuse each other's ids. Default 0.
 } orr_world_desc;
 

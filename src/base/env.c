@@ -35,14 +35,19 @@ void orri_env_init(orri_env* env, const orr_platform* platform, const orr_alloca
 
 _Thread_local orr_result orri_refused_last;
 
-static void env_tell(orri_env* env, orr_result result, orr_log_id id, const char* text)
+bool orri_refusing_here(const orri_env* env)
 {
     // An address that only this thread has.
     const void* thread = &orri_refused_last;
-    bool nested = atomic_load_explicit(&env->refusing_thread, memory_order_relaxed) == thread;
+    return atomic_load_explicit(&env->refusing_thread, memory_order_relaxed) == thread;
+}
+
+static void env_tell(orri_env* env, orr_result result, orr_log_id id, const char* text)
+{
+    bool nested = orri_refusing_here(env);
     if (!nested) {
         orri_mutex_lock(env->platform, &env->refusing);
-        atomic_store_explicit(&env->refusing_thread, thread, memory_order_relaxed);
+        atomic_store_explicit(&env->refusing_thread, &orri_refused_last, memory_order_relaxed);
     }
     if (env->on_refusal != NULL) {
         env->on_refusal(env->on_refusal_owner, result, id, text);

@@ -54,6 +54,8 @@ typedef struct orri_env {
 
 // Of the last refusal on this thread, whatever the env.
 extern _Thread_local orr_result orri_refused_last;
+// True in an error handler, or a sink, that this thread's refusal called.
+bool orri_refusing_here(const orri_env* env);
 
 // `platform` NULL: the default one. An allocator with both functions NULL: the platform's memory.
 void orri_env_init(orri_env* env, const orr_platform* platform, const orr_allocator* allocator,

@@ -3,6 +3,7 @@ set(ORR_SOURCES_BASE
     src/base/mem.c
     src/base/near.c
     src/base/float.c
+    src/base/htm.c
     src/base/log.c
     src/base/env.c
     src/base/hash.c
@@ -18,6 +19,7 @@ set(ORR_SOURCES_BASE
 # Not on any hot way: compiled for size.
 set(ORR_SMALL_BASE
     src/base/env.c
+    src/base/htm.c
     src/base/log.c
     src/base/math.c
     src/base/near.c

@@ -47,6 +47,12 @@ orr_result orri_check_run(const orr_run* run, const char* call)
     if (ORR_LIKELY(run->lane != NULL && run->lane->open)) {
         return ORR_OK;
     }
+    if (run->lane == NULL && orri_section_here()) {
+        return orri_refuse(orri_env_of(run->world), ORR_ERR_STATE, ORR_LOG_ID_SEND_REFUSED,
+                           "%s: an atomic section has its value, and sees and does nothing else of "
+                           "the world; call it before or after the section",
+                           call);
+    }
     return orri_refuse(orri_env_of(run->world), ORR_ERR_STATE, ORR_LOG_ID_SEND_REFUSED,
                        "%s: %s; pass on the run that the system's function was given, while it "
                        "runs. Between ticks the calls of the store do the same",

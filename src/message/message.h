@@ -40,7 +40,8 @@ typedef struct orri_rights {
     const char* name; // Of the system.
     orr_system system;
     uint32_t type_words;
-    const uint64_t *creates, *adds, *removes, *changes, *switches, *sends, *receives, *transacts;
+    const uint64_t *creates, *adds, *removes, *changes, *switches, *sends, *receives, *transacts,
+        *atomics;
     bool may_create, may_destroy_any, may_switch_entities, may_tag_any, may_rename;
     const orr_tag* tags; // Ascending.
     uint32_t tag_count;
@@ -136,6 +137,14 @@ uint64_t orri_transact_hash(const orr_world* world, uint64_t hash);
 // Who did what the last one did; null: several.
 orr_system orri_transact_source(const orr_world* world);
 
+// ---- atomic sections (section.c) ---------------------------------------------------------------------------------------------
+
+// What they need, made before the first system that has some is added. False when refused (reported).
+bool orri_sections_begin(orr_world* world);
+void orri_sections_term(orr_world* world);
+// True while this thread is in one, of any world.
+bool orri_section_here(void);
+
 // ---- tell.c: readers ------------------------------------------------------------------------------------------------
 
 typedef struct orri_reader orri_reader;
@@ -202,14 +211,16 @@ void orri_events_term(orr_world* world);
 
 // ---- what a world keeps for this module: world->messages ---------------------------------------------------------------
 
-struct orri_lanes;  // lane.c
-struct orri_told;   // tell.c
-struct orri_events; // event.c
+struct orri_lanes;    // lane.c
+struct orri_told;     // tell.c
+struct orri_events;   // event.c
+struct orri_sections; // section.c
 
 struct orri_messages {
     struct orri_lanes* lanes;
     struct orri_told* told;
     struct orri_events* events;
+    struct orri_sections* sections; // NULL: no system has any.
     // The name of a system, "" of one that is gone: for words. Filled by the scheduler; NULL: there are none.
     const char* (*system_name)(const orr_world* world, orr_system system);
 };

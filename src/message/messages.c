@@ -7,6 +7,7 @@ static void messages_gone(orr_world* world)
     orri_lanes_term(world);
     orri_told_term(world);
     orri_events_term(world);
+    orri_sections_term(world);
     ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, struct orri_messages, world->messages, 1);
     world->messages = NULL;
 }

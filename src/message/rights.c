@@ -17,6 +17,7 @@ static const rights_words rights_all[] = {
     {"removes", "sends ComponentRemoved of %s", "add %s to its .removes"},
     {"changes", "sends ComponentChanged of %s", "add %s to its .changes"},
     {"transacts", "transacts on %s", "add %s to its .transacts"},
+    {"atomics", "has an atomic section on %s", "add %s to its .atomics"},
     {"query", "sends ComponentChanged of %s", "say 'write %s' in its .query"},
     {"switches", "switches %s", "add %s to its .switches"},
     {"sends", "sends the event %s", "add %s to its .sends"},

@@ -17,6 +17,7 @@ set(ORR_SOURCES_MESSAGE
     src/message/receive.c
     src/message/rights.c
     src/message/scratch.c
+    src/message/section.c
     src/message/send.c
     src/message/send_many.c
     src/message/tally.c
@@ -48,6 +49,7 @@ set(ORR_SMALL_MESSAGE
     src/message/receive.c
     src/message/rights.c
     src/message/scratch.c
+    src/message/section.c
     src/message/send_many.c
     src/message/tell.c
     src/message/tell_cells.c

@@ -140,7 +140,7 @@ static bool claim_all(const claim_ask* ask)
 {
     const orr_system_desc* desc = &ask->system->desc;
     bool had = claim_text(ask, desc->query, false) && claim_text(ask, desc->any, false) &&
-               claim_text(ask, desc->changes, true);
+               claim_text(ask, desc->changes, true) && claim_text(ask, desc->atomics, true);
     for (uint32_t i = 0; had && i < desc->term_count; i++) {
         if (desc->terms[i].access == ORR_WRITE && desc->terms[i].kind != ORR_WITHOUT) {
             const char* name = orri_type_label(ask->world, desc->terms[i].type);

@@ -25,6 +25,13 @@ orri_touch orri_touches(const orr_world* world, const orri_system* system, uint3
             *any = true;
         }
     }
+    if (system->atomic && orri_right(system->rights.atomics, &system->rights, type_index)) {
+        // Who also looks at it in the plain way must not be beside others' sections.
+        touch = touch == ORRI_TOUCH_NONE ? ORRI_TOUCH_ATOMIC : ORRI_TOUCH_WRITES;
+        if (any != NULL) {
+            *any = true;
+        }
+    }
     return touch;
 }
 
@@ -59,7 +66,7 @@ static bool conflict_of_type(const orr_world* world, const orri_system* first,
     orri_touch a = orri_touches(world, first, index, &any_first);
     orri_touch b = orri_touches(world, second, index, &any_second);
     if (a == ORRI_TOUCH_NONE || b == ORRI_TOUCH_NONE ||
-        (a == ORRI_TOUCH_READS && b == ORRI_TOUCH_READS)) {
+        (a == b && (a == ORRI_TOUCH_READS || a == ORRI_TOUCH_ATOMIC))) {
         return false;
     }
     // Pinned values lie together, whatever cluster their entities are in.
@@ -81,8 +88,11 @@ static bool conflict_of_values(const orr_world* world, const orri_system* first,
         }
     }
     const orri_guard* guard = &first->guard;
-    for (uint32_t i = 0; guard->any_read != NULL && i < world->schema.type_count; i++) {
-        if (i < guard->type_count && orri_bit_get(guard->any_read, i) &&
+    for (uint32_t i = 0; (guard->any_read != NULL || first->atomic) && i < world->schema.type_count;
+         i++) {
+        bool reached = guard->any_read != NULL && i < guard->type_count &&
+                       orri_bit_get(guard->any_read, i);
+        if ((reached || orri_right(first->rights.atomics, &first->rights, i)) &&
             conflict_of_type(world, first, second, (orr_type){world->schema.type_base + i})) {
             return true;
         }

@@ -49,8 +49,8 @@ static orr_type ends_writes_told(const orr_world* world, const orri_system* syst
                                  const orri_system* both)
 {
     for (uint32_t i = 0; world->schedule->told_any && i < world->schema.type_count; i++) {
-        if (ends_told(world, i) && orri_touches(world, system, i, NULL) == ORRI_TOUCH_WRITES &&
-            (both == NULL || orri_touches(world, both, i, NULL) == ORRI_TOUCH_WRITES)) {
+        if (ends_told(world, i) && orri_touches(world, system, i, NULL) >= ORRI_TOUCH_ATOMIC &&
+            (both == NULL || orri_touches(world, both, i, NULL) >= ORRI_TOUCH_ATOMIC)) {
             return (orr_type){world->schema.type_base + i};
         }
     }
@@ -105,12 +105,23 @@ static bool ends_events(const orr_world* world, const orri_system* first, const 
     return false;
 }
 
+// True when all that it writes of what readers are told it writes by atomic sections.
+static bool ends_only_atomic(const orr_world* world, const orri_system* system)
+{
+    bool only = system->atomic && !system->everywhere && !system->sends_changes;
+    for (uint32_t i = 0; only && i < world->schema.type_count; i++) {
+        only = !ends_told(world, i) || orri_touches(world, system, i, NULL) != ORRI_TOUCH_WRITES;
+    }
+    return only;
+}
+
 // What was written must be told before it is written again, or before somebody listens. After values were sent, or written by id,
-// everything that differs is told: then nobody else may have written in between.
+// everything that differs is told: then nobody else may have written in between. But systems with nothing but atomic sections may all
+// be of one group, whatever they write: it is told as nobody's in particular (group.c).
 static bool ends_telling(const orr_world* world, const orri_system* first,
                          const orri_system* second, orri_reason* out)
 {
-    bool widely = first->sends_changes || first->everywhere;
+    bool widely = first->sends_changes || first->everywhere || first->atomic;
     orr_type written = ends_writes_told(world, first, NULL);
     if (second->rights.reader != NULL &&
         (written.index1 != 0 || first->sends_changes || first->transacts)) {
@@ -118,8 +129,11 @@ static bool ends_telling(const orr_world* world, const orri_system* first,
         out->rest = "is told of";
         return true;
     }
+    if (ends_only_atomic(world, first) && ends_only_atomic(world, second)) {
+        return false;
+    }
     orr_type again = ends_writes_told(world, second, widely ? NULL : first);
-    if (again.index1 != 0 && (written.index1 != 0 || first->sends_changes)) {
+    if (again.index1 != 0 && (written.index1 != 0 || widely)) {
         out->what = "may have changed what readers are told of, as";
         out->rest = "may";
         return true;

@@ -94,8 +94,39 @@ enum {
     GROUP_HAND_IN,
     GROUP_VALUES,
     GROUP_TELL,
-    GROUP_TELL_ALL, // Values were sent, or written by id.
+    GROUP_TELL_ALL,    // Values were sent, or written by id.
+    GROUP_TELL_ATOMIC, // Those of its query are told; what is left is of atomic sections.
 };
+
+// Who changed values by atomic sections, as far as that can be known: null if others of its group may have.
+static orr_system group_section_source(const orri_system* system)
+{
+    const orri_pipeline* pipe = system->pipe;
+    const orri_step* point = &pipe->steps[pipe->at];
+    for (uint32_t i = point->first; i < pipe->at; i++) {
+        const orri_system* other = pipe->steps[i].system;
+        if (other != system && other->due && other->atomic) {
+            return (orr_system){0};
+        }
+    }
+    return system->handle;
+}
+
+static orr_result group_tell(orr_world* world, orri_system* system)
+{
+    orri_pipeline* pipe = system->pipe;
+    if (pipe->phase == GROUP_TELL_ALL) {
+        return orri_tell(world, system->handle, false);
+    }
+    orr_result result = pipe->phase == GROUP_TELL
+                            ? orri_tell_written(world, system->query, system->handle)
+                            : ORR_OK;
+    if (ORR_LIKELY(!system->atomic) || result != ORR_OK) {
+        return result;
+    }
+    pipe->phase = GROUP_TELL_ATOMIC;
+    return orri_tell(world, group_section_source(system), false);
+}
 
 static orr_result group_values(orr_world* world, orri_system* system)
 {
@@ -132,9 +163,7 @@ orr_result orri_system_end(orr_world* world, orri_system* system)
     if (ORR_LIKELY(!orri_has_readers(world)) || pipe->observer) {
         return ORR_OK;
     }
-    orr_result result = pipe->phase == GROUP_TELL_ALL
-                            ? orri_tell(world, system->handle, false)
-                            : orri_tell_written(world, system->query, system->handle);
+    orr_result result = group_tell(world, system);
     orri_time_end(pipe, NULL, "tell", "tell");
     return orri_journal_told(world, result);
 }

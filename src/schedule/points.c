@@ -11,12 +11,15 @@ static const orri_leaf* points_leaf(const orri_system* system)
     return &system->query->leaves[0];
 }
 
-// True when a system's terms or `any` name a type, or it sees every type.
+// True when a system's terms, `any` or `atomics` name a type, or it sees every type.
 static bool points_names(const orr_world* world, const orri_system* system, uint32_t type_index)
 {
     const orri_guard* guard = &system->guard;
     if (guard->any_read != NULL && type_index < guard->type_count &&
         orri_bit_get(guard->any_read, type_index)) {
+        return true;
+    }
+    if (orri_right(system->rights.atomics, &system->rights, type_index)) {
         return true;
     }
     const orri_leaf* leaf = points_leaf(system);
@@ -117,7 +120,7 @@ static bool points_destroys(const orr_world* world, const orri_system* sender,
         return true;
     }
     return sender->destroys != NULL &&
-           (reader->guard.any_read != NULL || points_goes_along(world, reader) ||
+           (reader->guard.any_read != NULL || reader->atomic || points_goes_along(world, reader) ||
             (!points_apart(&sender->destroys->leaves[0], points_leaf(reader)) &&
              !points_apart(points_leaf(reader), &sender->destroys->leaves[0])));
 }

@@ -54,6 +54,9 @@ static bool police_may_write(const orr_world* world, const orri_system* system, 
         orri_bit_get(system->guard.any_write, index)) {
         return true;
     }
+    if (orri_right(system->rights.atomics, &system->rights, index)) {
+        return true;
+    }
     for (uint32_t f = 0; selected && f < system->query->field_count; f++) {
         if (system->query->fields[f].type.index1 == handle.index1) {
             return system->query->fields[f].access == ORR_WRITE;

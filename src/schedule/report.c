@@ -106,7 +106,8 @@ size_t orr_stats_print(const orr_world* world, char* out, size_t out_size)
 typedef void (*report_edge)(void* user, const orri_system* from, const orri_system* to,
                             const char* why);
 
-// Conflicts over one type: a reader waits for the last writer, a writer for the last writer and all readers since.
+// Conflicts over one type: a reader waits for the last writer, a writer for the last writer and all readers since; and likewise those
+// with atomic sections.
 static void report_type_edges(const orri_pipeline* pipe, uint32_t at, uint32_t index,
                               report_edge edge, void* user)
 {
@@ -118,11 +119,10 @@ static void report_type_edges(const orri_pipeline* pipe, uint32_t at, uint32_t i
         const orri_system* from = pipe->steps[i].system;
         orri_touch theirs = from != NULL ? orri_touches(world, from, index, NULL) : ORRI_TOUCH_NONE;
         char why[160];
-        if (theirs == ORRI_TOUCH_WRITES ||
-            (theirs == ORRI_TOUCH_READS && mine == ORRI_TOUCH_WRITES)) {
-            snprintf(why, sizeof why, "%s %s, then this one %s it",
-                     theirs == ORRI_TOUCH_WRITES ? "writes" : "reads", name,
-                     mine == ORRI_TOUCH_WRITES ? "writes" : "reads");
+        if (theirs != ORRI_TOUCH_NONE && (theirs != mine || theirs == ORRI_TOUCH_WRITES)) {
+            static const char* const deeds[] = {"", "reads", "changes (.atomics)", "writes"};
+            snprintf(why, sizeof why, "%s %s, then this one %s it", deeds[theirs], name,
+                     deeds[mine]);
             edge(user, from, to, why);
         }
         if (theirs == ORRI_TOUCH_WRITES) {
@@ -216,6 +216,7 @@ static void report_system(const orri_system* system, orri_text* out)
                                    {"removes", d->removes},
                                    {"changes", d->changes},
                                    {"transacts", d->transacts},
+                                   {"atomics", d->atomics},
                                    {"switches", d->switches},
                                    {"tags", d->tags},
                                    {"sends", d->sends},

@@ -16,8 +16,9 @@ enum {
     RESOLVE_ANY_READ,
     RESOLVE_ANY_WRITE,
     RESOLVE_TRANSACTS,
+    RESOLVE_ATOMICS,
 };
-_Static_assert(RESOLVE_TRANSACTS + 1 == ORRI_BIT_SETS, "a set of bits for each");
+_Static_assert(RESOLVE_ATOMICS + 1 == ORRI_BIT_SETS, "a set of bits for each");
 
 // Terms of one text.
 typedef struct resolve_terms {
@@ -78,14 +79,14 @@ static bool resolve_name_next(const char** at, char name[ORR_NAME_MAX + 1])
     return size > 0;
 }
 
-#define RESOLVE_TEXTS 12
+#define RESOLVE_TEXTS 13
 
 // Those that name types and tags; none is NULL.
 static void resolve_texts(const orr_system_desc* d, const char* out[RESOLVE_TEXTS])
 {
-    const char* texts[RESOLVE_TEXTS] = {d->query, d->any,      d->creates,  d->destroys,
-                                        d->adds,  d->removes,  d->switches, d->tags,
-                                        d->sends, d->receives, d->changes,  d->transacts};
+    const char* texts[RESOLVE_TEXTS] = {
+        d->query, d->any,   d->creates,  d->destroys, d->adds,      d->removes, d->switches,
+        d->tags,  d->sends, d->receives, d->changes,  d->transacts, d->atomics};
     for (uint32_t i = 0; i < RESOLVE_TEXTS; i++) {
         out[i] = texts[i] != NULL ? texts[i] : "";
     }
@@ -379,6 +380,46 @@ static orr_result resolve_any_types(orr_world* world, orri_system* system,
     return ORR_OK;
 }
 
+// A section has bytes, which it may make what it likes.
+static const char* resolve_no_section(const orri_type* type)
+{
+    return strncmp(type->info.name, "orr_", 4) == 0 ? "is the library's own; send a change"
+           : !type->plain
+               ? "has owned strings, arrays, hooks or indexed fields, which a section could "
+                 "break; transact on its number fields, or send a change"
+           : type->info.size == 0 ? "has no fields"
+                                  : NULL;
+}
+
+static orr_result resolve_atomics(orr_world* world, orri_system* system)
+{
+    resolve_terms terms;
+    orr_result result =
+        resolve_types(world, system, "atomics", system->desc.atomics, false, false, &terms);
+    for (uint32_t i = 0; result == ORR_OK && i < terms.count; i++) {
+        const orri_type* type = orri_type_at(&world->schema, terms.items[i].type);
+        uint32_t index = orri_type_index(world, terms.items[i].type);
+        const char* why = resolve_no_section(type);
+        if (why != NULL) {
+            return orri_refuse(&world->env, ORR_ERR_TYPE, ORR_LOG_ID_SYSTEM_REFUSED,
+                               "system '%s', .atomics: %s %s", system->desc.name, type->info.name,
+                               why);
+        }
+        if (system->desc.parallel && orri_touches(world, system, index, NULL) != ORRI_TOUCH_NONE) {
+            return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
+                               "system '%s': a parallel system may not have atomic sections on %s "
+                               "and read or write it by .query or .any: another worker could be at "
+                               "the same value; read it in the section",
+                               system->desc.name, type->info.name);
+        }
+    }
+    if (result == ORR_OK && terms.count > 0) {
+        resolve_set(world, system, RESOLVE_ATOMICS, &terms);
+        system->rights.atomics = resolve_bits(system, RESOLVE_ATOMICS);
+    }
+    return result;
+}
+
 // Types and tags: what queries of its own may ask for.
 static orr_result resolve_any(orr_world* world, orri_system* system)
 {
@@ -527,6 +568,15 @@ static orr_result resolve_sends(orr_world* world, orri_system* system)
     return result;
 }
 
+// Who only listens, and keeps its own book, is no part of the state; nor is what waits for it.
+static bool resolve_outside(const orr_system_desc* d)
+{
+    return d->kind == ORR_INDIRECT && d->user != NULL && !d->impure && d->state == NULL &&
+           d->exports == NULL && d->creates == NULL && d->destroys == NULL && d->adds == NULL &&
+           d->removes == NULL && d->changes == NULL && d->transacts == NULL &&
+           d->switches == NULL && d->tags == NULL && !d->renames && d->sends == NULL;
+}
+
 // ---- events, state, messages ----------------------------------------------------------------------------------------------
 
 static orr_result resolve_events(orr_world* world, orri_system* system)
@@ -558,7 +608,7 @@ static orr_result resolve_events(orr_world* world, orri_system* system)
     system->rights.inbox = system->inbox;
     if (system->inbox != NULL) {
         orri_inbox_name(system->inbox, system->desc.name);
-        if (system->pipe->observer) {
+        if (system->pipe->observer || resolve_outside(&system->desc)) {
             orri_inbox_aside(system->inbox);
         }
     }
@@ -635,6 +685,7 @@ static orr_result resolve_all(orr_world* world, orri_system* system)
     system->guard.type_count = words * 64;
     result = resolve_changes(world, system);
     result = result == ORR_OK ? resolve_any(world, system) : result;
+    result = result == ORR_OK ? resolve_atomics(world, system) : result;
     if (result == ORR_OK) {
         result = resolve_sends(world, system);
     }
@@ -730,6 +781,7 @@ orr_result orri_system_resolve(orr_world* world, orri_system* system)
     system->guard.observer = system->rights.aside = system->pipe->observer;
     system->guard.parallel = system->desc.parallel;
     system->everywhere = system->guard.any_write != NULL;
+    system->atomic = system->rights.atomics != NULL;
     system->by_id = system->guard.any_read != NULL;
     system->kept = system->query->order != NULL || system->query->working != NULL;
     system->sends_changes = false;

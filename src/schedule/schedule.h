@@ -51,6 +51,7 @@ void orri_journal_destroy(orr_world* world, orri_journal* journal);
     X(removes)               \
     X(changes)               \
     X(transacts)             \
+    X(atomics)               \
     X(switches)              \
     X(tags) X(sends) X(receives) X(pipeline) X(before) X(after) X(group) X(imports)
 
@@ -66,8 +67,8 @@ typedef struct orri_keep {
     uint8_t* data;
 } orri_keep;
 
-// creates, adds, removes, changes, switches, sends, receives, any to read, any to write, transacts.
-#define ORRI_BIT_SETS 10
+// creates, adds, removes, changes, switches, sends, receives, any to read, any to write, transacts, atomics.
+#define ORRI_BIT_SETS 11
 
 // Begins on a cache line; the first two hold what a tick reads of a system that has little to do.
 typedef struct orri_system {
@@ -82,6 +83,7 @@ typedef struct orri_system {
     bool by_rows;    // It is called for every run of rows.
     bool may_send;   // It declares something to send.
     bool everywhere; // It may write what its query does not select: by id.
+    bool atomic;     // The same by atomic sections.
     bool reduces;    // Its exports are combined of partial values (reduce.c).
     bool reads;      // It has a queue of messages (rights.reader).
     bool kept;       // Its rows come in an order that the query keeps.
@@ -341,6 +343,7 @@ bool orri_ends_before(const orr_world* world, const orri_system* first, const or
 typedef enum orri_touch {
     ORRI_TOUCH_NONE,
     ORRI_TOUCH_READS,
+    ORRI_TOUCH_ATOMIC, // By atomic sections alone: these may overlap, with each other only.
     ORRI_TOUCH_WRITES,
 } orri_touch;
 // `*any` (may be NULL): also of entities its query does not select.

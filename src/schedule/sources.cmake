@@ -12,6 +12,9 @@ set(ORR_SOURCES_SCHEDULE
     src/schedule/help.c
     src/schedule/journal.c
     src/schedule/keep.c
+    src/schedule/lock.c
+    src/schedule/lock_log.c
+    src/schedule/lock_trace.c
     src/schedule/observe.c
     src/schedule/pace.c
     src/schedule/pipeline.c
@@ -37,6 +40,8 @@ set(ORR_SMALL_SCHEDULE
     src/schedule/help.c
     src/schedule/journal.c
     src/schedule/keep.c
+    src/schedule/lock_log.c
+    src/schedule/lock_trace.c
     src/schedule/observe.c
     src/schedule/pace.c
     src/schedule/pipeline.c

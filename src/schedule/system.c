@@ -194,7 +194,30 @@ static bool system_sends(const orr_system_desc* desc)
 {
     return desc->creates != NULL || desc->destroys != NULL || desc->adds != NULL ||
            desc->removes != NULL || desc->switches != NULL || desc->tags != NULL || desc->renames ||
-           desc->sends != NULL || desc->changes != NULL || desc->transacts != NULL;
+           desc->sends != NULL || desc->changes != NULL || desc->transacts != NULL ||
+           desc->atomics != NULL;
+}
+
+// Atomic sections: who may have them, and where. Makes what they need.
+static orr_result system_check_atomics(orr_world* world, const orr_system_desc* desc)
+{
+    if (desc->atomics == NULL) {
+        return ORR_OK;
+    }
+    if (desc->kind != ORR_DIRECT) {
+        return system_refuse(world, desc->name,
+                             "an indirect system does not reach the world; .atomics is for direct "
+                             "ones, it may transact (.transacts)");
+    }
+    if (!world->atomic_sections) {
+        return orri_refuse(
+            &world->env, ORR_ERR_STATE, ORR_LOG_ID_SYSTEM_REFUSED,
+            "orr_system_add: system '%s' has atomic sections (.atomics), whose results may depend "
+            "on how fast threads are, and this world promises that they do not; transact "
+            "(.transacts), or set orr_world_desc.atomic_sections and do without the promise",
+            desc->name);
+    }
+    return orri_sections_begin(world) ? ORR_OK : ORR_ERR_MEMORY;
 }
 
 // What can be said of a desc without looking up names.
@@ -260,7 +283,7 @@ static orr_result system_check(orr_world* world, const orr_system_desc* desc, bo
             "it has state outside of the world (.user) and sends changes; keep the state "
             "in .state, say .impure, or give what never changes as .settings");
     }
-    return ORR_OK;
+    return system_check_atomics(world, desc);
 }
 
 static bool system_text_copy(orr_world* world, const char** text)

@@ -32,12 +32,13 @@ ORRI_COLD static bool guard_refuse(const orr_world* world, const char* call, con
             call, guard->system, name, of, entity.id != 0 ? who.text : "");
         return false;
     }
-    if (guard->posted) {
+    if (guard->posted || guard->section) {
         (void)orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-                          "%s: a transaction of system '%s' reaches %s%s%s; its function has the "
+                          "%s: %s of system '%s' reaches %s%s%s; its function has the "
                           "component it is about, and its "
                           "argument, and sees nothing else of the world",
-                          call, guard->system, name, of, entity.id != 0 ? who.text : "");
+                          call, guard->section ? "an atomic section" : "a transaction",
+                          guard->system, name, of, entity.id != 0 ? who.text : "");
         return false;
     }
     (void)orri_refuse(

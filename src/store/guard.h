@@ -14,7 +14,8 @@ struct orri_guard {
     uint32_t any_tag_count;
     bool indirect;
     bool observer;              // It looks on, and may know of transient entities.
-    bool posted;                // It is the function of a transaction that runs.
+    bool posted;                // It is the function of a transaction that runs,
+    bool section;               // or an atomic section.
     bool parallel;              // Its runs go to several workers at once.
     bool alone;                 // Nobody runs beside it, and it is called by one worker.
     bool owns;                  // It changes values with owned strings or arrays.

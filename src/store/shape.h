@@ -397,7 +397,8 @@ struct orr_world {
     uint32_t workers; // Of the desc, as what follows.
     orr_pool pool;
     uint64_t stuck_ns;
-    double rate_hz;              // Of the desc.
+    double rate_hz; // Of the desc, as what follows.
+    bool atomic_sections;
     _Atomic uint32_t in_handler; // Error handlers that run, within each other.
     bool in_system;              // The function of a system runs.
     bool in_tick;                // A tick is under way at this moment, not stopped.

@@ -71,6 +71,7 @@ static void world_init(orr_world* world, const orr_world_desc* desc)
     world->iteration_era = 1;
     world->seed = desc->seed;
     world->rate_hz = desc->rate_hz;
+    world->atomic_sections = desc->atomic_sections;
     world->workers = desc->workers;
     world->pool = desc->pool;
     world->stuck_ns = desc->stuck_ns;

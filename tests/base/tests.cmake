@@ -4,6 +4,7 @@ set(ORR_TESTS_BASE
     tests/base/test_env.c
     tests/base/test_log.c
     tests/base/test_hash.c
+    tests/base/test_htm.c
     tests/base/test_random.c
     tests/base/test_math.c
     tests/base/test_math_special.c

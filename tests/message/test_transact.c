@@ -740,7 +740,8 @@ static void model_round(model* m, bool calls, bool several)
     }
     bool changed;
     const orri_hands hands = {hands_backwards, &m->shared};
-    CHECK_OK(orri_transact_commit(m->t.world, roll(m, 2) != 0, NULL, several ? &hands : NULL, &changed));
+    CHECK_OK(
+        orri_transact_commit(m->t.world, roll(m, 2) != 0, NULL, several ? &hands : NULL, &changed));
     CHECK_EQ(changed, m->record_count > 0);
     model_check(m);
 }

@@ -56,6 +56,43 @@ static void listen(orr_run* run)
     }
 }
 
+static void send_hits(orr_run* run)
+{
+    CHECK_OK(orr_send_event(run, Hit, {.damage = (int32_t)run->tick}));
+}
+
+static void take_hits(orr_run* run)
+{
+    uint32_t count;
+    (void)orr_events(run, Hit, &count);
+    *(uint32_t*)orr_run_user(run) += count;
+}
+
+static uint64_t hash_with_hits(bool listens, uint32_t ticks, uint32_t* heard)
+{
+    kit k;
+    orr_world* world = begin(&k);
+    ORR_REGISTER(world, Hit);
+    KIT_SYSTEM(world, .name = "send", .once = true, .sends = "?Hit", .run = send_hits);
+    if (listens) {
+        KIT_SYSTEM(world, .name = "sound", .kind = ORR_INDIRECT, .query = "Position",
+                   .receives = "Hit", .run = take_hits, .user = heard, .every = 4);
+    }
+    KIT_STEP(world, ticks);
+    uint64_t hash = orr_world_hash(world);
+    kit_end(&k);
+    return hash;
+}
+
+ORR_TEST(events_that_wait_for_a_reader_outside_the_world_do_not_change_its_hash)
+{
+    for (uint32_t ticks = 1; ticks < 9; ticks++) {
+        uint32_t heard = 0;
+        CHECK_EQ(hash_with_hits(true, ticks, &heard), hash_with_hits(false, ticks, NULL));
+        CHECK_EQ(heard, (ticks - 1) / 4 * 4 + 1);
+    }
+}
+
 ORR_TEST(reader_outside_the_world_does_not_change_its_hash)
 {
     uint64_t hashes[2];

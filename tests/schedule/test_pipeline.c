@@ -212,7 +212,7 @@ ORR_TEST(run_until_goes_by_the_ticks_of_the_world)
 
 // ---- who writes what ----------------------------------------------------------------------------------------------------
 
-/* N0-19 N0-47 */
+/* N0-19 */
 ORR_TEST(claim_second_pipeline_that_writes_a_type_is_refused_and_both_systems_named)
 {
     kit k;

@@ -1,5 +1,7 @@
 set(ORR_TESTS_SCHEDULE
     tests/schedule/test_abreast.c
+    tests/schedule/test_atomic.c
+    tests/schedule/test_atomic_refused.c
     tests/schedule/test_beside.c
     tests/schedule/test_abreast_model.c
     tests/schedule/test_crew.c
@@ -13,6 +15,11 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_journal.c
     tests/schedule/test_keep.c
     tests/schedule/test_life.c
+    tests/schedule/test_lock.c
+    tests/schedule/test_lock_log.c
+    tests/schedule/test_lock_model.c
+    tests/schedule/test_lock_theory.c
+    tests/schedule/test_lock_threads.c
     tests/schedule/test_mirror_ticks.c
     tests/schedule/test_observer.c
     tests/schedule/test_odd_orders.c
