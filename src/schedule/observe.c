@@ -10,16 +10,17 @@ typedef struct observe_list {
     const uint64_t* bits;
 } observe_list;
 
-#define OBSERVE_LISTS 8
+#define OBSERVE_LISTS 9
 
 static void observe_lists(const orri_system* system, observe_list out[OBSERVE_LISTS])
 {
     const orri_rights* rights = &system->rights;
     const observe_list lists[OBSERVE_LISTS] = {
-        {"creates", rights->creates},     {"adds", rights->adds},
-        {"removes", rights->removes},     {"changes", rights->changes},
-        {"switches", rights->switches},   {"transacts", rights->transacts},
-        {"any", system->guard.any_write}, {"any", system->guard.any_read},
+        {"creates", rights->creates},    {"adds", rights->adds},
+        {"removes", rights->removes},    {"changes", rights->changes},
+        {"switches", rights->switches},  {"transacts", rights->transacts},
+        {"atomics", rights->atomics},    {"any", system->guard.any_write},
+        {"any", system->guard.any_read},
     };
     memcpy(out, lists, sizeof lists);
 }

@@ -391,6 +391,11 @@ void* orr_component_edit(orr_world* world, orr_entity entity, orr_type type)
     return data != NULL ? data + (size_t)orri_place_slot(record->place) * owner->size : NULL;
 }
 
+ORRI_COLD static bool component_has_apart(const orr_world* world, orr_entity entity, orr_type type)
+{
+    return orri_apart_alive(world, entity) && component_get_apart(world, entity, type) != NULL;
+}
+
 bool orr_component_has(const orr_world* world, orr_entity entity, orr_type type)
 {
     ORR_ASSERT(world != NULL);
@@ -399,7 +404,7 @@ bool orr_component_has(const orr_world* world, orr_entity entity, orr_type type)
     }
     const orri_record* record = orri_record_find(world, entity);
     if (ORR_UNLIKELY(record == NULL)) {
-        return orri_apart_alive(world, entity) && component_get_apart(world, entity, type) != NULL;
+        return component_has_apart(world, entity, type);
     }
     return component_find(world, record, orri_type_index(world, type)) != NULL ||
            orri_pool_get(orri_pool_find(world, type), orri_id_index(entity)) != NULL;

@@ -204,6 +204,20 @@ static bool pool_add_page(orr_world* world, uint32_t*** pages, uint32_t* capacit
     return (*pages)[page] != NULL;
 }
 
+uint32_t* orri_pool_entry_apart(const orri_pool* pool, uint32_t index)
+{
+    uint32_t number = orri_apart_number(index), page = number >> ORRI_PAGE_BITS;
+    return page < pool->apart_capacity && pool->apart_pages[page] != NULL
+               ? &pool->apart_pages[page][number & ORRI_PAGE_MASK]
+               : NULL;
+}
+
+uint32_t orri_pool_slot1_apart(const orri_pool* pool, uint32_t index)
+{
+    const uint32_t* entry = orri_pool_entry_apart(pool, index);
+    return entry != NULL ? *entry : 0;
+}
+
 bool orri_pool_reserve_page(orr_world* world, orri_pool* pool, uint32_t index)
 {
     if (ORR_LIKELY(orri_pool_entry(pool, index) != NULL)) {
@@ -293,6 +307,14 @@ static inline bool pool_heard(const orr_world* world)
     return world->listener.pinned_changed != NULL;
 }
 
+// Of an entity for which a page was reserved.
+static inline uint32_t* pool_entry_there(const orri_pool* pool, uint32_t index)
+{
+    return ORR_UNLIKELY(orri_index_apart(index))
+               ? orri_pool_entry_apart(pool, index)
+               : &pool->pages[index >> ORRI_PAGE_BITS][index & ORRI_PAGE_MASK];
+}
+
 // Takes the next slot for an entity: where orri_pool_make() has made, or will make, its value.
 static inline uint32_t pool_take(orr_world* world, orri_pool* pool, uint32_t index, uint32_t* entry)
 {
@@ -315,7 +337,7 @@ static inline uint32_t pool_take(orr_world* world, orri_pool* pool, uint32_t ind
 
 void orri_pool_enter(orr_world* world, orri_pool* pool, uint32_t index)
 {
-    uint32_t* entry = orri_pool_entry(pool, index);
+    uint32_t* entry = pool_entry_there(pool, index);
     ORR_ASSERT(*entry == 0);
     uint32_t slot = pool_take(world, pool, index, entry);
     if (pool->is_name) {
@@ -353,7 +375,7 @@ ORRI_ASIDE static orr_result pool_add_long(orr_world* world, const char* call,
 
 void orri_pool_enter_plain(orr_world* world, orri_pool* pool, uint32_t index, const void* value)
 {
-    uint32_t* entry = orri_pool_entry(pool, index);
+    uint32_t* entry = pool_entry_there(pool, index);
     uint8_t* data = orri_pool_at(pool, pool_take(world, pool, index, entry));
     ORRI_UNPOISON(data, pool->size);
     if (value == NULL) {
@@ -447,10 +469,10 @@ ORRI_ASIDE static void pool_remove_told(orr_world* world, orri_pool* pool, uint3
     pool_give_back(pool, slot);
 }
 
-static inline void pool_remove(orr_world* world, orri_pool* pool, uint32_t index)
+static inline void pool_remove_entry(orr_world* world, orri_pool* pool, uint32_t index,
+                                     uint32_t* entry)
 {
-    uint32_t* entry = orri_pool_entry(pool, index);
-    uint32_t slot1 = entry != NULL ? *entry : 0;
+    uint32_t slot1 = *entry;
     if (slot1 == 0) {
         return;
     }
@@ -465,6 +487,24 @@ static inline void pool_remove(orr_world* world, orri_pool* pool, uint32_t index
         return;
     }
     pool_give_back(pool, slot1 - 1);
+}
+
+ORRI_COLD static void pool_remove_apart(orr_world* world, orri_pool* pool, uint32_t index)
+{
+    uint32_t* entry = orri_index_apart(index) ? orri_pool_entry_apart(pool, index) : NULL;
+    if (entry != NULL) {
+        pool_remove_entry(world, pool, index, entry);
+    }
+}
+
+static inline void pool_remove(orr_world* world, orri_pool* pool, uint32_t index)
+{
+    uint32_t page = index >> ORRI_PAGE_BITS;
+    if (page >= pool->page_capacity || pool->pages[page] == NULL) {
+        pool_remove_apart(world, pool, index);
+        return;
+    }
+    pool_remove_entry(world, pool, index, &pool->pages[page][index & ORRI_PAGE_MASK]);
 }
 
 void orri_pool_remove(orr_world* world, orri_pool* pool, uint32_t index)

@@ -49,6 +49,9 @@ static inline orri_pool* orri_pool_find(const orr_world* world, orr_type type)
     return index < world->pool_capacity ? world->pools[index] : NULL;
 }
 
+// Of transient entities. (pool.c)
+ORRI_COLD uint32_t* orri_pool_entry_apart(const orri_pool* pool, uint32_t index);
+ORRI_COLD uint32_t orri_pool_slot1_apart(const orri_pool* pool, uint32_t index);
 // The place of an entity's slot + 1; NULL: there is no page.
 static inline uint32_t* orri_pool_entry(const orri_pool* pool, uint32_t index)
 {
@@ -56,19 +59,17 @@ static inline uint32_t* orri_pool_entry(const orri_pool* pool, uint32_t index)
     if (ORR_LIKELY(page < pool->page_capacity)) {
         return pool->pages[page] != NULL ? &pool->pages[page][index & ORRI_PAGE_MASK] : NULL;
     }
-    uint32_t number = orri_apart_number(index);
-    page = number >> ORRI_PAGE_BITS;
-    return ORR_UNLIKELY(orri_index_apart(index) && page < pool->apart_capacity) &&
-                   pool->apart_pages[page] != NULL
-               ? &pool->apart_pages[page][number & ORRI_PAGE_MASK]
-               : NULL;
+    return ORR_UNLIKELY(orri_index_apart(index)) ? orri_pool_entry_apart(pool, index) : NULL;
 }
 
 // Slot + 1 of an entity's value; 0: none. `index` may be any entity index.
 static inline uint32_t orri_pool_slot1(const orri_pool* pool, uint32_t index)
 {
-    const uint32_t* entry = orri_pool_entry(pool, index);
-    return entry != NULL ? *entry : 0;
+    uint32_t page = index >> ORRI_PAGE_BITS;
+    if (ORR_LIKELY(page < pool->page_capacity)) {
+        return pool->pages[page] != NULL ? pool->pages[page][index & ORRI_PAGE_MASK] : 0;
+    }
+    return ORR_UNLIKELY(orri_index_apart(index)) ? orri_pool_slot1_apart(pool, index) : 0;
 }
 
 static inline orri_pool_block* orri_pool_block_of(const orri_pool* pool, uint32_t slot)

@@ -360,7 +360,7 @@ ORR_TEST(observer_that_comes_and_goes_leaves_every_hash_as_without)
 
 static orr_world* wall_begin(kit* k)
 {
-    orr_world* world = kit_begin(k, &(orr_world_desc){.rate_hz = 60});
+    orr_world* world = kit_begin(k, &(orr_world_desc){.rate_hz = 60, .atomic_sections = true});
     ORR_REGISTER(world, Position, Velocity, Health, Smooth, Follow, Blip, Heard);
     view_pipe(world, 60);
     return world;
@@ -398,6 +398,7 @@ ORR_TEST(observer_transient_type_named_by_simulation_is_refused)
     WALL(&k, "names Smooth in .changes", .query = "Position", .changes = "Smooth");
     WALL(&k, "names Smooth in .switches", .query = "Position", .switches = "Smooth");
     WALL(&k, "names Smooth in .transacts", .query = "Position", .transacts = "Smooth");
+    WALL(&k, "names Smooth in .atomics", .query = "Position", .atomics = "Smooth");
     WALL(&k, "names Smooth in .destroys", .query = "Position", .destroys = "Position, Smooth");
     WALL(&k, "names Smooth in .destroys", .query = "Position", .destroys = "!Smooth");
     kit_end(&k);
@@ -421,6 +422,8 @@ ORR_TEST(observer_that_changes_the_simulation_is_refused)
     WALL(&k, "switches entities", .pipeline = "view", .query = "Position", .switches = "*");
     WALL(&k, ".transacts changes Health", .pipeline = "view", .query = "Position",
          .transacts = "Health");
+    WALL(&k, ".atomics changes Health", .pipeline = "view", .query = "Position",
+         .atomics = "Health");
     WALL(&k, "changes tags", .pipeline = "view", .query = "Position", .tags = "#7");
     WALL(&k, "changes tags", .pipeline = "view", .query = "Position", .tags = "*");
     WALL(&k, "changes names", .pipeline = "view", .query = "Position", .renames = true);
