@@ -609,8 +609,6 @@ bool orri_abreast_ready(orri_pipeline* pipe)
 static void abreast_free(struct orri_abreast* a)
 {
     orri_env* env = &a->world->env;
-    orri_graph_free(a->crew, &a->graph);
-    orri_graph_free(a->crew, &a->each);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, a->edges, a->edge_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, a->reach, a->reach_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, a->what, a->what_capacity);
@@ -621,16 +619,24 @@ static void abreast_free(struct orri_abreast* a)
     ORRI_FREE(env, ORR_MEMORY_SYSTEM, struct orri_abreast, a, 1);
 }
 
+// Rooms are as large as the crew says; the rest goes when no worker is left that could look at it.
 void orri_abreast_end(orr_world* world)
 {
     struct orri_schedule* schedule = world->schedule;
+    for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
+        struct orri_abreast* a = schedule->pipelines[i]->abreast;
+        if (a != NULL) {
+            orri_graph_free(a->crew, &a->graph);
+            orri_graph_free(a->crew, &a->each);
+        }
+    }
+    orri_crew_destroy(schedule->crew);
+    schedule->crew = NULL;
     for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
         if (schedule->pipelines[i]->abreast != NULL) {
             abreast_free(schedule->pipelines[i]->abreast);
         }
     }
-    orri_crew_destroy(schedule->crew);
-    schedule->crew = NULL;
 }
 
 uint32_t orri_abreast_workers(const orr_world* world)
