@@ -325,7 +325,7 @@ static void sea_run(sea s, bool first)
         CHECK_OK(orr_add(world, s.run.entities[i], Store));
     }
     user_heard = user_greeted = 0;
-    uint32_t ticks = test_slow() ? TICKS / 5 : TICKS;
+    uint32_t ticks = test_slow() ? 40 : TICKS;
     for (uint32_t tick = 0; tick < ticks; tick++) {
         sea_tick(&s, tick, first);
     }
