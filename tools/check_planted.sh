@@ -283,7 +283,7 @@ plant "tables of a system seen by those after it" \
 plant "structure changed inside a system, where nothing would happen" \
     src/store/component.c 's/ORRI_EDGE_ADD\) && ORR_LIKELY\(world->guard == NULL\)/ORRI_EDGE_ADD)/'
 plant "events sent by callbacks lost" \
-    src/schedule/tick.c 's/schedule->renewed \? tick_called_back\(world\) : ORR_OK/ORR_OK/'
+    src/schedule/tick.c 's/pipe->renewed \? tick_called_back\(pipe\) : ORR_OK/ORR_OK/'
 plant "section of values ends where readers change" \
     src/message/tell_values.c 's/^    values_readers\(s, record, cluster\);/&\n    (void)values_flush(s);/'
 plant "messages of several senders in the order of other readers" \
@@ -293,7 +293,7 @@ plant "cause of entering taken from what others ask for" \
 plant "half a tell handed out when the rest is refused" \
     src/message/tell.c '/^static void tell_end/,/^}/s/done \|\| tell->world->busy == NULL/true/'
 plant "remainder of time forgotten" \
-    src/schedule/tick.c 's/schedule->debt_ns %= interval_ns;/schedule->debt_ns = 0;/'
+    src/schedule/step.c 's/schedule->time_ns = now_ns > schedule->time_ns \? now_ns : schedule->time_ns;/(void)now_ns;/'
 plant "system waits for one whose name begins alike" \
     src/schedule/sequence.c '/^static bool sequence_equal/,/^}/s/strlen\(own\) == size \&\& //'
 plant "question mark taken for part of a name" \
@@ -331,7 +331,7 @@ plant "parts go on from the last tick" \
 plant "importer goes along before everything is combined" \
     src/schedule/abreast.c 's/ \&\&\n *system->import_count == 0;/;/;s/system->import_count == 0;/true;/'
 plant "reader and writer of a type taken for compatible" \
-    src/schedule/conflict.c 's/\(a == ORRI_TOUCH_READS \&\& b == ORRI_TOUCH_READS\)/(a == ORRI_TOUCH_READS || b == ORRI_TOUCH_READS)/'
+    src/schedule/conflict.c 's/\(a == b \&\& \(a == ORRI_TOUCH_READS \|\| a == ORRI_TOUCH_ATOMIC\)\)/(a == ORRI_TOUCH_READS || b == ORRI_TOUCH_READS)/'
 plant "orders by chance that no plan allows" \
     src/schedule/shuffle.c 's/deck->waits\[i\] \+= orri_conflict\(deck->world, before, system\);/(void)before, (void)system;/;s/deck->waits\[later\] -=/(void)/'
 plant "pairs of a run come from both sides" \
@@ -341,13 +341,13 @@ plant "state begins without its presets" \
 plant "one that never began is destroyed" \
     src/schedule/tick.c '/^static void tick_life_end/,/^}/s/system->removed \&\& system->created/system->removed/'
 plant "hook runs a tick inside a tick" \
-    src/schedule/tick.c '/^static orr_result tick_one/,/^}/s/schedule->inside = true;/(void)0;/'
+    src/schedule/tick.c '/^orr_result orri_tick/,/^}/s/schedule->inside = pipe->world->in_tick = true;/(void)0;/'
 plant "what is written by id told in the next tick" \
     src/schedule/group.c 's/= changed \|\| system->everywhere \? GROUP_TELL_ALL/= changed ? GROUP_TELL_ALL/'
 plant "time by all ticks, not by those that were timed" \
     src/schedule/report.c '/^size_t orr_stats_print/,/^}/s/1000\.0 \/ \(double\)stats\.timed_ticks/1000.0 \/ (double)stats.ticks/'
 plant "plan made anew by one who looks at it" \
-    src/schedule/report.c 's/!schedule->open \&\& orri_plan_make/orri_plan_make/'
+    src/schedule/report.c 's/schedule->now == NULL \&\& orri_plan_make/orri_plan_make/'
 plant "journal of an entity has those of its index" \
     src/schedule/journal.c 's/entry->entity\.id != entity\.id/(uint32_t)entry->entity.id != (uint32_t)entity.id/'
 plant "journal that begins tells others" \
@@ -545,17 +545,31 @@ plant "digits of the logarithm's polynomial cut off" \
 plant "idle workers look for far too long" \
     src/schedule/doze.c '/^static bool doze_look/,/^}/s/i < crew->spins \+ DOZE_YIELDS;/i < (crew->spins + DOZE_YIELDS) * 64;/'
 plant "idle workers come back to look though nobody called" \
-    src/schedule/doze.c '/^static void doze_sleep/,/^}/s/crew->stuck_ns == 0 \? UINT64_MAX : crew->stuck_ns \/ 4 \+ 1;/1000000;/'
+    src/schedule/doze.c '/^static void doze_sleep/,/^}/s/uint64_t timeout_ns = orri_crew_look_ns\(crew\);/uint64_t timeout_ns = 1000000;/'
 plant "conflicts found anew in every tick" \
     src/schedule/abreast.c 's/a->found \&\& a->clusters == world->cluster_sequence/false/'
 plant "conflicts of the plan before kept for other systems" \
-    src/schedule/points.c 's/!schedule->same \|\| schedule->step_count != schedule->step_last/false/'
+    src/schedule/points.c 's/result != ORR_OK \|\| !pipe->same \|\| pipe->step_count != pipe->step_last/false/'
+plant "pipeline: a type is written by two" \
+    src/schedule/claim.c 's/claim != NULL \&\& claim->pipe != ask->system->pipe/claim != NULL \&\& false/'
+plant "pipeline: the last registered goes first where several are due" \
+    src/schedule/step.c 's/pipelines\[i\]->due_ns < next->due_ns/pipelines[i]->due_ns <= next->due_ns/'
+plant "pipeline: what is sent to another one's type is done at once" \
+    src/schedule/tick.c 's/early, \&pipe->foreign,/early, NULL,/'
+plant "pipeline: due times summed up of rounded intervals" \
+    src/schedule/pipeline.c 's/double ns = \(double\)\(pipe->ran \+ 1\) \* 1e9 \/ pipe->rate_hz;/double ns = (double)((pipe->ran + 1) * pipe->interval_ns);/'
+plant "pipeline: events are not kept for one that has not ticked" \
+    src/schedule/tick.c 's/^            tick_life_listen\(pipe\);/(void)0;/'
+plant "pace: lets go at once" \
+    src/schedule/pace.c 's/target < more \? target : more/target/'
+plant "pace: catches up without end" \
+    src/schedule/pace.c 's/time_ns >= next \+ interval_ns/false/'
 plant "importer comes before whom it imports from" \
     src/schedule/conflict.c 's/conflict_imports\(second, first\) \|\|/false ||/'
 plant "the watch does not see a caller that works alone" \
-    src/schedule/group.c 's/bool watched = orri_abreast_watch\(world, true\);/bool watched = false;/'
+    src/schedule/group.c 's/bool watched = orri_abreast_watch\(pipe, true\);/bool watched = false;/'
 plant "the watch names the first system of a batch" \
-    src/schedule/abreast.c '/orri_crew_says\(a->crew, worker, step\);/d'
+    src/schedule/abreast.c '/orri_crew_says\(a->crew, worker, system->handle/d'
 plant "a call that comes when its crew is gone is let in" \
     src/schedule/help.c 's/if \(help_arg\(desk, word\) != arg\)/if (arg == NULL)/'
 plant "a call too many is taken for one that was promised" \
