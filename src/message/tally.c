@@ -227,8 +227,9 @@ static bool tally_gather(tally_type* t)
         count += stream->count;
     }
     t->count = (uint32_t)count;
-    t->verbs = count <= UINT32_MAX && verbs <= UINT32_MAX ? tally_take(t, sizeof *t->verbs, (size_t)verbs)
-                                                          : NULL;
+    t->verbs = count <= UINT32_MAX && verbs <= UINT32_MAX
+                   ? tally_take(t, sizeof *t->verbs, (size_t)verbs)
+                   : NULL;
     for (uint32_t i = 0; t->verbs != NULL && i < t->part_count; i++) {
         const orri_stream* stream = t->parts[i].stream;
         memcpy(t->verbs + t->parts[i].verbs, stream->verbs,
