@@ -271,6 +271,28 @@ ORR_TEST(tick_half_done_can_be_looked_at_but_not_changed)
     kit_end(&k);
 }
 
+// The plan that is looked at is that of the tick under way, and stays it, also when systems were switched meanwhile.
+ORR_TEST(tick_half_done_keeps_its_plan_when_somebody_looks_at_it)
+{
+    kit k;
+    orr_world* world = half_done(&k);
+    char before[4096], after[4096];
+    orr_plan_print(world, before, sizeof before);
+    for (orr_system s = orr_system_next(world, (orr_system){0}); s.index1 != 0;
+         s = orr_system_next(world, s)) {
+        CHECK_OK(orr_system_enable(world, s, false));
+    }
+    orr_plan_print(world, after, sizeof after);
+    CHECK_STR(after, before);
+    for (orr_system s = orr_system_next(world, (orr_system){0}); s.index1 != 0;
+         s = orr_system_next(world, s)) {
+        CHECK_OK(orr_system_enable(world, s, true));
+    }
+    KIT_STEP(world, 1);
+    CHECK_EQ(orr_world_hash(world), busy_hash(1));
+    kit_end(&k);
+}
+
 ORR_TEST(tick_half_done_goes_on_by_run_until_and_update_too)
 {
     uint64_t hash = busy_hash(1);
