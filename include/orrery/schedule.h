@@ -125,7 +125,7 @@ typedef struct orr_system_desc {
     bool renames;         ///< Names.
     const char*
         sends; ///< Event types. "?Hit": there may be nobody who receives it, as where observers do.
-    const char* receives; ///< Event types. A direct system that receives is called `once`.
+    const char* receives; ///< Event types. A direct system that receives says `.once`.
 
     // When it runs.
     const char* pipeline; ///< The pipeline it is in. Default: the world's first.
@@ -223,7 +223,8 @@ ORR_API const void* orr_system_exports(const orr_world* world, orr_system system
 /// Runs `count` ticks of the first pipeline, and of the others what falls due before. A continuous one takes 1/60 s for dt. @return the first error; ticks that ran before it stay.
 ORR_API orr_result orr_step(orr_world* world, uint32_t count);
 /// Time passed: a continuous first pipeline runs one tick with this dt; a fixed one as many as fall due, at most 2, and the rest of the time is
-/// dropped. The others run what falls due in that time. Nothing while paused.
+/// dropped. The others run what falls due in that time; beside a continuous first pipeline in a quarter of a second of it at most (or two intervals of
+/// the slowest). Nothing while paused.
 ORR_API orr_result orr_update(orr_world* world, uint64_t elapsed_ns);
 /// Runs ticks until the world's tick is `tick`, or it is paused, or `done` (may be NULL) says true after a tick (not of an observer). `done` must not destroy
 /// the world.

@@ -99,12 +99,24 @@ void orri_posts_abandon(struct orri_lanes* lanes)
 void orri_transact_forget(orr_world* world, const orri_rights* rights)
 {
     struct orri_lanes* lanes = orri_lanes_at(world);
+    uint64_t dropped = 0;
     for (struct orri_posts *posts = lanes != NULL ? lanes->posted : NULL, *next; posts != NULL;
          posts = next) {
         next = posts->next;
         if (posts->rights == rights) {
+            for (uint32_t i = 0; i < posts->stream_count; i++) {
+                for (uint32_t k = 0; k < posts->streams[i].count; k++) {
+                    dropped += posts->streams[i].posts[k].entity.id != 0;
+                }
+            }
             orri_posts_done(lanes, posts);
         }
+    }
+    if (dropped > 0 && world->in_tick) { // Not when the world ends.
+        orri_log(&world->env, ORR_LOG_ID_MESSAGE_DROPPED,
+                 "system '%s' is removed, and with it %llu transactions that wait for another "
+                 "pipeline; let that tick first, or switch the system off instead",
+                 rights->name, (unsigned long long)dropped);
     }
 }
 

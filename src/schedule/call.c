@@ -79,7 +79,8 @@ static uint32_t call_most(const orri_system* system, uint32_t unit)
     return system->in_units         ? orri_unit_rows(query, unit)
            : !system->by_rows       ? 1024
            : query->working != NULL ? query->working->visible
-                                    : query->order->count;
+           : query->order != NULL   ? query->order->count
+                                    : 1024; // A callback, before its first tick.
 }
 
 // The lane of unit `unit`: one that was opened ahead, or a new one.

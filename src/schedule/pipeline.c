@@ -39,6 +39,9 @@ void orri_pipeline_ticked(orri_pipeline* pipe)
     if (!pipe->observer && pipe->due_ns > schedule->time_ns) {
         schedule->time_ns = pipe->due_ns;
     }
+    if (pipe->index == 0) {
+        schedule->passed_ns = 0;
+    }
     if (pipe->rate_hz <= 0) {
         // A continuous one follows its caller: the next is a step after this one.
         pipe->start_ns = pipe->due_ns;

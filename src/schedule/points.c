@@ -312,7 +312,7 @@ ORRI_COLD static orr_result points_refuse_import(orr_world* world, const orri_sy
     orri_near near;
     orri_near_begin(&near, name, size);
     for (const orri_system* other = world->schedule->first; other != NULL; other = other->next) {
-        if (other->desc.exports != NULL) {
+        if (other->desc.exports != NULL && !other->removed) {
             orri_near_offer(&near, other->desc.name);
         }
     }

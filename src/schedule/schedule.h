@@ -235,7 +235,8 @@ struct orri_schedule {
     uint32_t pipeline_count, pipeline_capacity;
     orri_claim* claims;
     uint32_t claim_count, claim_capacity;
-    uint64_t time_ns; // The clock that pipelines share in lockstep.
+    uint64_t time_ns;   // The clock that pipelines share in lockstep.
+    uint64_t passed_ns; // Told by orr_update(), and not run by a continuous first pipeline yet.
 
     uint32_t step_types; // Types there were when the plans were made.
     bool stale;          // Systems came, went or were switched: plans are made anew.

@@ -81,13 +81,17 @@ static orr_result step_continuous(orr_world* world, uint64_t elapsed_ns)
     struct orri_schedule* schedule = world->schedule;
     orri_pipeline* first = schedule->pipelines[0];
     if (schedule->now != first) { // Else it goes on; its time was counted when it began.
-        first->due_ns = schedule->time_ns + step_counts(schedule, elapsed_ns);
+        // Time of a call that was refused before the first one's turn is still owed to it.
+        uint64_t from = schedule->passed_ns > 0 ? first->due_ns : schedule->time_ns;
+        uint64_t passed = schedule->passed_ns + elapsed_ns;
+        first->due_ns = from + step_counts(schedule, elapsed_ns);
+        schedule->passed_ns = passed < elapsed_ns ? UINT64_MAX : passed;
     }
     orr_result result = ORR_OK;
     for (orri_pipeline* pipe = NULL; result == ORR_OK && !schedule->paused && pipe != first;) {
         pipe = step_next(schedule);
-        result =
-            orri_tick(pipe, pipe == first ? (float)((double)elapsed_ns * 1e-9) : pipe->interval);
+        result = orri_tick(pipe, pipe == first ? (float)((double)schedule->passed_ns * 1e-9)
+                                               : pipe->interval);
     }
     return result == ORR_OK ? step_due(world, schedule->time_ns) : result;
 }

@@ -460,6 +460,29 @@ ORR_TEST(system_adds_removes_and_steps_nothing_from_inside)
     kit_end(&k);
 }
 
+static void create_two(orr_run* run)
+{
+    for (int i = 0; i < 2; i++) {
+        CHECK_OK(orr_send_add(run, orr_send_create(run), Velocity, {1, 2}));
+    }
+}
+
+// Its rows have not been counted yet: callbacks may create as much as a system that is called once.
+ORR_TEST(system_callbacks_of_one_called_by_rows_create)
+{
+    kit k;
+    orr_world* world = begin_rows(&k);
+    orr_system system = KIT_SYSTEM(world, .name = "a", .query = "Position", .creates = "Velocity",
+                                   .run = kit_run, .create = create_two, .start = create_two,
+                                   .stop = create_two);
+    KIT_STEP(world, 1);
+    CHECK_EQ(orr_entity_count(world), 5);
+    CHECK_OK(orr_system_remove(world, system));
+    KIT_STEP(world, 1);
+    CHECK_EQ(orr_entity_count(world), 7);
+    kit_end(&k);
+}
+
 static void look_at_the_plan(orr_run* run)
 {
     char text[512];

@@ -637,6 +637,42 @@ ORR_TEST(tick_of_a_second_pipeline_that_is_refused_goes_on)
     CHECK(seen > 5);
 }
 
+static double main_seconds;
+
+static void add_up(orr_run* run)
+{
+    main_seconds += (double)run->dt;
+}
+
+// A continuous first pipeline gets the time of a call that was refused before its turn.
+ORR_TEST(update_that_is_refused_in_another_pipeline_loses_no_time)
+{
+    uint32_t seen = 0;
+    for (uint64_t at = 1; at < 60; at++) {
+        kit k;
+        orr_world* world = begin_at(&k, 0, 0);
+        pipeline(world, "physics", 100);
+        main_seconds = 0;
+        KIT_SYSTEM(world, .name = "sum", .once = true, .any = "Position", .run = add_up);
+        KIT_SYSTEM(world, .name = "spawn", .once = true, .creates = "Velocity", .creates_max = 8,
+                   .run = spawn_some, .pipeline = "physics");
+        failing_alloc_arm(&k.memory, at, false);
+        orr_result result = orr_update(world, 45 * MS);
+        failing_alloc_arm(&k.memory, 0, false);
+        bool open = orr_tick_open(world);
+        seen += open;
+        if (open) {
+            CHECK(result != ORR_OK);
+            CHECK_OK(orr_update(world, 10 * MS));
+            CHECK_EQ(pipe_stats(world, "physics").tick, 5);
+            CHECK(main_seconds > 0.0549 && main_seconds < 0.0551);
+        }
+        k.errors = (kit_errors){0};
+        kit_end(&k);
+    }
+    CHECK(seen > 2);
+}
+
 // ---- hash and plan ------------------------------------------------------------------------------------------------------
 
 static void stir(orr_run* run)
