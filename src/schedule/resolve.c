@@ -568,15 +568,6 @@ static orr_result resolve_sends(orr_world* world, orri_system* system)
     return result;
 }
 
-// Who only listens, and keeps its own book, is no part of the state; nor is what waits for it.
-static bool resolve_outside(const orr_system_desc* d)
-{
-    return d->kind == ORR_INDIRECT && d->user != NULL && !d->impure && d->state == NULL &&
-           d->exports == NULL && d->creates == NULL && d->destroys == NULL && d->adds == NULL &&
-           d->removes == NULL && d->changes == NULL && d->transacts == NULL &&
-           d->switches == NULL && d->tags == NULL && !d->renames && d->sends == NULL;
-}
-
 // ---- events, state, messages ----------------------------------------------------------------------------------------------
 
 static orr_result resolve_events(orr_world* world, orri_system* system)
@@ -608,7 +599,7 @@ static orr_result resolve_events(orr_world* world, orri_system* system)
     system->rights.inbox = system->inbox;
     if (system->inbox != NULL) {
         orri_inbox_name(system->inbox, system->desc.name);
-        if (system->pipe->observer || resolve_outside(&system->desc)) {
+        if (system->pipe->observer || orri_system_outside(system)) {
             orri_inbox_aside(system->inbox);
         }
     }

@@ -310,6 +310,9 @@ orri_system* orri_system_at(const orr_world* world, orr_system handle);
 orri_system* orri_system_named(const orr_world* world, const char* name, size_t size);
 // Frees a system that is in no list any more.
 void orri_system_free(orr_world* world, orri_system* system);
+// Who only listens, and keeps its own book, is no part of the state, nor is what waits for it: a server without a window has the hash of
+// a client.
+bool orri_system_outside(const orri_system* system);
 // Takes a system out of the lists and frees it.
 void orri_system_drop(orr_world* world, orri_system* system);
 // The system of a run; NULL (reported) if it is none's.

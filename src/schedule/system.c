@@ -49,19 +49,26 @@ static void system_gone(orr_world* world)
     world->schedule = NULL;
 }
 
-// Who only listens, and keeps its own book, is no part of the state: a server without a window has the hash of a client.
-static bool system_outside(const orri_system* system)
+static bool system_sends(const orr_system_desc* desc)
 {
-    return system->desc.kind == ORR_INDIRECT && system->desc.user != NULL && !system->desc.impure &&
-           system->desc.state == NULL && system->desc.exports == NULL && !system->structural &&
-           system->rights.sends == NULL;
+    return desc->creates != NULL || desc->destroys != NULL || desc->adds != NULL ||
+           desc->removes != NULL || desc->switches != NULL || desc->tags != NULL || desc->renames ||
+           desc->sends != NULL || desc->changes != NULL || desc->transacts != NULL ||
+           desc->atomics != NULL;
+}
+
+bool orri_system_outside(const orri_system* system)
+{
+    const orr_system_desc* desc = &system->desc;
+    return desc->kind == ORR_INDIRECT && desc->user != NULL && !desc->impure &&
+           desc->state == NULL && desc->exports == NULL && !system_sends(desc);
 }
 
 static uint64_t system_digest(orr_world* world, uint64_t hash)
 {
     for (const orri_system* system = world->schedule->first; system != NULL;
          system = system->next) {
-        if (system_outside(system) || system->pipe->observer) {
+        if (orri_system_outside(system) || system->pipe->observer) {
             continue;
         }
         hash = orri_hash_word(hash, system->name_hash);
@@ -188,14 +195,6 @@ ORRI_COLD static orr_result system_refuse(orr_world* world, const char* name, co
 static bool system_blank(const char* text)
 {
     return text == NULL || text[strspn(text, " \t\n")] == '\0';
-}
-
-static bool system_sends(const orr_system_desc* desc)
-{
-    return desc->creates != NULL || desc->destroys != NULL || desc->adds != NULL ||
-           desc->removes != NULL || desc->switches != NULL || desc->tags != NULL || desc->renames ||
-           desc->sends != NULL || desc->changes != NULL || desc->transacts != NULL ||
-           desc->atomics != NULL;
 }
 
 // Atomic sections: who may have them, and where. Makes what they need.

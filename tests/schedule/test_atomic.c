@@ -3,6 +3,7 @@
 // are told; everything that is refused, by name.
 #include "base/htm.h"
 #include "schedule/atomic_kit.h"
+#include "schedule/plan_kit.h"
 
 static void lose_none(uint32_t workers, orri_section_way way)
 {
@@ -324,28 +325,6 @@ static void wane(orr_run* run)
         seen[i].points--;
     }
 }
-
-// The plan in short: systems, | for a point, ! for a commit point.
-static void plan_line(orr_world* world, char* out, size_t size)
-{
-    CHECK_OK(orri_plan_make(world));
-    out[0] = '\0';
-    for (uint32_t i = 0; i < world->schedule->pipelines[0]->step_count; i++) {
-        const orri_step* step = &world->schedule->pipelines[0]->steps[i];
-        size_t length = strlen(out);
-        snprintf(out + length, size - length, "%s%s", length > 0 ? " " : "",
-                 step->system != NULL ? step->system->desc.name
-                 : step->commit       ? "!"
-                                      : "|");
-    }
-}
-
-#define PLAN(world, expected)                  \
-    do {                                       \
-        char plan_[512];                       \
-        plan_line(world, plan_, sizeof plan_); \
-        CHECK_STR(plan_, expected);            \
-    } while (0)
 
 ORR_TEST(atomic_sections_reach_readers_and_changed_terms_with_their_author) /* N3-15 */
 {

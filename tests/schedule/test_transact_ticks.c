@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Transactions in ticks: a thousand senders on one receiver, the same hash whatever the number of workers, who waits for whom, what
 // readers and the journal are told, ticks that are refused half way.
-#include "schedule/schedule.h"
+#include "schedule/plan_kit.h"
 #include "schedule/schedule_kit.h"
 #include <stdlib.h>
 
@@ -224,28 +224,6 @@ ORR_TEST(transact_functions_give_the_same_hash_for_any_number_of_workers) /* N3-
 }
 
 // ---- who waits for whom ------------------------------------------------------------------------------------------------
-
-// The plan in short: systems, | for a point, ! for a commit point.
-static void plan_line(orr_world* world, char* out, size_t size)
-{
-    CHECK_OK(orri_plan_make(world));
-    out[0] = '\0';
-    for (uint32_t i = 0; i < world->schedule->pipelines[0]->step_count; i++) {
-        const orri_step* step = &world->schedule->pipelines[0]->steps[i];
-        size_t length = strlen(out);
-        snprintf(out + length, size - length, "%s%s", length > 0 ? " " : "",
-                 step->system != NULL ? step->system->desc.name
-                 : step->commit       ? "!"
-                                      : "|");
-    }
-}
-
-#define PLAN(world, expected)                  \
-    do {                                       \
-        char plan_[512];                       \
-        plan_line(world, plan_, sizeof plan_); \
-        CHECK_STR(plan_, expected);            \
-    } while (0)
 
 ORR_TEST(transact_systems_on_one_type_overlap_and_others_wait_for_them)
 {
