@@ -30,6 +30,10 @@ typedef struct orri_here {
     const void* system; // Of the schedule.
     orr_hot_table**
         tables; // What reading by id may see, world->table_capacity of them; NULL: the guard is asked.
+    // In real time: tick and epoch as they were when the group began, side by side, and what this pipeline sees of values that others
+    // write (publish.h). NULL: those of the world.
+    const uint64_t* clock;
+    const struct orri_view* view;
 } orri_here;
 extern _Thread_local orri_here orri_here_now;
 
@@ -48,7 +52,7 @@ static inline orri_here orri_here_enter(const orr_world* world, const orri_guard
                                         const void* system, orr_hot_table** tables)
 {
     orri_here before = orri_here_now;
-    orri_here_now = (orri_here){world, guard, system, tables};
+    orri_here_now = (orri_here){.world = world, .guard = guard, .system = system, .tables = tables};
     return before;
 }
 static inline void orri_here_leave(orri_here before)

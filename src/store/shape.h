@@ -408,6 +408,9 @@ struct orr_world {
     const orri_guard* guard;
     bool
         abreast; // Systems may run on several threads: who they are, each thread knows (orri_here_now).
+    // Pipelines run at the same time. What they do besides running systems is done one after the other ("on the floor", by the thread that has
+    // it); guard and abreast stay as they are meanwhile, and queries have no lists.
+    bool realtime;
     // A tick is under way, so structure is changed by messages only: `iterating` is not 0 then. What to say to who tries.
     const char* busy;
     const orri_ahead* ahead; // NULL outside of a change set.

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// Values as their owner last published them. In real time a type is written by one pipeline, in place, while systems of others read: they
+// see whole ticks, in blocks of their own that nobody writes.
+//
+//   owner, tick's end:  live blocks written since ──copy──> new blocks ──> the newest publication of the type
+//   reader, tick's begin: view ──pins──> the newest publication of each type it reads ──> columns and tables by chunk
+//   rows moved: all publications that somebody still sees follow, row by row; who had no value yet gets the live one
+//
+// Vocabulary: a *publication* is a type's blocks of one moment, counted by those who see it; blocks that did not change are shared by
+// several of them. A *view* is what one pipeline sees: of each type it reads the publication it pinned last.
+//
+// Threads: "quiet" calls are for moments in which no system runs (structure is held exclusively); "floor" calls are made by one thread at a
+// time, while systems of any pipeline run. A view's columns and tables are read by the systems of its pipeline, and changed by pin and follow
+// alone, when none of these runs.
+#ifndef ORRI_STORE_PUBLISH_H
+#define ORRI_STORE_PUBLISH_H
+
+#include "store/world.h"
+
+typedef struct orri_publisher orri_publisher;
+typedef struct orri_view orri_view;
+
+// NULL when refused (reported). Quiet.
+orri_publisher* orri_publisher_create(orr_world* world);
+// With all views. Quiet. NULL: nothing.
+void orri_publisher_destroy(orri_publisher* publisher);
+
+// The type (in chunks, not pinned) is published from now on: first as it is. A type that is already: nothing to do. On refusal (reported)
+// nothing was done. Quiet.
+ORR_NODISCARD orr_result orri_publish_add(orri_publisher* publisher, orr_type type);
+bool orri_published(const orri_publisher* publisher, orr_type type);
+
+// Two halves of publishing some types, which must have been added. First what their owner wrote since (blocks whose version is newer than
+// what was copied last) is copied: by the owner's thread, beside systems of other pipelines, with structure held to read. On refusal
+// (reported) nothing was done; calling again tries again.
+ORR_NODISCARD orr_result orri_publish_copy(orri_publisher* publisher, const orr_type* types,
+                                           uint32_t count);
+// Then all of it becomes the newest publication at once; floor. Never fails. Blocks that changed carry `version` (for changed-since);
+// `tick` is the owner's.
+void orri_publish_show(orri_publisher* publisher, const orr_type* types, uint32_t count,
+                       uint64_t version, uint64_t tick);
+// The tick that the newest publication of a type was shown with; 0: none since it was added.
+uint64_t orri_published_tick(const orri_publisher* publisher, orr_type type);
+
+// Rows came, went or moved, or chunks did: everything that is published follows. To be called after every change of structure, before any
+// system runs. Costs what changed. On refusal (reported) no system may run; calling again goes on. Quiet.
+ORR_NODISCARD orr_result orri_publish_follow(orri_publisher* publisher);
+
+// What a pipeline sees of `types` (added before). It sees nothing before the first pin. NULL when refused (reported). Quiet.
+orri_view* orri_view_create(orri_publisher* publisher, const orr_type* types, uint32_t count);
+void orri_view_destroy(orri_view* view);
+// From now on it sees the newest publications. Floor. On refusal (reported) it sees what it saw.
+ORR_NODISCARD orr_result orri_view_pin(orri_view* view);
+
+// True when the view has something of its own for the type.
+bool orri_view_has(const orri_view* view, orr_type type);
+// Columns of a chunk as the view sees them: as chunk->columns, with published data and versions where the view has the type. Of all others
+// the data of the chunk, and version 0: who writes asks orr_iter_stamp(). NULL: the chunk has nothing that the view has; take its own.
+orr_hot_column* orri_view_columns(const orri_view* view, const orri_chunk* chunk);
+// What reading by id finds of a type the view has.
+orr_hot_table* orri_view_table(const orri_view* view, orr_type type);
+// The values of one published block, for hashing: NULL if the chunk has none.
+const void* orri_published_block(const orri_publisher* publisher, orr_type type,
+                                 const orri_chunk* chunk);
+
+// Invariants; ORR_ERR_CORRUPT (reported). Quiet.
+ORR_NODISCARD orr_result orri_publisher_validate(orri_publisher* publisher);
+
+#endif
