@@ -31,6 +31,9 @@ set(ORR_SOURCES_STORE
     src/store/plan.c
     src/store/pool.c
     src/store/pool_state.c
+    src/store/publish.c
+    src/store/publish_follow.c
+    src/store/publish_state.c
     src/store/entity_print.c
     src/store/ref.c
     src/store/refuse.c
@@ -44,6 +47,7 @@ set(ORR_SOURCES_STORE
     src/store/stage.c
     src/store/tag.c
     src/store/validate.c
+    src/store/view.c
     src/store/virtual.c
     src/store/world.c)
 # Not on any hot way: compiled for size.
@@ -66,6 +70,9 @@ set(ORR_SMALL_STORE
     src/store/name.c
     src/store/needs.c
     src/store/pool_state.c
+    src/store/publish.c
+    src/store/publish_follow.c
+    src/store/publish_state.c
     src/store/ref.c
     src/store/refuse.c
     src/store/relation.c
@@ -76,6 +83,7 @@ set(ORR_SMALL_STORE
     src/store/stage.c
     src/store/tag.c
     src/store/validate.c
+    src/store/view.c
     src/store/virtual.c
     src/store/world.c
 )
