@@ -137,7 +137,8 @@ const void* orr_run_import(orr_run* run, const char* name, const orr_type_desc* 
         const orri_system* other = system->imports[i];
         if (strcmp(other->desc.name, name) == 0) {
             if (keep_is(&other->exports, desc)) {
-                return other->exports.data;
+                bool far = system->imports_seen != NULL && system->imports_seen[i] != NULL;
+                return ORR_UNLIKELY(far) ? system->imports_seen[i] : other->exports.data;
             }
             keep_refuse(system, run->world, "orr_import", desc->name,
                         "which is not what the system of that name exports");
@@ -158,7 +159,7 @@ const void* orr_system_state(const orr_world* world, orr_system handle)
 {
     ORR_ASSERT(world != NULL);
     const orri_system* system = orri_system_at(world, handle);
-    if (world->guard != NULL) {
+    if (orri_watched(world)) {
         (void)orri_refuse_running(world, "orr_system_state");
         return NULL;
     }
@@ -169,7 +170,7 @@ const void* orr_system_exports(const orr_world* world, orr_system handle)
 {
     ORR_ASSERT(world != NULL);
     const orri_system* system = orri_system_at(world, handle);
-    if (world->guard != NULL) {
+    if (orri_watched(world)) {
         (void)orri_refuse_running(world, "orr_system_exports");
         return NULL;
     }
