@@ -4,6 +4,7 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_atomic_refused.c
     tests/schedule/test_beside.c
     tests/schedule/test_abreast_model.c
+    tests/schedule/test_clocks.c
     tests/schedule/test_crew.c
     tests/schedule/test_crew_model.c
     tests/schedule/test_crew_own.c
