@@ -87,7 +87,7 @@ static void floor_on(orri_pipeline* pipe)
 static void floor_astray(orri_realtime* rt, const orri_pipeline* pipe)
 {
     if (!atomic_exchange(&rt->astray, true)) {
-        (void)orri_locks_follow_end(rt->locks);
+        orri_realtime_unfollow(rt);
         if (rt->replay->full && atomic_load(&rt->turn_at) >= rt->replay->turn_count) {
             return; // It ends in the midst of ticks, which are finished.
         }

@@ -42,6 +42,12 @@ static void realtime_wait(orri_realtime* rt, uint64_t timeout_ns)
     realtime_lock(rt);
 }
 
+void orri_realtime_unfollow(orri_realtime* rt)
+{
+    orr_result result = orri_locks_follow_end(rt->locks);
+    (void)result; // A recording that ended before is no fault.
+}
+
 void orri_realtime_fail(orri_realtime* rt, orr_result result)
 {
     realtime_lock(rt);
@@ -743,7 +749,7 @@ static orr_result realtime_run(orri_realtime* rt)
     realtime_main(rt);
     realtime_join(rt);
     if (rt->replay != NULL) {
-        (void)orri_locks_follow_end(rt->locks);
+        orri_realtime_unfollow(rt);
     }
     realtime_open(rt, true);
     schedule->inside = rt->world->in_tick = false;

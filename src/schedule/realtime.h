@@ -156,6 +156,8 @@ void orri_unwire_system(orr_world* world, orri_system* system);
 // ---- realtime.c -----------------------------------------------------------------------------------------------------------
 
 void orri_realtime_ring(orri_realtime* rt);
+// Locks are granted as they are asked for again.
+void orri_realtime_unfollow(orri_realtime* rt);
 // Ends the run, with this for its result if there is none yet.
 void orri_realtime_fail(orri_realtime* rt, orr_result result);
 // Runs a system on the thread that called orr_realtime(). Without the floor.

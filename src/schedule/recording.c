@@ -127,7 +127,7 @@ void orri_record_hash(orri_realtime* rt, orri_pipeline* pipe)
                           "that is not recorded",
                           pipe->name, (unsigned long long)pipe->tick);
         atomic_store(&rt->astray, true);
-        (void)orri_locks_follow_end(rt->locks);
+        orri_realtime_unfollow(rt);
         orri_realtime_fail(rt, ORR_ERR_CONFLICT);
     }
 }
