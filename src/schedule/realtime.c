@@ -756,6 +756,7 @@ static orr_result realtime_run(orri_realtime* rt)
     realtime_unhold(rt);
     orri_lanes_use(rt->world, NULL);
     schedule->time_ns = rt->pace.time_ns > schedule->time_ns ? rt->pace.time_ns : schedule->time_ns;
+    orri_record_clocks(rt);
     realtime_rest(rt);
     realtime_keep_grants(rt, &log);
     return rt->result;

@@ -34,6 +34,10 @@ typedef enum orri_turn {
     ORRI_TURN_NONE,  // There is none left.
 } orri_turn;
 
+typedef struct orri_record_clock {
+    uint64_t start_ns, ran, due_ns;
+} orri_record_clock;
+
 // What a run in real time depends on besides its world (recording.c).
 struct orr_recording {
     orri_env env;
@@ -52,6 +56,9 @@ struct orr_recording {
     uint32_t hash_count, hash_capacity;
     orri_lock_log grants;
     uint64_t ticks;
+    // Where clocks stood at the end.
+    uint64_t time_ns;
+    orri_record_clock clocks[ORR_PIPELINES_MAX];
 };
 
 // What a pipeline has in real time.
@@ -175,6 +182,8 @@ void orri_record_turn(orri_realtime* rt, const orri_pipeline* pipe, orri_turn tu
 void orri_record_dt(orri_realtime* rt, float dt);
 // The calls of a list; on refusal the turn that was for them is not recorded either.
 void orri_record_calls(orri_realtime* rt, const orri_call* calls, bool meeting);
+// When the run has ended: where clocks stand; in a replay that came to its end they are put there.
+void orri_record_clocks(orri_realtime* rt);
 void orri_recording_clear(struct orr_recording* recording);
 // After a tick: what its pipeline owns is hashed and recorded, or compared, if that is wanted.
 void orri_record_hash(orri_realtime* rt, orri_pipeline* pipe);

@@ -78,6 +78,31 @@ void orri_record_calls(orri_realtime* rt, const orri_call* calls, bool meeting)
     record->call_count += count;
 }
 
+void orri_record_clocks(orri_realtime* rt)
+{
+    struct orri_schedule* schedule = rt->schedule;
+    struct orr_recording* record = rt->record;
+    bool ended = rt->replay != NULL && !rt->replay->full && !atomic_load(&rt->astray);
+    if (record != NULL) {
+        record->time_ns = schedule->time_ns;
+    }
+    if (ended) {
+        schedule->time_ns = rt->replay->time_ns;
+    }
+    for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
+        orri_pipeline* pipe = schedule->pipelines[i];
+        if (record != NULL) {
+            record->clocks[i] = (orri_record_clock){pipe->start_ns, pipe->ran, pipe->due_ns};
+        }
+        if (ended) {
+            const orri_record_clock* clock = &rt->replay->clocks[i];
+            pipe->start_ns = clock->start_ns;
+            pipe->ran = clock->ran;
+            pipe->due_ns = clock->due_ns;
+        }
+    }
+}
+
 // ---- hashes ---------------------------------------------------------------------------------------------------------------
 
 // What a pipeline owns: values by cluster and row, of the entities there are.
@@ -162,7 +187,7 @@ orr_recording* orr_recording_create(void)
     orri_env_init(&env, NULL, &(orr_allocator){0}, 0, NULL);
     orr_recording* recording = ORRI_ALLOC_ZERO(&env, ORR_MEMORY_SYSTEM, orr_recording, 1);
     if (recording != NULL) {
-        orri_env_init(&recording->env, NULL, &(orr_allocator){0}, 0, NULL);
+        memcpy(&recording->env, &env, sizeof env); // It counts itself.
     }
     return recording;
 }
@@ -197,7 +222,7 @@ void orr_recording_destroy(orr_recording* recording)
     if (recording != NULL) {
         orri_recording_clear(recording);
         orri_env env;
-        orri_env_init(&env, NULL, &(orr_allocator){0}, 0, NULL);
+        memcpy(&env, &recording->env, sizeof env);
         ORRI_FREE(&env, ORR_MEMORY_SYSTEM, orr_recording, recording, 1);
     }
 }

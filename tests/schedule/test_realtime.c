@@ -45,3 +45,26 @@ ORR_TEST(realtime_clocks_without_a_fault)
            (unsigned long long)t.c.heard);
     three_end(&t);
 }
+
+ORR_TEST(realtime_replay_comes_to_the_same)
+{
+    three t;
+    orr_recording* recording = orr_recording_create();
+    orr_world* world = three_begin(&t, 0, &(clocks_desc){.size = 500});
+    CHECK_OK(orr_time_wish(world, 10));
+    CHECK_OK(orr_realtime(world,
+                          &(orr_realtime_desc){.ticks = 60, .record = recording, .hashes = true}));
+    uint64_t hash = orr_world_hash(world);
+    three_end(&t);
+    orr_recording_stats stats;
+    orr_recording_stats_get(recording, &stats);
+    printf("    %llu ticks, %llu bytes\n", (unsigned long long)stats.ticks,
+           (unsigned long long)stats.bytes);
+    for (uint32_t i = 0; i < 3; i++) {
+        world = three_begin(&t, 0, &(clocks_desc){.size = 500});
+        CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.replay = recording}));
+        CHECK(orr_world_hash(world) == hash);
+        three_end(&t);
+    }
+    orr_recording_destroy(recording);
+}
