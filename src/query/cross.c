@@ -5,6 +5,7 @@
 // Pairs once: of one query, the right side begins at the left one's run. Of two queries, a pair of rows that are both in both
 // would come twice; it comes where the left row is first, by cluster and chunk.
 #include "query/query.h"
+#include "store/guard.h"
 
 static bool cross_chosen_by_row(const orr_query* query)
 {
@@ -52,7 +53,7 @@ orr_cross* orr_cross_begin(orr_cross* cross, orr_query* left, orr_query* right, 
     ORR_ASSERT(cross != NULL && left != NULL && right != NULL);
     // The right side is brought up to date first: its refresh must not make the left one's rows stale.
     bool fresh = cross_check("orr_cross_begin", left, right, pairs) == ORR_OK &&
-                 (left->world->guard == NULL || orri_query_loops(right, "ORR_CROSS")) &&
+                 (!orri_watched(left->world) || orri_query_loops(right, "ORR_CROSS")) &&
                  orri_query_refresh(right);
     static const uint32_t never = 0;
     *cross = (orr_cross){.pairs = pairs};

@@ -239,7 +239,7 @@ orr_iter* orr_iter_begin(orr_iter* it, orr_query* query, const orr_each* each)
     if (each != NULL) {
         it->each = *each;
     }
-    if (ORR_UNLIKELY(query->world->guard != NULL) && !orri_query_loops(query, "ORR_EACH")) {
+    if (ORR_UNLIKELY(orri_watched(query->world)) && !orri_query_loops(query, "ORR_EACH")) {
         it->era = 0;
         return it;
     }
@@ -249,8 +249,10 @@ orr_iter* orr_iter_begin(orr_iter* it, orr_query* query, const orr_each* each)
         return it;
     }
     iterate_settle(it);
-    query->world->iterating++;
-    it->counted = true;
+    if (ORR_LIKELY(!query->world->realtime)) { // There structure is locked.
+        query->world->iterating++;
+        it->counted = true;
+    }
     iterate_open(it);
     return it;
 }

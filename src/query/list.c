@@ -134,7 +134,7 @@ bool orri_list_ready(orr_query* query)
 {
     orr_world* world = query->world;
     if (query->order != NULL || query->working != NULL || query->has_changed ||
-        world->share_live != 0 || world->appender != NULL) {
+        world->share_live != 0 || world->appender != NULL || world->realtime) {
         return false;
     }
     if (!list_current(query)) {

@@ -158,7 +158,7 @@ const void* orr_system_state(const orr_world* world, orr_system handle)
 {
     ORR_ASSERT(world != NULL);
     const orri_system* system = orri_system_at(world, handle);
-    if (world->guard != NULL) {
+    if (orri_watched(world)) {
         (void)orri_refuse_running(world, "orr_system_state");
         return NULL;
     }
@@ -169,7 +169,7 @@ const void* orr_system_exports(const orr_world* world, orr_system handle)
 {
     ORR_ASSERT(world != NULL);
     const orri_system* system = orri_system_at(world, handle);
-    if (world->guard != NULL) {
+    if (orri_watched(world)) {
         (void)orri_refuse_running(world, "orr_system_exports");
         return NULL;
     }

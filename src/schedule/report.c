@@ -6,7 +6,7 @@
 orr_result orr_system_stats_get(const orr_world* world, orr_system handle, orr_system_stats* out)
 {
     ORR_ASSERT(world != NULL && out != NULL);
-    if (world->guard != NULL) {
+    if (orri_watched(world)) {
         *out = (orr_system_stats){0};
         return orri_refuse_running(world, "orr_system_stats_get");
     }
@@ -37,7 +37,7 @@ orr_result orr_worker_stats_get(const orr_world* world, uint32_t worker, orr_wor
 {
     ORR_ASSERT(world != NULL && out != NULL);
     *out = (orr_worker_stats){0};
-    if (world->guard != NULL) {
+    if (orri_watched(world)) {
         return orri_refuse_running(world, "orr_worker_stats_get");
     }
     uint32_t count = orr_worker_count(world);
@@ -74,7 +74,7 @@ static void report_workers(const orr_world* world, orri_text* text)
 size_t orr_stats_print(const orr_world* world, char* out, size_t out_size)
 {
     ORR_ASSERT(world != NULL);
-    if (world->guard != NULL) {
+    if (orri_watched(world)) {
         (void)orri_refuse_running(world, "orr_stats_print");
         return 0;
     }

@@ -254,7 +254,7 @@ const char* orri_trace_env(orr_world* world, char* out, size_t out_size)
 
 orr_result orri_check_between_ticks(const orr_world* world, const char* call)
 {
-    if (world->guard != NULL) {
+    if (orri_watched(world)) {
         return orri_refuse_running(world, call);
     }
     return world->busy == NULL

@@ -19,7 +19,7 @@ orri_record* orri_apart_find(const orr_world* world, orr_entity entity)
 
 bool orri_apart_alive(const orr_world* world, orr_entity entity)
 {
-    const orri_guard* guard = world->guard != NULL ? orri_guard_of(world) : NULL;
+    const orri_guard* guard = orri_watched(world) ? orri_guard_of(world) : NULL;
     return orri_apart_find(world, entity) != NULL && (guard == NULL || guard->observer);
 }
 
@@ -242,7 +242,7 @@ orr_result orri_apart_edge(orr_world* world, const char* call, orr_entity entity
     if (found == NULL) {
         return result;
     }
-    if (world->guard != NULL) {
+    if (orri_watched(world)) {
         return orri_refuse_structure(world, call, type, entity);
     }
     return add ? orri_pinned_add(world, call, entity, found)
@@ -280,7 +280,7 @@ bool orr_transient(const orr_world* world, orr_entity entity)
 uint64_t orr_transient_count(const orr_world* world)
 {
     ORR_ASSERT(world != NULL);
-    const orri_guard* guard = world->guard != NULL ? orri_guard_of(world) : NULL;
+    const orri_guard* guard = orri_watched(world) ? orri_guard_of(world) : NULL;
     return guard == NULL || guard->observer ? world->apart.live_count : 0;
 }
 

@@ -547,7 +547,7 @@ ORRI_ASIDE static orr_result component_edge_chunk(orr_world* world, const char* 
 {
     orr_type type = {found->index1};
     bool has = component_find(world, record, orri_type_index(world, type)) != NULL;
-    if (has == (direction == ORRI_EDGE_ADD) && ORR_LIKELY(world->guard == NULL)) {
+    if (has == (direction == ORRI_EDGE_ADD) && ORR_LIKELY(!orri_watched(world))) {
         return ORR_OK;
     }
     if (ORR_UNLIKELY(!orri_world_open(world))) {
@@ -583,7 +583,7 @@ static inline orr_result component_edge(orr_world* world, const char* call, orr_
     if (!orri_type_pinned(found)) {
         return component_edge_chunk(world, call, record, entity, found, direction);
     }
-    if (ORR_UNLIKELY(world->guard != NULL)) {
+    if (ORR_UNLIKELY(orri_watched(world))) {
         return orri_refuse_structure(world, call, type, entity);
     }
     return direction == ORRI_EDGE_ADD ? orri_pinned_add(world, call, entity, found)

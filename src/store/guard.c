@@ -23,12 +23,30 @@ static bool guard_has(const orri_guard* guard, const uint64_t* bits, uint32_t ty
     return bits != NULL && type_index < guard->type_count && orri_bit_get(bits, type_index);
 }
 
+// A thread of the program's own reaches for a world that runs in real time.
+ORRI_COLD static bool guard_strange(const orr_world* world, const char* call)
+{
+    if (!world->realtime || orri_guard_of(world) != &guard_stranger) {
+        return false;
+    }
+    guard_strangers++;
+    (void)orri_refuse(
+        orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+        "%s: the world runs in real time, and belongs to its pipelines; post the call "
+        "(orr_post), or make it before orr_realtime() or after it has returned",
+        call);
+    return true;
+}
+
 ORRI_COLD static bool guard_refuse(const orr_world* world, const char* call, const char* name,
                                    orr_entity entity, const char* access)
 {
     const orri_guard* guard = orri_guard_of(world);
     orri_id_text who = orri_entity_format(world, entity);
     const char* of = entity.id != 0 ? " of " : "";
+    if (guard_strange(world, call)) {
+        return false;
+    }
     (*guard->breaches)++;
     if (guard->indirect) {
         (void)orri_refuse(
@@ -126,6 +144,9 @@ bool orri_guard_owns_long(const orr_world* world, const char* call)
     if (guard->owns) {
         return true;
     }
+    if (guard_strange(world, call)) {
+        return false;
+    }
     (*guard->breaches)++;
     (void)orri_refuse(
         orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
@@ -140,6 +161,9 @@ orr_result orri_refuse_structure(const orr_world* world, const char* call, orr_t
 {
     orri_id_text who = orri_entity_format(world, entity);
     bool typed = type.index1 != 0, about = entity.id != 0;
+    if (guard_strange(world, call)) {
+        return ORR_ERR_STATE;
+    }
     (*orri_guard_of(world)->breaches)++;
     return orri_refuse(
         orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
@@ -152,14 +176,17 @@ orr_result orri_refuse_structure(const orr_world* world, const char* call, orr_t
 
 orr_result orri_refuse_running(const orr_world* world, const char* call)
 {
-    if (world->guard != NULL) {
+    bool watched = orri_watched(world);
+    if (watched && guard_strange(world, call)) {
+        return ORR_ERR_STATE;
+    }
+    if (watched) {
         (*orri_guard_of(world)->breaches)++;
     }
     return orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
                        "%s: not inside a system%s%s%s; call it between ticks", call,
-                       world->guard != NULL ? " ('" : "",
-                       world->guard != NULL ? orri_guard_of(world)->system : "",
-                       world->guard != NULL ? "')" : "");
+                       watched ? " ('" : "", watched ? orri_guard_of(world)->system : "",
+                       watched ? "')" : "");
 }
 
 void orri_guard_enter(orr_world* world, const orri_guard* guard, orr_hot_table** tables)

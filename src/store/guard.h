@@ -34,8 +34,7 @@ typedef struct orri_here {
     // write (publish.h). NULL: those of the world.
     const uint64_t* clock;
     const struct orri_view* view;
-    uint64_t
-        since_view; // For changed-since of what the view has: an epoch. 0: as for all other types.
+    uint64_t since_view; // For `changed` terms, of what the view has: when it was pinned last.
 } orri_here;
 extern _Thread_local orri_here orri_here_now;
 
@@ -46,11 +45,17 @@ static inline const struct orri_view* orri_view_here(const orr_world* world)
                                                                          : NULL;
 }
 
-// Of the system this thread runs. Not NULL where world->guard is not.
+// Of the system this thread runs. Not NULL where orri_watched().
 static inline const orri_guard* orri_guard_of(const orr_world* world)
 {
     return ORR_UNLIKELY(world->abreast) && orri_here_now.world == world ? orri_here_now.guard
                                                                         : world->guard;
+}
+// True when this thread runs a system that is watched; or, while systems run side by side, none of them: then nothing is allowed. In real
+// time the thread that has the floor is not watched.
+static inline bool orri_watched(const orr_world* world)
+{
+    return ORR_UNLIKELY(world->guard != NULL) && orri_guard_of(world) != NULL;
 }
 // Systems may run on several threads from now on, each between orri_here_enter() and orri_here_leave(). `watched`: with guards; reading by
 // id finds what `tables` (may be NULL) have for all of them, and otherwise the thread's own.
@@ -86,27 +91,27 @@ ORRI_COLD bool orri_guard_places_long(const orr_world* world, const char* call, 
 static inline bool orri_guard_reads(const orr_world* world, const char* call, orr_type type,
                                     orr_entity entity)
 {
-    return ORR_LIKELY(world->guard == NULL) || orri_guard_reads_long(world, call, type, entity);
+    return ORR_LIKELY(!orri_watched(world)) || orri_guard_reads_long(world, call, type, entity);
 }
 static inline bool orri_guard_writes(const orr_world* world, const char* call, orr_type type,
                                      orr_entity entity)
 {
-    return ORR_LIKELY(world->guard == NULL) || orri_guard_writes_long(world, call, type, entity);
+    return ORR_LIKELY(!orri_watched(world)) || orri_guard_writes_long(world, call, type, entity);
 }
 static inline bool orri_guard_builtin(const orr_world* world, const char* call, const char* name,
                                       orr_entity entity)
 {
-    return ORR_LIKELY(world->guard == NULL) || orri_guard_builtin_long(world, call, name, entity);
+    return ORR_LIKELY(!orri_watched(world)) || orri_guard_builtin_long(world, call, name, entity);
 }
 // Making and counting strings and arrays.
 ORRI_COLD bool orri_guard_owns_long(const orr_world* world, const char* call);
 static inline bool orri_guard_owns(const orr_world* world, const char* call)
 {
-    return ORR_LIKELY(world->guard == NULL) || orri_guard_owns_long(world, call);
+    return ORR_LIKELY(!orri_watched(world)) || orri_guard_owns_long(world, call);
 }
 static inline bool orri_guard_places(const orr_world* world, const char* call, orr_entity entity)
 {
-    return ORR_LIKELY(world->guard == NULL) || orri_guard_places_long(world, call, entity);
+    return ORR_LIKELY(!orri_watched(world)) || orri_guard_places_long(world, call, entity);
 }
 // A running system changes structure; both may be null.
 ORRI_COLD orr_result orri_refuse_structure(const orr_world* world, const char* call, orr_type type,
@@ -115,14 +120,14 @@ ORRI_COLD orr_result orri_refuse_structure(const orr_world* world, const char* c
 static inline orr_result orri_check_open_of(const orr_world* world, const char* call, orr_type type,
                                             orr_entity entity)
 {
-    return ORR_LIKELY(world->guard == NULL) ? orri_check_open(world, call)
+    return ORR_LIKELY(!orri_watched(world)) ? orri_check_open(world, call)
                                             : orri_refuse_structure(world, call, type, entity);
 }
 // The same for a tag that a query asks for.
 ORRI_COLD bool orri_guard_tags_long(const orr_world* world, const char* call, orr_tag tag);
 static inline bool orri_guard_tags(const orr_world* world, const char* call, orr_tag tag)
 {
-    return ORR_LIKELY(world->guard == NULL) || orri_guard_tags_long(world, call, tag);
+    return ORR_LIKELY(!orri_watched(world)) || orri_guard_tags_long(world, call, tag);
 }
 // For calls that make no sense inside a system.
 ORRI_COLD orr_result orri_refuse_running(const orr_world* world, const char* call);

@@ -53,13 +53,13 @@ static const char* refuse_entity_reason(const orr_world* world, orr_entity entit
         return "is transient, and this is not for transient entities (orr_create_transient)";
     }
     if (orri_id_apart(entity)) {
-        return world->guard != NULL ? "is transient: dead, not created yet, or hidden from the "
-                                      "simulation"
-                                    : "was a transient one, and is dead";
+        return orri_watched(world) ? "is transient: dead, not created yet, or hidden from the "
+                                     "simulation"
+                                   : "was a transient one, and is dead";
     }
     if (orri_id_index(entity) >= world->hot.count) {
-        return world->guard != NULL ? "is not created yet: what was sent is alive after the commit"
-                                    : "was never created in this world";
+        return orri_watched(world) ? "is not created yet: what was sent is alive after the commit"
+                                   : "was never created in this world";
     }
     return "is dead";
 }
@@ -156,7 +156,7 @@ orr_result orri_check_open(const orr_world* world, const char* call)
         return orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
                            "%s: an error handler may look at the world, not change it", call);
     }
-    if (world->guard != NULL) {
+    if (orri_watched(world)) {
         return orri_refuse_structure(world, call, (orr_type){0}, (orr_entity){0});
     }
     if (world->busy != NULL) {

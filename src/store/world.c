@@ -197,7 +197,7 @@ uint64_t orr_world_seed(const orr_world* world)
 void orr_tick_advance(orr_world* world)
 {
     ORR_ASSERT(world != NULL);
-    if (ORR_UNLIKELY(world->guard != NULL)) {
+    if (ORR_UNLIKELY(orri_watched(world))) {
         (void)orri_refuse_running(world, "orr_tick_advance");
         return;
     }
@@ -206,20 +206,25 @@ void orr_tick_advance(orr_world* world)
                           "orr_tick_advance: %s", world->busy);
         return;
     }
-    ORR_VALIDATE(world->appender != NULL || orr_world_validate(world) == ORR_OK);
+    ORR_VALIDATE(world->appender != NULL || world->realtime || orr_world_validate(world) == ORR_OK);
     orri_tick_aside(world);
     world->tick++;
-    orri_blobs_collect(&world->schema);
+    if (ORR_LIKELY(!world->realtime)) { // There it waits until no system runs.
+        orri_blobs_collect(&world->schema);
+    }
 }
 
 void orri_tick_aside(orr_world* world)
 {
+    world->epoch++;
+    if (ORR_UNLIKELY(world->realtime)) {
+        return; // Loops of other pipelines go on.
+    }
     // A loop that was left without being ended ends here; its iterator is told by the era.
     if (world->iterating != 0) {
         world->iterating = 0;
     }
     world->iteration_era++;
-    world->epoch++;
 }
 
 // ---- what it tells -----------------------------------------------------------------------------------------
@@ -242,7 +247,7 @@ void orr_world_stats_get(const orr_world* world, orr_world_stats* out)
 void orr_world_memory_limit(orr_world* world, uint64_t bytes_max)
 {
     ORR_ASSERT(world != NULL);
-    if (world->guard != NULL) {
+    if (orri_watched(world)) {
         (void)orri_refuse_running(world, "orr_world_memory_limit");
         return;
     }
@@ -284,7 +289,7 @@ void orr_log(orr_world* world, orr_log_level level, const char* format, ...)
 orr_result orr_type_register(orr_world* world, const orr_type_desc* desc, orr_type* out)
 {
     ORR_ASSERT(world != NULL);
-    if (ORR_UNLIKELY(world->guard != NULL)) {
+    if (ORR_UNLIKELY(orri_watched(world))) {
         return orri_refuse_running(world, "orr_type_register");
     }
     if (desc == NULL || out == NULL) {
@@ -300,7 +305,7 @@ orr_type orr_type_of(orr_world* world, const orr_type_desc* static_desc)
         (void)orri_refuse_argument(world, "orr_type_of", "the desc is NULL");
         return (orr_type){0};
     }
-    if (ORR_UNLIKELY(world->guard != NULL) &&
+    if (ORR_UNLIKELY(orri_watched(world)) &&
         orri_type_find(&world->schema, static_desc->name).index1 == 0) {
         (*orri_guard_of(world)->breaches)++;
         (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,

@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: MIT
+#include "test.h"
+ORR_TEST(nothing_yet)
+{
+}
