@@ -7,8 +7,8 @@
 #include "test.h"
 #include <orrery/query.h>
 
-ORR_STRUCT(Pin, (uint32_t, value))
-ORR_STRUCT(Many, (uint32_t, value))
+ORR_STRUCT_EX(Pin, (.storage = ORR_PINNED), (uint32_t, value))
+ORR_STRUCT_EX(Many, (.multiplicity = ORR_MULTIPLE), (uint32_t, value))
 
 typedef struct stage {
     kit k;
@@ -102,12 +102,7 @@ ORR_TEST(types_without_columns_are_not_published)
 {
     stage s;
     stage_begin(&s);
-    orr_type_desc pinned = *ORR_TYPE(Pin), multiple = *ORR_TYPE(Many);
-    pinned.storage = ORR_PINNED;
-    multiple.multiplicity = ORR_MULTIPLE;
-    orr_type pin, many;
-    CHECK_OK(orr_type_register(s.world, &pinned, &pin));
-    CHECK_OK(orr_type_register(s.world, &multiple, &many));
+    orr_type pin = KIT_TYPE(s.world, Pin), many = KIT_TYPE(s.world, Many);
     CHECK_RESULT(orri_publish_add(s.publisher, pin), ORR_ERR_ARGUMENT);
     CHECK_CONTAINS(s.k.errors.text, "Pin is pinned");
     CHECK_RESULT(orri_publish_add(s.publisher, many), ORR_ERR_ARGUMENT);
