@@ -206,7 +206,7 @@ orr_result orri_tell(orr_world* world, orr_system source, bool by_commit);
 orr_result orri_tell_written(orr_world* world, const orr_query* query, orr_system source);
 // For a pipeline beside others: values of types in `foreign` (NULL: none) are for their owner to tell of, whose marks stay where they are. Without
 // `structure` nothing is looked at but values of the other types; systems of other pipelines may run. With it, none runs: the dead and
-// rows are told as well, and all of pinned and multiple types, of which an entity may have got or lost some. Who gets to know an entity is told what all
+// rows are told as well, and all of pinned, multiple and hooked types. Who gets to know an entity is told what all
 // who know it know of a foreign type; of what nobody knows, how it is.
 orr_result orri_tell_own(orr_world* world, orr_system source, bool by_commit,
                          const orri_foreign* foreign, bool structure);
