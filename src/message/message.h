@@ -89,6 +89,9 @@ void orri_lanes_rewind(orr_world* world, uint64_t reserved);
 // Several pipelines at once have lanes of their own, beside the world's. Transactions that wait are in common. NULL when refused
 // (reported). Quiet: no system runs.
 struct orri_lanes* orri_lanes_make(orr_world* world);
+// They are an observer's, all of them: ids that are held are of transient entities. To be said before any are. (Without it ids of transient entities
+// are those of the line itself: good as long as only one observer at a time creates.)
+void orri_lanes_aside(struct orri_lanes* lanes);
 // From now on these are the world's; NULL: its own again. Lanes that are open, or wait, stay where they are. By who has the floor.
 void orri_lanes_use(orr_world* world, struct orri_lanes* lanes);
 // Nothing waits in them, and they are not in use. Ids that are held still are given back. Quiet. NULL: nothing.
