@@ -92,6 +92,8 @@ extern const bench_work bench_schedule_2, bench_frame_7_2;        // bench_syste
 extern const bench_work bench_update_alone, bench_update_pair, bench_disjoint_systems,
     bench_disjoint_clusters; // bench_workers.c
 
+extern const bench_work bench_two_pipelines; // bench_pipelines.c
+
 extern const bench_work bench_math, bench_math_float; // bench_math.c
 
 // Shared by the rows about pinned types (bench_pinned.c).

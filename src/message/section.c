@@ -177,19 +177,11 @@ ORRI_COLD static orr_result section_drop(const orr_lane* lane, orr_entity target
 
 // ---- where the value is ------------------------------------------------------------------------------------------
 
-// Tick and epoch. In real time those of the group that runs: the world's go on meanwhile.
-static inline const uint64_t* section_clock(const orr_world* world)
-{
-    const orri_here* here = &orri_here_now;
-    bool own = ORR_UNLIKELY(world->realtime) && here->world == world && here->clock != NULL;
-    return own ? here->clock : &world->tick;
-}
-
 // The block of a column may be written from now on. The first of several threads copies it, if somebody holds it, and stamps it.
 static bool section_own(orr_world* world, orri_chunk* chunk, uint32_t column)
 {
     orri_column* entry = &chunk->columns[column];
-    const uint64_t *clock = section_clock(world), epoch = clock[1];
+    uint64_t epoch = orri_epoch(world);
     if (ORR_LIKELY(__atomic_load_n(&entry->version, __ATOMIC_ACQUIRE) == epoch)) {
         return true;
     }
@@ -199,7 +191,7 @@ static bool section_own(orr_world* world, orri_chunk* chunk, uint32_t column)
     if (__atomic_load_n(&entry->version, __ATOMIC_RELAXED) != epoch) {
         owned = entry->share == NULL || orri_share_detach_column(world, chunk, column);
         if (owned) {
-            entry->tick = clock[0];
+            entry->tick = orri_tick_now(world);
             __atomic_store_n(&chunk->cluster->columns[column].version, epoch, __ATOMIC_RELAXED);
             // Last: who sees it needs no lock any more.
             __atomic_store_n(&entry->version, epoch, __ATOMIC_RELEASE);

@@ -87,13 +87,16 @@ static void floor_on(orri_pipeline* pipe)
 static void floor_astray(orri_realtime* rt, const orri_pipeline* pipe)
 {
     if (!atomic_exchange(&rt->astray, true)) {
+        orri_realtime_unfollow(rt);
+        if (rt->replay->full && atomic_load(&rt->turn_at) >= rt->replay->turn_count) {
+            return; // It ends in the midst of ticks, which are finished.
+        }
         (void)orri_refuse(
             &rt->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
             "orr_realtime: the replay does something else than was recorded: pipeline "
             "'%s', tick %llu, after %u turns; is the program the same?",
             pipe->name, (unsigned long long)pipe->tick, (unsigned)atomic_load(&rt->turn_at));
-        rt->result = ORR_ERR_CONFLICT;
-        (void)orri_locks_follow_end(rt->locks);
+        orri_realtime_fail(rt, ORR_ERR_CONFLICT);
     }
 }
 

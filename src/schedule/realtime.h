@@ -34,6 +34,10 @@ typedef enum orri_turn {
     ORRI_TURN_NONE,  // There is none left.
 } orri_turn;
 
+typedef struct orri_record_clock {
+    uint64_t start_ns, ran, due_ns;
+} orri_record_clock;
+
 // What a run in real time depends on besides its world (recording.c).
 struct orr_recording {
     orri_env env;
@@ -52,6 +56,9 @@ struct orr_recording {
     uint32_t hash_count, hash_capacity;
     orri_lock_log grants;
     uint64_t ticks;
+    // Where clocks stood at the end.
+    uint64_t time_ns;
+    orri_record_clock clocks[ORR_PIPELINES_MAX];
 };
 
 // What a pipeline has in real time.
@@ -156,14 +163,28 @@ void orri_unwire_system(orr_world* world, orri_system* system);
 // ---- realtime.c -----------------------------------------------------------------------------------------------------------
 
 void orri_realtime_ring(orri_realtime* rt);
+// Locks are granted as they are asked for again.
+void orri_realtime_unfollow(orri_realtime* rt);
+// Ends the run, with this for its result if there is none yet.
+void orri_realtime_fail(orri_realtime* rt, orr_result result);
 // Runs a system on the thread that called orr_realtime(). Without the floor.
 void orri_realtime_on_main(orri_pipeline* pipe, orri_system* system);
+
+// From any thread. False: it does not run.
+bool orri_realtime_pause(orr_world* world, bool on);
+// A tick that was refused in real time goes on in lockstep, with its lanes; or has ended there.
+void orri_moment_resume(orri_pipeline* pipe, bool ended);
+void orri_moment_free(orr_world* world, orri_pipeline* pipe);
 
 // ---- recording.c ------------------------------------------------------------------------------------------------------------
 
 void orri_record_turn(orri_realtime* rt, const orri_pipeline* pipe, orri_turn turn);
 void orri_record_dt(orri_realtime* rt, float dt);
-void orri_record_calls(orri_realtime* rt, orri_call* calls);
+// The calls of a list; on refusal the turn that was for them is not recorded either.
+void orri_record_calls(orri_realtime* rt, const orri_call* calls, bool meeting);
+// When the run has ended: where clocks stand; in a replay that came to its end they are put there.
+void orri_record_clocks(orri_realtime* rt);
+void orri_recording_clear(struct orr_recording* recording);
 // After a tick: what its pipeline owns is hashed and recorded, or compared, if that is wanted.
 void orri_record_hash(orri_realtime* rt, orri_pipeline* pipe);
 orri_call* orri_call_make(orri_env* env, orr_call call, const void* data, size_t size,

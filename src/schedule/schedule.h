@@ -274,6 +274,8 @@ struct orri_schedule {
     struct orri_realtime*
         realtime; // While it runs in real time. Under `posting`, for who calls from outside.
     orri_mutex posting;
+    double wish; // How fast time is to go there, if that was said.
+    bool wished;
 };
 
 // pipeline.c. The first one; false when refused (reported).
@@ -308,6 +310,9 @@ bool orri_observe_refuses(orr_world* world, orri_system* by, const char* what,
                           const orri_system* target);
 // True when the running system must not know of that one.
 bool orri_observe_hidden(const orr_world* world, const orri_system* system);
+
+// step.c: ORR_OK where ticks may be run: between them, outside of systems and handlers. Reports.
+orr_result orri_step_check(orr_world* world, const char* call);
 
 // tick.c: runs a tick, or goes on with the one that is under way. On refusal (reported) it stays open; calling again goes on.
 orr_result orri_tick(orri_pipeline* pipe, float dt);

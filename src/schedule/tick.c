@@ -298,7 +298,9 @@ static orr_result tick_part(orri_pipeline* pipe)
     case ORRI_STAGE_LIFE:
         return pipe->renewed ? tick_locked(pipe, true, tick_life) : ORR_OK;
     case ORRI_STAGE_OUTSIDE:
-        return tick_locked(pipe, pipe->renewed || orri_commit_pending(pipe->world), tick_outside);
+        return tick_locked(pipe,
+                           pipe->renewed || pipe->phase > 0 || orri_commit_pending(pipe->world),
+                           tick_outside);
     default: {
         const orri_step* step = &pipe->steps[pipe->at];
         return step->system != NULL ? tick_group(pipe) : tick_point(pipe, step);
@@ -360,7 +362,9 @@ static orr_result tick_end(orri_pipeline* pipe)
     world->busy = NULL;
     world->dt = 0;
     world->run_tick = 0;
-    orri_pipeline_ticked(pipe);
+    if (ORR_LIKELY(!world->realtime)) { // There its own thread does it.
+        orri_pipeline_ticked(pipe);
+    }
     if (world->schedule->trace != NULL) {
         pipe->clock_ns = pipe->tick_ns;
         orri_time_end(pipe, NULL, "tick", "tick");
@@ -415,10 +419,18 @@ orr_result orri_tick(orri_pipeline* pipe, float dt)
     struct orri_schedule* schedule = pipe->world->schedule;
     ORR_ASSERT(schedule->now == NULL || schedule->now == pipe);
     orri_float_mode mode = orri_float_mode_set();
+    bool resumes = ORR_UNLIKELY(pipe->moment != NULL) && !pipe->world->realtime;
+    if (resumes) {
+        orri_moment_resume(pipe, false);
+        schedule->now = pipe->stage != ORRI_STAGE_DONE ? pipe : schedule->now;
+    }
     schedule->inside = pipe->world->in_tick = true;
     orr_result result = schedule->now != NULL ? ORR_OK : tick_begin(pipe, dt);
     result = result == ORR_OK ? tick_go(pipe) : result;
     schedule->inside = pipe->world->in_tick = false;
+    if (resumes && schedule->now == NULL) {
+        orri_moment_resume(pipe, true);
+    }
     orri_float_mode_restore(mode);
     return result;
 }

@@ -38,6 +38,13 @@ typedef struct orri_here {
 } orri_here;
 extern _Thread_local orri_here orri_here_now;
 
+// What this thread's pipeline sees of values that others write; NULL: everything as it is.
+static inline const struct orri_view* orri_view_here(const orr_world* world)
+{
+    return ORR_UNLIKELY(world->realtime) && orri_here_now.world == world ? orri_here_now.view
+                                                                         : NULL;
+}
+
 // Of the system this thread runs. Not NULL where orri_watched().
 static inline const orri_guard* orri_guard_of(const orr_world* world)
 {

@@ -32,6 +32,9 @@ set(ORR_SOURCES_STORE
     src/store/plan.c
     src/store/pool.c
     src/store/pool_state.c
+    src/store/publish.c
+    src/store/publish_follow.c
+    src/store/publish_state.c
     src/store/entity_print.c
     src/store/ref.c
     src/store/refuse.c
@@ -45,6 +48,7 @@ set(ORR_SOURCES_STORE
     src/store/stage.c
     src/store/tag.c
     src/store/validate.c
+    src/store/view.c
     src/store/virtual.c
     src/store/world.c)
 # Not on any hot way: compiled for size.
@@ -68,6 +72,9 @@ set(ORR_SMALL_STORE
     src/store/name.c
     src/store/needs.c
     src/store/pool_state.c
+    src/store/publish.c
+    src/store/publish_follow.c
+    src/store/publish_state.c
     src/store/ref.c
     src/store/refuse.c
     src/store/relation.c
@@ -78,6 +85,7 @@ set(ORR_SMALL_STORE
     src/store/stage.c
     src/store/tag.c
     src/store/validate.c
+    src/store/view.c
     src/store/virtual.c
     src/store/world.c
 )
