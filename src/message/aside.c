@@ -152,9 +152,8 @@ static void aside_pop(orr_world* world, struct orri_lanes* lanes)
     orri_asides_free(world, asides);
 }
 
-void orri_asides_abandon(orr_world* world, bool counted)
+void orri_asides_abandon(orr_world* world, struct orri_lanes* lanes, bool counted)
 {
-    struct orri_lanes* lanes = orri_lanes_at(world);
     while (lanes->aside_first != NULL) {
         const struct orri_asides* asides = lanes->aside_first;
         if (counted) {

@@ -181,20 +181,20 @@ ORRI_COLD static orr_result section_drop(const orr_lane* lane, orr_entity target
 static bool section_own(orr_world* world, orri_chunk* chunk, uint32_t column)
 {
     orri_column* entry = &chunk->columns[column];
-    if (ORR_LIKELY(__atomic_load_n(&entry->version, __ATOMIC_ACQUIRE) == world->epoch)) {
+    uint64_t epoch = orri_epoch(world);
+    if (ORR_LIKELY(__atomic_load_n(&entry->version, __ATOMIC_ACQUIRE) == epoch)) {
         return true;
     }
     orri_mutex* mutex = &world->messages->sections->blocks.mutex;
     bool owned = true;
     orri_mutex_lock(world->env.platform, mutex);
-    if (__atomic_load_n(&entry->version, __ATOMIC_RELAXED) != world->epoch) {
+    if (__atomic_load_n(&entry->version, __ATOMIC_RELAXED) != epoch) {
         owned = entry->share == NULL || orri_share_detach_column(world, chunk, column);
         if (owned) {
-            entry->tick = world->tick;
-            __atomic_store_n(&chunk->cluster->columns[column].version, world->epoch,
-                             __ATOMIC_RELAXED);
+            entry->tick = orri_tick_now(world);
+            __atomic_store_n(&chunk->cluster->columns[column].version, epoch, __ATOMIC_RELAXED);
             // Last: who sees it needs no lock any more.
-            __atomic_store_n(&entry->version, world->epoch, __ATOMIC_RELEASE);
+            __atomic_store_n(&entry->version, epoch, __ATOMIC_RELEASE);
         }
     }
     orri_mutex_unlock(world->env.platform, mutex);

@@ -5,6 +5,7 @@ set(ORR_SOURCES_MESSAGE
     src/message/event.c
     src/message/inbox.c
     src/message/lane.c
+    src/message/lane_held.c
     src/message/marks.c
     src/message/merge.c
     src/message/message_batch.c
@@ -41,6 +42,7 @@ set(ORR_SMALL_MESSAGE
     src/message/event.c
     src/message/inbox.c
     src/message/lane.c
+    src/message/lane_held.c
     src/message/message_print.c
     src/message/message_batch.c
     src/message/messages.c

@@ -135,13 +135,13 @@ typedef struct orri_piece {
 
 // ---- readers (reader.c) ------------------------------------------------------------------------------------------
 
-typedef struct orri_view {
-    struct orri_view* next;
+typedef struct orri_told_view {
+    struct orri_told_view* next;
     orri_batch* batch;
     orri_reader* reader;
     const orr_message_column* columns;
     uint32_t column_count;
-} orri_view;
+} orri_told_view;
 
 struct orri_reader {
     orr_world* world;
@@ -157,12 +157,16 @@ struct orri_reader {
     bool lost;  // The queue overflowed.
     bool shut;  // Likewise, in this tell.
     orri_bitset members;
-    uint32_t number;                // In told->on.
-    orri_match match;               // Of the cluster at hand,
-    const uint16_t* map;            // the entry's map,
-    uint64_t mask;                  // and of 64 rows at hand.
-    orri_view *first, *last, *held; // The queue; what the system reads now.
-    uint64_t queued;                // Entities.
+    uint32_t number;                     // In told->on.
+    orri_match match;                    // Of the cluster at hand,
+    const uint16_t* map;                 // the entry's map,
+    uint64_t mask;                       // and of 64 rows at hand.
+    orri_told_view *first, *last, *held; // The queue; what the system reads now.
+    uint64_t queued;                     // Entities.
+    // In real time: what a system that runs may take, out of the queue; `handed` from orri_reader_take() to orri_reader_done(). If the
+    // queue is emptied meanwhile, what was not taken goes with it.
+    orri_told_view* taken;
+    bool handed, taken_void;
     orr_message message;
 };
 
@@ -221,6 +225,7 @@ typedef struct orri_telling {
     struct orri_told* told;
     orr_system source;
     bool by_commit;
+    const orri_foreign* foreign; // Types whose values others tell of; NULL: none.
     uint64_t**
         suspects;      // By chunk id, a bit for each row: something pinned changed. NULL: nowhere.
     uint64_t** gained; // By pool and chunk id: they got or lost its type.
@@ -366,7 +371,7 @@ struct orri_batch {
     const orri_type* type;
     orri_shape* shape; // NULL: none.
     orr_message message;
-    orri_view* views;
+    orri_told_view* views;
 };
 
 // NULL when refused (reported).
@@ -376,7 +381,7 @@ void orri_batch_release(orr_world* world, orri_batch* made);
 void orri_batch_free(orr_world* world, orri_batch* made);
 // Gives back spares that nobody wanted for a tick; or all.
 void orri_spares_trim(orr_world* world, struct orri_told* told, bool all);
-uint64_t orri_view_hash(const orr_world* world, const orri_view* view, uint64_t hash);
+uint64_t orri_told_view_hash(const orr_world* world, const orri_told_view* view, uint64_t hash);
 
 // ---- tell_piece.c ------------------------------------------------------------------------------------------------------
 
@@ -472,7 +477,7 @@ bool orri_reader_asks(const orri_reader* reader, orr_type type);
 // Forgets whom it was told of.
 void orri_reader_forget(orri_reader* reader);
 // Hands a view to its reader. A queue that grows too long is emptied, and said.
-void orri_reader_deliver(orri_view* view);
+void orri_reader_deliver(orri_told_view* view);
 // What a reader's query says of a cluster.
 void orri_reader_match(orri_reader* reader, const orri_cluster* cluster);
 // True when it was told of the entity of a row of that cluster, and selects it still. Who selects all rows is not asked.
@@ -489,6 +494,9 @@ void orri_reader_free(orr_world* world, orri_reader* reader);
 
 bool orri_tell_dead(orri_telling* tell);
 bool orri_tell_rows(orri_telling* tell);
+// True for a type (unique, in chunks) whose differences are not told now, and which somebody was told of: then that is what whoever gets to know
+// the entities of the run is told, so that all know the same until its owner tells of the difference.
+bool orri_run_stale(const orri_telling* tell, const orri_run* run, const orri_told_type* type);
 // Values in columns of a unique type in chunks; `query` (may be NULL): only of its clusters.
 bool orri_tell_values(orri_telling* tell, orri_told_type* type, const orr_query* query);
 // The entities of a run.

@@ -97,13 +97,12 @@ void* orr_iter_stamp(orr_iter* it, uint32_t field)
     uint16_t column = span->map[field];
     orri_chunk* chunk = span->chunk;
     orri_column* entry = &chunk->columns[column];
-    orr_world* world = it->world;
     if (ORR_LIKELY(entry->share == NULL)) {
-        entry->version = world->epoch;
-        entry->tick = world->tick;
+        entry->version = it->clock[1];
+        entry->tick = it->clock[0];
         // Threads that write other chunks of the cluster stamp it too, with the same epoch.
-        __atomic_store_n(&chunk->cluster->columns[column].version, world->epoch, __ATOMIC_RELAXED);
-    } else if (orri_column_write(world, chunk, column) == NULL) {
+        __atomic_store_n(&chunk->cluster->columns[column].version, it->clock[1], __ATOMIC_RELAXED);
+    } else if (orri_column_write(it->world, chunk, column) == NULL) {
         return NULL;
     }
     return entry->data + span->slot * access_stride(span, column);

@@ -4,7 +4,7 @@
 // adjacent chunks could be handed out as one: where a run ends would then depend on memory, and so would every sum made run by
 // run. It would gain nothing either: a step costs 2 ns, the loop over a chunk 400 and more.
 #include "query/query.h"
-#include "store/guard.h"
+#include "store/publish.h"
 
 #define ITERATE_AHEAD        8u // Clusters are fetched this far ahead,
 #define ITERATE_AHEAD_FIELDS 4u // and so many of their columns.
@@ -18,13 +18,23 @@ _Static_assert(sizeof(orr_hot_column) == sizeof(orri_column) &&
 
 // ---- beginning and ending -----------------------------------------------------------------------------------
 
+// Other pipelines count on meanwhile: the clock is that of the system that runs here.
+static void iterate_init_here(orr_iter* it)
+{
+    it->clock = orri_clock_here(it->world);
+    it->dt = 0;
+    it->tick = it->clock[0];
+}
+
 // `since` field by field: copied as a whole, the processor would wait until what was just written can be read as one.
 static void iterate_init(orr_iter* it, orr_query* query, uint64_t since)
 {
     orr_world* world = query->world;
     it->count = 0;
-    it->dt = world->dt;
-    it->tick = world->run_tick != 0 ? world->run_tick : world->tick;
+    if (ORR_LIKELY(!world->realtime)) {
+        it->dt = world->dt;
+        it->tick = world->run_tick != 0 ? world->run_tick : world->tick;
+    }
     it->lane = NULL;
     it->unit1 = 0;
     it->now = NULL;
@@ -47,6 +57,9 @@ static void iterate_init(orr_iter* it, orr_query* query, uint64_t since)
     it->chunk_end = UINT32_MAX;
     it->mask = it->position = 0;
     it->span_left = 0;
+    if (ORR_UNLIKELY(world->realtime)) {
+        iterate_init_here(it);
+    }
 }
 
 // The whole list at once; orr_iter_fill() finds nothing more.
@@ -267,8 +280,16 @@ void orr_iter_end(orr_iter* it)
 static void iterate_push(orr_iter* it, const uint16_t* map, orri_chunk* chunk, uint32_t slot,
                          uint32_t count)
 {
+    const orri_column* columns = orri_columns_here(it->world, chunk);
     it->spans[it->span_left++] =
-        (orr_hot_span){(orr_hot_column*)(void*)chunk->columns, map, chunk, slot, count};
+        (orr_hot_span){(orr_hot_column*)(uintptr_t)columns, map, chunk, slot, count};
+}
+
+// The values of the type that this loop sees were shown by another pipeline.
+static bool iterate_viewed(const orr_iter* it, orr_type type)
+{
+    const orri_view* view = orri_view_here(it->world);
+    return view != NULL && orri_view_has(view, type);
 }
 
 // True when changed-since decides. Without a mark everything counts as changed, also where the term's type is not there.
@@ -286,13 +307,23 @@ static bool iterate_switched(const orr_iter* it, const orri_chunk* chunk, uint32
                                         chunk->columns[half + entities].version > it->each.since);
 }
 
+// True when the values of a term were written; those that others write, when they were shown.
+static bool iterate_written(const orr_iter* it, const orri_chunk* chunk, orr_type type,
+                            uint32_t column)
+{
+    if (iterate_viewed(it, type)) {
+        return orri_columns_here(it->world, chunk)[column].version > orri_here_now.since_view;
+    }
+    return chunk->columns[column].version > it->each.since;
+}
+
 static bool iterate_changed(const orr_iter* it, const orri_chunk* chunk)
 {
     const orri_leaf* leaf = &it->query->leaves[0];
     for (uint32_t t = 0; t < leaf->term_count; t++) {
         if (leaf->terms[t].changed) {
             int32_t column = orri_cluster_find_column(chunk->cluster, leaf->terms[t].type);
-            if (column >= 0 && (chunk->columns[column].version > it->each.since ||
+            if (column >= 0 && (iterate_written(it, chunk, leaf->terms[t].type, (uint32_t)column) ||
                                 iterate_switched(it, chunk, (uint32_t)column))) {
                 return true;
             }
@@ -308,8 +339,8 @@ static bool iterate_cluster_changed(const orr_iter* it, const orri_cluster* clus
     for (uint32_t t = 0; t < leaf->term_count; t++) {
         if (leaf->terms[t].changed) {
             int32_t column = orri_cluster_find_column(cluster, leaf->terms[t].type);
-            if (column >= 0 &&
-                (cluster->has_bits || cluster->columns[column].version > it->each.since)) {
+            if (column >= 0 && (cluster->has_bits || iterate_viewed(it, leaf->terms[t].type) ||
+                                cluster->columns[column].version > it->each.since)) {
                 return true;
             }
         }

@@ -3,6 +3,7 @@
 // one where nothing changed stays as it is; what stood in the others is taken out, read again, sorted by itself and merged
 // in. So it costs what changed, and one pass over the order.
 #include "query/query.h"
+#include "store/publish.h"
 
 // ---- keys: numbers made comparable as unsigned words --------------------------------------------------------
 
@@ -300,7 +301,7 @@ static void order_append(orr_query* query, const uint16_t* map, const orri_chunk
 {
     orri_order* order = query->order;
     int32_t column = orri_cluster_find_column(chunk->cluster, order->type);
-    const uint8_t* data = chunk->columns[column].data;
+    const uint8_t* data = orri_columns_here(query->world, chunk)[column].data;
     size_t size = chunk->cluster->columns[column].size;
     uint32_t rows = orri_chunk_rows(chunk);
     for (uint32_t word = 0; word * 64 < rows; word++) {
@@ -375,7 +376,10 @@ bool orri_order_refresh(orr_query* query)
     }
     orri_world_settle(world);
     uint32_t words = world->chunk_count / 64 + 1;
-    bool fresh = order->mark != 0 && order_pools_clean(query);
+    // What this pipeline sees of a key that others write may change as a whole: no mark tells.
+    const orri_view* view = orri_view_here(world);
+    bool seen = view != NULL && orri_view_has(view, order->type);
+    bool fresh = order->mark != 0 && !seen && order_pools_clean(query);
     bool any = !fresh || order->entries_mark != query->changes;
     uint64_t kept = fresh ? order->count : 0;
     if (!ORRI_RESERVE(&world->env, ORR_MEMORY_QUERY, &order->clean, &order->clean_capacity,
@@ -388,7 +392,7 @@ bool orri_order_refresh(orr_query* query)
     if (any) {
         order_repair(query);
         order->entries_mark = query->changes;
-        order->mark = world->epoch++;
+        order->mark = orri_mark_now(world);
     }
     return true;
 }

@@ -334,7 +334,7 @@ bool orri_working_refresh(orr_query* query)
         working_point(query);
         working->dirty = false;
         working->entries_mark = query->changes;
-        working->mark = query->world->epoch++;
+        working->mark = orri_mark_now(query->world);
     }
     return true;
 }

@@ -3,6 +3,7 @@
 //
 // A cluster's first chunk grows through levels of 1 to 1024 rows, so that thousands of tiny clusters stay
 // cheap; from then on chunks are full and their blocks lie in the extents of the cluster's columns.
+#include "store/publish.h"
 #include "store/share.h"
 
 static const uint32_t chunk_level_rows[ORRI_LEVELS + 1] = {
@@ -125,11 +126,12 @@ bool orri_chunk_prepare(orr_world* world, orri_chunk* chunk)
 
 void orri_column_stamp_one(orr_world* world, orri_chunk* chunk, uint32_t column)
 {
-    chunk->columns[column].version = world->epoch;
-    chunk->columns[column].tick = world->tick;
+    uint64_t epoch = orri_epoch(world);
+    chunk->columns[column].version = epoch;
+    chunk->columns[column].tick = orri_tick_now(world);
     if (column < chunk->cluster->column_count) {
         // Loops on other threads, over other chunks of the cluster, stamp it too, with the same epoch.
-        __atomic_store_n(&chunk->cluster->columns[column].version, world->epoch, __ATOMIC_RELAXED);
+        __atomic_store_n(&chunk->cluster->columns[column].version, epoch, __ATOMIC_RELAXED);
     }
 }
 
@@ -422,6 +424,9 @@ static bool chunk_grow(orr_world* world, orri_chunk* chunk, uint32_t capacity, u
     }
     chunk->capacity = capacity;
     orri_chunk_refresh(chunk);
+    if (ORR_UNLIKELY(world->publisher != NULL)) {
+        orri_publish_moved(world->publisher, chunk);
+    }
     orri_chunk_free(world, next);
     return true;
 }

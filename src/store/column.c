@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Reaching rows by cluster and chunk: raw columns, spans of adjacent blocks, entities of a chunk.
-#include "store/guard.h"
 #include "store/pool.h"
+#include "store/publish.h"
 
 static orri_chunk* column_chunk(const orr_world* world, orr_cluster handle, uint32_t number)
 {
@@ -65,7 +65,7 @@ const void* orr_column_read(const orr_world* world, orr_cluster handle, uint32_t
     }
     uint32_t column;
     const orri_chunk* chunk = column_find(world, handle, number, type, &column);
-    return chunk != NULL ? chunk->columns[column].data : NULL;
+    return chunk != NULL ? orri_columns_here(world, chunk)[column].data : NULL;
 }
 
 void* orr_column_write(orr_world* world, orr_cluster handle, uint32_t number, orr_type type)
@@ -83,6 +83,15 @@ void* orr_column_write(orr_world* world, orr_cluster handle, uint32_t number, or
     return chunk != NULL ? orri_column_write(world, chunk, column) : NULL;
 }
 
+// Where the stamps of a type are: of what this thread's pipeline sees of it.
+static const orri_column* column_stamps(const orr_world* world, const orri_chunk* chunk,
+                                        orr_type type)
+{
+    const orri_view* view = orri_view_here(world);
+    return view != NULL && orri_view_has(view, type) ? orri_columns_here(world, chunk)
+                                                     : chunk->columns;
+}
+
 uint64_t orr_column_tick(const orr_world* world, orr_cluster handle, uint32_t number, orr_type type)
 {
     ORR_ASSERT(world != NULL);
@@ -92,7 +101,7 @@ uint64_t orr_column_tick(const orr_world* world, orr_cluster handle, uint32_t nu
     orri_world_settle(world);
     uint32_t column;
     const orri_chunk* chunk = column_find(world, handle, number, type, &column);
-    return chunk != NULL ? chunk->columns[column].tick : 0;
+    return chunk != NULL ? column_stamps(world, chunk, type)[column].tick : 0;
 }
 
 uint64_t orr_column_version(const orr_world* world, orr_cluster handle, uint32_t number,
@@ -105,7 +114,7 @@ uint64_t orr_column_version(const orr_world* world, orr_cluster handle, uint32_t
     orri_world_settle(world);
     uint32_t column;
     const orri_chunk* chunk = column_find(world, handle, number, type, &column);
-    return chunk != NULL ? chunk->columns[column].version : 0;
+    return chunk != NULL ? column_stamps(world, chunk, type)[column].version : 0;
 }
 
 const uint64_t* orr_column_enabled(const orr_world* world, orr_cluster handle, uint32_t number,
@@ -182,6 +191,16 @@ static uint32_t column_span_count(const orri_cluster* cluster, uint32_t column, 
     return count;
 }
 
+// In real time: one chunk, since published blocks lie apart.
+ORRI_COLD static const void* column_span_here(const orr_world* world, const orri_chunk* chunk,
+                                              uint32_t column, uint32_t row, uint32_t* count)
+{
+    uint32_t slot = row & ORRI_SLOT_MASK, found = orri_chunk_rows(chunk) - slot;
+    *count = found < *count ? found : *count;
+    return orri_columns_here(world, chunk)[column].data +
+           (size_t)slot * chunk->cluster->columns[column].size;
+}
+
 const void* orr_span_read(const orr_world* world, orr_cluster handle, orr_type type, uint32_t row,
                           uint32_t* count)
 {
@@ -198,6 +217,9 @@ const void* orr_span_read(const orr_world* world, orr_cluster handle, orr_type t
         *count = 0;
         return NULL;
     }
+    if (ORR_UNLIKELY(world->realtime)) {
+        return column_span_here(world, chunk, column, row, count);
+    }
     // Small clusters are many: in the last chunk nothing but the chunk itself is looked at.
     uint32_t found = chunk->number + 1 == cluster->chunk_count
                          ? cluster->row_count - row
@@ -213,10 +235,11 @@ static inline uint8_t* column_span_write_block(orr_world* world, orri_chunk* chu
     if (ORR_UNLIKELY(entry->share != NULL)) {
         return orri_column_write(world, chunk, column);
     }
-    if (entry->version != world->epoch) {
-        entry->version = world->epoch;
-        entry->tick = world->tick;
-        chunk->cluster->columns[column].version = world->epoch;
+    uint64_t epoch = orri_epoch(world);
+    if (entry->version != epoch) {
+        entry->version = epoch;
+        entry->tick = orri_tick_now(world);
+        chunk->cluster->columns[column].version = epoch;
     }
     return entry->data;
 }

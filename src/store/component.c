@@ -5,9 +5,24 @@
 #include "store/guard.h"
 #include "store/needs.h"
 #include "store/pool.h"
+#include "store/publish.h"
 #include "store/relation.h"
 
 #define COMPONENT_AHEAD 16 // How far rows are fetched ahead in batches.
+
+// What this thread's pipeline sees of a type that others write: `*has` when there is something of the kind.
+static uint8_t* component_find_seen(const orr_world* world, const orri_record* record,
+                                    uint32_t type_index, bool* has)
+{
+    orr_type type = {type_index + world->hot.type_base};
+    const orri_view* view = orri_view_here(world);
+    *has = view != NULL && orri_view_has(view, type);
+    const orr_hot_table* table = *has ? orri_view_table(view, type) : NULL;
+    uint32_t place = record->place, chunk = place >> ORRI_SLOT_BITS;
+    return table != NULL && chunk < table->capacity && table->data[chunk] != NULL
+               ? table->data[chunk] + (size_t)orri_place_slot(place) * table->size
+               : NULL;
+}
 
 // The value of a type in the row of a record; NULL if the entity lacks it.
 static inline uint8_t* component_find(const orr_world* world, const orri_record* record,
@@ -15,6 +30,13 @@ static inline uint8_t* component_find(const orr_world* world, const orri_record*
 {
     if (ORR_UNLIKELY(type_index >= world->table_capacity)) {
         return NULL;
+    }
+    if (ORR_UNLIKELY(world->realtime)) {
+        bool has;
+        uint8_t* seen = component_find_seen(world, record, type_index, &has);
+        if (has) {
+            return seen;
+        }
     }
     const orr_hot_table* table = world->tables[type_index];
     uint32_t place = record->place, chunk = place >> ORRI_SLOT_BITS;

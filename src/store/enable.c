@@ -98,7 +98,7 @@ orr_result orr_component_enable(orr_world* world, orr_entity entity, orr_type ty
         uint32_t column = enable_column_near(world, orri_type_index(world, type), id);
         if (ORR_LIKELY(column != 0)) {
             const orri_column* bits = orri_chunk_bits(world->chunks[id], column - 1);
-            if (ORR_LIKELY(bits->data != NULL && bits->version == world->epoch)) {
+            if (ORR_LIKELY(bits->data != NULL && bits->version == orri_epoch(world))) {
                 orri_bit_set((uint64_t*)(void*)bits->data, orri_place_slot(place), on);
                 return ORR_OK;
             }

@@ -4,6 +4,7 @@
 #include "store/apart.h"
 #include "store/guard.h"
 #include "store/pool.h"
+#include "store/publish.h"
 #include "store/relation.h"
 #include <stdio.h>
 
@@ -522,7 +523,7 @@ const void* orr_address_read(const orr_world* world, const orr_address* address,
         return orri_pool_get(orri_pool_find(world, type), orri_id_index(address->entity));
     }
     size_t size = chunk->cluster->columns[column].size;
-    return chunk->columns[column].data + (address->row & ORRI_SLOT_MASK) * size;
+    return orri_columns_here(world, chunk)[column].data + (address->row & ORRI_SLOT_MASK) * size;
 }
 
 void* orr_address_write(orr_world* world, const orr_address* address, orr_type type)

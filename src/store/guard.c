@@ -7,6 +7,12 @@
 
 _Thread_local orri_here orri_here_now;
 
+const uint64_t* orri_clock_here(const orr_world* world)
+{
+    const orri_here* here = &orri_here_now;
+    return here->world == world && here->clock != NULL ? here->clock : &world->tick;
+}
+
 // Of threads that run none of the systems, while systems run abreast.
 static _Atomic uint64_t guard_strangers;
 static const orri_guard guard_stranger = {.system = "of another thread",

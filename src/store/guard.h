@@ -34,8 +34,16 @@ typedef struct orri_here {
     // write (publish.h). NULL: those of the world.
     const uint64_t* clock;
     const struct orri_view* view;
+    uint64_t since_view; // For `changed` terms, of what the view has: when it was pinned last.
 } orri_here;
 extern _Thread_local orri_here orri_here_now;
+
+// What this thread's pipeline sees of values that others write; NULL: everything as it is.
+static inline const struct orri_view* orri_view_here(const orr_world* world)
+{
+    return ORR_UNLIKELY(world->realtime) && orri_here_now.world == world ? orri_here_now.view
+                                                                         : NULL;
+}
 
 // Of the system this thread runs. Not NULL where orri_watched().
 static inline const orri_guard* orri_guard_of(const orr_world* world)

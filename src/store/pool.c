@@ -255,9 +255,9 @@ bool orri_pool_reserve_bits(orr_world* world, orri_pool* pool, uint32_t slot)
 // Workers write values of the same block, each its own, and stamp it with the same epoch.
 static inline void pool_stamp(orr_world* world, orri_pool* pool, orri_pool_block* block)
 {
-    uint64_t epoch = world->epoch;
+    uint64_t epoch = orri_epoch(world);
     if (ORR_UNLIKELY(__atomic_load_n(&block->version, __ATOMIC_RELAXED) != epoch)) {
-        __atomic_store_n(&block->tick, world->tick, __ATOMIC_RELAXED);
+        __atomic_store_n(&block->tick, orri_tick_now(world), __ATOMIC_RELAXED);
         __atomic_store_n(&block->version, epoch, __ATOMIC_RELAXED);
         __atomic_store_n(&pool->version, epoch, __ATOMIC_RELAXED);
     }

@@ -15,7 +15,7 @@
 #ifndef ORRI_STORE_PUBLISH_H
 #define ORRI_STORE_PUBLISH_H
 
-#include "store/world.h"
+#include "store/guard.h"
 
 typedef struct orri_publisher orri_publisher;
 typedef struct orri_view orri_view;
@@ -35,15 +35,16 @@ bool orri_published(const orri_publisher* publisher, orr_type type);
 // (reported) nothing was done; calling again tries again.
 ORR_NODISCARD orr_result orri_publish_copy(orri_publisher* publisher, const orr_type* types,
                                            uint32_t count);
-// Then all of it becomes the newest publication at once; floor. Never fails. Blocks that changed carry `version` (for changed-since);
-// `tick` is the owner's.
+// Then all of it becomes the newest publication at once; floor. Never fails. Blocks that changed carry `version`, an epoch of the world (for
+// changed-since); `tick` is the owner's. Begins a new epoch: what the owner writes from now on is newer than what was copied.
 void orri_publish_show(orri_publisher* publisher, const orr_type* types, uint32_t count,
                        uint64_t version, uint64_t tick);
 // The tick that the newest publication of a type was shown with; 0: none since it was added.
 uint64_t orri_published_tick(const orri_publisher* publisher, orr_type type);
 
 // Rows came, went or moved, or chunks did: everything that is published follows. To be called after every change of structure, before any
-// system runs. Costs what changed. On refusal (reported) no system may run; calling again goes on. Quiet.
+// system runs. Costs what changed, and a look at every chunk. On refusal (reported) no system may run; calling again goes on. Blocks whose
+// rows changed carry an epoch that is larger than any before, and smaller than any after. Quiet.
 ORR_NODISCARD orr_result orri_publish_follow(orri_publisher* publisher);
 
 // What a pipeline sees of `types` (added before). It sees nothing before the first pin. NULL when refused (reported). Quiet.
@@ -54,14 +55,27 @@ ORR_NODISCARD orr_result orri_view_pin(orri_view* view);
 
 // True when the view has something of its own for the type.
 bool orri_view_has(const orri_view* view, orr_type type);
-// Columns of a chunk as the view sees them: as chunk->columns, with published data and versions where the view has the type. Of all others
-// the data of the chunk, and version 0: who writes asks orr_iter_stamp(). NULL: the chunk has nothing that the view has; take its own.
-orr_hot_column* orri_view_columns(const orri_view* view, const orri_chunk* chunk);
+// Columns of a chunk as the view sees them: as chunk->columns (without bits), with published data and versions where the view has the type.
+// Of all others the data of the chunk, and version 0: who writes asks orr_iter_stamp(). NULL: the chunk has nothing that the view has, or
+// nothing was pinned yet; take its own.
+orri_column* orri_view_columns(const orri_view* view, const orri_chunk* chunk);
 // What reading by id finds of a type the view has.
 orr_hot_table* orri_view_table(const orri_view* view, orr_type type);
 // The values of one published block, for hashing: NULL if the chunk has none.
 const void* orri_published_block(const orri_publisher* publisher, orr_type type,
                                  const orri_chunk* chunk);
+
+// For who reads values: the columns of a chunk as this thread sees them. Data alone: versions are for orri_view_has() types only.
+static inline const orri_column* orri_columns_here(const orr_world* world, const orri_chunk* chunk)
+{
+    const orri_view* view = orri_view_here(world);
+    const orri_column* columns = ORR_UNLIKELY(view != NULL) ? orri_view_columns(view, chunk) : NULL;
+    return ORR_LIKELY(columns == NULL) ? chunk->columns : columns;
+}
+
+// The blocks of a chunk lie elsewhere now, its rows are the same: views look there. Called by who moves them; only columns that nobody
+// else reads at this moment have moved.
+void orri_publish_moved(orri_publisher* publisher, const orri_chunk* chunk);
 
 // Invariants; ORR_ERR_CORRUPT (reported). Quiet.
 ORR_NODISCARD orr_result orri_publisher_validate(orri_publisher* publisher);

@@ -411,6 +411,8 @@ struct orr_world {
     // Pipelines run at the same time. What they do besides running systems is done one after the other ("on the floor", by the thread that has
     // it); guard and abreast stay as they are meanwhile, and queries have no lists.
     bool realtime;
+    struct orri_publisher*
+        publisher; // What pipelines see of each other (publish.h); NULL: nothing.
     // A tick is under way, so structure is changed by messages only: `iterating` is not 0 then. What to say to who tries.
     const char* busy;
     const orri_ahead* ahead; // NULL outside of a change set.

@@ -2,6 +2,8 @@
 // Shares of blocks and index pages. See share.h for what they promise.
 #include "store/share.h"
 
+#include "store/publish.h"
+
 static orri_share* share_create(orr_world* world, orri_share_kind kind, orri_share** attach,
                                 uint32_t* counter)
 {
@@ -209,6 +211,9 @@ bool orri_share_detach_column(orr_world* world, orri_chunk* chunk, uint32_t colu
         }
         share_unhook(share);
         orri_chunk_refresh(chunk);
+        if (ORR_UNLIKELY(world->publisher != NULL)) {
+            orri_publish_moved(world->publisher, chunk);
+        }
     } else if (share_copy_out(world, share)) {
         share_unhook(share);
     } else {

@@ -21,6 +21,7 @@ set(ORR_SOURCES_STORE
     src/store/guard.c
     src/store/index.c
     src/store/index_ahead.c
+    src/store/index_held.c
     src/store/items.c
     src/store/instance.c
     src/store/links.c
@@ -31,6 +32,9 @@ set(ORR_SOURCES_STORE
     src/store/plan.c
     src/store/pool.c
     src/store/pool_state.c
+    src/store/publish.c
+    src/store/publish_follow.c
+    src/store/publish_state.c
     src/store/entity_print.c
     src/store/ref.c
     src/store/refuse.c
@@ -44,6 +48,7 @@ set(ORR_SOURCES_STORE
     src/store/stage.c
     src/store/tag.c
     src/store/validate.c
+    src/store/view.c
     src/store/virtual.c
     src/store/world.c)
 # Not on any hot way: compiled for size.
@@ -60,12 +65,16 @@ set(ORR_SMALL_STORE
     src/store/extra.c
     src/store/finder.c
     src/store/guard.c
+    src/store/index_held.c
     src/store/instance.c
     src/store/items.c
     src/store/links.c
     src/store/name.c
     src/store/needs.c
     src/store/pool_state.c
+    src/store/publish.c
+    src/store/publish_follow.c
+    src/store/publish_state.c
     src/store/ref.c
     src/store/refuse.c
     src/store/relation.c
@@ -76,6 +85,7 @@ set(ORR_SMALL_STORE
     src/store/stage.c
     src/store/tag.c
     src/store/validate.c
+    src/store/view.c
     src/store/virtual.c
     src/store/world.c
 )

@@ -143,6 +143,26 @@ static inline void orri_value_preset(const orri_type* type, void* to, uint32_t s
     }
 }
 
+// ---- the clock (guard.c) ----------------------------------------------------------------------------------
+
+// In real time: tick and epoch of what this thread does, side by side.
+const uint64_t* orri_clock_here(const orr_world* world);
+// For writes of values, wherever they come from. Structure is changed with nobody beside it: there the world's own are meant.
+static inline uint64_t orri_epoch(const orr_world* world)
+{
+    return ORR_LIKELY(!world->realtime) ? world->epoch : orri_clock_here(world)[1];
+}
+static inline uint64_t orri_tick_now(const orr_world* world)
+{
+    return ORR_LIKELY(!world->realtime) ? world->tick : orri_clock_here(world)[0];
+}
+// What is written from now on has a larger version. In real time, within a system, nobody may begin an epoch: what was written since its
+// group began counts as later too.
+static inline uint64_t orri_mark_now(orr_world* world)
+{
+    return ORR_LIKELY(!world->realtime) ? world->epoch++ : orri_clock_here(world)[1] - 1;
+}
+
 // ---- refusals (refuse.c) --------------------------------------------------------------------------------
 
 // "7v1" in a buffer that lives as long as the expression's block.
@@ -335,7 +355,7 @@ static inline void orri_chunk_stamp(orr_world* world, orri_chunk* chunk)
 // A column to write, prepared and stamped; NULL when a copy was refused (reported).
 static inline uint8_t* orri_column_write(orr_world* world, orri_chunk* chunk, uint32_t column)
 {
-    if (ORR_UNLIKELY(chunk->columns[column].version != world->epoch)) {
+    if (ORR_UNLIKELY(chunk->columns[column].version != orri_epoch(world))) {
         if (!orri_column_prepare(world, chunk, column)) {
             return NULL;
         }

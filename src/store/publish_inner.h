@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+// What the files of publishing share: publish.c (blocks, publications), publish_follow.c (rows that move), view.c (what a pipeline sees).
+//
+//   type ──> editions, newest first ──> by chunk id ──> block: values, counted by the editions that have it
+//   view ──> by type: the edition it pinned
+//
+// Invariants, outside of a call:
+//  1. A chunk is followed when it has a published type and had rows, or was there when the type was added. Every edition of a type, the one
+//     that waits to be shown too, has a block for exactly the followed chunks with that type.
+//  2. A block has as many values as the chunk had rows when followed, in the order of the ids kept for it.
+//  3. refs of a block: the editions it is in. refs of an edition: the views that pinned it, and one for the newest.
+//  4. The columns of a view are live, but for the types it pinned: there they are of its edition.
+#ifndef ORRI_STORE_PUBLISH_INNER_H
+#define ORRI_STORE_PUBLISH_INNER_H
+
+#include "base/sync.h"
+#include "store/publish.h"
+
+#define ORRI_EDITION_CLASSES 5 // Blocks for 16, 64, 256, 1024 rows, and a full chunk's.
+
+// Values of one type in one chunk. Nobody writes them while an edition has the block.
+typedef struct orri_edition_block {
+    struct orri_edition_block* next; // Free, or fresh of the same edition.
+    uint8_t* data; // Behind this header, on a line of its own; of a marker its byte.
+    uint64_t version, tick;
+    uint64_t
+        source; // Version of the live block it was copied from; 0: of none, so it is copied anew.
+    uint32_t refs, rows;
+    uint16_t column; // Of the type in the chunk.
+    uint8_t level;   // Class of its size.
+} orri_edition_block;
+_Static_assert(sizeof(orri_edition_block) <= ORRI_BLOCK_ALIGN, "the header is one line");
+
+// A type's blocks of one moment.
+typedef struct orri_edition {
+    struct orri_edition* next;   // The one before; or spare.
+    orri_edition_block** blocks; // By chunk id.
+    orri_edition_block* fresh;   // Before it is shown: blocks that changed.
+    uint32_t capacity, refs;
+} orri_edition;
+
+typedef struct orri_published_type {
+    const orri_type* type;
+    orr_type handle;
+    uint32_t size;
+    orri_edition* editions; // Those that somebody sees, the newest first.
+    orri_edition* pending;  // Copied, and not shown yet; NULL: nothing changed.
+    orri_edition* making;   // Scratch of a copy.
+    uint64_t tick;
+    uint32_t made_first, made_end; // Scratch of following: its part of publisher->made.
+    // Under the mutex: spare editions; free blocks by class, how many, and how many blocks there are in all.
+    orri_edition* spare;
+    orri_edition_block* free[ORRI_EDITION_CLASSES];
+    uint32_t free_count, block_count;
+} orri_published_type;
+
+// The rows of a followed chunk as they were when it was looked at last.
+typedef struct orri_followed {
+    uint64_t sequence; // Of its cluster; 0: not followed.
+    uint64_t version;  // Of the row ids.
+    orr_entity* ids;   // [capacity]
+    uint32_t rows, capacity;
+} orri_followed;
+
+// A chunk whose rows, or identity, are not as they were. Scratch of following.
+typedef struct orri_follow_change {
+    orri_chunk* chunk; // NULL: nothing of it is published any more.
+    uint32_t id;
+    uint32_t rows; // Now.
+    uint32_t from; // Where its rows begin in publisher->from; unused when `same`.
+    bool same;     // Rows are as they were.
+} orri_follow_change;
+
+typedef struct orri_follow_block {
+    orri_edition* edition;
+    orri_edition_block* block;
+    uint32_t id;
+} orri_follow_block;
+
+typedef struct orri_follow_slot {
+    uint64_t id;    // Of the entity; 0: free.
+    uint32_t place; // Where it was.
+} orri_follow_slot;
+
+// Columns of one chunk as a view sees them.
+typedef struct orri_view_chunk {
+    uint64_t sequence; // Of the chunk's cluster.
+    uint32_t count;    // Columns without bits.
+    orri_column columns[];
+} orri_view_chunk;
+
+typedef struct orri_follow_view {
+    orri_view* view;
+    orri_view_chunk* made;
+    uint32_t id;
+} orri_follow_view;
+
+typedef struct orri_view_type {
+    orri_published_type* type;
+    orri_edition* edition; // NULL: nothing pinned yet.
+    orr_hot_table table;
+} orri_view_type;
+
+struct orri_view {
+    orri_view* next;
+    orri_publisher* publisher;
+    orri_view_type* types;
+    uint32_t type_count;
+    uint16_t* slots1; // By type index: 1 + which of `types`; 0: none.
+    uint32_t slot_count;
+    orri_view_chunk** chunks; // By chunk id; NULL: it has none of the types.
+    uint32_t capacity;        // Of `chunks` and of all tables.
+    bool pinned;
+};
+
+struct orri_publisher {
+    orr_world* world;
+    orri_mutex mutex; // Around counters and lists, while systems run.
+    orri_published_type** types;
+    uint32_t type_count, type_capacity;
+    orri_view* views;
+    orri_followed* followed; // By chunk id.
+    uint32_t followed_capacity;
+    uint64_t looked; // Row ids of a larger version were written since following.
+    // Scratch of following, kept for the next time.
+    orri_follow_change* changes;
+    uint32_t change_count, change_capacity;
+    orri_follow_block* made;
+    uint32_t made_count, made_capacity;
+    orri_follow_view* made_views;
+    uint32_t made_view_count, made_view_capacity;
+    uint32_t* from; // By row of the changes: its old place; 0: it had none.
+    uint32_t from_count, from_capacity;
+    orri_follow_slot* slots;
+    uint32_t slot_capacity;
+};
+
+// ---- publish.c ------------------------------------------------------------------------------------------
+
+orri_published_type* orri_published_find(const orri_publisher* publisher, orr_type type);
+// With room for `rows` values, raw, counted once; NULL when refused (silent).
+orri_edition_block* orri_edition_block_take(orri_publisher* publisher, orri_published_type* type,
+                                            uint32_t rows);
+// One edition less has it.
+void orri_edition_block_drop(orri_publisher* publisher, orri_published_type* type,
+                             orri_edition_block* block);
+// Empty, with room for so many chunks; NULL when refused (silent).
+orri_edition* orri_edition_take(orri_publisher* publisher, orri_published_type* type,
+                                uint32_t capacity);
+bool orri_edition_reserve(orri_publisher* publisher, orri_edition* edition, uint32_t capacity);
+void orri_edition_hold(orri_publisher* publisher, orri_edition* edition);
+void orri_edition_release(orri_publisher* publisher, orri_published_type* type,
+                          orri_edition* edition);
+// Of a chunk in an edition; NULL: none.
+static inline orri_edition_block* orri_edition_at(const orri_edition* edition, uint32_t id)
+{
+    return id < edition->capacity ? edition->blocks[id] : NULL;
+}
+
+// ---- publish_follow.c -------------------------------------------------------------------------------------
+
+// As orri_publish_follow(); chunks with `added` (may be NULL) are looked at in any case.
+ORR_NODISCARD orr_result orri_follow_run(orri_publisher* publisher,
+                                         const orri_published_type* added);
+
+// ---- view.c ---------------------------------------------------------------------------------------------
+
+bool orri_view_reserve(orri_view* view, uint32_t capacity);
+// True when the chunk has one of its types.
+bool orri_view_shows(const orri_view* view, const orri_chunk* chunk);
+// NULL when refused (silent).
+orri_view_chunk* orri_view_chunk_make(orri_view* view, const orri_chunk* chunk);
+// All columns of a chunk anew; NULL: it shows nothing of it any more. `made` (may be NULL) replaces what there was.
+void orri_view_refresh(orri_view* view, uint32_t id, const orri_chunk* chunk,
+                       orri_view_chunk* made);
+void orri_view_chunk_free(orri_view* view, orri_view_chunk* entry);
+
+#endif

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+// The invariants of published values (publish_inner.h), checked.
+#include "store/publish_inner.h"
+
+ORRI_COLD static orr_result publish_state_corrupt(const orri_publisher* publisher,
+                                                  const orri_published_type* type, uint32_t id,
+                                                  const char* what)
+{
+    return orri_refuse(&publisher->world->env, ORR_ERR_CORRUPT, ORR_LOG_ID_WORLD_CORRUPT,
+                       "published values: %s, chunk %u: %s",
+                       type != NULL ? type->type->info.name : "rows", (unsigned)id, what);
+}
+
+// Rows have changed since they were followed: nothing can be said of them.
+static bool publish_state_stale(const orri_publisher* publisher, uint32_t id)
+{
+    const orri_chunk* chunk = id < publisher->world->chunk_count ? publisher->world->chunks[id]
+                                                                 : NULL;
+    const orri_followed* followed = &publisher->followed[id];
+    return chunk == NULL || chunk->cluster->sequence != followed->sequence ||
+           chunk->columns[chunk->cluster->type_count].version != followed->version;
+}
+
+static orr_result publish_state_rows(const orri_publisher* publisher, uint32_t id)
+{
+    const orr_world* world = publisher->world;
+    const orri_followed* followed = &publisher->followed[id];
+    const orri_chunk* chunk = world->chunks[id];
+    bool same = followed->rows == orri_chunk_rows(chunk);
+    for (uint32_t r = 0; same && r < followed->rows; r++) {
+        uint32_t index = orri_chunk_ids(chunk)[r];
+        same = followed->ids[r].id ==
+               orri_id_make(index, orri_record_at(world, index)->generation).id;
+    }
+    return same ? ORR_OK
+                : publish_state_corrupt(publisher, NULL, id, "its rows are not those followed");
+}
+
+static orr_result publish_state_block(const orri_publisher* publisher,
+                                      const orri_published_type* type, const orri_edition* edition,
+                                      uint32_t id)
+{
+    const orri_edition_block* block = orri_edition_at(edition, id);
+    const orri_followed* followed = &publisher->followed[id];
+    bool stale = followed->sequence != 0 && publish_state_stale(publisher, id);
+    int32_t column =
+        followed->sequence != 0 && !stale
+            ? orri_cluster_find_column(publisher->world->chunks[id]->cluster, type->handle)
+            : -1;
+    if (!stale && (block != NULL) != (column >= 0)) {
+        return publish_state_corrupt(publisher, type, id, "a block is missing, or one too many");
+    }
+    if (block != NULL && (block->rows != followed->rows || block->refs == 0 ||
+                          (!stale && block->column != column))) {
+        return publish_state_corrupt(publisher, type, id, "a block has wrong rows or column");
+    }
+    return ORR_OK;
+}
+
+// How many editions have the block.
+static uint32_t publish_state_holders(const orri_published_type* type, uint32_t id,
+                                      const orri_edition_block* block)
+{
+    uint32_t count = type->pending != NULL && orri_edition_at(type->pending, id) == block;
+    for (const orri_edition* e = type->editions; e != NULL; e = e->next) {
+        count += orri_edition_at(e, id) == block;
+    }
+    return count;
+}
+
+static orr_result publish_state_edition(const orri_publisher* publisher,
+                                        const orri_published_type* type,
+                                        const orri_edition* edition)
+{
+    uint32_t refs = edition == type->editions || edition == type->pending;
+    for (const orri_view* view = publisher->views; view != NULL; view = view->next) {
+        for (uint32_t t = 0; t < view->type_count; t++) {
+            refs += view->types[t].edition == edition;
+        }
+    }
+    if (refs != edition->refs || (edition != type->pending && edition->fresh != NULL)) {
+        return publish_state_corrupt(publisher, type, 0, "an edition is counted wrongly");
+    }
+    orr_result result = ORR_OK;
+    for (uint32_t id = 0; result == ORR_OK && id < publisher->followed_capacity; id++) {
+        result = publish_state_block(publisher, type, edition, id);
+        const orri_edition_block* block = orri_edition_at(edition, id);
+        if (result == ORR_OK && block != NULL &&
+            block->refs != publish_state_holders(type, id, block)) {
+            result = publish_state_corrupt(publisher, type, id, "a block is counted wrongly");
+        }
+    }
+    return result;
+}
+
+static orr_result publish_state_type(const orri_publisher* publisher,
+                                     const orri_published_type* type)
+{
+    orr_result result =
+        type->pending != NULL ? publish_state_edition(publisher, type, type->pending) : ORR_OK;
+    for (const orri_edition* e = type->editions; result == ORR_OK && e != NULL; e = e->next) {
+        result = publish_state_edition(publisher, type, e);
+    }
+    uint32_t free = 0;
+    for (uint32_t level = 0; level < ORRI_EDITION_CLASSES; level++) {
+        for (const orri_edition_block* b = type->free[level]; b != NULL; b = b->next) {
+            free += b->level == level;
+        }
+    }
+    return result == ORR_OK && (free != type->free_count || free > type->block_count)
+               ? publish_state_corrupt(publisher, type, 0, "free blocks are counted wrongly")
+               : result;
+}
+
+// Columns of one chunk: published where the view has the type, live elsewhere.
+static orr_result publish_state_columns(const orri_view* view, uint32_t id)
+{
+    const orri_publisher* publisher = view->publisher;
+    const orri_chunk* chunk = publisher->world->chunks[id];
+    const orri_view_chunk* entry = view->chunks[id];
+    if ((entry != NULL) != orri_view_shows(view, chunk)) {
+        return publish_state_corrupt(publisher, NULL, id, "a view shows it wrongly");
+    }
+    for (uint32_t c = 0; entry != NULL && c < entry->count; c++) {
+        const orri_type* type = chunk->cluster->columns[c].type;
+        orr_type handle = {type != NULL ? type->index1 : 0};
+        bool own = type != NULL && orri_view_has(view, handle);
+        const orri_published_type* found = own ? orri_published_find(publisher, handle) : NULL;
+        const uint8_t* data = own ? orri_view_table(view, handle)->data[id]
+                                  : chunk->columns[c].data;
+        if ((view->pinned || type == NULL) && entry->columns[c].data != data) {
+            return publish_state_corrupt(publisher, found, id, "a view's column is elsewhere");
+        }
+    }
+    return ORR_OK;
+}
+
+static orr_result publish_state_view(const orri_view* view)
+{
+    const orri_publisher* publisher = view->publisher;
+    orr_result result = ORR_OK;
+    for (uint32_t t = 0; result == ORR_OK && t < view->type_count; t++) {
+        const orri_view_type* type = &view->types[t];
+        for (uint32_t id = 0; result == ORR_OK && id < view->capacity; id++) {
+            const orri_edition_block* block =
+                type->edition != NULL ? orri_edition_at(type->edition, id) : NULL;
+            if (type->table.data[id] != (block != NULL ? block->data : NULL)) {
+                result =
+                    publish_state_corrupt(publisher, type->type, id, "a view's table is wrong");
+            }
+        }
+    }
+    for (uint32_t id = 0; result == ORR_OK && id < view->capacity; id++) {
+        bool followed = id < publisher->followed_capacity && publisher->followed[id].sequence != 0;
+        if (!followed && view->chunks[id] != NULL) {
+            result = publish_state_corrupt(publisher, NULL, id, "a view shows what is gone");
+        } else if (followed && !publish_state_stale(publisher, id)) {
+            result = publish_state_columns(view, id);
+        }
+    }
+    return result;
+}
+
+orr_result orri_publisher_validate(orri_publisher* publisher)
+{
+    orr_result result = ORR_OK;
+    for (uint32_t id = 0; result == ORR_OK && id < publisher->followed_capacity; id++) {
+        if (publisher->followed[id].sequence != 0 && !publish_state_stale(publisher, id)) {
+            result = publish_state_rows(publisher, id);
+        }
+    }
+    for (uint32_t t = 0; result == ORR_OK && t < publisher->type_count; t++) {
+        result = publish_state_type(publisher, publisher->types[t]);
+    }
+    for (const orri_view* v = publisher->views; result == ORR_OK && v != NULL; v = v->next) {
+        result = publish_state_view(v);
+    }
+    return result;
+}
