@@ -40,6 +40,7 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_system.c
     tests/schedule/test_tick.c
     tests/schedule/test_tick_refused.c
+    tests/schedule/test_touch.c
     tests/schedule/test_trace.c
     tests/schedule/test_trouble.c
     tests/schedule/test_pool_world.c
