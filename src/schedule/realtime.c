@@ -350,6 +350,10 @@ static void realtime_ticked(orri_realtime* rt, orri_pipeline* pipe)
     orri_moment* moment = pipe->moment;
     realtime_lock(rt);
     moment->stats.ticks++;
+    if (pipe->rate_hz <= 0) {
+        pipe->due_ns = rt->pace.time_ns;
+    }
+    orri_pipeline_ticked(pipe);
     if (pipe->rate_hz > 0) {
         uint64_t now = realtime_clock(rt);
         uint64_t took = now > moment->began_real_ns ? now - moment->began_real_ns : 0;
