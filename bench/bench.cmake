@@ -11,6 +11,7 @@ set(ORR_BENCH_SOURCES
     bench/bench_math.c
     bench/bench_measure.c
     bench/bench_pinned.c
+    bench/bench_pipelines.c
     bench/bench_query.c
     bench/bench_report.c
     bench/bench_systems.c

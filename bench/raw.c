@@ -430,6 +430,36 @@ RAW_LIMIT uint32_t raw_toggle(raw_store* raw, const uint64_t* ids, uint32_t coun
     return done;
 }
 
+RAW_LIMIT uint32_t raw_apply_spots(const raw_record* records, const uint64_t* ids,
+                                   const Spot3* restrict values, uint32_t count,
+                                   Spot3* restrict column)
+{
+    uint32_t done = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const raw_record* record = &records[(uint32_t)ids[i]];
+        if (raw_alive(record, ids[i])) {
+            column[record->row] = values[i];
+            done++;
+        }
+    }
+    return done;
+}
+
+RAW_LIMIT uint32_t raw_apply_turns(const raw_record* records, const uint64_t* ids,
+                                   const Turn* restrict values, uint32_t count,
+                                   Turn* restrict column)
+{
+    uint32_t done = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const raw_record* record = &records[(uint32_t)ids[i]];
+        if (raw_alive(record, ids[i])) {
+            column[record->row] = values[i];
+            done++;
+        }
+    }
+    return done;
+}
+
 RAW_LIMIT void raw_copy_columns(const raw_table* from, raw_table* to, uint32_t count)
 {
     memcpy(to->positions, from->positions, sizeof *to->positions * count);

@@ -20,6 +20,10 @@ ORR_STRUCT(Life, (int32_t, hp), (int32_t, most), (uint32_t, status))
 ORR_STRUCT(Harm, (int32_t, attack), (int32_t, defence))
 ORR_STRUCT(Sprite, (uint32_t, glyph))
 
+// For two_pipelines.
+ORR_STRUCT(Spot3, (float, x), (float, y), (float, z))
+ORR_STRUCT(Turn, (float, x), (float, y), (float, z), (float, w))
+
 // Which types a cluster has.
 typedef struct raw_signature {
     uint64_t words[2];
@@ -123,6 +127,11 @@ uint32_t raw_toggle(raw_store* raw, const uint64_t* ids, uint32_t count, bool on
 float raw_sparse_get(const raw_store* raw, const uint64_t* ids, uint32_t count);
 float raw_get(const raw_store* raw, const uint64_t* ids, uint32_t count);
 uint32_t raw_set(raw_store* raw, const uint64_t* ids, const Position* values, uint32_t count);
+// New values for some ids, written where their records say.
+uint32_t raw_apply_spots(const raw_record* records, const uint64_t* ids,
+                         const Spot3* restrict values, uint32_t count, Spot3* restrict column);
+uint32_t raw_apply_turns(const raw_record* records, const uint64_t* ids,
+                         const Turn* restrict values, uint32_t count, Turn* restrict column);
 void raw_copy_columns(const raw_table* from, raw_table* to, uint32_t count);
 void raw_free_records(raw_store* raw);
 

@@ -432,6 +432,12 @@ plant "value told but not noted" \
     src/message/tell_values.c '/^static bool values_flush/,/^}/s/        orri_told_put\(/        if (i > 0) orri_told_put(/'
 plant "value of an entity taken for that of its successor" \
     src/message/tell_values.c '/^static bool values_row/,/^}/s/head->generation != orri_record_at\(s->tell->world, index\)->generation/false/'
+plant "touch of a block whose other rows were written before and not told" \
+    src/message/touch.c 's/touch->before <= seen/true/'
+plant "touch of a block that others wrote since" \
+    src/message/touch.c 's/touch->version == chunk->columns\[column\]\.version/true/'
+plant "touch before what systems wrote has its version" \
+    src/message/values.c '/^static void values_write_strip/,/^}/s/orri_world_settle\(w->world\);/(void)0;/'
 plant "one who left is still a member" \
     src/message/tell_rows.c '/^static void rows_keep_members/,/^}/s/for \(uint64_t left = before \^ after;/for (uint64_t left = ~before \& after;/'
 plant "lost component stays told" \

@@ -197,6 +197,7 @@ typedef enum orr_log_category {
     X(6006, SYSTEM_STUCK, WARNING, SCHEDULE)   \
     X(6008, HELP_MISSING, WARNING, SCHEDULE)   \
     X(6009, HELP_UNASKED, WARNING, SCHEDULE)   \
+    X(6010, RECORDING_FULL, WARNING, SCHEDULE) \
     X(9001, USER_LINE, INFO, USER)
 
 typedef enum orr_log_id {

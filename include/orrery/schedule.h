@@ -241,6 +241,71 @@ ORR_API bool orr_tick_open(const orr_world* world);
 /// goes on with the tick. For a commit that can never be done: a hook refuses, or memory that will not come.
 ORR_API orr_result orr_tick_abandon(orr_world* world);
 
+// ---- real time ------------------------------------------------------------------------------------------------------
+
+// Pipelines at the same time, each on a thread of its own, by the clock on the wall. A type is written by one pipeline; systems of others read
+// it as it was when the last tick of that one ended (published: whole ticks, and nobody waits for a value), or, if it is pinned, multiple or
+// registered as `live`, in place under a lock. docs/REALTIME.md. The contract of lockstep does not hold: what is seen depends on
+// timing; but a recording has all that it depends on, and a replay comes to the same.
+
+/// Something done to a world from outside. `data` is a copy of what was posted.
+typedef void (*orr_call)(orr_world* world, void* data);
+typedef struct orr_recording orr_recording;
+
+typedef struct orr_realtime_desc {
+    uint64_t for_ns; ///< Ends after so much real time. Default 0: not by itself.
+    uint64_t
+        ticks; ///< Ends when the first pipeline has run so many ticks. Default 0: not by itself.
+    /// Takes down what the run depends on (it is emptied first): which ticks each tick saw, in which order, what was posted, every dt.
+    orr_recording* record;
+    bool
+        hashes; ///< Records, after every tick, the hash of what its pipeline writes; and of the world before.
+    /// Runs what was recorded, on a world that is as that one was: no clock, no calls from outside. Ends with the recording.
+    /// ORR_ERR_CONFLICT if the world began as another, or a hash differs: pipeline and tick are said.
+    const orr_recording* replay;
+} orr_realtime_desc;
+
+/// Runs all pipelines until orr_stop(), a limit of the desc, or a refusal, which is returned (calling again goes on). Meanwhile the calling thread runs
+/// the systems that say `main_thread`. Everything else waits for its turn: inside a system as ever; from outside nothing but orr_post() and what
+/// says "from any thread". Refused without threads. Allocates.
+ORR_API orr_result orr_realtime(orr_world* world, const orr_realtime_desc* desc);
+/// Ends orr_realtime(): every pipeline finishes its tick. From any thread, also inside a system. Nothing if it does not run.
+ORR_API void orr_stop(orr_world* world);
+
+/// Does something to the running world between two ticks of the first pipeline, with no system running: all calls of the store are
+/// allowed. From any thread; calls are done in the order in which they were posted, on a thread of the world, also while it is paused. What is still
+/// to be done when orr_realtime() ends is done before it returns. ORR_ERR_STATE if the world does not run in real time: call it yourself.
+ORR_API orr_result orr_post(orr_world* world, orr_call call, const void* data, size_t size);
+/// The same where all pipelines stand between their ticks, which they wait for: for what looks at the world as a whole (orr_world_hash(),
+/// orr_world_validate()), and for systems, pipelines and types that come and go.
+ORR_API orr_result orr_post_meeting(orr_world* world, orr_call call, const void* data, size_t size);
+
+/// How fast time goes, as the user wishes: 1 (the default) as it is, 0.5 half as fast. From any thread. Refused below 0, above 1000.
+ORR_API orr_result orr_time_wish(orr_world* world, double wish);
+/// How fast it goes now: the wish, times less than 1 if a pipeline with a rate cannot keep it: then time goes slower for all of them. From any thread.
+ORR_API double orr_time_scale(orr_world* world);
+/// While paused (orr_pause(), then from any thread): time goes on by so many intervals of the first pipeline, as fast as it can.
+ORR_API orr_result orr_realtime_step(orr_world* world, uint32_t ticks);
+
+/// Empty; NULL without memory. Lives apart from worlds.
+ORR_API orr_recording* orr_recording_create(void);
+ORR_API void orr_recording_destroy(orr_recording* recording);
+typedef struct orr_recording_stats {
+    uint64_t ticks, calls, bytes;
+    bool full; ///< Memory ran out: what there is, is a true beginning.
+} orr_recording_stats;
+ORR_API void orr_recording_stats_get(const orr_recording* recording, orr_recording_stats* out);
+
+/// How long a pipeline waited in its last run in real time, or this one: for locks (others held structure or `live` types), and for its turn.
+typedef struct orr_wait_stats {
+    uint64_t ticks;   ///< In that run.
+    uint64_t dropped; ///< Ticks left out because it was late by more than one.
+    uint64_t lock_waits, lock_waited_ns, lock_longest_ns;
+    uint64_t turn_waited_ns, turn_longest_ns;
+} orr_wait_stats;
+/// From any thread while it runs: numbers may be of different moments.
+ORR_API orr_result orr_wait_stats_get(orr_world* world, orr_pipeline pipeline, orr_wait_stats* out);
+
 // ---- police ---------------------------------------------------------------------------------------------------------
 
 /// How far systems are watched. A breach is an error, said with system, type and entity, and counted; the world goes on.

@@ -189,6 +189,9 @@ typedef struct orr_type_settings {
     /// Of what only looks on: drawing, sound, tools. Not part of the world's hash, and hidden from the simulation: only
     /// systems of observer pipelines (schedule.h) and calls from outside reach it. Always pinned. docs/OBSERVERS.md.
     bool transient;
+    /// In real time (orr_realtime()) systems of other pipelines read its values in place, under a lock, instead of a copy of the last whole
+    /// tick: for large types that are read rarely, or must be seen at once. Then readers and writers wait for each other.
+    bool live;
 } orr_type_settings;
 
 /// Describes a type. Copied at registration, with everything it points to.
@@ -239,6 +242,7 @@ struct orr_type_info {
     bool has_owned;    ///< Some field is an orr_string or orr_array.
     bool has_hooks;
     bool transient;
+    bool live; ///< As registered.
 };
 
 /// A place inside a value, found by orr_field_find().

@@ -146,6 +146,19 @@ static orr_entity amend_target(const orri_amend_site* site, uint32_t place)
     return orri_id_make(index, orri_record_at(site->world, index)->generation);
 }
 
+static void amend_call_all(const orri_amend_site* site, const orri_verb* verb,
+                           const orri_amend* amends, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint8_t* value = amend_value(site, verb, amends[i].place);
+        verb->function(site->world, amend_target(site, amends[i].place), value,
+                       (const void*)(uintptr_t)amends[i].number);
+        if (site->type->info.has_padding) {
+            orri_rows_clean(site->type, value, 1);
+        }
+    }
+}
+
 // The world is closed to them: they have a value, and an argument.
 static void amend_call(const orri_amend_site* site, const orri_verb* verb, const orri_amend* amends,
                        uint32_t count)
@@ -153,19 +166,18 @@ static void amend_call(const orri_amend_site* site, const orri_verb* verb, const
     orr_world* world = site->world;
     const orri_guard guard = {
         .system = verb->rights->name, .posted = true, .breaches = &verb->rights->counts.breaches};
+    if (world->realtime) { // Systems of other pipelines run: who this is, the thread knows.
+        orri_here here = orri_here_enter(world, &guard, orri_here_now.system, NULL);
+        amend_call_all(site, verb, amends, count);
+        orri_here_leave(here);
+        return;
+    }
     uint32_t iterating = atomic_load_explicit(&world->iterating, memory_order_relaxed);
     bool in_system = world->in_system;
     world->in_system = true;
     atomic_store_explicit(&world->iterating, iterating + 1, memory_order_relaxed);
     orri_guard_enter(world, &guard, NULL);
-    for (uint32_t i = 0; i < count; i++) {
-        uint8_t* value = amend_value(site, verb, amends[i].place);
-        verb->function(world, amend_target(site, amends[i].place), value,
-                       (const void*)(uintptr_t)amends[i].number);
-        if (site->type->info.has_padding) {
-            orri_rows_clean(site->type, value, 1);
-        }
-    }
+    amend_call_all(site, verb, amends, count);
     orri_guard_leave(world);
     atomic_store_explicit(&world->iterating, iterating, memory_order_relaxed);
     world->in_system = in_system;

@@ -28,10 +28,9 @@ void orri_note_twice(orr_lane* lane, const orri_strip* strip, uint32_t row)
 void orri_say_drop(const orr_world* world, orri_rights* rights, const char* kind, orr_type type,
                    orr_entity entity, const char* why)
 {
-    if (rights->drop_said) {
+    if (__atomic_exchange_n(&rights->drop_said, true, __ATOMIC_RELAXED)) {
         return;
     }
-    rights->drop_said = true;
     orri_id_text id = orri_entity_format(world, entity);
     bool typed = type.index1 != 0;
     orri_log(orri_env_of(world), ORR_LOG_ID_MESSAGE_DROPPED,
@@ -91,6 +90,19 @@ orr_result orri_refuse_commit(orr_world* world, const orri_rights* rights, bool 
                        rights->name, others ? " and others" : "", why);
 }
 
+// Ids were out of line: they are put back at its head, and are given there.
+static orr_result commit_apply_held(orri_merge* merge, const orri_apply_desc* desc)
+{
+    if (!orri_held_return(merge)) {
+        return orri_env_result(&merge->world->env);
+    }
+    orr_result result = desc->count > 0 ? orri_apply(merge->world, desc) : ORR_OK;
+    if (result != ORR_OK) {
+        orri_held_retake(merge);
+    }
+    return result;
+}
+
 // True when all creations are one group, of ids from the first position on: a strip has them in the order in which they were given. Who is
 // spoken of twice comes by way of the items, sorted by index.
 static bool commit_in_line(const orri_merge* merge)
@@ -119,15 +131,17 @@ static bool commit_in_line(const orri_merge* merge)
 
 orr_result orri_merge_apply(orri_merge* merge)
 {
-    if (merge->group_count == 0) {
+    bool holds = merge->lanes->holds && merge->creates;
+    if (merge->group_count == 0 && !holds) {
         return ORR_OK;
     }
-    return orri_apply(merge->world, &(orri_apply_desc){.call = "the commit",
-                                                       .groups = merge->groups,
-                                                       .count = merge->group_count,
-                                                       .in_line = commit_in_line(merge),
-                                                       .left_out = commit_left_out,
-                                                       .user = merge});
+    orri_apply_desc desc = {.call = "the commit",
+                            .groups = merge->groups,
+                            .count = merge->group_count,
+                            .in_line = !holds && commit_in_line(merge),
+                            .left_out = commit_left_out,
+                            .user = merge};
+    return ORR_UNLIKELY(holds) ? commit_apply_held(merge, &desc) : orri_apply(merge->world, &desc);
 }
 
 // ---- who sent -------------------------------------------------------------------------------------------------
@@ -268,6 +282,12 @@ static void commit_reset(orr_world* world, struct orri_lanes* lanes)
 {
     lanes->reserved = 0;
     lanes->cursor = (orri_index_cursor){0};
+    if (ORR_UNLIKELY(lanes->holds)) {
+        orri_posts_ripen(lanes);
+    }
+    if (ORR_UNLIKELY(lanes->aside)) {
+        orri_held_forget_aside(lanes);
+    }
     orri_lanes_trim(world);
 }
 
@@ -290,6 +310,7 @@ orr_result orri_commit(orr_world* world)
         return ORR_OK;
     }
     orri_merge merge = orri_merge_begin(world);
+    merge.creates = true;
     orr_result result = ORR_ERR_MEMORY;
     if (commit_mark(world, lanes)) {
         result = commit_sources_reserve(world, lanes) && commit_merge(&merge)
@@ -307,6 +328,9 @@ orr_result orri_commit(orr_world* world)
     }
     commit_sources(world, lanes);
     orri_merge_end(&merge);
+    if (ORR_UNLIKELY(lanes->holds)) {
+        orri_held_forget(lanes);
+    }
     orri_lanes_release(lanes, true);
     lanes->marks_old = lanes->merged = true;
     commit_reset(world, lanes);
@@ -322,7 +346,7 @@ void orri_commit_abandon(orr_world* world)
     }
     if (lanes != NULL) {
         orri_posts_abandon(lanes);
-        orri_asides_abandon(world, true);
+        orri_asides_abandon(world, lanes, true);
         orri_lanes_release(lanes, true);
         orri_marks_clear(lanes);
         lanes->marks_old = false;

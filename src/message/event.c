@@ -187,7 +187,9 @@ ORRI_COLD static bool event_drop_aside(orr_world* world, orri_event_queue* queue
             continue;
         }
         cursor->at = orri_event_end(queue);
-        cursor->asked = false;
+        if (!world->realtime) { // Otherwise the system may run, and it is its own.
+            cursor->asked = false;
+        }
         if (!inbox->drop_said) {
             inbox->drop_said = true;
             orri_log(&world->env, ORR_LOG_ID_OBSERVER_LATE,
@@ -422,6 +424,11 @@ void orri_events_term(orr_world* world)
 void orri_inbox_free(orr_world* world, orri_inbox* inbox)
 {
     size_t size = sizeof *inbox + inbox->capacity * sizeof inbox->cursors[0];
+    for (uint32_t i = 0; i < inbox->count; i++) {
+        orri_cursor* cursor = &inbox->cursors[i];
+        orri_free(&world->env, ORR_MEMORY_MESSAGE, cursor->copy, cursor->copy_size,
+                  ORRI_BLOCK_ALIGN);
+    }
     orri_free(&world->env, ORR_MEMORY_MESSAGE, inbox, size, _Alignof(orri_inbox));
 }
 

@@ -19,6 +19,10 @@ typedef struct orri_cursor {
     uint64_t at; // Number of the first event it has not read. Means nothing while the inbox is off.
     uint64_t shown; // It was shown what comes before; counts while `asked`.
     bool asked;     // Since the system's function was called.
+    // In real time: what it is shown, copied from the queue before the system ran. Kept.
+    uint8_t* copy;
+    size_t copy_size;
+    uint32_t copy_count; // Events.
 } orri_cursor;
 
 struct orri_inbox {

@@ -116,7 +116,6 @@ void orri_inbox_destroy(orr_world* world, orri_inbox* inbox)
 
 void orri_inbox_enable(orr_world* world, orri_inbox* inbox, bool on)
 {
-    (void)world;
     if (inbox == NULL || inbox->on == on) {
         return;
     }
@@ -124,7 +123,9 @@ void orri_inbox_enable(orr_world* world, orri_inbox* inbox, bool on)
     for (uint32_t i = 0; i < inbox->count; i++) {
         orri_cursor* cursor = &inbox->cursors[i];
         orri_event_queue* queue = cursor->queue;
-        cursor->asked = false;
+        if (!world->realtime) { // Otherwise the system may run, and it is its own.
+            cursor->asked = false;
+        }
         if (on) {
             cursor->at = orri_event_end(queue);
             queue->on_count++;
@@ -141,6 +142,11 @@ void orri_inbox_enable(orr_world* world, orri_inbox* inbox, bool on)
 static void inbox_advance(orri_cursor* cursor)
 {
     orri_event_queue* queue = cursor->queue;
+    // In real time events may have been dropped, or the inbox switched off, while the system ran.
+    if (!cursor->inbox->on || cursor->shown < cursor->at) {
+        cursor->asked = false;
+        return;
+    }
     bool leaves = cursor->at == queue->base && cursor->shown != cursor->at;
     cursor->at = cursor->shown;
     cursor->asked = false;
@@ -156,7 +162,54 @@ void orri_inbox_done(orr_world* world, orri_inbox* inbox)
         if (inbox->cursors[i].asked) {
             inbox_advance(&inbox->cursors[i]);
         }
+        inbox->cursors[i].copy_count = 0;
     }
+}
+
+static size_t inbox_waiting(const orri_cursor* cursor)
+{
+    return cursor->inbox->on ? (size_t)(orri_event_end(cursor->queue) - cursor->at) : 0;
+}
+
+static bool inbox_copy_room(orr_world* world, orri_cursor* cursor)
+{
+    size_t size = inbox_waiting(cursor) * cursor->queue->info->info.size, room = 256;
+    if (size <= cursor->copy_size) {
+        return true;
+    }
+    while (room < size) {
+        room *= 2;
+    }
+    uint8_t* copy = orri_alloc(&world->env, ORR_MEMORY_MESSAGE, room, ORRI_BLOCK_ALIGN);
+    if (copy == NULL) {
+        (void)orri_refuse_memory(&world->env, "showing a system the events it receives");
+        return false;
+    }
+    orri_free(&world->env, ORR_MEMORY_MESSAGE, cursor->copy, cursor->copy_size, ORRI_BLOCK_ALIGN);
+    cursor->copy = copy;
+    cursor->copy_size = room;
+    return true;
+}
+
+bool orri_inbox_take(orr_world* world, orri_inbox* inbox)
+{
+    for (uint32_t i = 0; inbox != NULL && i < inbox->count; i++) {
+        ORR_ASSERT(inbox->cursors[i].copy_count == 0);
+        if (!inbox_copy_room(world, &inbox->cursors[i])) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; inbox != NULL && i < inbox->count; i++) {
+        orri_cursor* cursor = &inbox->cursors[i];
+        size_t count = inbox_waiting(cursor), size = cursor->queue->info->info.size;
+        cursor->copy_count = (uint32_t)count;
+        cursor->asked = false;
+        cursor->shown = cursor->at + count;
+        if (count * size > 0) { // Events are plain (orri_event_check()).
+            memcpy(cursor->copy, orri_event_at(cursor->queue, cursor->at), count * size);
+        }
+    }
+    return true;
 }
 
 ORRI_COLD static void inbox_refuse(const orr_world* world, orri_rights* rights, orr_type type)
@@ -186,6 +239,12 @@ const void* orr_events_type(orr_run* run, orr_type type, uint32_t* count)
     if (cursor == NULL) {
         inbox_refuse(run->world, rights, type);
         return NULL;
+    }
+    if (ORR_UNLIKELY(run->world->realtime)) { // Events come meanwhile: nothing else is looked at.
+        cursor->asked = true;
+        *count = cursor->copy_count;
+        const void* copy = cursor->queue->info->info.size > 0 ? (const void*)cursor->copy : nothing;
+        return *count > 0 ? copy : NULL;
     }
     if (!cursor->inbox->on) {
         return NULL; // It is being started or stopped: nothing is kept for it.

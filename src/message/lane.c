@@ -361,18 +361,64 @@ static void lane_free(orr_world* world, orr_lane* lane)
     ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, orr_lane, lane, 1);
 }
 
+// Those of a world, or others beside them. NULL when refused (reported).
+static struct orri_lanes* lane_make_all(orr_world* world, struct orri_lanes_shared* shared)
+{
+    struct orri_lanes* lanes =
+        ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_MESSAGE, struct orri_lanes, 1);
+    if (lanes == NULL) {
+        (void)orri_refuse_memory(&world->env, "beginning lanes");
+        return NULL;
+    }
+    lanes->spare.mute = true;
+    lanes->shared = shared;
+    lanes->next = shared->all;
+    shared->all = lanes;
+    return lanes;
+}
+
 bool orri_lanes_begin(orr_world* world)
 {
     struct orri_messages* messages = orri_messages_of(world);
-    if (messages != NULL && messages->lanes == NULL) {
-        messages->lanes = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_MESSAGE, struct orri_lanes, 1);
-        if (messages->lanes == NULL) {
-            (void)orri_refuse_memory(&world->env, "beginning lanes");
-            return false;
-        }
-        messages->lanes->spare.mute = true;
+    if (messages == NULL || messages->lanes != NULL) {
+        return messages != NULL;
     }
-    return messages != NULL;
+    struct orri_lanes_shared* shared =
+        ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_MESSAGE, struct orri_lanes_shared, 1);
+    if (shared == NULL) {
+        (void)orri_refuse_memory(&world->env, "beginning lanes");
+        return false;
+    }
+    messages->lanes = lane_make_all(world, shared);
+    if (messages->lanes == NULL) {
+        ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, struct orri_lanes_shared, shared, 1);
+    }
+    return messages->lanes != NULL;
+}
+
+struct orri_lanes* orri_lanes_make(orr_world* world)
+{
+    struct orri_lanes* lanes =
+        orri_lanes_begin(world) ? lane_make_all(world, orri_lanes_at(world)->shared) : NULL;
+    if (lanes != NULL) {
+        lanes->holds = true;
+    }
+    return lanes;
+}
+
+static struct orri_lanes* lane_own(const struct orri_lanes_shared* shared)
+{
+    struct orri_lanes* lanes = shared->all;
+    while (lanes->next != NULL) {
+        lanes = lanes->next;
+    }
+    return lanes;
+}
+
+void orri_lanes_use(orr_world* world, struct orri_lanes* lanes)
+{
+    struct orri_messages* messages = world->messages;
+    messages->lanes = lanes != NULL ? lanes : lane_own(messages->lanes->shared);
 }
 
 static orr_lane* lane_obtain(orr_world* world, struct orri_lanes* lanes)
@@ -395,6 +441,7 @@ orr_lane* orri_lane_open(orr_world* world, orri_rights* rights, uint32_t creates
     orr_lane* lane = lane_obtain(world, lanes);
     ORR_ASSERT(!lane->open && lane->order_count == 0);
     lane->world = world;
+    lane->lanes = lanes;
     lane->rights = rights;
     lane->next = NULL;
     lane->open = true;
@@ -434,7 +481,8 @@ void orri_lanes_rewind(orr_world* world, uint64_t reserved)
 
 void orri_lane_close(orr_world* world, orr_lane* lane)
 {
-    struct orri_lanes* lanes = orri_lanes_at(world);
+    (void)world;
+    struct orri_lanes* lanes = lane->lanes;
     lane->open = false;
     if (lane->posts != NULL) {
         orri_posts_close(lanes, lane);
@@ -590,24 +638,55 @@ void orri_lanes_trim(orr_world* world)
     orri_posts_trim(world);
 }
 
-void orri_lanes_term(orr_world* world)
+static void lane_free_all(orr_world* world, struct orri_lanes* lanes)
 {
-    struct orri_lanes* lanes = orri_lanes_at(world);
-    if (lanes == NULL) {
-        return;
-    }
     orri_lanes_release(lanes, true);
-    orri_asides_abandon(world, false);
+    orri_asides_abandon(world, lanes, false);
     for (orr_lane* lane = lanes->free; lane != NULL;) {
         orr_lane* next = lane->next;
         lane_free(world, lane);
         lane = next;
     }
-    orri_marks_term(world);
-    orri_posts_term(world);
+    orri_marks_term(world, lanes);
     ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, lanes->items, lanes->item_capacity);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, lanes->held, lanes->held_capacity);
     orri_scratch_term(world, &lanes->scratch);
     ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, struct orri_lanes, lanes, 1);
+}
+
+void orri_lanes_destroy(orr_world* world, struct orri_lanes* lanes)
+{
+    if (lanes == NULL) {
+        return;
+    }
+    ORR_ASSERT(lanes != orri_lanes_at(world) && lanes->holds);
+    ORR_ASSERT(lanes->first == NULL && lanes->aside_first == NULL);
+    if (lanes->held_count >
+        0) { // A refusal was reported: what cannot be put back is not given again.
+        (void)orri_held_free(world, lanes);
+    }
+    orri_posts_leave(lanes);
+    struct orri_lanes** link = &lanes->shared->all;
+    while (*link != lanes) {
+        link = &(*link)->next;
+    }
+    *link = lanes->next;
+    lane_free_all(world, lanes);
+}
+
+void orri_lanes_term(orr_world* world)
+{
+    if (orri_lanes_at(world) == NULL) {
+        return;
+    }
+    struct orri_lanes_shared* shared = orri_lanes_at(world)->shared;
+    while (shared->all != NULL) {
+        struct orri_lanes* lanes = shared->all;
+        shared->all = lanes->next;
+        lane_free_all(world, lanes);
+    }
+    orri_posts_term(world, shared);
+    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, struct orri_lanes_shared, shared, 1);
     world->messages->lanes = NULL;
 }
 

@@ -81,6 +81,8 @@ typedef struct orri_lane_note {
 struct orr_lane {
     orri_strip* current; // Of the last record; NULL: none.
     orr_world* world;
+    struct orri_lanes*
+        lanes; // Whose it is: while a system runs the world's may be those of another pipeline.
     orri_rights* rights;
     bool open;
     bool mute;          // There was no memory for a lane: all is refused.
@@ -95,7 +97,7 @@ struct orr_lane {
         order; // Slots in use, by first record. What follows from records must not depend on slots.
     uint32_t order_count, order_capacity;
     uint32_t recent[ORRI_LANE_RECENT]; // Slot + 1 by kind and type: where to look first.
-    uint64_t base;                     // Position of its first id.
+    uint64_t base;                     // Position of its first id; of `held`, if there are such.
     uint32_t creates_max, create_count;
     orri_index_cursor cursor;
     uint32_t provisional_count;
@@ -122,7 +124,27 @@ typedef struct orri_scratch {
     size_t peak, used;
 } orri_scratch;
 
+// What all lanes of a world have in common.
+struct orri_lanes_shared {
+    struct orri_lanes* all; // Those that were made last come first; the world's own is the last.
+    // Transactions that wait, in order of (system, run); blocks that hold none; who did the last ones, and the memory of a commit of them.
+    struct orri_posts *posted, *posted_last, *posts_free;
+    uint32_t posts_used, posts_peak;
+    orr_system transactor;
+    orri_scratch tally;
+};
+
 struct orri_lanes {
+    struct orri_lanes_shared* shared;
+    struct orri_lanes* next;
+    // Ids were taken out of line before they are promised (lane_held.c): positions are places in `held`. Otherwise they are those of
+    // the line itself, which nobody but these lanes may use then.
+    bool holds;
+    bool
+        aside; // Ids are of transient entities, and one that is used is null in `held` until the commit point.
+    orr_entity* held;
+    uint32_t held_count, held_capacity;
+    uint32_t held_next;     // Likewise: where the next one is looked for that is used.
     orr_lane *first, *last; // With records that wait, in order of (system, run).
     orr_lane* free;         // In the order in which they were used last.
     uint32_t used_count,
@@ -152,11 +174,6 @@ struct orri_lanes {
     uint32_t source_capacity;
 
     bool merged; // The last commit point had something to merge: the marks are of that.
-    // Transactions that wait, in order of (system, run); blocks that hold none; who did the last ones, and the memory of a commit of them.
-    struct orri_posts *posted, *posted_last, *posts_free;
-    uint32_t posts_used, posts_peak;
-    orr_system transactor;
-    orri_scratch tally;
     struct orri_asides *aside_first, *aside_last; // What waits about transient entities, in order.
 
     orri_scratch scratch;
@@ -204,6 +221,9 @@ const char* orri_sent_name_of(orri_sent kind);
 
 // The id of the creation `n` after those of the lane so far. Null when there are no more.
 orr_entity orri_lane_id(const orr_lane* lane, orri_index_cursor* cursor, uint32_t n);
+// Those of the next `count`. False when there are not as many.
+bool orri_lane_ids(const orr_lane* lane, orri_index_cursor* cursor, orr_entity* out,
+                   uint32_t count);
 // More creations than the system said, or than the world may have.
 ORRI_COLD orr_result orri_refuse_ids(orr_lane* lane, const char* call, uint32_t count);
 
@@ -224,7 +244,7 @@ ORRI_COLD orr_result orri_aside_refuse(orr_lane* lane, const char* call, orr_ent
 void orri_asides_close(struct orri_lanes* lanes, orr_lane* lane);
 void orri_asides_free(orr_world* world, struct orri_asides* asides);
 // Drops what waits. `counted`: whoever sent it is still there, and is told.
-void orri_asides_abandon(orr_world* world, bool counted);
+void orri_asides_abandon(orr_world* world, struct orri_lanes* lanes, bool counted);
 // Does what waits, in order. On refusal (reported) the rest waits; calling again goes on.
 orr_result orri_asides_commit(orr_world* world);
 
@@ -238,7 +258,7 @@ void orri_marks_add(struct orri_lanes* lanes, orr_lane* lane);
 // Marks an entity once more.
 void orri_mark(struct orri_lanes* lanes, uint32_t index);
 void orri_marks_clear(struct orri_lanes* lanes);
-void orri_marks_term(orr_world* world);
+void orri_marks_term(orr_world* world, struct orri_lanes* lanes);
 static inline bool orri_mark_get(const uint64_t* marks, uint32_t words, uint32_t index)
 {
     return index >> 6 < words && orri_bit_get(marks, index);
@@ -281,6 +301,9 @@ typedef struct orri_merge {
     orr_entity* stillborn; // Created and destroyed by the same commit.
     uint32_t stillborn_count, stillborn_capacity;
     struct orri_net* net;
+    bool creates;     // At the commit point: creations take part.
+    orr_entity* held; // Their ids that were put back in line (lane_held.c).
+    uint32_t held_count;
 } orri_merge;
 
 orri_merge orri_merge_begin(orr_world* world);
@@ -331,11 +354,32 @@ void orri_posts_open(struct orri_lanes* lanes, orr_lane* lane);
 void orri_posts_close(struct orri_lanes* lanes, orr_lane* lane);
 // True when something was posted.
 bool orri_posts_any(const struct orri_posts* posts);
-// What waits is done: its block is free again. Or given up, and counted.
+// What waits is done: its block is free again. Or given up, and counted; where ids are held only what these lanes posted.
 void orri_posts_done(struct orri_lanes* lanes, struct orri_posts* posts);
 void orri_posts_abandon(struct orri_lanes* lanes);
+// The structure that was sent beside what these lanes posted is there: others may do it now.
+void orri_posts_ripen(struct orri_lanes* lanes);
+// The lanes go, what they posted stays.
+void orri_posts_leave(struct orri_lanes* lanes);
 void orri_posts_trim(orr_world* world);
-void orri_posts_term(orr_world* world);
+void orri_posts_term(orr_world* world, struct orri_lanes_shared* shared);
+
+// ---- lane_held.c: ids taken out of line ---------------------------------------------------------------------------------------
+
+// The ids of all creations that wait are put back in line, in order of lanes. False when refused (reported): nothing was done.
+bool orri_held_return(orri_merge* merge);
+// All that is held goes back. False when refused (reported).
+bool orri_held_free(orr_world* world, struct orri_lanes* lanes);
+// What was put back is taken again: nothing was created.
+void orri_held_retake(orri_merge* merge);
+// What was put back is given: the others stay, in order.
+void orri_held_forget(struct orri_lanes* lanes);
+// The same for one that an observer creates: it is put back, and (false: nothing was created) taken again, or given.
+void orri_held_return_aside(orr_world* world, orr_entity entity);
+void orri_held_end_aside(orr_world* world, struct orri_lanes* lanes, orr_entity entity,
+                         bool created);
+// At the commit point: those that are used go.
+void orri_held_forget_aside(struct orri_lanes* lanes);
 
 // ---- net.c, net_group.c ---------------------------------------------------------------------------------------------------
 

@@ -86,9 +86,8 @@ bool orri_marks_begin(orr_world* world)
     return true;
 }
 
-void orri_marks_term(orr_world* world)
+void orri_marks_term(orr_world* world, struct orri_lanes* lanes)
 {
-    struct orri_lanes* lanes = orri_lanes_at(world);
     marks_free(world, lanes);
     ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, lanes->sources, lanes->source_capacity);
     ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, lanes->senders, lanes->sender_capacity);

@@ -86,6 +86,24 @@ bool orri_lane_real(const orr_lane* lane);
 // Positions of ids given to lanes so far; and back to there, when no lane opened since has been used.
 uint64_t orri_lanes_reserved(const orr_world* world);
 void orri_lanes_rewind(orr_world* world, uint64_t reserved);
+// Several pipelines at once have lanes of their own, beside the world's. Transactions that wait are in common. NULL when refused
+// (reported). Quiet: no system runs.
+struct orri_lanes* orri_lanes_make(orr_world* world);
+// They are an observer's, all of them: ids that are held are of transient entities. To be said before any are. (Without it ids of transient entities
+// are those of the line itself: good as long as only one observer at a time creates.)
+void orri_lanes_aside(struct orri_lanes* lanes);
+// From now on these are the world's; NULL: its own again. Lanes that are open, or wait, stay where they are. By who has the floor.
+void orri_lanes_use(orr_world* world, struct orri_lanes* lanes);
+// Nothing waits in them, and they are not in use. Ids that are held still are given back. Quiet. NULL: nothing.
+void orri_lanes_destroy(orr_world* world, struct orri_lanes* lanes);
+// Lanes that were made hold their ids: they are out of line before they are promised, so that positions mean the same whatever others commit.
+// Tops up those in use, so that there are `count` beyond what is promised. False when refused (reported). Quiet.
+bool orri_lanes_hold(orr_world* world, uint32_t count);
+// Ids held and not promised.
+uint32_t orri_lanes_held_left(const orr_world* world);
+// Gives all back, first the first. Nothing may be promised. False when refused (reported; only where somebody holds pages of the index):
+// nothing was done. Quiet.
+bool orri_lanes_unhold(orr_world* world);
 // Who sends; for calls that take an orr_run.
 orri_rights* orri_lane_rights(const orr_lane* lane);
 // ORR_OK if `run` is that of a system, with the system running; reports otherwise.
@@ -125,6 +143,11 @@ typedef struct orri_hands {
 
 // True when some transaction waits.
 bool orri_transact_pending(const orr_world* world);
+// Some that orri_transact_commit() with this `foreign` would do, now: with lanes of several pipelines, what another one posted waits until that
+// one has committed (its targets may be created by it).
+bool orri_transact_pending_for(const orr_world* world, const orri_foreign* foreign);
+// Some on a type whose bit is not set in `owned`, by type index: no pipeline will do it.
+bool orri_transact_pending_unowned(const orr_world* world, const uint64_t* owned, uint32_t words);
 // Does all transactions of lanes that were closed, in order. `early`: structure waits still, and those on entities that it is about wait
 // with it. Those on `foreign` types (NULL: none) wait for the pipeline that writes them. `hands` NULL: on this thread. `*changed` tells whether anything was done. On refusal (reported) nothing was done; calling again
 // tries again.
@@ -164,9 +187,12 @@ orri_reader* orri_reader_create(orr_world* world, const orri_reader_desc* desc);
 void orri_reader_destroy(orr_world* world, orri_reader* reader);
 // On: the next tell gives it everything it selects, as ORR_CAUSE_READER. Off: it forgets, its queue is emptied.
 void orri_reader_enable(orr_world* world, orri_reader* reader, bool on);
-// The next message; the one before is given back. NULL: none.
+// In real time, before the system runs, by who has the floor: what waits is handed to it, and is all that orri_reader_next() gives until
+// orri_reader_done(). It does not count as waiting meanwhile.
+void orri_reader_take(orri_reader* reader);
+// The next message; the one before is given back (in real time with all others, when it is done). NULL: none.
 const orr_message* orri_reader_next(orri_reader* reader);
-// The system's function returned: the last message is given back.
+// The system's function returned: the last message is given back. What was handed to it and not taken waits again, before what came since.
 void orri_reader_done(orri_reader* reader);
 uint64_t orri_reader_queued(const orri_reader* reader); // Entities.
 // The queue overflowed since the last call: it was emptied, and the reader will be told anew.
@@ -181,6 +207,12 @@ bool orri_tracked(const orr_world* world, orr_type type);
 orr_result orri_tell(orr_world* world, orr_system source, bool by_commit);
 // The same when only columns of the query's write terms can differ: after a direct system.
 orr_result orri_tell_written(orr_world* world, const orr_query* query, orr_system source);
+// For a pipeline beside others: values of types in `foreign` (NULL: none) are for their owner to tell of, whose marks stay where they are. Without
+// `structure` nothing is looked at but values of the other types; systems of other pipelines may run. With it, none runs: the dead and
+// rows are told as well, and all of pinned, multiple and hooked types. Who gets to know an entity is told what all
+// who know it know of a foreign type; of what nobody knows, how it is.
+orr_result orri_tell_own(orr_world* world, orr_system source, bool by_commit,
+                         const orri_foreign* foreign, bool structure);
 // True when there is anybody to tell.
 bool orri_has_readers(const orr_world* world);
 
@@ -197,6 +229,9 @@ void orri_inbox_name(orri_inbox* inbox, const char* name);
 void orri_inbox_aside(orri_inbox* inbox);
 // From now on (on) it gets what is sent; off: what waits does not wait for it.
 void orri_inbox_enable(orr_world* world, orri_inbox* inbox, bool on);
+// In real time, before the system runs, by who has the floor: what waits is copied, and is all that it is shown until orri_inbox_done(). False when
+// refused (reported): nothing was done, it is shown nothing. NULL: nothing to do.
+bool orri_inbox_take(orr_world* world, orri_inbox* inbox);
 // The system's function returned: what it was shown counts as read. What came since is for its next run.
 void orri_inbox_done(orr_world* world, orri_inbox* inbox);
 // Events of a lane go to their queue, in order. False when refused (reported). `count` is all of the type that will be appended
@@ -217,7 +252,7 @@ struct orri_events;   // event.c
 struct orri_sections; // section.c
 
 struct orri_messages {
-    struct orri_lanes* lanes;
+    struct orri_lanes* lanes; // In use: of the pipeline that has the floor.
     struct orri_told* told;
     struct orri_events* events;
     struct orri_sections* sections; // NULL: no system has any.

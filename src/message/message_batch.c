@@ -161,7 +161,7 @@ static void message_batch_lay(orri_telling* tell, const orri_batch_plan* plan,
     uint32_t readers = message_batch_readers(tell, plan);
     orr_message* m = &out->message;
     out->view_count = readers;
-    out->views = BATCH_TAKE(room, orri_view, readers);
+    out->views = BATCH_TAKE(room, orri_told_view, readers);
     m->entities = BATCH_TAKE(room, orr_entity, rows);
     if (message_batch_has_ids(tell, plan)) {
         m->ids = BATCH_TAKE(room, orr_component_id, rows);
@@ -275,8 +275,10 @@ static void message_batch_fill_column(const orri_telling* tell, const orri_batch
         } else if (column->type->multiple) {
             n = message_batch_fill_cells(run, column, row, n);
         } else if (size > 0) {
-            memcpy((uint8_t*)(uintptr_t)column->out.values + row * size,
-                   run->chunk->columns[column->column].data + run->slot * size, run->count * size);
+            const uint8_t* from = orri_run_stale(tell, run, column->type)
+                                      ? orri_told_at(column->type, run->index)
+                                      : run->chunk->columns[column->column].data + run->slot * size;
+            memcpy((uint8_t*)(uintptr_t)column->out.values + row * size, from, run->count * size);
         }
         row += run->count;
     }
@@ -308,7 +310,7 @@ static void message_batch_fill_views(const orri_telling* tell, const orri_batch_
                 out[count++] = told->columns[c].out;
             }
         }
-        made->views[v++] = (orri_view){NULL, made, told->on[r], out, count};
+        made->views[v++] = (orri_told_view){NULL, made, told->on[r], out, count};
     }
 }
 
@@ -464,7 +466,7 @@ static uint64_t message_batch_hash_name(const orr_world* world, orr_type type, u
 
 // What all rows of a message have in common. Numbers of types differ from world to world: they count by name. Ids of instances
 // are no state.
-static uint64_t message_batch_hash_head(const orr_world* world, const orri_view* view)
+static uint64_t message_batch_hash_head(const orr_world* world, const orri_told_view* view)
 {
     const orr_message* m = &view->batch->message;
     uint64_t hash = orri_hash_word(m->tick, (uint64_t)m->kind << 32 | (uint64_t)m->cause);
@@ -478,7 +480,7 @@ static uint64_t message_batch_hash_head(const orr_world* world, const orri_view*
     return m->tag_count > 0 ? orr_hash(m->tags, m->tag_count * sizeof *m->tags, hash) : hash;
 }
 
-static uint64_t message_batch_hash_columns(const orr_world* world, const orri_view* view,
+static uint64_t message_batch_hash_columns(const orr_world* world, const orri_told_view* view,
                                            uint32_t row, uint64_t hash)
 {
     for (uint32_t c = 0; c < view->column_count; c++) {
@@ -497,7 +499,7 @@ static uint64_t message_batch_hash_columns(const orr_world* world, const orri_vi
 }
 
 // Row by row: into how many messages a stream is cut is no state.
-uint64_t orri_view_hash(const orr_world* world, const orri_view* view, uint64_t hash)
+uint64_t orri_told_view_hash(const orr_world* world, const orri_told_view* view, uint64_t hash)
 {
     const orr_message* m = &view->batch->message;
     const orri_type* type = view->batch->type;

@@ -59,12 +59,13 @@ void orri_reader_match(orri_reader* reader, const orri_cluster* cluster)
 static void reader_empty(orri_reader* reader)
 {
     while (reader->first != NULL) {
-        orri_view* view = reader->first;
+        orri_told_view* view = reader->first;
         reader->first = view->next;
         orri_batch_release(reader->world, view->batch);
     }
     reader->last = NULL;
     reader->queued = 0;
+    reader->taken_void = reader->handed;
 }
 
 void orri_reader_forget(orri_reader* reader)
@@ -88,7 +89,7 @@ ORRI_COLD static void reader_overflow(orri_reader* reader, uint64_t wanted)
                       (unsigned long long)reader->queue_max);
 }
 
-void orri_reader_deliver(orri_view* view)
+void orri_reader_deliver(orri_told_view* view)
 {
     orri_reader* reader = view->reader;
     uint32_t count = view->batch->message.count;
@@ -109,22 +110,90 @@ void orri_reader_deliver(orri_view* view)
     reader->queued += count;
 }
 
+// Messages that were handed to a system and not taken come before what came since.
+static void reader_take_back(orri_reader* reader)
+{
+    orri_told_view *rest = reader->taken, *last = NULL;
+    uint64_t count = 0;
+    for (orri_told_view* view = rest; view != NULL; view = view->next) {
+        count += view->batch->message.count;
+        last = view;
+    }
+    reader->taken = NULL;
+    reader->handed = false;
+    if (last == NULL) {
+        return;
+    }
+    last->next = reader->first;
+    reader->first = rest;
+    reader->last = reader->last != NULL ? reader->last : last;
+    if (reader->taken_void) {
+        reader_empty(reader);
+    } else if (count > reader->queue_max - reader->queued) {
+        uint64_t wanted = reader->queued + count;
+        reader_overflow(reader, wanted);
+        reader->shut = false; // There is no tell under way.
+    } else {
+        reader->queued += count;
+    }
+}
+
+void orri_reader_take(orri_reader* reader)
+{
+    ORR_ASSERT(!reader->handed && reader->taken == NULL && reader->held == NULL);
+    reader->taken = reader->first;
+    reader->handed = true;
+    reader->taken_void = false;
+    reader->first = reader->last = NULL;
+    reader->queued = 0;
+}
+
 void orri_reader_done(orri_reader* reader)
 {
     while (reader->held != NULL) {
-        orri_view* view = reader->held;
+        orri_told_view* view = reader->held;
         reader->held = view->next;
+        if (reader->handed && reader->counts != NULL) {
+            reader->counts->received += view->batch->message.count;
+        }
         orri_batch_release(reader->world, view->batch);
     }
+    if (ORR_UNLIKELY(reader->handed)) {
+        reader_take_back(reader);
+    }
+}
+
+static const orr_message* reader_show(orri_reader* reader, orri_told_view* view)
+{
+    view->next = reader->held;
+    reader->held = view;
+    reader->message = view->batch->message;
+    reader->message.columns = view->column_count > 0 ? view->columns : NULL;
+    reader->message.column_count = view->column_count;
+    return &reader->message;
+}
+
+// In real time messages come while the system runs: it has what was handed to it, and nothing else of the reader.
+static const orr_message* reader_next_handed(orri_reader* reader)
+{
+    orri_told_view* view = reader->taken;
+    if (view == NULL) {
+        return NULL;
+    }
+    reader->taken = view->next;
+    return reader_show(reader, view);
 }
 
 const orr_message* orri_reader_next(orri_reader* reader)
 {
+    if (ORR_UNLIKELY(reader->world->realtime)) {
+        return reader_next_handed(reader);
+    }
     // Batches are shared: while systems run side by side they are given back after all of them.
     if (ORR_LIKELY(!reader->world->abreast)) {
         orri_reader_done(reader);
     }
-    orri_view* view = reader->first;
+    orri_told_view* view = reader->first;
     if (view == NULL) {
         return NULL;
     }
@@ -132,11 +201,7 @@ const orr_message* orri_reader_next(orri_reader* reader)
     if (reader->first == NULL) {
         reader->last = NULL;
     }
-    view->next = reader->held;
-    reader->held = view;
-    reader->message = view->batch->message;
-    reader->message.columns = view->column_count > 0 ? view->columns : NULL;
-    reader->message.column_count = view->column_count;
+    (void)reader_show(reader, view);
     reader->queued -= reader->message.count;
     if (reader->counts != NULL) {
         reader->counts->received += reader->message.count;
@@ -158,8 +223,8 @@ bool orri_reader_lost(orri_reader* reader)
 
 uint64_t orri_reader_hash(const orri_reader* reader, uint64_t hash)
 {
-    for (const orri_view* view = reader->first; view != NULL; view = view->next) {
-        hash = orri_view_hash(reader->world, view, hash);
+    for (const orri_told_view* view = reader->first; view != NULL; view = view->next) {
+        hash = orri_told_view_hash(reader->world, view, hash);
     }
     return hash;
 }

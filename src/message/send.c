@@ -386,6 +386,14 @@ orr_result orri_refuse_ids(orr_lane* lane, const char* call, uint32_t count)
                            "more, but its .creates_max is %u; raise it",
                            call, lane->rights->name, lane->create_count, count, lane->creates_max);
     }
+    if (lane->lanes->holds) {
+        return orri_refuse(
+            &lane->world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_SEND_REFUSED,
+            "%s: system '%s' wants to create an entity, but no id is at hand: there "
+            "was no memory for as many, or the world may have no more than %u; raise "
+            "entities_max",
+            call, lane->rights->name, lane->world->entities_max);
+    }
     return orri_refuse(&lane->world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_SEND_REFUSED,
                        "%s: system '%s' wants to create an entity, but the world may have %u and "
                        "ids for all of them are taken or reserved; raise entities_max",
@@ -395,8 +403,25 @@ orr_result orri_refuse_ids(orr_lane* lane, const char* call, uint32_t count)
 orr_entity orri_lane_id(const orr_lane* lane, orri_index_cursor* cursor, uint32_t n)
 {
     uint64_t position = lane->base + lane->create_count + n;
+    if (ORR_UNLIKELY(lane->lanes->holds)) {
+        return position < lane->lanes->held_count ? lane->lanes->held[position] : (orr_entity){0};
+    }
     return position <= UINT32_MAX ? orri_index_nth(lane->world, cursor, (uint32_t)position)
                                   : (orr_entity){0};
+}
+
+bool orri_lane_ids(const orr_lane* lane, orri_index_cursor* cursor, orr_entity* out, uint32_t count)
+{
+    uint64_t position = lane->base + lane->create_count;
+    if (ORR_UNLIKELY(lane->lanes->holds)) {
+        bool all = position + count <= lane->lanes->held_count;
+        if (all) {
+            memcpy(out, lane->lanes->held + position, count * sizeof *out);
+        }
+        return all;
+    }
+    return position <= UINT32_MAX &&
+           orri_index_next(lane->world, cursor, (uint32_t)position, out, count);
 }
 
 static orr_result send_check_create(orr_lane* lane, const char* call, uint32_t count)

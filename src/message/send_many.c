@@ -219,9 +219,7 @@ static orr_result send_many_values(const send_many* m)
 static orr_result send_many_ids(const send_many* m, orri_index_cursor* cursor)
 {
     const orri_strip* strip = send_many_strip(m, 0);
-    uint64_t position = m->lane->base + m->lane->create_count;
-    bool all = position <= UINT32_MAX && orri_index_next(m->lane->world, cursor, (uint32_t)position,
-                                                         strip->entities + strip->count, m->count);
+    bool all = orri_lane_ids(m->lane, cursor, strip->entities + strip->count, m->count);
     return all ? ORR_OK : orri_refuse_ids(m->lane, "orr_send_create_many", m->count);
 }
 

@@ -5,6 +5,7 @@ set(ORR_SOURCES_MESSAGE
     src/message/event.c
     src/message/inbox.c
     src/message/lane.c
+    src/message/lane_held.c
     src/message/marks.c
     src/message/merge.c
     src/message/message_batch.c
@@ -30,6 +31,7 @@ set(ORR_SOURCES_MESSAGE
     src/message/tell_values.c
     src/message/told.c
     src/message/told_type.c
+    src/message/touch.c
     src/message/transact.c
     src/message/values.c
 )
@@ -40,6 +42,7 @@ set(ORR_SMALL_MESSAGE
     src/message/event.c
     src/message/inbox.c
     src/message/lane.c
+    src/message/lane_held.c
     src/message/message_print.c
     src/message/message_batch.c
     src/message/messages.c

@@ -178,7 +178,7 @@ static void tally_lay_out(const tally_type* t)
 
 static void* tally_take(const tally_type* t, size_t size, size_t count)
 {
-    return orri_scratch_take(t->world, &t->lanes->tally, orri_size_mul(size, count));
+    return orri_scratch_take(t->world, &t->lanes->shared->tally, orri_size_mul(size, count));
 }
 
 static bool tally_same_verbs(const orri_stream* a, const orri_stream* b)
@@ -202,15 +202,21 @@ static orri_stream* tally_stream(const struct orri_posts* posts, orr_type type)
     return NULL;
 }
 
+// What another pipeline posted waits until the structure it sent beside is there.
+static bool tally_ripe(const struct orri_lanes* lanes, const struct orri_posts* posts)
+{
+    return posts->lanes == NULL || posts->lanes == lanes || posts->ripe;
+}
+
 // The streams of the type, and their verbs. False when refused.
 static bool tally_gather(tally_type* t)
 {
     orr_type type = {t->site.type->index1};
     uint64_t verbs = 0, count = 0;
-    t->parts = tally_take(t, sizeof *t->parts, t->lanes->posts_used);
-    for (struct orri_posts* posts = t->lanes->posted; t->parts != NULL && posts != NULL;
+    t->parts = tally_take(t, sizeof *t->parts, t->lanes->shared->posts_used);
+    for (struct orri_posts* posts = t->lanes->shared->posted; t->parts != NULL && posts != NULL;
          posts = posts->next) {
-        orri_stream* stream = tally_stream(posts, type);
+        orri_stream* stream = tally_ripe(t->lanes, posts) ? tally_stream(posts, type) : NULL;
         if (stream == NULL) {
             continue;
         }
@@ -380,8 +386,8 @@ static void tally_drop(const tally_type* t, orri_post_part* part, orr_entity ent
     // Structure of the same commit destroyed the entity, or took the component away: the sender could not know.
     bool known = t->merged &&
                  orri_mark_get(t->lanes->seen, t->lanes->mark_words, orri_id_index(entity));
-    if (!known) {
-        part->posts->rights->counts.dropped++;
+    if (!known) { // Its system may run at this moment, and have an atomic section without effect.
+        __atomic_fetch_add(&part->posts->rights->counts.dropped, 1, __ATOMIC_RELAXED);
         orri_say_drop(t->world, part->posts->rights, "a transaction",
                       (orr_type){t->site.type->index1}, entity,
                       dead ? "the entity is dead" : "it does not have this component");
@@ -409,10 +415,16 @@ static void tally_leave(const tally_type* t)
 {
     for (uint32_t p = 0; p < t->part_count; p++) {
         const orri_post_part* part = &t->parts[p];
+        bool any = false;
         for (uint32_t i = 0; part->posts->waits && i < part->stream->count; i++) {
-            if (t->places[part->first + i] != TALLY_WAITS) {
-                part->stream->posts[i].entity.id = 0;
-            }
+            bool waits = t->places[part->first + i] == TALLY_WAITS;
+            part->stream->posts[i].entity.id = waits ? part->stream->posts[i].entity.id : 0;
+            any |= waits;
+        }
+        if (part->posts->waits && !any) { // Only other streams of the block wait.
+            uint32_t peak = part->posts->peak, count = part->stream->count;
+            part->posts->peak = count > peak ? count : peak;
+            part->stream->count = 0;
         }
     }
 }
@@ -423,9 +435,9 @@ static void tally_name(const tally_type* t, bool* changed)
     for (uint32_t p = 0; p < t->part_count; p++) {
         if (t->parts[p].done > 0) {
             orr_system system = t->parts[p].posts->rights->system;
-            t->lanes->transactor = !*changed || t->lanes->transactor.index1 == system.index1
-                                       ? system
-                                       : (orr_system){0};
+            t->lanes->shared->transactor =
+                !*changed || t->lanes->shared->transactor.index1 == system.index1 ? system
+                                                                                  : (orr_system){0};
             *changed = true;
         }
     }
@@ -453,12 +465,40 @@ static void tally_finish(tally_type* t, bool* changed)
 bool orri_transact_pending(const orr_world* world)
 {
     const struct orri_lanes* lanes = orri_lanes_at(world);
-    return lanes != NULL && lanes->posted != NULL;
+    return lanes != NULL && lanes->shared->posted != NULL;
+}
+
+// True when some post that these lanes would do is of a type that the bits do not have. `bits` NULL: all are.
+static bool tally_waits(const orr_world* world, const uint64_t* bits, uint32_t words, bool all)
+{
+    const struct orri_lanes* lanes = orri_lanes_at(world);
+    for (const struct orri_posts* posts = lanes != NULL ? lanes->shared->posted : NULL;
+         posts != NULL; posts = posts->next) {
+        for (uint32_t i = 0; (all || tally_ripe(lanes, posts)) && i < posts->stream_count; i++) {
+            uint32_t index = orri_type_index(world, posts->streams[i].type);
+            bool has = bits != NULL && index / 64 < words && orri_bit_get(bits, index);
+            if (posts->streams[i].count > 0 && !has) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool orri_transact_pending_for(const orr_world* world, const orri_foreign* foreign)
+{
+    return foreign != NULL ? tally_waits(world, foreign->bits, foreign->words, false)
+                           : tally_waits(world, NULL, 0, false);
+}
+
+bool orri_transact_pending_unowned(const orr_world* world, const uint64_t* owned, uint32_t words)
+{
+    return tally_waits(world, owned, words, true);
 }
 
 orr_system orri_transact_source(const orr_world* world)
 {
-    return orri_lanes_at(world)->transactor;
+    return orri_lanes_at(world)->shared->transactor;
 }
 
 // The types that were posted to, each once, in the order of types. False when refused.
@@ -466,16 +506,17 @@ static bool tally_types(orr_world* world, struct orri_lanes* lanes, const orri_f
                         tally_type** out, uint32_t* count)
 {
     uint32_t words = world->schema.type_count / 64 + 1;
-    uint64_t* bits = orri_scratch_take(world, &lanes->tally, words * sizeof *bits);
+    uint64_t* bits = orri_scratch_take(world, &lanes->shared->tally, words * sizeof *bits);
     if (bits == NULL) {
         return false;
     }
     memset(bits, 0, words * sizeof *bits);
     *count = 0;
-    for (struct orri_posts* posts = lanes->posted; posts != NULL; posts = posts->next) {
+    for (struct orri_posts* posts = lanes->shared->posted; posts != NULL; posts = posts->next) {
         for (uint32_t i = 0; i < posts->stream_count; i++) {
             uint32_t index = orri_type_index(world, posts->streams[i].type);
-            bool some = posts->streams[i].count > 0, far = orri_is_foreign(foreign, index);
+            bool some = posts->streams[i].count > 0;
+            bool far = orri_is_foreign(foreign, index) || !tally_ripe(lanes, posts);
             posts->waits |= some && far;
             *count += some && !far && !orri_bit_get(bits, index);
             orri_bit_set(bits, index, orri_bit_get(bits, index) || (some && !far));
@@ -484,7 +525,7 @@ static bool tally_types(orr_world* world, struct orri_lanes* lanes, const orri_f
     if (*count == 0) {
         return true;
     }
-    *out = orri_scratch_take(world, &lanes->tally, *count * sizeof **out);
+    *out = orri_scratch_take(world, &lanes->shared->tally, *count * sizeof **out);
     for (uint32_t i = 0, n = 0; *out != NULL && i < world->schema.type_count; i++) {
         if (orri_bit_get(bits, i)) {
             (*out)[n++] = (tally_type){.world = world, .lanes = lanes};
@@ -496,7 +537,7 @@ static bool tally_types(orr_world* world, struct orri_lanes* lanes, const orri_f
 
 static void tally_release(struct orri_lanes* lanes)
 {
-    for (struct orri_posts *posts = lanes->posted, *next; posts != NULL; posts = next) {
+    for (struct orri_posts *posts = lanes->shared->posted, *next; posts != NULL; posts = next) {
         next = posts->next;
         if (!posts->waits) {
             orri_posts_done(lanes, posts);
@@ -532,8 +573,8 @@ orr_result orri_transact_commit(orr_world* world, bool early, const orri_foreign
         return ORR_OK;
     }
     struct orri_lanes* lanes = orri_lanes_at(world);
-    const orri_rights* rights = lanes->posted->rights;
-    bool others = rights != lanes->posted_last->rights;
+    const orri_rights* rights = lanes->shared->posted->rights;
+    bool others = rights != lanes->shared->posted_last->rights;
     tally_type* types = NULL;
     uint32_t count = 0;
     orr_result result = tally_types(world, lanes, foreign, &types, &count)
@@ -546,7 +587,7 @@ orr_result orri_transact_commit(orr_world* world, bool early, const orri_foreign
         types[i].merged = !early && lanes->merged && lanes->marks_old;
     }
     result = result == ORR_OK ? tally_all(world, types, count, changed) : result;
-    orri_scratch_reset(&lanes->tally);
+    orri_scratch_reset(&lanes->shared->tally);
     return result == ORR_OK ? ORR_OK : orri_refuse_commit(world, rights, others);
 }
 

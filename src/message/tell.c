@@ -59,6 +59,7 @@ static void tell_end(orri_telling* tell, bool done)
     }
     orri_tell_unsuspect(tell);
     orri_spares_trim(tell->world, told, false);
+    orri_touches_clear(told);
     tell->world->epoch++; // What is written from now on has a larger version.
 }
 
@@ -77,11 +78,27 @@ static bool tell_all_values(orri_telling* tell)
 {
     struct orri_told* told = tell->told;
     for (uint32_t t = 0; t < told->type_count; t++) {
-        if (told->types[t].tracked && !tell_type(tell, &told->types[t], NULL)) {
+        orri_told_type* type = &told->types[t];
+        if (type->tracked && !orri_tell_skips(tell, type) && !tell_type(tell, type, NULL)) {
             return false;
         }
     }
     return true;
+}
+
+// While systems of other pipelines run: nothing but what this one wrote.
+static bool tell_own_values(orri_telling* tell)
+{
+    struct orri_told* told = tell->told;
+    bool done = true;
+    for (uint32_t t = 0; done && t < told->type_count; t++) {
+        orri_told_type* type = &told->types[t];
+        if (type->tracked && !orri_is_foreign(tell->foreign, t)) {
+            done = (!type->pinned || orri_tell_suspect(tell, type)) && tell_type(tell, type, NULL);
+            orri_tell_unsuspect(tell);
+        }
+    }
+    return done;
 }
 
 // ---- the calls ---------------------------------------------------------------------------------------------------
@@ -99,19 +116,34 @@ static void tell_settle_rows(orri_telling* tell)
 
 orr_result orri_tell(orr_world* world, orr_system source, bool by_commit)
 {
+    return orri_tell_own(world, source, by_commit, NULL, true);
+}
+
+static bool tell_structure(orri_telling* tell)
+{
+    bool done = orri_tell_dead(tell) && orri_tell_owners_reserve(tell) &&
+                orri_tell_suspect(tell, NULL) && tell_all_values(tell) && orri_tell_rows(tell);
+    if (done) {
+        tell_settle_rows(tell);
+    }
+    return done;
+}
+
+orr_result orri_tell_own(orr_world* world, orr_system source, bool by_commit,
+                         const orri_foreign* foreign, bool structure)
+{
     if (!orri_has_readers(world)) {
         return ORR_OK;
     }
-    orri_telling tell = {
-        .world = world, .told = world->messages->told, .source = source, .by_commit = by_commit};
+    orri_telling tell = {.world = world,
+                         .told = world->messages->told,
+                         .source = source,
+                         .by_commit = by_commit,
+                         .foreign = foreign};
     if (!tell_begin(&tell)) {
         return orri_env_result(&world->env);
     }
-    bool done = orri_tell_dead(&tell) && orri_tell_owners_reserve(&tell) &&
-                orri_tell_suspect(&tell, NULL) && tell_all_values(&tell) && orri_tell_rows(&tell);
-    if (done) {
-        tell_settle_rows(&tell);
-    }
+    bool done = structure ? tell_structure(&tell) : tell_own_values(&tell);
     orr_result result = done ? ORR_OK : orri_env_result(&world->env);
     tell_end(&tell, done);
     return result;

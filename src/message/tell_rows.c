@@ -302,10 +302,28 @@ static bool rows_deal(const rows_scan* s)
 
 // ---- noting ----------------------------------------------------------------------------------------------------------
 
+bool orri_run_stale(const orri_telling* tell, const orri_run* run, const orri_told_type* type)
+{
+    const struct orri_told* told = tell->told;
+    if (!orri_tell_skips(tell, type) || run->shape1 == 0 ||
+        !orri_shape_has(orri_shape_at(told, run->shape1), (orr_type){type->type->index1})) {
+        return false;
+    }
+    const uint64_t* trackers = orri_told_trackers(told, type);
+    bool known = false;
+    for (uint32_t r = 0; r < told->on_count && !known; r++) {
+        known = orri_bit_get(trackers, r) && orri_bitset_has(&told->on[r]->members, run->index);
+    }
+    return known;
+}
+
 // True when the value of a type is to be noted: somebody hears of it now, and nobody was told of it before.
 static bool rows_notes(const rows_scan* s, uint32_t i, const orri_told_type* type)
 {
     const struct orri_told* told = s->tell->told;
+    if (ORR_UNLIKELY(orri_run_stale(s->tell, &told->piece.runs[i], type))) {
+        return false;
+    }
     const uint64_t* before = told->piece.before + (size_t)i * told->words;
     const uint64_t* after = told->piece.after + (size_t)i * told->words;
     const uint64_t* trackers = orri_told_trackers(told, type);

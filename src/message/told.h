@@ -86,8 +86,19 @@ typedef struct orri_told_type {
     orri_bitset off;  // Was told to be switched off.
     uint32_t* owners; // Of a pinned type: who had which slot; ORRI_INDEX_NONE: nobody.
     uint32_t owner_count;
-    uint64_t mark; // Of a pinned type: up to which version its blocks were looked at.
+    uint64_t mark;      // Of a pinned type: up to which version its blocks were looked at.
+    uint32_t* touched1; // By id of chunk: which of told->touches.
+    uint32_t touched_capacity;
 } orri_told_type;
+
+// Rows of a block to which sent values were written (touch.c).
+typedef struct orri_touch {
+    uint64_t before;  // The block's version when the first was,
+    uint64_t version; // and since the last. Another one: others wrote, too.
+    uint32_t type_index, chunk;
+    uint32_t rows; // At least as many as there are bits.
+    uint64_t bits[ORR_CHUNK_CAPACITY / 64];
+} orri_touch;
 
 // ---- runs, items, pieces (tell_piece.c) ------------------------------------------------------------------------
 
@@ -124,13 +135,13 @@ typedef struct orri_piece {
 
 // ---- readers (reader.c) ------------------------------------------------------------------------------------------
 
-typedef struct orri_view {
-    struct orri_view* next;
+typedef struct orri_told_view {
+    struct orri_told_view* next;
     orri_batch* batch;
     orri_reader* reader;
     const orr_message_column* columns;
     uint32_t column_count;
-} orri_view;
+} orri_told_view;
 
 struct orri_reader {
     orr_world* world;
@@ -146,12 +157,16 @@ struct orri_reader {
     bool lost;  // The queue overflowed.
     bool shut;  // Likewise, in this tell.
     orri_bitset members;
-    uint32_t number;                // In told->on.
-    orri_match match;               // Of the cluster at hand,
-    const uint16_t* map;            // the entry's map,
-    uint64_t mask;                  // and of 64 rows at hand.
-    orri_view *first, *last, *held; // The queue; what the system reads now.
-    uint64_t queued;                // Entities.
+    uint32_t number;                     // In told->on.
+    orri_match match;                    // Of the cluster at hand,
+    const uint16_t* map;                 // the entry's map,
+    uint64_t mask;                       // and of 64 rows at hand.
+    orri_told_view *first, *last, *held; // The queue; what the system reads now.
+    uint64_t queued;                     // Entities.
+    // In real time: what a system that runs may take, out of the queue; `handed` from orri_reader_take() to orri_reader_done(). If the
+    // queue is emptied meanwhile, what was not taken goes with it.
+    orri_told_view* taken;
+    bool handed, taken_void;
     orr_message message;
 };
 
@@ -200,7 +215,9 @@ struct orri_told {
     uint32_t column_capacity;
     // Made, and not yet handed out: a tell that is refused goes on with the next call, and readers see one tell.
     orri_batch *out_first[ORRI_KINDS], *out_last[ORRI_KINDS];
-    orri_batch* spares; // Memory of large batches, for the next ones.
+    orri_batch* spares;  // Memory of large batches, for the next ones.
+    orri_touch* touches; // Since the last tell; each is in `touched1` of its type.
+    uint32_t touch_count, touch_capacity;
 };
 
 typedef struct orri_telling {
@@ -208,6 +225,7 @@ typedef struct orri_telling {
     struct orri_told* told;
     orr_system source;
     bool by_commit;
+    const orri_foreign* foreign; // Types whose values others tell of; NULL: none.
     uint64_t**
         suspects;      // By chunk id, a bit for each row: something pinned changed. NULL: nowhere.
     uint64_t** gained; // By pool and chunk id: they got or lost its type.
@@ -314,6 +332,22 @@ void orri_told_put_cell(orri_told_type* type, uint32_t index, const orri_told_in
 // The entity lost it: gives back what the value holds.
 void orri_told_drop(orr_world* world, orri_told_type* type, uint32_t index);
 
+// ---- touch.c ---------------------------------------------------------------------------------------------------------
+
+// Some rows of a column will be written, and noted by orri_touch_row(), in an epoch in which nobody else writes it; before it is stamped. Good until the next
+// call. NULL: not noted, for want of memory (not reported); nothing is lost by that.
+orri_touch* orri_touch_begin(orr_world* world, orri_told_type* type, const orri_chunk* chunk,
+                             uint32_t column);
+static inline void orri_touch_row(orri_touch* touch, uint32_t slot)
+{
+    touch->bits[slot / 64] |= UINT64_C(1) << slot % 64;
+    touch->rows++;
+}
+// The only rows of a block that may differ, if all were told up to a version; NULL: any may.
+const orri_touch* orri_touch_of(const struct orri_told* told, const orri_told_type* type,
+                                const orri_chunk* chunk, uint32_t column, uint64_t seen);
+void orri_touches_clear(struct orri_told* told);
+
 // ---- message_batch.c --------------------------------------------------------------------------------------------------
 
 typedef struct orri_batch_plan {
@@ -337,7 +371,7 @@ struct orri_batch {
     const orri_type* type;
     orri_shape* shape; // NULL: none.
     orr_message message;
-    orri_view* views;
+    orri_told_view* views;
 };
 
 // NULL when refused (reported).
@@ -347,7 +381,7 @@ void orri_batch_release(orr_world* world, orri_batch* made);
 void orri_batch_free(orr_world* world, orri_batch* made);
 // Gives back spares that nobody wanted for a tick; or all.
 void orri_spares_trim(orr_world* world, struct orri_told* told, bool all);
-uint64_t orri_view_hash(const orr_world* world, const orri_view* view, uint64_t hash);
+uint64_t orri_told_view_hash(const orr_world* world, const orri_told_view* view, uint64_t hash);
 
 // ---- tell_piece.c ------------------------------------------------------------------------------------------------------
 
@@ -443,7 +477,7 @@ bool orri_reader_asks(const orri_reader* reader, orr_type type);
 // Forgets whom it was told of.
 void orri_reader_forget(orri_reader* reader);
 // Hands a view to its reader. A queue that grows too long is emptied, and said.
-void orri_reader_deliver(orri_view* view);
+void orri_reader_deliver(orri_told_view* view);
 // What a reader's query says of a cluster.
 void orri_reader_match(orri_reader* reader, const orri_cluster* cluster);
 // True when it was told of the entity of a row of that cluster, and selects it still. Who selects all rows is not asked.
@@ -460,6 +494,17 @@ void orri_reader_free(orr_world* world, orri_reader* reader);
 
 bool orri_tell_dead(orri_telling* tell);
 bool orri_tell_rows(orri_telling* tell);
+// A type whose differences others tell of. What comes and goes without a row (instances, pinned values) is structure, and is told by whoever changes
+// that; a value with hooks cannot be told as it was.
+static inline bool orri_tell_skips(const orri_telling* tell, const orri_told_type* type)
+{
+    return ORR_UNLIKELY(tell->foreign != NULL) &&
+           orri_is_foreign(tell->foreign, (uint32_t)(type - tell->told->types)) && !type->pinned &&
+           !type->multiple && !type->type->info.has_hooks;
+}
+// True for such a type if somebody was told of it: then that is what whoever gets to know the entities of the run is told, so that all know the
+// same until its owner tells of the difference.
+bool orri_run_stale(const orri_telling* tell, const orri_run* run, const orri_told_type* type);
 // Values in columns of a unique type in chunks; `query` (may be NULL): only of its clusters.
 bool orri_tell_values(orri_telling* tell, orri_told_type* type, const orr_query* query);
 // The entities of a run.

@@ -22,9 +22,10 @@ bool orri_posts_any(const struct orri_posts* posts)
 
 void orri_posts_open(struct orri_lanes* lanes, orr_lane* lane)
 {
-    if (lane->posts == NULL && lanes->posts_free != NULL && !lane->mute) {
-        lane->posts = lanes->posts_free;
-        lanes->posts_free = lane->posts->next;
+    struct orri_lanes_shared* shared = lanes->shared;
+    if (lane->posts == NULL && shared->posts_free != NULL && !lane->mute) {
+        lane->posts = shared->posts_free;
+        shared->posts_free = lane->posts->next;
     }
 }
 
@@ -37,56 +38,78 @@ static void transact_clear(struct orri_posts* posts)
         stream->calls = false;
     }
     posts->stream_count = posts->current = posts->byte_count = 0;
+    posts->lanes = NULL;
+    posts->ripe = false;
 }
 
-static void transact_free_up(struct orri_lanes* lanes, struct orri_posts* posts)
+static void transact_free_up(struct orri_lanes_shared* shared, struct orri_posts* posts)
 {
     transact_clear(posts);
-    posts->next = lanes->posts_free;
-    lanes->posts_free = posts;
+    posts->next = shared->posts_free;
+    shared->posts_free = posts;
 }
 
 void orri_posts_close(struct orri_lanes* lanes, orr_lane* lane)
 {
+    struct orri_lanes_shared* shared = lanes->shared;
     struct orri_posts* posts = lane->posts;
     lane->posts = NULL;
     if (!orri_posts_any(posts)) {
-        transact_free_up(lanes, posts);
+        transact_free_up(shared, posts);
         return;
     }
     for (uint32_t i = 0; i < posts->stream_count; i++) {
         lane->rights->counts.sent += posts->streams[i].count;
     }
     posts->rights = lane->rights;
+    posts->lanes = lanes->holds ? lanes : NULL;
     posts->next = NULL;
-    if (lanes->posted_last != NULL) {
-        lanes->posted_last->next = posts;
+    if (shared->posted_last != NULL) {
+        shared->posted_last->next = posts;
     } else {
-        lanes->posted = posts;
+        shared->posted = posts;
     }
-    lanes->posted_last = posts;
-    lanes->posts_used++;
-    lanes->posts_peak = lanes->posts_peak > lanes->posts_used ? lanes->posts_peak
-                                                              : lanes->posts_used;
+    shared->posted_last = posts;
+    shared->posts_used++;
+    shared->posts_peak = shared->posts_peak > shared->posts_used ? shared->posts_peak
+                                                                 : shared->posts_used;
+}
+
+void orri_posts_ripen(struct orri_lanes* lanes)
+{
+    for (struct orri_posts* posts = lanes->shared->posted; posts != NULL; posts = posts->next) {
+        posts->ripe |= posts->lanes == lanes;
+    }
+}
+
+void orri_posts_leave(struct orri_lanes* lanes)
+{
+    for (struct orri_posts* posts = lanes->shared->posted; posts != NULL; posts = posts->next) {
+        posts->lanes = posts->lanes == lanes ? NULL : posts->lanes;
+    }
 }
 
 void orri_posts_done(struct orri_lanes* lanes, struct orri_posts* posts)
 {
-    struct orri_posts **link = &lanes->posted, *before = NULL;
+    struct orri_lanes_shared* shared = lanes->shared;
+    struct orri_posts **link = &shared->posted, *before = NULL;
     while (*link != posts) {
         before = *link;
         link = &before->next;
     }
     *link = posts->next;
-    lanes->posted_last = lanes->posted_last == posts ? before : lanes->posted_last;
-    lanes->posts_used--;
-    transact_free_up(lanes, posts);
+    shared->posted_last = shared->posted_last == posts ? before : shared->posted_last;
+    shared->posts_used--;
+    transact_free_up(shared, posts);
 }
 
 void orri_posts_abandon(struct orri_lanes* lanes)
 {
-    while (lanes->posted != NULL) {
-        struct orri_posts* posts = lanes->posted;
+    for (struct orri_posts *posts = lanes->shared->posted, *next; posts != NULL; posts = next) {
+        next = posts->next;
+        if (lanes->holds && posts->lanes != lanes) {
+            continue; // Of another pipeline, which goes on.
+        }
         for (uint32_t i = 0; i < posts->stream_count; i++) {
             for (uint32_t k = 0; k < posts->streams[i].count; k++) {
                 posts->rights->counts.dropped += posts->streams[i].posts[k].entity.id != 0;
@@ -100,8 +123,8 @@ void orri_transact_forget(orr_world* world, const orri_rights* rights)
 {
     struct orri_lanes* lanes = orri_lanes_at(world);
     uint64_t dropped = 0;
-    for (struct orri_posts *posts = lanes != NULL ? lanes->posted : NULL, *next; posts != NULL;
-         posts = next) {
+    for (struct orri_posts *posts = lanes != NULL ? lanes->shared->posted : NULL, *next;
+         posts != NULL; posts = next) {
         next = posts->next;
         if (posts->rights == rights) {
             for (uint32_t i = 0; i < posts->stream_count; i++) {
@@ -142,8 +165,8 @@ static uint64_t transact_hash_stream(const struct orri_posts* posts, const orri_
 uint64_t orri_transact_hash(const orr_world* world, uint64_t hash)
 {
     const struct orri_lanes* lanes = orri_lanes_at(world);
-    for (const struct orri_posts* posts = lanes != NULL ? lanes->posted : NULL; posts != NULL;
-         posts = posts->next) {
+    for (const struct orri_posts* posts = lanes != NULL ? lanes->shared->posted : NULL;
+         posts != NULL; posts = posts->next) {
         if (posts->rights->aside) {
             continue; // Of an observer.
         }
@@ -191,9 +214,9 @@ static uint32_t transact_room(const struct orri_posts* posts)
 
 void orri_posts_trim(orr_world* world)
 {
-    struct orri_lanes* lanes = orri_lanes_at(world);
-    uint32_t kept = lanes->posts_peak + 1;
-    struct orri_posts** link = &lanes->posts_free;
+    struct orri_lanes_shared* shared = orri_lanes_at(world)->shared;
+    uint32_t kept = shared->posts_peak + 1;
+    struct orri_posts** link = &shared->posts_free;
     for (; *link != NULL && kept > 0; kept--, link = &(*link)->next) {
         uint32_t room = transact_room(*link);
         if (room > TRANSACT_KEPT_MIN && (*link)->peak < room / 4) {
@@ -203,17 +226,16 @@ void orri_posts_trim(orr_world* world)
     }
     transact_free_all(world, *link);
     *link = NULL;
-    lanes->posts_peak = lanes->posts_used;
-    orri_scratch_trim(world, &lanes->tally);
+    shared->posts_peak = shared->posts_used;
+    orri_scratch_trim(world, &shared->tally);
 }
 
-void orri_posts_term(orr_world* world)
+void orri_posts_term(orr_world* world, struct orri_lanes_shared* shared)
 {
-    struct orri_lanes* lanes = orri_lanes_at(world);
-    transact_free_all(world, lanes->posted);
-    transact_free_all(world, lanes->posts_free);
-    orri_scratch_term(world, &lanes->tally);
-    lanes->posted = lanes->posted_last = lanes->posts_free = NULL;
+    transact_free_all(world, shared->posted);
+    transact_free_all(world, shared->posts_free);
+    orri_scratch_term(world, &shared->tally);
+    shared->posted = shared->posted_last = shared->posts_free = NULL;
 }
 
 // ---- which field ------------------------------------------------------------------------------------------------

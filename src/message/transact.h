@@ -52,8 +52,12 @@ struct orri_posts {
     uint32_t stream_count, stream_made, stream_capacity;
     uint32_t current; // The stream of the last post.
     bool waits;       // While posts are done: some wait.
-    uint32_t peak;    // Posts of a stream at most, since memory was last looked at.
-    uint8_t* bytes;   // Arguments, and values that are no number; 16-byte aligned.
+    // Lanes of a pipeline beside others; NULL: the world's. What they posted is not done by others before it is `ripe`: targets may be
+    // created by structure that waits in these lanes.
+    struct orri_lanes* lanes;
+    bool ripe;
+    uint32_t peak;  // Posts of a stream at most, since memory was last looked at.
+    uint8_t* bytes; // Arguments, and values that are no number; 16-byte aligned.
     uint32_t byte_count, byte_capacity;
 };
 

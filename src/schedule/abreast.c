@@ -437,11 +437,11 @@ static void abreast_lacked(orr_world* world, uint32_t steps)
     }
 }
 
-bool orri_abreast_run(orri_pipeline* pipe, uint32_t first, uint32_t point)
+bool orri_abreast_cut(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
     struct orri_abreast* a = pipe->abreast;
     orr_world* world = pipe->world;
-    if (a == NULL || world->schedule->police == ORR_POLICE_FULL || !a->pays) {
+    if (a == NULL || (world->schedule->police == ORR_POLICE_FULL && !world->realtime) || !a->pays) {
         return false;
     }
     if (ORR_UNLIKELY(!abreast_find(a) || !abreast_reserve(a, point - first))) {
@@ -454,7 +454,21 @@ bool orri_abreast_run(orri_pipeline* pipe, uint32_t first, uint32_t point)
     if (ORR_UNLIKELY(!abreast_connect(a, first, point))) {
         return abreast_lacks(world, point - first);
     }
-    if (abreast_in_a_row(a)) {
+    return !abreast_in_a_row(a);
+}
+
+void orri_abreast_go(orri_pipeline* pipe)
+{
+    struct orri_abreast* a = pipe->abreast;
+    orri_crew_time(a->crew, pipe->timed);
+    orri_crew_trace(a->crew, pipe->world->schedule->trace != NULL);
+    orri_crew_run(a->crew, &a->graph);
+}
+
+bool orri_abreast_run(orri_pipeline* pipe, uint32_t first, uint32_t point)
+{
+    orr_world* world = pipe->world;
+    if (!orri_abreast_cut(pipe, first, point)) {
         return false;
     }
     if (ORR_UNLIKELY(!orri_group_open_ahead(pipe, first, point))) {
@@ -471,10 +485,8 @@ bool orri_abreast_run(orri_pipeline* pipe, uint32_t first, uint32_t point)
             due++;
         }
     }
-    orri_crew_time(a->crew, pipe->timed);
-    orri_crew_trace(a->crew, world->schedule->trace != NULL);
     orri_group_enter(world, due == 1 ? only : NULL);
-    orri_crew_run(a->crew, &a->graph);
+    orri_abreast_go(pipe);
     orri_group_leave(world);
     for (uint32_t i = first; i < point; i++) {
         if (steps[i].system->due) {

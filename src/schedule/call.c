@@ -2,7 +2,7 @@
 // Calling a system: its function for every run of rows, or once, with a lane to send into, and the world closed to
 // everything else.
 #include "base/float.h"
-#include "schedule/schedule.h"
+#include "schedule/realtime.h"
 
 // ---- before ---------------------------------------------------------------------------------------------------------
 
@@ -30,6 +30,14 @@ static orr_result call_tables(orr_world* world, orri_system* system)
         system->table_count = world->table_capacity;
     }
     orri_guard_tables(world, &system->guard, system->tables);
+    const orri_view* view = world->realtime ? system->pipe->moment->view : NULL;
+    for (uint32_t i = 0; view != NULL && i < world->table_capacity; i++) {
+        orr_type type = {world->schema.type_base + i};
+        if (i < world->schema.type_count && orri_view_has(view, type) &&
+            orri_right(system->guard.any_read, &system->rights, i)) {
+            system->tables[i] = orri_view_table(view, type);
+        }
+    }
     system->table_changes = world->table_changes;
     return ORR_OK;
 }
@@ -81,6 +89,16 @@ static uint32_t call_most(const orri_system* system, uint32_t unit)
            : query->working != NULL ? query->working->visible
            : query->order != NULL   ? query->order->count
                                     : 1024; // A callback, before its first tick.
+}
+
+uint64_t orri_system_creates(const orri_system* system)
+{
+    uint64_t count = 0;
+    uint32_t units = system->in_units && system->may_send ? system->query->unit_count : 1;
+    for (uint32_t i = 0; system->rights.may_create && i < units; i++) {
+        count += call_most(system, i);
+    }
+    return count;
 }
 
 // The lane of unit `unit`: one that was opened ahead, or a new one.
@@ -326,10 +344,15 @@ uint64_t orri_system_work(orr_world* world, orri_system* system, uint32_t first,
                           uint32_t worker)
 {
     uint64_t begun = orri_time_now(system->pipe);
-    bool watched = world->schedule->police != ORR_POLICE_OFF;
+    bool watched = world->schedule->police != ORR_POLICE_OFF || world->realtime;
     orri_here before =
         orri_here_enter(world, watched ? &system->guard : NULL, system,
                         watched && call_tables_fit(world, system) ? system->tables : NULL);
+    if (ORR_UNLIKELY(world->realtime)) {
+        orri_here_now.clock = system->pipe->moment->clock;
+        orri_here_now.view = system->pipe->moment->view;
+        orri_here_now.since_view = system->since_view;
+    }
     call_sum sum = call_work(world, system, first, last);
     orri_here_leave(before);
     (void)orri_float_mode_set(); // A library it called may have changed it.
@@ -402,8 +425,14 @@ void orri_system_call_back(orr_world* world, orri_system* system, void (*callbac
     if (callback == NULL) {
         return;
     }
-    call_enter(world, system);
     system->in_units = false;
+    if (ORR_UNLIKELY(world->realtime)) { // On the floor, with nobody beside it.
+        orri_here before = orri_here_enter(world, &system->guard, system, NULL);
+        call_alone(world, system, callback);
+        orri_here_leave(before);
+        return;
+    }
+    call_enter(world, system);
     call_alone(world, system, callback);
     call_leave(world);
 }

@@ -112,11 +112,19 @@ static orr_system group_section_source(const orri_system* system)
     return system->handle;
 }
 
+// In real time others write at this moment: only what is this pipeline's is looked at.
+static orr_result group_tell_all(const orri_pipeline* pipe, orr_system source)
+{
+    return ORR_LIKELY(!pipe->world->realtime)
+               ? orri_tell(pipe->world, source, false)
+               : orri_tell_own(pipe->world, source, false, &pipe->foreign, false);
+}
+
 static orr_result group_tell(orr_world* world, orri_system* system)
 {
     orri_pipeline* pipe = system->pipe;
     if (pipe->phase == GROUP_TELL_ALL) {
-        return orri_tell(world, system->handle, false);
+        return group_tell_all(pipe, system->handle);
     }
     orr_result result = pipe->phase == GROUP_TELL
                             ? orri_tell_written(world, system->query, system->handle)
@@ -125,7 +133,7 @@ static orr_result group_tell(orr_world* world, orri_system* system)
         return result;
     }
     pipe->phase = GROUP_TELL_ATOMIC;
-    return orri_tell(world, group_section_source(system), false);
+    return group_tell_all(pipe, group_section_source(system));
 }
 
 static orr_result group_values(orr_world* world, orri_system* system)

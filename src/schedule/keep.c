@@ -137,7 +137,8 @@ const void* orr_run_import(orr_run* run, const char* name, const orr_type_desc* 
         const orri_system* other = system->imports[i];
         if (strcmp(other->desc.name, name) == 0) {
             if (keep_is(&other->exports, desc)) {
-                return other->exports.data;
+                bool far = system->imports_seen != NULL && system->imports_seen[i] != NULL;
+                return ORR_UNLIKELY(far) ? system->imports_seen[i] : other->exports.data;
             }
             keep_refuse(system, run->world, "orr_import", desc->name,
                         "which is not what the system of that name exports");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Pipelines: systems with a clock of their own. A world begins with one, "main". Which types a pipeline writes is claimed when
 // its systems are added, and stays so (claim.c).
-#include "schedule/schedule.h"
+#include "schedule/realtime.h"
 
 #define PIPELINE_FIRST   "main"
 #define PIPELINE_STEP_NS UINT64_C(16666667)
@@ -65,8 +65,9 @@ static orr_result pipeline_check(orr_world* world, const orr_pipeline_desc* desc
         wrong = "step_ns is for a continuous one; this has a rate_hz";
     } else if (desc->step_ns > UINT64_C(1000000000000)) {
         wrong = "step_ns is above 1,000 seconds";
-    } else if (world->schedule->now != NULL) {
-        wrong = "a tick is under way; add it between ticks";
+    } else if (world->schedule->now != NULL || world->realtime) {
+        wrong = world->realtime ? "the world runs in real time; add it before"
+                                : "a tick is under way; add it between ticks";
     } else if (world->schedule->pipeline_count >= ORR_PIPELINES_MAX) {
         wrong = "there are ORR_PIPELINES_MAX of them";
     }
@@ -88,6 +89,7 @@ static orr_result pipeline_check(orr_world* world, const orr_pipeline_desc* desc
 static void pipeline_free(orri_pipeline* pipe)
 {
     orri_env* env = &pipe->world->env;
+    orri_moment_free(pipe->world, pipe);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, pipe->steps, pipe->step_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, pipe->foreign.bits, pipe->foreign.words);
     if (pipe->name != NULL) {

@@ -96,7 +96,8 @@ typedef struct orri_system {
     bool ahead;    // Lanes were opened ahead, from lane_ahead on.
     bool
         whole; // They are not shared out, whatever it says: what it changes is counted by the world.
-    uint64_t since; // Epoch when it last ran, for `changed` terms.
+    uint64_t since;      // Epoch when it last ran, for `changed` terms.
+    uint64_t since_view; // The same for what other pipelines publish.
     orri_inbox* inbox;
     uint32_t cost_ns; // What it takes, lately; 0: it was never timed.
     uint32_t lane_ahead;
@@ -130,8 +131,11 @@ typedef struct orri_system {
     orri_keep state_before;       // Of a parallel system: what its state has to be when it ends.
     struct orri_system** imports; // In order of the text.
     uint32_t import_count;
-    bool no_required; // Its query has no required term.
-    bool structural;  // It declares something that waits for a commit point.
+    // In real time: exports as they were when its tick ended, for other pipelines; and what it imports from others, as of its last call.
+    uint8_t* exports_shown;
+    uint8_t** imports_seen; // [import_count]; NULL: of its own pipeline.
+    bool no_required;       // Its query has no required term.
+    bool structural;        // It declares something that waits for a commit point.
     bool sends_changes;
     bool transacts;
     const char* alone; // Why it is the only one of its group; NULL: it need not be.
@@ -216,6 +220,8 @@ typedef struct orri_pipeline {
     uint64_t clock_ns;    // When what runs began, if timed.
     uint64_t tick_ns;     // When the tick began, likewise.
     uint64_t rows_before; // Of the system that runs.
+
+    struct orri_moment* moment; // In real time (realtime.h); NULL: it never was.
 } orri_pipeline;
 
 // A type that a pipeline writes (claim.c).
@@ -265,6 +271,11 @@ struct orri_schedule {
     uint32_t lacks;
     bool
         watched; // Another thread sees when a system is stuck; otherwise it is named when it returns, if timed.
+    struct orri_realtime*
+        realtime; // While it runs in real time. Under `posting`, for who calls from outside.
+    orri_mutex posting;
+    double wish; // How fast time is to go there, if that was said.
+    bool wished;
 };
 
 // pipeline.c. The first one; false when refused (reported).
@@ -299,6 +310,9 @@ bool orri_observe_refuses(orr_world* world, orri_system* by, const char* what,
                           const orri_system* target);
 // True when the running system must not know of that one.
 bool orri_observe_hidden(const orr_world* world, const orri_system* system);
+
+// step.c: ORR_OK where ticks may be run: between them, outside of systems and handlers. Reports.
+orr_result orri_step_check(orr_world* world, const char* call);
 
 // tick.c: runs a tick, or goes on with the one that is under way. On refusal (reported) it stays open; calling again goes on.
 orr_result orri_tick(orri_pipeline* pipe, float dt);
@@ -438,6 +452,12 @@ bool orri_shuffle_run(orri_pipeline* pipe, uint32_t first, uint32_t point);
 // The seed; 0 (the default): the order of the plan. Builds with ORR_VALIDATE_ON take it from the environment's ORR_SHUFFLE.
 void orri_shuffle_set(orr_world* world, uint64_t seed);
 uint64_t orri_shuffle_env(void);
+
+// How many entities its next calls may create.
+uint64_t orri_system_creates(const orri_system* system);
+// abreast.c in two parts, for real time: what workers need is made ready; then they run it. False: not worth it, or not to be had.
+bool orri_abreast_cut(orri_pipeline* pipe, uint32_t first, uint32_t point);
+void orri_abreast_go(orri_pipeline* pipe);
 
 // call.c: calls a function of a system with everything it may have.
 // Makes ready what a call needs. On refusal (reported) nothing was called.

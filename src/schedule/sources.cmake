@@ -5,6 +5,7 @@ set(ORR_SOURCES_SCHEDULE
     src/schedule/clock.c
     src/schedule/conflict.c
     src/schedule/ends.c
+    src/schedule/floor.c
     src/schedule/group.c
     src/schedule/crew.c
     src/schedule/doze.c
@@ -20,6 +21,8 @@ set(ORR_SOURCES_SCHEDULE
     src/schedule/pipeline.c
     src/schedule/points.c
     src/schedule/police.c
+    src/schedule/realtime.c
+    src/schedule/recording.c
     src/schedule/reduce.c
     src/schedule/report.c
     src/schedule/resolve.c
@@ -30,6 +33,7 @@ set(ORR_SOURCES_SCHEDULE
     src/schedule/tick.c
     src/schedule/trace.c
     src/schedule/watch.c
+    src/schedule/wire.c
 )
 # Not on any hot way: compiled for size.
 set(ORR_SMALL_SCHEDULE
@@ -47,6 +51,8 @@ set(ORR_SMALL_SCHEDULE
     src/schedule/pipeline.c
     src/schedule/points.c
     src/schedule/police.c
+    src/schedule/realtime.c
+    src/schedule/recording.c
     src/schedule/report.c
     src/schedule/resolve.c
     src/schedule/sequence.c
@@ -54,4 +60,5 @@ set(ORR_SMALL_SCHEDULE
     src/schedule/system.c
     src/schedule/trace.c
     src/schedule/watch.c
+    src/schedule/wire.c
 )

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Stepping a world: pipelines in lockstep, on a clock that moves by their ticks alone. The one that is due first goes first.
-#include "schedule/schedule.h"
+#include "schedule/realtime.h"
 
 #define STEP_MOST_NS UINT64_C(250000000)
 
-static orr_result step_check(orr_world* world, const char* call)
+orr_result orri_step_check(orr_world* world, const char* call)
 {
+    if (orri_watched(world) && world->realtime && orri_system_here(world) == NULL) {
+        return orri_refuse_running(world, call);
+    }
     if (orri_schedule_of(world) == NULL) {
         return ORR_ERR_MEMORY;
     }
@@ -30,6 +33,11 @@ static orri_pipeline* step_next(const struct orri_schedule* schedule)
     if (schedule->now != NULL) {
         return schedule->now;
     }
+    for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
+        if (ORR_UNLIKELY(schedule->pipelines[i]->stage != ORRI_STAGE_DONE)) {
+            return schedule->pipelines[i]; // It was refused in real time.
+        }
+    }
     orri_pipeline* next = schedule->pipelines[0];
     for (uint32_t i = 1; i < schedule->pipeline_count; i++) {
         if (schedule->pipelines[i]->due_ns < next->due_ns) {
@@ -42,7 +50,7 @@ static orri_pipeline* step_next(const struct orri_schedule* schedule)
 orr_result orr_step(orr_world* world, uint32_t count)
 {
     ORR_ASSERT(world != NULL);
-    orr_result result = step_check(world, "orr_step");
+    orr_result result = orri_step_check(world, "orr_step");
     for (uint32_t ran = 0; result == ORR_OK && ran < count;) {
         orri_pipeline* pipe = step_next(world->schedule);
         result = orri_tick(pipe, pipe->interval);
@@ -99,7 +107,7 @@ static orr_result step_continuous(orr_world* world, uint64_t elapsed_ns)
 orr_result orr_update(orr_world* world, uint64_t elapsed_ns)
 {
     ORR_ASSERT(world != NULL);
-    orr_result result = step_check(world, "orr_update");
+    orr_result result = orri_step_check(world, "orr_update");
     struct orri_schedule* schedule = world->schedule;
     if (result != ORR_OK || schedule->paused) {
         return result;
@@ -125,7 +133,7 @@ orr_result orr_run_until(orr_world* world, uint64_t tick,
                          bool (*done)(void* user, orr_world* world), void* user)
 {
     ORR_ASSERT(world != NULL);
-    orr_result result = step_check(world, "orr_run_until");
+    orr_result result = orri_step_check(world, "orr_run_until");
     while (result == ORR_OK && !world->schedule->paused &&
            (world->tick < tick || world->schedule->now != NULL)) {
         orri_pipeline* pipe = step_next(world->schedule);
@@ -147,8 +155,11 @@ void orr_pause(orr_world* world, bool on)
     if (orri_observe_refuses(world, orri_system_here(world), "pauses", NULL)) {
         return;
     }
-    bool steps = schedule->inside && schedule->now != NULL &&
-                 schedule->now->stage == ORRI_STAGE_STEPS;
+    if (orri_system_here(world) == NULL && orri_realtime_pause(world, on)) {
+        return;
+    }
+    bool steps = world->realtime || (schedule->inside && schedule->now != NULL &&
+                                     schedule->now->stage == ORRI_STAGE_STEPS);
     orri_system* by = steps ? orri_system_here(world) : NULL;
     if (by == NULL) {
         schedule->paused = on;
@@ -180,7 +191,7 @@ bool orr_tick_open(const orr_world* world)
 orr_result orr_tick_abandon(orr_world* world)
 {
     ORR_ASSERT(world != NULL);
-    orr_result result = step_check(world, "orr_tick_abandon");
+    orr_result result = orri_step_check(world, "orr_tick_abandon");
     if (result == ORR_OK && world->schedule->now == NULL) {
         return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
                            "orr_tick_abandon: no tick is half done");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Systems of a world: added, switched and removed, all of it with effect from the next tick on. What their descs mean is
 // found out in resolve.c; when they run, in sequence.c and points.c.
-#include "schedule/schedule.h"
+#include "schedule/realtime.h"
 
 #define SYSTEM_ORDERED_MAX \
     256u // Systems up to which a circle is found when the last of it is added.
@@ -452,6 +452,7 @@ static bool system_enter(orr_world* world, orri_system* system)
 
 void orri_system_drop(orr_world* world, orri_system* system)
 {
+    orri_unwire_system(world, system);
     struct orri_schedule* schedule = world->schedule;
     *(system->prev != NULL ? &system->prev->next : &schedule->first) = system->next;
     *(system->next != NULL ? &system->next->prev : &schedule->last) = system->prev;
@@ -493,6 +494,15 @@ static bool system_try(orr_world* world, orri_system* system)
     return result == ORR_OK;
 }
 
+ORRI_COLD static orr_result system_refuse_realtime(orr_world* world, const char* call,
+                                                   const char* name, const char* done)
+{
+    return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_SYSTEM_REFUSED,
+                       "%s: system '%s' cannot be %s while the world runs in real time, except "
+                       "where all pipelines stand between ticks: post it (orr_post_meeting)",
+                       call, name, done);
+}
+
 orr_system orr_system_add(orr_world* world, const orr_system_desc* desc)
 {
     ORR_ASSERT(world != NULL);
@@ -507,6 +517,10 @@ orr_system orr_system_add(orr_world* world, const orr_system_desc* desc)
     }
     struct orri_schedule* schedule = orri_schedule_of(world);
     if (schedule == NULL) {
+        return none;
+    }
+    if (ORR_UNLIKELY(world->realtime)) {
+        (void)system_refuse_realtime(world, "orr_system_add", desc->name, "added");
         return none;
     }
     if (schedule->now != NULL) {
@@ -561,6 +575,9 @@ orr_result orr_system_remove(orr_world* world, orr_system handle)
     orri_system* system = orri_system_at(world, handle);
     if (system == NULL || system->removed) {
         return system_refuse_handle(world, "orr_system_remove", handle);
+    }
+    if (ORR_UNLIKELY(world->realtime)) {
+        return system_refuse_realtime(world, "orr_system_remove", system->desc.name, "removed");
     }
     if (world->schedule->now != NULL) {
         const orri_system* running = system_breach(world);

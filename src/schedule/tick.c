@@ -2,7 +2,7 @@
 // A tick of a pipeline: systems come and go, readers hear what happened outside, then the steps of the plan. Where something is refused the
 // tick stays open at that point, and goes on from there when it is called again: nothing is done twice, nothing is lost.
 #include "base/float.h"
-#include "schedule/schedule.h"
+#include "schedule/realtime.h"
 
 #define TICK_TIMED_EVERY 16u
 
@@ -82,15 +82,46 @@ static void tick_life_listen(const orri_pipeline* pipe)
     }
 }
 
+// In real time callbacks may create as systems do, from ids that are held.
+static bool tick_life_ids(orri_pipeline* pipe)
+{
+    uint64_t most = 0;
+    for (const orri_system* system = pipe->world->schedule->first; system != NULL;
+         system = system->next) {
+        if (system->pipe == pipe && system->rights.may_create) {
+            most += 4 * (uint64_t)(system->creates_max != 0 ? system->creates_max : 1024);
+        }
+    }
+    return pipe->observer || most == 0 ||
+           (most <= UINT32_MAX && orri_lanes_hold(pipe->world, (uint32_t)most));
+}
+
+static orr_result tick_life(orri_pipeline* pipe)
+{
+    if (ORR_UNLIKELY(pipe->world->realtime) && !tick_life_ids(pipe)) {
+        return orri_env_result(&pipe->world->env);
+    }
+    tick_life_listen(pipe);
+    tick_life_end(pipe);
+    tick_life_begin(pipe);
+    return ORR_OK;
+}
+
 // ---- telling and committing ---------------------------------------------------------------------------------------------
 
 // Not in the tick of an observer: of what that did nobody is told, and what was changed from outside is told when the simulation's next
 // tick begins. Otherwise it would decide what of that comes in one message.
 static orr_result tick_tell(orr_world* world, orr_system source, bool by_commit)
 {
-    return orri_has_readers(world) && !world->schedule->now->observer
-               ? orri_journal_told(world, orri_tell(world, source, by_commit))
-               : ORR_OK;
+    const orri_pipeline* pipe = world->schedule->now;
+    if (!orri_has_readers(world) || pipe->observer) {
+        return ORR_OK;
+    }
+    orr_result result =
+        ORR_LIKELY(!world->realtime)
+            ? orri_tell(world, source, by_commit)
+            : orri_tell_own(world, source, by_commit, &pipe->foreign, pipe->moment->exclusive);
+    return orri_journal_told(world, result);
 }
 
 // How far a point is, after the ends of its systems.
@@ -111,7 +142,7 @@ static orr_result tick_transact(orri_pipeline* pipe, bool early)
             return ORR_OK;
         }
         orri_hands hands;
-        bool changed, several = orri_abreast_hands(pipe, &hands);
+        bool changed, several = !world->realtime && orri_abreast_hands(pipe, &hands);
         orr_result result =
             orri_transact_commit(world, early, &pipe->foreign, several ? &hands : NULL, &changed);
         if (result != ORR_OK || !changed) {
@@ -165,12 +196,38 @@ static orr_result tick_called_back(orri_pipeline* pipe)
     return result;
 }
 
+// In real time what changes structure is done where no system of any pipeline runs, and what is published follows.
+static orr_result tick_exclusive(orri_pipeline* pipe, orr_result (*work)(orri_pipeline* pipe))
+{
+    orri_floor_exclusive(pipe);
+    orr_result result = orri_floor_follow(pipe); // Of a change before, if that was refused.
+    result = result == ORR_OK ? work(pipe) : result;
+    result = result == ORR_OK ? orri_floor_follow(pipe) : result;
+    orri_floor_release(pipe);
+    return result;
+}
+
+// The same for what may be: `changes` tells whether it will.
+static orr_result tick_locked(orri_pipeline* pipe, bool changes,
+                              orr_result (*work)(orri_pipeline* pipe))
+{
+    changes = pipe->world->realtime &&
+              (changes || pipe->moment->rt->broken || orri_floor_far_transactions(pipe));
+    return ORR_UNLIKELY(changes) ? tick_exclusive(pipe, work) : work(pipe);
+}
+
+static orr_result tick_transact_early(orri_pipeline* pipe)
+{
+    return tick_transact(pipe, true);
+}
+
 static orr_result tick_outside(orri_pipeline* pipe)
 {
     orr_result result = ORR_OK;
     if (pipe->phase == 0) {
         result = pipe->renewed ? tick_called_back(pipe) : ORR_OK;
-        if (result == ORR_OK) {
+        // In real time nothing is changed outside but by calls, which tell at once.
+        if (result == ORR_OK && (!pipe->world->realtime || pipe->moment->exclusive)) {
             result = tick_tell(pipe->world, (orr_system){0}, false);
         }
     }
@@ -190,9 +247,16 @@ static orr_result tick_outside(orri_pipeline* pipe)
 static orr_result tick_group(orri_pipeline* pipe)
 {
     uint32_t first = pipe->at, point = pipe->steps[first].first;
-    orr_result result = orri_group_prepare(pipe, first, point);
+    orr_result result;
+    if (ORR_UNLIKELY(pipe->world->realtime)) {
+        result = orri_floor_group(pipe, first, point);
+    } else {
+        result = orri_group_prepare(pipe, first, point);
+        if (result == ORR_OK) {
+            orri_group_run(pipe, first, point);
+        }
+    }
     if (result == ORR_OK) {
-        orri_group_run(pipe, first, point);
         pipe->at = point - 1; // The point comes next.
         pipe->ended = 0;
     }
@@ -207,6 +271,9 @@ static orr_result tick_point(orri_pipeline* pipe, const orri_step* step)
         orri_system* system = pipe->steps[step->first + pipe->ended].system;
         orr_result result = orri_system_end(pipe->world, system);
         if (result != ORR_OK) {
+            if (pipe->world->realtime) {
+                orri_floor_release(pipe);
+            }
             return result;
         }
         pipe->phase = 0;
@@ -215,7 +282,12 @@ static orr_result tick_point(orri_pipeline* pipe, const orri_step* step)
     if (ends) {
         orri_time_point(pipe, begun);
     }
-    return step->commit ? tick_commit(pipe) : tick_transact(pipe, true);
+    if (ORR_UNLIKELY(pipe->world->realtime)) {
+        orri_floor_release(pipe);
+    }
+    return step->commit
+               ? tick_locked(pipe, orri_commit_pending(pipe->world) || pipe->phase > 0, tick_commit)
+               : tick_locked(pipe, false, tick_transact_early);
 }
 
 // ---- the tick ---------------------------------------------------------------------------------------------------------------
@@ -224,14 +296,11 @@ static orr_result tick_part(orri_pipeline* pipe)
 {
     switch (pipe->stage) {
     case ORRI_STAGE_LIFE:
-        if (pipe->renewed) {
-            tick_life_listen(pipe);
-            tick_life_end(pipe);
-            tick_life_begin(pipe);
-        }
-        return ORR_OK;
+        return pipe->renewed ? tick_locked(pipe, true, tick_life) : ORR_OK;
     case ORRI_STAGE_OUTSIDE:
-        return tick_outside(pipe);
+        return tick_locked(pipe,
+                           pipe->renewed || pipe->phase > 0 || orri_commit_pending(pipe->world),
+                           tick_outside);
     default: {
         const orri_step* step = &pipe->steps[pipe->at];
         return step->system != NULL ? tick_group(pipe) : tick_point(pipe, step);
@@ -259,6 +328,9 @@ static orr_result tick_begin(orri_pipeline* pipe, float dt)
         return orri_check_open(world, "orr_step");
     }
     orr_result result = orri_lanes_begin(world) ? orri_plan_make(world) : ORR_ERR_MEMORY;
+    if (ORR_UNLIKELY(world->realtime) && result == ORR_OK) {
+        result = orri_floor_pin(pipe);
+    }
     if (result != ORR_OK) {
         return result;
     }
@@ -290,7 +362,9 @@ static orr_result tick_end(orri_pipeline* pipe)
     world->busy = NULL;
     world->dt = 0;
     world->run_tick = 0;
-    orri_pipeline_ticked(pipe);
+    if (ORR_LIKELY(!world->realtime)) { // There its own thread does it.
+        orri_pipeline_ticked(pipe);
+    }
     if (world->schedule->trace != NULL) {
         pipe->clock_ns = pipe->tick_ns;
         orri_time_end(pipe, NULL, "tick", "tick");
@@ -320,16 +394,22 @@ static orr_result tick_go(orri_pipeline* pipe)
         world->iterating = 0; // It was stopped; now it goes on.
         orri_time_begin(pipe);
     }
-    world->busy = "a tick is under way";
+    world->busy = "a tick is under way"; // Others find their own.
     while (pipe->stage != ORRI_STAGE_DONE) {
         orr_result result = tick_part(pipe);
         if (ORR_UNLIKELY(result != ORR_OK)) {
             world->busy = "the tick is half done, it was refused to go on; call orr_step() again "
                           "when there is memory";
-            world->iterating = 1;
+            world->iterating = !world->realtime;
             return result;
         }
         tick_forward(pipe);
+    }
+    if (ORR_UNLIKELY(world->realtime)) {
+        orr_result result = orri_floor_show(pipe);
+        if (result != ORR_OK) {
+            return result;
+        }
     }
     return tick_end(pipe);
 }
@@ -339,10 +419,18 @@ orr_result orri_tick(orri_pipeline* pipe, float dt)
     struct orri_schedule* schedule = pipe->world->schedule;
     ORR_ASSERT(schedule->now == NULL || schedule->now == pipe);
     orri_float_mode mode = orri_float_mode_set();
+    bool resumes = ORR_UNLIKELY(pipe->moment != NULL) && !pipe->world->realtime;
+    if (resumes) {
+        orri_moment_resume(pipe, false);
+        schedule->now = pipe->stage != ORRI_STAGE_DONE ? pipe : schedule->now;
+    }
     schedule->inside = pipe->world->in_tick = true;
     orr_result result = schedule->now != NULL ? ORR_OK : tick_begin(pipe, dt);
     result = result == ORR_OK ? tick_go(pipe) : result;
     schedule->inside = pipe->world->in_tick = false;
+    if (resumes && schedule->now == NULL) {
+        orri_moment_resume(pipe, true);
+    }
     orri_float_mode_restore(mode);
     return result;
 }

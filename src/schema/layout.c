@@ -31,6 +31,7 @@ static void layout_copy_settings(const orr_type_desc* desc, orri_type* type)
     type->info.multiplicity = settings->multiplicity;
     type->info.storage = settings->transient ? ORR_PINNED : settings->storage;
     type->info.transient = settings->transient;
+    type->info.live = settings->live;
     if (settings->hooks != NULL) {
         type->hooks = *settings->hooks;
         type->info.has_hooks = type->hooks.construct != NULL || type->hooks.destruct != NULL ||

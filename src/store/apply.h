@@ -30,6 +30,15 @@ bool orri_index_next(const orr_world* world, orri_index_cursor* cursor, uint32_t
 // is refused (reported), without effect. Nothing undoes it: it comes when nothing else can be refused any more.
 bool orri_index_promote(orr_world* world, const orr_entity* ids, uint32_t count);
 
+// ---- ids out of line (index_held.c) --------------------------------------------------------------------------------
+
+// Takes the next `count` ids out of line: free ones, then fresh ones, whose records are made. They are dead, on no list, and nobody gets them. All
+// or nothing (reported). No system may run, here and below.
+bool orri_index_hold(orr_world* world, orr_entity* out, uint32_t count);
+// Puts some back at the head of the line, ids[0] first; those that were fresh are free ones now. False when refused (reported), which
+// happens only where somebody holds pages of the index: nothing was done.
+bool orri_index_unhold(orr_world* world, const orr_entity* ids, uint32_t count);
+
 // ---- change sets (apply.c) -------------------------------------------------------------------------------------
 
 typedef enum orri_deed {

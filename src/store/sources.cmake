@@ -21,6 +21,7 @@ set(ORR_SOURCES_STORE
     src/store/guard.c
     src/store/index.c
     src/store/index_ahead.c
+    src/store/index_held.c
     src/store/items.c
     src/store/instance.c
     src/store/links.c
@@ -64,6 +65,7 @@ set(ORR_SMALL_STORE
     src/store/extra.c
     src/store/finder.c
     src/store/guard.c
+    src/store/index_held.c
     src/store/instance.c
     src/store/items.c
     src/store/links.c

@@ -636,7 +636,7 @@ ORR_TEST(lanes_begin_with_the_messages_of_a_world)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
-    for (uint64_t n = 1; n < 4; n++) {
+    for (uint64_t n = 1; n < 5; n++) {
         failing_alloc_arm(&k.memory, n, false);
         if (orri_messages_of(world) != NULL) {
             CHECK(n > 1);

@@ -4,6 +4,7 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_atomic_refused.c
     tests/schedule/test_beside.c
     tests/schedule/test_abreast_model.c
+    tests/schedule/test_clocks.c
     tests/schedule/test_crew.c
     tests/schedule/test_crew_model.c
     tests/schedule/test_crew_own.c
@@ -31,6 +32,7 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_police.c
     tests/schedule/test_police_change.c
     tests/schedule/test_police_reach.c
+    tests/schedule/test_realtime.c
     tests/schedule/test_reduce.c
     tests/schedule/test_resolve.c
     tests/schedule/test_sequence.c
@@ -38,6 +40,7 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_system.c
     tests/schedule/test_tick.c
     tests/schedule/test_tick_refused.c
+    tests/schedule/test_touch.c
     tests/schedule/test_trace.c
     tests/schedule/test_trouble.c
     tests/schedule/test_pool_world.c

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+// Two pipelines that meet in the world: physics moves and turns a hundred of many bodies in each of its ticks, drawing hears of it in its
+// own. Both are indirect. A message is the change of one value: sent, applied to the store, delivered to both (who sends is
+// told, too). Limit: ids and values noted, copied into a store through checked records, and once to each of the two.
+#include "bench.h"
+#include <string.h>
+
+// One after the other, one tick each: both are continuous and in lockstep.
+enum {
+    PIPELINES_TOUCHED = 100, // Of each type, per tick.
+    PIPELINES_TICKS = 1000   // Of a repeat.
+};
+
+ORR_STRUCT(Rigid, (float, state, 32), (uint32_t, flags))
+ORR_STRUCT(MeshCollider, (float, points, 64), (uint32_t, count), (uint32_t, layer))
+ORR_STRUCT(MeshRenderer, (float, parts, 64), (uint32_t, mesh))
+
+// What a reader was told, of one type.
+typedef struct pipelines_heard {
+    uint64_t ids[PIPELINES_TOUCHED];
+    char values[PIPELINES_TOUCHED * sizeof(Turn)];
+    uint32_t count; // In its last tick.
+    uint64_t all;   // In all its ticks.
+} pipelines_heard;
+
+// A reader: Spot3 and Turn of the last tick.
+typedef struct pipelines_mirror {
+    pipelines_heard spots, turns;
+} pipelines_mirror;
+
+// What is sent in a tick. The first of both sides, so that both choose and compute alike.
+typedef struct pipelines_sender {
+    pipelines_mirror mirror; // First: it is a reader.
+    const uint64_t* ids;
+    uint32_t n, at; // The next to be touched.
+    uint64_t tick;
+    bool quiet;
+    orr_type spot, turn;
+    Spot3 spots[PIPELINES_TOUCHED];
+    Turn turns[PIPELINES_TOUCHED];
+} pipelines_sender;
+
+// extra: 0 our sender, 1 the limit's, 2 and 3 who draws, 4 the limit's ids in the order of ours, 5 and 6 its columns.
+enum {
+    PIPELINES_OURS,
+    PIPELINES_LIMIT,
+    PIPELINES_DRAW,
+    PIPELINES_DRAW_LIMIT,
+    PIPELINES_SPOTS,
+    PIPELINES_TURNS
+};
+
+// The ids of this tick; their new values are in the sender.
+static const uint64_t* pipelines_next(pipelines_sender* s)
+{
+    s->at = s->at + PIPELINES_TOUCHED <= s->n ? s->at : 0;
+    s->tick++;
+    float now = (float)(s->tick & 0xFFFFF);
+    for (uint32_t i = 0; i < PIPELINES_TOUCHED; i++) {
+        s->spots[i] = (Spot3){now, (float)i, 1};
+        s->turns[i] = (Turn){0, (float)i, 0, now};
+    }
+    const uint64_t* ids = s->ids + s->at;
+    s->at += PIPELINES_TOUCHED;
+    return ids;
+}
+
+// ---- ours ---------------------------------------------------------------------------------------------------------
+
+static void pipelines_take(pipelines_heard* heard, const orr_message* m, const void* values,
+                           size_t size)
+{
+    if (m->count > PIPELINES_TOUCHED - heard->count) {
+        bench_die("two_pipelines: a reader was told of more than was changed");
+    }
+    memcpy(heard->ids + heard->count, m->entities, m->count * sizeof *heard->ids);
+    memcpy(heard->values + heard->count * size, values, m->count * size);
+    heard->count += m->count;
+    heard->all += m->count;
+}
+
+static void pipelines_read(orr_run* run)
+{
+    pipelines_mirror* mirror = orr_run_user(run);
+    mirror->spots.count = mirror->turns.count = 0;
+    ORR_MESSAGES(m, run)
+    {
+        if (m->kind != ORR_COMPONENT_CHANGED) {
+            continue; // It begins: told of everything there is.
+        }
+        const Spot3* spots = orr_values(m, Spot3);
+        if (spots != NULL) {
+            pipelines_take(&mirror->spots, m, spots, sizeof *spots);
+        } else {
+            pipelines_take(&mirror->turns, m, orr_values(m, Turn), sizeof(Turn));
+        }
+    }
+}
+
+static void pipelines_send(orr_run* run)
+{
+    pipelines_read(run);
+    pipelines_sender* s = orr_run_user(run);
+    if (!s->quiet) {
+        const orr_entity* ids = (const orr_entity*)pipelines_next(s);
+        (void)orr_send_change_many(run, s->spot, ids, NULL, PIPELINES_TOUCHED, s->spots);
+        (void)orr_send_change_many(run, s->turn, ids, NULL, PIPELINES_TOUCHED, s->turns);
+    }
+}
+
+static void pipelines_systems_add(bench_env* env)
+{
+    orr_world* w = env->world;
+    if (orr_pipeline_add(w, &(orr_pipeline_desc){.name = "drawing"}).index1 == 0 ||
+        orr_system_add(w,
+                       &(orr_system_desc){.name = "physics",
+                                          .kind = ORR_INDIRECT,
+                                          .query = "write Spot3, write Turn, Rigid, MeshCollider",
+                                          .run = pipelines_send,
+                                          .user = env->extra[PIPELINES_OURS],
+                                          .impure = true})
+                .index1 == 0 ||
+        orr_system_add(w, &(orr_system_desc){.name = "draw",
+                                             .kind = ORR_INDIRECT,
+                                             .query = "Spot3, Turn, MeshRenderer",
+                                             .run = pipelines_read,
+                                             .user = env->extra[PIPELINES_DRAW],
+                                             .pipeline = "drawing"})
+                .index1 == 0) {
+        bench_die("no pipelines: %s", orr_error_last(w));
+    }
+}
+
+static void pipelines_world_open(bench_env* env)
+{
+    bench_world_open(env);
+    orr_world* w = env->world;
+    orr_cluster cluster;
+    bench_expect(
+        env,
+        orr_cluster_get(
+            w, &(orr_cluster_desc){ORR_TYPES(w, Spot3, Turn, Rigid, MeshCollider, MeshRenderer)},
+            &cluster),
+        "a cluster of five");
+    bench_expect(env, orr_create_many(w, cluster, env->n, NULL, 0, env->ids), "filling it");
+    pipelines_systems_add(env);
+}
+
+// Both begin: with two ticks nothing that they are told of at first is left.
+static void pipelines_open(bench_env* env)
+{
+    if (env->n < PIPELINES_TOUCHED) {
+        bench_die("two_pipelines takes at least %d entities", PIPELINES_TOUCHED);
+    }
+    env->tick_items = 2 * PIPELINES_TOUCHED;
+    raw_fill(&env->raw, env->positions, env->velocities, env->raw_ids, env->n);
+    pipelines_sender* ours = env->extra[PIPELINES_OURS] = bench_array(1, sizeof *ours);
+    pipelines_sender* limit = env->extra[PIPELINES_LIMIT] = bench_array(1, sizeof *limit);
+    env->extra[PIPELINES_DRAW] = bench_array(1, sizeof(pipelines_mirror));
+    env->extra[PIPELINES_DRAW_LIMIT] = bench_array(1, sizeof(pipelines_mirror));
+    env->extra[PIPELINES_SPOTS] = bench_array(env->n, sizeof(Spot3));
+    env->extra[PIPELINES_TURNS] = bench_array(env->n, sizeof(Turn));
+    pipelines_world_open(env);
+    env->ids_shuffled = bench_array(env->n, sizeof(orr_entity));
+    env->raw_ids_shuffled = bench_array(env->n, sizeof(uint64_t));
+    bench_shuffle((uint64_t*)env->ids_shuffled, (const uint64_t*)env->ids, env->n);
+    bench_shuffle(env->raw_ids_shuffled, env->raw_ids, env->n);
+    *ours = (pipelines_sender){.ids = (const uint64_t*)env->ids_shuffled,
+                               .n = env->n,
+                               .quiet = true,
+                               .spot = orr_type_of(env->world, ORR_TYPE(Spot3)),
+                               .turn = orr_type_of(env->world, ORR_TYPE(Turn))};
+    *limit = (pipelines_sender){.ids = env->raw_ids_shuffled, .n = env->n};
+    bench_expect(env, orr_step(env->world, 2), "the first ticks");
+}
+
+// ---- both ---------------------------------------------------------------------------------------------------------
+
+// Ids are numbered alike on both sides but for their generation, and rows are told in another order than they were sent.
+static uint64_t pipelines_heard_digest(const pipelines_heard* heard, size_t size)
+{
+    uint64_t sum = heard->all + ((uint64_t)heard->count << 32);
+    for (uint32_t i = 0; i < heard->count; i++) {
+        sum += orr_hash(heard->values + i * size, size, 1);
+    }
+    return sum;
+}
+
+static uint64_t pipelines_digest(const pipelines_mirror* a, const pipelines_mirror* b)
+{
+    return pipelines_heard_digest(&a->spots, sizeof(Spot3)) +
+           3 * pipelines_heard_digest(&a->turns, sizeof(Turn)) +
+           5 * pipelines_heard_digest(&b->spots, sizeof(Spot3)) +
+           7 * pipelines_heard_digest(&b->turns, sizeof(Turn));
+}
+
+static uint64_t pipelines_values_digest(const Spot3* spots, const Turn* turns, uint32_t i)
+{
+    return orr_hash(spots, sizeof *spots, i) + orr_hash(turns, sizeof *turns, i);
+}
+
+// The last tick sends nothing, and delivers what the one before it sent.
+static bench_sample pipelines_ours(bench_env* env)
+{
+    pipelines_sender* s = env->extra[PIPELINES_OURS];
+    uint64_t start = bench_now_ns();
+    s->quiet = false;
+    bench_expect(env, orr_step(env->world, PIPELINES_TICKS), "ticks");
+    s->quiet = true;
+    bench_expect(env, orr_step(env->world, 1), "the last tick");
+    uint64_t ns = bench_since_ns(start);
+    uint64_t check = pipelines_digest(&s->mirror, env->extra[PIPELINES_DRAW]);
+    for (uint32_t i = 0; i < env->n; i++) {
+        check += pipelines_values_digest(orr_get(env->world, env->ids[i], Spot3),
+                                         orr_get(env->world, env->ids[i], Turn), i);
+    }
+    return (bench_sample){ns, (uint64_t)PIPELINES_TICKS * 2 * PIPELINES_TOUCHED, check};
+}
+
+static void pipelines_limit_tell(pipelines_mirror* mirror, const uint64_t* ids,
+                                 const pipelines_sender* s)
+{
+    memcpy(mirror->spots.ids, ids, sizeof mirror->spots.ids);
+    memcpy(mirror->spots.values, s->spots, sizeof s->spots);
+    memcpy(mirror->turns.ids, ids, sizeof mirror->turns.ids);
+    memcpy(mirror->turns.values, s->turns, sizeof s->turns);
+    mirror->spots.count = mirror->turns.count = PIPELINES_TOUCHED;
+    mirror->spots.all += PIPELINES_TOUCHED;
+    mirror->turns.all += PIPELINES_TOUCHED;
+}
+
+static bench_sample pipelines_limit(bench_env* env)
+{
+    pipelines_sender* s = env->extra[PIPELINES_LIMIT];
+    Spot3* spots = env->extra[PIPELINES_SPOTS];
+    Turn* turns = env->extra[PIPELINES_TURNS];
+    uint64_t start = bench_now_ns();
+    for (uint32_t t = 0; t < PIPELINES_TICKS; t++) {
+        uint64_t noted[PIPELINES_TOUCHED];
+        memcpy(noted, pipelines_next(s), sizeof noted);
+        (void)raw_apply_spots(env->raw.records, noted, s->spots, PIPELINES_TOUCHED, spots);
+        (void)raw_apply_turns(env->raw.records, noted, s->turns, PIPELINES_TOUCHED, turns);
+        pipelines_limit_tell(&s->mirror, noted, s);
+        pipelines_limit_tell(env->extra[PIPELINES_DRAW_LIMIT], noted, s);
+    }
+    uint64_t ns = bench_since_ns(start);
+    uint64_t check = pipelines_digest(&s->mirror, env->extra[PIPELINES_DRAW_LIMIT]);
+    for (uint32_t i = 0; i < env->n; i++) {
+        check += pipelines_values_digest(&spots[i], &turns[i], i);
+    }
+    return (bench_sample){ns, (uint64_t)PIPELINES_TICKS * 2 * PIPELINES_TOUCHED, check};
+}
+
+const bench_work bench_two_pipelines = {"two_pipelines", "per message", pipelines_open,
+                                        pipelines_ours, pipelines_limit};

@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: MIT
+// The floor: everything of a tick but the systems themselves, one pipeline at a time; and systems, which run without it. See realtime.h.
+#include "schedule/realtime.h"
+
+#define FLOOR_SPINS 200u
+
+// ---- whose turn it is --------------------------------------------------------------------------------------------------
+
+static void floor_waited(orri_moment* moment, uint64_t since_ns, uint64_t now_ns)
+{
+    uint64_t waited = now_ns > since_ns ? now_ns - since_ns : 0;
+    moment->stats.turn_waited_ns += waited;
+    if (waited > moment->stats.turn_longest_ns) {
+        moment->stats.turn_longest_ns = waited;
+    }
+}
+
+// First come, first served.
+static void floor_take(orri_realtime* rt, orri_moment* moment)
+{
+    const orr_platform* platform = rt->platform;
+    ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, &rt->ticket);
+    uint32_t mine = atomic_fetch_add(&rt->ticket, 1), now = atomic_load(&rt->serving);
+    if (ORR_LIKELY(now == mine)) {
+        return;
+    }
+    uint64_t since = platform->clock_ns(platform->user);
+    for (uint32_t spins = 0; now != mine; spins++) {
+        if (spins < FLOOR_SPINS && platform->sched_point == NULL) {
+            now = atomic_load(&rt->serving);
+            continue;
+        }
+        ORRI_SCHED_POINT(platform, ORR_SCHED_WAIT, &rt->serving);
+        platform->thread_wait(platform->user, &rt->serving, now, UINT64_MAX);
+        ORRI_SCHED_POINT(platform, ORR_SCHED_LOAD, &rt->serving);
+        now = atomic_load(&rt->serving);
+    }
+    floor_waited(moment, since, platform->clock_ns(platform->user));
+}
+
+static void floor_give(orri_realtime* rt)
+{
+    const orr_platform* platform = rt->platform;
+    _Atomic uint32_t* word = rt->replay != NULL ? &rt->turn_at : &rt->serving;
+    ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, word);
+    atomic_fetch_add(word, 1);
+    ORRI_SCHED_POINT(platform, ORR_SCHED_WAKE, word);
+    platform->thread_wake(platform->user, word, UINT32_MAX);
+}
+
+// In a replay: what this pipeline does next. Waits for its turn.
+static orri_turn floor_next(orri_realtime* rt, const orri_pipeline* pipe)
+{
+    const orr_platform* platform = rt->platform;
+    for (;;) {
+        ORRI_SCHED_POINT(platform, ORR_SCHED_LOAD, &rt->turn_at);
+        uint32_t at = atomic_load(&rt->turn_at);
+        if (at >= rt->replay->turn_count || atomic_load(&rt->astray)) {
+            return ORRI_TURN_NONE;
+        }
+        uint32_t turn = rt->replay->turns[at];
+        if (turn >> 2 == pipe->index) {
+            return (orri_turn)(turn & 3);
+        }
+        ORRI_SCHED_POINT(platform, ORR_SCHED_WAIT, &rt->turn_at);
+        platform->thread_wait(platform->user, &rt->turn_at, at, UINT64_MAX);
+    }
+}
+
+// ---- coming and going -----------------------------------------------------------------------------------------------------
+
+// The world as this pipeline left it.
+static void floor_on(orri_pipeline* pipe)
+{
+    orr_world* world = pipe->world;
+    struct orri_schedule* schedule = world->schedule;
+    bool open = pipe->stage != ORRI_STAGE_DONE || pipe->moment->copied;
+    pipe->moment->outside = orri_here_enter(world, NULL, NULL, NULL);
+    schedule->now = open ? pipe : NULL;
+    schedule->inside = world->in_tick = true;
+    world->busy = open ? "a tick is under way" : NULL;
+    world->dt = open ? pipe->dt : 0;
+    world->run_tick = open ? pipe->tick : 0;
+    orri_lanes_use(world, pipe->moment->lanes);
+}
+
+static void floor_astray(orri_realtime* rt, const orri_pipeline* pipe)
+{
+    if (!atomic_exchange(&rt->astray, true)) {
+        orri_realtime_unfollow(rt);
+        if (rt->replay->full && atomic_load(&rt->turn_at) >= rt->replay->turn_count) {
+            return; // It ends in the midst of ticks, which are finished.
+        }
+        (void)orri_refuse(
+            &rt->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
+            "orr_realtime: the replay does something else than was recorded: pipeline "
+            "'%s', tick %llu, after %u turns; is the program the same?",
+            pipe->name, (unsigned long long)pipe->tick, (unsigned)atomic_load(&rt->turn_at));
+        orri_realtime_fail(rt, ORR_ERR_CONFLICT);
+    }
+}
+
+void orri_floor_enter(orri_pipeline* pipe)
+{
+    orri_realtime* rt = pipe->moment->rt;
+    if (rt->replay != NULL && !atomic_load(&rt->astray)) {
+        if (floor_next(rt, pipe) != ORRI_TURN_STEP) {
+            floor_astray(rt, pipe);
+        }
+    }
+    if (rt->replay == NULL || atomic_load(&rt->astray)) {
+        floor_take(rt, pipe->moment); // Who went astray finishes its tick all the same.
+        orri_record_turn(rt, pipe, ORRI_TURN_STEP);
+    }
+    floor_on(pipe);
+}
+
+orri_turn orri_floor_enter_between(orri_pipeline* pipe, orri_turn wanted)
+{
+    orri_realtime* rt = pipe->moment->rt;
+    if (rt->replay != NULL) {
+        wanted = floor_next(rt, pipe);
+        if (wanted == ORRI_TURN_NONE) {
+            return wanted;
+        }
+        if (wanted == ORRI_TURN_STEP) {
+            floor_astray(rt, pipe);
+            return ORRI_TURN_NONE;
+        }
+    } else {
+        floor_take(rt, pipe->moment);
+    }
+    floor_on(pipe);
+    return wanted;
+}
+
+void orri_floor_leave(orri_pipeline* pipe)
+{
+    orri_realtime* rt = pipe->moment->rt;
+    orri_here_leave(pipe->moment->outside);
+    floor_give(rt);
+}
+
+// ---- locks ----------------------------------------------------------------------------------------------------------------
+
+static uint32_t floor_mode(const orr_world* world, const orri_system* system, uint32_t type_index)
+{
+    bool indirect = system->desc.kind == ORR_INDIRECT;
+    orri_touch touch = orri_touches(world, system, type_index, NULL);
+    bool sends = orri_right(system->rights.changes, &system->rights, type_index);
+    if (indirect) {
+        return sends || touch == ORRI_TOUCH_WRITES ? ORRI_LOCK_INCLUSIVE : UINT32_MAX;
+    }
+    if (touch >= ORRI_TOUCH_ATOMIC || sends) {
+        return ORRI_LOCK_EXCLUSIVE;
+    }
+    return touch == ORRI_TOUCH_READS ? ORRI_LOCK_READ : UINT32_MAX;
+}
+
+// What makes strings, or changes who refers to whom, is done with nobody beside it.
+static bool floor_alone(const orri_system* system)
+{
+    return system->guard.owns || (system->query != NULL && system->query->order != NULL) ||
+           (system->sent_count > 0 && system->sends_changes);
+}
+
+static void floor_set(orri_pipeline* pipe, uint32_t first, uint32_t point)
+{
+    orri_moment* moment = pipe->moment;
+    const orri_realtime* rt = moment->rt;
+    bool alone = false;
+    for (uint32_t i = first; i < point; i++) {
+        alone |= floor_alone(pipe->steps[i].system);
+    }
+    moment->set[0] = (orri_lock){rt->structure, alone ? ORRI_LOCK_EXCLUSIVE : ORRI_LOCK_READ};
+    moment->set_count = 1;
+    for (uint32_t l = 0; l < rt->locked_count; l++) {
+        uint32_t mode = UINT32_MAX;
+        for (uint32_t i = first; i < point; i++) {
+            uint32_t more = floor_mode(pipe->world, pipe->steps[i].system, rt->locked[l]);
+            mode = mode == UINT32_MAX || (more != UINT32_MAX && more > mode) ? more : mode;
+        }
+        if (mode != UINT32_MAX) {
+            moment->set[moment->set_count++] = (orri_lock){rt->structure + 1 + l, mode};
+        }
+    }
+}
+
+// From the floor to the floor; nobody waits for a lock on it.
+static void floor_lock(orri_pipeline* pipe, uint32_t who)
+{
+    orri_moment* moment = pipe->moment;
+    ORR_ASSERT(!moment->holding);
+    orri_floor_leave(pipe);
+    orri_lock_take(moment->holder, who, moment->set, moment->set_count);
+    moment->holding = true;
+    orri_floor_enter(pipe);
+}
+
+void orri_floor_release(orri_pipeline* pipe)
+{
+    orri_moment* moment = pipe->moment;
+    if (moment->holding) {
+        orri_lock_release(moment->holder);
+        moment->holding = moment->exclusive = false;
+    }
+}
+
+void orri_floor_exclusive(orri_pipeline* pipe)
+{
+    orri_moment* moment = pipe->moment;
+    moment->set[0] = (orri_lock){moment->rt->structure, ORRI_LOCK_EXCLUSIVE};
+    moment->set_count = 1;
+    floor_lock(pipe, 0);
+    moment->exclusive = true;
+}
+
+orr_result orri_floor_follow(orri_pipeline* pipe)
+{
+    orri_realtime* rt = pipe->moment->rt;
+    orr_result result = orri_publish_follow(rt->publisher);
+    rt->broken = result != ORR_OK;
+    orri_blobs_collect(&rt->world->schema);
+    return result;
+}
+
+bool orri_floor_far_transactions(const orri_pipeline* pipe)
+{
+    const orri_realtime* rt = pipe->moment->rt;
+    return orri_transact_pending_for(pipe->world, &pipe->foreign) &&
+           orri_transact_pending_unowned(pipe->world, rt->free, rt->free_words);
+}
+
+// ---- a group of systems ---------------------------------------------------------------------------------------------------
+
+static uint64_t floor_creates(const orri_pipeline* pipe, uint32_t first, uint32_t point)
+{
+    uint64_t count = 0;
+    for (uint32_t i = first; i < point; i++) {
+        const orri_system* system = pipe->steps[i].system;
+        count += system->due && !pipe->observer ? orri_system_creates(system) : 0;
+    }
+    return count;
+}
+
+// What waits for its systems is handed to them: others may send more meanwhile.
+static orr_result floor_hand(orr_world* world, orri_system* system)
+{
+    if (system->inbox != NULL && !orri_inbox_take(world, system->inbox)) {
+        return orri_env_result(&world->env);
+    }
+    if (system->reads) {
+        orri_reader_take(system->rights.reader);
+    }
+    for (uint32_t i = 0; i < system->import_count; i++) {
+        const orri_system* from = system->imports[i];
+        if (system->imports_seen[i] != NULL && from->exports_shown != NULL) {
+            memcpy(system->imports_seen[i], from->exports_shown, from->exports.type->info.size);
+        }
+    }
+    return ORR_OK;
+}
+
+// Ids for what they may create are taken where no system runs.
+static orr_result floor_ids(orri_pipeline* pipe, uint64_t count)
+{
+    orri_floor_release(pipe);
+    orri_floor_exclusive(pipe);
+    bool held = count <= UINT32_MAX && orri_lanes_hold(pipe->world, (uint32_t)count);
+    orri_floor_release(pipe);
+    return held ? ORR_OK : orri_env_result(&pipe->world->env);
+}
+
+static orr_result floor_prepare(orri_pipeline* pipe, uint32_t first, uint32_t point)
+{
+    orr_world* world = pipe->world;
+    for (;;) {
+        floor_set(pipe, first, point);
+        floor_lock(pipe, pipe->steps[first].system->handle.index1);
+        if (pipe->moment->rt->broken) {
+            return ORR_ERR_MEMORY; // It was said.
+        }
+        orr_result result = orri_group_prepare(pipe, first, point);
+        uint64_t creates = result == ORR_OK ? floor_creates(pipe, first, point) : 0;
+        if (result != ORR_OK || creates <= orri_lanes_held_left(world)) {
+            return result;
+        }
+        result = floor_ids(pipe, creates);
+        if (result != ORR_OK) {
+            return result;
+        }
+    }
+}
+
+static orr_result floor_ready(orri_pipeline* pipe, uint32_t first, uint32_t point)
+{
+    orr_world* world = pipe->world;
+    orr_result result = floor_prepare(pipe, first, point);
+    for (uint32_t i = first; result == ORR_OK && i < point; i++) {
+        result = pipe->steps[i].system->due ? floor_hand(world, pipe->steps[i].system) : ORR_OK;
+    }
+    if (result == ORR_OK && !orri_group_open_ahead(pipe, first, point)) {
+        result = orri_refuse_memory(&world->env, "beginning systems");
+    }
+    pipe->moment->clock[0] = world->tick;
+    pipe->moment->clock[1] = world->epoch;
+    return result;
+}
+
+static void floor_run(orri_pipeline* pipe, uint32_t first, uint32_t point)
+{
+    for (uint32_t i = first; i < point; i++) {
+        orri_system* system = pipe->steps[i].system;
+        if (system->due && system->desc.main_thread) {
+            orri_realtime_on_main(pipe, system);
+        } else if (system->due) {
+            (void)orri_system_work(pipe->world, system, 0,
+                                   system->in_units ? system->query->unit_count : 0, 0);
+        }
+    }
+}
+
+// Helpers of the pool, if no other pipeline has them. They cannot run what is for the caller's thread.
+static bool floor_crew(orri_pipeline* pipe, uint32_t first, uint32_t point)
+{
+    orri_realtime* rt = pipe->moment->rt;
+    for (uint32_t i = first; i < point; i++) {
+        if (pipe->steps[i].system->desc.main_thread) {
+            return false;
+        }
+    }
+    orri_mutex_lock(rt->platform, &rt->mutex);
+    bool got = !rt->crew_taken;
+    rt->crew_taken = true;
+    orri_mutex_unlock(rt->platform, &rt->mutex);
+    return got;
+}
+
+static void floor_crew_back(orri_realtime* rt)
+{
+    orri_mutex_lock(rt->platform, &rt->mutex);
+    rt->crew_taken = false;
+    orri_mutex_unlock(rt->platform, &rt->mutex);
+}
+
+orr_result orri_floor_group(orri_pipeline* pipe, uint32_t first, uint32_t point)
+{
+    orri_moment* moment = pipe->moment;
+    orr_world* world = pipe->world;
+    orr_result result = floor_ready(pipe, first, point);
+    if (ORR_UNLIKELY(result != ORR_OK)) {
+        orri_floor_release(pipe);
+        return result;
+    }
+    bool several = pipe->abreast != NULL && floor_crew(pipe, first, point);
+    bool cut = several && orri_abreast_cut(pipe, first, point);
+    orri_floor_leave(pipe);
+    if (cut) {
+        orri_abreast_go(pipe);
+    } else {
+        floor_run(pipe, first, point);
+    }
+    if (several) {
+        floor_crew_back(moment->rt);
+    }
+    orri_lock_reads_end(moment->holder);
+    orri_lock_upgrade(moment->holder);
+    orri_floor_enter(pipe);
+    for (uint32_t i = first; i < point; i++) {
+        orri_system* system = pipe->steps[i].system;
+        if (system->due) {
+            orri_system_done(world, system);
+            system->since_view = moment->pinned;
+            orri_time_add(system);
+        }
+    }
+    return ORR_OK;
+}
+
+// ---- what others see ---------------------------------------------------------------------------------------------------------
+
+orr_result orri_floor_pin(orri_pipeline* pipe)
+{
+    orri_moment* moment = pipe->moment;
+    moment->pinned = pipe->world->epoch - 1; // What is shown from now on has a larger version.
+    return moment->view != NULL ? orri_view_pin(moment->view) : ORR_OK;
+}
+
+static void floor_show_exports(const orri_pipeline* pipe)
+{
+    for (orri_system* system = pipe->world->schedule->first; system != NULL;
+         system = system->next) {
+        if (system->pipe == pipe && system->exports_shown != NULL) {
+            memcpy(system->exports_shown, system->exports.data, system->exports.type->info.size);
+        }
+    }
+}
+
+// Plain values are copied beside the systems of others; values that are counted on the floor, where nobody else counts.
+orr_result orri_floor_show(orri_pipeline* pipe)
+{
+    orri_moment* moment = pipe->moment;
+    orri_realtime* rt = moment->rt;
+    orr_world* world = pipe->world;
+    orr_result result = ORR_OK;
+    if (moment->shown_count > 0) {
+        moment->copied = true; // The tick is open until all of it is shown.
+        moment->set[0] = (orri_lock){rt->structure, ORRI_LOCK_READ};
+        moment->set_count = 1;
+        orri_floor_leave(pipe);
+        orri_lock_take(moment->holder, 0, moment->set, 1);
+        moment->holding = true;
+        result = orri_publish_copy(rt->publisher, moment->shown, moment->shown_plain);
+        orri_floor_enter(pipe);
+        if (result == ORR_OK) {
+            result = orri_publish_copy(rt->publisher, moment->shown + moment->shown_plain,
+                                       moment->shown_count - moment->shown_plain);
+        }
+        if (result == ORR_OK) {
+            orri_publish_show(rt->publisher, moment->shown, moment->shown_count, world->epoch++,
+                              pipe->tick);
+        }
+        orri_floor_release(pipe);
+    }
+    if (result == ORR_OK) {
+        floor_show_exports(pipe);
+        moment->copied = false;
+        orri_record_hash(rt, pipe);
+    }
+    return result;
+}
+
+#undef FLOOR_SPINS

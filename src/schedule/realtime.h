@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+// Pipelines of one world at the same time: a thread for each. What a tick does besides running systems is done on the *floor*: by one
+// thread at a time, first come, first served, with the world as it is in lockstep, as if that pipeline were the only one. Systems run without
+// it, under locks (lock.h): on structure, and on types that are read in place by others ("locked" types). Invariants R1 to R8 in README.md.
+//
+//   floor    ▐prepare▌        ▐ends▌▐commit▌          ▐prepare▌ …      one pipeline
+//   systems            ══════                                 ═════
+//   floor               ▐prepare▌      ▐ends▌                         another, meanwhile
+//   systems                      ══════
+//
+// Who has the floor never waits for a lock; who has locks may wait for the floor. So nobody waits for ever.
+#ifndef ORRI_SCHEDULE_REALTIME_H
+#define ORRI_SCHEDULE_REALTIME_H
+
+#include "schedule/lock.h"
+#include "schedule/pace.h"
+#include "schedule/schedule.h"
+#include "store/publish.h"
+
+// A call from outside.
+typedef struct orri_call {
+    struct orri_call* next;
+    orr_call call;
+    bool meeting; // All pipelines stand between ticks.
+    uint32_t size;
+    uint8_t data[];
+} orri_call;
+
+// Turns of the floor, in order: whose, and for what.
+typedef enum orri_turn {
+    ORRI_TURN_STEP,  // Within a tick, one of its parts.
+    ORRI_TURN_BEGIN, // A tick begins; `dts` has the next dt.
+    ORRI_TURN_CALLS, // Calls from outside; `call_counts` has how many. Of the first pipeline only.
+    ORRI_TURN_NONE,  // There is none left.
+} orri_turn;
+
+typedef struct orri_record_clock {
+    uint64_t start_ns, ran, due_ns;
+} orri_record_clock;
+
+// What a run in real time depends on besides its world (recording.c).
+struct orr_recording {
+    orri_env env;
+    bool full; // Memory ran out: it is a true beginning.
+    bool hashed;
+    uint64_t begin_hash; // Of the world it began with.
+    uint32_t* turns;     // pipeline << 2 | orri_turn
+    uint32_t turn_count, turn_capacity;
+    float* dts;
+    uint32_t dt_count, dt_capacity;
+    uint32_t* call_counts; // << 1 | at a meeting
+    uint32_t count_count, count_capacity;
+    orri_call** calls;
+    uint32_t call_count, call_capacity;
+    uint64_t* hashes; // In order of the ends of ticks.
+    uint32_t hash_count, hash_capacity;
+    orri_lock_log grants;
+    uint64_t ticks;
+    // Where clocks stood at the end.
+    uint64_t time_ns;
+    orri_record_clock clocks[ORR_PIPELINES_MAX];
+};
+
+// What a pipeline has in real time.
+typedef struct orri_moment {
+    struct orri_realtime* rt; // NULL: not now.
+    struct orri_lanes* lanes; // Its own.
+    orri_lock_holder* holder;
+    orri_lock* set; // What it holds, or waits for.
+    uint32_t set_count, set_capacity;
+    bool holding, exclusive;
+    uint64_t clock[2];                                 // Tick and epoch of the group that runs.
+    orri_view* view;                                   // NULL: it reads nothing that others write.
+    uint64_t pinned;                                   // Epoch when the view was pinned.
+    orr_type* shown;                                   // Types of it that others see.
+    uint32_t shown_count, shown_plain, shown_capacity; // Plain ones first.
+    bool copied;       // In this tick's end they were copied already.
+    orri_here outside; // Of the thread, before it came onto the floor.
+    orri_pace_own own;
+    uint64_t began_ns; // By the world's time, of its last tick.
+    uint64_t began_real_ns;
+    orr_thread thread;
+    bool threaded;
+    orr_wait_stats stats;
+} orri_moment;
+
+typedef struct orri_realtime {
+    orr_world* world;
+    struct orri_schedule* schedule;
+    const orr_platform* platform;
+    orr_realtime_desc desc;
+
+    // The floor: tickets, so that nobody who runs freely keeps others out. In a replay it belongs to who has turn `turn_at`.
+    _Atomic uint32_t ticket, serving, turn_at;
+
+    orri_locks* locks;
+    uint32_t structure;                     // Resources,
+    uint32_t* locked;                       // and types that are read in place by others: indexes,
+    uint32_t locked_count, locked_capacity; // whose resources follow `structure`.
+    uint32_t resources;
+    uint64_t* free; // By type index: a pipeline writes it, and nobody reads it in place.
+    uint32_t free_words;
+    orri_publisher* publisher;
+    bool broken; // What is published could not follow the rows: no system may run. On the floor.
+
+    // Everything that follows under `mutex`. Who waits for something waits for the bell, which is rung at every change.
+    orri_mutex mutex;
+    _Atomic uint32_t bell;
+    orri_pace pace;
+    uint32_t running;    // Threads of pipelines,
+    uint32_t met;        // those of them that came to the meeting,
+    uint32_t fixed;      // that have a rate,
+    uint32_t fixed_idle; // and of these, that wait until they are due.
+    uint64_t meetings;   // Held so far.
+    bool gather;         // One is wanted.
+    bool stop;
+    orr_result result;
+    uint64_t begun_ns, first_ticks; // Of the first pipeline in this run.
+    uint64_t step_ns;               // Up to where the clock of a paused world may go on.
+    orri_call *call_first, *call_last;
+    bool crew_taken;
+    // For the caller's thread: one at a time.
+    orri_pipeline* main_pipe;
+    orri_system* main_system;
+
+    struct orr_recording* record;
+    const struct orr_recording* replay;
+    // Of the replay; on the floor.
+    uint32_t dt_at, count_at, call_at, hash_at;
+    _Atomic bool astray; // It did something else than was recorded.
+} orri_realtime;
+
+// ---- floor.c ------------------------------------------------------------------------------------------------------------
+
+// The floor is this pipeline's until it leaves. Within a tick, which is recorded.
+void orri_floor_enter(orri_pipeline* pipe);
+// The same between ticks; what it is for is recorded by who knows. In a replay it waits until something of this pipeline is next, and says what;
+// ORRI_TURN_NONE: there is nothing more, and it has not got the floor. Otherwise `wanted` is returned.
+orri_turn orri_floor_enter_between(orri_pipeline* pipe, orri_turn wanted);
+void orri_floor_leave(orri_pipeline* pipe);
+// Around the work of a whole group; the caller has the floor, and has it again afterwards. Locks are held until orri_floor_release().
+orr_result orri_floor_group(orri_pipeline* pipe, uint32_t first, uint32_t point);
+// Structure is this pipeline's alone: no system of any runs. The caller has the floor, and holds nothing.
+void orri_floor_exclusive(orri_pipeline* pipe);
+// What is published follows the rows. Within orri_floor_exclusive().
+orr_result orri_floor_follow(orri_pipeline* pipe);
+void orri_floor_release(orri_pipeline* pipe);
+// A tick begins: it sees what others published last. On refusal (reported) it does not.
+orr_result orri_floor_pin(orri_pipeline* pipe);
+// It ends: what it wrote is published.
+orr_result orri_floor_show(orri_pipeline* pipe);
+// True when transactions wait for this pipeline that it can only do with structure alone.
+bool orri_floor_far_transactions(const orri_pipeline* pipe);
+
+// ---- wire.c: who sees what of whom, when plans changed ----------------------------------------------------------------------
+
+// Fills locks, publications and views from the plans. Nobody runs. On refusal (reported) the run cannot go on.
+orr_result orri_wire(orri_realtime* rt);
+void orri_unwire(orri_realtime* rt);
+// A system goes, or its imports are looked up anew.
+void orri_unwire_system(orr_world* world, orri_system* system);
+
+// ---- realtime.c -----------------------------------------------------------------------------------------------------------
+
+void orri_realtime_ring(orri_realtime* rt);
+// Locks are granted as they are asked for again.
+void orri_realtime_unfollow(orri_realtime* rt);
+// Ends the run, with this for its result if there is none yet.
+void orri_realtime_fail(orri_realtime* rt, orr_result result);
+// Runs a system on the thread that called orr_realtime(). Without the floor.
+void orri_realtime_on_main(orri_pipeline* pipe, orri_system* system);
+
+// From any thread. False: it does not run.
+bool orri_realtime_pause(orr_world* world, bool on);
+// A tick that was refused in real time goes on in lockstep, with its lanes; or has ended there.
+void orri_moment_resume(orri_pipeline* pipe, bool ended);
+void orri_moment_free(orr_world* world, orri_pipeline* pipe);
+
+// ---- recording.c ------------------------------------------------------------------------------------------------------------
+
+void orri_record_turn(orri_realtime* rt, const orri_pipeline* pipe, orri_turn turn);
+void orri_record_dt(orri_realtime* rt, float dt);
+// The calls of a list; on refusal the turn that was for them is not recorded either.
+void orri_record_calls(orri_realtime* rt, const orri_call* calls, bool meeting);
+// When the run has ended: where clocks stand; in a replay that came to its end they are put there.
+void orri_record_clocks(orri_realtime* rt);
+void orri_recording_clear(struct orr_recording* recording);
+// After a tick: what its pipeline owns is hashed and recorded, or compared, if that is wanted.
+void orri_record_hash(orri_realtime* rt, orri_pipeline* pipe);
+orri_call* orri_call_make(orri_env* env, orr_call call, const void* data, size_t size,
+                          bool meeting);
+void orri_call_free(orri_env* env, orri_call* call);
+#endif

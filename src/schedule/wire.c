@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT
+// Who sees what of whom in real time, by declarations alone: made when pipelines begin, and anew when plans change. Nobody runs.
+//
+//   a type that one pipeline writes and another reads ──> published and in the other's view; or, if its values cannot be copied as a block
+//   (multiple, pinned) or should not be (`live`), locked: read in place
+#include "schedule/realtime.h"
+
+// ---- what a pipeline reads ---------------------------------------------------------------------------------------------
+
+static bool wire_reads(const orri_pipeline* pipe, uint32_t type_index)
+{
+    for (const orri_system* system = pipe->world->schedule->first; system != NULL;
+         system = system->next) {
+        if (system->pipe == pipe && !system->removed && system->resolved &&
+            system->desc.kind == ORR_DIRECT &&
+            orri_touches(pipe->world, system, type_index, NULL) != ORRI_TOUCH_NONE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool wire_locked_type(const orri_type* type)
+{
+    return type->info.live || type->info.multiplicity == ORR_MULTIPLE || orri_type_pinned(type);
+}
+
+static bool wire_read_elsewhere(const orri_realtime* rt, const orri_pipeline* owner,
+                                uint32_t type_index)
+{
+    for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
+        const orri_pipeline* pipe = rt->schedule->pipelines[i];
+        if (pipe != owner && wire_reads(pipe, type_index)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// ---- types ---------------------------------------------------------------------------------------------------------------
+
+static bool wire_room(orri_realtime* rt)
+{
+    orri_env* env = &rt->world->env;
+    uint32_t types = rt->world->schema.type_count, words = types / 64 + 1;
+    bool room = ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &rt->locked, &rt->locked_capacity, types) &&
+                ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &rt->free, &rt->free_words, words);
+    for (uint32_t i = 0; room && i < rt->schedule->pipeline_count; i++) {
+        orri_moment* moment = rt->schedule->pipelines[i]->moment;
+        room =
+            ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &moment->shown, &moment->shown_capacity, types) &&
+            ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &moment->set, &moment->set_capacity, types + 1);
+        moment->shown_count = moment->shown_plain = 0;
+    }
+    if (!room) {
+        (void)orri_refuse_memory(env, "beginning real time");
+        return false;
+    }
+    rt->locked_count = 0;
+    memset(rt->free, 0, rt->free_words * sizeof *rt->free);
+    return true;
+}
+
+static void wire_show(orri_moment* moment, const orri_type* type)
+{
+    orr_type handle = {type->index1};
+    if (type->plain) { // Plain ones come first.
+        moment->shown[moment->shown_count++] = moment->shown[moment->shown_plain];
+        moment->shown[moment->shown_plain++] = handle;
+    } else {
+        moment->shown[moment->shown_count++] = handle;
+    }
+}
+
+static orr_result wire_types(orri_realtime* rt)
+{
+    const orr_world* world = rt->world;
+    orr_result result = ORR_OK;
+    for (uint32_t i = 0; result == ORR_OK && i < world->schema.type_count; i++) {
+        const orri_type* type = world->schema.types[i];
+        const orri_pipeline* owner = orri_claimed_by(world, (orr_type){type->index1});
+        bool read = owner != NULL && wire_read_elsewhere(rt, owner, i);
+        if (read && wire_locked_type(type)) {
+            rt->locked[rt->locked_count++] = i;
+            continue;
+        }
+        orri_bit_set(rt->free, i, owner != NULL);
+        if (read) {
+            wire_show(owner->moment, type);
+            result = orri_publish_add(rt->publisher, (orr_type){type->index1});
+        }
+    }
+    return result;
+}
+
+static orr_result wire_locks(orri_realtime* rt)
+{
+    uint32_t first;
+    if (rt->resources == 0) {
+        if (orri_locks_add(rt->locks, 1, ORRI_LOCK_PLAIN, &rt->structure) != ORR_OK) {
+            return ORR_ERR_MEMORY;
+        }
+        rt->resources = 1;
+    }
+    if (rt->resources < rt->locked_count + 1) {
+        if (orri_locks_add(rt->locks, rt->locked_count + 1 - rt->resources, ORRI_LOCK_LIVE,
+                           &first) != ORR_OK) {
+            return ORR_ERR_MEMORY;
+        }
+        rt->resources = rt->locked_count + 1;
+    }
+    return ORR_OK;
+}
+
+// ---- views ---------------------------------------------------------------------------------------------------------------
+
+static orr_result wire_view(orri_realtime* rt, orri_pipeline* pipe)
+{
+    const orr_world* world = rt->world;
+    orri_view* before = pipe->moment->view;
+    uint32_t count = 0, most = world->schema.type_count;
+    orr_type* types = ORRI_ALLOC(&rt->world->env, ORR_MEMORY_TEMP, orr_type, most);
+    if (types == NULL) {
+        return orri_refuse_memory(&rt->world->env, "beginning real time");
+    }
+    for (uint32_t i = 0; i < most; i++) {
+        orr_type type = {world->schema.types[i]->index1};
+        if (orri_is_foreign(&pipe->foreign, i) && orri_published(rt->publisher, type) &&
+            wire_reads(pipe, i)) {
+            types[count++] = type;
+        }
+    }
+    orri_view* view = count > 0 ? orri_view_create(rt->publisher, types, count) : NULL;
+    ORRI_FREE(&rt->world->env, ORR_MEMORY_TEMP, orr_type, types, most);
+    if (count > 0 && view == NULL) {
+        return orri_env_result(&rt->world->env);
+    }
+    if (before != NULL) {
+        orri_view_destroy(before);
+    }
+    pipe->moment->view = view;
+    return view != NULL ? orri_view_pin(view) : ORR_OK;
+}
+
+// ---- exports ----------------------------------------------------------------------------------------------------------------
+
+static bool wire_imported_elsewhere(const orri_system* from)
+{
+    for (const orri_system* system = from->pipe->world->schedule->first; system != NULL;
+         system = system->next) {
+        for (uint32_t i = 0; system->pipe != from->pipe && i < system->import_count; i++) {
+            if (system->imports[i] == from) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static uint8_t* wire_copy(orr_world* world, const orri_keep* keep)
+{
+    size_t size = keep->type->info.size;
+    uint8_t* copy = orri_alloc(&world->env, ORR_MEMORY_SYSTEM, size, ORRI_BLOCK_ALIGN);
+    if (copy != NULL) {
+        memcpy(copy, keep->data, size);
+    }
+    return copy;
+}
+
+static orr_result wire_exports(orri_realtime* rt)
+{
+    orr_world* world = rt->world;
+    for (orri_system* system = rt->schedule->first; system != NULL; system = system->next) {
+        if (system->exports.data != NULL && wire_imported_elsewhere(system)) {
+            system->exports_shown = wire_copy(world, &system->exports);
+            if (system->exports_shown == NULL) {
+                return orri_refuse_memory(&world->env, "beginning real time");
+            }
+        }
+        if (system->import_count == 0) {
+            continue;
+        }
+        system->imports_seen =
+            ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SYSTEM, uint8_t*, system->import_count);
+        for (uint32_t i = 0; system->imports_seen != NULL && i < system->import_count; i++) {
+            const orri_system* from = system->imports[i];
+            if (from->pipe != system->pipe && from->exports.data != NULL) {
+                system->imports_seen[i] = wire_copy(world, &from->exports);
+                if (system->imports_seen[i] == NULL) {
+                    return orri_refuse_memory(&world->env, "beginning real time");
+                }
+            }
+        }
+        if (system->imports_seen == NULL) {
+            return orri_refuse_memory(&world->env, "beginning real time");
+        }
+    }
+    return ORR_OK;
+}
+
+void orri_unwire_system(orr_world* world, orri_system* system)
+{
+    orri_env* env = &world->env;
+    if (system->exports_shown != NULL) {
+        orri_free(env, ORR_MEMORY_SYSTEM, system->exports_shown, system->exports.type->info.size,
+                  ORRI_BLOCK_ALIGN);
+        system->exports_shown = NULL;
+    }
+    for (uint32_t i = 0; system->imports_seen != NULL && i < system->import_count; i++) {
+        if (system->imports_seen[i] != NULL) {
+            orri_free(env, ORR_MEMORY_SYSTEM, system->imports_seen[i],
+                      system->imports[i]->exports.type->info.size, ORRI_BLOCK_ALIGN);
+        }
+    }
+    ORRI_FREE(env, ORR_MEMORY_SYSTEM, uint8_t*, system->imports_seen, system->import_count);
+    system->imports_seen = NULL;
+}
+
+static void wire_unkeep(orri_realtime* rt)
+{
+    for (orri_system* system = rt->schedule->first; system != NULL; system = system->next) {
+        orri_unwire_system(rt->world, system);
+        system->table_changes = rt->world->table_changes -
+                                1; // Made anew, with the view or without.
+    }
+}
+
+// ---- all of it -----------------------------------------------------------------------------------------------------------------
+
+// Two observers that create or destroy transient entities would take the same ids.
+static orr_result wire_check(const orri_realtime* rt)
+{
+    const orri_system* found = NULL;
+    for (const orri_system* system = rt->schedule->first; system != NULL; system = system->next) {
+        if (system->removed || !system->pipe->observer ||
+            (system->desc.creates == NULL && system->desc.destroys == NULL)) {
+            continue;
+        }
+        if (found != NULL && found->pipe != system->pipe) {
+            return orri_refuse(
+                &rt->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_PLAN_REFUSED,
+                "orr_realtime: '%s' of pipeline '%s' and '%s' of '%s' both create or "
+                "destroy transient entities; in real time one pipeline may: put "
+                "them into the same",
+                found->desc.name, found->pipe->name, system->desc.name, system->pipe->name);
+        }
+        found = system;
+    }
+    return ORR_OK;
+}
+
+orr_result orri_wire(orri_realtime* rt)
+{
+    wire_unkeep(rt); // Before imports are looked up anew.
+    orr_result result = orri_plan_make(rt->world);
+    result = result == ORR_OK ? wire_check(rt) : result;
+    if (result == ORR_OK && !wire_room(rt)) {
+        result = orri_env_result(&rt->world->env);
+    }
+    result = result == ORR_OK ? orri_publish_follow(rt->publisher) : result;
+    result = result == ORR_OK ? wire_types(rt) : result;
+    result = result == ORR_OK ? wire_locks(rt) : result;
+    result = result == ORR_OK ? wire_exports(rt) : result;
+    for (uint32_t i = 0; result == ORR_OK && i < rt->schedule->pipeline_count; i++) {
+        result = wire_view(rt, rt->schedule->pipelines[i]);
+    }
+    return result;
+}
+
+void orri_unwire(orri_realtime* rt)
+{
+    orri_env* env = &rt->world->env;
+    wire_unkeep(rt);
+    for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
+        orri_moment* moment = rt->schedule->pipelines[i]->moment;
+        if (moment == NULL) {
+            continue;
+        }
+        if (moment->view != NULL) {
+            orri_view_destroy(moment->view);
+            moment->view = NULL;
+        }
+        ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, moment->shown, moment->shown_capacity);
+        ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, moment->set, moment->set_capacity);
+        moment->shown = NULL;
+        moment->set = NULL;
+        moment->shown_capacity = moment->set_capacity = moment->shown_count = 0;
+    }
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, rt->locked, rt->locked_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, rt->free, rt->free_words);
+}
