@@ -422,6 +422,29 @@ ORR_TEST(chunks_that_change_cluster_as_a_whole_are_followed)
     stage_end(&s);
 }
 
+// The end of one chunk and the beginning of the next lie apart, though their places follow each other.
+ORR_TEST(rows_of_two_chunks_come_together)
+{
+    stage s;
+    stage_begin(&s);
+    orr_entity* many = orri_alloc(&s.world->env, ORR_MEMORY_TEMP, 4096 * sizeof *many, 8);
+    orr_cluster from = KIT_CLUSTER(s.world, Health), to = KIT_CLUSTER(s.world, Health, Velocity);
+    CHECK_OK(orr_create_many(s.world, from, 4096, NULL, 0, many));
+    for (uint32_t i = 0; i < 4096; i++) {
+        stage_set(&s, many[i], (int32_t)i);
+    }
+    CHECK_OK(orri_publish_add(s.publisher, s.health));
+    orri_view* view = orri_view_create(s.publisher, &s.health, 1);
+    CHECK_OK(orri_view_pin(view));
+    CHECK_OK(orr_rows_move(s.world, from, 2040, 20, to));
+    stage_follow(&s);
+    for (uint32_t i = 0; i < 4096; i++) {
+        CHECK_EQ(seen(&s, view, many[i]), i);
+    }
+    orri_free(&s.world->env, ORR_MEMORY_TEMP, many, 4096 * sizeof *many, 8);
+    stage_end(&s);
+}
+
 ORR_TEST(rows_that_came_count_as_changed_and_what_waits_follows_too)
 {
     stage s;
