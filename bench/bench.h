@@ -27,6 +27,7 @@ typedef struct bench_env {
     uint32_t n;
     uint32_t cluster_count; // At least 1.
     uint32_t workers;       // Of the world.
+    uint32_t tick_items;    // Items of a tick: then the report says rates, too. 0: it does not.
 
     Position* positions; // Source data, n each.
     Velocity* velocities;
@@ -146,7 +147,8 @@ typedef struct bench_figures {
     double ns; // Per item.
     double limit_ns;
     double ratio;
-    uint32_t workers; // Of ours.
+    uint32_t workers;    // Of ours.
+    uint32_t tick_items; // As bench_env.tick_items.
 } bench_figures;
 
 bench_figures bench_measure(const bench_work* work, uint32_t n, uint32_t clusters,

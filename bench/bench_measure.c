@@ -16,7 +16,7 @@ bench_figures bench_measure(const bench_work* work, uint32_t n, uint32_t cluster
 {
     bench_env env;
     bench_env_open(&env, work, n, clusters);
-    bench_figures best = {-1, -1, 0, env.workers};
+    bench_figures best = {-1, -1, 0, env.workers, env.tick_items};
     // The first round warms both sides up and is not counted; who goes first alternates.
     for (uint32_t i = 0; i <= repeats; i++) {
         bench_sample ours = {0}, limit = {0};

@@ -152,6 +152,7 @@ static void pipelines_open(bench_env* env)
     if (env->n < PIPELINES_TOUCHED) {
         bench_die("two_pipelines takes at least %d entities", PIPELINES_TOUCHED);
     }
+    env->tick_items = 2 * PIPELINES_TOUCHED;
     raw_fill(&env->raw, env->positions, env->velocities, env->raw_ids, env->n);
     pipelines_sender* ours = env->extra[PIPELINES_OURS] = bench_array(1, sizeof *ours);
     pipelines_sender* limit = env->extra[PIPELINES_LIMIT] = bench_array(1, sizeof *limit);

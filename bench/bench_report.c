@@ -95,6 +95,11 @@ void bench_table_row_print(const bench_row* row, const bench_figures* figures)
            row->goal <= 0                ? ""
            : figures->ratio <= row->goal ? "met"
                                          : "MISSED");
+    if (figures->tick_items != 0) {
+        double rate = 1e9 / figures->ns;
+        printf("%22s %.3g million a second, in %.0f ticks of each pipeline\n", "", rate / 1e6,
+               rate / figures->tick_items);
+    }
     fflush(stdout);
 }
 

@@ -432,6 +432,12 @@ plant "value told but not noted" \
     src/message/tell_values.c '/^static bool values_flush/,/^}/s/        orri_told_put\(/        if (i > 0) orri_told_put(/'
 plant "value of an entity taken for that of its successor" \
     src/message/tell_values.c '/^static bool values_row/,/^}/s/head->generation != orri_record_at\(s->tell->world, index\)->generation/false/'
+plant "touch of a block whose other rows were written before and not told" \
+    src/message/touch.c 's/touch->before <= seen/true/'
+plant "touch of a block that others wrote since" \
+    src/message/touch.c 's/touch->version == chunk->columns\[column\]\.version/true/'
+plant "touch before what systems wrote has its version" \
+    src/message/values.c '/^static void values_write_strip/,/^}/s/orri_world_settle\(w->world\);/(void)0;/'
 plant "one who left is still a member" \
     src/message/tell_rows.c '/^static void rows_keep_members/,/^}/s/for \(uint64_t left = before \^ after;/for (uint64_t left = ~before \& after;/'
 plant "lost component stays told" \
@@ -604,6 +610,18 @@ plant "who comes later is told more than all know" \
     src/message/message_batch.c 's/orri_run_stale\(tell, run, column->type\)/false/'
 plant "messages that were not taken come last" \
     src/message/reader.c 's/    last->next = reader->first;/    last->next = NULL;/'
+plant "published: a dead entity's value for who has its index" \
+    src/store/publish_follow.c 's/return orri_id_make\(index, orri_record_at\(world, index\)->generation\);/return orri_id_make(index, 1);/'
+plant "published: a show begins no epoch" \
+    src/store/publish.c 's/^    publisher->world->epoch\+\+;//'
+plant "published: what waits to be shown does not follow" \
+    src/store/publish_follow.c 's/bool built = type->pending == NULL \|\| follow_build_edition\(publisher, type, type->pending\);/bool built = true;/'
+plant "published: a value by id falls through the view" \
+    src/store/component.c 's/^        if \(has\) \{/        if (has \&\& seen == NULL) {/'
+plant "published: changed-since of a view by the live version" \
+    src/query/iterate.c 's/if \(iterate_viewed\(it, type\)\) \{/if (false) {/'
+plant "published: live columns of a view stay where they were" \
+    src/store/share.c 's/orri_publish_moved\(world->publisher, chunk\);/(void)0;/'
 
 # ---- planting ------------------------------------------------------------------------------------------
 

@@ -31,6 +31,7 @@ set(ORR_SOURCES_MESSAGE
     src/message/tell_values.c
     src/message/told.c
     src/message/told_type.c
+    src/message/touch.c
     src/message/transact.c
     src/message/values.c
 )

@@ -219,15 +219,47 @@ static bool values_known(const values_scan* s, uint32_t index, uint32_t count)
     return known != 0;
 }
 
-static bool values_chunk(values_scan* s, orri_chunk* chunk, uint32_t column)
+// Some rows whose indexes follow each other.
+static bool values_rows(values_scan* s, orri_chunk* chunk, uint32_t column, uint32_t slot,
+                        uint32_t count)
+{
+    uint32_t index = orri_chunk_ids(chunk)[slot];
+    const uint8_t* told = orri_told_at(s->type, index);
+    if (told == NULL || (s->by_row && !values_known(s, index, count))) {
+        return true; // Nobody was told of them.
+    }
+    const uint8_t* data = chunk->columns[column].data + slot * (size_t)s->type->type->info.size;
+    uint64_t mask = !s->by_row || s->type->exact ? values_diff(s->type, data, told, count)
+                                                 : values_diff_told(s, chunk, column, slot, count);
+    return mask == 0 || values_differ(s, chunk, column, slot, index, mask);
+}
+
+// It is known which rows were written.
+static bool values_touched(values_scan* s, orri_chunk* chunk, uint32_t column,
+                           const orri_touch* touch)
+{
+    for (uint32_t w = 0; w < ORR_CHUNK_CAPACITY / 64; w++) {
+        for (uint64_t left = touch->bits[w]; left != 0; left &= left - 1) {
+            uint32_t slot = w * 64 + (uint32_t)__builtin_ctzll(left);
+            if (!values_rows(s, chunk, column, slot, 1)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool values_chunk(values_scan* s, orri_chunk* chunk, uint32_t column, uint64_t seen)
 {
     const uint32_t* ids = orri_chunk_ids(chunk);
     uint32_t rows = orri_chunk_rows(chunk);
-    size_t size = s->type->type->info.size;
-    const uint8_t* data = chunk->columns[column].data;
     // Where no row came, went or moved since the last whole tell, all are as they were told.
     s->by_row = !s->uniform ||
                 chunk->columns[chunk->cluster->type_count].version > s->tell->told->row_mark;
+    const orri_touch* touch = orri_touch_of(s->tell->told, s->type, chunk, column, seen);
+    if (touch != NULL) {
+        return values_touched(s, chunk, column, touch);
+    }
     for (uint32_t slot = 0, count; slot < rows; slot += count) {
         count = values_sequence(ids + slot, rows - slot);
         if (count == 1 && slot + VALUES_AHEAD < rows) {
@@ -236,14 +268,7 @@ static bool values_chunk(values_scan* s, orri_chunk* chunk, uint32_t column)
             __builtin_prefetch(orri_told_at(s->type, ahead), 1);
             __builtin_prefetch(orri_record_at(s->tell->world, ahead));
         }
-        const uint8_t* told = orri_told_at(s->type, ids[slot]);
-        if (told == NULL || (s->by_row && !values_known(s, ids[slot], count))) {
-            continue; // Nobody was told of them.
-        }
-        uint64_t mask = !s->by_row || s->type->exact
-                            ? values_diff(s->type, data + slot * size, told, count)
-                            : values_diff_told(s, chunk, column, slot, count);
-        if (mask != 0 && !values_differ(s, chunk, column, slot, ids[slot], mask)) {
+        if (!values_rows(s, chunk, column, slot, count)) {
             return false;
         }
     }
@@ -295,7 +320,7 @@ static bool values_cluster(values_scan* s, orri_cluster* cluster, uint32_t colum
         if (orri_section_ends(s->tell, orri_section(s->rows_before, i)) && !values_flush(s)) {
             return false;
         }
-        if (!values_chunk(s, chunk, column)) {
+        if (!values_chunk(s, chunk, column, record->seen[column])) {
             return false;
         }
     }

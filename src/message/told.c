@@ -277,9 +277,13 @@ static void told_free_heads(orr_world* world, struct orri_told* told)
 
 void orri_told_forget(orr_world* world, struct orri_told* told)
 {
+    orri_touches_clear(told);
     for (uint32_t t = 0; t < told->type_count; t++) {
         orri_told_type_free(world, &told->types[t]);
     }
+    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, told->touches, told->touch_capacity);
+    told->touches = NULL;
+    told->touch_capacity = 0;
     ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, told->types, told->type_capacity);
     ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint64_t, told->trackers, told->tracker_count);
     told->types = NULL;

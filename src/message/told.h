@@ -86,8 +86,19 @@ typedef struct orri_told_type {
     orri_bitset off;  // Was told to be switched off.
     uint32_t* owners; // Of a pinned type: who had which slot; ORRI_INDEX_NONE: nobody.
     uint32_t owner_count;
-    uint64_t mark; // Of a pinned type: up to which version its blocks were looked at.
+    uint64_t mark;      // Of a pinned type: up to which version its blocks were looked at.
+    uint32_t* touched1; // By id of chunk: which of told->touches.
+    uint32_t touched_capacity;
 } orri_told_type;
+
+// Rows of a block to which sent values were written (touch.c).
+typedef struct orri_touch {
+    uint64_t before;  // The block's version when the first was,
+    uint64_t version; // and since the last. Another one: others wrote, too.
+    uint32_t type_index, chunk;
+    uint32_t rows; // At least as many as there are bits.
+    uint64_t bits[ORR_CHUNK_CAPACITY / 64];
+} orri_touch;
 
 // ---- runs, items, pieces (tell_piece.c) ------------------------------------------------------------------------
 
@@ -204,7 +215,9 @@ struct orri_told {
     uint32_t column_capacity;
     // Made, and not yet handed out: a tell that is refused goes on with the next call, and readers see one tell.
     orri_batch *out_first[ORRI_KINDS], *out_last[ORRI_KINDS];
-    orri_batch* spares; // Memory of large batches, for the next ones.
+    orri_batch* spares;  // Memory of large batches, for the next ones.
+    orri_touch* touches; // Since the last tell; each is in `touched1` of its type.
+    uint32_t touch_count, touch_capacity;
 };
 
 typedef struct orri_telling {
@@ -318,6 +331,22 @@ orri_told_instances orri_told_instances_at(const orri_chunk* chunk, uint32_t col
 void orri_told_put_cell(orri_told_type* type, uint32_t index, const orri_told_instances* now);
 // The entity lost it: gives back what the value holds.
 void orri_told_drop(orr_world* world, orri_told_type* type, uint32_t index);
+
+// ---- touch.c ---------------------------------------------------------------------------------------------------------
+
+// Some rows of a column will be written, and noted by orri_touch_row(), in an epoch in which nobody else writes it; before it is stamped. Good until the next
+// call. NULL: not noted, for want of memory (not reported); nothing is lost by that.
+orri_touch* orri_touch_begin(orr_world* world, orri_told_type* type, const orri_chunk* chunk,
+                             uint32_t column);
+static inline void orri_touch_row(orri_touch* touch, uint32_t slot)
+{
+    touch->bits[slot / 64] |= UINT64_C(1) << slot % 64;
+    touch->rows++;
+}
+// The only rows of a block that may differ, if all were told up to a version; NULL: any may.
+const orri_touch* orri_touch_of(const struct orri_told* told, const orri_told_type* type,
+                                const orri_chunk* chunk, uint32_t column, uint64_t seen);
+void orri_touches_clear(struct orri_told* told);
 
 // ---- message_batch.c --------------------------------------------------------------------------------------------------
 

@@ -342,9 +342,10 @@ void orri_told_type_free(orr_world* world, orri_told_type* type)
     orri_bitset_free(world, &type->held);
     orri_bitset_free(world, &type->off);
     ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, type->owners, type->owner_count);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, type->touched1, type->touched_capacity);
     type->pages = NULL;
-    type->owners = NULL;
-    type->page_capacity = type->owner_count = 0;
+    type->owners = type->touched1 = NULL;
+    type->page_capacity = type->owner_count = type->touched_capacity = 0;
     type->mark = 0;
 }
 

@@ -2,7 +2,11 @@
 // The end of a system: what it sent as ComponentChanged is done at once, where the entity has no structure that waits. Plain
 // values of chunks are written straight into their columns; others go through the merge. Events go to their queues.
 #include "message/lane.h"
+#include "message/told.h"
 #include "store/pool.h"
+
+// Who tells is to look at the rows written alone, if they are fewer than one in so many.
+#define VALUES_FEW 32u
 
 typedef struct values_work {
     orr_world* world;
@@ -10,6 +14,7 @@ typedef struct values_work {
     const orri_rights* rights;
     orri_merge merge;
     bool changed;
+    orri_told_type* noted; // Of the strip at hand: rows are noted; NULL: they are not.
 } values_work;
 
 // The next lane of the system that was not seen yet; NULL: none.
@@ -156,16 +161,23 @@ static orr_result values_prepare_events(values_work* w)
 // ---- what may not ------------------------------------------------------------------------------------------------
 
 // The column of a type in a chunk, stamped; NULL if it has none. Copies were made before, so nothing is refused.
-static uint8_t* values_column(orr_world* world, uint32_t type_index, uint32_t chunk)
+static uint8_t* values_column(orr_world* world, uint32_t type_index, uint32_t chunk,
+                              orri_told_type* noted, orri_touch** touch)
 {
     int32_t column = orri_table_column(world, type_index, chunk);
-    return column >= 0 ? orri_column_write(world, world->chunks[chunk], (uint32_t)column) : NULL;
+    if (column < 0) {
+        return NULL;
+    }
+    if (noted != NULL) {
+        *touch = orri_touch_begin(world, noted, world->chunks[chunk], (uint32_t)column);
+    }
+    return orri_column_write(world, world->chunks[chunk], (uint32_t)column);
 }
 
 // Rows to write from `row` on, until one is not clear: its entity dead, without the type, null or (with `marks`) marked. What the
 // loop needs is in locals: values are written through bytes, which might be anything.
 static inline uint32_t values_run(orr_world* world, const orri_strip* strip, uint32_t row,
-                                  uint32_t size, const uint64_t* marks)
+                                  uint32_t size, const uint64_t* marks, orri_told_type* noted)
 {
     const orr_entity* entities = strip->entities;
     const uint8_t* values = strip->values;
@@ -173,6 +185,7 @@ static inline uint32_t values_run(orr_world* world, const orri_strip* strip, uin
     uint32_t count = strip->count, type_index = orri_type_index(world, strip->type);
     uint32_t ids = world->hot.count, last = UINT32_MAX;
     uint8_t* data = NULL;
+    orri_touch* touch = NULL;
     for (; row < count; row++) {
         uint64_t id = entities[row].id, index = id & ORR_HOT_ID_MASK;
         if (ORR_UNLIKELY(index >= ids || (marks != NULL && orri_bit_get(marks, (uint32_t)index)))) {
@@ -182,30 +195,35 @@ static inline uint32_t values_run(orr_world* world, const orri_strip* strip, uin
         if (ORR_UNLIKELY(record.generation != id >> 32)) {
             break;
         }
-        uint32_t chunk = record.place >> ORRI_SLOT_BITS;
+        uint32_t chunk = record.place >> ORRI_SLOT_BITS, slot = orri_place_slot(record.place);
         if (ORR_UNLIKELY(chunk != last)) {
-            data = values_column(world, type_index, chunk);
+            data = values_column(world, type_index, chunk, noted, &touch);
             last = chunk;
             if (data == NULL) {
                 break;
             }
         }
-        memcpy(data + (size_t)orri_place_slot(record.place) * size, values + (size_t)row * size,
-               size);
+        if (noted != NULL && touch != NULL) {
+            orri_touch_row(touch, slot);
+        }
+        memcpy(data + (size_t)slot * size, values + (size_t)row * size, size);
     }
     return row;
 }
 
-static uint32_t values_run_sized(orr_world* world, const orri_strip* strip, uint32_t row,
+static uint32_t values_run_sized(const values_work* w, const orri_strip* strip, uint32_t row,
                                  const uint64_t* marks)
 {
+    if (w->noted != NULL) {
+        return values_run(w->world, strip, row, strip->stride, marks, w->noted);
+    }
     switch (strip->stride) {
     case 8:
-        return values_run(world, strip, row, 8, marks);
+        return values_run(w->world, strip, row, 8, marks, NULL);
     case 16:
-        return values_run(world, strip, row, 16, marks);
+        return values_run(w->world, strip, row, 16, marks, NULL);
     default:
-        return values_run(world, strip, row, strip->stride, marks);
+        return values_run(w->world, strip, row, strip->stride, marks, NULL);
     }
 }
 
@@ -228,10 +246,14 @@ static bool values_write_one(values_work* w, orr_lane* lane, orri_strip* strip, 
     } else if (orri_value_refers(w->world, strip->info, old, value) == ORRI_REFERS_DEAD) {
         orri_note_drop(lane, strip, row, "its value refers to an entity that is dead");
     } else {
+        orri_touch* touch = NULL;
+        uint32_t slot = orri_place_slot(record->place);
         uint8_t* data = values_column(w->world, orri_type_index(w->world, strip->type),
-                                      record->place >> ORRI_SLOT_BITS);
-        orri_value_move(data + (size_t)orri_place_slot(record->place) * strip->stride, value,
-                        strip->stride);
+                                      record->place >> ORRI_SLOT_BITS, w->noted, &touch);
+        if (touch != NULL) {
+            orri_touch_row(touch, slot);
+        }
+        orri_value_move(data + (size_t)slot * strip->stride, value, strip->stride);
         w->changed = true;
     }
     return false;
@@ -244,7 +266,7 @@ static void values_write(values_work* w, orr_lane* lane, orri_strip* strip)
     bool refers = strip->info->info.has_entities;
     uint32_t waiting = 0;
     for (uint32_t row = 0, end; row < strip->count; row = end + 1) {
-        end = refers ? row : values_run_sized(w->world, strip, row, marks);
+        end = refers ? row : values_run_sized(w, strip, row, marks);
         w->changed |= end > row;
         bool waits = end < strip->count && values_write_one(w, lane, strip, end);
         waiting += waits;
@@ -258,12 +280,29 @@ static void values_write(values_work* w, orr_lane* lane, orri_strip* strip)
     }
 }
 
+// Rows are noted where somebody is to be told of a few of them. Then nobody else writes in the same epoch.
+static void values_write_strip(values_work* w, orr_lane* lane, orri_strip* strip)
+{
+    bool few = orri_has_readers(w->world) && strip->count <= w->world->hot.count / VALUES_FEW;
+    w->noted =
+        few ? orri_told_tracked(w->world->messages->told, orri_type_index(w->world, strip->type))
+            : NULL;
+    if (w->noted == NULL) {
+        values_write(w, lane, strip);
+        return;
+    }
+    orri_world_settle(w->world); // What systems wrote has its version now, not later an old one.
+    w->world->epoch++;
+    values_write(w, lane, strip);
+    w->world->epoch++;
+}
+
 static void values_write_lane(values_work* w, orr_lane* lane)
 {
     for (uint32_t i = 0; i < lane->order_count; i++) {
         orri_strip* strip = &lane->strips[lane->order[i]];
         if (values_is_free(strip) && values_is_direct(strip)) {
-            values_write(w, lane, strip);
+            values_write_strip(w, lane, strip);
         } else if (strip->kind == ORRI_SENT_EVENT && strip->count > 0) {
             orri_events_append(w->world, strip->type, strip->values, strip->count);
             orri_strip_clear(strip);
@@ -367,3 +406,5 @@ orr_result orri_commit_values(orr_world* world, orri_rights* rights, bool* chang
     return values_commit(&(values_work){.world = world, .lanes = lanes, .rights = rights}, rights,
                          changed);
 }
+
+#undef VALUES_FEW

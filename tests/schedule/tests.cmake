@@ -33,6 +33,7 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_police_change.c
     tests/schedule/test_police_reach.c
     tests/schedule/test_realtime.c
+    tests/schedule/test_realtime_model.c
     tests/schedule/test_reduce.c
     tests/schedule/test_resolve.c
     tests/schedule/test_sequence.c
@@ -40,6 +41,7 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_system.c
     tests/schedule/test_tick.c
     tests/schedule/test_tick_refused.c
+    tests/schedule/test_touch.c
     tests/schedule/test_trace.c
     tests/schedule/test_trouble.c
     tests/schedule/test_pool_world.c
