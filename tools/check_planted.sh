@@ -602,6 +602,18 @@ plant "transient entities in every query" \
     src/query/match.c 's/if \(ORR_UNLIKELY\(cluster->apart\) && /if (false \&\& /'
 plant "an observer waits for no transient entity it created" \
     src/message/aside.c 's/asides->records\[asides->count\+\+\] = record;/asides->records[0] = record;/'
+plant "published: a dead entity's value for who has its index" \
+    src/store/publish_follow.c 's/return orri_id_make\(index, orri_record_at\(world, index\)->generation\);/return orri_id_make(index, 1);/'
+plant "published: a show begins no epoch" \
+    src/store/publish.c 's/^    publisher->world->epoch\+\+;//'
+plant "published: what waits to be shown does not follow" \
+    src/store/publish_follow.c 's/bool built = type->pending == NULL \|\| follow_build_edition\(publisher, type, type->pending\);/bool built = true;/'
+plant "published: a value by id falls through the view" \
+    src/store/component.c 's/^        if \(has\) \{/        if (has \&\& seen == NULL) {/'
+plant "published: changed-since of a view by the live version" \
+    src/query/iterate.c 's/if \(iterate_viewed\(it, type\)\) \{/if (false) {/'
+plant "published: live columns of a view stay where they were" \
+    src/store/share.c 's/orri_publish_moved\(world->publisher, chunk\);/(void)0;/'
 
 # ---- planting ------------------------------------------------------------------------------------------
 

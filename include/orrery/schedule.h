@@ -258,6 +258,8 @@ typedef struct orr_realtime_desc {
         ticks; ///< Ends when the first pipeline has run so many ticks. Default 0: not by itself.
     /// Takes down what the run depends on (it is emptied first): which ticks each tick saw, in which order, what was posted, every dt.
     orr_recording* record;
+    /// Keeps the last so many records of locks of each pipeline, for orr_lock_trace_print(). Default 0: none.
+    uint32_t lock_trace;
     bool
         hashes; ///< Records, after every tick, the hash of what its pipeline writes; and of the world before.
     /// Runs what was recorded, on a world that is as that one was: no clock, no calls from outside. Ends with the recording.
@@ -295,6 +297,10 @@ typedef struct orr_recording_stats {
     bool full; ///< Memory ran out: what there is, is a true beginning.
 } orr_recording_stats;
 ORR_API void orr_recording_stats_get(const orr_recording* recording, orr_recording_stats* out);
+
+/// Writes who held what in the last run in real time, a line each: what was taken between pipelines, and what plans granted within them. As
+/// orr_value_print(). Between runs.
+ORR_API size_t orr_lock_trace_print(const orr_world* world, char* out, size_t out_size);
 
 /// How long a pipeline waited in its last run in real time, or this one: for locks (others held structure or `live` types), and for its turn.
 typedef struct orr_wait_stats {

@@ -91,8 +91,12 @@ orr_result orri_aside_send(orr_lane* lane, orri_sent kind, orr_entity entity, co
 orr_entity orri_aside_create(orr_lane* lane)
 {
     uint64_t position = lane->base + lane->create_count;
-    orr_entity entity = position <= UINT32_MAX ? orri_apart_nth(lane->world, (uint32_t)position)
-                                               : (orr_entity){0};
+    orr_entity entity = {0};
+    if (ORR_UNLIKELY(lane->lanes->aside)) {
+        entity = orri_lane_id(lane, NULL, 0);
+    } else if (position <= UINT32_MAX) {
+        entity = orri_apart_nth(lane->world, (uint32_t)position);
+    }
     if (entity.id == 0) {
         (void)orri_refuse_ids(lane, "orr_send_create", 1);
     } else if (orri_aside_send(lane, ORRI_SENT_CREATE, entity, NULL, NULL) == ORR_OK) {
@@ -194,12 +198,24 @@ static const char* aside_void(const orr_world* world, const orri_rights* rights,
                : NULL;
 }
 
+static orr_result aside_create(orr_world* world, const char* call, orr_entity entity)
+{
+    struct orri_lanes* lanes = orri_lanes_at(world);
+    if (ORR_LIKELY(!lanes->aside)) {
+        return orri_apart_create(world, call, entity);
+    }
+    orri_held_return_aside(world, entity);
+    orr_result result = orri_apart_create(world, call, entity);
+    orri_held_end_aside(world, lanes, entity, result == ORR_OK);
+    return result;
+}
+
 static orr_result aside_do(orr_world* world, const aside_record* record, const void* value)
 {
     const char* call = "the commit";
     switch (record->kind) {
     case ORRI_SENT_CREATE:
-        return orri_apart_create(world, call, record->entity);
+        return aside_create(world, call, record->entity);
     case ORRI_SENT_DESTROY:
         orri_apart_destroy(world, record->entity);
         return ORR_OK;

@@ -285,6 +285,9 @@ static void commit_reset(orr_world* world, struct orri_lanes* lanes)
     if (ORR_UNLIKELY(lanes->holds)) {
         orri_posts_ripen(lanes);
     }
+    if (ORR_UNLIKELY(lanes->aside)) {
+        orri_held_forget_aside(lanes);
+    }
     orri_lanes_trim(world);
 }
 

@@ -663,7 +663,7 @@ void orri_lanes_destroy(orr_world* world, struct orri_lanes* lanes)
     ORR_ASSERT(lanes->first == NULL && lanes->aside_first == NULL);
     if (lanes->held_count >
         0) { // A refusal was reported: what cannot be put back is not given again.
-        (void)orri_index_unhold(world, lanes->held, lanes->held_count);
+        (void)orri_held_free(world, lanes);
     }
     orri_posts_leave(lanes);
     struct orri_lanes** link = &lanes->shared->all;

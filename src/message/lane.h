@@ -140,8 +140,11 @@ struct orri_lanes {
     // Ids were taken out of line before they are promised (lane_held.c): positions are places in `held`. Otherwise they are those of
     // the line itself, which nobody but these lanes may use then.
     bool holds;
+    bool
+        aside; // Ids are of transient entities, and one that is used is null in `held` until the commit point.
     orr_entity* held;
     uint32_t held_count, held_capacity;
+    uint32_t held_next;     // Likewise: where the next one is looked for that is used.
     orr_lane *first, *last; // With records that wait, in order of (system, run).
     orr_lane* free;         // In the order in which they were used last.
     uint32_t used_count,
@@ -365,10 +368,18 @@ void orri_posts_term(orr_world* world, struct orri_lanes_shared* shared);
 
 // The ids of all creations that wait are put back in line, in order of lanes. False when refused (reported): nothing was done.
 bool orri_held_return(orri_merge* merge);
+// All that is held goes back. False when refused (reported).
+bool orri_held_free(orr_world* world, struct orri_lanes* lanes);
 // What was put back is taken again: nothing was created.
 void orri_held_retake(orri_merge* merge);
 // What was put back is given: the others stay, in order.
 void orri_held_forget(struct orri_lanes* lanes);
+// The same for one that an observer creates: it is put back, and (false: nothing was created) taken again, or given.
+void orri_held_return_aside(orr_world* world, orr_entity entity);
+void orri_held_end_aside(orr_world* world, struct orri_lanes* lanes, orr_entity entity,
+                         bool created);
+// At the commit point: those that are used go.
+void orri_held_forget_aside(struct orri_lanes* lanes);
 
 // ---- net.c, net_group.c ---------------------------------------------------------------------------------------------------
 

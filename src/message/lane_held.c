@@ -6,6 +6,13 @@
 // At the commit point those that were used are put back in line, in order of lanes, and given there like all others. What was promised and
 // not used is promised again.
 #include "message/lane.h"
+#include "store/apart.h"
+
+void orri_lanes_aside(struct orri_lanes* lanes)
+{
+    ORR_ASSERT(lanes->holds && lanes->held_count == 0);
+    lanes->aside = true;
+}
 
 bool orri_lanes_hold(orr_world* world, uint32_t count)
 {
@@ -21,7 +28,8 @@ bool orri_lanes_hold(orr_world* world, uint32_t count)
         return false;
     }
     uint32_t more = (uint32_t)wanted - lanes->held_count;
-    if (!orri_index_hold(world, lanes->held + lanes->held_count, more)) {
+    orr_entity* ids = lanes->held + lanes->held_count;
+    if (!(lanes->aside ? orri_apart_hold(world, ids, more) : orri_index_hold(world, ids, more))) {
         return false;
     }
     lanes->held_count += more;
@@ -34,20 +42,28 @@ uint32_t orri_lanes_held_left(const orr_world* world)
     return lanes->reserved < lanes->held_count ? lanes->held_count - (uint32_t)lanes->reserved : 0;
 }
 
-bool orri_lanes_unhold(orr_world* world)
+bool orri_held_free(orr_world* world, struct orri_lanes* lanes)
 {
-    struct orri_lanes* lanes = orri_lanes_at(world);
-    ORR_ASSERT(lanes->reserved == 0 && lanes->first == NULL);
-    if (!orri_index_unhold(world, lanes->held, lanes->held_count)) {
+    if (lanes->aside) {
+        orri_held_forget_aside(lanes);
+        orri_apart_unhold(world, lanes->held, lanes->held_count);
+    } else if (!orri_index_unhold(world, lanes->held, lanes->held_count)) {
         return false;
     }
     lanes->held_count = 0;
     return true;
 }
 
+bool orri_lanes_unhold(orr_world* world)
+{
+    struct orri_lanes* lanes = orri_lanes_at(world);
+    ORR_ASSERT(lanes->reserved == 0 && lanes->first == NULL && lanes->aside_first == NULL);
+    return orri_held_free(world, lanes);
+}
+
 // ---- at the commit point -------------------------------------------------------------------------------------------
 
-// Observers create with ids of another kind.
+// Of a lane of the simulation: observers create with ids of another kind, one by one.
 static uint32_t lane_held_used(const orr_lane* lane)
 {
     return lane->rights->aside ? 0 : lane->create_count;
@@ -92,13 +108,8 @@ void orri_held_retake(orri_merge* merge)
     (void)held;
 }
 
-void orri_held_forget(struct orri_lanes* lanes)
+static void lane_held_close_up(struct orri_lanes* lanes)
 {
-    for (const orr_lane* lane = lanes->first; lane != NULL; lane = lane->next) {
-        for (uint32_t i = 0; i < lane_held_used(lane); i++) {
-            lanes->held[lane->base + i].id = 0;
-        }
-    }
     uint32_t kept = 0;
     for (uint32_t i = 0; i < lanes->held_count; i++) {
         if (lanes->held[i].id != 0) {
@@ -106,4 +117,48 @@ void orri_held_forget(struct orri_lanes* lanes)
         }
     }
     lanes->held_count = kept;
+}
+
+void orri_held_forget(struct orri_lanes* lanes)
+{
+    for (const orr_lane* lane = lanes->first; lane != NULL; lane = lane->next) {
+        for (uint32_t i = 0; i < lane_held_used(lane); i++) {
+            lanes->held[lane->base + i].id = 0;
+        }
+    }
+    lane_held_close_up(lanes);
+}
+
+// ---- of observers: one by one -----------------------------------------------------------------------------------
+
+void orri_held_return_aside(orr_world* world, orr_entity entity)
+{
+    orri_apart_unhold(world, &entity, 1);
+}
+
+void orri_held_end_aside(orr_world* world, struct orri_lanes* lanes, orr_entity entity,
+                         bool created)
+{
+    orr_entity again;
+    if (!created) {
+        bool held = orri_apart_hold(world, &again, 1); // It is the next one.
+        ORR_ASSERT(held && again.id == entity.id);
+        (void)held;
+        return;
+    }
+    // They are created in the order in which they are held.
+    for (uint32_t i = 0; i < lanes->held_count; i++) {
+        uint32_t at = (lanes->held_next + i) % lanes->held_count;
+        if (lanes->held[at].id == entity.id) {
+            lanes->held[at].id = 0;
+            lanes->held_next = at + 1;
+            return;
+        }
+    }
+}
+
+void orri_held_forget_aside(struct orri_lanes* lanes)
+{
+    lane_held_close_up(lanes);
+    lanes->held_next = 0;
 }

@@ -89,6 +89,9 @@ void orri_lanes_rewind(orr_world* world, uint64_t reserved);
 // Several pipelines at once have lanes of their own, beside the world's. Transactions that wait are in common. NULL when refused
 // (reported). Quiet: no system runs.
 struct orri_lanes* orri_lanes_make(orr_world* world);
+// They are an observer's, all of them: ids that are held are of transient entities. To be said before any are. (Without it ids of transient entities
+// are those of the line itself: good as long as only one observer at a time creates.)
+void orri_lanes_aside(struct orri_lanes* lanes);
 // From now on these are the world's; NULL: its own again. Lanes that are open, or wait, stay where they are. By who has the floor.
 void orri_lanes_use(orr_world* world, struct orri_lanes* lanes);
 // Nothing waits in them, and they are not in use. Ids that are held still are given back. Quiet. NULL: nothing.
@@ -206,7 +209,7 @@ orr_result orri_tell(orr_world* world, orr_system source, bool by_commit);
 orr_result orri_tell_written(orr_world* world, const orr_query* query, orr_system source);
 // For a pipeline beside others: values of types in `foreign` (NULL: none) are for their owner to tell of, whose marks stay where they are. Without
 // `structure` nothing is looked at but values of the other types; systems of other pipelines may run. With it, none runs: the dead and
-// rows are told as well, and all of pinned and multiple types, of which an entity may have got or lost some. Who gets to know an entity is told what all
+// rows are told as well, and all of pinned, multiple and hooked types. Who gets to know an entity is told what all
 // who know it know of a foreign type; of what nobody knows, how it is.
 orr_result orri_tell_own(orr_world* world, orr_system source, bool by_commit,
                          const orri_foreign* foreign, bool structure);

@@ -79,9 +79,7 @@ static bool tell_all_values(orri_telling* tell)
     struct orri_told* told = tell->told;
     for (uint32_t t = 0; t < told->type_count; t++) {
         orri_told_type* type = &told->types[t];
-        // What comes and goes without a row is told here: that is structure.
-        bool skipped = orri_is_foreign(tell->foreign, t) && !type->pinned && !type->multiple;
-        if (type->tracked && !skipped && !tell_type(tell, type, NULL)) {
+        if (type->tracked && !orri_tell_skips(tell, type) && !tell_type(tell, type, NULL)) {
             return false;
         }
     }

@@ -305,9 +305,7 @@ static bool rows_deal(const rows_scan* s)
 bool orri_run_stale(const orri_telling* tell, const orri_run* run, const orri_told_type* type)
 {
     const struct orri_told* told = tell->told;
-    uint32_t index = (uint32_t)(type - told->types);
-    if (ORR_LIKELY(!orri_is_foreign(tell->foreign, index)) || type->pinned || type->multiple ||
-        run->shape1 == 0 ||
+    if (!orri_tell_skips(tell, type) || run->shape1 == 0 ||
         !orri_shape_has(orri_shape_at(told, run->shape1), (orr_type){type->type->index1})) {
         return false;
     }

@@ -494,8 +494,16 @@ void orri_reader_free(orr_world* world, orri_reader* reader);
 
 bool orri_tell_dead(orri_telling* tell);
 bool orri_tell_rows(orri_telling* tell);
-// True for a type (unique, in chunks) whose differences are not told now, and which somebody was told of: then that is what whoever gets to know
-// the entities of the run is told, so that all know the same until its owner tells of the difference.
+// A type whose differences others tell of. What comes and goes without a row (instances, pinned values) is structure, and is told by whoever changes
+// that; a value with hooks cannot be told as it was.
+static inline bool orri_tell_skips(const orri_telling* tell, const orri_told_type* type)
+{
+    return ORR_UNLIKELY(tell->foreign != NULL) &&
+           orri_is_foreign(tell->foreign, (uint32_t)(type - tell->told->types)) && !type->pinned &&
+           !type->multiple && !type->type->info.has_hooks;
+}
+// True for such a type if somebody was told of it: then that is what whoever gets to know the entities of the run is told, so that all know the
+// same until its owner tells of the difference.
 bool orri_run_stale(const orri_telling* tell, const orri_run* run, const orri_told_type* type);
 // Values in columns of a unique type in chunks; `query` (may be NULL): only of its clusters.
 bool orri_tell_values(orri_telling* tell, orri_told_type* type, const orr_query* query);

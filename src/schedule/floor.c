@@ -143,49 +143,6 @@ void orri_floor_leave(orri_pipeline* pipe)
 
 // ---- locks ----------------------------------------------------------------------------------------------------------------
 
-static uint32_t floor_mode(const orr_world* world, const orri_system* system, uint32_t type_index)
-{
-    bool indirect = system->desc.kind == ORR_INDIRECT;
-    orri_touch touch = orri_touches(world, system, type_index, NULL);
-    bool sends = orri_right(system->rights.changes, &system->rights, type_index);
-    if (indirect) {
-        return sends || touch == ORRI_TOUCH_WRITES ? ORRI_LOCK_INCLUSIVE : UINT32_MAX;
-    }
-    if (touch >= ORRI_TOUCH_ATOMIC || sends) {
-        return ORRI_LOCK_EXCLUSIVE;
-    }
-    return touch == ORRI_TOUCH_READS ? ORRI_LOCK_READ : UINT32_MAX;
-}
-
-// What makes strings, or changes who refers to whom, is done with nobody beside it.
-static bool floor_alone(const orri_system* system)
-{
-    return system->guard.owns || (system->query != NULL && system->query->order != NULL) ||
-           (system->sent_count > 0 && system->sends_changes);
-}
-
-static void floor_set(orri_pipeline* pipe, uint32_t first, uint32_t point)
-{
-    orri_moment* moment = pipe->moment;
-    const orri_realtime* rt = moment->rt;
-    bool alone = false;
-    for (uint32_t i = first; i < point; i++) {
-        alone |= floor_alone(pipe->steps[i].system);
-    }
-    moment->set[0] = (orri_lock){rt->structure, alone ? ORRI_LOCK_EXCLUSIVE : ORRI_LOCK_READ};
-    moment->set_count = 1;
-    for (uint32_t l = 0; l < rt->locked_count; l++) {
-        uint32_t mode = UINT32_MAX;
-        for (uint32_t i = first; i < point; i++) {
-            uint32_t more = floor_mode(pipe->world, pipe->steps[i].system, rt->locked[l]);
-            mode = mode == UINT32_MAX || (more != UINT32_MAX && more > mode) ? more : mode;
-        }
-        if (mode != UINT32_MAX) {
-            moment->set[moment->set_count++] = (orri_lock){rt->structure + 1 + l, mode};
-        }
-    }
-}
-
 // From the floor to the floor; nobody waits for a lock on it.
 static void floor_lock(orri_pipeline* pipe, uint32_t who)
 {
@@ -209,8 +166,7 @@ void orri_floor_release(orri_pipeline* pipe)
 void orri_floor_exclusive(orri_pipeline* pipe)
 {
     orri_moment* moment = pipe->moment;
-    moment->set[0] = (orri_lock){moment->rt->structure, ORRI_LOCK_EXCLUSIVE};
-    moment->set_count = 1;
+    orri_set_structure(pipe, ORRI_LOCK_EXCLUSIVE);
     floor_lock(pipe, 0);
     moment->exclusive = true;
 }
@@ -275,7 +231,9 @@ static orr_result floor_prepare(orri_pipeline* pipe, uint32_t first, uint32_t po
 {
     orr_world* world = pipe->world;
     for (;;) {
-        floor_set(pipe, first, point);
+        if (!orri_set_group(pipe, first, point)) {
+            return orri_env_result(&world->env);
+        }
         floor_lock(pipe, pipe->steps[first].system->handle.index1);
         if (pipe->moment->rt->broken) {
             return ORR_ERR_MEMORY; // It was said.
@@ -355,6 +313,7 @@ orr_result orri_floor_group(orri_pipeline* pipe, uint32_t first, uint32_t point)
     bool several = pipe->abreast != NULL && floor_crew(pipe, first, point);
     bool cut = several && orri_abreast_cut(pipe, first, point);
     orri_floor_leave(pipe);
+    orri_set_note(pipe, first, point, ORRI_LOCK_PLANNED);
     if (cut) {
         orri_abreast_go(pipe);
     } else {
@@ -363,6 +322,7 @@ orr_result orri_floor_group(orri_pipeline* pipe, uint32_t first, uint32_t point)
     if (several) {
         floor_crew_back(moment->rt);
     }
+    orri_set_note(pipe, first, point, ORRI_LOCK_RELEASED);
     orri_lock_reads_end(moment->holder);
     orri_lock_upgrade(moment->holder);
     orri_floor_enter(pipe);
@@ -405,8 +365,7 @@ orr_result orri_floor_show(orri_pipeline* pipe)
     orr_result result = ORR_OK;
     if (moment->shown_count > 0) {
         moment->copied = true; // The tick is open until all of it is shown.
-        moment->set[0] = (orri_lock){rt->structure, ORRI_LOCK_READ};
-        moment->set_count = 1;
+        orri_set_structure(pipe, ORRI_LOCK_READ);
         orri_floor_leave(pipe);
         orri_lock_take(moment->holder, 0, moment->set, 1);
         moment->holding = true;

@@ -350,6 +350,10 @@ static void realtime_ticked(orri_realtime* rt, orri_pipeline* pipe)
     orri_moment* moment = pipe->moment;
     realtime_lock(rt);
     moment->stats.ticks++;
+    if (pipe->rate_hz <= 0) {
+        pipe->due_ns = rt->pace.time_ns;
+    }
+    orri_pipeline_ticked(pipe);
     if (pipe->rate_hz > 0) {
         uint64_t now = realtime_clock(rt);
         uint64_t took = now > moment->began_real_ns ? now - moment->began_real_ns : 0;
@@ -594,6 +598,10 @@ static orr_result realtime_prepare(orri_realtime* rt)
             return orri_env_result(env);
         }
     }
+    if (orri_locks_add(rt->locks, 1, ORRI_LOCK_PLAIN, &rt->structure) != ORR_OK ||
+        orri_locks_trace(rt->locks, rt->desc.lock_trace) != ORR_OK) {
+        return orri_refuse_memory(env, "beginning real time");
+    }
     return orri_wire(rt);
 }
 
@@ -705,6 +713,9 @@ static void realtime_close(orri_realtime* rt)
     orri_mutex_lock(rt->platform, &schedule->posting);
     schedule->realtime = NULL; // From here on calls are refused.
     orri_mutex_unlock(rt->platform, &schedule->posting);
+    if (rt->locks != NULL) {
+        orri_set_keep_trace(rt);
+    }
     orri_unwire(rt);
     orri_publisher_destroy(rt->publisher);
     schedule->now = NULL;

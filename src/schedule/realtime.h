@@ -61,6 +61,13 @@ struct orr_recording {
     orri_record_clock clocks[ORR_PIPELINES_MAX];
 };
 
+// Locks on the values of a type, by cluster; pinned values lie together, and are one. Numbers are resources plus 1, made when first needed.
+typedef struct orri_live {
+    uint32_t whole1;
+    uint32_t* clusters1; // By cluster index.
+    uint32_t cluster_capacity;
+} orri_live;
+
 // What a pipeline has in real time.
 typedef struct orri_moment {
     struct orri_realtime* rt; // NULL: not now.
@@ -94,10 +101,11 @@ typedef struct orri_realtime {
     _Atomic uint32_t ticket, serving, turn_at;
 
     orri_locks* locks;
-    uint32_t structure;                     // Resources,
-    uint32_t* locked;                       // and types that are read in place by others: indexes,
-    uint32_t locked_count, locked_capacity; // whose resources follow `structure`.
-    uint32_t resources;
+    uint32_t structure; // A resource,
+    uint32_t* locked;   // and types that are read in place by others: indexes.
+    uint32_t locked_count, locked_capacity;
+    orri_live* lives; // By type index: resources of their values.
+    uint32_t live_capacity;
     uint64_t* free; // By type index: a pipeline writes it, and nobody reads it in place.
     uint32_t free_words;
     orri_publisher* publisher;
@@ -151,6 +159,18 @@ orr_result orri_floor_pin(orri_pipeline* pipe);
 orr_result orri_floor_show(orri_pipeline* pipe);
 // True when transactions wait for this pipeline that it can only do with structure alone.
 bool orri_floor_far_transactions(const orri_pipeline* pipe);
+
+// ---- sets.c: which locks ---------------------------------------------------------------------------------------------------
+
+// Fills the pipeline's set with what the systems of steps [first, point) need. On the floor. False when refused (reported).
+bool orri_set_group(orri_pipeline* pipe, uint32_t first, uint32_t point);
+// Structure alone. There is always room.
+void orri_set_structure(orri_pipeline* pipe, orri_lock_mode mode);
+// For the trace: what the plan grants to each of them, by type; and when that ends.
+void orri_set_note(orri_pipeline* pipe, uint32_t first, uint32_t point, orri_lock_event event);
+void orri_sets_free(orri_realtime* rt);
+// The trace as text, kept for orr_lock_trace_print().
+void orri_set_keep_trace(orri_realtime* rt);
 
 // ---- wire.c: who sees what of whom, when plans changed ----------------------------------------------------------------------
 

@@ -274,6 +274,8 @@ struct orri_schedule {
     struct orri_realtime*
         realtime; // While it runs in real time. Under `posting`, for who calls from outside.
     orri_mutex posting;
+    char* lock_text; // The trace of the last run there; NULL: none.
+    size_t lock_text_size;
     double wish; // How fast time is to go there, if that was said.
     bool wished;
 };

@@ -27,6 +27,7 @@ set(ORR_SOURCES_SCHEDULE
     src/schedule/report.c
     src/schedule/resolve.c
     src/schedule/sequence.c
+    src/schedule/sets.c
     src/schedule/shuffle.c
     src/schedule/step.c
     src/schedule/system.c
@@ -56,6 +57,7 @@ set(ORR_SMALL_SCHEDULE
     src/schedule/report.c
     src/schedule/resolve.c
     src/schedule/sequence.c
+    src/schedule/sets.c
     src/schedule/shuffle.c
     src/schedule/system.c
     src/schedule/trace.c

@@ -45,6 +45,9 @@ static void system_gone(orr_world* world)
     orri_claims_free(world);
     orri_pipelines_free(world);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, schedule->told, schedule->told_words);
+    if (schedule->lock_text != NULL) {
+        ORRI_FREE(env, ORR_MEMORY_SYSTEM, char, schedule->lock_text, schedule->lock_text_size);
+    }
     ORRI_FREE(env, ORR_MEMORY_SYSTEM, struct orri_schedule, schedule, 1);
     world->schedule = NULL;
 }

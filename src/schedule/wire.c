@@ -43,8 +43,13 @@ static bool wire_room(orri_realtime* rt)
 {
     orri_env* env = &rt->world->env;
     uint32_t types = rt->world->schema.type_count, words = types / 64 + 1;
+    uint32_t before = rt->live_capacity;
     bool room = ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &rt->locked, &rt->locked_capacity, types) &&
+                ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &rt->lives, &rt->live_capacity, types) &&
                 ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &rt->free, &rt->free_words, words);
+    for (uint32_t i = before; i < rt->live_capacity; i++) {
+        rt->lives[i] = (orri_live){0};
+    }
     for (uint32_t i = 0; room && i < rt->schedule->pipeline_count; i++) {
         orri_moment* moment = rt->schedule->pipelines[i]->moment;
         room =
@@ -91,25 +96,6 @@ static orr_result wire_types(orri_realtime* rt)
         }
     }
     return result;
-}
-
-static orr_result wire_locks(orri_realtime* rt)
-{
-    uint32_t first;
-    if (rt->resources == 0) {
-        if (orri_locks_add(rt->locks, 1, ORRI_LOCK_PLAIN, &rt->structure) != ORR_OK) {
-            return ORR_ERR_MEMORY;
-        }
-        rt->resources = 1;
-    }
-    if (rt->resources < rt->locked_count + 1) {
-        if (orri_locks_add(rt->locks, rt->locked_count + 1 - rt->resources, ORRI_LOCK_LIVE,
-                           &first) != ORR_OK) {
-            return ORR_ERR_MEMORY;
-        }
-        rt->resources = rt->locked_count + 1;
-    }
-    return ORR_OK;
 }
 
 // ---- views ---------------------------------------------------------------------------------------------------------------
@@ -259,7 +245,6 @@ orr_result orri_wire(orri_realtime* rt)
     }
     result = result == ORR_OK ? orri_publish_follow(rt->publisher) : result;
     result = result == ORR_OK ? wire_types(rt) : result;
-    result = result == ORR_OK ? wire_locks(rt) : result;
     result = result == ORR_OK ? wire_exports(rt) : result;
     for (uint32_t i = 0; result == ORR_OK && i < rt->schedule->pipeline_count; i++) {
         result = wire_view(rt, rt->schedule->pipelines[i]);
@@ -286,6 +271,7 @@ void orri_unwire(orri_realtime* rt)
         moment->set = NULL;
         moment->shown_capacity = moment->set_capacity = moment->shown_count = 0;
     }
+    orri_sets_free(rt);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, rt->locked, rt->locked_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, rt->free, rt->free_words);
 }

@@ -82,6 +82,42 @@ static bool apart_reserve_row(orr_world* world)
            orri_chunk_prepare(world, orri_cluster_chunk_of(cluster, cluster->row_count));
 }
 
+// ---- out of line -----------------------------------------------------------------------------------------------
+
+bool orri_apart_hold(orr_world* world, orr_entity* out, uint32_t count)
+{
+    orri_apart* apart = &world->apart;
+    uint32_t listed = count < apart->free_count ? count : apart->free_count, fresh = count - listed;
+    if (fresh > ORR_TRANSIENTS_MAX - apart->count) {
+        (void)orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_ENTITY_REFUSED,
+                          "the world has %u transient entities, and ids for %u more are wanted: "
+                          "there can be %u",
+                          apart->live_count, count, (uint32_t)ORR_TRANSIENTS_MAX);
+        return false;
+    }
+    if (fresh > 0 && !apart_reserve(world, apart->count + fresh)) {
+        (void)orri_refuse_memory(&world->env, "making ids of transient entities");
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        out[i] = orri_apart_nth(world, 0);
+        if (apart->free_count > 0) {
+            apart->free_count--;
+        } else {
+            *orri_record_at(world, orri_apart_index(apart->count++)) =
+                (orri_record){world->salt | 1 | ORRI_DEAD, 0};
+        }
+    }
+    return true;
+}
+
+void orri_apart_unhold(orr_world* world, const orr_entity* ids, uint32_t count)
+{
+    for (uint32_t i = count; i-- > 0;) { // There is room for all.
+        world->apart.free[world->apart.free_count++] = orri_id_index(ids[i]);
+    }
+}
+
 // ---- coming and going -----------------------------------------------------------------------------------------------
 
 // Takes an id out of those that are free; those between, that were never given, become free.

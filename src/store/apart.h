@@ -39,6 +39,10 @@ static inline bool orri_id_apart(orr_entity entity)
 
 // The id that the creation at `position` (0: the next one) will get, if nothing comes or goes before. Null past ORR_TRANSIENTS_MAX.
 orr_entity orri_apart_nth(const orr_world* world, uint32_t position);
+// Takes the next `count` ids out of line, so that nobody gets them (as orri_index_hold()): those that were free, then fresh ones. All or nothing
+// (reported). And back: ids[0] is the next one then. No system may run.
+bool orri_apart_hold(orr_world* world, orr_entity* out, uint32_t count);
+void orri_apart_unhold(orr_world* world, const orr_entity* ids, uint32_t count);
 // Creates one with an id that was given ahead; others before it stay free. On refusal (reported) nothing was done.
 orr_result orri_apart_create(orr_world* world, const char* call, orr_entity entity);
 // Destroys a live one, with its components. Cannot fail. The world must be open.

@@ -5,6 +5,8 @@
 // Entities are compared with their generation: one that died and one that has its index now are two, and the new one has no old value.
 #include "store/publish_inner.h"
 
+#define FOLLOW_AHEAD 8u // Chunks are fetched this far ahead.
+
 static orr_entity follow_id(const orr_world* world, const orri_chunk* chunk, uint32_t row)
 {
     uint32_t index = orri_chunk_ids(chunk)[row];
@@ -14,11 +16,6 @@ static orr_entity follow_id(const orr_world* world, const orri_chunk* chunk, uin
 static int32_t follow_column(const orri_chunk* chunk, const orri_published_type* type)
 {
     return chunk != NULL ? orri_cluster_find_column(chunk->cluster, type->handle) : -1;
-}
-
-static uint64_t follow_version(const orri_chunk* chunk)
-{
-    return chunk->columns[orri_cluster_entity_column(chunk->cluster)].version;
 }
 
 // ---- what changed -----------------------------------------------------------------------------------------
@@ -33,20 +30,17 @@ static bool follow_wanted(const orri_publisher* publisher, const orri_chunk* chu
     return false;
 }
 
-// A quick look: rows may have changed, or it is another chunk, or it has a type that is new here.
+// A quick look: rows may have changed, or it is another chunk, or it has a type that is new here. A chunk that never had rows has no stamp,
+// and none that is followed lacks one: so another chunk in the same memory, with the same id, has another stamp.
 static bool follow_suspect(const orri_publisher* publisher, const orri_published_type* added,
                            const orri_chunk* chunk, const orri_followed* old)
 {
-    if (chunk == NULL) {
-        return old->sequence != 0;
+    if (chunk != old->chunk && (chunk == NULL || old->chunk != NULL)) {
+        return true;
     }
-    if (old->sequence == 0) {
-        return follow_version(chunk) > publisher->looked ||
-               (added != NULL && follow_column(chunk, added) >= 0);
-    }
-    return follow_version(chunk) != old->version || chunk->cluster->sequence != old->sequence ||
-           orri_chunk_rows(chunk) != old->rows ||
-           (added != NULL && follow_column(chunk, added) >= 0);
+    return chunk != NULL &&
+           (chunk->stamp > publisher->looked || chunk->stamp < old->stamp ||
+            (added != NULL && chunk->stamp != 0 && follow_column(chunk, added) >= 0));
 }
 
 // How many of its rows are gone from where they were, of the old ones.
@@ -104,11 +98,14 @@ static bool follow_collect(orri_publisher* publisher, const orri_published_type*
     for (uint32_t id = 1; id < world->chunk_count; id++) {
         orri_chunk* chunk = world->chunks[id];
         const orri_followed* old = &publisher->followed[id];
+        if (id + FOLLOW_AHEAD < world->chunk_count && world->chunks[id + FOLLOW_AHEAD] != NULL) {
+            __builtin_prefetch(&world->chunks[id + FOLLOW_AHEAD]->stamp);
+        }
         if (ORR_LIKELY(!follow_suspect(publisher, added, chunk, old))) {
             continue;
         }
-        bool wanted = chunk != NULL && follow_wanted(publisher, chunk);
-        if ((wanted || old->sequence != 0) &&
+        bool wanted = chunk != NULL && chunk->stamp != 0 && follow_wanted(publisher, chunk);
+        if ((wanted || old->chunk != NULL) &&
             !follow_add_change(publisher, id, wanted ? chunk : NULL, gone)) {
             return false;
         }
@@ -400,8 +397,8 @@ static void follow_keep_rows(orri_publisher* publisher, const orri_follow_change
     orri_followed* followed = &publisher->followed[change->id];
     const orri_chunk* chunk = change->chunk;
     followed->rows = change->rows;
-    followed->sequence = chunk != NULL ? chunk->cluster->sequence : 0;
-    followed->version = chunk != NULL ? follow_version(chunk) : 0;
+    followed->chunk = chunk;
+    followed->stamp = chunk != NULL ? chunk->stamp : 0;
     for (uint32_t r = 0; r < change->rows && !change->same; r++) {
         followed->ids[r] = follow_id(publisher->world, chunk, r);
     }
@@ -473,3 +470,5 @@ orr_result orri_publish_follow(orri_publisher* publisher)
 {
     return orri_follow_run(publisher, NULL);
 }
+
+#undef FOLLOW_AHEAD

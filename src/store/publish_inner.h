@@ -5,8 +5,8 @@
 //   view ──> by type: the edition it pinned
 //
 // Invariants, outside of a call:
-//  1. A chunk is followed when it has a published type and had rows, or was there when the type was added. Every edition of a type, the one
-//     that waits to be shown too, has a block for exactly the followed chunks with that type.
+//  1. A chunk is followed when it has a published type and has had rows. Every edition of a type, the one that waits to be shown too, has a
+//     block for exactly the followed chunks with that type.
 //  2. A block has as many values as the chunk had rows when followed, in the order of the ids kept for it.
 //  3. refs of a block: the editions it is in. refs of an edition: the views that pinned it, and one for the newest.
 //  4. The columns of a view are live, but for the types it pinned: there they are of its edition.
@@ -56,9 +56,9 @@ typedef struct orri_published_type {
 
 // The rows of a followed chunk as they were when it was looked at last.
 typedef struct orri_followed {
-    uint64_t sequence; // Of its cluster; 0: not followed.
-    uint64_t version;  // Of the row ids.
-    orr_entity* ids;   // [capacity]
+    const orri_chunk* chunk; // NULL: not followed.
+    uint64_t stamp;          // Of the chunk.
+    orr_entity* ids;         // [capacity]
     uint32_t rows, capacity;
 } orri_followed;
 
@@ -121,7 +121,7 @@ struct orri_publisher {
     orri_view* views;
     orri_followed* followed; // By chunk id.
     uint32_t followed_capacity;
-    uint64_t looked; // Row ids of a larger version were written since following.
+    uint64_t looked; // Rows of chunks with a larger stamp came, went or moved since following.
     // Scratch of following, kept for the next time.
     orri_follow_change* changes;
     uint32_t change_count, change_capacity;

@@ -17,8 +17,7 @@ static bool publish_state_stale(const orri_publisher* publisher, uint32_t id)
     const orri_chunk* chunk = id < publisher->world->chunk_count ? publisher->world->chunks[id]
                                                                  : NULL;
     const orri_followed* followed = &publisher->followed[id];
-    return chunk == NULL || chunk->cluster->sequence != followed->sequence ||
-           chunk->columns[chunk->cluster->type_count].version != followed->version;
+    return chunk == NULL || chunk != followed->chunk || chunk->stamp != followed->stamp;
 }
 
 static orr_result publish_state_rows(const orri_publisher* publisher, uint32_t id)
@@ -42,9 +41,9 @@ static orr_result publish_state_block(const orri_publisher* publisher,
 {
     const orri_edition_block* block = orri_edition_at(edition, id);
     const orri_followed* followed = &publisher->followed[id];
-    bool stale = followed->sequence != 0 && publish_state_stale(publisher, id);
+    bool stale = followed->chunk != NULL && publish_state_stale(publisher, id);
     int32_t column =
-        followed->sequence != 0 && !stale
+        followed->chunk != NULL && !stale
             ? orri_cluster_find_column(publisher->world->chunks[id]->cluster, type->handle)
             : -1;
     if (!stale && (block != NULL) != (column >= 0)) {
@@ -151,7 +150,7 @@ static orr_result publish_state_view(const orri_view* view)
         }
     }
     for (uint32_t id = 0; result == ORR_OK && id < view->capacity; id++) {
-        bool followed = id < publisher->followed_capacity && publisher->followed[id].sequence != 0;
+        bool followed = id < publisher->followed_capacity && publisher->followed[id].chunk != NULL;
         if (!followed && view->chunks[id] != NULL) {
             result = publish_state_corrupt(publisher, NULL, id, "a view shows what is gone");
         } else if (followed && !publish_state_stale(publisher, id)) {
@@ -165,7 +164,7 @@ orr_result orri_publisher_validate(orri_publisher* publisher)
 {
     orr_result result = ORR_OK;
     for (uint32_t id = 0; result == ORR_OK && id < publisher->followed_capacity; id++) {
-        if (publisher->followed[id].sequence != 0 && !publish_state_stale(publisher, id)) {
+        if (publisher->followed[id].chunk != NULL && !publish_state_stale(publisher, id)) {
             result = publish_state_rows(publisher, id);
         }
     }

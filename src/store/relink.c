@@ -186,6 +186,7 @@ static void relink_stamp(orr_world* world, orri_chunk* chunk)
         orri_column_stamp_one(world, chunk, c);
         cold->hash_version = hashed ? chunk->columns[c].version : 0;
     }
+    chunk->stamp = world->epoch;
 }
 
 static void relink_pass_chunk(relink* r, uint32_t i)

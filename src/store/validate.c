@@ -361,7 +361,8 @@ static orr_result validate_owned(orr_world* world)
     for (uint32_t i = 0; i < schema->type_count; i++) {
         presets = presets || (schema->types[i]->info.has_owned && schema->types[i]->preset != NULL);
     }
-    bool others = presets || world->share_live > 0 || world->messages != NULL;
+    bool others = presets || world->share_live > 0 || world->messages != NULL ||
+                  world->publisher != NULL;
     orr_result result = ORR_OK;
     if (!validate_count_all(world, counts)) {
         result = validate_fail(world,

@@ -167,7 +167,7 @@ static bool view_take_chunks(orri_view* view)
         return false;
     }
     for (uint32_t id = 1; id < world->chunk_count; id++) {
-        if (publisher->followed[id].sequence != 0 && orri_view_shows(view, world->chunks[id])) {
+        if (publisher->followed[id].chunk != NULL && orri_view_shows(view, world->chunks[id])) {
             orri_view_chunk* entry = orri_view_chunk_make(view, world->chunks[id]);
             if (entry == NULL) {
                 return false;

@@ -25,6 +25,10 @@ typedef struct play {
     bool lazy[20], behind[20];
     uint32_t compared[20];
     uint32_t mirror_count;
+    // Two pipelines: which types the other one tells of.
+    bool two;
+    uint64_t bits[2][ORR_TYPES_MAX / 64];
+    orri_foreign foreign[2];
 } play;
 
 static uint64_t draw(play* p, uint64_t below)
@@ -529,6 +533,41 @@ static void play_reader(play* p)
     orri_reader_enable(p->world, mirror_reader(m), true);
 }
 
+// One of two pipelines tells of what is its own.
+static orr_result play_tell_own(play* p, uint32_t which, bool by_commit, bool structure)
+{
+    return orri_tell_own(p->world, (orr_system){which + 1, 1}, by_commit, &p->foreign[which],
+                         structure);
+}
+
+static orr_result play_tell_all(play* p, bool by_commit)
+{
+    if (!p->two) {
+        return orri_tell(p->world, (orr_system){0, 0}, by_commit);
+    }
+    uint32_t first = (uint32_t)draw(p, 2);
+    orr_result result = play_tell_own(p, first, by_commit, true);
+    return result == ORR_OK ? play_tell_own(p, !first, false, draw(p, 2) == 0) : result;
+}
+
+// Not all is told, and things go on.
+static void play_half(play* p)
+{
+    for (uint64_t n = draw(p, 4); n > 0; n--) {
+        uint32_t which = (uint32_t)draw(p, 2);
+        CHECK_OK(play_tell_own(p, which, draw(p, 2) == 0, true));
+        if (draw(p, 2) == 0) { // Values alone.
+            play_loop(p);
+            CHECK_OK(play_tell_own(p, (uint32_t)draw(p, 2), false, false));
+        }
+        play_take(p, draw(p, 2) == 0);
+        play_change(p);
+        if (draw(p, 6) == 0) {
+            play_reader(p);
+        }
+    }
+}
+
 // Sometimes memory is refused: then the next tell finds what is left.
 static void play_tell(play* p)
 {
@@ -536,7 +575,7 @@ static void play_tell(play* p)
     bool by_commit = draw(p, 2) == 0;
     if (draw(p, 3) == 0) {
         failing_alloc_arm(&p->k.memory, draw(p, 24) + 1, draw(p, 2) == 0);
-        orr_result result = orri_tell(p->world, (orr_system){0, 0}, by_commit);
+        orr_result result = play_tell_all(p, by_commit);
         CHECK((result == ORR_ERR_MEMORY) == (p->k.memory.refused > 0));
         failing_alloc_arm(&p->k.memory, 0, false);
         if (draw(p, 2) == 0) {
@@ -546,7 +585,7 @@ static void play_tell(play* p)
             play_change(p);
         }
     }
-    CHECK_OK(orri_tell(p->world, (orr_system){0, 0}, by_commit));
+    CHECK_OK(play_tell_all(p, by_commit));
     for (uint32_t i = 0; i < p->mirror_count; i++) {
         p->hash = orri_reader_hash(mirror_reader(p->mirrors[i]), p->hash);
     }
@@ -559,6 +598,9 @@ static void play_step(play* p)
     }
     if (draw(p, 40) == 0) {
         play_reader(p);
+    }
+    if (p->two) {
+        play_half(p);
     }
     play_tell(p);
     play_take(p, false);
@@ -588,6 +630,26 @@ ORR_TEST(mirrors_of_all_readers_are_what_the_world_has) /* N0-24 N0-34 N0-49 */
         heard += mirror_messages(p->mirrors[i]) > 0 && p->compared[i] > 0;
     }
     CHECK(test_slow() || heard + 2 >= p->mirror_count);
+    play_end(p);
+    free(p);
+}
+
+// Whoever changes structure tells of it at once, of values only who owns the type: once both have told, all know all.
+ORR_TEST(mirrors_of_two_pipelines_are_right_when_both_have_told)
+{
+    play* p = calloc(1, sizeof *p);
+    play_begin(p, test_seed(), 0);
+    p->two = true;
+    for (uint32_t i = 0; i < TYPES; i++) {
+        orri_bit_set(p->bits[i % 2], orri_type_index(p->world, p->types[i]), true);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        p->foreign[i] = (orri_foreign){p->bits[i], ORRI_COUNT(p->bits[i])};
+    }
+    uint32_t steps = test_rounds(600, 150, 50000);
+    for (uint32_t i = 0; i < steps; i++) {
+        play_step(p);
+    }
     play_end(p);
     free(p);
 }

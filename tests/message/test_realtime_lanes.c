@@ -45,6 +45,7 @@ static void end(lanes_test* t)
     for (uint32_t i = SETS; i-- > 0;) {
         use(t, i);
         CHECK(orri_lanes_unhold(t->world));
+        CHECK_EQ(orri_lanes_held_left(t->world), 0);
         orri_lanes_use(t->world, NULL);
         orri_lanes_destroy(t->world, t->sets[i]);
     }
@@ -424,6 +425,75 @@ ORR_TEST(lanes_are_made_or_refused)
         if (enough) {
             break;
         }
+    }
+}
+
+// ---- observers ------------------------------------------------------------------------------------------------------
+
+ORR_STRUCT_EX(Mark, (.storage = ORR_PINNED, .transient = true), (int32_t, n))
+
+static int32_t mark_of(orr_world* world, orr_entity entity)
+{
+    const Mark* mark = orr_get(world, entity, Mark);
+    return mark != NULL ? mark->n : -1;
+}
+
+static orr_entity marked(orr_run* run, int32_t n)
+{
+    orr_entity entity = orr_send_create(run);
+    CHECK(entity.id != 0);
+    CHECK_OK(orr_send_add(run, entity, Mark, {n}));
+    return entity;
+}
+
+// Two observers and the simulation.
+ORR_TEST(lanes_of_observers_hold_ids_of_transient_entities)
+{
+    for (uint64_t n = 0; n < 12; n++) {
+        lanes_test t;
+        begin(&t, NULL);
+        (void)KIT_TYPE(t.world, Mark);
+        for (uint32_t i = 0; i < 2; i++) {
+            t.senders[i].rights.aside = true;
+            orri_lanes_aside(t.sets[i]);
+        }
+        uint64_t hash = orr_world_hash(t.world);
+        orr_run* a = opened(&t, 0, 4, 3);
+        orr_run* b = opened(&t, 1, 2, 2);
+        orr_entity a1 = marked(a, 1), b1 = marked(b, 11), a2 = marked(a, 2), b2 = marked(b, 12);
+        CHECK(a1.id != b1.id && a1.id != b2.id && a2.id != b1.id && a2.id != b2.id);
+        CHECK_EQ(orr_send_create(b).id, 0);
+        sender_close(&t.senders[1]);
+        failing_alloc_arm(&t.k.k.memory, n, false); // 0: never.
+        orr_result result = committed(&t, 1);
+        CHECK(result == ORR_OK || result == ORR_ERR_MEMORY);
+        failing_alloc_arm(&t.k.k.memory, 0, false);
+        CHECK_OK(orr_world_validate(t.world));
+        CHECK_OK(committed(&t, 1));
+        CHECK(mark_of(t.world, b1) == 11 && mark_of(t.world, b2) == 12);
+        sender_close(&t.senders[0]);
+        CHECK_OK(committed(&t, 0));
+        CHECK(mark_of(t.world, a1) == 1 && mark_of(t.world, a2) == 2);
+        CHECK_EQ(orr_transient_count(t.world), 4);
+        CHECK_EQ(orri_lanes_held_left(t.world), 2);
+        // One goes; its id comes again; what is given up stays held.
+        a = sender_open(&t.senders[0], 2);
+        CHECK_OK(orr_send_destroy(a, a1));
+        orr_entity a3 = marked(a, 3);
+        sender_close(&t.senders[0]);
+        orri_commit_abandon(t.world);
+        CHECK_EQ(orri_lanes_held_left(t.world), 2);
+        a = sender_open(&t.senders[0], 2);
+        CHECK_EQ(marked(a, 4).id, a3.id);
+        CHECK_OK(orr_send_destroy(a, a1));
+        sender_close(&t.senders[0]);
+        CHECK_OK(committed(&t, 0));
+        CHECK_EQ(mark_of(t.world, a3), 4);
+        CHECK(!orr_transient(t.world, a1));
+        CHECK_EQ(t.world->apart.count, 6);
+        CHECK_EQ(t.world->apart.free_count, 1);
+        CHECK_EQ(orr_world_hash(t.world), hash);
+        end(&t);
     }
 }
 

@@ -9,6 +9,7 @@ set(ORR_TESTS_MESSAGE
     tests/message/test_message_print.c
     tests/message/test_mirror.c
     tests/message/test_realtime_lanes.c
+    tests/message/test_realtime_readers.c
     tests/message/test_send.c
     tests/message/test_tell.c
     tests/message/test_tell_batches.c

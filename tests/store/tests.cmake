@@ -27,6 +27,8 @@ set(ORR_TESTS_STORE
     tests/store/test_pinned.c
     tests/store/test_pinned_many.c
     tests/store/test_print.c
+    tests/store/test_publish.c
+    tests/store/test_publish_random.c
     tests/store/test_ref.c
     tests/store/test_refusal.c
     tests/store/test_relation.c

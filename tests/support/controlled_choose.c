@@ -75,6 +75,21 @@ static bool choose_is_free(const controlled* c)
     return (c->ready & controlled_bit(c->running)) == 0 || c->slots[c->running].kind == STAND_YIELD;
 }
 
+static uint32_t choose_earliest(const controlled* c)
+{
+    uint64_t first = UINT64_MAX;
+    uint32_t found = 0;
+    for (uint32_t left = c->timed; left != 0; left &= left - 1) {
+        uint32_t i = (uint32_t)__builtin_ctz(left);
+        if (c->slots[i].deadline_ns < first) {
+            first = c->slots[i].deadline_ns;
+            found = 0;
+        }
+        found |= c->slots[i].deadline_ns == first ? controlled_bit(i) : 0;
+    }
+    return found;
+}
+
 static uint32_t choose_list(controlled* c, uint32_t preemptions_max, uint8_t* codes)
 {
     const controlled_slot* me = &c->slots[c->running];
@@ -90,7 +105,9 @@ static uint32_t choose_list(controlled* c, uint32_t preemptions_max, uint8_t* co
             count = choose_add(c, c->asleep, CODE_SPURIOUS, codes, count);
         }
         if (c->timeouts < c->desc.timeouts_max) {
-            count = choose_add(c, c->timed, CODE_TIMEOUT, codes, count);
+            // Where nobody can go on, time passes until the first of them: the others are not late yet.
+            uint32_t timed = able != 0 ? c->timed : choose_earliest(c);
+            count = choose_add(c, timed, CODE_TIMEOUT, codes, count);
         }
     }
     if (is_free && (able & bit) != 0) {

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+// Which locks a group of systems takes in real time: structure, and the values of locked types, by cluster.
+#include "schedule/realtime.h"
+
+#define SETS_PLANNED \
+    0x80000000u // Of a plan's grants in the trace: with the type's index. No resource of the table.
+#define SETS_NONE UINT32_MAX
+
+// ---- what a system wants ------------------------------------------------------------------------------------------------
+
+// Direct systems read, or write with nobody else; indirect ones only change, when they have run.
+static uint32_t sets_mode(const orr_world* world, const orri_system* system, uint32_t type_index,
+                          bool* any)
+{
+    orri_touch touch = orri_touches(world, system, type_index, any);
+    bool sends = orri_right(system->rights.changes, &system->rights, type_index);
+    *any |= sends;
+    if (system->desc.kind == ORR_INDIRECT) {
+        return sends || touch == ORRI_TOUCH_WRITES ? ORRI_LOCK_INCLUSIVE : SETS_NONE;
+    }
+    if (touch >= ORRI_TOUCH_ATOMIC || sends) {
+        return ORRI_LOCK_EXCLUSIVE;
+    }
+    return touch == ORRI_TOUCH_READS ? ORRI_LOCK_READ : SETS_NONE;
+}
+
+// What makes strings, brings an order up to date or changes who refers to whom is done with nobody beside it.
+static bool sets_alone(const orri_system* system)
+{
+    return system->guard.owns || (system->query != NULL && system->query->order != NULL) ||
+           (system->sent_count > 0 && system->sends_changes);
+}
+
+static uint32_t sets_more(uint32_t mode, uint32_t other)
+{
+    return mode == SETS_NONE || (other != SETS_NONE && other > mode) ? other : mode;
+}
+
+// ---- resources ------------------------------------------------------------------------------------------------------------
+
+static uint32_t sets_resource(orri_realtime* rt, uint32_t* number1)
+{
+    uint32_t first;
+    if (*number1 == 0) {
+        if (orri_locks_add(rt->locks, 1, ORRI_LOCK_LIVE, &first) != ORR_OK) {
+            return SETS_NONE;
+        }
+        *number1 = first + 1;
+    }
+    return *number1 - 1;
+}
+
+static bool sets_push(orri_moment* moment, uint32_t resource, uint32_t mode)
+{
+    orri_env* env = &moment->rt->world->env;
+    if (resource == SETS_NONE || !ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &moment->set,
+                                               &moment->set_capacity, moment->set_count + 1)) {
+        (void)orri_refuse_memory(env, "taking locks");
+        return false;
+    }
+    // By number: they are made one after another, so this is nearly always its place.
+    uint32_t at = moment->set_count++;
+    for (; at > 0 && moment->set[at - 1].resource > resource; at--) {
+        moment->set[at] = moment->set[at - 1];
+    }
+    moment->set[at] = (orri_lock){resource, mode};
+    return true;
+}
+
+// ---- sets -------------------------------------------------------------------------------------------------------------------
+
+static uint32_t sets_of_cluster(const orri_pipeline* pipe, uint32_t first, uint32_t point,
+                                uint32_t type_index, const orri_cluster* cluster)
+{
+    uint32_t mode = SETS_NONE;
+    for (uint32_t i = first; i < point; i++) {
+        const orri_system* system = pipe->steps[i].system;
+        bool any;
+        uint32_t more = sets_mode(pipe->world, system, type_index, &any);
+        if (more != SETS_NONE &&
+            (cluster == NULL || any || orri_entries_find(system->query, cluster) != UINT32_MAX)) {
+            mode = sets_more(mode, more);
+        }
+    }
+    return mode;
+}
+
+static bool sets_type(orri_pipeline* pipe, uint32_t first, uint32_t point, uint32_t type_index)
+{
+    orri_moment* moment = pipe->moment;
+    orri_realtime* rt = moment->rt;
+    orr_world* world = pipe->world;
+    orri_live* live = &rt->lives[type_index];
+    if (orri_type_pinned(world->schema.types[type_index])) {
+        uint32_t mode = sets_of_cluster(pipe, first, point, type_index, NULL);
+        return mode == SETS_NONE || sets_push(moment, sets_resource(rt, &live->whole1), mode);
+    }
+    if (type_index >= world->table_capacity) {
+        return true;
+    }
+    const orri_table* table = (const orri_table*)(const void*)world->tables[type_index];
+    if (table == &orri_table_none) {
+        return true; // Nobody has it.
+    }
+    uint32_t before = live->cluster_capacity;
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &live->clusters1, &live->cluster_capacity,
+                      world->slot_count)) {
+        return sets_push(moment, SETS_NONE, 0);
+    }
+    for (uint32_t c = before; c < live->cluster_capacity; c++) {
+        live->clusters1[c] = 0;
+    }
+    for (uint32_t c = 0; c < table->cluster_count; c++) {
+        const orri_cluster* cluster = table->clusters[c].cluster;
+        uint32_t mode = sets_of_cluster(pipe, first, point, type_index, cluster);
+        if (mode != SETS_NONE &&
+            !sets_push(moment, sets_resource(rt, &live->clusters1[cluster->index]), mode)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void orri_set_structure(orri_pipeline* pipe, orri_lock_mode mode)
+{
+    pipe->moment->set[0] = (orri_lock){pipe->moment->rt->structure, mode};
+    pipe->moment->set_count = 1;
+}
+
+bool orri_set_group(orri_pipeline* pipe, uint32_t first, uint32_t point)
+{
+    const orri_realtime* rt = pipe->moment->rt;
+    bool alone = false, done = true;
+    for (uint32_t i = first; i < point; i++) {
+        alone |= sets_alone(pipe->steps[i].system);
+    }
+    orri_set_structure(pipe, alone ? ORRI_LOCK_EXCLUSIVE : ORRI_LOCK_READ);
+    for (uint32_t l = 0; done && l < rt->locked_count; l++) {
+        done = sets_type(pipe, first, point, rt->locked[l]);
+    }
+    return done;
+}
+
+void orri_sets_free(orri_realtime* rt)
+{
+    orri_env* env = &rt->world->env;
+    for (uint32_t i = 0; i < rt->live_capacity; i++) {
+        ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, rt->lives[i].clusters1, rt->lives[i].cluster_capacity);
+    }
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, rt->lives, rt->live_capacity);
+}
+
+// ---- the trace ------------------------------------------------------------------------------------------------------------------
+
+void orri_set_note(orri_pipeline* pipe, uint32_t first, uint32_t point, orri_lock_event event)
+{
+    const orr_world* world = pipe->world;
+    if (ORR_LIKELY(pipe->moment->rt->desc.lock_trace == 0)) {
+        return;
+    }
+    for (uint32_t i = first; i < point; i++) {
+        const orri_system* system = pipe->steps[i].system;
+        for (uint32_t t = 0; system->due && t < world->schema.type_count; t++) {
+            bool any;
+            orri_lock lock = {SETS_PLANNED | t, sets_mode(world, system, t, &any)};
+            if (lock.mode != SETS_NONE) {
+                orri_lock_note(pipe->moment->holder, system->handle.index1, &lock, 1, event);
+            }
+        }
+    }
+}
+
+static void sets_name_holder(void* user, uint32_t number, orri_text* out)
+{
+    const orri_realtime* rt = user;
+    orri_text_add(out, "%s", rt->schedule->pipelines[number]->name);
+}
+
+static void sets_name_who(void* user, uint32_t number, orri_text* out)
+{
+    const orri_realtime* rt = user;
+    const orri_system* system = number > 0 ? rt->schedule->slots[number - 1] : NULL;
+    orri_text_add(out, "%s", number == 0 ? "commit" : system != NULL ? system->desc.name : "?");
+}
+
+static void sets_name_resource(void* user, uint32_t number, orri_text* out)
+{
+    const orri_realtime* rt = user;
+    const orr_world* world = rt->world;
+    if (number == rt->structure) {
+        orri_text_add(out, "structure");
+        return;
+    }
+    for (uint32_t t = 0; t < world->schema.type_count && t < rt->live_capacity; t++) {
+        const orri_live* live = &rt->lives[t];
+        bool found = (number & SETS_PLANNED) != 0 ? (number & ~SETS_PLANNED) == t
+                                                  : live->whole1 == number + 1;
+        if (found) {
+            orri_text_add(out, "%s", world->schema.types[t]->info.name);
+            return;
+        }
+        for (uint32_t c = 0; c < live->cluster_capacity; c++) {
+            if (live->clusters1[c] == number + 1) {
+                orri_text_add(out, "%s of cluster %u", world->schema.types[t]->info.name, c);
+                return;
+            }
+        }
+    }
+    orri_text_add(out, "?");
+}
+
+void orri_set_keep_trace(orri_realtime* rt)
+{
+    struct orri_schedule* schedule = rt->schedule;
+    orri_env* env = &rt->world->env;
+    const orri_lock_names names = {rt, sets_name_holder, sets_name_who, sets_name_resource};
+    if (schedule->lock_text != NULL) {
+        ORRI_FREE(env, ORR_MEMORY_SYSTEM, char, schedule->lock_text, schedule->lock_text_size);
+        schedule->lock_text = NULL;
+    }
+    if (rt->desc.lock_trace == 0) {
+        return;
+    }
+    size_t size = orri_locks_trace_print(rt->locks, &names, NULL, 0) + 1;
+    schedule->lock_text = ORRI_ALLOC(env, ORR_MEMORY_SYSTEM, char, size);
+    if (schedule->lock_text != NULL) {
+        schedule->lock_text_size = size;
+        (void)orri_locks_trace_print(rt->locks, &names, schedule->lock_text, size);
+    }
+}
+
+size_t orr_lock_trace_print(const orr_world* world, char* out, size_t out_size)
+{
+    ORR_ASSERT(world != NULL);
+    orri_text text = {out, out_size, 0};
+    const char* kept = world->schedule != NULL ? world->schedule->lock_text : NULL;
+    orri_text_add(&text, "%s", kept != NULL ? kept : "");
+    return text.length;
+}
+
+#undef SETS_PLANNED
+#undef SETS_NONE

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+// Pipelines at the same time under a controlled scheduler: threads take turns wherever they could, at every lock, turn, wait, and in the midst of
+// every row that a system writes or reads. Each schedule is recorded, and replayed on a fresh world under whatever schedule comes then: it
+// must come to the same hash. A schedule also fails if a reader sees half a tick, if something is lost, or if nobody can go on.
+#include "../test.h"
+
+#include "../support/controlled.h"
+#include "base/sync.h"
+#include "base/util.h"
+#include "scenarios/clocks.h"
+#include "schedule/realtime.h"
+#include <orrery/orrery.h>
+
+ORR_STRUCT(Apple, (uint64_t, tick), (uint64_t, twice))
+ORR_STRUCT(Berry, (uint64_t, seen))
+ORR_STRUCT(Core, (uint64_t, value))
+ORR_STRUCT_EX(Vine, (.live = true), (uint64_t, tick), (uint64_t, twice))
+ORR_STRUCT(Dropped, (uint64_t, tick))
+ORR_STRUCT(Count, (uint64_t, heard), (uint64_t, last))
+
+enum {
+    ROWS = 2
+};
+
+typedef struct model {
+    const orr_platform* platform;
+    orr_world* world;
+    uint64_t posted, done;
+    bool stops; // The first pipeline calls orr_stop() instead of a limit.
+} model;
+
+static model* model_now;
+
+static void model_point(void)
+{
+    ORRI_SCHED_POINT(model_now->platform, ORR_SCHED_STORE, model_now);
+}
+
+// ---- systems ------------------------------------------------------------------------------------------------------------
+
+// Every row is broken until it is written to the end.
+static void grow(orr_run* run)
+{
+    Apple* a = orr_write(run, Apple);
+    Vine* v = orr_write(run, Vine);
+    for (uint32_t i = 0; i < run->count; i++) {
+        a[i].tick = v[i].tick = run->tick;
+        model_point();
+        a[i].twice = v[i].twice = 2 * run->tick;
+    }
+    orr_send_event(run, Dropped, {run->tick});
+}
+
+static void look(orr_run* run)
+{
+    const Apple* a = orr_read(run, Apple);
+    const Vine* v = orr_read(run, Vine);
+    Berry* b = orr_write(run, Berry);
+    for (uint32_t i = 0; i < run->count; i++) {
+        uint64_t tick = a[i].tick, live = v[i].tick;
+        model_point();
+        controlled_check(a[i].tick == tick && a[i].twice == 2 * tick, "half a tick is seen");
+        controlled_check(v[i].tick == live && v[i].twice == 2 * live, "a lock does not hold");
+        controlled_check(live >= tick, "what is published is newer than what is");
+        b[i].seen = b[i].seen * 31 + tick * 7 + live;
+    }
+}
+
+static void hear(orr_run* run)
+{
+    uint32_t count;
+    const Dropped* d = orr_events(run, Dropped, &count);
+    Count* c = orr_own(run, Count);
+    for (uint32_t i = 0; i < count; i++) {
+        model_point();
+        // One for each cluster.
+        controlled_check(d[i].tick == c->last + 1 || (d[i].tick == c->last && c->last > 0),
+                         "event %u after %u", (unsigned)d[i].tick, (unsigned)c->last);
+        c->last = d[i].tick;
+        c->heard++;
+    }
+}
+
+static void add_one(orr_world* world, void* data)
+{
+    orr_entity entity = orr_create(world);
+    orr_set(world, entity, Apple, {0, 0});
+    orr_set(world, entity, Berry, {*(uint64_t*)data});
+    orr_set(world, entity, Vine, {0, 0});
+    model_now->done++;
+}
+
+static void hash_all(orr_world* world, void* data)
+{
+    (void)data;
+    controlled_check(orr_world_hash(world) != 0, "no hash");
+    controlled_check(orr_world_validate(world) == ORR_OK, "%s", orr_error_last(world));
+    model_now->done++;
+}
+
+// Rows come and go; in its second tick it asks for something from outside.
+static void turn(orr_run* run)
+{
+    orr_entity ids[ROWS + 2];
+    if (run->tick == 1) {
+        orr_iter_entities(run, ids);
+        orr_entity entity = orr_send_create(run);
+        orr_send_add(run, entity, Apple, {0, 0});
+        orr_send_add(run, entity, Berry, {0});
+        orr_send_add(run, entity, Vine, {0, 0});
+        orr_send_add(run, entity, Core, {0});
+        orr_send_destroy(run, ids[0]);
+        uint64_t value = 5;
+        model_now->posted += orr_post(run->world, add_one, &value, sizeof value) == ORR_OK;
+    }
+    if (run->tick == 2) {
+        model_now->posted += orr_post_meeting(run->world, hash_all, NULL, 0) == ORR_OK;
+        if (model_now->stops) {
+            orr_stop(run->world);
+        }
+    }
+}
+
+// ---- a world ------------------------------------------------------------------------------------------------------------
+
+static void model_error(void* user, orr_world* world, const orr_error* error)
+{
+    (void)user;
+    (void)world;
+    bool replays = error->result == ORR_ERR_STATE; // Posts are refused then.
+    controlled_check(replays, "%s", error->text);
+}
+
+static void model_row(orr_world* world, uint64_t seen)
+{
+    orr_entity entity = orr_create(world);
+    orr_set(world, entity, Apple, {0, 0});
+    orr_set(world, entity, Berry, {seen});
+    orr_set(world, entity, Vine, {0, 0});
+    orr_set(world, entity, Core, {0});
+}
+
+static void model_systems(orr_world* world)
+{
+    const orr_system_desc systems[] = {
+        {.name = "turn",
+         .query = "Core",
+         .run = turn,
+         .creates = "Apple, Berry, Vine, Core",
+         .creates_max = 1,
+         .destroys = "Core"},
+        {.name = "grow",
+         .pipeline = "a",
+         .query = "write Apple, write Vine",
+         .sends = "Dropped",
+         .run = grow},
+        {.name = "look", .pipeline = "b", .query = "Apple, Vine, write Berry", .run = look},
+        {.name = "hear",
+         .pipeline = "b",
+         .once = true,
+         .receives = "Dropped",
+         .state = ORR_TYPE(Count),
+         .run = hear},
+    };
+    for (uint32_t i = 0; i < ORRI_COUNT(systems); i++) {
+        controlled_check(orr_system_add(world, &systems[i]).index1 != 0, "refused");
+    }
+}
+
+static orr_world* model_build(const orr_platform* platform)
+{
+    orr_world* world = orr_world_create(
+        &(orr_world_desc){.platform = platform, .rate_hz = 100, .on_error = model_error});
+    ORR_REGISTER(world, Apple, Berry, Core, Vine, Dropped);
+    orr_police_set(world, ORR_POLICE_CALLS);
+    orr_pipeline_add(world, &(orr_pipeline_desc){.name = "a", .rate_hz = 200});
+    orr_pipeline_add(world, &(orr_pipeline_desc){.name = "b", .rate_hz = 100});
+    for (uint32_t i = 0; i < ROWS; i++) {
+        model_row(world, i);
+    }
+    model_systems(world);
+    return world;
+}
+
+static void model_body(const orr_platform* platform, void* arg)
+{
+    model m = {.platform = platform, .stops = *(const bool*)arg};
+    model_now = &m;
+    orr_recording* recording = orr_recording_create();
+    orr_world* world = model_build(platform);
+    orr_result result =
+        orr_realtime(world, &(orr_realtime_desc){.ticks = 3, .record = recording, .hashes = true});
+    controlled_check(result == ORR_OK, "%s", orr_error_last(world));
+    controlled_check(m.posted == m.done && m.done >= 2, "%u of %u calls were done",
+                     (unsigned)m.done, (unsigned)m.posted);
+    controlled_check(orr_world_validate(world) == ORR_OK, "%s", orr_error_last(world));
+    uint64_t hash = orr_world_hash(world);
+    orr_world_destroy(world);
+    world = model_build(platform);
+    result = orr_realtime(world, &(orr_realtime_desc){.replay = recording});
+    controlled_check(result == ORR_OK, "replay: %s", orr_error_last(world));
+    controlled_check(orr_world_hash(world) == hash, "the replay came to something else");
+    orr_world_destroy(world);
+    orr_recording_destroy(recording);
+}
+
+static void model_explore(const char* name, bool stops, controlled_strategy strategy,
+                          uint64_t schedules)
+{
+    controlled_thread_local(&orri_here_now, sizeof orri_here_now);
+    controlled_thread_local(&orri_refused_last, sizeof orri_refused_last);
+    controlled_result result = controlled_explore(&(controlled_desc){.name = name,
+                                                                     .body = model_body,
+                                                                     .arg = &stops,
+                                                                     .strategy = strategy,
+                                                                     .preemptions_max = 1,
+                                                                     .timeouts_max = 3,
+                                                                     .cores = 1,
+                                                                     .clock_step_ns = 1000,
+                                                                     .schedules_max = schedules});
+    CONTROLLED_PASS(result);
+    printf("  %-28s %8" PRIu64 " schedules, %8" PRIu64 " distinct%s\n", name, result.schedules,
+           result.distinct, result.exhausted ? ", all there are" : "");
+    CHECK(result.distinct >= schedules / 4);
+}
+
+static uint64_t model_share(uint64_t fast, uint64_t slow, uint64_t most)
+{
+    return test_long() && !test_slow() ? most : test_slow() ? slow : fast;
+}
+
+ORR_TEST(realtime_in_schedules_of_one_preemption_replays_to_the_same)
+{
+    model_explore("one preemption", false, CONTROLLED_DEPTH_FIRST, model_share(1000, 40, 100000));
+}
+
+ORR_TEST(realtime_with_random_priorities_replays_to_the_same)
+{
+    model_explore("priorities", false, CONTROLLED_PRIORITIES, model_share(1000, 40, 100000));
+}
+
+ORR_TEST(realtime_that_is_stopped_loses_nothing_in_any_schedule)
+{
+    model_explore("stopped", true, CONTROLLED_RANDOM, model_share(500, 40, 50000));
+}
