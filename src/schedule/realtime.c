@@ -170,6 +170,7 @@ static void realtime_open(orri_realtime* rt, bool open)
         orri_schema_freeze(&world->schema);
         orri_guard_abreast(world, true, NULL);
         world->realtime = true;
+        world->iterating = 1; // Closed to all but who has the floor.
     } else {
         world->realtime = false;
         orri_guard_alone(world);
@@ -535,6 +536,9 @@ static bool realtime_moment(orri_realtime* rt, orri_pipeline* pipe)
     moment->began_ns = rt->schedule->time_ns;
     if (moment->lanes == NULL) {
         moment->lanes = orri_lanes_make(rt->world);
+        if (moment->lanes != NULL && pipe->observer) {
+            orri_lanes_aside(moment->lanes);
+        }
     }
     return moment->lanes != NULL &&
            orri_lock_holder_create(rt->locks, pipe->index, &moment->holder) == ORR_OK;
