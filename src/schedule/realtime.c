@@ -117,7 +117,7 @@ static void realtime_main(orri_realtime* rt)
 // Those that can be done now, off the list: all of them at a meeting, otherwise up to the first that needs one.
 static orri_call* realtime_take_calls(orri_realtime* rt, bool meeting)
 {
-    orri_mutex_lock(rt->platform, &rt->schedule->posting);
+    realtime_lock(rt);
     orri_call *first = rt->call_first, *last = NULL;
     for (orri_call* call = first; call != NULL && (meeting || !call->meeting); call = call->next) {
         last = call;
@@ -129,7 +129,7 @@ static orri_call* realtime_take_calls(orri_realtime* rt, bool meeting)
         rt->call_last = last->next != NULL ? rt->call_last : NULL;
         last->next = NULL;
     }
-    orri_mutex_unlock(rt->platform, &rt->schedule->posting);
+    realtime_unlock(rt);
     return first;
 }
 
@@ -874,12 +874,14 @@ static orr_result realtime_post(orr_world* world, const char* name, orr_call fun
                                : "the world does not run in real time (any more): nothing was "
                                  "posted; make the call itself");
     }
+    realtime_lock(rt);
     if (rt->call_last != NULL) {
         rt->call_last->next = call;
     } else {
         rt->call_first = call;
     }
     rt->call_last = call;
+    realtime_unlock(rt);
     realtime_let(rt);
     return ORR_OK;
 }
