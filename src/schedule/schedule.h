@@ -288,6 +288,8 @@ uint64_t orri_pipelines_digest(const orr_world* world, uint64_t hash);
 orri_pipeline* orri_pipeline_make(orr_world* world, const orr_pipeline_desc* desc);
 // NULL: there is none of this name.
 orri_pipeline* orri_pipeline_named(const orr_world* world, const char* name);
+// When its next tick is due, or one so many after that.
+uint64_t orri_pipeline_due(const orri_pipeline* pipe, uint64_t after);
 // Its tick ended: when the next is due.
 void orri_pipeline_ticked(orri_pipeline* pipe);
 // Frees all of them. Their systems are gone.

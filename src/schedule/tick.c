@@ -459,7 +459,8 @@ orr_result orri_tick(orri_pipeline* pipe, float dt)
     schedule->inside = pipe->world->in_tick = true;
     orr_result result = schedule->now != NULL ? ORR_OK : tick_begin(pipe, dt);
     result = result == ORR_OK ? tick_go(pipe) : result;
-    schedule->inside = pipe->world->in_tick = false;
+    // In real time all of the run is one, for who calls from outside.
+    schedule->inside = pipe->world->in_tick = pipe->world->realtime;
     if (resumes && schedule->now == NULL) {
         orri_moment_resume(pipe, true);
     }
