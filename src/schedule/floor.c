@@ -277,7 +277,7 @@ static orr_result floor_ready(orri_pipeline* pipe, uint32_t first, uint32_t poin
         result = orri_refuse_memory(&world->env, "beginning systems");
     }
     pipe->moment->clock[0] = world->tick;
-    pipe->moment->clock[1] = world->epoch;
+    pipe->moment->clock[1] = world->epoch++; // Two groups beside each other write different ones.
     return result;
 }
 
@@ -317,6 +317,26 @@ static void floor_crew_back(orri_realtime* rt)
     orri_mutex_unlock(rt->platform, &rt->mutex);
 }
 
+// Systems run without the floor; but those that have structure alone keep it: what is counted (strings, arrays, who refers to whom) others change
+// on the floor only.
+static void floor_aside(orri_pipeline* pipe, bool alone)
+{
+    if (alone) {
+        orri_here_leave(pipe->moment->outside);
+    } else {
+        orri_floor_leave(pipe);
+    }
+}
+
+static void floor_back(orri_pipeline* pipe, bool alone)
+{
+    if (alone) {
+        floor_on(pipe);
+    } else {
+        orri_floor_enter(pipe);
+    }
+}
+
 orr_result orri_floor_group(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
     orri_moment* moment = pipe->moment;
@@ -328,7 +348,8 @@ orr_result orri_floor_group(orri_pipeline* pipe, uint32_t first, uint32_t point)
     }
     bool several = pipe->abreast != NULL && floor_crew(pipe, first, point);
     bool cut = several && orri_abreast_cut(pipe, first, point);
-    orri_floor_leave(pipe);
+    bool alone = moment->set[0].mode == ORRI_LOCK_EXCLUSIVE; // Of structure.
+    floor_aside(pipe, alone);
     orri_set_note(pipe, first, point, ORRI_LOCK_PLANNED);
     if (cut) {
         orri_abreast_go(pipe);
@@ -341,12 +362,11 @@ orr_result orri_floor_group(orri_pipeline* pipe, uint32_t first, uint32_t point)
     orri_set_note(pipe, first, point, ORRI_LOCK_RELEASED);
     orri_lock_reads_end(moment->holder);
     orri_lock_upgrade(moment->holder);
-    orri_floor_enter(pipe);
+    floor_back(pipe, alone);
     for (uint32_t i = first; i < point; i++) {
         orri_system* system = pipe->steps[i].system;
         if (system->due) {
             orri_system_done(world, system);
-            system->since_view = moment->pinned;
             orri_time_add(system);
         }
     }
@@ -357,8 +377,7 @@ orr_result orri_floor_group(orri_pipeline* pipe, uint32_t first, uint32_t point)
 
 orr_result orri_floor_pin(orri_pipeline* pipe)
 {
-    orri_moment* moment = pipe->moment;
-    moment->pinned = pipe->world->epoch - 1; // What is shown from now on has a larger version.
+    const orri_moment* moment = pipe->moment;
     return moment->view != NULL ? orri_view_pin(moment->view) : ORR_OK;
 }
 

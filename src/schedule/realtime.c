@@ -739,6 +739,26 @@ static void realtime_rest(orri_realtime* rt)
     }
 }
 
+// In lockstep `changed` terms look at the values themselves: what a system has not seen of others yet must be new to it.
+static void realtime_since(orri_realtime* rt)
+{
+    for (orri_system* system = rt->schedule->first; system != NULL; system = system->next) {
+        const orri_view* view = system->pipe->moment->view;
+        const orr_query* query = system->query;
+        if (view == NULL || query == NULL || !query->has_changed || system->since == 0) {
+            continue;
+        }
+        uint64_t since = system->since;
+        for (uint32_t t = 0; t < query->leaves[0].term_count; t++) {
+            const orr_term* term = &query->leaves[0].terms[t];
+            uint64_t first = term->changed ? orri_view_unseen(view, term->type, system->since)
+                                           : UINT64_MAX;
+            since = first <= since ? first - 1 : since;
+        }
+        system->since = since > 0 ? since : 1;
+    }
+}
+
 static void realtime_keep_grants(orri_realtime* rt, orri_lock_log* log)
 {
     struct orr_recording* record = rt->record;
@@ -820,6 +840,7 @@ static orr_result realtime_run(orri_realtime* rt)
     orri_lanes_use(rt->world, NULL);
     schedule->time_ns = rt->pace.time_ns > schedule->time_ns ? rt->pace.time_ns : schedule->time_ns;
     orri_record_clocks(rt);
+    realtime_since(rt);
     realtime_rest(rt);
     realtime_keep_grants(rt, &log);
     return rt->result;

@@ -78,7 +78,6 @@ typedef struct orri_moment {
     bool holding, exclusive;
     uint64_t clock[2];                                 // Tick and epoch of the group that runs.
     orri_view* view;                                   // NULL: it reads nothing that others write.
-    uint64_t pinned;                                   // Epoch when the view was pinned.
     orr_type* shown;                                   // Types of it that others see.
     uint32_t shown_count, shown_plain, shown_capacity; // Plain ones first.
     bool copied;       // In this tick's end they were copied already.

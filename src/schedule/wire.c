@@ -121,11 +121,15 @@ static orr_result wire_view(orri_realtime* rt, orri_pipeline* pipe)
     if (count > 0 && view == NULL) {
         return orri_env_result(&rt->world->env);
     }
+    orr_result result = view != NULL ? orri_view_pin(view) : ORR_OK;
+    if (view != NULL && result == ORR_OK) {
+        orri_view_inherit(view, before);
+    }
     if (before != NULL) {
         orri_view_destroy(before);
     }
     pipe->moment->view = view;
-    return view != NULL ? orri_view_pin(view) : ORR_OK;
+    return result;
 }
 
 // ---- exports ----------------------------------------------------------------------------------------------------------------
