@@ -16,6 +16,30 @@ static void floor_waited(orri_moment* moment, uint64_t since_ns, uint64_t now_ns
     }
 }
 
+// Who sleeps says so before it looks at the word for the last time; who changes the word looks afterwards whether somebody sleeps.
+static void floor_sleep(orri_realtime* rt, _Atomic uint32_t* word, uint32_t seen)
+{
+    const orr_platform* platform = rt->platform;
+    ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, &rt->sleepers);
+    atomic_fetch_add(&rt->sleepers, 1);
+    ORRI_SCHED_POINT(platform, ORR_SCHED_WAIT, word);
+    platform->thread_wait(platform->user, word, seen, UINT64_MAX);
+    ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, &rt->sleepers);
+    atomic_fetch_sub(&rt->sleepers, 1);
+}
+
+static void floor_wake(orri_realtime* rt, _Atomic uint32_t* word)
+{
+    const orr_platform* platform = rt->platform;
+    ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, word);
+    atomic_fetch_add(word, 1);
+    ORRI_SCHED_POINT(platform, ORR_SCHED_LOAD, &rt->sleepers);
+    if (atomic_load(&rt->sleepers) > 0) {
+        ORRI_SCHED_POINT(platform, ORR_SCHED_WAKE, word);
+        platform->thread_wake(platform->user, word, UINT32_MAX);
+    }
+}
+
 // First come, first served.
 static void floor_take(orri_realtime* rt, orri_moment* moment)
 {
@@ -31,27 +55,32 @@ static void floor_take(orri_realtime* rt, orri_moment* moment)
             now = atomic_load(&rt->serving);
             continue;
         }
-        ORRI_SCHED_POINT(platform, ORR_SCHED_WAIT, &rt->serving);
-        platform->thread_wait(platform->user, &rt->serving, now, UINT64_MAX);
+        floor_sleep(rt, &rt->serving, now);
         ORRI_SCHED_POINT(platform, ORR_SCHED_LOAD, &rt->serving);
         now = atomic_load(&rt->serving);
     }
     floor_waited(moment, since, platform->clock_ns(platform->user));
 }
 
-static void floor_next_is(const orr_platform* platform, _Atomic uint32_t* word)
+// In a replay: who is next is told; all of them if nobody is.
+static void floor_nudge(orri_realtime* rt)
 {
-    ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, word);
-    atomic_fetch_add(word, 1);
-    ORRI_SCHED_POINT(platform, ORR_SCHED_WAKE, word);
-    platform->thread_wake(platform->user, word, UINT32_MAX);
+    uint32_t at = atomic_load(&rt->turn_at);
+    bool all = at >= rt->replay->turn_count || atomic_load(&rt->astray);
+    for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
+        if (all || rt->replay->turns[at] >> 2 == i) {
+            floor_wake(rt, &rt->schedule->pipelines[i]->moment->nudge);
+        }
+    }
 }
 
 static void floor_give(orri_realtime* rt)
 {
-    floor_next_is(rt->platform, &rt->serving);
+    floor_wake(rt, &rt->serving);
     if (rt->replay != NULL) {
-        floor_next_is(rt->platform, &rt->turn_at);
+        ORRI_SCHED_POINT(rt->platform, ORR_SCHED_STORE, &rt->turn_at);
+        atomic_fetch_add(&rt->turn_at, 1);
+        floor_nudge(rt);
     }
 }
 
@@ -60,6 +89,8 @@ static orri_turn floor_next(orri_realtime* rt, const orri_pipeline* pipe)
 {
     const orr_platform* platform = rt->platform;
     for (;;) {
+        ORRI_SCHED_POINT(platform, ORR_SCHED_LOAD, &pipe->moment->nudge);
+        uint32_t nudged = atomic_load(&pipe->moment->nudge);
         ORRI_SCHED_POINT(platform, ORR_SCHED_LOAD, &rt->turn_at);
         uint32_t at = atomic_load(&rt->turn_at);
         if (at >= rt->replay->turn_count || atomic_load(&rt->astray)) {
@@ -69,8 +100,7 @@ static orri_turn floor_next(orri_realtime* rt, const orri_pipeline* pipe)
         if (turn >> 2 == pipe->index) {
             return (orri_turn)(turn & 3);
         }
-        ORRI_SCHED_POINT(platform, ORR_SCHED_WAIT, &rt->turn_at);
-        platform->thread_wait(platform->user, &rt->turn_at, at, UINT64_MAX);
+        floor_sleep(rt, &pipe->moment->nudge, nudged);
     }
 }
 
@@ -96,7 +126,7 @@ bool orri_floor_lost(orri_realtime* rt)
         return false;
     }
     orri_realtime_unfollow(rt);
-    floor_next_is(rt->platform, &rt->turn_at); // Nobody has a turn to wait for.
+    floor_nudge(rt); // Nobody has a turn to wait for.
     return true;
 }
 

@@ -27,8 +27,11 @@ void orri_realtime_ring(orri_realtime* rt)
 {
     ORRI_SCHED_POINT(rt->platform, ORR_SCHED_STORE, &rt->bell);
     atomic_fetch_add(&rt->bell, 1);
-    ORRI_SCHED_POINT(rt->platform, ORR_SCHED_WAKE, &rt->bell);
-    rt->platform->thread_wake(rt->platform->user, &rt->bell, UINT32_MAX);
+    ORRI_SCHED_POINT(rt->platform, ORR_SCHED_LOAD, &rt->listeners);
+    if (atomic_load(&rt->listeners) > 0) {
+        ORRI_SCHED_POINT(rt->platform, ORR_SCHED_WAKE, &rt->bell);
+        rt->platform->thread_wake(rt->platform->user, &rt->bell, UINT32_MAX);
+    }
 }
 
 // Until the bell rings, at most so long. The caller has the mutex, and has it again afterwards.
@@ -36,9 +39,12 @@ static void realtime_wait(orri_realtime* rt, uint64_t timeout_ns)
 {
     ORRI_SCHED_POINT(rt->platform, ORR_SCHED_LOAD, &rt->bell);
     uint32_t heard = atomic_load(&rt->bell);
+    atomic_fetch_add(&rt->listeners, 1); // Before the bell is looked at for the last time.
     realtime_unlock(rt);
     ORRI_SCHED_POINT(rt->platform, ORR_SCHED_WAIT, &rt->bell);
     rt->platform->thread_wait(rt->platform->user, &rt->bell, heard, timeout_ns);
+    ORRI_SCHED_POINT(rt->platform, ORR_SCHED_STORE, &rt->listeners);
+    atomic_fetch_sub(&rt->listeners, 1);
     realtime_lock(rt);
 }
 
@@ -944,10 +950,11 @@ static orr_result realtime_post(orr_world* world, const char* name, orr_call fun
             realtime_let(rt);
         }
         orri_call_free(&world->env, call);
-        return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED, "%s: %s", name,
-                           replays ? "the world replays a recording, which has its own calls"
-                                   : "the world does not run in real time (any more): nothing was "
-                                     "posted; make the call itself");
+        return replays ? ORR_OK // The recording has it.
+                       : orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+                                     "%s: the world does not run in real time (any more): nothing "
+                                     "was posted; make the call itself",
+                                     name);
     }
     realtime_lock(rt); // Who finds none goes to sleep with it.
     if (rt->call_last != NULL) {

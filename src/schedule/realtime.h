@@ -86,6 +86,7 @@ typedef struct orri_moment {
     bool ticking;
     uint64_t began_ns;      // By the world's time, of its last tick,
     uint64_t began_real_ns; // and by the real time that counts.
+    _Atomic uint32_t nudge; // In a replay: changed when its turn comes.
     orr_thread thread;
     bool threaded;
     orr_wait_stats stats;
@@ -98,7 +99,7 @@ typedef struct orri_realtime {
     orr_realtime_desc desc;
 
     // The floor: tickets, so that nobody who runs freely keeps others out. In a replay it belongs to who has turn `turn_at`.
-    _Atomic uint32_t ticket, serving, turn_at;
+    _Atomic uint32_t ticket, serving, turn_at, sleepers;
 
     orri_locks* locks;
     uint32_t structure; // A resource,
@@ -113,7 +114,7 @@ typedef struct orri_realtime {
 
     // Everything that follows under `mutex`. Who waits for something waits for the bell, which is rung at every change.
     orri_mutex mutex;
-    _Atomic uint32_t bell;
+    _Atomic uint32_t bell, listeners;
     orri_pace pace;
     uint32_t running;  // Threads of pipelines,
     uint32_t met;      // those of them that came to the meeting,
