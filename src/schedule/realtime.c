@@ -809,6 +809,8 @@ static orr_result realtime_run(orri_realtime* rt)
     realtime_join(rt);
     if (rt->replay != NULL) {
         orri_realtime_unfollow(rt);
+    } else {
+        realtime_look(rt); // Up to here time went on.
     }
     realtime_open(rt, true);
     schedule->inside = false; // Calls that were posted may still not step or destroy it.
