@@ -322,7 +322,8 @@ static realtime_what realtime_decide(orri_realtime* rt, const orri_pipeline* pip
         return REALTIME_TICK;
     }
     // Of a longer wait than that only a part would count.
-    uint64_t until = orri_pace_until(&rt->pace, pipe->due_ns), most = rt->pace.most_ns / 2;
+    uint64_t until = rt->pace.paused ? UINT64_MAX : orri_pace_until(&rt->pace, pipe->due_ns);
+    uint64_t most = rt->pace.most_ns / 2;
     *left = until == UINT64_MAX || until < most ? until : most;
     return REALTIME_WAIT;
 }
@@ -882,10 +883,11 @@ static orri_realtime* realtime_now(orr_world* world)
         return NULL;
     }
     orri_mutex_lock(world->env.platform, &world->schedule->posting);
-    if (world->schedule->realtime == NULL) {
+    orri_realtime* rt = world->schedule->realtime;
+    if (rt == NULL) {
         orri_mutex_unlock(world->env.platform, &world->schedule->posting);
     }
-    return world->schedule->realtime;
+    return rt;
 }
 
 static void realtime_let(orri_realtime* rt)

@@ -196,19 +196,35 @@ RIG_TEST(stop_while_it_begins_ends_it, 60)
 
 // ---- posts and pauses are heard ------------------------------------------------------------------------------------------------------
 
+// Until it is done. At first nobody's sleep is over meanwhile: whoever hears it is on the way.
+static void post_wait(const uint32_t* count, uint32_t wanted, const char* what)
+{
+    for (uint32_t i = 0; *count < wanted; i++) {
+        controlled_check(i < 100, "%s %u is not heard", what, wanted);
+        if (i < 20) {
+            r.table.thread_yield(r.table.user);
+        } else {
+            rig_sleep(MS);
+        }
+    }
+}
+
+// As soon as it was heard, and is about to sleep again, comes the next.
 static void post_paused(void* arg)
 {
     (void)arg;
-    EXPECT_OK(orr_post(r.world, rig_called, NULL, 0));
-    while (r.calls < 1) {
-        r.table.thread_yield(r.table.user);
-        rig_sleep(MS);
-        controlled_check(rig_now() < 10000 * MS, "the call is not heard");
+    for (uint32_t i = 1; i <= 5; i++) {
+        EXPECT_OK(orr_post(r.world, rig_called, NULL, 0));
+        post_wait(&r.calls, i, "call");
+    }
+    for (uint32_t i = 1; i <= 5; i++) {
+        EXPECT_OK(orr_realtime_step(r.world, 1));
+        post_wait(&r.lines[0].count, i, "step");
     }
     orr_pause(r.world, false);
-    while (r.lines[0].count < 1 || r.lines[1].count < 1) {
+    while (r.lines[0].count < 8 || r.lines[1].count < 4) {
         rig_sleep(MS);
-        controlled_check(rig_now() < 20000 * MS, "the end of the pause is not heard");
+        controlled_check(rig_now() < 400 * MS, "the end of the pause is not heard");
     }
     orr_pause(r.world, true);
     orr_stop(r.world);
@@ -233,6 +249,32 @@ RIG_TEST(posts_and_ends_of_pauses_are_never_missed, 300)
     EXPECT_OK(orr_realtime(r.world, NULL));
     rig_outside_ends();
     orr_pause(r.world, false);
+    lockstep_goes_on();
+}
+
+static void pause_again_and_again(void* arg)
+{
+    (void)arg;
+    rig_sleep(25 * MS);
+    for (uint32_t i = 0; i < 5; i++) {
+        orr_pause(r.world, true);
+        uint32_t count = r.lines[0].count;
+        EXPECT_OK(orr_realtime_step(r.world, 1));
+        post_wait(&r.lines[0].count, count + 1, "step");
+        orr_pause(r.world, false);
+        post_wait(&r.lines[0].count, count + 2, "end of a pause, tick");
+    }
+    orr_stop(r.world);
+}
+
+// With nobody else who looks at the clock.
+RIG_TEST(ends_of_pauses_wake_who_is_about_to_sleep, 300)
+{
+    rig_open(platform, 100);
+    rig_add(NULL, 0, NULL);
+    rig_outside(pause_again_and_again);
+    EXPECT_OK(orr_realtime(r.world, NULL));
+    rig_outside_ends();
     lockstep_goes_on();
 }
 
