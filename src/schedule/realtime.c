@@ -557,8 +557,12 @@ static void realtime_thread(void* data)
     realtime_lock(rt);
     rt->running--;
     rt->standing -= !realtime_free(pipe);
+    bool stuck = rt->replay != NULL && orri_floor_stuck(rt);
     orri_realtime_ring(rt);
     realtime_unlock(rt);
+    if (stuck) { // The others wait for what this one had to do.
+        orri_floor_astray(rt, pipe);
+    }
 }
 
 // ---- beginning and end -----------------------------------------------------------------------------------------------------------
@@ -580,6 +584,7 @@ static bool realtime_moment(orri_realtime* rt, orri_pipeline* pipe)
     moment->began_ns = rt->schedule->time_ns;
     moment->began_real_ns = 0;
     moment->ticking = false;
+    moment->waits = ORRI_WAITS_NOT;
     if (moment->lanes == NULL) {
         moment->lanes = orri_lanes_make(rt->world);
     }

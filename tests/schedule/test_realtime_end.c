@@ -378,20 +378,21 @@ static void meet_outside(void* arg)
 
 ORR_STRUCT(Grown, (uint64_t, words, 16))
 
-static bool grow_refused;
+static bool grow_none;
+static uint64_t grow_refused; // The tick in which it is; 0: none.
 
 // Sends what is refused when it is committed.
 static void grow(orr_run* run)
 {
-    for (uint32_t i = 0; i < 64; i++) {
+    for (uint32_t i = 0; !grow_none && i < 64; i++) {
         orr_entity entity = orr_send_create(run);
         orr_send_add(run, entity, Grown, {{0}});
     }
-    rig_memory_refused(grow_refused && run->tick >= 2);
+    rig_memory_refused(grow_refused > 0 && run->tick >= grow_refused);
 }
 
 // One pipeline is refused memory in its tick, while another gathers for a meeting and a third sleeps. When there is memory it goes on.
-static void refused_in(const orr_platform* platform, const char* pipeline)
+static void refused_in(const orr_platform* platform, const char* pipeline, uint64_t tick)
 {
     rig_open(platform, 100);
     ORR_REGISTER(r.world, Grown);
@@ -405,14 +406,14 @@ static void refused_in(const orr_platform* platform, const char* pipeline)
                                                       .creates_max = 64,
                                                       .run = grow})
                .index1 != 0);
-    grow_refused = true;
+    grow_refused = tick;
     rig_outside(meet_outside);
     orr_result result = orr_realtime(r.world, NULL);
-    grow_refused = false;
+    grow_refused = 0;
     EXPECT_EQ(result, ORR_ERR_MEMORY);
     rig_memory_refused(false);
     rig_outside_ends();
-    EXPECT(r.errors.count >= 1 && b->count + r.lines[0].count >= 2);
+    EXPECT(r.errors.count >= 1 && b->count + r.lines[0].count >= 1);
     EXPECT(orr_tick_open(r.world));
     EXPECT_OK(orr_realtime(r.world, &(orr_realtime_desc){.ticks = 5}));
     EXPECT(orr_entity_count(r.world) % 64 == 0 && orr_entity_count(r.world) > 0);
@@ -422,12 +423,18 @@ static void refused_in(const orr_platform* platform, const char* pipeline)
 
 RIG_TEST(refusal_in_one_pipeline_ends_the_run_of_all, 30)
 {
-    refused_in(platform, "b");
+    refused_in(platform, "b", 2);
 }
 
 RIG_TEST(refusal_in_the_first_pipeline_ends_the_run_of_all, 30)
 {
-    refused_in(platform, "main");
+    refused_in(platform, "main", 2);
+}
+
+RIG_TEST(refusal_in_the_first_tick_ends_the_run_of_all, 30)
+{
+    refused_in(platform, "b", 1);
+    refused_in(platform, "main", 1);
 }
 
 // ---- one at a time -------------------------------------------------------------------------------------------------------------------
@@ -531,12 +538,54 @@ RIG_TEST(replay_that_is_refused_memory_ends, 30)
     rig_close();
     rig_open(platform, 100);
     replay_rows();
-    grow_refused = true;
+    grow_refused = 2;
     orr_result result = orr_realtime(r.world, &(orr_realtime_desc){.replay = recording});
-    grow_refused = false;
+    grow_refused = 0;
     controlled_check(result == ORR_ERR_MEMORY, "%s", r.errors.text);
     rig_memory_refused(false);
     r.errors.count = 0;
     lockstep_goes_on();
     orr_recording_destroy(recording);
+}
+
+static void switch_in_tick_2(orr_run* run, rig_line* line)
+{
+    if (line->count == 2) {
+        (void)orr_system_enable(run->world, orr_system_find(run->world, "c"), false);
+    }
+}
+
+static void grow_less(orr_run* run, rig_line* line)
+{
+    grow_none = line->count >= 2;
+    (void)run;
+}
+
+// A program that does something else: more, less, and nothing of it is waited for.
+static void replay_another(const orr_platform* platform, uint32_t line,
+                           void (*act)(orr_run* run, rig_line* line))
+{
+    orr_recording* recording = orr_recording_create();
+    rig_open(platform, 100);
+    replay_rows();
+    EXPECT_OK(orr_realtime(r.world, &(orr_realtime_desc){.ticks = 8, .record = recording}));
+    rig_close();
+    rig_open(platform, 100);
+    replay_rows();
+    r.lines[line].act = act;
+    EXPECT_EQ(orr_realtime(r.world, &(orr_realtime_desc){.replay = recording}), ORR_ERR_CONFLICT);
+    grow_none = false;
+    r.errors.count = 0;
+    orr_recording_destroy(recording);
+    lockstep_goes_on();
+}
+
+RIG_TEST(replay_in_which_a_system_is_switched_off_ends, 30)
+{
+    replay_another(platform, 0, switch_in_tick_2);
+}
+
+RIG_TEST(replay_in_which_less_is_sent_ends, 30)
+{
+    replay_another(platform, 1, grow_less);
 }
