@@ -16,6 +16,30 @@ static void floor_waited(orri_moment* moment, uint64_t since_ns, uint64_t now_ns
     }
 }
 
+// Who sleeps says so before it looks at the word for the last time; who changes the word looks afterwards whether somebody sleeps.
+static void floor_sleep(orri_realtime* rt, _Atomic uint32_t* word, uint32_t seen)
+{
+    const orr_platform* platform = rt->platform;
+    ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, &rt->sleepers);
+    atomic_fetch_add(&rt->sleepers, 1);
+    ORRI_SCHED_POINT(platform, ORR_SCHED_WAIT, word);
+    platform->thread_wait(platform->user, word, seen, UINT64_MAX);
+    ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, &rt->sleepers);
+    atomic_fetch_sub(&rt->sleepers, 1);
+}
+
+static void floor_wake(orri_realtime* rt, _Atomic uint32_t* word)
+{
+    const orr_platform* platform = rt->platform;
+    ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, word);
+    atomic_fetch_add(word, 1);
+    ORRI_SCHED_POINT(platform, ORR_SCHED_LOAD, &rt->sleepers);
+    if (atomic_load(&rt->sleepers) > 0) {
+        ORRI_SCHED_POINT(platform, ORR_SCHED_WAKE, word);
+        platform->thread_wake(platform->user, word, UINT32_MAX);
+    }
+}
+
 // First come, first served.
 static void floor_take(orri_realtime* rt, orri_moment* moment)
 {
@@ -31,27 +55,32 @@ static void floor_take(orri_realtime* rt, orri_moment* moment)
             now = atomic_load(&rt->serving);
             continue;
         }
-        ORRI_SCHED_POINT(platform, ORR_SCHED_WAIT, &rt->serving);
-        platform->thread_wait(platform->user, &rt->serving, now, UINT64_MAX);
+        floor_sleep(rt, &rt->serving, now);
         ORRI_SCHED_POINT(platform, ORR_SCHED_LOAD, &rt->serving);
         now = atomic_load(&rt->serving);
     }
     floor_waited(moment, since, platform->clock_ns(platform->user));
 }
 
-static void floor_next_is(const orr_platform* platform, _Atomic uint32_t* word)
+// In a replay: who is next is told; all of them if nobody is.
+static void floor_nudge(orri_realtime* rt)
 {
-    ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, word);
-    atomic_fetch_add(word, 1);
-    ORRI_SCHED_POINT(platform, ORR_SCHED_WAKE, word);
-    platform->thread_wake(platform->user, word, UINT32_MAX);
+    uint32_t at = atomic_load(&rt->turn_at);
+    bool all = at >= rt->replay->turn_count || atomic_load(&rt->astray);
+    for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
+        if (all || rt->replay->turns[at] >> 2 == i) {
+            floor_wake(rt, &rt->schedule->pipelines[i]->moment->nudge);
+        }
+    }
 }
 
 static void floor_give(orri_realtime* rt)
 {
-    floor_next_is(rt->platform, &rt->serving);
+    floor_wake(rt, &rt->serving);
     if (rt->replay != NULL) {
-        floor_next_is(rt->platform, &rt->turn_at);
+        ORRI_SCHED_POINT(rt->platform, ORR_SCHED_STORE, &rt->turn_at);
+        atomic_fetch_add(&rt->turn_at, 1);
+        floor_nudge(rt);
     }
 }
 
@@ -63,7 +92,7 @@ bool orri_floor_lost(orri_realtime* rt)
         return false;
     }
     orri_realtime_unfollow(rt);
-    floor_next_is(rt->platform, &rt->turn_at); // Nobody has a turn to wait for.
+    floor_nudge(rt); // Nobody has a turn to wait for.
     return true;
 }
 
@@ -83,29 +112,32 @@ void orri_floor_astray(orri_realtime* rt, const orri_pipeline* pipe)
     }
 }
 
-static bool floor_stands(const orri_realtime* rt, const orri_moment* moment)
+static bool floor_stands(const orri_realtime* rt, const orri_pipeline* pipe)
 {
-    return (moment->waits == ORRI_WAITS_TURN && atomic_load(&rt->turn_at) == moment->waits_at) ||
-           (moment->waits == ORRI_WAITS_LOCK && !orri_lock_ready(moment->holder));
+    const orri_moment* moment = pipe->moment;
+    uint32_t at = atomic_load(&rt->turn_at);
+    bool others = at < rt->replay->turn_count && rt->replay->turns[at] >> 2 != pipe->index;
+    return moment->waits == ORRI_WAITS_TURN
+               ? others
+               : moment->waits == ORRI_WAITS_LOCK && !orri_lock_ready(moment->holder);
 }
 
 bool orri_floor_stuck(const orri_realtime* rt)
 {
     uint32_t standing = 0;
     for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
-        standing += floor_stands(rt, rt->schedule->pipelines[i]->moment);
+        standing += floor_stands(rt, rt->schedule->pipelines[i]);
     }
     return rt->running > 0 && standing == rt->running && !atomic_load(&rt->astray);
 }
 
 // Turns and locks come in the order that was recorded: if all wait, one of them did something else before.
-static void floor_waits(const orri_pipeline* pipe, orri_waits waits, uint32_t at)
+static void floor_waits(const orri_pipeline* pipe, orri_waits waits)
 {
     orri_moment* moment = pipe->moment;
     orri_realtime* rt = moment->rt;
     orri_mutex_lock(rt->platform, &rt->mutex);
     moment->waits = waits;
-    moment->waits_at = at;
     bool stuck = waits != ORRI_WAITS_NOT && orri_floor_stuck(rt);
     orri_mutex_unlock(rt->platform, &rt->mutex);
     if (stuck) {
@@ -118,6 +150,8 @@ static orri_turn floor_next(orri_realtime* rt, const orri_pipeline* pipe)
 {
     const orr_platform* platform = rt->platform;
     for (;;) {
+        ORRI_SCHED_POINT(platform, ORR_SCHED_LOAD, &pipe->moment->nudge);
+        uint32_t nudged = atomic_load(&pipe->moment->nudge);
         ORRI_SCHED_POINT(platform, ORR_SCHED_LOAD, &rt->turn_at);
         uint32_t at = atomic_load(&rt->turn_at);
         if (at >= rt->replay->turn_count || atomic_load(&rt->astray)) {
@@ -127,10 +161,9 @@ static orri_turn floor_next(orri_realtime* rt, const orri_pipeline* pipe)
         if (turn >> 2 == pipe->index) {
             return (orri_turn)(turn & 3);
         }
-        floor_waits(pipe, ORRI_WAITS_TURN, at);
-        ORRI_SCHED_POINT(platform, ORR_SCHED_WAIT, &rt->turn_at);
-        platform->thread_wait(platform->user, &rt->turn_at, at, UINT64_MAX);
-        floor_waits(pipe, ORRI_WAITS_NOT, 0);
+        floor_waits(pipe, ORRI_WAITS_TURN);
+        floor_sleep(rt, &pipe->moment->nudge, nudged);
+        floor_waits(pipe, ORRI_WAITS_NOT);
     }
 }
 
@@ -201,11 +234,11 @@ static void floor_wait_lock(orri_pipeline* pipe, bool granted)
     }
     bool replays = moment->rt->replay != NULL;
     if (replays) {
-        floor_waits(pipe, ORRI_WAITS_LOCK, 0);
+        floor_waits(pipe, ORRI_WAITS_LOCK);
     }
     orri_lock_wait(moment->holder);
     if (replays) {
-        floor_waits(pipe, ORRI_WAITS_NOT, 0);
+        floor_waits(pipe, ORRI_WAITS_NOT);
     }
 }
 
@@ -260,7 +293,7 @@ static uint64_t floor_creates(const orri_pipeline* pipe, uint32_t first, uint32_
     uint64_t count = 0;
     for (uint32_t i = first; i < point; i++) {
         const orri_system* system = pipe->steps[i].system;
-        count += system->due && !pipe->observer ? orri_system_creates(system) : 0;
+        count += system->due ? orri_system_creates(system) : 0;
     }
     return count;
 }
@@ -327,7 +360,7 @@ static orr_result floor_ready(orri_pipeline* pipe, uint32_t first, uint32_t poin
         result = orri_refuse_memory(&world->env, "beginning systems");
     }
     pipe->moment->clock[0] = world->tick;
-    pipe->moment->clock[1] = world->epoch;
+    pipe->moment->clock[1] = world->epoch++; // Two groups beside each other write different ones.
     return result;
 }
 
@@ -367,6 +400,26 @@ static void floor_crew_back(orri_realtime* rt)
     orri_mutex_unlock(rt->platform, &rt->mutex);
 }
 
+// Systems run without the floor; but those that have structure alone keep it: what is counted (strings, arrays, who refers to whom) others change
+// on the floor only.
+static void floor_aside(orri_pipeline* pipe, bool alone)
+{
+    if (alone) {
+        orri_here_leave(pipe->moment->outside);
+    } else {
+        orri_floor_leave(pipe);
+    }
+}
+
+static void floor_back(orri_pipeline* pipe, bool alone)
+{
+    if (alone) {
+        floor_on(pipe);
+    } else {
+        orri_floor_enter(pipe);
+    }
+}
+
 orr_result orri_floor_group(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
     orri_moment* moment = pipe->moment;
@@ -378,7 +431,8 @@ orr_result orri_floor_group(orri_pipeline* pipe, uint32_t first, uint32_t point)
     }
     bool several = pipe->abreast != NULL && floor_crew(pipe, first, point);
     bool cut = several && orri_abreast_cut(pipe, first, point);
-    orri_floor_leave(pipe);
+    bool alone = moment->set[0].mode == ORRI_LOCK_EXCLUSIVE; // Of structure.
+    floor_aside(pipe, alone);
     orri_set_note(pipe, first, point, ORRI_LOCK_PLANNED);
     if (cut) {
         orri_abreast_go(pipe);
@@ -391,12 +445,11 @@ orr_result orri_floor_group(orri_pipeline* pipe, uint32_t first, uint32_t point)
     orri_set_note(pipe, first, point, ORRI_LOCK_RELEASED);
     orri_lock_reads_end(moment->holder);
     floor_wait_lock(pipe, orri_lock_upgrade_ask(moment->holder));
-    orri_floor_enter(pipe);
+    floor_back(pipe, alone);
     for (uint32_t i = first; i < point; i++) {
         orri_system* system = pipe->steps[i].system;
         if (system->due) {
             orri_system_done(world, system);
-            system->since_view = moment->pinned;
             orri_time_add(system);
         }
     }
@@ -407,8 +460,7 @@ orr_result orri_floor_group(orri_pipeline* pipe, uint32_t first, uint32_t point)
 
 orr_result orri_floor_pin(orri_pipeline* pipe)
 {
-    orri_moment* moment = pipe->moment;
-    moment->pinned = pipe->world->epoch - 1; // What is shown from now on has a larger version.
+    const orri_moment* moment = pipe->moment;
     return moment->view != NULL ? orri_view_pin(moment->view) : ORR_OK;
 }
 

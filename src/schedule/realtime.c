@@ -27,8 +27,11 @@ void orri_realtime_ring(orri_realtime* rt)
 {
     ORRI_SCHED_POINT(rt->platform, ORR_SCHED_STORE, &rt->bell);
     atomic_fetch_add(&rt->bell, 1);
-    ORRI_SCHED_POINT(rt->platform, ORR_SCHED_WAKE, &rt->bell);
-    rt->platform->thread_wake(rt->platform->user, &rt->bell, UINT32_MAX);
+    ORRI_SCHED_POINT(rt->platform, ORR_SCHED_LOAD, &rt->listeners);
+    if (atomic_load(&rt->listeners) > 0) {
+        ORRI_SCHED_POINT(rt->platform, ORR_SCHED_WAKE, &rt->bell);
+        rt->platform->thread_wake(rt->platform->user, &rt->bell, UINT32_MAX);
+    }
 }
 
 // Until the bell rings, at most so long. The caller has the mutex, and has it again afterwards.
@@ -36,9 +39,12 @@ static void realtime_wait(orri_realtime* rt, uint64_t timeout_ns)
 {
     ORRI_SCHED_POINT(rt->platform, ORR_SCHED_LOAD, &rt->bell);
     uint32_t heard = atomic_load(&rt->bell);
+    atomic_fetch_add(&rt->listeners, 1); // Before the bell is looked at for the last time.
     realtime_unlock(rt);
     ORRI_SCHED_POINT(rt->platform, ORR_SCHED_WAIT, &rt->bell);
     rt->platform->thread_wait(rt->platform->user, &rt->bell, heard, timeout_ns);
+    ORRI_SCHED_POINT(rt->platform, ORR_SCHED_STORE, &rt->listeners);
+    atomic_fetch_sub(&rt->listeners, 1);
     realtime_lock(rt);
 }
 
@@ -120,7 +126,7 @@ static void realtime_main(orri_realtime* rt)
 // Those that can be done now, off the list: all of them at a meeting, otherwise up to the first that needs one.
 static orri_call* realtime_take_calls(orri_realtime* rt, bool meeting)
 {
-    orri_mutex_lock(rt->platform, &rt->schedule->posting);
+    realtime_lock(rt);
     orri_call *first = rt->call_first, *last = NULL;
     for (orri_call* call = first; call != NULL && (meeting || !call->meeting); call = call->next) {
         last = call;
@@ -132,7 +138,7 @@ static orri_call* realtime_take_calls(orri_realtime* rt, bool meeting)
         rt->call_last = last->next != NULL ? rt->call_last : NULL;
         last->next = NULL;
     }
-    orri_mutex_unlock(rt->platform, &rt->schedule->posting);
+    realtime_unlock(rt);
     return first;
 }
 
@@ -173,6 +179,7 @@ static void realtime_open(orri_realtime* rt, bool open)
         orri_schema_freeze(&world->schema);
         orri_guard_abreast(world, true, NULL);
         world->realtime = true;
+        world->iterating = 1; // Closed to all but who has the floor.
     } else {
         world->realtime = false;
         orri_guard_alone(world);
@@ -587,6 +594,9 @@ static bool realtime_moment(orri_realtime* rt, orri_pipeline* pipe)
     moment->waits = ORRI_WAITS_NOT;
     if (moment->lanes == NULL) {
         moment->lanes = orri_lanes_make(rt->world);
+        if (moment->lanes != NULL && pipe->observer) {
+            orri_lanes_aside(moment->lanes);
+        }
     }
     return moment->lanes != NULL &&
            orri_lock_holder_create(rt->locks, pipe->index, &moment->holder) == ORR_OK;
@@ -745,6 +755,26 @@ static void realtime_rest(orri_realtime* rt)
     }
 }
 
+// In lockstep `changed` terms look at the values themselves: what a system has not seen of others yet must be new to it.
+static void realtime_since(orri_realtime* rt)
+{
+    for (orri_system* system = rt->schedule->first; system != NULL; system = system->next) {
+        const orri_view* view = system->pipe->moment->view;
+        const orr_query* query = system->query;
+        if (view == NULL || query == NULL || !query->has_changed || system->since == 0) {
+            continue;
+        }
+        uint64_t since = system->since;
+        for (uint32_t t = 0; t < query->leaves[0].term_count; t++) {
+            const orr_term* term = &query->leaves[0].terms[t];
+            uint64_t first = term->changed ? orri_view_unseen(view, term->type, system->since)
+                                           : UINT64_MAX;
+            since = first <= since ? first - 1 : since;
+        }
+        system->since = since > 0 ? since : 1;
+    }
+}
+
 static void realtime_keep_grants(orri_realtime* rt, orri_lock_log* log)
 {
     struct orr_recording* record = rt->record;
@@ -828,6 +858,7 @@ static orr_result realtime_run(orri_realtime* rt)
     orri_lanes_use(rt->world, NULL);
     schedule->time_ns = rt->pace.time_ns > schedule->time_ns ? rt->pace.time_ns : schedule->time_ns;
     orri_record_clocks(rt);
+    realtime_since(rt);
     realtime_rest(rt);
     realtime_keep_grants(rt, &log);
     return rt->result;
@@ -932,10 +963,11 @@ static orr_result realtime_post(orr_world* world, const char* name, orr_call fun
             realtime_let(rt);
         }
         orri_call_free(&world->env, call);
-        return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED, "%s: %s", name,
-                           replays ? "the world replays a recording, which has its own calls"
-                                   : "the world does not run in real time (any more): nothing was "
-                                     "posted; make the call itself");
+        return replays ? ORR_OK // The recording has it.
+                       : orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+                                     "%s: the world does not run in real time (any more): nothing "
+                                     "was posted; make the call itself",
+                                     name);
     }
     realtime_lock(rt); // Who finds none goes to sleep with it.
     if (rt->call_last != NULL) {

@@ -85,7 +85,6 @@ typedef struct orri_moment {
     bool holding, exclusive;
     uint64_t clock[2];                                 // Tick and epoch of the group that runs.
     orri_view* view;                                   // NULL: it reads nothing that others write.
-    uint64_t pinned;                                   // Epoch when the view was pinned.
     orr_type* shown;                                   // Types of it that others see.
     uint32_t shown_count, shown_plain, shown_capacity; // Plain ones first.
     bool copied;       // In this tick's end they were copied already.
@@ -95,7 +94,7 @@ typedef struct orri_moment {
     uint64_t began_ns;      // By the world's time, of its last tick,
     uint64_t began_real_ns; // and by the real time that counts.
     orri_waits waits;       // Under the run's `mutex`.
-    uint32_t waits_at;      // For a turn: which one was then.
+    _Atomic uint32_t nudge; // In a replay: changed when its turn comes.
     orr_thread thread;
     bool threaded;
     orr_wait_stats stats;
@@ -108,7 +107,7 @@ typedef struct orri_realtime {
     orr_realtime_desc desc;
 
     // The floor: tickets, so that nobody who runs freely keeps others out. In a replay it belongs to who has turn `turn_at`.
-    _Atomic uint32_t ticket, serving, turn_at;
+    _Atomic uint32_t ticket, serving, turn_at, sleepers;
 
     orri_locks* locks;
     uint32_t structure; // A resource,
@@ -123,7 +122,7 @@ typedef struct orri_realtime {
 
     // Everything that follows under `mutex`. Who waits for something waits for the bell, which is rung at every change.
     orri_mutex mutex;
-    _Atomic uint32_t bell;
+    _Atomic uint32_t bell, listeners;
     orri_pace pace;
     uint32_t running;  // Threads of pipelines,
     uint32_t met;      // those of them that came to the meeting,
