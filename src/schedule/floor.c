@@ -84,6 +84,67 @@ static void floor_give(orri_realtime* rt)
     }
 }
 
+// ---- replays ---------------------------------------------------------------------------------------------------------
+
+bool orri_floor_lost(orri_realtime* rt)
+{
+    if (atomic_exchange(&rt->astray, true)) {
+        return false;
+    }
+    orri_realtime_unfollow(rt);
+    floor_nudge(rt); // Nobody has a turn to wait for.
+    return true;
+}
+
+void orri_floor_astray(orri_realtime* rt, const orri_pipeline* pipe)
+{
+    uint32_t turns = atomic_load(&rt->turn_at);
+    if (orri_floor_lost(rt)) {
+        if (rt->replay->full && turns >= rt->replay->turn_count) {
+            return; // It ends in the midst of ticks, which are finished.
+        }
+        (void)orri_refuse(
+            &rt->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
+            "orr_realtime: the replay does something else than was recorded: pipeline "
+            "'%s', tick %llu, after %u turns; is the program the same?",
+            pipe->name, (unsigned long long)pipe->tick, (unsigned)turns);
+        orri_realtime_fail(rt, ORR_ERR_CONFLICT);
+    }
+}
+
+static bool floor_stands(const orri_realtime* rt, const orri_pipeline* pipe)
+{
+    const orri_moment* moment = pipe->moment;
+    uint32_t at = atomic_load(&rt->turn_at);
+    bool others = at < rt->replay->turn_count && rt->replay->turns[at] >> 2 != pipe->index;
+    return moment->waits == ORRI_WAITS_TURN
+               ? others
+               : moment->waits == ORRI_WAITS_LOCK && !orri_lock_ready(moment->holder);
+}
+
+bool orri_floor_stuck(const orri_realtime* rt)
+{
+    uint32_t standing = 0;
+    for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
+        standing += floor_stands(rt, rt->schedule->pipelines[i]);
+    }
+    return rt->running > 0 && standing == rt->running && !atomic_load(&rt->astray);
+}
+
+// Turns and locks come in the order that was recorded: if all wait, one of them did something else before.
+static void floor_waits(const orri_pipeline* pipe, orri_waits waits)
+{
+    orri_moment* moment = pipe->moment;
+    orri_realtime* rt = moment->rt;
+    orri_mutex_lock(rt->platform, &rt->mutex);
+    moment->waits = waits;
+    bool stuck = waits != ORRI_WAITS_NOT && orri_floor_stuck(rt);
+    orri_mutex_unlock(rt->platform, &rt->mutex);
+    if (stuck) {
+        orri_floor_astray(rt, pipe);
+    }
+}
+
 // In a replay: what this pipeline does next. Waits for its turn.
 static orri_turn floor_next(orri_realtime* rt, const orri_pipeline* pipe)
 {
@@ -100,7 +161,9 @@ static orri_turn floor_next(orri_realtime* rt, const orri_pipeline* pipe)
         if (turn >> 2 == pipe->index) {
             return (orri_turn)(turn & 3);
         }
+        floor_waits(pipe, ORRI_WAITS_TURN);
         floor_sleep(rt, &pipe->moment->nudge, nudged);
+        floor_waits(pipe, ORRI_WAITS_NOT);
     }
 }
 
@@ -120,38 +183,12 @@ static void floor_on(orri_pipeline* pipe)
     orri_lanes_use(world, pipe->moment->lanes);
 }
 
-bool orri_floor_lost(orri_realtime* rt)
-{
-    if (atomic_exchange(&rt->astray, true)) {
-        return false;
-    }
-    orri_realtime_unfollow(rt);
-    floor_nudge(rt); // Nobody has a turn to wait for.
-    return true;
-}
-
-static void floor_astray(orri_realtime* rt, const orri_pipeline* pipe)
-{
-    uint32_t turns = atomic_load(&rt->turn_at);
-    if (orri_floor_lost(rt)) {
-        if (rt->replay->full && turns >= rt->replay->turn_count) {
-            return; // It ends in the midst of ticks, which are finished.
-        }
-        (void)orri_refuse(
-            &rt->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
-            "orr_realtime: the replay does something else than was recorded: pipeline "
-            "'%s', tick %llu, after %u turns; is the program the same?",
-            pipe->name, (unsigned long long)pipe->tick, (unsigned)turns);
-        orri_realtime_fail(rt, ORR_ERR_CONFLICT);
-    }
-}
-
 void orri_floor_enter(orri_pipeline* pipe)
 {
     orri_realtime* rt = pipe->moment->rt;
     if (rt->replay != NULL && !atomic_load(&rt->astray)) {
         if (floor_next(rt, pipe) != ORRI_TURN_STEP) {
-            floor_astray(rt, pipe);
+            orri_floor_astray(rt, pipe);
         }
     }
     floor_take(rt, pipe->moment);
@@ -171,7 +208,7 @@ orri_turn orri_floor_enter_between(orri_pipeline* pipe, orri_turn wanted)
             return wanted;
         }
         if (wanted == ORRI_TURN_STEP) {
-            floor_astray(rt, pipe);
+            orri_floor_astray(rt, pipe);
             return ORRI_TURN_NONE;
         }
     }
@@ -189,13 +226,29 @@ void orri_floor_leave(orri_pipeline* pipe)
 
 // ---- locks ----------------------------------------------------------------------------------------------------------------
 
+static void floor_wait_lock(orri_pipeline* pipe, bool granted)
+{
+    orri_moment* moment = pipe->moment;
+    if (granted) {
+        return;
+    }
+    bool replays = moment->rt->replay != NULL;
+    if (replays) {
+        floor_waits(pipe, ORRI_WAITS_LOCK);
+    }
+    orri_lock_wait(moment->holder);
+    if (replays) {
+        floor_waits(pipe, ORRI_WAITS_NOT);
+    }
+}
+
 // From the floor to the floor; nobody waits for a lock on it.
 static void floor_lock(orri_pipeline* pipe, uint32_t who)
 {
     orri_moment* moment = pipe->moment;
     ORR_ASSERT(!moment->holding);
     orri_floor_leave(pipe);
-    orri_lock_take(moment->holder, who, moment->set, moment->set_count);
+    floor_wait_lock(pipe, orri_lock_ask(moment->holder, who, moment->set, moment->set_count));
     moment->holding = true;
     orri_floor_enter(pipe);
 }
@@ -391,7 +444,7 @@ orr_result orri_floor_group(orri_pipeline* pipe, uint32_t first, uint32_t point)
     }
     orri_set_note(pipe, first, point, ORRI_LOCK_RELEASED);
     orri_lock_reads_end(moment->holder);
-    orri_lock_upgrade(moment->holder);
+    floor_wait_lock(pipe, orri_lock_upgrade_ask(moment->holder));
     floor_back(pipe, alone);
     for (uint32_t i = first; i < point; i++) {
         orri_system* system = pipe->steps[i].system;
@@ -432,7 +485,7 @@ orr_result orri_floor_show(orri_pipeline* pipe)
         moment->copied = true; // The tick is open until all of it is shown.
         orri_set_structure(pipe, ORRI_LOCK_READ);
         orri_floor_leave(pipe);
-        orri_lock_take(moment->holder, 0, moment->set, 1);
+        floor_wait_lock(pipe, orri_lock_ask(moment->holder, 0, moment->set, 1));
         moment->holding = true;
         result = orri_publish_copy(rt->publisher, moment->shown, moment->shown_plain);
         orri_floor_enter(pipe);

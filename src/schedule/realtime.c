@@ -188,11 +188,15 @@ static void realtime_open(orri_realtime* rt, bool open)
     }
 }
 
+// A tick that was refused to go on keeps what it has promised.
 static void realtime_unhold(orri_realtime* rt)
 {
     for (uint32_t i = rt->schedule->pipeline_count; i-- > 0;) {
-        orri_lanes_use(rt->world, rt->schedule->pipelines[i]->moment->lanes);
-        orri_lanes_unhold(rt->world);
+        const orri_pipeline* pipe = rt->schedule->pipelines[i];
+        if (pipe->stage == ORRI_STAGE_DONE) {
+            orri_lanes_use(rt->world, pipe->moment->lanes);
+            orri_lanes_unhold(rt->world);
+        }
     }
 }
 
@@ -325,7 +329,8 @@ static realtime_what realtime_decide(orri_realtime* rt, const orri_pipeline* pip
         return REALTIME_TICK;
     }
     // Of a longer wait than that only a part would count.
-    uint64_t until = orri_pace_until(&rt->pace, pipe->due_ns), most = rt->pace.most_ns / 2;
+    uint64_t until = rt->pace.paused ? UINT64_MAX : orri_pace_until(&rt->pace, pipe->due_ns);
+    uint64_t most = rt->pace.most_ns / 2;
     *left = until == UINT64_MAX || until < most ? until : most;
     return REALTIME_WAIT;
 }
@@ -559,8 +564,12 @@ static void realtime_thread(void* data)
     realtime_lock(rt);
     rt->running--;
     rt->standing -= !realtime_free(pipe);
+    bool stuck = rt->replay != NULL && orri_floor_stuck(rt);
     orri_realtime_ring(rt);
     realtime_unlock(rt);
+    if (stuck) { // The others wait for what this one had to do.
+        orri_floor_astray(rt, pipe);
+    }
 }
 
 // ---- beginning and end -----------------------------------------------------------------------------------------------------------
@@ -582,6 +591,7 @@ static bool realtime_moment(orri_realtime* rt, orri_pipeline* pipe)
     moment->began_ns = rt->schedule->time_ns;
     moment->began_real_ns = 0;
     moment->ticking = false;
+    moment->waits = ORRI_WAITS_NOT;
     if (moment->lanes == NULL) {
         moment->lanes = orri_lanes_make(rt->world);
         if (moment->lanes != NULL && pipe->observer) {
@@ -839,6 +849,8 @@ static orr_result realtime_run(orri_realtime* rt)
     realtime_join(rt);
     if (rt->replay != NULL) {
         orri_realtime_unfollow(rt);
+    } else {
+        realtime_look(rt); // Up to here time went on.
     }
     realtime_open(rt, true);
     schedule->inside = false; // Calls that were posted may still not step or destroy it.
@@ -907,10 +919,11 @@ static orri_realtime* realtime_now(orr_world* world)
         return NULL;
     }
     orri_mutex_lock(world->env.platform, &world->schedule->posting);
-    if (world->schedule->realtime == NULL) {
+    orri_realtime* rt = world->schedule->realtime;
+    if (rt == NULL) {
         orri_mutex_unlock(world->env.platform, &world->schedule->posting);
     }
-    return world->schedule->realtime;
+    return rt;
 }
 
 static void realtime_let(orri_realtime* rt)

@@ -68,6 +68,13 @@ typedef struct orri_live {
     uint32_t cluster_capacity;
 } orri_live;
 
+// What a pipeline waits for in a replay.
+typedef enum orri_waits {
+    ORRI_WAITS_NOT,
+    ORRI_WAITS_TURN,
+    ORRI_WAITS_LOCK,
+} orri_waits;
+
 // What a pipeline has in real time.
 typedef struct orri_moment {
     struct orri_realtime* rt; // NULL: not now.
@@ -86,6 +93,7 @@ typedef struct orri_moment {
     bool ticking;
     uint64_t began_ns;      // By the world's time, of its last tick,
     uint64_t began_real_ns; // and by the real time that counts.
+    orri_waits waits;       // Under the run's `mutex`.
     _Atomic uint32_t nudge; // In a replay: changed when its turn comes.
     orr_thread thread;
     bool threaded;
@@ -151,6 +159,10 @@ orri_turn orri_floor_enter_between(orri_pipeline* pipe, orri_turn wanted);
 void orri_floor_leave(orri_pipeline* pipe);
 // A replay cannot be followed any more: who is within a tick finishes it, and nobody waits for a turn. False: it was so before.
 bool orri_floor_lost(orri_realtime* rt);
+// The same, said.
+void orri_floor_astray(orri_realtime* rt, const orri_pipeline* pipe);
+// In a replay, with the mutex: all pipelines that are left wait for something that one of them would have to do.
+bool orri_floor_stuck(const orri_realtime* rt);
 // Around the work of a whole group; the caller has the floor, and has it again afterwards. Locks are held until orri_floor_release().
 orr_result orri_floor_group(orri_pipeline* pipe, uint32_t first, uint32_t point);
 // Structure is this pipeline's alone: no system of any runs. The caller has the floor, and holds nothing.

@@ -456,11 +456,16 @@ orr_result orri_tick(orri_pipeline* pipe, float dt)
         orri_moment_resume(pipe, false);
         schedule->now = pipe->stage != ORRI_STAGE_DONE ? pipe : schedule->now;
     }
-    schedule->inside = pipe->world->in_tick = true;
+    // In real time all of the run is one, for who calls from outside.
+    bool lockstep = !pipe->world->realtime;
+    if (ORR_LIKELY(lockstep)) {
+        schedule->inside = pipe->world->in_tick = true;
+    }
     orr_result result = schedule->now != NULL ? ORR_OK : tick_begin(pipe, dt);
     result = result == ORR_OK ? tick_go(pipe) : result;
-    // In real time all of the run is one, for who calls from outside.
-    schedule->inside = pipe->world->in_tick = pipe->world->realtime;
+    if (ORR_LIKELY(lockstep)) {
+        schedule->inside = pipe->world->in_tick = false;
+    }
     if (resumes && schedule->now == NULL) {
         orri_moment_resume(pipe, true);
     }
