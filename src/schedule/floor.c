@@ -194,7 +194,7 @@ static uint64_t floor_creates(const orri_pipeline* pipe, uint32_t first, uint32_
     uint64_t count = 0;
     for (uint32_t i = first; i < point; i++) {
         const orri_system* system = pipe->steps[i].system;
-        count += system->due && !pipe->observer ? orri_system_creates(system) : 0;
+        count += system->due ? orri_system_creates(system) : 0;
     }
     return count;
 }

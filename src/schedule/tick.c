@@ -92,8 +92,7 @@ static bool tick_life_ids(orri_pipeline* pipe)
             most += 4 * (uint64_t)(system->creates_max != 0 ? system->creates_max : 1024);
         }
     }
-    return pipe->observer || most == 0 ||
-           (most <= UINT32_MAX && orri_lanes_hold(pipe->world, (uint32_t)most));
+    return most == 0 || (most <= UINT32_MAX && orri_lanes_hold(pipe->world, (uint32_t)most));
 }
 
 static orr_result tick_life(orri_pipeline* pipe)
@@ -263,10 +262,25 @@ static orr_result tick_group(orri_pipeline* pipe)
     return result;
 }
 
+// In real time, what observers create and destroy is done at the ends of their systems, and changes where entities are found; and a tick that
+// goes on after a refusal holds nothing any more. Both want structure alone.
+static bool tick_ends_alone(const orri_pipeline* pipe, const orri_step* step)
+{
+    bool alone = !pipe->moment->holding;
+    for (uint32_t i = step->first; pipe->observer && i < pipe->at; i++) {
+        alone |= pipe->steps[i].system->structural;
+    }
+    return alone;
+}
+
 static orr_result tick_point(orri_pipeline* pipe, const orri_step* step)
 {
     uint64_t begun = pipe->clock_ns;
     bool ends = pipe->ended < pipe->at - step->first;
+    if (ORR_UNLIKELY(pipe->world->realtime) && ends && tick_ends_alone(pipe, step)) {
+        orri_floor_release(pipe);
+        orri_floor_exclusive(pipe);
+    }
     while (pipe->ended < pipe->at - step->first) {
         orri_system* system = pipe->steps[step->first + pipe->ended].system;
         orr_result result = orri_system_end(pipe->world, system);
@@ -283,7 +297,11 @@ static orr_result tick_point(orri_pipeline* pipe, const orri_step* step)
         orri_time_point(pipe, begun);
     }
     if (ORR_UNLIKELY(pipe->world->realtime)) {
+        orr_result result = pipe->moment->exclusive ? orri_floor_follow(pipe) : ORR_OK;
         orri_floor_release(pipe);
+        if (result != ORR_OK) {
+            return result;
+        }
     }
     return step->commit
                ? tick_locked(pipe, orri_commit_pending(pipe->world) || pipe->phase > 0, tick_commit)
