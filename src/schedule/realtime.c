@@ -178,11 +178,15 @@ static void realtime_open(orri_realtime* rt, bool open)
     }
 }
 
+// A tick that is open keeps what it promised.
 static void realtime_unhold(orri_realtime* rt)
 {
     for (uint32_t i = rt->schedule->pipeline_count; i-- > 0;) {
-        orri_lanes_use(rt->world, rt->schedule->pipelines[i]->moment->lanes);
-        orri_lanes_unhold(rt->world);
+        const orri_pipeline* pipe = rt->schedule->pipelines[i];
+        if (pipe->stage == ORRI_STAGE_DONE) {
+            orri_lanes_use(rt->world, pipe->moment->lanes);
+            orri_lanes_unhold(rt->world);
+        }
     }
 }
 
