@@ -349,6 +349,20 @@ static orr_result floor_prepare(orri_pipeline* pipe, uint32_t first, uint32_t po
     }
 }
 
+// They did not run: it waits on.
+static void floor_unhand(orri_pipeline* pipe, uint32_t first, uint32_t point)
+{
+    for (uint32_t i = first; i < point; i++) {
+        const orri_system* system = pipe->steps[i].system;
+        if (system->due && system->reads) {
+            orri_reader_done(system->rights.reader);
+        }
+        if (system->due && system->inbox != NULL) {
+            orri_inbox_done(pipe->world, system->inbox);
+        }
+    }
+}
+
 static orr_result floor_ready(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
     orr_world* world = pipe->world;
@@ -358,6 +372,9 @@ static orr_result floor_ready(orri_pipeline* pipe, uint32_t first, uint32_t poin
     }
     if (result == ORR_OK && !orri_group_open_ahead(pipe, first, point)) {
         result = orri_refuse_memory(&world->env, "beginning systems");
+    }
+    if (ORR_UNLIKELY(result != ORR_OK)) {
+        floor_unhand(pipe, first, point);
     }
     pipe->moment->clock[0] = world->tick;
     pipe->moment->clock[1] = world->epoch++; // Two groups beside each other write different ones.
