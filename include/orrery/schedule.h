@@ -282,14 +282,15 @@ ORR_API void orr_stop(orr_world* world);
 /// to be done when orr_realtime() ends is done before it returns. ORR_ERR_STATE if the world does not run in real time: call it yourself.
 ORR_API orr_result orr_post(orr_world* world, orr_call call, const void* data, size_t size);
 /// The same where all pipelines stand between their ticks, which they wait for: for what looks at the world as a whole (orr_world_hash(),
-/// orr_world_validate()), and for systems, pipelines and types that come and go.
+/// orr_world_validate()), and for systems and types that come and go.
 ORR_API orr_result orr_post_meeting(orr_world* world, orr_call call, const void* data, size_t size);
 
 /// How fast time goes, as the user wishes: 1 (the default) as it is, 0.5 half as fast. From any thread. Refused below 0, above 1000.
 ORR_API orr_result orr_time_wish(orr_world* world, double wish);
 /// How fast it goes now: the wish, times less than 1 if a pipeline with a rate cannot keep it: then time goes slower for all of them. From any thread.
 ORR_API double orr_time_scale(orr_world* world);
-/// While paused (orr_pause(), then from any thread): time goes on by so many intervals of the first pipeline, as fast as it can.
+/// While paused (orr_pause(), then from any thread): so many ticks of the first pipeline, and of the others what falls due up to then, as fast as it
+/// can. A continuous one takes the dt it has in lockstep.
 ORR_API orr_result orr_realtime_step(orr_world* world, uint32_t ticks);
 
 /// Empty; NULL without memory. Lives apart from worlds.

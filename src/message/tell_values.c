@@ -236,7 +236,7 @@ static bool values_rows(values_scan* s, orri_chunk* chunk, uint32_t column, uint
 
 // It is known which rows were written.
 static bool values_touched(values_scan* s, orri_chunk* chunk, uint32_t column,
-                           const orri_touch* touch)
+                           const orri_touch_note* touch)
 {
     for (uint32_t w = 0; w < ORR_CHUNK_CAPACITY / 64; w++) {
         for (uint64_t left = touch->bits[w]; left != 0; left &= left - 1) {
@@ -256,7 +256,7 @@ static bool values_chunk(values_scan* s, orri_chunk* chunk, uint32_t column, uin
     // Where no row came, went or moved since the last whole tell, all are as they were told.
     s->by_row = !s->uniform ||
                 chunk->columns[chunk->cluster->type_count].version > s->tell->told->row_mark;
-    const orri_touch* touch = orri_touch_of(s->tell->told, s->type, chunk, column, seen);
+    const orri_touch_note* touch = orri_touch_of(s->tell->told, s->type, chunk, column, seen);
     if (touch != NULL) {
         return values_touched(s, chunk, column, touch);
     }

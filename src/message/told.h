@@ -92,13 +92,13 @@ typedef struct orri_told_type {
 } orri_told_type;
 
 // Rows of a block to which sent values were written (touch.c).
-typedef struct orri_touch {
+typedef struct orri_touch_note {
     uint64_t before;  // The block's version when the first was,
     uint64_t version; // and since the last. Another one: others wrote, too.
     uint32_t type_index, chunk;
     uint32_t rows; // At least as many as there are bits.
     uint64_t bits[ORR_CHUNK_CAPACITY / 64];
-} orri_touch;
+} orri_touch_note;
 
 // ---- runs, items, pieces (tell_piece.c) ------------------------------------------------------------------------
 
@@ -215,8 +215,8 @@ struct orri_told {
     uint32_t column_capacity;
     // Made, and not yet handed out: a tell that is refused goes on with the next call, and readers see one tell.
     orri_batch *out_first[ORRI_KINDS], *out_last[ORRI_KINDS];
-    orri_batch* spares;  // Memory of large batches, for the next ones.
-    orri_touch* touches; // Since the last tell; each is in `touched1` of its type.
+    orri_batch* spares;       // Memory of large batches, for the next ones.
+    orri_touch_note* touches; // Since the last tell; each is in `touched1` of its type.
     uint32_t touch_count, touch_capacity;
 };
 
@@ -336,16 +336,16 @@ void orri_told_drop(orr_world* world, orri_told_type* type, uint32_t index);
 
 // Some rows of a column will be written, and noted by orri_touch_row(), in an epoch in which nobody else writes it; before it is stamped. Good until the next
 // call. NULL: not noted, for want of memory (not reported); nothing is lost by that.
-orri_touch* orri_touch_begin(orr_world* world, orri_told_type* type, const orri_chunk* chunk,
-                             uint32_t column);
-static inline void orri_touch_row(orri_touch* touch, uint32_t slot)
+orri_touch_note* orri_touch_begin(orr_world* world, orri_told_type* type, const orri_chunk* chunk,
+                                  uint32_t column);
+static inline void orri_touch_row(orri_touch_note* touch, uint32_t slot)
 {
     touch->bits[slot / 64] |= UINT64_C(1) << slot % 64;
     touch->rows++;
 }
 // The only rows of a block that may differ, if all were told up to a version; NULL: any may.
-const orri_touch* orri_touch_of(const struct orri_told* told, const orri_told_type* type,
-                                const orri_chunk* chunk, uint32_t column, uint64_t seen);
+const orri_touch_note* orri_touch_of(const struct orri_told* told, const orri_told_type* type,
+                                     const orri_chunk* chunk, uint32_t column, uint64_t seen);
 void orri_touches_clear(struct orri_told* told);
 
 // ---- message_batch.c --------------------------------------------------------------------------------------------------

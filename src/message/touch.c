@@ -22,15 +22,15 @@ static uint32_t* touch_place(orr_world* world, orri_told_type* type, uint32_t ch
     return &type->touched1[chunk];
 }
 
-static orri_touch* touch_add(orr_world* world, orri_told_type* type, uint32_t* place,
-                             uint32_t chunk)
+static orri_touch_note* touch_add(orr_world* world, orri_told_type* type, uint32_t* place,
+                                  uint32_t chunk)
 {
     struct orri_told* told = world->messages->told;
     if (!ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &told->touches, &told->touch_capacity,
                       told->touch_count + 1)) {
         return NULL;
     }
-    orri_touch* touch = &told->touches[told->touch_count++];
+    orri_touch_note* touch = &told->touches[told->touch_count++];
     *place = told->touch_count;
     touch->type_index = (uint32_t)(type - told->types);
     touch->chunk = chunk;
@@ -38,15 +38,15 @@ static orri_touch* touch_add(orr_world* world, orri_told_type* type, uint32_t* p
     return touch;
 }
 
-orri_touch* orri_touch_begin(orr_world* world, orri_told_type* type, const orri_chunk* chunk,
-                             uint32_t column)
+orri_touch_note* orri_touch_begin(orr_world* world, orri_told_type* type, const orri_chunk* chunk,
+                                  uint32_t column)
 {
     uint64_t version = chunk->columns[column].version;
     uint32_t* place = touch_place(world, type, chunk->id);
     if (place == NULL) {
         return NULL;
     }
-    orri_touch* touch = *place != 0 ? &world->messages->told->touches[*place - 1] : NULL;
+    orri_touch_note* touch = *place != 0 ? &world->messages->told->touches[*place - 1] : NULL;
     if (touch != NULL && touch->version == version) {
         touch->version = world->epoch;
         return touch;
@@ -64,11 +64,11 @@ orri_touch* orri_touch_begin(orr_world* world, orri_told_type* type, const orri_
     return touch;
 }
 
-const orri_touch* orri_touch_of(const struct orri_told* told, const orri_told_type* type,
-                                const orri_chunk* chunk, uint32_t column, uint64_t seen)
+const orri_touch_note* orri_touch_of(const struct orri_told* told, const orri_told_type* type,
+                                     const orri_chunk* chunk, uint32_t column, uint64_t seen)
 {
     uint32_t number1 = chunk->id < type->touched_capacity ? type->touched1[chunk->id] : 0;
-    const orri_touch* touch = number1 != 0 ? &told->touches[number1 - 1] : NULL;
+    const orri_touch_note* touch = number1 != 0 ? &told->touches[number1 - 1] : NULL;
     bool whole = touch != NULL && touch->version == chunk->columns[column].version &&
                  touch->before <= seen;
     // Where many were written, comparing them all as arrays is faster.
@@ -78,7 +78,7 @@ const orri_touch* orri_touch_of(const struct orri_told* told, const orri_told_ty
 void orri_touches_clear(struct orri_told* told)
 {
     for (uint32_t i = 0; i < told->touch_count; i++) {
-        const orri_touch* touch = &told->touches[i];
+        const orri_touch_note* touch = &told->touches[i];
         orri_told_type* type = &told->types[touch->type_index];
         if (touch->chunk < type->touched_capacity) {
             type->touched1[touch->chunk] = 0;

@@ -162,7 +162,7 @@ static orr_result values_prepare_events(values_work* w)
 
 // The column of a type in a chunk, stamped; NULL if it has none. Copies were made before, so nothing is refused.
 static uint8_t* values_column(orr_world* world, uint32_t type_index, uint32_t chunk,
-                              orri_told_type* noted, orri_touch** touch)
+                              orri_told_type* noted, orri_touch_note** touch)
 {
     int32_t column = orri_table_column(world, type_index, chunk);
     if (column < 0) {
@@ -185,7 +185,7 @@ static inline uint32_t values_run(orr_world* world, const orri_strip* strip, uin
     uint32_t count = strip->count, type_index = orri_type_index(world, strip->type);
     uint32_t ids = world->hot.count, last = UINT32_MAX;
     uint8_t* data = NULL;
-    orri_touch* touch = NULL;
+    orri_touch_note* touch = NULL;
     for (; row < count; row++) {
         uint64_t id = entities[row].id, index = id & ORR_HOT_ID_MASK;
         if (ORR_UNLIKELY(index >= ids || (marks != NULL && orri_bit_get(marks, (uint32_t)index)))) {
@@ -246,7 +246,7 @@ static bool values_write_one(values_work* w, orr_lane* lane, orri_strip* strip, 
     } else if (orri_value_refers(w->world, strip->info, old, value) == ORRI_REFERS_DEAD) {
         orri_note_drop(lane, strip, row, "its value refers to an entity that is dead");
     } else {
-        orri_touch* touch = NULL;
+        orri_touch_note* touch = NULL;
         uint32_t slot = orri_place_slot(record->place);
         uint8_t* data = values_column(w->world, orri_type_index(w->world, strip->type),
                                       record->place >> ORRI_SLOT_BITS, w->noted, &touch);

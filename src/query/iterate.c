@@ -269,6 +269,8 @@ void orr_iter_end(orr_iter* it)
         if (ORR_UNLIKELY(it->query->order != NULL)) {
             orri_order_close(it->query);
         }
+    } else if (ORR_UNLIKELY(it->era != 0 && it->world->realtime && it->query->order != NULL)) {
+        orri_order_close(it->query);
     }
     it->counted = false;
     it->era = 0;

@@ -351,7 +351,7 @@ uint64_t orri_system_work(orr_world* world, orri_system* system, uint32_t first,
     if (ORR_UNLIKELY(world->realtime)) {
         orri_here_now.clock = system->pipe->moment->clock;
         orri_here_now.view = system->pipe->moment->view;
-        orri_here_now.since_view = system->since_view;
+        orri_here_now.since_view = system->since;
     }
     call_sum sum = call_work(world, system, first, last);
     orri_here_leave(before);
@@ -375,7 +375,9 @@ void orri_system_done(orr_world* world, orri_system* system)
     if (ORR_UNLIKELY(system->query->has_changed)) {
         // What is written from now on is new to it; what it wrote itself is not.
         orri_world_settle(world);
-        system->since = world->epoch++;
+        // In real time others may have written since its group ended.
+        system->since = ORR_LIKELY(!world->realtime) ? world->epoch++
+                                                     : system->pipe->moment->clock[1];
     }
     if (system->reads) {
         orri_reader_done(system->rights.reader);

@@ -9,9 +9,10 @@
 static void floor_waited(orri_moment* moment, uint64_t since_ns, uint64_t now_ns)
 {
     uint64_t waited = now_ns > since_ns ? now_ns - since_ns : 0;
-    moment->stats.turn_waited_ns += waited;
+    // Others look at them meanwhile.
+    __atomic_fetch_add(&moment->stats.turn_waited_ns, waited, __ATOMIC_RELAXED);
     if (waited > moment->stats.turn_longest_ns) {
-        moment->stats.turn_longest_ns = waited;
+        __atomic_store_n(&moment->stats.turn_longest_ns, waited, __ATOMIC_RELAXED);
     }
 }
 
@@ -38,14 +39,20 @@ static void floor_take(orri_realtime* rt, orri_moment* moment)
     floor_waited(moment, since, platform->clock_ns(platform->user));
 }
 
-static void floor_give(orri_realtime* rt)
+static void floor_next_is(const orr_platform* platform, _Atomic uint32_t* word)
 {
-    const orr_platform* platform = rt->platform;
-    _Atomic uint32_t* word = rt->replay != NULL ? &rt->turn_at : &rt->serving;
     ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, word);
     atomic_fetch_add(word, 1);
     ORRI_SCHED_POINT(platform, ORR_SCHED_WAKE, word);
     platform->thread_wake(platform->user, word, UINT32_MAX);
+}
+
+static void floor_give(orri_realtime* rt)
+{
+    floor_next_is(rt->platform, &rt->serving);
+    if (rt->replay != NULL) {
+        floor_next_is(rt->platform, &rt->turn_at);
+    }
 }
 
 // In a replay: what this pipeline does next. Waits for its turn.
@@ -77,25 +84,34 @@ static void floor_on(orri_pipeline* pipe)
     bool open = pipe->stage != ORRI_STAGE_DONE || pipe->moment->copied;
     pipe->moment->outside = orri_here_enter(world, NULL, NULL, NULL);
     schedule->now = open ? pipe : NULL;
-    schedule->inside = world->in_tick = true;
     world->busy = open ? "a tick is under way" : NULL;
     world->dt = open ? pipe->dt : 0;
     world->run_tick = open ? pipe->tick : 0;
     orri_lanes_use(world, pipe->moment->lanes);
 }
 
+bool orri_floor_lost(orri_realtime* rt)
+{
+    if (atomic_exchange(&rt->astray, true)) {
+        return false;
+    }
+    orri_realtime_unfollow(rt);
+    floor_next_is(rt->platform, &rt->turn_at); // Nobody has a turn to wait for.
+    return true;
+}
+
 static void floor_astray(orri_realtime* rt, const orri_pipeline* pipe)
 {
-    if (!atomic_exchange(&rt->astray, true)) {
-        orri_realtime_unfollow(rt);
-        if (rt->replay->full && atomic_load(&rt->turn_at) >= rt->replay->turn_count) {
+    uint32_t turns = atomic_load(&rt->turn_at);
+    if (orri_floor_lost(rt)) {
+        if (rt->replay->full && turns >= rt->replay->turn_count) {
             return; // It ends in the midst of ticks, which are finished.
         }
         (void)orri_refuse(
             &rt->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
             "orr_realtime: the replay does something else than was recorded: pipeline "
             "'%s', tick %llu, after %u turns; is the program the same?",
-            pipe->name, (unsigned long long)pipe->tick, (unsigned)atomic_load(&rt->turn_at));
+            pipe->name, (unsigned long long)pipe->tick, (unsigned)turns);
         orri_realtime_fail(rt, ORR_ERR_CONFLICT);
     }
 }
@@ -108,8 +124,9 @@ void orri_floor_enter(orri_pipeline* pipe)
             floor_astray(rt, pipe);
         }
     }
+    floor_take(rt, pipe->moment);
     if (rt->replay == NULL || atomic_load(&rt->astray)) {
-        floor_take(rt, pipe->moment); // Who went astray finishes its tick all the same.
+        // Who went astray finishes its tick all the same.
         orri_record_turn(rt, pipe, ORRI_TURN_STEP);
     }
     floor_on(pipe);
@@ -127,9 +144,8 @@ orri_turn orri_floor_enter_between(orri_pipeline* pipe, orri_turn wanted)
             floor_astray(rt, pipe);
             return ORRI_TURN_NONE;
         }
-    } else {
-        floor_take(rt, pipe->moment);
     }
+    floor_take(rt, pipe->moment);
     floor_on(pipe);
     return wanted;
 }
@@ -194,7 +210,7 @@ static uint64_t floor_creates(const orri_pipeline* pipe, uint32_t first, uint32_
     uint64_t count = 0;
     for (uint32_t i = first; i < point; i++) {
         const orri_system* system = pipe->steps[i].system;
-        count += system->due && !pipe->observer ? orri_system_creates(system) : 0;
+        count += system->due ? orri_system_creates(system) : 0;
     }
     return count;
 }
@@ -317,7 +333,7 @@ static orr_result floor_ready(orri_pipeline* pipe, uint32_t first, uint32_t poin
     // without a look.
     orri_reclaim_end(pipe->moment->rt->publisher, result == ORR_OK);
     pipe->moment->clock[0] = world->tick;
-    pipe->moment->clock[1] = world->epoch;
+    pipe->moment->clock[1] = world->epoch++; // Two groups beside each other write different ones.
     return result;
 }
 
@@ -357,6 +373,26 @@ static void floor_crew_back(orri_realtime* rt)
     orri_mutex_unlock(rt->platform, &rt->mutex);
 }
 
+// Systems run without the floor; but those that have structure alone keep it: what is counted (strings, arrays, who refers to whom) others change
+// on the floor only.
+static void floor_aside(orri_pipeline* pipe, bool alone)
+{
+    if (alone) {
+        orri_here_leave(pipe->moment->outside);
+    } else {
+        orri_floor_leave(pipe);
+    }
+}
+
+static void floor_back(orri_pipeline* pipe, bool alone)
+{
+    if (alone) {
+        floor_on(pipe);
+    } else {
+        orri_floor_enter(pipe);
+    }
+}
+
 orr_result orri_floor_group(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
     orri_moment* moment = pipe->moment;
@@ -368,7 +404,8 @@ orr_result orri_floor_group(orri_pipeline* pipe, uint32_t first, uint32_t point)
     }
     bool several = pipe->abreast != NULL && floor_crew(pipe, first, point);
     bool cut = several && orri_abreast_cut(pipe, first, point);
-    orri_floor_leave(pipe);
+    bool alone = moment->set[0].mode == ORRI_LOCK_EXCLUSIVE; // Of structure.
+    floor_aside(pipe, alone);
     orri_set_note(pipe, first, point, ORRI_LOCK_PLANNED);
     if (cut) {
         orri_abreast_go(pipe);
@@ -381,12 +418,11 @@ orr_result orri_floor_group(orri_pipeline* pipe, uint32_t first, uint32_t point)
     orri_set_note(pipe, first, point, ORRI_LOCK_RELEASED);
     orri_lock_reads_end(moment->holder);
     orri_lock_upgrade(moment->holder);
-    orri_floor_enter(pipe);
+    floor_back(pipe, alone);
     for (uint32_t i = first; i < point; i++) {
         orri_system* system = pipe->steps[i].system;
         if (system->due) {
             orri_system_done(world, system);
-            system->since_view = moment->pinned;
             orri_time_add(system);
         }
     }
@@ -397,8 +433,7 @@ orr_result orri_floor_group(orri_pipeline* pipe, uint32_t first, uint32_t point)
 
 orr_result orri_floor_pin(orri_pipeline* pipe)
 {
-    orri_moment* moment = pipe->moment;
-    moment->pinned = pipe->world->epoch - 1; // What is shown from now on has a larger version.
+    const orri_moment* moment = pipe->moment;
     return moment->view != NULL ? orri_view_pin(moment->view) : ORR_OK;
 }
 

@@ -78,14 +78,14 @@ typedef struct orri_moment {
     bool holding, exclusive;
     uint64_t clock[2];                                 // Tick and epoch of the group that runs.
     orri_view* view;                                   // NULL: it reads nothing that others write.
-    uint64_t pinned;                                   // Epoch when the view was pinned.
     orr_type* shown;                                   // Types of it that others see.
     uint32_t shown_count, shown_plain, shown_capacity; // Plain ones first.
     bool copied;       // In this tick's end they were copied already.
     orri_here outside; // Of the thread, before it came onto the floor.
     orri_pace_own own;
-    uint64_t began_ns; // By the world's time, of its last tick.
-    uint64_t began_real_ns;
+    bool ticking;
+    uint64_t began_ns;      // By the world's time, of its last tick,
+    uint64_t began_real_ns; // and by the real time that counts.
     orr_thread thread;
     bool threaded;
     orr_wait_stats stats;
@@ -115,17 +115,19 @@ typedef struct orri_realtime {
     orri_mutex mutex;
     _Atomic uint32_t bell;
     orri_pace pace;
-    uint32_t running;    // Threads of pipelines,
-    uint32_t met;        // those of them that came to the meeting,
-    uint32_t fixed;      // that have a rate,
-    uint32_t fixed_idle; // and of these, that wait until they are due.
-    uint64_t meetings;   // Held so far.
-    bool gather;         // One is wanted.
+    uint32_t running;  // Threads of pipelines,
+    uint32_t met;      // those of them that came to the meeting,
+    uint32_t standing; // that stand while it is paused,
+    uint32_t idle;     // and of these, that wait until they are due.
+    uint64_t meetings; // Held so far.
+    bool gather;       // One is wanted.
     bool stop;
     orr_result result;
     uint64_t begun_ns, first_ticks; // Of the first pipeline in this run.
-    uint64_t step_ns;               // Up to where the clock of a paused world may go on.
+    // A paused world that is to go on for so many ticks of the first pipeline that have not begun, and what is due up to then; 0: nothing.
+    uint64_t steps, step_ns;
     orri_call *call_first, *call_last;
+    bool over; // No more are taken. Under `posting`.
     bool crew_taken;
     // For the caller's thread: one at a time.
     orri_pipeline* main_pipe;
@@ -146,6 +148,8 @@ void orri_floor_enter(orri_pipeline* pipe);
 // ORRI_TURN_NONE: there is nothing more, and it has not got the floor. Otherwise `wanted` is returned.
 orri_turn orri_floor_enter_between(orri_pipeline* pipe, orri_turn wanted);
 void orri_floor_leave(orri_pipeline* pipe);
+// A replay cannot be followed any more: who is within a tick finishes it, and nobody waits for a turn. False: it was so before.
+bool orri_floor_lost(orri_realtime* rt);
 // Around the work of a whole group; the caller has the floor, and has it again afterwards. Locks are held until orri_floor_release().
 orr_result orri_floor_group(orri_pipeline* pipe, uint32_t first, uint32_t point);
 // Structure is this pipeline's alone: no system of any runs. The caller has the floor, and holds nothing.
@@ -190,6 +194,8 @@ void orri_realtime_fail(orri_realtime* rt, orr_result result);
 // Runs a system on the thread that called orr_realtime(). Without the floor.
 void orri_realtime_on_main(orri_pipeline* pipe, orri_system* system);
 
+// From any thread, also while a meeting is held: then the world belongs to who holds it.
+bool orri_realtime_runs(const orr_world* world);
 // From any thread. False: it does not run.
 bool orri_realtime_pause(orr_world* world, bool on);
 // A tick that was refused in real time goes on in lockstep, with its lanes; or has ended there.

@@ -98,7 +98,6 @@ typedef struct orri_system {
     bool
         whole; // They are not shared out, whatever it says: what it changes is counted by the world.
     uint64_t since;      // Epoch when it last ran, for `changed` terms.
-    uint64_t since_view; // The same for what other pipelines publish.
     orri_inbox* inbox;
     uint32_t cost_ns; // What it takes, lately; 0: it was never timed.
     uint32_t lane_ahead;
@@ -291,6 +290,8 @@ uint64_t orri_pipelines_digest(const orr_world* world, uint64_t hash);
 orri_pipeline* orri_pipeline_make(orr_world* world, const orr_pipeline_desc* desc);
 // NULL: there is none of this name.
 orri_pipeline* orri_pipeline_named(const orr_world* world, const char* name);
+// When its next tick is due, or one so many after that.
+uint64_t orri_pipeline_due(const orri_pipeline* pipe, uint64_t after);
 // Its tick ended: when the next is due.
 void orri_pipeline_ticked(orri_pipeline* pipe);
 // Frees all of them. Their systems are gone.

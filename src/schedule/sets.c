@@ -24,11 +24,23 @@ static uint32_t sets_mode(const orr_world* world, const orri_system* system, uin
     return touch == ORRI_TOUCH_READS ? ORRI_LOCK_READ : SETS_NONE;
 }
 
+// True when it changes who refers to whom.
+static bool sets_links(const orr_world* world, const orri_system* system)
+{
+    for (uint32_t i = 0; system->sends_changes && i < world->schema.type_count; i++) {
+        if (world->schema.types[i]->indexed_count > 0 &&
+            orri_right(system->rights.changes, &system->rights, i)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 // What makes strings, brings an order up to date or changes who refers to whom is done with nobody beside it.
-static bool sets_alone(const orri_system* system)
+static bool sets_alone(const orr_world* world, const orri_system* system)
 {
     return system->guard.owns || (system->query != NULL && system->query->order != NULL) ||
-           (system->sent_count > 0 && system->sends_changes);
+           sets_links(world, system);
 }
 
 static uint32_t sets_more(uint32_t mode, uint32_t other)
@@ -132,7 +144,7 @@ bool orri_set_group(orri_pipeline* pipe, uint32_t first, uint32_t point)
     const orri_realtime* rt = pipe->moment->rt;
     bool alone = false, done = true;
     for (uint32_t i = first; i < point; i++) {
-        alone |= sets_alone(pipe->steps[i].system);
+        alone |= sets_alone(pipe->world, pipe->steps[i].system);
     }
     orri_set_structure(pipe, alone ? ORRI_LOCK_EXCLUSIVE : ORRI_LOCK_READ);
     for (uint32_t l = 0; done && l < rt->locked_count; l++) {

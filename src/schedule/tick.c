@@ -92,8 +92,20 @@ static bool tick_life_ids(orri_pipeline* pipe)
             most += 4 * (uint64_t)(system->creates_max != 0 ? system->creates_max : 1024);
         }
     }
-    return pipe->observer || most == 0 ||
-           (most <= UINT32_MAX && orri_lanes_hold(pipe->world, (uint32_t)most));
+    return most == 0 || (most <= UINT32_MAX && orri_lanes_hold(pipe->world, (uint32_t)most));
+}
+
+// True when a system of this pipeline begins or ends.
+static bool tick_life_any(const orri_pipeline* pipe)
+{
+    for (const orri_system* system = pipe->world->schedule->first; system != NULL;
+         system = system->next) {
+        if (system->pipe == pipe &&
+            (system->removed || !system->created || system->started != system->wanted)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static orr_result tick_life(orri_pipeline* pipe)
@@ -263,10 +275,26 @@ static orr_result tick_group(orri_pipeline* pipe)
     return result;
 }
 
+// What observers send about transient entities is done at the ends of their systems, and changes structure.
+static void tick_point_aside(orri_pipeline* pipe, const orri_step* step)
+{
+    bool structural = false;
+    for (uint32_t i = step->first; i < pipe->at; i++) {
+        structural |= pipe->steps[i].system->due && pipe->steps[i].system->may_send;
+    }
+    if (structural) {
+        orri_floor_release(pipe);
+        orri_floor_exclusive(pipe);
+    }
+}
+
 static orr_result tick_point(orri_pipeline* pipe, const orri_step* step)
 {
     uint64_t begun = pipe->clock_ns;
     bool ends = pipe->ended < pipe->at - step->first;
+    if (ORR_UNLIKELY(pipe->observer && pipe->world->realtime) && ends) {
+        tick_point_aside(pipe, step);
+    }
     while (pipe->ended < pipe->at - step->first) {
         orri_system* system = pipe->steps[step->first + pipe->ended].system;
         orr_result result = orri_system_end(pipe->world, system);
@@ -296,6 +324,10 @@ static orr_result tick_part(orri_pipeline* pipe)
 {
     switch (pipe->stage) {
     case ORRI_STAGE_LIFE:
+        if (ORR_UNLIKELY(pipe->renewed && pipe->world->realtime) && !tick_life_any(pipe)) {
+            tick_life_listen(pipe); // Others go on meanwhile.
+            pipe->renewed = false;
+        }
         return pipe->renewed ? tick_locked(pipe, true, tick_life) : ORR_OK;
     case ORRI_STAGE_OUTSIDE:
         return tick_locked(pipe,
@@ -391,7 +423,7 @@ static orr_result tick_go(orri_pipeline* pipe)
 {
     orr_world* world = pipe->world;
     if (world->busy != NULL) {
-        world->iterating = 0; // It was stopped; now it goes on.
+        world->iterating = world->realtime; // It was stopped; now it goes on.
         orri_time_begin(pipe);
     }
     world->busy = "a tick is under way"; // Others find their own.
@@ -400,7 +432,7 @@ static orr_result tick_go(orri_pipeline* pipe)
         if (ORR_UNLIKELY(result != ORR_OK)) {
             world->busy = "the tick is half done, it was refused to go on; call orr_step() again "
                           "when there is memory";
-            world->iterating = !world->realtime;
+            world->iterating = 1;
             return result;
         }
         tick_forward(pipe);
@@ -427,7 +459,8 @@ orr_result orri_tick(orri_pipeline* pipe, float dt)
     schedule->inside = pipe->world->in_tick = true;
     orr_result result = schedule->now != NULL ? ORR_OK : tick_begin(pipe, dt);
     result = result == ORR_OK ? tick_go(pipe) : result;
-    schedule->inside = pipe->world->in_tick = false;
+    // In real time all of the run is one, for who calls from outside.
+    schedule->inside = pipe->world->in_tick = pipe->world->realtime;
     if (resumes && schedule->now == NULL) {
         orri_moment_resume(pipe, true);
     }

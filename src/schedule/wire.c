@@ -138,11 +138,15 @@ static orr_result wire_view(orri_realtime* rt, orri_pipeline* pipe)
     if (count > 0 && view == NULL) {
         return orri_env_result(&rt->world->env);
     }
+    orr_result result = view != NULL ? orri_view_pin(view) : ORR_OK;
+    if (view != NULL && result == ORR_OK) {
+        orri_view_inherit(view, before);
+    }
     if (before != NULL) {
         orri_view_destroy(before);
     }
     pipe->moment->view = view;
-    return view != NULL ? orri_view_pin(view) : ORR_OK;
+    return result;
 }
 
 // ---- exports ----------------------------------------------------------------------------------------------------------------
@@ -230,33 +234,10 @@ static void wire_unkeep(orri_realtime* rt)
 
 // ---- all of it -----------------------------------------------------------------------------------------------------------------
 
-// Two observers that create or destroy transient entities would take the same ids.
-static orr_result wire_check(const orri_realtime* rt)
-{
-    const orri_system* found = NULL;
-    for (const orri_system* system = rt->schedule->first; system != NULL; system = system->next) {
-        if (system->removed || !system->pipe->observer ||
-            (system->desc.creates == NULL && system->desc.destroys == NULL)) {
-            continue;
-        }
-        if (found != NULL && found->pipe != system->pipe) {
-            return orri_refuse(
-                &rt->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_PLAN_REFUSED,
-                "orr_realtime: '%s' of pipeline '%s' and '%s' of '%s' both create or "
-                "destroy transient entities; in real time one pipeline may: put "
-                "them into the same",
-                found->desc.name, found->pipe->name, system->desc.name, system->pipe->name);
-        }
-        found = system;
-    }
-    return ORR_OK;
-}
-
 orr_result orri_wire(orri_realtime* rt)
 {
     wire_unkeep(rt); // Before imports are looked up anew.
     orr_result result = orri_plan_make(rt->world);
-    result = result == ORR_OK ? wire_check(rt) : result;
     if (result == ORR_OK && !wire_room(rt)) {
         result = orri_env_result(&rt->world->env);
     }

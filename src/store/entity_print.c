@@ -2,6 +2,7 @@
 // Entities as text.
 #include "store/names.h"
 #include "store/pool.h"
+#include "store/publish.h"
 #include <stdio.h>
 
 static void entity_print_value(orri_text* text, const orri_type* type, const void* value)
@@ -48,6 +49,7 @@ static void entity_print_components(const orr_world* world, orri_text* text, orr
                                     const orri_chunk* chunk, uint32_t slot, const char** separator)
 {
     const orri_cluster* cluster = chunk->cluster;
+    const orri_column* columns = orri_columns_here(world, chunk);
     for (uint32_t c = 0; c < cluster->type_count; c++) {
         const orri_type* type = cluster->columns[c].type;
         bool on = orri_component_enabled(world, entity, cluster->types[c]);
@@ -58,8 +60,8 @@ static void entity_print_components(const orr_world* world, orri_text* text, orr
             orri_text_add(text, "%s", on ? "" : " (off)");
             continue;
         }
-        entity_print_component(text, type, chunk->columns[c].data + (size_t)slot * type->info.size,
-                               on, separator);
+        entity_print_component(text, type, columns[c].data + (size_t)slot * type->info.size, on,
+                               separator);
     }
 }
 

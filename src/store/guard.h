@@ -34,7 +34,7 @@ typedef struct orri_here {
     // write (publish.h). NULL: those of the world.
     const uint64_t* clock;
     const struct orri_view* view;
-    uint64_t since_view; // For `changed` terms, of what the view has: when it was pinned last.
+    uint64_t since_view; // For `changed` terms, of what the view has: when the system looked last.
 } orri_here;
 extern _Thread_local orri_here orri_here_now;
 

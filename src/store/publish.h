@@ -78,9 +78,16 @@ void orri_view_destroy(orri_view* view);
 // From now on it sees the newest publications. Floor. On refusal (reported) it sees what it saw.
 ORR_NODISCARD orr_result orri_view_pin(orri_view* view);
 
+// After its first pin: what `before` (may be NULL: nobody looked yet), a view of the same pipeline, had already is no news in this one. Quiet.
+void orri_view_inherit(orri_view* view, const orri_view* before);
+// The live version of the earliest block of a type that is not as the view has it, or that the view has since an epoch after `since`; UINT64_MAX:
+// none. Quiet.
+uint64_t orri_view_unseen(const orri_view* view, orr_type type, uint64_t since);
+
 // True when the view has something of its own for the type.
 bool orri_view_has(const orri_view* view, orr_type type);
-// Columns of a chunk as the view sees them: as chunk->columns (without bits), with published data and versions where the view has the type.
+// Columns of a chunk as the view sees them: as chunk->columns (without bits), with published data where the view has the type, and for a version the
+// epoch in which the view got it.
 // Of all others the data of the chunk, and version 0: who writes asks orr_iter_stamp(). NULL: the chunk has nothing that the view has, or
 // nothing was pinned yet; take its own.
 orri_column* orri_view_columns(const orri_view* view, const orri_chunk* chunk);

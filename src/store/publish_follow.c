@@ -193,6 +193,7 @@ static bool follow_fill(const orri_publisher* publisher, const orri_published_ty
     const uint32_t* from = change->same ? NULL : publisher->from + change->from;
     const uint8_t* live = change->chunk->columns[block->column].data;
     size_t size = type->size;
+    bool all_live = true;
     for (uint32_t r = 0, run; r < change->rows; r += run) {
         const uint8_t* old = from != NULL ? follow_value(edition, type, from[r]) : NULL;
         run = 1;
@@ -202,6 +203,7 @@ static bool follow_fill(const orri_publisher* publisher, const orri_published_ty
             run++;
         }
         const uint8_t* values = old != NULL ? old : live + r * size;
+        all_live = all_live && old == NULL;
         if (type->type->plain) {
             memcpy(block->data + r * size, values, run * size);
         } else if (!orri_rows_copy(type->type, block->data + r * size, values, run)) {
@@ -210,6 +212,8 @@ static bool follow_fill(const orri_publisher* publisher, const orri_published_ty
         }
     }
     block->rows = change->rows;
+    // What is new here altogether need not be copied again until it is written.
+    block->source = all_live ? change->chunk->columns[block->column].version : 0;
     return true;
 }
 

@@ -146,10 +146,13 @@ orr_result orri_check_open(const orr_world* world, const char* call)
     if (ORR_LIKELY(orri_world_open(world))) {
         return ORR_OK;
     }
-    if (world->appender == NULL && world->iterating == 0) {
+    bool floor = ORR_UNLIKELY(world->realtime) && world->in_handler == 0 && !orri_watched(world);
+    if (world->appender == NULL && (world->iterating == 0 || floor)) {
         // Nothing but lists that queries keep of where rows lie: they are told, and the call goes on.
-        world->listener.structure_change((orr_world*)(uintptr_t)world);
-        ORR_ASSERT(orri_world_open(world));
+        if (world->listed != 0) {
+            world->listener.structure_change((orr_world*)(uintptr_t)world);
+        }
+        ORR_ASSERT(orri_world_open(world) || floor);
         return ORR_OK;
     }
     if (world->in_handler) {

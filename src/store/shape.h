@@ -409,7 +409,7 @@ struct orr_world {
     bool
         abreast; // Systems may run on several threads: who they are, each thread knows (orri_here_now).
     // Pipelines run at the same time. What they do besides running systems is done one after the other ("on the floor", by the thread that has
-    // it); guard and abreast stay as they are meanwhile, and queries have no lists.
+    // it); guard, abreast and iterating stay as they are meanwhile, and queries have no lists.
     bool realtime;
     struct orri_publisher*
         publisher; // What pipelines see of each other (publish.h); NULL: nothing.

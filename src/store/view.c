@@ -62,14 +62,27 @@ bool orri_view_shows(const orri_view* view, const orri_chunk* chunk)
     return false;
 }
 
+// Its version is when the view got to see it: whoever looked before has not seen it, whenever it was shown to others.
 static void view_set(const orri_view* view, const orri_view_type* type, uint32_t id,
-                     const orri_edition_block* block)
+                     const orri_edition_block* block, uint64_t version)
 {
     type->table.data[id] = block != NULL ? block->data : NULL;
     if (block != NULL) {
         view->chunks[id]->columns[block->column] =
-            (orri_column){.data = block->data, .version = block->version, .tick = block->tick};
+            (orri_column){.data = block->data, .version = version, .tick = block->tick};
     }
+}
+
+// Of a column the view has already, or 0. Where the same block stays, nothing is new.
+static uint64_t view_version(const orri_view* view, const orri_view_type* type, uint32_t id)
+{
+    const orri_edition_block* block =
+        type->edition != NULL && id < view->capacity ? orri_edition_at(type->edition, id) : NULL;
+    const orri_view_chunk* entry = block != NULL ? view->chunks[id] : NULL;
+    return entry != NULL && block->column < entry->count &&
+                   entry->columns[block->column].data == block->data
+               ? entry->columns[block->column].version
+               : 0;
 }
 
 void orri_view_refresh(orri_view* view, uint32_t id, const orri_chunk* chunk, orri_view_chunk* made)
@@ -80,16 +93,22 @@ void orri_view_refresh(orri_view* view, uint32_t id, const orri_chunk* chunk, or
         view->chunks[id] = made;
     }
     orri_view_chunk* entry = view->chunks[id];
-    if (entry != NULL) {
-        entry->sequence = chunk->cluster->sequence;
-        for (uint32_t c = 0; c < entry->count; c++) {
+    for (uint32_t c = 0; entry != NULL && c < entry->count; c++) {
+        orr_type type = {c < chunk->cluster->type_count ? chunk->cluster->columns[c].type->index1
+                                                        : 0};
+        if (type.index1 == 0 || !orri_view_has(view, type)) {
             entry->columns[c] = (orri_column){.data = chunk->columns[c].data};
         }
+    }
+    if (entry != NULL) {
+        entry->sequence = chunk->cluster->sequence;
     }
     for (uint32_t t = 0; t < view->type_count; t++) {
         const orri_view_type* type = &view->types[t];
         if (type->edition != NULL) {
-            view_set(view, type, id, orri_edition_at(type->edition, id));
+            uint64_t version = view_version(view, type, id);
+            view_set(view, type, id, orri_edition_at(type->edition, id),
+                     version != 0 ? version : view->publisher->world->epoch);
         }
     }
 }
@@ -266,7 +285,7 @@ static void view_pin_type(orri_view* view, orri_view_type* type)
     for (uint32_t id = 0; id < newest->capacity; id++) {
         const orri_edition_block* block = newest->blocks[id];
         if (block != NULL && (before == NULL || block != orri_edition_at(before, id))) {
-            view_set(view, type, id, block);
+            view_set(view, type, id, block, publisher->world->epoch);
         }
     }
     type->edition = newest;
@@ -282,6 +301,56 @@ orr_result orri_view_pin(orri_view* view)
     }
     view->pinned = true;
     return ORR_OK;
+}
+
+// ---- what was seen ------------------------------------------------------------------------------------------
+
+void orri_view_inherit(orri_view* view, const orri_view* before)
+{
+    const orr_world* world = view->publisher->world;
+    for (uint32_t t = 0; t < view->type_count; t++) {
+        const orri_view_type* type = &view->types[t];
+        uint32_t index = orri_type_index(world, type->type->handle);
+        uint32_t slot1 = before != NULL && index < before->slot_count ? before->slots1[index] : 0;
+        for (uint32_t id = 0; id < type->edition->capacity; id++) {
+            const orri_edition_block* block = type->edition->blocks[id];
+            if (block == NULL) {
+                continue;
+            }
+            const orri_view_type* old = slot1 != 0 ? &before->types[slot1 - 1] : NULL;
+            bool same = old != NULL && old->edition != NULL &&
+                        orri_edition_at(old->edition, id) == block;
+            uint64_t version = before == NULL ? block->source
+                               : same         ? view_version(before, old, id)
+                                              : 0;
+            if (version != 0) {
+                view->chunks[id]->columns[block->column].version = version;
+            }
+        }
+    }
+}
+
+uint64_t orri_view_unseen(const orri_view* view, orr_type handle, uint64_t since)
+{
+    const orr_world* world = view->publisher->world;
+    uint32_t index = orri_type_index(world, handle);
+    uint32_t slot1 = index < view->slot_count ? view->slots1[index] : 0;
+    const orri_view_type* type = slot1 != 0 ? &view->types[slot1 - 1] : NULL;
+    uint64_t first = UINT64_MAX;
+    for (uint32_t id = 0; type != NULL && type->edition != NULL && id < type->edition->capacity;
+         id++) {
+        const orri_edition_block* block = type->edition->blocks[id];
+        const orri_chunk* chunk = block != NULL && id < world->chunk_count ? world->chunks[id]
+                                                                           : NULL;
+        if (chunk == NULL || block->column >= chunk->cluster->type_count) {
+            continue;
+        }
+        uint64_t live = chunk->columns[block->column].version;
+        if ((live != block->source || view_version(view, type, id) > since) && live < first) {
+            first = live;
+        }
+    }
+    return first;
 }
 
 // ---- looking ----------------------------------------------------------------------------------------------

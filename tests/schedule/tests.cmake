@@ -33,6 +33,7 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_police_change.c
     tests/schedule/test_police_reach.c
     tests/schedule/test_realtime.c
+    tests/schedule/test_realtime_odd.c
     tests/schedule/test_realtime_model.c
     tests/schedule/test_realtime_overwrite.c
     tests/schedule/test_reduce.c
