@@ -49,7 +49,7 @@ enum {
 typedef struct studio {
     kit k;
     uint32_t does;
-    uint32_t rows;
+    uint64_t ticks; // Of the owner, at least.
     bool replays;
     orri_mutex mutex; // Around moments.
     moment moments[TICKS_KEPT];
@@ -237,6 +237,9 @@ static void seal(orr_run* run)
     memset(S->building, 0, sizeof S->building);
     S->sealed++;
     S->copied = orri_publish_copied(run->world->publisher);
+    if (S->sealed >= S->ticks && S->compared > 0 && !S->replays) {
+        orr_stop(run->world);
+    }
     studio_unlock();
     memcpy(S->known, S->fresh, S->knowing * sizeof *S->known);
     S->known_count = S->knowing;
@@ -424,7 +427,7 @@ static orr_world* studio_begin(uint32_t does, uint32_t rows, uint64_t order)
 {
     S = calloc(1, sizeof *S);
     S->does = does;
-    S->rows = rows;
+    S->ticks = 20;
     orr_world* world = kit_begin(
         &S->k, &(orr_world_desc){.rate_hz = 100, .atomic_sections = (does & DOES_ATOM) != 0});
     orr_police_set(world, ORR_POLICE_CALLS);
@@ -464,7 +467,8 @@ static void studio_end(void)
 static uint64_t studio_run(uint32_t does, uint32_t rows, uint64_t order, uint64_t ticks)
 {
     orr_world* world = studio_begin(does, rows, order);
-    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = ticks}));
+    S->ticks = ticks;
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.for_ns = 20000000000}));
     CHECK_OK(orr_world_validate(world));
     uint64_t copied = S->copied, sealed = S->sealed;
     printf("    does %4u, order %2u: %6llu compared, %6llu not, %5llu ticks, %9llu bytes copied\n",
@@ -529,8 +533,7 @@ ORR_TEST(overwrite_recorded_replays_to_the_same)
         uint32_t does = (uint32_t)random & DOES_ALL, rows = (uint32_t)(random >> 32) % 1000 + 1;
         orr_recording* recording = orr_recording_create();
         orr_world* world = studio_begin(does, rows, random >> 16 & 15);
-        CHECK_OK(orr_realtime(
-            world, &(orr_realtime_desc){.ticks = 25, .record = recording, .hashes = true}));
+        CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.record = recording, .hashes = true}));
         uint64_t hash = orr_world_hash(world);
         studio_end();
         world = studio_begin(does, rows, random >> 16 & 15);
