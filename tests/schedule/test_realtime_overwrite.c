@@ -43,7 +43,8 @@ enum {
     DOES_SWITCH = 512,
     DOES_PLAIN = 1024, // Nobody says that it overwrites.
     DOES_SELDOM = 2048,
-    DOES_ALL = 4095 - DOES_PLAIN,
+    DOES_MEET = 4096, // Systems come, go and change their minds.
+    DOES_ALL = 8191 - DOES_PLAIN,
 };
 
 typedef struct studio {
@@ -51,6 +52,8 @@ typedef struct studio {
     uint32_t does;
     uint64_t ticks; // Of the owner, at least.
     bool replays;
+    bool resumed; // The tick to come began in another run: what it showed first was half of it.
+    uint32_t meetings;
     orri_mutex mutex; // Around moments.
     moment moments[TICKS_KEPT];
     slot now[ENTITIES_MAX];
@@ -232,7 +235,8 @@ static void seal(orr_run* run)
 {
     studio_lock();
     moment* m = &S->moments[run->tick % TICKS_KEPT];
-    m->tick = run->tick;
+    m->tick = S->resumed ? 0 : run->tick;
+    S->resumed = false;
     memcpy(m->slots, S->building, sizeof m->slots);
     memset(S->building, 0, sizeof S->building);
     S->sealed++;
@@ -320,6 +324,25 @@ static void post_one(orr_world* world, void* data)
     studio_unlock();
 }
 
+static void meet(orr_world* world, void* data)
+{
+    bool part = (S->does & DOES_PAINT_PART) != 0;
+    uint64_t what = *(uint64_t*)data;
+    CHECK_OK(orri_publisher_validate(world->publisher));
+    CHECK_OK(orr_world_validate(world));
+    S->meetings++;
+    orr_system painter = orr_system_find(world, "paint");
+    if (painter.index1 == 0) {
+        KIT_SYSTEM(world, .name = "paint", .pipeline = "owner", .before = "keep",
+                   .query = part ? "write Paint, !Still" : "write Paint",
+                   .overwrites = what % 3 == 0 ? NULL : "Paint", .run = paint);
+    } else if (what % 2 == 0) {
+        CHECK_OK(orr_system_remove(world, painter));
+    } else {
+        CHECK_OK(orr_system_enable(world, painter, what / 4 % 2 == 0));
+    }
+}
+
 static orr_entity churn_make(orr_run* run)
 {
     Paint p = paint_of(1);
@@ -351,6 +374,9 @@ static void churn(orr_run* run)
     if ((S->does & DOES_POST) != 0 && !S->replays && what / 64 % 4 == 1) {
         posted p = {entity, what};
         CHECK_OK(orr_post(run->world, post_one, &p, sizeof p));
+    }
+    if ((S->does & DOES_MEET) != 0 && !S->replays && what / 32 % 4 == 2) {
+        CHECK_OK(orr_post_meeting(run->world, meet, &what, sizeof what));
     }
 }
 
@@ -410,7 +436,7 @@ static void studio_owner(orr_world* world, uint32_t does, uint64_t order)
 
 static void studio_others(orr_world* world, uint32_t does)
 {
-    if ((does & (DOES_CHURN | DOES_SWITCH | DOES_POST)) != 0) {
+    if ((does & (DOES_CHURN | DOES_SWITCH | DOES_POST | DOES_MEET)) != 0) {
         KIT_SYSTEM(world, .name = "churn", .query = "Chips", .run = churn,
                    .creates = "Paint, Chips, Trail", .creates_max = 1, .destroys = "Chips",
                    .adds = "Still", .removes = "Still", .switches = "Paint");
@@ -524,6 +550,93 @@ ORR_TEST(overwrite_random_mixes_agree_with_the_oracle)
         (void)studio_run((uint32_t)random & DOES_ALL, test_slow() ? rows / 8 + 1 : rows,
                          random >> 16 & 15, 25);
     }
+}
+
+// Every allocation is refused once: the tick stays open where that was, calling again goes on, and nothing is lost or half.
+ORR_TEST(overwrite_refused_memory_goes_on_when_called_again)
+{
+    uint32_t does = DOES_PAINT_PART | DOES_LOOK | DOES_NUDGE | DOES_REACH, refused = 0;
+    for (uint64_t n = 1; n < test_rounds(400, 150, 2000); n += n < 100 ? 1 : 7) {
+        orr_world* world = studio_begin(does, 40, n % 16);
+        S->ticks = 4;
+        failing_alloc_arm(&S->k.memory, n, false);
+        orr_result result = orr_realtime(world, &(orr_realtime_desc){.for_ns = 20000000000});
+        if (result != ORR_OK) {
+            CHECK_EQ(result, ORR_ERR_MEMORY);
+            refused++;
+            failing_alloc_arm(&S->k.memory, 0, false);
+            memset(S->moments, 0, sizeof S->moments);
+            S->resumed = orr_tick_open(world);
+            S->ticks += S->sealed;
+            CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.for_ns = 20000000000}));
+            CHECK(S->sealed >= S->ticks);
+        }
+        failing_alloc_arm(&S->k.memory, 0, false);
+        S->k.errors = (kit_errors){0};
+        studio_end();
+    }
+    printf("    %u times\n", (unsigned)refused);
+    CHECK(refused > 10);
+}
+
+// ---- what is refused --------------------------------------------------------------------------------------------------------
+
+static void refused(orr_world* world, kit* k, orr_system_desc desc, const char* words)
+{
+    desc.name = "refused";
+    desc.run = kit_run_nothing;
+    orr_system system = orr_system_add(world, &desc);
+    if (system.index1 != 0) {
+        CHECK(orr_step(world, 1) != ORR_OK);
+        CHECK_OK(orr_system_remove(world, system));
+        CHECK_OK(orr_step(world, 1));
+    }
+    CHECK_CONTAINS(k->errors.text, words);
+    k->errors = (kit_errors){0};
+}
+
+ORR_TEST(overwrite_of_what_is_not_written_whole_is_refused)
+{
+    kit k = {0};
+    orr_world* world = begin_rows(&k);
+    ORR_REGISTER(world, Label, Body);
+    refused(world, &k, (orr_system_desc){.query = "Position", .overwrites = "Position"},
+            "system 'refused', .overwrites: Position is not among its write terms");
+    refused(world, &k, (orr_system_desc){.query = "write Position", .overwrites = "Velocity"},
+            "Velocity is not among its write terms");
+    refused(world, &k, (orr_system_desc){.query = "write Label", .overwrites = "Label"},
+            "Label has owned strings");
+    refused(world, &k, (orr_system_desc){.query = "write Body", .overwrites = "Body"},
+            "Body is pinned");
+    refused(
+        world, &k,
+        (orr_system_desc){.query = "write Position", .any = "Position", .overwrites = "Position"},
+        "Position is also reached by .any");
+    refused(world, &k,
+            (orr_system_desc){.once = true, .query = "write Position", .overwrites = "Position"},
+            "is called per run of rows is given rows to overwrite");
+    refused(world, &k,
+            (orr_system_desc){
+                .kind = ORR_INDIRECT, .query = "write Position", .overwrites = "Position"},
+            "rows to overwrite");
+    refused(world, &k, (orr_system_desc){.query = "write Position", .overwrites = "write Position"},
+            ".overwrites is a list of types");
+    kit_end(&k);
+}
+
+// In lockstep it says nothing but what it is.
+ORR_TEST(overwrite_in_lockstep_is_a_write)
+{
+    kit k;
+    orr_world* world = begin_rows(&k);
+    KIT_SYSTEM(world, .name = "a", .query = "write Position", .overwrites = "Position",
+               .run = kit_run);
+    CHECK_OK(orr_step(world, 2));
+    KIT_SAID("a a");
+    char plan[2048];
+    orr_plan_print(world, plan, sizeof plan);
+    CHECK_CONTAINS(plan, "overwrites Position");
+    kit_end(&k);
 }
 
 ORR_TEST(overwrite_recorded_replays_to_the_same)
