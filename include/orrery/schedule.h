@@ -120,6 +120,9 @@ typedef struct orr_system_desc {
     /// Types it changes at once (orr_atomic()), of any entity, in worlds that allow it. Direct systems only. A parallel one does not read or
     /// write them in another way.
     const char* atomics;
+    /// Types among its write terms of which it writes every row it is given, whatever was there: in real time that spares a copy for other
+    /// pipelines. A row it leaves out has any value. Plain types only; not for `once`.
+    const char* overwrites;
     const char* switches; ///< Types it switches on and off; "*" among them: entities.
     const char* tags;     ///< Tags it puts on or takes off: "#level1, #17"; "*": any.
     bool renames;         ///< Names.
