@@ -187,6 +187,13 @@ static void message_batch_fill_rows(const orri_telling* tell, const orri_batch_p
     uint8_t* values = (uint8_t*)(uintptr_t)made->message.values;
     for (uint32_t p = 0; p < plan->pick_count; p++) {
         const orri_run* run = message_batch_run(tell, plan, p);
+        if (run->listed) {
+            uint32_t size = plan->type->info.size;
+            orri_lone_fill(tell, run, size, entities, values);
+            entities += run->count;
+            values += (size_t)run->count * size;
+            continue;
+        }
         orri_run_entities(tell, run, entities);
         entities += run->count;
         if (values != NULL) {

@@ -31,6 +31,10 @@ static bool values_flush(const values_scan* s)
     size_t size = s->type->type->info.size;
     for (uint32_t i = 0; i < piece->run_count; i++) {
         const orri_run* run = &piece->runs[i];
+        if (run->listed) {
+            orri_lone_put(piece, run, (uint32_t)size);
+            continue;
+        }
         orri_told_put(s->type, run->index, run->chunk->columns[run->column].data + run->slot * size,
                       run->count);
     }
@@ -238,6 +242,9 @@ static bool values_rows(values_scan* s, orri_chunk* chunk, uint32_t column, uint
 static bool values_touched(values_scan* s, orri_chunk* chunk, uint32_t column,
                            const orri_touch_note* touch)
 {
+    if (!s->by_row && !s->tell->by_commit) {
+        return orri_lone_push(s->tell, s->type, chunk, column, touch, s->all);
+    }
     for (uint32_t w = 0; w < ORR_CHUNK_CAPACITY / 64; w++) {
         for (uint64_t left = touch->bits[w]; left != 0; left &= left - 1) {
             uint32_t slot = w * 64 + (uint32_t)__builtin_ctzll(left);
