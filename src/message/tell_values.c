@@ -405,18 +405,13 @@ bool orri_tell_values(orri_telling* tell, orri_told_type* type, const orr_query*
         return true; // A marker has no values; nobody has the type.
     }
     const orri_table* table = (const orri_table*)(const void*)tell->world->tables[index];
-    uint64_t* sets = ORRI_ALLOC(&tell->world->env, ORR_MEMORY_TEMP, uint64_t, 3 * words);
-    if (sets == NULL) {
-        (void)orri_refuse_memory(&tell->world->env, "telling readers of values");
-        return false;
-    }
+    uint64_t* sets = told->set + 2 * words;
     values_scan s = {
         .tell = tell, .type = type, .all = sets, .some = sets + words, .row = sets + 2 * words};
     bool done = query != NULL ? values_of_query(&s, query) : values_of_table(&s, table);
     if (done) {
         values_all_seen(&s, table, query);
     }
-    ORRI_FREE(&tell->world->env, ORR_MEMORY_TEMP, uint64_t, sets, 3 * words);
     return done;
 }
 

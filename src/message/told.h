@@ -27,6 +27,7 @@
 #define ORRI_TOLD_SIZE (1u << ORRI_TOLD_BITS)
 #define ORRI_TOLD_MASK (ORRI_TOLD_SIZE - 1)
 #define ORRI_KINDS     5u
+#define ORRI_SPARES    6u // Lists of spares.
 // The world is told in sections of so many rows (of the dead: indexes), and what a section gives is one piece: a batch is large
 // enough to be few, small enough to stay in the cache. Readers see it, so it may depend on nothing else (README.md, M12).
 #define ORRI_SECTION_ROWS 16384u
@@ -223,12 +224,13 @@ struct orri_told {
     uint64_t* groups;     // Scratch of dealing: by reader, a bit for each run.
     uint32_t group_capacity, group_words;
     uint32_t* picks; // [piece.run_capacity]
-    uint64_t* set;   // [4 * words], scratch: two for dealing, two for who fills the piece.
+    uint64_t* set;   // [5 * words], scratch: two for dealing, three for who fills the piece.
     orri_batch_column* columns; // Scratch.
     uint32_t column_capacity;
     // Made, and not yet handed out: a tell that is refused goes on with the next call, and readers see one tell.
     orri_batch *out_first[ORRI_KINDS], *out_last[ORRI_KINDS];
-    orri_batch* spares;       // Memory of large batches, for the next ones.
+    orri_batch* spares
+        [ORRI_SPARES]; // Memory of batches, for the next ones: of large ones, of smaller ones by size.
     orri_touch_note* touches; // Since the last tell; each is in `touched1` of its type.
     uint32_t touch_count, touch_capacity;
 };

@@ -235,6 +235,8 @@ static uint32_t values_run_noted(orr_world* world, const orri_strip* strip, uint
         if (!values_place(pages, ids, marks, entities[row].id, &place)) {
             break;
         }
+        // What was told of it is compared soon, and is nowhere near.
+        __builtin_prefetch(orri_told_at(noted, (uint32_t)entities[row].id), 1);
         uint32_t chunk = place >> ORRI_SLOT_BITS, slot = orri_place_slot(place);
         orri_touch_note* touch = orri_touch_open(&touches, chunk);
         uint8_t* data = ORR_LIKELY(touch != NULL) ? touch->data : NULL;
