@@ -7,6 +7,8 @@
 
 // Who tells is to look at the rows written alone, if they are fewer than one in so many.
 #define VALUES_FEW 32u
+// Rows of which it is known where they are when those so many before are written.
+#define VALUES_SOON 16u
 
 typedef struct values_work {
     orr_world* world;
@@ -235,7 +237,11 @@ static uint32_t values_run_noted(orr_world* world, const orri_strip* strip, uint
         if (!values_place(pages, ids, marks, entities[row].id, &place)) {
             break;
         }
-        // What was told of it is compared soon, and is nowhere near.
+        // Fetched ahead: where one further on is; what was told of this one, which is compared soon and is nowhere near.
+        uint64_t ahead = entities[row + VALUES_SOON < count ? row + VALUES_SOON : row].id;
+        ahead &= ORR_HOT_ID_MASK;
+        ahead = ahead < ids ? ahead : 0;
+        __builtin_prefetch(&pages[ahead >> ORRI_PAGE_BITS][ahead & ORRI_PAGE_MASK]);
         __builtin_prefetch(orri_told_at(noted, (uint32_t)entities[row].id), 1);
         uint32_t chunk = place >> ORRI_SLOT_BITS, slot = orri_place_slot(place);
         orri_touch_note* touch = orri_touch_open(&touches, chunk);
@@ -452,3 +458,4 @@ orr_result orri_commit_values(orr_world* world, orri_rights* rights, bool* chang
 }
 
 #undef VALUES_FEW
+#undef VALUES_SOON
