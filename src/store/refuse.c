@@ -146,6 +146,12 @@ orr_result orri_check_open(const orr_world* world, const char* call)
     if (ORR_LIKELY(orri_world_open(world))) {
         return ORR_OK;
     }
+    if (ORR_UNLIKELY(world->realtime) && orri_watched(world)) {
+        return orri_refuse_structure(world, call, (orr_type){0}, (orr_entity){0});
+    }
+    if (ORR_UNLIKELY(world->realtime) && world->appender == NULL) {
+        return ORR_OK; // On the floor, with structure alone.
+    }
     if (world->appender == NULL && world->iterating == 0) {
         // Nothing but lists that queries keep of where rows lie: they are told, and the call goes on.
         world->listener.structure_change((orr_world*)(uintptr_t)world);
