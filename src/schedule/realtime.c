@@ -615,6 +615,10 @@ static void realtime_moment_end(orr_world* world, orri_pipeline* pipe)
     }
     moment->rt = NULL;
     moment->holder = NULL; // It went with the locks.
+    if (moment->copied) {  // All of its tick was done, and there is nobody to see it.
+        moment->copied = false;
+        orri_pipeline_ticked(pipe);
+    }
     if (moment->lanes != NULL && pipe->stage == ORRI_STAGE_DONE) {
         orri_lanes_use(world, moment->lanes);
         orri_lanes_unhold(world);

@@ -602,3 +602,59 @@ ORR_TEST(realtime_every_allocation_may_fail)
         memory_run(n, n % 3 == 0, n % 5 < 2, &refused);
     }
 }
+
+// ---- refusals at once ------------------------------------------------------------------------------------------------------------
+
+static _Atomic uint32_t breach_count;
+
+static void breach_error(void* user, orr_world* world, const orr_error* error)
+{
+    (void)user;
+    (void)world;
+    HARD_CHECK(error->text[0] != '\0', "no words");
+    atomic_fetch_add(&breach_count, 1);
+}
+
+static void breach(orr_run* run)
+{
+    (void)orr_create(run->world);
+    (void)orr_get(run->world, orr_iter_entity(run, 0), Text);
+    (void)orr_send_destroy(run, orr_iter_entity(run, 0));
+    (void)orr_step(run->world, 1);
+    (void)orr_realtime(run->world, NULL);
+    (void)orr_world_hash(run->world);
+    (void)orr_system_add(run->world, &(orr_system_desc){.name = "x", .once = true, .run = breach});
+    (void)orr_error_last(run->world);
+    orr_log(run->world, ORR_LOG_DEBUG, "tick %u", (unsigned)run->tick);
+}
+
+ORR_TEST(realtime_breaches_of_several_pipelines_at_once)
+{
+    for (orr_police police = ORR_POLICE_OFF; police <= ORR_POLICE_FULL; police++) {
+        orr_world* world = orr_world_create(&(orr_world_desc){
+            .rate_hz = 200, .on_error = breach_error, .workers = police == ORR_POLICE_FULL ? 2 : 0});
+        atomic_store(&breach_count, 0);
+        orr_police_set(world, police);
+        CHECK_OK(orr_time_wish(world, 5));
+        trees_add(world, 5);
+        ORR_REGISTER(world, Text);
+        KIT_SYSTEM(world, .name = "breach_a", .pipeline = "a", .query = "Tree", .run = breach);
+        KIT_SYSTEM(world, .name = "breach_b", .pipeline = "b", .query = "Tree", .run = breach);
+        CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 10}));
+        CHECK(atomic_load(&breach_count) > 50);
+        CHECK_OK(orr_world_validate(world));
+        CHECK_EQ(atomic_exchange(&hard_faults, 0), 0);
+        orr_world_destroy(world);
+    }
+}
+
+ORR_TEST(realtime_exports_are_plain)
+{
+    kit k;
+    orr_world* world = hard_begin(&k, 0);
+    orr_system system = KIT_ADD(world, .name = "x", .once = true, .exports = ORR_TYPE(Text),
+                                .run = kit_run_nothing);
+    CHECK_EQ(system.index1, 0);
+    k.errors = (kit_errors){0};
+    hard_end(&k);
+}
