@@ -621,7 +621,7 @@ plant "published: a value by id falls through the view" \
 plant "published: changed-since of a view by the live version" \
     src/query/iterate.c 's/if \(iterate_viewed\(it, type\)\) \{/if (false) {/'
 plant "published: live columns of a view stay where they were" \
-    src/store/share.c 's/orri_publish_moved\(world->publisher, chunk\);/(void)0;/'
+    src/store/share.c 's/orri_publish_moved_column\(world->publisher, chunk, column\);/(void)0;/'
 
 # ---- planting ------------------------------------------------------------------------------------------
 
