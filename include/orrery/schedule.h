@@ -120,6 +120,9 @@ typedef struct orr_system_desc {
     /// Types it changes at once (orr_atomic()), of any entity, in worlds that allow it. Direct systems only. A parallel one does not read or
     /// write them in another way.
     const char* atomics;
+    /// Types among its write terms of which it writes every row it is given, whatever was there: in real time that spares a copy for other
+    /// pipelines. A row it leaves out has any value. Plain types only; not for `once`.
+    const char* overwrites;
     const char* switches; ///< Types it switches on and off; "*" among them: entities.
     const char* tags;     ///< Tags it puts on or takes off: "#level1, #17"; "*": any.
     bool renames;         ///< Names.
@@ -279,7 +282,7 @@ ORR_API void orr_stop(orr_world* world);
 /// to be done when orr_realtime() ends is done before it returns. In a replay nothing is posted: the recording has its own calls. ORR_ERR_STATE if the world does not run in real time: call it yourself.
 ORR_API orr_result orr_post(orr_world* world, orr_call call, const void* data, size_t size);
 /// The same where all pipelines stand between their ticks, which they wait for: for what looks at the world as a whole (orr_world_hash(),
-/// orr_world_validate()), and for systems and types that come and go.
+/// orr_world_validate()), and for systems and types that come and go. Not for new pipelines, nor for ticks.
 ORR_API orr_result orr_post_meeting(orr_world* world, orr_call call, const void* data, size_t size);
 
 /// How fast time goes, as the user wishes: 1 (the default) as it is, 0.5 half as fast. From any thread. Refused below 0, above 1000.

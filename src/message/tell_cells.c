@@ -378,10 +378,10 @@ bool orri_tell_instances(orri_telling* tell, orri_told_type* type, const orr_que
 {
     struct orri_told* told = tell->told;
     uint32_t index = (uint32_t)(type - told->types);
-    if (index >= tell->world->hot.table_capacity) {
+    if (index >= tell->world->table_capacity) {
         return true;
     }
-    const orri_table* table = (const orri_table*)(const void*)tell->world->hot.tables[index];
+    const orri_table* table = (const orri_table*)(const void*)tell->world->tables[index];
     cells_scan s = {tell, type, told->set + 2 * told->words, NULL};
     uint64_t rows_before = 0;
     for (uint32_t i = 0; i < table->cluster_count; i++) {

@@ -394,10 +394,10 @@ bool orri_tell_values(orri_telling* tell, orri_told_type* type, const orr_query*
 {
     struct orri_told* told = tell->told;
     uint32_t index = (uint32_t)(type - told->types), words = told->words;
-    if (type->type->info.size == 0 || index >= tell->world->hot.table_capacity) {
+    if (type->type->info.size == 0 || index >= tell->world->table_capacity) {
         return true; // A marker has no values; nobody has the type.
     }
-    const orri_table* table = (const orri_table*)(const void*)tell->world->hot.tables[index];
+    const orri_table* table = (const orri_table*)(const void*)tell->world->tables[index];
     uint64_t* sets = ORRI_ALLOC(&tell->world->env, ORR_MEMORY_TEMP, uint64_t, 3 * words);
     if (sets == NULL) {
         (void)orri_refuse_memory(&tell->world->env, "telling readers of values");

@@ -349,6 +349,72 @@ static orr_result floor_prepare(orri_pipeline* pipe, uint32_t first, uint32_t po
     }
 }
 
+// They did not run: it waits on.
+static void floor_unhand(orri_pipeline* pipe, uint32_t first, uint32_t point)
+{
+    for (uint32_t i = first; i < point; i++) {
+        const orri_system* system = pipe->steps[i].system;
+        if (system->due && system->reads) {
+            orri_reader_done(system->rights.reader);
+        }
+        if (system->due && system->inbox != NULL) {
+            orri_inbox_done(pipe->world, system->inbox);
+        }
+    }
+}
+
+// What the systems of a group do to values of one type.
+typedef struct floor_deeds {
+    const orri_pipeline* pipe;
+    uint32_t first, point;
+    orr_type type;
+} floor_deeds;
+
+// In their order: who looks at values before they are overwritten needs them.
+static orri_reclaim_how floor_deed(void* user, const orri_cluster* cluster)
+{
+    const floor_deeds* deeds = user;
+    const orr_world* world = deeds->pipe->world;
+    uint32_t index = orri_type_index(world, deeds->type);
+    bool looked = false;
+    for (uint32_t i = deeds->first; i < deeds->point; i++) {
+        const orri_system* system = deeds->pipe->steps[i].system;
+        bool any, counts = system->due && system->desc.kind == ORR_DIRECT;
+        orri_touch touch = counts ? orri_touches(world, system, index, &any) : ORRI_TOUCH_NONE;
+        if (touch == ORRI_TOUCH_NONE) {
+            continue;
+        }
+        any |= !system->by_rows || system->kept;
+        uint32_t entry = any ? UINT32_MAX : orri_entries_find(system->query, cluster);
+        if (!any && entry == UINT32_MAX) {
+            continue;
+        }
+        if (touch != ORRI_TOUCH_READS) {
+            bool anew = !looked && !any && !system->query->has_changed &&
+                        orri_right(system->overwrites, &system->rights, index) &&
+                        orri_entry_match(system->query, entry) == ORRI_MATCH_ALL;
+            return anew ? ORRI_RECLAIM_ANEW : ORRI_RECLAIM_COPY;
+        }
+        looked = true;
+    }
+    return ORRI_RECLAIM_NONE;
+}
+
+// Blocks that others see, and these systems write.
+static orr_result floor_reclaim(const orri_pipeline* pipe, uint32_t first, uint32_t point)
+{
+    const orri_moment* moment = pipe->moment;
+    floor_deeds deeds = {.pipe = pipe, .first = first, .point = point};
+    orr_result result = ORR_OK;
+    for (uint32_t i = 0; result == ORR_OK && i < moment->shown_plain; i++) {
+        deeds.type = moment->shown[i];
+        if (orri_publish_lending(moment->rt->publisher, deeds.type)) {
+            result = orri_reclaim(moment->rt->publisher, deeds.type, floor_deed, &deeds);
+        }
+    }
+    return result;
+}
+
 static orr_result floor_ready(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
     orr_world* world = pipe->world;
@@ -356,9 +422,16 @@ static orr_result floor_ready(orri_pipeline* pipe, uint32_t first, uint32_t poin
     for (uint32_t i = first; result == ORR_OK && i < point; i++) {
         result = pipe->steps[i].system->due ? floor_hand(world, pipe->steps[i].system) : ORR_OK;
     }
+    result = result == ORR_OK ? floor_reclaim(pipe, first, point) : result;
     if (result == ORR_OK && !orri_group_open_ahead(pipe, first, point)) {
         result = orri_refuse_memory(&world->env, "beginning systems");
     }
+    if (ORR_UNLIKELY(result != ORR_OK)) {
+        floor_unhand(pipe, first, point);
+    }
+    // From here on nothing is refused: who was said to overwrite does. Before the clock is taken, since what has its stamp is written
+    // without a look.
+    orri_reclaim_end(pipe->moment->rt->publisher, result == ORR_OK);
     pipe->moment->clock[0] = world->tick;
     pipe->moment->clock[1] = world->epoch++; // Two groups beside each other write different ones.
     return result;
@@ -487,11 +560,16 @@ orr_result orri_floor_show(orri_pipeline* pipe)
         orri_floor_leave(pipe);
         floor_wait_lock(pipe, orri_lock_ask(moment->holder, 0, moment->set, 1));
         moment->holding = true;
-        result = orri_publish_copy(rt->publisher, moment->shown, moment->shown_plain);
+        // What does not follow the rows cannot be copied either. (Who says so has structure alone.)
+        result = rt->broken ? ORR_ERR_MEMORY
+                            : orri_publish_copy(rt->publisher, moment->shown, moment->shown_plain);
         orri_floor_enter(pipe);
         if (result == ORR_OK) {
             result = orri_publish_copy(rt->publisher, moment->shown + moment->shown_plain,
                                        moment->shown_count - moment->shown_plain);
+        }
+        if (result == ORR_OK) {
+            result = orri_publish_lend(rt->publisher, moment->shown, moment->shown_plain);
         }
         if (result == ORR_OK) {
             orri_publish_show(rt->publisher, moment->shown, moment->shown_count, world->epoch++,

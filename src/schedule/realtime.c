@@ -209,7 +209,9 @@ static orr_result realtime_gathered(orri_realtime* rt, orri_call* calls)
     realtime_open(rt, true);
     rt->schedule->inside = false;
     world->busy = NULL;
+    rt->schedule->gathered = true;
     realtime_do_calls(rt, calls);
+    rt->schedule->gathered = false;
     orr_result result = orri_wire(rt);
     rt->schedule->inside = true;
     realtime_open(rt, false);
@@ -438,18 +440,20 @@ static bool realtime_tick(orri_realtime* rt, orri_pipeline* pipe, float dt)
     bool resumed = pipe->stage != ORRI_STAGE_DONE || pipe->moment->copied;
     orr_result result = orri_tick(pipe, dt);
     bool open = pipe->stage != ORRI_STAGE_DONE || pipe->moment->copied;
-    orri_floor_release(pipe);
-    orri_floor_leave(pipe);
     // What was refused within a tick that ended was said; the next one tries again.
-    if (open || (pipe->tick == before && !resumed)) {
+    bool failed = open || (pipe->tick == before && !resumed);
+    orri_floor_release(pipe);
+    if (!failed) {
+        realtime_ticked(rt, pipe); // On the floor: clocks are part of what a meeting looks at.
+    }
+    orri_floor_leave(pipe);
+    if (failed) {
         if (rt->replay != NULL) {
             (void)orri_floor_lost(rt);
         }
         orri_realtime_fail(rt, result);
-        return false;
     }
-    realtime_ticked(rt, pipe);
-    return true;
+    return !failed;
 }
 
 static void realtime_begin_tick(orri_realtime* rt, orri_pipeline* pipe)
@@ -611,6 +615,10 @@ static void realtime_moment_end(orr_world* world, orri_pipeline* pipe)
     }
     moment->rt = NULL;
     moment->holder = NULL; // It went with the locks.
+    if (moment->copied) {  // All of its tick was done, and there is nobody to see it.
+        moment->copied = false;
+        orri_pipeline_ticked(pipe);
+    }
     if (moment->lanes != NULL && pipe->stage == ORRI_STAGE_DONE) {
         orri_lanes_use(world, moment->lanes);
         orri_lanes_unhold(world);
@@ -751,7 +759,9 @@ static void realtime_rest(orri_realtime* rt)
     if (calls != NULL) {
         orri_record_turn(rt, rt->schedule->pipelines[0], ORRI_TURN_CALLS);
         orri_record_calls(rt, calls, true);
+        rt->schedule->gathered = true;
         realtime_do_calls(rt, calls);
+        rt->schedule->gathered = false;
     }
 }
 

@@ -285,6 +285,11 @@ static orr_result system_check(orr_world* world, const orr_system_desc* desc, bo
             "it has state outside of the world (.user) and sends changes; keep the state "
             "in .state, say .impure, or give what never changes as .settings");
     }
+    if (desc->overwrites != NULL && (desc->once || !direct)) {
+        return system_refuse(world, name,
+                             "only a direct system that is called per run of rows is given rows to "
+                             "overwrite; leave .overwrites out");
+    }
     return system_check_atomics(world, desc);
 }
 

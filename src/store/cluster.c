@@ -151,8 +151,10 @@ static orri_table* cluster_table_obtain(orr_world* world, orr_type type)
     for (uint32_t i = old; i < world->table_capacity; i++) {
         world->tables[i] = &orri_table_none.hot;
     }
-    world->hot.tables = world->tables;
-    world->hot.table_capacity = world->table_capacity;
+    if (ORR_LIKELY(world->guard == NULL)) { // Systems see what theirs allow; when they have ended, these.
+        world->hot.tables = world->tables;
+        world->hot.table_capacity = world->table_capacity;
+    }
     if (world->tables[index] == &orri_table_none.hot) {
         orri_table* table = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_CLUSTER, orri_table, 1);
         if (table == NULL) {

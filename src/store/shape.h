@@ -332,7 +332,7 @@ struct orr_world {
     orri_schema schema;
     uint64_t tick, epoch; // Side by side: the inline functions of query.h read both.
     uint64_t seed;
-    uint64_t share_live;  // Shares not yet released.
+    _Atomic uint64_t share_live; // Shares not yet released.
     uint64_t pinned_live; // Values in pools: 0 tells a destroyer that there is nothing to look for.
     uint32_t salt;        // Already shifted into the generation word.
     uint32_t entities_max, clusters_max, tags_max;

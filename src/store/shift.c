@@ -55,7 +55,7 @@ static void shift_values_plain(orri_change* c, uint32_t g, uint32_t k, const orr
     const uint8_t* values = group->given[k].values;
     uint32_t size = type->info.size, chunk_id = 0;
     uint32_t type_index = orri_type_index(world, group->given[k].type);
-    const orri_table* table = (const orri_table*)(const void*)world->hot.tables[type_index];
+    const orri_table* table = (const orri_table*)(const void*)world->tables[type_index];
     uint8_t* data = NULL;
     for (uint32_t i = 0; i < group->count; i++) {
         uint32_t place = places[i];

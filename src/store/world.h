@@ -194,10 +194,10 @@ ORRI_COLD orr_result orri_refuse_in_place(const orr_world* world, const char* ca
 ORRI_COLD orr_result orri_refuse_room(const orr_world* world, const char* call);
 // ORR_OK unless an appender or an iteration is open.
 orr_result orri_check_open(const orr_world* world, const char* call);
-// True when nothing keeps rows from moving: the quick form of the above.
+// True when nothing keeps rows from moving: the quick form of the above. In real time it depends on who asks.
 static inline bool orri_world_open(const orr_world* world)
 {
-    return world->appender == NULL && (world->iterating | world->listed) == 0;
+    return world->appender == NULL && (world->iterating | world->listed) == 0 && !world->realtime;
 }
 // A tick that the world does not count begins: as orr_tick_advance(), but for the world's tick and what waits for it. (world.c)
 void orri_tick_aside(orr_world* world);
@@ -373,6 +373,8 @@ void orri_cluster_free_chunks(orr_world* world, orri_cluster* cluster);
 bool orri_cluster_add_bits(orr_world* world, orri_cluster* cluster, uint32_t column);
 // Enters or leaves a chunk's columns in the type tables; room must be reserved. After a block was replaced: refresh.
 void orri_chunk_enter(orri_chunk* chunk);
+// The same for one column; looks at nothing of the others, which may be written meanwhile.
+void orri_chunk_refresh_column(orri_chunk* chunk, uint32_t column);
 void orri_chunk_leave(const orri_chunk* chunk);
 void orri_chunk_refresh(orri_chunk* chunk);
 // A row changes its place within a cluster: values, row id, bits, record. `to` is raw before, `from` after.
