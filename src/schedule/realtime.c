@@ -209,9 +209,7 @@ static orr_result realtime_gathered(orri_realtime* rt, orri_call* calls)
     realtime_open(rt, true);
     rt->schedule->inside = false;
     world->busy = NULL;
-    rt->schedule->gathered = true;
     realtime_do_calls(rt, calls);
-    rt->schedule->gathered = false;
     orr_result result = orri_wire(rt);
     rt->schedule->inside = true;
     realtime_open(rt, false);
@@ -759,9 +757,7 @@ static void realtime_rest(orri_realtime* rt)
     if (calls != NULL) {
         orri_record_turn(rt, rt->schedule->pipelines[0], ORRI_TURN_CALLS);
         orri_record_calls(rt, calls, true);
-        rt->schedule->gathered = true;
         realtime_do_calls(rt, calls);
-        rt->schedule->gathered = false;
     }
 }
 

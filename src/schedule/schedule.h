@@ -273,7 +273,6 @@ struct orri_schedule {
     uint32_t lacks;
     bool
         watched; // Another thread sees when a system is stuck; otherwise it is named when it returns, if timed.
-    bool gathered; // Calls from outside are being made where pipelines stand: no ticks.
     struct orri_realtime*
         realtime; // While it runs in real time. Under `posting`, for who calls from outside.
     orri_mutex posting;
