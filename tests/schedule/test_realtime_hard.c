@@ -631,8 +631,10 @@ static void breach(orr_run* run)
 ORR_TEST(realtime_breaches_of_several_pipelines_at_once)
 {
     for (orr_police police = ORR_POLICE_OFF; police <= ORR_POLICE_FULL; police++) {
-        orr_world* world = orr_world_create(&(orr_world_desc){
-            .rate_hz = 200, .on_error = breach_error, .workers = police == ORR_POLICE_FULL ? 2 : 0});
+        orr_world* world =
+            orr_world_create(&(orr_world_desc){.rate_hz = 200,
+                                               .on_error = breach_error,
+                                               .workers = police == ORR_POLICE_FULL ? 2 : 0});
         atomic_store(&breach_count, 0);
         orr_police_set(world, police);
         CHECK_OK(orr_time_wish(world, 5));
