@@ -149,8 +149,9 @@ orr_result orri_check_open(const orr_world* world, const char* call)
     if (ORR_UNLIKELY(world->realtime) && orri_watched(world)) {
         return orri_refuse_structure(world, call, (orr_type){0}, (orr_entity){0});
     }
-    if (ORR_UNLIKELY(world->realtime) && world->appender == NULL) {
-        return ORR_OK; // On the floor, with structure alone.
+    if (ORR_UNLIKELY(world->realtime) && world->appender == NULL &&
+        !orri_refusing_here(&world->env)) {
+        return ORR_OK; // On the floor, with structure alone. (Others may be in an error handler.)
     }
     if (world->appender == NULL && world->iterating == 0) {
         // Nothing but lists that queries keep of where rows lie: they are told, and the call goes on.

@@ -615,9 +615,87 @@ static void breach_error(void* user, orr_world* world, const orr_error* error)
     atomic_fetch_add(&breach_count, 1);
 }
 
+ORR_STRUCT(Never, (uint64_t, a))
+ORR_STRUCT(Nobody, (uint64_t, a))
+
+// Everything that nobody may do while others run.
+static void abuse(orr_world* world, orr_entity entity)
+{
+    static const char* const name = "abuse";
+    orr_type type;
+    orr_cluster cluster;
+    orr_entity out[2];
+    orr_appender appender;
+    orr_type tree = orr_type_find(world, "Tree");
+    orr_type fruit = orr_type_find(world, "Fruit");
+    char text[64];
+    (void)orr_create(world);
+    (void)orr_create_named(world, name);
+    (void)orr_create_transient(world);
+    (void)orr_destroy(world, entity);
+    (void)orr_destroy_many(world, &entity, 1);
+    (void)orr_copy(world, entity);
+    (void)orr_entity_enable(world, entity, false);
+    (void)orr_component_add(world, entity, orr_type_find(world, "Text"));
+    (void)orr_component_remove(world, entity, tree);
+    (void)orr_component_enable(world, entity, tree, false);
+    (void)orr_component_set(world, entity, tree, &(Tree){1, 3});
+    (void)orr_component_edit(world, entity, tree);
+    (void)orr_component_set_many(world, &entity, 1, tree, &(Tree){1, 3});
+    (void)orr_component_add_many(world, &entity, 1, orr_type_find(world, "Text"), NULL);
+    (void)orr_component_remove_many(world, &entity, 1, tree);
+    (void)orr_tag_add(world, entity, (orr_tag){77});
+    (void)orr_tag_remove(world, entity, (orr_tag){77});
+    (void)orr_name_set(world, entity, (orr_entity){0}, name);
+    orr_result orr_tag_register_result = orr_tag_register(world, (orr_tag){78}, "abused");
+    (void)orr_world_entity(world);
+    orr_result orr_type_register_result = orr_type_register(world, ORR_TYPE(Never), &type);
+    orr_cluster_desc desc = {.types = (const orr_type[]){fruit}, .type_count = 1};
+    if (orr_cluster_get(world, &desc, &cluster) == ORR_OK) {
+        HARD_CHECK(false, "a cluster was made");
+    }
+    cluster = orr_cluster_next(world, (orr_cluster){0});
+    (void)orr_create_in(world, cluster);
+    (void)orr_create_many(world, cluster, 2, NULL, 0, out);
+    (void)orr_cluster_clear(world, cluster);
+    (void)orr_cluster_delete(world, cluster);
+    (void)orr_entities_destroy_all(world);
+    (void)orr_entity_move(world, entity, cluster);
+    (void)orr_rows_move_all(world, cluster, cluster);
+    orr_result orr_append_begin_result = orr_append_begin(world, cluster, NULL, 0, &appender);
+    (void)orr_column_write(world, cluster, 0, tree);
+    orr_tick_advance(world);
+    orr_query* query = orr_query_text(world, "Tree");
+    HARD_CHECK(query == NULL, "a query was made");
+    orr_bundle bundle;
+    orr_result orr_bundle_register_result = orr_bundle_register(world, "abuse", "Tree", &bundle);
+    HARD_CHECK(orr_tag_register_result != ORR_OK && orr_type_register_result != ORR_OK &&
+                   orr_append_begin_result != ORR_OK && orr_bundle_register_result != ORR_OK,
+               "allowed %d %d %d %d", orr_tag_register_result, orr_type_register_result,
+               orr_append_begin_result, orr_bundle_register_result);
+    (void)orr_change_mark(world);
+    (void)orr_world_hash(world);
+    (void)orr_world_validate(world);
+    (void)orr_step(world, 1);
+    (void)orr_update(world, 1);
+    (void)orr_realtime(world, NULL);
+    (void)orr_tick_abandon(world);
+    (void)orr_system_add(world,
+                         &(orr_system_desc){.name = "x", .once = true, .run = kit_run_nothing});
+    (void)orr_system_remove(world, orr_system_find(world, "hear"));
+    (void)orr_pipeline_add(world, &(orr_pipeline_desc){.name = "y"});
+    (void)orr_journal_set(world, 10);
+    (void)orr_events_limit(world, tree, 3);
+    orr_police_set(world, ORR_POLICE_OFF);
+    orr_stats_time_all(world, true);
+    (void)orr_trace_set(world, NULL);
+    (void)orr_plan_print(world, text, sizeof text);
+    (void)orr_stats_print(world, text, sizeof text);
+}
+
 static void breach(orr_run* run)
 {
-    (void)orr_create(run->world);
+    abuse(run->world, orr_iter_entity(run, 0));
     (void)orr_get(run->world, orr_iter_entity(run, 0), Text);
     (void)orr_send_destroy(run, orr_iter_entity(run, 0));
     (void)orr_step(run->world, 1);
@@ -628,11 +706,54 @@ static void breach(orr_run* run)
     orr_log(run->world, ORR_LOG_DEBUG, "tick %u", (unsigned)run->tick);
 }
 
+static orr_thread stranger_thread;
+static orr_entity stranger_entity;
+
+static void stranger(void* data)
+{
+    for (uint32_t i = 0; i < 30; i++) {
+        abuse(data, stranger_entity);
+    }
+}
+
+static void stranger_guide(orr_run* run)
+{
+    const orr_platform* platform = orr_platform_default();
+    if (run->tick == 2) {
+        int code = platform->thread_create(platform->user, "stranger", stranger, run->world,
+                                           &stranger_thread);
+        HARD_CHECK(code == 0, "no thread");
+    } else if (run->tick == 8) {
+        platform->thread_join(platform->user, stranger_thread);
+    }
+}
+
+ORR_TEST(realtime_strangers_are_refused)
+{
+    orr_world* world =
+        orr_world_create(&(orr_world_desc){.rate_hz = 200, .on_error = breach_error});
+    atomic_store(&breach_count, 0);
+    orr_police_set(world, ORR_POLICE_CALLS);
+    CHECK_OK(orr_time_wish(world, 5));
+    trees_add(world, 50);
+    ORR_REGISTER(world, Text);
+    stranger_entity = orr_create(world);
+    KIT_SYSTEM(world, .name = "guide", .once = true, .run = stranger_guide);
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 10}));
+    CHECK(atomic_load(&breach_count) > 30 * 30);
+    CHECK_EQ(orr_entity_count(world), 51);
+    CHECK_OK(orr_world_validate(world));
+    CHECK_EQ(atomic_exchange(&hard_faults, 0), 0);
+    orr_world_destroy(world);
+}
+
 ORR_TEST(realtime_breaches_of_several_pipelines_at_once)
 {
     for (orr_police police = ORR_POLICE_OFF; police <= ORR_POLICE_FULL; police++) {
-        orr_world* world = orr_world_create(&(orr_world_desc){
-            .rate_hz = 200, .on_error = breach_error, .workers = police == ORR_POLICE_FULL ? 2 : 0});
+        orr_world* world =
+            orr_world_create(&(orr_world_desc){.rate_hz = 200,
+                                               .on_error = breach_error,
+                                               .workers = police == ORR_POLICE_FULL ? 2 : 0});
         atomic_store(&breach_count, 0);
         orr_police_set(world, police);
         CHECK_OK(orr_time_wish(world, 5));

@@ -1149,7 +1149,8 @@ static const struct {
     {"readers", part_readers},
     {"sections", part_sections},
     {"parallel", part_parallel},
-    {"systems", part_systems},   {"live", part_live},
+    {"systems", part_systems},
+    {"live", part_live},
 };
 enum {
     ODD_PARTS = sizeof odd_parts / sizeof *odd_parts,
