@@ -120,6 +120,9 @@ typedef struct orr_system_desc {
     /// Types it changes at once (orr_atomic()), of any entity, in worlds that allow it. Direct systems only. A parallel one does not read or
     /// write them in another way.
     const char* atomics;
+    /// Types among its write terms of which it writes every row it is given, whatever was there: in real time that spares a copy for other
+    /// pipelines. A row it leaves out has any value. Plain types only; not for `once`.
+    const char* overwrites;
     const char* switches; ///< Types it switches on and off; "*" among them: entities.
     const char* tags;     ///< Tags it puts on or takes off: "#level1, #17"; "*": any.
     bool renames;         ///< Names.
@@ -276,7 +279,7 @@ ORR_API void orr_stop(orr_world* world);
 
 /// Does something to the running world between two ticks of the first pipeline, with no system running: all calls of the store are
 /// allowed. From any thread; calls are done in the order in which they were posted, on a thread of the world, also while it is paused. What is still
-/// to be done when orr_realtime() ends is done before it returns. ORR_ERR_STATE if the world does not run in real time: call it yourself.
+/// to be done when orr_realtime() ends is done before it returns. In a replay nothing is posted: the recording has its own calls. ORR_ERR_STATE if the world does not run in real time: call it yourself.
 ORR_API orr_result orr_post(orr_world* world, orr_call call, const void* data, size_t size);
 /// The same where all pipelines stand between their ticks, which they wait for: for what looks at the world as a whole (orr_world_hash(),
 /// orr_world_validate()), and for systems and types that come and go. Not for new pipelines, nor for ticks.
@@ -286,7 +289,8 @@ ORR_API orr_result orr_post_meeting(orr_world* world, orr_call call, const void*
 ORR_API orr_result orr_time_wish(orr_world* world, double wish);
 /// How fast it goes now: the wish, times less than 1 if a pipeline with a rate cannot keep it: then time goes slower for all of them. From any thread.
 ORR_API double orr_time_scale(orr_world* world);
-/// While paused (orr_pause(), then from any thread): time goes on by so many intervals of the first pipeline, as fast as it can.
+/// While paused (orr_pause(), then from any thread): so many ticks of the first pipeline, and of the others what falls due up to then, as fast as it
+/// can. A continuous one takes the dt it has in lockstep.
 ORR_API orr_result orr_realtime_step(orr_world* world, uint32_t ticks);
 
 /// Empty; NULL without memory. Lives apart from worlds.

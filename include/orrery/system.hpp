@@ -217,6 +217,7 @@ template <class... Declared> struct texts {
     of<&orr_system_desc::changes> changes;
     of<&orr_system_desc::transacts> transacts;
     of<&orr_system_desc::atomics> atomics;
+    of<&orr_system_desc::overwrites> overwrites;
     of<&orr_system_desc::switches> switches;
     of<&orr_system_desc::tags> tags;
     of<&orr_system_desc::sends> sends;
@@ -229,7 +230,7 @@ template <class... Declared> struct texts {
                destroys.fill(world, out.destroys) && adds.fill(world, out.adds) &&
                removes.fill(world, out.removes) && changes.fill(world, out.changes) &&
                transacts.fill(world, out.transacts) && atomics.fill(world, out.atomics) &&
-               switches.fill(world, out.switches) && tags.fill(world, out.tags) &&
+               overwrites.fill(world, out.overwrites) && switches.fill(world, out.switches) && tags.fill(world, out.tags) &&
                sends.fill(world, out.sends) && receives.fill(world, out.receives);
     }
 };
@@ -437,6 +438,15 @@ class [[nodiscard]] system_builder<detail::list<Terms...>, detail::list<Declared
     auto atomics(const char* text) const
     {
         return say<&D::atomics>(text);
+    }
+    /// Write terms of which it writes every row it is given, whatever was there.
+    template <class... Ts> auto overwrites() const
+    {
+        return declare<&D::overwrites, Ts...>();
+    }
+    auto overwrites(const char* text) const
+    {
+        return say<&D::overwrites>(text);
     }
     /// As text, "*" among them: entities.
     template <class... Ts> auto switches() const

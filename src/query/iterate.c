@@ -468,7 +468,9 @@ static inline void iterate_fetch_ahead(const orr_query* query, uint32_t entry)
 static inline void iterate_fetch_values(const orr_query* query, const uint16_t* map,
                                         const orri_chunk* chunk)
 {
-    for (uint32_t f = 0; f < query->field_count && f < ITERATE_AHEAD_FIELDS; f++) {
+    // There others may replace their blocks at this moment.
+    uint32_t fields = ORR_UNLIKELY(query->world->realtime) ? 0 : query->field_count;
+    for (uint32_t f = 0; f < fields && f < ITERATE_AHEAD_FIELDS; f++) {
         if (map[f] != ORRI_COLUMN_NONE) {
             __builtin_prefetch(chunk->columns[map[f]].data, 1);
             __builtin_prefetch(chunk->columns[map[f]].data + 64, 1);

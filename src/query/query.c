@@ -391,8 +391,8 @@ void orr_query_destroy(orr_query* query)
     if (query == NULL) {
         return;
     }
-    if (query->world->iterating != 0) {
-        (void)orri_check_open(query->world, "orr_query_destroy");
+    if (query->world->iterating != 0 &&
+        orri_check_open(query->world, "orr_query_destroy") != ORR_OK) {
         return;
     }
     orri_world_settle(query->world);

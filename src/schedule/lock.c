@@ -240,7 +240,8 @@ void orri_lock_wait(orri_lock_holder* holder)
     }
     const orr_platform* platform = holder->locks->platform;
     holder->waits = false;
-    lock_count_wait(holder, platform->clock_ns(platform->user) - holder->asked_ns);
+    uint64_t now = platform->clock_ns(platform->user);
+    lock_count_wait(holder, now > holder->asked_ns ? now - holder->asked_ns : 0);
 }
 
 // Under the mutex, with the holder's state saying what it wants; leaves the mutex. An upgrade goes to the front: what it holds,

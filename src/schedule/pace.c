@@ -8,7 +8,13 @@
 
 void orri_pace_begin(orri_pace* pace, uint64_t clock_ns, uint64_t time_ns)
 {
-    *pace = (orri_pace){.clock_ns = clock_ns, .time_ns = time_ns, .scale = 1, .wish = 1};
+    *pace = (orri_pace){
+        .clock_ns = clock_ns, .time_ns = time_ns, .most_ns = PACE_JUMP_NS, .scale = 1, .wish = 1};
+}
+
+void orri_pace_allow(orri_pace* pace, uint64_t interval_ns)
+{
+    pace->most_ns = 2 * interval_ns > pace->most_ns ? 2 * interval_ns : pace->most_ns;
 }
 
 static double pace_rate(const orri_pace* pace)
@@ -19,8 +25,9 @@ static double pace_rate(const orri_pace* pace)
 void orri_pace_look(orri_pace* pace, uint64_t clock_ns)
 {
     uint64_t passed = clock_ns > pace->clock_ns ? clock_ns - pace->clock_ns : 0;
-    passed = passed < PACE_JUMP_NS ? passed : PACE_JUMP_NS;
+    passed = passed < pace->most_ns ? passed : pace->most_ns;
     pace->clock_ns = clock_ns;
+    pace->real_ns += passed;
     double more = (double)passed * pace_rate(pace) + pace->rest;
     uint64_t whole = (uint64_t)more;
     pace->time_ns += whole;

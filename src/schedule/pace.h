@@ -13,6 +13,8 @@
 typedef struct orri_pace {
     uint64_t clock_ns; // Real time, when it was looked at last.
     uint64_t time_ns;  // Of the world.
+    uint64_t real_ns;  // Real time since the beginning, as far as it counts.
+    uint64_t most_ns;  // What counts of a jump ahead.
     double rest;       // Less than a nanosecond of it.
     double scale;      // 0 to 1: how far pipelines that are late slow all of them down.
     double wish;       // The user's; 1: as it is.
@@ -26,8 +28,10 @@ typedef struct orri_pace_own {
 } orri_pace_own;
 
 void orri_pace_begin(orri_pace* pace, uint64_t clock_ns, uint64_t time_ns);
-// Time goes on to this moment. A clock that goes back counts as one that stands; of a jump ahead counts a quarter of a second: the
-// machine slept.
+// A pipeline with this interval belongs to it: longer than twice the slowest nobody needs to go unlooked at.
+void orri_pace_allow(orri_pace* pace, uint64_t interval_ns);
+// Time goes on to this moment. A clock that goes back counts as one that stands; of a jump ahead counts a quarter of a second, or two
+// intervals of the slowest: the machine slept.
 void orri_pace_look(orri_pace* pace, uint64_t clock_ns);
 // How long until the world's time is `due_ns`, in real nanoseconds from the last look, rounded up; 0: it is. UINT64_MAX: not as things
 // are, it is paused or wished to stand.

@@ -10,12 +10,13 @@
 // ---- time -------------------------------------------------------------------------------------------------------------
 
 // Not counted up by rounded intervals: sixty ticks at 60 a second are a second, and 120 a second is due when 60 a second is.
-static uint64_t pipeline_due(const orri_pipeline* pipe)
+uint64_t orri_pipeline_due(const orri_pipeline* pipe, uint64_t after)
 {
+    uint64_t count = pipe->ran + 1 + after;
     if (pipe->rate_hz <= 0) {
-        return pipe->start_ns + (pipe->ran + 1) * pipe->interval_ns;
+        return pipe->start_ns + count * pipe->interval_ns;
     }
-    double ns = (double)(pipe->ran + 1) * 1e9 / pipe->rate_hz;
+    double ns = (double)count * 1e9 / pipe->rate_hz;
     return ns < PIPELINE_LONG_NS ? pipe->start_ns + (uint64_t)ns : UINT64_MAX; // Never.
 }
 
@@ -49,7 +50,7 @@ void orri_pipeline_ticked(orri_pipeline* pipe)
     } else {
         pipe->ran++;
     }
-    pipe->due_ns = pipeline_due(pipe);
+    pipe->due_ns = orri_pipeline_due(pipe, 0);
 }
 
 // ---- making ------------------------------------------------------------------------------------------------------------
@@ -65,10 +66,9 @@ static orr_result pipeline_check(orr_world* world, const orr_pipeline_desc* desc
         wrong = "step_ns is for a continuous one; this has a rate_hz";
     } else if (desc->step_ns > UINT64_C(1000000000000)) {
         wrong = "step_ns is above 1,000 seconds";
-    } else if (world->realtime || world->schedule->gathered) {
-        wrong = "the world runs in real time; add it before";
-    } else if (world->schedule->now != NULL) {
-        wrong = "a tick is under way; add it between ticks";
+    } else if (orri_realtime_runs(world) || world->schedule->now != NULL) {
+        wrong = orri_realtime_runs(world) ? "the world runs in real time; add it before"
+                                          : "a tick is under way; add it between ticks";
     } else if (world->schedule->pipeline_count >= ORR_PIPELINES_MAX) {
         wrong = "there are ORR_PIPELINES_MAX of them";
     }
@@ -124,7 +124,7 @@ orri_pipeline* orri_pipeline_make(orr_world* world, const orr_pipeline_desc* des
     pipe->observer = desc->observer;
     pipeline_pace(pipe, desc);
     pipe->start_ns = schedule->time_ns;
-    pipe->due_ns = pipeline_due(pipe);
+    pipe->due_ns = orri_pipeline_due(pipe, 0);
     pipe->index = schedule->pipeline_count;
     schedule->pipelines[schedule->pipeline_count++] = pipe;
     schedule->stale = true;

@@ -27,8 +27,11 @@ void orri_realtime_ring(orri_realtime* rt)
 {
     ORRI_SCHED_POINT(rt->platform, ORR_SCHED_STORE, &rt->bell);
     atomic_fetch_add(&rt->bell, 1);
-    ORRI_SCHED_POINT(rt->platform, ORR_SCHED_WAKE, &rt->bell);
-    rt->platform->thread_wake(rt->platform->user, &rt->bell, UINT32_MAX);
+    ORRI_SCHED_POINT(rt->platform, ORR_SCHED_LOAD, &rt->listeners);
+    if (atomic_load(&rt->listeners) > 0) {
+        ORRI_SCHED_POINT(rt->platform, ORR_SCHED_WAKE, &rt->bell);
+        rt->platform->thread_wake(rt->platform->user, &rt->bell, UINT32_MAX);
+    }
 }
 
 // Until the bell rings, at most so long. The caller has the mutex, and has it again afterwards.
@@ -36,9 +39,12 @@ static void realtime_wait(orri_realtime* rt, uint64_t timeout_ns)
 {
     ORRI_SCHED_POINT(rt->platform, ORR_SCHED_LOAD, &rt->bell);
     uint32_t heard = atomic_load(&rt->bell);
+    atomic_fetch_add(&rt->listeners, 1); // Before the bell is looked at for the last time.
     realtime_unlock(rt);
     ORRI_SCHED_POINT(rt->platform, ORR_SCHED_WAIT, &rt->bell);
     rt->platform->thread_wait(rt->platform->user, &rt->bell, heard, timeout_ns);
+    ORRI_SCHED_POINT(rt->platform, ORR_SCHED_STORE, &rt->listeners);
+    atomic_fetch_sub(&rt->listeners, 1);
     realtime_lock(rt);
 }
 
@@ -91,6 +97,7 @@ static void realtime_main_run(orri_realtime* rt)
 // Until all threads of pipelines have ended.
 static void realtime_main(orri_realtime* rt)
 {
+    uint64_t last = rt->begun_ns, passed = 0;
     realtime_lock(rt);
     while (rt->running > 0) {
         uint64_t left = UINT64_MAX;
@@ -99,7 +106,9 @@ static void realtime_main(orri_realtime* rt)
             continue;
         }
         if (rt->desc.for_ns > 0 && rt->replay == NULL && !rt->stop) {
-            uint64_t passed = realtime_clock(rt) - rt->begun_ns;
+            uint64_t now = realtime_clock(rt);
+            passed += now > last ? now - last : 0; // A clock that goes back stands.
+            last = now;
             left = passed < rt->desc.for_ns ? rt->desc.for_ns - passed : 0;
             if (left == 0) {
                 rt->stop = true;
@@ -117,7 +126,7 @@ static void realtime_main(orri_realtime* rt)
 // Those that can be done now, off the list: all of them at a meeting, otherwise up to the first that needs one.
 static orri_call* realtime_take_calls(orri_realtime* rt, bool meeting)
 {
-    orri_mutex_lock(rt->platform, &rt->schedule->posting);
+    realtime_lock(rt);
     orri_call *first = rt->call_first, *last = NULL;
     for (orri_call* call = first; call != NULL && (meeting || !call->meeting); call = call->next) {
         last = call;
@@ -129,7 +138,7 @@ static orri_call* realtime_take_calls(orri_realtime* rt, bool meeting)
         rt->call_last = last->next != NULL ? rt->call_last : NULL;
         last->next = NULL;
     }
-    orri_mutex_unlock(rt->platform, &rt->schedule->posting);
+    realtime_unlock(rt);
     return first;
 }
 
@@ -170,6 +179,7 @@ static void realtime_open(orri_realtime* rt, bool open)
         orri_schema_freeze(&world->schema);
         orri_guard_abreast(world, true, NULL);
         world->realtime = true;
+        world->iterating = 1; // Closed to all but who has the floor.
     } else {
         world->realtime = false;
         orri_guard_alone(world);
@@ -178,7 +188,7 @@ static void realtime_open(orri_realtime* rt, bool open)
     }
 }
 
-// A tick that is open keeps what it promised.
+// A tick that was refused to go on keeps what it has promised.
 static void realtime_unhold(orri_realtime* rt)
 {
     for (uint32_t i = rt->schedule->pipeline_count; i-- > 0;) {
@@ -199,9 +209,7 @@ static orr_result realtime_gathered(orri_realtime* rt, orri_call* calls)
     realtime_open(rt, true);
     rt->schedule->inside = false;
     world->busy = NULL;
-    rt->schedule->gathered = true;
     realtime_do_calls(rt, calls);
-    rt->schedule->gathered = false;
     orr_result result = orri_wire(rt);
     rt->schedule->inside = true;
     realtime_open(rt, false);
@@ -248,24 +256,44 @@ static void realtime_look(orri_realtime* rt)
     bool paused = rt->schedule->paused;
     if (paused != rt->pace.paused) {
         orri_pace_pause(&rt->pace, now, paused);
-        rt->step_ns = rt->pace.time_ns;
+        rt->steps = rt->step_ns = 0;
+        orri_realtime_ring(rt); // A system did it: nobody was told yet.
     } else {
         orri_pace_look(&rt->pace, now);
     }
 }
 
+// Who draws what stands goes on while it is paused.
+static bool realtime_free(const orri_pipeline* pipe)
+{
+    return pipe->rate_hz <= 0 && pipe->observer;
+}
+
+// While paused nobody else begins a tick but in the steps that were asked for.
+static bool realtime_due(const orri_realtime* rt, const orri_pipeline* pipe)
+{
+    if (realtime_free(pipe) || (pipe->rate_hz <= 0 && !rt->pace.paused)) {
+        return true;
+    }
+    return pipe->due_ns <= rt->pace.time_ns && (!rt->pace.paused || pipe->due_ns <= rt->step_ns);
+}
+
 // A paused world that was told to go on for some ticks: its clock jumps to where the next one is due, when all others wait.
 static bool realtime_skip(orri_realtime* rt)
 {
-    if (!rt->pace.paused || rt->pace.time_ns >= rt->step_ns || rt->fixed_idle < rt->fixed) {
+    if (!rt->pace.paused || rt->idle < rt->standing) {
         return false;
     }
-    uint64_t next = rt->step_ns;
+    uint64_t next = UINT64_MAX;
     for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
         const orri_pipeline* pipe = rt->schedule->pipelines[i];
-        next = pipe->rate_hz > 0 && pipe->due_ns < next ? pipe->due_ns : next;
+        bool comes = !realtime_free(pipe) && pipe->due_ns <= rt->step_ns;
+        next = comes && pipe->due_ns < next ? pipe->due_ns : next;
     }
-    rt->pace.time_ns = next > rt->pace.time_ns ? next : rt->step_ns;
+    if (next == UINT64_MAX || next <= rt->pace.time_ns) {
+        return false; // There is none; or it was told to, and has not come to it yet.
+    }
+    rt->pace.time_ns = next;
     orri_realtime_ring(rt);
     return true;
 }
@@ -297,13 +325,13 @@ static realtime_what realtime_decide(orri_realtime* rt, const orri_pipeline* pip
         return REALTIME_MEET;
     }
     realtime_look(rt);
-    if (pipe->rate_hz <= 0) {
-        return rt->pace.paused && !pipe->observer ? REALTIME_WAIT : REALTIME_TICK;
-    }
-    if (pipe->due_ns <= rt->pace.time_ns) {
+    if (realtime_due(rt, pipe)) {
         return REALTIME_TICK;
     }
-    *left = orri_pace_until(&rt->pace, pipe->due_ns);
+    // Of a longer wait than that only a part would count.
+    uint64_t until = rt->pace.paused ? UINT64_MAX : orri_pace_until(&rt->pace, pipe->due_ns);
+    uint64_t most = rt->pace.most_ns / 2;
+    *left = until == UINT64_MAX || until < most ? until : most;
     return REALTIME_WAIT;
 }
 
@@ -313,27 +341,29 @@ static realtime_what realtime_next(orri_realtime* rt, const orri_pipeline* pipe)
     uint64_t left;
     realtime_lock(rt);
     realtime_what what = realtime_decide(rt, pipe, &left);
-    bool fixed = pipe->rate_hz > 0;
+    bool stands = !realtime_free(pipe);
     while (what == REALTIME_WAIT) {
-        rt->fixed_idle += fixed;
+        rt->idle += stands;
         if (!realtime_skip(rt)) {
             realtime_wait(rt, left);
         }
-        rt->fixed_idle -= fixed;
+        rt->idle -= stands;
         what = realtime_decide(rt, pipe, &left);
     }
     realtime_unlock(rt);
     return what;
 }
 
-// The world's time since its last tick. (A clock that stands is a tick of no time.)
+// A tick begins. The world's time since the last one. (A clock that stands is a tick of no time.)
 static float realtime_dt(orri_realtime* rt, orri_pipeline* pipe)
 {
     orri_moment* moment = pipe->moment;
     realtime_lock(rt);
     uint64_t passed = rt->pace.time_ns - moment->began_ns;
     moment->began_ns = rt->pace.time_ns;
-    moment->began_real_ns = realtime_clock(rt);
+    moment->began_real_ns = rt->pace.real_ns;
+    moment->ticking = true;
+    rt->steps -= pipe->index == 0 && rt->steps > 0;
     realtime_unlock(rt);
     return pipe->rate_hz > 0 ? pipe->interval : (float)((double)passed * 1e-9);
 }
@@ -349,29 +379,42 @@ static void realtime_drop(orri_realtime* rt, orri_pipeline* pipe)
     }
 }
 
-static void realtime_ticked(orri_realtime* rt, orri_pipeline* pipe)
+// A tick of a pipeline with a rate took so long: all go slower, or faster again.
+static void realtime_pace(orri_realtime* rt, orri_pipeline* pipe)
 {
     const orri_pace_own* owns[ORR_PIPELINES_MAX];
     uint32_t count = 0;
-    orri_moment* moment = pipe->moment;
+    uint64_t now = realtime_clock(rt);
+    double before = rt->pace.scale;
+    orri_pace_look(&rt->pace, now);
+    orri_pace_note(&pipe->moment->own, rt->pace.real_ns - pipe->moment->began_real_ns);
+    for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
+        const orri_pipeline* other = rt->schedule->pipelines[i];
+        if (other->rate_hz > 0 && !other->observer) {
+            owns[count++] = &other->moment->own;
+        }
+    }
+    orri_pace_scale(&rt->pace, now, owns, count);
+    realtime_drop(rt, pipe);
+    if (rt->pace.scale > before) {
+        orri_realtime_ring(rt); // Who waits is due earlier.
+    }
+}
+
+static void realtime_ticked(orri_realtime* rt, orri_pipeline* pipe)
+{
     realtime_lock(rt);
-    moment->stats.ticks++;
+    pipe->moment->ticking = false;
+    pipe->moment->stats.ticks++;
     if (pipe->rate_hz <= 0) {
         pipe->due_ns = rt->pace.time_ns;
     }
     orri_pipeline_ticked(pipe);
     if (pipe->rate_hz > 0) {
-        uint64_t now = realtime_clock(rt);
-        uint64_t took = now > moment->began_real_ns ? now - moment->began_real_ns : 0;
-        orri_pace_note(&moment->own, took);
-        for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
-            const orri_pipeline* other = rt->schedule->pipelines[i];
-            if (other->rate_hz > 0 && !other->observer) {
-                owns[count++] = &other->moment->own;
-            }
-        }
-        orri_pace_scale(&rt->pace, now, owns, count);
-        realtime_drop(rt, pipe);
+        realtime_pace(rt, pipe);
+    }
+    if (pipe->index == 0 && rt->steps > 0) {
+        rt->step_ns = orri_pipeline_due(pipe, rt->steps - 1);
     }
     if (pipe->index == 0 && rt->replay == NULL && ++rt->first_ticks >= rt->desc.ticks &&
         rt->desc.ticks > 0) {
@@ -403,6 +446,9 @@ static bool realtime_tick(orri_realtime* rt, orri_pipeline* pipe, float dt)
     }
     orri_floor_leave(pipe);
     if (failed) {
+        if (rt->replay != NULL) {
+            (void)orri_floor_lost(rt);
+        }
         orri_realtime_fail(rt, result);
     }
     return !failed;
@@ -410,7 +456,6 @@ static bool realtime_tick(orri_realtime* rt, orri_pipeline* pipe, float dt)
 
 static void realtime_begin_tick(orri_realtime* rt, orri_pipeline* pipe)
 {
-    float dt = realtime_dt(rt, pipe);
     (void)orri_floor_enter_between(pipe, ORRI_TURN_BEGIN);
     if (ORR_UNLIKELY(realtime_stale(rt))) { // Plans are made where all stand between ticks.
         orri_floor_leave(pipe);
@@ -420,6 +465,7 @@ static void realtime_begin_tick(orri_realtime* rt, orri_pipeline* pipe)
         realtime_unlock(rt);
         return;
     }
+    float dt = realtime_dt(rt, pipe);
     orri_record_turn(rt, pipe, ORRI_TURN_BEGIN);
     orri_record_dt(rt, dt);
     bool idle = pipe->step_count <= 1 && pipe->rate_hz <= 0;
@@ -519,9 +565,13 @@ static void realtime_thread(void* data)
     }
     realtime_lock(rt);
     rt->running--;
-    rt->fixed -= pipe->rate_hz > 0;
+    rt->standing -= !realtime_free(pipe);
+    bool stuck = rt->replay != NULL && orri_floor_stuck(rt);
     orri_realtime_ring(rt);
     realtime_unlock(rt);
+    if (stuck) { // The others wait for what this one had to do.
+        orri_floor_astray(rt, pipe);
+    }
 }
 
 // ---- beginning and end -----------------------------------------------------------------------------------------------------------
@@ -541,6 +591,9 @@ static bool realtime_moment(orri_realtime* rt, orri_pipeline* pipe)
     moment->stats = (orr_wait_stats){0};
     moment->own = (orri_pace_own){.interval_ns = pipe->interval_ns};
     moment->began_ns = rt->schedule->time_ns;
+    moment->began_real_ns = 0;
+    moment->ticking = false;
+    moment->waits = ORRI_WAITS_NOT;
     if (moment->lanes == NULL) {
         moment->lanes = orri_lanes_make(rt->world);
         if (moment->lanes != NULL && pipe->observer) {
@@ -645,16 +698,18 @@ static void realtime_start(orri_realtime* rt)
     rt->begun_ns = realtime_clock(rt);
     orri_pace_begin(&rt->pace, rt->begun_ns, rt->schedule->time_ns);
     rt->pace.wish = rt->schedule->wish > 0 || rt->schedule->wished ? rt->schedule->wish : 1;
-    rt->step_ns = rt->pace.time_ns;
     realtime_lock(rt);
     for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
         orri_pipeline* pipe = rt->schedule->pipelines[i];
+        if (pipe->rate_hz > 0) {
+            orri_pace_allow(&rt->pace, pipe->interval_ns);
+        }
         int code = rt->stop ? 0
                             : platform->thread_create(platform->user, pipe->name, realtime_thread,
                                                       pipe, &pipe->moment->thread);
         pipe->moment->threaded = !rt->stop && code == 0;
         rt->running += pipe->moment->threaded;
-        rt->fixed += pipe->moment->threaded && pipe->rate_hz > 0;
+        rt->standing += pipe->moment->threaded && !realtime_free(pipe);
         if (code != 0) {
             rt->stop = true;
             rt->result = orri_refuse(&rt->world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
@@ -695,13 +750,14 @@ static void realtime_note(orri_realtime* rt)
 // What was posted and not done yet, with the world as it is between ticks.
 static void realtime_rest(orri_realtime* rt)
 {
+    orri_mutex_lock(rt->platform, &rt->schedule->posting);
+    rt->over = true; // What these post is refused: they might go on for ever.
+    orri_mutex_unlock(rt->platform, &rt->schedule->posting);
     orri_call* calls = realtime_take_calls(rt, true);
     if (calls != NULL) {
         orri_record_turn(rt, rt->schedule->pipelines[0], ORRI_TURN_CALLS);
         orri_record_calls(rt, calls, true);
-        rt->schedule->gathered = true;
         realtime_do_calls(rt, calls);
-        rt->schedule->gathered = false;
     }
 }
 
@@ -748,7 +804,8 @@ static void realtime_close(orri_realtime* rt)
     struct orri_schedule* schedule = rt->schedule;
     realtime_note(rt);
     orri_mutex_lock(rt->platform, &schedule->posting);
-    schedule->realtime = NULL; // From here on calls are refused.
+    __atomic_store_n(&schedule->realtime, NULL,
+                     __ATOMIC_RELAXED); // From here on calls are refused.
     orri_mutex_unlock(rt->platform, &schedule->posting);
     if (rt->locks != NULL) {
         orri_set_keep_trace(rt);
@@ -790,7 +847,7 @@ static orr_result realtime_run(orri_realtime* rt)
     rt->world->iterating = 0;
     realtime_open(rt, false);
     orri_mutex_lock(rt->platform, &schedule->posting);
-    schedule->realtime = rt;
+    __atomic_store_n(&schedule->realtime, rt, __ATOMIC_RELAXED);
     orri_mutex_unlock(rt->platform, &schedule->posting);
     schedule->inside = rt->world->in_tick = true;
     realtime_start(rt);
@@ -798,9 +855,11 @@ static orr_result realtime_run(orri_realtime* rt)
     realtime_join(rt);
     if (rt->replay != NULL) {
         orri_realtime_unfollow(rt);
+    } else {
+        realtime_look(rt); // Up to here time went on.
     }
     realtime_open(rt, true);
-    schedule->inside = rt->world->in_tick = false;
+    schedule->inside = false; // Calls that were posted may still not step or destroy it.
     realtime_unhold(rt);
     orri_lanes_use(rt->world, NULL);
     schedule->time_ns = rt->pace.time_ns > schedule->time_ns ? rt->pace.time_ns : schedule->time_ns;
@@ -853,6 +912,12 @@ orr_result orr_realtime(orr_world* world, const orr_realtime_desc* desc)
 
 // ---- from any thread ---------------------------------------------------------------------------------------------------------------
 
+bool orri_realtime_runs(const orr_world* world)
+{
+    return world->schedule != NULL &&
+           __atomic_load_n(&world->schedule->realtime, __ATOMIC_RELAXED) != NULL;
+}
+
 // The run under way, with `posting` held; NULL: none, and it is not held.
 static orri_realtime* realtime_now(orr_world* world)
 {
@@ -860,10 +925,11 @@ static orri_realtime* realtime_now(orr_world* world)
         return NULL;
     }
     orri_mutex_lock(world->env.platform, &world->schedule->posting);
-    if (world->schedule->realtime == NULL) {
+    orri_realtime* rt = world->schedule->realtime;
+    if (rt == NULL) {
         orri_mutex_unlock(world->env.platform, &world->schedule->posting);
     }
-    return world->schedule->realtime;
+    return rt;
 }
 
 static void realtime_let(orri_realtime* rt)
@@ -897,23 +963,26 @@ static orr_result realtime_post(orr_world* world, const char* name, orr_call fun
         return orri_refuse_memory(&world->env, "posting a call");
     }
     orri_realtime* rt = realtime_now(world);
-    if (rt == NULL || rt->replay != NULL) {
+    if (rt == NULL || rt->replay != NULL || rt->over) {
+        bool replays = rt != NULL && rt->replay != NULL;
         if (rt != NULL) {
             realtime_let(rt);
         }
         orri_call_free(&world->env, call);
-        return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED, "%s: %s", name,
-                           rt != NULL
-                               ? "the world replays a recording, which has its own calls"
-                               : "the world does not run in real time (any more): nothing was "
-                                 "posted; make the call itself");
+        return replays ? ORR_OK // The recording has it.
+                       : orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+                                     "%s: the world does not run in real time (any more): nothing "
+                                     "was posted; make the call itself",
+                                     name);
     }
+    realtime_lock(rt); // Who finds none goes to sleep with it.
     if (rt->call_last != NULL) {
         rt->call_last->next = call;
     } else {
         rt->call_first = call;
     }
     rt->call_last = call;
+    realtime_unlock(rt);
     realtime_let(rt);
     return ORR_OK;
 }
@@ -980,8 +1049,11 @@ orr_result orr_realtime_step(orr_world* world, uint32_t ticks)
     realtime_lock(rt);
     if (rt->schedule->paused) {
         realtime_look(rt);
-        uint64_t from = rt->step_ns > rt->pace.time_ns ? rt->step_ns : rt->pace.time_ns;
-        rt->step_ns = from + ticks * rt->schedule->pipelines[0]->interval_ns;
+        const orri_pipeline* first = rt->schedule->pipelines[0];
+        rt->steps += ticks;
+        if (rt->steps > 0) {
+            rt->step_ns = orri_pipeline_due(first, first->moment->ticking + rt->steps - 1);
+        }
     } else {
         result = ORR_ERR_STATE;
     }
@@ -998,7 +1070,10 @@ bool orri_realtime_pause(orr_world* world, bool on)
     if (rt == NULL) {
         return false;
     }
+    realtime_lock(rt);
     rt->schedule->paused = on;
+    realtime_look(rt);
+    realtime_unlock(rt);
     realtime_let(rt);
     return true;
 }
@@ -1012,16 +1087,25 @@ orr_result orr_wait_stats_get(orr_world* world, orr_pipeline pipeline, orr_wait_
                            "orr_wait_stats_get: there is no pipeline %u", pipeline.index1);
     }
     const orri_moment* moment = schedule->pipelines[pipeline.index1 - 1]->moment;
-    *out = moment != NULL ? moment->stats : (orr_wait_stats){0};
     orri_realtime* rt = realtime_now(world);
-    if (rt != NULL) {
-        orri_lock_stats locks;
-        orri_lock_stats_get(moment->holder, &locks);
-        out->lock_waits = locks.waits;
-        out->lock_waited_ns = locks.waited_ns;
-        out->lock_longest_ns = locks.longest_ns;
-        orri_mutex_unlock(rt->platform, &rt->schedule->posting);
+    if (rt == NULL) {
+        *out = moment != NULL ? moment->stats : (orr_wait_stats){0};
+        return ORR_OK;
     }
+    orri_lock_stats locks;
+    orri_lock_stats_get(moment->holder, &locks);
+    const orr_wait_stats* stats = &moment->stats;
+    realtime_lock(rt);
+    *out = (orr_wait_stats){
+        .ticks = stats->ticks,
+        .dropped = stats->dropped,
+        .lock_waits = locks.waits,
+        .lock_waited_ns = locks.waited_ns,
+        .lock_longest_ns = locks.longest_ns,
+        .turn_waited_ns = __atomic_load_n(&stats->turn_waited_ns, __ATOMIC_RELAXED),
+        .turn_longest_ns = __atomic_load_n(&stats->turn_longest_ns, __ATOMIC_RELAXED)};
+    realtime_unlock(rt);
+    orri_mutex_unlock(rt->platform, &rt->schedule->posting);
     return ORR_OK;
 }
 

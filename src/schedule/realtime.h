@@ -68,6 +68,13 @@ typedef struct orri_live {
     uint32_t cluster_capacity;
 } orri_live;
 
+// What a pipeline waits for in a replay.
+typedef enum orri_waits {
+    ORRI_WAITS_NOT,
+    ORRI_WAITS_TURN,
+    ORRI_WAITS_LOCK,
+} orri_waits;
+
 // What a pipeline has in real time.
 typedef struct orri_moment {
     struct orri_realtime* rt; // NULL: not now.
@@ -83,8 +90,11 @@ typedef struct orri_moment {
     bool copied;       // In this tick's end they were copied already.
     orri_here outside; // Of the thread, before it came onto the floor.
     orri_pace_own own;
-    uint64_t began_ns; // By the world's time, of its last tick.
-    uint64_t began_real_ns;
+    bool ticking;
+    uint64_t began_ns;      // By the world's time, of its last tick,
+    uint64_t began_real_ns; // and by the real time that counts.
+    orri_waits waits;       // Under the run's `mutex`.
+    _Atomic uint32_t nudge; // In a replay: changed when its turn comes.
     orr_thread thread;
     bool threaded;
     orr_wait_stats stats;
@@ -97,7 +107,7 @@ typedef struct orri_realtime {
     orr_realtime_desc desc;
 
     // The floor: tickets, so that nobody who runs freely keeps others out. In a replay it belongs to who has turn `turn_at`.
-    _Atomic uint32_t ticket, serving, turn_at;
+    _Atomic uint32_t ticket, serving, turn_at, sleepers;
 
     orri_locks* locks;
     uint32_t structure; // A resource,
@@ -112,19 +122,21 @@ typedef struct orri_realtime {
 
     // Everything that follows under `mutex`. Who waits for something waits for the bell, which is rung at every change.
     orri_mutex mutex;
-    _Atomic uint32_t bell;
+    _Atomic uint32_t bell, listeners;
     orri_pace pace;
-    uint32_t running;    // Threads of pipelines,
-    uint32_t met;        // those of them that came to the meeting,
-    uint32_t fixed;      // that have a rate,
-    uint32_t fixed_idle; // and of these, that wait until they are due.
-    uint64_t meetings;   // Held so far.
-    bool gather;         // One is wanted.
+    uint32_t running;  // Threads of pipelines,
+    uint32_t met;      // those of them that came to the meeting,
+    uint32_t standing; // that stand while it is paused,
+    uint32_t idle;     // and of these, that wait until they are due.
+    uint64_t meetings; // Held so far.
+    bool gather;       // One is wanted.
     bool stop;
     orr_result result;
     uint64_t begun_ns, first_ticks; // Of the first pipeline in this run.
-    uint64_t step_ns;               // Up to where the clock of a paused world may go on.
+    // A paused world that is to go on for so many ticks of the first pipeline that have not begun, and what is due up to then; 0: nothing.
+    uint64_t steps, step_ns;
     orri_call *call_first, *call_last;
+    bool over; // No more are taken. Under `posting`.
     bool crew_taken;
     // For the caller's thread: one at a time.
     orri_pipeline* main_pipe;
@@ -145,6 +157,12 @@ void orri_floor_enter(orri_pipeline* pipe);
 // ORRI_TURN_NONE: there is nothing more, and it has not got the floor. Otherwise `wanted` is returned.
 orri_turn orri_floor_enter_between(orri_pipeline* pipe, orri_turn wanted);
 void orri_floor_leave(orri_pipeline* pipe);
+// A replay cannot be followed any more: who is within a tick finishes it, and nobody waits for a turn. False: it was so before.
+bool orri_floor_lost(orri_realtime* rt);
+// The same, said.
+void orri_floor_astray(orri_realtime* rt, const orri_pipeline* pipe);
+// In a replay, with the mutex: all pipelines that are left wait for something that one of them would have to do.
+bool orri_floor_stuck(const orri_realtime* rt);
 // Around the work of a whole group; the caller has the floor, and has it again afterwards. Locks are held until orri_floor_release().
 orr_result orri_floor_group(orri_pipeline* pipe, uint32_t first, uint32_t point);
 // Structure is this pipeline's alone: no system of any runs. The caller has the floor, and holds nothing.
@@ -189,6 +207,8 @@ void orri_realtime_fail(orri_realtime* rt, orr_result result);
 // Runs a system on the thread that called orr_realtime(). Without the floor.
 void orri_realtime_on_main(orri_pipeline* pipe, orri_system* system);
 
+// From any thread, also while a meeting is held: then the world belongs to who holds it.
+bool orri_realtime_runs(const orr_world* world);
 // From any thread. False: it does not run.
 bool orri_realtime_pause(orr_world* world, bool on);
 // A tick that was refused in real time goes on in lockstep, with its lanes; or has ended there.

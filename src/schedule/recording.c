@@ -151,8 +151,7 @@ void orri_record_hash(orri_realtime* rt, orri_pipeline* pipe)
                           "after its tick %llu has other values; its systems depend on something "
                           "that is not recorded",
                           pipe->name, (unsigned long long)pipe->tick);
-        atomic_store(&rt->astray, true);
-        orri_realtime_unfollow(rt);
+        (void)orri_floor_lost(rt);
         orri_realtime_fail(rt, ORR_ERR_CONFLICT);
     }
 }

@@ -217,6 +217,7 @@ static void report_system(const orri_system* system, orri_text* out)
                                    {"changes", d->changes},
                                    {"transacts", d->transacts},
                                    {"atomics", d->atomics},
+                                   {"overwrites", d->overwrites},
                                    {"switches", d->switches},
                                    {"tags", d->tags},
                                    {"sends", d->sends},

@@ -17,8 +17,9 @@ enum {
     RESOLVE_ANY_WRITE,
     RESOLVE_TRANSACTS,
     RESOLVE_ATOMICS,
+    RESOLVE_OVERWRITES,
 };
-_Static_assert(RESOLVE_ATOMICS + 1 == ORRI_BIT_SETS, "a set of bits for each");
+_Static_assert(RESOLVE_OVERWRITES + 1 == ORRI_BIT_SETS, "a set of bits for each");
 
 // Terms of one text.
 typedef struct resolve_terms {
@@ -79,14 +80,14 @@ static bool resolve_name_next(const char** at, char name[ORR_NAME_MAX + 1])
     return size > 0;
 }
 
-#define RESOLVE_TEXTS 13
+#define RESOLVE_TEXTS 14
 
 // Those that name types and tags; none is NULL.
 static void resolve_texts(const orr_system_desc* d, const char* out[RESOLVE_TEXTS])
 {
     const char* texts[RESOLVE_TEXTS] = {
         d->query, d->any,   d->creates,  d->destroys, d->adds,      d->removes, d->switches,
-        d->tags,  d->sends, d->receives, d->changes,  d->transacts, d->atomics};
+        d->tags,  d->sends, d->receives, d->changes,  d->transacts, d->atomics, d->overwrites};
     for (uint32_t i = 0; i < RESOLVE_TEXTS; i++) {
         out[i] = texts[i] != NULL ? texts[i] : "";
     }
@@ -420,6 +421,46 @@ static orr_result resolve_atomics(orr_world* world, orri_system* system)
     return result;
 }
 
+// Blocks of it can be replaced only if all there is to a value is its bytes.
+static const char* resolve_no_overwrite(const orr_world* world, const orri_system* system,
+                                        orr_type handle)
+{
+    const orri_type* type = orri_type_at(&world->schema, handle);
+    bool any;
+    (void)orri_touches(world, system, orri_type_index(world, handle), &any);
+    return orri_type_pinned(type) ? "is pinned: there is no column to write"
+           : type->info.multiplicity != ORR_UNIQUE
+               ? "is multiple: rows differ in how many they have"
+           : !type->plain
+               ? "has owned strings, arrays, hooks or indexed fields, which end with the "
+                 "value that was there"
+           : !resolve_writes(system, handle)
+               ? "is not among its write terms; say \"write\" in .query"
+           : any ? "is also reached by .any or .atomics, which looks at what is there; do without "
+                   "one of them"
+                 : NULL;
+}
+
+static orr_result resolve_overwrites(orr_world* world, orri_system* system)
+{
+    resolve_terms terms;
+    orr_result result =
+        resolve_types(world, system, "overwrites", system->desc.overwrites, false, false, &terms);
+    for (uint32_t i = 0; result == ORR_OK && i < terms.count; i++) {
+        const char* why = resolve_no_overwrite(world, system, terms.items[i].type);
+        if (why != NULL) {
+            return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
+                               "system '%s', .overwrites: %s %s", system->desc.name,
+                               orri_type_label(world, terms.items[i].type), why);
+        }
+    }
+    if (result == ORR_OK && terms.count > 0) {
+        resolve_set(world, system, RESOLVE_OVERWRITES, &terms);
+        system->overwrites = resolve_bits(system, RESOLVE_OVERWRITES);
+    }
+    return result;
+}
+
 // Types and tags: what queries of its own may ask for.
 static orr_result resolve_any(orr_world* world, orri_system* system)
 {
@@ -677,6 +718,8 @@ static orr_result resolve_all(orr_world* world, orri_system* system)
     result = resolve_changes(world, system);
     result = result == ORR_OK ? resolve_any(world, system) : result;
     result = result == ORR_OK ? resolve_atomics(world, system) : result;
+    system->atomic = system->rights.atomics != NULL;
+    result = result == ORR_OK ? resolve_overwrites(world, system) : result;
     if (result == ORR_OK) {
         result = resolve_sends(world, system);
     }
@@ -708,6 +751,7 @@ void orri_system_unresolve(orr_world* world, orri_system* system)
     orri_keep_free(world, &system->state_before);
     system->query = system->destroys = NULL;
     system->bits = NULL;
+    system->overwrites = NULL;
     system->tags = NULL;
     system->any_tags = NULL;
     system->inbox = NULL;
@@ -772,7 +816,6 @@ orr_result orri_system_resolve(orr_world* world, orri_system* system)
     system->guard.observer = system->rights.aside = system->pipe->observer;
     system->guard.parallel = system->desc.parallel;
     system->everywhere = system->guard.any_write != NULL;
-    system->atomic = system->rights.atomics != NULL;
     system->by_id = system->guard.any_read != NULL;
     system->kept = system->query->order != NULL || system->query->working != NULL;
     system->sends_changes = false;

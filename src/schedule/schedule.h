@@ -52,6 +52,7 @@ void orri_journal_destroy(orr_world* world, orri_journal* journal);
     X(changes)               \
     X(transacts)             \
     X(atomics)               \
+    X(overwrites)            \
     X(switches)              \
     X(tags) X(sends) X(receives) X(pipeline) X(before) X(after) X(group) X(imports)
 
@@ -67,8 +68,8 @@ typedef struct orri_keep {
     uint8_t* data;
 } orri_keep;
 
-// creates, adds, removes, changes, switches, sends, receives, any to read, any to write, transacts, atomics.
-#define ORRI_BIT_SETS 11
+// creates, adds, removes, changes, switches, sends, receives, any to read, any to write, transacts, atomics, overwrites.
+#define ORRI_BIT_SETS 12
 
 // Begins on a cache line; the first two hold what a tick reads of a system that has little to do.
 typedef struct orri_system {
@@ -96,7 +97,7 @@ typedef struct orri_system {
     bool ahead;    // Lanes were opened ahead, from lane_ahead on.
     bool
         whole; // They are not shared out, whatever it says: what it changes is counted by the world.
-    uint64_t since;      // Epoch when it last ran, for `changed` terms.
+    uint64_t since; // Epoch when it last ran, for `changed` terms.
     orri_inbox* inbox;
     uint32_t cost_ns; // What it takes, lately; 0: it was never timed.
     uint32_t lane_ahead;
@@ -122,6 +123,8 @@ typedef struct orri_system {
     // What its names mean (resolve.c).
     orr_query* destroys; // Targets.
     uint64_t* bits;      // All bitsets, ORRI_BIT_SETS of rights.type_words words each.
+    const uint64_t*
+        overwrites; // By type index: it writes all rows of its query, without a look. NULL: none.
     orr_tag* tags;
     orr_tag* any_tags;            // [guard.any_tag_count]
     orr_type sent[ORR_TERMS_MAX]; // Types with indexed fields that it changes by sending.
@@ -270,7 +273,6 @@ struct orri_schedule {
     uint32_t lacks;
     bool
         watched; // Another thread sees when a system is stuck; otherwise it is named when it returns, if timed.
-    bool gathered; // Calls from outside are being made where pipelines stand: no ticks.
     struct orri_realtime*
         realtime; // While it runs in real time. Under `posting`, for who calls from outside.
     orri_mutex posting;
@@ -288,6 +290,8 @@ uint64_t orri_pipelines_digest(const orr_world* world, uint64_t hash);
 orri_pipeline* orri_pipeline_make(orr_world* world, const orr_pipeline_desc* desc);
 // NULL: there is none of this name.
 orri_pipeline* orri_pipeline_named(const orr_world* world, const char* name);
+// When its next tick is due, or one so many after that.
+uint64_t orri_pipeline_due(const orri_pipeline* pipe, uint64_t after);
 // Its tick ended: when the next is due.
 void orri_pipeline_ticked(orri_pipeline* pipe);
 // Frees all of them. Their systems are gone.

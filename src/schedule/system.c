@@ -285,6 +285,11 @@ static orr_result system_check(orr_world* world, const orr_system_desc* desc, bo
             "it has state outside of the world (.user) and sends changes; keep the state "
             "in .state, say .impure, or give what never changes as .settings");
     }
+    if (desc->overwrites != NULL && (desc->once || !direct)) {
+        return system_refuse(world, name,
+                             "only a direct system that is called per run of rows is given rows to "
+                             "overwrite; leave .overwrites out");
+    }
     return system_check_atomics(world, desc);
 }
 
@@ -598,7 +603,7 @@ orr_result orr_system_remove(orr_world* world, orr_system handle)
 
 orri_system* orri_system_here(const orr_world* world)
 {
-    bool here = world->abreast && orri_here_now.world == world;
+    bool here = orri_here_now.world == world && world->abreast;
     return here ? (orri_system*)(uintptr_t)orri_here_now.system : world->schedule->running;
 }
 

@@ -95,6 +95,19 @@ static bool tick_life_ids(orri_pipeline* pipe)
     return most == 0 || (most <= UINT32_MAX && orri_lanes_hold(pipe->world, (uint32_t)most));
 }
 
+// True when a system of this pipeline begins or ends.
+static bool tick_life_any(const orri_pipeline* pipe)
+{
+    for (const orri_system* system = pipe->world->schedule->first; system != NULL;
+         system = system->next) {
+        if (system->pipe == pipe &&
+            (system->removed || !system->created || system->started != system->wanted)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static orr_result tick_life(orri_pipeline* pipe)
 {
     if (ORR_UNLIKELY(pipe->world->realtime) && !tick_life_ids(pipe)) {
@@ -314,6 +327,10 @@ static orr_result tick_part(orri_pipeline* pipe)
 {
     switch (pipe->stage) {
     case ORRI_STAGE_LIFE:
+        if (ORR_UNLIKELY(pipe->renewed && pipe->world->realtime) && !tick_life_any(pipe)) {
+            tick_life_listen(pipe); // Others go on meanwhile.
+            pipe->renewed = false;
+        }
         return pipe->renewed ? tick_locked(pipe, true, tick_life) : ORR_OK;
     case ORRI_STAGE_OUTSIDE:
         return tick_locked(pipe,
@@ -409,7 +426,7 @@ static orr_result tick_go(orri_pipeline* pipe)
 {
     orr_world* world = pipe->world;
     if (world->busy != NULL) {
-        world->iterating = 0; // It was stopped; now it goes on.
+        world->iterating = world->realtime; // It was stopped; now it goes on.
         orri_time_begin(pipe);
     }
     world->busy = "a tick is under way"; // Others find their own.
@@ -418,7 +435,7 @@ static orr_result tick_go(orri_pipeline* pipe)
         if (ORR_UNLIKELY(result != ORR_OK)) {
             world->busy = "the tick is half done, it was refused to go on; call orr_step() again "
                           "when there is memory";
-            world->iterating = !world->realtime;
+            world->iterating = 1;
             return result;
         }
         tick_forward(pipe);
@@ -442,10 +459,16 @@ orr_result orri_tick(orri_pipeline* pipe, float dt)
         orri_moment_resume(pipe, false);
         schedule->now = pipe->stage != ORRI_STAGE_DONE ? pipe : schedule->now;
     }
-    schedule->inside = pipe->world->in_tick = true;
+    // In real time all of the run is one, for who calls from outside.
+    bool lockstep = !pipe->world->realtime;
+    if (ORR_LIKELY(lockstep)) {
+        schedule->inside = pipe->world->in_tick = true;
+    }
     orr_result result = schedule->now != NULL ? ORR_OK : tick_begin(pipe, dt);
     result = result == ORR_OK ? tick_go(pipe) : result;
-    schedule->inside = pipe->world->in_tick = false;
+    if (ORR_LIKELY(lockstep)) {
+        schedule->inside = pipe->world->in_tick = false;
+    }
     if (resumes && schedule->now == NULL) {
         orri_moment_resume(pipe, true);
     }

@@ -66,6 +66,19 @@ static bool wire_room(orri_realtime* rt)
     return true;
 }
 
+// Some system of its owner writes all of it without a look.
+static bool wire_overwritten(const orri_pipeline* owner, const orri_type* type, uint32_t type_index)
+{
+    for (const orri_system* system = owner->world->schedule->first; system != NULL;
+         system = system->next) {
+        if (system->pipe == owner && !system->removed && system->resolved &&
+            orri_right(system->overwrites, &system->rights, type_index)) {
+            return type->plain;
+        }
+    }
+    return false;
+}
+
 static void wire_show(orri_moment* moment, const orri_type* type)
 {
     orr_type handle = {type->index1};
@@ -93,6 +106,10 @@ static orr_result wire_types(orri_realtime* rt)
         if (read) {
             wire_show(owner->moment, type);
             result = orri_publish_add(rt->publisher, (orr_type){type->index1});
+        }
+        if (result == ORR_OK && orri_published(rt->publisher, (orr_type){type->index1})) {
+            bool lends = read && wire_overwritten(owner, type, i);
+            result = orri_publish_lends(rt->publisher, (orr_type){type->index1}, lends);
         }
     }
     return result;

@@ -215,6 +215,19 @@ void orri_chunk_refresh(orri_chunk* chunk)
     }
 }
 
+void orri_chunk_refresh_column(orri_chunk* chunk, uint32_t column)
+{
+    uint32_t types = chunk->cluster->type_count;
+    if (column == types) {
+        chunk->ids = (uint32_t*)(void*)chunk->columns[column].data;
+    } else if (column < types) {
+        const orri_table* table = chunk->cluster->columns[column].table;
+        if (chunk->id < table->hot.capacity) {
+            table->hot.data[chunk->id] = chunk->columns[column].data;
+        }
+    }
+}
+
 void orri_chunk_enter(orri_chunk* chunk)
 {
     orri_chunk_refresh(chunk);

@@ -29,7 +29,9 @@ static uint8_t publish_level(uint32_t rows)
 // Of header and values, in whole lines: loops may read to the end of the last one.
 static size_t publish_block_bytes(const orri_published_type* type, uint32_t level)
 {
-    size_t rows = level + 1 < ORRI_EDITION_CLASSES ? (size_t)16 << (2 * level) : ORR_CHUNK_CAPACITY;
+    size_t rows = level == ORRI_EDITION_LENT       ? 0
+                  : level + 1 == ORRI_EDITION_LENT ? ORR_CHUNK_CAPACITY
+                                                   : (size_t)16 << (2 * level);
     size_t bytes = rows * type->size;
     return ORRI_BLOCK_ALIGN + ((bytes + ORRI_BLOCK_ALIGN - 1) & ~(size_t)(ORRI_BLOCK_ALIGN - 1));
 }
@@ -54,10 +56,9 @@ static orri_edition_block* publish_block_reuse(orri_publisher* publisher, orri_p
     return block;
 }
 
-orri_edition_block* orri_edition_block_take(orri_publisher* publisher, orri_published_type* type,
-                                            uint32_t rows)
+static orri_edition_block* publish_block_take(orri_publisher* publisher, orri_published_type* type,
+                                              uint8_t level)
 {
-    uint8_t level = publish_level(rows);
     orri_edition_block* block = publish_block_reuse(publisher, type, level);
     if (block == NULL) {
         block = orri_alloc(&publisher->world->env, ORR_MEMORY_SHARE,
@@ -70,8 +71,23 @@ orri_edition_block* orri_edition_block_take(orri_publisher* publisher, orri_publ
         publish_unlock(publisher);
     }
     *block = (orri_edition_block){.refs = 1, .level = level};
-    block->data = type->size > 0 ? (uint8_t*)block + ORRI_BLOCK_ALIGN : orri_marker_byte;
     return block;
+}
+
+orri_edition_block* orri_edition_block_take(orri_publisher* publisher, orri_published_type* type,
+                                            uint32_t rows)
+{
+    orri_edition_block* block = publish_block_take(publisher, type, publish_level(rows));
+    if (block != NULL) {
+        block->data = type->size > 0 ? (uint8_t*)block + ORRI_BLOCK_ALIGN : orri_marker_byte;
+    }
+    return block;
+}
+
+orri_edition_block* orri_edition_block_take_lent(orri_publisher* publisher,
+                                                 orri_published_type* type)
+{
+    return publish_block_take(publisher, type, ORRI_EDITION_LENT);
 }
 
 // Blocks that no edition has, linked: their values end, then they may be used again. No more are kept than are in use: that is what a
@@ -82,6 +98,11 @@ static void publish_blocks_end(orri_publisher* publisher, orri_published_type* t
     orri_edition_block* over = NULL;
     for (orri_edition_block* b = type->type->plain ? NULL : dead; b != NULL; b = b->next) {
         orri_rows_destruct(type->type, b->data, b->rows);
+    }
+    for (orri_edition_block* b = dead; b != NULL; b = b->next) {
+        if (ORR_UNLIKELY(b->share != NULL)) {
+            orri_lend_end(publisher, type, b);
+        }
     }
     publish_lock(publisher);
     while (dead != NULL) {
@@ -235,6 +256,7 @@ static void publish_type_free(orri_publisher* publisher, orri_published_type* ty
         type->editions->refs = 1; // Views are gone.
         orri_edition_release(publisher, type, type->editions);
     }
+    orri_lend_trim(publisher, type, 0);
     while (type->spare != NULL) {
         orri_edition* next = type->spare->next;
         publish_edition_free(publisher, type->spare);
@@ -278,6 +300,7 @@ void orri_publisher_destroy(orri_publisher* publisher)
     PUBLISH_GIVE(publisher, made_views, made_view_capacity);
     PUBLISH_GIVE(publisher, from, from_capacity);
     PUBLISH_GIVE(publisher, slots, slot_capacity);
+    PUBLISH_GIVE(publisher, reclaimed, reclaimed_capacity);
     world->publisher = NULL;
     ORRI_FREE(&world->env, ORR_MEMORY_SHARE, orri_publisher, publisher, 1);
 }
@@ -376,6 +399,7 @@ static orri_edition_block* publish_copy_block(orri_publisher* publisher, orri_pu
         (void)orri_refuse_hook(publisher->world, "publishing values", type->type);
         return NULL;
     }
+    orri_publish_count(publisher, (size_t)rows * type->size);
     block->rows = rows;
     block->column = (uint16_t)column;
     block->source = chunk->columns[column].version;
@@ -392,7 +416,8 @@ static bool publish_copy_fresh(orri_publisher* publisher, orri_published_type* t
             continue;
         }
         const orri_chunk* chunk = publisher->world->chunks[id];
-        if (ORR_LIKELY(chunk->columns[old->column].version == old->source)) {
+        if (ORR_LIKELY(chunk->columns[old->column].version == old->source) ||
+            orri_lend_wanted(type, old, publisher->world, chunk)) {
             continue;
         }
         if (type->making == NULL) {
@@ -406,6 +431,7 @@ static bool publish_copy_fresh(orri_publisher* publisher, orri_published_type* t
         if (block == NULL) {
             return false;
         }
+        block->lend = old->lend;
         block->next = type->making->fresh;
         type->making->fresh = block;
         type->making->blocks[id] = block;
@@ -413,8 +439,7 @@ static bool publish_copy_fresh(orri_publisher* publisher, orri_published_type* t
     return true;
 }
 
-// Everything else is as before.
-static void publish_copy_rest(orri_publisher* publisher, const orri_published_type* type)
+void orri_edition_complete(orri_publisher* publisher, const orri_published_type* type)
 {
     const orri_edition* newest = type->editions;
     orri_edition* making = type->making;
@@ -428,7 +453,7 @@ static void publish_copy_rest(orri_publisher* publisher, const orri_published_ty
     publish_unlock(publisher);
 }
 
-static void publish_copy_undo(orri_publisher* publisher, orri_published_type* type)
+void orri_edition_undo(orri_publisher* publisher, orri_published_type* type)
 {
     if (type->making != NULL) {
         orri_edition_release(publisher, type, type->making);
@@ -442,7 +467,7 @@ static void publish_copy_keep(orri_publisher* publisher, orri_published_type* ty
         orri_edition_release(publisher, type, type->pending);
     }
     if (type->making != NULL) {
-        publish_copy_rest(publisher, type);
+        orri_edition_complete(publisher, type);
     }
     type->pending = type->making;
     type->making = NULL;
@@ -461,7 +486,7 @@ orr_result orri_publish_copy(orri_publisher* publisher, const orr_type* types, u
         if (copied) {
             publish_copy_keep(publisher, type);
         } else {
-            publish_copy_undo(publisher, type);
+            orri_edition_undo(publisher, type);
         }
     }
     return copied ? ORR_OK : orri_env_result(&publisher->world->env);

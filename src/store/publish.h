@@ -4,6 +4,7 @@
 //
 //   owner, tick's end:  live blocks written since ──copy──> new blocks ──> the newest publication of the type
 //   reader, tick's begin: view ──pins──> the newest publication of each type it reads ──> columns and tables by chunk
+//   types that are overwritten as a whole: the live block itself is shown (lent), and their owner goes on in another one, with any values
 //   rows moved: all publications that somebody still sees follow, row by row; who had no value yet gets the live one
 //
 // Vocabulary: a *publication* is a type's blocks of one moment, counted by those who see it; blocks that did not change are shared by
@@ -35,12 +36,36 @@ bool orri_published(const orri_publisher* publisher, orr_type type);
 // (reported) nothing was done; calling again tries again.
 ORR_NODISCARD orr_result orri_publish_copy(orri_publisher* publisher, const orr_type* types,
                                            uint32_t count);
+// What is to be lent instead (see below) is left out by that, and lent here; floor, with structure held as before. Likewise on refusal.
+ORR_NODISCARD orr_result orri_publish_lend(orri_publisher* publisher, const orr_type* types,
+                                           uint32_t count);
 // Then all of it becomes the newest publication at once; floor. Never fails. Blocks that changed carry `version`, an epoch of the world (for
 // changed-since); `tick` is the owner's. Begins a new epoch: what the owner writes from now on is newer than what was copied.
 void orri_publish_show(orri_publisher* publisher, const orr_type* types, uint32_t count,
                        uint64_t version, uint64_t tick);
 // The tick that the newest publication of a type was shown with; 0: none since it was added.
 uint64_t orri_published_tick(const orri_publisher* publisher, orr_type type);
+
+// Whether a type (which was added, and is plain) may be lent: because some system overwrites it. Off: nothing of it is lent afterwards, which may be
+// refused (reported). Quiet.
+ORR_NODISCARD orr_result orri_publish_lends(orri_publisher* publisher, orr_type type, bool on);
+bool orri_publish_lending(const orri_publisher* publisher, orr_type type);
+// Before systems run: what they do to a cluster's values of the type.
+typedef enum orri_reclaim_how {
+    ORRI_RECLAIM_NONE, // They do not write there.
+    ORRI_RECLAIM_COPY, // They write, and need what is there.
+    ORRI_RECLAIM_ANEW, // They write all of it, without a look: blocks may have any values, and count as written from now on.
+} orri_reclaim_how;
+typedef orri_reclaim_how (*orri_reclaim_ask)(void* user, const orri_cluster* cluster);
+// Live blocks of the type that are lent get others in their place, as `ask` says of their cluster. This makes them ready; on refusal (reported)
+// orri_reclaim_end() is all that is left to do. Floor.
+ORR_NODISCARD orr_result orri_reclaim(orri_publisher* publisher, orr_type type,
+                                      orri_reclaim_ask ask, void* user);
+// Then it is done, or not. Floor.
+void orri_reclaim_end(orri_publisher* publisher, bool done);
+// Bytes of values that were copied because of what is published, but not where rows moved.
+uint64_t orri_publish_copied(const orri_publisher* publisher);
+void orri_publish_count(orri_publisher* publisher, size_t bytes);
 
 // Rows came, went or moved, or chunks did: everything that is published follows. To be called after every change of structure, before any
 // system runs. Costs what changed, and a look at every chunk. On refusal (reported) no system may run; calling again goes on. Blocks whose
@@ -83,6 +108,8 @@ static inline const orri_column* orri_columns_here(const orr_world* world, const
 // The blocks of a chunk lie elsewhere now, its rows are the same: views look there. Called by who moves them; only columns that nobody
 // else reads at this moment have moved.
 void orri_publish_moved(orri_publisher* publisher, const orri_chunk* chunk);
+// The same for one column (or bits), without a look at the others.
+void orri_publish_moved_column(orri_publisher* publisher, const orri_chunk* chunk, uint32_t column);
 
 // Invariants; ORR_ERR_CORRUPT (reported). Quiet.
 ORR_NODISCARD orr_result orri_publisher_validate(orri_publisher* publisher);

@@ -229,6 +229,8 @@ static orri_edition_block* follow_build_block(orri_publisher* publisher, orri_pu
     const orri_edition_block* old = orri_edition_at(edition, change->id);
     block->column = (uint16_t)column;
     block->tick = old != NULL ? old->tick : type->tick;
+    block->lend = old != NULL && old->lend;
+    block->decided = old != NULL && old->decided;
     if (!follow_fill(publisher, type, edition, change, block)) {
         orri_edition_block_drop(publisher, type, block);
         (void)orri_refuse_hook(publisher->world, "moving published values", type->type);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the files of publishing share: publish.c (blocks, publications), publish_follow.c (rows that move), view.c (what a pipeline sees).
+// What the files of publishing share: publish.c (blocks, publications), publish_lend.c (live blocks that are shown), publish_follow.c (rows that
+// move), view.c (what a pipeline sees).
 //
 //   type ──> editions, newest first ──> by chunk id ──> block: values, counted by the editions that have it
 //   view ──> by type: the edition it pinned
@@ -10,13 +11,15 @@
 //  2. A block has as many values as the chunk had rows when followed, in the order of the ids kept for it.
 //  3. refs of a block: the editions it is in. refs of an edition: the views that pinned it, and one for the newest.
 //  4. The columns of a view are live, but for the types it pinned: there they are of its edition.
+//  5. A lent block has the data of its share, which is frozen. The live block is lent until it is written: that column has the same share then.
 #ifndef ORRI_STORE_PUBLISH_INNER_H
 #define ORRI_STORE_PUBLISH_INNER_H
 
 #include "base/sync.h"
 #include "store/publish.h"
 
-#define ORRI_EDITION_CLASSES 5 // Blocks for 16, 64, 256, 1024 rows, and a full chunk's.
+#define ORRI_EDITION_CLASSES 6 // Blocks for 16, 64, 256, 1024 rows, a full chunk's; and lent ones,
+#define ORRI_EDITION_LENT    5 // which are headers alone.
 
 // Values of one type in one chunk. Nobody writes them while an edition has the block.
 typedef struct orri_edition_block {
@@ -25,9 +28,12 @@ typedef struct orri_edition_block {
     uint64_t version, tick;
     uint64_t
         source; // Version of the live block it was copied from; 0: of none, so it is copied anew.
+    struct orri_share* share; // Whose data it is, if lent; NULL: its own.
     uint32_t refs, rows;
     uint16_t column; // Of the type in the chunk.
     uint8_t level;   // Class of its size.
+    // Of the newest one: what the owner writes next there is to be lent; and that was decided, by the first group of systems that may write it.
+    bool lend, decided;
 } orri_edition_block;
 _Static_assert(sizeof(orri_edition_block) <= ORRI_BLOCK_ALIGN, "the header is one line");
 
@@ -52,7 +58,20 @@ typedef struct orri_published_type {
     orri_edition* spare;
     orri_edition_block* free[ORRI_EDITION_CLASSES];
     uint32_t free_count, block_count;
+    // Lending (floor): some system overwrites it; how many blocks are lent, and kept for the next time: their shares, linked through the blocks.
+    bool lends;
+    uint32_t lent_count, kept_count;
+    struct orri_share* kept;
 } orri_published_type;
+
+// A live block that is replaced when all are there.
+typedef struct orri_reclaimed {
+    orri_chunk* chunk;
+    void* block;
+    orri_extent* extent;
+    uint32_t column;
+    bool overwritten;
+} orri_reclaimed;
 
 // The rows of a followed chunk as they were when it was looked at last.
 typedef struct orri_followed {
@@ -133,6 +152,10 @@ struct orri_publisher {
     uint32_t from_count, from_capacity;
     orri_follow_slot* slots;
     uint32_t slot_capacity;
+    // Of reclaiming.
+    orri_reclaimed* reclaimed;
+    uint32_t reclaimed_count, reclaimed_capacity;
+    _Atomic uint64_t copied;
 };
 
 // ---- publish.c ------------------------------------------------------------------------------------------
@@ -141,6 +164,9 @@ orri_published_type* orri_published_find(const orri_publisher* publisher, orr_ty
 // With room for `rows` values, raw, counted once; NULL when refused (silent).
 orri_edition_block* orri_edition_block_take(orri_publisher* publisher, orri_published_type* type,
                                             uint32_t rows);
+// A header for a lent one; likewise.
+orri_edition_block* orri_edition_block_take_lent(orri_publisher* publisher,
+                                                 orri_published_type* type);
 // One edition less has it.
 void orri_edition_block_drop(orri_publisher* publisher, orri_published_type* type,
                              orri_edition_block* block);
@@ -156,6 +182,25 @@ static inline orri_edition_block* orri_edition_at(const orri_edition* edition, u
 {
     return id < edition->capacity ? edition->blocks[id] : NULL;
 }
+
+// Everything that the newest edition has and the one in the making has not.
+void orri_edition_complete(orri_publisher* publisher, const orri_published_type* type);
+// Gives up the one in the making.
+void orri_edition_undo(orri_publisher* publisher, orri_published_type* type);
+
+// ---- publish_lend.c ---------------------------------------------------------------------------------------
+
+// True when what was written there is lent, not copied.
+static inline bool orri_lend_wanted(const orri_published_type* type, const orri_edition_block* old,
+                                    const orr_world* world, const orri_chunk* chunk)
+{
+    return ORR_UNLIKELY(type->lends) && old->lend && world->appender == NULL &&
+           orri_chunk_rows(chunk) > 0;
+}
+// A lent block that no edition has any more. Floor.
+void orri_lend_end(orri_publisher* publisher, orri_published_type* type, orri_edition_block* block);
+// Gives back blocks that are kept, but for so many.
+void orri_lend_trim(orri_publisher* publisher, orri_published_type* type, uint32_t most);
 
 // ---- publish_follow.c -------------------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The invariants of published values (publish_inner.h), checked.
 #include "store/publish_inner.h"
+#include "store/share.h"
 
 ORRI_COLD static orr_result publish_state_corrupt(const orri_publisher* publisher,
                                                   const orri_published_type* type, uint32_t id,
@@ -53,6 +54,10 @@ static orr_result publish_state_block(const orri_publisher* publisher,
                           (!stale && block->column != column))) {
         return publish_state_corrupt(publisher, type, id, "a block has wrong rows or column");
     }
+    if (block != NULL && ((block->share != NULL) != (block->level == ORRI_EDITION_LENT) ||
+                          (block->share != NULL && block->share->data != block->data))) {
+        return publish_state_corrupt(publisher, type, id, "a lent block has not the data it had");
+    }
     return ORR_OK;
 }
 
@@ -92,11 +97,28 @@ static orr_result publish_state_edition(const orri_publisher* publisher,
     return result;
 }
 
+// A live block that is held where nobody may hold one would be copied in the midst of a system.
+static orr_result publish_state_lent(const orri_publisher* publisher,
+                                     const orri_published_type* type)
+{
+    bool right = type->kept_count <= type->lent_count;
+    for (uint32_t id = 0; right && !type->lends && id < type->editions->capacity; id++) {
+        const orri_edition_block* block = type->editions->blocks[id];
+        bool there = block != NULL && !publish_state_stale(publisher, id);
+        const orri_share* share = there ? publisher->world->chunks[id]->columns[block->column].share
+                                        : NULL;
+        right = share == NULL || share != block->share;
+    }
+    return right ? ORR_OK
+                 : publish_state_corrupt(publisher, type, 0, "blocks are lent that may not be");
+}
+
 static orr_result publish_state_type(const orri_publisher* publisher,
                                      const orri_published_type* type)
 {
     orr_result result =
         type->pending != NULL ? publish_state_edition(publisher, type, type->pending) : ORR_OK;
+    result = result == ORR_OK ? publish_state_lent(publisher, type) : result;
     for (const orri_edition* e = type->editions; result == ORR_OK && e != NULL; e = e->next) {
         result = publish_state_edition(publisher, type, e);
     }

@@ -149,14 +149,14 @@ orr_result orri_check_open(const orr_world* world, const char* call)
     if (ORR_UNLIKELY(world->realtime) && orri_watched(world)) {
         return orri_refuse_structure(world, call, (orr_type){0}, (orr_entity){0});
     }
-    if (ORR_UNLIKELY(world->realtime) && world->appender == NULL &&
-        !orri_refusing_here(&world->env)) {
-        return ORR_OK; // On the floor, with structure alone. (Others may be in an error handler.)
-    }
-    if (world->appender == NULL && world->iterating == 0) {
+    // On the floor, with structure alone. (Other threads may be in an error handler.)
+    bool floor = ORR_UNLIKELY(world->realtime) && !orri_refusing_here(&world->env);
+    if (world->appender == NULL && (world->iterating == 0 || floor)) {
         // Nothing but lists that queries keep of where rows lie: they are told, and the call goes on.
-        world->listener.structure_change((orr_world*)(uintptr_t)world);
-        ORR_ASSERT(orri_world_open(world));
+        if (world->listed != 0) {
+            world->listener.structure_change((orr_world*)(uintptr_t)world);
+        }
+        ORR_ASSERT(orri_world_open(world) || floor);
         return ORR_OK;
     }
     if (world->in_handler) {

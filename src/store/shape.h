@@ -332,7 +332,7 @@ struct orr_world {
     orri_schema schema;
     uint64_t tick, epoch; // Side by side: the inline functions of query.h read both.
     uint64_t seed;
-    uint64_t share_live;  // Shares not yet released.
+    _Atomic uint64_t share_live; // Shares not yet released.
     uint64_t pinned_live; // Values in pools: 0 tells a destroyer that there is nothing to look for.
     uint32_t salt;        // Already shifted into the generation word.
     uint32_t entities_max, clusters_max, tags_max;
@@ -409,7 +409,7 @@ struct orr_world {
     bool
         abreast; // Systems may run on several threads: who they are, each thread knows (orri_here_now).
     // Pipelines run at the same time. What they do besides running systems is done one after the other ("on the floor", by the thread that has
-    // it); guard and abreast stay as they are meanwhile, and queries have no lists.
+    // it); guard, abreast and iterating stay as they are meanwhile, and queries have no lists.
     bool realtime;
     struct orri_publisher*
         publisher; // What pipelines see of each other (publish.h); NULL: nothing.

@@ -4,24 +4,19 @@
 
 #include "store/publish.h"
 
-static orri_share* share_create(orr_world* world, orri_share_kind kind, orri_share** attach,
-                                uint32_t* counter)
+static orri_share* share_again(orri_share* share, orri_share_kind kind)
 {
-    orri_share* share = *attach;
-    if (share != NULL) {
-        ORR_ASSERT(share->attached == attach);
-        share->refs++;
-        // A frozen holder may keep a pointer, so frozen wins.
-        share->kind = kind == ORRI_SHARE_FROZEN ? kind : share->kind;
-        return share;
-    }
-    // Rows of an open appender's run may still be undone, which no holder may see.
-    if (orri_check_open(world, "taking hold of a block") != ORR_OK) {
-        return NULL;
-    }
-    share = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHARE, orri_share, 1);
+    share->refs++;
+    // A frozen holder may keep a pointer, so frozen wins.
+    share->kind = kind == ORRI_SHARE_FROZEN ? kind : share->kind;
+    return share;
+}
+
+static orri_share* share_make(orr_world* world, orri_share_kind kind, orri_share** attach,
+                              uint32_t* counter)
+{
+    orri_share* share = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHARE, orri_share, 1);
     if (share == NULL) {
-        (void)orri_refuse_memory(&world->env, "taking hold of a block");
         return NULL;
     }
     share->refs = 1;
@@ -33,6 +28,25 @@ static orri_share* share_create(orr_world* world, orri_share_kind kind, orri_sha
     world->share_live++;
     // What was stamped until now is seen by the holder: later writes must stamp (and detach) anew.
     world->epoch++;
+    return share;
+}
+
+static orri_share* share_create(orr_world* world, orri_share_kind kind, orri_share** attach,
+                                uint32_t* counter)
+{
+    orri_share* share = *attach;
+    if (share != NULL) {
+        ORR_ASSERT(share->attached == attach);
+        return share_again(share, kind);
+    }
+    // Rows of an open appender's run may still be undone, which no holder may see.
+    if (orri_check_open(world, "taking hold of a block") != ORR_OK) {
+        return NULL;
+    }
+    share = share_make(world, kind, attach, counter);
+    if (share == NULL) {
+        (void)orri_refuse_memory(&world->env, "taking hold of a block");
+    }
     return share;
 }
 
@@ -80,6 +94,25 @@ orri_share* orri_share_column(orr_world* world, orri_chunk* chunk, uint32_t colu
         if (!share_keep_counts(world, share, chunk, column)) {
             return NULL;
         }
+    }
+    return share;
+}
+
+orri_share* orri_share_lend(orr_world* world, orri_chunk* chunk, uint32_t column)
+{
+    orri_column* entry = &chunk->columns[column];
+    const orri_cluster_column* info = &chunk->cluster->columns[column];
+    ORR_ASSERT(world->appender == NULL && info->type->plain && info->size > 0);
+    if (entry->share != NULL) {
+        return share_again(entry->share, ORRI_SHARE_FROZEN);
+    }
+    orri_share* share = share_make(world, ORRI_SHARE_FROZEN, &entry->share, &chunk->share_count);
+    if (share != NULL) {
+        share->rows = orri_chunk_rows(chunk);
+        share->data = entry->data;
+        share->type = info->type;
+        share->row_size = info->size;
+        share->size = (size_t)share->rows * info->size;
     }
     return share;
 }
@@ -173,12 +206,26 @@ static bool share_copy_out(orr_world* world, orri_share* share)
     return true;
 }
 
-// Copies the rows into a new block for the world; the share keeps the old one.
-static bool share_copy_live(orr_world* world, orri_chunk* chunk, uint32_t column)
+void orri_share_replace_column(orr_world* world, orri_chunk* chunk, uint32_t column, void* block,
+                               orri_extent* extent)
 {
     orri_column* entry = &chunk->columns[column];
     orri_column_cold* cold = &orri_chunk_cold(chunk)[column];
     orri_share* share = entry->share;
+    share->extent = cold->extent;
+    cold->extent = extent;
+    entry->data = block;
+    share_unhook(share);
+    orri_chunk_refresh_column(chunk, column);
+    if (ORR_UNLIKELY(world->publisher != NULL)) {
+        orri_publish_moved_column(world->publisher, chunk, column);
+    }
+}
+
+// Copies the rows into a new block for the world; the share keeps the old one.
+static bool share_copy_live(orr_world* world, orri_chunk* chunk, uint32_t column)
+{
+    orri_share* share = chunk->columns[column].share;
     orri_extent* extent;
     void* block = orri_chunk_block(world, chunk, column, 1, &extent);
     if (block == NULL) {
@@ -193,9 +240,10 @@ static bool share_copy_live(orr_world* world, orri_chunk* chunk, uint32_t column
         orri_block_give(extent, &world->env, block);
         return false;
     }
-    share->extent = cold->extent;
-    cold->extent = extent;
-    entry->data = block;
+    orri_share_replace_column(world, chunk, column, block, extent);
+    if (ORR_UNLIKELY(world->publisher != NULL)) {
+        orri_publish_count(world->publisher, share->size);
+    }
     return true;
 }
 
@@ -206,14 +254,7 @@ bool orri_share_detach_column(orr_world* world, orri_chunk* chunk, uint32_t colu
         share->data = NULL;
         share_unhook(share);
     } else if (share->kind == ORRI_SHARE_FROZEN) {
-        if (!share_copy_live(world, chunk, column)) {
-            return false;
-        }
-        share_unhook(share);
-        orri_chunk_refresh(chunk);
-        if (ORR_UNLIKELY(world->publisher != NULL)) {
-            orri_publish_moved(world->publisher, chunk);
-        }
+        return share_copy_live(world, chunk, column);
     } else if (share_copy_out(world, share)) {
         share_unhook(share);
     } else {

@@ -48,6 +48,12 @@ void orri_share_release(orr_world* world, orri_share* share);
 // Frozen only: false when memory is refused.
 bool orri_share_detach_column(orr_world* world, orri_chunk* chunk, uint32_t column);
 bool orri_share_detach_page(orr_world* world, uint32_t page);
+// For publish_lend.c: takes hold of a plain column that has rows, frozen, without asking whether the world is open. NULL when memory is refused
+// (silent).
+orri_share* orri_share_lend(orr_world* world, orri_chunk* chunk, uint32_t column);
+// The world gets this block of the same size for its own, and the share, which is frozen, keeps the one it has. Touches nothing of other columns.
+void orri_share_replace_column(orr_world* world, orri_chunk* chunk, uint32_t column, void* block,
+                               orri_extent* extent);
 // The chunk is going away: the share takes the block with its values over, without a copy.
 void orri_share_hand_over(orr_world* world, orri_chunk* chunk, uint32_t column);
 

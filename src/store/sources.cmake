@@ -34,6 +34,7 @@ set(ORR_SOURCES_STORE
     src/store/pool_state.c
     src/store/publish.c
     src/store/publish_follow.c
+    src/store/publish_lend.c
     src/store/publish_state.c
     src/store/entity_print.c
     src/store/ref.c
@@ -74,6 +75,7 @@ set(ORR_SMALL_STORE
     src/store/pool_state.c
     src/store/publish.c
     src/store/publish_follow.c
+    src/store/publish_lend.c
     src/store/publish_state.c
     src/store/ref.c
     src/store/refuse.c

@@ -133,6 +133,20 @@ static void view_move(const orri_view* view, const orri_chunk* chunk)
     }
 }
 
+void orri_publish_moved_column(orri_publisher* publisher, const orri_chunk* chunk, uint32_t column)
+{
+    const orri_cluster* cluster = chunk->cluster;
+    for (const orri_view* view = publisher->views; view != NULL && column < cluster->column_count;
+         view = view->next) {
+        orri_view_chunk* entry = chunk->id < view->capacity ? view->chunks[chunk->id] : NULL;
+        const orri_type* type = cluster->columns[column].type;
+        if (entry != NULL && entry->sequence == cluster->sequence &&
+            (type == NULL || !orri_view_has(view, (orr_type){type->index1}))) {
+            entry->columns[column].data = chunk->columns[column].data;
+        }
+    }
+}
+
 void orri_publish_moved(orri_publisher* publisher, const orri_chunk* chunk)
 {
     for (const orri_view* view = publisher->views; view != NULL; view = view->next) {

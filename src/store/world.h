@@ -373,6 +373,8 @@ void orri_cluster_free_chunks(orr_world* world, orri_cluster* cluster);
 bool orri_cluster_add_bits(orr_world* world, orri_cluster* cluster, uint32_t column);
 // Enters or leaves a chunk's columns in the type tables; room must be reserved. After a block was replaced: refresh.
 void orri_chunk_enter(orri_chunk* chunk);
+// The same for one column; looks at nothing of the others, which may be written meanwhile.
+void orri_chunk_refresh_column(orri_chunk* chunk, uint32_t column);
 void orri_chunk_leave(const orri_chunk* chunk);
 void orri_chunk_refresh(orri_chunk* chunk);
 // A row changes its place within a cluster: values, row id, bits, record. `to` is raw before, `from` after.

@@ -484,6 +484,9 @@ static void controlled_defaults(controlled_desc* d)
     CONTROLLED_DEFAULT(threads_max, CONTROLLED_FIBERS_MAX - 1);
     CONTROLLED_DEFAULT(cores, 2);
     CONTROLLED_DEFAULT(clock_step_ns, 1000);
+    if (d->clock_step_ns == CONTROLLED_CLOCK_STANDS) {
+        d->clock_step_ns = 0;
+    }
     CONTROLLED_DEFAULT(stack_size, controlled_stack_size());
     d->base = d->base != NULL ? d->base : orr_platform_default();
     CHECK(d->name != NULL && d->body != NULL);

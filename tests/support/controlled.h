@@ -69,7 +69,8 @@
 enum {
     CONTROLLED_FIBERS_MAX = 32,
 };
-#define CONTROLLED_NO_PREEMPTION   UINT32_MAX       // For preemptions_max, where 0 is the default.
+#define CONTROLLED_NO_PREEMPTION   UINT32_MAX // For preemptions_max, where 0 is the default.
+#define CONTROLLED_CLOCK_STANDS    UINT64_MAX // For clock_step_ns: only sleeps and timeouts move it.
 #define CONTROLLED_ANY_PREEMPTIONS (UINT32_MAX - 1) // For preemptions_max: all interleavings.
 
 typedef enum controlled_strategy {
