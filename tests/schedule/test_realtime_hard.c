@@ -781,3 +781,196 @@ ORR_TEST(realtime_exports_are_plain)
     k.errors = (kit_errors){0};
     hard_end(&k);
 }
+
+// ---- a ring: each pipeline writes a type of its own, and reads those of the next two ------------------------------------------------
+
+enum {
+    RING = 16,
+    RING_ROWS = 70
+};
+
+typedef struct ring_link {
+    orr_type types[3];
+} ring_link;
+
+static ring_link ring_links[RING];
+
+static void ring_run(orr_run* run)
+{
+    const ring_link* link = orr_run_settings(run);
+    uint64_t* own = orr_iter_write_type(run, link->types[0]);
+    const uint64_t* next[2] = {orr_iter_read_type(run, link->types[1]),
+                               orr_iter_read_type(run, link->types[2])};
+    for (uint32_t i = 0; i < run->count; i++) {
+        for (uint32_t k = 0; k < 2; k++) {
+            HARD_CHECK(next[k][2 * i + 1] == 3 * next[k][2 * i], "a link is torn");
+        }
+        own[2 * i] += 1 + next[0][2 * i] % 5 + next[1][2 * i] % 3;
+        own[2 * i + 1] = 3 * own[2 * i];
+    }
+}
+
+static void ring_churn(orr_run* run)
+{
+    for (uint32_t i = 0; i < run->count; i++) {
+        orr_entity entity = orr_iter_entity(run, i);
+        if (orr_run_random(run, entity) % 40 == 0) {
+            orr_send_destroy(run, entity);
+            orr_entity fresh = orr_send_create(run);
+            for (uint32_t k = 0; k < RING; k++) {
+                orr_send_add_type(run, fresh, ring_links[k].types[0], NULL, NULL);
+            }
+        }
+    }
+}
+
+static orr_world* ring_begin(kit* k, uint32_t workers)
+{
+    orr_world* world = hard_begin(k, workers);
+    static const orr_field_desc fields[] = {{.name = "a", .type = ORR_TYPE(uint64_t)},
+                                            {.name = "b", .type = ORR_TYPE(uint64_t)}};
+    char names[RING][8], creates[RING * 8] = "";
+    orr_type types[RING];
+    for (uint32_t i = 0; i < RING; i++) {
+        snprintf(names[i], sizeof names[i], "T%u", i);
+        CHECK_OK(orr_type_register(
+            world, &(orr_type_desc){.name = names[i], .fields = fields, .field_count = 2},
+            &types[i]));
+        snprintf(creates + strlen(creates), sizeof creates - strlen(creates), "%s%s",
+                 i > 0 ? ", " : "", names[i]);
+    }
+    orr_cluster cluster = kit_cluster(world, types, RING, NULL, 0);
+    CHECK_OK(orr_create_many(world, cluster, RING_ROWS, NULL, 0, NULL));
+    KIT_SYSTEM(world, .name = "churn", .query = "T0", .creates = creates, .destroys = "T0",
+               .run = ring_churn);
+    for (uint32_t i = 0; i < RING; i++) {
+        char pipe[8], system[8], query[40];
+        snprintf(pipe, sizeof pipe, "p%u", i);
+        snprintf(system, sizeof system, "s%u", i);
+        snprintf(query, sizeof query, "write T%u, T%u, T%u", i, (i + 1) % RING, (i + 2) % RING);
+        hard_pipe(world, pipe, 50 + (double)(orr_random(i, 1, 0, 0) % 400), false);
+        for (uint32_t n = 0; n < 3; n++) {
+            ring_links[i].types[n] = types[(i + n) % RING];
+        }
+        KIT_SYSTEM(world, .name = system, .pipeline = pipe, .query = query, .run = ring_run,
+                   .parallel = i % 2 == 0, .settings = &ring_links[i]);
+    }
+    return world;
+}
+
+ORR_TEST(realtime_a_ring_of_pipelines)
+{
+    kit k;
+    for (uint32_t workers = 0; workers <= 2; workers += 2) {
+        orr_recording* recording = orr_recording_create();
+        orr_world* world = ring_begin(&k, workers);
+        CHECK_OK(orr_realtime(
+            world, &(orr_realtime_desc){.ticks = 20, .record = recording, .hashes = true}));
+        uint64_t hash = orr_world_hash(world);
+        CHECK_EQ(orr_entity_count(world), RING_ROWS);
+        hard_end(&k);
+        world = ring_begin(&k, workers);
+        CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.replay = recording}));
+        CHECK(orr_world_hash(world) == hash);
+        hard_end(&k);
+        orr_recording_destroy(recording);
+    }
+}
+
+// ---- who hears is switched on and off ------------------------------------------------------------------------------------------------
+
+static void toggle(orr_run* run)
+{
+    orr_world* world = run->world;
+    orr_system_enable(world, orr_system_find(world, "gather"), run->tick % 3 != 0);
+    orr_system_enable(world, orr_system_find(world, "hear"), run->tick % 4 != 0);
+    orr_send_event(run, Fallen, {run->tick});
+}
+
+static void gather_quick(orr_run* run)
+{
+    Count* c = orr_own(run, Count);
+    uint32_t count;
+    const Fallen* f = orr_events(run, Fallen, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        HARD_CHECK(f[i].number > c->last, "event %u after %u", (unsigned)f[i].number,
+                   (unsigned)c->last);
+        c->last = f[i].number;
+    }
+}
+
+static orr_world* toggle_begin(kit* k, uint32_t workers)
+{
+    orr_world* world = hard_begin(k, workers);
+    trees_add(world, 100);
+    ORR_REGISTER(world, Fallen);
+    KIT_SYSTEM(world, .name = "toggle", .pipeline = "a", .once = true, .sends = "Fallen",
+               .run = toggle);
+    KIT_SYSTEM(world, .name = "gather", .pipeline = "b", .once = true, .state = ORR_TYPE(Count),
+               .receives = "Fallen", .run = gather_quick);
+    return world;
+}
+
+ORR_TEST(realtime_who_hears_is_switched)
+{
+    kit k;
+    for (uint32_t workers = 0; workers <= 2; workers += 2) {
+        orr_recording* recording = orr_recording_create();
+        orr_world* world = toggle_begin(&k, workers);
+        CHECK_OK(orr_realtime(
+            world, &(orr_realtime_desc){.ticks = 40, .record = recording, .hashes = true}));
+        uint64_t hash = orr_world_hash(world);
+        hard_end(&k);
+        world = toggle_begin(&k, workers);
+        CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.replay = recording}));
+        CHECK(orr_world_hash(world) == hash);
+        hard_end(&k);
+        orr_recording_destroy(recording);
+    }
+}
+
+// ---- what others lean on goes --------------------------------------------------------------------------------------------------------
+
+static void lean_make(orr_run* run)
+{
+    orr_export(run, Count)->count = run->tick;
+}
+
+static void lean_on(orr_run* run)
+{
+    orr_own(run, Count)->count += orr_import(run, "lean_make", Count)->count;
+}
+
+static void lean_remove(orr_world* world, void* data)
+{
+    (void)data;
+    HARD_CHECK(orr_system_remove(world, orr_system_find(world, "lean_make")) == ORR_OK,
+               "not removed");
+}
+
+static void lean_ask(orr_run* run)
+{
+    if (run->tick == 4) {
+        (void)orr_post_meeting(run->world, lean_remove, NULL, 0);
+    }
+}
+
+ORR_TEST(realtime_an_exporter_that_goes_is_missed)
+{
+    kit k;
+    orr_world* world = hard_begin(&k, 0);
+    trees_add(world, 20);
+    KIT_SYSTEM(world, .name = "ask", .once = true, .run = lean_ask);
+    KIT_SYSTEM(world, .name = "lean_make", .pipeline = "a", .once = true,
+               .exports = ORR_TYPE(Count), .run = lean_make);
+    orr_system on = KIT_SYSTEM(world, .name = "lean_on", .pipeline = "b", .once = true,
+                               .imports = "lean_make", .state = ORR_TYPE(Count), .run = lean_on);
+    orr_result result = orr_realtime(world, &(orr_realtime_desc){.ticks = 20});
+    CHECK(result != ORR_OK);
+    CHECK_CONTAINS(k.errors.text, "lean_make");
+    CHECK(orr_realtime(world, &(orr_realtime_desc){.ticks = 20}) != ORR_OK);
+    CHECK_OK(orr_system_remove(world, on));
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 5}));
+    k.errors = (kit_errors){0};
+    hard_end(&k);
+}
