@@ -884,6 +884,26 @@ static orr_result realtime_check(orr_world* world, const orr_realtime_desc* desc
                                        "orr_realtime: %s", wrong);
 }
 
+// A tick that is open goes on where it began: one of lockstep has its messages there; and plans cannot change meanwhile.
+static orr_result realtime_finish(orr_world* world)
+{
+    struct orri_schedule* schedule = world->schedule;
+    bool stale = schedule->stale || schedule->step_types != world->schema.type_count;
+    for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
+        orri_pipeline* pipe = schedule->pipelines[i];
+        bool here = pipe->moment == NULL || pipe->moment->lanes == NULL;
+        if (pipe->stage == ORRI_STAGE_DONE || (!stale && !here)) {
+            continue;
+        }
+        schedule->now = pipe;
+        orr_result result = orri_tick(pipe, pipe->dt);
+        if (pipe->stage != ORRI_STAGE_DONE) {
+            return result;
+        }
+    }
+    return ORR_OK;
+}
+
 orr_result orr_realtime(orr_world* world, const orr_realtime_desc* desc)
 {
     ORR_ASSERT(world != NULL);
@@ -891,6 +911,7 @@ orr_result orr_realtime(orr_world* world, const orr_realtime_desc* desc)
     desc = desc != NULL ? desc : &none;
     orr_result result = orri_step_check(world, "orr_realtime");
     result = result == ORR_OK ? realtime_check(world, desc) : result;
+    result = result == ORR_OK ? realtime_finish(world) : result;
     if (result != ORR_OK) {
         return result;
     }

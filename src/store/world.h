@@ -212,7 +212,7 @@ static inline void orri_world_settle(const orr_world* world)
 static inline bool orri_world_quiet(const orr_world* world)
 {
     return world->appender == NULL &&
-           (world->iterating | world->listed | world->relation_count) == 0;
+           (world->iterating | world->listed | world->relation_count) == 0 && !world->realtime;
 }
 // True when destroying an entity may mean more: others refer to it by indexed fields.
 static inline bool orri_world_related(const orr_world* world)
