@@ -17,6 +17,7 @@ set(ORR_BENCH_SOURCES
     bench/bench_systems.c
     bench/bench_table.c
     bench/bench_transact.c
+    bench/bench_waits.c
     bench/bench_workers.c
     bench/raw.c)
 set(ORR_BENCH_OPTIONS -O3 -falign-loops=32)

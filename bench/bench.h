@@ -164,5 +164,7 @@ void bench_table_row_print(const bench_row* row, const bench_figures* figures);
 void bench_json_write(const char* path, const bench_row* rows, const bench_figures* figures,
                       uint32_t count);
 void bench_grow_print(uint32_t repeats);
+// bench_waits.c: real time; so many ticks of each case.
+void bench_waits_print(uint32_t ticks);
 
 #endif

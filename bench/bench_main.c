@@ -13,7 +13,7 @@ typedef struct main_options {
     uint32_t name_count;
     uint32_t repeats;
     uint32_t n; // 0: as in the table.
-    bool grow, list, help;
+    bool grow, waits, list, help;
     const char* out;
 } main_options;
 
@@ -28,6 +28,7 @@ static const char main_help[] =
     "  --n N         with N items instead of the sizes of the table, 1000 to 50000000\n"
     "  --grow        how the cost per item grows from 1,000 to 10,000,000 entities, from 1 to\n"
     "                4096 clusters and from 1 to 1000 systems\n"
+    "  --waits       how long a pipeline waits for another in real time\n"
     "  --out FILE    where to write the JSON. Default bench.json\n"
     "  --list        what can be run\n"
     "  --help        this text\n"
@@ -98,6 +99,8 @@ static main_options main_options_read(int argc, char** argv)
             options.out = argv[++i];
         } else if (strcmp(argv[i], "--grow") == 0) {
             options.grow = true;
+        } else if (strcmp(argv[i], "--waits") == 0) {
+            options.waits = true;
         } else if (strcmp(argv[i], "--list") == 0) {
             options.list = true;
         } else if (strcmp(argv[i], "--help") == 0) {
@@ -196,6 +199,8 @@ int main(int argc, char** argv)
     bench_head_print(options.repeats);
     if (options.grow) {
         bench_grow_print(options.repeats < 8 ? options.repeats : 8);
+    } else if (options.waits) {
+        bench_waits_print(options.repeats < 20 ? 60 : 240);
     } else {
         main_rows_run(&options);
     }

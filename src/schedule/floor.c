@@ -16,6 +16,30 @@ static void floor_waited(orri_moment* moment, uint64_t since_ns, uint64_t now_ns
     }
 }
 
+// Who sleeps says so before it looks at the word for the last time; who changes the word looks afterwards whether somebody sleeps.
+static void floor_sleep(orri_realtime* rt, _Atomic uint32_t* word, uint32_t seen)
+{
+    const orr_platform* platform = rt->platform;
+    ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, &rt->sleepers);
+    atomic_fetch_add(&rt->sleepers, 1);
+    ORRI_SCHED_POINT(platform, ORR_SCHED_WAIT, word);
+    platform->thread_wait(platform->user, word, seen, UINT64_MAX);
+    ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, &rt->sleepers);
+    atomic_fetch_sub(&rt->sleepers, 1);
+}
+
+static void floor_wake(orri_realtime* rt, _Atomic uint32_t* word)
+{
+    const orr_platform* platform = rt->platform;
+    ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, word);
+    atomic_fetch_add(word, 1);
+    ORRI_SCHED_POINT(platform, ORR_SCHED_LOAD, &rt->sleepers);
+    if (atomic_load(&rt->sleepers) > 0) {
+        ORRI_SCHED_POINT(platform, ORR_SCHED_WAKE, word);
+        platform->thread_wake(platform->user, word, UINT32_MAX);
+    }
+}
+
 // First come, first served.
 static void floor_take(orri_realtime* rt, orri_moment* moment)
 {
@@ -31,27 +55,93 @@ static void floor_take(orri_realtime* rt, orri_moment* moment)
             now = atomic_load(&rt->serving);
             continue;
         }
-        ORRI_SCHED_POINT(platform, ORR_SCHED_WAIT, &rt->serving);
-        platform->thread_wait(platform->user, &rt->serving, now, UINT64_MAX);
+        floor_sleep(rt, &rt->serving, now);
         ORRI_SCHED_POINT(platform, ORR_SCHED_LOAD, &rt->serving);
         now = atomic_load(&rt->serving);
     }
     floor_waited(moment, since, platform->clock_ns(platform->user));
 }
 
-static void floor_next_is(const orr_platform* platform, _Atomic uint32_t* word)
+// In a replay: who is next is told; all of them if nobody is.
+static void floor_nudge(orri_realtime* rt)
 {
-    ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, word);
-    atomic_fetch_add(word, 1);
-    ORRI_SCHED_POINT(platform, ORR_SCHED_WAKE, word);
-    platform->thread_wake(platform->user, word, UINT32_MAX);
+    uint32_t at = atomic_load(&rt->turn_at);
+    bool all = at >= rt->replay->turn_count || atomic_load(&rt->astray);
+    for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
+        if (all || rt->replay->turns[at] >> 2 == i) {
+            floor_wake(rt, &rt->schedule->pipelines[i]->moment->nudge);
+        }
+    }
 }
 
 static void floor_give(orri_realtime* rt)
 {
-    floor_next_is(rt->platform, &rt->serving);
+    floor_wake(rt, &rt->serving);
     if (rt->replay != NULL) {
-        floor_next_is(rt->platform, &rt->turn_at);
+        ORRI_SCHED_POINT(rt->platform, ORR_SCHED_STORE, &rt->turn_at);
+        atomic_fetch_add(&rt->turn_at, 1);
+        floor_nudge(rt);
+    }
+}
+
+// ---- replays ---------------------------------------------------------------------------------------------------------
+
+bool orri_floor_lost(orri_realtime* rt)
+{
+    if (atomic_exchange(&rt->astray, true)) {
+        return false;
+    }
+    orri_realtime_unfollow(rt);
+    floor_nudge(rt); // Nobody has a turn to wait for.
+    return true;
+}
+
+void orri_floor_astray(orri_realtime* rt, const orri_pipeline* pipe)
+{
+    uint32_t turns = atomic_load(&rt->turn_at);
+    if (orri_floor_lost(rt)) {
+        if (rt->replay->full && turns >= rt->replay->turn_count) {
+            return; // It ends in the midst of ticks, which are finished.
+        }
+        (void)orri_refuse(
+            &rt->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
+            "orr_realtime: the replay does something else than was recorded: pipeline "
+            "'%s', tick %llu, after %u turns; is the program the same?",
+            pipe->name, (unsigned long long)pipe->tick, (unsigned)turns);
+        orri_realtime_fail(rt, ORR_ERR_CONFLICT);
+    }
+}
+
+static bool floor_stands(const orri_realtime* rt, const orri_pipeline* pipe)
+{
+    const orri_moment* moment = pipe->moment;
+    uint32_t at = atomic_load(&rt->turn_at);
+    bool others = at < rt->replay->turn_count && rt->replay->turns[at] >> 2 != pipe->index;
+    return moment->waits == ORRI_WAITS_TURN
+               ? others
+               : moment->waits == ORRI_WAITS_LOCK && !orri_lock_ready(moment->holder);
+}
+
+bool orri_floor_stuck(const orri_realtime* rt)
+{
+    uint32_t standing = 0;
+    for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
+        standing += floor_stands(rt, rt->schedule->pipelines[i]);
+    }
+    return rt->running > 0 && standing == rt->running && !atomic_load(&rt->astray);
+}
+
+// Turns and locks come in the order that was recorded: if all wait, one of them did something else before.
+static void floor_waits(const orri_pipeline* pipe, orri_waits waits)
+{
+    orri_moment* moment = pipe->moment;
+    orri_realtime* rt = moment->rt;
+    orri_mutex_lock(rt->platform, &rt->mutex);
+    moment->waits = waits;
+    bool stuck = waits != ORRI_WAITS_NOT && orri_floor_stuck(rt);
+    orri_mutex_unlock(rt->platform, &rt->mutex);
+    if (stuck) {
+        orri_floor_astray(rt, pipe);
     }
 }
 
@@ -60,6 +150,8 @@ static orri_turn floor_next(orri_realtime* rt, const orri_pipeline* pipe)
 {
     const orr_platform* platform = rt->platform;
     for (;;) {
+        ORRI_SCHED_POINT(platform, ORR_SCHED_LOAD, &pipe->moment->nudge);
+        uint32_t nudged = atomic_load(&pipe->moment->nudge);
         ORRI_SCHED_POINT(platform, ORR_SCHED_LOAD, &rt->turn_at);
         uint32_t at = atomic_load(&rt->turn_at);
         if (at >= rt->replay->turn_count || atomic_load(&rt->astray)) {
@@ -69,8 +161,9 @@ static orri_turn floor_next(orri_realtime* rt, const orri_pipeline* pipe)
         if (turn >> 2 == pipe->index) {
             return (orri_turn)(turn & 3);
         }
-        ORRI_SCHED_POINT(platform, ORR_SCHED_WAIT, &rt->turn_at);
-        platform->thread_wait(platform->user, &rt->turn_at, at, UINT64_MAX);
+        floor_waits(pipe, ORRI_WAITS_TURN);
+        floor_sleep(rt, &pipe->moment->nudge, nudged);
+        floor_waits(pipe, ORRI_WAITS_NOT);
     }
 }
 
@@ -90,38 +183,12 @@ static void floor_on(orri_pipeline* pipe)
     orri_lanes_use(world, pipe->moment->lanes);
 }
 
-bool orri_floor_lost(orri_realtime* rt)
-{
-    if (atomic_exchange(&rt->astray, true)) {
-        return false;
-    }
-    orri_realtime_unfollow(rt);
-    floor_next_is(rt->platform, &rt->turn_at); // Nobody has a turn to wait for.
-    return true;
-}
-
-static void floor_astray(orri_realtime* rt, const orri_pipeline* pipe)
-{
-    uint32_t turns = atomic_load(&rt->turn_at);
-    if (orri_floor_lost(rt)) {
-        if (rt->replay->full && turns >= rt->replay->turn_count) {
-            return; // It ends in the midst of ticks, which are finished.
-        }
-        (void)orri_refuse(
-            &rt->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
-            "orr_realtime: the replay does something else than was recorded: pipeline "
-            "'%s', tick %llu, after %u turns; is the program the same?",
-            pipe->name, (unsigned long long)pipe->tick, (unsigned)turns);
-        orri_realtime_fail(rt, ORR_ERR_CONFLICT);
-    }
-}
-
 void orri_floor_enter(orri_pipeline* pipe)
 {
     orri_realtime* rt = pipe->moment->rt;
     if (rt->replay != NULL && !atomic_load(&rt->astray)) {
         if (floor_next(rt, pipe) != ORRI_TURN_STEP) {
-            floor_astray(rt, pipe);
+            orri_floor_astray(rt, pipe);
         }
     }
     floor_take(rt, pipe->moment);
@@ -141,7 +208,7 @@ orri_turn orri_floor_enter_between(orri_pipeline* pipe, orri_turn wanted)
             return wanted;
         }
         if (wanted == ORRI_TURN_STEP) {
-            floor_astray(rt, pipe);
+            orri_floor_astray(rt, pipe);
             return ORRI_TURN_NONE;
         }
     }
@@ -159,13 +226,29 @@ void orri_floor_leave(orri_pipeline* pipe)
 
 // ---- locks ----------------------------------------------------------------------------------------------------------------
 
+static void floor_wait_lock(orri_pipeline* pipe, bool granted)
+{
+    orri_moment* moment = pipe->moment;
+    if (granted) {
+        return;
+    }
+    bool replays = moment->rt->replay != NULL;
+    if (replays) {
+        floor_waits(pipe, ORRI_WAITS_LOCK);
+    }
+    orri_lock_wait(moment->holder);
+    if (replays) {
+        floor_waits(pipe, ORRI_WAITS_NOT);
+    }
+}
+
 // From the floor to the floor; nobody waits for a lock on it.
 static void floor_lock(orri_pipeline* pipe, uint32_t who)
 {
     orri_moment* moment = pipe->moment;
     ORR_ASSERT(!moment->holding);
     orri_floor_leave(pipe);
-    orri_lock_take(moment->holder, who, moment->set, moment->set_count);
+    floor_wait_lock(pipe, orri_lock_ask(moment->holder, who, moment->set, moment->set_count));
     moment->holding = true;
     orri_floor_enter(pipe);
 }
@@ -266,6 +349,20 @@ static orr_result floor_prepare(orri_pipeline* pipe, uint32_t first, uint32_t po
     }
 }
 
+// They did not run: it waits on.
+static void floor_unhand(orri_pipeline* pipe, uint32_t first, uint32_t point)
+{
+    for (uint32_t i = first; i < point; i++) {
+        const orri_system* system = pipe->steps[i].system;
+        if (system->due && system->reads) {
+            orri_reader_done(system->rights.reader);
+        }
+        if (system->due && system->inbox != NULL) {
+            orri_inbox_done(pipe->world, system->inbox);
+        }
+    }
+}
+
 // What the systems of a group do to values of one type.
 typedef struct floor_deeds {
     const orri_pipeline* pipe;
@@ -328,6 +425,9 @@ static orr_result floor_ready(orri_pipeline* pipe, uint32_t first, uint32_t poin
     result = result == ORR_OK ? floor_reclaim(pipe, first, point) : result;
     if (result == ORR_OK && !orri_group_open_ahead(pipe, first, point)) {
         result = orri_refuse_memory(&world->env, "beginning systems");
+    }
+    if (ORR_UNLIKELY(result != ORR_OK)) {
+        floor_unhand(pipe, first, point);
     }
     // From here on nothing is refused: who was said to overwrite does. Before the clock is taken, since what has its stamp is written
     // without a look.
@@ -417,7 +517,7 @@ orr_result orri_floor_group(orri_pipeline* pipe, uint32_t first, uint32_t point)
     }
     orri_set_note(pipe, first, point, ORRI_LOCK_RELEASED);
     orri_lock_reads_end(moment->holder);
-    orri_lock_upgrade(moment->holder);
+    floor_wait_lock(pipe, orri_lock_upgrade_ask(moment->holder));
     floor_back(pipe, alone);
     for (uint32_t i = first; i < point; i++) {
         orri_system* system = pipe->steps[i].system;
@@ -458,9 +558,11 @@ orr_result orri_floor_show(orri_pipeline* pipe)
         moment->copied = true; // The tick is open until all of it is shown.
         orri_set_structure(pipe, ORRI_LOCK_READ);
         orri_floor_leave(pipe);
-        orri_lock_take(moment->holder, 0, moment->set, 1);
+        floor_wait_lock(pipe, orri_lock_ask(moment->holder, 0, moment->set, 1));
         moment->holding = true;
-        result = orri_publish_copy(rt->publisher, moment->shown, moment->shown_plain);
+        // What does not follow the rows cannot be copied either. (Who says so has structure alone.)
+        result = rt->broken ? ORR_ERR_MEMORY
+                            : orri_publish_copy(rt->publisher, moment->shown, moment->shown_plain);
         orri_floor_enter(pipe);
         if (result == ORR_OK) {
             result = orri_publish_copy(rt->publisher, moment->shown + moment->shown_plain,

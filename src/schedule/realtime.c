@@ -27,8 +27,11 @@ void orri_realtime_ring(orri_realtime* rt)
 {
     ORRI_SCHED_POINT(rt->platform, ORR_SCHED_STORE, &rt->bell);
     atomic_fetch_add(&rt->bell, 1);
-    ORRI_SCHED_POINT(rt->platform, ORR_SCHED_WAKE, &rt->bell);
-    rt->platform->thread_wake(rt->platform->user, &rt->bell, UINT32_MAX);
+    ORRI_SCHED_POINT(rt->platform, ORR_SCHED_LOAD, &rt->listeners);
+    if (atomic_load(&rt->listeners) > 0) {
+        ORRI_SCHED_POINT(rt->platform, ORR_SCHED_WAKE, &rt->bell);
+        rt->platform->thread_wake(rt->platform->user, &rt->bell, UINT32_MAX);
+    }
 }
 
 // Until the bell rings, at most so long. The caller has the mutex, and has it again afterwards.
@@ -36,9 +39,12 @@ static void realtime_wait(orri_realtime* rt, uint64_t timeout_ns)
 {
     ORRI_SCHED_POINT(rt->platform, ORR_SCHED_LOAD, &rt->bell);
     uint32_t heard = atomic_load(&rt->bell);
+    atomic_fetch_add(&rt->listeners, 1); // Before the bell is looked at for the last time.
     realtime_unlock(rt);
     ORRI_SCHED_POINT(rt->platform, ORR_SCHED_WAIT, &rt->bell);
     rt->platform->thread_wait(rt->platform->user, &rt->bell, heard, timeout_ns);
+    ORRI_SCHED_POINT(rt->platform, ORR_SCHED_STORE, &rt->listeners);
+    atomic_fetch_sub(&rt->listeners, 1);
     realtime_lock(rt);
 }
 
@@ -182,11 +188,15 @@ static void realtime_open(orri_realtime* rt, bool open)
     }
 }
 
+// A tick that was refused to go on keeps what it has promised.
 static void realtime_unhold(orri_realtime* rt)
 {
     for (uint32_t i = rt->schedule->pipeline_count; i-- > 0;) {
-        orri_lanes_use(rt->world, rt->schedule->pipelines[i]->moment->lanes);
-        orri_lanes_unhold(rt->world);
+        const orri_pipeline* pipe = rt->schedule->pipelines[i];
+        if (pipe->stage == ORRI_STAGE_DONE) {
+            orri_lanes_use(rt->world, pipe->moment->lanes);
+            orri_lanes_unhold(rt->world);
+        }
     }
 }
 
@@ -199,7 +209,9 @@ static orr_result realtime_gathered(orri_realtime* rt, orri_call* calls)
     realtime_open(rt, true);
     rt->schedule->inside = false;
     world->busy = NULL;
+    rt->schedule->gathered = true;
     realtime_do_calls(rt, calls);
+    rt->schedule->gathered = false;
     orr_result result = orri_wire(rt);
     rt->schedule->inside = true;
     realtime_open(rt, false);
@@ -319,7 +331,8 @@ static realtime_what realtime_decide(orri_realtime* rt, const orri_pipeline* pip
         return REALTIME_TICK;
     }
     // Of a longer wait than that only a part would count.
-    uint64_t until = orri_pace_until(&rt->pace, pipe->due_ns), most = rt->pace.most_ns / 2;
+    uint64_t until = rt->pace.paused ? UINT64_MAX : orri_pace_until(&rt->pace, pipe->due_ns);
+    uint64_t most = rt->pace.most_ns / 2;
     *left = until == UINT64_MAX || until < most ? until : most;
     return REALTIME_WAIT;
 }
@@ -427,18 +440,20 @@ static bool realtime_tick(orri_realtime* rt, orri_pipeline* pipe, float dt)
     bool resumed = pipe->stage != ORRI_STAGE_DONE || pipe->moment->copied;
     orr_result result = orri_tick(pipe, dt);
     bool open = pipe->stage != ORRI_STAGE_DONE || pipe->moment->copied;
-    orri_floor_release(pipe);
-    orri_floor_leave(pipe);
     // What was refused within a tick that ended was said; the next one tries again.
-    if (open || (pipe->tick == before && !resumed)) {
+    bool failed = open || (pipe->tick == before && !resumed);
+    orri_floor_release(pipe);
+    if (!failed) {
+        realtime_ticked(rt, pipe); // On the floor: clocks are part of what a meeting looks at.
+    }
+    orri_floor_leave(pipe);
+    if (failed) {
         if (rt->replay != NULL) {
             (void)orri_floor_lost(rt);
         }
         orri_realtime_fail(rt, result);
-        return false;
     }
-    realtime_ticked(rt, pipe);
-    return true;
+    return !failed;
 }
 
 static void realtime_begin_tick(orri_realtime* rt, orri_pipeline* pipe)
@@ -553,8 +568,12 @@ static void realtime_thread(void* data)
     realtime_lock(rt);
     rt->running--;
     rt->standing -= !realtime_free(pipe);
+    bool stuck = rt->replay != NULL && orri_floor_stuck(rt);
     orri_realtime_ring(rt);
     realtime_unlock(rt);
+    if (stuck) { // The others wait for what this one had to do.
+        orri_floor_astray(rt, pipe);
+    }
 }
 
 // ---- beginning and end -----------------------------------------------------------------------------------------------------------
@@ -576,6 +595,7 @@ static bool realtime_moment(orri_realtime* rt, orri_pipeline* pipe)
     moment->began_ns = rt->schedule->time_ns;
     moment->began_real_ns = 0;
     moment->ticking = false;
+    moment->waits = ORRI_WAITS_NOT;
     if (moment->lanes == NULL) {
         moment->lanes = orri_lanes_make(rt->world);
         if (moment->lanes != NULL && pipe->observer) {
@@ -595,6 +615,10 @@ static void realtime_moment_end(orr_world* world, orri_pipeline* pipe)
     }
     moment->rt = NULL;
     moment->holder = NULL; // It went with the locks.
+    if (moment->copied) {  // All of its tick was done, and there is nobody to see it.
+        moment->copied = false;
+        orri_pipeline_ticked(pipe);
+    }
     if (moment->lanes != NULL && pipe->stage == ORRI_STAGE_DONE) {
         orri_lanes_use(world, moment->lanes);
         orri_lanes_unhold(world);
@@ -735,7 +759,9 @@ static void realtime_rest(orri_realtime* rt)
     if (calls != NULL) {
         orri_record_turn(rt, rt->schedule->pipelines[0], ORRI_TURN_CALLS);
         orri_record_calls(rt, calls, true);
+        rt->schedule->gathered = true;
         realtime_do_calls(rt, calls);
+        rt->schedule->gathered = false;
     }
 }
 
@@ -833,6 +859,8 @@ static orr_result realtime_run(orri_realtime* rt)
     realtime_join(rt);
     if (rt->replay != NULL) {
         orri_realtime_unfollow(rt);
+    } else {
+        realtime_look(rt); // Up to here time went on.
     }
     realtime_open(rt, true);
     schedule->inside = false; // Calls that were posted may still not step or destroy it.
@@ -901,10 +929,11 @@ static orri_realtime* realtime_now(orr_world* world)
         return NULL;
     }
     orri_mutex_lock(world->env.platform, &world->schedule->posting);
-    if (world->schedule->realtime == NULL) {
+    orri_realtime* rt = world->schedule->realtime;
+    if (rt == NULL) {
         orri_mutex_unlock(world->env.platform, &world->schedule->posting);
     }
-    return world->schedule->realtime;
+    return rt;
 }
 
 static void realtime_let(orri_realtime* rt)
@@ -944,10 +973,11 @@ static orr_result realtime_post(orr_world* world, const char* name, orr_call fun
             realtime_let(rt);
         }
         orri_call_free(&world->env, call);
-        return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED, "%s: %s", name,
-                           replays ? "the world replays a recording, which has its own calls"
-                                   : "the world does not run in real time (any more): nothing was "
-                                     "posted; make the call itself");
+        return replays ? ORR_OK // The recording has it.
+                       : orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+                                     "%s: the world does not run in real time (any more): nothing "
+                                     "was posted; make the call itself",
+                                     name);
     }
     realtime_lock(rt); // Who finds none goes to sleep with it.
     if (rt->call_last != NULL) {

@@ -68,6 +68,13 @@ typedef struct orri_live {
     uint32_t cluster_capacity;
 } orri_live;
 
+// What a pipeline waits for in a replay.
+typedef enum orri_waits {
+    ORRI_WAITS_NOT,
+    ORRI_WAITS_TURN,
+    ORRI_WAITS_LOCK,
+} orri_waits;
+
 // What a pipeline has in real time.
 typedef struct orri_moment {
     struct orri_realtime* rt; // NULL: not now.
@@ -86,6 +93,8 @@ typedef struct orri_moment {
     bool ticking;
     uint64_t began_ns;      // By the world's time, of its last tick,
     uint64_t began_real_ns; // and by the real time that counts.
+    orri_waits waits;       // Under the run's `mutex`.
+    _Atomic uint32_t nudge; // In a replay: changed when its turn comes.
     orr_thread thread;
     bool threaded;
     orr_wait_stats stats;
@@ -98,7 +107,7 @@ typedef struct orri_realtime {
     orr_realtime_desc desc;
 
     // The floor: tickets, so that nobody who runs freely keeps others out. In a replay it belongs to who has turn `turn_at`.
-    _Atomic uint32_t ticket, serving, turn_at;
+    _Atomic uint32_t ticket, serving, turn_at, sleepers;
 
     orri_locks* locks;
     uint32_t structure; // A resource,
@@ -109,11 +118,11 @@ typedef struct orri_realtime {
     uint64_t* free; // By type index: a pipeline writes it, and nobody reads it in place.
     uint32_t free_words;
     orri_publisher* publisher;
-    bool broken; // What is published could not follow the rows: no system may run. On the floor.
+    bool broken; // What is published could not follow the rows: no system may run. On the floor, with structure alone.
 
     // Everything that follows under `mutex`. Who waits for something waits for the bell, which is rung at every change.
     orri_mutex mutex;
-    _Atomic uint32_t bell;
+    _Atomic uint32_t bell, listeners;
     orri_pace pace;
     uint32_t running;  // Threads of pipelines,
     uint32_t met;      // those of them that came to the meeting,
@@ -150,6 +159,10 @@ orri_turn orri_floor_enter_between(orri_pipeline* pipe, orri_turn wanted);
 void orri_floor_leave(orri_pipeline* pipe);
 // A replay cannot be followed any more: who is within a tick finishes it, and nobody waits for a turn. False: it was so before.
 bool orri_floor_lost(orri_realtime* rt);
+// The same, said.
+void orri_floor_astray(orri_realtime* rt, const orri_pipeline* pipe);
+// In a replay, with the mutex: all pipelines that are left wait for something that one of them would have to do.
+bool orri_floor_stuck(const orri_realtime* rt);
 // Around the work of a whole group; the caller has the floor, and has it again afterwards. Locks are held until orri_floor_release().
 orr_result orri_floor_group(orri_pipeline* pipe, uint32_t first, uint32_t point);
 // Structure is this pipeline's alone: no system of any runs. The caller has the floor, and holds nothing.

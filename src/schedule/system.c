@@ -603,7 +603,7 @@ orr_result orr_system_remove(orr_world* world, orr_system handle)
 
 orri_system* orri_system_here(const orr_world* world)
 {
-    bool here = world->abreast && orri_here_now.world == world;
+    bool here = orri_here_now.world == world && world->abreast;
     return here ? (orri_system*)(uintptr_t)orri_here_now.system : world->schedule->running;
 }
 

@@ -275,25 +275,24 @@ static orr_result tick_group(orri_pipeline* pipe)
     return result;
 }
 
-// What observers send about transient entities is done at the ends of their systems, and changes structure.
-static void tick_point_aside(orri_pipeline* pipe, const orri_step* step)
+// In real time, what observers create and destroy is done at the ends of their systems, and changes where entities are found; and a tick that
+// goes on after a refusal holds nothing any more. Both want structure alone.
+static bool tick_ends_alone(const orri_pipeline* pipe, const orri_step* step)
 {
-    bool structural = false;
-    for (uint32_t i = step->first; i < pipe->at; i++) {
-        structural |= pipe->steps[i].system->due && pipe->steps[i].system->may_send;
+    bool alone = !pipe->moment->holding;
+    for (uint32_t i = step->first; pipe->observer && i < pipe->at; i++) {
+        alone |= pipe->steps[i].system->structural;
     }
-    if (structural) {
-        orri_floor_release(pipe);
-        orri_floor_exclusive(pipe);
-    }
+    return alone;
 }
 
 static orr_result tick_point(orri_pipeline* pipe, const orri_step* step)
 {
     uint64_t begun = pipe->clock_ns;
     bool ends = pipe->ended < pipe->at - step->first;
-    if (ORR_UNLIKELY(pipe->observer && pipe->world->realtime) && ends) {
-        tick_point_aside(pipe, step);
+    if (ORR_UNLIKELY(pipe->world->realtime) && ends && tick_ends_alone(pipe, step)) {
+        orri_floor_release(pipe);
+        orri_floor_exclusive(pipe);
     }
     while (pipe->ended < pipe->at - step->first) {
         orri_system* system = pipe->steps[step->first + pipe->ended].system;
@@ -311,7 +310,11 @@ static orr_result tick_point(orri_pipeline* pipe, const orri_step* step)
         orri_time_point(pipe, begun);
     }
     if (ORR_UNLIKELY(pipe->world->realtime)) {
+        orr_result result = pipe->moment->exclusive ? orri_floor_follow(pipe) : ORR_OK;
         orri_floor_release(pipe);
+        if (result != ORR_OK) {
+            return result;
+        }
     }
     return step->commit
                ? tick_locked(pipe, orri_commit_pending(pipe->world) || pipe->phase > 0, tick_commit)
@@ -456,11 +459,16 @@ orr_result orri_tick(orri_pipeline* pipe, float dt)
         orri_moment_resume(pipe, false);
         schedule->now = pipe->stage != ORRI_STAGE_DONE ? pipe : schedule->now;
     }
-    schedule->inside = pipe->world->in_tick = true;
+    // In real time all of the run is one, for who calls from outside.
+    bool lockstep = !pipe->world->realtime;
+    if (ORR_LIKELY(lockstep)) {
+        schedule->inside = pipe->world->in_tick = true;
+    }
     orr_result result = schedule->now != NULL ? ORR_OK : tick_begin(pipe, dt);
     result = result == ORR_OK ? tick_go(pipe) : result;
-    // In real time all of the run is one, for who calls from outside.
-    schedule->inside = pipe->world->in_tick = pipe->world->realtime;
+    if (ORR_LIKELY(lockstep)) {
+        schedule->inside = pipe->world->in_tick = false;
+    }
     if (resumes && schedule->now == NULL) {
         orri_moment_resume(pipe, true);
     }

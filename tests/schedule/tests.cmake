@@ -33,8 +33,13 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_police_change.c
     tests/schedule/test_police_reach.c
     tests/schedule/test_realtime.c
+    tests/schedule/test_realtime_end.c
     tests/schedule/test_realtime_odd.c
+    tests/schedule/test_realtime_hard.c
+    tests/schedule/test_realtime_locks.c
     tests/schedule/test_realtime_model.c
+    tests/schedule/test_realtime_outside.c
+    tests/schedule/test_realtime_time.c
     tests/schedule/test_realtime_overwrite.c
     tests/schedule/test_reduce.c
     tests/schedule/test_resolve.c

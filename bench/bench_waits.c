@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+// How long a pipeline waits for others in real time: a reader 60 times a second beside a pipeline whose one system writes what it reads, and takes 2, 12
+// and 70 ms. With a published type it should not wait for values at all; with a `live` one it waits for the system. `structure`: a third
+// pipeline creates and destroys an entity 30 times a second; its commits wait for the writer's system, and the reader for them.
+#include "bench.h"
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    WAITS_ROWS = 20000
+};
+
+ORR_STRUCT(WaitShown, (float, value))
+ORR_STRUCT_EX(WaitLive, (.live = true), (float, value))
+
+typedef struct waits_case {
+    const char* type;
+    uint32_t ms;
+    bool structure;
+} waits_case;
+
+static _Atomic uint64_t waits_busy_ns;
+static _Atomic uint64_t waits_sum;
+static orr_entity waits_last;
+static orr_type waits_type;
+
+// Works for a while: sleeping would leave the processor to the reader.
+static void waits_work(const orr_run* run)
+{
+    const orr_platform* platform = orr_platform_default();
+    uint64_t end = platform->clock_ns(platform->user) + waits_busy_ns;
+    while (platform->clock_ns(platform->user) < end) {
+    }
+    (void)run;
+}
+
+static void waits_write(orr_run* run)
+{
+    ORR_EACH (it, orr_run_query(run)) {
+        float* values = orr_iter_write_type(&it, waits_type);
+        for (uint32_t i = 0; i < it.count; i++) {
+            values[i] += 1;
+        }
+    }
+    waits_work(run);
+}
+
+static void waits_churn(orr_run* run)
+{
+    if (waits_last.id != 0) {
+        orr_send_destroy(run, waits_last);
+    }
+    waits_last = orr_send_create(run);
+    orr_send_add(run, waits_last, WaitShown, {0});
+}
+
+static void waits_read(orr_run* run)
+{
+    float sum = 0;
+    ORR_EACH (it, orr_run_query(run)) {
+        const float* values = orr_iter_read_type(&it, waits_type);
+        for (uint32_t i = 0; i < it.count; i++) {
+            sum += values[i];
+        }
+    }
+    waits_sum += sum > 0;
+}
+
+static orr_world* waits_begin(const waits_case* of, char* write, size_t size)
+{
+    orr_world* world = orr_world_create(&(orr_world_desc){.rate_hz = 60});
+    ORR_REGISTER(world, WaitShown, WaitLive);
+    waits_type = orr_type_find(world, of->type);
+    orr_pipeline_add(world, &(orr_pipeline_desc){.name = "writer"});
+    snprintf(write, size, "write %s", of->type);
+    orr_system_add(world, &(orr_system_desc){.name = "writes",
+                                             .pipeline = "writer",
+                                             .once = true,
+                                             .query = write,
+                                             .run = waits_write});
+    if (of->structure) {
+        orr_pipeline_add(world, &(orr_pipeline_desc){.name = "churn", .rate_hz = 30});
+        orr_system_add(world, &(orr_system_desc){.name = "churns",
+                                                 .pipeline = "churn",
+                                                 .once = true,
+                                                 .creates = "WaitShown",
+                                                 .creates_max = 1,
+                                                 .destroys = "WaitShown",
+                                                 .run = waits_churn});
+    }
+    orr_system_add(world, &(orr_system_desc){
+                              .name = "reads", .once = true, .query = of->type, .run = waits_read});
+    for (uint32_t i = 0; i < WAITS_ROWS; i++) {
+        orr_entity entity = orr_create(world);
+        if (strcmp(of->type, "WaitLive") == 0) {
+            orr_set(world, entity, WaitLive, {0});
+        } else {
+            orr_set(world, entity, WaitShown, {0});
+        }
+    }
+    return world;
+}
+
+static void waits_case_print(const waits_case* of, uint32_t ticks)
+{
+    char write[64];
+    orr_world* world = waits_begin(of, write, sizeof write);
+    orr_wait_stats stats;
+    waits_last = (orr_entity){0};
+    waits_busy_ns = 0;
+    orr_realtime(world, &(orr_realtime_desc){.ticks = 3}); // Systems begin, which is structure.
+    waits_busy_ns = of->ms * UINT64_C(1000000);
+    orr_realtime(world, &(orr_realtime_desc){.ticks = ticks});
+    orr_wait_stats_get(world, orr_pipeline_find(world, "main"), &stats);
+    printf("  %-10s %4u ms %-12s %8llu %12.4f %12.4f %8.4f\n",
+           strcmp(of->type, "WaitLive") == 0 ? "live" : "published", of->ms,
+           of->structure ? "structure" : "", (unsigned long long)stats.lock_waits,
+           (double)stats.lock_longest_ns * 1e-6, (double)stats.turn_longest_ns * 1e-6,
+           (double)(stats.lock_waited_ns + stats.turn_waited_ns) * 1e-6 / (double)stats.ticks);
+    orr_world_destroy(world);
+}
+
+void bench_waits_print(uint32_t ticks)
+{
+    static const waits_case cases[] = {
+        {"WaitShown", 2, false}, {"WaitShown", 12, false}, {"WaitShown", 70, false},
+        {"WaitLive", 2, false},  {"WaitLive", 12, false},  {"WaitLive", 70, false},
+        {"WaitShown", 2, true},  {"WaitShown", 12, true},  {"WaitShown", 70, true},
+    };
+    printf("How long a reader at 60 Hz waits beside a writer of the same %u rows, in %u of its "
+           "ticks\n\n"
+           "  type       writer  what else       waits longest lock longest turn  a tick, ms\n",
+           (unsigned)WAITS_ROWS, (unsigned)ticks);
+    for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        waits_case_print(&cases[i], ticks);
+    }
+}

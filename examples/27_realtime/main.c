@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// One world by the clock on the wall: a simulation 60 times a second, an observer that draws as fast as it can, a log twice a second, all at the same
+// time; somebody throws in a ball from another thread. Everything the run depends on is recorded, and a replay comes to the same.
+#include <orrery/orrery.h>
+#include <stdio.h>
+
+ORR_STRUCT(Position, (float, y))
+ORR_STRUCT(Velocity, (float, y))
+ORR_STRUCT_EX(Drawn, (.transient = true), (float, y))
+
+static void fall(orr_run* run) // "main", 60 times a second
+{
+    Position* p = orr_write(run, Position);
+    Velocity* v = orr_write(run, Velocity);
+    for (uint32_t i = 0; i < run->count; i++) {
+        v[i].y -= 10 * run->dt;
+        p[i].y += v[i].y * run->dt;
+        if (p[i].y < 0) {
+            p[i].y = 0;
+            v[i].y *= -0.9f;
+        }
+    }
+}
+
+static void draw(orr_run* run) // "view", never waits for `fall`: it sees the last whole tick
+{
+    const Position* p = orr_read(run, Position);
+    for (uint32_t i = 0; i < run->count; i++) {
+        Drawn* drawn = orr_write_pinned(run, Drawn, i);
+        drawn->y += (p[i].y - drawn->y) * 10 * run->dt;
+    }
+}
+
+static void tell(orr_run* run) // "log", twice a second
+{
+    const Position* p = orr_read(run, Position);
+    unsigned above = 0;
+    for (uint32_t i = 0; i < run->count; i++) {
+        above += p[i].y >= 0;
+    }
+    printf("%llu: %u balls above the ground\n", (unsigned long long)run->tick, above);
+}
+
+static void quiet(void* user, orr_world* world, const orr_error* error)
+{
+    (void)user, (void)world, (void)error; // orr_post() is refused until the world runs
+}
+
+static orr_world* build(void)
+{
+    orr_world* world = orr_world_create(&(orr_world_desc){.rate_hz = 60, .on_error = quiet});
+    orr_pipeline_add(world, &(orr_pipeline_desc){.name = "view", .observer = true});
+    orr_pipeline_add(world, &(orr_pipeline_desc){.name = "log", .rate_hz = 2});
+    orr_system_add(
+        world,
+        &(orr_system_desc){.name = "fall", .query = "write Position, write Velocity", .run = fall});
+    orr_system_add(world, &(orr_system_desc){.name = "draw",
+                                             .pipeline = "view",
+                                             .query = "Position, write Drawn",
+                                             .run = draw});
+    orr_system_add(world, &(orr_system_desc){
+                              .name = "tell", .pipeline = "log", .query = "Position", .run = tell});
+    for (int i = 0; i < 9; i++) {
+        orr_entity ball = orr_create(world);
+        orr_set(world, ball, Position, {(float)(10 + i)});
+        orr_set(world, ball, Velocity, {0});
+        orr_set(world, ball, Drawn, {0});
+    }
+    return world;
+}
+
+static void throw_in(orr_world* world, void* data) // done between two ticks, with the world at rest
+{
+    orr_entity ball = orr_create(world);
+    orr_put(world, ball, Position, data);
+    orr_set(world, ball, Velocity, {0});
+}
+
+static void from_outside(void* data) // as from a window or a network: at any moment
+{
+    while (orr_post(data, throw_in, &(Position){20}, sizeof(Position)) != ORR_OK) {
+        orr_platform_default()->thread_yield(NULL);
+    }
+}
+
+int main(void)
+{
+    orr_recording* recording = orr_recording_create();
+    orr_world* world = build();
+    const orr_platform* platform = orr_platform_default();
+    orr_thread thread;
+    platform->thread_create(NULL, "outside", from_outside, world, &thread);
+    orr_realtime(world, &(orr_realtime_desc){.ticks = 100, .record = recording, .hashes = true});
+    platform->thread_join(NULL, thread);
+    uint64_t hash = orr_world_hash(world);
+    orr_world_destroy(world);
+
+    printf("and again, from the recording:\n");
+    world = build();
+    bool same = orr_realtime(world, &(orr_realtime_desc){.replay = recording}) == ORR_OK;
+    printf("the same: %s\n", same && orr_world_hash(world) == hash ? "yes" : "no");
+    orr_world_destroy(world);
+    orr_recording_destroy(recording);
+}
