@@ -187,6 +187,13 @@ static void message_batch_fill_rows(const orri_telling* tell, const orri_batch_p
     uint8_t* values = (uint8_t*)(uintptr_t)made->message.values;
     for (uint32_t p = 0; p < plan->pick_count; p++) {
         const orri_run* run = message_batch_run(tell, plan, p);
+        if (run->listed) {
+            uint32_t size = plan->type->info.size;
+            orri_lone_fill(tell, run, size, entities, values);
+            entities += run->count;
+            values += (size_t)run->count * size;
+            continue;
+        }
         orri_run_entities(tell, run, entities);
         entities += run->count;
         if (values != NULL) {
@@ -314,17 +321,36 @@ static void message_batch_fill_views(const orri_telling* tell, const orri_batch_
     }
 }
 
-// ---- memory: large batches come again every tick, and fresh memory costs more than filling it ----------------------
+// ---- memory: batches come again every tick. Fresh memory costs more than filling a large one, asking for it more than a small one ----
 
-#define BATCH_SPARE_MIN 65536u
+#define BATCH_SMALL 512u   // Up to so many bytes the allocator is asked, and
+#define BATCH_LARGE 65536u // from here on are those whose memory is fresh each time.
+
+// Which list of spares a size is of: of 1 KiB, 2 KiB … rounded up, or (0) of large ones, as they come; ORRI_SPARES: none.
+static uint32_t message_batch_list(size_t bytes)
+{
+    uint32_t list = 1;
+    if (bytes <= BATCH_SMALL || bytes >= BATCH_LARGE) {
+        return bytes <= BATCH_SMALL ? ORRI_SPARES : 0;
+    }
+    while (list < ORRI_SPARES && (size_t)BATCH_SMALL << list < bytes) {
+        list++;
+    }
+    return list;
+}
 
 static orri_batch* message_batch_alloc(orr_world* world, size_t bytes)
 {
-    orri_batch** link = &world->messages->told->spares;
-    while (bytes >= BATCH_SPARE_MIN && *link != NULL) {
+    // Where memory has a limit, nothing is kept that others may want, and nothing rounded up.
+    uint32_t list = world->env.bytes_max == 0 ? message_batch_list(bytes) : ORRI_SPARES;
+    orri_batch* none = NULL;
+    orri_batch** link = list < ORRI_SPARES ? &world->messages->told->spares[list] : &none;
+    bytes = list > 0 && list < ORRI_SPARES ? (size_t)BATCH_SMALL << list : bytes;
+    while (*link != NULL) {
         orri_batch* spare = *link;
         if (spare->bytes >= bytes && spare->bytes / 2 <= bytes) {
             *link = spare->next;
+            ORRI_UNPOISON(spare, spare->bytes);
             return spare;
         }
         link = &spare->next;
@@ -339,31 +365,37 @@ static orri_batch* message_batch_alloc(orr_world* world, size_t bytes)
 static void message_batch_give(orr_world* world, orri_batch* made)
 {
     struct orri_told* told = world->messages->told;
-    // Where memory has a limit, nothing is kept that others may want.
-    if (made->bytes < BATCH_SPARE_MIN || world->env.bytes_max != 0 || told->on_count == 0) {
+    uint32_t list = message_batch_list(made->bytes);
+    bool whole = list == 0 || made->bytes == (size_t)BATCH_SMALL << list; // Not made under a limit.
+    if (list == ORRI_SPARES || !whole || world->env.bytes_max != 0 || told->on_count == 0) {
         orri_free(&world->env, ORR_MEMORY_MESSAGE, made, made->bytes, ORRI_BLOCK_ALIGN);
         return;
     }
     made->spare_tick = world->tick;
-    made->next = told->spares;
-    told->spares = made;
+    made->next = told->spares[list];
+    told->spares[list] = made;
+    ORRI_POISON(made + 1, made->bytes - sizeof *made);
 }
 
 void orri_spares_trim(orr_world* world, struct orri_told* told, bool all)
 {
-    orri_batch** link = &told->spares;
-    while (*link != NULL) {
-        orri_batch* spare = *link;
-        if (all || spare->spare_tick + 1 < world->tick) {
-            *link = spare->next;
-            orri_free(&world->env, ORR_MEMORY_MESSAGE, spare, spare->bytes, ORRI_BLOCK_ALIGN);
-        } else {
-            link = &spare->next;
+    for (uint32_t list = 0; list < ORRI_SPARES; list++) {
+        orri_batch** link = &told->spares[list];
+        while (*link != NULL) {
+            orri_batch* spare = *link;
+            if (all || spare->spare_tick + 1 < world->tick) {
+                *link = spare->next;
+                ORRI_UNPOISON(spare, spare->bytes);
+                orri_free(&world->env, ORR_MEMORY_MESSAGE, spare, spare->bytes, ORRI_BLOCK_ALIGN);
+            } else {
+                link = &spare->next;
+            }
         }
     }
 }
 
-#undef BATCH_SPARE_MIN
+#undef BATCH_SMALL
+#undef BATCH_LARGE
 
 // ---- making and freeing --------------------------------------------------------------------------------------------
 

@@ -25,6 +25,7 @@ set(ORR_SOURCES_MESSAGE
     src/message/tell.c
     src/message/tell_cells.c
     src/message/tell_dead.c
+    src/message/tell_lone.c
     src/message/tell_piece.c
     src/message/tell_rows.c
     src/message/tell_switch.c

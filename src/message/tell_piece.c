@@ -22,9 +22,10 @@ void orri_piece_term(orr_world* world, struct orri_told* told)
 {
     orri_piece* piece = &told->piece;
     piece_free_runs(world, piece, told->picks, told->piece_words);
-    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint64_t, told->set, 4 * told->piece_words);
+    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint64_t, told->set, 5 * told->piece_words);
     ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, told->groups, told->group_capacity);
     ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, piece->items, piece->item_capacity);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, piece->lones, piece->lone_capacity);
     ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, told->columns, told->column_capacity);
     *piece = (orri_piece){0};
     told->picks = NULL;
@@ -83,7 +84,7 @@ bool orri_piece_prepare(orr_world* world, struct orri_told* told)
     }
     orri_piece_term(world, told);
     told->piece_words = told->words;
-    told->set = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_MESSAGE, uint64_t, 4 * told->words);
+    told->set = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_MESSAGE, uint64_t, 5 * told->words);
     if (told->set == NULL ||
         !piece_make_runs(world, told, PIECE_RUNS_MIN, &told->piece, &told->picks)) {
         orri_piece_term(world, told);
@@ -95,7 +96,7 @@ bool orri_piece_prepare(orr_world* world, struct orri_told* told)
 void orri_piece_clear(struct orri_told* told)
 {
     orri_piece* piece = &told->piece;
-    piece->run_count = piece->item_count = 0;
+    piece->run_count = piece->item_count = piece->lone_count = 0;
 }
 
 // ---- runs --------------------------------------------------------------------------------------------------------

@@ -31,6 +31,10 @@ static bool values_flush(const values_scan* s)
     size_t size = s->type->type->info.size;
     for (uint32_t i = 0; i < piece->run_count; i++) {
         const orri_run* run = &piece->runs[i];
+        if (run->listed) {
+            orri_lone_put(piece, run, (uint32_t)size);
+            continue;
+        }
         orri_told_put(s->type, run->index, run->chunk->columns[run->column].data + run->slot * size,
                       run->count);
     }
@@ -238,6 +242,9 @@ static bool values_rows(values_scan* s, orri_chunk* chunk, uint32_t column, uint
 static bool values_touched(values_scan* s, orri_chunk* chunk, uint32_t column,
                            const orri_touch_note* touch)
 {
+    if (!s->by_row && !s->tell->by_commit) {
+        return orri_lone_push(s->tell, s->type, chunk, column, touch, s->all);
+    }
     for (uint32_t w = 0; w < ORR_CHUNK_CAPACITY / 64; w++) {
         for (uint64_t left = touch->bits[w]; left != 0; left &= left - 1) {
             uint32_t slot = w * 64 + (uint32_t)__builtin_ctzll(left);
@@ -398,18 +405,13 @@ bool orri_tell_values(orri_telling* tell, orri_told_type* type, const orr_query*
         return true; // A marker has no values; nobody has the type.
     }
     const orri_table* table = (const orri_table*)(const void*)tell->world->tables[index];
-    uint64_t* sets = ORRI_ALLOC(&tell->world->env, ORR_MEMORY_TEMP, uint64_t, 3 * words);
-    if (sets == NULL) {
-        (void)orri_refuse_memory(&tell->world->env, "telling readers of values");
-        return false;
-    }
+    uint64_t* sets = told->set + 2 * words;
     values_scan s = {
         .tell = tell, .type = type, .all = sets, .some = sets + words, .row = sets + 2 * words};
     bool done = query != NULL ? values_of_query(&s, query) : values_of_table(&s, table);
     if (done) {
         values_all_seen(&s, table, query);
     }
-    ORRI_FREE(&tell->world->env, ORR_MEMORY_TEMP, uint64_t, sets, 3 * words);
     return done;
 }
 

@@ -27,6 +27,7 @@
 #define ORRI_TOLD_SIZE (1u << ORRI_TOLD_BITS)
 #define ORRI_TOLD_MASK (ORRI_TOLD_SIZE - 1)
 #define ORRI_KINDS     5u
+#define ORRI_SPARES    6u // Lists of spares.
 // The world is told in sections of so many rows (of the dead: indexes), and what a section gives is one piece: a batch is large
 // enough to be few, small enough to stay in the cache. Readers see it, so it may depend on nothing else (README.md, M12).
 #define ORRI_SECTION_ROWS 16384u
@@ -96,7 +97,9 @@ typedef struct orri_touch_note {
     uint64_t before;  // The block's version when the first was,
     uint64_t version; // and since the last. Another one: others wrote, too.
     uint32_t type_index, chunk;
-    uint32_t rows; // At least as many as there are bits.
+    uint32_t rows;  // At least as many as there are bits.
+    uint32_t words; // A bit for each of `bits` that is not zero.
+    uint8_t* data;  // Of the column; good while `version` is the epoch.
     uint64_t bits[ORR_CHUNK_CAPACITY / 64];
 } orri_touch_note;
 
@@ -119,7 +122,16 @@ typedef struct orri_run {
     uint8_t cause, kind;
     bool alone;    // Others do not join it.
     bool switched; // Of one row: something is, or was told to be, switched off.
+    bool
+        listed; // Its rows are anywhere, in piece->lones from `item` on; `chunk` is that of one of them.
 } orri_run;
+
+// A row of a run that lists them (tell_lone.c).
+typedef struct orri_lone {
+    const uint8_t* value;
+    uint8_t* told; // Where what was told of it is.
+    uint32_t index;
+} orri_lone;
 
 typedef struct orri_batch orri_batch;
 
@@ -130,6 +142,8 @@ typedef struct orri_piece {
     uint64_t *before, *after, *to;
     orri_item* items;
     uint32_t item_count, item_capacity;
+    orri_lone* lones;
+    uint32_t lone_count, lone_capacity;
     orri_batch *first[ORRI_KINDS], *last[ORRI_KINDS]; // Made of it.
 } orri_piece;
 
@@ -210,12 +224,13 @@ struct orri_told {
     uint64_t* groups;     // Scratch of dealing: by reader, a bit for each run.
     uint32_t group_capacity, group_words;
     uint32_t* picks; // [piece.run_capacity]
-    uint64_t* set;   // [4 * words], scratch: two for dealing, two for who fills the piece.
+    uint64_t* set;   // [5 * words], scratch: two for dealing, three for who fills the piece.
     orri_batch_column* columns; // Scratch.
     uint32_t column_capacity;
     // Made, and not yet handed out: a tell that is refused goes on with the next call, and readers see one tell.
     orri_batch *out_first[ORRI_KINDS], *out_last[ORRI_KINDS];
-    orri_batch* spares;       // Memory of large batches, for the next ones.
+    orri_batch* spares
+        [ORRI_SPARES]; // Memory of batches, for the next ones: of large ones, of smaller ones by size.
     orri_touch_note* touches; // Since the last tell; each is in `touched1` of its type.
     uint32_t touch_count, touch_capacity;
 };
@@ -341,7 +356,27 @@ orri_touch_note* orri_touch_begin(orr_world* world, orri_told_type* type, const 
 static inline void orri_touch_row(orri_touch_note* touch, uint32_t slot)
 {
     touch->bits[slot / 64] |= UINT64_C(1) << slot % 64;
+    touch->words |= 1u << slot / 64;
     touch->rows++;
+}
+// Where those of a type are, for a loop that writes bytes, which might be anything. Good until the next orri_touch_begin().
+typedef struct orri_touches {
+    const uint32_t* touched1;
+    orri_touch_note* all;
+    uint64_t epoch;
+    uint32_t capacity;
+} orri_touches;
+static inline orri_touches orri_touches_of(const orr_world* world, const orri_told_type* type)
+{
+    return (orri_touches){type->touched1, world->messages->told->touches, world->epoch,
+                          type->touched_capacity};
+}
+// That of a chunk, if it was begun in this epoch, and its `data` is set; NULL: it was not.
+static inline orri_touch_note* orri_touch_open(const orri_touches* touches, uint32_t chunk)
+{
+    uint32_t number1 = chunk < touches->capacity ? touches->touched1[chunk] : 0;
+    orri_touch_note* touch = number1 != 0 ? &touches->all[number1 - 1] : NULL;
+    return touch != NULL && touch->version == touches->epoch ? touch : NULL;
 }
 // The only rows of a block that may differ, if all were told up to a version; NULL: any may.
 const orri_touch_note* orri_touch_of(const struct orri_told* told, const orri_told_type* type,
@@ -430,6 +465,16 @@ static inline orr_system orri_tell_source(const orri_telling* tell, uint32_t ind
 {
     return tell->by_commit ? orri_commit_source(tell->world, index) : tell->source;
 }
+
+// ---- tell_lone.c -------------------------------------------------------------------------------------------------------
+
+// Adds the rows of a touch that differ to a run that lists them, all for the same readers. False when refused (reported).
+bool orri_lone_push(orri_telling* tell, const orri_told_type* type, orri_chunk* chunk,
+                    uint32_t column, const orri_touch_note* touch, const uint64_t* readers);
+// The entities and values of such a run; notes these as told.
+void orri_lone_fill(const orri_telling* tell, const orri_run* run, uint32_t size,
+                    orr_entity* entities, uint8_t* values);
+void orri_lone_put(const orri_piece* piece, const orri_run* run, uint32_t size);
 
 // ---- sets of readers ----------------------------------------------------------------------------------------------------
 

@@ -58,7 +58,7 @@ orri_touch_note* orri_touch_begin(orr_world* world, orri_told_type* type, const 
     if (touch != NULL) {
         touch->before = version;
         touch->version = world->epoch;
-        touch->rows = 0;
+        touch->rows = touch->words = 0;
         memset(touch->bits, 0, sizeof touch->bits);
     }
     return touch;

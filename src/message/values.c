@@ -7,6 +7,8 @@
 
 // Who tells is to look at the rows written alone, if they are fewer than one in so many.
 #define VALUES_FEW 32u
+// Rows of which it is known where they are when those so many before are written.
+#define VALUES_SOON 16u
 
 typedef struct values_work {
     orr_world* world;
@@ -171,13 +173,30 @@ static uint8_t* values_column(orr_world* world, uint32_t type_index, uint32_t ch
     if (noted != NULL) {
         *touch = orri_touch_begin(world, noted, world->chunks[chunk], (uint32_t)column);
     }
-    return orri_column_write(world, world->chunks[chunk], (uint32_t)column);
+    uint8_t* data = orri_column_write(world, world->chunks[chunk], (uint32_t)column);
+    if (*touch != NULL) {
+        (*touch)->data = data;
+    }
+    return data;
+}
+
+// Where the entity of an id is; false if it is dead or (with `marks`) marked.
+static inline bool values_place(orri_record* const* pages, uint32_t ids, const uint64_t* marks,
+                                uint64_t id, uint32_t* place)
+{
+    uint64_t index = id & ORR_HOT_ID_MASK;
+    if (ORR_UNLIKELY(index >= ids || (marks != NULL && orri_bit_get(marks, (uint32_t)index)))) {
+        return false;
+    }
+    orri_record record = pages[index >> ORRI_PAGE_BITS][index & ORRI_PAGE_MASK];
+    *place = record.place;
+    return ORR_LIKELY(record.generation == id >> 32);
 }
 
 // Rows to write from `row` on, until one is not clear: its entity dead, without the type, null or (with `marks`) marked. What the
 // loop needs is in locals: values are written through bytes, which might be anything.
 static inline uint32_t values_run(orr_world* world, const orri_strip* strip, uint32_t row,
-                                  uint32_t size, const uint64_t* marks, orri_told_type* noted)
+                                  uint32_t size, const uint64_t* marks)
 {
     const orr_entity* entities = strip->entities;
     const uint8_t* values = strip->values;
@@ -187,26 +206,57 @@ static inline uint32_t values_run(orr_world* world, const orri_strip* strip, uin
     uint8_t* data = NULL;
     orri_touch_note* touch = NULL;
     for (; row < count; row++) {
-        uint64_t id = entities[row].id, index = id & ORR_HOT_ID_MASK;
-        if (ORR_UNLIKELY(index >= ids || (marks != NULL && orri_bit_get(marks, (uint32_t)index)))) {
+        uint32_t place;
+        if (!values_place(pages, ids, marks, entities[row].id, &place)) {
             break;
         }
-        orri_record record = pages[index >> ORRI_PAGE_BITS][index & ORRI_PAGE_MASK];
-        if (ORR_UNLIKELY(record.generation != id >> 32)) {
-            break;
-        }
-        uint32_t chunk = record.place >> ORRI_SLOT_BITS, slot = orri_place_slot(record.place);
+        uint32_t chunk = place >> ORRI_SLOT_BITS, slot = orri_place_slot(place);
         if (ORR_UNLIKELY(chunk != last)) {
-            data = values_column(world, type_index, chunk, noted, &touch);
+            data = values_column(world, type_index, chunk, NULL, &touch);
             last = chunk;
             if (data == NULL) {
                 break;
             }
         }
-        if (noted != NULL && touch != NULL) {
+        memcpy(data + (size_t)slot * size, values + (size_t)row * size, size);
+    }
+    return row;
+}
+
+// The same where rows are noted: most are in another chunk than the one before, and in one whose touch was begun already.
+static uint32_t values_run_noted(orr_world* world, const orri_strip* strip, uint32_t row,
+                                 const uint64_t* marks, orri_told_type* noted)
+{
+    const orr_entity* entities = strip->entities;
+    const uint8_t* values = strip->values;
+    orri_record* const* pages = world->hot.pages;
+    uint32_t count = strip->count, size = strip->stride, ids = world->hot.count;
+    orri_touches touches = orri_touches_of(world, noted);
+    for (; row < count; row++) {
+        uint32_t place;
+        if (!values_place(pages, ids, marks, entities[row].id, &place)) {
+            break;
+        }
+        // Fetched ahead: where one further on is; what was told of this one, which is compared soon and is nowhere near.
+        uint64_t ahead = entities[row + VALUES_SOON < count ? row + VALUES_SOON : row].id;
+        ahead &= ORR_HOT_ID_MASK;
+        ahead = ahead < ids ? ahead : 0;
+        __builtin_prefetch(&pages[ahead >> ORRI_PAGE_BITS][ahead & ORRI_PAGE_MASK]);
+        __builtin_prefetch(orri_told_at(noted, (uint32_t)entities[row].id), 1);
+        uint32_t chunk = place >> ORRI_SLOT_BITS, slot = orri_place_slot(place);
+        orri_touch_note* touch = orri_touch_open(&touches, chunk);
+        uint8_t* data = ORR_LIKELY(touch != NULL) ? touch->data : NULL;
+        if (ORR_UNLIKELY(touch == NULL)) {
+            data = values_column(world, orri_type_index(world, strip->type), chunk, noted, &touch);
+            touches = orri_touches_of(world, noted);
+            if (data == NULL) {
+                break;
+            }
+        }
+        if (ORR_LIKELY(touch != NULL)) {
             orri_touch_row(touch, slot);
         }
-        memcpy(data + (size_t)slot * size, values + (size_t)row * size, size);
+        orri_value_move(data + (size_t)slot * size, values + (size_t)row * size, size);
     }
     return row;
 }
@@ -215,15 +265,15 @@ static uint32_t values_run_sized(const values_work* w, const orri_strip* strip, 
                                  const uint64_t* marks)
 {
     if (w->noted != NULL) {
-        return values_run(w->world, strip, row, strip->stride, marks, w->noted);
+        return values_run_noted(w->world, strip, row, marks, w->noted);
     }
     switch (strip->stride) {
     case 8:
-        return values_run(w->world, strip, row, 8, marks, NULL);
+        return values_run(w->world, strip, row, 8, marks);
     case 16:
-        return values_run(w->world, strip, row, 16, marks, NULL);
+        return values_run(w->world, strip, row, 16, marks);
     default:
-        return values_run(w->world, strip, row, strip->stride, marks, NULL);
+        return values_run(w->world, strip, row, strip->stride, marks);
     }
 }
 
@@ -408,3 +458,4 @@ orr_result orri_commit_values(orr_world* world, orri_rights* rights, bool* chang
 }
 
 #undef VALUES_FEW
+#undef VALUES_SOON

@@ -17,6 +17,7 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_journal.c
     tests/schedule/test_keep.c
     tests/schedule/test_life.c
+    tests/schedule/test_lone.c
     tests/schedule/test_lock.c
     tests/schedule/test_lock_log.c
     tests/schedule/test_lock_model.c
