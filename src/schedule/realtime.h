@@ -118,7 +118,8 @@ typedef struct orri_realtime {
     uint64_t* free; // By type index: a pipeline writes it, and nobody reads it in place.
     uint32_t free_words;
     orri_publisher* publisher;
-    bool broken; // What is published could not follow the rows: no system may run. On the floor, with structure alone.
+    bool
+        broken; // What is published could not follow the rows: no system may run. On the floor, with structure alone.
 
     // Everything that follows under `mutex`. Who waits for something waits for the bell, which is rung at every change.
     orri_mutex mutex;

@@ -151,6 +151,7 @@ static void model_systems(orr_world* world)
         {.name = "grow",
          .pipeline = "a",
          .query = "write Apple, write Vine",
+         .overwrites = model_now->stops ? "Apple" : NULL,
          .sends = "Dropped",
          .run = grow},
         {.name = "look", .pipeline = "b", .query = "Apple, Vine, write Berry", .run = look},
