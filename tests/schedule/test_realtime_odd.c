@@ -126,7 +126,7 @@ static void odd_run(const odd_desc* desc)
     CHECK_OK(orr_world_validate(world));
     uint64_t hash = orr_world_hash(world);
     orr_system mirror = orr_system_find(world, "leaf_mirror");
-    if (mirror.index1 != 0) {
+    if (mirror.index1 != 0 && desc->ticks == 0) { // In a short run it may not have its turn.
         CHECK(((const Mirror*)orr_system_state(world, mirror))->hears > 0);
     }
     odd_settle(world);

@@ -166,7 +166,8 @@ static orr_entity somebody(const orr_run* run, uint64_t what)
 static void reach(orr_run* run)
 {
     orr_entity entity = somebody(run, 1);
-    Paint* p = chance(run, 2) % 3 == 0 ? orr_edit(run->world, entity, Paint) : NULL;
+    bool reaches = chance(run, 2) % 3 == 0 && orr_alive(run->world, entity);
+    Paint* p = reaches ? orr_edit(run->world, entity, Paint) : NULL;
     if (p != NULL) {
         if (!same(p, &slot_of(entity)->paint)) {
             fault("reach", run, entity, p, &slot_of(entity)->paint);
