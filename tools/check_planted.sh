@@ -623,16 +623,16 @@ plant "published: changed-since of a view by the live version" \
 plant "published: live columns of a view stay where they were" \
     src/store/share.c 's/orri_publish_moved_column\(world->publisher, chunk, column\);/(void)0;/'
 plant "real time: a paused world catches up" \
-    src/schedule/realtime.c 's/ && \(!rt->pace\.paused \|\| pipe->due_ns <= rt->step_ns\)//'
+    src/schedule/beat.c 's/ && \(!rt->pace\.paused \|\| pipe->due_ns <= rt->step_ns\)//'
 plant "real time: the end of a pause by a system wakes nobody" \
-    src/schedule/realtime.c 's/^        orri_realtime_ring\(rt\); \/\/ A system did it.*$//'
+    src/schedule/beat.c 's/^        orri_realtime_ring\(rt\); \/\/ A system did it.*$//'
 plant "real time: calls that come while the last are done" \
     src/schedule/realtime.c 's/rt->over = true;/rt->over = false;/'
 plant "real time: all wait for each other in a replay" \
     src/schedule/floor.c 's/return rt->running > 0 && /return false \&\& /' \
-    src/schedule/realtime.c 's/^            \(void\)orri_floor_lost\(rt\);//'
+    src/schedule/beat.c 's/^            \(void\)orri_floor_lost\(rt\);//'
 plant "real time: of a long wait a quarter of a second counts" \
-    src/schedule/realtime.c 's/until == UINT64_MAX \|\| until < most \? until : most/until + 0 * most/'
+    src/schedule/beat.c 's/until == UINT64_MAX \|\| until < most \? until : most/until + 0 * most/'
 plant "real time: a clock that jumps counts in full" \
     src/schedule/pace.c 's/passed = passed < pace->most_ns \? passed : pace->most_ns;//'
 plant "lent: who looks before it is overwritten sees anything" \
