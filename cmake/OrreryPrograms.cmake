@@ -30,7 +30,7 @@ function(orr_test source extra)
     target_include_directories(${name} PRIVATE src tests)
     set(labels ${module})
     # What starts threads runs under TSan; found by looking, so that no list can be forgotten.
-    file(STRINGS ${source} threads REGEX "pthread\\.h|thread_create|ORRI_THREAD|\\.workers = " LIMIT_COUNT 1)
+    file(STRINGS ${source} threads REGEX "pthread\\.h|thread_create|ORRI_THREAD|\\.workers = |orr_realtime\\(" LIMIT_COUNT 1)
     if(threads)
         list(APPEND labels threads)
     endif()

@@ -509,7 +509,7 @@ plant "upgrades not in the log" \
     src/schedule/lock.c '/^static void lock_grant\(/,/^}/s/if \(locks->log != NULL\)/if (locks->log != NULL \&\& !upgrade)/'
 # Threads, and the scheduler that tests them.
 plant "mutex: one that slept takes it as if nobody else did" \
-    src/base/sync.c '/^void orri_mutex_lock/,/^}/{s/for \(;;\)/for (uint32_t take = 2;; take = 1)/;s/word, 2, memory_order_acquire\) == 0/word, 2, memory_order_acquire) == 0 \&\& (atomic_store(\&mutex->word, take), true)/}'
+    src/base/sync.c '/^void orri_mutex_lock/,/^}/{s/for \(;;\)/for (uint32_t take = 2;; take = 1)/;s/word, 2, memory_order_acquire\) == 0/word, 2, memory_order_acquire) == 0 \&\& (atomic_store(\&mutex->word, take), true)/'
 plant "schedules: no choices in the last round of a spin" \
     tests/support/controlled_choose.c '/^void controlled_choose_learn/,/^}/s/if \(slot->out_at/if (true || slot->out_at/'
 plant "schedules: two that spin keep a third from running" \
@@ -621,7 +621,30 @@ plant "published: a value by id falls through the view" \
 plant "published: changed-since of a view by the live version" \
     src/query/iterate.c 's/if \(iterate_viewed\(it, type\)\) \{/if (false) {/'
 plant "published: live columns of a view stay where they were" \
-    src/store/share.c 's/orri_publish_moved\(world->publisher, chunk\);/(void)0;/'
+    src/store/share.c 's/orri_publish_moved_column\(world->publisher, chunk, column\);/(void)0;/'
+plant "real time: a paused world catches up" \
+    src/schedule/beat.c 's/ && \(!rt->pace\.paused \|\| pipe->due_ns <= rt->step_ns\)//'
+plant "real time: the end of a pause by a system wakes nobody" \
+    src/schedule/beat.c 's/^        orri_realtime_ring\(rt\); \/\/ A system did it.*$//'
+plant "real time: calls that come while the last are done" \
+    src/schedule/realtime.c 's/rt->over = true;/rt->over = false;/'
+plant "real time: all wait for each other in a replay" \
+    src/schedule/floor.c 's/return rt->running > 0 && /return false \&\& /' \
+    src/schedule/beat.c 's/^            \(void\)orri_floor_lost\(rt\);//'
+plant "real time: of a long wait a quarter of a second counts" \
+    src/schedule/beat.c 's/until == UINT64_MAX \|\| until < most \? until : most/until + 0 * most/'
+plant "real time: a clock that jumps counts in full" \
+    src/schedule/pace.c 's/passed = passed < pace->most_ns \? passed : pace->most_ns;//'
+plant "lent: who looks before it is overwritten sees anything" \
+    src/schedule/floor.c 's/bool anew = !looked && /bool anew = /'
+plant "lent: rows that are switched off are lost" \
+    src/schedule/floor.c 's/orri_entry_match\(system->query, entry\) == ORRI_MATCH_ALL/true/'
+plant "lent: who needs what is there gets a block without it" \
+    src/store/publish_lend.c 's/        memcpy\(item.block, share->data, share->size\);//'
+plant "lent: a block that two editions have is used again when one goes" \
+    src/store/publish_lend.c 's/share->refs == 1 && //'
+plant "lent: a group that is refused leaves blocks without values" \
+    src/schedule/floor.c 's/orri_reclaim_end\(pipe->moment->rt->publisher, result == ORR_OK\)/orri_reclaim_end(pipe->moment->rt->publisher, true)/'
 
 # ---- planting ------------------------------------------------------------------------------------------
 

@@ -230,8 +230,9 @@ template <class... Declared> struct texts {
                destroys.fill(world, out.destroys) && adds.fill(world, out.adds) &&
                removes.fill(world, out.removes) && changes.fill(world, out.changes) &&
                transacts.fill(world, out.transacts) && atomics.fill(world, out.atomics) &&
-               overwrites.fill(world, out.overwrites) && switches.fill(world, out.switches) && tags.fill(world, out.tags) &&
-               sends.fill(world, out.sends) && receives.fill(world, out.receives);
+               overwrites.fill(world, out.overwrites) && switches.fill(world, out.switches) &&
+               tags.fill(world, out.tags) && sends.fill(world, out.sends) &&
+               receives.fill(world, out.receives);
     }
 };
 

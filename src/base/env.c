@@ -34,6 +34,7 @@ void orri_env_init(orri_env* env, const orr_platform* platform, const orr_alloca
 }
 
 _Thread_local orr_result orri_refused_last;
+_Thread_local orri_env_ear orri_ear_here;
 
 bool orri_refusing_here(const orri_env* env)
 {
@@ -49,7 +50,9 @@ static void env_tell(orri_env* env, orr_result result, orr_log_id id, const char
         orri_mutex_lock(env->platform, &env->refusing);
         atomic_store_explicit(&env->refusing_thread, &orri_refused_last, memory_order_relaxed);
     }
-    if (env->on_refusal != NULL) {
+    if (ORR_UNLIKELY(orri_ear_here.env == env)) {
+        orri_ear_here.hear(orri_ear_here.owner, result, id, text);
+    } else if (env->on_refusal != NULL) {
         env->on_refusal(env->on_refusal_owner, result, id, text);
     } else {
         orri_log(env, id, "%s", text);

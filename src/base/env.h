@@ -52,6 +52,14 @@ typedef struct orri_env {
     char error_text[ORRI_ERROR_SIZE]; // Of the last refusal; "" if none.
 } orri_env;
 
+// Refusals of an env on this thread alone, held back by who calls something that may be refused: he is told instead.
+typedef struct orri_env_ear {
+    const orri_env* env; // NULL: none.
+    void (*hear)(void* owner, orr_result result, orr_log_id id, const char* text);
+    void* owner;
+} orri_env_ear;
+extern _Thread_local orri_env_ear orri_ear_here;
+
 // Of the last refusal on this thread, whatever the env.
 extern _Thread_local orr_result orri_refused_last;
 // True in an error handler, or a sink, that this thread's refusal called.

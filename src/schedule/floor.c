@@ -560,7 +560,9 @@ orr_result orri_floor_show(orri_pipeline* pipe)
         orri_floor_leave(pipe);
         floor_wait_lock(pipe, orri_lock_ask(moment->holder, 0, moment->set, 1));
         moment->holding = true;
-        result = orri_publish_copy(rt->publisher, moment->shown, moment->shown_plain);
+        // What does not follow the rows cannot be copied either. (Who says so has structure alone.)
+        result = rt->broken ? ORR_ERR_MEMORY
+                            : orri_publish_copy(rt->publisher, moment->shown, moment->shown_plain);
         orri_floor_enter(pipe);
         if (result == ORR_OK) {
             result = orri_publish_copy(rt->publisher, moment->shown + moment->shown_plain,

@@ -66,7 +66,7 @@ static orr_result pipeline_check(orr_world* world, const orr_pipeline_desc* desc
         wrong = "step_ns is for a continuous one; this has a rate_hz";
     } else if (desc->step_ns > UINT64_C(1000000000000)) {
         wrong = "step_ns is above 1,000 seconds";
-    } else if (world->schedule->now != NULL || orri_realtime_runs(world)) {
+    } else if (orri_realtime_runs(world) || world->schedule->now != NULL) {
         wrong = orri_realtime_runs(world) ? "the world runs in real time; add it before"
                                           : "a tick is under way; add it between ticks";
     } else if (world->schedule->pipeline_count >= ORR_PIPELINES_MAX) {

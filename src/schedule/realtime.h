@@ -118,7 +118,8 @@ typedef struct orri_realtime {
     uint64_t* free; // By type index: a pipeline writes it, and nobody reads it in place.
     uint32_t free_words;
     orri_publisher* publisher;
-    bool broken; // What is published could not follow the rows: no system may run. On the floor.
+    bool
+        broken; // What is published could not follow the rows: no system may run. On the floor, with structure alone.
 
     // Everything that follows under `mutex`. Who waits for something waits for the bell, which is rung at every change.
     orri_mutex mutex;
@@ -199,6 +200,11 @@ void orri_unwire_system(orr_world* world, orri_system* system);
 
 // ---- realtime.c -----------------------------------------------------------------------------------------------------------
 
+uint64_t orri_realtime_clock(const orri_realtime* rt);
+void orri_realtime_lock(orri_realtime* rt);
+void orri_realtime_unlock(orri_realtime* rt);
+// Until the bell rings, at most so long. The caller has the mutex, and has it again afterwards.
+void orri_realtime_wait(orri_realtime* rt, uint64_t timeout_ns);
 void orri_realtime_ring(orri_realtime* rt);
 // Locks are granted as they are asked for again.
 void orri_realtime_unfollow(orri_realtime* rt);
@@ -214,6 +220,30 @@ bool orri_realtime_pause(orr_world* world, bool on);
 // A tick that was refused in real time goes on in lockstep, with its lanes; or has ended there.
 void orri_moment_resume(orri_pipeline* pipe, bool ended);
 void orri_moment_free(orr_world* world, orri_pipeline* pipe);
+
+// ---- beat.c: when a pipeline ticks ---------------------------------------------------------------------------------------------
+
+// The thread of one (an orri_pipeline).
+void orri_beat_thread(void* data);
+// Time goes on to this moment. The caller has the mutex.
+void orri_beat_look(orri_realtime* rt);
+// It goes on while the world is paused: an observer without a rate.
+bool orri_beat_free(const orri_pipeline* pipe);
+
+// ---- outside.c: calls from outside -----------------------------------------------------------------------------------------------
+
+// Those that can be done now, off the list: all of them at a meeting, otherwise up to the first that needs one.
+orri_call* orri_calls_take(orri_realtime* rt, bool meeting);
+// What is next in a replay.
+orri_call* orri_calls_replay(orri_realtime* rt, bool* meeting);
+// By the first pipeline, which has the floor, between its ticks; `meeting`: all others stand.
+void orri_calls(orri_realtime* rt, orri_pipeline* pipe, orri_call* calls, bool meeting);
+// Calls and frees them.
+void orri_calls_do(orri_realtime* rt, orri_call* calls);
+// The world as it is in lockstep, while all stand; and back.
+void orri_realtime_open(orri_realtime* rt, bool open);
+// Gives back the ids that pipelines hold.
+void orri_realtime_unhold(orri_realtime* rt);
 
 // ---- recording.c ------------------------------------------------------------------------------------------------------------
 

@@ -97,7 +97,7 @@ typedef struct orri_system {
     bool ahead;    // Lanes were opened ahead, from lane_ahead on.
     bool
         whole; // They are not shared out, whatever it says: what it changes is counted by the world.
-    uint64_t since;      // Epoch when it last ran, for `changed` terms.
+    uint64_t since; // Epoch when it last ran, for `changed` terms.
     orri_inbox* inbox;
     uint32_t cost_ns; // What it takes, lately; 0: it was never timed.
     uint32_t lane_ahead;
@@ -273,7 +273,6 @@ struct orri_schedule {
     uint32_t lacks;
     bool
         watched; // Another thread sees when a system is stuck; otherwise it is named when it returns, if timed.
-    bool gathered; // Calls from outside are being made where pipelines stand: no ticks.
     struct orri_realtime*
         realtime; // While it runs in real time. Under `posting`, for who calls from outside.
     orri_mutex posting;

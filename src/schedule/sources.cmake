@@ -1,5 +1,6 @@
 set(ORR_SOURCES_SCHEDULE
     src/schedule/abreast.c
+    src/schedule/beat.c
     src/schedule/call.c
     src/schedule/claim.c
     src/schedule/clock.c
@@ -17,6 +18,7 @@ set(ORR_SOURCES_SCHEDULE
     src/schedule/lock_log.c
     src/schedule/lock_trace.c
     src/schedule/observe.c
+    src/schedule/outside.c
     src/schedule/pace.c
     src/schedule/pipeline.c
     src/schedule/points.c
@@ -38,6 +40,7 @@ set(ORR_SOURCES_SCHEDULE
 )
 # Not on any hot way: compiled for size.
 set(ORR_SMALL_SCHEDULE
+    src/schedule/beat.c
     src/schedule/claim.c
     src/schedule/conflict.c
     src/schedule/ends.c
@@ -48,6 +51,7 @@ set(ORR_SMALL_SCHEDULE
     src/schedule/lock_log.c
     src/schedule/lock_trace.c
     src/schedule/observe.c
+    src/schedule/outside.c
     src/schedule/pace.c
     src/schedule/pipeline.c
     src/schedule/points.c

@@ -9,12 +9,6 @@ orr_result orri_step_check(orr_world* world, const char* call)
     if (orri_schedule_of(world) == NULL) {
         return ORR_ERR_MEMORY;
     }
-    if (ORR_UNLIKELY(world->schedule->gathered)) {
-        return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                           "%s: not in a posted call: the world runs in real time, and its "
-                           "pipelines tick by themselves",
-                           call);
-    }
     orri_system* running = orri_system_here(world);
     if (ORR_UNLIKELY(running == NULL && orri_realtime_runs(world))) {
         return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
@@ -221,7 +215,7 @@ static bool step_settles(orr_world* world, const char* call)
     if (orri_schedule_of(world) == NULL) {
         return false;
     }
-    if (ORR_UNLIKELY(world->schedule->inside)) {
+    if (ORR_UNLIKELY(world->realtime || world->schedule->inside)) {
         (void)orri_refuse_running(world, call);
         return false;
     }

@@ -30,8 +30,7 @@ bool orri_change_leave(orri_change* c, orri_left left)
 // ---- refusals, held back ---------------------------------------------------------------------------------------
 
 typedef struct apply_held {
-    void (*on_refusal)(void* owner, orr_result result, orr_log_id id, const char* text);
-    void* owner;
+    orri_env_ear before;
     orr_result result;
     orr_log_id id;
     char text[ORRI_ERROR_SIZE];
@@ -45,18 +44,16 @@ static void apply_keep_refusal(void* owner, orr_result result, orr_log_id id, co
     snprintf(held->text, sizeof held->text, "%s", text);
 }
 
-static void apply_hold(orri_env* env, apply_held* held)
+// Of this thread: systems of other pipelines may be refused something at the same time.
+static void apply_hold(const orri_env* env, apply_held* held)
 {
-    held->on_refusal = env->on_refusal;
-    held->owner = env->on_refusal_owner;
-    env->on_refusal = apply_keep_refusal;
-    env->on_refusal_owner = held;
+    held->before = orri_ear_here;
+    orri_ear_here = (orri_env_ear){env, apply_keep_refusal, held};
 }
 
-static void apply_let_go(orri_env* env, const apply_held* held)
+static void apply_let_go(const apply_held* held)
 {
-    env->on_refusal = held->on_refusal;
-    env->on_refusal_owner = held->owner;
+    orri_ear_here = held->before;
 }
 
 // ---- beginning -------------------------------------------------------------------------------------------------
@@ -343,7 +340,7 @@ orr_result orri_apply(orr_world* world, const orri_apply_desc* desc)
         apply_abandon(&c);
     }
     apply_free(&c);
-    apply_let_go(&world->env, &held);
+    apply_let_go(&held);
     if (result == ORR_OK) {
         apply_tell(&c);
     }

@@ -151,7 +151,8 @@ static orri_table* cluster_table_obtain(orr_world* world, orr_type type)
     for (uint32_t i = old; i < world->table_capacity; i++) {
         world->tables[i] = &orri_table_none.hot;
     }
-    if (ORR_LIKELY(world->guard == NULL)) { // Systems see what theirs allow; when they have ended, these.
+    if (ORR_LIKELY(world->guard ==
+                   NULL)) { // Systems see what theirs allow; when they have ended, these.
         world->hot.tables = world->tables;
         world->hot.table_capacity = world->table_capacity;
     }

@@ -18,6 +18,21 @@ static _Atomic uint64_t guard_strangers;
 static const orri_guard guard_stranger = {.system = "of another thread",
                                           .breaches = &guard_strangers};
 
+const orri_guard* orri_guard_of(const orr_world* world)
+{
+    return world->abreast && orri_here_now.world == world ? orri_here_now.guard : world->guard;
+}
+
+bool orri_watched_far(const orr_world* world)
+{
+    return orri_guard_of(world) != NULL;
+}
+
+const struct orri_view* orri_view_here_far(const orr_world* world)
+{
+    return orri_here_now.world == world ? orri_here_now.view : NULL;
+}
+
 static bool guard_has(const orri_guard* guard, const uint64_t* bits, uint32_t type_index)
 {
     return bits != NULL && type_index < guard->type_count && orri_bit_get(bits, type_index);

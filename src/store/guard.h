@@ -38,24 +38,23 @@ typedef struct orri_here {
 } orri_here;
 extern _Thread_local orri_here orri_here_now;
 
+// The rare halves of what follows, which would take more room in their callers than all the rest.
+ORRI_COLD const struct orri_view* orri_view_here_far(const orr_world* world);
+ORRI_COLD bool orri_watched_far(const orr_world* world);
+
 // What this thread's pipeline sees of values that others write; NULL: everything as it is.
 static inline const struct orri_view* orri_view_here(const orr_world* world)
 {
-    return ORR_UNLIKELY(world->realtime) && orri_here_now.world == world ? orri_here_now.view
-                                                                         : NULL;
+    return ORR_UNLIKELY(world->realtime) ? orri_view_here_far(world) : NULL;
 }
 
 // Of the system this thread runs. Not NULL where orri_watched().
-static inline const orri_guard* orri_guard_of(const orr_world* world)
-{
-    return ORR_UNLIKELY(world->abreast) && orri_here_now.world == world ? orri_here_now.guard
-                                                                        : world->guard;
-}
+const orri_guard* orri_guard_of(const orr_world* world);
 // True when this thread runs a system that is watched; or, while systems run side by side, none of them: then nothing is allowed. In real
 // time the thread that has the floor is not watched.
 static inline bool orri_watched(const orr_world* world)
 {
-    return ORR_UNLIKELY(world->guard != NULL) && orri_guard_of(world) != NULL;
+    return ORR_UNLIKELY(world->guard != NULL) && orri_watched_far(world);
 }
 // Systems may run on several threads from now on, each between orri_here_enter() and orri_here_leave(). `watched`: with guards; reading by
 // id finds what `tables` (may be NULL) have for all of them, and otherwise the thread's own.

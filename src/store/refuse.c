@@ -146,7 +146,11 @@ orr_result orri_check_open(const orr_world* world, const char* call)
     if (ORR_LIKELY(orri_world_open(world))) {
         return ORR_OK;
     }
-    bool floor = ORR_UNLIKELY(world->realtime) && world->in_handler == 0 && !orri_watched(world);
+    if (ORR_UNLIKELY(world->realtime) && orri_watched(world)) {
+        return orri_refuse_structure(world, call, (orr_type){0}, (orr_entity){0});
+    }
+    // On the floor, with structure alone. (Other threads may be in an error handler.)
+    bool floor = ORR_UNLIKELY(world->realtime) && !orri_refusing_here(&world->env);
     if (world->appender == NULL && (world->iterating == 0 || floor)) {
         // Nothing but lists that queries keep of where rows lie: they are told, and the call goes on.
         if (world->listed != 0) {

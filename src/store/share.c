@@ -250,6 +250,8 @@ static bool share_copy_live(orr_world* world, orri_chunk* chunk, uint32_t column
 bool orri_share_detach_column(orr_world* world, orri_chunk* chunk, uint32_t column)
 {
     orri_share* share = chunk->columns[column].share;
+    // Shares are counted on the floor: what a system writes was taken back before it began (publish_lend.c).
+    ORR_ASSERT(!world->realtime || orri_here_now.world != world || orri_here_now.clock == NULL);
     if (share->size == 0 || orri_chunk_cold(chunk)[column].extent == NULL) {
         share->data = NULL;
         share_unhook(share);

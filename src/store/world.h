@@ -194,10 +194,10 @@ ORRI_COLD orr_result orri_refuse_in_place(const orr_world* world, const char* ca
 ORRI_COLD orr_result orri_refuse_room(const orr_world* world, const char* call);
 // ORR_OK unless an appender or an iteration is open.
 orr_result orri_check_open(const orr_world* world, const char* call);
-// True when nothing keeps rows from moving: the quick form of the above.
+// True when nothing keeps rows from moving: the quick form of the above. In real time it depends on who asks.
 static inline bool orri_world_open(const orr_world* world)
 {
-    return world->appender == NULL && (world->iterating | world->listed) == 0;
+    return world->appender == NULL && (world->iterating | world->listed) == 0 && !world->realtime;
 }
 // A tick that the world does not count begins: as orr_tick_advance(), but for the world's tick and what waits for it. (world.c)
 void orri_tick_aside(orr_world* world);
@@ -212,7 +212,7 @@ static inline void orri_world_settle(const orr_world* world)
 static inline bool orri_world_quiet(const orr_world* world)
 {
     return world->appender == NULL &&
-           (world->iterating | world->listed | world->relation_count) == 0;
+           (world->iterating | world->listed | world->relation_count) == 0 && !world->realtime;
 }
 // True when destroying an entity may mean more: others refer to it by indexed fields.
 static inline bool orri_world_related(const orr_world* world)

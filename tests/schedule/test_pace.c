@@ -57,6 +57,20 @@ ORR_TEST(clock_that_jumps_ahead_counts_a_quarter_of_a_second)
     CHECK_EQ(pace.time_ns, 260 * MS);
 }
 
+ORR_TEST(jump_of_the_clock_counts_two_intervals_of_a_slow_pipeline)
+{
+    orri_pace pace;
+    orri_pace_begin(&pace, 0, 0);
+    orri_pace_allow(&pace, 1000 * MS);
+    orri_pace_allow(&pace, 10 * MS);
+    orri_pace_look(&pace, 1400 * MS);
+    CHECK_EQ(pace.time_ns, 1400 * MS);
+    pace.scale = 0.5;
+    orri_pace_look(&pace, 3600u * 1000 * MS);
+    CHECK_EQ(pace.time_ns, 2400 * MS);
+    CHECK_EQ(pace.real_ns, 3400 * MS);
+}
+
 ORR_TEST(clock_that_goes_back_stands_and_then_goes_on)
 {
     orri_pace pace;

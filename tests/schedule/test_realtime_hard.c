@@ -1,117 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Real time where it is hard: several observers that create, queues that run over, meetings in which everything changes, many pipelines, many entities,
-// memory that fails, and runs that begin where another was refused.
-#include "schedule/schedule_kit.h"
-
-#include <orrery/orrery.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-
-ORR_STRUCT(Tree, (uint64_t, tick), (uint64_t, twice))
-ORR_STRUCT(Fruit, (uint64_t, seen))
-ORR_STRUCT(Text, (orr_string, text), (uint32_t, number))
-ORR_STRUCT(Fallen, (uint64_t, number))
-ORR_STRUCT(Count, (uint64_t, count), (uint64_t, last))
-
-static _Atomic uint32_t hard_faults;
-
-#define HARD_CHECK(condition, ...)                                   \
-    do {                                                             \
-        if (!(condition) && atomic_fetch_add(&hard_faults, 1) < 5) { \
-            printf("    %s:%d: ", __FILE__, __LINE__);               \
-            printf(__VA_ARGS__);                                     \
-            printf("\n");                                            \
-        }                                                            \
-    } while (0)
-
-static void hard_end(kit* k)
-{
-    CHECK_EQ(atomic_exchange(&hard_faults, 0), 0);
-    CHECK_STR(k->errors.text, "");
-    kit_end(k);
-}
-
-static orr_world* hard_begin(kit* k, uint32_t workers)
-{
-    *k = (kit){0};
-    orr_world* world = kit_begin(k, &(orr_world_desc){.rate_hz = 200, .workers = workers});
-    orr_police_set(world, ORR_POLICE_CALLS);
-    CHECK_OK(orr_time_wish(world, 5));
-    return world;
-}
-
-static void hard_pipe(orr_world* world, const char* name, double rate_hz, bool observer)
-{
-    orr_pipeline_desc desc = {.name = name, .rate_hz = rate_hz, .observer = observer};
-    CHECK(orr_pipeline_add(world, &desc).index1 != 0);
-}
-
-static void hard_sleep(uint64_t ns)
-{
-    const orr_platform* platform = orr_platform_default();
-    platform->sleep_ns(platform->user, ns);
-}
-
-// ---- a small world: a writes, b reads, the first one creates and destroys -----------------------------------------------------
-
-static void tree_grow(orr_run* run)
-{
-    Tree* t = orr_write(run, Tree);
-    for (uint32_t i = 0; i < run->count; i++) {
-        t[i].tick = run->tick;
-        t[i].twice = 2 * run->tick;
-    }
-}
-
-static void tree_look(orr_run* run)
-{
-    const Tree* t = orr_read(run, Tree);
-    Fruit* f = orr_write(run, Fruit);
-    for (uint32_t i = 0; i < run->count; i++) {
-        HARD_CHECK(t[i].twice == 2 * t[i].tick, "a tree is torn");
-        f[i].seen = f[i].seen * 31 + t[i].tick;
-    }
-}
-
-static void tree_churn(orr_run* run)
-{
-    const Tree* t = orr_read(run, Tree);
-    for (uint32_t i = 0; i < run->count; i++) {
-        orr_entity entity = orr_iter_entity(run, i);
-        if (orr_random(run->tick, entity.id, 0, 0) % 50 == 0) {
-            HARD_CHECK(t[i].twice == 2 * t[i].tick, "a tree is torn");
-            orr_send_destroy(run, entity);
-            orr_entity fresh = orr_send_create(run);
-            orr_send_add(run, fresh, Tree, {0, 0});
-            orr_send_add(run, fresh, Fruit, {entity.id});
-        }
-    }
-}
-
-static void tree_hear(orr_run* run)
-{
-    Count* c = orr_own(run, Count);
-    ORR_MESSAGES(m, run)
-    {
-        c->count += m->count;
-    }
-}
-
-static void trees_add(orr_world* world, uint32_t rows)
-{
-    ORR_REGISTER(world, Tree, Fruit);
-    hard_pipe(world, "a", 400, false);
-    hard_pipe(world, "b", 300, false);
-    orr_cluster cluster = KIT_CLUSTER(world, Tree, Fruit);
-    CHECK_OK(orr_create_many(world, cluster, rows, NULL, 0, NULL));
-    KIT_SYSTEM(world, .name = "churn", .query = "Tree, Fruit", .creates = "Tree, Fruit",
-               .destroys = "Tree", .run = tree_churn);
-    KIT_SYSTEM(world, .name = "grow", .pipeline = "a", .query = "write Tree", .run = tree_grow);
-    KIT_SYSTEM(world, .name = "look", .pipeline = "b", .query = "Tree, write Fruit",
-               .run = tree_look);
-    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .pipeline = "b", .query = "Tree",
-               .state = ORR_TYPE(Count), .run = tree_hear);
-}
+// Real time where it is hard: several observers that create, queues that run over, meetings in which everything changes, hearers that are switched,
+// exporters that go.
+#include "schedule/hard_kit.h"
 
 // ---- observers that create ------------------------------------------------------------------------------------------------------
 
@@ -254,7 +144,6 @@ ORR_TEST(realtime_a_slow_receiver_holds_nobody_up)
 // ---- meetings ------------------------------------------------------------------------------------------------------------------------
 
 ORR_STRUCT(Late, (uint64_t, ticks))
-static _Atomic uint32_t hard_done;
 static orr_result meet_step_result, meet_realtime_result;
 static uint32_t meet_pipe_index;
 
@@ -420,185 +309,100 @@ ORR_TEST(realtime_a_meeting_refuses_what_would_run_ticks)
     hard_end(&k);
 }
 
-// ---- many, none ------------------------------------------------------------------------------------------------------------------
+// ---- who hears is switched on and off ------------------------------------------------------------------------------------------------
 
-static void tick_count(orr_run* run)
+static void toggle(orr_run* run)
 {
-    orr_own(run, Count)->count++;
-}
-
-static void many_run(uint32_t pipes, bool systems, uint32_t rows)
-{
-    kit k;
-    orr_world* world = hard_begin(&k, 0);
-    ORR_REGISTER(world, Tree, Count);
-    if (rows > 0) {
-        CHECK_OK(orr_create_many(world, KIT_CLUSTER(world, Tree), rows, NULL, 0, NULL));
-    }
-    for (uint32_t i = 1; i < pipes; i++) {
-        char name[16];
-        snprintf(name, sizeof name, "p%u", i);
-        uint64_t dice = orr_random(pipes, i, 0, 0);
-        hard_pipe(world, name, dice % 7 == 0 ? 0 : (double)(20 + dice % 400), dice % 5 == 1);
-        if (systems && dice % 5 != 1) {
-            char system[24];
-            snprintf(system, sizeof system, "s%u", i);
-            KIT_SYSTEM(world, .name = system, .pipeline = name, .query = "Tree",
-                       .state = ORR_TYPE(Count), .run = tick_count);
-        }
-    }
-    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 20}));
-    CHECK_OK(orr_step(world, 2));
-    hard_end(&k);
-}
-
-ORR_TEST(realtime_many_pipelines)
-{
-    many_run(1, false, 0);
-    many_run(2, false, 0);
-    many_run(16, true, 100);
-    many_run(16, true, 0);
-    many_run(64, true, 10);
-    many_run(64, false, 0);
-}
-
-ORR_TEST(realtime_many_entities)
-{
-    kit k;
-    orr_world* world = hard_begin(&k, 2);
-    trees_add(world, 100000);
-    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 10}));
-    CHECK_EQ(orr_entity_count(world), 100000);
-    hard_end(&k);
-}
-
-// In lockstep, in real time, and again.
-ORR_TEST(realtime_and_lockstep_by_turns)
-{
-    kit k;
-    orr_world* world = hard_begin(&k, 2);
-    trees_add(world, 300);
-    for (uint32_t i = 0; i < 6; i++) {
-        CHECK_OK(orr_step(world, 7));
-        CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 7}));
-        CHECK_OK(orr_world_validate(world));
-    }
-    hard_end(&k);
-}
-
-// ---- memory ------------------------------------------------------------------------------------------------------------------------
-
-static void text_write(orr_run* run)
-{
-    Text* t = orr_write(run, Text);
-    for (uint32_t i = 0; i < run->count; i++) {
-        char text[60];
-        snprintf(text, sizeof text, "a text with the number %u in it", (unsigned)run->tick);
-        orr_string made = orr_string_make(run->world, text);
-        if (orr_string_text(run->world, made)[0] != '\0') {
-            orr_string_assign(run->world, &t[i].text, made);
-            t[i].number = (uint32_t)run->tick;
-        }
-    }
-}
-
-static void text_read(orr_run* run)
-{
-    const Text* t = orr_read(run, Text);
-    for (uint32_t i = 0; i < run->count; i++) {
-        const char* text = orr_string_text(run->world, t[i].text);
-        char wanted[60];
-        snprintf(wanted, sizeof wanted, "a text with the number %u in it", t[i].number);
-        HARD_CHECK(t[i].number == 0 || strcmp(text, wanted) == 0, "'%s' for %u", text, t[i].number);
-    }
-}
-
-static void post_create(orr_world* world, void* data)
-{
-    (void)data;
-    orr_entity entity = orr_create(world);
-    if (entity.id != 0 && orr_set(world, entity, Fruit, {1}) != ORR_OK) {
-        (void)orr_destroy(world, entity);
-    }
-    atomic_fetch_add(&hard_done, 1);
-}
-
-static _Atomic uint32_t hard_posted;
-
-static void memory_post(orr_run* run)
-{
-    if (orr_post(run->world, post_create, NULL, 0) == ORR_OK) {
-        atomic_fetch_add(&hard_posted, 1);
-    }
-    if (run->tick % 3 == 1 && orr_post_meeting(run->world, post_create, NULL, 0) == ORR_OK) {
-        atomic_fetch_add(&hard_posted, 1);
-    }
+    orr_world* world = run->world;
+    orr_system_enable(world, orr_system_find(world, "gather"), run->tick % 3 != 0);
+    orr_system_enable(world, orr_system_find(world, "hear"), run->tick % 4 != 0);
     orr_send_event(run, Fallen, {run->tick});
 }
 
-static void memory_hear(orr_run* run)
+static void gather_quick(orr_run* run)
 {
+    Count* c = orr_own(run, Count);
     uint32_t count;
-    (void)orr_events(run, Fallen, &count);
-    orr_own(run, Count)->count += count;
+    const Fallen* f = orr_events(run, Fallen, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        HARD_CHECK(f[i].number > c->last, "event %u after %u", (unsigned)f[i].number,
+                   (unsigned)c->last);
+        c->last = f[i].number;
+    }
 }
 
-static orr_world* memory_begin(kit* k, uint32_t workers)
+static orr_world* toggle_begin(kit* k, uint32_t workers)
 {
     orr_world* world = hard_begin(k, workers);
-    trees_add(world, 60);
-    ORR_REGISTER(world, Text, Fallen);
-    for (uint32_t i = 0; i < 5; i++) {
-        orr_add(world, orr_create(world), Text);
-    }
-    KIT_SYSTEM(world, .name = "post", .once = true, .sends = "Fallen", .run = memory_post);
-    KIT_SYSTEM(world, .name = "text_write", .pipeline = "a", .query = "write Text",
-               .run = text_write);
-    KIT_SYSTEM(world, .name = "text_read", .pipeline = "b", .query = "Text", .run = text_read);
-    KIT_SYSTEM(world, .name = "events", .pipeline = "b", .once = true, .receives = "Fallen",
-               .state = ORR_TYPE(Count), .run = memory_hear);
+    trees_add(world, 100);
+    ORR_REGISTER(world, Fallen);
+    KIT_SYSTEM(world, .name = "toggle", .pipeline = "a", .once = true, .sends = "Fallen",
+               .run = toggle);
+    KIT_SYSTEM(world, .name = "gather", .pipeline = "b", .once = true, .state = ORR_TYPE(Count),
+               .receives = "Fallen", .run = gather_quick);
     return world;
 }
 
-static void memory_run(uint64_t n, bool for_good, bool steps, uint64_t* refused)
+ORR_TEST(realtime_who_hears_is_switched)
 {
     kit k;
-    orr_world* world = memory_begin(&k, n % 2 == 0 ? 2 : 0);
-    atomic_store(&hard_posted, 0);
-    atomic_store(&hard_done, 0);
-    failing_alloc_arm(&k.memory, n, for_good);
-    orr_result result = orr_realtime(world, &(orr_realtime_desc){.ticks = 4});
-    *refused = k.memory.refused;
-    failing_alloc_arm(&k.memory, 0, false);
-    CHECK(result == ORR_OK || result == ORR_ERR_MEMORY);
-    CHECK_EQ(atomic_load(&hard_posted), atomic_load(&hard_done));
-    // Ticks that go on say in the end what of them was lost.
-    for (uint32_t i = 0; steps && i < 4; i++) {
-        result = orr_step(world, 1);
-        CHECK(result == ORR_OK || (i < 3 && result == ORR_ERR_MEMORY));
+    for (uint32_t workers = 0; workers <= 2; workers += 2) {
+        orr_recording* recording = orr_recording_create();
+        orr_world* world = toggle_begin(&k, workers);
+        CHECK_OK(orr_realtime(
+            world, &(orr_realtime_desc){.ticks = 40, .record = recording, .hashes = true}));
+        uint64_t hash = orr_world_hash(world);
+        hard_end(&k);
+        world = toggle_begin(&k, workers);
+        CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.replay = recording}));
+        CHECK(orr_world_hash(world) == hash);
+        hard_end(&k);
+        orr_recording_destroy(recording);
     }
-    result = orr_realtime(world, &(orr_realtime_desc){.ticks = 3});
-    if (result != ORR_OK) {
-        test_fail(__FILE__, __LINE__, "after allocation %llu: %s", (unsigned long long)n,
-                  orr_error_last(world));
-    }
-    CHECK_EQ(atomic_load(&hard_posted), atomic_load(&hard_done));
-    CHECK_OK(orr_step(world, 2));
-    CHECK_OK(orr_world_validate(world));
-    k.errors = (kit_errors){0};
-    hard_end(&k);
 }
 
-ORR_TEST(realtime_every_allocation_may_fail)
+// ---- what others lean on goes --------------------------------------------------------------------------------------------------------
+
+static void lean_make(orr_run* run)
 {
-    const char* from = getenv("HARD_FROM");
-    const char* step = getenv("HARD_STEP");
-    uint64_t by = step != NULL ? strtoull(step, NULL, 10) : 7, refused = 1;
-    for (uint64_t n = from != NULL ? strtoull(from, NULL, 10) : 1; refused > 0; n += by) {
-        if (getenv("HARD_SAY") != NULL) {
-            printf("    %llu\n", (unsigned long long)n);
-            fflush(stdout);
-        }
-        memory_run(n, n % 3 == 0, n % 5 < 2, &refused);
+    orr_export(run, Count)->count = run->tick;
+}
+
+static void lean_on(orr_run* run)
+{
+    orr_own(run, Count)->count += orr_import(run, "lean_make", Count)->count;
+}
+
+static void lean_remove(orr_world* world, void* data)
+{
+    (void)data;
+    HARD_CHECK(orr_system_remove(world, orr_system_find(world, "lean_make")) == ORR_OK,
+               "not removed");
+}
+
+static void lean_ask(orr_run* run)
+{
+    if (run->tick == 4) {
+        (void)orr_post_meeting(run->world, lean_remove, NULL, 0);
     }
+}
+
+ORR_TEST(realtime_an_exporter_that_goes_is_missed)
+{
+    kit k;
+    orr_world* world = hard_begin(&k, 0);
+    trees_add(world, 20);
+    KIT_SYSTEM(world, .name = "ask", .once = true, .run = lean_ask);
+    KIT_SYSTEM(world, .name = "lean_make", .pipeline = "a", .once = true,
+               .exports = ORR_TYPE(Count), .run = lean_make);
+    orr_system on = KIT_SYSTEM(world, .name = "lean_on", .pipeline = "b", .once = true,
+                               .imports = "lean_make", .state = ORR_TYPE(Count), .run = lean_on);
+    orr_result result = orr_realtime(world, &(orr_realtime_desc){.ticks = 20});
+    CHECK(result != ORR_OK);
+    CHECK_CONTAINS(k.errors.text, "lean_make");
+    CHECK(orr_realtime(world, &(orr_realtime_desc){.ticks = 20}) != ORR_OK);
+    CHECK_OK(orr_system_remove(world, on));
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 5}));
+    k.errors = (kit_errors){0};
+    hard_end(&k);
 }

@@ -151,6 +151,7 @@ static void model_systems(orr_world* world)
         {.name = "grow",
          .pipeline = "a",
          .query = "write Apple, write Vine",
+         .overwrites = model_now->stops ? "Apple" : NULL,
          .sends = "Dropped",
          .run = grow},
         {.name = "look", .pipeline = "b", .query = "Apple, Vine, write Berry", .run = look},
@@ -230,15 +231,82 @@ static uint64_t model_share(uint64_t fast, uint64_t slow, uint64_t most)
 
 ORR_TEST(realtime_in_schedules_of_one_preemption_replays_to_the_same)
 {
-    model_explore("one preemption", false, CONTROLLED_DEPTH_FIRST, model_share(1000, 40, 100000));
+    model_explore("one preemption", false, CONTROLLED_DEPTH_FIRST, model_share(5000, 40, 200000));
 }
 
 ORR_TEST(realtime_with_random_priorities_replays_to_the_same)
 {
-    model_explore("priorities", false, CONTROLLED_PRIORITIES, model_share(1000, 40, 100000));
+    model_explore("priorities", false, CONTROLLED_PRIORITIES, model_share(5000, 40, 200000));
 }
 
 ORR_TEST(realtime_that_is_stopped_loses_nothing_in_any_schedule)
 {
-    model_explore("stopped", true, CONTROLLED_RANDOM, model_share(500, 40, 50000));
+    model_explore("stopped", true, CONTROLLED_RANDOM, model_share(2000, 40, 100000));
+}
+
+// ---- the scenario -----------------------------------------------------------------------------------------------------------------
+
+// Its systems find torn reads, half ticks and lost events themselves.
+static orr_world* clocks_begin(const orr_platform* platform, clocks* c)
+{
+    orr_world* world = orr_world_create(&(orr_world_desc){
+        .platform = platform, .rate_hz = CLOCKS_LOGIC_HZ, .on_error = model_error});
+    orr_police_set(world, ORR_POLICE_CALLS);
+    *c = (clocks){0};
+    controlled_check(clocks_build(c, world, &(clocks_desc){.size = 4, .draw_hz = 50}), "refused");
+    return world;
+}
+
+static void clocks_end(orr_world* world, const clocks* c)
+{
+    for (uint32_t i = 0; i < CLOCKS_FAULTS; i++) {
+        controlled_check(c->found[i] == 0, "%s", clocks_fault_name((clocks_fault)i));
+    }
+    orr_world_destroy(world);
+}
+
+static uint64_t clocks_looked, clocks_drawn; // In all schedules.
+
+static void clocks_body(const orr_platform* platform, void* arg)
+{
+    static clocks c;
+    (void)arg;
+    orr_recording* recording = orr_recording_create();
+    orr_world* world = clocks_begin(platform, &c);
+    orr_result result =
+        orr_realtime(world, &(orr_realtime_desc){.ticks = 3, .record = recording, .hashes = true});
+    controlled_check(result == ORR_OK, "%s", orr_error_last(world));
+    uint64_t hash = orr_world_hash(world);
+    clocks_looked += c.looked;
+    clocks_drawn += c.drawn;
+    clocks_end(world, &c);
+    world = clocks_begin(platform, &c);
+    result = orr_realtime(world, &(orr_realtime_desc){.replay = recording});
+    controlled_check(result == ORR_OK, "replay: %s", orr_error_last(world));
+    controlled_check(orr_world_hash(world) == hash, "the replay came to something else");
+    clocks_end(world, &c);
+    orr_recording_destroy(recording);
+}
+
+ORR_TEST(realtime_clocks_are_without_a_fault_in_any_schedule)
+{
+    uint64_t schedules = model_share(1000, 20, 50000);
+    controlled_thread_local(&orri_here_now, sizeof orri_here_now);
+    controlled_thread_local(&orri_refused_last, sizeof orri_refused_last);
+    for (uint32_t i = 0; i < 2; i++) {
+        controlled_result result = controlled_explore(
+            &(controlled_desc){.name = i == 0 ? "clocks, priorities" : "clocks, by chance",
+                               .body = clocks_body,
+                               .strategy = i == 0 ? CONTROLLED_PRIORITIES : CONTROLLED_RANDOM,
+                               .timeouts_max = 3,
+                               .steps_max = 200000,
+                               .cores = 1,
+                               .clock_step_ns = 1000,
+                               .schedules_max = schedules});
+        CONTROLLED_PASS(result);
+        printf("  %-28s %8" PRIu64 " schedules, %8" PRIu64 " distinct\n",
+               i == 0 ? "clocks, priorities" : "clocks, by chance", result.schedules,
+               result.distinct);
+        CHECK(clocks_looked > result.schedules && clocks_drawn > result.schedules);
+    }
 }

@@ -37,6 +37,8 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_realtime_end.c
     tests/schedule/test_realtime_odd.c
     tests/schedule/test_realtime_hard.c
+    tests/schedule/test_realtime_many.c
+    tests/schedule/test_realtime_locks.c
     tests/schedule/test_realtime_model.c
     tests/schedule/test_realtime_outside.c
     tests/schedule/test_realtime_time.c

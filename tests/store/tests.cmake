@@ -28,6 +28,7 @@ set(ORR_TESTS_STORE
     tests/store/test_pinned_many.c
     tests/store/test_print.c
     tests/store/test_publish.c
+    tests/store/test_publish_lend.c
     tests/store/test_publish_random.c
     tests/store/test_ref.c
     tests/store/test_refusal.c

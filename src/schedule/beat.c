@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: MIT
+// When a pipeline ticks in real time: its thread, which waits until it is due, meets the others, or follows a recording.
+#include "schedule/realtime.h"
+
+#define BEAT_IDLE_NS \
+    UINT64_C(1000000) // Between ticks of a continuous pipeline that has nothing to do.
+
+// ---- when a pipeline ticks ---------------------------------------------------------------------------------------------------------
+
+// Time goes on. The caller has the mutex.
+void orri_beat_look(orri_realtime* rt)
+{
+    uint64_t now = orri_realtime_clock(rt);
+    bool paused = rt->schedule->paused;
+    if (paused != rt->pace.paused) {
+        orri_pace_pause(&rt->pace, now, paused);
+        rt->steps = rt->step_ns = 0;
+        orri_realtime_ring(rt); // A system did it: nobody was told yet.
+    } else {
+        orri_pace_look(&rt->pace, now);
+    }
+}
+
+// Who draws what stands goes on while it is paused.
+bool orri_beat_free(const orri_pipeline* pipe)
+{
+    return pipe->rate_hz <= 0 && pipe->observer;
+}
+
+// While paused nobody else begins a tick but in the steps that were asked for.
+static bool beat_due(const orri_realtime* rt, const orri_pipeline* pipe)
+{
+    if (orri_beat_free(pipe) || (pipe->rate_hz <= 0 && !rt->pace.paused)) {
+        return true;
+    }
+    return pipe->due_ns <= rt->pace.time_ns && (!rt->pace.paused || pipe->due_ns <= rt->step_ns);
+}
+
+// A paused world that was told to go on for some ticks: its clock jumps to where the next one is due, when all others wait.
+static bool beat_skip(orri_realtime* rt)
+{
+    if (!rt->pace.paused || rt->idle < rt->standing) {
+        return false;
+    }
+    uint64_t next = UINT64_MAX;
+    for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
+        const orri_pipeline* pipe = rt->schedule->pipelines[i];
+        bool comes = !orri_beat_free(pipe) && pipe->due_ns <= rt->step_ns;
+        next = comes && pipe->due_ns < next ? pipe->due_ns : next;
+    }
+    if (next == UINT64_MAX || next <= rt->pace.time_ns) {
+        return false; // There is none; or it was told to, and has not come to it yet.
+    }
+    rt->pace.time_ns = next;
+    orri_realtime_ring(rt);
+    return true;
+}
+
+typedef enum beat_what {
+    BEAT_WAIT,
+    BEAT_TICK,
+    BEAT_CALLS,
+    BEAT_MEET,
+    BEAT_END,
+} beat_what;
+
+// What a pipeline does now. The caller has the mutex; `left` is how long it may wait otherwise.
+static beat_what beat_decide(orri_realtime* rt, const orri_pipeline* pipe, uint64_t* left)
+{
+    bool first = pipe->index == 0;
+    *left = UINT64_MAX;
+    if (rt->stop) {
+        return BEAT_END;
+    }
+    if (first && rt->call_first != NULL) {
+        if (!rt->call_first->meeting) {
+            return BEAT_CALLS;
+        }
+        rt->gather = true;
+        orri_realtime_ring(rt);
+    }
+    if (rt->gather) {
+        return BEAT_MEET;
+    }
+    orri_beat_look(rt);
+    if (beat_due(rt, pipe)) {
+        return BEAT_TICK;
+    }
+    // Of a longer wait than that only a part would count.
+    uint64_t until = rt->pace.paused ? UINT64_MAX : orri_pace_until(&rt->pace, pipe->due_ns);
+    uint64_t most = rt->pace.most_ns / 2;
+    *left = until == UINT64_MAX || until < most ? until : most;
+    return BEAT_WAIT;
+}
+
+// Until there is something to do.
+static beat_what beat_next(orri_realtime* rt, const orri_pipeline* pipe)
+{
+    uint64_t left;
+    orri_realtime_lock(rt);
+    beat_what what = beat_decide(rt, pipe, &left);
+    bool stands = !orri_beat_free(pipe);
+    while (what == BEAT_WAIT) {
+        rt->idle += stands;
+        if (!beat_skip(rt)) {
+            orri_realtime_wait(rt, left);
+        }
+        rt->idle -= stands;
+        what = beat_decide(rt, pipe, &left);
+    }
+    orri_realtime_unlock(rt);
+    return what;
+}
+
+// A tick begins. The world's time since the last one. (A clock that stands is a tick of no time.)
+static float beat_dt(orri_realtime* rt, orri_pipeline* pipe)
+{
+    orri_moment* moment = pipe->moment;
+    orri_realtime_lock(rt);
+    uint64_t passed = rt->pace.time_ns - moment->began_ns;
+    moment->began_ns = rt->pace.time_ns;
+    moment->began_real_ns = rt->pace.real_ns;
+    moment->ticking = true;
+    rt->steps -= pipe->index == 0 && rt->steps > 0;
+    orri_realtime_unlock(rt);
+    return pipe->rate_hz > 0 ? pipe->interval : (float)((double)passed * 1e-9);
+}
+
+// Whoever is behind by more than one tick gives up those before.
+static void beat_drop(orri_realtime* rt, orri_pipeline* pipe)
+{
+    uint64_t next =
+        orri_pace_next(rt->pace.time_ns, pipe->due_ns - pipe->interval_ns, pipe->interval_ns);
+    while (pipe->due_ns + pipe->interval_ns / 2 < next) {
+        pipe->moment->stats.dropped++;
+        orri_pipeline_ticked(pipe);
+    }
+}
+
+// A tick of a pipeline with a rate took so long: all go slower, or faster again.
+static void beat_pace(orri_realtime* rt, orri_pipeline* pipe)
+{
+    const orri_pace_own* owns[ORR_PIPELINES_MAX];
+    uint32_t count = 0;
+    uint64_t now = orri_realtime_clock(rt);
+    double before = rt->pace.scale;
+    orri_pace_look(&rt->pace, now);
+    orri_pace_note(&pipe->moment->own, rt->pace.real_ns - pipe->moment->began_real_ns);
+    for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
+        const orri_pipeline* other = rt->schedule->pipelines[i];
+        if (other->rate_hz > 0 && !other->observer) {
+            owns[count++] = &other->moment->own;
+        }
+    }
+    orri_pace_scale(&rt->pace, now, owns, count);
+    beat_drop(rt, pipe);
+    if (rt->pace.scale > before) {
+        orri_realtime_ring(rt); // Who waits is due earlier.
+    }
+}
+
+static void beat_ticked(orri_realtime* rt, orri_pipeline* pipe)
+{
+    orri_realtime_lock(rt);
+    pipe->moment->ticking = false;
+    pipe->moment->stats.ticks++;
+    if (pipe->rate_hz <= 0) {
+        pipe->due_ns = rt->pace.time_ns;
+    }
+    orri_pipeline_ticked(pipe);
+    if (pipe->rate_hz > 0) {
+        beat_pace(rt, pipe);
+    }
+    if (pipe->index == 0 && rt->steps > 0) {
+        rt->step_ns = orri_pipeline_due(pipe, rt->steps - 1);
+    }
+    if (pipe->index == 0 && rt->replay == NULL && ++rt->first_ticks >= rt->desc.ticks &&
+        rt->desc.ticks > 0) {
+        rt->stop = true;
+        orri_realtime_ring(rt);
+    }
+    orri_realtime_unlock(rt);
+}
+
+// ---- the thread of a pipeline ---------------------------------------------------------------------------------------------------
+
+static bool beat_stale(const orri_realtime* rt)
+{
+    return rt->schedule->stale || rt->schedule->step_types != rt->world->schema.type_count;
+}
+
+// One tick; the caller has the floor, and leaves it.
+static bool beat_tick(orri_realtime* rt, orri_pipeline* pipe, float dt)
+{
+    uint64_t before = pipe->tick;
+    bool resumed = pipe->stage != ORRI_STAGE_DONE || pipe->moment->copied;
+    orr_result result = orri_tick(pipe, dt);
+    bool open = pipe->stage != ORRI_STAGE_DONE || pipe->moment->copied;
+    // What was refused within a tick that ended was said; the next one tries again.
+    bool failed = open || (pipe->tick == before && !resumed);
+    orri_floor_release(pipe);
+    if (!failed) {
+        beat_ticked(rt, pipe); // On the floor: clocks are part of what a meeting looks at.
+    }
+    orri_floor_leave(pipe);
+    if (failed) {
+        if (rt->replay != NULL) {
+            (void)orri_floor_lost(rt);
+        }
+        orri_realtime_fail(rt, result);
+    }
+    return !failed;
+}
+
+static void beat_begin_tick(orri_realtime* rt, orri_pipeline* pipe)
+{
+    (void)orri_floor_enter_between(pipe, ORRI_TURN_BEGIN);
+    if (ORR_UNLIKELY(beat_stale(rt))) { // Plans are made where all stand between ticks.
+        orri_floor_leave(pipe);
+        orri_realtime_lock(rt);
+        rt->gather = true;
+        orri_realtime_ring(rt);
+        orri_realtime_unlock(rt);
+        return;
+    }
+    float dt = beat_dt(rt, pipe);
+    orri_record_turn(rt, pipe, ORRI_TURN_BEGIN);
+    orri_record_dt(rt, dt);
+    bool idle = pipe->step_count <= 1 && pipe->rate_hz <= 0;
+    if (beat_tick(rt, pipe, dt) && idle) {
+        rt->platform->sleep_ns(rt->platform->user, BEAT_IDLE_NS);
+    }
+}
+
+static void beat_begin_calls(orri_realtime* rt, orri_pipeline* pipe, bool meeting)
+{
+    (void)orri_floor_enter_between(pipe, ORRI_TURN_CALLS);
+    orri_call* calls = orri_calls_take(rt, meeting);
+    orri_record_turn(rt, pipe, ORRI_TURN_CALLS);
+    orri_record_calls(rt, calls, meeting);
+    orri_calls(rt, pipe, calls, meeting);
+    orri_floor_leave(pipe);
+}
+
+// All pipelines come and stand; the first one does what is to be done, and lets them go.
+static void beat_meet(orri_realtime* rt, orri_pipeline* pipe)
+{
+    orri_realtime_lock(rt);
+    uint64_t held = rt->meetings;
+    if (pipe->index != 0) {
+        rt->met++;
+        orri_realtime_ring(rt);
+        while (rt->meetings == held && rt->gather && !rt->stop) {
+            orri_realtime_wait(rt, UINT64_MAX);
+        }
+        rt->met--;
+        orri_realtime_unlock(rt);
+        return;
+    }
+    while (rt->met + 1 < rt->running && !rt->stop) {
+        orri_realtime_wait(rt, UINT64_MAX);
+    }
+    bool stop = rt->stop;
+    orri_realtime_unlock(rt);
+    if (!stop) {
+        beat_begin_calls(rt, pipe, true);
+    }
+    orri_realtime_lock(rt);
+    rt->gather = false;
+    rt->meetings++;
+    orri_realtime_ring(rt);
+    orri_realtime_unlock(rt);
+}
+
+static bool beat_replay_step(orri_realtime* rt, orri_pipeline* pipe)
+{
+    bool meeting;
+    orri_turn turn = orri_floor_enter_between(pipe, ORRI_TURN_BEGIN);
+    if (turn == ORRI_TURN_BEGIN) {
+        return beat_tick(rt, pipe, rt->replay->dts[rt->dt_at++]);
+    }
+    if (turn == ORRI_TURN_CALLS) {
+        orri_call* calls = orri_calls_replay(rt, &meeting);
+        orri_calls(rt, pipe, calls, meeting);
+        orri_floor_leave(pipe);
+    }
+    return turn != ORRI_TURN_NONE;
+}
+
+static void beat_live(orri_realtime* rt, orri_pipeline* pipe)
+{
+    for (;;) {
+        switch (beat_next(rt, pipe)) {
+        case BEAT_TICK:
+            beat_begin_tick(rt, pipe);
+            break;
+        case BEAT_CALLS:
+            beat_begin_calls(rt, pipe, false);
+            break;
+        case BEAT_MEET:
+            beat_meet(rt, pipe);
+            break;
+        default:
+            return;
+        }
+    }
+}
+
+void orri_beat_thread(void* data)
+{
+    orri_pipeline* pipe = data;
+    orri_realtime* rt = pipe->moment->rt;
+    if (pipe->stage != ORRI_STAGE_DONE &&
+        rt->replay == NULL) { // It was refused in a run before, and goes on.
+        (void)orri_floor_enter_between(pipe, ORRI_TURN_BEGIN);
+        (void)beat_tick(rt, pipe, pipe->dt);
+    }
+    if (rt->replay == NULL) {
+        beat_live(rt, pipe);
+    } else {
+        while (beat_replay_step(rt, pipe)) {
+        }
+    }
+    orri_realtime_lock(rt);
+    rt->running--;
+    rt->standing -= !orri_beat_free(pipe);
+    bool stuck = rt->replay != NULL && orri_floor_stuck(rt);
+    orri_realtime_ring(rt);
+    orri_realtime_unlock(rt);
+    if (stuck) { // The others wait for what this one had to do.
+        orri_floor_astray(rt, pipe);
+    }
+}
+
+#undef BEAT_IDLE_NS

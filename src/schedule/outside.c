@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: MIT
+// A world in real time and who is outside of it: calls that are posted from any thread and done by the first pipeline, meetings, and what else may be asked of
+// a run under way.
+#include "schedule/realtime.h"
+
+// ---- calls from outside -------------------------------------------------------------------------------------------------------
+
+// Those that can be done now, off the list: all of them at a meeting, otherwise up to the first that needs one.
+orri_call* orri_calls_take(orri_realtime* rt, bool meeting)
+{
+    orri_realtime_lock(rt);
+    orri_call *first = rt->call_first, *last = NULL;
+    for (orri_call* call = first; call != NULL && (meeting || !call->meeting); call = call->next) {
+        last = call;
+    }
+    if (last == NULL) {
+        first = NULL;
+    } else {
+        rt->call_first = last->next;
+        rt->call_last = last->next != NULL ? rt->call_last : NULL;
+        last->next = NULL;
+    }
+    orri_realtime_unlock(rt);
+    return first;
+}
+
+// What is next in a replay.
+orri_call* orri_calls_replay(orri_realtime* rt, bool* meeting)
+{
+    uint32_t word = rt->replay->call_counts[rt->count_at++];
+    orri_call *first = NULL, **end = &first;
+    for (uint32_t i = 0; i < word >> 1; i++) {
+        const orri_call* call = rt->replay->calls[rt->call_at++];
+        *end = orri_call_make(&rt->world->env, call->call, call->data, call->size, call->meeting);
+        if (*end == NULL) {
+            orri_realtime_fail(rt, orri_refuse_memory(&rt->world->env, "replaying a call"));
+            break;
+        }
+        end = &(*end)->next;
+    }
+    *meeting = word & 1;
+    return first;
+}
+
+void orri_calls_do(orri_realtime* rt, orri_call* calls)
+{
+    orr_world* world = rt->world;
+    for (orri_call *call = calls, *next; call != NULL; call = next) {
+        next = call->next;
+        call->call(world, call->data);
+        orri_call_free(&world->env, call);
+    }
+}
+
+// All pipelines stand between ticks: the world is as it is in lockstep.
+void orri_realtime_open(orri_realtime* rt, bool open)
+{
+    orr_world* world = rt->world;
+    if (!open) {
+        orri_world_settle(world);
+        orri_schema_freeze(&world->schema);
+        orri_guard_abreast(world, true, NULL);
+        world->realtime = true;
+        world->iterating = 1; // Closed to all but who has the floor.
+    } else {
+        world->realtime = false;
+        orri_guard_alone(world);
+        orri_schema_thaw(&world->schema);
+        world->iterating = 0;
+    }
+}
+
+// A tick that was refused to go on keeps what it has promised.
+void orri_realtime_unhold(orri_realtime* rt)
+{
+    for (uint32_t i = rt->schedule->pipeline_count; i-- > 0;) {
+        const orri_pipeline* pipe = rt->schedule->pipelines[i];
+        if (pipe->stage == ORRI_STAGE_DONE) {
+            orri_lanes_use(rt->world, pipe->moment->lanes);
+            orri_lanes_unhold(rt->world);
+        }
+    }
+}
+
+static orr_result outside_gathered(orri_realtime* rt, orri_call* calls)
+{
+    orr_world* world = rt->world;
+    const orri_here floor = orri_here_now;
+    orri_here_now = (orri_here){0};
+    orri_realtime_unhold(rt);
+    orri_realtime_open(rt, true);
+    rt->schedule->inside = false;
+    world->busy = NULL;
+    orri_calls_do(rt, calls);
+    orr_result result = orri_wire(rt);
+    rt->schedule->inside = true;
+    orri_realtime_open(rt, false);
+    orri_here_now = floor;
+    return result;
+}
+
+// With structure alone: others may be within their ticks, but no system runs.
+static orr_result outside_between(orri_realtime* rt, orri_pipeline* pipe, orri_call* calls)
+{
+    orr_world* world = rt->world;
+    orri_schema_thaw(&world->schema);
+    orri_calls_do(rt, calls);
+    orri_schema_freeze(&world->schema);
+    orr_result result = orri_has_readers(world)
+                            ? orri_journal_told(world, orri_tell(world, (orr_system){0}, false))
+                            : ORR_OK;
+    orr_result followed = orri_floor_follow(pipe);
+    return result == ORR_OK ? followed : result;
+}
+
+// The first pipeline does them, between its ticks. It has the floor; `meeting`: all others stand.
+void orri_calls(orri_realtime* rt, orri_pipeline* pipe, orri_call* calls, bool meeting)
+{
+    orr_result result;
+    if (meeting) {
+        result = outside_gathered(rt, calls);
+    } else {
+        orri_floor_exclusive(pipe);
+        result = outside_between(rt, pipe, calls);
+        orri_floor_release(pipe);
+    }
+    if (result != ORR_OK) {
+        orri_realtime_fail(rt, result);
+    }
+}
+
+// ---- from any thread ---------------------------------------------------------------------------------------------------------------
+
+bool orri_realtime_runs(const orr_world* world)
+{
+    return world->schedule != NULL &&
+           __atomic_load_n(&world->schedule->realtime, __ATOMIC_RELAXED) != NULL;
+}
+
+// The run under way, with `posting` held; NULL: none, and it is not held.
+static orri_realtime* outside_now(orr_world* world)
+{
+    if (world->schedule == NULL) {
+        return NULL;
+    }
+    orri_mutex_lock(world->env.platform, &world->schedule->posting);
+    orri_realtime* rt = world->schedule->realtime;
+    if (rt == NULL) {
+        orri_mutex_unlock(world->env.platform, &world->schedule->posting);
+    }
+    return rt;
+}
+
+static void outside_let(orri_realtime* rt)
+{
+    orri_realtime_ring(rt);
+    orri_mutex_unlock(rt->platform, &rt->schedule->posting);
+}
+
+void orr_stop(orr_world* world)
+{
+    ORR_ASSERT(world != NULL);
+    orri_realtime* rt = outside_now(world);
+    if (rt != NULL) {
+        orri_realtime_lock(rt);
+        rt->stop = true;
+        orri_realtime_unlock(rt);
+        outside_let(rt);
+    }
+}
+
+static orr_result outside_post(orr_world* world, const char* name, orr_call function,
+                               const void* data, size_t size, bool meeting)
+{
+    ORR_ASSERT(world != NULL);
+    if (function == NULL || (data == NULL && size > 0)) {
+        return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
+                           "%s: the call, or its data, is NULL", name);
+    }
+    orri_call* call = orri_call_make(&world->env, function, data, size, meeting);
+    if (call == NULL) {
+        return orri_refuse_memory(&world->env, "posting a call");
+    }
+    orri_realtime* rt = outside_now(world);
+    if (rt == NULL || rt->replay != NULL || rt->over) {
+        bool replays = rt != NULL && rt->replay != NULL;
+        if (rt != NULL) {
+            outside_let(rt);
+        }
+        orri_call_free(&world->env, call);
+        return replays ? ORR_OK // The recording has it.
+                       : orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+                                     "%s: the world does not run in real time (any more): nothing "
+                                     "was posted; make the call itself",
+                                     name);
+    }
+    orri_realtime_lock(rt); // Who finds none goes to sleep with it.
+    if (rt->call_last != NULL) {
+        rt->call_last->next = call;
+    } else {
+        rt->call_first = call;
+    }
+    rt->call_last = call;
+    orri_realtime_unlock(rt);
+    outside_let(rt);
+    return ORR_OK;
+}
+
+orr_result orr_post(orr_world* world, orr_call call, const void* data, size_t size)
+{
+    return outside_post(world, "orr_post", call, data, size, false);
+}
+
+orr_result orr_post_meeting(orr_world* world, orr_call call, const void* data, size_t size)
+{
+    return outside_post(world, "orr_post_meeting", call, data, size, true);
+}
+
+orr_result orr_time_wish(orr_world* world, double wish)
+{
+    ORR_ASSERT(world != NULL);
+    if (!(wish >= 0 && wish <= 1000)) {
+        return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
+                           "orr_time_wish: %g is below 0, above 1000 or no number", wish);
+    }
+    if (orri_schedule_of(world) == NULL) {
+        return ORR_ERR_MEMORY;
+    }
+    orri_realtime* rt = outside_now(world);
+    if (rt == NULL) {
+        world->schedule->wish = wish;
+        world->schedule->wished = true;
+        return ORR_OK;
+    }
+    orri_realtime_lock(rt);
+    orri_pace_wish(&rt->pace, orri_realtime_clock(rt), wish);
+    rt->schedule->wish = wish;
+    rt->schedule->wished = true;
+    orri_realtime_unlock(rt);
+    outside_let(rt);
+    return ORR_OK;
+}
+
+double orr_time_scale(orr_world* world)
+{
+    ORR_ASSERT(world != NULL);
+    orri_realtime* rt = outside_now(world);
+    if (rt == NULL) {
+        return world->schedule != NULL && world->schedule->wished ? world->schedule->wish : 1;
+    }
+    orri_realtime_lock(rt);
+    double scale = rt->pace.scale * rt->pace.wish;
+    orri_realtime_unlock(rt);
+    orri_mutex_unlock(rt->platform, &rt->schedule->posting);
+    return scale;
+}
+
+orr_result orr_realtime_step(orr_world* world, uint32_t ticks)
+{
+    ORR_ASSERT(world != NULL);
+    orri_realtime* rt = outside_now(world);
+    orr_result result = ORR_OK;
+    if (rt == NULL) {
+        return orri_refuse(
+            &world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+            "orr_realtime_step: the world does not run in real time; use orr_step()");
+    }
+    orri_realtime_lock(rt);
+    if (rt->schedule->paused) {
+        orri_beat_look(rt);
+        const orri_pipeline* first = rt->schedule->pipelines[0];
+        rt->steps += ticks;
+        if (rt->steps > 0) {
+            rt->step_ns = orri_pipeline_due(first, first->moment->ticking + rt->steps - 1);
+        }
+    } else {
+        result = ORR_ERR_STATE;
+    }
+    orri_realtime_unlock(rt);
+    outside_let(rt);
+    return result == ORR_OK ? ORR_OK
+                            : orri_refuse(&world->env, result, ORR_LOG_ID_CALL_REFUSED,
+                                          "orr_realtime_step: the world is not paused (orr_pause)");
+}
+
+bool orri_realtime_pause(orr_world* world, bool on)
+{
+    orri_realtime* rt = outside_now(world);
+    if (rt == NULL) {
+        return false;
+    }
+    orri_realtime_lock(rt);
+    rt->schedule->paused = on;
+    orri_beat_look(rt);
+    orri_realtime_unlock(rt);
+    outside_let(rt);
+    return true;
+}
+
+orr_result orr_wait_stats_get(orr_world* world, orr_pipeline pipeline, orr_wait_stats* out)
+{
+    ORR_ASSERT(world != NULL && out != NULL);
+    const struct orri_schedule* schedule = world->schedule;
+    if (schedule == NULL || pipeline.index1 == 0 || pipeline.index1 > schedule->pipeline_count) {
+        return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
+                           "orr_wait_stats_get: there is no pipeline %u", pipeline.index1);
+    }
+    const orri_moment* moment = schedule->pipelines[pipeline.index1 - 1]->moment;
+    orri_realtime* rt = outside_now(world);
+    if (rt == NULL) {
+        *out = moment != NULL ? moment->stats : (orr_wait_stats){0};
+        return ORR_OK;
+    }
+    orri_lock_stats locks;
+    orri_lock_stats_get(moment->holder, &locks);
+    const orr_wait_stats* stats = &moment->stats;
+    orri_realtime_lock(rt);
+    *out = (orr_wait_stats){
+        .ticks = stats->ticks,
+        .dropped = stats->dropped,
+        .lock_waits = locks.waits,
+        .lock_waited_ns = locks.waited_ns,
+        .lock_longest_ns = locks.longest_ns,
+        .turn_waited_ns = __atomic_load_n(&stats->turn_waited_ns, __ATOMIC_RELAXED),
+        .turn_longest_ns = __atomic_load_n(&stats->turn_longest_ns, __ATOMIC_RELAXED)};
+    orri_realtime_unlock(rt);
+    orri_mutex_unlock(rt->platform, &rt->schedule->posting);
+    return ORR_OK;
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// What tests of hard cases of real time share: a small world in which one pipeline writes, one reads, and the first creates and destroys.
+#ifndef TEST_HARD_KIT_H
+#define TEST_HARD_KIT_H
+
+#include "schedule/schedule_kit.h"
+
+#include <orrery/orrery.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+ORR_STRUCT(Tree, (uint64_t, tick), (uint64_t, twice))
+ORR_STRUCT(Fruit, (uint64_t, seen))
+ORR_STRUCT(Text, (orr_string, text), (uint32_t, number))
+ORR_STRUCT(Fallen, (uint64_t, number))
+ORR_STRUCT(Count, (uint64_t, count), (uint64_t, last))
+
+static _Atomic uint32_t hard_faults;
+ORR_MAYBE_UNUSED static _Atomic uint32_t hard_done; // Calls.
+
+#define HARD_CHECK(condition, ...)                                   \
+    do {                                                             \
+        if (!(condition) && atomic_fetch_add(&hard_faults, 1) < 5) { \
+            printf("    %s:%d: ", __FILE__, __LINE__);               \
+            printf(__VA_ARGS__);                                     \
+            printf("\n");                                            \
+        }                                                            \
+    } while (0)
+
+ORR_MAYBE_UNUSED static void hard_end(kit* k)
+{
+    CHECK_EQ(atomic_exchange(&hard_faults, 0), 0);
+    CHECK_STR(k->errors.text, "");
+    kit_end(k);
+}
+
+ORR_MAYBE_UNUSED static orr_world* hard_begin(kit* k, uint32_t workers)
+{
+    *k = (kit){0};
+    orr_world* world = kit_begin(k, &(orr_world_desc){.rate_hz = 200, .workers = workers});
+    orr_police_set(world, ORR_POLICE_CALLS);
+    CHECK_OK(orr_time_wish(world, 5));
+    return world;
+}
+
+ORR_MAYBE_UNUSED static void hard_pipe(orr_world* world, const char* name, double rate_hz,
+                                       bool observer)
+{
+    orr_pipeline_desc desc = {.name = name, .rate_hz = rate_hz, .observer = observer};
+    CHECK(orr_pipeline_add(world, &desc).index1 != 0);
+}
+
+ORR_MAYBE_UNUSED static void hard_sleep(uint64_t ns)
+{
+    const orr_platform* platform = orr_platform_default();
+    platform->sleep_ns(platform->user, ns);
+}
+
+// ---- a small world: a writes, b reads, the first one creates and destroys -----------------------------------------------------
+
+static void tree_grow(orr_run* run)
+{
+    Tree* t = orr_write(run, Tree);
+    for (uint32_t i = 0; i < run->count; i++) {
+        t[i].tick = run->tick;
+        t[i].twice = 2 * run->tick;
+    }
+}
+
+static void tree_look(orr_run* run)
+{
+    const Tree* t = orr_read(run, Tree);
+    Fruit* f = orr_write(run, Fruit);
+    for (uint32_t i = 0; i < run->count; i++) {
+        HARD_CHECK(t[i].twice == 2 * t[i].tick, "a tree is torn");
+        f[i].seen = f[i].seen * 31 + t[i].tick;
+    }
+}
+
+static void tree_churn(orr_run* run)
+{
+    const Tree* t = orr_read(run, Tree);
+    for (uint32_t i = 0; i < run->count; i++) {
+        orr_entity entity = orr_iter_entity(run, i);
+        if (orr_random(run->tick, entity.id, 0, 0) % 50 == 0) {
+            HARD_CHECK(t[i].twice == 2 * t[i].tick, "a tree is torn");
+            orr_send_destroy(run, entity);
+            orr_entity fresh = orr_send_create(run);
+            orr_send_add(run, fresh, Tree, {0, 0});
+            orr_send_add(run, fresh, Fruit, {entity.id});
+        }
+    }
+}
+
+static void tree_hear(orr_run* run)
+{
+    Count* c = orr_own(run, Count);
+    ORR_MESSAGES(m, run)
+    {
+        c->count += m->count;
+    }
+}
+
+ORR_MAYBE_UNUSED static void trees_add(orr_world* world, uint32_t rows)
+{
+    ORR_REGISTER(world, Tree, Fruit);
+    hard_pipe(world, "a", 400, false);
+    hard_pipe(world, "b", 300, false);
+    orr_cluster cluster = KIT_CLUSTER(world, Tree, Fruit);
+    CHECK_OK(orr_create_many(world, cluster, rows, NULL, 0, NULL));
+    KIT_SYSTEM(world, .name = "churn", .query = "Tree, Fruit", .creates = "Tree, Fruit",
+               .destroys = "Tree", .run = tree_churn);
+    KIT_SYSTEM(world, .name = "grow", .pipeline = "a", .query = "write Tree", .run = tree_grow);
+    KIT_SYSTEM(world, .name = "look", .pipeline = "b", .query = "Tree, write Fruit",
+               .run = tree_look);
+    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .pipeline = "b", .query = "Tree",
+               .state = ORR_TYPE(Count), .run = tree_hear);
+}
+
+#endif
