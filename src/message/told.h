@@ -360,19 +360,19 @@ static inline void orri_touch_row(orri_touch_note* touch, uint32_t slot)
     touch->rows++;
 }
 // Where those of a type are, for a loop that writes bytes, which might be anything. Good until the next orri_touch_begin().
-typedef struct orri_touches {
+typedef struct orri_touch_list {
     const uint32_t* touched1;
     orri_touch_note* all;
     uint64_t epoch;
     uint32_t capacity;
-} orri_touches;
-static inline orri_touches orri_touches_of(const orr_world* world, const orri_told_type* type)
+} orri_touch_list;
+static inline orri_touch_list orri_touch_list_of(const orr_world* world, const orri_told_type* type)
 {
-    return (orri_touches){type->touched1, world->messages->told->touches, world->epoch,
-                          type->touched_capacity};
+    return (orri_touch_list){type->touched1, world->messages->told->touches, world->epoch,
+                             type->touched_capacity};
 }
 // That of a chunk, if it was begun in this epoch, and its `data` is set; NULL: it was not.
-static inline orri_touch_note* orri_touch_open(const orri_touches* touches, uint32_t chunk)
+static inline orri_touch_note* orri_touch_open(const orri_touch_list* touches, uint32_t chunk)
 {
     uint32_t number1 = chunk < touches->capacity ? touches->touched1[chunk] : 0;
     orri_touch_note* touch = number1 != 0 ? &touches->all[number1 - 1] : NULL;

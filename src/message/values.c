@@ -231,7 +231,7 @@ static uint32_t values_run_noted(orr_world* world, const orri_strip* strip, uint
     const uint8_t* values = strip->values;
     orri_record* const* pages = world->hot.pages;
     uint32_t count = strip->count, size = strip->stride, ids = world->hot.count;
-    orri_touches touches = orri_touches_of(world, noted);
+    orri_touch_list touches = orri_touch_list_of(world, noted);
     for (; row < count; row++) {
         uint32_t place;
         if (!values_place(pages, ids, marks, entities[row].id, &place)) {
@@ -248,7 +248,7 @@ static uint32_t values_run_noted(orr_world* world, const orri_strip* strip, uint
         uint8_t* data = ORR_LIKELY(touch != NULL) ? touch->data : NULL;
         if (ORR_UNLIKELY(touch == NULL)) {
             data = values_column(world, orri_type_index(world, strip->type), chunk, noted, &touch);
-            touches = orri_touches_of(world, noted);
+            touches = orri_touch_list_of(world, noted);
             if (data == NULL) {
                 break;
             }
