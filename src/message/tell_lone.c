@@ -36,20 +36,17 @@ static uint32_t lone_list(const orri_touch_note* touch, const uint32_t* ids, con
     return count;
 }
 
-// Keeps those whose values are not what was told. Who has no page was never told of.
+// Keeps those whose values are not what was told.
 static uint32_t lone_compare(const orri_told_type* type, orri_lone* rows, uint32_t count)
 {
     void* const* pages = type->pages;
-    uint32_t page_capacity = type->page_capacity, kept = 0;
+    uint32_t kept = 0;
     size_t size = type->type->info.size;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t index = rows[i].index, page = index >> ORRI_TOLD_BITS;
-        uint8_t* told = page < page_capacity ? pages[page] : NULL;
-        if (ORR_UNLIKELY(told == NULL)) {
-            continue;
-        }
+        ORR_ASSERT(page < type->page_capacity && pages[page] != NULL);
         const uint8_t* value = rows[i].value;
-        told += (index & ORRI_TOLD_MASK) * size;
+        uint8_t* told = (uint8_t*)pages[page] + (index & ORRI_TOLD_MASK) * size;
         rows[kept] = (orri_lone){value, told, index};
         kept += lone_differs(type, value, told, size);
     }

@@ -468,7 +468,7 @@ static inline orr_system orri_tell_source(const orri_telling* tell, uint32_t ind
 
 // ---- tell_lone.c -------------------------------------------------------------------------------------------------------
 
-// Adds the rows of a touch that differ to a run that lists them, all for the same readers. False when refused (reported).
+// Adds the rows of a touch that differ to a run that lists them, all for the same readers, who were told of all of them. False when refused (reported).
 bool orri_lone_push(orri_telling* tell, const orri_told_type* type, orri_chunk* chunk,
                     uint32_t column, const orri_touch_note* touch, const uint64_t* readers);
 // The entities and values of such a run; notes these as told.

@@ -263,13 +263,15 @@ ORR_TEST(lone_rows_beside_structure_and_writes_in_place_are_told_as_whole_blocks
 ORR_TEST(lone_rows_behind_many_runs_are_told_whatever_is_refused)
 {
     (void)test_seed();
-    begin_twins();
-    for (uint64_t fail_at = 0, ticks = test_rounds(60, 30, 120); fail_at < ticks; fail_at++) {
+    for (uint64_t fail_at = 0; fail_at < 12; fail_at++) {
+        begin_twins();
         draw(2048);
-        script.written = 510;
+        step_twins(0); // Lists and strips have their memory.
+        draw(2048);
+        script.written = 509; // Room is made for four at a time, and there is room for 512.
         step_twins(fail_at);
+        end_twins();
     }
-    end_twins();
 }
 
 ORR_TEST(lone_rows_are_told_whatever_is_refused)
