@@ -261,7 +261,8 @@ void orri_floor_release(orri_pipeline* pipe)
         // Whoever had structure alone leaves what is published as the rows are, or says that it is not.
         ORR_VALIDATE(!moment->exclusive || moment->rt->broken ||
                      pipe->world->index.live_count > FLOOR_CHECKED ||
-                     orri_publisher_validate(moment->rt->publisher) == ORR_OK);
+                     (orri_publish_followed(moment->rt->publisher) &&
+                      orri_publisher_validate(moment->rt->publisher) == ORR_OK));
         orri_lock_release(moment->holder);
         moment->holding = moment->exclusive = false;
     }
