@@ -436,6 +436,12 @@ plant "touch of a block whose other rows were written before and not told" \
     src/message/touch.c 's/touch->before <= seen/true/'
 plant "touch of a block that others wrote since" \
     src/message/touch.c 's/touch->version == chunk->columns\[column\]\.version/true/'
+plant "lone rows joined with those of other readers" \
+    src/message/tell_lone.c '/^static orri_run\* lone_joined/,/^}/s/orri_set_equal\(.*\);/true;/'
+plant "lone row told but not noted" \
+    src/message/tell_lone.c '/^void orri_lone_put/,/^}/s/uint32_t i = 0, count/uint32_t i = 1, count/'
+plant "word of a touch without its bit" \
+    src/message/told.h 's/touch->words \|= 1u << slot \/ 64;/touch->words |= 1u;/'
 plant "touch before what systems wrote has its version" \
     src/message/values.c '/^static void values_write_strip/,/^}/s/orri_world_settle\(w->world\);/(void)0;/'
 plant "one who left is still a member" \
