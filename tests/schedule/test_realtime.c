@@ -606,3 +606,32 @@ ORR_TEST(realtime_a_commit_that_is_refused_halfway_leaves_what_is_published_whol
     }
     CHECK(!refused);
 }
+
+// ---- the trace ------------------------------------------------------------------------------------------------------------------------
+
+ORR_TEST(realtime_trace_has_a_row_for_each_pipeline)
+{
+    static const char path[] = "test_realtime.trace.json";
+    static char text[1 << 20];
+    kit k;
+    meet m;
+    orr_world* world = begin_meet(&k, &m, NULL);
+    add_pipeline(world, "A", RATE);
+    KIT_SYSTEM(world, .name = "busy", .pipeline = "A", .query = "write Position", .run = busy,
+               .settings = &m);
+    CHECK_OK(orr_trace_set(world, path));
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 5}));
+    CHECK_OK(orr_trace_set(world, NULL));
+    FILE* file = fopen(path, "rb");
+    CHECK(file != NULL);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    remove(path);
+    CHECK_CONTAINS(text, "\"tid\": 4096, \"args\": {\"name\": \"pipeline main\"}");
+    CHECK_CONTAINS(text, "\"tid\": 4097, \"args\": {\"name\": \"pipeline A\"}");
+    const char* system = strstr(text, "{\"name\": \"busy\", \"cat\": \"system\"");
+    CHECK(system != NULL);
+    const char* row = strstr(system, "\"tid\": ");
+    CHECK(row != NULL && strncmp(row, "\"tid\": 4097", 11) == 0);
+    kit_end(&k);
+}
