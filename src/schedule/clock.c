@@ -58,6 +58,12 @@ void orri_time_begin(orri_pipeline* pipe)
     }
 }
 
+// In real time each pipeline has a row of its own; workers have theirs.
+static uint32_t clock_row(const orri_pipeline* pipe, uint32_t worker)
+{
+    return worker == 0 && pipe->world->realtime ? ORRI_TRACE_PIPELINES + pipe->index : worker;
+}
+
 // What stands beside a span of the trace.
 static void clock_span(const orri_pipeline* pipe, const char* name, const char* category,
                        uint64_t then, uint64_t now, uint64_t rows)
@@ -72,7 +78,7 @@ static void clock_span(const orri_pipeline* pipe, const char* name, const char* 
     if (rows > 0) {
         orri_text_add(&args, ", \"rows\": %llu", (unsigned long long)rows);
     }
-    orri_trace_span(schedule->trace, name, category, 0, then, now, words);
+    orri_trace_span(schedule->trace, name, category, clock_row(pipe, 0), then, now, words);
 }
 
 // Since the last beginning or ending: what follows begins here.
@@ -119,8 +125,8 @@ void orri_time_worked(orri_system* system, uint32_t worker, uint64_t begun, uint
         snprintf(args, sizeof args, "\"tick\": %llu, \"system\": \"%s\"%s, \"rows\": %llu",
                  (unsigned long long)system->pipe->tick, system->desc.name, chunks,
                  (unsigned long long)rows);
-        orri_trace_span(world->schedule->trace, system->desc.name, "system", worker, begun, now,
-                        args);
+        orri_trace_span(world->schedule->trace, system->desc.name, "system",
+                        clock_row(system->pipe, worker), begun, now, args);
     }
 }
 

@@ -2,7 +2,8 @@
 // The floor: everything of a tick but the systems themselves, one pipeline at a time; and systems, which run without it. See realtime.h.
 #include "schedule/realtime.h"
 
-#define FLOOR_SPINS 200u
+#define FLOOR_SPINS   200u
+#define FLOOR_CHECKED 10000u // Entities up to which builds with checks look at all of it.
 
 // ---- whose turn it is --------------------------------------------------------------------------------------------------
 
@@ -257,6 +258,11 @@ void orri_floor_release(orri_pipeline* pipe)
 {
     orri_moment* moment = pipe->moment;
     if (moment->holding) {
+        // Whoever had structure alone leaves what is published as the rows are, or says that it is not.
+        ORR_VALIDATE(!moment->exclusive || moment->rt->broken ||
+                     pipe->world->index.live_count > FLOOR_CHECKED ||
+                     (orri_publish_followed(moment->rt->publisher) &&
+                      orri_publisher_validate(moment->rt->publisher) == ORR_OK));
         orri_lock_release(moment->holder);
         moment->holding = moment->exclusive = false;
     }
@@ -586,3 +592,4 @@ orr_result orri_floor_show(orri_pipeline* pipe)
 }
 
 #undef FLOOR_SPINS
+#undef FLOOR_CHECKED

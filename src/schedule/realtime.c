@@ -237,8 +237,19 @@ static orr_result realtime_replay_check(orri_realtime* rt)
         "it in the same way, with the same seed");
 }
 
+static void realtime_name_rows(const orri_realtime* rt)
+{
+    for (uint32_t i = 0; rt->schedule->trace != NULL && i < rt->schedule->pipeline_count; i++) {
+        char name[ORR_NAME_MAX + 16];
+        orri_text text = {name, sizeof name, 0};
+        orri_text_add(&text, "pipeline %s", rt->schedule->pipelines[i]->name);
+        orri_trace_name(rt->schedule->trace, ORRI_TRACE_PIPELINES + i, name);
+    }
+}
+
 static void realtime_start(orri_realtime* rt)
 {
+    realtime_name_rows(rt);
     const orr_platform* platform = rt->platform;
     rt->begun_ns = orri_realtime_clock(rt);
     orri_pace_begin(&rt->pace, rt->begun_ns, rt->schedule->time_ns);

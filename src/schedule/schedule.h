@@ -18,6 +18,9 @@ orri_trace* orri_trace_open(orr_world* world, const char* path);
 // object: "\"rows\": 7". Names are escaped. Never fails: when the file cannot be written that is said once, and it ends.
 void orri_trace_span(orri_trace* trace, const char* name, const char* category, uint32_t lane,
                      uint64_t start_ns, uint64_t end_ns, const char* args);
+// Rows of pipelines in real time, from this number on; they are named when it begins.
+#define ORRI_TRACE_PIPELINES 4096u
+void orri_trace_name(orri_trace* trace, uint32_t lane, const char* name);
 // Writes the end, closes the file, frees it. The file is whole JSON then.
 void orri_trace_close(orr_world* world, orri_trace* trace);
 // The path for one more world of this process, from the environment's ORR_TRACE: the path itself for the first that asks,

@@ -213,8 +213,11 @@ static orr_result tick_exclusive(orri_pipeline* pipe, orr_result (*work)(orri_pi
 {
     orri_floor_exclusive(pipe);
     orr_result result = orri_floor_follow(pipe); // Of a change before, if that was refused.
-    result = result == ORR_OK ? work(pipe) : result;
-    result = result == ORR_OK ? orri_floor_follow(pipe) : result;
+    if (result == ORR_OK) {
+        result = work(pipe);
+        orr_result followed = orri_floor_follow(pipe); // Rows may have moved before it was refused.
+        result = result == ORR_OK ? followed : result;
+    }
     orri_floor_release(pipe);
     return result;
 }

@@ -156,6 +156,13 @@ static void trace_span(orri_trace* trace, const char* name, const char* category
 }
 
 // Workers tell of what they did at the same time.
+void orri_trace_name(orri_trace* trace, uint32_t lane, const char* name)
+{
+    orri_mutex_lock(trace->env->platform, &trace->busy);
+    trace_say_name(trace, "thread_name", lane, name);
+    orri_mutex_unlock(trace->env->platform, &trace->busy);
+}
+
 void orri_trace_span(orri_trace* trace, const char* name, const char* category, uint32_t lane,
                      uint64_t start_ns, uint64_t end_ns, const char* args)
 {

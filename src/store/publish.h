@@ -111,6 +111,8 @@ void orri_publish_moved(orri_publisher* publisher, const orri_chunk* chunk);
 // The same for one column (or bits), without a look at the others.
 void orri_publish_moved_column(orri_publisher* publisher, const orri_chunk* chunk, uint32_t column);
 
+// True when nothing has moved since it was followed. For checks. Quiet.
+bool orri_publish_followed(const orri_publisher* publisher);
 // Invariants; ORR_ERR_CORRUPT (reported). Quiet.
 ORR_NODISCARD orr_result orri_publisher_validate(orri_publisher* publisher);
 

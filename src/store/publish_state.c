@@ -198,3 +198,20 @@ orr_result orri_publisher_validate(orri_publisher* publisher)
     }
     return result;
 }
+
+bool orri_publish_followed(const orri_publisher* publisher)
+{
+    const orr_world* world = publisher->world;
+    for (uint32_t id = 1; id < world->chunk_count; id++) {
+        const orri_chunk* chunk = world->chunks[id];
+        bool published = false;
+        for (uint32_t t = 0; chunk != NULL && !published && t < publisher->type_count; t++) {
+            published = orri_cluster_find_column(chunk->cluster, publisher->types[t]->handle) >= 0;
+        }
+        if (published &&
+            (id >= publisher->followed_capacity || publish_state_stale(publisher, id))) {
+            return false;
+        }
+    }
+    return true;
+}

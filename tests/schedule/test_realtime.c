@@ -558,3 +558,80 @@ ORR_TEST(realtime_replays_of_clocks_come_to_the_same)
     three_end(&t);
     orr_recording_destroy(recording);
 }
+
+// ---- memory -------------------------------------------------------------------------------------------------------------------------
+
+static void grow_rows(orr_run* run)
+{
+    for (uint32_t i = 0; i < 300; i++) {
+        orr_entity entity = orr_send_create(run);
+        orr_send_add(run, entity, Position, {1, 2, 3});
+        orr_send_add(run, entity, Health, {1, 2});
+    }
+}
+
+static void hear_all(orr_run* run)
+{
+    while (orr_receive(run) != NULL) {
+    }
+}
+
+// Rows are there, but telling of them is refused: what is published must follow all the same (builds with checks look), and the tick goes on.
+ORR_TEST(realtime_a_commit_that_is_refused_halfway_leaves_what_is_published_whole)
+{
+    bool refused = true;
+    for (uint64_t n = 1; refused && n < 100000; n++) {
+        kit k;
+        orr_world* world = kit_begin(&k, &(orr_world_desc){.rate_hz = RATE});
+        ORR_REGISTER(world, Position, Health);
+        orr_police_set(world, ORR_POLICE_CALLS);
+        add_pipeline(world, "A", RATE);
+        add_pipeline(world, "B", RATE);
+        KIT_SYSTEM(world, .name = "grow", .once = true, .run = grow_rows,
+                   .creates = "Position, Health", .creates_max = 300);
+        KIT_SYSTEM(world, .name = "move", .pipeline = "A", .query = "write Position", .run = late);
+        KIT_SYSTEM(world, .name = "look", .pipeline = "B", .query = "Position", .run = late);
+        KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position, Health",
+                   .run = hear_all);
+        failing_alloc_arm(&k.memory, n, false);
+        orr_result result = orr_realtime(world, &(orr_realtime_desc){.ticks = 6});
+        refused = k.memory.refused > 0;
+        failing_alloc_arm(&k.memory, 0, false);
+        CHECK(result == ORR_OK || result == ORR_ERR_MEMORY);
+        CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 6}));
+        orr_world_stats stats;
+        orr_world_stats_get(world, &stats);
+        CHECK(stats.entities > 0); // What was refused while it was sent is lacking, and was said.
+        kit_end(&k);
+    }
+    CHECK(!refused);
+}
+
+// ---- the trace ------------------------------------------------------------------------------------------------------------------------
+
+ORR_TEST(realtime_trace_has_a_row_for_each_pipeline)
+{
+    static const char path[] = "test_realtime.trace.json";
+    static char text[1 << 20];
+    kit k;
+    meet m;
+    orr_world* world = begin_meet(&k, &m, NULL);
+    add_pipeline(world, "A", RATE);
+    KIT_SYSTEM(world, .name = "busy", .pipeline = "A", .query = "write Position", .run = busy,
+               .settings = &m);
+    CHECK_OK(orr_trace_set(world, path));
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 5}));
+    CHECK_OK(orr_trace_set(world, NULL));
+    FILE* file = fopen(path, "rb");
+    CHECK(file != NULL);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    remove(path);
+    CHECK_CONTAINS(text, "\"tid\": 4096, \"args\": {\"name\": \"pipeline main\"}");
+    CHECK_CONTAINS(text, "\"tid\": 4097, \"args\": {\"name\": \"pipeline A\"}");
+    const char* system = strstr(text, "{\"name\": \"busy\", \"cat\": \"system\"");
+    CHECK(system != NULL);
+    const char* row = strstr(system, "\"tid\": ");
+    CHECK(row != NULL && strncmp(row, "\"tid\": 4097", 11) == 0);
+    kit_end(&k);
+}
