@@ -165,11 +165,14 @@ static void* lend_live_block(orri_publisher* publisher, orri_published_type* typ
         share->data = NULL;
         orri_share_release(world, share);
         ORRI_POISON(block, (*extent)->block_size);
-    } else {
-        block = orri_chunk_block(world, chunk, column, 1, extent);
-    }
-    if (block != NULL) {
         ORRI_UNPOISON(block, lend_open_bytes(chunk, column));
+        return block;
+    }
+    block = orri_chunk_block(world, chunk, column, 1, extent);
+    if (block != NULL) {
+        // Rows that are left out have any value, but not what memory happened to hold: addresses, say.
+        ORRI_UNPOISON(block, lend_open_bytes(chunk, column));
+        memset(block, 0, lend_open_bytes(chunk, column));
     }
     return block;
 }
