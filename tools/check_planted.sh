@@ -87,7 +87,7 @@ plant "missing generation bump" \
 plant "missing generation bump, on the short way" \
     src/store/world.h 's/\(orri_record\)\{generation \+ 1, world->index\.free_first\}/(orri_record){generation, world->index.free_first}/'
 plant "frozen block written in place" \
-    src/store/share.c 's/if \(!share_copy_live\(world, chunk, column\)\)/if (false \&\& !share_copy_live(world, chunk, column))/'
+    src/store/share.c 's/^        return share_copy_live\(world, chunk, column\);/        share_unhook(share);/'
 plant "history block not copied before the write" \
     src/store/share.c '/^bool orri_share_detach_column/,/^}/s/\} else if \(share_copy_out\(world, share\)\)/} else if (true || share_copy_out(world, share))/'
 plant "held page of the index written in place" \
@@ -107,7 +107,7 @@ plant "rollback forgotten in create_many" \
 plant "hash of a block not renewed" \
     src/store/digest.c '/^static uint64_t digest_block/,/^}/s/cold->hash_version == entry->version/true/'
 plant "tick of a write not stamped" \
-    src/store/chunk.c '/^void orri_column_stamp_one/,/^}/s/chunk->columns\[column\]\.tick = world->tick;/(void)0;/'
+    src/store/chunk.c '/^void orri_column_stamp_one/,/^}/s/chunk->columns\[column\]\.tick = orri_tick_now\(world\);/(void)0;/'
 plant "batch fills one gap too many" \
     src/store/batch.c '/^static void batch_fill_gaps/,/^}/s/if \(row < /if (row <= /'
 plant "double in a batch not noticed" \
@@ -195,7 +195,7 @@ plant "order repaired under an open loop" \
 plant "ties of an order not by index" \
     src/query/order.c '/^static bool order_before/,/^}/s/: a->index < b->index/: a->index > b->index/'
 plant "changed-since takes what was written before the mark" \
-    src/query/iterate.c '/^static bool iterate_changed/,/^}/s/columns\[column\]\.version > it/columns[column].version >= it/'
+    src/query/iterate.c '/^static bool iterate_written/,/^}/s/\.version > it->each\.since/.version >= it->each.since/'
 plant "changed-since loses a whole cluster" \
     src/query/iterate.c '/^static bool iterate_cluster_changed/,/^}/s/\.version > it->each\.since/.version > it->each.since + 1/'
 plant "list of runs kept when rows move" \
@@ -281,7 +281,7 @@ plant "system that was refused to go on runs again" \
 plant "tables of a system seen by those after it" \
     src/store/guard.c '/^void orri_guard_leave/,/^}/s/world->hot\.tables = world->tables;/(void)0;/'
 plant "structure changed inside a system, where nothing would happen" \
-    src/store/component.c 's/ORRI_EDGE_ADD\) && ORR_LIKELY\(world->guard == NULL\)/ORRI_EDGE_ADD)/'
+    src/store/component.c 's/ORRI_EDGE_ADD\) && ORR_LIKELY\(!orri_watched\(world\)\)/ORRI_EDGE_ADD)/'
 plant "events sent by callbacks lost" \
     src/schedule/tick.c 's/pipe->renewed \? tick_called_back\(pipe\) : ORR_OK/ORR_OK/'
 plant "section of values ends where readers change" \
@@ -311,7 +311,7 @@ plant "police in full looks at the first chunk alone" \
 plant "police in full takes what another one asked for" \
     src/schedule/police.c '/^orri_police_watch\* orri_police_begin/,/^}/s/watch->epoch = \+\+world->epoch;/watch->epoch = world->epoch;/'
 plant "writes of its own are news to a system" \
-    src/schedule/call.c 's/system->since = world->epoch\+\+;/system->since = world->epoch - 1;/'
+    src/schedule/call.c 's/ORR_LIKELY\(!world->realtime\) \? world->epoch\+\+/ORR_LIKELY(!world->realtime) ? world->epoch - 1/'
 plant "creates_max of a system by rows ignored" \
     src/schedule/call.c '/^static uint32_t call_most/,/^}/s/if \(system->creates_max != 0 \|\| /if ((system->creates_max != 0 \&\& !system->in_units) || /'
 plant "loop that a system left goes on" \
@@ -347,7 +347,7 @@ plant "what is written by id told in the next tick" \
 plant "time by all ticks, not by those that were timed" \
     src/schedule/report.c '/^size_t orr_stats_print/,/^}/s/1000\.0 \/ \(double\)stats\.timed_ticks/1000.0 \/ (double)stats.ticks/'
 plant "plan made anew by one who looks at it" \
-    src/schedule/report.c 's/schedule->now == NULL \&\& orri_plan_make/orri_plan_make/'
+    src/schedule/report.c 's/stands \&\& orri_plan_make/orri_plan_make/'
 plant "journal of an entity has those of its index" \
     src/schedule/journal.c 's/entry->entity\.id != entity\.id/(uint32_t)entry->entity.id != (uint32_t)entity.id/'
 plant "journal that begins tells others" \
@@ -539,7 +539,7 @@ plant "atomic sections: stripes chosen by who calls" \
 plant "atomic sections: a section within a section taken" \
     src/message/section.c '/^orr_result orr_atomic/,/^}/s/section_now\.world != NULL/false/'
 plant "atomic sections: the block not stamped with the tick" \
-    src/message/section.c '/^static bool section_own/,/^}/s/entry->tick = world->tick;/(void)0;/'
+    src/message/section.c '/^static bool section_own/,/^}/s/entry->tick = orri_tick_now\(world\);/(void)0;/'
 plant "atomic sections: taken for who touches its own rows alone" \
     src/schedule/abreast.c '/^static bool abreast_own_rows/,/^}/s/!system->atomic \&\&/true \&\&/'
 plant "atomic sections: beside who reads the type, too" \
@@ -569,7 +569,7 @@ plant "pipeline: the last registered goes first where several are due" \
 plant "pipeline: what is sent to another one's type is done at once" \
     src/schedule/tick.c 's/early, \&pipe->foreign,/early, NULL,/'
 plant "pipeline: due times summed up of rounded intervals" \
-    src/schedule/pipeline.c 's/double ns = \(double\)\(pipe->ran \+ 1\) \* 1e9 \/ pipe->rate_hz;/double ns = (double)((pipe->ran + 1) * pipe->interval_ns);/'
+    src/schedule/pipeline.c 's/double ns = \(double\)count \* 1e9 \/ pipe->rate_hz;/double ns = (double)(count * pipe->interval_ns);/'
 plant "pipeline: events are not kept for one that has not ticked" \
     src/schedule/tick.c 's/^            tick_life_listen\(pipe\);/(void)0;/'
 plant "pace: lets go at once" \
@@ -593,7 +593,7 @@ plant "systems that conflict by what they read and write overlap" \
 plant "transient values hashed" \
     src/store/pool_state.c 's/ \|\| pool->type->info\.transient//'
 plant "the tick of an observer tells" \
-    src/schedule/tick.c 's/ && !world->schedule->now->observer//'
+    src/schedule/tick.c 's/if \(!orri_has_readers\(world\) \|\| pipe->observer\) \{/if (!orri_has_readers(world)) {/'
 plant "the tick of an observer counts" \
     src/schedule/tick.c 's/if \(pipe->observer\) \{/if (false) {/'
 plant "events that wait for an observer hashed" \
@@ -651,6 +651,16 @@ plant "lent: a block that two editions have is used again when one goes" \
     src/store/publish_lend.c 's/share->refs == 1 && //'
 plant "lent: a group that is refused leaves blocks without values" \
     src/schedule/floor.c 's/orri_reclaim_end\(pipe->moment->rt->publisher, result == ORR_OK\)/orri_reclaim_end(pipe->moment->rt->publisher, true)/'
+plant "real time: a commit takes structure only to read" \
+    src/schedule/floor.c 's/orri_set_structure\(pipe, ORRI_LOCK_EXCLUSIVE\);/orri_set_structure(pipe, ORRI_LOCK_READ);/'
+plant "real time: live types are read without a lock" \
+    src/schedule/sets.c 's/return touch == ORRI_TOUCH_READS \? ORRI_LOCK_READ : SETS_NONE;/return SETS_NONE;/'
+plant "real time: a view is pinned once and for all" \
+    src/schedule/floor.c 's/return moment->view != NULL \? orri_view_pin\(moment->view\) : ORR_OK;/return moment->view != NULL \&\& pipe->tick == 0 ? orri_view_pin(moment->view) : ORR_OK;/'
+plant "real time: messages come to a system while it runs" \
+    src/schedule/floor.c 's/^        orri_reader_take\(system->rights\.reader\);//'
+plant "real time: dts of a replay are not those recorded" \
+    src/schedule/beat.c 's/rt->replay->dts\[rt->dt_at\+\+\]/pipe->interval/'
 
 # ---- planting ------------------------------------------------------------------------------------------
 
