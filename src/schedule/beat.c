@@ -171,6 +171,7 @@ static void beat_ticked(orri_realtime* rt, orri_pipeline* pipe)
     if (pipe->rate_hz > 0) {
         beat_pace(rt, pipe);
     }
+    orri_record_clock_of(rt, pipe);
     if (pipe->index == 0 && rt->steps > 0) {
         rt->step_ns = orri_pipeline_due(pipe, rt->steps - 1);
     }
@@ -200,6 +201,7 @@ static bool beat_tick(orri_realtime* rt, orri_pipeline* pipe, float dt)
     bool failed = open || (pipe->tick == before && !resumed);
     orri_floor_release(pipe);
     if (!failed) {
+        rt->refused = result == ORR_ERR_MEMORY ? result : rt->refused;
         beat_ticked(rt, pipe); // On the floor: clocks are part of what a meeting looks at.
     }
     orri_floor_leave(pipe);
@@ -319,6 +321,12 @@ void orri_beat_thread(void* data)
         beat_live(rt, pipe);
     } else {
         while (beat_replay_step(rt, pipe)) {
+            orri_realtime_lock(rt);
+            bool stop = rt->stop;
+            orri_realtime_unlock(rt);
+            if (stop) {
+                (void)orri_floor_lost(rt); // The others finish their ticks, too.
+            }
         }
     }
     orri_realtime_lock(rt);

@@ -430,6 +430,7 @@ void orri_system_call_back(orr_world* world, orri_system* system, void (*callbac
     system->in_units = false;
     if (ORR_UNLIKELY(world->realtime)) { // On the floor, with nobody beside it.
         orri_here before = orri_here_enter(world, &system->guard, system, NULL);
+        orri_here_now.view = system->pipe->moment->view; // Whole ticks of others.
         call_alone(world, system, callback);
         orri_here_leave(before);
         return;

@@ -339,7 +339,13 @@ static orr_result floor_prepare(orri_pipeline* pipe, uint32_t first, uint32_t po
         if (!orri_set_group(pipe, first, point)) {
             return orri_env_result(&world->env);
         }
+        uint64_t clusters = world->cluster_sequence;
         floor_lock(pipe, pipe->steps[first].system->handle.index1);
+        if (ORR_UNLIKELY(clusters != world->cluster_sequence)) {
+            orri_floor_release(
+                pipe); // While it waited clusters came, whose values are not in its set.
+            continue;
+        }
         if (pipe->moment->rt->broken) {
             return ORR_ERR_MEMORY; // It was said.
         }

@@ -327,6 +327,7 @@ ORRI_COLD static orr_result points_refuse_import(orr_world* world, const orri_sy
 
 static orr_result points_import(orr_world* world, orri_system* system)
 {
+    orri_unwire_system(world, system);
     ORRI_FREE(&world->env, ORR_MEMORY_SYSTEM, orri_system*, system->imports, system->import_count);
     system->imports = NULL;
     system->import_count = 0;

@@ -254,6 +254,8 @@ static void realtime_start(orri_realtime* rt)
     rt->begun_ns = orri_realtime_clock(rt);
     orri_pace_begin(&rt->pace, rt->begun_ns, rt->schedule->time_ns);
     rt->pace.wish = rt->schedule->wish > 0 || rt->schedule->wished ? rt->schedule->wish : 1;
+    const orri_pipeline* missing = NULL;
+    int error = 0;
     orri_realtime_lock(rt);
     for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
         orri_pipeline* pipe = rt->schedule->pipelines[i];
@@ -268,13 +270,19 @@ static void realtime_start(orri_realtime* rt)
         rt->standing += pipe->moment->threaded && !orri_beat_free(pipe);
         if (code != 0) {
             rt->stop = true;
-            rt->result = orri_refuse(&rt->world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                                     "orr_realtime: no thread for pipeline '%s' (error %d of the "
-                                     "system); use orr_update(), which needs none",
-                                     pipe->name, code);
+            missing = pipe;
+            error = code;
         }
     }
     orri_realtime_unlock(rt);
+    if (missing != NULL) { // Not under the mutex: who is told may call.
+        orr_result result =
+            orri_refuse(&rt->world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+                        "orr_realtime: no thread for pipeline '%s' (error %d of the system); use "
+                        "orr_update(), which needs none",
+                        missing->name, error);
+        orri_realtime_fail(rt, result);
+    }
 }
 
 static void realtime_join(orri_realtime* rt)
@@ -344,6 +352,7 @@ static void realtime_keep_grants(orri_realtime* rt, orri_lock_log* log)
         if (orri_locks_record_end(rt->locks) != ORR_OK ||
             !ORRI_RESERVE(&record->env, ORR_MEMORY_SYSTEM, &record->grants.grants,
                           &record->grants.capacity, log->count)) {
+            orri_recording_clear(record); // Without all grants turns mean nothing.
             record->full = true;
         } else if (log->count > 0) {
             memcpy(record->grants.grants, log->grants, log->count * sizeof *log->grants);
@@ -423,7 +432,7 @@ static orr_result realtime_run(orri_realtime* rt)
     realtime_since(rt);
     realtime_rest(rt);
     realtime_keep_grants(rt, &log);
-    return rt->result;
+    return rt->result != ORR_OK ? rt->result : rt->refused;
 }
 
 static orr_result realtime_check(orr_world* world, const orr_realtime_desc* desc)
@@ -432,8 +441,8 @@ static orr_result realtime_check(orr_world* world, const orr_realtime_desc* desc
     if (world->appender != NULL) {
         return orri_check_open(world, "orr_realtime");
     }
-    if (desc->record != NULL && desc->record == desc->replay) {
-        wrong = "it cannot be recorded into what is replayed";
+    if (desc->record != NULL && desc->replay != NULL) {
+        wrong = "a replay is not recorded: it has a recording";
     }
     return wrong == NULL ? ORR_OK
                          : orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,

@@ -55,6 +55,8 @@ struct orr_recording {
     uint64_t* hashes; // In order of the ends of ticks.
     uint32_t hash_count, hash_capacity;
     orri_lock_log grants;
+    orri_record_clock* ended; // Clocks after each tick, in order of their ends.
+    uint32_t ended_count, ended_capacity;
     uint64_t ticks;
     // Where clocks stood at the end.
     uint64_t time_ns;
@@ -133,6 +135,7 @@ typedef struct orri_realtime {
     bool gather;       // One is wanted.
     bool stop;
     orr_result result;
+    orr_result refused; // What was refused within ticks that ended: the world lacks something.
     uint64_t begun_ns, first_ticks; // Of the first pipeline in this run.
     // A paused world that is to go on for so many ticks of the first pipeline that have not begun, and what is due up to then; 0: nothing.
     uint64_t steps, step_ns;
@@ -146,7 +149,7 @@ typedef struct orri_realtime {
     struct orr_recording* record;
     const struct orr_recording* replay;
     // Of the replay; on the floor.
-    uint32_t dt_at, count_at, call_at, hash_at;
+    uint32_t dt_at, count_at, call_at, hash_at, ended_at;
     _Atomic bool astray; // It did something else than was recorded.
 } orri_realtime;
 
@@ -195,8 +198,6 @@ void orri_set_keep_trace(orri_realtime* rt);
 // Fills locks, publications and views from the plans. Nobody runs. On refusal (reported) the run cannot go on.
 orr_result orri_wire(orri_realtime* rt);
 void orri_unwire(orri_realtime* rt);
-// A system goes, or its imports are looked up anew.
-void orri_unwire_system(orr_world* world, orri_system* system);
 
 // ---- realtime.c -----------------------------------------------------------------------------------------------------------
 
@@ -251,6 +252,8 @@ void orri_record_turn(orri_realtime* rt, const orri_pipeline* pipe, orri_turn tu
 void orri_record_dt(orri_realtime* rt, float dt);
 // The calls of a list; on refusal the turn that was for them is not recorded either.
 void orri_record_calls(orri_realtime* rt, const orri_call* calls, bool meeting);
+// After a tick: its pipeline's clock; in a replay it is put where it was.
+void orri_record_clock_of(orri_realtime* rt, orri_pipeline* pipe);
 // When the run has ended: where clocks stand; in a replay that came to its end they are put there.
 void orri_record_clocks(orri_realtime* rt);
 void orri_recording_clear(struct orr_recording* recording);

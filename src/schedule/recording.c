@@ -2,6 +2,7 @@
 // What a run in real time depends on, kept in memory: whose turn it was on the floor, in which order locks were granted, how much time ticks were
 // given, what was called from outside. A replay takes it from there. Recording never stands in the way: without memory it ends.
 #include "schedule/realtime.h"
+#include "store/pool.h"
 
 static void record_full(orri_realtime* rt)
 {
@@ -103,6 +104,26 @@ void orri_record_clocks(orri_realtime* rt)
     }
 }
 
+void orri_record_clock_of(orri_realtime* rt, orri_pipeline* pipe)
+{
+    struct orr_recording* record = rt->record;
+    if (record != NULL && !record->full) {
+        if (ORRI_RESERVE(&record->env, ORR_MEMORY_SYSTEM, &record->ended, &record->ended_capacity,
+                         record->ended_count + 1)) {
+            record->ended[record->ended_count++] =
+                (orri_record_clock){pipe->start_ns, pipe->ran, pipe->due_ns};
+        } else {
+            record_full(rt);
+        }
+    }
+    if (rt->replay != NULL && !atomic_load(&rt->astray) && rt->ended_at < rt->replay->ended_count) {
+        const orri_record_clock* clock = &rt->replay->ended[rt->ended_at++];
+        pipe->start_ns = clock->start_ns;
+        pipe->ran = clock->ran;
+        pipe->due_ns = clock->due_ns;
+    }
+}
+
 // ---- hashes ---------------------------------------------------------------------------------------------------------------
 
 // What a pipeline owns: values by cluster and row, of the entities there are.
@@ -138,6 +159,21 @@ void orri_record_hash(orri_realtime* rt, orri_pipeline* pipe)
          cluster = cluster->next) {
         hash = record_hash_cluster(pipe, cluster, hash);
     }
+    for (uint32_t p = 0; p < rt->world->pool_count; p++) {
+        orri_pool* pool = rt->world->pool_list[p];
+        if (pool->slot_count > 0 &&
+            orri_claimed_by(rt->world, (orr_type){pool->type->index1}) == pipe) {
+            hash = orri_pool_hash(pool, hash);
+        }
+    }
+    for (const orri_system* system = rt->schedule->first; system != NULL; system = system->next) {
+        const orri_keep* keeps[2] = {&system->state, &system->exports};
+        for (uint32_t i = 0; system->pipe == pipe && i < 2; i++) {
+            if (keeps[i]->data != NULL) {
+                hash = orri_rows_hash(keeps[i]->type, keeps[i]->data, 1, hash);
+            }
+        }
+    }
     struct orr_recording* record = rt->record;
     if (records && ORRI_RESERVE(&record->env, ORR_MEMORY_SYSTEM, &record->hashes,
                                 &record->hash_capacity, record->hash_count + 1)) {
@@ -146,12 +182,12 @@ void orri_record_hash(orri_realtime* rt, orri_pipeline* pipe)
         record_full(rt);
     }
     if (compares && rt->replay->hashes[rt->hash_at++] != hash) {
+        (void)orri_floor_lost(rt);
         (void)orri_refuse(&rt->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
                           "orr_realtime: the replay differs from what was recorded: pipeline '%s' "
                           "after its tick %llu has other values; its systems depend on something "
                           "that is not recorded",
                           pipe->name, (unsigned long long)pipe->tick);
-        (void)orri_floor_lost(rt);
         orri_realtime_fail(rt, ORR_ERR_CONFLICT);
     }
 }
@@ -202,6 +238,9 @@ void orri_recording_clear(orr_recording* recording)
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->call_counts, recording->count_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->calls, recording->call_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->hashes, recording->hash_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->ended, recording->ended_capacity);
+    recording->ended = NULL;
+    recording->ended_capacity = recording->ended_count = 0;
     recording->turns = recording->call_counts = NULL;
     recording->dts = NULL;
     recording->calls = NULL;

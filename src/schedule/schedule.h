@@ -323,6 +323,9 @@ bool orri_observe_hidden(const orr_world* world, const orri_system* system);
 // step.c: ORR_OK where ticks may be run: between them, outside of systems and handlers. Reports.
 orr_result orri_step_check(orr_world* world, const char* call);
 
+// wire.c: a system goes, or its imports are looked up anew: what it has in real time is given back.
+void orri_unwire_system(orr_world* world, orri_system* system);
+
 // tick.c: runs a tick, or goes on with the one that is under way. On refusal (reported) it stays open; calling again goes on.
 orr_result orri_tick(orri_pipeline* pipe, float dt);
 

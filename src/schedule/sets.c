@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Which locks a group of systems takes in real time: structure, and the values of locked types, by cluster.
 #include "schedule/realtime.h"
+#include <stdlib.h>
 
 #define SETS_PLANNED \
     0x80000000u // Of a plan's grants in the trace: with the type's index. No resource of the table.
@@ -39,8 +40,8 @@ static bool sets_links(const orr_world* world, const orri_system* system)
 // What makes strings, brings an order up to date or changes who refers to whom is done with nobody beside it.
 static bool sets_alone(const orr_world* world, const orri_system* system)
 {
-    return system->guard.owns || (system->query != NULL && system->query->order != NULL) ||
-           sets_links(world, system);
+    return system->guard.owns || system->desc.alone ||
+           (system->query != NULL && system->query->order != NULL) || sets_links(world, system);
 }
 
 static uint32_t sets_more(uint32_t mode, uint32_t other)
@@ -70,12 +71,7 @@ static bool sets_push(orri_moment* moment, uint32_t resource, uint32_t mode)
         (void)orri_refuse_memory(env, "taking locks");
         return false;
     }
-    // By number: they are made one after another, so this is nearly always its place.
-    uint32_t at = moment->set_count++;
-    for (; at > 0 && moment->set[at - 1].resource > resource; at--) {
-        moment->set[at] = moment->set[at - 1];
-    }
-    moment->set[at] = (orri_lock){resource, mode};
+    moment->set[moment->set_count++] = (orri_lock){resource, mode};
     return true;
 }
 
@@ -133,6 +129,24 @@ static bool sets_type(orri_pipeline* pipe, uint32_t first, uint32_t point, uint3
     return true;
 }
 
+static int sets_compare(const void* a, const void* b)
+{
+    const orri_lock *x = a, *y = b;
+    return (x->resource > y->resource) - (x->resource < y->resource);
+}
+
+// By number: mostly they are made, and so come, in that order.
+static void sets_sort(orri_moment* moment)
+{
+    bool sorted = true;
+    for (uint32_t i = 1; sorted && i < moment->set_count; i++) {
+        sorted = moment->set[i - 1].resource < moment->set[i].resource;
+    }
+    if (!sorted) {
+        qsort(moment->set, moment->set_count, sizeof *moment->set, sets_compare);
+    }
+}
+
 void orri_set_structure(orri_pipeline* pipe, orri_lock_mode mode)
 {
     pipe->moment->set[0] = (orri_lock){pipe->moment->rt->structure, mode};
@@ -150,6 +164,7 @@ bool orri_set_group(orri_pipeline* pipe, uint32_t first, uint32_t point)
     for (uint32_t l = 0; done && l < rt->locked_count; l++) {
         done = sets_type(pipe, first, point, rt->locked[l]);
     }
+    sets_sort(pipe->moment);
     return done;
 }
 

@@ -199,9 +199,15 @@ orr_result orr_tick_abandon(orr_world* world)
         return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
                            "orr_tick_abandon: no tick is half done");
     }
+    orri_pipeline* pipe = world->schedule->now;
+    if (result == ORR_OK && pipe->moment != NULL) {
+        orri_moment_resume(pipe, false); // Of a tick that was refused in real time.
+    }
     for (orri_system* system = world->schedule->first; result == ORR_OK && system != NULL;
          system = system->next) {
-        orri_system_hand_in(world, system);
+        if (system->pipe == pipe) {
+            orri_system_hand_in(world, system);
+        }
     }
     if (result == ORR_OK) {
         orri_commit_abandon(world);

@@ -155,6 +155,8 @@ void orri_pools_term(orr_world* world);
 orr_result orri_pools_validate(orr_world* world);
 // The part of the world's hash. Unchanged if no entity ever had a pinned value.
 uint64_t orri_pools_hash(orr_world* world, uint64_t hash);
+// Of one that has values.
+uint64_t orri_pool_hash(orri_pool* pool, uint64_t hash);
 
 // ---- pinned.c: component calls on pinned types; entities and types are checked ------------------------------
 

@@ -72,21 +72,26 @@ static uint64_t pool_state_block(orri_pool* pool, uint32_t number, uint32_t used
     return block->hash;
 }
 
+uint64_t orri_pool_hash(orri_pool* pool, uint64_t hash)
+{
+    hash = orri_hash_word(hash, pool->type->info.layout_hash);
+    hash = orri_hash_word(hash, (uint64_t)pool->slot_count << 32 | pool->free_first);
+    for (uint32_t i = 0; i < pool->block_count; i++) {
+        uint32_t used = pool_state_used(pool, i);
+        if (used > 0) {
+            hash = orri_hash_word(hash, pool_state_block(pool, i, used));
+            hash = orri_hash_word(hash, pool->blocks[i].tick);
+        }
+    }
+    return hash;
+}
+
 uint64_t orri_pools_hash(orr_world* world, uint64_t hash)
 {
     for (uint32_t p = 0; p < world->pool_count; p++) {
         orri_pool* pool = world->pool_list[p];
-        if (pool->slot_count == 0 || pool->type->info.transient) {
-            continue;
-        }
-        hash = orri_hash_word(hash, pool->type->info.layout_hash);
-        hash = orri_hash_word(hash, (uint64_t)pool->slot_count << 32 | pool->free_first);
-        for (uint32_t i = 0; i < pool->block_count; i++) {
-            uint32_t used = pool_state_used(pool, i);
-            if (used > 0) {
-                hash = orri_hash_word(hash, pool_state_block(pool, i, used));
-                hash = orri_hash_word(hash, pool->blocks[i].tick);
-            }
+        if (pool->slot_count != 0 && !pool->type->info.transient) {
+            hash = orri_pool_hash(pool, hash);
         }
     }
     return hash;

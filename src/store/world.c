@@ -185,7 +185,7 @@ void orr_world_destroy(orr_world* world)
 uint64_t orr_world_tick(const orr_world* world)
 {
     ORR_ASSERT(world != NULL);
-    return world->tick;
+    return orri_tick_now(world); // In a system in real time: when its group began.
 }
 
 uint64_t orr_world_seed(const orr_world* world)
