@@ -72,7 +72,13 @@ static beat_what beat_decide(orri_realtime* rt, const orri_pipeline* pipe, uint6
     if (rt->stop) {
         return BEAT_END;
     }
-    if (first && rt->call_first != NULL) {
+    // Calls that call again let a tick that is due go first.
+    bool waits = false;
+    if (first && rt->called) {
+        orri_beat_look(rt);
+        waits = beat_due(rt, pipe);
+    }
+    if (first && rt->call_first != NULL && !waits) {
         if (!rt->call_first->meeting) {
             return BEAT_CALLS;
         }
@@ -216,6 +222,7 @@ static bool beat_tick(orri_realtime* rt, orri_pipeline* pipe, float dt)
 
 static void beat_begin_tick(orri_realtime* rt, orri_pipeline* pipe)
 {
+    rt->called = rt->called && pipe->index != 0;
     (void)orri_floor_enter_between(pipe, ORRI_TURN_BEGIN);
     if (ORR_UNLIKELY(beat_stale(rt))) { // Plans are made where all stand between ticks.
         orri_floor_leave(pipe);
@@ -241,6 +248,7 @@ static void beat_begin_calls(orri_realtime* rt, orri_pipeline* pipe, bool meetin
     orri_record_turn(rt, pipe, ORRI_TURN_CALLS);
     orri_record_calls(rt, calls, meeting);
     orri_calls(rt, pipe, calls, meeting);
+    rt->called = true;
     orri_floor_leave(pipe);
 }
 

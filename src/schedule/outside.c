@@ -85,17 +85,15 @@ void orri_realtime_unhold(orri_realtime* rt)
 static orr_result outside_gathered(orri_realtime* rt, orri_call* calls)
 {
     orr_world* world = rt->world;
-    const orri_here floor = orri_here_now;
-    orri_here_now = (orri_here){0};
     orri_realtime_unhold(rt);
-    orri_realtime_open(rt, true);
     rt->schedule->inside = false;
-    world->busy = NULL;
+    orri_here_now.gathered = true; // Who calls from elsewhere is refused all the same.
+    orri_schema_thaw(&world->schema);
     orri_calls_do(rt, calls);
     orr_result result = orri_wire(rt);
+    orri_schema_freeze(&world->schema);
+    orri_here_now.gathered = false;
     rt->schedule->inside = true;
-    orri_realtime_open(rt, false);
-    orri_here_now = floor;
     return result;
 }
 
@@ -163,7 +161,8 @@ void orr_stop(orr_world* world)
     orri_realtime* rt = outside_now(world);
     if (rt != NULL) {
         orri_realtime_lock(rt);
-        rt->stop = true;
+        // In a replay its own systems and calls do as they did: where it ends is recorded.
+        rt->stop = rt->stop || rt->replay == NULL || orri_here_now.world != world;
         orri_realtime_unlock(rt);
         outside_let(rt);
     }

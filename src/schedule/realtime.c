@@ -251,12 +251,12 @@ static void realtime_start(orri_realtime* rt)
 {
     realtime_name_rows(rt);
     const orr_platform* platform = rt->platform;
+    orri_realtime_lock(rt);
     rt->begun_ns = orri_realtime_clock(rt);
     orri_pace_begin(&rt->pace, rt->begun_ns, rt->schedule->time_ns);
     rt->pace.wish = rt->schedule->wish > 0 || rt->schedule->wished ? rt->schedule->wish : 1;
     const orri_pipeline* missing = NULL;
     int error = 0;
-    orri_realtime_lock(rt);
     for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
         orri_pipeline* pipe = rt->schedule->pipelines[i];
         if (pipe->rate_hz > 0) {
@@ -421,7 +421,9 @@ static orr_result realtime_run(orri_realtime* rt)
     if (rt->replay != NULL) {
         orri_realtime_unfollow(rt);
     } else {
+        orri_realtime_lock(rt);
         orri_beat_look(rt); // Up to here time went on.
+        orri_realtime_unlock(rt);
     }
     orri_realtime_open(rt, true);
     schedule->inside = false; // Calls that were posted may still not step or destroy it.

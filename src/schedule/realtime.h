@@ -133,6 +133,7 @@ typedef struct orri_realtime {
     uint32_t idle;     // and of these, that wait until they are due.
     uint64_t meetings; // Held so far.
     bool gather;       // One is wanted.
+    bool called;       // Calls were done since the first pipeline's last tick. Of its thread.
     bool stop;
     orr_result result;
     orr_result refused; // What was refused within ticks that ended: the world lacks something.

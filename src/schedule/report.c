@@ -237,7 +237,7 @@ static void report_system(const orri_system* system, orri_text* out)
 static const struct orri_schedule* report_plan(orr_world* world, orri_text* out)
 {
     struct orri_schedule* schedule = orri_schedule_of(world);
-    bool stands = schedule != NULL && !world->realtime && schedule->now == NULL;
+    bool stands = schedule != NULL && !orri_scattered(world) && schedule->now == NULL;
     if (schedule == NULL || (stands && orri_plan_make(world) != ORR_OK)) {
         orri_text_add(out, "no plan: %s\n", orr_error_last(world));
         return NULL;

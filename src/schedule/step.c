@@ -221,7 +221,7 @@ static bool step_settles(orr_world* world, const char* call)
     if (orri_schedule_of(world) == NULL) {
         return false;
     }
-    if (ORR_UNLIKELY(world->realtime || world->schedule->inside)) {
+    if (ORR_UNLIKELY(orri_scattered(world) || world->schedule->inside)) {
         (void)orri_refuse_running(world, call);
         return false;
     }

@@ -527,7 +527,7 @@ orr_system orr_system_add(orr_world* world, const orr_system_desc* desc)
     if (schedule == NULL) {
         return none;
     }
-    if (ORR_UNLIKELY(world->realtime)) {
+    if (orri_scattered(world)) {
         (void)system_refuse_realtime(world, "orr_system_add", desc->name, "added");
         return none;
     }
@@ -584,7 +584,7 @@ orr_result orr_system_remove(orr_world* world, orr_system handle)
     if (system == NULL || system->removed) {
         return system_refuse_handle(world, "orr_system_remove", handle);
     }
-    if (ORR_UNLIKELY(world->realtime)) {
+    if (orri_scattered(world)) {
         return system_refuse_realtime(world, "orr_system_remove", system->desc.name, "removed");
     }
     if (world->schedule->now != NULL) {

@@ -128,7 +128,7 @@ static uint64_t digest_tags(const orr_world* world, uint64_t hash)
 uint64_t orr_world_hash(orr_world* world)
 {
     ORR_ASSERT(world != NULL);
-    if (ORR_UNLIKELY(world->in_system || orri_watched(world))) {
+    if (ORR_UNLIKELY(world->in_system || orri_watched(world) || orri_scattered(world))) {
         (void)orri_refuse_running(world, "orr_world_hash");
         return 0;
     }

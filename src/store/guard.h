@@ -34,6 +34,7 @@ typedef struct orri_here {
     // write (publish.h). NULL: those of the world.
     const uint64_t* clock;
     const struct orri_view* view;
+    bool gathered;       // It does calls from outside where all pipelines stand between ticks.
     uint64_t since_view; // For `changed` terms, of what the view has: when the system looked last.
 } orri_here;
 extern _Thread_local orri_here orri_here_now;
@@ -41,6 +42,13 @@ extern _Thread_local orri_here orri_here_now;
 // The rare halves of what follows, which would take more room in their callers than all the rest.
 ORRI_COLD const struct orri_view* orri_view_here_far(const orr_world* world);
 ORRI_COLD bool orri_watched_far(const orr_world* world);
+
+// In real time: false for who was called where all pipelines stand between ticks. Elsewhere the world as a whole is not to be had.
+static inline bool orri_scattered(const orr_world* world)
+{
+    return ORR_UNLIKELY(world->realtime) &&
+           !(orri_here_now.world == world && orri_here_now.gathered);
+}
 
 // What this thread's pipeline sees of values that others write; NULL: everything as it is.
 static inline const struct orri_view* orri_view_here(const orr_world* world)

@@ -462,7 +462,7 @@ static orr_result validate_relations(orr_world* world)
 orr_result orr_world_validate(orr_world* world)
 {
     ORR_ASSERT(world != NULL);
-    if (ORR_UNLIKELY(world->in_system || orri_watched(world))) {
+    if (ORR_UNLIKELY(world->in_system || orri_watched(world) || orri_scattered(world))) {
         return orri_refuse_running(world, "orr_world_validate");
     }
     orri_world_settle(world);

@@ -120,9 +120,12 @@ static orr_result world_destroy_check(orr_world* world)
     if (world->in_system) {
         return orri_refuse_running(world, "orr_world_destroy");
     }
-    const char* why = world->in_handler != 0 ? "not from an error handler"
-                      : world->in_tick       ? "a tick is under way; call it between ticks"
-                                             : NULL;
+    const char* why =
+        world->in_handler != 0 ? "not from an error handler"
+        : world->in_tick
+            ? "a tick is under way; call it between ticks, in real time after orr_stop() and when "
+              "orr_realtime() has returned"
+            : NULL;
     return why == NULL ? ORR_OK
                        : orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
                                      "orr_world_destroy: %s", why);

@@ -8,7 +8,7 @@
 
 // How far systems came, and whose turn it is to wait.
 typedef struct meet {
-    _Atomic uint64_t physics, draws, waits, wrong;
+    _Atomic uint64_t physics, draws, waits, wrong, newest;
     _Atomic bool inside; // The slow system is at work.
     const orr_platform* platform;
     orr_entity who;
@@ -137,6 +137,7 @@ static void render(orr_run* run)
         m->wrong += body[i].twice != 2 * body[i].x || body[i].x != body[0].x;
     }
     m->draws++;
+    m->newest = body[0].x > m->newest ? (uint64_t)body[0].x : m->newest;
     if (m->physics >= 6) {
         orr_stop(run->world);
     }
@@ -170,6 +171,7 @@ ORR_TEST(realtime_renderer_never_waits_for_physics)
                .settings = &m);
     CHECK_OK(orr_realtime(world, NULL));
     CHECK(m.physics >= 6);
+    CHECK(m.newest >= 3); // It sees what goes on, not what once was.
     CHECK_EQ(m.waits, 0);
     CHECK_EQ(m.wrong, 0);
     CHECK_STR(k.errors.text, "");
@@ -634,4 +636,38 @@ ORR_TEST(realtime_trace_has_a_row_for_each_pipeline)
     const char* row = strstr(system, "\"tid\": ");
     CHECK(row != NULL && strncmp(row, "\"tid\": 4097", 11) == 0);
     kit_end(&k);
+}
+
+// ---- time that is recorded --------------------------------------------------------------------------------------------------------------
+
+static void sum_dt(orr_run* run)
+{
+    Velocity* v = orr_write(run, Velocity);
+    for (uint32_t i = 0; i < run->count; i++) {
+        v[i].x += run->dt;
+    }
+}
+
+static uint64_t run_free(orr_recording* record, const orr_recording* replay)
+{
+    kit k;
+    meet m;
+    orr_world* world = begin_meet(&k, &m, NULL);
+    add_pipeline(world, "free", 0);
+    KIT_SYSTEM(world, .name = "sum", .pipeline = "free", .query = "write Velocity", .run = sum_dt);
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = replay == NULL ? 20 : 0,
+                                                      .record = record,
+                                                      .replay = replay,
+                                                      .hashes = true}));
+    uint64_t hash = orr_world_hash(world);
+    kit_end(&k);
+    return hash;
+}
+
+ORR_TEST(realtime_replays_give_a_continuous_pipeline_the_time_it_had)
+{
+    orr_recording* recording = orr_recording_create();
+    uint64_t hash = run_free(recording, NULL);
+    CHECK_EQ(run_free(NULL, recording), hash);
+    orr_recording_destroy(recording);
 }
