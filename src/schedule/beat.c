@@ -222,7 +222,9 @@ static bool beat_tick(orri_realtime* rt, orri_pipeline* pipe, float dt)
 
 static void beat_begin_tick(orri_realtime* rt, orri_pipeline* pipe)
 {
-    rt->called = rt->called && pipe->index != 0;
+    if (pipe->index == 0) {
+        rt->called = false;
+    }
     (void)orri_floor_enter_between(pipe, ORRI_TURN_BEGIN);
     if (ORR_UNLIKELY(beat_stale(rt))) { // Plans are made where all stand between ticks.
         orri_floor_leave(pipe);

@@ -210,6 +210,11 @@ orr_result orr_pipeline_stats_get(orr_world* world, orr_pipeline pipeline, orr_p
     if (schedule == NULL) {
         return ORR_ERR_MEMORY;
     }
+    if (orri_scattered(world)) {
+        return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+                           "orr_pipeline_stats_get: not while pipelines run; ask at a meeting "
+                           "(orr_post_meeting) or between runs. orr_wait_stats_get() may be asked");
+    }
     if (pipeline.index1 == 0 || pipeline.index1 > schedule->pipeline_count) {
         return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
                            "orr_pipeline_stats_get: there is no pipeline %u", pipeline.index1);

@@ -631,7 +631,7 @@ static void system_switch(orr_world* world, const orri_wish* wish)
     orri_system* system = wish->target;
     bool* on = wish->group ? &system->group_on : &system->self_on;
     world->schedule->stale |= *on != wish->on;
-    *on = wish->on;
+    __atomic_store_n(on, wish->on, __ATOMIC_RELAXED); // In real time others may ask meanwhile.
     system->wanted = system->self_on && system->group_on;
 }
 
@@ -696,7 +696,8 @@ bool orr_system_enabled(const orr_world* world, orr_system handle)
     if (system == NULL || system->removed || orri_observe_hidden(world, system)) {
         return false;
     }
-    bool self = system->self_on, group = system->group_on;
+    bool self = __atomic_load_n(&system->self_on, __ATOMIC_RELAXED);
+    bool group = __atomic_load_n(&system->group_on, __ATOMIC_RELAXED);
     const orri_system* by = orri_system_here(world);
     for (uint32_t i = 0; by != NULL && i < by->wish_count; i++) {
         const orri_wish* wish = &by->wishes[i];

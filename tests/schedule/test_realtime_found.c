@@ -431,7 +431,7 @@ static void look_enabled(orr_run* run)
 {
     orr_system s = orr_system_find(run->world, "doze");
     reads += orr_system_enabled(run->world, s);
-    orr_pipeline_stats stats;
+    orr_pipeline_stats stats = {0};
     (void)orr_pipeline_stats_get(run->world, orr_pipeline_find(run->world, "a"), &stats);
     reads += stats.tick;
     orr_journal_entry entries[4];
