@@ -56,6 +56,46 @@ ORR_MAYBE_UNUSED static void hard_sleep(uint64_t ns)
     platform->sleep_ns(platform->user, ns);
 }
 
+// ---- record, replay, the same hash ----------------------------------------------------------------------------------------------
+
+typedef struct hard_replay {
+    orr_world* (*begin)(kit* k, uint32_t workers); // Called for every run: the same world.
+    uint32_t workers, ticks;
+    uint32_t replays;                             // Default 1.
+    void (*look)(orr_world* world, bool replays); // After each run; may be NULL.
+} hard_replay;
+
+// Every tick of every pipeline has the same hash, and so has the world at the end.
+ORR_MAYBE_UNUSED static void hard_replays(const hard_replay* desc)
+{
+    kit k;
+    uint64_t hash = 0;
+    orr_recording* recording = orr_recording_create();
+    for (uint32_t i = 0; i <= (desc->replays != 0 ? desc->replays : 1); i++) {
+        orr_world* world = desc->begin(&k, desc->workers);
+        orr_realtime_desc record = {.ticks = desc->ticks, .record = recording, .hashes = true};
+        orr_realtime_desc replay = {.replay = recording};
+        if (orr_realtime(world, i == 0 ? &record : &replay) != ORR_OK) {
+            test_fail(__FILE__, __LINE__, "run %u: %s", i, orr_error_last(world));
+        }
+        hash = i == 0 ? orr_world_hash(world) : hash;
+        CHECK(orr_world_hash(world) == hash);
+        if (desc->look != NULL) {
+            desc->look(world, i > 0);
+        }
+        hard_end(&k);
+    }
+    orr_recording_destroy(recording);
+}
+
+// Without workers and with two.
+ORR_MAYBE_UNUSED static void hard_replays_with_workers(hard_replay desc)
+{
+    for (desc.workers = 0; desc.workers <= 2; desc.workers += 2) {
+        hard_replays(&desc);
+    }
+}
+
 // ---- a small world: a writes, b reads, the first one creates and destroys -----------------------------------------------------
 
 static void tree_grow(orr_run* run)

@@ -73,26 +73,20 @@ static orr_world* observers_begin(kit* k, uint32_t workers)
     return world;
 }
 
+static void observers_look(orr_world* world, bool replays)
+{
+    static uint64_t transient;
+    transient = replays ? transient : orr_transient_count(world);
+    CHECK_EQ(orr_transient_count(world), transient);
+    CHECK(transient > 0 && transient < 50);
+    CHECK_OK(orr_world_validate(world));
+    CHECK_OK(orr_step(world, 5));
+}
+
 ORR_TEST(realtime_two_observers_create)
 {
-    kit k;
-    for (uint32_t workers = 0; workers <= 2; workers += 2) {
-        orr_recording* recording = orr_recording_create();
-        orr_world* world = observers_begin(&k, workers);
-        CHECK_OK(orr_realtime(
-            world, &(orr_realtime_desc){.ticks = 40, .record = recording, .hashes = true}));
-        CHECK(orr_transient_count(world) > 0 && orr_transient_count(world) < 50);
-        CHECK_OK(orr_world_validate(world));
-        uint64_t hash = orr_world_hash(world), transient = orr_transient_count(world);
-        CHECK_OK(orr_step(world, 5));
-        hard_end(&k);
-        world = observers_begin(&k, workers);
-        CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.replay = recording}));
-        CHECK(orr_world_hash(world) == hash);
-        CHECK_EQ(orr_transient_count(world), transient);
-        hard_end(&k);
-        orr_recording_destroy(recording);
-    }
+    hard_replays_with_workers(
+        (hard_replay){.begin = observers_begin, .ticks = 40, .look = observers_look});
 }
 
 // ---- queues ------------------------------------------------------------------------------------------------------------------------
@@ -265,26 +259,17 @@ static orr_world* meet_begin(kit* k, uint32_t workers)
     return world;
 }
 
+static void meet_look(orr_world* world, bool replays)
+{
+    (void)replays;
+    CHECK(atomic_exchange(&hard_done, 0) > 15);
+    CHECK_OK(orr_world_validate(world));
+}
+
 ORR_TEST(realtime_systems_and_types_come_and_go_in_meetings)
 {
-    kit k;
-    for (uint32_t workers = 0; workers <= 2; workers += 2) {
-        orr_recording* recording = orr_recording_create();
-        orr_world* world = meet_begin(&k, workers);
-        atomic_store(&hard_done, 0);
-        CHECK_OK(orr_realtime(
-            world, &(orr_realtime_desc){.ticks = 40, .record = recording, .hashes = true}));
-        CHECK(atomic_load(&hard_done) > 15);
-        CHECK_OK(orr_world_validate(world));
-        uint64_t hash = orr_world_hash(world);
-        hard_end(&k);
-        world = meet_begin(&k, workers);
-        CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.replay = recording}));
-        CHECK(orr_world_hash(world) == hash);
-        k.errors = (kit_errors){0}; // Its own posts were refused.
-        hard_end(&k);
-        orr_recording_destroy(recording);
-    }
+    atomic_store(&hard_done, 0);
+    hard_replays_with_workers((hard_replay){.begin = meet_begin, .ticks = 40, .look = meet_look});
 }
 
 static void meet_ask_wrong(orr_run* run)
@@ -345,20 +330,7 @@ static orr_world* toggle_begin(kit* k, uint32_t workers)
 
 ORR_TEST(realtime_who_hears_is_switched)
 {
-    kit k;
-    for (uint32_t workers = 0; workers <= 2; workers += 2) {
-        orr_recording* recording = orr_recording_create();
-        orr_world* world = toggle_begin(&k, workers);
-        CHECK_OK(orr_realtime(
-            world, &(orr_realtime_desc){.ticks = 40, .record = recording, .hashes = true}));
-        uint64_t hash = orr_world_hash(world);
-        hard_end(&k);
-        world = toggle_begin(&k, workers);
-        CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.replay = recording}));
-        CHECK(orr_world_hash(world) == hash);
-        hard_end(&k);
-        orr_recording_destroy(recording);
-    }
+    hard_replays_with_workers((hard_replay){.begin = toggle_begin, .ticks = 40});
 }
 
 // ---- what others lean on goes --------------------------------------------------------------------------------------------------------
