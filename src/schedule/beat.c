@@ -85,11 +85,13 @@ static beat_what beat_decide(orri_realtime* rt, const orri_pipeline* pipe, uint6
         rt->gather = true;
         orri_realtime_ring(rt);
     }
-    if (rt->gather) {
+    orri_beat_look(rt);
+    bool due = beat_due(rt, pipe);
+    // Meetings that call for the next one let everybody have a tick between them.
+    if (rt->gather && !(due && pipe->moment->met < rt->meetings)) {
         return BEAT_MEET;
     }
-    orri_beat_look(rt);
-    if (beat_due(rt, pipe)) {
+    if (due) {
         return BEAT_TICK;
     }
     // Of a longer wait than that only a part would count.
@@ -114,6 +116,7 @@ static beat_what beat_next(orri_realtime* rt, const orri_pipeline* pipe)
         rt->idle -= stands;
         what = beat_decide(rt, pipe, &left);
     }
+    pipe->moment->met = what == BEAT_TICK ? rt->meetings : pipe->moment->met;
     orri_realtime_unlock(rt);
     return what;
 }

@@ -134,6 +134,7 @@ static bool realtime_moment(orri_realtime* rt, orri_pipeline* pipe)
     orri_moment* moment = pipe->moment;
     moment->rt = rt;
     moment->stats = (orr_wait_stats){0};
+    moment->met = 0;
     moment->own = (orri_pace_own){.interval_ns = pipe->interval_ns};
     moment->began_ns = rt->schedule->time_ns;
     moment->began_real_ns = 0;

@@ -93,6 +93,7 @@ typedef struct orri_moment {
     orri_here outside; // Of the thread, before it came onto the floor.
     orri_pace_own own;
     bool ticking;
+    uint64_t met;           // Meetings held when its last tick was about to begin.
     uint64_t began_ns;      // By the world's time, of its last tick,
     uint64_t began_real_ns; // and by the real time that counts.
     orri_waits waits;       // Under the run's `mutex`.

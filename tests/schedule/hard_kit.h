@@ -50,6 +50,14 @@ ORR_MAYBE_UNUSED static void hard_pipe(orr_world* world, const char* name, doubl
     CHECK(orr_pipeline_add(world, &desc).index1 != 0);
 }
 
+// Of a pipeline in the last run.
+ORR_MAYBE_UNUSED static uint64_t hard_ticks(orr_world* world, const char* pipeline)
+{
+    orr_wait_stats stats;
+    CHECK_OK(orr_wait_stats_get(world, orr_pipeline_find(world, pipeline), &stats));
+    return stats.ticks;
+}
+
 ORR_MAYBE_UNUSED static void hard_sleep(uint64_t ns)
 {
     const orr_platform* platform = orr_platform_default();

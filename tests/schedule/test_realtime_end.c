@@ -307,6 +307,53 @@ RIG_TEST(call_that_posts_itself_does_not_keep_the_run_from_its_end, 10)
     lockstep_goes_on();
 }
 
+static bool again_meets;
+
+static void again_called(orr_world* world, void* data)
+{
+    (void)data;
+    rig_sleep(MS); // Of ten to the first pipeline's next tick.
+    r.calls++;
+    orr_result result = again_meets ? orr_post_meeting(world, again_called, NULL, 0)
+                                    : orr_post(world, again_called, NULL, 0);
+    EXPECT(result == ORR_OK || result == ORR_ERR_STATE);
+}
+
+static void again_in_tick_2(orr_run* run, rig_line* line)
+{
+    if (line->count == 2) {
+        again_called(run->world, NULL);
+    }
+}
+
+static void again_and_again(const orr_platform* platform, bool meets)
+{
+    again_meets = meets;
+    rig_open(platform, 100);
+    rig_line* a = rig_add(NULL, 0, again_in_tick_2);
+    rig_line* b = rig_add(&(orr_pipeline_desc){.name = "b", .rate_hz = 50}, 0, NULL);
+    for (uint32_t run = 0; run < 2; run++) {
+        a->count = b->count = r.calls = 0;
+        EXPECT_OK(orr_realtime(r.world, &(orr_realtime_desc){.ticks = 10}));
+        EXPECT_EQ(a->count, 10);
+        EXPECT(b->count >= 3);
+        EXPECT(r.calls > 20); // Many between two ticks.
+        r.errors.count = 0;   // The last one is refused.
+    }
+    lockstep_goes_on();
+}
+
+// A call is always there to be done; ticks that are due go first.
+RIG_TEST(call_that_posts_itself_lets_ticks_go_on, 10)
+{
+    again_and_again(platform, false);
+}
+
+RIG_TEST(call_that_posts_itself_for_a_meeting_lets_ticks_go_on, 10)
+{
+    again_and_again(platform, true);
+}
+
 // ---- the caller's thread -----------------------------------------------------------------------------------------------------------
 
 static void stop_outside_33(void* arg)
@@ -391,14 +438,9 @@ static void grow(orr_run* run)
     rig_memory_refused(grow_refused > 0 && run->tick >= grow_refused);
 }
 
-// One pipeline is refused memory in its tick, while another gathers for a meeting and a third sleeps. When there is memory it goes on.
-static void refused_in(const orr_platform* platform, const char* pipeline, uint64_t tick)
+static void grow_add(const char* pipeline)
 {
-    rig_open(platform, 100);
     ORR_REGISTER(r.world, Grown);
-    rig_add(NULL, 0, NULL);
-    rig_line* b = rig_add(&(orr_pipeline_desc){.name = "b", .rate_hz = 25}, 10 * MS, NULL);
-    rig_add(&(orr_pipeline_desc){.name = "c", .rate_hz = 1}, 0, NULL);
     EXPECT(orr_system_add(r.world, &(orr_system_desc){.name = "grow",
                                                       .pipeline = pipeline,
                                                       .once = true,
@@ -406,6 +448,16 @@ static void refused_in(const orr_platform* platform, const char* pipeline, uint6
                                                       .creates_max = 64,
                                                       .run = grow})
                .index1 != 0);
+}
+
+// One pipeline is refused memory in its tick, while another gathers for a meeting and a third sleeps. When there is memory it goes on.
+static void refused_in(const orr_platform* platform, const char* pipeline, uint64_t tick)
+{
+    rig_open(platform, 100);
+    rig_add(NULL, 0, NULL);
+    rig_line* b = rig_add(&(orr_pipeline_desc){.name = "b", .rate_hz = 25}, 10 * MS, NULL);
+    rig_add(&(orr_pipeline_desc){.name = "c", .rate_hz = 1}, 0, NULL);
+    grow_add(pipeline);
     grow_refused = tick;
     rig_outside(meet_outside);
     orr_result result = orr_realtime(r.world, NULL);
@@ -515,21 +567,14 @@ RIG_TEST(second_run_steps_and_destruction_are_refused_from_everywhere, 0)
 
 static void replay_rows(void)
 {
-    ORR_REGISTER(r.world, Grown);
     rig_add(NULL, 0, NULL);
     rig_add(&(orr_pipeline_desc){.name = "b", .rate_hz = 50}, 0, NULL);
     rig_add(&(orr_pipeline_desc){.name = "c", .rate_hz = 30}, 0, NULL);
-    EXPECT(orr_system_add(r.world, &(orr_system_desc){.name = "grow",
-                                                      .pipeline = "b",
-                                                      .once = true,
-                                                      .creates = "Grown",
-                                                      .creates_max = 64,
-                                                      .run = grow})
-               .index1 != 0);
+    grow_add("b");
 }
 
-// A pipeline is refused memory in a replay: the others do not wait for its turns.
-RIG_TEST(replay_that_is_refused_memory_ends, 30)
+// A recording, and a world to replay it on.
+static orr_recording* replay_open(const orr_platform* platform)
 {
     orr_recording* recording = orr_recording_create();
     rig_open(platform, 100);
@@ -538,6 +583,13 @@ RIG_TEST(replay_that_is_refused_memory_ends, 30)
     rig_close();
     rig_open(platform, 100);
     replay_rows();
+    return recording;
+}
+
+// A pipeline is refused memory in a replay: the others do not wait for its turns.
+RIG_TEST(replay_that_is_refused_memory_ends, 30)
+{
+    orr_recording* recording = replay_open(platform);
     grow_refused = 2;
     orr_result result = orr_realtime(r.world, &(orr_realtime_desc){.replay = recording});
     grow_refused = 0;
@@ -565,13 +617,7 @@ static void grow_less(orr_run* run, rig_line* line)
 static void replay_another(const orr_platform* platform, uint32_t line,
                            void (*act)(orr_run* run, rig_line* line))
 {
-    orr_recording* recording = orr_recording_create();
-    rig_open(platform, 100);
-    replay_rows();
-    EXPECT_OK(orr_realtime(r.world, &(orr_realtime_desc){.ticks = 8, .record = recording}));
-    rig_close();
-    rig_open(platform, 100);
-    replay_rows();
+    orr_recording* recording = replay_open(platform);
     r.lines[line].act = act;
     EXPECT_EQ(orr_realtime(r.world, &(orr_realtime_desc){.replay = recording}), ORR_ERR_CONFLICT);
     grow_none = false;

@@ -35,7 +35,10 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_police_reach.c
     tests/schedule/test_realtime.c
     tests/schedule/test_realtime_end.c
-    tests/schedule/test_realtime_found.c
+    tests/schedule/test_realtime_refused.c
+    tests/schedule/test_realtime_replay.c
+    tests/schedule/test_realtime_seen.c
+    tests/schedule/test_realtime_strangers.c
     tests/schedule/test_realtime_odd.c
     tests/schedule/test_realtime_hard.c
     tests/schedule/test_realtime_many.c
