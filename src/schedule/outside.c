@@ -135,15 +135,18 @@ bool orri_realtime_runs(const orr_world* world)
            __atomic_load_n(&world->schedule->realtime, __ATOMIC_RELAXED) != NULL;
 }
 
+// With `posting` held no run begins or ends.
+static orri_realtime* outside_hold(orr_world* world)
+{
+    orri_mutex_lock(world->env.platform, &world->schedule->posting);
+    return world->schedule->realtime;
+}
+
 // The run under way, with `posting` held; NULL: none, and it is not held.
 static orri_realtime* outside_now(orr_world* world)
 {
-    if (world->schedule == NULL) {
-        return NULL;
-    }
-    orri_mutex_lock(world->env.platform, &world->schedule->posting);
-    orri_realtime* rt = world->schedule->realtime;
-    if (rt == NULL) {
+    orri_realtime* rt = world->schedule != NULL ? outside_hold(world) : NULL;
+    if (rt == NULL && world->schedule != NULL) {
         orri_mutex_unlock(world->env.platform, &world->schedule->posting);
     }
     return rt;
@@ -225,18 +228,18 @@ orr_result orr_time_wish(orr_world* world, double wish)
     if (orri_schedule_of(world) == NULL) {
         return ORR_ERR_MEMORY;
     }
-    orri_realtime* rt = outside_now(world);
-    if (rt == NULL) {
-        world->schedule->wish = wish;
-        world->schedule->wished = true;
-        return ORR_OK;
+    orri_realtime* rt = outside_hold(world);
+    if (rt != NULL) {
+        orri_realtime_lock(rt);
+        orri_pace_wish(&rt->pace, orri_realtime_clock(rt), wish);
     }
-    orri_realtime_lock(rt);
-    orri_pace_wish(&rt->pace, orri_realtime_clock(rt), wish);
-    rt->schedule->wish = wish;
-    rt->schedule->wished = true;
-    orri_realtime_unlock(rt);
-    outside_let(rt);
+    world->schedule->wish = wish;
+    world->schedule->wished = true;
+    if (rt != NULL) {
+        orri_realtime_unlock(rt);
+        orri_realtime_ring(rt);
+    }
+    orri_mutex_unlock(world->env.platform, &world->schedule->posting);
     return ORR_OK;
 }
 
@@ -282,18 +285,19 @@ orr_result orr_realtime_step(orr_world* world, uint32_t ticks)
                                           "orr_realtime_step: the world is not paused (orr_pause)");
 }
 
-bool orri_realtime_pause(orr_world* world, bool on)
+void orri_realtime_pause(orr_world* world, bool on)
 {
-    orri_realtime* rt = outside_now(world);
-    if (rt == NULL) {
-        return false;
+    orri_realtime* rt = outside_hold(world);
+    if (rt != NULL) {
+        orri_realtime_lock(rt);
     }
-    orri_realtime_lock(rt);
-    rt->schedule->paused = on;
-    orri_beat_look(rt);
-    orri_realtime_unlock(rt);
-    outside_let(rt);
-    return true;
+    world->schedule->paused = on;
+    if (rt != NULL) {
+        orri_beat_look(rt);
+        orri_realtime_unlock(rt);
+        orri_realtime_ring(rt);
+    }
+    orri_mutex_unlock(world->env.platform, &world->schedule->posting);
 }
 
 orr_result orr_wait_stats_get(orr_world* world, orr_pipeline pipeline, orr_wait_stats* out)

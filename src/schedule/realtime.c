@@ -421,16 +421,17 @@ static orr_result realtime_run(orri_realtime* rt)
     realtime_join(rt);
     if (rt->replay != NULL) {
         orri_realtime_unfollow(rt);
-    } else {
-        orri_realtime_lock(rt);
-        orri_beat_look(rt); // Up to here time went on.
-        orri_realtime_unlock(rt);
     }
+    orri_realtime_lock(rt); // Others may still wish, and pause.
+    if (rt->replay == NULL) {
+        orri_beat_look(rt); // Up to here time went on.
+    }
+    schedule->time_ns = rt->pace.time_ns > schedule->time_ns ? rt->pace.time_ns : schedule->time_ns;
+    orri_realtime_unlock(rt);
     orri_realtime_open(rt, true);
     schedule->inside = false; // Calls that were posted may still not step or destroy it.
     orri_realtime_unhold(rt);
     orri_lanes_use(rt->world, NULL);
-    schedule->time_ns = rt->pace.time_ns > schedule->time_ns ? rt->pace.time_ns : schedule->time_ns;
     orri_record_clocks(rt);
     realtime_since(rt);
     realtime_rest(rt);

@@ -218,8 +218,8 @@ void orri_realtime_on_main(orri_pipeline* pipe, orri_system* system);
 
 // From any thread, also while a meeting is held: then the world belongs to who holds it.
 bool orri_realtime_runs(const orr_world* world);
-// From any thread. False: it does not run.
-bool orri_realtime_pause(orr_world* world, bool on);
+// From any thread, whether it runs or not.
+void orri_realtime_pause(orr_world* world, bool on);
 // A tick that was refused in real time goes on in lockstep, with its lanes; or has ended there.
 void orri_moment_resume(orri_pipeline* pipe, bool ended);
 void orri_moment_free(orr_world* world, orri_pipeline* pipe);

@@ -158,7 +158,8 @@ void orr_pause(orr_world* world, bool on)
     if (orri_observe_refuses(world, orri_system_here(world), "pauses", NULL)) {
         return;
     }
-    if (orri_system_here(world) == NULL && orri_realtime_pause(world, on)) {
+    if (orri_system_here(world) == NULL) {
+        orri_realtime_pause(world, on);
         return;
     }
     bool steps = world->realtime || (schedule->inside && schedule->now != NULL &&

@@ -420,6 +420,12 @@ ORRI_COLD static orr_result entity_destroy_apart(orr_world* world, orr_entity en
 orr_result orr_destroy(orr_world* world, orr_entity entity)
 {
     ORR_ASSERT(world != NULL);
+    if (ORR_UNLIKELY(world->guard != NULL)) { // Who may not change rows may not look at them first.
+        orr_result result = orri_check_open_of(world, "orr_destroy", (orr_type){0}, entity);
+        if (result != ORR_OK) {
+            return result;
+        }
+    }
     orri_record* record = orri_record_find(world, entity);
     if (ORR_UNLIKELY(record == NULL)) {
         return entity_destroy_apart(world, entity);

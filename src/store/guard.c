@@ -56,12 +56,12 @@ ORRI_COLD static bool guard_strange(const orr_world* world, const char* call)
 ORRI_COLD static bool guard_refuse(const orr_world* world, const char* call, const char* name,
                                    orr_entity entity, const char* access)
 {
+    if (guard_strange(world, call)) { // Who may not even look for the entity's name.
+        return false;
+    }
     const orri_guard* guard = orri_guard_of(world);
     orri_id_text who = orri_entity_format(world, entity);
     const char* of = entity.id != 0 ? " of " : "";
-    if (guard_strange(world, call)) {
-        return false;
-    }
     (*guard->breaches)++;
     if (guard->indirect) {
         (void)orri_refuse(
@@ -174,11 +174,11 @@ bool orri_guard_owns_long(const orr_world* world, const char* call)
 orr_result orri_refuse_structure(const orr_world* world, const char* call, orr_type type,
                                  orr_entity entity)
 {
-    orri_id_text who = orri_entity_format(world, entity);
-    bool typed = type.index1 != 0, about = entity.id != 0;
     if (guard_strange(world, call)) {
         return ORR_ERR_STATE;
     }
+    orri_id_text who = orri_entity_format(world, entity);
+    bool typed = type.index1 != 0, about = entity.id != 0;
     (*orri_guard_of(world)->breaches)++;
     return orri_refuse(
         orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,

@@ -2,7 +2,6 @@
 // Threads that have no business in a world that runs in real time: what they may not call is refused wherever its pipelines are, and what they may call
 // does no harm around beginnings and ends of runs. For the thread sanitizer, too.
 #include "schedule/hard_kit.h"
-#include "schedule/realtime.h"
 
 static struct {
     orr_world* world;
@@ -38,7 +37,6 @@ static void stranger_calls(void)
     orr_query* query = orr_query_create(world, &(orr_query_desc){ORR_TERMS(ORR_R(world, Tree))});
     stranger_call("orr_create", orr_create(world).id == 0);
     stranger_call("orr_set", orr_set(world, st.entity, Tree, {1, 3}) != ORR_OK);
-    stranger_call("orr_get", orr_get(world, st.entity, Tree) == NULL);
     stranger_call("orr_destroy", orr_destroy(world, st.entity) != ORR_OK);
     stranger_call("orr_query_create", query == NULL);
     stranger_call("orr_world_hash", orr_world_hash(world) == 0);
@@ -50,6 +48,12 @@ static void stranger_calls(void)
                   KIT_ADD(world, .name = "x", .once = true, .run = tree_grow).index1 == 0);
     stranger_call("orr_system_remove",
                   orr_system_remove(world, orr_system_find(world, "look")) != ORR_OK);
+}
+
+// Is inline, and looks up the entity before it can be refused: a race with whoever creates at that moment, so it is for where nobody does.
+static void stranger_read(void)
+{
+    stranger_call("orr_get", orr_get(st.world, st.entity, Tree) == NULL);
 }
 
 enum {
@@ -65,6 +69,7 @@ static void stranger_thread(void* arg)
     }
     for (uint32_t i = 0; i < STRANGER_ROUNDS; i++) {
         stranger_calls();
+        stranger_read();
     }
     st.over = true;
 }
@@ -201,7 +206,8 @@ static void loose_ask(orr_run* run)
 {
     (void)orr_post(run->world, loose_make, NULL, 0);
     (void)orr_post_meeting(run->world, loose_meet, NULL, 0);
-    if (run->tick > 10 && st.begins) {
+    st.begins = true;
+    if (run->tick > 10 && st.over) {
         orr_stop(run->world);
     }
 }
@@ -209,13 +215,13 @@ static void loose_ask(orr_run* run)
 static void loose_thread(void* arg)
 {
     (void)arg;
-    while (!orri_realtime_runs(st.world)) {
+    while (!st.begins) {
         hard_sleep(50000);
     }
     for (uint32_t i = 0; i < test_rounds(300, 100, 3000); i++) {
         stranger_calls();
     }
-    st.begins = true; // Enough.
+    st.over = true;
 }
 
 // Ticks, calls and meetings go on beside it; whatever it meets with, it is refused.
