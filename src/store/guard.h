@@ -46,7 +46,7 @@ ORRI_COLD bool orri_watched_far(const orr_world* world);
 // In real time: false for who was called where all pipelines stand between ticks. Elsewhere the world as a whole is not to be had.
 static inline bool orri_scattered(const orr_world* world)
 {
-    return ORR_UNLIKELY(world->realtime) && world->guard != NULL &&
+    return ORR_UNLIKELY(world->realtime) &&
            !(orri_here_now.world == world && orri_here_now.gathered);
 }
 

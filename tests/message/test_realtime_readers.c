@@ -41,6 +41,7 @@ static void hearing_begin(hearing* h, uint64_t queue_max)
 static void hearing_end(hearing* h)
 {
     orri_reader_destroy(h->world, h->reader);
+    h->world->realtime = false;
     stage_end(&h->s);
 }
 
@@ -285,6 +286,7 @@ ORR_TEST(events_are_shown_as_they_were_when_the_system_began)
     ear_close(w, &a);
     CHECK_EQ(orri_event_queue_of(w, KIT_TYPE(w, Hit))->count, 0);
     orri_inbox_destroy(w, a.inbox);
+    w->realtime = false;
     stage_end(&s);
 }
 
@@ -332,6 +334,7 @@ ORR_TEST(events_dropped_while_a_system_runs_are_not_read_twice)
     ear_hears(&a, 0, 0);
     ear_close(w, &a);
     CHECK(orri_inbox_take(w, NULL));
+    w->realtime = false;
     stage_end(&s);
 }
 
@@ -362,6 +365,7 @@ ORR_TEST(events_without_memory_are_shown_later)
     ear_hears(&a, 7, 1);
     ear_close(w, &a);
     failing_alloc_arm(&s.k.memory, 0, false);
+    w->realtime = false;
     stage_end(&s);
 }
 
