@@ -1,48 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Published values, rule by rule: what is copied and shown, what views see, how rows are followed, and that loops and reads by id in a
 // world in real time see what their view has.
-#include "store/publish.h"
-#include "store/share.h"
-#include "support/store_kit.h"
-#include "test.h"
+#include "store/publish_kit.h"
 #include <orrery/query.h>
 
 ORR_STRUCT_EX(Pin, (.storage = ORR_PINNED), (uint32_t, value))
 ORR_STRUCT_EX(Many, (.multiplicity = ORR_MULTIPLE), (uint32_t, value))
-
-typedef struct stage {
-    kit k;
-    orr_world* world;
-    orri_publisher* publisher;
-    orr_type health, velocity, frozen, label, token;
-    uint64_t tick;
-} stage;
-
-static void stage_begin(stage* s)
-{
-    *s = (stage){0};
-    s->world = kit_begin(&s->k, NULL);
-    s->health = KIT_TYPE(s->world, Health);
-    s->velocity = KIT_TYPE(s->world, Velocity);
-    s->frozen = KIT_TYPE(s->world, Frozen);
-    s->label = KIT_TYPE(s->world, Label);
-    s->token = KIT_TYPE(s->world, Token);
-    s->publisher = orri_publisher_create(s->world);
-    CHECK(s->publisher != NULL);
-}
-
-static void stage_check(stage* s)
-{
-    CHECK_OK(orri_publisher_validate(s->publisher));
-    CHECK_OK(orr_world_validate(s->world));
-}
-
-static void stage_end(stage* s)
-{
-    stage_check(s);
-    orri_publisher_destroy(s->publisher);
-    kit_end(&s->k);
-}
 
 static void stage_publish(stage* s, orr_type type)
 {
@@ -55,18 +18,6 @@ static void stage_follow(stage* s)
 {
     CHECK_OK(orri_publish_follow(s->publisher));
     stage_check(s);
-}
-
-static orr_entity stage_create(stage* s, int32_t value)
-{
-    orr_entity entity = orr_create_in(s->world, KIT_CLUSTER(s->world, Health));
-    CHECK_OK(orr_component_set(s->world, entity, s->health, &(Health){value, 0}));
-    return entity;
-}
-
-static void stage_set(stage* s, orr_entity entity, int32_t value)
-{
-    CHECK_OK(orr_component_set(s->world, entity, s->health, &(Health){value, 0}));
 }
 
 static const void* view_value(const orri_view* view, const orr_world* world, orr_entity entity,
@@ -94,6 +45,30 @@ static int32_t seen(const stage* s, const orri_view* view, orr_entity entity)
 static const orri_chunk* chunk_of(const stage* s, orr_entity entity)
 {
     return orri_place_chunk(s->world, orri_record_at(s->world, orri_id_index(entity))->place);
+}
+
+// So many in a cluster, each with its number.
+static orr_entity* stage_create_many(stage* s, orr_cluster cluster, uint32_t count)
+{
+    orr_entity* many = orri_alloc(&s->world->env, ORR_MEMORY_TEMP, count * sizeof *many, 8);
+    CHECK_OK(orr_create_many(s->world, cluster, count, NULL, 0, many));
+    for (uint32_t i = 0; i < count; i++) {
+        stage_set(s, many[i], (int32_t)i);
+    }
+    return many;
+}
+
+static void stage_free_many(stage* s, orr_entity* many, uint32_t count)
+{
+    orri_free(&s->world->env, ORR_MEMORY_TEMP, many, count * sizeof *many, 8);
+}
+
+static void seen_numbers(const stage* s, const orri_view* view, const orr_entity* many,
+                         uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        CHECK_EQ(seen(s, view, many[i]), i);
+    }
 }
 
 // ---- adding ---------------------------------------------------------------------------------------------
@@ -221,8 +196,7 @@ ORR_TEST(a_steady_state_allocates_nothing)
 {
     stage s;
     stage_begin(&s);
-    orr_entity* many = orri_alloc(&s.world->env, ORR_MEMORY_TEMP, 5000 * sizeof *many, 8);
-    CHECK_OK(orr_create_many(s.world, KIT_CLUSTER(s.world, Health), 5000, NULL, 0, many));
+    orr_entity* many = stage_create_many(&s, KIT_CLUSTER(s.world, Health), 5000);
     CHECK_OK(orri_publish_add(s.publisher, s.health));
     orri_view* view = orri_view_create(s.publisher, &s.health, 1);
     for (int32_t round = 0; round < 20; round++) {
@@ -239,7 +213,7 @@ ORR_TEST(a_steady_state_allocates_nothing)
     }
     CHECK_EQ(s.k.memory.requests, 0);
     failing_alloc_arm(&s.k.memory, 0, false);
-    orri_free(&s.world->env, ORR_MEMORY_TEMP, many, 5000 * sizeof *many, 8);
+    stage_free_many(&s, many, 5000);
     stage_end(&s);
 }
 
@@ -321,9 +295,7 @@ ORR_TEST(rows_that_move_take_what_was_published_along)
     stage s;
     stage_begin(&s);
     orr_entity a = stage_create(&s, 1), b = stage_create(&s, 2), c = stage_create(&s, 3);
-    CHECK_OK(orri_publish_add(s.publisher, s.health));
-    orri_view* view = orri_view_create(s.publisher, &s.health, 1);
-    CHECK_OK(orri_view_pin(view));
+    orri_view* view = stage_view(&s);
     stage_set(&s, a, 10), stage_set(&s, b, 20), stage_set(&s, c, 30);
     stage_publish(&s, s.health); // The view stays behind.
     stage_set(&s, b, 200);
@@ -349,9 +321,7 @@ ORR_TEST(who_had_nothing_published_shows_the_live_value)
     stage s;
     stage_begin(&s);
     orr_entity a = stage_create(&s, 1), bare = orr_create(s.world);
-    CHECK_OK(orri_publish_add(s.publisher, s.health));
-    orri_view* view = orri_view_create(s.publisher, &s.health, 1);
-    CHECK_OK(orri_view_pin(view));
+    orri_view* view = stage_view(&s);
     stage_set(&s, a, 9);
     orr_entity fresh = stage_create(&s, 5);
     CHECK_OK(orr_component_set(s.world, bare, s.health, &(Health){6, 0}));
@@ -376,9 +346,7 @@ ORR_TEST(an_entity_in_the_place_of_a_dead_one_does_not_get_its_value)
     stage s;
     stage_begin(&s);
     orr_entity a = stage_create(&s, 1);
-    CHECK_OK(orri_publish_add(s.publisher, s.health));
-    orri_view* view = orri_view_create(s.publisher, &s.health, 1);
-    CHECK_OK(orri_view_pin(view));
+    orri_view* view = stage_view(&s);
     CHECK_OK(orr_destroy(s.world, a));
     orr_entity b = stage_create(&s, 2);
     CHECK_EQ(orri_id_index(a), orri_id_index(b));
@@ -391,13 +359,9 @@ ORR_TEST(chunks_that_change_cluster_as_a_whole_are_followed)
 {
     stage s;
     stage_begin(&s);
-    orr_entity* many = orri_alloc(&s.world->env, ORR_MEMORY_TEMP, 3000 * sizeof *many, 8);
     orr_cluster from = KIT_CLUSTER(s.world, Health),
                 to = KIT_CLUSTER(s.world, Health, Padded, Frozen);
-    CHECK_OK(orr_create_many(s.world, from, 3000, NULL, 0, many));
-    for (uint32_t i = 0; i < 3000; i++) {
-        stage_set(&s, many[i], (int32_t)i);
-    }
+    orr_entity* many = stage_create_many(&s, from, 3000);
     CHECK_OK(orri_publish_add(s.publisher, s.health));
     CHECK_OK(orri_publish_add(s.publisher, s.frozen));
     orri_view* view = orri_view_create(s.publisher, &s.health, 1);
@@ -407,9 +371,7 @@ ORR_TEST(chunks_that_change_cluster_as_a_whole_are_followed)
     }
     CHECK_OK(orr_rows_move_all(s.world, from, to));
     stage_follow(&s);
-    for (uint32_t i = 0; i < 3000; i++) {
-        CHECK_EQ(seen(&s, view, many[i]), i);
-    }
+    seen_numbers(&s, view, many, 3000);
     CHECK_OK(orr_cluster_delete(s.world, to));
     stage_follow(&s);
     // Ids of chunks are used again.
@@ -418,7 +380,7 @@ ORR_TEST(chunks_that_change_cluster_as_a_whole_are_followed)
     stage_follow(&s);
     CHECK_EQ(seen(&s, view, next), 4);
     CHECK(orri_view_columns(view, chunk_of(&s, bare)) == NULL);
-    orri_free(&s.world->env, ORR_MEMORY_TEMP, many, 3000 * sizeof *many, 8);
+    stage_free_many(&s, many, 3000);
     stage_end(&s);
 }
 
@@ -427,21 +389,13 @@ ORR_TEST(rows_of_two_chunks_come_together)
 {
     stage s;
     stage_begin(&s);
-    orr_entity* many = orri_alloc(&s.world->env, ORR_MEMORY_TEMP, 4096 * sizeof *many, 8);
     orr_cluster from = KIT_CLUSTER(s.world, Health), to = KIT_CLUSTER(s.world, Health, Velocity);
-    CHECK_OK(orr_create_many(s.world, from, 4096, NULL, 0, many));
-    for (uint32_t i = 0; i < 4096; i++) {
-        stage_set(&s, many[i], (int32_t)i);
-    }
-    CHECK_OK(orri_publish_add(s.publisher, s.health));
-    orri_view* view = orri_view_create(s.publisher, &s.health, 1);
-    CHECK_OK(orri_view_pin(view));
+    orr_entity* many = stage_create_many(&s, from, 4096);
+    orri_view* view = stage_view(&s);
     CHECK_OK(orr_rows_move(s.world, from, 2040, 20, to));
     stage_follow(&s);
-    for (uint32_t i = 0; i < 4096; i++) {
-        CHECK_EQ(seen(&s, view, many[i]), i);
-    }
-    orri_free(&s.world->env, ORR_MEMORY_TEMP, many, 4096 * sizeof *many, 8);
+    seen_numbers(&s, view, many, 4096);
+    stage_free_many(&s, many, 4096);
     stage_end(&s);
 }
 
@@ -450,9 +404,7 @@ ORR_TEST(rows_that_came_count_as_changed_and_what_waits_follows_too)
     stage s;
     stage_begin(&s);
     orr_entity a = stage_create(&s, 1);
-    CHECK_OK(orri_publish_add(s.publisher, s.health));
-    orri_view* view = orri_view_create(s.publisher, &s.health, 1);
-    CHECK_OK(orri_view_pin(view));
+    orri_view* view = stage_view(&s);
     stage_set(&s, a, 2);
     CHECK_OK(orri_publish_copy(s.publisher, &s.health, 1));
     uint64_t before = s.world->epoch;
@@ -477,9 +429,7 @@ ORR_TEST(live_columns_of_a_view_are_where_the_chunks_are)
     stage_begin(&s);
     orr_cluster cluster = KIT_CLUSTER(s.world, Health, Velocity);
     orr_entity entity = orr_create_in(s.world, cluster);
-    CHECK_OK(orri_publish_add(s.publisher, s.health));
-    orri_view* view = orri_view_create(s.publisher, &s.health, 1);
-    CHECK_OK(orri_view_pin(view));
+    orri_view* view = stage_view(&s);
     orri_chunk* chunk =
         orri_place_chunk(s.world, orri_record_at(s.world, orri_id_index(entity))->place);
     const uint8_t* before = chunk->columns[1].data;
@@ -548,9 +498,7 @@ ORR_TEST(a_query_sees_what_the_view_has_and_writes_what_is_live)
     stage_begin(&s);
     orr_entity a = orr_create_in(s.world, KIT_CLUSTER(s.world, Health, Velocity));
     stage_set(&s, a, 1);
-    CHECK_OK(orri_publish_add(s.publisher, s.health));
-    orri_view* view = orri_view_create(s.publisher, &s.health, 1);
-    CHECK_OK(orri_view_pin(view));
+    orri_view* view = stage_view(&s);
     orr_query* query = orr_query_text(s.world, "Health, write Velocity");
     orr_query* alone = orr_query_text(s.world, "Velocity");
     orr_query* sorted = orr_query_create(
@@ -627,9 +575,7 @@ ORR_TEST(reads_by_id_never_fall_through_the_view)
     stage_begin(&s);
     orr_entity a = stage_create(&s, 1),
                lacks = orr_create_in(s.world, KIT_CLUSTER(s.world, Velocity));
-    CHECK_OK(orri_publish_add(s.publisher, s.health));
-    orri_view* view = orri_view_create(s.publisher, &s.health, 1);
-    CHECK_OK(orri_view_pin(view));
+    orri_view* view = stage_view(&s);
     stage_set(&s, a, 2);
     orr_entity dead = stage_create(&s, 3);
     CHECK_OK(orr_destroy(s.world, dead));

@@ -1,61 +1,25 @@
 // SPDX-License-Identifier: MIT
 // Lent blocks, rule by rule: live blocks are shown without a copy, replaced before they are overwritten, and copied before anything else writes them.
-#include "store/publish.h"
-#include "store/share.h"
-#include "support/store_kit.h"
-#include "test.h"
+#include "store/publish_kit.h"
 #include <orrery/query.h>
 
 enum {
     ROWS = 3000, // A full chunk, and a part of one.
 };
 
-typedef struct stage {
-    kit k;
-    orr_world* world;
-    orri_publisher* publisher;
-    orr_type health;
-    orri_cluster* cluster;
-    orr_entity* rows;
-    orri_view *first, *second;
-    uint64_t tick;
-    orri_reclaim_how how;
-} stage;
+static orr_entity lent_rows[ROWS];
 
-static orr_entity stage_rows[ROWS];
-
-static void stage_begin(stage* s, uint32_t rows)
+static void lent_begin(stage* s, uint32_t rows)
 {
-    *s = (stage){.rows = stage_rows};
-    s->world = kit_begin(&s->k, NULL);
-    s->health = KIT_TYPE(s->world, Health);
-    orr_cluster cluster = KIT_CLUSTER(s->world, Health);
+    stage_begin(s);
+    s->rows = lent_rows;
     for (uint32_t i = 0; i < rows; i++) {
-        s->rows[i] = orr_create_in(s->world, cluster);
-        CHECK_OK(orr_component_set(s->world, s->rows[i], s->health, &(Health){(int32_t)i, 0}));
+        s->rows[i] = stage_create(s, (int32_t)i);
     }
-    s->cluster = orri_cluster_at(s->world, cluster);
-    s->publisher = orri_publisher_create(s->world);
-    CHECK_OK(orri_publish_add(s->publisher, s->health));
+    s->cluster = orri_cluster_at(s->world, KIT_CLUSTER(s->world, Health));
+    s->first = stage_view(s);
     CHECK_OK(orri_publish_lends(s->publisher, s->health, true));
-    s->first = orri_view_create(s->publisher, &s->health, 1);
-    s->second = orri_view_create(s->publisher, &s->health, 1);
-    CHECK_OK(orri_view_pin(s->first));
-    CHECK_OK(orri_view_pin(s->second));
-}
-
-static void stage_check(stage* s)
-{
-    CHECK_OK(orri_publisher_validate(s->publisher));
-    CHECK_OK(orr_world_validate(s->world));
-}
-
-static void stage_end(stage* s)
-{
-    stage_check(s);
-    orri_publisher_destroy(s->publisher);
-    CHECK_EQ(s->world->share_live, 0);
-    kit_end(&s->k);
+    s->second = stage_view(s);
 }
 
 static orri_reclaim_how stage_how(void* user, const orri_cluster* cluster)
@@ -136,7 +100,7 @@ static int32_t live(const stage* s, uint32_t row)
 ORR_TEST(what_is_overwritten_is_shown_where_it_lies)
 {
     stage s;
-    stage_begin(&s, ROWS);
+    lent_begin(&s, ROWS);
     for (int32_t tick = 1; tick < 20; tick++) {
         stage_tick(&s, tick);
         CHECK(orri_published_block(s.publisher, s.health, chunk_of(&s, 0)) == live_of(&s, 0));
@@ -156,7 +120,7 @@ ORR_TEST(what_is_overwritten_is_shown_where_it_lies)
 ORR_TEST(blocks_that_nobody_sees_are_used_again)
 {
     stage s;
-    stage_begin(&s, ROWS);
+    lent_begin(&s, ROWS);
     for (int32_t tick = 1; tick < 5; tick++) {
         stage_tick(&s, tick);
         CHECK_OK(orri_view_pin(s.first));
@@ -185,7 +149,7 @@ ORR_TEST(who_needs_what_is_there_gets_a_copy_and_later_ticks_are_copied)
 {
     stage s;
     uint64_t all = ROWS * sizeof(Health);
-    stage_begin(&s, ROWS);
+    lent_begin(&s, ROWS);
     stage_tick(&s, 1);
     CHECK_OK(orri_view_pin(s.first));
     CHECK_OK(stage_reclaim(&s, ORRI_RECLAIM_COPY));
@@ -208,7 +172,7 @@ ORR_TEST(who_needs_what_is_there_gets_a_copy_and_later_ticks_are_copied)
 ORR_TEST(a_write_by_id_to_a_lent_block_copies_it_first)
 {
     stage s;
-    stage_begin(&s, 100);
+    lent_begin(&s, 100);
     stage_tick(&s, 1);
     CHECK_OK(orri_view_pin(s.first));
     CHECK_OK(orr_component_set(s.world, s.rows[3], s.health, &(Health){50, 0}));
@@ -226,7 +190,7 @@ ORR_TEST(a_write_by_id_to_a_lent_block_copies_it_first)
 ORR_TEST(a_type_that_may_not_be_lent_any_more_is_not)
 {
     stage s;
-    stage_begin(&s, ROWS);
+    lent_begin(&s, ROWS);
     stage_tick(&s, 1);
     CHECK(chunk_of(&s, 0)->share_count == 1);
     CHECK_OK(orri_publish_lends(s.publisher, s.health, false));
@@ -244,7 +208,7 @@ ORR_TEST(a_type_that_may_not_be_lent_any_more_is_not)
 ORR_TEST(rows_of_lent_blocks_go_and_come)
 {
     stage s;
-    stage_begin(&s, ROWS);
+    lent_begin(&s, ROWS);
     stage_tick(&s, 1);
     CHECK_OK(orri_view_pin(s.first));
     CHECK_OK(orr_destroy(s.world, s.rows[0]));
@@ -270,7 +234,7 @@ ORR_TEST(rows_of_lent_blocks_go_and_come)
 ORR_TEST(a_block_lent_twice_is_kept_when_both_are_gone)
 {
     stage s;
-    stage_begin(&s, ORR_CHUNK_CAPACITY);
+    lent_begin(&s, ORR_CHUNK_CAPACITY);
     stage_tick(&s, 1);
     CHECK_OK(orri_view_pin(s.first));
     orr_query* query = orr_query_text(s.world, "Health");
@@ -299,7 +263,7 @@ ORR_TEST(lending_and_reclaiming_refused_do_nothing)
 {
     for (uint64_t n = 1, done = 0; done < 3; n++) {
         stage s;
-        stage_begin(&s, ROWS);
+        lent_begin(&s, ROWS);
         stage_tick(&s, 1);
         CHECK_OK(orri_view_pin(s.first));
         orri_reclaim_how how = n % 2 == 0 ? ORRI_RECLAIM_ANEW : ORRI_RECLAIM_COPY;
