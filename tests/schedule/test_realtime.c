@@ -49,6 +49,15 @@ static void add_pipeline(orr_world* world, const char* name, double rate_hz)
           0);
 }
 
+// With pipelines A, which has a rate, and B, which has `rate_b` (0: none).
+static orr_world* begin_two(kit* k, meet* m, double rate_b)
+{
+    orr_world* world = begin_meet(k, m, NULL);
+    add_pipeline(world, "A", RATE);
+    add_pipeline(world, "B", rate_b);
+    return world;
+}
+
 static meet* meet_of(const orr_run* run)
 {
     return (meet*)(uintptr_t)orr_run_settings(run);
@@ -254,9 +263,7 @@ ORR_TEST(realtime_pipelines_that_share_nothing_never_wait_for_each_other)
 {
     kit k;
     meet m;
-    orr_world* world = begin_meet(&k, &m, NULL);
-    add_pipeline(world, "A", RATE);
-    add_pipeline(world, "B", 0);
+    orr_world* world = begin_two(&k, &m, 0);
     KIT_SYSTEM(world, .name = "a", .pipeline = "A", .query = "write Velocity", .run = follow_draws,
                .settings = &m);
     KIT_SYSTEM(world, .name = "b", .pipeline = "B", .query = "write Health", .run = follow_physics,
@@ -323,6 +330,15 @@ static void busy(orr_run* run)
     }
     m->inside = false;
     m->physics++;
+}
+
+static orr_world* begin_busy(kit* k, meet* m)
+{
+    orr_world* world = begin_meet(k, m, NULL);
+    add_pipeline(world, "A", RATE);
+    KIT_SYSTEM(world, .name = "busy", .pipeline = "A", .query = "write Position", .run = busy,
+               .settings = m);
+    return world;
 }
 
 ORR_TEST(realtime_calls_of_many_threads_are_done_in_order_and_none_is_lost)
@@ -399,9 +415,7 @@ ORR_TEST(realtime_meetings_see_the_whole_world_and_add_systems)
 {
     kit k;
     meet m;
-    orr_world* world = begin_meet(&k, &m, NULL);
-    add_pipeline(world, "A", RATE);
-    add_pipeline(world, "B", 0);
+    orr_world* world = begin_two(&k, &m, 0);
     KIT_SYSTEM(world, .name = "busy", .pipeline = "A", .query = "write Position", .run = busy,
                .settings = &m);
     KIT_SYSTEM(world, .name = "look", .pipeline = "B", .query = "Position", .run = count_draws,
@@ -427,10 +441,7 @@ ORR_TEST(realtime_registration_is_refused_while_it_runs)
 {
     kit k;
     meet m;
-    orr_world* world = begin_meet(&k, &m, NULL);
-    add_pipeline(world, "A", RATE);
-    KIT_SYSTEM(world, .name = "busy", .pipeline = "A", .query = "write Position", .run = busy,
-               .settings = &m);
+    orr_world* world = begin_busy(&k, &m);
     realtime_go go;
     realtime_start(&go, &k, NULL);
     CHECK(wait_for(&m, &m.physics, 3));
@@ -477,9 +488,7 @@ ORR_TEST(realtime_main_thread_systems_run_on_the_thread_that_called)
 {
     kit k;
     meet m;
-    orr_world* world = begin_meet(&k, &m, NULL);
-    add_pipeline(world, "A", RATE);
-    add_pipeline(world, "B", RATE);
+    orr_world* world = begin_two(&k, &m, RATE);
     main_thread = pthread_self();
     KIT_SYSTEM(world, .name = "windows", .pipeline = "A", .once = true, .query = "Position",
                .main_thread = true, .run = on_main, .settings = &m);
@@ -617,10 +626,7 @@ ORR_TEST(realtime_trace_has_a_row_for_each_pipeline)
     static char text[1 << 20];
     kit k;
     meet m;
-    orr_world* world = begin_meet(&k, &m, NULL);
-    add_pipeline(world, "A", RATE);
-    KIT_SYSTEM(world, .name = "busy", .pipeline = "A", .query = "write Position", .run = busy,
-               .settings = &m);
+    orr_world* world = begin_busy(&k, &m);
     CHECK_OK(orr_trace_set(world, path));
     CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 5}));
     CHECK_OK(orr_trace_set(world, NULL));
