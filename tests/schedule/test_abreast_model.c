@@ -200,7 +200,8 @@ static void model_point(void* user, orr_sched_kind kind, const void* word)
     if (controlled_self() == 0 || m->world == NULL || m->world->abreast) {
         return;
     }
-    const orri_graph* graph = orri_abreast_crew(m->world)->graph;
+    const orri_crew* crew = orri_abreast_crew(m->world); // NULL: late, while the world ends.
+    const orri_graph* graph = crew != NULL ? crew->graph : NULL;
     const char *room = graph != NULL ? (const char*)graph->room : NULL, *at = word;
     controlled_check(room == NULL || at < room || at >= room + 4096,
                      "a plan is looked at that no tick runs");
