@@ -659,6 +659,16 @@ plant "real time: a view is pinned once and for all" \
     src/schedule/floor.c 's/return moment->view != NULL \? orri_view_pin\(moment->view\) : ORR_OK;/return moment->view != NULL \&\& pipe->tick == 0 ? orri_view_pin(moment->view) : ORR_OK;/'
 plant "real time: messages come to a system while it runs" \
     src/schedule/floor.c 's/^        orri_reader_take\(system->rights\.reader\);//'
+plant "real time: locks lack the clusters that came while they were waited for" \
+    src/schedule/floor.c 's/if \(ORR_UNLIKELY\(clusters != world->cluster_sequence\)\) \{/if (false) {/'
+plant "real time: meetings that call meetings starve other pipelines" \
+    src/schedule/beat.c 's/ && !\(due && pipe->moment->met < rt->meetings\)//'
+plant "real time: calls that call again starve the first pipeline" \
+    src/schedule/beat.c 's/^        waits = beat_due\(rt, pipe\);//'
+plant "real time: the journal is not handed what it is told" \
+    src/schedule/journal.c 's/^        orri_reader_take\(journal->reader\);//'
+plant "real time: strangers are let in while a meeting is held" \
+    src/store/guard.h 's/orri_here_now\.world == world && orri_here_now\.gathered/world->realtime/'
 plant "real time: dts of a replay are not those recorded" \
     src/schedule/beat.c 's/rt->replay->dts\[rt->dt_at\+\+\]/pipe->interval/'
 

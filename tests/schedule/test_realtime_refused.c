@@ -49,17 +49,14 @@ static void abandoned(const char* pipeline)
     CHECK_OK(orr_tick_abandon(world));
     failing_alloc_arm(&k.memory, 0, false);
     k.errors = (kit_errors){0};
-    // The rest of that tick: nothing of it is made.
-    CHECK_OK(orr_step(world, 1));
-    orr_system_stats stats = kit_stats(world, orr_system_find(world, "make"));
-    CHECK_EQ(stats.ticks, REFUSED_AT);
-    CHECK_EQ(stats.dropped, 2 * MADE);
-    CHECK_EQ(orr_entity_count(world), (REFUSED_AT - 1) * MADE);
-    // And all of the next ones.
-    CHECK_OK(orr_step(world, 2));
-    stats = kit_stats(world, orr_system_find(world, "make"));
-    CHECK(stats.ticks > REFUSED_AT);
-    CHECK_EQ(orr_entity_count(world), (stats.ticks - 1) * MADE);
+    // The rest of that tick: nothing of it is made. And all of the next ones, as many as fall due.
+    for (uint32_t steps = 1; steps <= 5; steps += 4) {
+        CHECK_OK(orr_step(world, steps));
+        orr_system_stats stats = kit_stats(world, orr_system_find(world, "make"));
+        CHECK(stats.ticks >= (steps == 1 ? REFUSED_AT : REFUSED_AT + 1));
+        CHECK_EQ(stats.dropped, 2 * MADE);
+        CHECK_EQ(orr_entity_count(world), (stats.ticks - 1) * MADE);
+    }
     hard_end(&k);
 }
 
