@@ -260,7 +260,7 @@ static bool lock_trace_compatible(const orri_locks* locks)
 // L3: whoever waits cannot be served.
 static bool lock_trace_line_waits(orri_locks* locks)
 {
-    uint64_t round = ++locks->round;
+    uint64_t round = orri_lock_round(locks);
     for (orri_lock_holder* h = locks->waiting; h != NULL; h = h->next) {
         if ((h->state != ORRI_LOCK_ASKING && h->state != ORRI_LOCK_UPGRADING) ||
             (locks->follow == NULL && orri_lock_blocked(locks, h, round) == h->count) ||

@@ -54,7 +54,7 @@ static void model_look_at_line(orri_locks* locks)
     if (locks->waiting == NULL || locks->mutex.word != 0 || locks->follow != NULL) {
         return;
     }
-    uint64_t round = ++locks->round;
+    uint64_t round = orri_lock_round(locks);
     for (orri_lock_holder* h = locks->waiting; h != NULL; h = h->next) {
         controlled_check(orri_lock_blocked(locks, h, round) < h->count,
                          "holder %u could be let in and is not", h->number);
