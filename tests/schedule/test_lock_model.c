@@ -107,15 +107,17 @@ static bool model_has(const orri_lock_holder* holder)
     return holder->state == ORRI_LOCK_HELD || holder->state == ORRI_LOCK_UPGRADING;
 }
 
-// Whether one has something the other wants and cannot have beside it. `only_reads`: and what of that it has, it only reads.
+// Whether one has something the other wants and cannot have beside it; `at_last`: or will not when it is upgraded. `only_reads`: and
+// what of that it has, it only reads.
 static bool model_keeps_off(const orri_lock_holder* has, const orri_lock_holder* wants,
-                            bool* only_reads)
+                            bool at_last, bool* only_reads)
 {
     bool off = false;
     *only_reads = true;
     for (uint32_t i = 0; model_has(has) && i < has->count; i++) {
         for (uint32_t j = 0; j < wants->count; j++) {
             uint32_t mode = orri_lock_mode_now(has, &has->set[i]);
+            mode = at_last && mode == I ? X : mode;
             if (has->set[i].resource == wants->set[j].resource && mode != ORRI_LOCK_MODES &&
                 !model_together(mode, wants->set[j].mode)) {
                 off = true;
@@ -144,13 +146,13 @@ static void model_look_at_wait(model* m, uint32_t h, const bool* waited)
         const orri_lock_holder* other = m->threads[j].holder;
         uint64_t take = j != h && model_has(other) ? other->takes : 0;
         wait->found[j] = !before || wait->found[j] == take ? take : 0;
-        left |= wait->found[j] != 0 && model_keeps_off(other, me, &reads);
+        left |= wait->found[j] != 0 && model_keeps_off(other, me, false, &reads);
     }
     wait->closed |= !left;
     for (uint32_t j = 0; before && j < m->shape->holders; j++) {
         const orri_lock_holder* other = m->threads[j].holder;
         bool later = !waited[j] || m->wait[j].came > wait->came;
-        if (other->takes != m->takes[j] && later && model_keeps_off(other, me, &reads)) {
+        if (other->takes != m->takes[j] && later && model_keeps_off(other, me, true, &reads)) {
             controlled_check(reads && !wait->closed, "holder %u overtakes %u", j, h);
             model_passes++;
         }
@@ -389,6 +391,10 @@ static const model_shape shapes[] = {
       {{R, NONE, R}, NOTHING, 2},
       {{NONE, NONE, X}, NOTHING, 1},
       {{X, NONE, R}, NOTHING, 1}},
+     false},
+    {"inclusive behind a reader of two",
+     3,
+     {{{NONE, R, R}, NOTHING, 1}, {{NONE, I, NONE}, NOTHING, 1}, {{NONE, NONE, I}, NOTHING, 1}},
      false},
     {"three in the order of a log",
      3,

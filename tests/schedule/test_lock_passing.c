@@ -168,6 +168,26 @@ ORR_TEST(who_lasted_long_does_not_pass_one_that_waits_for_a_short_one)
     kit_free(&kit);
 }
 
+ORR_TEST(validate_finds_a_blocker_that_is_none)
+{
+    lock_kit kit;
+    kit_init(&kit);
+    CHECK(ASK(kit.h[0], {0, R}));
+    CHECK(!ASK(kit.h[1], {0, X}));
+    CHECK(ASK(kit.h[2], {0, R}));
+    CHECK_OK(orri_locks_validate(kit.locks));
+    for (uint32_t wrong = 2; wrong < 4; wrong++) { // h2 came later, h3 has nothing.
+        kit.h[1]->blocker = kit.h[wrong];
+        CHECK_RESULT(orri_locks_validate(kit.locks), ORR_ERR_CORRUPT);
+        CHECK_CONTAINS(kit.env.error_text, "L3");
+    }
+    kit.h[1]->blocker = kit.h[0];
+    kit_give(&kit, 2);
+    kit_give(&kit, 0);
+    kit_give(&kit, 1);
+    kit_free(&kit);
+}
+
 // Thousands of locks in one set, of which the other takes one.
 ORR_TEST(blocker_is_found_in_large_sets)
 {
