@@ -420,7 +420,7 @@ static uint64_t model_explore(controlled_strategy strategy, uint64_t schedules)
         all += result.schedules;
     }
     printf("  %" PRIu64 " schedules, %" PRIu64 " times somebody passed\n", all, model_passes);
-    CHECK(model_passes > 0);
+    CHECK(model_passes > 0 || test_slow()); // A few schedules by depth do not come to it.
     return all;
 }
 
