@@ -3,6 +3,7 @@
 // all of which it waits, and which is fair: whoever is at work in the cycle goes on in it. (One that stays at work for ever is no fault of
 // the locks.) All systems are alike, so it is the first that waits.
 #include "lock_realm_kit.h"
+#include "lock_say_kit.h"
 
 // ---- steps between states in which the first waits ----------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Rules that sound as good as those of the locks and that Orrery does not have: the search of their states (lock_theory_kit.h) must
 // find what is wrong with each, and the shortest way there.
-#include "lock_theory_kit.h"
+#include "lock_say_kit.h"
 
 static const char* found_text(uint32_t deadlock, const char* const* names)
 {

@@ -19,6 +19,7 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_life.c
     tests/schedule/test_lone.c
     tests/schedule/test_lock.c
+    tests/schedule/test_lock_agree.c
     tests/schedule/test_lock_log.c
     tests/schedule/test_lock_model.c
     tests/schedule/test_lock_passing.c
