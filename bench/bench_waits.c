@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // How long a pipeline waits for others in real time: a reader 60 times a second beside a pipeline whose one system writes what it reads, and takes 2, 12
 // and 70 ms. With a published type it should not wait for values at all; with a `live` one it waits for the system. `structure`: a third
-// pipeline creates and destroys an entity 30 times a second; its commits wait for the writer's system, and the reader for them.
+// pipeline creates and destroys an entity 30 times a second; its commits wait for the writer's system, and the reader passes them while they
+// do. `two`: a second writer sleeps as long, so that there is no moment in which nobody is at work.
 #include "bench.h"
 #include <stdatomic.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@ ORR_STRUCT_EX(WaitLive, (.live = true), (float, value))
 typedef struct waits_case {
     const char* type;
     uint32_t ms;
-    bool structure;
+    bool structure, two;
 } waits_case;
 
 static _Atomic uint64_t waits_busy_ns;
@@ -44,6 +45,15 @@ static void waits_write(orr_run* run)
         }
     }
     waits_work(run);
+}
+
+// Has no type to write, and leaves the processor to the others.
+static void waits_idle(orr_run* run)
+{
+    const orr_platform* platform = orr_platform_default();
+    _Atomic uint32_t word = 0;
+    platform->thread_wait(platform->user, &word, 0, waits_busy_ns + 1);
+    (void)run;
 }
 
 static void waits_churn(orr_run* run)
@@ -89,6 +99,12 @@ static orr_world* waits_begin(const waits_case* of, char* write, size_t size)
                                                  .destroys = "WaitShown",
                                                  .run = waits_churn});
     }
+    if (of->two) {
+        orr_pipeline_add(world, &(orr_pipeline_desc){.name = "idler"});
+        orr_system_add(world,
+                       &(orr_system_desc){
+                           .name = "idles", .pipeline = "idler", .once = true, .run = waits_idle});
+    }
     orr_system_add(world, &(orr_system_desc){
                               .name = "reads", .once = true, .query = of->type, .run = waits_read});
     for (uint32_t i = 0; i < WAITS_ROWS; i++) {
@@ -106,31 +122,42 @@ static void waits_case_print(const waits_case* of, uint32_t ticks)
 {
     char write[64];
     orr_world* world = waits_begin(of, write, sizeof write);
-    orr_wait_stats stats;
+    orr_wait_stats stats, churn = {0};
     waits_last = (orr_entity){0};
     waits_busy_ns = 0;
     orr_realtime(world, &(orr_realtime_desc){.ticks = 3}); // Systems begin, which is structure.
     waits_busy_ns = of->ms * UINT64_C(1000000);
     orr_realtime(world, &(orr_realtime_desc){.ticks = ticks});
     orr_wait_stats_get(world, orr_pipeline_find(world, "main"), &stats);
-    printf("  %-10s %4u ms %-12s %8llu %12.4f %12.4f %8.4f\n",
+    if (of->structure) {
+        orr_wait_stats_get(world, orr_pipeline_find(world, "churn"), &churn);
+    }
+    printf("  %-10s %4u ms %-14s %6llu %12.4f %12.4f %11.4f %14.4f\n",
            strcmp(of->type, "WaitLive") == 0 ? "live" : "published", of->ms,
-           of->structure ? "structure" : "", (unsigned long long)stats.lock_waits,
-           (double)stats.lock_longest_ns * 1e-6, (double)stats.turn_longest_ns * 1e-6,
-           (double)(stats.lock_waited_ns + stats.turn_waited_ns) * 1e-6 / (double)stats.ticks);
+           of->two         ? "structure, two"
+           : of->structure ? "structure"
+                           : "",
+           (unsigned long long)stats.lock_waits, (double)stats.lock_longest_ns * 1e-6,
+           (double)stats.turn_longest_ns * 1e-6,
+           (double)(stats.lock_waited_ns + stats.turn_waited_ns) * 1e-6 / (double)stats.ticks,
+           (double)churn.lock_longest_ns * 1e-6);
     orr_world_destroy(world);
 }
 
 void bench_waits_print(uint32_t ticks)
 {
     static const waits_case cases[] = {
-        {"WaitShown", 2, false}, {"WaitShown", 12, false}, {"WaitShown", 70, false},
-        {"WaitLive", 2, false},  {"WaitLive", 12, false},  {"WaitLive", 70, false},
-        {"WaitShown", 2, true},  {"WaitShown", 12, true},  {"WaitShown", 70, true},
+        {"WaitShown", 2, false, false},  {"WaitShown", 12, false, false},
+        {"WaitShown", 70, false, false}, {"WaitLive", 2, false, false},
+        {"WaitLive", 12, false, false},  {"WaitLive", 70, false, false},
+        {"WaitShown", 2, true, false},   {"WaitShown", 12, true, false},
+        {"WaitShown", 70, true, false},  {"WaitShown", 2, true, true},
+        {"WaitShown", 12, true, true},   {"WaitShown", 70, true, true},
     };
     printf("How long a reader at 60 Hz waits beside a writer of the same %u rows, in %u of its "
            "ticks\n\n"
-           "  type       writer  what else       waits longest lock longest turn  a tick, ms\n",
+           "  type       writer  what else        waits longest lock longest turn  a tick, ms "
+           "longest commit\n",
            (unsigned)WAITS_ROWS, (unsigned)ticks);
     for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         waits_case_print(&cases[i], ticks);

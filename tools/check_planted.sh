@@ -507,6 +507,16 @@ plant "lock: read granted beside an exclusive" \
     src/schedule/lock.c 's/\[ORRI_LOCK_READ\] = ORRI_LOCK_ANY\(ORRI_LOCK_EXCLUSIVE\) \|/[ORRI_LOCK_READ] =/'
 plant "lock: reads not let go before the upgrade" \
     src/schedule/lock.c '/^void orri_lock_reads_end/,/^}/s/lock_give_back\(holder, true\)/holder->reads_ended = true/'
+plant "lock: readers pass though nobody is left whom the one in line found" \
+    src/schedule/lock_pass.c '/^static void lock_pass_unblock/,/^}/s/h->blocker = lock_pass_blocker\(locks, h\);/(void)0;/'
+plant "lock: who gave back and took again still counts as found" \
+    src/schedule/lock_pass.c 's/lock_pass_has\(h\) && h->granted <= holder->came/lock_pass_has(h)/'
+plant "lock: writers pass, too" \
+    src/schedule/lock.c 's/\[ORRI_LOCK_EXCLUSIVE\] = LOCK_BOTH\(/[ORRI_LOCK_EXCLUSIVE] = (/'
+plant "lock: what is wanted inclusively passes who waits to read it" \
+    src/schedule/lock.c 's/\[ORRI_LOCK_INCLUSIVE\] = LOCK_BOTH\(LOCK_BIT\(ORRI_LOCK_MODES\) - 1\)/[ORRI_LOCK_INCLUSIVE] = LOCK_BOTH(LOCK_READ_OFF | LOCK_BIT(ORRI_LOCK_INCLUSIVE))/'
+plant "who lasts long passes one that waits for a short one" \
+    src/schedule/lock_pass.c 's/^        lock_pass_learn\(locks, holder\);/        (void)0;/'
 plant "one in line overtaken by one it conflicts with" \
     src/schedule/lock.c '/^orri_lock_holder\* orri_lock_serve/,/^}/s/orri_lock_claim\(locks, holder, round\);/(void)0;/'
 plant "an upgrade asked for early stops readers that a log lets pass" \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Who has what, and who waits. Everything is decided under one short mutex: a set fits as a whole or its holder goes in line.
 // Whoever gives something back looks through the line, from the front, and grants what can be granted: what somebody further in
-// front waits for is not given away. So nobody is overtaken by one it conflicts with, and nobody waits behind one it does not.
+// front waits for is not given away, but to readers for a while (lock_pass.c). Nobody waits behind one it does not conflict with.
 //
 // There is no deadlock. Who waits for a set holds nothing, so only others in line that come later wait for it. Who waits for an
 // upgrade waits for readers of LIVE resources; a reader that waits itself could only be upgrading, and then it has let its reads
@@ -9,6 +9,8 @@
 #include "schedule/lock_inner.h"
 
 #define LOCK_BIT(mode) ((uint32_t)1 << (mode))
+// Who passes one that waits lasts, as far as is known, so many times less long than whom that one waits for.
+#define LOCK_SHORTER 4
 
 // By mode: which others refuse it, as fields of a word and as bits of claims.
 static const uint64_t lock_refuses[ORRI_LOCK_MODES] = {
@@ -22,17 +24,48 @@ static const uint64_t lock_refuses[ORRI_LOCK_MODES] = {
     [ORRI_LOCK_WRITE_WITHIN] = ORRI_LOCK_ANY(ORRI_LOCK_READ) | ORRI_LOCK_ANY(ORRI_LOCK_INCLUSIVE) |
                                ORRI_LOCK_ANY(ORRI_LOCK_EXCLUSIVE),
 };
+// Claims refuse more than holders do: what is wanted inclusively will be exclusive, so it stands behind who waits to read it (or two
+// that relieve each other would keep off one that reads from both). Claims that may be passed stand beside the others; whoever
+// may pass heeds them too, but for what it only reads.
+#define LOCK_BOTH(bits) ((uint32_t)(bits)*0x101)
+#define LOCK_READ_OFF   (LOCK_BIT(ORRI_LOCK_EXCLUSIVE) | LOCK_BIT(ORRI_LOCK_WRITE_WITHIN))
+#define LOCK_WRITING_OFF                                              \
+    [ORRI_LOCK_INCLUSIVE] = LOCK_BOTH(LOCK_BIT(ORRI_LOCK_MODES) - 1), \
+    [ORRI_LOCK_EXCLUSIVE] = LOCK_BOTH(LOCK_BIT(ORRI_LOCK_MODES) - 1), \
+    [ORRI_LOCK_WRITE_WITHIN] = LOCK_BOTH(                             \
+        LOCK_BIT(ORRI_LOCK_READ) | LOCK_BIT(ORRI_LOCK_INCLUSIVE) | LOCK_BIT(ORRI_LOCK_EXCLUSIVE))
 static const uint32_t lock_against[ORRI_LOCK_MODES] = {
-    [ORRI_LOCK_READ] = LOCK_BIT(ORRI_LOCK_EXCLUSIVE) | LOCK_BIT(ORRI_LOCK_WRITE_WITHIN),
-    [ORRI_LOCK_INCLUSIVE] = LOCK_BIT(ORRI_LOCK_INCLUSIVE) | LOCK_BIT(ORRI_LOCK_EXCLUSIVE) |
-                            LOCK_BIT(ORRI_LOCK_WRITE_WITHIN),
-    [ORRI_LOCK_EXCLUSIVE] = LOCK_BIT(ORRI_LOCK_MODES) - 1,
+    LOCK_WRITING_OFF,
+    [ORRI_LOCK_READ] = LOCK_BOTH(LOCK_READ_OFF),
+    [ORRI_LOCK_READ_WITHIN] = LOCK_BOTH(LOCK_BIT(ORRI_LOCK_EXCLUSIVE)),
+};
+static const uint32_t lock_against_passing[ORRI_LOCK_MODES] = {
+    LOCK_WRITING_OFF,
+    [ORRI_LOCK_READ] = LOCK_READ_OFF,
     [ORRI_LOCK_READ_WITHIN] = LOCK_BIT(ORRI_LOCK_EXCLUSIVE),
-    [ORRI_LOCK_WRITE_WITHIN] = LOCK_BIT(ORRI_LOCK_READ) | LOCK_BIT(ORRI_LOCK_INCLUSIVE) |
-                               LOCK_BIT(ORRI_LOCK_EXCLUSIVE),
 };
 
 // ---- fitting --------------------------------------------------------------------------------------------------------------
+
+bool orri_lock_apart(uint32_t had, uint32_t wanted)
+{
+    return (lock_refuses[wanted] & ORRI_LOCK_ONE(had)) != 0;
+}
+
+uint64_t orri_lock_round(orri_locks* locks)
+{
+    locks->patience_ns = UINT64_MAX;
+    return ++locks->round;
+}
+
+static uint32_t lock_kept_off(const orri_locks* locks, const orri_lock* set, uint32_t count)
+{
+    uint32_t i = 0;
+    while (i < count && (locks->slots[set[i].resource].word & lock_refuses[set[i].mode]) == 0) {
+        i++;
+    }
+    return i;
+}
 
 uint32_t orri_lock_blocked(const orri_locks* locks, const orri_lock_holder* holder, uint64_t round)
 {
@@ -47,11 +80,16 @@ uint32_t orri_lock_blocked(const orri_locks* locks, const orri_lock_holder* hold
         }
         return count;
     }
+    if (round == 0) {
+        return lock_kept_off(locks, set, count);
+    }
+    bool passes = LOCK_SHORTER * holder->lasts_ns <= locks->patience_ns;
+    const uint32_t* against = passes ? lock_against_passing : lock_against;
     for (uint32_t i = 0; i < count; i++) {
         const orri_lock_slot* slot = &locks->slots[set[i].resource];
         uint32_t mode = set[i].mode;
         if ((slot->word & lock_refuses[mode]) != 0 ||
-            (slot->claims >> 8 == round && (slot->claims & lock_against[mode]) != 0)) {
+            (slot->claims >> 16 == round && (slot->claims & against[mode]) != 0)) {
             return i;
         }
     }
@@ -60,11 +98,17 @@ uint32_t orri_lock_blocked(const orri_locks* locks, const orri_lock_holder* hold
 
 void orri_lock_claim(orri_locks* locks, const orri_lock_holder* holder, uint64_t round)
 {
+    uint32_t passed = 0;
+    if (holder->blocker != NULL) {
+        uint64_t patience = orri_lock_patience(locks, holder);
+        locks->patience_ns = patience < locks->patience_ns ? patience : locks->patience_ns;
+        passed = 8;
+    }
     // What an upgrade waits for is kept for it by ORRI_LOCK_STOP.
     for (uint32_t i = 0; holder->state == ORRI_LOCK_ASKING && i < holder->count; i++) {
         orri_lock_slot* slot = &locks->slots[holder->set[i].resource];
-        slot->claims = (slot->claims >> 8 == round ? slot->claims : round << 8) |
-                       LOCK_BIT(holder->set[i].mode);
+        slot->claims = (slot->claims >> 16 == round ? slot->claims : round << 16) |
+                       LOCK_BIT(holder->set[i].mode) << passed;
     }
 }
 
@@ -91,6 +135,7 @@ static void lock_grant_set(orri_locks* locks, orri_lock_holder* holder)
     for (uint32_t i = 0; i < holder->count; i++) {
         locks->slots[holder->set[i].resource].word += ORRI_LOCK_ONE(holder->set[i].mode);
     }
+    holder->granted = ++locks->grants;
     lock_count(&holder->takes, 1);
 }
 
@@ -134,7 +179,12 @@ static orri_lock_holder** lock_grant_at(orri_locks* locks, orri_lock_holder** pl
         locks->waiting_end = place;
     }
     holder->next = NULL;
+    bool set = holder->state == ORRI_LOCK_ASKING;
     lock_grant(locks, holder);
+    if (set) {
+        holder->since_grant = holder->granted;
+        holder->since_ns = locks->now_ns;
+    }
     *granted_end = holder;
     return &holder->next;
 }
@@ -151,7 +201,7 @@ orri_lock_holder* orri_lock_serve(orri_locks* locks)
             return granted;
         }
     }
-    uint64_t round = ++locks->round;
+    uint64_t round = orri_lock_round(locks);
     for (orri_lock_holder** place = &locks->waiting; *place != NULL;) {
         orri_lock_holder* holder = *place;
         uint32_t blocked = orri_lock_blocked(locks, holder, round);
@@ -238,9 +288,8 @@ void orri_lock_wait(orri_lock_holder* holder)
     while (!orri_lock_ready(holder)) {
         lock_sleep(holder);
     }
-    const orr_platform* platform = holder->locks->platform;
     holder->waits = false;
-    uint64_t now = platform->clock_ns(platform->user);
+    uint64_t now = orri_lock_now(holder->locks);
     lock_count_wait(holder, now > holder->asked_ns ? now - holder->asked_ns : 0);
 }
 
@@ -267,6 +316,7 @@ static bool lock_line_up(orri_locks* locks, orri_lock_holder* holder)
         locks->waiting_end = &holder->next;
     }
     holder->waits_for = ORRI_LOCK_TURN;
+    orri_lock_comes(locks, holder);
     atomic_store(&holder->word, 1);
     orri_lock_holder* granted = orri_lock_serve(locks);
     orri_locks_leave(locks);
@@ -274,7 +324,6 @@ static bool lock_line_up(orri_locks* locks, orri_lock_holder* holder)
         return true;
     }
     holder->waits = true;
-    holder->asked_ns = locks->platform->clock_ns(locks->platform->user);
     return false;
 }
 
@@ -385,7 +434,10 @@ static void lock_give_back(orri_lock_holder* holder, bool reads_only)
         lock_drop(locks, holder, reads_only);
         holder->reads_ended = true;
         holder->state = reads_only ? ORRI_LOCK_HELD : ORRI_LOCK_FREE;
-        granted = locks->waiting != NULL ? orri_lock_serve(locks) : NULL;
+        if (locks->waiting != NULL) {
+            orri_lock_goes(locks, holder, reads_only);
+            granted = orri_lock_serve(locks);
+        }
     }
     orri_locks_leave(locks);
     ORR_ASSERT(held && "nothing is held");
@@ -497,3 +549,7 @@ void orri_lock_holder_destroy(orri_lock_holder* holder)
 }
 
 #undef LOCK_BIT
+#undef LOCK_SHORTER
+#undef LOCK_BOTH
+#undef LOCK_READ_OFF
+#undef LOCK_WRITING_OFF

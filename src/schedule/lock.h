@@ -76,8 +76,9 @@ ORR_NODISCARD orr_result orri_locks_validate(orri_locks* locks);
 
 // ---- taking -------------------------------------------------------------------------------------------------------------
 
-// Takes the whole set, waiting for it if need be: behind everybody who waits for something that conflicts, past all others. The
-// holder has nothing: adding to what is held is an assertion and has no effect. `who` is for the trace.
+// Takes the whole set, waiting for it if need be: behind everybody who waits for something that conflicts, past all others; what it only
+// reads is no reason to stand behind one that waits for somebody who was there before it. The holder has nothing: adding to
+// what is held is an assertion and has no effect. `who` is for the trace.
 void orri_lock_take(orri_lock_holder* holder, uint32_t who, const orri_lock* set, uint32_t count);
 // Drops its read locks on LIVE resources.
 void orri_lock_reads_end(orri_lock_holder* holder);
@@ -98,7 +99,8 @@ void orri_lock_wait(orri_lock_holder* holder);
 typedef struct orri_lock_stats {
     uint64_t takes, upgrades; // Granted.
     uint64_t waits;           // Those of them that were not granted at once.
-    uint64_t waited_ns; // From asking to going on, of all waits; the clock is read for these alone.
+    uint64_t
+        waited_ns; // From asking to going on, of all waits; the clock is read only while somebody waits.
     uint64_t longest_ns;
     uint32_t
         longest_resource; // The first that could not be had when the longest wait began; ORRI_LOCK_TURN: none,

@@ -19,7 +19,8 @@
 
 typedef struct orri_lock_slot {
     uint64_t word;
-    // Of those who wait and stand before whoever is looked at: round << 8 | bits of modes.
+    // Of those who wait and stand before whoever is looked at: round << 16 | bits of modes << 8 that readers may pass | bits
+    // of modes that nobody may.
     uint64_t claims;
 } orri_lock_slot;
 
@@ -41,11 +42,17 @@ struct orri_lock_holder {
     const orri_lock* set;
     uint32_t waits_for;     // A resource; ORRI_LOCK_TURN: none yet.
     orri_lock_holder* next; // In line, or among those just granted.
+    // By the table's count of grants: when it came in line, and when it got its set.
+    uint64_t came, granted;
+    // In line for a set: one that has had something it cannot have beside it since before it came. NULL: nobody passes it.
+    const orri_lock_holder* blocker;
+    // While others wait clocks are read, too: when it got its set, and of which grant that is; how long it has it lately.
+    uint64_t since_ns, since_grant, lasts_ns;
+    uint64_t asked_ns;
     // 1 while it waits. Set under the mutex, cleared by who granted it, after the mutex.
     _Atomic uint32_t word;
     // Of its thread alone.
     bool waits;
-    uint64_t asked_ns;
     // Written by its thread, read by anybody.
     _Atomic uint64_t takes, upgrades, wait_count, waited_ns, longest_ns;
     _Atomic uint32_t longest_resource;
@@ -64,7 +71,10 @@ struct orri_locks {
     orri_mutex mutex; // Around all that follows, slots and holders.
     orri_lock_slot* slots;
     uint32_t count, capacity;
-    uint64_t round; // Of looking at who waits.
+    uint64_t round;       // Of looking at who waits.
+    uint64_t grants;      // Of sets.
+    uint64_t patience_ns; // In a round: how long whoever passes may last.
+    uint64_t now_ns;      // When somebody came in line, or gave something back while others waited.
     // In line: upgrades first, then by coming.
     orri_lock_holder* waiting;
     orri_lock_holder** waiting_end;
@@ -104,16 +114,30 @@ static inline uint32_t orri_lock_mode_now(const orri_lock_holder* holder, const 
 
 // ---- lock.c: all under the mutex ------------------------------------------------------------------------------------------
 
-// The first of what it waits for that cannot be had; `count` if all can.
+// Begins to look at who waits, from the front: for each orri_lock_blocked, then orri_lock_claim if it goes on waiting.
+uint64_t orri_lock_round(orri_locks* locks);
+// The first of what it waits for that cannot be had; `count` if all can. In round 0 nobody else waits.
 uint32_t orri_lock_blocked(const orri_locks* locks, const orri_lock_holder* holder, uint64_t round);
 // Notes for the rest of a round that it waits for its set.
 void orri_lock_claim(orri_locks* locks, const orri_lock_holder* holder, uint64_t round);
+// Whether one mode keeps off another.
+bool orri_lock_apart(uint32_t had, uint32_t wanted);
 // Keeps new readers off what it holds inclusively, or no longer.
 void orri_lock_stop(orri_locks* locks, const orri_lock_holder* holder, bool on);
 // Grants what can be granted now. Returns those who got it, for orri_lock_tell.
 orri_lock_holder* orri_lock_serve(orri_locks* locks);
 // After the mutex: they may go on. True if `self` is one of them.
 bool orri_lock_tell(orri_locks* locks, orri_lock_holder* granted, const orri_lock_holder* self);
+
+// ---- lock_pass.c: under the mutex, while somebody waits -------------------------------------------------------------------------
+
+uint64_t orri_lock_now(const orri_locks* locks);
+// How long the one lasts that it waits for.
+uint64_t orri_lock_patience(const orri_locks* locks, const orri_lock_holder* holder);
+// It goes in line.
+void orri_lock_comes(orri_locks* locks, orri_lock_holder* holder);
+// It has given back its set, or its reads; the line is not served yet.
+void orri_lock_goes(orri_locks* locks, orri_lock_holder* holder, bool reads_only);
 
 // ---- lock_log.c: under the mutex --------------------------------------------------------------------------------------------
 

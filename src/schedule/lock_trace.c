@@ -257,14 +257,22 @@ static bool lock_trace_compatible(const orri_locks* locks)
     return true;
 }
 
-// L3: whoever waits cannot be served.
+// L3: whoever waits cannot be served, and whom it can be passed for is there.
+static bool lock_trace_blocker_is_there(const orri_lock_holder* holder)
+{
+    const orri_lock_holder* by = holder->blocker;
+    return by == NULL || ((by->state == ORRI_LOCK_HELD || by->state == ORRI_LOCK_UPGRADING) &&
+                          by->granted <= holder->came);
+}
+
 static bool lock_trace_line_waits(orri_locks* locks)
 {
-    uint64_t round = ++locks->round;
+    uint64_t round = orri_lock_round(locks);
     for (orri_lock_holder* h = locks->waiting; h != NULL; h = h->next) {
         if ((h->state != ORRI_LOCK_ASKING && h->state != ORRI_LOCK_UPGRADING) ||
             (locks->follow == NULL && orri_lock_blocked(locks, h, round) == h->count) ||
-            (h->next == NULL && locks->waiting_end != &h->next)) {
+            (h->next == NULL && locks->waiting_end != &h->next) ||
+            !lock_trace_blocker_is_there(h)) {
             return false;
         }
         orri_lock_claim(locks, h, round);

@@ -16,6 +16,7 @@ set(ORR_SOURCES_SCHEDULE
     src/schedule/keep.c
     src/schedule/lock.c
     src/schedule/lock_log.c
+    src/schedule/lock_pass.c
     src/schedule/lock_trace.c
     src/schedule/observe.c
     src/schedule/outside.c
@@ -49,6 +50,7 @@ set(ORR_SMALL_SCHEDULE
     src/schedule/journal.c
     src/schedule/keep.c
     src/schedule/lock_log.c
+    src/schedule/lock_pass.c
     src/schedule/lock_trace.c
     src/schedule/observe.c
     src/schedule/outside.c

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The locks under a controlled scheduler: two to four holders on three resources, with upgrades and structural steps, in all
 // schedules with at most three preemptions (as many as there is time for), then with random priorities. A schedule fails if two hold
-// what cannot be held together, somebody is let in where an upgrade waits, a line is left that could be served, or nobody can
-// go on.
+// what cannot be held together, somebody is let in where an upgrade waits, one in line is overtaken by one that may not pass, a line
+// is left that could be served, or nobody can go on.
 #include "lock_kit.h"
 
 #include "../support/controlled.h"
@@ -32,6 +32,14 @@ typedef struct model_thread {
     orri_lock_holder* holder;
 } model_thread;
 
+// One that waits for a set, as it was at the last look.
+typedef struct model_wait {
+    bool waits, closed; // Closed: none is left whom it found and who keeps it off.
+    uint32_t came;      // 1 is the first.
+    uint64_t found
+        [MODEL_HOLDERS]; // Who had a set when it came: the number of that take; 0: had none, or has none any more.
+} model_wait;
+
 struct model {
     const model_shape* shape;
     orr_platform table;
@@ -44,9 +52,13 @@ struct model {
     // At the last look: readers of what an upgrade waits for.
     uint64_t readers[MODEL_HOLDERS][MODEL_RESOURCES];
     bool upgrading[MODEL_HOLDERS];
+    model_wait wait[MODEL_HOLDERS];
+    uint64_t takes[MODEL_HOLDERS];
+    uint32_t comings;
 };
 
 static model* model_now;
+static uint64_t model_passes; // In all schedules.
 
 // Between two sections of the mutex everybody in line has to wait. In a schedule nobody else runs here, so it can be looked at.
 static void model_look_at_line(orri_locks* locks)
@@ -54,7 +66,7 @@ static void model_look_at_line(orri_locks* locks)
     if (locks->waiting == NULL || locks->mutex.word != 0 || locks->follow != NULL) {
         return;
     }
-    uint64_t round = ++locks->round;
+    uint64_t round = orri_lock_round(locks);
     for (orri_lock_holder* h = locks->waiting; h != NULL; h = h->next) {
         controlled_check(orri_lock_blocked(locks, h, round) < h->count,
                          "holder %u could be let in and is not", h->number);
@@ -84,18 +96,94 @@ static void model_look(model* m)
     }
 }
 
+// By what the kinds of locks mean, not by the table's words.
+static bool model_together(uint32_t a, uint32_t b)
+{
+    return a == NONE || b == NONE || (a == R && b != X) || (b == R && a != X);
+}
+
+static bool model_has(const orri_lock_holder* holder)
+{
+    return holder->state == ORRI_LOCK_HELD || holder->state == ORRI_LOCK_UPGRADING;
+}
+
+// Whether one has something the other wants and cannot have beside it; `at_last`: or will not when it is upgraded. `only_reads`: and
+// what of that it has, it only reads.
+static bool model_keeps_off(const orri_lock_holder* has, const orri_lock_holder* wants,
+                            bool at_last, bool* only_reads)
+{
+    bool off = false;
+    *only_reads = true;
+    for (uint32_t i = 0; model_has(has) && i < has->count; i++) {
+        for (uint32_t j = 0; j < wants->count; j++) {
+            uint32_t mode = orri_lock_mode_now(has, &has->set[i]);
+            mode = at_last && mode == I ? X : mode;
+            if (has->set[i].resource == wants->set[j].resource && mode != ORRI_LOCK_MODES &&
+                !model_together(mode, wants->set[j].mode)) {
+                off = true;
+                *only_reads &= mode == R;
+            }
+        }
+    }
+    return off;
+}
+
+// Who waits for a set sees go whom it found; once these are gone, nobody who came later gets what it wants, and before that only
+// readers do. The section of the mutex since the last look brought grants, which are judged by how it left the table.
+static void model_look_at_wait(model* m, uint32_t h, const bool* waited)
+{
+    model_wait* wait = &m->wait[h];
+    const orri_lock_holder* me = m->threads[h].holder;
+    bool before = wait->waits, reads, left = false;
+    wait->waits = me->state == ORRI_LOCK_ASKING && m->locks->follow == NULL;
+    if (!wait->waits) {
+        return;
+    }
+    if (!before) {
+        *wait = (model_wait){.waits = true, .came = ++m->comings};
+    }
+    for (uint32_t j = 0; j < m->shape->holders; j++) {
+        const orri_lock_holder* other = m->threads[j].holder;
+        uint64_t take = j != h && model_has(other) ? other->takes : 0;
+        wait->found[j] = !before || wait->found[j] == take ? take : 0;
+        left |= wait->found[j] != 0 && model_keeps_off(other, me, false, &reads);
+    }
+    wait->closed |= !left;
+    for (uint32_t j = 0; before && j < m->shape->holders; j++) {
+        const orri_lock_holder* other = m->threads[j].holder;
+        bool later = !waited[j] || m->wait[j].came > wait->came;
+        if (other->takes != m->takes[j] && later && model_keeps_off(other, me, true, &reads)) {
+            controlled_check(reads && !wait->closed, "holder %u overtakes %u", j, h);
+            model_passes++;
+        }
+    }
+}
+
+static void model_look_at_waits(model* m)
+{
+    bool waited[MODEL_HOLDERS];
+    for (uint32_t h = 0; h < m->shape->holders; h++) {
+        waited[h] = m->wait[h].waits;
+        if (m->locks == NULL || m->threads[h].holder == NULL) {
+            return; // They are being made.
+        }
+    }
+    for (uint32_t h = 0; h < m->shape->holders; h++) {
+        model_look_at_wait(m, h, waited);
+    }
+    for (uint32_t h = 0; h < m->shape->holders; h++) {
+        m->takes[h] = m->threads[h].holder->takes;
+    }
+}
+
 static void model_point(void* user, orr_sched_kind kind, const void* word)
 {
     model_look(model_now);
+    model_look_at_waits(model_now);
     if (model_now->locks != NULL) {
         model_look_at_line(model_now->locks);
     }
     model_now->scheduler->sched_point(user, kind, word);
-}
-
-static bool model_together(uint32_t a, uint32_t b)
-{
-    return a == NONE || b == NONE || (a == R && b != X) || (b == R && a != X);
 }
 
 static void model_claim(model_thread* me, uint32_t resource, uint32_t mode)
@@ -286,6 +374,28 @@ static const model_shape shapes[] = {
       {{R, R, NONE}, NOTHING, 1},
       {{NONE, I, R}, NOTHING, 1}},
      false},
+    {"a reader passes a commit",
+     3,
+     {{{R, NONE, NONE}, NOTHING, 1}, {{X, NONE, NONE}, NOTHING, 1}, {{R, NONE, NONE}, NOTHING, 1}},
+     false},
+    {"readers pass a commit",
+     4,
+     {{{R, NONE, NONE}, NOTHING, 1},
+      {{R, NONE, NONE}, NOTHING, 2},
+      {{X, NONE, NONE}, NOTHING, 1},
+      {{R, X, NONE}, NOTHING, 1}},
+     false},
+    {"readers pass a writer and stop at an upgrade",
+     4,
+     {{{R, I, R}, NOTHING, 1},
+      {{R, NONE, R}, NOTHING, 2},
+      {{NONE, NONE, X}, NOTHING, 1},
+      {{X, NONE, R}, NOTHING, 1}},
+     false},
+    {"inclusive behind a reader of two",
+     3,
+     {{{NONE, R, R}, NOTHING, 1}, {{NONE, I, NONE}, NOTHING, 1}, {{NONE, NONE, I}, NOTHING, 1}},
+     false},
     {"three in the order of a log",
      3,
      {{{R, I, NONE}, NOTHING, 1}, {{R, R, I}, NOTHING, 1}, {{R, I, R}, NOTHING, 1}},
@@ -295,6 +405,7 @@ static const model_shape shapes[] = {
 static uint64_t model_explore(controlled_strategy strategy, uint64_t schedules)
 {
     uint64_t all = 0;
+    model_passes = 0;
     for (uint32_t i = 0; i < ORRI_COUNT(shapes); i++) {
         controlled_result result =
             controlled_explore(&(controlled_desc){.name = shapes[i].name,
@@ -308,6 +419,8 @@ static uint64_t model_explore(controlled_strategy strategy, uint64_t schedules)
                result.schedules, result.distinct, result.exhausted ? ", all there are" : "");
         all += result.schedules;
     }
+    printf("  %" PRIu64 " schedules, %" PRIu64 " times somebody passed\n", all, model_passes);
+    CHECK(model_passes > 0 || test_slow()); // A few schedules by depth do not come to it.
     return all;
 }
 
@@ -320,12 +433,12 @@ static uint64_t model_share(uint64_t fast, uint64_t slow, uint64_t most)
 /* N0-57 */
 ORR_TEST(locks_in_all_schedules_of_three_preemptions_do_what_they_must)
 {
-    uint64_t all = model_explore(CONTROLLED_DEPTH_FIRST, model_share(60000, 1500, 1000000));
+    uint64_t all = model_explore(CONTROLLED_DEPTH_FIRST, model_share(40000, 1500, 1000000));
     CHECK(all >= model_share(100000, 10000, 4000000));
 }
 
 ORR_TEST(locks_with_random_priorities_do_what_they_must)
 {
-    uint64_t all = model_explore(CONTROLLED_PRIORITIES, model_share(30000, 1000, 700000));
+    uint64_t all = model_explore(CONTROLLED_PRIORITIES, model_share(20000, 1000, 700000));
     CHECK(all >= model_share(100000, 10000, 6000000));
 }

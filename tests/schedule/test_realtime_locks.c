@@ -239,3 +239,76 @@ ORR_TEST(realtime_locks_are_released_after_data_is_written_and_others_are_inform
     CHECK_EQ(faults, 0);
     kit_end(&k);
 }
+
+// ---- sets, as the model of the locks has them --------------------------------------------------------------------------------------
+
+typedef struct taker {
+    const char* name;
+    uint32_t held, sets, commits;
+    bool taking, commit, structure, exclusive;
+} taker;
+
+// One line of the trace: `rest` is what follows the system's name.
+static void taker_follow(taker* t, bool commit, const char* rest)
+{
+    bool structure = strncmp(rest, "structure ", 10) == 0;
+    if (strstr(rest, " taken") != NULL) {
+        if (!t->taking) {
+            CHECK_EQ(t->held, 0); // Nothing is added to what is held.
+            *t = (taker){.name = t->name, .sets = t->sets + 1, .commits = t->commits + commit};
+        }
+        t->taking = true;
+        t->commit = commit;
+        t->structure |= structure;
+        t->exclusive |= structure && strstr(rest, "exclusive") != NULL;
+        t->held++;
+        return;
+    }
+    if (t->taking) {
+        CHECK(t->structure); // Whoever takes anything reads structure, or has it alone.
+        CHECK(!t->commit || t->held == 1); // A structural step takes that and nothing else.
+    }
+    t->taking = false;
+    if (strstr(rest, " released") != NULL && (structure || strstr(rest, " of cluster ") != NULL)) {
+        CHECK(t->held > 0);
+        t->held--;
+    }
+}
+
+static void forge_more(orr_run* run)
+{
+    orr_entity entity = orr_send_create(run);
+    CHECK_OK(orr_send_add(run, entity, Coal, {run->tick}));
+    CHECK_OK(orr_send_add(run, entity, Steel, {0}));
+}
+
+// The model searches sets that read structure or have it alone, and structural steps that take it alone and hold nothing else
+// (test_lock_theory.c, "as in the library").
+ORR_TEST(realtime_sets_are_those_that_the_model_searches)
+{
+    kit k;
+    orr_world* world = begin_forge(&k);
+    taker takers[] = {{.name = " main, "}, {.name = " A, "}, {.name = " B, "}};
+    KIT_SYSTEM(world, .name = "more", .once = true, .creates = "Coal, Steel", .creates_max = 1,
+               .run = forge_more);
+    KIT_SYSTEM(world, .name = "stoke", .kind = ORR_INDIRECT, .pipeline = "A",
+               .query = "write Coal, Steel", .run = stoke);
+    KIT_SYSTEM(world, .name = "melt", .pipeline = "B", .query = "write Iron, Coal, Steel",
+               .run = nothing);
+    run_forge(world, 20);
+    for (char* line = trace; *line != '\0'; line = strchr(line, '\n') + 1) {
+        for (uint32_t i = 0; i < 3; i++) {
+            char* name = strstr(line, takers[i].name);
+            if (name != NULL && name < strchr(line, '\n')) {
+                char* who = name + strlen(takers[i].name);
+                char text[128];
+                snprintf(text, sizeof text, "%.*s", (int)(strchr(line, '\n') - who), who);
+                const char* rest = strstr(text, ": ");
+                CHECK(rest != NULL);
+                taker_follow(&takers[i], strncmp(text, "commit: ", 8) == 0, rest + 2);
+            }
+        }
+    }
+    CHECK(takers[0].commits >= 20 && takers[1].sets >= 20 && takers[2].sets >= 10);
+    kit_end(&k);
+}

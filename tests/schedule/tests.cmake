@@ -19,10 +19,14 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_life.c
     tests/schedule/test_lone.c
     tests/schedule/test_lock.c
+    tests/schedule/test_lock_agree.c
     tests/schedule/test_lock_log.c
     tests/schedule/test_lock_model.c
+    tests/schedule/test_lock_passing.c
+    tests/schedule/test_lock_starve.c
     tests/schedule/test_lock_theory.c
     tests/schedule/test_lock_threads.c
+    tests/schedule/test_lock_wrong.c
     tests/schedule/test_mirror_ticks.c
     tests/schedule/test_observer.c
     tests/schedule/test_odd_orders.c
