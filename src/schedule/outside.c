@@ -42,12 +42,24 @@ orri_call* orri_calls_replay(orri_realtime* rt, bool* meeting)
     return first;
 }
 
+// What a call left open has ended, as it would with the next tick. Nobody else is at rows.
+static void outside_end_loops(orr_world* world)
+{
+    bool left = world->realtime ? orri_here_now.loops != 0 : world->iterating != 0;
+    if (ORR_UNLIKELY(left)) {
+        orri_here_now.loops = 0;
+        world->iterating = world->realtime;
+        world->iteration_era++;
+    }
+}
+
 void orri_calls_do(orri_realtime* rt, orri_call* calls)
 {
     orr_world* world = rt->world;
     for (orri_call *call = calls, *next; call != NULL; call = next) {
         next = call->next;
         call->call(world, call->data);
+        outside_end_loops(world);
         orri_call_free(&world->env, call);
     }
 }
@@ -60,6 +72,7 @@ void orri_realtime_open(orri_realtime* rt, bool open)
         orri_world_settle(world);
         orri_schema_freeze(&world->schema);
         orri_guard_abreast(world, true, NULL);
+        world->iteration_era++; // Loops of before have ended.
         world->realtime = true;
         world->iterating = 1; // Closed to all but who has the floor.
     } else {

@@ -137,6 +137,7 @@ static bool realtime_moment(orri_realtime* rt, orri_pipeline* pipe)
     moment->own = (orri_pace_own){.interval_ns = pipe->interval_ns};
     moment->began_ns = rt->schedule->time_ns;
     moment->began_real_ns = 0;
+    moment->era += moment->era == 0;
     moment->ticking = false;
     moment->waits = ORRI_WAITS_NOT;
     if (moment->lanes == NULL) {

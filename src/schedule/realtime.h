@@ -85,9 +85,11 @@ typedef struct orri_moment {
     orri_lock* set; // What it holds, or waits for.
     uint32_t set_count, set_capacity;
     bool holding, exclusive;
-    uint64_t clock[2];                                 // Tick and epoch of the group that runs.
-    orri_view* view;                                   // NULL: it reads nothing that others write.
-    orr_type* shown;                                   // Types of it that others see.
+    uint64_t clock[2]; // Tick and epoch of the group that runs.
+    uint32_t era;      // Of loops: those of an earlier one have ended.
+    bool left;         // A system of the group left one without ending it.
+    orri_view* view;   // NULL: it reads nothing that others write.
+    orr_type* shown;   // Types of it that others see.
     uint32_t shown_count, shown_plain, shown_capacity; // Plain ones first.
     bool copied;       // In this tick's end they were copied already.
     orri_here outside; // Of the thread, before it came onto the floor.
@@ -175,6 +177,8 @@ void orri_floor_exclusive(orri_pipeline* pipe);
 // What is published follows the rows. Within orri_floor_exclusive().
 orr_result orri_floor_follow(orri_pipeline* pipe);
 void orri_floor_release(orri_pipeline* pipe);
+// Loops that this pipeline's systems left open have ended. On the floor, with their locks.
+void orri_floor_end_loops(orri_pipeline* pipe);
 // A tick begins: it sees what others published last. On refusal (reported) it does not.
 orr_result orri_floor_pin(orri_pipeline* pipe);
 // It ends: what it wrote is published.

@@ -18,6 +18,7 @@ struct orri_guard {
     bool section;               // or an atomic section.
     bool parallel;              // Its runs go to several workers at once.
     bool alone;                 // Nobody runs beside it, and it is called by one worker.
+    bool apart;                 // The same in real time, of all pipelines.
     bool owns;                  // It changes values with owned strings or arrays.
     uint32_t type_count;        // Bits there are.
     _Atomic uint64_t* breaches; // Counted here.
@@ -36,8 +37,29 @@ typedef struct orri_here {
     const struct orri_view* view;
     bool gathered;       // It does calls from outside where all pipelines stand between ticks.
     uint64_t since_view; // For `changed` terms, of what the view has: when the system looked last.
+    // In real time: loops that are open here, and what says which of them have ended. NULL: the world's.
+    uint32_t loops;
+    const uint32_t* era;
 } orri_here;
 extern _Thread_local orri_here orri_here_now;
+
+// Something is walked on from here on, so that structure stays as it is. In real time each thread counts for itself.
+static inline void orri_loop_open(orr_world* world)
+{
+    if (ORR_UNLIKELY(world->realtime)) {
+        orri_here_now.loops++;
+    } else {
+        world->iterating++;
+    }
+}
+static inline void orri_loop_close(orr_world* world)
+{
+    if (ORR_UNLIKELY(world->realtime)) {
+        orri_here_now.loops -= orri_here_now.loops > 0;
+    } else {
+        world->iterating--;
+    }
+}
 
 // The rare halves of what follows, which would take more room in their callers than all the rest.
 ORRI_COLD const struct orri_view* orri_view_here_far(const orr_world* world);
