@@ -119,6 +119,10 @@ typedef struct orri_realtime {
     uint32_t locked_count, locked_capacity;
     orri_live* lives; // By type index: resources of their values.
     uint32_t live_capacity;
+    // Things outside of the world that systems of several pipelines reach, one at a time: resources of `user` pointers, plus 1, used again when plans
+    // change; and of everything impure, 0: one pipeline at most is.
+    uint32_t* users1;
+    uint32_t user_count, user_capacity, impure1;
     uint64_t* free; // By type index: a pipeline writes it, and nobody reads it in place.
     uint32_t free_words;
     orri_publisher* publisher;
