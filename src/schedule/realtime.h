@@ -149,7 +149,7 @@ typedef struct orri_realtime {
     orri_call *call_first, *call_last;
     bool over; // No more are taken. Under `posting`.
     bool crew_taken;
-    // For the caller's thread: one at a time.
+    // For the caller's thread: one at a time. A system, or its pipeline's `wait`.
     orri_pipeline* main_pipe;
     orri_system* main_system;
 
@@ -220,7 +220,7 @@ void orri_realtime_ring(orri_realtime* rt);
 void orri_realtime_unfollow(orri_realtime* rt);
 // Ends the run, with this for its result if there is none yet.
 void orri_realtime_fail(orri_realtime* rt, orr_result result);
-// Runs a system on the thread that called orr_realtime(). Without the floor.
+// Runs a system, or with NULL the pipeline's `wait`, on the thread that called orr_realtime(). Without the floor.
 void orri_realtime_on_main(orri_pipeline* pipe, orri_system* system);
 
 // From any thread, also while a meeting is held: then the world belongs to who holds it.

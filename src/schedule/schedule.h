@@ -229,6 +229,9 @@ typedef struct orri_pipeline {
     uint64_t rows_before; // Of the system that runs.
 
     struct orri_moment* moment; // In real time (realtime.h); NULL: it never was.
+    void (*wait)(void* user);   // Of the desc.
+    void* wait_user;
+    bool wait_main;
 } orri_pipeline;
 
 // A type that a pipeline writes (claim.c).

@@ -36,10 +36,9 @@ typedef struct orri_here {
     const uint64_t* clock;
     const struct orri_view* view;
     bool gathered;       // It does calls from outside where all pipelines stand between ticks.
+    uint32_t loops;      // In real time: those that are open here,
+    const uint32_t* era; // and what says which of them have ended. NULL: the world's.
     uint64_t since_view; // For `changed` terms, of what the view has: when the system looked last.
-    // In real time: loops that are open here, and what says which of them have ended. NULL: the world's.
-    uint32_t loops;
-    const uint32_t* era;
 } orri_here;
 extern _Thread_local orri_here orri_here_now;
 

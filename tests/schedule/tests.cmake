@@ -38,6 +38,7 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_realtime_found.c
     tests/schedule/test_realtime_beside.c
     tests/schedule/test_realtime_loose.c
+    tests/schedule/test_realtime_phase.c
     tests/schedule/test_realtime_odd.c
     tests/schedule/test_realtime_hard.c
     tests/schedule/test_realtime_many.c
