@@ -400,7 +400,8 @@ typedef struct orr_journal_entry {
 /// Keeps the last `capacity` changes; 0 (the default) ends it and forgets. While it is on, everything is tracked: that costs.
 /// Allocates.
 ORR_API orr_result orr_journal_set(orr_world* world, uint32_t capacity);
-/// Entries of an entity (null: of all), the newest first, at most `out_count`. @return how many there are.
+/// Entries of an entity (null: of all), the newest first, at most `out_count`. @return how many there are. In real time for calls that are posted; from
+/// systems and other threads refused.
 ORR_API uint32_t orr_journal_get(const orr_world* world, orr_entity entity, orr_journal_entry* out,
                                  uint32_t out_count);
 /// Writes an entry: "tick 7: move changed Position of bob". As orr_value_print().

@@ -276,3 +276,51 @@ ORR_TEST(loose_calls_at_the_end_of_a_run_leave_no_loop_open)
     CHECK(orr_create(world).id != 0);
     hard_end(&k);
 }
+
+// ---- the journal --------------------------------------------------------------------------------------------------------------
+
+static _Atomic uint32_t loose_found, loose_posted;
+
+static void loose_journal(orr_run* run)
+{
+    orr_journal_entry entries[4];
+    loose_found += orr_journal_get(run->world, (orr_entity){0}, entries, 4);
+    loose_looks++;
+}
+
+static void loose_journal_call(orr_world* world, void* data)
+{
+    (void)data;
+    orr_journal_entry entries[4];
+    loose_posted += orr_journal_get(world, (orr_entity){0}, entries, 4) > 0;
+}
+
+static void loose_journal_post(orr_run* run)
+{
+    orr_send_add(run, orr_send_create(run), Dent, {(int32_t)run->tick});
+    if (run->tick == 5) {
+        loose_wrong += orr_post(run->world, loose_journal_call, NULL, 0) != ORR_OK;
+        loose_wrong += orr_post_meeting(run->world, loose_journal_call, NULL, 0) != ORR_OK;
+    }
+}
+
+ORR_TEST(loose_journal_is_not_read_by_systems_while_it_is_written)
+{
+    kit k;
+    orr_world* world = loose_begin(&k, 0);
+    ORR_REGISTER(world, Dent);
+    CHECK_OK(orr_journal_set(world, 100));
+    loose_found = loose_posted = 0;
+    KIT_SYSTEM(world, .name = "post", .once = true, .creates = "Dent", .run = loose_journal_post);
+    KIT_SYSTEM(world, .name = "look", .once = true, .pipeline = "a", .run = loose_journal);
+    loose_go(world, true, 10);
+    CHECK_EQ(loose_found, 0);
+    CHECK_EQ(loose_posted, 2);
+    CHECK_EQ(loose_wrong, 0);
+    KIT_ERROR(&k, ORR_ERR_STATE, "orr_journal_get: not while pipelines run");
+    // Each tick created one, and gave it a Dent: nothing of it was lost, whoever ran beside.
+    CHECK_EQ(orr_journal_get(world, (orr_entity){0}, NULL, 0), 10);
+    loose_go(world, false, 10); // In lockstep it is.
+    CHECK(loose_found > 0);
+    hard_end(&k);
+}
