@@ -72,6 +72,13 @@ static int32_t clocks_sum(uint32_t tick)
     return (int32_t)(tick % 100003u * 7919u % 1000003u);
 }
 
+static void clocks_half(const orr_run* run)
+{
+    if (clocks_of(run)->desc.half != NULL) {
+        clocks_of(run)->desc.half();
+    }
+}
+
 static uint32_t clocks_check(uint32_t degrees, uint32_t tick)
 {
     return (degrees ^ 0x5bd1e995u) * 2654435761u + tick * 40503u;
@@ -189,6 +196,7 @@ static void clocks_glow(orr_run* run)
         heat[i].degrees = (uint32_t)p[i].x;
         heat[i].tick = clocks_now(run);
     }
+    clocks_half(run);
     if (clocks_planted(run, CLOCKS_PLANT_HALF_HEAT)) {
         return;
     }
@@ -360,6 +368,7 @@ static void clocks_fester(orr_run* run)
             scars[i * n.capacity + k].tick = clocks_now(run);
         }
     }
+    clocks_half(run);
     for (uint32_t i = 0; i < run->count && !half; i++) {
         for (uint32_t k = 0; k < n.counts[i]; k++) {
             Scar* scar = &scars[i * n.capacity + k];

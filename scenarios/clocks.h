@@ -59,6 +59,8 @@ typedef struct clocks_desc {
     bool no_draw;        ///< The simulation comes to the same.
     clocks_plant plant;  ///< Default: none.
     uint64_t plant_tick; ///< Of the pipeline that makes it. Default 50.
+    /// Called while values that others read in place are half written: where a controlled scheduler lets others go on. Default: none.
+    void (*half)(void);
 } clocks_desc;
 
 /// A scenario at work. Systems of the world count in it: it lives as long.
