@@ -106,6 +106,8 @@ void orri_guard_enter(orr_world* world, const orri_guard* guard, orr_hot_table**
 void orri_guard_leave(orr_world* world);
 // Fills such tables. To be done again when world->table_changes has changed.
 void orri_guard_tables(const orr_world* world, const orri_guard* guard, orr_hot_table** tables);
+// True when it is a thread of the program's own that reaches for a world in real time: reported.
+ORRI_COLD bool orri_guard_strange(const orr_world* world, const char* call);
 // True when allowed; otherwise the breach is reported and counted. `entity` may be null.
 ORRI_COLD bool orri_guard_reads_long(const orr_world* world, const char* call, orr_type type,
                                      orr_entity entity);

@@ -324,3 +324,71 @@ ORR_TEST(loose_journal_is_not_read_by_systems_while_it_is_written)
     CHECK(loose_found > 0);
     hard_end(&k);
 }
+
+// ---- what is said ---------------------------------------------------------------------------------------------------------------
+
+ORR_STRUCT(Never, (int32_t, x))
+
+// Each call, and what its refusal tells the caller to do.
+static void loose_say(orr_world* world, const char* hash, const char* type)
+{
+    loose_wrong += orr_world_hash(world) != 0 || strstr(orr_error_last(world), hash) == NULL;
+    loose_wrong += orr_world_validate(world) == ORR_OK ||
+                   strstr(orr_error_last(world), hash) == NULL;
+    loose_looks++;
+    if (type != NULL) {
+        loose_wrong += orr_type_of(world, ORR_TYPE(Never)).index1 != 0 ||
+                       strstr(orr_error_last(world), type) == NULL;
+        loose_wrong += orr_create(world).id != 0;
+    }
+}
+
+static void loose_say_call(orr_world* world, void* data)
+{
+    (void)data;
+    loose_say(world, "not while pipelines run; post it for where all of them stand", NULL);
+}
+
+static void loose_say_meeting(orr_world* world, void* data)
+{
+    (void)data;
+    loose_wrong += orr_world_hash(world) == 0 || orr_world_validate(world) != ORR_OK;
+    loose_looks++;
+}
+
+static void loose_stranger(void* data)
+{
+    loose_say(data, "orr_post_meeting", "post the call (orr_post");
+}
+
+static void loose_say_run(orr_run* run)
+{
+    const orr_platform* platform = orr_platform_default();
+    orr_thread thread;
+    if (run->tick == 3) {
+        loose_say(run->world, "(orr_post_meeting), or call it between runs", "is the first to use");
+        loose_wrong +=
+            platform->thread_create(NULL, "stranger", loose_stranger, run->world, &thread) != 0;
+        platform->thread_join(NULL, thread);
+        loose_wrong += orr_post(run->world, loose_say_call, NULL, 0) != ORR_OK;
+        loose_wrong += orr_post_meeting(run->world, loose_say_meeting, NULL, 0) != ORR_OK;
+    }
+}
+
+ORR_TEST(loose_refusals_say_what_to_do)
+{
+    kit k;
+    orr_world* world = loose_begin(&k, 0);
+    KIT_SYSTEM(world, .name = "say", .once = true, .run = loose_say_run);
+    loose_go(world, true, 6);
+    CHECK_EQ(loose_wrong, 0);
+    CHECK_EQ(loose_looks, 4);
+    k.errors = (kit_errors){0};
+    CHECK_RESULT(orr_post(world, loose_say_call, NULL, 0), ORR_ERR_STATE);
+    KIT_ERROR(&k, ORR_ERR_STATE,
+              "orr_post: the world does not run in real time (any more): "
+              "nothing was posted; make the call itself");
+    CHECK_RESULT(orr_post_meeting(world, NULL, NULL, 0), ORR_ERR_ARGUMENT);
+    KIT_ERROR(&k, ORR_ERR_ARGUMENT, "orr_post_meeting: the call, or its data, is NULL");
+    hard_end(&k);
+}
