@@ -392,3 +392,46 @@ ORR_TEST(loose_refusals_say_what_to_do)
     KIT_ERROR(&k, ORR_ERR_ARGUMENT, "orr_post_meeting: the call, or its data, is NULL");
     hard_end(&k);
 }
+
+// ---- the world's tick -------------------------------------------------------------------------------------------------------------
+
+static _Atomic uint64_t loose_newest;
+
+// What a system sees never goes back, and is within its own tick: it has begun.
+static void loose_tick(orr_run* run)
+{
+    uint64_t now = orr_world_tick(run->world), before = loose_newest;
+    uint64_t* last = &orr_own(run, Count)->last;
+    loose_wrong += now < *last || (orr_run_settings(run) != NULL && now < run->tick);
+    *last = now;
+    while (now > before && !atomic_compare_exchange_weak(&loose_newest, &before, now)) {
+    }
+}
+
+ORR_TEST(loose_world_tick_counts_ticks_that_began_of_all_but_observers)
+{
+    kit k;
+    orr_world* world = loose_begin(&k, 0);
+    hard_pipe(world, "b", 0, false);
+    hard_pipe(world, "view", 0, true);
+    loose_newest = 0;
+    static const char* const names[] = {"main", "a", "b", "view"};
+    for (uint32_t i = 0; i < 4; i++) {
+        KIT_SYSTEM(world, .name = names[i], .pipeline = names[i], .once = true,
+                   .state = ORR_TYPE(Count), .settings = i < 3 ? names[i] : NULL,
+                   .run = loose_tick);
+    }
+    loose_go(world, true, 20);
+    uint64_t sum = 0, seen = 0;
+    for (uint32_t i = 0; i < 4; i++) {
+        orr_pipeline_stats stats;
+        CHECK_OK(orr_pipeline_stats_get(world, orr_pipeline_find(world, names[i]), &stats));
+        sum += stats.observer ? 0 : stats.tick;
+        seen += stats.observer && stats.tick > 0;
+    }
+    CHECK_EQ(loose_wrong, 0);
+    CHECK_EQ(seen, 1);
+    CHECK_EQ(orr_world_tick(world), sum);
+    CHECK(loose_newest <= sum);
+    hard_end(&k);
+}
