@@ -81,7 +81,7 @@ static void loose_order(bool realtime, uint32_t workers)
                .run = loose_check);
     loose_go(world, realtime, 20);
     CHECK_EQ(loose_wrong, 0);
-    CHECK(loose_looks > 20);
+    CHECK(loose_looks >= 20);
     CHECK_OK(orr_query_count(loose_query) == 50 ? ORR_OK : ORR_ERR_STATE);
     CHECK(orr_create(world).id != 0); // Nothing is open any more.
     CHECK_OK(orr_world_validate(world));
@@ -114,8 +114,8 @@ ORR_TEST(loose_iterator_that_outlives_its_system_is_refused)
     for (uint32_t i = 0; i < 4; i++) {
         kit k;
         orr_world* world = loose_begin(&k, 0);
-        KIT_SYSTEM(world, .name = "keep", .once = true, .pipeline = "a", .query = "Wide",
-                   .alone = i >= 2, .run = loose_keep);
+        KIT_SYSTEM(world, .name = "keep", .once = true, .query = "Wide", .alone = i >= 2,
+                   .run = loose_keep);
         loose_go(world, i % 2 == 1, 8);
         CHECK_EQ(loose_wrong, 0);
         CHECK_EQ(loose_looks, 1);
@@ -151,8 +151,7 @@ ORR_TEST(loose_loop_over_an_order_needs_alone)
 {
     kit k;
     orr_world* world = loose_begin(&k, 0);
-    KIT_SYSTEM(world, .name = "sloppy", .pipeline = "a", .query = "changed Wide", .any = "Deep",
-               .run = loose_check);
+    KIT_SYSTEM(world, .name = "sloppy", .query = "changed Wide", .any = "Deep", .run = loose_check);
     loose_go(world, true, 3);
     KIT_ERROR(&k, ORR_ERR_STATE, "sloppy' loops over a query with an order");
     hard_end(&k);
@@ -312,7 +311,8 @@ ORR_TEST(loose_journal_is_not_read_by_systems_while_it_is_written)
     CHECK_OK(orr_journal_set(world, 100));
     loose_found = loose_posted = 0;
     KIT_SYSTEM(world, .name = "post", .once = true, .creates = "Dent", .run = loose_journal_post);
-    KIT_SYSTEM(world, .name = "look", .once = true, .pipeline = "a", .run = loose_journal);
+    KIT_SYSTEM(world, .name = "look", .once = true, .run = loose_journal);
+    KIT_SYSTEM(world, .name = "beside", .once = true, .pipeline = "a", .run = loose_journal);
     loose_go(world, true, 10);
     CHECK_EQ(loose_found, 0);
     CHECK_EQ(loose_posted, 2);
@@ -422,15 +422,13 @@ ORR_TEST(loose_world_tick_counts_ticks_that_began_of_all_but_observers)
                    .run = loose_tick);
     }
     loose_go(world, true, 20);
-    uint64_t sum = 0, seen = 0;
+    uint64_t sum = 0;
     for (uint32_t i = 0; i < 4; i++) {
         orr_pipeline_stats stats;
         CHECK_OK(orr_pipeline_stats_get(world, orr_pipeline_find(world, names[i]), &stats));
         sum += stats.observer ? 0 : stats.tick;
-        seen += stats.observer && stats.tick > 0;
     }
     CHECK_EQ(loose_wrong, 0);
-    CHECK_EQ(seen, 1);
     CHECK_EQ(orr_world_tick(world), sum);
     CHECK(loose_newest <= sum);
     hard_end(&k);
