@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Three clocks in one world; clocks.h says what for. A row of Position is whole if x + y is what its tick says and `echo` is its tick:
 // `move` writes x and tick, `settle` y and echo. A row of Health is whole if hp and wounds are 1000 together: `wound` and
-// `mend`. A row of tick 0 is new: its owner has not come to it yet.
+// `mend`. A row of tick 0 is new: its owner has not come to it yet. Heat and Scars are read in place: they are broken within a system, and whole when it
+// ends.
 //
 // Counting faults is no part of the simulation: nothing in it depends on the counts. So systems reach them through their settings.
 #include "clocks.h"
@@ -13,6 +14,8 @@ ORR_STRUCT(Velocity, (int32_t, x), (int32_t, y), (uint32_t, tick), (uint32_t, ki
 // `seen`: the tick of Position that logic saw last; `since`: 1 + the tick of physics when the row was first seen, and new.
 ORR_STRUCT(Health, (int32_t, hp, (.preset = "1000")), (int32_t, wounds), (uint32_t, tick),
            (uint32_t, echo), (uint32_t, seen), (uint32_t, since))
+ORR_STRUCT_EX(Heat, (.live = true), (uint32_t, degrees), (uint32_t, tick), (uint32_t, check))
+ORR_STRUCT_EX(Scar, (.multiplicity = ORR_MULTIPLE), (uint32_t, tick), (uint32_t, check))
 ORR_STRUCT(Target, (orr_entity, who), (int32_t, near))
 ORR_STRUCT_EX(Drawn, (.transient = true), (int32_t, x), (uint32_t, seen), (uint32_t, health_seen))
 ORR_STRUCT(Hit, (orr_entity, who), (uint64_t, serial))
@@ -67,6 +70,18 @@ static uint32_t clocks_now(const orr_run* run)
 static int32_t clocks_sum(uint32_t tick)
 {
     return (int32_t)(tick % 100003u * 7919u % 1000003u);
+}
+
+static void clocks_half(const orr_run* run)
+{
+    if (clocks_of(run)->desc.half != NULL) {
+        clocks_of(run)->desc.half();
+    }
+}
+
+static uint32_t clocks_check(uint32_t degrees, uint32_t tick)
+{
+    return (degrees ^ 0x5bd1e995u) * 2654435761u + tick * 40503u;
 }
 
 // ---- whole rows ------------------------------------------------------------------------------------------------
@@ -172,6 +187,39 @@ static void clocks_settle(orr_run* run)
     }
 }
 
+// All that is broken is mended by the same system: who looks meanwhile is not kept out.
+static void clocks_glow(orr_run* run)
+{
+    Heat* heat = orr_write(run, Heat);
+    const Position* p = orr_read(run, Position);
+    for (uint32_t i = 0; i < run->count; i++) {
+        heat[i].degrees = (uint32_t)p[i].x;
+        heat[i].tick = clocks_now(run);
+    }
+    clocks_half(run);
+    if (clocks_planted(run, CLOCKS_PLANT_HALF_HEAT)) {
+        return;
+    }
+    for (uint32_t i = 0; i < run->count; i++) {
+        heat[i].check = clocks_check(heat[i].degrees, heat[i].tick);
+    }
+}
+
+static void clocks_ache(orr_run* run)
+{
+    const Scar* scars = orr_read(run, Scar);
+    orr_instances n = orr_instances_of(run, Scar);
+    uint64_t torn = 0, count = 0;
+    for (uint32_t i = 0; i < run->count; i++) {
+        for (uint32_t k = 0; k < n.counts[i]; k++, count++) {
+            const Scar* scar = &scars[i * n.capacity + k];
+            torn += scar->check != clocks_check(k, scar->tick);
+        }
+    }
+    clocks_say(run, CLOCKS_TORN, torn);
+    clocks_count(&clocks_of(run)->ached, count);
+}
+
 // Physics looks at what logic writes.
 static void clocks_probe(orr_run* run)
 {
@@ -239,6 +287,17 @@ static void clocks_census(orr_run* run)
     clocks_say(run, CLOCKS_ROLL, orr_import(run, "roll", Roll)->count != census->alive);
 }
 
+static void clocks_feel(orr_run* run) // Also of draw.
+{
+    const Heat* heat = orr_read(run, Heat);
+    uint64_t torn = 0;
+    for (uint32_t i = 0; i < run->count; i++) {
+        torn += heat[i].tick != 0 && heat[i].check != clocks_check(heat[i].degrees, heat[i].tick);
+    }
+    clocks_say(run, CLOCKS_TORN, torn);
+    clocks_count(&clocks_of(run)->felt, run->count);
+}
+
 // ---- logic: who lives --------------------------------------------------------------------------------------------
 
 // What logic saw of a row of physics before, and sees now.
@@ -280,6 +339,44 @@ static void clocks_mend(orr_run* run)
     }
 }
 
+// They come one by one, and go together.
+static void clocks_scar(orr_run* run)
+{
+    const Scar* scars = orr_read(run, Scar);
+    orr_instances n = scars != NULL ? orr_instances_of(run, Scar) : (orr_instances){0};
+    for (uint32_t i = 0; i < run->count; i++) {
+        orr_entity self = orr_iter_entity(run, i);
+        uint32_t count = scars != NULL ? n.counts[i] : 0;
+        if (orr_run_random(run, self) % 64 != 1) {
+            continue;
+        }
+        if (count >= 3) {
+            orr_send_remove(run, self, Scar);
+        } else {
+            orr_send_add(run, self, Scar, {0, clocks_check(count, 0)});
+        }
+    }
+}
+
+static void clocks_fester(orr_run* run)
+{
+    Scar* scars = orr_write(run, Scar);
+    orr_instances n = orr_instances_of(run, Scar);
+    bool half = clocks_planted(run, CLOCKS_PLANT_HALF_SCAR);
+    for (uint32_t i = 0; i < run->count; i++) {
+        for (uint32_t k = 0; k < n.counts[i]; k++) {
+            scars[i * n.capacity + k].tick = clocks_now(run);
+        }
+    }
+    clocks_half(run);
+    for (uint32_t i = 0; i < run->count && !half; i++) {
+        for (uint32_t k = 0; k < n.counts[i]; k++) {
+            Scar* scar = &scars[i * n.capacity + k];
+            scar->check = clocks_check(k, scar->tick);
+        }
+    }
+}
+
 // Many at a time, so that there stay as many.
 static void clocks_spawn(orr_run* run)
 {
@@ -296,6 +393,7 @@ static void clocks_spawn(orr_run* run)
         orr_send_add(run, one, Position, {x, clocks_sum(0) - x, 0, 0});
         orr_send_add(run, one, Velocity, {speed, -speed, 0, 0});
         orr_send_add(run, one, Health, {.hp = CLOCKS_WHOLE});
+        orr_send_add(run, one, Heat, {0});
         orr_send_add(run, one, Target, {newest->who[newest->next % 16], 0});
         newest->who[newest->next++ % 16] = one;
     }
@@ -414,7 +512,7 @@ typedef struct clocks_part {
     void (*run)(orr_run* run);
     const char* query;
     bool once, parallel, indirect;
-    const char *any, *imports, *creates, *destroys, *adds, *transacts, *sends, *receives;
+    const char *any, *imports, *creates, *destroys, *adds, *removes, *transacts, *sends, *receives;
     const orr_type_desc *state, *exports;
 } clocks_part;
 
@@ -422,6 +520,8 @@ static const clocks_part clocks_physics[] = {
     {"hear", clocks_hear, .once = true, .receives = "Hit", .state = ORR_TYPE(Heard)},
     {"move", clocks_move, "write Position, write Velocity", .parallel = true},
     {"settle", clocks_settle, "write Position", .parallel = true},
+    {"glow", clocks_glow, "write Heat, Position", .parallel = true},
+    {"ache", clocks_ache, "Scar", .parallel = true},
     {"probe", clocks_probe, "Health", .parallel = true, .exports = ORR_TYPE(Span)},
     {"probed", clocks_probed, .once = true, .imports = "probe"}};
 
@@ -432,17 +532,21 @@ static const clocks_part clocks_logic[] = {
     {"census", clocks_census, "Target", .once = true, .imports = "roll",
      .exports = ORR_TYPE(Census)},
     {"wound", clocks_wound, "write Health, Position", .parallel = true, .imports = "gauge"},
+    {"feel", clocks_feel, "Heat", .parallel = true},
+    {"scar", clocks_scar, "?Scar, Target", .adds = "Scar", .removes = "Scar"},
+    {"fester", clocks_fester, "write Scar", .parallel = true},
     {"mend", clocks_mend, "write Health", .parallel = true, .destroys = "Health"},
     {"aim", clocks_aim, "write Target, Position", .parallel = true, .any = "Position",
      .imports = "gauge, spawn"},
     {"strike", clocks_strike, "Target", .parallel = true, .transacts = "Velocity"},
     {"judge", clocks_judge, "Target", .once = true, .sends = "Hit", .state = ORR_TYPE(Heard)},
     {"spawn", clocks_spawn, .once = true, .imports = "census",
-     .creates = "Position, Velocity, Health, Target", .exports = ORR_TYPE(Newest)}};
+     .creates = "Position, Velocity, Health, Heat, Target", .exports = ORR_TYPE(Newest)}};
 
 static const clocks_part clocks_draw[] = {
     {"welcome", clocks_welcome, "Position, !Drawn", .adds = "Drawn"},
     {"glance", clocks_glance, "Position, Velocity", .parallel = true, .exports = ORR_TYPE(Span)},
+    {"warm", clocks_feel, "Heat", .parallel = true},
     {"glanced", clocks_glanced, .once = true, .imports = "glance"},
     {"paint", clocks_paint, "write Drawn, Position, Health", .parallel = true, .imports = "glance"},
     {"boom", clocks_boom, .once = true, .receives = "Hit", .state = ORR_TYPE(Heard)}};
@@ -465,6 +569,7 @@ static bool clocks_parts_add(orr_world* world, clocks* const* self, const char* 
                                 .creates = p->creates,
                                 .destroys = p->destroys,
                                 .adds = p->adds,
+                                .removes = p->removes,
                                 .transacts = p->transacts,
                                 .sends = p->sends,
                                 .receives = p->receives,
@@ -482,9 +587,9 @@ static bool clocks_parts_add(orr_world* world, clocks* const* self, const char* 
 static bool clocks_fill(orr_world* world, uint32_t size)
 {
     orr_cluster cluster;
-    if (orr_cluster_get(world,
-                        &(orr_cluster_desc){ORR_TYPES(world, Position, Velocity, Health, Target)},
-                        &cluster) != ORR_OK) {
+    if (orr_cluster_get(
+            world, &(orr_cluster_desc){ORR_TYPES(world, Position, Velocity, Health, Heat, Target)},
+            &cluster) != ORR_OK) {
         return false;
     }
     Position p[CLOCKS_BATCH];
@@ -529,7 +634,7 @@ bool clocks_build(clocks* c, orr_world* world, const clocks_desc* desc)
     c->desc.size = desc->size != 0 ? desc->size : CLOCKS_SIZE;
     c->desc.physics_hz = desc->physics_hz > 0 ? desc->physics_hz : CLOCKS_PHYSICS_HZ;
     c->desc.plant_tick = desc->plant_tick != 0 ? desc->plant_tick : CLOCKS_PLANT_TICK;
-    ORR_REGISTER(world, Position, Velocity, Health, Target, Hit);
+    ORR_REGISTER(world, Position, Velocity, Health, Heat, Scar, Target, Hit);
     orr_pipeline_desc physics = {.name = CLOCKS_PHYSICS, .rate_hz = c->desc.physics_hz};
     return orr_pipeline_add(world, &physics).index1 != 0 && clocks_fill(world, c->desc.size) &&
            clocks_parts_add(world, &c->self, CLOCKS_PHYSICS, clocks_physics,

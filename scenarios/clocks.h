@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Three clocks in one world: "physics" 120 times a second, logic (the world's first pipeline) 30 times, and "draw", an observer, as often as
 // it goes. Physics writes where everybody is, logic who lives and who aims at whom; each reads what the others write, by rows and by
-// id. Entities die and are born at a steady rate.
+// id. Entities die and are born at a steady rate. Of physics' Heat (live) and logic's Scars (several to an entity) others see the value itself, under a
+// lock.
 //
 // Every value is written so that a reader can tell whether it sees a whole one: each tick of an owner writes its types in two systems, of which the
 // first leaves every row broken, and rows carry the tick they were written in. So a torn read, half a tick, ticks of two kinds in one
@@ -43,8 +44,10 @@ typedef enum clocks_plant {
     CLOCKS_PLANT_HALF_ROWS,  ///< Physics leaves every second row as it was.
     CLOCKS_PLANT_HALF_TICK,  ///< The second system of physics does nothing.
     CLOCKS_PLANT_OLD_ROWS,   ///< Physics says that it is ten ticks ago.
+    CLOCKS_PLANT_HALF_HEAT,  ///< Physics leaves a live value half written.
     CLOCKS_PLANT_HALF_LOGIC, ///< The second system of logic does nothing.
     CLOCKS_PLANT_HALF_KICK,  ///< A transaction lacks its other half.
+    CLOCKS_PLANT_HALF_SCAR,  ///< Logic leaves a multiple one half written.
     CLOCKS_PLANT_EVENT,      ///< An event is not sent.
     CLOCKS_PLANTS            ///< How many kinds there are.
 } clocks_plant;
@@ -56,6 +59,8 @@ typedef struct clocks_desc {
     bool no_draw;        ///< The simulation comes to the same.
     clocks_plant plant;  ///< Default: none.
     uint64_t plant_tick; ///< Of the pipeline that makes it. Default 50.
+    /// Called while values that others read in place are half written: where a controlled scheduler lets others go on. Default: none.
+    void (*half)(void);
 } clocks_desc;
 
 /// A scenario at work. Systems of the world count in it: it lives as long.
@@ -64,8 +69,9 @@ typedef struct clocks {
     struct clocks* self; ///< What its systems have as settings.
     _Atomic uint64_t found[CLOCKS_FAULTS];
     /// What was done, so that a test knows that there was something to find: rows moved by physics; rows looked at by logic, physics (of
-    /// logic) and draw; entities born; transactions; events sent, and heard by physics and draw.
-    _Atomic uint64_t moved, looked, probed, drawn, born, kicks, hits, heard, boomed;
+    /// logic) and draw; entities born; transactions; events sent, and heard by physics and draw; values looked at in place: Heat by logic and draw, Scars
+    /// by physics.
+    _Atomic uint64_t moved, looked, probed, drawn, born, kicks, hits, heard, boomed, felt, ached;
 } clocks;
 
 /// Adds pipelines, types, entities and systems to a world without any. False when something was refused.

@@ -679,6 +679,14 @@ plant "real time: the journal is not handed what it is told" \
     src/schedule/journal.c 's/^        orri_reader_take\(journal->reader\);//'
 plant "real time: strangers are let in while a meeting is held" \
     src/store/guard.h 's/orri_here_now\.world == world && orri_here_now\.gathered/world->realtime/'
+plant "real time: loops over an order that are left stay open" \
+    src/schedule/floor.c 's/^        pipe->world->iteration_era \+=/        (void)/'
+plant "real time: a call changes structure inside its loop" \
+    src/store/refuse.c 's/orri_here_now\.loops == 0 &&/true \&\&/'
+plant "real time: systems that share a pointer overlap" \
+    src/schedule/sets.c 's/uint32_t numbers1\[2\] = \{system->user1,/uint32_t numbers1[2] = {0,/'
+plant "real time: who waited for the screen ticks in a pause" \
+    src/schedule/beat.c 's/waited = pipe->tick; \/\/ What was due may be so no more\./waited = pipe->tick; beat_begin_tick(rt, pipe);/'
 plant "real time: dts of a replay are not those recorded" \
     src/schedule/beat.c 's/rt->replay->dts\[rt->dt_at\+\+\]/pipe->interval/'
 

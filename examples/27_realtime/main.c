@@ -41,14 +41,9 @@ static void tell(orr_run* run) // "log", twice a second
     printf("%llu: %u balls above the ground\n", (unsigned long long)run->tick, above);
 }
 
-static void quiet(void* user, orr_world* world, const orr_error* error)
-{
-    (void)user, (void)world, (void)error; // orr_post() is refused until the world runs
-}
-
 static orr_world* build(void)
 {
-    orr_world* world = orr_world_create(&(orr_world_desc){.rate_hz = 60, .on_error = quiet});
+    orr_world* world = orr_world_create(&(orr_world_desc){.rate_hz = 60});
     orr_pipeline_add(world, &(orr_pipeline_desc){.name = "view", .observer = true});
     orr_pipeline_add(world, &(orr_pipeline_desc){.name = "log", .rate_hz = 2});
     orr_system_add(
@@ -78,9 +73,10 @@ static void throw_in(orr_world* world, void* data) // done between two ticks, wi
 
 static void from_outside(void* data) // as from a window or a network: at any moment
 {
-    while (orr_post(data, throw_in, &(Position){20}, sizeof(Position)) != ORR_OK) {
+    while (!orr_running(data)) {
         orr_platform_default()->thread_yield(NULL);
     }
+    orr_post(data, throw_in, &(Position){20}, sizeof(Position));
 }
 
 int main(void)

@@ -56,6 +56,13 @@ typedef struct orr_pipeline_desc {
     /// the world, and nothing of it is in the hash. The others cannot name what is transient, nor receive or import from it: so
     /// they come to the same with it and without. docs/OBSERVERS.md.
     bool observer;
+    /// A place to wait outside of the world, for the screen (vsync) or anything else: in real time it is called before each tick of a
+    /// continuous pipeline, on its thread, with nothing held. However long it takes, nobody waits for it but this pipeline, and orr_realtime(), which
+    /// does not return before. What it does to the world it posts. Not called in lockstep and in replays. Default: none.
+    void (*wait)(void* user);
+    void* wait_user;
+    bool
+        wait_main; ///< `wait` is called on the thread that called orr_realtime(): systems with `main_thread` wait meanwhile.
 } orr_pipeline_desc;
 
 /// Adds a pipeline, between ticks; its first tick is due one interval after now. Null when refused. Allocates.
@@ -277,6 +284,10 @@ ORR_API orr_result orr_realtime(orr_world* world, const orr_realtime_desc* desc)
 /// Ends orr_realtime(): every pipeline finishes its tick. From any thread, also inside a system. Nothing if it does not run.
 ORR_API void orr_stop(orr_world* world);
 
+/// True while orr_realtime() is at work: then calls from outside are posted. From any thread; it may have ended when this returns: what
+/// orr_post() returns counts.
+ORR_API bool orr_running(const orr_world* world);
+
 /// Does something to the running world between two ticks of the first pipeline, with no system running: all calls of the store are
 /// allowed. From any thread; calls are done in the order in which they were posted, on a thread of the world, also while it is paused. What is still
 /// to be done when orr_realtime() ends is done before it returns. In a replay nothing is posted: the recording has its own calls. ORR_ERR_STATE if the world does not run in real time: call it yourself.
@@ -289,6 +300,11 @@ ORR_API orr_result orr_post_meeting(orr_world* world, orr_call call, const void*
 ORR_API orr_result orr_time_wish(orr_world* world, double wish);
 /// How fast it goes now: the wish, times less than 1 if a pipeline with a rate cannot keep it: then time goes slower for all of them. From any thread.
 ORR_API double orr_time_scale(orr_world* world);
+/// How far the world's time is from when the pipeline's last tick was due to when its next is, 0 to 1, for drawing what moves between the two; 1
+/// also if the next one is late. A continuous one has no next in real time: 0. In a replay, which has no clock: 1. In lockstep by the clock that pipelines
+/// share, which stands during a tick and where orr_update() left it. In real time from any thread and every system; a number to look at, which depends
+/// on timing there. 0 if there is no such pipeline.
+ORR_API double orr_phase(orr_world* world, orr_pipeline pipeline);
 /// While paused (orr_pause(), then from any thread): so many ticks of the first pipeline, and of the others what falls due up to then, as fast as it
 /// can. A continuous one takes the dt it has in lockstep.
 ORR_API orr_result orr_realtime_step(orr_world* world, uint32_t ticks);
@@ -384,7 +400,8 @@ typedef struct orr_journal_entry {
 /// Keeps the last `capacity` changes; 0 (the default) ends it and forgets. While it is on, everything is tracked: that costs.
 /// Allocates.
 ORR_API orr_result orr_journal_set(orr_world* world, uint32_t capacity);
-/// Entries of an entity (null: of all), the newest first, at most `out_count`. In real time at meetings and between runs. @return how many there are.
+/// Entries of an entity (null: of all), the newest first, at most `out_count`. @return how many there are. In real time for calls that are posted; from
+/// systems and other threads refused.
 ORR_API uint32_t orr_journal_get(const orr_world* world, orr_entity entity, orr_journal_entry* out,
                                  uint32_t out_count);
 /// Writes an entry: "tick 7: move changed Position of bob". As orr_value_print().

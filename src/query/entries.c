@@ -3,6 +3,7 @@
 // to column. Matched when the query is made, then one cluster at a time as they appear, get enable bits, and go. A
 // cluster that goes leaves a gap, closed when half are gaps: deleting thousands must not move the list each time.
 #include "query/query.h"
+#include "store/guard.h"
 
 #define ENTRIES_MIN   8u
 #define ENTRIES_AHEAD 8u // Clusters are fetched this far ahead.
@@ -14,9 +15,9 @@ static uint64_t entries_group(const orr_query* query, const orri_cluster* cluste
     if (query->group_by == NULL || cluster->apart) {
         return query->group_by == NULL ? 0 : UINT64_MAX; // Transient entities come last.
     }
-    query->world->iterating++; // As a predicate: see orri_leaf_match().
+    orri_loop_open(query->world); // As a predicate: see orri_leaf_match().
     uint64_t group = query->group_by(query->group_user, query->world, orri_cluster_handle(cluster));
-    query->world->iterating--;
+    orri_loop_close(query->world);
     return group;
 }
 

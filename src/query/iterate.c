@@ -24,6 +24,10 @@ static void iterate_init_here(orr_iter* it)
     it->clock = orri_clock_here(it->world);
     it->dt = 0;
     it->tick = it->clock[0];
+    if (orri_here_now.era != NULL) {
+        it->era_now = orri_here_now.era;
+        it->era = *it->era_now;
+    }
 }
 
 // `since` field by field: copied as a whole, the processor would wait until what was just written can be read as one.
@@ -170,7 +174,10 @@ static const char* iterate_shared(const orr_query* query, const orri_guard* guar
 // What somebody beside it may be bringing up to date at the same moment.
 static bool iterate_kept(const orr_query* query, const orri_guard* guard)
 {
-    return !guard->alone && (query->order != NULL || query->working != NULL);
+    // In real time who is alone among its own need not be so among all; but its query is nobody else's.
+    bool alone = ORR_LIKELY(!query->world->realtime) || guard->query == query ? guard->alone
+                                                                              : guard->apart;
+    return !alone && (query->order != NULL || query->working != NULL);
 }
 
 // It has declared to reach everything that the query asks for, everywhere.
@@ -249,10 +256,8 @@ orr_iter* orr_iter_begin(orr_iter* it, orr_query* query, const orr_each* each)
         return it;
     }
     iterate_settle(it);
-    if (ORR_LIKELY(!query->world->realtime)) { // There structure is locked.
-        query->world->iterating++;
-        it->counted = true;
-    }
+    orri_loop_open(query->world);
+    it->counted = true;
     iterate_open(it);
     return it;
 }
@@ -262,15 +267,13 @@ void orr_iter_end(orr_iter* it)
     ORR_ASSERT(it != NULL);
     // An earlier era ended with its tick, and was taken off the count then.
     if (it->counted && it->era == *it->era_now) {
-        it->world->iterating--;
+        orri_loop_close(it->world);
         if (it->listed) {
             orri_list_owe(it->query);
         }
         if (ORR_UNLIKELY(it->query->order != NULL)) {
             orri_order_close(it->query);
         }
-    } else if (ORR_UNLIKELY(it->era != 0 && it->world->realtime && it->query->order != NULL)) {
-        orri_order_close(it->query);
     }
     it->counted = false;
     it->era = 0;

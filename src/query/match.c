@@ -4,6 +4,7 @@
 //
 // A component that is switched off counts as absent, for required, subtractive and any-of terms alike.
 #include "query/query.h"
+#include "store/guard.h"
 
 // ---- clusters -------------------------------------------------------------------------------------------
 
@@ -123,10 +124,9 @@ orri_match orri_leaf_match(const orr_world* world, const orri_leaf* leaf,
     match = match_and(match, match_state(has_bits, leaf->entities));
     if (leaf->predicate != NULL && match != ORRI_MATCH_NONE) {
         // As in a loop: what the callback is asked about must not change under it.
-        _Atomic uint32_t* iterating = &((orr_world*)(uintptr_t)world)->iterating;
-        ++*iterating;
+        orri_loop_open((orr_world*)(uintptr_t)world);
         bool wanted = leaf->predicate(leaf->user, world, orri_cluster_handle(cluster));
-        --*iterating;
+        orri_loop_close((orr_world*)(uintptr_t)world);
         match = wanted ? match : ORRI_MATCH_NONE;
     }
     if (failed != NULL) {

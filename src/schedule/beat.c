@@ -246,6 +246,26 @@ static void beat_begin_tick(orri_realtime* rt, orri_pipeline* pipe)
     }
 }
 
+// A place of the program's own to wait, with nothing held. For a meeting the pipeline stands meanwhile: it does not begin a tick before it has come here
+// again.
+static void beat_wait(orri_realtime* rt, orri_pipeline* pipe)
+{
+    orri_realtime_lock(rt);
+    rt->met++;
+    if (rt->gather) {
+        orri_realtime_ring(rt);
+    }
+    orri_realtime_unlock(rt);
+    if (pipe->wait_main) {
+        orri_realtime_on_main(pipe, NULL);
+    } else {
+        pipe->wait(pipe->wait_user);
+    }
+    orri_realtime_lock(rt);
+    rt->met--;
+    orri_realtime_unlock(rt);
+}
+
 static void beat_begin_calls(orri_realtime* rt, orri_pipeline* pipe, bool meeting)
 {
     (void)orri_floor_enter_between(pipe, ORRI_TURN_CALLS);
@@ -304,10 +324,16 @@ static bool beat_replay_step(orri_realtime* rt, orri_pipeline* pipe)
 
 static void beat_live(orri_realtime* rt, orri_pipeline* pipe)
 {
+    uint64_t waited = UINT64_MAX; // After which tick.
     for (;;) {
         switch (beat_next(rt, pipe)) {
         case BEAT_TICK:
-            beat_begin_tick(rt, pipe);
+            if (pipe->wait != NULL && waited != pipe->tick) {
+                beat_wait(rt, pipe);
+                waited = pipe->tick; // What was due may be so no more.
+            } else {
+                beat_begin_tick(rt, pipe);
+            }
             break;
         case BEAT_CALLS:
             beat_begin_calls(rt, pipe, false);

@@ -340,6 +340,15 @@ void orri_system_settle(orr_world* world, const orri_system* system)
     }
 }
 
+// Loops that it left are ended on the floor: others may read the era now.
+static void call_here_leave(const orri_system* system, orri_here before)
+{
+    if (ORR_UNLIKELY(orri_here_now.loops != 0)) {
+        __atomic_store_n(&system->pipe->moment->left, true, __ATOMIC_RELAXED);
+    }
+    orri_here_leave(before);
+}
+
 uint64_t orri_system_work(orr_world* world, orri_system* system, uint32_t first, uint32_t last,
                           uint32_t worker)
 {
@@ -352,9 +361,10 @@ uint64_t orri_system_work(orr_world* world, orri_system* system, uint32_t first,
         orri_here_now.clock = system->pipe->moment->clock;
         orri_here_now.view = system->pipe->moment->view;
         orri_here_now.since_view = system->since;
+        orri_here_now.era = &system->pipe->moment->era;
     }
     call_sum sum = call_work(world, system, first, last);
-    orri_here_leave(before);
+    call_here_leave(system, before);
     (void)orri_float_mode_set(); // A library it called may have changed it.
     __atomic_fetch_add(&system->stats.rows, sum.rows, __ATOMIC_RELAXED);
     __atomic_fetch_add(&system->stats.runs, sum.runs, __ATOMIC_RELAXED);
@@ -431,8 +441,10 @@ void orri_system_call_back(orr_world* world, orri_system* system, void (*callbac
     if (ORR_UNLIKELY(world->realtime)) { // On the floor, with nobody beside it.
         orri_here before = orri_here_enter(world, &system->guard, system, NULL);
         orri_here_now.view = system->pipe->moment->view; // Whole ticks of others.
+        orri_here_now.era = &system->pipe->moment->era;
         call_alone(world, system, callback);
-        orri_here_leave(before);
+        call_here_leave(system, before);
+        orri_floor_end_loops(system->pipe);
         return;
     }
     call_enter(world, system);

@@ -505,6 +505,16 @@ static void floor_back(orri_pipeline* pipe, bool alone)
     }
 }
 
+void orri_floor_end_loops(orri_pipeline* pipe)
+{
+    orri_moment* moment = pipe->moment;
+    if (ORR_UNLIKELY(moment->left)) {
+        moment->left = false;
+        moment->era++;
+        pipe->world->iteration_era += moment->set[0].mode == ORRI_LOCK_EXCLUSIVE; // Of kept orders.
+    }
+}
+
 orr_result orri_floor_group(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
     orri_moment* moment = pipe->moment;
@@ -531,6 +541,7 @@ orr_result orri_floor_group(orri_pipeline* pipe, uint32_t first, uint32_t point)
     orri_lock_reads_end(moment->holder);
     floor_wait_lock(pipe, orri_lock_upgrade_ask(moment->holder));
     floor_back(pipe, alone);
+    orri_floor_end_loops(pipe);
     for (uint32_t i = first; i < point; i++) {
         orri_system* system = pipe->steps[i].system;
         if (system->due) {

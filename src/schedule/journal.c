@@ -53,7 +53,7 @@ orr_result orri_journal_told(orr_world* world, orr_result result)
 
 void orri_journal_drain(orr_world* world, orri_journal* journal)
 {
-    if (world->realtime) {
+    if (ORR_UNLIKELY(world->realtime)) { // There readers are handed what they read.
         orri_reader_take(journal->reader);
     }
     for (const orr_message* m; (m = orri_reader_next(journal->reader)) != NULL;) {
@@ -210,14 +210,14 @@ uint32_t orr_journal_get(const orr_world* world, orr_entity entity, orr_journal_
                          uint32_t out_count)
 {
     ORR_ASSERT(world != NULL && (out != NULL || out_count == 0));
-    const orri_journal* journal = world->schedule != NULL ? world->schedule->journal : NULL;
-    uint32_t found = 0;
-    if (orri_scattered(world)) { // It is written while systems run.
+    if (ORR_UNLIKELY(world->realtime) && orri_watched(world)) { // Who has the floor writes it.
         (void)orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                          "orr_journal_get: not while pipelines run; ask at a meeting "
-                          "(orr_post_meeting) or between runs");
+                          "orr_journal_get: not while pipelines run; ask in a call that is posted "
+                          "(orr_post, orr_post_meeting) or between runs");
         return 0;
     }
+    const orri_journal* journal = world->schedule != NULL ? world->schedule->journal : NULL;
+    uint32_t found = 0;
     for (uint32_t back = 0; journal != NULL && back < journal->count; back++) {
         const orr_journal_entry* entry = journal_at(journal, back);
         if (entity.id != 0 && entry->entity.id != entity.id) {

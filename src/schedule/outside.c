@@ -42,12 +42,24 @@ orri_call* orri_calls_replay(orri_realtime* rt, bool* meeting)
     return first;
 }
 
+// What a call left open has ended, as it would with the next tick. Nobody else is at rows.
+static void outside_end_loops(orr_world* world)
+{
+    bool left = world->realtime ? orri_here_now.loops != 0 : world->iterating != 0;
+    if (ORR_UNLIKELY(left)) {
+        orri_here_now.loops = 0;
+        world->iterating = world->realtime;
+        world->iteration_era++;
+    }
+}
+
 void orri_calls_do(orri_realtime* rt, orri_call* calls)
 {
     orr_world* world = rt->world;
     for (orri_call *call = calls, *next; call != NULL; call = next) {
         next = call->next;
         call->call(world, call->data);
+        outside_end_loops(world);
         orri_call_free(&world->env, call);
     }
 }
@@ -60,6 +72,7 @@ void orri_realtime_open(orri_realtime* rt, bool open)
         orri_world_settle(world);
         orri_schema_freeze(&world->schema);
         orri_guard_abreast(world, true, NULL);
+        world->iteration_era++; // Loops of before have ended.
         world->realtime = true;
         world->iterating = 1; // Closed to all but who has the floor.
     } else {
@@ -131,8 +144,14 @@ void orri_calls(orri_realtime* rt, orri_pipeline* pipe, orri_call* calls, bool m
 
 bool orri_realtime_runs(const orr_world* world)
 {
-    return world->schedule != NULL &&
-           __atomic_load_n(&world->schedule->realtime, __ATOMIC_RELAXED) != NULL;
+    const struct orri_schedule* schedule = __atomic_load_n(&world->schedule, __ATOMIC_ACQUIRE);
+    return schedule != NULL && __atomic_load_n(&schedule->realtime, __ATOMIC_RELAXED) != NULL;
+}
+
+bool orr_running(const orr_world* world)
+{
+    ORR_ASSERT(world != NULL);
+    return orri_realtime_runs(world);
 }
 
 // With `posting` held no run begins or ends.
@@ -145,9 +164,11 @@ static orri_realtime* outside_hold(orr_world* world)
 // The run under way, with `posting` held; NULL: none, and it is not held.
 static orri_realtime* outside_now(orr_world* world)
 {
-    orri_realtime* rt = world->schedule != NULL ? outside_hold(world) : NULL;
-    if (rt == NULL && world->schedule != NULL) {
-        orri_mutex_unlock(world->env.platform, &world->schedule->posting);
+    // Another thread may be about to make it.
+    struct orri_schedule* schedule = __atomic_load_n(&world->schedule, __ATOMIC_ACQUIRE);
+    orri_realtime* rt = schedule != NULL ? outside_hold(world) : NULL;
+    if (rt == NULL && schedule != NULL) {
+        orri_mutex_unlock(world->env.platform, &schedule->posting);
     }
     return rt;
 }
@@ -255,6 +276,39 @@ double orr_time_scale(orr_world* world)
     orri_realtime_unlock(rt);
     orri_mutex_unlock(rt->platform, &rt->schedule->posting);
     return scale;
+}
+
+static double outside_phase(const orri_pipeline* pipe, uint64_t time_ns, bool within)
+{
+    // Before it has ended, a tick is the one that is due.
+    uint64_t last = pipe->due_ns - (within ? 0 : pipe->interval_ns);
+    double phase = time_ns > last ? (double)(time_ns - last) / (double)pipe->interval_ns : 0;
+    return phase < 1 ? phase : 1;
+}
+
+double orr_phase(orr_world* world, orr_pipeline pipeline)
+{
+    ORR_ASSERT(world != NULL);
+    const struct orri_schedule* schedule = __atomic_load_n(&world->schedule, __ATOMIC_ACQUIRE);
+    if (schedule == NULL || pipeline.index1 == 0 || pipeline.index1 > schedule->pipeline_count) {
+        return 0;
+    }
+    const orri_pipeline* pipe = schedule->pipelines[pipeline.index1 - 1];
+    orri_realtime* rt = outside_now(world);
+    if (rt == NULL) {
+        uint64_t due = schedule->now != NULL ? schedule->now->due_ns : 0;
+        return outside_phase(pipe, due > schedule->time_ns ? due : schedule->time_ns,
+                             pipe->stage != ORRI_STAGE_DONE);
+    }
+    orri_realtime_lock(rt);
+    orri_pace pace = rt->pace; // Looking changes nothing.
+    orri_pace_look(&pace, orri_realtime_clock(rt));
+    double phase = rt->replay != NULL   ? 1
+                   : pipe->rate_hz <= 0 ? 0
+                                        : outside_phase(pipe, pace.time_ns, pipe->moment->ticking);
+    orri_realtime_unlock(rt);
+    orri_mutex_unlock(rt->platform, &rt->schedule->posting);
+    return phase;
 }
 
 orr_result orr_realtime_step(orr_world* world, uint32_t ticks)

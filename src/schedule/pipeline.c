@@ -64,6 +64,8 @@ static orr_result pipeline_check(orr_world* world, const orr_pipeline_desc* desc
         wrong = "rate_hz is negative, above 1,000,000 or no number";
     } else if (desc->rate_hz > 0 && desc->step_ns != 0) {
         wrong = "step_ns is for a continuous one; this has a rate_hz";
+    } else if (desc->rate_hz > 0 && desc->wait != NULL) {
+        wrong = "wait is for a continuous one; this has a rate_hz, which says when it ticks";
     } else if (desc->step_ns > UINT64_C(1000000000000)) {
         wrong = "step_ns is above 1,000 seconds";
     } else if (orri_realtime_runs(world) || world->schedule->now != NULL) {
@@ -122,6 +124,9 @@ orri_pipeline* orri_pipeline_make(orr_world* world, const orr_pipeline_desc* des
     pipe->name_hash = orr_hash(desc->name, size - 1, 0);
     pipe->stage = ORRI_STAGE_DONE;
     pipe->observer = desc->observer;
+    pipe->wait = desc->wait;
+    pipe->wait_user = desc->wait_user;
+    pipe->wait_main = desc->wait_main;
     pipeline_pace(pipe, desc);
     pipe->start_ns = schedule->time_ns;
     pipe->due_ns = orri_pipeline_due(pipe, 0);

@@ -67,13 +67,13 @@ void orri_realtime_on_main(orri_pipeline* pipe, orri_system* system)
 {
     orri_realtime* rt = pipe->moment->rt;
     orri_realtime_lock(rt);
-    while (rt->main_system != NULL) {
+    while (rt->main_pipe != NULL) {
         orri_realtime_wait(rt, UINT64_MAX);
     }
     rt->main_pipe = pipe;
     rt->main_system = system;
     orri_realtime_ring(rt);
-    while (rt->main_system == system) {
+    while (rt->main_pipe == pipe) {
         orri_realtime_wait(rt, UINT64_MAX);
     }
     orri_realtime_unlock(rt);
@@ -81,14 +81,19 @@ void orri_realtime_on_main(orri_pipeline* pipe, orri_system* system)
 
 static void realtime_main_run(orri_realtime* rt)
 {
+    const orri_pipeline* pipe = rt->main_pipe;
     orri_system* system = rt->main_system;
     orri_realtime_unlock(rt);
-    orri_float_mode mode = orri_float_mode_set();
-    (void)orri_system_work(rt->world, system, 0, system->in_units ? system->query->unit_count : 0,
-                           0);
-    orri_float_mode_restore(mode);
+    if (system == NULL) {
+        pipe->wait(pipe->wait_user);
+    } else {
+        orri_float_mode mode = orri_float_mode_set();
+        (void)orri_system_work(rt->world, system, 0,
+                               system->in_units ? system->query->unit_count : 0, 0);
+        orri_float_mode_restore(mode);
+    }
     orri_realtime_lock(rt);
-    rt->main_system = NULL;
+    rt->main_pipe = NULL;
     orri_realtime_ring(rt);
 }
 
@@ -99,7 +104,7 @@ static void realtime_main(orri_realtime* rt)
     orri_realtime_lock(rt);
     while (rt->running > 0) {
         uint64_t left = UINT64_MAX;
-        if (rt->main_system != NULL) {
+        if (rt->main_pipe != NULL) {
             realtime_main_run(rt);
             continue;
         }
@@ -138,6 +143,7 @@ static bool realtime_moment(orri_realtime* rt, orri_pipeline* pipe)
     moment->own = (orri_pace_own){.interval_ns = pipe->interval_ns};
     moment->began_ns = rt->schedule->time_ns;
     moment->began_real_ns = 0;
+    moment->era += moment->era == 0;
     moment->ticking = false;
     moment->waits = ORRI_WAITS_NOT;
     if (moment->lanes == NULL) {

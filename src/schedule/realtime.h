@@ -85,9 +85,11 @@ typedef struct orri_moment {
     orri_lock* set; // What it holds, or waits for.
     uint32_t set_count, set_capacity;
     bool holding, exclusive;
-    uint64_t clock[2];                                 // Tick and epoch of the group that runs.
-    orri_view* view;                                   // NULL: it reads nothing that others write.
-    orr_type* shown;                                   // Types of it that others see.
+    uint64_t clock[2]; // Tick and epoch of the group that runs.
+    uint32_t era;      // Of loops: those of an earlier one have ended.
+    bool left;         // A system of the group left one without ending it.
+    orri_view* view;   // NULL: it reads nothing that others write.
+    orr_type* shown;   // Types of it that others see.
     uint32_t shown_count, shown_plain, shown_capacity; // Plain ones first.
     bool copied;       // In this tick's end they were copied already.
     orri_here outside; // Of the thread, before it came onto the floor.
@@ -118,6 +120,10 @@ typedef struct orri_realtime {
     uint32_t locked_count, locked_capacity;
     orri_live* lives; // By type index: resources of their values.
     uint32_t live_capacity;
+    // Things outside of the world that systems of several pipelines reach, one at a time: resources of `user` pointers, plus 1, used again when plans
+    // change; and of everything impure, 0: one pipeline at most is.
+    uint32_t* users1;
+    uint32_t user_count, user_capacity, impure1;
     uint64_t* free; // By type index: a pipeline writes it, and nobody reads it in place.
     uint32_t free_words;
     orri_publisher* publisher;
@@ -144,7 +150,7 @@ typedef struct orri_realtime {
     orri_call *call_first, *call_last;
     bool over; // No more are taken. Under `posting`.
     bool crew_taken;
-    // For the caller's thread: one at a time.
+    // For the caller's thread: one at a time. A system, or its pipeline's `wait`.
     orri_pipeline* main_pipe;
     orri_system* main_system;
 
@@ -176,6 +182,8 @@ void orri_floor_exclusive(orri_pipeline* pipe);
 // What is published follows the rows. Within orri_floor_exclusive().
 orr_result orri_floor_follow(orri_pipeline* pipe);
 void orri_floor_release(orri_pipeline* pipe);
+// Loops that this pipeline's systems left open have ended. On the floor, with their locks.
+void orri_floor_end_loops(orri_pipeline* pipe);
 // A tick begins: it sees what others published last. On refusal (reported) it does not.
 orr_result orri_floor_pin(orri_pipeline* pipe);
 // It ends: what it wrote is published.
@@ -213,7 +221,7 @@ void orri_realtime_ring(orri_realtime* rt);
 void orri_realtime_unfollow(orri_realtime* rt);
 // Ends the run, with this for its result if there is none yet.
 void orri_realtime_fail(orri_realtime* rt, orr_result result);
-// Runs a system on the thread that called orr_realtime(). Without the floor.
+// Runs a system, or with NULL the pipeline's `wait`, on the thread that called orr_realtime(). Without the floor.
 void orri_realtime_on_main(orri_pipeline* pipe, orri_system* system);
 
 // From any thread, also while a meeting is held: then the world belongs to who holds it.

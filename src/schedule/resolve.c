@@ -829,6 +829,7 @@ orr_result orri_system_resolve(orr_world* world, orri_system* system)
     system->guard.owns = system->whole;
     system->alone = resolve_alone(system);
     system->guard.alone = system->alone != NULL && !system->desc.parallel;
+    system->guard.apart = system->guard.alone && system->desc.alone;
     system->resolved = true;
     return ORR_OK;
 }

@@ -144,6 +144,8 @@ typedef struct orri_system {
     bool sends_changes;
     bool transacts;
     const char* alone; // Why it is the only one of its group; NULL: it need not be.
+    uint32_t
+        user1; // In real time: the lock on its `user`, if systems of other pipelines have the same; plus 1.
 
     // The tick under way (group.c).
     uint32_t order;    // In its group.
@@ -227,6 +229,9 @@ typedef struct orri_pipeline {
     uint64_t rows_before; // Of the system that runs.
 
     struct orri_moment* moment; // In real time (realtime.h); NULL: it never was.
+    void (*wait)(void* user);   // Of the desc.
+    void* wait_user;
+    bool wait_main;
 } orri_pipeline;
 
 // A type that a pipeline writes (claim.c).

@@ -147,6 +147,28 @@ static void sets_sort(orri_moment* moment)
     }
 }
 
+static bool sets_has(const orri_moment* moment, uint32_t resource)
+{
+    uint32_t i = 0;
+    while (i < moment->set_count && moment->set[i].resource != resource) {
+        i++;
+    }
+    return i < moment->set_count;
+}
+
+// What is outside of the world, and others reach too. Nothing of the kind is in the set yet.
+static bool sets_outside(orri_pipeline* pipe, const orri_system* system)
+{
+    orri_moment* moment = pipe->moment;
+    uint32_t numbers1[2] = {system->user1, system->desc.impure ? moment->rt->impure1 : 0};
+    bool done = true;
+    for (uint32_t i = 0; done && i < 2; i++) {
+        done = numbers1[i] == 0 || sets_has(moment, numbers1[i] - 1) ||
+               sets_push(moment, numbers1[i] - 1, ORRI_LOCK_EXCLUSIVE);
+    }
+    return done;
+}
+
 void orri_set_structure(orri_pipeline* pipe, orri_lock_mode mode)
 {
     pipe->moment->set[0] = (orri_lock){pipe->moment->rt->structure, mode};
@@ -161,6 +183,9 @@ bool orri_set_group(orri_pipeline* pipe, uint32_t first, uint32_t point)
         alone |= sets_alone(pipe->world, pipe->steps[i].system);
     }
     orri_set_structure(pipe, alone ? ORRI_LOCK_EXCLUSIVE : ORRI_LOCK_READ);
+    for (uint32_t i = first; done && (rt->user_count | rt->impure1) != 0 && i < point; i++) {
+        done = sets_outside(pipe, pipe->steps[i].system);
+    }
     for (uint32_t l = 0; done && l < rt->locked_count; l++) {
         done = sets_type(pipe, first, point, rt->locked[l]);
     }
@@ -216,6 +241,16 @@ static void sets_name_resource(void* user, uint32_t number, orri_text* out)
     const orr_world* world = rt->world;
     if (number == rt->structure) {
         orri_text_add(out, "structure");
+        return;
+    }
+    for (const orri_system* s = rt->schedule->first; s != NULL; s = s->next) {
+        if (s->user1 == number + 1) {
+            orri_text_add(out, ".user of %s", s->desc.name);
+            return;
+        }
+    }
+    if (rt->impure1 == number + 1) {
+        orri_text_add(out, "what is impure");
         return;
     }
     for (uint32_t t = 0; t < world->schema.type_count && t < rt->live_capacity; t++) {

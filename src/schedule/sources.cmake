@@ -46,6 +46,7 @@ set(ORR_SMALL_SCHEDULE
     src/schedule/conflict.c
     src/schedule/ends.c
     src/schedule/crew.c
+    src/schedule/floor.c
     src/schedule/help.c
     src/schedule/journal.c
     src/schedule/keep.c

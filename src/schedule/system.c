@@ -101,7 +101,10 @@ struct orri_schedule* orri_schedule_of(orr_world* world)
         if (messages == NULL) {
             return NULL;
         }
-        world->schedule = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SYSTEM, struct orri_schedule, 1);
+        // Another thread may ask already whether it runs.
+        __atomic_store_n(&world->schedule,
+                         ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SYSTEM, struct orri_schedule, 1),
+                         __ATOMIC_RELEASE);
         if (world->schedule == NULL) {
             (void)orri_refuse_memory(&world->env, "beginning systems");
             return NULL;

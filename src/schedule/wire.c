@@ -4,6 +4,7 @@
 //   a type that one pipeline writes and another reads ──> published and in the other's view; or, if its values cannot be copied as a block
 //   (multiple, pinned) or should not be (`live`), locked: read in place
 #include "schedule/realtime.h"
+#include <stdlib.h>
 
 // ---- what a pipeline reads ---------------------------------------------------------------------------------------------
 
@@ -232,6 +233,105 @@ static void wire_unkeep(orri_realtime* rt)
     }
 }
 
+// ---- what is outside of the world ----------------------------------------------------------------------------------------------
+
+static bool wire_counts(const orri_system* system)
+{
+    return !system->removed && system->resolved;
+}
+
+// A system with a `user`, and at the first of those that have the same the lock on it.
+typedef struct wire_share {
+    orri_system* system;
+    uint32_t number1;
+} wire_share;
+
+static int wire_compare(const void* a, const void* b)
+{
+    uintptr_t x = (uintptr_t)((const wire_share*)a)->system->desc.user;
+    uintptr_t y = (uintptr_t)((const wire_share*)b)->system->desc.user;
+    return (x > y) - (x < y);
+}
+
+// Those whose pointer is also one of another pipeline get the place of the first of them, plus 1.
+static void wire_mark(wire_share* shares, uint32_t count)
+{
+    qsort(shares, count, sizeof *shares, wire_compare);
+    for (uint32_t first = 0, end; first < count; first = end) {
+        const orri_system* one = shares[first].system;
+        bool several = false;
+        for (end = first; end < count && shares[end].system->desc.user == one->desc.user; end++) {
+            several |= shares[end].system->pipe != one->pipe;
+        }
+        for (uint32_t i = first; several && i < end; i++) {
+            shares[i].system->user1 = first + 1;
+        }
+    }
+}
+
+static bool wire_number(orri_realtime* rt, uint32_t* number1)
+{
+    uint32_t number;
+    if (*number1 == 0) {
+        if (orri_locks_add(rt->locks, 1, ORRI_LOCK_PLAIN, &number) != ORR_OK) {
+            return false;
+        }
+        *number1 = number + 1;
+    }
+    return true;
+}
+
+// By registration: what a trace shows does not depend on addresses.
+static bool wire_users(orri_realtime* rt, wire_share* shares, uint32_t count)
+{
+    uint32_t before = rt->user_capacity;
+    if (!ORRI_RESERVE(&rt->world->env, ORR_MEMORY_SYSTEM, &rt->users1, &rt->user_capacity, count)) {
+        return false;
+    }
+    for (uint32_t i = before; i < rt->user_capacity; i++) {
+        rt->users1[i] = 0;
+    }
+    wire_mark(shares, count);
+    for (orri_system* system = rt->schedule->first; system != NULL; system = system->next) {
+        wire_share* first = system->user1 != 0 ? &shares[system->user1 - 1] : NULL;
+        if (first != NULL && first->number1 == 0) {
+            if (!wire_number(rt, &rt->users1[rt->user_count])) {
+                return false;
+            }
+            first->number1 = rt->users1[rt->user_count++];
+        }
+        system->user1 = first != NULL ? first->number1 : 0;
+    }
+    return true;
+}
+
+// Systems that reach the same thing outside of the world do not overlap: as in one pipeline, where the plan sees to it.
+static orr_result wire_outside(orri_realtime* rt)
+{
+    orri_env* env = &rt->world->env;
+    uint32_t most = rt->schedule->system_count + 1, count = 0;
+    const orri_pipeline* impure = NULL;
+    bool several = false;
+    wire_share* shares = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, wire_share, most);
+    if (shares == NULL) {
+        return orri_refuse_memory(env, "beginning real time");
+    }
+    rt->user_count = 0;
+    for (orri_system* system = rt->schedule->first; system != NULL; system = system->next) {
+        system->user1 = 0;
+        if (wire_counts(system) && system->desc.user != NULL) {
+            shares[count++].system = system;
+        }
+        if (wire_counts(system) && system->desc.impure) {
+            several |= impure != NULL && impure != system->pipe;
+            impure = system->pipe;
+        }
+    }
+    bool done = wire_users(rt, shares, count) && (!several || wire_number(rt, &rt->impure1));
+    ORRI_FREE(env, ORR_MEMORY_TEMP, wire_share, shares, most);
+    return done ? ORR_OK : orri_refuse_memory(env, "beginning real time");
+}
+
 // ---- all of it -----------------------------------------------------------------------------------------------------------------
 
 orr_result orri_wire(orri_realtime* rt)
@@ -244,6 +344,7 @@ orr_result orri_wire(orri_realtime* rt)
     result = result == ORR_OK ? orri_publish_follow(rt->publisher) : result;
     result = result == ORR_OK ? wire_types(rt) : result;
     result = result == ORR_OK ? wire_exports(rt) : result;
+    result = result == ORR_OK ? wire_outside(rt) : result;
     for (uint32_t i = 0; result == ORR_OK && i < rt->schedule->pipeline_count; i++) {
         result = wire_view(rt, rt->schedule->pipelines[i]);
     }
@@ -272,4 +373,5 @@ void orri_unwire(orri_realtime* rt)
     orri_sets_free(rt);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, rt->locked, rt->locked_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, rt->free, rt->free_words);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, rt->users1, rt->user_capacity);
 }

@@ -39,7 +39,7 @@ static bool guard_has(const orri_guard* guard, const uint64_t* bits, uint32_t ty
 }
 
 // A thread of the program's own reaches for a world that runs in real time.
-ORRI_COLD static bool guard_strange(const orr_world* world, const char* call)
+bool orri_guard_strange(const orr_world* world, const char* call)
 {
     if (!world->realtime || orri_guard_of(world) != &guard_stranger) {
         return false;
@@ -48,7 +48,8 @@ ORRI_COLD static bool guard_strange(const orr_world* world, const char* call)
     (void)orri_refuse(
         orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
         "%s: the world runs in real time, and belongs to its pipelines; post the call "
-        "(orr_post), or make it before orr_realtime() or after it has returned",
+        "(orr_post; about the world as a whole orr_post_meeting), or make it before orr_realtime() "
+        "or after it has returned",
         call);
     return true;
 }
@@ -56,7 +57,7 @@ ORRI_COLD static bool guard_strange(const orr_world* world, const char* call)
 ORRI_COLD static bool guard_refuse(const orr_world* world, const char* call, const char* name,
                                    orr_entity entity, const char* access)
 {
-    if (guard_strange(world, call)) { // Who may not even look for the entity's name.
+    if (orri_guard_strange(world, call)) { // Who may not even look for the entity's name.
         return false;
     }
     const orri_guard* guard = orri_guard_of(world);
@@ -159,7 +160,7 @@ bool orri_guard_owns_long(const orr_world* world, const char* call)
     if (guard->owns) {
         return true;
     }
-    if (guard_strange(world, call)) {
+    if (orri_guard_strange(world, call)) {
         return false;
     }
     (*guard->breaches)++;
@@ -174,7 +175,7 @@ bool orri_guard_owns_long(const orr_world* world, const char* call)
 orr_result orri_refuse_structure(const orr_world* world, const char* call, orr_type type,
                                  orr_entity entity)
 {
-    if (guard_strange(world, call)) {
+    if (orri_guard_strange(world, call)) {
         return ORR_ERR_STATE;
     }
     orri_id_text who = orri_entity_format(world, entity);
@@ -192,16 +193,19 @@ orr_result orri_refuse_structure(const orr_world* world, const char* call, orr_t
 orr_result orri_refuse_running(const orr_world* world, const char* call)
 {
     bool watched = orri_watched(world);
-    if (watched && guard_strange(world, call)) {
+    if (watched && orri_guard_strange(world, call)) {
         return ORR_ERR_STATE;
     }
     if (watched) {
         (*orri_guard_of(world)->breaches)++;
     }
-    return orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-                       "%s: not inside a system%s%s%s; call it between ticks", call,
-                       watched ? " ('" : "", watched ? orri_guard_of(world)->system : "",
-                       watched ? "')" : "");
+    return orri_refuse(
+        orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH, "%s: not %s%s%s%s; %s", call,
+        watched || !world->realtime ? "inside a system" : "while pipelines run",
+        watched ? " ('" : "", watched ? orri_guard_of(world)->system : "", watched ? "')" : "",
+        world->realtime ? "post it for where all of them stand between ticks "
+                          "(orr_post_meeting), or call it between runs"
+                        : "call it between ticks");
 }
 
 void orri_guard_enter(orr_world* world, const orri_guard* guard, orr_hot_table** tables)

@@ -18,6 +18,7 @@ struct orri_guard {
     bool section;               // or an atomic section.
     bool parallel;              // Its runs go to several workers at once.
     bool alone;                 // Nobody runs beside it, and it is called by one worker.
+    bool apart;                 // The same in real time, of all pipelines.
     bool owns;                  // It changes values with owned strings or arrays.
     uint32_t type_count;        // Bits there are.
     _Atomic uint64_t* breaches; // Counted here.
@@ -35,9 +36,29 @@ typedef struct orri_here {
     const uint64_t* clock;
     const struct orri_view* view;
     bool gathered;       // It does calls from outside where all pipelines stand between ticks.
+    uint32_t loops;      // In real time: those that are open here,
+    const uint32_t* era; // and what says which of them have ended. NULL: the world's.
     uint64_t since_view; // For `changed` terms, of what the view has: when the system looked last.
 } orri_here;
 extern _Thread_local orri_here orri_here_now;
+
+// Something is walked on from here on, so that structure stays as it is. In real time each thread counts for itself.
+static inline void orri_loop_open(orr_world* world)
+{
+    if (ORR_UNLIKELY(world->realtime)) {
+        orri_here_now.loops++;
+    } else {
+        world->iterating++;
+    }
+}
+static inline void orri_loop_close(orr_world* world)
+{
+    if (ORR_UNLIKELY(world->realtime)) {
+        orri_here_now.loops -= orri_here_now.loops > 0;
+    } else {
+        world->iterating--;
+    }
+}
 
 // The rare halves of what follows, which would take more room in their callers than all the rest.
 ORRI_COLD const struct orri_view* orri_view_here_far(const orr_world* world);
@@ -85,6 +106,8 @@ void orri_guard_enter(orr_world* world, const orri_guard* guard, orr_hot_table**
 void orri_guard_leave(orr_world* world);
 // Fills such tables. To be done again when world->table_changes has changed.
 void orri_guard_tables(const orr_world* world, const orri_guard* guard, orr_hot_table** tables);
+// True when it is a thread of the program's own that reaches for a world in real time: reported.
+ORRI_COLD bool orri_guard_strange(const orr_world* world, const char* call);
 // True when allowed; otherwise the breach is reported and counted. `entity` may be null.
 ORRI_COLD bool orri_guard_reads_long(const orr_world* world, const char* call, orr_type type,
                                      orr_entity entity);

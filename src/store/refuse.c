@@ -150,7 +150,8 @@ orr_result orri_check_open(const orr_world* world, const char* call)
         return orri_refuse_structure(world, call, (orr_type){0}, (orr_entity){0});
     }
     // On the floor, with structure alone. (Other threads may be in an error handler.)
-    bool floor = ORR_UNLIKELY(world->realtime) && !orri_refusing_here(&world->env);
+    bool floor = ORR_UNLIKELY(world->realtime) && orri_here_now.loops == 0 &&
+                 !orri_refusing_here(&world->env);
     if (world->appender == NULL && (world->iterating == 0 || floor)) {
         // Nothing but lists that queries keep of where rows lie: they are told, and the call goes on.
         if (world->listed != 0) {

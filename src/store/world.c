@@ -310,6 +310,9 @@ orr_type orr_type_of(orr_world* world, const orr_type_desc* static_desc)
     }
     if (ORR_UNLIKELY(orri_watched(world)) &&
         orri_type_find(&world->schema, static_desc->name).index1 == 0) {
+        if (orri_guard_strange(world, "orr_type_of")) {
+            return (orr_type){0};
+        }
         (*orri_guard_of(world)->breaches)++;
         (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
                           "orr_type_of: system '%s' is the first to use %s, which is not "

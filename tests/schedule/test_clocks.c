@@ -64,6 +64,7 @@ static void check_worked(const three* t, uint32_t ticks)
     CHECK(c->desc.no_draw || c->drawn > rows);
     CHECK(c->born > rows / 250 && c->kicks > rows / 40);
     CHECK(c->hits > rows / 80 && c->heard + size / 32 > c->hits && c->heard <= c->hits);
+    CHECK(c->felt > rows - rows / 20 && c->ached > rows / 10);
     CHECK(c->desc.no_draw || c->boomed + size / 16 > c->hits);
 }
 
@@ -116,14 +117,15 @@ typedef struct planted {
 } planted;
 
 static const planted plants[] = {
-    {CLOCKS_PLANT_HALF_ROWS, CLOCKS_UNEQUAL},    {CLOCKS_PLANT_HALF_TICK, CLOCKS_TORN},
-    {CLOCKS_PLANT_OLD_ROWS, CLOCKS_BACKWARDS},   {CLOCKS_PLANT_HALF_LOGIC, CLOCKS_TORN},
-    {CLOCKS_PLANT_HALF_KICK, CLOCKS_UNBALANCED}, {CLOCKS_PLANT_EVENT, CLOCKS_EVENT}};
+    {CLOCKS_PLANT_HALF_ROWS, CLOCKS_UNEQUAL},  {CLOCKS_PLANT_HALF_TICK, CLOCKS_TORN},
+    {CLOCKS_PLANT_OLD_ROWS, CLOCKS_BACKWARDS}, {CLOCKS_PLANT_HALF_HEAT, CLOCKS_TORN},
+    {CLOCKS_PLANT_HALF_LOGIC, CLOCKS_TORN},    {CLOCKS_PLANT_HALF_KICK, CLOCKS_UNBALANCED},
+    {CLOCKS_PLANT_HALF_SCAR, CLOCKS_TORN},     {CLOCKS_PLANT_EVENT, CLOCKS_EVENT}};
 
 // In a tick that another pipeline looks at: its own next tick would find most of them, too.
 static void check_found(uint32_t workers, const planted* p)
 {
-    bool physics = p->plant <= CLOCKS_PLANT_OLD_ROWS;
+    bool physics = p->plant <= CLOCKS_PLANT_HALF_HEAT;
     three_begin(&other, workers,
                 &(clocks_desc){.size = 500, .plant = p->plant, .plant_tick = physics ? 83 : 21});
     three_run(&other, 20);

@@ -541,7 +541,7 @@ ORR_TEST(realtime_clocks_are_without_a_fault)
         orr_world* world = three_begin(&t, workers, 2000);
         CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = test_long() ? 1000 : 100}));
         CHECK(t.c.moved > 0 && t.c.looked > 0 && t.c.drawn > 0 && t.c.born > 0 && t.c.kicks > 0);
-        CHECK(t.c.hits > 0 && t.c.heard > 0 && t.c.probed > 0);
+        CHECK(t.c.hits > 0 && t.c.heard > 0 && t.c.probed > 0 && t.c.felt > 0 && t.c.ached > 0);
         three_end(&t);
     }
 }

@@ -39,6 +39,9 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_police_reach.c
     tests/schedule/test_realtime.c
     tests/schedule/test_realtime_end.c
+    tests/schedule/test_realtime_beside.c
+    tests/schedule/test_realtime_loose.c
+    tests/schedule/test_realtime_phase.c
     tests/schedule/test_realtime_refused.c
     tests/schedule/test_realtime_replay.c
     tests/schedule/test_realtime_seen.c

@@ -466,6 +466,7 @@ static void reading_begin(reading* r, stage* s, const orri_view* view, uint64_t 
                             .any_write = r->bits,
                             .type_count = 256,
                             .alone = true,
+                            .apart = true,
                             .breaches = &r->breaches};
     r->clock[0] = 41;
     r->clock[1] = s->world->epoch;

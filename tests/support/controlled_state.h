@@ -37,7 +37,7 @@ enum {
     CODES_MAX = 3 * CONTROLLED_FIBERS_MAX,
     OUT_NEVER = UINT16_MAX, // Choices begin again after the spin only.
     THREAD_LOCALS_MAX = 8,
-    THREAD_LOCAL_SIZE = 64,
+    THREAD_LOCAL_SIZE = 128,
     NAMES_MAX = 256,
 };
 
