@@ -299,6 +299,8 @@ ORR_API void orr_recording_destroy(orr_recording* recording);
 typedef struct orr_recording_stats {
     uint64_t ticks, calls, bytes;
     bool full; ///< Memory ran out: what there is, is a true beginning.
+    /// Something of the run was refused (memory, or the error that ended it): the recording ends there, in the midst of ticks.
+    bool refused;
 } orr_recording_stats;
 ORR_API void orr_recording_stats_get(const orr_recording* recording, orr_recording_stats* out);
 

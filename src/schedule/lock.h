@@ -159,6 +159,12 @@ typedef struct orri_lock_log {
     uint32_t most; // Entries; 0: as many as there is memory for.
 } orri_lock_log;
 
+// It is in no log. While one is followed it is let in beside those whose order that is, and never before one of them that waits for the same. To be
+// said before it asks for anything.
+void orri_lock_holder_aside(orri_lock_holder* holder);
+// True while such a holder has something. From any thread.
+bool orri_locks_beside(const orri_locks* locks);
+
 // Appends grants to the log from now on. Quiet. Grants allocate then; running out ends the recording, nothing else.
 void orri_locks_record(orri_locks* locks, orri_lock_log* log);
 // ORR_ERR_MEMORY or ORR_ERR_CAPACITY if it had to end before: the log is then a true beginning. Quiet.

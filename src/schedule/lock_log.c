@@ -75,7 +75,7 @@ orri_lock_holder** orri_lock_turn(orri_locks* locks)
     uint32_t next = locks->follow->grants[locks->followed];
     for (orri_lock_holder** place = &locks->waiting; *place != NULL; place = &(*place)->next) {
         const orri_lock_holder* holder = *place;
-        if (holder->number != next >> 1) {
+        if (holder->number != next >> 1 || holder->aside) {
             continue;
         }
         if ((holder->state == ORRI_LOCK_UPGRADING) != (next & 1)) {

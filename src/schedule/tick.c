@@ -365,9 +365,9 @@ static orr_result tick_begin(orri_pipeline* pipe, float dt)
     if (world->appender != NULL) {
         return orri_check_open(world, "orr_step");
     }
-    orr_result result = orri_lanes_begin(world) ? orri_plan_make(world) : ORR_ERR_MEMORY;
-    if (ORR_UNLIKELY(world->realtime) && result == ORR_OK) {
-        result = orri_floor_pin(pipe);
+    orr_result result = orri_lanes_begin(world) ? ORR_OK : ORR_ERR_MEMORY;
+    if (result == ORR_OK) { // In real time plans are made at meetings.
+        result = ORR_UNLIKELY(world->realtime) ? orri_floor_pin(pipe) : orri_plan_make(world);
     }
     if (result != ORR_OK) {
         return result;
