@@ -196,6 +196,7 @@ static void floor_on(orri_pipeline* pipe)
     world->dt = open ? pipe->dt : 0;
     world->run_tick = open ? pipe->tick : 0;
     orri_lanes_use(world, pipe->moment->lanes);
+    pipe->moment->keeps = orri_record_goes_on(pipe->moment->rt, pipe);
 }
 
 void orri_floor_enter(orri_pipeline* pipe)
@@ -452,25 +453,40 @@ static orr_result floor_ready(orri_pipeline* pipe, uint32_t first, uint32_t poin
     return result;
 }
 
+static void floor_call(orri_pipeline* pipe, orri_system* system)
+{
+    if (ORR_UNLIKELY(orri_input_replays(system))) {
+        orri_input_replay(system);
+        return;
+    }
+    if (system->desc.main_thread) {
+        orri_realtime_on_main(pipe, system);
+    } else {
+        (void)orri_system_work(pipe->world, system, 0,
+                               system->in_units ? system->query->unit_count : 0, 0);
+    }
+    if (ORR_UNLIKELY(orri_input_records(system))) {
+        orri_input_record(system, NULL);
+    }
+}
+
 static void floor_run(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
     for (uint32_t i = first; i < point; i++) {
-        orri_system* system = pipe->steps[i].system;
-        if (system->due && system->desc.main_thread) {
-            orri_realtime_on_main(pipe, system);
-        } else if (system->due) {
-            (void)orri_system_work(pipe->world, system, 0,
-                                   system->in_units ? system->query->unit_count : 0, 0);
+        if (pipe->steps[i].system->due) {
+            floor_call(pipe, pipe->steps[i].system);
         }
     }
 }
 
-// Helpers of the pool, if no other pipeline has them. They cannot run what is for the caller's thread.
+// Helpers of the pool, if no other pipeline has them. They cannot run what is for the caller's thread; and what an impure system did is looked at before
+// the next one runs.
 static bool floor_crew(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
     orri_realtime* rt = pipe->moment->rt;
     for (uint32_t i = first; i < point; i++) {
-        if (pipe->steps[i].system->desc.main_thread) {
+        const orri_system* system = pipe->steps[i].system;
+        if (system->desc.main_thread || orri_input_replays(system) || orri_input_records(system)) {
             return false;
         }
     }

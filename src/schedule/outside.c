@@ -77,6 +77,10 @@ static orr_result outside_gathered(orri_realtime* rt, orri_call* calls)
     orri_schema_thaw(&world->schema);
     orri_calls_do(rt, calls);
     orr_result result = orri_wire(rt);
+    const orri_pipeline* first = rt->schedule->pipelines[0];
+    if (result == ORR_OK && orri_record_goes_on(rt, first) && orri_input_check(rt) != ORR_OK) {
+        orri_record_refused(rt, first); // A system came that cannot be recorded.
+    }
     orri_schema_freeze(&world->schema);
     orri_here_now.gathered = false;
     rt->schedule->inside = true;

@@ -158,6 +158,7 @@ static bool realtime_moment(orri_realtime* rt, orri_pipeline* pipe)
     moment->began_real_ns = 0;
     moment->ticking = false;
     moment->waits = ORRI_WAITS_NOT;
+    moment->input_at = 0;
     if (moment->lanes == NULL) {
         moment->lanes = orri_lanes_make(rt->world);
         if (moment->lanes != NULL && pipe->observer) {
@@ -233,7 +234,8 @@ static orr_result realtime_prepare(orri_realtime* rt)
         orri_locks_trace(rt->locks, rt->desc.lock_trace) != ORR_OK) {
         return orri_refuse_memory(env, "beginning real time");
     }
-    return orri_wire(rt);
+    orr_result result = orri_wire(rt);
+    return result == ORR_OK && rt->record != NULL ? orri_input_check(rt) : result;
 }
 
 static void realtime_name_rows(const orri_realtime* rt)

@@ -59,7 +59,8 @@ struct orr_recording {
     uint64_t* hashes; // In order of the ends of ticks.
     uint32_t hash_count, hash_capacity;
     orri_lock_log grants;
-    orri_record_clock* ended; // Clocks after each tick, in order of their ends.
+    orri_kept inputs[ORR_PIPELINES_MAX]; // What impure systems did, by pipeline (input.c).
+    orri_record_clock* ended;            // Clocks after each tick, in order of their ends.
     uint32_t ended_count, ended_capacity;
     uint64_t ticks;
     uint64_t time_ns; // The world's, at the end.
@@ -82,6 +83,8 @@ typedef enum orri_waits {
 // What a pipeline has in real time.
 typedef struct orri_moment {
     struct orri_realtime* rt; // NULL: not now.
+    bool keeps;               // What its impure systems do is taken down now. Set on the floor.
+    size_t input_at;          // In a replay: what comes next of that.
     uint32_t number;          // Among pipelines that are no observers; theirs come behind.
     struct orri_lanes* lanes; // Its own.
     orri_lock_holder* holder;
@@ -278,6 +281,8 @@ void orri_record_time(orri_realtime* rt);
 orr_result orri_record_begin(orri_realtime* rt);
 // True when what is followed ends in the midst of ticks.
 bool orri_replay_open(const orri_realtime* rt);
+// True while what this pipeline does is taken down. On the floor.
+bool orri_record_goes_on(const orri_realtime* rt, const orri_pipeline* pipe);
 // Keeps the order of grants.
 void orri_record_grants(orri_realtime* rt, orri_lock_log* log);
 // After a tick: what its pipeline owns is hashed and recorded, or compared, if that is wanted.
@@ -285,4 +290,20 @@ void orri_record_hash(orri_realtime* rt, orri_pipeline* pipe);
 orri_call* orri_call_make(orri_env* env, orr_call call, const void* data, size_t size,
                           bool meeting);
 void orri_call_free(orri_env* env, orri_call* call);
+
+// ---- input.c: impure systems ---------------------------------------------------------------------------------------------------
+
+// True when it is not called: what it did is recorded.
+bool orri_input_replays(const orri_system* system);
+// True when what it does is taken down.
+bool orri_input_records(const orri_system* system);
+// ORR_OK if what all of them may do can be. Reports, with system and type. Plans were made.
+orr_result orri_input_check(orri_realtime* rt);
+// After its group's call of it, by its pipeline's thread, with its lanes still open; or after a callback, with the callback's lane.
+void orri_input_record(orri_system* system, const orr_lane* lane);
+// Instead of its group's call of it.
+void orri_input_replay(orri_system* system);
+// Whether a callback of it is what comes next; and instead of that.
+bool orri_input_waits(orri_system* system);
+void orri_input_replay_callback(orri_system* system, orr_lane* lane);
 #endif

@@ -6,7 +6,7 @@
 
 // ---- taking it down ---------------------------------------------------------------------------------------------------------
 
-static bool record_goes_on(const orri_realtime* rt, const orri_pipeline* pipe)
+bool orri_record_goes_on(const orri_realtime* rt, const orri_pipeline* pipe)
 {
     return rt->record != NULL && !rt->record->full && !rt->record->refused && !pipe->observer;
 }
@@ -25,14 +25,14 @@ static void record_full(orri_realtime* rt)
 
 void orri_record_refused(orri_realtime* rt, const orri_pipeline* pipe)
 {
-    if (record_goes_on(rt, pipe)) {
+    if (orri_record_goes_on(rt, pipe)) {
         rt->record->refused = true;
     }
 }
 
 void orri_record_lacks(orri_realtime* rt, const orri_pipeline* pipe)
 {
-    if (record_goes_on(rt, pipe) && orri_lanes_lacking(rt->world)) {
+    if (orri_record_goes_on(rt, pipe) && orri_lanes_lacking(rt->world)) {
         rt->record->refused = true;
     }
 }
@@ -40,10 +40,12 @@ void orri_record_lacks(orri_realtime* rt, const orri_pipeline* pipe)
 void orri_record_turn(orri_realtime* rt, const orri_pipeline* pipe, orri_turn turn)
 {
     struct orr_recording* record = rt->record;
-    if (!record_goes_on(rt, pipe)) {
+    if (!orri_record_goes_on(rt, pipe)) {
         return;
     }
-    if (!ORRI_RESERVE(&record->env, ORR_MEMORY_SYSTEM, &record->turns, &record->turn_capacity,
+    // What was done since its last turn could not be kept: then this one cannot be come to either.
+    if (record->inputs[pipe->moment->number].bytes.failed ||
+        !ORRI_RESERVE(&record->env, ORR_MEMORY_SYSTEM, &record->turns, &record->turn_capacity,
                       record->turn_count + 1)) {
         record_full(rt);
         return;
@@ -55,7 +57,7 @@ void orri_record_turn(orri_realtime* rt, const orri_pipeline* pipe, orri_turn tu
 void orri_record_dt(orri_realtime* rt, const orri_pipeline* pipe, float dt)
 {
     struct orr_recording* record = rt->record;
-    if (record_goes_on(rt, pipe)) {
+    if (orri_record_goes_on(rt, pipe)) {
         if (ORRI_RESERVE(&record->env, ORR_MEMORY_SYSTEM, &record->dts, &record->dt_capacity,
                          record->dt_count + 1)) {
             record->dts[record->dt_count++] = dt;
@@ -71,7 +73,7 @@ void orri_record_calls(orri_realtime* rt, const orri_call* calls, bool meeting)
 {
     struct orr_recording* record = rt->record;
     uint32_t count = 0;
-    if (!record_goes_on(rt, rt->schedule->pipelines[0])) {
+    if (!orri_record_goes_on(rt, rt->schedule->pipelines[0])) {
         return;
     }
     for (const orri_call* call = calls; call != NULL; call = call->next) {
@@ -106,7 +108,7 @@ void orri_record_calls(orri_realtime* rt, const orri_call* calls, bool meeting)
 void orri_record_ended(orri_realtime* rt, const orri_pipeline* pipe)
 {
     struct orr_recording* record = rt->record;
-    if (!record_goes_on(rt, pipe)) {
+    if (!orri_record_goes_on(rt, pipe)) {
         return;
     }
     if (!ORRI_RESERVE(&record->env, ORR_MEMORY_SYSTEM, &record->ended, &record->ended_capacity,
@@ -189,7 +191,7 @@ static uint64_t record_hash_cluster(const orri_pipeline* pipe, const orri_cluste
 void orri_record_hash(orri_realtime* rt, orri_pipeline* pipe)
 {
     orri_record_lacks(rt, pipe);
-    bool records = record_goes_on(rt, pipe) && rt->record->hashed;
+    bool records = orri_record_goes_on(rt, pipe) && rt->record->hashed;
     bool compares = rt->replay != NULL && rt->replay->hashed && !atomic_load(&rt->astray) &&
                     rt->hash_at < rt->replay->hash_count;
     if (pipe->observer || (!records && !compares)) {
@@ -267,10 +269,18 @@ static void record_clear(orr_recording* recording)
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->calls, recording->call_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->hashes, recording->hash_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->ended, recording->ended_capacity);
+    for (uint32_t i = 0; i < ORR_PIPELINES_MAX; i++) {
+        orri_kept* kept = &recording->inputs[i];
+        ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, kept->bytes.data, kept->bytes.capacity);
+        ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, kept->functions, kept->function_capacity);
+    }
     orri_lock_log_free(env, &recording->grants);
     // All but the env, which counts, and comes first.
     memset((uint8_t*)recording + sizeof recording->env, 0,
            sizeof *recording - sizeof recording->env);
+    for (uint32_t i = 0; i < ORR_PIPELINES_MAX; i++) {
+        recording->inputs[i].bytes.env = env;
+    }
 }
 
 // ---- beginning and end -------------------------------------------------------------------------------------------------------

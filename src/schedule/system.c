@@ -14,10 +14,10 @@ static void system_end_all(orr_world* world)
     // The last comes first: it may lean on those before.
     for (orri_system* system = schedule->last; system != NULL; system = system->prev) {
         if (system->started) {
-            orri_system_call_back(world, system, system->desc.stop);
+            orri_system_call_back(world, system, ORRI_LIFE_STOP);
         }
         if (system->created) {
-            orri_system_call_back(world, system, system->desc.destroy);
+            orri_system_call_back(world, system, ORRI_LIFE_DESTROY);
         }
     }
     while (schedule->last != NULL) {
@@ -653,7 +653,8 @@ static orr_result system_set(orr_world* world, orri_wish wish)
     if (orri_observe_refuses(world, by, "switches", wish.target)) {
         return ORR_ERR_STATE;
     }
-    if (by != NULL && by->pipe->stage == ORRI_STAGE_STEPS) {
+    bool kept = by != NULL && (orri_input_records(by) || by->pipe->stage == ORRI_STAGE_STEPS);
+    if (kept) {
         return system_wish(world, by, wish);
     }
     system_switch(world, &wish);

@@ -28,11 +28,11 @@ static void tick_life_end(orri_pipeline* pipe)
             continue;
         }
         if (system->started && (!system->wanted || system->removed)) {
-            orri_system_call_back(world, system, system->desc.stop);
+            orri_system_call_back(world, system, ORRI_LIFE_STOP);
             tick_switch(world, system, false);
         }
         if (system->removed && system->created) {
-            orri_system_call_back(world, system, system->desc.destroy);
+            orri_system_call_back(world, system, ORRI_LIFE_DESTROY);
         }
     }
 }
@@ -46,11 +46,11 @@ static void tick_life_begin(orri_pipeline* pipe)
         }
         if (!system->removed && !system->created) {
             system->created = true;
-            orri_system_call_back(world, system, system->desc.create);
+            orri_system_call_back(world, system, ORRI_LIFE_CREATE);
         }
         if (system->wanted && !system->removed && !system->started) {
             tick_switch(world, system, true);
-            orri_system_call_back(world, system, system->desc.start);
+            orri_system_call_back(world, system, ORRI_LIFE_START);
         }
     }
 }
