@@ -2,6 +2,8 @@
 // Impure systems in recordings: whatever they do to a world, from state that is outside of it, a replay does too, without calling any function of theirs.
 #include "hard_kit.h"
 
+#include "schedule/schedule.h"
+
 ORR_STRUCT(Mine, (uint64_t, number))
 ORR_STRUCT(Small, (uint8_t, a), (uint16_t, b), (uint32_t, c))
 ORR_STRUCT(Berry, (uint64_t, seen))
@@ -66,6 +68,12 @@ static void reach(orr_run* run) // By id: pinned, multiple, live.
             if (root != NULL) {
                 root->depth += number;
             }
+            const orr_component_id* ids;
+            orr_type orb = orr_type_of(run->world, ORR_TYPE(Orb));
+            if (orr_instances_get(run->world, entity, orb, NULL, &ids) > 0) {
+                ((Orb*)orr_instance_edit(run->world, entity, orb, ids[0]))->size ^=
+                    (uint32_t)number;
+            }
         }
     }
     orr_iter_end(&it);
@@ -104,9 +112,16 @@ static void device_one(orr_run* run, orr_entity entity, uint64_t number)
         orr_send_name(run, entity, (orr_entity){0}, number & 64 ? name : NULL);
         break;
     }
-    case 6:
-        orr_send_add_type(run, entity, orb, &(Orb){(uint32_t)number}, NULL);
+    case 6: { // Two instances, the first of which is changed and the second removed at times.
+        orr_component_id first, second;
+        orr_send_add_type(run, entity, orb, &(Orb){(uint32_t)number}, &first);
+        orr_send_add_type(run, entity, orb, &(Orb){1}, &second);
+        orr_send_change_type(run, entity, orb, first, &(Orb){(uint32_t)(number >> 32)});
+        if (number & 64) {
+            orr_send_remove_type(run, entity, orb, second);
+        }
         break;
+    }
     case 7:
         orr_send_add_preset(run, entity, Root);
         break;
@@ -188,8 +203,6 @@ static void ear(orr_run* run) // Hears some of what it is told, and sends.
 static void scatter(
     orr_run* run) // On several workers, if there are some: each chunk sends what it likes.
 {
-    Orb* orbs = orr_write(run, Orb);
-    (void)orbs;
     for (uint32_t i = 0; i < run->count; i++) {
         uint64_t number = outside_number();
         orr_export(run, Sum)->sum += number;
@@ -244,6 +257,22 @@ static void sees_all(orr_run* run)
     }
 }
 
+static void sees_orbs(orr_run* run)
+{
+    orr_entity ids[4096];
+    orr_iter_entities(run, ids);
+    orr_type orb = orr_type_of(run->world, ORR_TYPE(Orb));
+    for (uint32_t i = 0; i < run->count; i++) {
+        const void* values;
+        const orr_component_id* which;
+        uint32_t count = orr_instances_get(run->world, ids[i], orb, &values, &which);
+        for (uint32_t n = 0; n < count; n++) {
+            orr_own(run, Count)->last = orr_own(run, Count)->last * 31 +
+                                        ((const Orb*)values)[n].size + which[n];
+        }
+    }
+}
+
 static void sees_roots(orr_run* run)
 {
     orr_entity ids[4096];
@@ -277,19 +306,19 @@ static void impure_systems(orr_world* world)
                .user = &out, .run = engine);
     KIT_SYSTEM(world, .name = "rarely", .query = "write Small", .impure = true, .user = &out,
                .run = rarely);
-    KIT_SYSTEM(world, .name = "reach", .query = "Root", .once = true, .any = "write Root",
-               .impure = true, .user = &out, .run = reach);
+    KIT_SYSTEM(world, .name = "reach", .query = "Root", .once = true,
+               .any = "write Root, write Orb", .impure = true, .user = &out, .run = reach);
     KIT_SYSTEM(world, .name = "device", .query = "Fruit",
                .creates = "Tree, Fruit, Whom, Vine, Berry", .destroys = "*",
-               .adds = "Small, Orb, Root", .removes = "Small", .tags = "#7", .switches = "Fruit, *",
-               .renames = true, .transacts = "Fruit, Small", .changes = "Whom", .impure = true,
-               .user = &out, .run = device);
+               .adds = "Small, Orb, Root", .removes = "Small, Orb", .tags = "#7",
+               .switches = "Fruit, *", .renames = true, .transacts = "Fruit, Small",
+               .changes = "Whom, Orb", .impure = true, .user = &out, .run = device);
     KIT_SYSTEM(world, .name = "switcher", .once = true, .any = "Tree", .impure = true, .user = &out,
                .sends = "Hit", .run = switcher);
     KIT_SYSTEM(world, .name = "ear", .kind = ORR_INDIRECT, .pipeline = "b",
                .query = "Tree, write Berry", .receives = "Hit", .state = ORR_TYPE(Mine),
                .impure = true, .user = &out, .run = ear);
-    KIT_SYSTEM(world, .name = "scatter", .query = "write Orb", .parallel = true, .sends = "Hit",
+    KIT_SYSTEM(world, .name = "scatter", .query = "Orb", .parallel = true, .sends = "Hit",
                .exports = ORR_TYPE(Sum), .combine = scatter_combine, .impure = true, .user = &out,
                .run = scatter);
     KIT_SYSTEM(world, .name = "window", .pipeline = "b", .once = true, .any = "Tree",
@@ -303,6 +332,7 @@ static void impure_systems(orr_world* world)
 static orr_world* impure_begin(kit* k, uint32_t workers)
 {
     orr_world* world = hard_begin(k, workers);
+    orri_abreast_share(world, ORRI_SHARE_ALL, 0);
     ORR_REGISTER(world, Tree, Fruit, Berry, Small, Hit, Whom, Vine, Orb, Root, orr_name);
     hard_pipe(world, "a", 400, false);
     hard_pipe(world, "b", 300, false);
@@ -323,6 +353,8 @@ static orr_world* impure_begin(kit* k, uint32_t workers)
     KIT_SYSTEM(world, .name = "changed_small", .query = "changed Small", .state = ORR_TYPE(Count),
                .run = sees_changed);
     KIT_SYSTEM(world, .name = "all", .query = "Small", .state = ORR_TYPE(Count), .run = sees_all);
+    KIT_SYSTEM(world, .name = "orbs", .query = "Orb", .any = "Orb", .state = ORR_TYPE(Count),
+               .run = sees_orbs);
     KIT_SYSTEM(world, .name = "roots", .query = "Root", .any = "Root", .state = ORR_TYPE(Count),
                .run = sees_roots);
     KIT_SYSTEM(world, .name = "sleeper", .pipeline = "b", .once = true, .any = "Tree",
