@@ -93,7 +93,7 @@ bool orri_floor_lost(orri_realtime* rt)
     if (atomic_exchange(&rt->astray, true)) {
         return false;
     }
-    orri_realtime_unfollow(rt);
+    orri_locks_follow_leave(rt->locks);
     floor_nudge(rt); // Nobody has a turn to wait for.
     return true;
 }
@@ -126,14 +126,17 @@ static bool floor_stands(const orri_realtime* rt, const orri_pipeline* pipe)
 
 bool orri_floor_stuck(const orri_realtime* rt)
 {
+    // Who waits for a lock that an observer has goes on when that gives it back, and then this is asked again. Asked first: whoever was let in by one
+    // that has nothing any more was told.
+    if (atomic_load(&rt->astray) || orri_locks_beside(rt->locks)) {
+        return false;
+    }
     uint32_t standing = 0;
     for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
         const orri_pipeline* pipe = rt->schedule->pipelines[i];
         standing += !pipe->observer && floor_stands(rt, pipe);
     }
-    // Who waits for a lock that an observer has goes on when that gives it back, and then this is asked again.
-    return rt->following > 0 && standing == rt->following && !atomic_load(&rt->astray) &&
-           !orri_locks_beside(rt->locks);
+    return rt->following > 0 && standing == rt->following;
 }
 
 static void floor_look(orri_realtime* rt, const orri_pipeline* pipe)

@@ -177,6 +177,8 @@ uint32_t orri_locks_followed(orri_locks* locks);
 // Ends it; who waited for its turn is let in as if there had been no log. ORR_ERR_CONFLICT if it ended by itself as above,
 // ORR_ERR_STATE if the log goes on. From any thread.
 ORR_NODISCARD orr_result orri_locks_follow_end(orri_locks* locks);
+// The same where it may go on: nothing is said of that.
+void orri_locks_follow_leave(orri_locks* locks);
 void orri_lock_log_free(orri_env* env, orri_lock_log* log);
 
 #endif

@@ -46,12 +46,6 @@ void orri_realtime_wait(orri_realtime* rt, uint64_t timeout_ns)
     orri_realtime_lock(rt);
 }
 
-void orri_realtime_unfollow(orri_realtime* rt)
-{
-    orr_result result = orri_locks_follow_end(rt->locks);
-    (void)result; // A recording that ended before is no fault.
-}
-
 void orri_realtime_fail(orri_realtime* rt, orr_result result)
 {
     orri_realtime_lock(rt);
@@ -422,7 +416,7 @@ static orr_result realtime_run(orri_realtime* rt)
     realtime_main(rt);
     realtime_join(rt);
     if (rt->replay != NULL) {
-        orri_realtime_unfollow(rt);
+        orri_locks_follow_leave(rt->locks);
     } else {
         orri_realtime_lock(rt);
         orri_beat_look(rt); // Up to here time went on.

@@ -223,8 +223,6 @@ void orri_realtime_unlock(orri_realtime* rt);
 // Until the bell rings, at most so long. The caller has the mutex, and has it again afterwards.
 void orri_realtime_wait(orri_realtime* rt, uint64_t timeout_ns);
 void orri_realtime_ring(orri_realtime* rt);
-// Locks are granted as they are asked for again.
-void orri_realtime_unfollow(orri_realtime* rt);
 // Ends the run, with this for its result if there is none yet.
 void orri_realtime_fail(orri_realtime* rt, orr_result result);
 // Runs a system on the thread that called orr_realtime(). Without the floor.
