@@ -579,12 +579,6 @@ bool orri_lanes_refused(orr_world* world)
     return lanes != NULL && atomic_exchange_explicit(&lanes->refused, false, memory_order_relaxed);
 }
 
-bool orri_lanes_lacking(const orr_world* world)
-{
-    const struct orri_lanes* lanes = orri_lanes_at(world);
-    return lanes != NULL && atomic_load_explicit(&lanes->refused, memory_order_relaxed);
-}
-
 bool orri_events_lost(orr_world* world)
 {
     struct orri_lanes* lanes = orri_lanes_at(world);

@@ -133,8 +133,6 @@ void orri_heard_get(const orri_rights* rights, orri_bytes_from* in);
 bool orri_commit_pending(const orr_world* world);
 // True when something of the lanes was refused for want of memory since the last call: the tick's result says so.
 bool orri_lanes_refused(orr_world* world);
-// The same without forgetting it: of the lanes in use.
-bool orri_lanes_lacking(const orr_world* world);
 // The same when events were dropped because their queue was full.
 bool orri_events_lost(orr_world* world);
 

@@ -155,6 +155,7 @@ typedef struct orri_realtime {
     orri_system* main_system;
 
     struct orr_recording* record;
+    uint64_t refusals; // Of memory, before it.
     const struct orr_recording* replay;
     uint32_t turn_end; // Turns of the replay that are followed.
     // Of the replay; on the floor.
@@ -271,7 +272,7 @@ void orri_record_ended(orri_realtime* rt, const orri_pipeline* pipe);
 bool orri_replay_clock(orri_realtime* rt, orri_pipeline* pipe);
 // Something was refused that a replay may have: the recording ends. On the floor.
 void orri_record_refused(orri_realtime* rt, const orri_pipeline* pipe);
-// The same if sends of this pipeline were.
+// The same if memory was, to anybody, since the run began. What came of that is not known: a call from outside may have gone on without.
 void orri_record_lacks(orri_realtime* rt, const orri_pipeline* pipe);
 // When the run has ended: the world's time; in a replay that came to its end it is put there.
 void orri_record_time(orri_realtime* rt);

@@ -32,7 +32,9 @@ void orri_record_refused(orri_realtime* rt, const orri_pipeline* pipe)
 
 void orri_record_lacks(orri_realtime* rt, const orri_pipeline* pipe)
 {
-    if (orri_record_goes_on(rt, pipe) && orri_lanes_lacking(rt->world)) {
+    const orri_env* env = &rt->world->env;
+    if (orri_record_goes_on(rt, pipe) &&
+        atomic_load_explicit(&env->refusals, memory_order_relaxed) != rt->refusals) {
         rt->record->refused = true;
     }
 }
@@ -311,6 +313,7 @@ orr_result orri_record_begin(orri_realtime* rt)
     if (rt->record != NULL) {
         record_clear(rt->record);
         rt->record->hashed = rt->desc.hashes;
+        rt->refusals = rt->world->env.refusals;
         rt->record->begin_hash = rt->desc.hashes ? orr_world_hash(rt->world) : 0;
     }
     if (rt->replay == NULL) {

@@ -347,6 +347,7 @@ ORR_TEST(recording_of_a_run_that_was_refused_replays)
         orr_recording_stats_get(recording, &stats);
         bool whole = result == ORR_OK && !stats.refused && !stats.full;
         uint64_t hash = whole ? orr_world_hash(world) : 0;
+        kit_errors said = k.errors;
         k.errors = (kit_errors){0};
         hard_end(&k);
         refusals += reached;
@@ -356,7 +357,8 @@ ORR_TEST(recording_of_a_run_that_was_refused_replays)
                                ? orr_realtime(world, &(orr_realtime_desc){.replay = recording})
                                : ORR_OK;
         if (again != ORR_OK) {
-            test_fail(__FILE__, __LINE__, "refused at %u: %s", (unsigned)n, k.errors.text);
+            test_fail(__FILE__, __LINE__, "refused at %u: %s (%s): %s", (unsigned)n,
+                      orr_result_name(result), said.text, k.errors.text);
         }
         CHECK(!whole || orr_world_hash(world) == hash);
         steps(world, 2); // It stands between ticks.
