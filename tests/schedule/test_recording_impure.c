@@ -2,7 +2,7 @@
 // Impure systems in recordings: whatever they do to a world, from state that is outside of it, a replay does too, without calling any function of theirs.
 #include "hard_kit.h"
 
-#include "schedule/schedule.h"
+#include "schedule/realtime.h"
 
 ORR_STRUCT(Mine, (uint64_t, number))
 ORR_STRUCT(Small, (uint8_t, a), (uint16_t, b), (uint32_t, c))
@@ -410,4 +410,239 @@ ORR_TEST(recording_impure_systems_are_taken_from_it) /* N0-37 */
 ORR_TEST(recording_impure_systems_with_workers_are_taken_from_it)
 {
     impure_replays(3, 60);
+}
+
+// ---- what cannot be kept ----------------------------------------------------------------------------------------------------
+
+static void writes_text(orr_run* run)
+{
+    (void)run;
+}
+
+static void add_text(orr_world* world, void* data)
+{
+    (void)data;
+    KIT_SYSTEM(world, .name = "typist", .query = "Fruit", .adds = "Text", .impure = true,
+               .user = &out, .run = writes_text);
+}
+
+static void post_text(orr_run* run)
+{
+    if (run->tick == 5) {
+        (void)orr_post_meeting(run->world, add_text, NULL, 0);
+    }
+}
+
+ORR_TEST(recording_impure_system_that_makes_strings_is_refused_by_name)
+{
+    kit k;
+    static const orr_system_desc descs[] = {
+        {.query = "write Text"},
+        {.query = "Fruit", .adds = "Text"},
+        {.query = "Fruit", .changes = "Text"},
+        {.once = true, .any = "Fruit", .creates = "Text"},
+    };
+    for (uint32_t i = 0; i < 4; i++) {
+        orr_recording* recording = orr_recording_create();
+        orr_world* world = hard_begin(&k, 0);
+        ORR_REGISTER(world, Fruit, Text);
+        orr_system_desc desc = descs[i];
+        desc.name = "typist";
+        desc.impure = true;
+        desc.user = &out;
+        desc.run = writes_text;
+        CHECK(orr_system_add(world, &desc).index1 != 0);
+        orr_realtime_desc how = {.ticks = 2, .record = recording};
+        CHECK_RESULT(orr_realtime(world, &how), ORR_ERR_TYPE);
+        CHECK_CONTAINS(k.errors.text, "typist");
+        KIT_ERROR(&k, ORR_ERR_TYPE, "Text");
+        how.record = NULL; // Only recordings cannot have it.
+        CHECK_OK(orr_realtime(world, &how));
+        hard_end(&k);
+        orr_recording_destroy(recording);
+    }
+}
+
+// One that comes at a meeting ends the recording, not the run.
+ORR_TEST(recording_ends_where_an_impure_system_comes_that_cannot_be_kept)
+{
+    kit k;
+    orr_recording* recording = orr_recording_create();
+    for (uint32_t i = 0; i < 2; i++) {
+        orr_world* world = hard_begin(&k, 0);
+        ORR_REGISTER(world, Fruit, Text);
+        KIT_SYSTEM(world, .name = "post", .once = true, .any = "Fruit", .run = post_text);
+        orr_realtime_desc how = {.ticks = 10, .hashes = true};
+        how.record = i == 0 ? recording : NULL;
+        how.replay = i == 0 ? NULL : recording;
+        CHECK_OK(orr_realtime(world, &how));
+        orr_pipeline_stats stats;
+        CHECK_OK(orr_pipeline_stats_get(world, (orr_pipeline){1}, &stats));
+        CHECK_EQ(stats.tick, i == 0 ? 10 : 5);
+        if (i == 0) {
+            KIT_ERROR(&k, ORR_ERR_TYPE, "typist");
+        }
+        hard_end(&k);
+    }
+    orr_recording_stats stats;
+    orr_recording_stats_get(recording, &stats);
+    CHECK(stats.refused && !stats.full);
+    orr_recording_destroy(recording);
+}
+
+// ---- life --------------------------------------------------------------------------------------------------------------------
+
+static char life_line[64];
+
+static void life_say(char letter)
+{
+    size_t size = strlen(life_line);
+    life_line[size] = letter;
+    life_line[size + 1] = '\0';
+}
+static void life_create(orr_run* run)
+{
+    (void)run;
+    life_say('c');
+}
+static void life_start(orr_run* run)
+{
+    orr_own(run, Mine)->number += 5;
+    life_say('s');
+}
+static void life_run(orr_run* run)
+{
+    if (strchr(life_line, 'r') == NULL) {
+        life_say('r');
+    }
+    orr_own(run, Mine)->number++;
+}
+static void life_stop(orr_run* run)
+{
+    (void)run;
+    life_say('p');
+}
+static void life_destroy(orr_run* run)
+{
+    (void)run;
+    life_say('d');
+}
+
+static orr_world* life_begin(kit* k)
+{
+    orr_world* world = hard_begin(k, 0);
+    ORR_REGISTER(world, Fruit);
+    life_line[0] = '\0';
+    KIT_SYSTEM(world, .name = "engine", .once = true, .any = "Fruit", .state = ORR_TYPE(Mine),
+               .impure = true, .user = &out, .run = life_run, .create = life_create,
+               .start = life_start, .stop = life_stop, .destroy = life_destroy);
+    return world;
+}
+
+// What a replay did without is begun when the system runs itself, and ended only if it was begun.
+ORR_TEST(recording_impure_system_begins_when_it_runs_itself)
+{
+    kit k;
+    orr_recording* recording = orr_recording_create();
+    orr_world* world = life_begin(&k);
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 5, .record = recording}));
+    CHECK_STR(life_line, "csr");
+    hard_end(&k);
+    CHECK_STR(life_line, "csrpd");
+    for (uint32_t i = 0; i < 4; i++) {
+        world = life_begin(&k);
+        CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.replay = recording}));
+        CHECK_STR(life_line, "");
+        const Mine* mine = orr_system_state(world, orr_system_find(world, "engine"));
+        CHECK_EQ(mine->number, 10);
+        if (i == 1) {
+            KIT_STEP(world, 2);
+        } else if (i == 2) {
+            CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 2}));
+        } else if (i == 3) { // And what ends before it ran is not begun at all.
+            CHECK_OK(orr_system_remove(world, orr_system_find(world, "engine")));
+            KIT_STEP(world, 2);
+        }
+        CHECK_STR(life_line, i == 0 || i == 3 ? "" : "csr");
+        hard_end(&k);
+        CHECK_STR(life_line, i == 0 || i == 3 ? "" : "csrpd");
+    }
+    orr_recording_destroy(recording);
+}
+
+// ---- memory ----------------------------------------------------------------------------------------------------------------------
+
+// Of the recording: it is full somewhere, and a true beginning.
+ORR_TEST(recording_impure_without_memory_replays_as_far_as_it_goes)
+{
+    uint32_t full = 0;
+    for (uint64_t bytes = 12000; bytes < 3000000; bytes = bytes * 8 / 5) {
+        kit k;
+        orr_recording* recording = orr_recording_create();
+        recording->env.bytes_max = bytes;
+        orr_world* world = impure_begin(&k, 0);
+        CHECK_OK(orr_realtime(
+            world, &(orr_realtime_desc){.ticks = 20, .record = recording, .hashes = true}));
+        orr_recording_stats stats;
+        orr_recording_stats_get(recording, &stats);
+        full += stats.full;
+        k.errors = (kit_errors){0};
+        hard_end(&k);
+        world = impure_begin(&k, 0);
+        out.banned = true;
+        orr_result result = orr_realtime(world, &(orr_realtime_desc){.replay = recording});
+        if (result != ORR_OK) {
+            test_fail(__FILE__, __LINE__, "%u bytes: %s", (unsigned)bytes, k.errors.text);
+        }
+        out.banned = false;
+        k.errors = (kit_errors){0};
+        hard_end(&k);
+        orr_recording_destroy(recording);
+    }
+    CHECK(full > 2);
+}
+
+// Of the world, in the run that is recorded, or in the replay: refused is refused, and nothing is torn or lost from memory.
+static void impure_starved(bool replay)
+{
+    uint32_t refused = 0;
+    bool reached = true;
+    for (uint64_t n = 1; reached && n < 6000; n += test_long() ? 3 : 61) {
+        kit k;
+        orr_recording* recording = orr_recording_create();
+        for (uint32_t pass = 0; pass < 2; pass++) {
+            orr_world* world = impure_begin(&k, 0);
+            bool starves = (pass == 1) == replay;
+            out.banned = pass == 1;
+            failing_alloc_arm(&k.memory, starves ? n : 0, false);
+            orr_realtime_desc desc = {.ticks = 4, .hashes = true};
+            desc.record = pass == 0 ? recording : NULL;
+            desc.replay = pass == 0 ? NULL : recording;
+            orr_result result = orr_realtime(world, &desc);
+            reached = starves ? k.memory.refused > 0 : reached;
+            failing_alloc_arm(&k.memory, 0, false);
+            refused += result == ORR_ERR_MEMORY;
+            // (A replay that lacks something is not what was recorded, and may say so.)
+            if (result != ORR_OK && !(starves && (replay || result == ORR_ERR_MEMORY))) {
+                test_fail(__FILE__, __LINE__, "refused at %u, pass %u: %s", (unsigned)n, pass,
+                          k.errors.text);
+            }
+            CHECK_OK(orr_world_validate(world));
+            k.errors = (kit_errors){0};
+            out.banned = false;
+            hard_end(&k);
+        }
+        orr_recording_destroy(recording);
+    }
+    CHECK(refused > 3);
+}
+
+ORR_TEST(recording_impure_run_that_was_refused_replays)
+{
+    impure_starved(false);
+}
+
+ORR_TEST(recording_impure_replay_that_is_refused_says_so)
+{
+    impure_starved(true);
 }
