@@ -13,6 +13,8 @@ static void system_end_all(orr_world* world)
     struct orri_schedule* schedule = world->schedule;
     // The last comes first: it may lean on those before.
     for (orri_system* system = schedule->last; system != NULL; system = system->prev) {
+        orri_system_hand_in(world,
+                            system); // Of a tick that is open: callbacks have lanes of their own.
         if (system->started) {
             orri_system_call_back(world, system, ORRI_LIFE_STOP);
         }

@@ -226,7 +226,11 @@ static void life(orr_run* run)
 {
     orr_entity entity = orr_send_create(run);
     orr_send_add(run, entity, Fruit, {outside_number()});
-    orr_own(run, Mine)->number += 1000;
+    Mine* mine = orr_own(run, Mine); // Also when the world ends with a tick half done.
+    HARD_CHECK(mine != NULL, "%s", orr_error_last(run->world));
+    if (mine != NULL) {
+        mine->number += 1000;
+    }
     orr_system_enable(run->world, orr_system_find(run->world, "sleeper"), outside_number() & 1);
 }
 
