@@ -251,6 +251,22 @@ ORR_TEST(recording_replays_beside_an_observer_that_switches)
     orr_recording_destroy(recording);
 }
 
+// Numbers without observers are for recordings; words are of the pipelines there are.
+ORR_TEST(recording_numbers_are_not_seen_in_the_trace_of_locks)
+{
+    kit k;
+    static char text[200000];
+    orr_world* world = watched_begin(&k, OTHER);
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 5, .lock_trace = 1000}));
+    size_t size = orr_lock_trace_print(world, text, sizeof text);
+    CHECK(size > 0 && size < sizeof text);
+    CHECK(strstr(text, " a, grow:") != NULL);
+    CHECK(strstr(text, " b, look:") != NULL);
+    CHECK(strstr(text, " main, churn:") != NULL);
+    CHECK(strstr(text, " b, grow:") == NULL && strstr(text, "other, grow:") == NULL);
+    hard_end(&k);
+}
+
 // ---- limits -------------------------------------------------------------------------------------------------------------------
 
 static uint64_t ticks_of(orr_world* world, const char* name)
