@@ -7,6 +7,9 @@
 #include "schedule/realtime.h"
 
 ORR_STRUCT_EX(Vine, (.live = true), (uint64_t, a), (uint64_t, twice))
+// Read by observers alone.
+ORR_STRUCT_EX(Moss, (.live = true), (uint64_t, age))
+ORR_STRUCT(Lichen, (uint64_t, age))
 ORR_STRUCT_EX(Spark, (.transient = true), (uint64_t, number))
 
 // ---- a world with observers, or without ------------------------------------------------------------------------------------
@@ -40,6 +43,34 @@ static void vine_count(orr_run* run)
     const Vine* v = orr_read(run, Vine);
     for (uint32_t i = 0; i < run->count; i++) {
         f[i].seen = f[i].seen * 31 + v[i].a;
+    }
+}
+
+static void moss_hear(orr_run* run)
+{
+    orr_own(run, Count)->count++;
+    ORR_MESSAGES(m, run)
+    {
+        uint64_t age = orr_own(run, Count)->count;
+        for (uint32_t i = 0; i < m->count && m->kind != ORR_ENTITY_REMOVED; i++) {
+            orr_send_change(run, m->entities[i], Moss, {age});
+            orr_transact(run, ORR_OP_ADD, m->entities[i], Moss, age, 1);
+        }
+    }
+}
+
+static void lichen_grow(orr_run* run)
+{
+    Lichen* l = orr_write(run, Lichen);
+    for (uint32_t i = 0; i < run->count; i++) {
+        l[i].age++;
+    }
+}
+
+static void moss_touch(orr_run* run) // Of another pipeline: transactions that its owner does.
+{
+    for (uint32_t i = 0; i < run->count; i++) {
+        orr_transact(run, ORR_OP_ADD, orr_iter_entity(run, i), Moss, age, run->tick);
     }
 }
 
@@ -86,6 +117,14 @@ static void simulation(orr_world* world)
     trees_add(world, 60);
     orr_cluster cluster = KIT_CLUSTER(world, Vine, Fruit);
     CHECK_OK(orr_create_many(world, cluster, 20, NULL, 0, NULL));
+    hard_pipe(world, "c", 250, false);
+    CHECK_OK(orr_create_many(world, KIT_CLUSTER(world, Moss, Lichen), 9, NULL, 0, NULL));
+    KIT_SYSTEM(world, .name = "moss", .kind = ORR_INDIRECT, .pipeline = "c", .query = "write Moss",
+               .transacts = "Moss", .state = ORR_TYPE(Count), .run = moss_hear);
+    KIT_SYSTEM(world, .name = "lichen", .pipeline = "c", .query = "write Lichen",
+               .run = lichen_grow);
+    KIT_SYSTEM(world, .name = "moss_touch", .query = "Lichen", .transacts = "Moss",
+               .run = moss_touch);
     KIT_SYSTEM(world, .name = "posts", .once = true, .any = "Tree", .run = posts);
     KIT_SYSTEM(world, .name = "vines", .pipeline = "a", .query = "write Vine", .run = vine_grow);
     KIT_SYSTEM(world, .name = "vine_hear", .kind = ORR_INDIRECT, .pipeline = "a",
@@ -101,6 +140,13 @@ static void draw(orr_run* run)
         HARD_CHECK(t[i].twice == 2 * t[i].tick, "an observer sees half a tick");
     }
     drawn++;
+}
+
+static void draw_moss(orr_run* run)
+{
+    const Moss* m = orr_read(run, Moss);
+    const Lichen* l = orr_read(run, Lichen);
+    drawn += m[0].age + l[0].age > 0;
 }
 
 static void draw_vines(orr_run* run)
@@ -145,7 +191,7 @@ enum {
 static orr_world* watched_begin(kit* k, int observers)
 {
     orr_world* world = hard_begin(k, 0);
-    ORR_REGISTER(world, Tree, Fruit, Vine);
+    ORR_REGISTER(world, Tree, Fruit, Vine, Moss, Lichen);
     if (observers == OTHER) {
         hard_pipe(world, "other", 150, true);
         hard_pipe(world, "more", 0, true);
@@ -162,6 +208,8 @@ static orr_world* watched_begin(kit* k, int observers)
         KIT_SYSTEM(world, .name = "draw", .pipeline = "eyes", .query = "Tree", .run = draw);
         KIT_SYSTEM(world, .name = "draw_vines", .pipeline = "eyes", .query = "Vine",
                    .run = draw_vines);
+        KIT_SYSTEM(world, .name = "draw_moss", .pipeline = "eyes", .query = "Moss, Lichen",
+                   .run = draw_moss);
         KIT_SYSTEM(world, .name = "sparks", .pipeline = "eyes", .once = true, .any = "Spark",
                    .creates = "Spark", .run = sparks);
         KIT_SYSTEM(world, .name = "sparks_die", .pipeline = "slow", .query = "Spark",
@@ -184,8 +232,8 @@ static uint64_t record(int observers, orr_recording* recording, uint64_t ticks)
     CHECK_OK(orr_realtime(
         world, &(orr_realtime_desc){.ticks = ticks, .record = recording, .hashes = true}));
     uint64_t hash = orr_world_hash(world), sum = 0;
-    const char* const names[] = {"main", "a", "b"};
-    for (uint32_t i = 0; i < 3; i++) {
+    const char* const names[] = {"main", "a", "b", "c"};
+    for (uint32_t i = 0; i < 4; i++) {
         orr_wait_stats stats;
         CHECK_OK(orr_wait_stats_get(world, orr_pipeline_find(world, names[i]), &stats));
         sum += stats.ticks;
