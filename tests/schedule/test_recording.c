@@ -67,10 +67,12 @@ static void lichen_grow(orr_run* run)
     }
 }
 
+static orr_entity mossy[9];
+
 static void moss_touch(orr_run* run) // Of another pipeline: transactions that its owner does.
 {
-    for (uint32_t i = 0; i < run->count; i++) {
-        orr_transact(run, ORR_OP_ADD, orr_iter_entity(run, i), Moss, age, run->tick);
+    for (uint32_t i = 0; i < 9; i++) {
+        orr_transact(run, ORR_OP_ADD, mossy[i], Moss, age, run->tick);
     }
 }
 
@@ -118,12 +120,12 @@ static void simulation(orr_world* world)
     orr_cluster cluster = KIT_CLUSTER(world, Vine, Fruit);
     CHECK_OK(orr_create_many(world, cluster, 20, NULL, 0, NULL));
     hard_pipe(world, "c", 250, false);
-    CHECK_OK(orr_create_many(world, KIT_CLUSTER(world, Moss, Lichen), 9, NULL, 0, NULL));
+    CHECK_OK(orr_create_many(world, KIT_CLUSTER(world, Moss, Lichen), 9, NULL, 0, mossy));
     KIT_SYSTEM(world, .name = "moss", .kind = ORR_INDIRECT, .pipeline = "c", .query = "write Moss",
                .transacts = "Moss", .state = ORR_TYPE(Count), .run = moss_hear);
     KIT_SYSTEM(world, .name = "lichen", .pipeline = "c", .query = "write Lichen",
                .run = lichen_grow);
-    KIT_SYSTEM(world, .name = "moss_touch", .query = "Lichen", .transacts = "Moss",
+    KIT_SYSTEM(world, .name = "moss_touch", .once = true, .any = "Tree", .transacts = "Moss",
                .run = moss_touch);
     KIT_SYSTEM(world, .name = "posts", .once = true, .any = "Tree", .run = posts);
     KIT_SYSTEM(world, .name = "vines", .pipeline = "a", .query = "write Vine", .run = vine_grow);
