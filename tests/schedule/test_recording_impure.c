@@ -406,7 +406,7 @@ static void impure_replays(uint32_t workers, uint64_t ticks_wanted)
     orr_recording_destroy(recording);
 }
 
-ORR_TEST(recording_impure_systems_are_taken_from_it) /* N0-37 */
+ORR_TEST(recording_impure_systems_are_taken_from_it)
 {
     impure_replays(0, 60);
 }
