@@ -520,7 +520,7 @@ plant "who lasts long passes one that waits for a short one" \
 plant "one in line overtaken by one it conflicts with" \
     src/schedule/lock.c '/^orri_lock_holder\* orri_lock_serve/,/^}/s/orri_lock_claim\(locks, holder, round\);/(void)0;/'
 plant "an upgrade asked for early stops readers that a log lets pass" \
-    src/schedule/lock.c '/^static bool lock_line_up/,/^}/s/if \(locks->follow == NULL\) \{/if (true) {/'
+    src/schedule/lock.c '/^static bool lock_line_up/,/^}/s/if \(locks->follow == NULL \|\| holder->aside\) \{/if (true) {/'
 plant "upgrades not in the log" \
     src/schedule/lock.c '/^static void lock_grant\(/,/^}/s/if \(locks->log != NULL\)/if (locks->log != NULL \&\& !upgrade)/'
 # Threads, and the scheduler that tests them.
@@ -645,7 +645,7 @@ plant "real time: the end of a pause by a system wakes nobody" \
 plant "real time: calls that come while the last are done" \
     src/schedule/realtime.c 's/rt->over = true;/rt->over = false;/'
 plant "real time: all wait for each other in a replay" \
-    src/schedule/floor.c 's/return rt->running > 0 && /return false \&\& /' \
+    src/schedule/floor.c 's/return rt->following > 0 && /return false \&\& /' \
     src/schedule/beat.c 's/^            \(void\)orri_floor_lost\(rt\);//'
 plant "real time: of a long wait a quarter of a second counts" \
     src/schedule/beat.c 's/until == UINT64_MAX \|\| until < most \? until : most/until + 0 * most/'
@@ -689,6 +689,12 @@ plant "real time: who waited for the screen ticks in a pause" \
     src/schedule/beat.c 's/waited = pipe->tick; \/\/ What was due may be so no more\./waited = pipe->tick; beat_begin_tick(rt, pipe);/'
 plant "real time: dts of a replay are not those recorded" \
     src/schedule/beat.c 's/rt->replay->dts\[rt->dt_at\+\+\]/pipe->interval/'
+plant "recording: blocks that an impure system wrote are not put in" \
+    src/schedule/input.c 's/return input_get_values\(system->pipe->world, in\);/return true;/'
+plant "recording: grants to observers are in it" \
+    src/schedule/lock.c '/^static void lock_grant\(/,/^}/s/if \(ORR_UNLIKELY\(holder->aside\)\) \{/if (false) {/'
+plant "recording: goes on though memory was refused" \
+    src/schedule/recording.c '/^void orri_record_lacks/,/^}/s/rt->record->refused = true;/(void)0;/'
 
 # ---- planting ------------------------------------------------------------------------------------------
 

@@ -160,7 +160,8 @@ typedef struct orr_system_desc {
     /// bits are the same with any number of them. It is called on any worker and looks at nothing else. Not for `once`.
     void (*combine)(void* into, const void* part);
     const char* imports; ///< Systems whose exports it reads.
-    /// It has state outside of the world (`user`) and yet changes the world: what it does is an input, kept in recordings.
+    /// It has state outside of the world (`user`) and yet changes the world: what it does is an input. Recordings keep it, and a replay calls neither
+    /// `run` nor the callbacks below, but does the same. (Not with types that have strings, arrays or hooks.)
     bool impure;
     void*
         user; ///< State outside of the world, for orr_run_user(). Who writes or sends too says `impure`.
@@ -266,13 +267,15 @@ typedef struct orr_realtime_desc {
     uint64_t for_ns; ///< Ends after so much real time. Default 0: not by itself.
     uint64_t
         ticks; ///< Ends when the first pipeline has run so many ticks. Default 0: not by itself.
-    /// Takes down what the run depends on (it is emptied first): which ticks each tick saw, in which order, what was posted, every dt.
+    /// Takes down what the run depends on (it is emptied first): which ticks each tick saw, in which order, what was posted, every dt, what impure
+    /// systems did. Nothing of observers. A tick that is open is finished first.
     orr_recording* record;
     /// Keeps the last so many records of locks of each pipeline, for orr_lock_trace_print(). Default 0: none.
     uint32_t lock_trace;
     bool
         hashes; ///< Records, after every tick, the hash of what its pipeline writes; and of the world before.
-    /// Runs what was recorded, on a world that is as that one was: no clock, no calls from outside. Ends with the recording.
+    /// Runs what was recorded, on a world that is as that one was: no clock, no calls from outside. Its observers may be others; they run beside it. Ends
+    /// with the recording, which may be in the midst of ticks (orr_recording_stats): these are finished. Or earlier, by the limits above.
     /// ORR_ERR_CONFLICT if the world began as another, or a hash differs: pipeline and tick are said.
     const orr_recording* replay;
 } orr_realtime_desc;
@@ -315,6 +318,8 @@ ORR_API void orr_recording_destroy(orr_recording* recording);
 typedef struct orr_recording_stats {
     uint64_t ticks, calls, bytes;
     bool full; ///< Memory ran out: what there is, is a true beginning.
+    /// Something of the run was refused (memory, or the error that ended it): the recording ends there, in the midst of ticks.
+    bool refused;
 } orr_recording_stats;
 ORR_API void orr_recording_stats_get(const orr_recording* recording, orr_recording_stats* out);
 
@@ -324,8 +329,9 @@ ORR_API size_t orr_lock_trace_print(const orr_world* world, char* out, size_t ou
 
 /// How long a pipeline waited in its last run in real time, or this one: for locks (others held structure or `live` types), and for its turn.
 typedef struct orr_wait_stats {
-    uint64_t ticks;   ///< In that run.
-    uint64_t dropped; ///< Ticks left out because it was late by more than one.
+    uint64_t ticks; ///< In that run.
+    uint64_t
+        dropped; ///< Ticks left out because it was late by more than one; in a replay as it was recorded.
     uint64_t lock_waits, lock_waited_ns, lock_longest_ns;
     uint64_t turn_waited_ns, turn_longest_ns;
 } orr_wait_stats;

@@ -35,6 +35,7 @@ typedef struct orri_env {
     uint64_t bytes_max; // 0: no limit.
     orri_mem_counter total;
     orri_mem_counter by_purpose[ORR_MEMORY_PURPOSE_COUNT];
+    _Atomic uint64_t refusals; // Allocations that were refused.
 
     orr_log_level levels[ORR_LOG_CATEGORY_COUNT];
     uint32_t lines_per_second;

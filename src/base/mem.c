@@ -60,11 +60,13 @@ void* orri_alloc(orri_env* env, orr_memory_purpose purpose, size_t size, size_t 
     }
     uint64_t total;
     if (size > PTRDIFF_MAX || !mem_reserve(env, size, &total)) {
+        atomic_fetch_add_explicit(&env->refusals, 1, memory_order_relaxed);
         return NULL;
     }
     void* ptr = env->allocator.alloc(env->allocator.user, size, align);
     if (ptr == NULL) {
         atomic_fetch_sub_explicit(&env->total.bytes, size, memory_order_relaxed);
+        atomic_fetch_add_explicit(&env->refusals, 1, memory_order_relaxed);
         return NULL;
     }
     ORR_ASSERT(((uintptr_t)ptr & (align - 1)) == 0);

@@ -12,6 +12,7 @@
 #ifndef ORRI_MESSAGE_H
 #define ORRI_MESSAGE_H
 
+#include "base/bytes.h"
 #include "query/query.h"
 #include <orrery/message.h>
 
@@ -108,6 +109,25 @@ bool orri_lanes_unhold(orr_world* world);
 orri_rights* orri_lane_rights(const orr_lane* lane);
 // ORR_OK if `run` is that of a system, with the system running; reports otherwise.
 orr_result orri_check_run(const orr_run* run, const char* call);
+
+// ---- lane_bytes.c: what was sent, as bytes ------------------------------------------------------------------------------
+
+// Bytes, and beside them the functions that transactions call.
+typedef struct orri_kept {
+    orri_bytes bytes;
+    orr_transaction* functions;
+    uint32_t function_count, function_capacity;
+} orri_kept;
+
+// Appends what an open lane holds. Of types without owned values and hooks only.
+void orri_lane_put(const orr_lane* lane, orri_kept* out);
+// The same is sent by an open lane that is empty. False: memory was refused (reported), or these are no such bytes.
+bool orri_lane_get(orr_lane* lane, orri_bytes_from* in, const orri_kept* kept);
+// In real time, before orri_system_done(): which messages and events that were handed to it a system took.
+void orri_heard_put(const orri_rights* rights, orri_bytes* out);
+void orri_heard_get(const orri_rights* rights, orri_bytes_from* in);
+
+// ---- what waits -----------------------------------------------------------------------------------------------------------
 
 // True when some record waits for a commit.
 bool orri_commit_pending(const orr_world* world);

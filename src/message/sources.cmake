@@ -5,6 +5,7 @@ set(ORR_SOURCES_MESSAGE
     src/message/event.c
     src/message/inbox.c
     src/message/lane.c
+    src/message/lane_bytes.c
     src/message/lane_held.c
     src/message/marks.c
     src/message/merge.c
@@ -43,6 +44,7 @@ set(ORR_SMALL_MESSAGE
     src/message/event.c
     src/message/inbox.c
     src/message/lane.c
+    src/message/lane_bytes.c
     src/message/lane_held.c
     src/message/message_print.c
     src/message/message_batch.c

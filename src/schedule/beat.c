@@ -168,19 +168,29 @@ static void beat_pace(orri_realtime* rt, orri_pipeline* pipe)
     }
 }
 
+// When the next one is due. In a replay no clock is asked.
+static void beat_clock(orri_realtime* rt, orri_pipeline* pipe)
+{
+    bool follows = orri_follows(pipe);
+    if (follows && orri_replay_clock(rt, pipe)) {
+        return;
+    }
+    if (pipe->rate_hz <= 0) {
+        pipe->due_ns = follows ? rt->schedule->time_ns : rt->pace.time_ns;
+    }
+    orri_pipeline_ticked(pipe);
+    if (pipe->rate_hz > 0 && !follows) {
+        beat_pace(rt, pipe);
+    }
+    orri_record_ended(rt, pipe);
+}
+
 static void beat_ticked(orri_realtime* rt, orri_pipeline* pipe)
 {
     orri_realtime_lock(rt);
     pipe->moment->ticking = false;
     pipe->moment->stats.ticks++;
-    if (pipe->rate_hz <= 0) {
-        pipe->due_ns = rt->pace.time_ns;
-    }
-    orri_pipeline_ticked(pipe);
-    if (pipe->rate_hz > 0) {
-        beat_pace(rt, pipe);
-    }
-    orri_record_clock_of(rt, pipe);
+    beat_clock(rt, pipe);
     if (pipe->index == 0 && rt->steps > 0) {
         rt->step_ns = orri_pipeline_due(pipe, rt->steps - 1);
     }
@@ -212,10 +222,12 @@ static bool beat_tick(orri_realtime* rt, orri_pipeline* pipe, float dt)
     if (!failed) {
         rt->refused = result == ORR_ERR_MEMORY ? result : rt->refused;
         beat_ticked(rt, pipe); // On the floor: clocks are part of what a meeting looks at.
+    } else {
+        orri_record_refused(rt, pipe);
     }
     orri_floor_leave(pipe);
     if (failed) {
-        if (rt->replay != NULL) {
+        if (orri_follows(pipe)) {
             (void)orri_floor_lost(rt);
         }
         orri_realtime_fail(rt, result);
@@ -228,8 +240,9 @@ static void beat_begin_tick(orri_realtime* rt, orri_pipeline* pipe)
     if (pipe->index == 0) {
         rt->called = false;
     }
-    (void)orri_floor_enter_between(pipe, ORRI_TURN_BEGIN);
-    if (ORR_UNLIKELY(beat_stale(rt))) { // Plans are made where all stand between ticks.
+    orri_floor_enter_between(pipe);
+    // Plans are made where all stand between ticks. (Who looks on in a replay stands until that has a meeting.)
+    if (ORR_UNLIKELY(beat_stale(rt))) {
         orri_floor_leave(pipe);
         orri_realtime_lock(rt);
         rt->gather = true;
@@ -239,7 +252,7 @@ static void beat_begin_tick(orri_realtime* rt, orri_pipeline* pipe)
     }
     float dt = beat_dt(rt, pipe);
     orri_record_turn(rt, pipe, ORRI_TURN_BEGIN);
-    orri_record_dt(rt, dt);
+    orri_record_dt(rt, pipe, dt);
     bool idle = pipe->step_count <= 1 && pipe->rate_hz <= 0;
     if (beat_tick(rt, pipe, dt) && idle) {
         rt->platform->sleep_ns(rt->platform->user, BEAT_IDLE_NS);
@@ -268,7 +281,7 @@ static void beat_wait(orri_realtime* rt, orri_pipeline* pipe)
 
 static void beat_begin_calls(orri_realtime* rt, orri_pipeline* pipe, bool meeting)
 {
-    (void)orri_floor_enter_between(pipe, ORRI_TURN_CALLS);
+    orri_floor_enter_between(pipe);
     orri_call* calls = orri_calls_take(rt, meeting);
     orri_record_turn(rt, pipe, ORRI_TURN_CALLS);
     orri_record_calls(rt, calls, meeting);
@@ -277,29 +290,22 @@ static void beat_begin_calls(orri_realtime* rt, orri_pipeline* pipe, bool meetin
     orri_floor_leave(pipe);
 }
 
-// All pipelines come and stand; the first one does what is to be done, and lets them go.
-static void beat_meet(orri_realtime* rt, orri_pipeline* pipe)
+// The first pipeline, until all others have come. Those that follow a recording stand where that has a meeting. False: it ends.
+static bool beat_gather(orri_realtime* rt)
 {
     orri_realtime_lock(rt);
-    uint64_t held = rt->meetings;
-    if (pipe->index != 0) {
-        rt->met++;
-        orri_realtime_ring(rt);
-        while (rt->meetings == held && rt->gather && !rt->stop) {
-            orri_realtime_wait(rt, UINT64_MAX);
-        }
-        rt->met--;
-        orri_realtime_unlock(rt);
-        return;
-    }
-    while (rt->met + 1 < rt->running && !rt->stop) {
+    rt->gather = true;
+    orri_realtime_ring(rt);
+    while (rt->met + (rt->following > 0 ? rt->following : 1) < rt->running && !rt->stop) {
         orri_realtime_wait(rt, UINT64_MAX);
     }
     bool stop = rt->stop;
     orri_realtime_unlock(rt);
-    if (!stop) {
-        beat_begin_calls(rt, pipe, true);
-    }
+    return !stop;
+}
+
+static void beat_disperse(orri_realtime* rt)
+{
     orri_realtime_lock(rt);
     rt->gather = false;
     rt->meetings++;
@@ -307,19 +313,56 @@ static void beat_meet(orri_realtime* rt, orri_pipeline* pipe)
     orri_realtime_unlock(rt);
 }
 
-static bool beat_replay_step(orri_realtime* rt, orri_pipeline* pipe)
+// All pipelines come and stand; the first one does what is to be done, and lets them go.
+static void beat_meet(orri_realtime* rt, orri_pipeline* pipe)
 {
-    bool meeting;
-    orri_turn turn = orri_floor_enter_between(pipe, ORRI_TURN_BEGIN);
-    if (turn == ORRI_TURN_BEGIN) {
-        return beat_tick(rt, pipe, rt->replay->dts[rt->dt_at++]);
+    if (pipe->index == 0) {
+        if (beat_gather(rt)) {
+            beat_begin_calls(rt, pipe, true);
+        }
+        beat_disperse(rt);
+        return;
     }
-    if (turn == ORRI_TURN_CALLS) {
-        orri_call* calls = orri_calls_replay(rt, &meeting);
-        orri_calls(rt, pipe, calls, meeting);
+    orri_realtime_lock(rt);
+    uint64_t held = rt->meetings;
+    rt->met++;
+    orri_realtime_ring(rt);
+    while (rt->meetings == held && rt->gather && !rt->stop) {
+        orri_realtime_wait(rt, UINT64_MAX);
+    }
+    rt->met--;
+    orri_realtime_unlock(rt);
+}
+
+static bool beat_replay_calls(orri_realtime* rt, orri_pipeline* pipe)
+{
+    bool meeting = orri_calls_meet(rt);
+    bool goes = !meeting || beat_gather(rt);
+    if (goes) {
+        orri_floor_enter_between(pipe);
+        orri_calls(rt, pipe, orri_calls_replay(rt), meeting);
         orri_floor_leave(pipe);
     }
-    return turn != ORRI_TURN_NONE;
+    if (meeting) {
+        beat_disperse(rt);
+    }
+    return goes;
+}
+
+static bool beat_replay_step(orri_realtime* rt, orri_pipeline* pipe)
+{
+    switch (orri_floor_turn(pipe)) {
+    case ORRI_TURN_BEGIN:
+        orri_floor_enter_between(pipe);
+        return beat_tick(rt, pipe, rt->replay->dts[rt->dt_at++]);
+    case ORRI_TURN_CALLS:
+        return beat_replay_calls(rt, pipe);
+    case ORRI_TURN_STEP:
+        orri_floor_astray(rt, pipe);
+        return false;
+    default:
+        return false;
+    }
 }
 
 static void beat_live(orri_realtime* rt, orri_pipeline* pipe)
@@ -347,31 +390,38 @@ static void beat_live(orri_realtime* rt, orri_pipeline* pipe)
     }
 }
 
+static void beat_follow(orri_realtime* rt, orri_pipeline* pipe)
+{
+    while (beat_replay_step(rt, pipe)) {
+        orri_realtime_lock(rt);
+        bool stop = rt->stop;
+        orri_realtime_unlock(rt);
+        if (stop) {
+            (void)orri_floor_lost(rt); // The others finish their ticks, too.
+        }
+    }
+}
+
 void orri_beat_thread(void* data)
 {
     orri_pipeline* pipe = data;
     orri_realtime* rt = pipe->moment->rt;
-    if (pipe->stage != ORRI_STAGE_DONE &&
-        rt->replay == NULL) { // It was refused in a run before, and goes on.
-        (void)orri_floor_enter_between(pipe, ORRI_TURN_BEGIN);
+    bool follows = orri_follows(pipe);
+    if (pipe->stage != ORRI_STAGE_DONE) { // It was refused in a run before, and goes on.
+        orri_floor_enter_between(pipe);
         (void)beat_tick(rt, pipe, pipe->dt);
     }
-    if (rt->replay == NULL) {
-        beat_live(rt, pipe);
+    if (follows) {
+        beat_follow(rt, pipe);
     } else {
-        while (beat_replay_step(rt, pipe)) {
-            orri_realtime_lock(rt);
-            bool stop = rt->stop;
-            orri_realtime_unlock(rt);
-            if (stop) {
-                (void)orri_floor_lost(rt); // The others finish their ticks, too.
-            }
-        }
+        beat_live(rt, pipe);
     }
     orri_realtime_lock(rt);
     rt->running--;
     rt->standing -= !orri_beat_free(pipe);
-    bool stuck = rt->replay != NULL && orri_floor_stuck(rt);
+    rt->following -= follows;
+    rt->stop = rt->stop || (follows && rt->following == 0); // Who looks on has nothing to look at.
+    bool stuck = follows && orri_floor_stuck(rt);
     orri_realtime_ring(rt);
     orri_realtime_unlock(rt);
     if (stuck) { // The others wait for what this one had to do.

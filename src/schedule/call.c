@@ -432,22 +432,76 @@ void orri_system_call(orr_world* world, orri_system* system, const uint32_t* uni
     }
 }
 
-void orri_system_call_back(orr_world* world, orri_system* system, void (*callback)(orr_run* run))
+// A callback, in the guard it needs; NULL: what is recorded of it.
+static void call_back(orr_world* world, orri_system* system, void (*callback)(orr_run* run))
 {
+    static const uint32_t never = 0;
+    orr_run run = {.world = world, .query = system->query, .era_now = &never};
+    call_dress(system, &run);
+    run.lane = call_lane(world, system, 0);
     if (callback == NULL) {
+        orri_input_replay_callback(system, run.lane);
+    } else {
+        callback(&run);
+    }
+    if (ORR_UNLIKELY(orri_input_records(system))) {
+        orri_input_record(system, run.lane);
+    }
+    call_lane_done(world, system, run.lane);
+}
+
+// On the floor, with nobody beside it.
+ORRI_COLD static void call_back_realtime(orr_world* world, orri_system* system,
+                                         void (*callback)(orr_run* run))
+{
+    orri_here before = orri_here_enter(world, &system->guard, system, NULL);
+    orri_here_now.view = system->pipe->moment->view; // Whole ticks of others.
+    orri_here_now.era = &system->pipe->moment->era;
+    call_back(world, system, callback);
+    call_here_leave(system, before);
+    orri_floor_end_loops(system->pipe);
+    if (system->pipe->stage != ORRI_STAGE_STEPS) {
+        orri_system_grant(world, system); // Of an impure one, which records what it switches.
+    }
+}
+
+void orri_system_call_back(orr_world* world, orri_system* system, orri_life life)
+{
+    void (*const callbacks[])(orr_run*) = {
+        [ORRI_LIFE_CREATE] = system->desc.create,
+        [ORRI_LIFE_START] = system->desc.start,
+        [ORRI_LIFE_STOP] = system->desc.stop,
+        [ORRI_LIFE_DESTROY] = system->desc.destroy,
+    };
+    system->in_units = false;
+    if (ORR_UNLIKELY(orri_input_replays(system))) {
+        if (orri_input_waits(system)) {
+            call_back_realtime(world, system, NULL);
+        }
         return;
     }
-    system->in_units = false;
-    if (ORR_UNLIKELY(world->realtime)) { // On the floor, with nobody beside it.
-        orri_here before = orri_here_enter(world, &system->guard, system, NULL);
-        orri_here_now.view = system->pipe->moment->view; // Whole ticks of others.
-        orri_here_now.era = &system->pipe->moment->era;
-        call_alone(world, system, callback);
-        call_here_leave(system, before);
-        orri_floor_end_loops(system->pipe);
+    // What was not begun, since a replay did it, is not ended either.
+    bool begins = life == ORRI_LIFE_CREATE || life == ORRI_LIFE_START;
+    bool* met = life == ORRI_LIFE_CREATE || life == ORRI_LIFE_DESTROY ? &system->met_create
+                                                                      : &system->met_start;
+    bool calls = callbacks[life] != NULL && *met != begins;
+    *met = begins;
+    if (!calls) {
+        return;
+    }
+    if (ORR_UNLIKELY(world->realtime)) {
+        call_back_realtime(world, system, callbacks[life]);
         return;
     }
     call_enter(world, system);
-    call_alone(world, system, callback);
+    call_back(world, system, callbacks[life]);
     call_leave(world);
+}
+
+void orri_system_return(orr_world* world, orri_system* system)
+{
+    if (!orri_input_replays(system)) {
+        orri_system_call_back(world, system, ORRI_LIFE_CREATE);
+        orri_system_call_back(world, system, ORRI_LIFE_START);
+    }
 }

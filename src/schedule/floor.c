@@ -67,18 +67,19 @@ static void floor_take(orri_realtime* rt, orri_moment* moment)
 static void floor_nudge(orri_realtime* rt)
 {
     uint32_t at = atomic_load(&rt->turn_at);
-    bool all = at >= rt->replay->turn_count || atomic_load(&rt->astray);
+    bool all = at >= rt->turn_end || atomic_load(&rt->astray);
     for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
-        if (all || rt->replay->turns[at] >> 2 == i) {
-            floor_wake(rt, &rt->schedule->pipelines[i]->moment->nudge);
+        orri_moment* moment = rt->schedule->pipelines[i]->moment;
+        if (all || rt->replay->turns[at] >> 2 == moment->number) {
+            floor_wake(rt, &moment->nudge);
         }
     }
 }
 
-static void floor_give(orri_realtime* rt)
+static void floor_give(orri_realtime* rt, const orri_pipeline* pipe)
 {
     floor_wake(rt, &rt->serving);
-    if (rt->replay != NULL) {
+    if (orri_follows(pipe)) {
         ORRI_SCHED_POINT(rt->platform, ORR_SCHED_STORE, &rt->turn_at);
         atomic_fetch_add(&rt->turn_at, 1);
         floor_nudge(rt);
@@ -92,7 +93,7 @@ bool orri_floor_lost(orri_realtime* rt)
     if (atomic_exchange(&rt->astray, true)) {
         return false;
     }
-    orri_realtime_unfollow(rt);
+    orri_locks_follow_leave(rt->locks);
     floor_nudge(rt); // Nobody has a turn to wait for.
     return true;
 }
@@ -101,7 +102,7 @@ void orri_floor_astray(orri_realtime* rt, const orri_pipeline* pipe)
 {
     uint32_t turns = atomic_load(&rt->turn_at);
     if (orri_floor_lost(rt)) {
-        if (rt->replay->full && turns >= rt->replay->turn_count) {
+        if (turns >= rt->turn_end && orri_replay_open(rt)) {
             return; // It ends in the midst of ticks, which are finished.
         }
         (void)orri_refuse(
@@ -117,7 +118,7 @@ static bool floor_stands(const orri_realtime* rt, const orri_pipeline* pipe)
 {
     const orri_moment* moment = pipe->moment;
     uint32_t at = atomic_load(&rt->turn_at);
-    bool others = at < rt->replay->turn_count && rt->replay->turns[at] >> 2 != pipe->index;
+    bool others = at < rt->turn_end && rt->replay->turns[at] >> 2 != moment->number;
     return moment->waits == ORRI_WAITS_TURN
                ? others
                : moment->waits == ORRI_WAITS_LOCK && !orri_lock_ready(moment->holder);
@@ -125,11 +126,27 @@ static bool floor_stands(const orri_realtime* rt, const orri_pipeline* pipe)
 
 bool orri_floor_stuck(const orri_realtime* rt)
 {
+    // Who waits for a lock that an observer has goes on when that gives it back, and then this is asked again. Asked first: whoever was let in by one
+    // that has nothing any more was told.
+    if (atomic_load(&rt->astray) || orri_locks_beside(rt->locks)) {
+        return false;
+    }
     uint32_t standing = 0;
     for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
-        standing += floor_stands(rt, rt->schedule->pipelines[i]);
+        const orri_pipeline* pipe = rt->schedule->pipelines[i];
+        standing += !pipe->observer && floor_stands(rt, pipe);
     }
-    return rt->running > 0 && standing == rt->running && !atomic_load(&rt->astray);
+    return rt->following > 0 && standing == rt->following;
+}
+
+static void floor_look(orri_realtime* rt, const orri_pipeline* pipe)
+{
+    orri_realtime_lock(rt);
+    bool stuck = orri_floor_stuck(rt);
+    orri_realtime_unlock(rt);
+    if (stuck) {
+        orri_floor_astray(rt, pipe);
+    }
 }
 
 // Turns and locks come in the order that was recorded: if all wait, one of them did something else before.
@@ -137,29 +154,29 @@ static void floor_waits(const orri_pipeline* pipe, orri_waits waits)
 {
     orri_moment* moment = pipe->moment;
     orri_realtime* rt = moment->rt;
-    orri_mutex_lock(rt->platform, &rt->mutex);
+    orri_realtime_lock(rt);
     moment->waits = waits;
     bool stuck = waits != ORRI_WAITS_NOT && orri_floor_stuck(rt);
-    orri_mutex_unlock(rt->platform, &rt->mutex);
+    orri_realtime_unlock(rt);
     if (stuck) {
         orri_floor_astray(rt, pipe);
     }
 }
 
-// In a replay: what this pipeline does next. Waits for its turn.
-static orri_turn floor_next(orri_realtime* rt, const orri_pipeline* pipe)
+orri_turn orri_floor_turn(const orri_pipeline* pipe)
 {
+    orri_realtime* rt = pipe->moment->rt;
     const orr_platform* platform = rt->platform;
     for (;;) {
         ORRI_SCHED_POINT(platform, ORR_SCHED_LOAD, &pipe->moment->nudge);
         uint32_t nudged = atomic_load(&pipe->moment->nudge);
         ORRI_SCHED_POINT(platform, ORR_SCHED_LOAD, &rt->turn_at);
         uint32_t at = atomic_load(&rt->turn_at);
-        if (at >= rt->replay->turn_count || atomic_load(&rt->astray)) {
+        if (at >= rt->turn_end || atomic_load(&rt->astray)) {
             return ORRI_TURN_NONE;
         }
         uint32_t turn = rt->replay->turns[at];
-        if (turn >> 2 == pipe->index) {
+        if (turn >> 2 == pipe->moment->number) {
             return (orri_turn)(turn & 3);
         }
         floor_waits(pipe, ORRI_WAITS_TURN);
@@ -182,47 +199,34 @@ static void floor_on(orri_pipeline* pipe)
     world->dt = open ? pipe->dt : 0;
     world->run_tick = open ? pipe->tick : 0;
     orri_lanes_use(world, pipe->moment->lanes);
+    pipe->moment->keeps = orri_record_goes_on(pipe->moment->rt, pipe);
 }
 
 void orri_floor_enter(orri_pipeline* pipe)
 {
     orri_realtime* rt = pipe->moment->rt;
-    if (rt->replay != NULL && !atomic_load(&rt->astray)) {
-        if (floor_next(rt, pipe) != ORRI_TURN_STEP) {
-            orri_floor_astray(rt, pipe);
-        }
+    // Who went astray finishes its tick all the same.
+    if (orri_follows(pipe) && !atomic_load(&rt->astray) &&
+        orri_floor_turn(pipe) != ORRI_TURN_STEP) {
+        orri_floor_astray(rt, pipe);
     }
     floor_take(rt, pipe->moment);
-    if (rt->replay == NULL || atomic_load(&rt->astray)) {
-        // Who went astray finishes its tick all the same.
-        orri_record_turn(rt, pipe, ORRI_TURN_STEP);
-    }
+    orri_record_turn(rt, pipe, ORRI_TURN_STEP);
     floor_on(pipe);
 }
 
-orri_turn orri_floor_enter_between(orri_pipeline* pipe, orri_turn wanted)
+void orri_floor_enter_between(orri_pipeline* pipe)
 {
-    orri_realtime* rt = pipe->moment->rt;
-    if (rt->replay != NULL) {
-        wanted = floor_next(rt, pipe);
-        if (wanted == ORRI_TURN_NONE) {
-            return wanted;
-        }
-        if (wanted == ORRI_TURN_STEP) {
-            orri_floor_astray(rt, pipe);
-            return ORRI_TURN_NONE;
-        }
-    }
-    floor_take(rt, pipe->moment);
+    floor_take(pipe->moment->rt, pipe->moment);
     floor_on(pipe);
-    return wanted;
 }
 
 void orri_floor_leave(orri_pipeline* pipe)
 {
     orri_realtime* rt = pipe->moment->rt;
+    orri_record_lacks(rt, pipe);
     orri_here_leave(pipe->moment->outside);
-    floor_give(rt);
+    floor_give(rt, pipe);
 }
 
 // ---- locks ----------------------------------------------------------------------------------------------------------------
@@ -233,7 +237,7 @@ static void floor_wait_lock(orri_pipeline* pipe, bool granted)
     if (granted) {
         return;
     }
-    bool replays = moment->rt->replay != NULL;
+    bool replays = orri_follows(pipe);
     if (replays) {
         floor_waits(pipe, ORRI_WAITS_LOCK);
     }
@@ -265,6 +269,9 @@ void orri_floor_release(orri_pipeline* pipe)
                       orri_publisher_validate(moment->rt->publisher) == ORR_OK));
         orri_lock_release(moment->holder);
         moment->holding = moment->exclusive = false;
+        if (pipe->observer && moment->rt->replay != NULL) {
+            floor_look(moment->rt, pipe); // Others may have waited for that alone.
+        }
     }
 }
 
@@ -449,40 +456,55 @@ static orr_result floor_ready(orri_pipeline* pipe, uint32_t first, uint32_t poin
     return result;
 }
 
+static void floor_call(orri_pipeline* pipe, orri_system* system)
+{
+    if (ORR_UNLIKELY(orri_input_replays(system))) {
+        orri_input_replay(system);
+        return;
+    }
+    if (system->desc.main_thread) {
+        orri_realtime_on_main(pipe, system);
+    } else {
+        (void)orri_system_work(pipe->world, system, 0,
+                               system->in_units ? system->query->unit_count : 0, 0);
+    }
+    if (ORR_UNLIKELY(orri_input_records(system))) {
+        orri_input_record(system, NULL);
+    }
+}
+
 static void floor_run(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
     for (uint32_t i = first; i < point; i++) {
-        orri_system* system = pipe->steps[i].system;
-        if (system->due && system->desc.main_thread) {
-            orri_realtime_on_main(pipe, system);
-        } else if (system->due) {
-            (void)orri_system_work(pipe->world, system, 0,
-                                   system->in_units ? system->query->unit_count : 0, 0);
+        if (pipe->steps[i].system->due) {
+            floor_call(pipe, pipe->steps[i].system);
         }
     }
 }
 
-// Helpers of the pool, if no other pipeline has them. They cannot run what is for the caller's thread.
+// Helpers of the pool, if no other pipeline has them. They cannot run what is for the caller's thread; and what an impure system did is looked at before
+// the next one runs.
 static bool floor_crew(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
     orri_realtime* rt = pipe->moment->rt;
     for (uint32_t i = first; i < point; i++) {
-        if (pipe->steps[i].system->desc.main_thread) {
+        const orri_system* system = pipe->steps[i].system;
+        if (system->desc.main_thread || orri_input_replays(system) || orri_input_records(system)) {
             return false;
         }
     }
-    orri_mutex_lock(rt->platform, &rt->mutex);
+    orri_realtime_lock(rt);
     bool got = !rt->crew_taken;
     rt->crew_taken = true;
-    orri_mutex_unlock(rt->platform, &rt->mutex);
+    orri_realtime_unlock(rt);
     return got;
 }
 
 static void floor_crew_back(orri_realtime* rt)
 {
-    orri_mutex_lock(rt->platform, &rt->mutex);
+    orri_realtime_lock(rt);
     rt->crew_taken = false;
-    orri_mutex_unlock(rt->platform, &rt->mutex);
+    orri_realtime_unlock(rt);
 }
 
 // Systems run without the floor; but those that have structure alone keep it: what is counted (strings, arrays, who refers to whom) others change
@@ -577,7 +599,9 @@ orr_result orri_floor_show(orri_pipeline* pipe)
     orri_realtime* rt = moment->rt;
     orr_world* world = pipe->world;
     orr_result result = ORR_OK;
-    if (moment->shown_count > 0) {
+    // In a recording that is a turn whoever reads: it has to be one without its observers, too.
+    bool turns = !pipe->observer && (rt->record != NULL || rt->replay != NULL);
+    if (moment->shown_count > 0 || turns) {
         moment->copied = true; // The tick is open until all of it is shown.
         orri_set_structure(pipe, ORRI_LOCK_READ);
         orri_floor_leave(pipe);

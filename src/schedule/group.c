@@ -28,8 +28,8 @@ static bool group_pays(orri_pipeline* pipe, uint32_t first, uint32_t point)
 static void group_restart_lost(orr_world* world, orri_system* system)
 {
     if (system->reads && ORR_UNLIKELY(orri_reader_lost(system->rights.reader))) {
-        orri_system_call_back(world, system, system->desc.stop);
-        orri_system_call_back(world, system, system->desc.start);
+        orri_system_call_back(world, system, ORRI_LIFE_STOP);
+        orri_system_call_back(world, system, ORRI_LIFE_START);
     }
 }
 
@@ -49,6 +49,9 @@ orr_result orri_group_prepare(orri_pipeline* pipe, uint32_t first, uint32_t poin
     }
     for (uint32_t i = first; i < point; i++) {
         if (steps[i].system->due) {
+            if (ORR_UNLIKELY(!steps[i].system->met_start)) {
+                orri_system_return(world, steps[i].system);
+            }
             group_restart_lost(world, steps[i].system);
         }
     }

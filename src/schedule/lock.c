@@ -104,11 +104,14 @@ void orri_lock_claim(orri_locks* locks, const orri_lock_holder* holder, uint64_t
         locks->patience_ns = patience < locks->patience_ns ? patience : locks->patience_ns;
         passed = 8;
     }
-    // What an upgrade waits for is kept for it by ORRI_LOCK_STOP.
-    for (uint32_t i = 0; holder->state == ORRI_LOCK_ASKING && i < holder->count; i++) {
+    // What an upgrade waits for is kept for it by ORRI_LOCK_STOP; while a log is followed, which does without, only from who is aside.
+    bool upgrades = holder->state == ORRI_LOCK_UPGRADING;
+    for (uint32_t i = 0; (!upgrades || locks->follow != NULL) && i < holder->count; i++) {
         orri_lock_slot* slot = &locks->slots[holder->set[i].resource];
+        bool kept = !upgrades || holder->set[i].mode == ORRI_LOCK_INCLUSIVE;
+        uint32_t mode = upgrades ? ORRI_LOCK_EXCLUSIVE : holder->set[i].mode;
         slot->claims = (slot->claims >> 16 == round ? slot->claims : round << 16) |
-                       LOCK_BIT(holder->set[i].mode) << passed;
+                       (kept ? LOCK_BIT(mode) << passed : 0);
     }
 }
 
@@ -162,7 +165,9 @@ static void lock_grant(orri_locks* locks, orri_lock_holder* holder)
     if (holder->records != NULL) {
         orri_lock_traced(holder, upgrade ? ORRI_LOCK_UPGRADED : ORRI_LOCK_TAKEN, false);
     }
-    if (locks->log != NULL) {
+    if (ORR_UNLIKELY(holder->aside)) {
+        atomic_fetch_add(&locks->beside, !upgrade);
+    } else if (locks->log != NULL) {
         orri_lock_log_grant(locks, holder, upgrade);
     }
     holder->upgraded = upgrade;
@@ -193,23 +198,20 @@ orri_lock_holder* orri_lock_serve(orri_locks* locks)
 {
     orri_lock_holder* granted = NULL;
     orri_lock_holder** end = &granted;
-    while (locks->follow != NULL) {
-        orri_lock_holder** place = orri_lock_turn(locks);
-        if (place != NULL) {
-            end = lock_grant_at(locks, place, end);
-        } else if (locks->follow != NULL) {
-            return granted;
-        }
+    orri_lock_holder** turn;
+    while (locks->follow != NULL && (turn = orri_lock_turn(locks)) != NULL) {
+        end = lock_grant_at(locks, turn, end);
     }
+    bool follows = locks->follow != NULL;
     uint64_t round = orri_lock_round(locks);
     for (orri_lock_holder** place = &locks->waiting; *place != NULL;) {
         orri_lock_holder* holder = *place;
         uint32_t blocked = orri_lock_blocked(locks, holder, round);
-        if (blocked == holder->count) {
+        if (blocked == holder->count && (!follows || holder->aside)) {
             end = lock_grant_at(locks, place, end);
             continue;
         }
-        if (holder->waits_for == ORRI_LOCK_TURN) {
+        if (holder->waits_for == ORRI_LOCK_TURN && (!follows || holder->aside)) {
             holder->waits_for = holder->set[blocked].resource;
         }
         orri_lock_claim(locks, holder, round);
@@ -306,7 +308,7 @@ static bool lock_line_up(orri_locks* locks, orri_lock_holder* holder)
     orri_lock_holder** place = locks->waiting_end;
     if (holder->state == ORRI_LOCK_UPGRADING) {
         place = &locks->waiting;
-        if (locks->follow == NULL) {
+        if (locks->follow == NULL || holder->aside) {
             orri_lock_stop(locks, holder, true);
         }
     }
@@ -442,6 +444,9 @@ static void lock_give_back(orri_lock_holder* holder, bool reads_only)
     orri_locks_leave(locks);
     ORR_ASSERT(held && "nothing is held");
     orri_lock_tell(locks, granted, NULL);
+    if (ORR_UNLIKELY(holder->aside) && held && !reads_only) {
+        atomic_fetch_sub(&locks->beside, 1);
+    }
 }
 
 void orri_lock_reads_end(orri_lock_holder* holder)
@@ -532,6 +537,16 @@ orr_result orri_lock_holder_create(orri_locks* locks, uint32_t number, orri_lock
     locks->holder_count++;
     *out = holder;
     return ORR_OK;
+}
+
+void orri_lock_holder_aside(orri_lock_holder* holder)
+{
+    holder->aside = true;
+}
+
+bool orri_locks_beside(const orri_locks* locks)
+{
+    return atomic_load(&locks->beside) > 0;
 }
 
 void orri_lock_holder_destroy(orri_lock_holder* holder)

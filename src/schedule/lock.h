@@ -161,6 +161,12 @@ typedef struct orri_lock_log {
     uint32_t most; // Entries; 0: as many as there is memory for.
 } orri_lock_log;
 
+// It is in no log. While one is followed it is let in beside those whose order that is, and never before one of them that waits for the same. To be
+// said before it asks for anything.
+void orri_lock_holder_aside(orri_lock_holder* holder);
+// True while such a holder has something. From any thread.
+bool orri_locks_beside(const orri_locks* locks);
+
 // Appends grants to the log from now on. Quiet. Grants allocate then; running out ends the recording, nothing else.
 void orri_locks_record(orri_locks* locks, orri_lock_log* log);
 // ORR_ERR_MEMORY or ORR_ERR_CAPACITY if it had to end before: the log is then a true beginning. Quiet.
@@ -173,6 +179,8 @@ uint32_t orri_locks_followed(orri_locks* locks);
 // Ends it; who waited for its turn is let in as if there had been no log. ORR_ERR_CONFLICT if it ended by itself as above,
 // ORR_ERR_STATE if the log goes on. From any thread.
 ORR_NODISCARD orr_result orri_locks_follow_end(orri_locks* locks);
+// The same where it may go on: nothing is said of that.
+void orri_locks_follow_leave(orri_locks* locks);
 void orri_lock_log_free(orri_env* env, orri_lock_log* log);
 
 #endif

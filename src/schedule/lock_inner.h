@@ -34,6 +34,7 @@ typedef enum orri_lock_state {
 struct orri_lock_holder {
     orri_locks* locks;
     uint32_t number;
+    bool aside; // In no log, and bound to none.
     // Under the table's mutex; also read by the holder's thread while it is not in line, for nobody else writes then.
     orri_lock_state state;
     bool reads_ended, upgraded;
@@ -84,6 +85,8 @@ struct orri_locks {
     const orri_lock_log* follow;
     uint32_t followed;
     orr_result follow_result;
+    _Atomic uint32_t
+        beside; // Holders that are aside and hold something, or have not told yet who waited for it.
 
     // Changed while it is quiet.
     orri_lock_holder* holders;

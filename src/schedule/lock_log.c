@@ -75,7 +75,7 @@ orri_lock_holder** orri_lock_turn(orri_locks* locks)
     uint32_t next = locks->follow->grants[locks->followed];
     for (orri_lock_holder** place = &locks->waiting; *place != NULL; place = &(*place)->next) {
         const orri_lock_holder* holder = *place;
-        if (holder->number != next >> 1) {
+        if (holder->number != next >> 1 || holder->aside) {
             continue;
         }
         if ((holder->state == ORRI_LOCK_UPGRADING) != (next & 1)) {
@@ -108,25 +108,43 @@ uint32_t orri_locks_followed(orri_locks* locks)
     return followed;
 }
 
-orr_result orri_locks_follow_end(orri_locks* locks)
+static orr_result lock_log_end(orri_locks* locks, uint32_t* followed)
 {
     orri_locks_enter(locks);
-    uint32_t followed = locks->followed;
+    *followed = locks->followed;
     if (locks->follow != NULL) {
-        lock_log_leave(locks, followed < locks->follow->count ? ORR_ERR_STATE : ORR_OK);
+        lock_log_leave(locks, *followed < locks->follow->count ? ORR_ERR_STATE : ORR_OK);
     }
     orr_result result = locks->follow_result;
     locks->follow_result = ORR_OK;
     orri_lock_holder* granted = orri_lock_serve(locks);
     orri_locks_leave(locks);
     orri_lock_tell(locks, granted, NULL);
-    return result == ORR_OK
-               ? ORR_OK
-               : orri_refuse(locks->env, result, ORR_LOG_ID_TRACE_REFUSED,
-                             "the recorded order of locks was followed for %u grants and no "
-                             "further: %s",
-                             (unsigned)followed,
-                             result == ORR_ERR_STATE ? "it was ended there"
-                                                     : "a pipeline asked for something else than "
-                                                       "it did when it was recorded");
+    return result;
+}
+
+static orr_result lock_log_refuse(const orri_locks* locks, orr_result result, uint32_t followed)
+{
+    return orri_refuse(locks->env, result, ORR_LOG_ID_TRACE_REFUSED,
+                       "the recorded order of locks was followed for %u grants and no "
+                       "further: %s",
+                       (unsigned)followed,
+                       result == ORR_ERR_STATE ? "it was ended there"
+                                               : "a pipeline asked for something else than "
+                                                 "it did when it was recorded");
+}
+
+orr_result orri_locks_follow_end(orri_locks* locks)
+{
+    uint32_t followed;
+    orr_result result = lock_log_end(locks, &followed);
+    return result == ORR_OK ? ORR_OK : lock_log_refuse(locks, result, followed);
+}
+
+void orri_locks_follow_leave(orri_locks* locks)
+{
+    uint32_t followed;
+    if (lock_log_end(locks, &followed) == ORR_ERR_CONFLICT) {
+        (void)lock_log_refuse(locks, ORR_ERR_CONFLICT, followed);
+    }
 }

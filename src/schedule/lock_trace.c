@@ -270,7 +270,8 @@ static bool lock_trace_line_waits(orri_locks* locks)
     uint64_t round = orri_lock_round(locks);
     for (orri_lock_holder* h = locks->waiting; h != NULL; h = h->next) {
         if ((h->state != ORRI_LOCK_ASKING && h->state != ORRI_LOCK_UPGRADING) ||
-            (locks->follow == NULL && orri_lock_blocked(locks, h, round) == h->count) ||
+            ((locks->follow == NULL || h->aside) &&
+             orri_lock_blocked(locks, h, round) == h->count) ||
             (h->next == NULL && locks->waiting_end != &h->next) ||
             !lock_trace_blocker_is_there(h)) {
             return false;

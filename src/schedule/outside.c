@@ -24,8 +24,13 @@ orri_call* orri_calls_take(orri_realtime* rt, bool meeting)
     return first;
 }
 
+bool orri_calls_meet(const orri_realtime* rt)
+{
+    return rt->replay->call_counts[rt->count_at] & 1;
+}
+
 // What is next in a replay.
-orri_call* orri_calls_replay(orri_realtime* rt, bool* meeting)
+orri_call* orri_calls_replay(orri_realtime* rt)
 {
     uint32_t word = rt->replay->call_counts[rt->count_at++];
     orri_call *first = NULL, **end = &first;
@@ -38,7 +43,6 @@ orri_call* orri_calls_replay(orri_realtime* rt, bool* meeting)
         }
         end = &(*end)->next;
     }
-    *meeting = word & 1;
     return first;
 }
 
@@ -64,25 +68,6 @@ void orri_calls_do(orri_realtime* rt, orri_call* calls)
     }
 }
 
-// All pipelines stand between ticks: the world is as it is in lockstep.
-void orri_realtime_open(orri_realtime* rt, bool open)
-{
-    orr_world* world = rt->world;
-    if (!open) {
-        orri_world_settle(world);
-        orri_schema_freeze(&world->schema);
-        orri_guard_abreast(world, true, NULL);
-        world->iteration_era++; // Loops of before have ended.
-        world->realtime = true;
-        world->iterating = 1; // Closed to all but who has the floor.
-    } else {
-        world->realtime = false;
-        orri_guard_alone(world);
-        orri_schema_thaw(&world->schema);
-        world->iterating = 0;
-    }
-}
-
 // A tick that was refused to go on keeps what it has promised.
 void orri_realtime_unhold(orri_realtime* rt)
 {
@@ -104,6 +89,10 @@ static orr_result outside_gathered(orri_realtime* rt, orri_call* calls)
     orri_schema_thaw(&world->schema);
     orri_calls_do(rt, calls);
     orr_result result = orri_wire(rt);
+    const orri_pipeline* first = rt->schedule->pipelines[0];
+    if (result == ORR_OK && orri_record_goes_on(rt, first) && orri_input_check(rt) != ORR_OK) {
+        orri_record_refused(rt, first); // A system came that cannot be recorded.
+    }
     orri_schema_freeze(&world->schema);
     orri_here_now.gathered = false;
     rt->schedule->inside = true;
@@ -136,6 +125,7 @@ void orri_calls(orri_realtime* rt, orri_pipeline* pipe, orri_call* calls, bool m
         orri_floor_release(pipe);
     }
     if (result != ORR_OK) {
+        orri_record_refused(rt, pipe);
         orri_realtime_fail(rt, result);
     }
 }

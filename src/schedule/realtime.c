@@ -46,12 +46,6 @@ void orri_realtime_wait(orri_realtime* rt, uint64_t timeout_ns)
     orri_realtime_lock(rt);
 }
 
-void orri_realtime_unfollow(orri_realtime* rt)
-{
-    orr_result result = orri_locks_follow_end(rt->locks);
-    (void)result; // A recording that ended before is no fault.
-}
-
 void orri_realtime_fail(orri_realtime* rt, orr_result result)
 {
     orri_realtime_lock(rt);
@@ -108,7 +102,7 @@ static void realtime_main(orri_realtime* rt)
             realtime_main_run(rt);
             continue;
         }
-        if (rt->desc.for_ns > 0 && rt->replay == NULL && !rt->stop) {
+        if (rt->desc.for_ns > 0 && !rt->stop) {
             uint64_t now = orri_realtime_clock(rt);
             passed += now > last ? now - last : 0; // A clock that goes back stands.
             last = now;
@@ -125,6 +119,25 @@ static void realtime_main(orri_realtime* rt)
 }
 
 // ---- beginning and end -----------------------------------------------------------------------------------------------------------
+
+// A recording is to be the same without the observers, or with others: neither turns nor grants are numbered by them.
+static bool realtime_holder(orri_realtime* rt, orri_pipeline* pipe)
+{
+    orri_moment* moment = pipe->moment;
+    moment->number = 0;
+    for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
+        const orri_pipeline* other = rt->schedule->pipelines[i];
+        bool before = other->observer == pipe->observer ? i < pipe->index : pipe->observer;
+        moment->number += before;
+    }
+    if (orri_lock_holder_create(rt->locks, moment->number, &moment->holder) != ORR_OK) {
+        return false;
+    }
+    if (pipe->observer) {
+        orri_lock_holder_aside(moment->holder);
+    }
+    return true;
+}
 
 static bool realtime_moment(orri_realtime* rt, orri_pipeline* pipe)
 {
@@ -146,14 +159,14 @@ static bool realtime_moment(orri_realtime* rt, orri_pipeline* pipe)
     moment->era += moment->era == 0;
     moment->ticking = false;
     moment->waits = ORRI_WAITS_NOT;
+    moment->input_at = 0;
     if (moment->lanes == NULL) {
         moment->lanes = orri_lanes_make(rt->world);
         if (moment->lanes != NULL && pipe->observer) {
             orri_lanes_aside(moment->lanes);
         }
     }
-    return moment->lanes != NULL &&
-           orri_lock_holder_create(rt->locks, pipe->index, &moment->holder) == ORR_OK;
+    return moment->lanes != NULL && realtime_holder(rt, pipe);
 }
 
 // A pipeline without an open tick has nothing of real time left.
@@ -222,26 +235,8 @@ static orr_result realtime_prepare(orri_realtime* rt)
         orri_locks_trace(rt->locks, rt->desc.lock_trace) != ORR_OK) {
         return orri_refuse_memory(env, "beginning real time");
     }
-    return orri_wire(rt);
-}
-
-static orr_result realtime_replay_check(orri_realtime* rt)
-{
-    if (rt->desc.record != NULL) {
-        orri_recording_clear(rt->desc.record);
-        rt->record = rt->desc.record;
-        rt->record->hashed = rt->desc.hashes;
-        rt->record->begin_hash = rt->desc.hashes ? orr_world_hash(rt->world) : 0;
-    }
-    rt->replay = rt->desc.replay;
-    if (rt->replay == NULL || !rt->replay->hashed ||
-        orr_world_hash(rt->world) == rt->replay->begin_hash) {
-        return ORR_OK;
-    }
-    return orri_refuse(
-        &rt->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
-        "orr_realtime: the world is not as the recorded one was when it began; build "
-        "it in the same way, with the same seed");
+    orr_result result = orri_wire(rt);
+    return result == ORR_OK && rt->record != NULL ? orri_input_check(rt) : result;
 }
 
 static void realtime_name_rows(const orri_realtime* rt)
@@ -274,6 +269,7 @@ static void realtime_start(orri_realtime* rt)
                                                       pipe, &pipe->moment->thread);
         pipe->moment->threaded = !rt->stop && code == 0;
         rt->running += pipe->moment->threaded;
+        rt->following += pipe->moment->threaded && orri_follows(pipe);
         rt->standing += pipe->moment->threaded && !orri_beat_free(pipe);
         if (code != 0) {
             rt->stop = true;
@@ -352,23 +348,6 @@ static void realtime_since(orri_realtime* rt)
     }
 }
 
-static void realtime_keep_grants(orri_realtime* rt, orri_lock_log* log)
-{
-    struct orr_recording* record = rt->record;
-    if (record != NULL) {
-        if (orri_locks_record_end(rt->locks) != ORR_OK ||
-            !ORRI_RESERVE(&record->env, ORR_MEMORY_SYSTEM, &record->grants.grants,
-                          &record->grants.capacity, log->count)) {
-            orri_recording_clear(record); // Without all grants turns mean nothing.
-            record->full = true;
-        } else if (log->count > 0) {
-            memcpy(record->grants.grants, log->grants, log->count * sizeof *log->grants);
-            record->grants.count = log->count;
-        }
-    }
-    orri_lock_log_free(&rt->world->env, log);
-}
-
 // Threads are gone.
 static void realtime_close(orri_realtime* rt)
 {
@@ -405,6 +384,25 @@ static void realtime_close(orri_realtime* rt)
     }
 }
 
+// Around a run: the world is closed to all but who has the floor; and as it is in lockstep again.
+static void realtime_open(orri_realtime* rt, bool open)
+{
+    orr_world* world = rt->world;
+    if (!open) {
+        orri_world_settle(world);
+        orri_schema_freeze(&world->schema);
+        orri_guard_abreast(world, true, NULL);
+        world->iteration_era++; // Loops of before have ended.
+        world->realtime = true;
+        world->iterating = 1; // Closed to all but who has the floor.
+    } else {
+        world->realtime = false;
+        orri_guard_alone(world);
+        orri_schema_thaw(&world->schema);
+        world->iterating = 0;
+    }
+}
+
 static orr_result realtime_run(orri_realtime* rt)
 {
     orri_lock_log log = {0};
@@ -417,7 +415,7 @@ static orr_result realtime_run(orri_realtime* rt)
     }
     schedule->now = NULL;
     rt->world->iterating = 0;
-    orri_realtime_open(rt, false);
+    realtime_open(rt, false);
     orri_mutex_lock(rt->platform, &schedule->posting);
     __atomic_store_n(&schedule->realtime, rt, __ATOMIC_RELAXED);
     orri_mutex_unlock(rt->platform, &schedule->posting);
@@ -426,22 +424,23 @@ static orr_result realtime_run(orri_realtime* rt)
     realtime_main(rt);
     realtime_join(rt);
     if (rt->replay != NULL) {
-        orri_realtime_unfollow(rt);
+        orri_locks_follow_leave(rt->locks);
     }
     orri_realtime_lock(rt); // Others may still wish, and pause.
     if (rt->replay == NULL) {
         orri_beat_look(rt); // Up to here time went on.
+        schedule->time_ns =
+            rt->pace.time_ns > schedule->time_ns ? rt->pace.time_ns : schedule->time_ns;
     }
-    schedule->time_ns = rt->pace.time_ns > schedule->time_ns ? rt->pace.time_ns : schedule->time_ns;
     orri_realtime_unlock(rt);
-    orri_realtime_open(rt, true);
+    realtime_open(rt, true);
     schedule->inside = false; // Calls that were posted may still not step or destroy it.
     orri_realtime_unhold(rt);
     orri_lanes_use(rt->world, NULL);
-    orri_record_clocks(rt);
+    orri_record_time(rt);
     realtime_since(rt);
     realtime_rest(rt);
-    realtime_keep_grants(rt, &log);
+    orri_record_grants(rt, &log);
     return rt->result != ORR_OK ? rt->result : rt->refused;
 }
 
@@ -459,11 +458,13 @@ static orr_result realtime_check(orr_world* world, const orr_realtime_desc* desc
                                        "orr_realtime: %s", wrong);
 }
 
-// A tick that is open goes on where it began: one of lockstep has its messages there; and plans cannot change meanwhile.
-static orr_result realtime_finish(orr_world* world)
+// A tick that is open goes on where it began: one of lockstep has its messages there; and plans cannot change meanwhile. A recording begins, and is
+// replayed, between ticks.
+static orr_result realtime_finish(orr_world* world, const orr_realtime_desc* desc)
 {
     struct orri_schedule* schedule = world->schedule;
-    bool stale = schedule->stale || schedule->step_types != world->schema.type_count;
+    bool stale = schedule->stale || schedule->step_types != world->schema.type_count ||
+                 desc->record != NULL || desc->replay != NULL;
     for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
         orri_pipeline* pipe = schedule->pipelines[i];
         bool here = pipe->moment == NULL || pipe->moment->lanes == NULL;
@@ -486,7 +487,7 @@ orr_result orr_realtime(orr_world* world, const orr_realtime_desc* desc)
     desc = desc != NULL ? desc : &none;
     orr_result result = orri_step_check(world, "orr_realtime");
     result = result == ORR_OK ? realtime_check(world, desc) : result;
-    result = result == ORR_OK ? realtime_finish(world) : result;
+    result = result == ORR_OK ? realtime_finish(world, desc) : result;
     if (result != ORR_OK) {
         return result;
     }
@@ -498,7 +499,7 @@ orr_result orr_realtime(orr_world* world, const orr_realtime_desc* desc)
     rt->schedule = world->schedule;
     rt->platform = world->env.platform;
     rt->desc = *desc;
-    result = realtime_replay_check(rt);
+    result = orri_record_begin(rt);
     result = result == ORR_OK ? realtime_prepare(rt) : result;
     result = result == ORR_OK ? realtime_run(rt) : result;
     realtime_close(rt);

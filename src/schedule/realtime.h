@@ -34,17 +34,21 @@ typedef enum orri_turn {
     ORRI_TURN_NONE,  // There is none left.
 } orri_turn;
 
+// A pipeline's clock when a tick of it ended, ticks it left out so far, and the world's time.
 typedef struct orri_record_clock {
     uint64_t start_ns, ran, due_ns;
+    uint64_t dropped, time_ns;
 } orri_record_clock;
 
-// What a run in real time depends on besides its world (recording.c).
+// What a run in real time depends on besides its world (recording.c). Observers are no part of it: pipelines are numbered without them.
 struct orr_recording {
     orri_env env;
-    bool full; // Memory ran out: it is a true beginning.
+    // It is a true beginning, and ends in the midst of ticks: memory for it ran out; or something of the run was refused, which a replay has no
+    // reason to refuse.
+    bool full, refused;
     bool hashed;
     uint64_t begin_hash; // Of the world it began with.
-    uint32_t* turns;     // pipeline << 2 | orri_turn
+    uint32_t* turns;     // Number of the pipeline << 2 | orri_turn
     uint32_t turn_count, turn_capacity;
     float* dts;
     uint32_t dt_count, dt_capacity;
@@ -55,12 +59,11 @@ struct orr_recording {
     uint64_t* hashes; // In order of the ends of ticks.
     uint32_t hash_count, hash_capacity;
     orri_lock_log grants;
-    orri_record_clock* ended; // Clocks after each tick, in order of their ends.
+    orri_kept inputs[ORR_PIPELINES_MAX]; // What impure systems did, by pipeline (input.c).
+    orri_record_clock* ended;            // Clocks after each tick, in order of their ends.
     uint32_t ended_count, ended_capacity;
     uint64_t ticks;
-    // Where clocks stood at the end.
-    uint64_t time_ns;
-    orri_record_clock clocks[ORR_PIPELINES_MAX];
+    uint64_t time_ns; // The world's, at the end.
 };
 
 // Locks on the values of a type, by cluster; pinned values lie together, and are one. Numbers are resources plus 1, made when first needed.
@@ -80,6 +83,9 @@ typedef enum orri_waits {
 // What a pipeline has in real time.
 typedef struct orri_moment {
     struct orri_realtime* rt; // NULL: not now.
+    bool keeps;               // What its impure systems do is taken down now. Set on the floor.
+    size_t input_at;          // In a replay: what comes next of that.
+    uint32_t number;          // Among pipelines that are no observers; theirs come behind.
     struct orri_lanes* lanes; // Its own.
     orri_lock_holder* holder;
     orri_lock* set; // What it holds, or waits for.
@@ -134,13 +140,14 @@ typedef struct orri_realtime {
     orri_mutex mutex;
     _Atomic uint32_t bell, listeners;
     orri_pace pace;
-    uint32_t running;  // Threads of pipelines,
-    uint32_t met;      // those of them that came to the meeting,
-    uint32_t standing; // that stand while it is paused,
-    uint32_t idle;     // and of these, that wait until they are due.
-    uint64_t meetings; // Held so far.
-    bool gather;       // One is wanted.
-    bool called;       // Calls were done since the first pipeline's last tick. Of its thread.
+    uint32_t running;   // Threads of pipelines,
+    uint32_t following; // those of them that follow a recording,
+    uint32_t met;       // those of them that came to the meeting,
+    uint32_t standing;  // that stand while it is paused,
+    uint32_t idle;      // and of these, that wait until they are due.
+    uint64_t meetings;  // Held so far.
+    bool gather;        // One is wanted.
+    bool called;        // Calls were done since the first pipeline's last tick. Of its thread.
     bool stop;
     orr_result result;
     orr_result refused; // What was refused within ticks that ended: the world lacks something.
@@ -155,7 +162,9 @@ typedef struct orri_realtime {
     orri_system* main_system;
 
     struct orr_recording* record;
+    uint64_t refusals; // Of memory, before it.
     const struct orr_recording* replay;
+    uint32_t turn_end; // Turns of the replay that are followed.
     // Of the replay; on the floor.
     uint32_t dt_at, count_at, call_at, hash_at, ended_at;
     _Atomic bool astray; // It did something else than was recorded.
@@ -163,11 +172,18 @@ typedef struct orri_realtime {
 
 // ---- floor.c ------------------------------------------------------------------------------------------------------------
 
+// True for who has turns in the recording that is replayed. Observers go on beside it, as they like.
+static inline bool orri_follows(const orri_pipeline* pipe)
+{
+    return pipe->moment->rt->replay != NULL && !pipe->observer;
+}
+
 // The floor is this pipeline's until it leaves. Within a tick, which is recorded.
 void orri_floor_enter(orri_pipeline* pipe);
-// The same between ticks; what it is for is recorded by who knows. In a replay it waits until something of this pipeline is next, and says what;
-// ORRI_TURN_NONE: there is nothing more, and it has not got the floor. Otherwise `wanted` is returned.
-orri_turn orri_floor_enter_between(orri_pipeline* pipe, orri_turn wanted);
+// The same between ticks; what it is for is recorded by who knows.
+void orri_floor_enter_between(orri_pipeline* pipe);
+// In a replay: what this pipeline does next. Waits for its turn; ORRI_TURN_NONE: there is none left.
+orri_turn orri_floor_turn(const orri_pipeline* pipe);
 void orri_floor_leave(orri_pipeline* pipe);
 // A replay cannot be followed any more: who is within a tick finishes it, and nobody waits for a turn. False: it was so before.
 bool orri_floor_lost(orri_realtime* rt);
@@ -217,8 +233,6 @@ void orri_realtime_unlock(orri_realtime* rt);
 // Until the bell rings, at most so long. The caller has the mutex, and has it again afterwards.
 void orri_realtime_wait(orri_realtime* rt, uint64_t timeout_ns);
 void orri_realtime_ring(orri_realtime* rt);
-// Locks are granted as they are asked for again.
-void orri_realtime_unfollow(orri_realtime* rt);
 // Ends the run, with this for its result if there is none yet.
 void orri_realtime_fail(orri_realtime* rt, orr_result result);
 // Runs a system, or with NULL the pipeline's `wait`, on the thread that called orr_realtime(). Without the floor.
@@ -245,31 +259,59 @@ bool orri_beat_free(const orri_pipeline* pipe);
 
 // Those that can be done now, off the list: all of them at a meeting, otherwise up to the first that needs one.
 orri_call* orri_calls_take(orri_realtime* rt, bool meeting);
-// What is next in a replay.
-orri_call* orri_calls_replay(orri_realtime* rt, bool* meeting);
+// What is next in a replay; and whether all others stand then.
+orri_call* orri_calls_replay(orri_realtime* rt);
+bool orri_calls_meet(const orri_realtime* rt);
 // By the first pipeline, which has the floor, between its ticks; `meeting`: all others stand.
 void orri_calls(orri_realtime* rt, orri_pipeline* pipe, orri_call* calls, bool meeting);
 // Calls and frees them.
 void orri_calls_do(orri_realtime* rt, orri_call* calls);
-// The world as it is in lockstep, while all stand; and back.
-void orri_realtime_open(orri_realtime* rt, bool open);
 // Gives back the ids that pipelines hold.
 void orri_realtime_unhold(orri_realtime* rt);
 
 // ---- recording.c ------------------------------------------------------------------------------------------------------------
 
 void orri_record_turn(orri_realtime* rt, const orri_pipeline* pipe, orri_turn turn);
-void orri_record_dt(orri_realtime* rt, float dt);
+void orri_record_dt(orri_realtime* rt, const orri_pipeline* pipe, float dt);
 // The calls of a list; on refusal the turn that was for them is not recorded either.
 void orri_record_calls(orri_realtime* rt, const orri_call* calls, bool meeting);
-// After a tick: its pipeline's clock; in a replay it is put where it was.
-void orri_record_clock_of(orri_realtime* rt, orri_pipeline* pipe);
-// When the run has ended: where clocks stand; in a replay that came to its end they are put there.
-void orri_record_clocks(orri_realtime* rt);
-void orri_recording_clear(struct orr_recording* recording);
+// After a tick: its pipeline's clock.
+void orri_record_ended(orri_realtime* rt, const orri_pipeline* pipe);
+// In a replay it is put where it was. False: that is not known.
+bool orri_replay_clock(orri_realtime* rt, orri_pipeline* pipe);
+// Something was refused that a replay may have: the recording ends. On the floor.
+void orri_record_refused(orri_realtime* rt, const orri_pipeline* pipe);
+// The same if memory was, to anybody, since the run began. What came of that is not known: a call from outside may have gone on without.
+void orri_record_lacks(orri_realtime* rt, const orri_pipeline* pipe);
+// When the run has ended: the world's time; in a replay that came to its end it is put there.
+void orri_record_time(orri_realtime* rt);
+// Begins with an empty recording, or looks at what there is to replay. Reports.
+orr_result orri_record_begin(orri_realtime* rt);
+// True when what is followed ends in the midst of ticks.
+bool orri_replay_open(const orri_realtime* rt);
+// True while what this pipeline does is taken down. On the floor.
+bool orri_record_goes_on(const orri_realtime* rt, const orri_pipeline* pipe);
+// Keeps the order of grants.
+void orri_record_grants(orri_realtime* rt, orri_lock_log* log);
 // After a tick: what its pipeline owns is hashed and recorded, or compared, if that is wanted.
 void orri_record_hash(orri_realtime* rt, orri_pipeline* pipe);
 orri_call* orri_call_make(orri_env* env, orr_call call, const void* data, size_t size,
                           bool meeting);
 void orri_call_free(orri_env* env, orri_call* call);
+
+// ---- input.c: impure systems ---------------------------------------------------------------------------------------------------
+
+// True when it is not called: what it did is recorded.
+bool orri_input_replays(const orri_system* system);
+// True when what it does is taken down.
+bool orri_input_records(const orri_system* system);
+// ORR_OK if what all of them may do can be. Reports, with system and type. Plans were made.
+orr_result orri_input_check(orri_realtime* rt);
+// After its group's call of it, by its pipeline's thread, with its lanes still open; or after a callback, with the callback's lane.
+void orri_input_record(orri_system* system, const orr_lane* lane);
+// Instead of its group's call of it.
+void orri_input_replay(orri_system* system);
+// Whether a callback of it is what comes next; and instead of that.
+bool orri_input_waits(orri_system* system);
+void orri_input_replay_callback(orri_system* system, orr_lane* lane);
 #endif

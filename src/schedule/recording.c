@@ -4,6 +4,13 @@
 #include "schedule/realtime.h"
 #include "store/pool.h"
 
+// ---- taking it down ---------------------------------------------------------------------------------------------------------
+
+bool orri_record_goes_on(const orri_realtime* rt, const orri_pipeline* pipe)
+{
+    return rt->record != NULL && !rt->record->full && !rt->record->refused && !pipe->observer;
+}
+
 static void record_full(orri_realtime* rt)
 {
     if (!rt->record->full) {
@@ -16,30 +23,49 @@ static void record_full(orri_realtime* rt)
     }
 }
 
+void orri_record_refused(orri_realtime* rt, const orri_pipeline* pipe)
+{
+    if (orri_record_goes_on(rt, pipe)) {
+        rt->record->refused = true;
+    }
+}
+
+void orri_record_lacks(orri_realtime* rt, const orri_pipeline* pipe)
+{
+    const orri_env* env = &rt->world->env;
+    if (orri_record_goes_on(rt, pipe) &&
+        atomic_load_explicit(&env->refusals, memory_order_relaxed) != rt->refusals) {
+        rt->record->refused = true;
+    }
+}
+
 void orri_record_turn(orri_realtime* rt, const orri_pipeline* pipe, orri_turn turn)
 {
     struct orr_recording* record = rt->record;
-    if (record == NULL || record->full) {
+    if (!orri_record_goes_on(rt, pipe)) {
         return;
     }
-    if (!ORRI_RESERVE(&record->env, ORR_MEMORY_SYSTEM, &record->turns, &record->turn_capacity,
+    // What was done since its last turn could not be kept: then this one cannot be come to either.
+    if (record->inputs[pipe->moment->number].bytes.failed ||
+        !ORRI_RESERVE(&record->env, ORR_MEMORY_SYSTEM, &record->turns, &record->turn_capacity,
                       record->turn_count + 1)) {
         record_full(rt);
         return;
     }
-    record->turns[record->turn_count++] = pipe->index << 2 | (uint32_t)turn;
+    record->turns[record->turn_count++] = pipe->moment->number << 2 | (uint32_t)turn;
     record->ticks += turn == ORRI_TURN_BEGIN;
 }
 
-void orri_record_dt(orri_realtime* rt, float dt)
+void orri_record_dt(orri_realtime* rt, const orri_pipeline* pipe, float dt)
 {
     struct orr_recording* record = rt->record;
-    if (record != NULL && !record->full) {
+    if (orri_record_goes_on(rt, pipe)) {
         if (ORRI_RESERVE(&record->env, ORR_MEMORY_SYSTEM, &record->dts, &record->dt_capacity,
                          record->dt_count + 1)) {
             record->dts[record->dt_count++] = dt;
         } else {
             record->turn_count--; // Its tick is not recorded.
+            record->ticks--;
             record_full(rt);
         }
     }
@@ -49,7 +75,7 @@ void orri_record_calls(orri_realtime* rt, const orri_call* calls, bool meeting)
 {
     struct orr_recording* record = rt->record;
     uint32_t count = 0;
-    if (record == NULL || record->full) {
+    if (!orri_record_goes_on(rt, rt->schedule->pipelines[0])) {
         return;
     }
     for (const orri_call* call = calls; call != NULL; call = call->next) {
@@ -79,48 +105,65 @@ void orri_record_calls(orri_realtime* rt, const orri_call* calls, bool meeting)
     record->call_count += count;
 }
 
-void orri_record_clocks(orri_realtime* rt)
+// ---- clocks ---------------------------------------------------------------------------------------------------------------
+
+void orri_record_ended(orri_realtime* rt, const orri_pipeline* pipe)
 {
-    struct orri_schedule* schedule = rt->schedule;
     struct orr_recording* record = rt->record;
-    bool ended = rt->replay != NULL && !rt->replay->full && !atomic_load(&rt->astray);
-    if (record != NULL) {
-        record->time_ns = schedule->time_ns;
+    if (!orri_record_goes_on(rt, pipe)) {
+        return;
     }
-    if (ended) {
-        schedule->time_ns = rt->replay->time_ns;
+    if (!ORRI_RESERVE(&record->env, ORR_MEMORY_SYSTEM, &record->ended, &record->ended_capacity,
+                      record->ended_count + 1)) {
+        record_full(rt);
+        return;
     }
-    for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
-        orri_pipeline* pipe = schedule->pipelines[i];
-        if (record != NULL) {
-            record->clocks[i] = (orri_record_clock){pipe->start_ns, pipe->ran, pipe->due_ns};
-        }
-        if (ended) {
-            const orri_record_clock* clock = &rt->replay->clocks[i];
-            pipe->start_ns = clock->start_ns;
-            pipe->ran = clock->ran;
-            pipe->due_ns = clock->due_ns;
+    record->ended[record->ended_count++] =
+        (orri_record_clock){.start_ns = pipe->start_ns,
+                            .ran = pipe->ran,
+                            .due_ns = pipe->due_ns,
+                            .dropped = pipe->moment->stats.dropped,
+                            .time_ns = rt->pace.time_ns};
+}
+
+bool orri_replay_clock(orri_realtime* rt, orri_pipeline* pipe)
+{
+    if (atomic_load(&rt->astray) || rt->ended_at >= rt->replay->ended_count) {
+        return false;
+    }
+    const orri_record_clock* clock = &rt->replay->ended[rt->ended_at++];
+    pipe->start_ns = clock->start_ns;
+    pipe->ran = clock->ran;
+    pipe->due_ns = clock->due_ns;
+    pipe->moment->stats.dropped = clock->dropped;
+    rt->schedule->time_ns = clock->time_ns;
+    return true;
+}
+
+// Observers went by a clock of their own: from here on they are due as if they came anew.
+static void record_observers(const orri_realtime* rt)
+{
+    for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
+        orri_pipeline* pipe = rt->schedule->pipelines[i];
+        if (pipe->observer) {
+            pipe->start_ns = rt->schedule->time_ns;
+            pipe->ran = 0;
+            pipe->due_ns = orri_pipeline_due(pipe, 0);
         }
     }
 }
 
-void orri_record_clock_of(orri_realtime* rt, orri_pipeline* pipe)
+void orri_record_time(orri_realtime* rt)
 {
-    struct orr_recording* record = rt->record;
-    if (record != NULL && !record->full) {
-        if (ORRI_RESERVE(&record->env, ORR_MEMORY_SYSTEM, &record->ended, &record->ended_capacity,
-                         record->ended_count + 1)) {
-            record->ended[record->ended_count++] =
-                (orri_record_clock){pipe->start_ns, pipe->ran, pipe->due_ns};
-        } else {
-            record_full(rt);
-        }
+    struct orri_schedule* schedule = rt->schedule;
+    if (rt->replay != NULL) {
+        bool ended = !orri_replay_open(rt) && !atomic_load(&rt->astray);
+        schedule->time_ns = ended ? rt->replay->time_ns : schedule->time_ns;
+        record_observers(rt);
+        return;
     }
-    if (rt->replay != NULL && !atomic_load(&rt->astray) && rt->ended_at < rt->replay->ended_count) {
-        const orri_record_clock* clock = &rt->replay->ended[rt->ended_at++];
-        pipe->start_ns = clock->start_ns;
-        pipe->ran = clock->ran;
-        pipe->due_ns = clock->due_ns;
+    if (rt->record != NULL) {
+        rt->record->time_ns = schedule->time_ns;
     }
 }
 
@@ -148,7 +191,8 @@ static uint64_t record_hash_cluster(const orri_pipeline* pipe, const orri_cluste
 
 void orri_record_hash(orri_realtime* rt, orri_pipeline* pipe)
 {
-    bool records = rt->record != NULL && rt->record->hashed && !rt->record->full;
+    orri_record_lacks(rt, pipe);
+    bool records = orri_record_goes_on(rt, pipe) && rt->record->hashed;
     bool compares = rt->replay != NULL && rt->replay->hashed && !atomic_load(&rt->astray) &&
                     rt->hash_at < rt->replay->hash_count;
     if (pipe->observer || (!records && !compares)) {
@@ -214,6 +258,93 @@ void orri_call_free(orri_env* env, orri_call* call)
     orri_free(env, ORR_MEMORY_SYSTEM, call, sizeof(orri_call) + call->size, 16);
 }
 
+static void record_clear(orr_recording* recording)
+{
+    orri_env* env = &recording->env;
+    for (uint32_t i = 0; i < recording->call_count; i++) {
+        orri_call_free(env, recording->calls[i]);
+    }
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->turns, recording->turn_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->dts, recording->dt_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->call_counts, recording->count_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->calls, recording->call_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->hashes, recording->hash_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->ended, recording->ended_capacity);
+    for (uint32_t i = 0; i < ORR_PIPELINES_MAX; i++) {
+        orri_kept* kept = &recording->inputs[i];
+        ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, kept->bytes.data, kept->bytes.capacity);
+        ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, kept->functions, kept->function_capacity);
+    }
+    orri_lock_log_free(env, &recording->grants);
+    // All but the env, which counts, and comes first.
+    memset((uint8_t*)recording + sizeof recording->env, 0,
+           sizeof *recording - sizeof recording->env);
+    for (uint32_t i = 0; i < ORR_PIPELINES_MAX; i++) {
+        recording->inputs[i].bytes.env = env;
+    }
+}
+
+// ---- beginning and end -------------------------------------------------------------------------------------------------------
+
+// Turns up to where the first pipeline would begin a tick too many. What others do before that belongs to it: so a replay of the same number of
+// ticks comes to the same.
+static uint32_t record_end(const orri_realtime* rt)
+{
+    uint64_t ticks = 0;
+    for (uint32_t i = 0; i < rt->replay->turn_count; i++) {
+        ticks += rt->replay->turns[i] == ORRI_TURN_BEGIN; // Number 0.
+        if (rt->desc.ticks > 0 && ticks > rt->desc.ticks) {
+            return i;
+        }
+    }
+    return rt->replay->turn_count;
+}
+
+bool orri_replay_open(const orri_realtime* rt)
+{
+    return rt->replay->full || rt->replay->refused || rt->turn_end < rt->replay->turn_count;
+}
+
+orr_result orri_record_begin(orri_realtime* rt)
+{
+    rt->record = rt->desc.record;
+    rt->replay = rt->desc.replay;
+    if (rt->record != NULL) {
+        record_clear(rt->record);
+        rt->record->hashed = rt->desc.hashes;
+        rt->refusals = rt->world->env.refusals;
+        rt->record->begin_hash = rt->desc.hashes ? orr_world_hash(rt->world) : 0;
+    }
+    if (rt->replay == NULL) {
+        return ORR_OK;
+    }
+    rt->turn_end = record_end(rt);
+    if (!rt->replay->hashed || orr_world_hash(rt->world) == rt->replay->begin_hash) {
+        return ORR_OK;
+    }
+    return orri_refuse(
+        &rt->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
+        "orr_realtime: the world is not as the recorded one was when it began; build "
+        "it in the same way, with the same seed");
+}
+
+void orri_record_grants(orri_realtime* rt, orri_lock_log* log)
+{
+    struct orr_recording* record = rt->record;
+    if (record != NULL) {
+        if (orri_locks_record_end(rt->locks) != ORR_OK ||
+            !ORRI_RESERVE(&record->env, ORR_MEMORY_SYSTEM, &record->grants.grants,
+                          &record->grants.capacity, log->count)) {
+            record_clear(record); // Without all grants turns mean nothing.
+            record->full = true;
+        } else if (log->count > 0) {
+            memcpy(record->grants.grants, log->grants, log->count * sizeof *log->grants);
+            record->grants.count = log->count;
+        }
+    }
+    orri_lock_log_free(&rt->world->env, log);
+}
+
 // ---- recordings ------------------------------------------------------------------------------------------------------------------
 
 orr_recording* orr_recording_create(void)
@@ -227,38 +358,10 @@ orr_recording* orr_recording_create(void)
     return recording;
 }
 
-void orri_recording_clear(orr_recording* recording)
-{
-    orri_env* env = &recording->env;
-    for (uint32_t i = 0; i < recording->call_count; i++) {
-        orri_call_free(env, recording->calls[i]);
-    }
-    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->turns, recording->turn_capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->dts, recording->dt_capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->call_counts, recording->count_capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->calls, recording->call_capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->hashes, recording->hash_capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->ended, recording->ended_capacity);
-    recording->ended = NULL;
-    recording->ended_capacity = recording->ended_count = 0;
-    recording->turns = recording->call_counts = NULL;
-    recording->dts = NULL;
-    recording->calls = NULL;
-    recording->hashes = NULL;
-    recording->turn_capacity = recording->dt_capacity = recording->count_capacity = 0;
-    recording->call_capacity = recording->hash_capacity = 0;
-    recording->turn_count = recording->dt_count = recording->count_count = 0;
-    recording->call_count = recording->hash_count = 0;
-    orri_lock_log_free(env, &recording->grants);
-    recording->grants = (orri_lock_log){0};
-    recording->full = recording->hashed = false;
-    recording->begin_hash = recording->ticks = 0;
-}
-
 void orr_recording_destroy(orr_recording* recording)
 {
     if (recording != NULL) {
-        orri_recording_clear(recording);
+        record_clear(recording);
         orri_env env;
         memcpy(&env, &recording->env, sizeof env);
         ORRI_FREE(&env, ORR_MEMORY_SYSTEM, orr_recording, recording, 1);
@@ -273,5 +376,6 @@ void orr_recording_stats_get(const orr_recording* recording, orr_recording_stats
     *out = (orr_recording_stats){.ticks = recording->ticks,
                                  .calls = recording->call_count,
                                  .bytes = memory.total.bytes,
-                                 .full = recording->full};
+                                 .full = recording->full,
+                                 .refused = recording->refused};
 }

@@ -83,7 +83,9 @@ typedef struct orri_system {
     uint32_t every, creates_max;
     uint32_t lane_count, lane_capacity;
     uint32_t wish_count;
-    bool started;    // Its `start` was called, and no `stop` since.
+    bool started; // Its `start` was called, and no `stop` since;
+    bool met_create,
+        met_start;   // which is so for what is outside, too, unless a replay did without.
     bool by_rows;    // It is called for every run of rows.
     bool may_send;   // It declares something to send.
     bool everywhere; // It may write what its query does not select: by id.
@@ -500,7 +502,15 @@ orri_system* orri_system_here(const orr_world* world);
 void orri_system_hand_in(orr_world* world, orri_system* system);
 // The whole of it, on the driving thread, with nobody beside it; its units in this order (NULL: as they stand).
 void orri_system_call(orr_world* world, orri_system* system, const uint32_t* units);
-void orri_system_call_back(orr_world* world, orri_system* system, void (*callback)(orr_run* run));
+typedef enum orri_life {
+    ORRI_LIFE_CREATE,
+    ORRI_LIFE_START,
+    ORRI_LIFE_STOP,
+    ORRI_LIFE_DESTROY,
+} orri_life;
+void orri_system_call_back(orr_world* world, orri_system* system, orri_life life);
+// It was begun in a replay, which called nothing of it: before it runs itself it is told.
+void orri_system_return(orr_world* world, orri_system* system);
 
 // reduce.c: a system with .combine. Room for its partial values; false when refused (reported).
 bool orri_reduce_reserve(orr_world* world, orri_system* system);

@@ -225,7 +225,11 @@ void orri_set_note(orri_pipeline* pipe, uint32_t first, uint32_t point, orri_loc
 static void sets_name_holder(void* user, uint32_t number, orri_text* out)
 {
     const orri_realtime* rt = user;
-    orri_text_add(out, "%s", rt->schedule->pipelines[number]->name);
+    uint32_t i = 0;
+    while (rt->schedule->pipelines[i]->moment->number != number) {
+        i++;
+    }
+    orri_text_add(out, "%s", rt->schedule->pipelines[i]->name);
 }
 
 static void sets_name_who(void* user, uint32_t number, orri_text* out)

@@ -12,6 +12,7 @@ set(ORR_SOURCES_SCHEDULE
     src/schedule/doze.c
     src/schedule/graph.c
     src/schedule/help.c
+    src/schedule/input.c
     src/schedule/journal.c
     src/schedule/keep.c
     src/schedule/lock.c
@@ -48,6 +49,7 @@ set(ORR_SMALL_SCHEDULE
     src/schedule/crew.c
     src/schedule/floor.c
     src/schedule/help.c
+    src/schedule/input.c
     src/schedule/journal.c
     src/schedule/keep.c
     src/schedule/lock_log.c

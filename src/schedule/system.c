@@ -13,11 +13,13 @@ static void system_end_all(orr_world* world)
     struct orri_schedule* schedule = world->schedule;
     // The last comes first: it may lean on those before.
     for (orri_system* system = schedule->last; system != NULL; system = system->prev) {
+        orri_system_hand_in(world,
+                            system); // Of a tick that is open: callbacks have lanes of their own.
         if (system->started) {
-            orri_system_call_back(world, system, system->desc.stop);
+            orri_system_call_back(world, system, ORRI_LIFE_STOP);
         }
         if (system->created) {
-            orri_system_call_back(world, system, system->desc.destroy);
+            orri_system_call_back(world, system, ORRI_LIFE_DESTROY);
         }
     }
     while (schedule->last != NULL) {
@@ -656,7 +658,8 @@ static orr_result system_set(orr_world* world, orri_wish wish)
     if (orri_observe_refuses(world, by, "switches", wish.target)) {
         return ORR_ERR_STATE;
     }
-    if (by != NULL && by->pipe->stage == ORRI_STAGE_STEPS) {
+    bool kept = by != NULL && (orri_input_records(by) || by->pipe->stage == ORRI_STAGE_STEPS);
+    if (kept) {
         return system_wish(world, by, wish);
     }
     system_switch(world, &wish);

@@ -28,11 +28,11 @@ static void tick_life_end(orri_pipeline* pipe)
             continue;
         }
         if (system->started && (!system->wanted || system->removed)) {
-            orri_system_call_back(world, system, system->desc.stop);
+            orri_system_call_back(world, system, ORRI_LIFE_STOP);
             tick_switch(world, system, false);
         }
         if (system->removed && system->created) {
-            orri_system_call_back(world, system, system->desc.destroy);
+            orri_system_call_back(world, system, ORRI_LIFE_DESTROY);
         }
     }
 }
@@ -46,11 +46,11 @@ static void tick_life_begin(orri_pipeline* pipe)
         }
         if (!system->removed && !system->created) {
             system->created = true;
-            orri_system_call_back(world, system, system->desc.create);
+            orri_system_call_back(world, system, ORRI_LIFE_CREATE);
         }
         if (system->wanted && !system->removed && !system->started) {
             tick_switch(world, system, true);
-            orri_system_call_back(world, system, system->desc.start);
+            orri_system_call_back(world, system, ORRI_LIFE_START);
         }
     }
 }
@@ -365,9 +365,9 @@ static orr_result tick_begin(orri_pipeline* pipe, float dt)
     if (world->appender != NULL) {
         return orri_check_open(world, "orr_step");
     }
-    orr_result result = orri_lanes_begin(world) ? orri_plan_make(world) : ORR_ERR_MEMORY;
-    if (ORR_UNLIKELY(world->realtime) && result == ORR_OK) {
-        result = orri_floor_pin(pipe);
+    orr_result result = orri_lanes_begin(world) ? ORR_OK : ORR_ERR_MEMORY;
+    if (result == ORR_OK) { // In real time plans are made at meetings.
+        result = ORR_UNLIKELY(world->realtime) ? orri_floor_pin(pipe) : orri_plan_make(world);
     }
     if (result != ORR_OK) {
         return result;

@@ -99,7 +99,9 @@ static orr_result wire_types(orri_realtime* rt)
         const orri_type* type = world->schema.types[i];
         const orri_pipeline* owner = orri_claimed_by(world, (orr_type){type->index1});
         bool read = owner != NULL && wire_read_elsewhere(rt, owner, i);
-        if (read && wire_locked_type(type)) {
+        // Of a recording: whoever reads. Otherwise its observers would decide which upgrades there are, and who does transactions.
+        bool locked = read || (owner != NULL && (rt->record != NULL || rt->replay != NULL));
+        if (locked && wire_locked_type(type)) {
             rt->locked[rt->locked_count++] = i;
             continue;
         }

@@ -289,3 +289,75 @@ ORR_TEST(followed_log_can_be_ended_while_others_wait_for_their_turn)
     orri_lock_release(kit.h[2]);
     kit_free(&kit);
 }
+
+// ---- who is aside ------------------------------------------------------------------------------------------------------------
+
+// Holder 5 is in no log; while it is followed it goes where nobody else is, and not before one that waits for the same.
+ORR_TEST(log_does_not_know_who_is_aside)
+{
+    lock_kit kit;
+    orri_lock_log log = {0};
+    kit_init(&kit);
+    orri_lock_holder* aside = kit.h[4];
+    orri_lock_holder_aside(aside);
+    orri_locks_record(kit.locks, &log);
+    CHECK(ASK(aside, {1, R}, {4, R}));
+    CHECK(orri_locks_beside(kit.locks));
+    CHECK(ASK(kit.h[0], {1, R}, {4, I}));
+    orri_lock_release(aside);
+    CHECK(!orri_locks_beside(kit.locks));
+    orri_lock_upgrade(kit.h[0]);
+    orri_lock_release(kit.h[0]);
+    CHECK(ASK(kit.h[1], {1, X}));
+    orri_lock_release(kit.h[1]);
+    CHECK_OK(orri_locks_record_end(kit.locks));
+    CHECK_EQ(log.count, 3); // Taken, upgraded, taken.
+
+    orri_locks_follow(kit.locks, &log);
+    CHECK(ASK(aside, {1, R}, {4, R})); // The first of the log has not come.
+    CHECK(!ASK(kit.h[1], {1, X}));     // It is not its turn,
+    CHECK(ASK(kit.h[0], {1, R}, {4, I}));
+    orri_lock_release(aside);
+    CHECK(!ASK(aside, {1, R})); // but it waits: nobody aside goes before it.
+    CHECK_OK(orri_locks_validate(kit.locks));
+    orri_lock_upgrade(kit.h[0]);
+    orri_lock_release(kit.h[0]);
+    CHECK(orri_lock_ready(kit.h[1]));
+    CHECK(!orri_lock_ready(aside));
+    orri_lock_release(kit.h[1]);
+    CHECK(orri_lock_ready(aside));
+    CHECK(orri_locks_beside(kit.locks));
+    orri_lock_release(aside);
+    CHECK_OK(orri_locks_follow_end(kit.locks));
+    orri_lock_log_free(&kit.env, &log);
+    kit_free(&kit);
+}
+
+// An upgrade that waits for its turn in a log lets those pass that passed; who is aside waits for it.
+ORR_TEST(log_followed_upgrade_keeps_new_readers_aside_off)
+{
+    lock_kit kit;
+    uint32_t grants[] = {1 << 1, 1 << 1 | 1, 2 << 1};
+    orri_lock_log log = {.grants = grants, .count = 3};
+    kit_init(&kit);
+    orri_lock_holder* aside = kit.h[4];
+    orri_lock_holder_aside(aside);
+    orri_locks_follow(kit.locks, &log);
+    CHECK(ASK(kit.h[0], {4, I}));
+    CHECK(ASK(aside, {4, R}));
+    CHECK(!orri_lock_upgrade_ask(kit.h[0])); // It waits for the reader,
+    orri_lock_holder* late = kit.h[3];
+    orri_lock_holder_aside(late);
+    CHECK(!ASK(late, {4, R})); // and gets no other one.
+    orri_lock_release(aside);
+    CHECK(orri_lock_ready(kit.h[0]));
+    CHECK(!orri_lock_ready(late));
+    orri_lock_wait(kit.h[0]);
+    orri_lock_release(kit.h[0]);
+    CHECK(orri_lock_ready(late));
+    orri_lock_release(late);
+    CHECK(ASK(kit.h[1], {4, R}));
+    orri_lock_release(kit.h[1]);
+    orri_locks_follow_leave(kit.locks);
+    kit_free(&kit);
+}

@@ -26,7 +26,8 @@ typedef struct model {
     const orr_platform* platform;
     orr_world* world;
     uint64_t posted, done;
-    bool stops; // The first pipeline calls orr_stop() instead of a limit.
+    bool
+        stops; // The first pipeline calls orr_stop() instead of a limit; what grows is impure, and overwrites.
 } model;
 
 static model* model_now;
@@ -152,6 +153,7 @@ static void model_systems(orr_world* world)
          .pipeline = "a",
          .query = "write Apple, write Vine",
          .overwrites = model_now->stops ? "Apple" : NULL,
+         .impure = model_now->stops,
          .sends = "Dropped",
          .run = grow},
         {.name = "look", .pipeline = "b", .query = "Apple, Vine, write Berry", .run = look},
@@ -255,14 +257,14 @@ static void clocks_yield(void)
 }
 
 // Its systems find torn reads, half ticks and lost events themselves.
-static orr_world* clocks_begin(const orr_platform* platform, clocks* c)
+static orr_world* clocks_begin(const orr_platform* platform, clocks* c, double draw_hz)
 {
     orr_world* world = orr_world_create(&(orr_world_desc){
         .platform = platform, .rate_hz = CLOCKS_LOGIC_HZ, .on_error = model_error});
     orr_police_set(world, ORR_POLICE_CALLS);
     *c = (clocks){0};
     clocks_platform = platform;
-    clocks_desc desc = {.size = 4, .draw_hz = 50, .half = clocks_yield};
+    clocks_desc desc = {.size = 4, .draw_hz = draw_hz, .half = clocks_yield};
     controlled_check(clocks_build(c, world, &desc), "refused");
     return world;
 }
@@ -282,7 +284,7 @@ static void clocks_body(const orr_platform* platform, void* arg)
     static clocks c;
     (void)arg;
     orr_recording* recording = orr_recording_create();
-    orr_world* world = clocks_begin(platform, &c);
+    orr_world* world = clocks_begin(platform, &c, 50);
     orr_result result =
         orr_realtime(world, &(orr_realtime_desc){.ticks = 3, .record = recording, .hashes = true});
     controlled_check(result == ORR_OK, "%s", orr_error_last(world));
@@ -290,7 +292,7 @@ static void clocks_body(const orr_platform* platform, void* arg)
     clocks_looked += c.looked;
     clocks_drawn += c.drawn;
     clocks_end(world, &c);
-    world = clocks_begin(platform, &c);
+    world = clocks_begin(platform, &c, 80); // Who looks on is no part of it.
     result = orr_realtime(world, &(orr_realtime_desc){.replay = recording});
     controlled_check(result == ORR_OK, "replay: %s", orr_error_last(world));
     controlled_check(orr_world_hash(world) == hash, "the replay came to something else");

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: MIT
+// A lane as bytes: what a run of a system sent and what it had heard, to be sent again where the system does not run. Types stand there by
+// index, entities and instances by their ids, transactions that call a function by its number in a list beside.
+#include "base/bytes.h"
+#include "message/event.h"
+#include "message/told.h"
+#include "message/transact.h"
+
+enum {
+    LANE_BYTES_BORN_ONLY = 1,
+    LANE_BYTES_OWN = 2,
+};
+
+// ---- strips ---------------------------------------------------------------------------------------------------------
+
+static uint64_t lane_bytes_type(const orr_world* world, const orri_type* info)
+{
+    return info != NULL ? orri_type_index(world, (orr_type){info->index1}) + UINT64_C(1) : 0;
+}
+
+// False: there is no such type.
+static bool lane_bytes_find(const orr_world* world, uint64_t index1, const orri_type** out)
+{
+    *out = index1 > 0 && index1 <= world->schema.type_count ? world->schema.types[index1 - 1]
+                                                            : NULL;
+    return index1 == 0 || *out != NULL;
+}
+
+static void lane_bytes_put_strip(const orr_lane* lane, const orri_strip* strip, orri_bytes* out)
+{
+    uint64_t flags = (strip->born_only ? LANE_BYTES_BORN_ONLY : 0) |
+                     (strip->own ? LANE_BYTES_OWN : 0);
+    orri_bytes_put_word(out, strip->kind | flags << 8);
+    orri_bytes_put_word(out, lane_bytes_type(lane->world, strip->info));
+    orri_bytes_put_word(out, strip->cluster.index1 | (uint64_t)strip->cluster.generation << 32);
+    orri_bytes_put_word(out, strip->count | (uint64_t)strip->break_count << 32);
+    orri_bytes_put(out, strip->breaks, strip->break_count * sizeof *strip->breaks);
+    orri_bytes_put(out, strip->values, (size_t)strip->count * strip->stride);
+    if (strip->entities != NULL && !strip->follows) {
+        orri_bytes_put(out, strip->entities, strip->count * sizeof *strip->entities);
+    }
+    if (strip->ids != NULL) {
+        orri_bytes_put(out, strip->ids, strip->count * sizeof *strip->ids);
+    }
+}
+
+static bool lane_bytes_values(orri_strip* strip, const uint8_t* values, uint32_t count)
+{
+    if (strip->stride == 0 || count == 0) {
+        return true;
+    }
+    if (strip->info == NULL || strip->info->plain) {
+        memcpy(strip->values, values, (size_t)count * strip->stride);
+        return true;
+    }
+    return orri_rows_copy(strip->info, strip->values, values, count);
+}
+
+// What stands behind its head. `*born` are the entities of the last creations, which those that follow share.
+static bool lane_bytes_fill(orr_lane* lane, orri_strip* strip, orri_bytes_from* in,
+                            orr_entity** born)
+{
+    uint64_t word = orri_bytes_word(in);
+    uint32_t count = (uint32_t)word, breaks = (uint32_t)(word >> 32);
+    const uint8_t* from = orri_bytes_take(in, breaks * sizeof *strip->breaks);
+    const uint8_t* values = orri_bytes_take(in, (size_t)count * strip->stride);
+    bool room = !in->failed && orri_strip_reserve(lane, strip, count) &&
+                ORRI_RESERVE(&lane->world->env, ORR_MEMORY_MESSAGE, &strip->breaks,
+                             &strip->break_capacity, breaks);
+    if (!room || !lane_bytes_values(strip, values, count)) {
+        return false;
+    }
+    if (breaks > 0) {
+        memcpy(strip->breaks, from, breaks * sizeof *strip->breaks);
+    }
+    strip->break_count = breaks;
+    const uint8_t* entities = strip->entities != NULL && !strip->follows
+                                  ? orri_bytes_take(in, count * sizeof *strip->entities)
+                                  : NULL;
+    const uint8_t* ids = strip->ids != NULL ? orri_bytes_take(in, count * sizeof *strip->ids)
+                                            : NULL;
+    if (entities != NULL && count > 0) {
+        memcpy(strip->entities, entities, count * sizeof *strip->entities);
+    }
+    if (ids != NULL && count > 0) {
+        memcpy(strip->ids, ids, count * sizeof *strip->ids);
+    }
+    strip->count = count; // From here on values are ended with it.
+    strip->entities = strip->follows ? *born : strip->entities;
+    *born = strip->own && !strip->follows ? strip->entities : *born;
+    return !in->failed;
+}
+
+static bool lane_bytes_get_strip(orr_lane* lane, orri_bytes_from* in, orr_entity** born)
+{
+    const orri_type* info;
+    uint64_t head = orri_bytes_word(in);
+    orri_sent kind = (orri_sent)(head & 0xFF);
+    bool known = lane_bytes_find(lane->world, orri_bytes_word(in), &info) &&
+                 (head & 0xFF) <= ORRI_SENT_EVENT;
+    uint64_t cluster = orri_bytes_word(in);
+    bool valued = kind == ORRI_SENT_ADD || kind == ORRI_SENT_CHANGE || kind == ORRI_SENT_EVENT;
+    if (in->failed || !known || (valued && info == NULL)) {
+        return false;
+    }
+    orr_type type = {info != NULL ? info->index1 : 0};
+    bool own = (head >> 8 & LANE_BYTES_OWN) != 0;
+    orri_strip* strip = own ? orri_lane_strip_own(lane, kind, type, info)
+                            : orri_lane_strip(lane, kind, type, info);
+    if (strip == NULL) {
+        return false;
+    }
+    strip->born_only = (head >> 8 & LANE_BYTES_BORN_ONLY) != 0;
+    strip->cluster = (orr_cluster){(uint32_t)cluster, (uint32_t)(cluster >> 32)};
+    return lane_bytes_fill(lane, strip, in, born);
+}
+
+// ---- transactions -----------------------------------------------------------------------------------------------------
+
+// Its number in the list, plus 1. 0: none, or memory is refused.
+static uint64_t lane_bytes_function(orri_kept* out, orr_transaction function)
+{
+    uint32_t at = 0;
+    while (at < out->function_count && out->functions[at] != function) {
+        at++;
+    }
+    if (function == NULL || out->bytes.failed) {
+        return 0;
+    }
+    if (at == out->function_count) {
+        if (!ORRI_RESERVE(out->bytes.env, ORR_MEMORY_SYSTEM, &out->functions,
+                          &out->function_capacity, at + 1)) {
+            out->bytes.failed = true;
+            return 0;
+        }
+        out->functions[out->function_count++] = function;
+    }
+    return at + UINT64_C(1);
+}
+
+static void lane_bytes_put_verb(orri_kept* out, const orri_verb* verb)
+{
+    orri_bytes_put_word(&out->bytes, lane_bytes_function(out, verb->function));
+    orri_bytes_put_word(&out->bytes, verb->id);
+    orri_bytes_put_word(&out->bytes, verb->offset | (uint64_t)verb->size << 32);
+    orri_bytes_put_word(&out->bytes, (uint64_t)verb->op << 1 | verb->far);
+}
+
+static void lane_bytes_put_posts(const orr_lane* lane, orri_kept* out)
+{
+    const struct orri_posts* posts = lane->posts;
+    uint32_t streams = posts != NULL ? posts->stream_count : 0;
+    orri_bytes_put_word(&out->bytes, streams);
+    for (uint32_t i = 0; i < streams; i++) {
+        const orri_stream* stream = &posts->streams[i];
+        orri_bytes_put_word(&out->bytes, lane_bytes_type(lane->world, stream->info));
+        orri_bytes_put_word(&out->bytes, stream->run_count);
+        for (uint32_t r = 0; r < stream->run_count; r++) {
+            const orri_verb* verb = &stream->verbs[stream->runs[r].verb];
+            uint32_t first = stream->runs[r].first;
+            uint32_t end = r + 1 < stream->run_count ? stream->runs[r + 1].first : stream->count;
+            lane_bytes_put_verb(out, verb);
+            orri_bytes_put_word(&out->bytes, end - first);
+            for (uint32_t p = first; p < end; p++) {
+                const orri_post* post = &stream->posts[p];
+                orri_bytes_put_word(&out->bytes, post->entity.id);
+                if (verb->far) {
+                    orri_bytes_put(&out->bytes, posts->bytes + post->number, verb->size);
+                } else {
+                    orri_bytes_put_word(&out->bytes, post->number);
+                }
+            }
+        }
+    }
+}
+
+// Posts with the same verb are posted anew.
+static bool lane_bytes_get_run(orr_lane* lane, orri_bytes_from* in, const orri_kept* kept,
+                               orr_type type)
+{
+    orr_run run = {.world = lane->world, .lane = lane};
+    uint64_t function = orri_bytes_word(in);
+    orr_component_id id = (orr_component_id)orri_bytes_word(in);
+    uint64_t place = orri_bytes_word(in), how = orri_bytes_word(in), count = orri_bytes_word(in);
+    uint32_t offset = (uint32_t)place, size = (uint32_t)(place >> 32);
+    orr_result result = function <= kept->function_count ? ORR_OK : ORR_ERR_FORMAT;
+    for (uint64_t i = 0; result == ORR_OK && !in->failed && i < count; i++) {
+        orr_entity target = {orri_bytes_word(in)};
+        uint64_t aligned = 0;
+        bool far = how & 1;
+        const uint8_t* data = orri_bytes_take(in, far ? size : sizeof(uint64_t));
+        if (data == NULL) {
+            return false;
+        }
+        if (!far) {
+            uint64_t number;
+            memcpy(&number, data, sizeof number);
+            orri_store(&aligned, size, number);
+            data = (const uint8_t*)&aligned;
+        }
+        result = function != 0 ? orr_transact_call(&run, target, type, id,
+                                                   kept->functions[function - 1], data, size)
+                               : orr_transact_field(&run, (orr_op)(how >> 1), target, type, id,
+                                                    offset, size, data);
+    }
+    return result == ORR_OK && !in->failed;
+}
+
+static bool lane_bytes_get_posts(orr_lane* lane, orri_bytes_from* in, const orri_kept* kept)
+{
+    const orri_type* info;
+    uint64_t streams = orri_bytes_word(in);
+    bool good = !in->failed;
+    for (uint64_t i = 0; good && i < streams; i++) {
+        good = lane_bytes_find(lane->world, orri_bytes_word(in), &info) && info != NULL;
+        uint64_t runs = orri_bytes_word(in);
+        for (uint64_t r = 0; good && r < runs; r++) {
+            good = lane_bytes_get_run(lane, in, kept, (orr_type){info->index1});
+        }
+    }
+    return good;
+}
+
+// ---- lanes ------------------------------------------------------------------------------------------------------------
+
+void orri_lane_put(const orr_lane* lane, orri_kept* out)
+{
+    orri_bytes_put_word(&out->bytes, lane->create_count | (uint64_t)lane->provisional_count << 32);
+    orri_bytes_put_word(&out->bytes, lane->text_count | (uint64_t)lane->order_count << 32);
+    orri_bytes_put_word(&out->bytes, orri_lane_records(lane));
+    orri_bytes_put(&out->bytes, lane->texts, lane->text_count);
+    for (uint32_t i = 0; i < lane->order_count; i++) {
+        lane_bytes_put_strip(lane, &lane->strips[lane->order[i]], &out->bytes);
+    }
+    lane_bytes_put_posts(lane, out);
+}
+
+bool orri_lane_get(orr_lane* lane, orri_bytes_from* in, const orri_kept* kept)
+{
+    uint64_t ids = orri_bytes_word(in), counts = orri_bytes_word(in);
+    uint32_t records = (uint32_t)orri_bytes_word(in), texts = (uint32_t)counts;
+    const uint8_t* text = orri_bytes_take(in, texts);
+    bool good = !in->failed && (uint32_t)ids <= lane->creates_max;
+    if (good && !ORRI_RESERVE(&lane->world->env, ORR_MEMORY_MESSAGE, &lane->texts,
+                              &lane->text_capacity, texts)) {
+        (void)orri_lane_refuse_memory(lane);
+        return false;
+    }
+    if (good && texts > 0) {
+        memcpy(lane->texts, text, texts);
+        lane->text_count = texts;
+    }
+    orr_entity* born = NULL;
+    for (uint32_t i = 0; good && i < counts >> 32; i++) {
+        good = lane_bytes_get_strip(lane, in, &born);
+    }
+    lane->current = NULL;
+    lane->sequence = records;
+    lane->create_count = (uint32_t)ids;
+    lane->provisional_count = (uint32_t)(ids >> 32);
+    return good && lane_bytes_get_posts(lane, in, kept);
+}
+
+// ---- what was heard -----------------------------------------------------------------------------------------------------
+
+void orri_heard_put(const orri_rights* rights, orri_bytes* out)
+{
+    uint64_t left = 0;
+    for (const orri_told_view* view = rights->reader != NULL ? rights->reader->taken : NULL;
+         view != NULL; view = view->next) {
+        left++;
+    }
+    orri_bytes_put_word(out, left);
+    for (uint32_t i = 0; rights->inbox != NULL && i < rights->inbox->count; i++) {
+        orri_bytes_put_word(out, rights->inbox->cursors[i].asked);
+    }
+}
+
+void orri_heard_get(const orri_rights* rights, orri_bytes_from* in)
+{
+    uint64_t left = orri_bytes_word(in), there = 0;
+    orri_reader* reader = rights->reader;
+    for (const orri_told_view* view = reader != NULL ? reader->taken : NULL; view != NULL;
+         view = view->next) {
+        there++;
+    }
+    for (; there > left; there--) {
+        (void)orri_reader_next(reader);
+    }
+    for (uint32_t i = 0; rights->inbox != NULL && i < rights->inbox->count; i++) {
+        rights->inbox->cursors[i].asked = orri_bytes_word(in) != 0;
+    }
+}

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: MIT
+// What impure systems do is an input of a run: taken down after each of their calls, and in a replay put in where they would have been called, without
+// calling them. Of a call there is what its lanes hold, the blocks it wrote, its state and exports, whom it switched, and which messages it took. Each
+// pipeline has bytes of its own, in the order of its calls: its thread alone writes them, without the floor.
+#include "schedule/realtime.h"
+#include "store/pool.h"
+
+// ---- which ones ------------------------------------------------------------------------------------------------------------
+
+bool orri_input_replays(const orri_system* system)
+{
+    const orri_pipeline* pipe = system->pipe;
+    return system->desc.impure && !pipe->observer && pipe->world->realtime &&
+           pipe->moment->rt->replay != NULL;
+}
+
+bool orri_input_records(const orri_system* system)
+{
+    const orri_pipeline* pipe = system->pipe;
+    return system->desc.impure && pipe->world->realtime && pipe->moment->keeps;
+}
+
+// A type with strings, arrays or hooks: its values are more than their bytes.
+static bool input_more_than_bytes(const orri_system* system, uint32_t type_index)
+{
+    const orr_world* world = system->pipe->world;
+    const orri_rights* rights = &system->rights;
+    const orr_type_info* info = &world->schema.types[type_index]->info;
+    bool sends = orri_right(rights->creates, rights, type_index) ||
+                 orri_right(rights->adds, rights, type_index) ||
+                 orri_right(rights->changes, rights, type_index);
+    bool writes = system->desc.kind == ORR_DIRECT &&
+                  orri_touches(world, system, type_index, NULL) >= ORRI_TOUCH_ATOMIC;
+    return (sends || writes) && (info->has_owned || info->has_hooks);
+}
+
+orr_result orri_input_check(orri_realtime* rt)
+{
+    for (const orri_system* system = rt->schedule->first; system != NULL; system = system->next) {
+        bool counts = system->desc.impure && !system->removed && system->resolved &&
+                      !system->pipe->observer;
+        for (uint32_t i = 0; counts && i < rt->world->schema.type_count; i++) {
+            if (input_more_than_bytes(system, i)) {
+                return orri_refuse(
+                    &rt->world->env, ORR_ERR_TYPE, ORR_LOG_ID_CALL_REFUSED,
+                    "orr_realtime: system '%s' is impure and changes %s, which has strings, arrays "
+                    "or hooks: such values cannot be kept in a recording; let it send what it "
+                    "knows as plain values, for a system that is not impure to make that of them",
+                    system->desc.name, rt->world->schema.types[i]->info.name);
+            }
+        }
+    }
+    return ORR_OK;
+}
+
+// ---- state, exports, switches --------------------------------------------------------------------------------------------------
+
+static void input_put_keeps(const orri_system* system, orri_bytes* out)
+{
+    const orri_keep* keeps[2] = {&system->state, &system->exports};
+    for (uint32_t i = 0; i < 2; i++) {
+        size_t size = keeps[i]->data != NULL ? keeps[i]->type->info.size : 0;
+        orri_bytes_put_word(out, size);
+        orri_bytes_put(out, keeps[i]->data, size);
+    }
+    orri_bytes_put_word(out, system->wish_count | (uint64_t)system->pause << 32);
+    for (uint32_t i = 0; i < system->wish_count; i++) {
+        const orri_wish* wish = &system->wishes[i];
+        orri_bytes_put_word(out, wish->target->name_hash);
+        orri_bytes_put_word(out, (uint64_t)wish->group << 1 | wish->on);
+    }
+}
+
+static orri_system* input_target(const orr_world* world, uint64_t name_hash)
+{
+    orri_system* system = world->schedule->first;
+    while (system != NULL && system->name_hash != name_hash) {
+        system = system->next;
+    }
+    return system;
+}
+
+static bool input_get_keeps(orri_system* system, orri_bytes_from* in)
+{
+    orr_world* world = system->pipe->world;
+    const orri_keep* keeps[2] = {&system->state, &system->exports};
+    for (uint32_t i = 0; i < 2; i++) {
+        size_t size = orri_bytes_word(in);
+        const uint8_t* data = orri_bytes_take(in, size);
+        if (data == NULL || size != (keeps[i]->data != NULL ? keeps[i]->type->info.size : 0)) {
+            return false;
+        }
+        if (size > 0) {
+            memcpy(keeps[i]->data, data, size);
+        }
+    }
+    uint64_t word = orri_bytes_word(in);
+    system->pause = (uint8_t)(word >> 32);
+    for (uint32_t i = 0; !in->failed && i < (uint32_t)word; i++) {
+        orri_system* target = input_target(world, orri_bytes_word(in));
+        uint64_t how = orri_bytes_word(in);
+        if (target == NULL || !ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &system->wishes,
+                                            &system->wish_capacity, system->wish_count + 1)) {
+            return false;
+        }
+        system->wishes[system->wish_count++] = (orri_wish){target, how >> 1, how & 1};
+    }
+    return !in->failed;
+}
+
+// ---- values that it wrote in place ---------------------------------------------------------------------------------------------
+
+// Blocks with the stamp of its group: more than it wrote, if others of the group did before, which does no harm.
+static void input_put_columns(const orri_system* system, uint32_t type_index, orri_bytes* out)
+{
+    const orr_world* world = system->pipe->world;
+    if (type_index >= world->table_capacity) {
+        return;
+    }
+    const orri_table* table = (const orri_table*)(const void*)world->tables[type_index];
+    uint64_t epoch = system->pipe->moment->clock[1];
+    for (uint32_t c = 0; c < table->cluster_count; c++) {
+        const orri_cluster* cluster = table->clusters[c].cluster;
+        uint32_t column = table->clusters[c].column;
+        for (uint32_t i = 0; i < cluster->chunk_count; i++) {
+            const orri_chunk* chunk = cluster->chunks[i];
+            if (chunk->columns[column].version != epoch) {
+                continue;
+            }
+            size_t size = (size_t)orri_chunk_rows(chunk) * cluster->columns[column].size;
+            orri_bytes_put_word(out, type_index + UINT64_C(1));
+            orri_bytes_put_word(out, cluster->identity_hash);
+            orri_bytes_put_word(out, cluster->index | (uint64_t)i << 32);
+            orri_bytes_put_word(out, size);
+            orri_bytes_put(out, chunk->columns[column].data, size);
+        }
+    }
+}
+
+static void input_put_pool(const orri_system* system, uint32_t type_index, orri_bytes* out)
+{
+    const orr_world* world = system->pipe->world;
+    const orri_pool* pool = type_index < world->pool_capacity ? world->pools[type_index] : NULL;
+    uint64_t epoch = system->pipe->moment->clock[1];
+    for (uint32_t slot = 0; pool != NULL && slot < pool->slot_count; slot++) {
+        uint32_t owner = orri_pool_owner(pool, slot);
+        if (orri_pool_block_of(pool, slot)->version == epoch && owner != ORRI_INDEX_NONE) {
+            orri_bytes_put_word(out, type_index + UINT64_C(1));
+            orri_bytes_put_word(out, owner);
+            orri_bytes_put(out, orri_pool_at(pool, slot), pool->size);
+        }
+    }
+}
+
+static void input_put_values(const orri_system* system, orri_bytes* out)
+{
+    const orr_world* world = system->pipe->world;
+    uint32_t types = system->desc.kind == ORR_DIRECT ? world->schema.type_count : 0;
+    for (uint32_t i = 0; i < types; i++) {
+        if (orri_touches(world, system, i, NULL) < ORRI_TOUCH_ATOMIC) {
+            continue;
+        }
+        if (orri_type_pinned(world->schema.types[i])) {
+            input_put_pool(system, i, out);
+        } else {
+            input_put_columns(system, i, out);
+        }
+    }
+    orri_bytes_put_word(out, 0);
+}
+
+static bool input_get_column(orr_world* world, orr_type type, orri_bytes_from* in)
+{
+    uint64_t identity = orri_bytes_word(in), place = orri_bytes_word(in);
+    size_t size = orri_bytes_word(in);
+    const uint8_t* data = orri_bytes_take(in, size);
+    uint32_t index = (uint32_t)place, number = (uint32_t)(place >> 32);
+    const orri_cluster* cluster =
+        data != NULL && index < world->slot_count ? world->slots[index].cluster : NULL;
+    int32_t column = cluster != NULL ? orri_cluster_find_column(cluster, type) : -1;
+    if (column < 0 || cluster->identity_hash != identity || number >= cluster->chunk_count) {
+        return false;
+    }
+    orri_chunk* chunk = cluster->chunks[number];
+    if (size != (size_t)orri_chunk_rows(chunk) * cluster->columns[column].size) {
+        return false;
+    }
+    uint8_t* to = orri_column_write(world, chunk, (uint32_t)column);
+    if (to != NULL && size > 0) {
+        memcpy(to, data, size);
+    }
+    return to != NULL;
+}
+
+static bool input_get_pinned(orr_world* world, orr_type type, orri_bytes_from* in)
+{
+    orri_pool* pool = orri_pool_find(world, type);
+    uint32_t owner = (uint32_t)orri_bytes_word(in);
+    const uint8_t* data = pool != NULL ? orri_bytes_take(in, pool->size) : NULL;
+    uint8_t* to = data != NULL ? orri_pool_write(world, pool, owner) : NULL;
+    if (to != NULL) {
+        memcpy(to, data, pool->size);
+    }
+    return to != NULL;
+}
+
+static bool input_get_values(orr_world* world, orri_bytes_from* in)
+{
+    bool good = true;
+    for (uint64_t type1 = orri_bytes_word(in); good && type1 != 0; type1 = orri_bytes_word(in)) {
+        if (type1 > world->schema.type_count) {
+            return false;
+        }
+        const orri_type* type = world->schema.types[type1 - 1];
+        orr_type handle = {type->index1};
+        good = orri_type_pinned(type) ? input_get_pinned(world, handle, in)
+                                      : input_get_column(world, handle, in);
+    }
+    return good && !in->failed;
+}
+
+// ---- a call ----------------------------------------------------------------------------------------------------------------------
+
+// As bytes: the hash of the system's name, how many bytes follow, how many lanes there are (0: a callback, which has one), and all of the above.
+void orri_input_record(orri_system* system, const orr_lane* lane)
+{
+    const orri_moment* moment = system->pipe->moment;
+    orri_kept* kept = &moment->rt->record->inputs[moment->number];
+    orri_bytes* out = &kept->bytes;
+    uint32_t begin = out->count;
+    uint32_t lanes = lane != NULL ? 0 : system->lane_count - system->lane_ahead;
+    orri_bytes_put_word(out, system->name_hash);
+    orri_bytes_put_word(out, 0);
+    orri_bytes_put_word(out, lanes);
+    input_put_keeps(system, out);
+    if (lane != NULL) {
+        orri_lane_put(lane, kept);
+    } else {
+        for (uint32_t i = 0; i < lanes; i++) {
+            orri_lane_put(system->lanes[system->lane_ahead + i], kept);
+        }
+        orri_heard_put(&system->rights, out);
+        input_put_values(system, out);
+    }
+    if (out->failed) {
+        out->count = begin; // The recording ends with the next turn.
+        return;
+    }
+    uint64_t size = out->count - begin - 2 * sizeof(uint64_t);
+    memcpy(out->data + begin + sizeof size, &size, sizeof size);
+}
+
+// What is next for the system; `callback`: of that kind. False: nothing.
+static bool input_next(orri_system* system, bool callback, orri_bytes_from* in, uint32_t* lanes)
+{
+    orri_moment* moment = system->pipe->moment;
+    orri_realtime* rt = moment->rt;
+    const orri_kept* kept = &rt->replay->inputs[moment->number];
+    orri_bytes_from from = {kept->bytes.data, kept->bytes.count, moment->input_at, false};
+    uint64_t name = orri_bytes_word(&from), size = orri_bytes_word(&from);
+    if (from.failed || atomic_load(&rt->astray)) {
+        return false; // It is at its end.
+    }
+    *in = (orri_bytes_from){from.data + from.at, size, 0, size > from.count - from.at};
+    *lanes = (uint32_t)orri_bytes_word(in);
+    bool own = name == system->name_hash && !in->failed && callback == (*lanes == 0);
+    if (own) {
+        moment->input_at = from.at + size;
+    } else if (!callback) {
+        orri_floor_astray(rt, system->pipe);
+    }
+    return own;
+}
+
+bool orri_input_waits(orri_system* system)
+{
+    orri_moment* moment = system->pipe->moment;
+    size_t at = moment->input_at;
+    orri_bytes_from in;
+    uint32_t lanes;
+    bool waits = input_next(system, true, &in, &lanes);
+    moment->input_at = at;
+    return waits;
+}
+
+void orri_input_replay_callback(orri_system* system, orr_lane* lane)
+{
+    const orri_moment* moment = system->pipe->moment;
+    orri_bytes_from in;
+    uint32_t lanes;
+    bool good = input_next(system, true, &in, &lanes) && input_get_keeps(system, &in) &&
+                orri_lane_get(lane, &in, &moment->rt->replay->inputs[moment->number]);
+    if (!good) {
+        orri_floor_astray(moment->rt, system->pipe);
+    }
+}
+
+static bool input_get(orri_system* system, orri_bytes_from* in, uint32_t lanes)
+{
+    const orri_moment* moment = system->pipe->moment;
+    const orri_kept* kept = &moment->rt->replay->inputs[moment->number];
+    if (lanes != system->lane_count - system->lane_ahead || !input_get_keeps(system, in)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < lanes; i++) {
+        if (!orri_lane_get(system->lanes[system->lane_ahead + i], in, kept)) {
+            return false;
+        }
+    }
+    orri_heard_get(&system->rights, in);
+    return input_get_values(system->pipe->world, in);
+}
+
+void orri_input_replay(orri_system* system)
+{
+    orri_moment* moment = system->pipe->moment;
+    orri_bytes_from in;
+    uint32_t lanes;
+    orri_here before = orri_here_enter(moment->rt->world, &system->guard, system, NULL);
+    orri_here_now.clock = moment->clock;
+    orri_here_now.view = moment->view;
+    if (input_next(system, false, &in, &lanes) && !input_get(system, &in, lanes)) {
+        orri_floor_astray(moment->rt, system->pipe);
+    }
+    for (uint32_t i = system->lane_ahead; i < system->lane_count; i++) {
+        (void)orri_lane_end(system->lanes[i]);
+    }
+    orri_here_leave(before);
+}
