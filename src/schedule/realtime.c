@@ -429,8 +429,8 @@ static orr_result realtime_run(orri_realtime* rt)
     orri_realtime_lock(rt); // Others may still wish, and pause.
     if (rt->replay == NULL) {
         orri_beat_look(rt); // Up to here time went on.
-        schedule->time_ns =
-            rt->pace.time_ns > schedule->time_ns ? rt->pace.time_ns : schedule->time_ns;
+        schedule->time_ns = rt->pace.time_ns > schedule->time_ns ? rt->pace.time_ns
+                                                                 : schedule->time_ns;
     }
     orri_realtime_unlock(rt);
     realtime_open(rt, true);
