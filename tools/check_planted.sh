@@ -660,7 +660,7 @@ plant "real time: a view is pinned once and for all" \
 plant "real time: messages come to a system while it runs" \
     src/schedule/floor.c 's/^        orri_reader_take\(system->rights\.reader\);//'
 plant "real time: loops over an order that are left stay open" \
-    src/schedule/floor.c 's/^        pipe->world->iteration_era \+=/        (void)/'
+    src/schedule/floor.c 's/iteration_era \+= moment->set\[0\]\.mode == ORRI_LOCK_EXCLUSIVE;/iteration_era += 0;/'
 plant "real time: a call changes structure inside its loop" \
     src/store/refuse.c 's/orri_here_now\.loops == 0 &&/true \&\&/'
 plant "real time: systems that share a pointer overlap" \
