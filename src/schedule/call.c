@@ -433,7 +433,8 @@ void orri_system_call(orr_world* world, orri_system* system, const uint32_t* uni
 }
 
 // A callback, in the guard it needs; NULL: what is recorded of it.
-static void call_back(orr_world* world, orri_system* system, void (*callback)(orr_run* run))
+ORRI_COLD static void call_back(orr_world* world, orri_system* system,
+                                void (*callback)(orr_run* run))
 {
     static const uint32_t never = 0;
     orr_run run = {.world = world, .query = system->query, .era_now = &never};
@@ -465,7 +466,7 @@ ORRI_COLD static void call_back_realtime(orr_world* world, orri_system* system,
     }
 }
 
-void orri_system_call_back(orr_world* world, orri_system* system, orri_life life)
+ORRI_COLD void orri_system_call_back(orr_world* world, orri_system* system, orri_life life)
 {
     void (*const callbacks[])(orr_run*) = {
         [ORRI_LIFE_CREATE] = system->desc.create,
@@ -498,7 +499,7 @@ void orri_system_call_back(orr_world* world, orri_system* system, orri_life life
     call_leave(world);
 }
 
-void orri_system_return(orr_world* world, orri_system* system)
+ORRI_COLD void orri_system_return(orr_world* world, orri_system* system)
 {
     if (!orri_input_replays(system)) {
         orri_system_call_back(world, system, ORRI_LIFE_CREATE);

@@ -52,6 +52,7 @@ set(ORR_SMALL_SCHEDULE
     src/schedule/input.c
     src/schedule/journal.c
     src/schedule/keep.c
+    src/schedule/lock.c
     src/schedule/lock_log.c
     src/schedule/lock_pass.c
     src/schedule/lock_trace.c
