@@ -161,8 +161,7 @@ ORR_TEST(replay_that_is_stopped_from_outside_ends_before_its_recording)
     CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.replay = recording}));
     platform->thread_join(platform->user, thread);
     CHECK_EQ(hard_ticks(world, "main"), STOP_AT);
-    CHECK_CONTAINS(k.errors.text, "it was ended there");
-    k.errors = (kit_errors){0};
+    CHECK_EQ(k.errors.count, 0);
     hard_end(&k);
     orr_recording_destroy(recording);
 }
