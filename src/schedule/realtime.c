@@ -273,6 +273,7 @@ static void realtime_start(orri_realtime* rt)
         rt->standing += pipe->moment->threaded && !orri_beat_free(pipe);
         if (code != 0) {
             rt->stop = true;
+            rt->result = ORR_ERR_STATE; // Before those that have one say that they wait in vain.
             missing = pipe;
             error = code;
         }
