@@ -354,6 +354,12 @@ static bool beat_replay_step(orri_realtime* rt, orri_pipeline* pipe)
     switch (orri_floor_turn(pipe)) {
     case ORRI_TURN_BEGIN:
         orri_floor_enter_between(pipe);
+        // A system of the simulation was switched, and the recording has no meeting for it. (Observers may switch theirs.)
+        if (ORR_UNLIKELY(rt->schedule->stale && rt->schedule->switched)) {
+            orri_floor_astray(rt, pipe);
+            orri_floor_leave(pipe);
+            return false;
+        }
         return beat_tick(rt, pipe, rt->replay->dts[rt->dt_at++]);
     case ORRI_TURN_CALLS:
         return beat_replay_calls(rt, pipe);

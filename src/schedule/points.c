@@ -448,6 +448,7 @@ orr_result orri_plan_make(orr_world* world)
     ORRI_FREE(&world->env, ORR_MEMORY_TEMP, orri_system*, order, room);
     schedule->plans++;
     schedule->stale = result != ORR_OK;
+    schedule->switched = schedule->switched && schedule->stale;
     schedule->step_types = world->schema.type_count;
     for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
         orri_pipeline* pipe = schedule->pipelines[i];

@@ -258,6 +258,7 @@ struct orri_schedule {
 
     uint32_t step_types; // Types there were when the plans were made.
     bool stale;          // Systems came, went or were switched: plans are made anew.
+    bool switched;       // Since then, one that is no observer's.
     // Types that readers are told of, as the plans know: bits by type index; `told_all`: all of them.
     uint64_t* told;
     uint32_t told_words;

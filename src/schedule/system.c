@@ -636,6 +636,7 @@ static void system_switch(orr_world* world, const orri_wish* wish)
     orri_system* system = wish->target;
     bool* on = wish->group ? &system->group_on : &system->self_on;
     world->schedule->stale |= *on != wish->on;
+    world->schedule->switched |= *on != wish->on && !system->pipe->observer;
     __atomic_store_n(on, wish->on, __ATOMIC_RELAXED); // In real time others may ask meanwhile.
     system->wanted = system->self_on && system->group_on;
 }
