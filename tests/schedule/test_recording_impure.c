@@ -165,7 +165,7 @@ static void device(orr_run* run)
     if (number % 17 == 0) {
         Fruit fruits[3] = {{number}, {2}, {3}};
         orr_column_data data = {orr_type_of(run->world, ORR_TYPE(Fruit)), fruits};
-        orr_entity made[3];
+        orr_entity made[3] = {{0}};
         orr_send_create_many(run, trees_cluster, 3, &data, 1, made);
         orr_send_tag(run, made[1], 7, true);
     }
