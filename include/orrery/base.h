@@ -55,7 +55,8 @@ ORR_API const char* orr_version(void);
     X(ERR_UNSUPPORTED, "not built into this version")                                   \
     X(ERR_CORRUPT, "an invariant does not hold")                                        \
     X(ERR_IO, "the system refused to read or write")                                    \
-    X(ERR_FORMAT, "magic, version or layout hash differs")
+    X(ERR_FORMAT, "magic, version or layout hash differs")                              \
+    X(ERR_PAST, "the tick, or the slot, is not remembered")
 
 typedef enum orr_result {
 #define X(name, text) ORR_##name,

@@ -5,6 +5,7 @@
 #define ORRERY_H
 
 #include <orrery/base.h>
+#include <orrery/history.h>
 #include <orrery/kinds.h>
 #include <orrery/math.h>
 #include <orrery/message.h>

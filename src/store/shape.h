@@ -302,6 +302,7 @@ typedef struct orri_tenant {
 typedef enum orri_tenant_id {
     ORRI_TENANT_MESSAGES,
     ORRI_TENANT_SCHEDULE,
+    ORRI_TENANT_HISTORY,
     ORRI_TENANT_COUNT,
 } orri_tenant_id;
 
@@ -393,6 +394,8 @@ struct orr_world {
     uint32_t bundle_count, bundle_capacity;
     struct orri_messages* messages; // Of the message module.
     struct orri_schedule* schedule; // Of the schedule module.
+    struct orri_history* history;   // Of the history module.
+    uint64_t timeline;              // Counts the times it went back. Not state.
     orri_tenant tenants[ORRI_TENANT_COUNT];
     uint32_t workers; // Of the desc, as what follows.
     orr_pool pool;

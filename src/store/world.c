@@ -136,7 +136,6 @@ void orr_world_destroy(orr_world* world)
     if (world == NULL) {
         return;
     }
-    ORR_ASSERT(world->share_live == 0);
     if (world_destroy_check(world) != ORR_OK) {
         return;
     }
@@ -145,6 +144,7 @@ void orr_world_destroy(orr_world* world)
             world->tenants[i].gone(world);
         }
     }
+    ORR_ASSERT(world->share_live == 0);
     world->iterating = 0;
     if (world->listener.world_gone != NULL) {
         world->listener.world_gone(world);

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// What the schedule is of a world's state: states, exports and lives of systems, ticks and due times of pipelines. Held for a snapshot, and gone back to.
+#ifndef ORRI_SCHEDULE_RECALL_H
+#define ORRI_SCHEDULE_RECALL_H
+
+#include "schedule/schedule.h"
+
+typedef struct orri_schedule_past orri_schedule_past;
+
+// Between ticks. NULL when refused (reported). A world without systems has one, too.
+orri_schedule_past* orri_schedule_remember(orr_world* world);
+void orri_schedule_forget(orr_world* world, orri_schedule_past* past);
+uint64_t orri_schedule_past_bytes(const orri_schedule_past* past);
+// All that may be refused: ORR_ERR_CONFLICT too, if the systems are others than those that were.
+orr_result orri_schedule_ready(orr_world* world, const orri_schedule_past* past);
+void orri_schedule_back(orr_world* world, const orri_schedule_past* past);
+void orri_schedule_stay(orr_world* world);
+
+#endif

@@ -1,0 +1,3 @@
+set(ORR_TESTS_HISTORY
+    tests/history/test_history.c
+)
