@@ -200,6 +200,12 @@ uint32_t orr_forget_range(orr_world* world, uint64_t first, uint64_t last, uint6
     return i - kept;
 }
 
+uint64_t orr_timeline(const orr_world* world)
+{
+    ORR_ASSERT(world != NULL);
+    return world->timeline;
+}
+
 // ---- what it costs ----------------------------------------------------------------------------------------------------------
 
 uint64_t orri_history_bytes(const orr_world* world)

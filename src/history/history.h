@@ -39,7 +39,7 @@ void orri_history_drop(orr_world* world, uint32_t first, uint32_t count);
 void orri_history_sweep(orr_world* world);
 // By the rules, after a tick. (rules.c)
 void orri_history_tick_begins(orr_world* world);
-void orri_history_tick_ended(orr_world* world);
+void orri_history_tick_ended(orr_world* world, uint32_t pipeline);
 // What memories take besides what the world has.
 uint64_t orri_history_bytes(const orr_world* world);
 

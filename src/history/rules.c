@@ -50,8 +50,9 @@ static void rules_keep_budget(orr_world* world)
     }
 }
 
-void orri_history_tick_ended(orr_world* world)
+void orri_history_tick_ended(orr_world* world, uint32_t pipeline)
 {
+    (void)pipeline; // The world counts the ticks of all of them.
     struct orri_history* history = world->history;
     orri_history_sweep(world);
     if (!rules_on(&history->rules)) {
