@@ -99,7 +99,7 @@ static bool rig_pick(const orr_world* world, uint64_t* out)
     uint64_t from = test_random() % TICKS;
     for (uint64_t i = 0; i <= TICKS; i++) {
         *out = (from + i) % (TICKS + 1);
-        if (orr_remembered(world, *out)) {
+        if (straight[*out] != 0 && orr_remembered(world, *out)) {
             return true;
         }
     }
