@@ -679,7 +679,9 @@ static orr_result resolve_reader(orr_world* world, orri_system* system)
                                                       .query = system->query,
                                                       .all_types = system->no_required,
                                                       .queue_max = most,
-                                                      .counts = &system->rights.counts});
+                                                      .counts = &system->rights.counts,
+                                                      .outside = system->pipe->observer ||
+                                                                 system->desc.user != NULL});
     system->reads = system->rights.reader != NULL;
     return system->reads ? ORR_OK : orri_env_result(&world->env);
 }
