@@ -60,7 +60,8 @@ static orri_events_past event_past_measure(const struct orri_events* events)
     for (uint32_t i = 0; i < events->capacity; i++) {
         uint32_t count = events->queues[i] != NULL ? event_past_waiting(events->queues[i]) : 0;
         sizes.queue_count += count > 0;
-        sizes.bytes += count > 0 ? event_past_round((size_t)count * events->queues[i]->info->info.size) : 0;
+        sizes.bytes +=
+            count > 0 ? event_past_round((size_t)count * events->queues[i]->info->info.size) : 0;
     }
     sizes.bytes += event_past_round(sizes.inbox_count * sizeof(event_past_inbox)) +
                    event_past_round(sizes.left_count * sizeof(uint32_t)) +

@@ -267,11 +267,11 @@ void orri_events_term(orr_world* world);
 
 // ---- what a world keeps for this module: world->messages ---------------------------------------------------------------
 
-struct orri_lanes;    // lane.c
-struct orri_told;     // tell.c
-struct orri_events;   // event.c
-struct orri_sections; // section.c
-struct orri_posts;    // transact.h
+struct orri_lanes;         // lane.c
+struct orri_told;          // tell.c
+struct orri_events;        // event.c
+struct orri_sections;      // section.c
+struct orri_posts;         // transact.h
 struct orri_messages_past; // remember.h
 
 struct orri_messages {

@@ -4,7 +4,8 @@
 
 static bool post_past_stream(orri_env* env, const orri_stream* from, orri_stream* to)
 {
-    *to = (orri_stream){.type = from->type, .info = from->info, .verb = from->verb, .calls = from->calls};
+    *to = (orri_stream){
+        .type = from->type, .info = from->info, .verb = from->verb, .calls = from->calls};
     if (!ORRI_RESERVE(env, ORR_MEMORY_MESSAGE, &to->posts, &to->capacity, from->count) ||
         !ORRI_RESERVE(env, ORR_MEMORY_MESSAGE, &to->verbs, &to->verb_capacity, from->verb_count) ||
         !ORRI_RESERVE(env, ORR_MEMORY_MESSAGE, &to->runs, &to->run_capacity, from->run_count)) {
@@ -69,7 +70,8 @@ size_t orri_posts_bytes(const struct orri_posts* posts)
 {
     size_t bytes = 0;
     for (; posts != NULL; posts = posts->next) {
-        bytes += sizeof *posts + posts->stream_capacity * sizeof *posts->streams + posts->byte_capacity;
+        bytes += sizeof *posts + posts->stream_capacity * sizeof *posts->streams +
+                 posts->byte_capacity;
         for (uint32_t i = 0; i < posts->stream_count; i++) {
             const orri_stream* stream = &posts->streams[i];
             bytes += stream->capacity * sizeof *stream->posts +

@@ -49,13 +49,12 @@ static void remember_queue(orri_messages_past* past, const orri_reader* reader)
         view->batch->refs++;
         past->views[past->view_count++] = view;
     }
-    past->readers[past->reader_count++] =
-        (remember_reader){.birth = reader->birth,
-                          .first = first,
-                          .count = past->view_count - first,
-                          .on = reader->on,
-                          .fresh = reader->fresh,
-                          .lost = reader->lost};
+    past->readers[past->reader_count++] = (remember_reader){.birth = reader->birth,
+                                                            .first = first,
+                                                            .count = past->view_count - first,
+                                                            .on = reader->on,
+                                                            .fresh = reader->fresh,
+                                                            .lost = reader->lost};
 }
 
 static bool remember_queues(orr_world* world, orri_messages_past* past)
@@ -266,7 +265,8 @@ void orri_messages_back(orr_world* world, orri_messages_past* past)
     remember_refill(world, past);
     if (orri_messages_settle(world) != ORR_OK) {
         orri_log(&world->env, ORR_LOG_ID_MESSAGE_DROPPED,
-                 "the world went back, but there is no memory to tell readers of it; the next tick does that first");
+                 "the world went back, but there is no memory to tell readers of it; the next tick "
+                 "does that first");
     }
 }
 

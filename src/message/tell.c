@@ -160,8 +160,8 @@ orr_result orri_tell_travel(orr_world* world)
         return ORR_OK;
     }
     orri_touches_clear(world->messages->told); // They are of rows that were written.
-    return tell_do(
-        &(orri_telling){.world = world, .told = world->messages->told, .travels = true}, true);
+    return tell_do(&(orri_telling){.world = world, .told = world->messages->told, .travels = true},
+                   true);
 }
 
 static orri_told_type* tell_written_type(const orri_telling* tell, const orri_field* field)

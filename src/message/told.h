@@ -167,9 +167,9 @@ struct orri_reader {
     bool all_types;
     bool switches, tags; // It tracks orr_enabled, orr_tags.
     bool on;
-    bool fresh; // It must be told of everything.
-    bool lost;  // The queue overflowed.
-    bool shut;  // Likewise, in this tell.
+    bool fresh;     // It must be told of everything.
+    bool lost;      // The queue overflowed.
+    bool shut;      // Likewise, in this tell.
     bool outside;   // No part of the state: when the world goes back, it is told the difference.
     uint64_t birth; // Its number among all that ever were: what is remembered is of it alone.
     orri_bitset members;

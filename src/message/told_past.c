@@ -19,6 +19,8 @@ typedef struct told_past_value {
     uint32_t count; // Of a cell: instances.
     uint32_t at;    // In `bytes`: values; of a cell then ids, and what is off.
     bool held;      // There are bytes.
+    bool
+        same; // Of a type with hooks, whose bytes are others when it comes back: it is what the entity has.
     bool off;
 } told_past_value;
 
@@ -58,7 +60,8 @@ static void told_past_suspect(told_past_scan* s, uint32_t index)
         uint64_t heads = (uint64_t)told->head_count << ORRI_PAGE_BITS;
         uint64_t count = s->tell.world->hot.count;
         s->any = true;
-        s->failed = !orri_bitset_reserve(s->tell.world, &s->suspects, heads > count ? heads : count);
+        s->failed =
+            !orri_bitset_reserve(s->tell.world, &s->suspects, heads > count ? heads : count);
     }
     if (!s->failed && index / 64 < s->suspects.count) {
         orri_bit_set(s->suspects.words, index, true);
@@ -84,7 +87,8 @@ static void told_past_scan_heads(told_past_scan* s)
             continue;
         }
         for (uint32_t i = 0; i < ORRI_PAGE_SIZE; i++) {
-            uint32_t index = page << ORRI_PAGE_BITS | i, generation = told->heads[page][i].generation;
+            uint32_t index = page << ORRI_PAGE_BITS | i,
+                     generation = told->heads[page][i].generation;
             if (generation != 0 && (index >= world->hot.count ||
                                     orri_record_at(world, index)->generation != generation)) {
                 told_past_suspect(s, index);
@@ -153,11 +157,12 @@ static void told_past_scan_pool(told_past_scan* s, const orri_told_type* type)
     bool look = pool != NULL && pool->version > type->mark;
     for (uint32_t b = 0; look && b < pool->block_count; b++) {
         uint32_t first = b << pool->slot_bits, last = first + (1u << pool->slot_bits);
-        last = last < pool->slot_count ? last : pool->slot_count;
+        uint32_t end = pool->slot_count > type->owner_count ? pool->slot_count : type->owner_count;
+        last = last < end ? last : end;
         for (uint32_t slot = first; pool->blocks[b].version > type->mark && slot < last; slot++) {
-            uint32_t owners[2] = {orri_pool_owner(pool, slot), slot < type->owner_count
-                                                                   ? type->owners[slot]
-                                                                   : ORRI_INDEX_NONE};
+            uint32_t owners[2] = {slot < pool->slot_count ? orri_pool_owner(pool, slot)
+                                                          : ORRI_INDEX_NONE,
+                                  slot < type->owner_count ? type->owners[slot] : ORRI_INDEX_NONE};
             for (uint32_t i = 0; i < 2; i++) {
                 if (owners[i] != ORRI_INDEX_NONE) {
                     told_past_suspect(s, owners[i]);
@@ -199,8 +204,8 @@ static orri_head told_past_head(const struct orri_told* told, uint32_t index)
 static bool told_past_reshaped(const orri_shape* shape, const orri_cluster* cluster)
 {
     return shape->type_count != cluster->type_count || shape->tag_count != cluster->tag_count ||
-           (shape->type_count > 0 && memcmp(shape->types, cluster->types,
-                                            shape->type_count * sizeof *shape->types) != 0) ||
+           (shape->type_count > 0 &&
+            memcmp(shape->types, cluster->types, shape->type_count * sizeof *shape->types) != 0) ||
            (shape->tag_count > 0 &&
             memcmp(shape->tags, cluster->tags, shape->tag_count * sizeof *shape->tags) != 0);
 }
@@ -241,9 +246,9 @@ static bool told_past_cell_differs(const orri_told_type* type, const orri_chunk*
     size_t size = type->type->info.size;
     bool differs = cell == NULL || cell->count != now.count;
     for (uint32_t i = 0; i < now.count && !differs; i++) {
-        differs = cell->ids[i] != now.ids[i] ||
-                  (size > 0 &&
-                   orri_told_differs(type, cell->values + i * size, now.values + i * size));
+        differs =
+            cell->ids[i] != now.ids[i] ||
+            (size > 0 && orri_told_differs(type, cell->values + i * size, now.values + i * size));
     }
     return differs;
 }
@@ -255,15 +260,16 @@ static bool told_past_values_differ(const told_past_scan* s, const orri_chunk* c
     const orr_world* world = s->tell.world;
     const orri_cluster* cluster = chunk->cluster;
     for (uint32_t c = 0; c < cluster->type_count; c++) {
-        const orri_told_type* type = orri_told_tracked(told, orri_type_index(world, cluster->types[c]));
+        const orri_told_type* type =
+            orri_told_tracked(told, orri_type_index(world, cluster->types[c]));
         if (type == NULL || !told_past_heard(told, type, index)) {
             continue;
         }
         const uint8_t* value = type->multiple ? NULL : orri_told_at(type, index);
-        bool differs = type->multiple ? told_past_cell_differs(type, chunk, c, slot, index)
-                                      : type->type->info.size > 0 && value != NULL &&
-                                            orri_told_differs(type, value,
-                                                              orri_cells_at(chunk, c, slot).data);
+        bool differs = type->multiple
+                           ? told_past_cell_differs(type, chunk, c, slot, index)
+                           : type->type->info.size > 0 && value != NULL &&
+                                 orri_told_differs(type, value, orri_cells_at(chunk, c, slot).data);
         if (differs) {
             return true;
         }
@@ -277,8 +283,8 @@ static bool told_past_values_differ(const told_past_scan* s, const orri_chunk* c
         if (type == NULL || !told_past_heard(told, type, index)) {
             continue;
         }
-        if (held != (now != NULL) || (held && pool->size > 0 &&
-                                      orri_told_differs(type, now, orri_told_at(type, index)))) {
+        if (held != (now != NULL) ||
+            (held && pool->size > 0 && orri_told_differs(type, now, orri_told_at(type, index)))) {
             return true;
         }
     }
@@ -314,6 +320,44 @@ static void told_past_put_bytes(orri_told_past* past, const void* data, size_t s
     past->byte_count += (uint32_t)((size + 15) & ~(size_t)15);
 }
 
+// What an entity has of a type now; of a unique one without an id. Nothing: count is 0.
+static orri_told_instances told_past_now(const orr_world* world, const orri_told_type* type,
+                                         uint32_t index)
+{
+    static const uint32_t none = 0;
+    orri_told_instances now = {0};
+    orr_type id = {type->type->index1};
+    if (index >= world->hot.count || (orri_record_at(world, index)->generation & ORRI_DEAD) != 0) {
+        return now;
+    }
+    if (type->pinned) {
+        const orri_pool* pool = orri_pool_find(world, id);
+        const uint8_t* value = pool != NULL ? orri_pool_get(pool, index) : NULL;
+        return (orri_told_instances){value != NULL, &none, value};
+    }
+    uint32_t place = orri_record_at(world, index)->place, slot = orri_place_slot(place);
+    const orri_chunk* chunk = orri_place_chunk(world, place);
+    int32_t column = orri_cluster_find_column(chunk->cluster, id);
+    if (column < 0) {
+        return now;
+    }
+    return type->multiple
+               ? orri_told_instances_at(chunk, (uint32_t)column, slot)
+               : (orri_told_instances){1, &none, orri_cells_at(chunk, (uint32_t)column, slot).data};
+}
+
+// True when a value with hooks is, byte by byte, what the entity has.
+static bool told_past_same(const orr_world* world, const orri_told_type* type, uint32_t index,
+                           const void* told, uint32_t count)
+{
+    if (!type->type->info.has_hooks) {
+        return false;
+    }
+    orri_told_instances now = told_past_now(world, type, index);
+    return now.count == count &&
+           memcmp(now.values, told, (size_t)count * type->type->info.size) == 0;
+}
+
 static bool told_past_keep_value(told_past_scan* s, orri_told_type* type, uint32_t index)
 {
     orri_told_past* past = s->past;
@@ -333,11 +377,13 @@ static bool told_past_keep_value(told_past_scan* s, orri_told_type* type, uint32
                       past->byte_count + (uint32_t)bytes)) {
         return false;
     }
-    past->values[past->value_count++] =
-        (told_past_value){(uint32_t)(type - s->tell.told->types), (uint32_t)count, past->byte_count,
-                          held, orri_bitset_has(&type->off, index)};
+    past->values[past->value_count++] = (told_past_value){
+        (uint32_t)(type - s->tell.told->types), (uint32_t)count, past->byte_count, held, false,
+        orri_bitset_has(&type->off, index)};
     if (held) {
         const void* from = cell != NULL ? (const void*)cell->values : (const void*)value;
+        past->values[past->value_count - 1].same =
+            told_past_same(s->tell.world, type, index, from, (uint32_t)count);
         orri_rows_retain(type->type, from, (uint32_t)count);
         told_past_put_bytes(past, from, count * size);
     }
@@ -367,6 +413,9 @@ static bool told_past_keep_values(told_past_scan* s, const orri_shape* shape, ui
 static void told_past_keep_members(told_past_scan* s, uint32_t index)
 {
     orri_told_past* past = s->past;
+    if (past->words == 0) {
+        return; // All readers are outside.
+    }
     uint64_t* set = past->members + (size_t)past->count * past->words;
     memset(set, 0, past->words * sizeof *set);
     const struct orri_told* told = s->tell.told;
@@ -416,9 +465,8 @@ static bool told_past_keep_owners(told_past_scan* s)
             continue;
         }
         uint32_t* owners = ORRI_ALLOC(&world->env, ORR_MEMORY_MESSAGE, uint32_t, type->owner_count);
-        if (owners == NULL ||
-            !ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &past->owners, &past->owner_capacity,
-                          past->owner_count + 1)) {
+        if (owners == NULL || !ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &past->owners,
+                                            &past->owner_capacity, past->owner_count + 1)) {
             ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint32_t, owners, type->owner_count);
             return false;
         }
@@ -557,11 +605,12 @@ static bool told_past_reserve(orr_world* world, struct orri_told* told, const or
             if (type == NULL) {
                 continue;
             }
-            done = !value->off || orri_bitset_reserve(world, &type->off, (uint64_t)entity->index + 1);
-            done = done && (!value->held ||
-                            (type->multiple
-                                 ? orri_told_room_cell(world, type, entity->index, value->count)
-                                 : orri_told_room(world, type, entity->index)));
+            done = !value->off ||
+                   orri_bitset_reserve(world, &type->off, (uint64_t)entity->index + 1);
+            done = done &&
+                   (!value->held ||
+                    (type->multiple ? orri_told_room_cell(world, type, entity->index, value->count)
+                                    : orri_told_room(world, type, entity->index)));
         }
     }
     for (uint32_t i = 0; done && i < past->owner_count; i++) {
@@ -646,28 +695,31 @@ static void told_past_clear(orr_world* world, struct orri_told* told, uint32_t i
     orri_shape_release(world, told, shape, 1);
 }
 
-static void told_past_put_value(const orri_told_past* past, const told_past_value* value,
-                                orri_told_type* type, uint32_t index)
+static void told_past_put_value(const orr_world* world, const orri_told_past* past,
+                                const told_past_value* value, orri_told_type* type, uint32_t index)
 {
     const uint8_t* bytes = past->bytes + value->at;
     orri_bitset_put(&type->off, index, value->off);
-    if (!value->held) {
+    orri_told_instances now = value->same ? told_past_now(world, type, index)
+                                          : (orri_told_instances){value->count, NULL, bytes};
+    if (!value->held || now.count != value->count) {
         return;
     }
     if (!type->multiple) {
-        orri_told_put(type, index, bytes, 1);
+        orri_told_put(type, index, now.values, 1);
         return;
     }
     size_t values = ((size_t)value->count * type->type->info.size + 15) & ~(size_t)15;
     size_t ids = (value->count * sizeof(uint32_t) + 15) & ~(size_t)15;
-    orri_told_instances then = {value->count, (const uint32_t*)(const void*)(bytes + values), bytes};
+    orri_told_instances then = {value->count, (const uint32_t*)(const void*)(bytes + values),
+                                now.values};
     orri_told_put_cell(type, index, &then);
     memcpy(orri_told_cell_at(type, index)->off, bytes + values + ids, value->count);
 }
 
 static void told_past_put_members(struct orri_told* told, const orri_told_past* past, uint32_t i)
 {
-    const uint64_t* set = past->members + (size_t)i * past->words;
+    const uint64_t* set = past->words > 0 ? past->members + (size_t)i * past->words : NULL;
     for (uint32_t r = 0; r < told->on_count; r++) {
         for (uint32_t n = 0; n < past->reader_count && !told->on[r]->fresh; n++) {
             if (past->births[n] == told->on[r]->birth && orri_bit_get(set, n)) {
@@ -696,7 +748,7 @@ static void told_past_put(orr_world* world, struct orri_told* told, const orri_t
         orri_told_type* type = orri_told_tracked(told, value->type_index);
         told->off_ever = told->off_ever || value->off;
         if (type != NULL) {
-            told_past_put_value(past, value, type, entity->index);
+            told_past_put_value(world, past, value, type, entity->index);
         }
     }
 }

@@ -100,9 +100,9 @@ static bool recall_take(orr_world* world, orri_schedule_past* past)
     for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
         const orri_pipeline* pipe = schedule->pipelines[i];
         if (!pipe->observer) {
-            past->pipes[past->pipe_count++] =
-                (recall_pipe){pipe->name_hash, pipe->start_ns, pipe->ran,
-                              pipe->due_ns,    pipe->tick,     pipe->renewed};
+            past->pipes[past->pipe_count++] = (recall_pipe){pipe->name_hash, pipe->start_ns,
+                                                            pipe->ran,       pipe->due_ns,
+                                                            pipe->tick,      pipe->renewed};
         }
     }
     past->time_ns = schedule->time_ns;
@@ -423,7 +423,8 @@ static void recall_stamp(orri_cluster* cluster, const recall_block* block, uint6
     orri_column_cold* cold = &orri_chunk_cold(chunk)[block->column];
     cold->hash_version = cold->hash_version == column->version ? version : cold->hash_version;
     column->version = version;
-    if (block->column < cluster->column_count && cluster->columns[block->column].version < version) {
+    if (block->column < cluster->column_count &&
+        cluster->columns[block->column].version < version) {
         cluster->columns[block->column].version = version;
     }
 }
