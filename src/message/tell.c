@@ -129,6 +129,17 @@ static bool tell_structure(orri_telling* tell)
     return done;
 }
 
+static orr_result tell_do(orri_telling* tell, bool structure)
+{
+    if (!tell_begin(tell)) {
+        return orri_env_result(&tell->world->env);
+    }
+    bool done = structure ? tell_structure(tell) : tell_own_values(tell);
+    orr_result result = done ? ORR_OK : orri_env_result(&tell->world->env);
+    tell_end(tell, done);
+    return result;
+}
+
 orr_result orri_tell_own(orr_world* world, orr_system source, bool by_commit,
                          const orri_foreign* foreign, bool structure)
 {
@@ -140,13 +151,17 @@ orr_result orri_tell_own(orr_world* world, orr_system source, bool by_commit,
                          .source = source,
                          .by_commit = by_commit,
                          .foreign = foreign};
-    if (!tell_begin(&tell)) {
-        return orri_env_result(&world->env);
+    return tell_do(&tell, structure);
+}
+
+orr_result orri_tell_travel(orr_world* world)
+{
+    if (!orri_has_readers(world)) {
+        return ORR_OK;
     }
-    bool done = structure ? tell_structure(&tell) : tell_own_values(&tell);
-    orr_result result = done ? ORR_OK : orri_env_result(&world->env);
-    tell_end(&tell, done);
-    return result;
+    orri_touches_clear(world->messages->told); // They are of rows that were written.
+    return tell_do(&(orri_telling){.world = world, .told = world->messages->told, .travels = true},
+                   true);
 }
 
 static orri_told_type* tell_written_type(const orri_telling* tell, const orri_field* field)

@@ -2,6 +2,7 @@
 // A tick of a pipeline: systems come and go, readers hear what happened outside, then the steps of the plan. Where something is refused the
 // tick stays open at that point, and goes on from there when it is called again: nothing is done twice, nothing is lost.
 #include "base/float.h"
+#include "message/remember.h"
 #include "schedule/realtime.h"
 
 #define TICK_TIMED_EVERY 16u
@@ -384,6 +385,9 @@ static orr_result tick_begin(orri_pipeline* pipe, float dt)
         return orri_check_open(world, "orr_step");
     }
     orr_result result = orri_lanes_begin(world) ? ORR_OK : ORR_ERR_MEMORY;
+    if (result == ORR_OK && !world->realtime) {
+        result = orri_messages_settle(world);
+    }
     if (result == ORR_OK) { // In real time plans are made at meetings.
         result = ORR_UNLIKELY(world->realtime) ? orri_floor_pin(pipe) : orri_plan_make(world);
     }
