@@ -3,23 +3,18 @@
 #include "history/history.h"
 #include <stdio.h>
 
-// Three steps that may be refused, and then three that may not.
+// What may be refused, and then what may not.
 static orr_result travel_back(orr_world* world, const orri_memory* memory)
 {
     orri_return* way = NULL;
-    orr_result result = orri_snapshot_ready(world, memory->store, &way);
+    orr_result result = orri_schedule_ready(world, memory->schedule);
+    result = result == ORR_OK ? orri_messages_ready(world, memory->messages) : result;
     if (result != ORR_OK) {
         return result;
     }
-    result = orri_messages_ready(world, memory->messages);
-    if (result == ORR_OK) {
-        result = orri_schedule_ready(world, memory->schedule);
-        if (result != ORR_OK) {
-            orri_messages_stay(world);
-        }
-    }
+    result = orri_snapshot_ready(world, memory->store, &way);
     if (result != ORR_OK) {
-        orri_snapshot_stay(world, way);
+        orri_messages_stay(world);
         return result;
     }
     orri_snapshot_back(world, way);

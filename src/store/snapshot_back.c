@@ -481,10 +481,11 @@ static void back_slots(orr_world* world, orri_return* way)
 {
     const orri_snapshot* then = way->snapshot;
     orri_cluster* last = NULL;
+    uint32_t now = world->slot_count;
     world->slot_count = then->slot_count;
     world->slot_free = then->slot_free;
     for (uint32_t i = 0; i < then->slot_count; i++) {
-        orri_cluster* cluster = world->slots[i].cluster;
+        orri_cluster* cluster = i < now ? world->slots[i].cluster : NULL;
         world->slots[i] =
             (orri_cluster_slot){cluster, then->slots[i].generation, then->slots[i].free_next};
     }
@@ -551,14 +552,17 @@ static void back_stamp(orr_world* world, orri_chunk* chunk, uint32_t c, uint64_t
     }
 }
 
-// Enable bits that are there and were not go; those that were and are not come.
-static void back_bits(orr_world* world, orri_chunk* chunk, const orri_chunk_node* then,
+// Enable bits that are there and were not go; those that were and are not come. True when some went: who looks for what was switched looks at bits, if
+// there are any, so that all columns count as written then.
+static bool back_bits(orr_world* world, orri_chunk* chunk, const orri_chunk_node* then,
                       orri_chunk* spare)
 {
+    bool gone = false;
     for (uint32_t c = chunk->column_count / 2; c < chunk->column_count; c++) {
         orri_column* column = &chunk->columns[c];
         if (then->columns[c].share == NULL && column->data != NULL) {
             orri_column_give(world, chunk, c);
+            gone = true;
         } else if (then->columns[c].share != NULL && column->data == NULL) {
             column->data = spare->columns[c].data;
             orri_chunk_cold(chunk)[c].extent = orri_chunk_cold(spare)[c].extent;
@@ -566,6 +570,7 @@ static void back_bits(orr_world* world, orri_chunk* chunk, const orri_chunk_node
             orri_chunk_cold(spare)[c].extent = NULL;
         }
     }
+    return gone;
 }
 
 static void back_chunk(orr_world* world, orri_return* way, orri_chunk* chunk,
@@ -579,14 +584,14 @@ static void back_chunk(orr_world* world, orri_return* way, orri_chunk* chunk,
         orri_rows_open(chunk, 0, rows);
         chunk->stamp = world->epoch;
     }
-    back_bits(world, chunk, then, spare);
+    bool all = back_bits(world, chunk, then, spare) || moved;
     for (uint32_t c = 0; c < chunk->column_count; c++) {
         orri_share* share = then->columns[c].share;
         bool kept = !made && back_column_kept(chunk, c, share);
         if (!kept && share != NULL) {
             back_column(world, way, chunk, c, share);
         }
-        if (!kept || moved || chunk->columns[c].tick != then->columns[c].tick) {
+        if (!kept || all || chunk->columns[c].tick != then->columns[c].tick) {
             back_stamp(world, chunk, c, then->columns[c].tick);
         }
     }
