@@ -223,7 +223,7 @@ void orr_history_stats_get(const orr_world* world, orr_history_stats* out)
     if (history == NULL) {
         return;
     }
-    *out = (orr_history_stats){.ticks = history->memory_count,
+    *out = (orr_history_stats){.tick_first = UINT64_MAX,
                                .bytes = orri_history_bytes(world),
                                .remembered = history->remembered,
                                .forgotten = history->forgotten,
@@ -237,13 +237,14 @@ void orr_history_stats_get(const orr_world* world, orr_history_stats* out)
         orri_snapshot_bytes(memory->store, round, &own, &shared);
         out->bytes_shared += shared;
         if (orri_snapshot_lost(memory->store)) {
-            out->ticks--;
             out->lost++;
-        } else {
-            out->tick_first = out->tick_first == 0 ? memory->tick : out->tick_first;
-            out->tick_last = memory->tick;
+            continue;
         }
+        out->ticks++;
+        out->tick_first = memory->tick < out->tick_first ? memory->tick : out->tick_first;
+        out->tick_last = memory->tick;
     }
+    out->tick_first = out->ticks > 0 ? out->tick_first : 0;
 }
 
 size_t orr_history_print(const orr_world* world, char* out, size_t out_size)

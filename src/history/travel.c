@@ -94,6 +94,11 @@ orr_result orr_time_travel(orr_world* world, uint64_t tick)
     if (world->history != NULL) {
         orri_history_sweep(world);
     }
+    if (tick > world->tick && tick - world->tick > UINT32_MAX) {
+        return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
+                           "orr_time_travel: tick %llu lies %llu ticks ahead; at most 4294967295",
+                           (unsigned long long)tick, (unsigned long long)(tick - world->tick));
+    }
     const orri_memory* memory = tick > world->tick ? travel_ahead(world, tick)
                                                    : orri_history_at(world, tick);
     if (memory == NULL && tick < world->tick) {
