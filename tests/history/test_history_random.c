@@ -157,7 +157,6 @@ static void rig_random(bool with_clocks, uint32_t operations)
         for (uint32_t i = 0; i < operations; i++) {
             rig_act(&r);
         }
-        CHECK_EQ(clocks_faults(&r.c), 0);
         rig_end(&r);
     }
 }
