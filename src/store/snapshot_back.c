@@ -13,11 +13,10 @@
 // Where a cluster of the snapshot is now.
 typedef struct back_cluster {
     orri_cluster* cluster;
-    bool fresh;        // It was gone.
-    bool told;         // Queries are to match it anew.
-    orri_chunk** made; // [chunk_count of the node]; NULL: the chunk is there.
-    orri_chunk**
-        spare; // Likewise: chunks that hold nothing but enable bits, for those that lack them now.
+    bool fresh;         // It was gone.
+    bool told;          // Queries are to match it anew.
+    orri_chunk** made;  // [chunk_count of the node]; NULL: the chunk is there.
+    orri_chunk** spare; // Likewise: chunks that hold nothing but enable bits, for those that lack them now.
 } back_cluster;
 
 // A copy of values that a frozen holder keeps where they are.
@@ -66,8 +65,9 @@ static bool back_ready_copy(orr_world* world, orri_return* way, const orri_share
         return false;
     }
     void* data = orri_alloc(&world->env, ORR_MEMORY_SHARE, share->size, ORRI_BLOCK_ALIGN);
-    if (data == NULL || !orri_cells_copy(orri_share_cells(share, data),
-                                         orri_share_cells(share, share->data), share->rows)) {
+    if (data == NULL ||
+        !orri_cells_copy(orri_share_cells(share, data), orri_share_cells(share, share->data),
+                         share->rows)) {
         orri_free(&world->env, ORR_MEMORY_SHARE, data, share->size, ORRI_BLOCK_ALIGN);
         return false;
     }
@@ -139,8 +139,8 @@ static bool back_bits_differ(const orri_cluster* cluster, const orri_cluster_nod
 static bool back_ready_cluster(orr_world* world, orri_return* way, const orri_cluster_node* node,
                                back_cluster* back)
 {
-    const orri_cluster_slot* slot = node->index < world->slot_count ? &world->slots[node->index]
-                                                                    : NULL;
+    const orri_cluster_slot* slot =
+        node->index < world->slot_count ? &world->slots[node->index] : NULL;
     orri_cluster* cluster = slot != NULL ? slot->cluster : NULL;
     back->fresh = cluster == NULL || cluster->sequence != node->sequence;
     if (back->fresh) {
@@ -160,8 +160,10 @@ static bool back_ready_cluster(orr_world* world, orri_return* way, const orri_cl
                            &cluster->chunk_capacity, count);
     for (uint32_t i = 0; ok && i < count; i++) {
         ok = !back->fresh && back_chunk_there(cluster, node, i)
-                 ? back_ready_kept(world, way, cluster->chunks[i], node->chunks[i], &back->spare[i])
-                 : back_ready_made(world, way, cluster, node->chunks[i], count - i, &back->made[i]);
+                 ? back_ready_kept(world, way, cluster->chunks[i], node->chunks[i],
+                                   &back->spare[i])
+                 : back_ready_made(world, way, cluster, node->chunks[i], count - i,
+                                   &back->made[i]);
     }
     return ok;
 }
@@ -301,11 +303,10 @@ static orr_result back_check(orr_world* world, const orri_snapshot* snapshot)
                            "%s: the world runs in real time; run it by orr_step()", call);
     }
     if (result == ORR_OK && orri_snapshot_lost(snapshot)) {
-        return orri_refuse(
-            &world->env, ORR_ERR_PAST, ORR_LOG_ID_CALL_REFUSED,
-            "%s: what was remembered of tick %llu is lost, there was no memory for a "
-            "copy; give the world more memory or remember less",
-            call, (unsigned long long)snapshot->tick);
+        return orri_refuse(&world->env, ORR_ERR_PAST, ORR_LOG_ID_CALL_REFUSED,
+                           "%s: what was remembered of tick %llu is lost, there was no memory for a "
+                           "copy; give the world more memory or remember less",
+                           call, (unsigned long long)snapshot->tick);
     }
     return result;
 }
@@ -430,7 +431,8 @@ static void back_clear_chunk(orri_chunk* chunk, const orri_chunk_node* then)
 }
 
 // Chunks that are not the same then go. Those that stay get closed up in the list later.
-static void back_clear_cluster(orr_world* world, const orri_cluster_node* node, back_cluster* back)
+static void back_clear_cluster(orr_world* world, const orri_cluster_node* node,
+                               back_cluster* back)
 {
     orri_cluster* cluster = back->cluster;
     for (uint32_t i = 0; i < cluster->chunk_count; i++) {
@@ -481,12 +483,13 @@ static void back_slots(orr_world* world, orri_return* way)
 {
     const orri_snapshot* then = way->snapshot;
     orri_cluster* last = NULL;
+    uint32_t now = world->slot_count;
     world->slot_count = then->slot_count;
     world->slot_free = then->slot_free;
     for (uint32_t i = 0; i < then->slot_count; i++) {
-        orri_cluster* cluster = world->slots[i].cluster;
-        world->slots[i] =
-            (orri_cluster_slot){cluster, then->slots[i].generation, then->slots[i].free_next};
+        orri_cluster* cluster = i < now ? world->slots[i].cluster : NULL;
+        world->slots[i] = (orri_cluster_slot){cluster, then->slots[i].generation,
+                                              then->slots[i].free_next};
     }
     for (uint32_t i = 0; i < way->cluster_count; i++) {
         orri_cluster* cluster = way->clusters[i].cluster;
@@ -551,14 +554,17 @@ static void back_stamp(orr_world* world, orri_chunk* chunk, uint32_t c, uint64_t
     }
 }
 
-// Enable bits that are there and were not go; those that were and are not come.
-static void back_bits(orr_world* world, orri_chunk* chunk, const orri_chunk_node* then,
+// Enable bits that are there and were not go; those that were and are not come. True when some went: who looks for what was switched looks at bits, if
+// there are any, so that all columns count as written then.
+static bool back_bits(orr_world* world, orri_chunk* chunk, const orri_chunk_node* then,
                       orri_chunk* spare)
 {
+    bool gone = false;
     for (uint32_t c = chunk->column_count / 2; c < chunk->column_count; c++) {
         orri_column* column = &chunk->columns[c];
         if (then->columns[c].share == NULL && column->data != NULL) {
             orri_column_give(world, chunk, c);
+            gone = true;
         } else if (then->columns[c].share != NULL && column->data == NULL) {
             column->data = spare->columns[c].data;
             orri_chunk_cold(chunk)[c].extent = orri_chunk_cold(spare)[c].extent;
@@ -566,6 +572,7 @@ static void back_bits(orr_world* world, orri_chunk* chunk, const orri_chunk_node
             orri_chunk_cold(spare)[c].extent = NULL;
         }
     }
+    return gone;
 }
 
 static void back_chunk(orr_world* world, orri_return* way, orri_chunk* chunk,
@@ -579,14 +586,14 @@ static void back_chunk(orr_world* world, orri_return* way, orri_chunk* chunk,
         orri_rows_open(chunk, 0, rows);
         chunk->stamp = world->epoch;
     }
-    back_bits(world, chunk, then, spare);
+    bool all = back_bits(world, chunk, then, spare) || moved;
     for (uint32_t c = 0; c < chunk->column_count; c++) {
         orri_share* share = then->columns[c].share;
         bool kept = !made && back_column_kept(chunk, c, share);
         if (!kept && share != NULL) {
             back_column(world, way, chunk, c, share);
         }
-        if (!kept || moved || chunk->columns[c].tick != then->columns[c].tick) {
+        if (!kept || all || chunk->columns[c].tick != then->columns[c].tick) {
             back_stamp(world, chunk, c, then->columns[c].tick);
         }
     }
