@@ -181,6 +181,7 @@ orr_result orri_tell_travel(orr_world* world)
     struct orri_told* told = world->messages->told;
     orri_touches_clear(told); // They are of rows that were written.
     tell_find_bits(world, told);
+    told->numbering++; // A cluster that came back may have got its bits as often, and others.
     orr_result result =
         tell_do(&(orri_telling){.world = world, .told = told, .travels = true}, true);
     if (result == ORR_OK) {
