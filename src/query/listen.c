@@ -129,9 +129,9 @@ bool orri_listen(orr_world* world, orr_query* query)
             return false;
         }
         world->queries->structure = 1;
-        world->listener = (orri_listener){listen_cluster_match,  listen_cluster_gone,
-                                          listen_cluster_room, listen_pinned_changed, orri_lists_forget,
-                                          orri_lists_settle,     listen_world_gone};
+        world->listener = (orri_listener){
+            listen_cluster_match, listen_cluster_gone, listen_cluster_room, listen_pinned_changed,
+            orri_lists_forget,    orri_lists_settle,   listen_world_gone};
     }
     if (!listen_watch_all(world, query)) {
         (void)orri_refuse_memory(&world->env, "making a query");

@@ -338,7 +338,8 @@ struct orr_world {
     _Atomic uint64_t share_live;   // Shares not yet released.
     _Atomic uint64_t share_losses; // Shares ever lost.
     orri_mutex sharing; // Around copies for shares that workers may make at the same time.
-    struct orri_snapshots* snapshots; // What the newest has of each thing (snapshot.c); NULL: there is none.
+    struct orri_snapshots*
+        snapshots;        // What the newest has of each thing (snapshot.c); NULL: there is none.
     uint64_t pinned_live; // Values in pools: 0 tells a destroyer that there is nothing to look for.
     uint32_t salt;        // Already shifted into the generation word.
     uint32_t entities_max, clusters_max, tags_max;
@@ -365,7 +366,7 @@ struct orr_world {
 
     orri_tag_entry* tags; // In order of naming.
     uint32_t tag_count, tag_capacity;
-    uint64_t tag_state, tag_states; // Which list of names this is; how many there ever were.
+    uint64_t tag_state, tag_states;   // Which list of names this is; how many there ever were.
     uint32_t *tag_names, *tag_values; // Look-up by name and by value (tag.c).
     uint32_t tag_table_size;          // A power of two, or 0.
 

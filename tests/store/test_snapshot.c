@@ -237,25 +237,19 @@ typedef struct change {
     void (*make)(void);
 } change;
 
-#define CHANGE(name) {#name, change_##name}
-static const change changes[] = {CHANGE(nothing_but_tick),
-                                 CHANGE(plain),
-                                 CHANGE(hooked),
-                                 CHANGE(owned),
-                                 CHANGE(multiple),
-                                 CHANGE(multiple_in_place),
-                                 CHANGE(switches),
-                                 CHANGE(markers_and_tags),
-                                 CHANGE(pinned),
-                                 CHANGE(names),
-                                 CHANGE(relations),
-                                 CHANGE(ids),
-                                 CHANGE(all_gone),
-                                 CHANGE(clusters),
-                                 CHANGE(growth),
-                                 CHANGE(relink),
-                                 CHANGE(relink_and_back),
-                                 CHANGE(relink_drop)};
+#define CHANGE(name)         \
+    {                        \
+#name, change_##name \
+    }
+static const change changes[] = {CHANGE(nothing_but_tick), CHANGE(plain),
+                                 CHANGE(hooked),           CHANGE(owned),
+                                 CHANGE(multiple),         CHANGE(multiple_in_place),
+                                 CHANGE(switches),         CHANGE(markers_and_tags),
+                                 CHANGE(pinned),           CHANGE(names),
+                                 CHANGE(relations),        CHANGE(ids),
+                                 CHANGE(all_gone),         CHANGE(clusters),
+                                 CHANGE(growth),           CHANGE(relink),
+                                 CHANGE(relink_and_back),  CHANGE(relink_drop)};
 #undef CHANGE
 #define CHANGES (sizeof changes / sizeof changes[0])
 
