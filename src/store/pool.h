@@ -17,7 +17,8 @@ typedef struct orri_pool_block {
     uint64_t* enabled;      // One bit per slot, on for free ones; NULL: all are on.
     uint64_t version, tick; // Of the last write to any slot. As orri_column.
     uint64_t hash, hash_version;
-    struct orri_pool_share* share; // Somebody holds the block as it is (pool_share.c); NULL: nobody.
+    struct orri_pool_share*
+        share; // Somebody holds the block as it is (pool_share.c); NULL: nobody.
 } orri_pool_block;
 
 struct orri_pool {
@@ -165,7 +166,7 @@ uint64_t orri_pool_hash(orri_pool* pool, uint64_t hash);
 // owners, links and bits, for values never move; if that is refused it is lost, never the write.
 typedef struct orri_pool_share {
     orri_pool* pool;
-    uint32_t number; // Of the block.
+    uint32_t number;     // Of the block.
     uint32_t refs, used; // Holders; slots that had been used.
     bool attached, lost;
     uint64_t round; // As orri_share.

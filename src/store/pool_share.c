@@ -35,8 +35,8 @@ static void pool_share_destruct(const orri_type* type, uint8_t* values, const ui
                                 uint32_t used)
 {
     uint32_t run;
-    for (uint32_t slot = 0;
-         !type->plain && (run = pool_share_run(owners, used, &slot)) > 0; slot += run) {
+    for (uint32_t slot = 0; !type->plain && (run = pool_share_run(owners, used, &slot)) > 0;
+         slot += run) {
         orri_rows_destruct(type, values + (size_t)slot * type->info.size, run);
     }
 }
@@ -83,8 +83,7 @@ static bool pool_share_copy(orr_world* world, orri_pool_share* share)
         orri_free(&world->env, ORR_MEMORY_SHARE, memory, bytes, ORRI_BLOCK_ALIGN);
         return false;
     }
-    uint64_t* bits =
-        (uint64_t*)(void*)(memory + pool_share_line((size_t)share->used * pool->size));
+    uint64_t* bits = (uint64_t*)(void*)(memory + pool_share_line((size_t)share->used * pool->size));
     share->bytes = bytes;
     share->values = memory;
     share->owners = (uint32_t*)(void*)(bits + words);
@@ -94,8 +93,7 @@ static bool pool_share_copy(orr_world* world, orri_pool_share* share)
         memcpy(bits, block->enabled, words * sizeof *bits);
     }
     memcpy(share->owners, block->owners, share->used * sizeof *share->owners);
-    memcpy(share->links, pool_share_links(pool, share->number),
-           share->used * sizeof *share->links);
+    memcpy(share->links, pool_share_links(pool, share->number), share->used * sizeof *share->links);
     return true;
 }
 
@@ -184,8 +182,7 @@ void orri_pool_share_release(orr_world* world, orri_pool_share* share)
 
 static size_t pool_node_bytes(uint32_t block_count)
 {
-    return sizeof(orri_pool_node) +
-           block_count * sizeof(*((orri_pool_node*)NULL)->blocks);
+    return sizeof(orri_pool_node) + block_count * sizeof(*((orri_pool_node*)NULL)->blocks);
 }
 
 static bool pool_node_same(const orri_pool_node* node, const orri_pool* pool)
@@ -303,11 +300,10 @@ static void pool_back_tell(orr_world* world, const orri_pool* pool, uint32_t i,
     uint32_t slots = 1u << pool->slot_bits;
     for (uint32_t slot = 0; world->listener.pinned_changed != NULL && slot < slots; slot++) {
         uint32_t now = block->owners[slot];
-        uint32_t then = share != NULL && slot < share->used ? share->owners[slot]
-                                                            : ORRI_INDEX_NONE;
+        uint32_t then = share != NULL && slot < share->used ? share->owners[slot] : ORRI_INDEX_NONE;
         bool same = now == then &&
-                    (now == ORRI_INDEX_NONE || pool_back_bit(block->enabled, slot) ==
-                                                   pool_back_bit(share->enabled, slot));
+                    (now == ORRI_INDEX_NONE ||
+                     pool_back_bit(block->enabled, slot) == pool_back_bit(share->enabled, slot));
         if (!same && now != ORRI_INDEX_NONE) {
             world->listener.pinned_changed(world, pool, now);
         }
@@ -350,8 +346,7 @@ static void pool_back_fill(orr_world* world, orri_pool* pool, orri_pool_share* s
         orri_rows_move(pool->type, block->data + offset, share->values + offset, run);
     }
     memcpy(block->owners, share->owners, share->used * sizeof *share->owners);
-    memcpy(pool_share_links(pool, share->number), share->links,
-           share->used * sizeof *share->links);
+    memcpy(pool_share_links(pool, share->number), share->links, share->used * sizeof *share->links);
     if (share->enabled != NULL) {
         // Bits past the last slot that was used are on, as those of free slots.
         for (uint32_t slot = 0; slot < share->used; slot++) {
@@ -360,8 +355,8 @@ static void pool_back_fill(orr_world* world, orri_pool* pool, orri_pool_share* s
     }
     for (uint32_t slot = 0; slot < share->used; slot++) {
         if (share->owners[slot] != ORRI_INDEX_NONE) {
-            *orri_pool_entry(pool, share->owners[slot]) =
-                (share->number << pool->slot_bits) + slot + 1;
+            *orri_pool_entry(pool, share->owners[slot]) = (share->number << pool->slot_bits) +
+                                                          slot + 1;
         }
     }
     orri_free(&world->env, ORR_MEMORY_SHARE, share->values, share->bytes, ORRI_BLOCK_ALIGN);

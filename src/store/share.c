@@ -246,8 +246,8 @@ static bool share_copy_live(orr_world* world, orri_chunk* chunk, uint32_t column
     ORRI_UNPOISON(block, open);
     if (share->type == NULL) {
         memcpy(block, share->data, share->size);
-    } else if (!orri_cells_copy(orri_share_cells(share, block), orri_share_cells(share, share->data),
-                                share->rows)) {
+    } else if (!orri_cells_copy(orri_share_cells(share, block),
+                                orri_share_cells(share, share->data), share->rows)) {
         orri_block_give(extent, &world->env, block);
         return false;
     }

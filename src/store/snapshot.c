@@ -54,9 +54,9 @@ static orri_chunk_node* snapshot_chunk_take(orr_world* world, orri_chunk* chunk)
         (*newest)->refs++;
         return *newest;
     }
-    orri_chunk_node* node =
-        orri_alloc_zero(&world->env, ORR_MEMORY_SHARE, snapshot_chunk_bytes(chunk->column_count),
-                        _Alignof(orri_chunk_node));
+    orri_chunk_node* node = orri_alloc_zero(&world->env, ORR_MEMORY_SHARE,
+                                            snapshot_chunk_bytes(chunk->column_count),
+                                            _Alignof(orri_chunk_node));
     if (node == NULL) {
         (void)orri_refuse_memory(&world->env, "taking hold of a chunk");
         return NULL;
@@ -271,10 +271,9 @@ static uint32_t snapshot_pools_count(const orr_world* world)
 // The lists, with nothing in them yet.
 static orri_snapshot* snapshot_make(orr_world* world)
 {
-    orri_snapshot* snapshot =
-        snapshot_newest_reserve(world)
-            ? ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHARE, orri_snapshot, 1)
-            : NULL;
+    orri_snapshot* snapshot = snapshot_newest_reserve(world)
+                                  ? ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHARE, orri_snapshot, 1)
+                                  : NULL;
     if (snapshot == NULL) {
         return NULL;
     }
@@ -286,13 +285,11 @@ static orri_snapshot* snapshot_make(orr_world* world)
     snapshot->cluster_count = world->cluster_count;
     snapshot->slot_count = world->slot_count;
     snapshot->pool_count = snapshot_pools_count(world);
-    snapshot->pages =
-        ORRI_ALLOC_ZERO(env, ORR_MEMORY_SHARE, orri_share*, snapshot->page_count);
+    snapshot->pages = ORRI_ALLOC_ZERO(env, ORR_MEMORY_SHARE, orri_share*, snapshot->page_count);
     snapshot->clusters =
         ORRI_ALLOC_ZERO(env, ORR_MEMORY_SHARE, orri_cluster_node*, snapshot->cluster_count);
     snapshot->slots = ORRI_ALLOC(env, ORR_MEMORY_SHARE, orri_slot_note, snapshot->slot_count);
-    snapshot->pools =
-        ORRI_ALLOC_ZERO(env, ORR_MEMORY_SHARE, orri_pool_node*, snapshot->pool_count);
+    snapshot->pools = ORRI_ALLOC_ZERO(env, ORR_MEMORY_SHARE, orri_pool_node*, snapshot->pool_count);
     return snapshot;
 }
 
@@ -396,9 +393,8 @@ void orri_snapshot_release(orr_world* world, orri_snapshot* snapshot)
     }
     for (uint32_t p = 0; snapshot->pools != NULL && p < snapshot->pool_count; p++) {
         orri_pool_node* node = snapshot->pools[p];
-        uint32_t index = node != NULL
-                             ? orri_type_index(world, (orr_type){node->pool->type->index1})
-                             : 0;
+        uint32_t index = node != NULL ? orri_type_index(world, (orr_type){node->pool->type->index1})
+                                      : 0;
         if (node != NULL && orri_pool_node_release(world, node) &&
             world->snapshots->pools[index] == node) {
             world->snapshots->pools[index] = NULL;

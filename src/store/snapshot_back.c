@@ -13,10 +13,11 @@
 // Where a cluster of the snapshot is now.
 typedef struct back_cluster {
     orri_cluster* cluster;
-    bool fresh;         // It was gone.
-    bool told;          // Queries are to match it anew.
-    orri_chunk** made;  // [chunk_count of the node]; NULL: the chunk is there.
-    orri_chunk** spare; // Likewise: chunks that hold nothing but enable bits, for those that lack them now.
+    bool fresh;        // It was gone.
+    bool told;         // Queries are to match it anew.
+    orri_chunk** made; // [chunk_count of the node]; NULL: the chunk is there.
+    orri_chunk**
+        spare; // Likewise: chunks that hold nothing but enable bits, for those that lack them now.
 } back_cluster;
 
 // A copy of values that a frozen holder keeps where they are.
@@ -65,9 +66,8 @@ static bool back_ready_copy(orr_world* world, orri_return* way, const orri_share
         return false;
     }
     void* data = orri_alloc(&world->env, ORR_MEMORY_SHARE, share->size, ORRI_BLOCK_ALIGN);
-    if (data == NULL ||
-        !orri_cells_copy(orri_share_cells(share, data), orri_share_cells(share, share->data),
-                         share->rows)) {
+    if (data == NULL || !orri_cells_copy(orri_share_cells(share, data),
+                                         orri_share_cells(share, share->data), share->rows)) {
         orri_free(&world->env, ORR_MEMORY_SHARE, data, share->size, ORRI_BLOCK_ALIGN);
         return false;
     }
@@ -139,8 +139,8 @@ static bool back_bits_differ(const orri_cluster* cluster, const orri_cluster_nod
 static bool back_ready_cluster(orr_world* world, orri_return* way, const orri_cluster_node* node,
                                back_cluster* back)
 {
-    const orri_cluster_slot* slot =
-        node->index < world->slot_count ? &world->slots[node->index] : NULL;
+    const orri_cluster_slot* slot = node->index < world->slot_count ? &world->slots[node->index]
+                                                                    : NULL;
     orri_cluster* cluster = slot != NULL ? slot->cluster : NULL;
     back->fresh = cluster == NULL || cluster->sequence != node->sequence;
     if (back->fresh) {
@@ -160,10 +160,8 @@ static bool back_ready_cluster(orr_world* world, orri_return* way, const orri_cl
                            &cluster->chunk_capacity, count);
     for (uint32_t i = 0; ok && i < count; i++) {
         ok = !back->fresh && back_chunk_there(cluster, node, i)
-                 ? back_ready_kept(world, way, cluster->chunks[i], node->chunks[i],
-                                   &back->spare[i])
-                 : back_ready_made(world, way, cluster, node->chunks[i], count - i,
-                                   &back->made[i]);
+                 ? back_ready_kept(world, way, cluster->chunks[i], node->chunks[i], &back->spare[i])
+                 : back_ready_made(world, way, cluster, node->chunks[i], count - i, &back->made[i]);
     }
     return ok;
 }
@@ -303,10 +301,11 @@ static orr_result back_check(orr_world* world, const orri_snapshot* snapshot)
                            "%s: the world runs in real time; run it by orr_step()", call);
     }
     if (result == ORR_OK && orri_snapshot_lost(snapshot)) {
-        return orri_refuse(&world->env, ORR_ERR_PAST, ORR_LOG_ID_CALL_REFUSED,
-                           "%s: what was remembered of tick %llu is lost, there was no memory for a "
-                           "copy; give the world more memory or remember less",
-                           call, (unsigned long long)snapshot->tick);
+        return orri_refuse(
+            &world->env, ORR_ERR_PAST, ORR_LOG_ID_CALL_REFUSED,
+            "%s: what was remembered of tick %llu is lost, there was no memory for a "
+            "copy; give the world more memory or remember less",
+            call, (unsigned long long)snapshot->tick);
     }
     return result;
 }
@@ -431,8 +430,7 @@ static void back_clear_chunk(orri_chunk* chunk, const orri_chunk_node* then)
 }
 
 // Chunks that are not the same then go. Those that stay get closed up in the list later.
-static void back_clear_cluster(orr_world* world, const orri_cluster_node* node,
-                               back_cluster* back)
+static void back_clear_cluster(orr_world* world, const orri_cluster_node* node, back_cluster* back)
 {
     orri_cluster* cluster = back->cluster;
     for (uint32_t i = 0; i < cluster->chunk_count; i++) {
@@ -488,8 +486,8 @@ static void back_slots(orr_world* world, orri_return* way)
     world->slot_free = then->slot_free;
     for (uint32_t i = 0; i < then->slot_count; i++) {
         orri_cluster* cluster = i < now ? world->slots[i].cluster : NULL;
-        world->slots[i] = (orri_cluster_slot){cluster, then->slots[i].generation,
-                                              then->slots[i].free_next};
+        world->slots[i] =
+            (orri_cluster_slot){cluster, then->slots[i].generation, then->slots[i].free_next};
     }
     for (uint32_t i = 0; i < way->cluster_count; i++) {
         orri_cluster* cluster = way->clusters[i].cluster;

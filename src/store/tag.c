@@ -153,8 +153,7 @@ bool orri_tags_copy(orr_world* world, const orri_tag_entry* entries, uint32_t co
                     orri_tag_list* out)
 {
     *out = (orri_tag_list){0};
-    bool made =
-        ORRI_RESERVE(&world->env, ORR_MEMORY_SCHEMA, &out->entries, &out->capacity, count);
+    bool made = ORRI_RESERVE(&world->env, ORR_MEMORY_SCHEMA, &out->entries, &out->capacity, count);
     for (; made && out->count < count; out->count += made) {
         size_t size = strlen(entries[out->count].name) + 1;
         char* name = orri_alloc(&world->env, ORR_MEMORY_SCHEMA, size, 1);

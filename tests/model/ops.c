@@ -266,7 +266,7 @@ oracle_entity* ops_oracle_create_in(ops* s, orr_entity id, const orr_cluster_inf
 // ---- running -------------------------------------------------------------------------------------
 
 static const ops_entry* const ops_tables[] = {
-    ops_entity_table, ops_cluster_table, ops_batch_table, ops_world_table, ops_kind_table,
+    ops_entity_table, ops_cluster_table, ops_batch_table, ops_world_table,  ops_kind_table,
     ops_query_table,  ops_loop_table,    ops_bulk_table,  ops_bundle_table, ops_history_table};
 
 static uint32_t ops_weight_total(const ops_entry* const* tables, size_t count)

@@ -9,14 +9,14 @@
 #include "model/ops_kinds.h"
 #include "model/oracle.h"
 
-#define OPS_TYPES_MAX   96u
-#define OPS_TAGS_MAX    40u
-#define OPS_VALUE_MAX   256u // Bytes of the largest value, in either shape.
-#define OPS_SHARES_MAX  4u
-#define OPS_BATCH_MAX   5000u
-#define OPS_QUERIES_MAX 12u
-#define OPS_REFS_MAX    8u
-#define OPS_BUNDLES_MAX 12u
+#define OPS_TYPES_MAX    96u
+#define OPS_TAGS_MAX     40u
+#define OPS_VALUE_MAX    256u // Bytes of the largest value, in either shape.
+#define OPS_SHARES_MAX   4u
+#define OPS_BATCH_MAX    5000u
+#define OPS_QUERIES_MAX  12u
+#define OPS_REFS_MAX     8u
+#define OPS_BUNDLES_MAX  12u
 #define OPS_MEMORIES_MAX 5u
 
 #define OPS_BUNDLE_ITEMS_MAX 12u
@@ -66,7 +66,8 @@ typedef struct ops_shape {
     bool refuse_memory;
     bool refuse_hooks;
     bool shares;
-    uint32_t history; // The world is remembered, and gone back to, one in so many times; 1: often; 0: never.
+    uint32_t
+        history; // The world is remembered, and gone back to, one in so many times; 1: often; 0: never.
     bool names;
     bool queries;
     bool hash_seldom; // The hash is asked for at the end alone.

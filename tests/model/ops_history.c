@@ -220,11 +220,8 @@ static void op_stay(ops* s)
 }
 
 const ops_entry ops_history_table[] = {
-    {"remember", 6, op_remember},
-    {"forget", 2, op_forget},
-    {"travel", 6, op_travel},
-    {"stay", 1, op_stay},
-    {NULL, 0, NULL},
+    {"remember", 6, op_remember}, {"forget", 2, op_forget}, {"travel", 6, op_travel},
+    {"stay", 1, op_stay},         {NULL, 0, NULL},
 };
 
 #undef HISTORY_ENTITIES_MAX

@@ -78,8 +78,7 @@ static bool clone_same(const oracle* o, const oracle_component* a, const oracle_
 // When it was written, seen from now: `old` is what the entity had a moment ago.
 static void clone_date(oracle* o, const oracle_entity* old, oracle_component* component)
 {
-    const oracle_component* before =
-        old != NULL ? oracle_component_of(old, component->type) : NULL;
+    const oracle_component* before = old != NULL ? oracle_component_of(old, component->type) : NULL;
     component->touched = o->clock;
     component->written = before != NULL && clone_same(o, before, component) ? before->written
                                                                             : o->clock;

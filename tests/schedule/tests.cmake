@@ -59,6 +59,7 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_recording_impure.c
     tests/schedule/test_reduce.c
     tests/schedule/test_resolve.c
+    tests/schedule/test_snapshot_workers.c
     tests/schedule/test_sequence.c
     tests/schedule/test_shuffle.c
     tests/schedule/test_system.c
