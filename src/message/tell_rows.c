@@ -32,7 +32,8 @@ static void rows_match(rows_scan* s, const orri_told_cluster* record)
     for (uint32_t w = 0; w < told->words; w++) {
         fresh |= s->always[w] & told->fresh[w];
     }
-    s->steady = s->flat && fresh == 0;
+    // Who went back may have been told otherwise: of bits that are not there any more.
+    s->steady = s->flat && fresh == 0 && !s->tell->travels;
 }
 
 // Of 64 rows, which each reader selects.

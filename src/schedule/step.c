@@ -178,6 +178,16 @@ orr_result orr_run_until(orr_world* world, uint64_t tick,
     return result;
 }
 
+orr_result orri_step_to(orr_world* world, uint64_t tick)
+{
+    orr_result result = orri_step_check(world, "orr_time_travel");
+    while (result == ORR_OK && world->tick < tick) {
+        orri_pipeline* pipe = step_next(world->schedule);
+        result = orri_tick(pipe, pipe->interval);
+    }
+    return result;
+}
+
 void orr_pause(orr_world* world, bool on)
 {
     ORR_ASSERT(world != NULL);
