@@ -146,3 +146,34 @@ ORR_TEST(readers_of_the_state_are_told_the_same_again)
     play_end(p);
     free(p);
 }
+
+// Bits that were not there go with the travel, and no row moves: who was off is on again, and comes with the value it had.
+ORR_TEST(reader_outside_hears_of_who_was_off_once)
+{
+    kit k;
+    memory m;
+    orr_world* world = kit_begin(&k, NULL);
+    (void)KIT_TYPE(world, Position);
+    orr_entity e = orr_create(world), other = orr_create(world);
+    CHECK_OK(orr_set(world, e, Position, {1, 0, 0}));
+    CHECK_OK(orr_set(world, other, Position, {5, 0, 0}));
+    mirror* seen = mirror_make(world, "Position", false, TELL_KIT_ALL);
+    mirror_reader(seen)->outside = true;
+    CHECK_OK(orri_tell(world, (orr_system){0, 0}, false));
+    CHECK(memory_take(world, &m));
+    CHECK_OK(orr_set(world, e, Position, {2, 0, 0}));
+    CHECK_OK(orri_tell(world, (orr_system){0, 0}, false));
+    CHECK_OK(orr_entity_enable(world, e, false));
+    CHECK_OK(orri_tell(world, (orr_system){0, 0}, false));
+    mirror_take(seen);
+    mirror_compare(seen);
+    CHECK_OK(memory_back(world, &m));
+    CHECK_STR(tell_kit_take(mirror_reader(seen)),
+              "EntityAdded travel 0v1 {Position} Position: {x: 1, y: 0, z: 0}\n");
+    CHECK_OK(memory_back(world, &m)); // Nothing differs.
+    CHECK_STR(tell_kit_take(mirror_reader(seen)), "");
+    memory_forget(world, &m);
+    orri_reader_destroy(world, mirror_reader(seen));
+    mirror_free(seen);
+    kit_end(&k);
+}
