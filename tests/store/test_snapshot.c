@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The store remembered and gone back to, one kind of change at a time; what it costs; memory refused at every step. At random, against full copies, in
 // tests/model.
+#include "store/publish.h"
 #include "store/relation.h"
 #include "store/snapshot_inner.h"
 #include "support/pinned_kit.h"
@@ -638,6 +639,32 @@ ORR_TEST(snapshot_in_a_loop_or_beside_an_appender_is_refused)
     CHECK_RESULT(a.kit.errors.result, ORR_ERR_STATE);
     CHECK_RESULT(orri_snapshot_ready(a.world, snapshot, &way), ORR_ERR_STATE);
     orr_append_end(&appender);
+    orri_snapshot_release(a.world, snapshot);
+    kit_end(&a.kit);
+}
+
+// In real time no system may find a block held: snapshots have all for themselves then, and nothing is remembered or gone back to.
+ORR_TEST(snapshot_in_real_time_is_its_own_and_refused)
+{
+    all_begin();
+    orri_snapshot* snapshot = take();
+    uint64_t hash = orr_world_hash(a.world), shared = 0;
+    (void)bytes_of(snapshot, 1, &shared);
+    CHECK(shared > 0);
+    orri_publisher* publisher = orri_publisher_create(a.world);
+    CHECK(publisher != NULL);
+    (void)bytes_of(snapshot, 2, &shared);
+    CHECK_EQ(shared, 0);
+    orri_return* way = NULL;
+    CHECK(orri_snapshot_take(a.world) == NULL);
+    CHECK_RESULT(a.kit.errors.result, ORR_ERR_STATE);
+    CHECK_RESULT(orri_snapshot_ready(a.world, snapshot, &way), ORR_ERR_STATE);
+    CHECK_CONTAINS(orr_error_last(a.world), "real time");
+    orri_publisher_destroy(publisher);
+    change_pinned();
+    change_ids();
+    go_back(snapshot);
+    CHECK_EQ(orr_world_hash(a.world), hash);
     orri_snapshot_release(a.world, snapshot);
     kit_end(&a.kit);
 }
