@@ -362,6 +362,40 @@ ORR_TEST(snapshot_gone_back_to_brings_ticks_back_and_versions_forward)
     kit_end(&a.kit);
 }
 
+// Rows that go are a change of their cluster, also where no block of it is another.
+ORR_TEST(snapshot_gone_back_to_with_fewer_chunks_counts_as_a_change_of_the_cluster)
+{
+    all_begin();
+    CHECK_OK(orr_destroy_many(a.world, a.crowd + CAPACITY, 300));
+    const orri_cluster* cluster = orri_cluster_at(a.world, a.plain);
+    CHECK_EQ(cluster->chunk_count, 1);
+    orri_snapshot* snapshot = take();
+    CHECK_OK(orr_create_many(a.world, a.plain, 10, NULL, 0, NULL));
+    CHECK_EQ(cluster->chunk_count, 2);
+    uint64_t version = cluster->columns[cluster->type_count].version;
+    go_back(snapshot);
+    CHECK_EQ(cluster->chunk_count, 1);
+    CHECK(cluster->columns[cluster->type_count].version > version);
+    orri_snapshot_release(a.world, snapshot);
+    kit_end(&a.kit);
+}
+
+// Ids of instances are no part of the hash, and come again all the same.
+ORR_TEST(snapshot_gone_back_to_gives_the_same_instance_ids_again)
+{
+    all_begin();
+    orr_type shard = KIT_TYPE(a.world, Shard);
+    orri_snapshot* snapshot = take();
+    orr_component_id first = orr_instance_add(a.world, a.people[2], shard, &(Shard){1});
+    orr_component_id second = orr_instance_add(a.world, a.people[7], shard, &(Shard){1});
+    go_back(snapshot);
+    CHECK(orr_instance_get(a.world, a.people[2], shard, first) == NULL);
+    CHECK_EQ(orr_instance_add(a.world, a.people[2], shard, &(Shard){1}), first);
+    CHECK_EQ(orr_instance_add(a.world, a.people[7], shard, &(Shard){1}), second);
+    orri_snapshot_release(a.world, snapshot);
+    kit_end(&a.kit);
+}
+
 // Values that nobody wrote to stay in their blocks, and the others go back to theirs: columns stay where they are.
 ORR_TEST(snapshot_gone_back_to_leaves_blocks_where_they_are)
 {
