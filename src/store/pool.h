@@ -204,6 +204,7 @@ orri_pool_node* orri_pool_node_take(orr_world* world, orri_pool* pool, orri_pool
 // True when this was the last holder: the node is gone.
 bool orri_pool_node_release(orr_world* world, orri_pool_node* node);
 bool orri_pool_node_lost(const orri_pool_node* node);
+bool orri_pool_node_same(const orri_pool_node* node, const orri_pool* pool);
 // Everything that may be refused (silent) before a pool is as it was; `node` NULL: when it was empty. Then that.
 bool orri_pool_ready(orr_world* world, orri_pool* pool, const orri_pool_node* node);
 void orri_pool_back(orr_world* world, orri_pool* pool, const orri_pool_node* node);

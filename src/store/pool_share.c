@@ -185,7 +185,7 @@ static size_t pool_node_bytes(uint32_t block_count)
     return sizeof(orri_pool_node) + block_count * sizeof(*((orri_pool_node*)NULL)->blocks);
 }
 
-static bool pool_node_same(const orri_pool_node* node, const orri_pool* pool)
+bool orri_pool_node_same(const orri_pool_node* node, const orri_pool* pool)
 {
     bool same = node->pool == pool && node->slot_count == pool->slot_count &&
                 node->free_first == pool->free_first && node->live == pool->live;
@@ -198,7 +198,7 @@ static bool pool_node_same(const orri_pool_node* node, const orri_pool* pool)
 
 orri_pool_node* orri_pool_node_take(orr_world* world, orri_pool* pool, orri_pool_node* last)
 {
-    if (last != NULL && pool_node_same(last, pool)) {
+    if (last != NULL && orri_pool_node_same(last, pool)) {
         last->refs++;
         return last;
     }

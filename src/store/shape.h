@@ -403,6 +403,10 @@ struct orr_world {
     struct orri_schedule* schedule; // Of the schedule module.
     struct orri_history* history;   // Of the history module.
     uint64_t timeline;              // Counts the times it went back. Not state.
+    // Set by the history module; NULL: nothing to do. In lockstep, and by orr_tick_advance(): a tick that the world counts begins, and nothing of it is done, nothing
+    // can keep it from beginning; and it is all done, of the pipeline with this number.
+    void (*tick_begins)(orr_world* world);
+    void (*tick_ended)(orr_world* world, uint32_t pipeline);
     orri_tenant tenants[ORRI_TENANT_COUNT];
     uint32_t workers; // Of the desc, as what follows.
     orr_pool pool;

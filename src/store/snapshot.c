@@ -488,6 +488,44 @@ bool orri_snapshot_lost(const orri_snapshot* snapshot)
     return asked->lost;
 }
 
+static bool snapshot_pools_same(const orr_world* world, const orri_snapshot* snapshot)
+{
+    uint32_t seen = 0;
+    for (uint32_t p = 0; p < world->pool_count; p++) {
+        const orri_pool* pool = world->pool_list[p];
+        if (pool->type->info.transient) {
+            continue;
+        }
+        if (seen == snapshot->pool_count || snapshot->pools[seen]->pool != pool ||
+            !orri_pool_node_same(snapshot->pools[seen], pool)) {
+            return false;
+        }
+        seen++;
+    }
+    return seen == snapshot->pool_count;
+}
+
+bool orri_snapshot_same(orr_world* world, const orri_snapshot* snapshot)
+{
+    orri_world_settle(world);
+    const orri_index* index = &world->index;
+    bool same = snapshot->tick == world->tick && snapshot->singleton.id == world->singleton.id &&
+                snapshot->entity_count == world->hot.count &&
+                snapshot->free_first == index->free_first &&
+                snapshot->cluster_count == world->cluster_count &&
+                snapshot->slot_count == world->slot_count &&
+                snapshot->tags->state == world->tag_state;
+    for (uint32_t p = 0; same && p < snapshot->page_count; p++) {
+        same = index->metas[p].share == snapshot->pages[p];
+    }
+    uint32_t i = 0;
+    for (const orri_cluster* cluster = world->cluster_first; same && cluster != NULL;
+         cluster = cluster->next, i++) {
+        same = snapshot_cluster_same(snapshot->clusters[i], cluster);
+    }
+    return same && snapshot_pools_same(world, snapshot);
+}
+
 // Bytes in hand, by who else has them.
 typedef struct snapshot_sum {
     uint64_t round, own, shared;

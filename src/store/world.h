@@ -199,7 +199,9 @@ static inline bool orri_world_open(const orr_world* world)
 {
     return world->appender == NULL && (world->iterating | world->listed) == 0 && !world->realtime;
 }
-// A tick that the world does not count begins: as orr_tick_advance(), but for the world's tick and what waits for it. (world.c)
+// A tick begins, and the world counts it. (world.c)
+void orri_tick_advance(orr_world* world);
+// A tick that the world does not count begins: as orri_tick_advance(), but for the world's tick and what waits for it. (world.c)
 void orri_tick_aside(orr_world* world);
 // Before versions or ticks of blocks are looked at.
 static inline void orri_world_settle(const orr_world* world)

@@ -54,6 +54,7 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_realtime_outside.c
     tests/schedule/test_realtime_time.c
     tests/schedule/test_realtime_overwrite.c
+    tests/schedule/test_recall.c
     tests/schedule/test_recording.c
     tests/schedule/test_recording_impure.c
     tests/schedule/test_reduce.c
