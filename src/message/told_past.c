@@ -154,12 +154,13 @@ static void told_past_scan_cluster(told_past_scan* s, const orri_cluster* cluste
 static void told_past_scan_pool(told_past_scan* s, const orri_told_type* type)
 {
     const orri_pool* pool = orri_pool_find(s->tell.world, (orr_type){type->type->index1});
-    bool look = pool != NULL && pool->version > type->mark;
+    uint64_t mark = type->mark > type->value_mark ? type->mark : type->value_mark;
+    bool look = pool != NULL && pool->version > mark;
     for (uint32_t b = 0; look && b < pool->block_count; b++) {
         uint32_t first = b << pool->slot_bits, last = first + (1u << pool->slot_bits);
         uint32_t end = pool->slot_count > type->owner_count ? pool->slot_count : type->owner_count;
         last = last < end ? last : end;
-        for (uint32_t slot = first; pool->blocks[b].version > type->mark && slot < last; slot++) {
+        for (uint32_t slot = first; pool->blocks[b].version > mark && slot < last; slot++) {
             uint32_t owners[2] = {slot < pool->slot_count ? orri_pool_owner(pool, slot)
                                                           : ORRI_INDEX_NONE,
                                   slot < type->owner_count ? type->owners[slot] : ORRI_INDEX_NONE};
@@ -758,7 +759,7 @@ static void told_past_unmark(struct orri_told* told)
 {
     told->index_mark = told->row_mark = 0;
     for (uint32_t t = 0; t < told->type_count; t++) {
-        told->types[t].mark = 0;
+        told->types[t].mark = told->types[t].value_mark = 0;
     }
     for (uint32_t c = 0; c < told->cluster_count; c++) {
         const orri_told_cluster* record = &told->clusters[c];
