@@ -1,7 +1,22 @@
 set(ORR_SOURCES_HISTORY
+    src/history/blend.c
+    src/history/frame.c
+    src/history/grains.c
+    src/history/image.c
+    src/history/load.c
+    src/history/memory.c
+    src/history/stretcher.c
     src/history/timeline.c
+    src/history/traveller.c
 )
 # Not on any hot way: compiled for size.
 set(ORR_SMALL_HISTORY
+    src/history/frame.c
+    src/history/grains.c
+    src/history/image.c
+    src/history/load.c
+    src/history/memory.c
+    src/history/stretcher.c
     src/history/timeline.c
+    src/history/traveller.c
 )

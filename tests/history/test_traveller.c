@@ -1,0 +1,884 @@
+// SPDX-License-Identifier: MIT
+// Entities that remember themselves, and how old they are.
+#include "history/traveller_kit.h"
+
+// ---- time -----------------------------------------------------------------------------------------------------------
+
+ORR_TEST(time_of_an_entity_is_ticks_since_it_was_created) /* N3-36 */
+{
+    kit k = {0};
+    orr_world* world = begin(&k);
+    KIT_STEP(world, 3);
+    orr_entity a = orr_create(world);
+    CHECK_OK(orr_add(world, a, orr_time));
+    CHECK_EQ(orr_time_of(world, a), 0);
+    KIT_STEP(world, 5);
+    orr_entity b;
+    orr_cluster cluster = KIT_CLUSTER(world, orr_time, Position);
+    CHECK_OK(orr_create_many(world, cluster, 1, NULL, 0, &b));
+    CHECK_EQ(orr_time_of(world, a), 5);
+    CHECK_EQ(orr_time_of(world, b), 0);
+    KIT_STEP(world, 2);
+    CHECK_EQ(orr_time_of(world, a), 7);
+    CHECK_EQ(orr_time_of(world, b), 2);
+    kit_end(&k);
+}
+
+ORR_TEST(time_of_a_copy_begins_anew)
+{
+    kit k = {0};
+    orr_world* world = begin(&k);
+    orr_entity a = kit_traveller(world, 1);
+    KIT_STEP(world, 4);
+    CHECK_OK(orr_entity_remember(world, a, 4));
+    orr_entity b = orr_copy(world, a);
+    KIT_STEP(world, 1);
+    CHECK_EQ(orr_time_of(world, a), 5);
+    CHECK_EQ(orr_time_of(world, b), 1);
+    CHECK_EQ(orr_entity_slots(world, b, NULL, 0), 1); // What it remembers is copied with it.
+    CHECK_OK(orr_entity_travel(world, b, 4));
+    CHECK_EQ(orr_time_of(world, b), 4);
+    kit_end(&k);
+}
+
+static void spawn(orr_run* run)
+{
+    if (run->tick == 2) {
+        orr_entity entity = orr_send_create(run);
+        CHECK_OK(orr_send_add_preset(run, entity, orr_time_traveller));
+    }
+}
+
+ORR_TEST(time_of_what_a_system_creates_begins_in_its_tick)
+{
+    kit k = {0};
+    orr_world* world = begin(&k);
+    ORR_REGISTER(world, orr_time_traveller);
+    KIT_SYSTEM(world, .name = "spawn", .once = true, .run = spawn, .creates = "orr_time_traveller");
+    orr_query* query = orr_query_text(world, "orr_time");
+    KIT_STEP(world, 2);
+    orr_entity made = orr_query_single(query);
+    CHECK_EQ(orr_time_of(world, made), 0);
+    KIT_STEP(world, 3);
+    CHECK_EQ(orr_time_of(world, made), 3);
+    kit_end(&k);
+}
+
+ORR_TEST(time_of_who_has_none_is_refused)
+{
+    kit k = {0};
+    orr_world* world = begin(&k);
+    orr_entity a = orr_create(world);
+    CHECK_EQ(orr_time_of(world, a), 0);
+    KIT_ERROR(&k, ORR_ERR_ABSENT, "has no orr_time");
+    CHECK_OK(orr_destroy(world, a));
+    CHECK_EQ(orr_time_of(world, a), 0);
+    CHECK(k.errors.count > 0);
+    kit_end(&k);
+}
+
+// ---- what a traveller needs -----------------------------------------------------------------------------------------
+
+ORR_TEST(traveller_added_brings_time_along) /* N3-37 */
+{
+    kit k = {0};
+    orr_world* world = begin(&k);
+    orr_entity a = orr_create(world);
+    CHECK_OK(orr_add(world, a, orr_time_traveller));
+    CHECK(orr_has(world, a, orr_time));
+    CHECK_RESULT(orr_remove(world, a, orr_time), ORR_ERR_STATE);
+    KIT_ERROR(&k, ORR_ERR_STATE, "orr_time");
+    orr_entity b = orr_create(world);
+    CHECK_OK(orr_add(world, b, orr_time_stretcher));
+    CHECK(orr_has(world, b, orr_time) && orr_has(world, b, orr_time_traveller));
+    kit_end(&k);
+}
+
+ORR_TEST(remember_by_an_entity_that_is_no_traveller_is_refused)
+{
+    kit k = {0};
+    orr_world* world = begin(&k);
+    orr_entity a = make(world, 1);
+    CHECK_RESULT(orr_entity_remember(world, a, 0), ORR_ERR_ABSENT);
+    KIT_ERROR(&k, ORR_ERR_ABSENT, "orr_time_traveller; add it first");
+    CHECK_RESULT(orr_entity_travel(world, a, 0), ORR_ERR_ABSENT);
+    CHECK_RESULT(orr_entity_forget(world, a, 0), ORR_ERR_ABSENT);
+    CHECK_EQ(orr_entity_slots(world, a, NULL, 0), 0);
+    CHECK_OK(orr_destroy(world, a));
+    CHECK(orr_entity_remember(world, a, 0) != ORR_OK);
+    kit_end(&k);
+}
+
+ORR_TEST(remember_of_a_type_without_schema_is_refused_by_name) /* N3-37 */
+{
+    kit k = {0};
+    orr_world* world = begin(&k);
+    orr_entity a = kit_traveller(world, 1);
+    Token token = kit_token(7);
+    CHECK_OK(orr_put(world, a, Token, &token));
+    uint64_t before = orr_world_hash(world);
+    CHECK_RESULT(orr_entity_remember(world, a, 0), ORR_ERR_TYPE);
+    KIT_ERROR(&k, ORR_ERR_TYPE, "Token");
+    CHECK_EQ(orr_world_hash(world), before);
+    CHECK_OK(orr_remove(world, a, Token));
+    CHECK_OK(orr_entity_remember(world, a, 0));
+    kit_end(&k);
+}
+
+static size_t cell_print(void* user, const void* value, char* out, size_t size)
+{
+    (void)user;
+    (void)value;
+    return (size_t)snprintf(out, size, "x");
+}
+
+static bool cell_parse(void* user, const char* text, void* out)
+{
+    (void)user;
+    (void)text;
+    memset(out, 0, 4);
+    return true;
+}
+
+static const orr_codec cell_codec = {.print = cell_print, .parse = cell_parse};
+typedef struct Cell {
+    uint32_t raw;
+} Cell;
+static const orr_type_desc orr_desc_Cell = {
+    .name = "Cell", .kind = ORR_KIND_OPAQUE, .size = 4, .align = 4, .codec = &cell_codec};
+ORR_STRUCT(Battery, (int32_t, charge), (Cell, cell))
+
+ORR_TEST(remember_of_an_opaque_field_is_refused_by_name)
+{
+    kit k = {0};
+    orr_world* world = begin(&k);
+    orr_entity a = kit_traveller(world, 1);
+    CHECK_OK(orr_set(world, a, Battery, {.charge = 3}));
+    CHECK_RESULT(orr_entity_remember(world, a, 0), ORR_ERR_TYPE);
+    KIT_ERROR(&k, ORR_ERR_TYPE, "Battery of entity");
+    kit_end(&k);
+}
+
+// ---- remember, forget, travel ------------------------------------------------------------------------------------------
+
+ORR_TEST(travel_to_a_slot_loads_what_was_remembered) /* N3-38, N3-40 */
+{
+    kit k = {0};
+    orr_world* world = begin(&k);
+    orr_entity a = kit_traveller(world, 1);
+    orr_entity other = make(world, 50);
+    CHECK_OK(orr_entity_remember(world, a, 0));
+    KIT_STEP(world, 10);
+    CHECK_OK(orr_set(world, a, Position, {9, 8, 7}));
+    CHECK_OK(orr_set(world, other, Position, {60, 0, 0}));
+    CHECK_OK(orr_entity_remember(world, a, 10));
+    CHECK_OK(orr_entity_travel(world, a, 0));
+    CHECK(orr_get(world, a, Position)->x == 1);
+    CHECK_EQ(orr_time_of(world, a), 0);
+    CHECK(orr_get(world, other, Position)->x == 60); // The rest of the world stays.
+    CHECK_EQ(orr_world_tick(world), 10);
+    KIT_STEP(world, 2);
+    CHECK_EQ(orr_time_of(world, a), 2);
+    CHECK_OK(orr_entity_travel(world, a, 10));
+    CHECK(orr_get(world, a, Position)->y == 8);
+    CHECK_EQ(orr_time_of(world, a), 10);
+    uint64_t slots[4] = {0};
+    CHECK_EQ(orr_entity_slots(world, a, slots, 4), 2);
+    CHECK(slots[0] == 0 && slots[1] == 10);
+    kit_end(&k);
+}
+
+ORR_TEST(remember_in_any_slot_is_plain_storage) /* N3-38 */
+{
+    kit k = {0};
+    orr_world* world = begin(&k);
+    orr_entity a = kit_traveller(world, 1);
+    static const uint64_t slots[] = {1000000, 7, UINT64_MAX, 0, 1ull << 63};
+    for (uint32_t i = 0; i < 5; i++) {
+        CHECK_OK(orr_set(world, a, Position, {(float)i, 0, 0}));
+        CHECK_OK(orr_entity_remember(world, a, slots[i]));
+    }
+    CHECK_OK(orr_set(world, a, Position, {70, 0, 0}));
+    CHECK_OK(orr_entity_remember(world, a, 7)); // In place of what was there.
+    for (uint32_t i = 0; i < 5; i++) {
+        CHECK_OK(orr_entity_travel(world, a, slots[i]));
+        CHECK(orr_get(world, a, Position)->x == (i == 1 ? 70 : (float)i));
+        CHECK(orr_time_of(world, a) == slots[i]);
+    }
+    uint64_t out[5];
+    CHECK_EQ(orr_entity_slots(world, a, out, 5), 5);
+    CHECK(out[0] == 0 && out[1] == 7 && out[2] == 1000000 && out[3] == 1ull << 63 &&
+          out[4] == UINT64_MAX);
+    kit_end(&k);
+}
+
+ORR_TEST(forget_deletes_a_slot) /* N3-39, N3-40 */
+{
+    kit k = {0};
+    orr_world* world = begin(&k);
+    orr_entity a = kit_traveller(world, 1);
+    KIT_STEP(world, 9);
+    CHECK_OK(orr_entity_remember(world, a, 3));
+    CHECK_OK(orr_entity_forget(world, a, 3));
+    uint64_t empty = orr_world_hash(world);
+    CHECK_OK(orr_entity_remember(world, a, 3));
+    CHECK_OK(orr_entity_remember(world, a, 5));
+    CHECK_OK(orr_entity_remember(world, a, 8));
+    CHECK_OK(orr_entity_forget(world, a, 5));
+    uint64_t before = orr_world_hash(world);
+    CHECK_RESULT(orr_entity_travel(world, a, 5), ORR_ERR_PAST);
+    KIT_ERROR(&k, ORR_ERR_PAST, "slot 5; the nearest slots it remembers are 3 and 8");
+    CHECK_RESULT(orr_entity_forget(world, a, 5), ORR_ERR_PAST);
+    CHECK_RESULT(orr_entity_travel(world, a, 2), ORR_ERR_PAST);
+    KIT_ERROR(&k, ORR_ERR_PAST, "the first slot it remembers is 3");
+    CHECK_EQ(orr_world_hash(world), before);
+    CHECK_OK(orr_entity_forget(world, a, 3));
+    CHECK_OK(orr_entity_forget(world, a, 8));
+    CHECK_RESULT(orr_entity_travel(world, a, 3), ORR_ERR_PAST);
+    KIT_ERROR(&k, ORR_ERR_PAST, "it remembers nothing");
+    CHECK_EQ(orr_world_hash(world), empty);
+    kit_end(&k);
+}
+
+ORR_TEST(memory_is_part_of_the_hash)
+{
+    kit k = {0};
+    orr_world* world = begin(&k);
+    orr_entity a = kit_traveller(world, 1);
+    CHECK_OK(orr_entity_remember(world, a, 1));
+    uint64_t one = orr_world_hash(world);
+    CHECK_OK(orr_entity_forget(world, a, 1));
+    CHECK_OK(orr_entity_remember(world, a, 2));
+    CHECK(orr_world_hash(world) != one);
+    CHECK_OK(orr_entity_forget(world, a, 2));
+    CHECK_OK(orr_entity_remember(world, a, 1));
+    CHECK_EQ(orr_world_hash(world), one);
+    kit_end(&k);
+}
+
+// ---- the whole state ---------------------------------------------------------------------------------------------------
+
+static void dress(orr_world* world, orr_entity a, orr_entity friend)
+{
+    orr_type wheel = KIT_TYPE(world, Wheel);
+    CHECK_OK(orr_set(world, a, Padded, {1, 2.5, 3}));
+    CHECK_OK(orr_set(world, a, Label, {orr_string_make(world, "hello"), 4}));
+    static const int32_t numbers[] = {1, 2, 3};
+    CHECK_OK(orr_set(world, a, List, {orr_array_make(world, numbers, 3, 4)}));
+    CHECK_OK(orr_set(world, a, Link, {friend, 5}));
+    CHECK_OK(orr_set(world, a, Crowd, {orr_array_make(world, (orr_entity[]){a, friend}, 2, 8)}));
+    CHECK_OK(orr_add(world, a, Frozen));
+    CHECK_OK(orr_set(world, a, Body, {11, 12}));
+    CHECK_OK(orr_set(world, a, Sign, {orr_string_make(world, "stop"), 1}));
+    CHECK_OK(orr_add(world, a, Seen));
+    orr_component_id ids[3];
+    for (int32_t i = 0; i < 3; i++) {
+        Wheel value = {0.5f * (float)i, i};
+        ids[i] = orr_instance_add(world, a, wheel, &value);
+        CHECK(ids[i] != 0);
+    }
+    CHECK_OK(orr_instance_enable(world, a, wheel, ids[1], false));
+    CHECK_OK(orr_enable(world, a, Padded, false));
+    CHECK_OK(orr_enable(world, a, Body, false));
+    CHECK_OK(orr_tag_add(world, a, 17));
+    CHECK_OK(orr_tag_add(world, a, 4));
+    CHECK_OK(orr_entity_enable(world, a, false));
+}
+
+static void undress(orr_world* world, orr_entity a)
+{
+    CHECK_OK(orr_remove(world, a, Padded));
+    CHECK_OK(orr_remove(world, a, Label));
+    CHECK_OK(orr_remove(world, a, List));
+    CHECK_OK(orr_remove(world, a, Crowd));
+    CHECK_OK(orr_remove(world, a, Frozen));
+    CHECK_OK(orr_remove(world, a, Body));
+    CHECK_OK(orr_remove(world, a, Seen));
+    CHECK_OK(orr_remove(world, a, Wheel));
+    CHECK_OK(orr_set(world, a, Sign, {orr_string_make(world, "go"), 2}));
+    CHECK_OK(orr_set(world, a, Velocity, {1, 2}));
+    CHECK_OK(orr_set(world, a, Loose, {1, 2, 3}));
+    CHECK_OK(orr_tag_remove(world, a, 17));
+    CHECK_OK(orr_tag_add(world, a, 5));
+    CHECK_OK(orr_entity_enable(world, a, true));
+}
+
+ORR_TEST(remember_covers_the_whole_state) /* N3-37 */
+{
+    kit k = {0};
+    orr_world* world = begin(&k);
+    orr_entity friend = make(world, 3), a = kit_traveller(world, 1);
+    CHECK_OK(orr_name_set(world, a, (orr_entity){0}, "bob"));
+    dress(world, a, friend);
+    char before[4096], after[4096];
+    kit_state(world, a, before, sizeof before);
+    CHECK_OK(orr_entity_remember(world, a, 0));
+    orr_cluster cluster = orr_entity_cluster(world, a);
+    undress(world, a);
+    KIT_STEP(world, 2); // Strings that nobody has any more are gone.
+    CHECK_OK(orr_entity_remember(world, a, 1));
+    CHECK_OK(orr_name_set(world, a, (orr_entity){0}, "bert"));
+    kit_state(world, a, after, sizeof after);
+    CHECK_OK(orr_entity_travel(world, a, 0));
+    char now[4096];
+    kit_state(world, a, now, sizeof now);
+    CHECK(strncmp(now, "bert", 4) == 0); // Its name is not a part of it.
+    CHECK_STR(now + 4, before + 3);
+    CHECK_EQ(orr_entity_cluster(world, a).index1, cluster.index1);
+    CHECK_OK(orr_entity_travel(world, a, 1));
+    KIT_STATE(world, a, after);
+    CHECK_OK(orr_entity_travel(world, a, 0));
+    CHECK_STR(kit_state(world, a, now, sizeof now) + 4, before + 3);
+    kit_end(&k);
+}
+
+ORR_TEST(travel_keeps_ids_of_instances_by_position)
+{
+    kit k = {0};
+    orr_world* world = begin(&k);
+    orr_entity a = kit_traveller(world, 1);
+    orr_type wheel = KIT_TYPE(world, Wheel);
+    orr_component_id first = orr_add_instance(world, a, Wheel, {1, 1});
+    orr_component_id second = orr_add_instance(world, a, Wheel, {2, 2});
+    CHECK_OK(orr_entity_remember(world, a, 0));
+    CHECK_OK(orr_instance_remove(world, a, wheel, second));
+    Wheel other = {9, 9};
+    CHECK_OK(orr_instance_set(world, a, wheel, first, &other));
+    CHECK_OK(orr_entity_remember(world, a, 1));
+    CHECK_OK(orr_entity_travel(world, a, 0));
+    CHECK(((const Wheel*)orr_instance_get(world, a, wheel, first))->radius == 1);
+    CHECK_EQ(orr_instances_get(world, a, wheel, NULL, NULL), 2);
+    CHECK_OK(orr_entity_travel(world, a, 1));
+    CHECK_EQ(orr_instances_get(world, a, wheel, NULL, NULL), 1);
+    CHECK(((const Wheel*)orr_instance_get(world, a, wheel, first))->radius == 9);
+    kit_end(&k);
+}
+
+ORR_STRUCT(Master, (orr_entity, who, (.flags = ORR_FIELD_INDEXED)))
+
+ORR_TEST(travel_makes_references_to_the_dead_null)
+{
+    kit k = {0};
+    orr_world* world = begin(&k);
+    orr_entity a = kit_traveller(world, 1), friend = make(world, 2), other = make(world, 3);
+    orr_type master = KIT_TYPE(world, Master);
+    CHECK_OK(orr_set(world, a, Link, {friend, 5}));
+    CHECK_OK(orr_set(world, a, Master, {friend}));
+    CHECK_OK(
+        orr_set(world, a, Crowd, {orr_array_make(world, (orr_entity[]){friend, other}, 2, 8)}));
+    CHECK_OK(orr_entity_remember(world, a, 0));
+    CHECK_OK(orr_set(world, a, Link, {other, 6}));
+    CHECK_OK(orr_set(world, a, Master, {other}));
+    CHECK_EQ(orr_referrers_get(world, friend, master, NULL, NULL, 0), 0);
+    CHECK_OK(orr_entity_travel(world, a, 0));
+    CHECK(orr_get(world, a, Link)->target.id == friend.id);
+    CHECK_EQ(orr_referrers_get(world, friend, master, NULL, NULL, 0), 1);
+    CHECK_OK(orr_destroy(world, friend));
+    CHECK_OK(orr_set(world, a, Link, {other, 6}));
+    CHECK_OK(orr_entity_travel(world, a, 0));
+    CHECK_EQ(orr_get(world, a, Link)->target.id, 0);
+    CHECK_EQ(orr_get(world, a, Link)->weight, 5);
+    uint32_t count;
+    const orr_entity* members = orr_array_values(world, orr_get(world, a, Crowd)->members, &count);
+    CHECK_EQ(count, 2);
+    CHECK(members[0].id == 0 && members[1].id == other.id);
+    kit_end(&k);
+}
+
+ORR_TEST(travel_without_a_cluster_for_it_leaves_the_entity_as_it_was)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, &(orr_world_desc){.clusters_max = 8});
+    orr_entity a = kit_traveller(world, 1);
+    CHECK_OK(orr_tag_add(world, a, 1));
+    CHECK_OK(orr_entity_remember(world, a, 0));
+    CHECK_OK(orr_set(world, a, Position, {5, 5, 5}));
+    orr_cluster old = orr_entity_cluster(world, a);
+    CHECK_OK(orr_tag_remove(world, a, 1));
+    CHECK_OK(orr_cluster_delete(world, old));
+    for (uint64_t i = 0; i < 20; i++) {
+        (void)orr_tag_add(world, orr_create(world), 100 + i); // Until there is no room.
+    }
+    k.errors = (kit_errors){0};
+    uint64_t before = orr_world_hash(world);
+    CHECK_RESULT(orr_entity_travel(world, a, 0), ORR_ERR_CAPACITY);
+    KIT_ERROR(&k, ORR_ERR_CAPACITY, "clusters_max");
+    CHECK_EQ(orr_world_hash(world), before);
+    CHECK_OK(orr_world_validate(world));
+    kit_end(&k);
+}
+
+ORR_TEST(remember_beyond_the_limit_is_refused)
+{
+    kit k = {0};
+    orr_world* world = begin(&k);
+    orr_entity a = kit_traveller(world, 1);
+    static char text[3u << 20];
+    memset(text, 'x', sizeof text - 1);
+    CHECK_OK(orr_set(world, a, Label, {orr_string_make(world, text), 0}));
+    for (uint64_t slot = 0; slot < 5; slot++) {
+        CHECK_OK(orr_entity_remember(world, a, slot));
+    }
+    CHECK_RESULT(orr_entity_remember(world, a, 5), ORR_ERR_CAPACITY);
+    KIT_ERROR(&k, ORR_ERR_CAPACITY, "slot 5");
+    CHECK_EQ(orr_entity_slots(world, a, NULL, 0), 5);
+    CHECK_OK(orr_entity_remember(world, a, 4));
+    kit_end(&k);
+}
+
+ORR_TEST(traveller_prints_slots_and_not_bytes)
+{
+    kit k = {0};
+    orr_world* world = begin(&k);
+    orr_entity a = kit_traveller(world, 1);
+    CHECK_OK(orr_entity_remember(world, a, 3));
+    CHECK_OK(orr_entity_remember(world, a, 12));
+    char text[512];
+    (void)orr_entity_print(world, a, text, sizeof text);
+    CHECK_CONTAINS(
+        text, "orr_time_traveller {slots: [3, 12], count: 2, bytes: 184}, orr_time {origin: 0}");
+    for (uint64_t i = 20; i < 60; i++) {
+        CHECK_OK(orr_entity_remember(world, a, i));
+    }
+    (void)orr_entity_print(world, a, text, sizeof text);
+    CHECK_CONTAINS(text, "{slots: [3, 12, 20, 21, 22, 23, 24, …, 59], count: 42");
+    kit_end(&k);
+}
+
+// ---- ahead ---------------------------------------------------------------------------------------------------------------
+
+static void move(orr_run* run)
+{
+    Position* p = orr_write(run, Position);
+    const Velocity* v = orr_read(run, Velocity);
+    for (uint32_t i = 0; i < run->count; i++) {
+        p[i].x += v[i].x * run->dt;
+        p[i].z = p[i].z * 2 + (float)run->tick;
+    }
+}
+
+static void fall(orr_run* run)
+{
+    Velocity* v = orr_write(run, Velocity);
+    for (uint32_t i = 0; i < run->count; i++) {
+        v[i].x += (float)(orr_run_random(run, orr_iter_entity(run, i)) % 100);
+    }
+}
+
+static void age(orr_run* run)
+{
+    for (uint32_t i = 0; i < run->count; i++) {
+        orr_write_pinned(run, Body, i)->mass += 3;
+    }
+}
+
+static orr_world* begin_moving(kit* k)
+{
+    kit_line[0] = '\0';
+    orr_world* world = kit_begin(k, &(orr_world_desc){.rate_hz = 4});
+    ORR_REGISTER(world, Position, Velocity, Body, Frozen);
+    KIT_SYSTEM(world, .name = "move", .query = "write Position, Velocity", .run = move);
+    KIT_SYSTEM(world, .name = "fall", .query = "write Velocity, !Frozen", .run = fall, .every = 3);
+    KIT_SYSTEM(world, .name = "age", .query = "write Body", .run = age);
+    return world;
+}
+
+static orr_entity make_moving(orr_world* world)
+{
+    for (float x = 0; x < 3; x++) { // Some beside it.
+        orr_entity other = make(world, x);
+        CHECK_OK(orr_set(world, other, Velocity, {x, 1}));
+        CHECK_OK(orr_add(world, other, Body));
+    }
+    orr_entity a = kit_traveller(world, 1);
+    CHECK_OK(orr_set(world, a, Velocity, {2, 3}));
+    CHECK_OK(orr_add(world, a, Body));
+    orr_entity other = orr_copy(world, a);
+    CHECK(other.id != 0);
+    return a;
+}
+
+ORR_TEST(running_ticks_is_travelling_ahead) /* N3-41 */
+{
+    kit k = {0}, other = {0};
+    orr_world *world = begin_moving(&k), *alone = begin_moving(&other);
+    orr_entity a = make_moving(world), b = make_moving(alone);
+    CHECK_EQ(a.id, b.id);
+    KIT_STEP(world, 5);
+    KIT_STEP(alone, 5);
+    char text[1024], rest[1024], rest_now[1024];
+    orr_entity beside = {a.id - 1};
+    kit_state(alone, beside, rest, sizeof rest);
+    for (uint32_t n = 1; n <= 8; n++) {
+        KIT_STEP(world, n);
+        CHECK_OK(orr_entity_travel(alone, b, orr_time_of(alone, b) + n));
+        CHECK_EQ(orr_time_of(alone, b), orr_time_of(world, a));
+        kit_state(world, a, text, sizeof text);
+        KIT_STATE(alone, b, text);
+        // Ticks and random numbers are those of the world, which stays behind: it catches up.
+        CHECK_STR(kit_state(alone, beside, rest_now, sizeof rest_now), rest);
+        CHECK_OK(orr_destroy(alone, orr_create(alone)));
+        for (uint32_t i = 0; i < n; i++) {
+            KIT_STEP(alone, 1);
+        }
+        CHECK_OK(orr_entity_remember(world, a, 1000));
+        KIT_STEP(world, 0);
+        // What the steps did to it once more is undone.
+        CHECK_OK(orr_put(alone, b, Position, orr_get(world, a, Position)));
+        CHECK_OK(orr_put(alone, b, Velocity, orr_get(world, a, Velocity)));
+        CHECK_OK(orr_put(alone, b, Body, orr_get(world, a, Body)));
+        CHECK_OK(orr_entity_remember(alone, b, orr_time_of(world, a)));
+        CHECK_OK(orr_entity_travel(alone, b, orr_time_of(world, a)));
+        kit_state(alone, beside, rest, sizeof rest);
+    }
+    kit_end(&k);
+    kit_end(&other);
+}
+
+ORR_TEST(travel_ahead_by_hand)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, &(orr_world_desc){.rate_hz = 4});
+    ORR_REGISTER(world, Position, Velocity);
+    KIT_SYSTEM(world, .name = "move", .query = "write Position, Velocity", .run = move);
+    orr_entity a = kit_traveller(world, 1);
+    CHECK_OK(orr_set(world, a, Velocity, {8, 0}));
+    CHECK_OK(orr_entity_travel(world, a, 3)); // 3 ticks of a quarter of a second.
+    CHECK(orr_get(world, a, Position)->x == 7);
+    CHECK(orr_get(world, a, Position)->z == 11); // ((0 * 2 + 1) * 2 + 2) * 2 + 3
+    CHECK_EQ(orr_time_of(world, a), 3);
+    CHECK_EQ(orr_world_tick(world), 0);
+    CHECK_OK(orr_entity_travel(world, a, 3)); // To its own time: nothing.
+    CHECK(orr_get(world, a, Position)->x == 7);
+    CHECK_RESULT(orr_entity_travel(world, a, 2), ORR_ERR_PAST);
+    KIT_STEP(world, 1);
+    CHECK_EQ(orr_time_of(world, a), 4);
+    CHECK(orr_get(world, a, Position)->x == 9);
+    kit_end(&k);
+}
+
+ORR_TEST(travel_ahead_of_who_is_off_only_passes_time)
+{
+    kit k = {0};
+    orr_world* world = begin_moving(&k);
+    orr_entity a = make_moving(world);
+    CHECK_OK(orr_entity_enable(world, a, false));
+    char text[1024];
+    kit_state(world, a, text, sizeof text);
+    CHECK_OK(orr_entity_travel(world, a, 5));
+    KIT_STATE(world, a, text);
+    CHECK_EQ(orr_time_of(world, a), 5);
+    kit_end(&k);
+}
+
+// A system that is more than its own rows keeps an entity from going ahead alone.
+static void refused(const orr_system_desc* desc, const char* words)
+{
+    kit k = {0};
+    orr_world* world = begin(&k);
+    ORR_REGISTER(world, Hit, Count, Wind);
+    orr_entity a = kit_traveller(world, 1);
+    CHECK_OK(orr_set(world, a, Velocity, {1, 1}));
+    KIT_SYSTEM(world, .name = "fine", .query = "write Position, Velocity", .run = move);
+    kit_taken(world, orr_system_add(world, desc), __FILE__, __LINE__);
+    KIT_SYSTEM(world, .name = "ears", .kind = ORR_INDIRECT, .query = "?Position", .run = kit_hear,
+               .receives = "Hit");
+    uint64_t before = orr_world_hash(world);
+    CHECK_RESULT(orr_entity_travel(world, a, 2), ORR_ERR_STATE);
+    CHECK_CONTAINS(k.errors.text, "cannot go ahead alone: system 'more'");
+    CHECK_CONTAINS(k.errors.text, words);
+    CHECK_EQ(orr_world_hash(world), before);
+    orr_system more = orr_system_find(world, "more");
+    CHECK_OK(orr_system_enable(world, more, false));
+    CHECK_OK(orr_entity_travel(world, a, 2));
+    kit_end(&k);
+}
+
+ORR_TEST(travel_ahead_through_systems_that_do_more_is_refused_by_name) /* N3-41 */
+{
+#define REFUSED(words, ...) \
+    refused(&(orr_system_desc){.name = "more", .run = kit_run_nothing, __VA_ARGS__}, words)
+    REFUSED(".once", .query = "Position", .once = true);
+    REFUSED(".any", .query = "Position", .any = "Health");
+    REFUSED(".creates", .query = "Position", .creates = "Position");
+    REFUSED(".destroys", .query = "Position", .destroys = "Health");
+    REFUSED(".adds", .query = "Position", .adds = "Health");
+    REFUSED(".removes", .query = "Position", .removes = "Health");
+    REFUSED(".changes", .query = "Position", .changes = "Health");
+    REFUSED(".transacts", .query = "Position", .transacts = "Health");
+    REFUSED(".switches", .query = "Position", .switches = "Health");
+    REFUSED(".tags", .query = "Position", .tags = "#7");
+    REFUSED(".renames", .query = "Position", .renames = true);
+    REFUSED(".sends", .query = "Position", .sends = "Hit");
+    REFUSED(".state", .query = "Position", .state = ORR_TYPE(Count));
+    REFUSED(".exports", .query = "Position", .exports = ORR_TYPE(Wind));
+    REFUSED(".user", .query = "Position", .user = &kit_line);
+    REFUSED("asks what has changed", .query = "changed Position");
+    REFUSED("has not begun", .query = "Position", .start = on_start);
+    // Those that do not select it, but may change it by id.
+    REFUSED("may change its Velocity by id", .query = "Health", .transacts = "Velocity");
+    REFUSED("may change its Position by id", .once = true, .any = "write Position");
+    REFUSED("may change its Position by id", .kind = ORR_INDIRECT, .query = "write Position");
+#undef REFUSED
+}
+
+ORR_TEST(travel_ahead_through_another_pipeline_is_refused_by_name)
+{
+    kit k = {0};
+    orr_world* world = begin(&k);
+    CHECK(orr_pipeline_add(world, &(orr_pipeline_desc){.name = "physics", .rate_hz = 10}).index1 !=
+          0);
+    orr_entity a = kit_traveller(world, 1);
+    KIT_SYSTEM(world, .name = "step", .query = "write Position", .run = kit_run_nothing,
+               .pipeline = "physics");
+    CHECK_RESULT(orr_entity_travel(world, a, 1), ORR_ERR_STATE);
+    KIT_ERROR(&k, ORR_ERR_STATE, "system 'step' is in a pipeline");
+    kit_end(&k);
+}
+
+static void breach(orr_run* run)
+{
+    orr_write(run, Position)->x += 1;
+    if (run->tick == 3) {
+        (void)orr_send_destroy(run, orr_iter_entity(run, 0)); // Not declared.
+    }
+}
+
+ORR_TEST(travel_ahead_with_a_breach_leaves_the_entity_as_it_was)
+{
+    kit k = {0};
+    orr_world* world = begin(&k);
+    orr_entity a = kit_traveller(world, 1);
+    KIT_SYSTEM(world, .name = "breach", .query = "write Position", .run = breach);
+    CHECK_OK(orr_entity_travel(world, a, 2));
+    CHECK(orr_get(world, a, Position)->x == 3);
+    CHECK_RESULT(orr_entity_travel(world, a, 5), ORR_ERR_STATE);
+    KIT_ERROR(&k, ORR_ERR_STATE, "system 'breach' did what it did not declare");
+    CHECK(orr_get(world, a, Position)->x == 3);
+    CHECK_EQ(orr_time_of(world, a), 2);
+    kit_end(&k);
+}
+
+static orr_entity travel_inside;
+static orr_result travel_results[3];
+
+static void travels(orr_run* run)
+{
+    travel_results[0] = orr_entity_travel(run->world, travel_inside, 0);
+    travel_results[1] = orr_entity_remember(run->world, travel_inside, 0);
+    travel_results[2] = orr_time_stretch(run->world, travel_inside, 1);
+}
+
+ORR_TEST(travel_inside_a_system_is_refused)
+{
+    kit k = {0};
+    orr_world* world = begin(&k);
+    orr_entity a = kit_traveller(world, 1);
+    CHECK_OK(orr_add(world, a, orr_time_stretcher));
+    CHECK_OK(orr_entity_remember(world, a, 0));
+    travel_inside = a;
+    KIT_SYSTEM(world, .name = "travels", .once = true, .query = "Position", .run = travels);
+    KIT_STEP(world, 1);
+    for (uint32_t i = 0; i < 3; i++) {
+        CHECK_RESULT(travel_results[i], ORR_ERR_STATE);
+    }
+    kit_end(&k);
+}
+
+// ---- failing memory --------------------------------------------------------------------------------------------------------
+
+typedef orr_result (*attempt)(orr_world* world, orr_entity entity);
+
+static orr_result attempt_remember(orr_world* world, orr_entity entity)
+{
+    return orr_entity_remember(world, entity, 2);
+}
+
+static orr_result attempt_forget(orr_world* world, orr_entity entity)
+{
+    return orr_entity_forget(world, entity, 0);
+}
+
+static orr_result attempt_travel(orr_world* world, orr_entity entity)
+{
+    return orr_entity_travel(world, entity, 0);
+}
+
+static orr_result attempt_ahead(orr_world* world, orr_entity entity)
+{
+    return orr_entity_travel(world, entity, 7);
+}
+
+static orr_result attempt_stretch(orr_world* world, orr_entity entity)
+{
+    return orr_time_stretch(world, entity, -0.5);
+}
+
+static void starve(attempt call, bool for_good)
+{
+    kit k = {0};
+    orr_world* world = begin(&k);
+    KIT_SYSTEM(world, .name = "move", .query = "write Position, Velocity", .run = move);
+    orr_entity friend = make(world, 3), a = kit_traveller(world, 1);
+    dress(world, a, friend);
+    CHECK_OK(orr_entity_remember(world, a, 0));
+    undress(world, a);
+    CHECK_OK(orr_set(world, a, Velocity, {1, 1}));
+    CHECK_OK(orr_entity_remember(world, a, 1));
+    uint64_t before = orr_world_hash(world);
+    orr_result result = ORR_ERR_MEMORY;
+    for (uint64_t n = 1; result != ORR_OK; n++) {
+        failing_alloc_arm(&k.memory, n, for_good);
+        result = call(world, a);
+        failing_alloc_arm(&k.memory, 0, false);
+        if (result != ORR_OK) {
+            CHECK_RESULT(result, ORR_ERR_MEMORY);
+            CHECK_EQ(orr_world_hash(world), before);
+            CHECK_OK(orr_world_validate(world));
+        }
+    }
+    CHECK(orr_world_hash(world) != before);
+    kit_end(&k);
+}
+
+ORR_TEST(travel_without_memory_has_no_effect)
+{
+    static const attempt calls[] = {attempt_remember, attempt_forget, attempt_travel, attempt_ahead,
+                                    attempt_stretch};
+    for (uint32_t i = 0; i < 5; i++) {
+        starve(calls[i], false);
+        starve(calls[i], true);
+    }
+}
+
+// ---- by chance, against plain copies ----------------------------------------------------------------------------------------
+
+#define SLOTS 12u
+
+typedef struct oracle {
+    orr_world* world;
+    orr_entity entity, friends[4];
+    char texts[SLOTS][2048]; // What was remembered; "": nothing.
+} oracle;
+
+static void change_types(oracle* o, uint64_t r)
+{
+    orr_world* world = o->world;
+    orr_entity a = o->entity;
+    float x = (float)(r >> 32 & 1023) / 8;
+    switch (r % 10) {
+    case 0:
+        CHECK_OK(orr_set(world, a, Position, {x, 1, 2}));
+        break;
+    case 1:
+        CHECK_OK(r & 1024 ? orr_set(world, a, Padded, {1, (double)x, 3})
+                          : orr_remove(world, a, Padded));
+        break;
+    case 2:
+        CHECK_OK(r & 1024 ? orr_set(world, a, Label,
+                                    {orr_string_make(world, r & 2048 ? "one" : "two"), 3})
+                          : orr_remove(world, a, Label));
+        break;
+    case 3:
+        CHECK_OK(r & 1024 ? orr_set(world, a, Body, {(int32_t)x, 3}) : orr_remove(world, a, Body));
+        break;
+    case 4:
+        CHECK_OK(r & 1024 ? orr_tag_add(world, a, r >> 20 & 3)
+                          : orr_tag_remove(world, a, r >> 20 & 3));
+        break;
+    case 5:
+        CHECK_OK(orr_entity_enable(world, a, r & 1024));
+        break;
+    case 6:
+        CHECK_OK(orr_enable(world, a, Position, r & 1024));
+        break;
+    case 7:
+        CHECK(orr_add_instance(world, a, Wheel, {x, 1}) != 0);
+        break;
+    case 8:
+        CHECK_OK(orr_remove(world, a, Wheel));
+        break;
+    default:
+        CHECK_OK(orr_set(world, a, Link, {o->friends[r >> 20 & 3], 1}));
+    }
+}
+
+static void change_instance(const oracle* o, uint64_t r)
+{
+    const orr_component_id* ids;
+    orr_type wheel = KIT_TYPE(o->world, Wheel);
+    uint32_t count = orr_instances_get(o->world, o->entity, wheel, NULL, &ids);
+    if (count > 0) {
+        orr_component_id id = ids[r % count];
+        CHECK_OK(r & 1024 ? orr_instance_remove(o->world, o->entity, wheel, id)
+                          : orr_instance_enable(o->world, o->entity, wheel, id, r & 2048));
+    }
+}
+
+static void act(oracle* o)
+{
+    uint64_t r = test_random(), slot = r >> 8 & 15;
+    slot = slot < SLOTS ? slot : 0;
+    bool known = o->texts[slot][0] != '\0';
+    switch (r % 7) {
+    case 0:
+        CHECK_OK(orr_entity_remember(o->world, o->entity, slot));
+        kit_state(o->world, o->entity, o->texts[slot], sizeof o->texts[slot]);
+        break;
+    case 1:
+        CHECK_RESULT(orr_entity_forget(o->world, o->entity, slot), known ? ORR_OK : ORR_ERR_PAST);
+        o->texts[slot][0] = '\0';
+        break;
+    case 2:
+        if (known) {
+            CHECK_OK(orr_entity_travel(o->world, o->entity, slot));
+            KIT_STATE(o->world, o->entity, o->texts[slot]);
+            CHECK_EQ(orr_time_of(o->world, o->entity), slot);
+        }
+        break;
+    case 3:
+        change_instance(o, r >> 16);
+        break;
+    default:
+        change_types(o, test_random());
+    }
+}
+
+ORR_TEST(travel_by_chance_gives_what_plain_copies_give)
+{
+    uint32_t rounds = test_rounds(4000, 400, 100000);
+    kit k = {0};
+    static oracle o;
+    memset(&o, 0, sizeof o);
+    o.world = begin(&k);
+    ORR_REGISTER(o.world, Padded, Label, Link, Wheel, Body);
+    for (uint32_t i = 0; i < 4; i++) {
+        o.friends[i] = make(o.world, (float)i);
+        make(o.world, 3); // Rows beside it.
+    }
+    o.entity = kit_traveller(o.world, 1);
+    for (uint32_t i = 0; i < rounds; i++) {
+        act(&o);
+        if (i % 64 == 0) {
+            CHECK_OK(orr_world_validate(o.world));
+            orr_tick_advance(o.world);
+        }
+        if (i % 200 == 199) { // A twin begins with the same memory.
+            orr_entity twin = orr_copy(o.world, o.entity);
+            CHECK_OK(orr_destroy(o.world, o.entity));
+            o.entity = twin;
+            for (uint32_t s = 0; s < SLOTS; s++) { // Its id stands before its state.
+                char* rest = strchr(o.texts[s], ':');
+                if (rest != NULL) {
+                    char text[2048], now[2048];
+                    kit_state(o.world, twin, now, sizeof now);
+                    snprintf(text, sizeof text, "%.*s%s", (int)(strchr(now, ':') - now), now, rest);
+                    memcpy(o.texts[s], text, sizeof text);
+                }
+            }
+        }
+    }
+    kit_end(&k);
+}
+
+#undef SLOTS
