@@ -11,6 +11,7 @@ set(ORR_SOURCES_HISTORY
 )
 # Not on any hot way: compiled for size.
 set(ORR_SMALL_HISTORY
+    src/history/blend.c
     src/history/frame.c
     src/history/grains.c
     src/history/image.c

@@ -70,6 +70,7 @@ set(ORR_SMALL_SCHEDULE
     src/schedule/sequence.c
     src/schedule/sets.c
     src/schedule/shuffle.c
+    src/schedule/solo.c
     src/schedule/system.c
     src/schedule/trace.c
     src/schedule/watch.c
