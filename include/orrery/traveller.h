@@ -40,16 +40,18 @@ ORR_API uint64_t orr_time_of(const orr_world* world, orr_entity entity);
 // ---- remembering and travelling ---------------------------------------------------------------------------------------
 
 #define ORR_TRAVELLER_BYTES_MAX (1u << 24) ///< Of all that one entity remembers.
+#define ORR_TRAVELLER_PAGES     16u        ///< In so many pieces.
 
 /// Makes an entity one that can remember itself. Needs orr_time, which comes with it.
 typedef struct orr_time_traveller {
-    orr_array memory; ///< All slots; written by orr_entity_remember() and orr_entity_forget() only.
+    /// Slots in order, some in each page. Written by orr_entity_remember() and orr_entity_forget() only.
+    orr_array memory[ORR_TRAVELLER_PAGES];
 } orr_time_traveller;
 extern ORR_API const orr_type_desc orr_desc_orr_time_traveller;
 
 /// Remembers the state of an entity in a slot, in place of what was there: all components with their values, instances and switches, pinned ones too, its
 /// tags, and whether it is on. Not its name, its time, what it remembers and how it is stretched, nor transient types. Any slot may be used, whatever the
-/// entity's time is. Costs as much as all it remembers. Allocates.
+/// entity's time is. Costs as much as what it remembers, divided by ORR_TRAVELLER_PAGES. Allocates.
 /// @return ORR_ERR_ABSENT without orr_time_traveller; ORR_ERR_TYPE if it has an opaque type or one with hooks (named); ORR_ERR_CAPACITY beyond
 /// ORR_TRAVELLER_BYTES_MAX; ORR_ERR_MEMORY, ORR_ERR_STATE: nothing has changed.
 ORR_API orr_result orr_entity_remember(orr_world* world, orr_entity entity, uint64_t slot);

@@ -47,13 +47,19 @@ bool orri_image_skips(const orri_type* type);
 // Appends the image of a live entity. Reports what is refused: a type that cannot be remembered, memory.
 orr_result orri_image_put(orr_world* world, const char* call, orr_entity entity, orri_bytes* out);
 
-// ---- memory.c: images by slot, in one blob ----------------------------------------------------------------------------
+// ---- memory.c: images by slot, in blobs --------------------------------------------------------------------------------
 
-// What a traveller has. All zero: nothing.
-typedef struct orri_memory {
+// Some slots that follow each other.
+typedef struct orri_memory_page {
     const uint8_t* data;
-    uint32_t size;
-    uint32_t count; // Slots, ascending.
+    uint32_t size, count;
+} orri_memory_page;
+
+// What a traveller has. All zero: nothing. Places of slots, ascending, count over all pages.
+typedef struct orri_memory {
+    orri_memory_page pages[ORR_TRAVELLER_PAGES];
+    uint32_t page_count, count;
+    uint64_t size;
 } orri_memory;
 
 // Of a live entity; nothing if it has no traveller.
@@ -65,9 +71,11 @@ uint64_t orri_memory_slot(const orri_memory* memory, uint32_t i);
 orri_bytes_from orri_memory_image(const orri_memory* memory, uint32_t i);
 // How many slots are below this one: its place.
 uint32_t orri_memory_find(const orri_memory* memory, uint64_t slot, bool* found);
-// Appends a memory with one slot more, or with another image in it (NULL: with that slot no more). False when memory is refused (reported).
-bool orri_memory_put(const orri_memory* memory, uint64_t slot, const orri_bytes* image,
-                     orri_bytes* out);
+// How many slots are at or below a place in time.
+uint32_t orri_memory_below(const orri_memory* memory, double time);
+// The traveller `value` has, with this image in a slot (NULL: with nothing in it), in `*out`; blobs that it has more are young. ORR_ERR_MEMORY (reported).
+orr_result orri_memory_put(orr_world* world, const orr_time_traveller* value, uint64_t slot,
+                           const orri_bytes* image, orr_time_traveller* out);
 // For orri_type.words: `{slots: [0, 10, 20], bytes: 312}`.
 void orri_memory_words(const orri_type* type, const void* value, orri_text* out);
 // "; slots 3 and 10 are the nearest", or that there are none: what is around a place.

@@ -1,25 +1,42 @@
 // SPDX-License-Identifier: MIT
-// What an entity remembers: images by slot, in one blob of its traveller. Blobs do not change, so one more slot is a new blob; in return a memory is
-// shared by copies of the entity and by snapshots of the world, is hashed once, and goes with its last holder.
+// What an entity remembers: images by slot, in some blobs of its traveller. A blob does not change, so a slot that comes or goes makes a new one; in
+// return it is shared by copies of the entity and by snapshots of the world, is hashed once, and goes with its last holder. Slots are dealt out to
+// pages in order, so that a change costs a part of the memory, not all of it.
 //
-//   count, {slot, end of its image} …, images
+//   page:  count, {slot, end of its image} …, images
 #include "history/image.h"
 
 #define MEMORY_ENTRY 16u
+#define MEMORY_PAGE  4096u // Bytes up to which a page need not be cut.
 
-orri_memory orri_memory_in(const orri_schema* schema, const orr_time_traveller* traveller)
+// ---- reading --------------------------------------------------------------------------------------------------------------
+
+// A page has some slots. The bytes are the library's own; where somebody wrote others, nothing more is remembered.
+static bool memory_page(const orri_schema* schema, orr_array handle, orri_memory_page* out)
 {
-    orr_string handle = {traveller->memory.index1, traveller->memory.generation};
-    const orri_blob* blob = orri_blob_at(schema, handle);
+    const orri_blob* blob = orri_blob_at(schema, (orr_string){handle.index1, handle.generation});
     uint64_t count = 0;
     if (blob != NULL && blob->size >= sizeof count) {
         memcpy(&count, blob->data, sizeof count);
     }
-    // The bytes are the library's own; if somebody wrote others, nothing is remembered.
     if (count == 0 || count > (blob->size - sizeof count) / MEMORY_ENTRY) {
-        return (orri_memory){0};
+        return false;
     }
-    return (orri_memory){blob->data, blob->size, (uint32_t)count};
+    *out = (orri_memory_page){blob->data, blob->size, (uint32_t)count};
+    return true;
+}
+
+orri_memory orri_memory_in(const orri_schema* schema, const orr_time_traveller* traveller)
+{
+    orri_memory memory = {0};
+    while (memory.page_count < ORR_TRAVELLER_PAGES &&
+           memory_page(schema, traveller->memory[memory.page_count],
+                       &memory.pages[memory.page_count])) {
+        memory.count += memory.pages[memory.page_count].count;
+        memory.size += memory.pages[memory.page_count].size;
+        memory.page_count++;
+    }
+    return memory;
 }
 
 orri_memory orri_memory_of(const orr_world* world, orr_entity entity)
@@ -34,33 +51,41 @@ orri_memory orri_memory_of(const orr_world* world, orr_entity entity)
     return orri_memory_in(&world->schema, (const orr_time_traveller*)(const void*)value);
 }
 
-static uint64_t memory_word(const orri_memory* memory, uint32_t i, uint32_t word)
+// The page that has a place, which becomes one within it.
+static const orri_memory_page* memory_locate(const orri_memory* memory, uint32_t* i)
+{
+    ORR_ASSERT(*i < memory->count);
+    const orri_memory_page* page = memory->pages;
+    while (*i >= page->count) {
+        *i -= page->count;
+        page++;
+    }
+    return page;
+}
+
+static uint64_t memory_word(const orri_memory_page* page, uint32_t i, uint32_t word)
 {
     uint64_t value;
-    memcpy(&value, memory->data + 8 + (size_t)i * MEMORY_ENTRY + word * 8, sizeof value);
+    memcpy(&value, page->data + 8 + (size_t)i * MEMORY_ENTRY + word * 8, sizeof value);
     return value;
 }
 
 uint64_t orri_memory_slot(const orri_memory* memory, uint32_t i)
 {
-    ORR_ASSERT(i < memory->count);
-    return memory_word(memory, i, 0);
-}
-
-// Where an image begins: behind the one before.
-static uint64_t memory_begin(const orri_memory* memory, uint32_t i)
-{
-    return i > 0 ? memory_word(memory, i - 1, 1) : 8 + (uint64_t)memory->count * MEMORY_ENTRY;
+    const orri_memory_page* page = memory_locate(memory, &i);
+    return memory_word(page, i, 0);
 }
 
 orri_bytes_from orri_memory_image(const orri_memory* memory, uint32_t i)
 {
-    ORR_ASSERT(i < memory->count);
-    uint64_t begin = memory_begin(memory, i), end = memory_word(memory, i, 1);
-    if (begin > end || end > memory->size) {
+    const orri_memory_page* page = memory_locate(memory, &i);
+    // It begins behind the one before.
+    uint64_t begin = i > 0 ? memory_word(page, i - 1, 1) : 8 + (uint64_t)page->count * MEMORY_ENTRY;
+    uint64_t end = memory_word(page, i, 1);
+    if (begin > end || end > page->size) {
         return (orri_bytes_from){.failed = true};
     }
-    return (orri_bytes_from){.data = memory->data + begin, .count = (size_t)(end - begin)};
+    return (orri_bytes_from){.data = page->data + begin, .count = (size_t)(end - begin)};
 }
 
 uint32_t orri_memory_find(const orri_memory* memory, uint64_t slot, bool* found)
@@ -78,59 +103,203 @@ uint32_t orri_memory_find(const orri_memory* memory, uint64_t slot, bool* found)
     return low;
 }
 
+uint32_t orri_memory_below(const orri_memory* memory, double time)
+{
+    uint32_t low = 0, high = memory->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if ((double)orri_memory_slot(memory, middle) <= time) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
 // ---- one slot more or less ------------------------------------------------------------------------------------------------
 
-// What the new memory has at a place: an image of the old one, or the new one.
+// A page of the new memory: places [first, last) of it.
+typedef struct memory_piece {
+    uint32_t first, last;
+    uint64_t size;
+    orr_array old; // The page is as it was; null: it is to be written.
+} memory_piece;
+
 typedef struct memory_change {
     const orri_memory* old;
     const orri_bytes* image; // NULL: a slot goes.
     uint64_t slot;
     uint32_t at; // Its place.
     bool found;
+    memory_piece pieces[ORR_TRAVELLER_PAGES + 2];
+    uint32_t piece_count;
 } memory_change;
 
-static uint32_t memory_count(const memory_change* c)
-{
-    return c->image != NULL ? c->old->count + !c->found : c->old->count - c->found;
-}
-
-// The place in the old one of what is at place `i` of the new one.
+// The place in the old memory of what is at place `i` of the new one.
 static uint32_t memory_before(const memory_change* c, uint32_t i)
 {
     bool shifted = c->image != NULL ? i > c->at && !c->found : i >= c->at && c->found;
     return !shifted ? i : c->image != NULL ? i - 1 : i + 1;
 }
 
-static orri_bytes_from memory_at(const memory_change* c, uint32_t i)
+static bool memory_is_new(const memory_change* c, uint32_t i)
 {
-    if (c->image != NULL && i == c->at) {
+    return c->image != NULL && i == c->at;
+}
+
+static orri_bytes_from memory_bytes_at(const memory_change* c, uint32_t i)
+{
+    if (memory_is_new(c, i)) {
         return (orri_bytes_from){.data = c->image->data, .count = c->image->count};
     }
     return orri_memory_image(c->old, memory_before(c, i));
 }
 
-bool orri_memory_put(const orri_memory* memory, uint64_t slot, const orri_bytes* image,
-                     orri_bytes* out)
+static uint64_t memory_piece_size(const memory_change* c, uint32_t first, uint32_t last)
 {
-    memory_change c = {memory, image, slot, 0, false};
-    c.at = orri_memory_find(memory, slot, &c.found);
-    uint32_t count = memory_count(&c);
-    uint64_t end = 8 + (uint64_t)count * MEMORY_ENTRY;
-    orri_bytes_put_word(out, count);
-    for (uint32_t i = 0; i < count; i++) {
-        end += memory_at(&c, i).count;
-        bool is_new = image != NULL && i == c.at;
-        orri_bytes_put_word(out, is_new ? slot : orri_memory_slot(memory, memory_before(&c, i)));
-        orri_bytes_put_word(out, end);
+    uint64_t size = 8;
+    for (uint32_t i = first; i < last; i++) {
+        size += MEMORY_ENTRY + memory_bytes_at(c, i).count;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        orri_bytes_from part = memory_at(&c, i);
-        orri_bytes_put(out, part.data, part.count);
+    return size;
+}
+
+// Pages as they were, but for the one that has the slot's place: that is another.
+static void memory_lay_out(memory_change* c, const orr_time_traveller* value)
+{
+    uint32_t end = 0;
+    int32_t grows = c->image != NULL ? !c->found : -(int32_t)c->found;
+    bool dealt = false;
+    for (uint32_t p = 0; p < c->old->page_count; p++) {
+        uint32_t first = end, count = c->old->pages[p].count;
+        bool here = !dealt && (c->at < first + count || p + 1 == c->old->page_count);
+        end = first + count + (here ? (uint32_t)grows : 0);
+        dealt |= here;
+        memory_piece piece = {first, end, c->old->pages[p].size, value->memory[p]};
+        if (here) {
+            piece.old = (orr_array){0};
+            piece.size = memory_piece_size(c, first, end);
+        }
+        if (end > first) {
+            c->pieces[c->piece_count++] = piece;
+        }
     }
-    if (out->failed) {
-        (void)orri_refuse_memory(out->env, "remembering an entity");
+    if (!dealt && c->image != NULL) {
+        c->pieces[c->piece_count++] =
+            (memory_piece){0, 1, memory_piece_size(c, 0, 1), (orr_array){0}};
     }
-    return !out->failed;
+}
+
+static void memory_insert(memory_change* c, uint32_t at, memory_piece piece)
+{
+    memmove(c->pieces + at + 1, c->pieces + at, (c->piece_count - at) * sizeof piece);
+    c->pieces[at] = piece;
+    c->piece_count++;
+}
+
+// Cuts a piece in two: in the middle; but one that grows at its end, as it does when time goes on, only before the last image.
+static void memory_cut(memory_change* c, uint32_t at)
+{
+    memory_piece* piece = &c->pieces[at];
+    uint32_t cut = piece->last - 1;
+    bool grows = memory_is_new(c, cut) && at + 1 == c->piece_count;
+    for (uint64_t size = 8; !grows; cut--) {
+        size += MEMORY_ENTRY + memory_bytes_at(c, cut).count;
+        if (size * 2 >= piece->size || cut == piece->first + 1) {
+            break;
+        }
+    }
+    memory_piece rest = {cut, piece->last, memory_piece_size(c, cut, piece->last), (orr_array){0}};
+    *piece =
+        (memory_piece){piece->first, cut, memory_piece_size(c, piece->first, cut), (orr_array){0}};
+    memory_insert(c, at + 1, rest);
+}
+
+// Makes one of the two neighbours that are the smallest together.
+static void memory_join(memory_change* c)
+{
+    uint32_t best = 0;
+    for (uint32_t i = 1; i + 1 < c->piece_count; i++) {
+        if (c->pieces[i].size + c->pieces[i + 1].size <
+            c->pieces[best].size + c->pieces[best + 1].size) {
+            best = i;
+        }
+    }
+    memory_piece* piece = &c->pieces[best];
+    *piece = (memory_piece){piece->first, piece[1].last, piece->size + piece[1].size - 8,
+                            (orr_array){0}};
+    c->piece_count--;
+    memmove(piece + 1, piece + 2, (c->piece_count - best - 1) * sizeof *piece);
+}
+
+static void memory_balance(memory_change* c)
+{
+    uint64_t all = 0;
+    for (uint32_t i = 0; i < c->piece_count; i++) {
+        all += c->pieces[i].size;
+    }
+    uint64_t most = all / (ORR_TRAVELLER_PAGES / 2);
+    most = most > MEMORY_PAGE ? most : MEMORY_PAGE;
+    for (uint32_t i = 0; i < c->piece_count; i++) {
+        const memory_piece* piece = &c->pieces[i];
+        if (piece->old.index1 == 0 && piece->size > most && piece->last - piece->first > 1) {
+            memory_cut(c, i);
+            break;
+        }
+    }
+    if (c->piece_count > ORR_TRAVELLER_PAGES) {
+        memory_join(c);
+    }
+    ORR_ASSERT(c->piece_count <= ORR_TRAVELLER_PAGES);
+}
+
+static bool memory_write(orr_world* world, const memory_change* c, const memory_piece* piece,
+                         orr_array* out)
+{
+    orri_bytes bytes = {.env = &world->env};
+    uint64_t end = 8 + (uint64_t)(piece->last - piece->first) * MEMORY_ENTRY;
+    orri_bytes_put_word(&bytes, piece->last - piece->first);
+    for (uint32_t i = piece->first; i < piece->last; i++) {
+        end += memory_bytes_at(c, i).count;
+        orri_bytes_put_word(
+            &bytes, memory_is_new(c, i) ? c->slot : orri_memory_slot(c->old, memory_before(c, i)));
+        orri_bytes_put_word(&bytes, end);
+    }
+    for (uint32_t i = piece->first; i < piece->last; i++) {
+        orri_bytes_from part = memory_bytes_at(c, i);
+        orri_bytes_put(&bytes, part.data, part.count);
+    }
+    orr_string blob = {0};
+    bool made = false;
+    if (bytes.failed) {
+        (void)orri_refuse_memory(&world->env, "remembering an entity");
+    } else {
+        ORR_ASSERT(bytes.count == piece->size);
+        made = orri_blob_make(&world->schema, bytes.data, bytes.count, 1, &blob);
+    }
+    ORRI_RELEASE(&world->env, ORR_MEMORY_SYSTEM, bytes.data, bytes.capacity);
+    *out = (orr_array){blob.index1, blob.generation};
+    return made;
+}
+
+orr_result orri_memory_put(orr_world* world, const orr_time_traveller* value, uint64_t slot,
+                           const orri_bytes* image, orr_time_traveller* out)
+{
+    orri_memory old = orri_memory_in(&world->schema, value);
+    memory_change c = {.old = &old, .image = image, .slot = slot};
+    c.at = orri_memory_find(&old, slot, &c.found);
+    memory_lay_out(&c, value);
+    memory_balance(&c);
+    *out = (orr_time_traveller){0};
+    for (uint32_t i = 0; i < c.piece_count; i++) {
+        out->memory[i] = c.pieces[i].old;
+        if (c.pieces[i].old.index1 == 0 &&
+            !memory_write(world, &c, &c.pieces[i], &out->memory[i])) {
+            return orri_env_result(&world->env);
+        }
+    }
+    return ORR_OK;
 }
 
 // ---- words ----------------------------------------------------------------------------------------------------------------
@@ -150,15 +319,12 @@ void orri_memory_words(const orri_type* type, const void* value, orri_text* out)
             orri_text_add(out, ", …");
         }
     }
-    orri_text_add(out, "], count: %u, bytes: %u}", memory.count, memory.size);
+    orri_text_add(out, "], count: %u, bytes: %llu}", memory.count, (unsigned long long)memory.size);
 }
 
 void orri_memory_near(const orri_memory* memory, double place, orri_text* out)
 {
-    uint32_t at = 0;
-    while (at < memory->count && (double)orri_memory_slot(memory, at) <= place) {
-        at++;
-    }
+    uint32_t at = orri_memory_below(memory, place);
     unsigned long long below = at > 0 ? orri_memory_slot(memory, at - 1) : 0;
     unsigned long long above = at < memory->count ? orri_memory_slot(memory, at) : 0;
     if (memory->count == 0) {
@@ -173,4 +339,5 @@ void orri_memory_near(const orri_memory* memory, double place, orri_text* out)
 }
 
 #undef MEMORY_ENTRY
+#undef MEMORY_PAGE
 #undef MEMORY_SHOWN

@@ -135,15 +135,7 @@ static void stretcher_hear(void* owner, orr_result result, orr_log_id id, const 
 static uint32_t stretcher_slot(const stretcher_move* m)
 {
     const orri_memory* memory = &m->memory;
-    uint32_t low = 0, high = memory->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if ((double)orri_memory_slot(memory, middle) <= m->target) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    uint32_t low = orri_memory_below(memory, m->target);
     bool within = low > 0 &&
                   (low < memory->count || (double)orri_memory_slot(memory, low - 1) == m->target);
     return within ? low - 1 : UINT32_MAX;

@@ -2,6 +2,12 @@
 // Entities that remember themselves: remember, forget, travel.
 #include "history/image.h"
 
+// Their descs are the store's (virtual.c), so that names lead to them.
+_Static_assert(sizeof(orr_time) == 8 && sizeof(orr_time_traveller) == 128 &&
+                   sizeof(orr_time_stretcher) == 40 && offsetof(orr_time_stretcher, state) == 32 &&
+                   sizeof(orr_stretch_state) == 4,
+               "a type of time changed: change its desc in store/virtual.c too");
+
 // ---- time ---------------------------------------------------------------------------------------------------------------
 
 uint64_t orr_time_of(const orr_world* world, orr_entity entity)
@@ -82,37 +88,32 @@ static orr_result traveller_find(orr_world* world, const char* call, orr_entity 
 
 // ---- remembering and forgetting --------------------------------------------------------------------------------------------
 
-static orr_result traveller_keep(const traveller_here* here, uint64_t slot, const orri_bytes* all)
+ORRI_COLD static orr_result traveller_refuse_size(const traveller_here* here, uint64_t slot,
+                                                  uint64_t size)
 {
-    orr_world* world = here->world;
-    if (all->count > ORR_TRAVELLER_BYTES_MAX) {
-        orri_id_text who = orri_entity_format(world, here->entity);
-        return orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_CALL_REFUSED,
-                           "%s: with slot %llu entity %s would remember %u bytes, more than %u; "
-                           "forget some slots first",
-                           here->call, (unsigned long long)slot, who.text, all->count,
-                           ORR_TRAVELLER_BYTES_MAX);
-    }
-    orr_string blob = {0};
-    bool empty = all->count <= sizeof(uint64_t);
-    if (!empty && !orri_blob_make(&world->schema, all->data, all->count, 1, &blob)) {
-        return orri_env_result(&world->env);
-    }
-    orr_time_traveller value = {{blob.index1, blob.generation}};
-    return orr_component_set(world, here->entity, here->types.traveller, &value);
+    orri_id_text who = orri_entity_format(here->world, here->entity);
+    return orri_refuse(&here->world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_CALL_REFUSED,
+                       "%s: with slot %llu entity %s would remember %llu bytes, more than %u; "
+                       "forget some slots first",
+                       here->call, (unsigned long long)slot, who.text, (unsigned long long)size,
+                       ORR_TRAVELLER_BYTES_MAX);
 }
 
 // With another image in a slot; NULL: with none.
 static orr_result traveller_store(const traveller_here* here, uint64_t slot,
                                   const orri_bytes* image)
 {
-    orri_env* env = &here->world->env;
-    orri_bytes all = {.env = env};
-    orr_result result = orri_memory_put(&here->memory, slot, image, &all)
-                            ? traveller_keep(here, slot, &all)
-                            : ORR_ERR_MEMORY;
-    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, all.data, all.capacity);
-    return result;
+    orr_world* world = here->world;
+    orr_time_traveller now, next;
+    memcpy(&now, orr_component_get(world, here->entity, here->types.traveller), sizeof now);
+    orr_result result = orri_memory_put(world, &now, slot, image, &next);
+    if (result != ORR_OK) {
+        return result;
+    }
+    uint64_t size = orri_memory_in(&world->schema, &next).size;
+    return size > ORR_TRAVELLER_BYTES_MAX
+               ? traveller_refuse_size(here, slot, size)
+               : orr_component_set(world, here->entity, here->types.traveller, &next);
 }
 
 orr_result orr_entity_remember(orr_world* world, orr_entity entity, uint64_t slot)

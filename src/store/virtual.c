@@ -32,10 +32,11 @@ static const orr_field_desc virtual_traveller_fields[] = {
     {.name = "memory",
      .type = &orr_desc_orr_array,
      .offset = 0,
+     .count = 16,
      .attributes = {.element = &orr_desc_uint8_t}},
 };
 const orr_type_desc orr_desc_orr_time_traveller = {.name = "orr_time_traveller",
-                                                   .size = 8,
+                                                   .size = 128,
                                                    .align = 4,
                                                    .fields = virtual_traveller_fields,
                                                    .field_count = 1,

@@ -426,6 +426,84 @@ ORR_TEST(remember_beyond_the_limit_is_refused)
     kit_end(&k);
 }
 
+// ---- many slots ----------------------------------------------------------------------------------------------------------
+
+#define MANY 700u
+
+// Remembers a slot, with a value that tells it; or forgets it.
+static void many_turn(orr_world* world, orr_entity a, bool* known, uint64_t slot, bool on)
+{
+    if (on) {
+        CHECK_OK(orr_set(world, a, Position, {(float)slot, 0, 0}));
+        CHECK_OK(orr_entity_remember(world, a, slot));
+    } else {
+        CHECK_OK(orr_entity_forget(world, a, slot));
+    }
+    known[slot] = on;
+}
+
+static void many_check(orr_world* world, orr_entity a, const bool* known)
+{
+    static uint64_t slots[MANY];
+    uint32_t count = orr_entity_slots(world, a, slots, MANY), at = 0;
+    for (uint64_t slot = 0; slot < MANY; slot++) {
+        if (known[slot]) {
+            CHECK(at < count && slots[at] == slot);
+            CHECK_OK(orr_entity_travel(world, a, slot));
+            CHECK(orr_get(world, a, Position)->x == (float)slot);
+            at++;
+        }
+    }
+    CHECK_EQ(at, count);
+    // No page has much more than its part of it.
+    uint64_t total = 0, largest = 0;
+    for (uint32_t i = 0; i < ORR_TRAVELLER_PAGES; i++) {
+        uint32_t size;
+        (void)orr_array_values(world, orr_get(world, a, orr_time_traveller)->memory[i], &size);
+        total += size;
+        largest = size > largest ? size : largest;
+    }
+    CHECK(largest < 5000 || largest <= total / 4);
+    CHECK_OK(orr_world_validate(world));
+    orr_tick_advance(world);
+}
+
+ORR_TEST(remember_in_many_slots_in_any_order)
+{
+    kit k = {0};
+    orr_world* world = begin(&k);
+    orr_entity a = kit_traveller(world, 0);
+    CHECK_OK(orr_add(world, a, Big)); // 240 bytes
+    static bool known[MANY];
+    memset(known, 0, sizeof known);
+    for (uint64_t i = 0; i < MANY; i++) { // As time goes on, with a window of 400 behind it.
+        many_turn(world, a, known, i, true);
+        if (i >= 400) {
+            many_turn(world, a, known, i - 400, false);
+        }
+    }
+    many_check(world, a, known);
+    for (uint64_t i = MANY; i-- > 0;) { // From behind.
+        many_turn(world, a, known, i, true);
+    }
+    many_check(world, a, known);
+    for (uint32_t i = 0; i < 2000; i++) {
+        uint64_t slot = test_random() % MANY;
+        many_turn(world, a, known, slot, !known[slot]);
+    }
+    many_check(world, a, known);
+    for (uint64_t i = 0; i < MANY; i++) {
+        if (known[i]) {
+            many_turn(world, a, known, i, false);
+        }
+    }
+    CHECK_EQ(orr_entity_slots(world, a, NULL, 0), 0);
+    many_check(world, a, known);
+    kit_end(&k);
+}
+
+#undef MANY
+
 ORR_TEST(traveller_prints_slots_and_not_bytes)
 {
     kit k = {0};
