@@ -256,6 +256,47 @@ ORR_TEST(memory_is_part_of_the_hash)
     kit_end(&k);
 }
 
+// The bytes of what an entity remembers; of the first page.
+static const uint8_t* bytes_of(orr_world* world, orr_entity entity, uint32_t* size)
+{
+    orr_array page = orr_get(world, entity, orr_time_traveller)->memory[0];
+    return (const uint8_t*)orr_array_values(world, page, size);
+}
+
+ORR_TEST(memory_of_equal_states_is_equal_bytes)
+{
+    kit k[2] = {{0}, {0}};
+    orr_world* worlds[2];
+    orr_entity a[2];
+    static const uint32_t nans[2] = {0x7FC00000u, 0xFFC12345u};
+    for (uint32_t i = 0; i < 2; i++) {
+        worlds[i] = kit_begin(&k[i], NULL);
+        if (i == 1) { // Other numbers of types and strings.
+            ORR_REGISTER(worlds[i], Tiny, Padded, Label, Health);
+            CHECK(orr_string_make(worlds[i], "other").index1 != 0);
+        }
+        a[i] = kit_traveller(worlds[i], 1);
+        Velocity velocity = {0, 1};
+        memcpy(&velocity.x, &nans[i], 4);
+        CHECK_OK(orr_put(worlds[i], a[i], Velocity, &velocity));
+        Padded padded;
+        memset(&padded, i == 0 ? 0xAA : 0x55, sizeof padded);
+        padded.a = 1;
+        padded.b = 2;
+        padded.c = 3;
+        CHECK_OK(orr_put(worlds[i], a[i], Padded, &padded));
+        CHECK_OK(orr_set(worlds[i], a[i], Label, {orr_string_make(worlds[i], "x"), 1}));
+        CHECK_OK(orr_entity_remember(worlds[i], a[i], 9));
+    }
+    uint32_t sizes[2];
+    const uint8_t* bytes[2] = {bytes_of(worlds[0], a[0], &sizes[0]),
+                               bytes_of(worlds[1], a[1], &sizes[1])};
+    CHECK_EQ(sizes[0], sizes[1]);
+    CHECK(memcmp(bytes[0], bytes[1], sizes[0]) == 0);
+    kit_end(&k[0]);
+    kit_end(&k[1]);
+}
+
 // ---- the whole state ---------------------------------------------------------------------------------------------------
 
 static void dress(orr_world* world, orr_entity a, orr_entity friend)
