@@ -591,6 +591,14 @@ static void age(orr_run* run)
     }
 }
 
+static void weigh(orr_run* run)
+{
+    Position* p = orr_write(run, Position);
+    for (uint32_t i = 0; i < run->count; i++) {
+        p[i].y += (float)orr_read_pinned(run, Body, i)->mass;
+    }
+}
+
 static orr_world* begin_moving(kit* k)
 {
     kit_line[0] = '\0';
@@ -599,6 +607,7 @@ static orr_world* begin_moving(kit* k)
     KIT_SYSTEM(world, .name = "move", .query = "write Position, Velocity", .run = move);
     KIT_SYSTEM(world, .name = "fall", .query = "write Velocity, !Frozen", .run = fall, .every = 3);
     KIT_SYSTEM(world, .name = "age", .query = "write Body", .run = age);
+    KIT_SYSTEM(world, .name = "weigh", .query = "Body, write Position", .run = weigh);
     return world;
 }
 
@@ -607,7 +616,7 @@ static orr_entity make_moving(orr_world* world)
     for (float x = 0; x < 3; x++) { // Some beside it.
         orr_entity other = make(world, x);
         CHECK_OK(orr_set(world, other, Velocity, {x, 1}));
-        CHECK_OK(orr_add(world, other, Body));
+        CHECK_OK(orr_set(world, other, Body, {100 * (int32_t)x, 0}));
     }
     orr_entity a = kit_traveller(world, 1);
     CHECK_OK(orr_set(world, a, Velocity, {2, 3}));
