@@ -32,6 +32,7 @@ typedef struct orr_time {
         origin; ///< The world's tick when its time was 0; less than 0 for one that has travelled far ahead.
 } orr_time;
 extern ORR_API const orr_type_desc orr_desc_orr_time;
+ORR_PP_DESC_OF(orr_time)
 
 /// Its own time, in ticks of the world: of all pipelines, if there are several. 0, and an error, for a dead one and one without orr_time. Inside systems
 /// as orr_component_get().
@@ -48,6 +49,7 @@ typedef struct orr_time_traveller {
     orr_array memory[ORR_TRAVELLER_PAGES];
 } orr_time_traveller;
 extern ORR_API const orr_type_desc orr_desc_orr_time_traveller;
+ORR_PP_DESC_OF(orr_time_traveller)
 
 /// Remembers the state of an entity in a slot, in place of what was there: all components with their values, instances and switches, pinned ones too, its
 /// tags, and whether it is on. Not its name, its time, what it remembers and how it is stretched, nor transient types. Any slot may be used, whatever the
@@ -93,6 +95,7 @@ typedef struct orr_time_stretcher {
     orr_stretch_state state; ///< Written by the system.
 } orr_time_stretcher;
 extern ORR_API const orr_type_desc orr_desc_orr_time_stretcher;
+ORR_PP_DESC_OF(orr_time_stretcher)
 
 /// Sets the rate, finite, of an entity's stretcher; it is added if there is none, at the entity's time. ORR_ERR_RANGE for others. Systems write the component
 /// instead. Nothing is remembered by this: for where it goes, states must be there. Allocates.

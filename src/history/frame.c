@@ -92,7 +92,7 @@ static bool frame_make_blob(frame_reader* r, const orri_grain* grain, const uint
 {
     orr_world* world = r->frame->world;
     const orr_type_info* element = grain->element;
-    bool refers = element != NULL && element->has_entities && element->size == element_size;
+    bool refers = element != NULL && element->has_entities;
     if (!refers) {
         r->failed |= !orri_blob_make(&world->schema, data, size, element_size, out);
         return !r->failed;
@@ -120,7 +120,9 @@ static bool frame_read_owned(void* user, const orri_grain* grain)
         }
         const uint8_t* data = frame_take(r, size);
         orr_string handle;
-        if (data == NULL || element_size == 0 ||
+        bool fits = grain->element != NULL ? element_size == grain->element->size
+                                           : element_size == 1;
+        if (data == NULL || !fits || size % element_size != 0 ||
             !frame_make_blob(r, grain, data, size, element_size, &handle)) {
             return false;
         }
@@ -177,6 +179,20 @@ static const orri_type* frame_read_type(frame_reader* r, uint64_t layout, const 
     return NULL;
 }
 
+// What no image has, unless somebody wrote one by hand or a file was damaged.
+static bool frame_sound(const orri_frame* frame, const orri_type* type, uint32_t count)
+{
+    uint32_t before = frame->part_count;
+    bool kept = !orri_image_skips(type) && !orri_type_virtual(type) && !type->info.has_hooks &&
+                orri_grains_plain(&type->info);
+    bool counted = type->info.multiplicity == ORR_MULTIPLE
+                       ? (uint64_t)count * type->info.size <= ORR_VALUE_SIZE_MAX
+                       : count == 1;
+    bool ordered = before == 0 || strcmp(frame->parts[before - 1].type->info.name,
+                                         type->info.name) < 0;
+    return kept && counted && ordered;
+}
+
 static bool frame_read_part(frame_reader* r)
 {
     orri_frame* frame = r->frame;
@@ -187,7 +203,7 @@ static bool frame_read_part(frame_reader* r)
         return false;
     }
     const orri_type* type = frame_read_type(r, layout, name, size);
-    if (type == NULL) {
+    if (type == NULL || !frame_sound(frame, type, count)) {
         return false;
     }
     orri_frame_part* part = &frame->parts[frame->part_count++];
@@ -219,6 +235,11 @@ static bool frame_read_head(frame_reader* r, uint32_t* part_count)
     frame->tag_count = (uint32_t)tags;
     if (tags > 0) {
         memcpy(frame->tags, data, (size_t)tags * sizeof(orr_tag));
+    }
+    for (uint32_t i = 1; i < frame->tag_count; i++) {
+        if (frame->tags[i - 1] >= frame->tags[i]) {
+            return false;
+        }
     }
     return true;
 }

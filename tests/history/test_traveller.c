@@ -813,6 +813,46 @@ ORR_TEST(travel_inside_a_system_is_refused)
     kit_end(&k);
 }
 
+// ---- what was damaged -----------------------------------------------------------------------------------------------------
+
+ORR_TEST(travel_to_a_damaged_state_is_refused_or_harmless)
+{
+    kit k = {0};
+    orr_world* world = begin(&k);
+    ORR_REGISTER(world, Token, orr_name);
+    orr_entity friend = make(world, 3), a = kit_traveller(world, 1);
+    dress(world, a, friend);
+    CHECK_OK(orr_entity_remember(world, a, 0));
+    uint32_t size, refused = 0;
+    const uint8_t* bytes = bytes_of(world, a, &size);
+    static uint8_t good[8192], bad[8192];
+    CHECK(size <= sizeof good);
+    memcpy(good, bytes, size);
+    uint32_t rounds = test_rounds(3000, 300, 100000);
+    for (uint32_t i = 0; i < rounds; i++) {
+        memcpy(bad, good, size);
+        for (uint64_t n = test_random() % 3 + 1; n > 0; n--) {
+            uint64_t r = test_random();
+            bad[r % size] = (uint8_t)(r & 1u << 20 ? r >> 32 : bad[r % size] ^ 1u << (r >> 40 & 7));
+        }
+        uint32_t part = test_random() % 8 == 0 ? (uint32_t)(test_random() % size) : size;
+        orr_time_traveller value = {{orr_array_make(world, bad, part, 1)}};
+        CHECK_OK(orr_put(world, a, orr_time_traveller, &value));
+        uint64_t before = orr_world_hash(world), slot = 0;
+        if (orr_entity_slots(world, a, &slot, 1) > 0 && slot <= 1000) {
+            orr_result result = orr_entity_travel(world, a, slot);
+            CHECK(result == ORR_OK || orr_world_hash(world) == before);
+            refused += result != ORR_OK;
+        }
+        if (i % 16 == 0) {
+            CHECK_OK(orr_world_validate(world));
+            orr_tick_advance(world);
+        }
+    }
+    CHECK(refused > rounds / 100);
+    kit_end(&k);
+}
+
 // ---- failing memory --------------------------------------------------------------------------------------------------------
 
 typedef orr_result (*attempt)(orr_world* world, orr_entity entity);
