@@ -188,8 +188,8 @@ static bool frame_sound(const orri_frame* frame, const orri_type* type, uint32_t
     bool counted = type->info.multiplicity == ORR_MULTIPLE
                        ? (uint64_t)count * type->info.size <= ORR_VALUE_SIZE_MAX
                        : count == 1;
-    bool ordered = before == 0 || strcmp(frame->parts[before - 1].type->info.name,
-                                         type->info.name) < 0;
+    bool ordered = before == 0 ||
+                   strcmp(frame->parts[before - 1].type->info.name, type->info.name) < 0;
     return kept && counted && ordered;
 }
 

@@ -420,3 +420,44 @@ ORR_TEST(stretcher_without_memory_stays_and_goes_on_later)
     }
     kit_end(&k);
 }
+
+static void remember_here(orr_world* world, void* data)
+{
+    orr_entity entity;
+    memcpy(&entity, data, sizeof entity);
+    CHECK_OK(orr_entity_remember(world, entity, 5000));
+    CHECK_OK(orr_entity_travel(world, entity, 64));
+}
+
+static void look(orr_run* run)
+{
+    const Position* p = orr_read(run, Position);
+    for (uint32_t i = 0; i < run->count; i++) {
+        CHECK(p[i].y == -p[i].x); // Whole states only.
+        if (run->tick == 1) {
+            orr_entity entity = orr_iter_entity(run, i);
+            CHECK_OK(orr_post(run->world, remember_here, &entity, sizeof entity));
+        }
+    }
+}
+
+ORR_TEST(stretcher_in_real_time_moves_beside_other_pipelines)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, &(orr_world_desc){.rate_hz = 500, .workers = 2});
+    ORR_REGISTER(world, Position, Health, Velocity, Label);
+    CHECK(orr_pipeline_add(world, &(orr_pipeline_desc){.name = "log", .rate_hz = 900}).index1 != 0);
+    kit_taken(world, orr_stretcher_add(world, NULL), __FILE__, __LINE__);
+    KIT_SYSTEM(world, .name = "look", .query = "Position", .run = look, .pipeline = "log");
+    static const uint64_t slots[] = {0, 64, 128};
+    orr_entity a = make_stretched(world, slots, 3);
+    CHECK_OK(orr_time_stretch(world, a, 0.5));
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 60}));
+    double position =
+        stretcher_of(world, a)->position; // When it went to slot 64 depends on timing.
+    CHECK(position >= 64 && position <= 94);
+    CHECK(orr_get(world, a, Position)->x == (float)(position * 10));
+    CHECK_EQ(orr_entity_slots(world, a, NULL, 0), 4);
+    CHECK_EQ(k.errors.count, 0);
+    kit_end(&k);
+}
