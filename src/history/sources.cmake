@@ -2,11 +2,13 @@ set(ORR_SOURCES_HISTORY
     src/history/blend.c
     src/history/frame.c
     src/history/grains.c
+    src/history/history.c
     src/history/image.c
     src/history/load.c
     src/history/memory.c
+    src/history/rules.c
     src/history/stretcher.c
-    src/history/timeline.c
+    src/history/travel.c
     src/history/traveller.c
 )
 # Not on any hot way: compiled for size.
@@ -14,10 +16,12 @@ set(ORR_SMALL_HISTORY
     src/history/blend.c
     src/history/frame.c
     src/history/grains.c
+    src/history/history.c
     src/history/image.c
     src/history/load.c
     src/history/memory.c
+    src/history/rules.c
     src/history/stretcher.c
-    src/history/timeline.c
+    src/history/travel.c
     src/history/traveller.c
 )
