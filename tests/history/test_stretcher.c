@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Entities with a time of their own, through what they remember.
 #include "history/traveller_kit.h"
+#include <orrery/history.h>
 
 // x is 10 times the slot, health as large; the slots ascend.
 static orr_entity make_stretched(orr_world* world, const uint64_t* slots, uint32_t count)
@@ -417,6 +418,29 @@ ORR_TEST(stretcher_without_memory_stays_and_goes_on_later)
         CHECK_OK(orr_entity_travel(world, a, 0));
         KIT_STEP(world, 1);
         check_at(world, a, 1, 10, 0);
+    }
+    kit_end(&k);
+}
+
+ORR_TEST(world_gone_back_stretches_again_to_the_same)
+{
+    kit k = {0};
+    orr_world* world = begin_stretching(&k);
+    orr_entity a = make_stretched(world, tens, 3), pedal = orr_create(world);
+    CHECK_OK(orr_time_stretch(world, a, 0.25));
+    CHECK_OK(orr_time_stretch(world, pedal, 0.125));
+    CHECK_OK(orr_time_derivate(world, pedal, a));
+    uint64_t hashes[30];
+    for (uint32_t i = 0; i < 30; i++) { // It comes to the end of what it remembers, and stays.
+        hashes[i] = orr_world_hash(world);
+        CHECK_OK(i == 5 || i == 14 ? orr_remember(world) : ORR_OK);
+        KIT_STEP(world, 1);
+    }
+    CHECK_EQ(stretcher_of(world, a)->state, ORR_STRETCH_LACKS);
+    static const uint64_t ticks[] = {14, 5, 14, 29, 5, 27};
+    for (uint32_t i = 0; i < 6; i++) {
+        CHECK_OK(orr_time_travel(world, ticks[i]));
+        CHECK_EQ(orr_world_hash(world), hashes[ticks[i]]);
     }
     kit_end(&k);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Entities that remember themselves, and how old they are.
 #include "history/traveller_kit.h"
+#include <orrery/history.h>
 
 // ---- time -----------------------------------------------------------------------------------------------------------
 
@@ -810,6 +811,43 @@ ORR_TEST(travel_inside_a_system_is_refused)
     for (uint32_t i = 0; i < 3; i++) {
         CHECK_RESULT(travel_results[i], ORR_ERR_STATE);
     }
+    kit_end(&k);
+}
+
+// ---- and the world -----------------------------------------------------------------------------------------------------------
+
+ORR_TEST(world_gone_back_has_travellers_as_they_were)
+{
+    kit k = {0};
+    orr_world* world = begin_moving(&k);
+    orr_entity a = make_moving(world);
+    KIT_STEP(world, 3);
+    CHECK_OK(orr_entity_remember(world, a, 1));
+    uint64_t hash = orr_world_hash(world), hashes[2][3];
+    char text[1024];
+    kit_state(world, a, text, sizeof text);
+    CHECK_OK(orr_remember(world));
+    for (uint32_t round = 0; round < 2; round++) {
+        CHECK_OK(orr_entity_remember(world, a, 2));
+        CHECK_OK(orr_entity_travel(world, a,
+                                   9)); // Alone: what was remembered of the world is not written.
+        hashes[round][0] = orr_world_hash(world);
+        KIT_STEP(world, 4);
+        CHECK_EQ(orr_time_of(world, a), 13);
+        CHECK_OK(orr_entity_forget(world, a, 1));
+        hashes[round][1] = orr_world_hash(world);
+        CHECK_OK(orr_entity_travel(world, a, 2));
+        KIT_STEP(world, 1);
+        hashes[round][2] = orr_world_hash(world);
+        CHECK_OK(orr_time_travel(world, 3));
+        CHECK_EQ(orr_world_hash(world), hash);
+        KIT_STATE(world, a, text);
+        CHECK_EQ(orr_time_of(world, a), 3);
+        uint64_t slot;
+        CHECK(orr_entity_slots(world, a, &slot, 1) == 1 && slot == 1);
+    }
+    CHECK(memcmp(hashes[0], hashes[1], sizeof hashes[0]) == 0);
+    CHECK_OK(orr_world_validate(world));
     kit_end(&k);
 }
 
