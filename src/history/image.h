@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The state of one entity: as bytes without addresses (an *image*), and taken apart again (a *frame*).
 //
-//   entity ──image.c──> image ──memory.c──> blob of its orr_time_traveller: all images by slot
+//   entity ──image.c──> image ──album.c──> blob of its orr_time_traveller: all images by slot
 //                         │
 //                         └──frame.c──> frame, of two frames one between them (blend.c) ──> entity, by a change set or by messages
 //
@@ -47,39 +47,39 @@ bool orri_image_skips(const orri_type* type);
 // Appends the image of a live entity. Reports what is refused: a type that cannot be remembered, memory.
 orr_result orri_image_put(orr_world* world, const char* call, orr_entity entity, orri_bytes* out);
 
-// ---- memory.c: images by slot, in blobs --------------------------------------------------------------------------------
+// ---- album.c: images by slot, in blobs --------------------------------------------------------------------------------
 
 // Some slots that follow each other.
-typedef struct orri_memory_page {
+typedef struct orri_album_page {
     const uint8_t* data;
     uint32_t size, count;
-} orri_memory_page;
+} orri_album_page;
 
 // What a traveller has. All zero: nothing. Places of slots, ascending, count over all pages.
-typedef struct orri_memory {
-    orri_memory_page pages[ORR_TRAVELLER_PAGES];
+typedef struct orri_album {
+    orri_album_page pages[ORR_TRAVELLER_PAGES];
     uint32_t page_count, count;
     uint64_t size;
-} orri_memory;
+} orri_album;
 
 // Of a live entity; nothing if it has no traveller.
-orri_memory orri_memory_of(const orr_world* world, orr_entity entity);
+orri_album orri_album_of(const orr_world* world, orr_entity entity);
 // The same of a traveller's value.
-orri_memory orri_memory_in(const orri_schema* schema, const orr_time_traveller* traveller);
-uint64_t orri_memory_slot(const orri_memory* memory, uint32_t i);
+orri_album orri_album_in(const orri_schema* schema, const orr_time_traveller* traveller);
+uint64_t orri_album_slot(const orri_album* memory, uint32_t i);
 // The image of the i-th slot.
-orri_bytes_from orri_memory_image(const orri_memory* memory, uint32_t i);
+orri_bytes_from orri_album_image(const orri_album* memory, uint32_t i);
 // How many slots are below this one: its place.
-uint32_t orri_memory_find(const orri_memory* memory, uint64_t slot, bool* found);
+uint32_t orri_album_find(const orri_album* memory, uint64_t slot, bool* found);
 // How many slots are at or below a place in time.
-uint32_t orri_memory_below(const orri_memory* memory, double time);
+uint32_t orri_album_below(const orri_album* memory, double time);
 // The traveller `value` has, with this image in a slot (NULL: with nothing in it), in `*out`; blobs that it has more are young. ORR_ERR_MEMORY (reported).
-orr_result orri_memory_put(orr_world* world, const orr_time_traveller* value, uint64_t slot,
-                           const orri_bytes* image, orr_time_traveller* out);
+orr_result orri_album_put(orr_world* world, const orr_time_traveller* value, uint64_t slot,
+                          const orri_bytes* image, orr_time_traveller* out);
 // For orri_type.words: `{slots: [0, 10, 20], bytes: 312}`.
-void orri_memory_words(const orri_type* type, const void* value, orri_text* out);
+void orri_album_words(const orri_type* type, const void* value, orri_text* out);
 // "; slots 3 and 10 are the nearest", or that there are none: what is around a place.
-void orri_memory_near(const orri_memory* memory, double place, orri_text* out);
+void orri_album_near(const orri_album* memory, double place, orri_text* out);
 
 // ---- frame.c: an image taken apart --------------------------------------------------------------------------------------
 

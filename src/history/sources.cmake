@@ -1,11 +1,11 @@
 set(ORR_SOURCES_HISTORY
+    src/history/album.c
     src/history/blend.c
     src/history/frame.c
     src/history/grains.c
     src/history/history.c
     src/history/image.c
     src/history/load.c
-    src/history/memory.c
     src/history/rules.c
     src/history/stretcher.c
     src/history/travel.c
@@ -13,13 +13,13 @@ set(ORR_SOURCES_HISTORY
 )
 # Not on any hot way: compiled for size.
 set(ORR_SMALL_HISTORY
+    src/history/album.c
     src/history/blend.c
     src/history/frame.c
     src/history/grains.c
     src/history/history.c
     src/history/image.c
     src/history/load.c
-    src/history/memory.c
     src/history/rules.c
     src/history/stretcher.c
     src/history/travel.c

@@ -116,7 +116,7 @@ typedef struct stretcher_move {
     orr_run* run;
     orr_entity entity;
     const orr_time_stretcher* stretcher;
-    orri_memory memory;
+    orri_album memory;
     double target;
     // What was refused, and held back: it is said once.
     orr_result result;
@@ -134,10 +134,10 @@ static void stretcher_hear(void* owner, orr_result result, orr_log_id id, const 
 // The last slot at or below the target; UINT32_MAX: the target is not within what is remembered.
 static uint32_t stretcher_slot(const stretcher_move* m)
 {
-    const orri_memory* memory = &m->memory;
-    uint32_t low = orri_memory_below(memory, m->target);
+    const orri_album* memory = &m->memory;
+    uint32_t low = orri_album_below(memory, m->target);
     bool within = low > 0 &&
-                  (low < memory->count || (double)orri_memory_slot(memory, low - 1) == m->target);
+                  (low < memory->count || (double)orri_album_slot(memory, low - 1) == m->target);
     return within ? low - 1 : UINT32_MAX;
 }
 
@@ -145,7 +145,7 @@ static orr_stretch_state stretcher_lacks(stretcher_move* m)
 {
     char near[128];
     orri_text text = {near, sizeof near, 0};
-    orri_memory_near(&m->memory, m->target, &text);
+    orri_album_near(&m->memory, m->target, &text);
     orri_id_text who = orri_entity_format(m->run->world, m->entity);
     m->result = ORR_ERR_PAST;
     snprintf(m->text, sizeof m->text,
@@ -172,15 +172,15 @@ static orr_result stretcher_frame(const stretcher_move* m, uint32_t slot, orri_f
 {
     orr_world* world = m->run->world;
     orr_result result =
-        orri_frame_read(world, STRETCHER_SYSTEM, orri_memory_image(&m->memory, slot), out);
-    double first = (double)orri_memory_slot(&m->memory, slot);
+        orri_frame_read(world, STRETCHER_SYSTEM, orri_album_image(&m->memory, slot), out);
+    double first = (double)orri_album_slot(&m->memory, slot);
     if (result != ORR_OK || first == m->target) {
         return result;
     }
-    double second = (double)orri_memory_slot(&m->memory, slot + 1);
+    double second = (double)orri_album_slot(&m->memory, slot + 1);
     orri_frame later;
     result =
-        orri_frame_read(world, STRETCHER_SYSTEM, orri_memory_image(&m->memory, slot + 1), &later);
+        orri_frame_read(world, STRETCHER_SYSTEM, orri_album_image(&m->memory, slot + 1), &later);
     if (result == ORR_OK) {
         orri_frame_blend(out, &later, (m->target - first) / (second - first));
         orri_frame_free(&later);
@@ -229,10 +229,10 @@ static void stretcher_row(orr_run* run, orr_entity entity, orr_time_stretcher* s
     stretcher_move move = {.run = run,
                            .entity = entity,
                            .stretcher = stretcher,
-                           .memory = orri_memory_in(&world->schema, traveller),
+                           .memory = orri_album_in(&world->schema, traveller),
                            .target = stretcher->position + stretcher->rate};
     // One that stands and remembers nothing has nowhere to be.
-    bool idle = stretcher->drives.id != 0 || (stretcher->rate == 0 && move.memory.count == 0);
+    bool idle = stretcher->drives.id != 0 || (stretcher->rate == 0 && move.album.count == 0);
     orr_stretch_state state = idle ? ORR_STRETCH_MOVES : stretcher_try(&move);
     if (state == ORR_STRETCH_MOVES && !idle) {
         stretcher->position = move.target;

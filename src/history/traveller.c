@@ -45,7 +45,7 @@ orr_result orri_time_types_get(orr_world* world, orri_time_types* out)
     if (out->time.index1 != 0 && out->traveller.index1 != 0) {
         out->stretcher = orr_type_of(world, ORR_TYPE(orr_time_stretcher));
         if (out->stretcher.index1 != 0) {
-            world->schema.types[orri_type_index(world, out->traveller)]->words = orri_memory_words;
+            world->schema.types[orri_type_index(world, out->traveller)]->words = orri_album_words;
             return ORR_OK;
         }
     }
@@ -60,7 +60,7 @@ typedef struct traveller_here {
     const char* call;
     orr_entity entity;
     orri_time_types types;
-    orri_memory memory;
+    orri_album memory;
 } traveller_here;
 
 static orr_result traveller_find(orr_world* world, const char* call, orr_entity entity,
@@ -82,7 +82,7 @@ static orr_result traveller_find(orr_world* world, const char* call, orr_entity 
         return orri_refuse(&world->env, ORR_ERR_ABSENT, ORR_LOG_ID_ENTITY_REFUSED,
                            "%s: entity %s has no orr_time_traveller; add it first", call, who.text);
     }
-    out->memory = orri_memory_of(world, entity);
+    out->memory = orri_album_of(world, entity);
     return ORR_OK;
 }
 
@@ -106,11 +106,11 @@ static orr_result traveller_store(const traveller_here* here, uint64_t slot,
     orr_world* world = here->world;
     orr_time_traveller now, next;
     memcpy(&now, orr_component_get(world, here->entity, here->types.traveller), sizeof now);
-    orr_result result = orri_memory_put(world, &now, slot, image, &next);
+    orr_result result = orri_album_put(world, &now, slot, image, &next);
     if (result != ORR_OK) {
         return result;
     }
-    uint64_t size = orri_memory_in(&world->schema, &next).size;
+    uint64_t size = orri_album_in(&world->schema, &next).size;
     return size > ORR_TRAVELLER_BYTES_MAX
                ? traveller_refuse_size(here, slot, size)
                : orr_component_set(world, here->entity, here->types.traveller, &next);
@@ -138,7 +138,7 @@ ORRI_COLD static orr_result traveller_refuse_past(const traveller_here* here, ui
 {
     char near[128];
     orri_text text = {near, sizeof near, 0};
-    orri_memory_near(&here->memory, (double)slot, &text);
+    orri_album_near(&here->memory, (double)slot, &text);
     orri_id_text who = orri_entity_format(here->world, here->entity);
     return orri_refuse(&here->world->env, ORR_ERR_PAST, ORR_LOG_ID_CALL_REFUSED,
                        "%s: entity %s remembers nothing in slot %llu; %s%s", here->call, who.text,
@@ -154,7 +154,7 @@ orr_result orr_entity_forget(orr_world* world, orr_entity entity, uint64_t slot)
     if (result != ORR_OK) {
         return result;
     }
-    (void)orri_memory_find(&here.memory, slot, &found);
+    (void)orri_album_find(&here.memory, slot, &found);
     return found ? traveller_store(&here, slot, NULL) : traveller_refuse_past(&here, slot, "");
 }
 
@@ -166,11 +166,11 @@ uint32_t orr_entity_slots(const orr_world* world, orr_entity entity, uint64_t* o
     if (!orr_alive(world, entity) || orri_record_find(world, entity) == NULL) {
         return 0;
     }
-    orri_memory memory = orri_memory_of(world, entity);
-    for (uint32_t i = 0; i < memory.count && i < out_count; i++) {
-        out[i] = orri_memory_slot(&memory, i);
+    orri_album memory = orri_album_of(world, entity);
+    for (uint32_t i = 0; i < album.count && i < out_count; i++) {
+        out[i] = orri_album_slot(&memory, i);
     }
-    return memory.count;
+    return album.count;
 }
 
 // ---- travelling -------------------------------------------------------------------------------------------------------------
@@ -267,9 +267,9 @@ orr_result orr_entity_travel(orr_world* world, orr_entity entity, uint64_t slot)
         return result;
     }
     bool found;
-    uint32_t at = orri_memory_find(&here.memory, slot, &found);
+    uint32_t at = orri_album_find(&here.memory, slot, &found);
     if (found) {
-        return traveller_load(&here, orri_memory_image(&here.memory, at), slot);
+        return traveller_load(&here, orri_album_image(&here.memory, at), slot);
     }
     uint64_t now = orr_time_of(world, entity);
     if (slot == now) {
