@@ -32,7 +32,7 @@ orri_album orri_album_in(const orri_schema* schema, const orr_time_traveller* tr
     while (memory.page_count < ORR_TRAVELLER_PAGES &&
            album_page(schema, traveller->memory[memory.page_count],
                       &memory.pages[memory.page_count])) {
-        album.count += memory.pages[memory.page_count].count;
+        memory.count += memory.pages[memory.page_count].count;
         memory.size += memory.pages[memory.page_count].size;
         memory.page_count++;
     }
@@ -309,8 +309,8 @@ void orri_album_words(const orri_type* type, const void* value, orri_text* out)
 {
     orri_album memory = orri_album_in(type->schema, value);
     orri_text_add(out, "{slots: [");
-    for (uint32_t i = 0; i < album.count; i++) {
-        bool shown = album.count <= ALBUM_SHOWN || i < ALBUM_SHOWN - 1 || i == album.count - 1;
+    for (uint32_t i = 0; i < memory.count; i++) {
+        bool shown = memory.count <= ALBUM_SHOWN || i < ALBUM_SHOWN - 1 || i == memory.count - 1;
         if (shown) {
             orri_text_add(out, "%s%llu", i > 0 ? ", " : "",
                           (unsigned long long)orri_album_slot(&memory, i));
@@ -318,7 +318,7 @@ void orri_album_words(const orri_type* type, const void* value, orri_text* out)
             orri_text_add(out, ", …");
         }
     }
-    orri_text_add(out, "], count: %u, bytes: %llu}", album.count, (unsigned long long)memory.size);
+    orri_text_add(out, "], count: %u, bytes: %llu}", memory.count, (unsigned long long)memory.size);
 }
 
 void orri_album_near(const orri_album* memory, double place, orri_text* out)

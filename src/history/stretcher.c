@@ -232,7 +232,7 @@ static void stretcher_row(orr_run* run, orr_entity entity, orr_time_stretcher* s
                            .memory = orri_album_in(&world->schema, traveller),
                            .target = stretcher->position + stretcher->rate};
     // One that stands and remembers nothing has nowhere to be.
-    bool idle = stretcher->drives.id != 0 || (stretcher->rate == 0 && move.album.count == 0);
+    bool idle = stretcher->drives.id != 0 || (stretcher->rate == 0 && move.memory.count == 0);
     orr_stretch_state state = idle ? ORR_STRETCH_MOVES : stretcher_try(&move);
     if (state == ORR_STRETCH_MOVES && !idle) {
         stretcher->position = move.target;

@@ -167,10 +167,10 @@ uint32_t orr_entity_slots(const orr_world* world, orr_entity entity, uint64_t* o
         return 0;
     }
     orri_album memory = orri_album_of(world, entity);
-    for (uint32_t i = 0; i < album.count && i < out_count; i++) {
+    for (uint32_t i = 0; i < memory.count && i < out_count; i++) {
         out[i] = orri_album_slot(&memory, i);
     }
-    return album.count;
+    return memory.count;
 }
 
 // ---- travelling -------------------------------------------------------------------------------------------------------------
