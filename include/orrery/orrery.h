@@ -14,5 +14,6 @@
 #include <orrery/schedule.h>
 #include <orrery/schema.h>
 #include <orrery/store.h>
+#include <orrery/traveller.h>
 
 #endif

@@ -432,6 +432,38 @@ void orri_system_call(orr_world* world, orri_system* system, const uint32_t* uni
     }
 }
 
+// The row is its own, and it sends nothing (solo.c): nothing is left to be handed in.
+static uint32_t call_row(orr_world* world, orri_system* system, uint32_t index, uint64_t tick)
+{
+    orr_run run;
+    if (!orri_iter_open_row(&run, system->query, index)) {
+        return 0;
+    }
+    run.dt = system->pipe->interval;
+    run.tick = tick;
+    run.lane = call_lane(world, system, 0);
+    system->run(&run);
+    call_lane_done(world, system, run.lane);
+    orri_iter_close(&run);
+    return 1;
+}
+
+void orri_system_call_row(orr_world* world, orri_system* system, uint32_t index, uint64_t tick)
+{
+    orri_police_watch* watch =
+        world->schedule->police == ORR_POLICE_FULL ? orri_police_begin(world, system) : NULL;
+    system->in_units = false;
+    call_enter(world, system);
+    uint32_t rows = call_row(world, system, index, tick);
+    call_leave(world);
+    (void)orri_float_mode_set();
+    system->stats.rows += rows;
+    system->stats.runs += rows;
+    if (watch != NULL) {
+        orri_police_end(world, system, watch);
+    }
+}
+
 // A callback, in the guard it needs; NULL: what is recorded of it.
 ORRI_COLD static void call_back(orr_world* world, orri_system* system,
                                 void (*callback)(orr_run* run))

@@ -34,6 +34,7 @@ set(ORR_SOURCES_SCHEDULE
     src/schedule/sequence.c
     src/schedule/sets.c
     src/schedule/shuffle.c
+    src/schedule/solo.c
     src/schedule/step.c
     src/schedule/system.c
     src/schedule/tick.c
@@ -71,6 +72,7 @@ set(ORR_SMALL_SCHEDULE
     src/schedule/sequence.c
     src/schedule/sets.c
     src/schedule/shuffle.c
+    src/schedule/solo.c
     src/schedule/system.c
     src/schedule/trace.c
     src/schedule/watch.c

@@ -1,6 +1,10 @@
 set(ORR_TESTS_HISTORY
     tests/history/test_history.c
     tests/history/test_history_random.c
+    tests/history/test_interpolate.c
+    tests/history/test_stretcher.c
+    tests/history/test_travel_alone.c
+    tests/history/test_traveller.c
 )
 set(ORR_TEST_EXTRA_HISTORY
     tests/support/store_kit.c
