@@ -263,31 +263,38 @@ bool orri_lane_get(orr_lane* lane, orri_bytes_from* in, const orri_kept* kept)
 
 // ---- what was heard -----------------------------------------------------------------------------------------------------
 
-void orri_heard_put(const orri_rights* rights, orri_bytes* out)
+// What a system has before it: in real time what it was handed, in lockstep its queue.
+static uint64_t lane_bytes_ahead(const orr_world* world, const orri_reader* reader)
 {
-    uint64_t left = 0;
-    for (const orri_told_view* view = rights->reader != NULL ? rights->reader->taken : NULL;
-         view != NULL; view = view->next) {
-        left++;
+    uint64_t count = 0;
+    const orri_told_view* view = reader == NULL    ? NULL
+                                 : world->realtime ? reader->taken
+                                                   : reader->first;
+    for (; view != NULL; view = view->next) {
+        count++;
     }
-    orri_bytes_put_word(out, left);
+    return count;
+}
+
+void orri_heard_put(const orr_world* world, const orri_rights* rights, orri_bytes* out)
+{
+    orri_bytes_put_word(out, lane_bytes_ahead(world, rights->reader));
     for (uint32_t i = 0; rights->inbox != NULL && i < rights->inbox->count; i++) {
         orri_bytes_put_word(out, rights->inbox->cursors[i].asked);
     }
 }
 
-void orri_heard_get(const orri_rights* rights, orri_bytes_from* in)
+void orri_heard_get(const orr_world* world, const orri_rights* rights, orri_bytes_from* in)
 {
-    uint64_t left = orri_bytes_word(in), there = 0;
-    orri_reader* reader = rights->reader;
-    for (const orri_told_view* view = reader != NULL ? reader->taken : NULL; view != NULL;
-         view = view->next) {
-        there++;
-    }
+    uint64_t left = orri_bytes_word(in), there = lane_bytes_ahead(world, rights->reader);
     for (; there > left; there--) {
-        (void)orri_reader_next(reader);
+        (void)orri_reader_next(rights->reader);
     }
     for (uint32_t i = 0; rights->inbox != NULL && i < rights->inbox->count; i++) {
-        rights->inbox->cursors[i].asked = orri_bytes_word(in) != 0;
+        orri_cursor* cursor = &rights->inbox->cursors[i];
+        cursor->asked = orri_bytes_word(in) != 0 && (world->realtime || rights->inbox->on);
+        if (cursor->asked && !world->realtime) {
+            cursor->shown = orri_event_end(cursor->queue);
+        }
     }
 }

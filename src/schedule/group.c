@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A group of systems: made ready, run, and at its point ended one after the other. Between two points structure stays as it is.
-#include "schedule/schedule.h"
+#include "schedule/tape.h"
 
 // ---- before -------------------------------------------------------------------------------------------------------------
 
@@ -55,7 +55,10 @@ orr_result orri_group_prepare(orri_pipeline* pipe, uint32_t first, uint32_t poin
             group_restart_lost(world, steps[i].system);
         }
     }
-    return ORR_OK;
+    bool taped = ORR_UNLIKELY(world->schedule->tape != NULL) && orri_input_any(pipe, first, point);
+    return taped && !orri_group_open_ahead(pipe, first, point)
+               ? orri_refuse_memory(&world->env, "beginning systems")
+               : ORR_OK;
 }
 
 // ---- running ------------------------------------------------------------------------------------------------------------
@@ -74,7 +77,11 @@ void orri_group_run_one(orr_world* world, orri_system* system, const uint32_t* u
 void orri_group_run(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
     const orri_step* steps = pipe->steps;
-    if (orri_abreast_run(pipe, first, point) || orri_shuffle_run(pipe, first, point)) {
+    // What an impure system did is looked at before the next one runs.
+    bool taped = ORR_UNLIKELY(pipe->world->schedule->tape != NULL) &&
+                 orri_input_any(pipe, first, point);
+    if (!taped &&
+        (orri_abreast_run(pipe, first, point) || orri_shuffle_run(pipe, first, point))) {
         return;
     }
     bool watched = orri_abreast_watch(pipe, true);

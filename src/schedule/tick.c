@@ -464,13 +464,22 @@ orr_result orri_tick(orri_pipeline* pipe, float dt)
     }
     // In real time all of the run is one, for who calls from outside.
     bool lockstep = !pipe->world->realtime;
+    bool simulates = lockstep && !pipe->observer;
+    orr_result result = ORR_OK;
+    if (ORR_UNLIKELY(schedule->tape != NULL || schedule->posted) && simulates &&
+        schedule->now == NULL) {
+        result = orri_tape_before(pipe, dt);
+    }
     if (ORR_LIKELY(lockstep)) {
         schedule->inside = pipe->world->in_tick = true;
     }
-    orr_result result = schedule->now != NULL ? ORR_OK : tick_begin(pipe, dt);
+    result = result != ORR_OK || schedule->now != NULL ? result : tick_begin(pipe, dt);
     result = result == ORR_OK ? tick_go(pipe) : result;
     if (ORR_LIKELY(lockstep)) {
         schedule->inside = pipe->world->in_tick = false;
+    }
+    if (ORR_UNLIKELY(schedule->tape != NULL) && simulates) {
+        orri_tape_after(pipe);
     }
     if (resumes && schedule->now == NULL) {
         orri_moment_resume(pipe, true);
