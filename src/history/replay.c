@@ -112,6 +112,16 @@ static void replay_pace(const replay_run* run, uint64_t time_ns)
     }
 }
 
+// Memory was refused where a recorded input was to be put in.
+static orr_result replay_lacks(const replay_run* run)
+{
+    run->tape->lacks = false;
+    return orri_refuse(&run->world->env, ORR_ERR_MEMORY, ORR_LOG_ID_CALL_REFUSED,
+                       "orr_replay: in tick %llu memory was refused to a call, or to what impure "
+                       "systems did: the world lacks that; replay it from its beginning",
+                       (unsigned long long)run->world->tick);
+}
+
 static orr_result replay_astray(replay_run* run)
 {
     run->report.differs_tick = run->world->tick;
@@ -156,6 +166,9 @@ static orr_result replay_tick(replay_run* run)
     size_t used = tape->input_at - tape->input_begin;
     tape->input_begin = tape->input_at;
     tape->at++;
+    if (tape->lacks) {
+        return replay_lacks(run);
+    }
     if (tape->astray || used != taped->input_size) {
         return replay_astray(run);
     }

@@ -391,8 +391,14 @@ static void input_put_in(orri_system* system)
 {
     orri_bytes_from in;
     uint32_t lanes;
+    const orri_env* env = &system->pipe->world->env;
+    uint64_t refusals = env->refusals;
     if (input_next(system, false, &in, &lanes) && !input_get(system, &in, lanes)) {
         input_astray(system);
+        orri_tape* tape = input_tape(system);
+        if (tape != NULL) {
+            tape->lacks |= env->refusals != refusals;
+        }
     }
     for (uint32_t i = system->lane_ahead; i < system->lane_count; i++) {
         (void)orri_lane_end(system->lanes[i]);

@@ -225,7 +225,9 @@ static orr_result tape_replay_calls(orr_world* world, orri_tape* tape, uint32_t 
     }
     tape->call_at += count;
     tape->now.calls = 0; // If the tick is refused to begin they are not done again.
+    uint64_t refusals = world->env.refusals;
     tape_do_calls(world, first);
+    tape->lacks |= world->env.refusals != refusals;
     return ORR_OK;
 }
 

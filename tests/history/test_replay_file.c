@@ -365,20 +365,27 @@ ORR_TEST(save_load_and_replay_without_memory_are_refused_and_can_be_repeated)
         }
     }
     failing_alloc_arm(&s.k.memory, 0, false);
-    CHECK_OK(orr_step(s.world, 0));
-    // Each refusal is gone on from, also from within a tick.
-    orr_result result = ORR_ERR_MEMORY;
-    uint32_t refused = 0;
-    for (uint64_t n = 1; result != ORR_OK; n = n % 11 + 1) {
+    stage_end(&s);
+    // Each refusal is gone on from, also from within a tick. Where an input was refused memory the world is another then, which is found out.
+    uint32_t gone_on = 0, found = 0;
+    for (uint64_t n = 1;; n++) {
+        stage_make(&s, &desc, true);
         failing_alloc_arm(&s.k.memory, n, false);
-        result = orr_replay(s.world, recording, NULL, NULL);
-        fprintf(stderr, "%d %s\n", (int)orr_world_tick(s.world), s.k.errors.text);
-        CHECK(result == ORR_OK || result == ORR_ERR_MEMORY);
-        refused += result != ORR_OK;
+        orr_result result = orr_replay(s.world, recording, NULL, NULL);
+        uint64_t refused = s.k.memory.refused;
         failing_alloc_arm(&s.k.memory, 0, false);
+        result = result == ORR_ERR_MEMORY ? orr_replay(s.world, recording, NULL, NULL) : result;
+        CHECK(result == ORR_OK || refused > 0);
+        CHECK(result != ORR_OK || orr_world_hash(s.world) == f.hash);
+        gone_on += result == ORR_OK && refused > 0;
+        found += result != ORR_OK;
+        stage_end(&s);
+        if (refused == 0) {
+            break;
+        }
     }
-    CHECK(refused > 3);
-    CHECK(orr_world_hash(s.world) == f.hash);
+    CHECK(gone_on > 20 && found < gone_on);
+    stage_make(&s, &desc, true);
     stage_end(&s);
     orr_recording_destroy(recording);
     CHECK_EQ(remove(f.path) | remove(other), 0);
