@@ -183,7 +183,7 @@ static void stage_end(stage* s)
 }
 
 // Some input by chance, as from a player.
-static void stage_input(stage* s, uint64_t seed, uint64_t step)
+ORR_MAYBE_UNUSED static void stage_input(stage* s, uint64_t seed, uint64_t step)
 {
     uint64_t chance = orr_random(seed, step, 1, 2);
     for (uint32_t i = 0; i < chance % 3; i++) {
@@ -200,7 +200,7 @@ static void stage_input(stage* s, uint64_t seed, uint64_t step)
 }
 
 // So many steps, of all kinds.
-static void stage_run(stage* s, uint64_t seed, uint32_t steps)
+ORR_MAYBE_UNUSED static void stage_run(stage* s, uint64_t seed, uint32_t steps)
 {
     for (uint32_t i = 0; i < steps; i++) {
         uint64_t chance = orr_random(seed, i, 7, 7);

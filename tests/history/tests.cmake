@@ -2,6 +2,7 @@ set(ORR_TESTS_HISTORY
     tests/history/test_history.c
     tests/history/test_replay.c
     tests/history/test_replay_file.c
+    tests/history/test_replay_realtime.c
 )
 set(ORR_TEST_EXTRA_HISTORY
     tests/support/store_kit.c
