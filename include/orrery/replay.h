@@ -120,6 +120,9 @@ typedef struct orr_recorded_call {
 ORR_API bool orr_recording_call(const orr_recording* recording, uint32_t index,
                                 orr_recorded_call* out);
 
+/// Writes what it is of and what it has: ticks, calls by name, and as far as its file says types, pipelines and systems. As orr_value_print().
+ORR_API size_t orr_recording_print(const orr_recording* recording, char* out, size_t out_size);
+
 /// Where two recordings of lockstep begin to differ.
 typedef struct orr_recording_difference {
     bool differ;

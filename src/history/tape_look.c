@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Looking into recordings: their ticks and calls, where two of them differ, what there is in words.
+#include "base/util.h"
 #include "history/tape_file.h"
+#include <inttypes.h>
 
 static const char* look_pipeline(const orr_recording* recording, uint32_t number)
 {
@@ -138,4 +140,89 @@ orr_result orr_recording_compare(const orr_recording* a, const orr_recording* b,
         }
     }
     return ORR_OK;
+}
+
+// ---- in words -----------------------------------------------------------------------------------------------------------------
+
+static void look_print_names(const orr_recording* recording, orri_tape_kind kind, const char* title,
+                             orri_text* text)
+{
+    const orri_tape_names* names = &recording->names[kind];
+    orri_text_add(text, names->count > 0 ? "%-10s" : "", title);
+    for (uint32_t i = 0; i < names->count; i++) {
+        const orri_tape_name* name = &names->names[i];
+        orri_text_add(text, "%s%s", i > 0 ? ", " : " ", name->name);
+        if (kind == ORRI_TAPE_PIPELINES) {
+            double rate;
+            memcpy(&rate, &name->word, sizeof rate);
+            orri_text_add(text, rate > 0 ? " (%g Hz)" : " (continuous)", rate);
+        }
+        if (kind == ORRI_TAPE_SYSTEMS && name->word != 0) {
+            orri_text_add(text, " (impure)");
+        }
+    }
+    orri_text_add(text, names->count > 0 ? "\n" : "");
+}
+
+static void look_print_calls(const orr_recording* recording, orri_text* text)
+{
+    const orri_tape_names* names = &recording->names[ORRI_TAPE_CALLS];
+    orri_text_add(text, "%-10s %u", "calls", recording->call_count);
+    for (uint32_t n = 0; n < names->count; n++) {
+        uint32_t count = 0;
+        for (uint32_t i = 0; i < recording->call_count; i++) {
+            count += recording->calls[i]->name == names->names[n].name;
+        }
+        orri_text_add(text, "%s%s %u", n == 0 ? ": " : ", ", names->names[n].name, count);
+    }
+    orri_text_add(text, "\n");
+}
+
+static void look_print_end(const orr_recording* recording, orri_text* text)
+{
+    const char* end = recording->cut       ? "its file was cut off"
+                      : recording->full    ? "there was no memory for more of it"
+                      : recording->refused ? "something of the run was refused"
+                                           : NULL;
+    if (end != NULL) {
+        orri_text_add(text, "%-10s early: %s\n", "ends", end);
+    }
+    if (recording->changed_tick1 != 0) {
+        orri_text_add(text,
+                      "%-10s behind tick %" PRIu64
+                      ", by something that is not in it: a replay will differ\n",
+                      "changed", recording->changed_tick1 - 1);
+    }
+}
+
+size_t orr_recording_print(const orr_recording* recording, char* out, size_t out_size)
+{
+    ORR_ASSERT(recording != NULL && (out != NULL || out_size == 0));
+    orri_text text = {out, out_size, 0};
+    bool realtime = recording->turn_count > 0;
+    size_t inputs = 0;
+    for (uint32_t i = 0; i < ORR_PIPELINES_MAX; i++) {
+        inputs += recording->inputs[i].bytes.count;
+    }
+    orri_text_add(&text, "%-10s %s\n", "of",
+                  realtime             ? "a run in real time"
+                  : recording->lockstep ? "lockstep"
+                                        : "nothing");
+    orri_text_add(&text, "%-10s %" PRIu64, "ticks", recording->ticks);
+    if (recording->lockstep) {
+        orri_text_add(&text, ", from %" PRIu64 " to %" PRIu64 " of the world\n",
+                      recording->begin_tick, recording->begin_tick + recording->taped_count);
+    } else {
+        orri_text_add(&text, ", in %u turns\n", recording->turn_count);
+    }
+    orri_text_add(&text, "%-10s %u; %016" PRIx64 " at the beginning\n", "hashes",
+                  recording->lockstep ? recording->mark_count : recording->hash_count,
+                  recording->begin_hash);
+    look_print_calls(recording, &text);
+    orri_text_add(&text, "%-10s %zu bytes\n", "impure", inputs);
+    look_print_names(recording, ORRI_TAPE_PIPELINES, "pipelines", &text);
+    look_print_names(recording, ORRI_TAPE_SYSTEMS, "systems", &text);
+    look_print_names(recording, ORRI_TAPE_TYPES, "types", &text);
+    look_print_end(recording, &text);
+    return text.length;
 }
