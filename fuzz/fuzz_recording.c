@@ -145,11 +145,11 @@ static orr_world* recording_world(void)
     table.file_sync = recording_sync;
     table.file_rename = recording_rename;
     table.file_remove = recording_remove;
-    orr_world* world = orr_world_create(
-        &(orr_world_desc){.platform = &table,
-                          .rate_hz = 60,
-                          .memory_bytes_max = 256 << 20,
-                          .log = {.sink = recording_sink, .lines_per_second = 1}});
+    orr_world* world =
+        orr_world_create(&(orr_world_desc){.platform = &table,
+                                           .rate_hz = 60,
+                                           .memory_bytes_max = 256 << 20,
+                                           .log = {.sink = recording_sink, .lines_per_second = 1}});
     recording_check(world != NULL);
     ORR_REGISTER(world, FuzzSpot, FuzzBang);
     orr_system_add(world, &(orr_system_desc){.name = "device",

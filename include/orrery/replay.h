@@ -25,15 +25,6 @@
 extern "C" {
 #endif
 
-// ---- names ------------------------------------------------------------------------------------------------------
-
-/// Names a call that is posted, for files. Its data is saved as the bytes it is: no pointers, and the same layout wherever it is replayed. A
-/// function has one name: ORR_ERR_CONFLICT. Allocates.
-ORR_API orr_result orr_call_register(orr_world* world, const char* name, orr_call call);
-/// The same for a function that impure systems transact with (orr_transact_call()).
-ORR_API orr_result orr_transaction_register(orr_world* world, const char* name,
-                                            orr_transaction function);
-
 // ---- recording ---------------------------------------------------------------------------------------------------
 
 typedef struct orr_record_desc {
@@ -59,7 +50,8 @@ ORR_API orr_result orr_recording_cut(orr_recording* recording, uint64_t tick);
 
 typedef struct orr_replay_desc {
     uint64_t until_tick; ///< Stops after this tick of the world. Default 0: at the end.
-    double rate; ///< 1: as fast as time went in the world, 2: twice as fast. Default 0: as fast as it goes.
+    double
+        rate; ///< 1: as fast as time went in the world, 2: twice as fast. Default 0: as fast as it goes.
     bool no_verify; ///< Compares no hash, not even that of the beginning.
     /// Called after each tick, between ticks: to look, not to change. False: stops there.
     bool (*on_tick)(void* user, orr_world* world);
@@ -98,8 +90,8 @@ ORR_API orr_result orr_recording_load(orr_world* world, orr_recording* recording
 
 /// A tick of a recording of lockstep.
 typedef struct orr_recorded_tick {
-    uint64_t tick;        ///< Of the world.
-    const char* pipeline; ///< "" if the recording does not say: it was not loaded from a file.
+    uint64_t tick;            ///< Of the world.
+    const char* pipeline;     ///< "" if the recording does not say: it was not loaded from a file.
     uint32_t pipeline_number; ///< Among those that are no observers, from 0.
     float dt;
     uint32_t call_first, call_count; ///< Done before it.
@@ -126,8 +118,9 @@ ORR_API size_t orr_recording_print(const orr_recording* recording, char* out, si
 /// Where two recordings of lockstep begin to differ.
 typedef struct orr_recording_difference {
     bool differ;
-    uint64_t tick;    ///< The first one that differs; the world's tick at the beginning if they begin differently.
-    const char* what; ///< "the hash", "a call", "dt" …; "" if none does.
+    uint64_t
+        tick; ///< The first one that differs; the world's tick at the beginning if they begin differently.
+    const char* what;        ///< "the hash", "a call", "dt" …; "" if none does.
     uint64_t hash_a, hash_b; ///< If both have one there.
 } orr_recording_difference;
 /// Compares inputs and hashes, tick by tick as far as both go; calls by name, or by function if a recording does not say.

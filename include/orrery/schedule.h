@@ -301,6 +301,12 @@ ORR_API orr_result orr_post(orr_world* world, orr_call call, const void* data, s
 /// The same where all pipelines stand between their ticks, which they wait for: for what looks at the world as a whole (orr_world_hash(),
 /// orr_world_validate()), and for systems and types that come and go. Not for new pipelines, nor for ticks.
 ORR_API orr_result orr_post_meeting(orr_world* world, orr_call call, const void* data, size_t size);
+/// Names a call that is posted, for files. Its data is saved as the bytes it is: no pointers, and the same layout wherever it is replayed. A
+/// function has one name: ORR_ERR_CONFLICT. Allocates.
+ORR_API orr_result orr_call_register(orr_world* world, const char* name, orr_call call);
+/// The same for a function that impure systems transact with (orr_transact_call()).
+ORR_API orr_result orr_transaction_register(orr_world* world, const char* name,
+                                            orr_transaction function);
 
 /// How fast time goes, as the user wishes: 1 (the default) as it is, 0.5 half as fast. From any thread. Refused below 0, above 1000.
 ORR_API orr_result orr_time_wish(orr_world* world, double wish);

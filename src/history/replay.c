@@ -65,7 +65,8 @@ static orr_result replay_verify(replay_run* run)
     run->report.hash_recorded = mark->hash;
     char agreed[96] = "build it in the same way, with the same seed";
     if (run->report.ticks > 0) {
-        snprintf(agreed, sizeof agreed, "tick %llu was the last that agreed; something depends on what is not recorded",
+        snprintf(agreed, sizeof agreed,
+                 "tick %llu was the last that agreed; something depends on what is not recorded",
                  (unsigned long long)run->report.agreed_tick);
     }
     return orri_refuse(&world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
@@ -85,9 +86,8 @@ static orr_result replay_observers(orr_world* world, const orri_pipeline* pipe)
     for (orri_pipeline* next = NULL; result == ORR_OK; next = NULL) {
         for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
             orri_pipeline* other = schedule->pipelines[i];
-            bool before = other->observer &&
-                          (other->due_ns < pipe->due_ns ||
-                           (other->due_ns == pipe->due_ns && i < pipe->index));
+            bool before = other->observer && (other->due_ns < pipe->due_ns ||
+                                              (other->due_ns == pipe->due_ns && i < pipe->index));
             next = before && (next == NULL || other->due_ns < next->due_ns) ? other : next;
         }
         if (next == NULL) {
@@ -190,12 +190,10 @@ static orr_result replay_begin(replay_run* run)
                            (unsigned long long)recording->begin_tick, (unsigned long long)last);
     }
     orr_result result = replay_verify(run);
-    orri_tape* tape = result == ORR_OK
-                          ? ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SYSTEM, orri_tape, 1)
-                          : NULL;
+    orri_tape* tape =
+        result == ORR_OK ? ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SYSTEM, orri_tape, 1) : NULL;
     if (tape == NULL) {
-        return result != ORR_OK ? result
-                                : orri_refuse_memory(&world->env, "beginning a replay");
+        return result != ORR_OK ? result : orri_refuse_memory(&world->env, "beginning a replay");
     }
     tape->replay = recording;
     tape->begun = true;

@@ -1,4 +1,5 @@
 set(ORR_SOURCES_HISTORY
+    src/history/record.c
     src/history/replay.c
     src/history/tape_look.c
     src/history/tape_read.c
@@ -7,6 +8,7 @@ set(ORR_SOURCES_HISTORY
 )
 # Not on any hot way: compiled for size.
 set(ORR_SMALL_HISTORY
+    src/history/record.c
     src/history/replay.c
     src/history/tape_look.c
     src/history/tape_read.c

@@ -205,7 +205,7 @@ size_t orr_recording_print(const orr_recording* recording, char* out, size_t out
         inputs += recording->inputs[i].bytes.count;
     }
     orri_text_add(&text, "%-10s %s\n", "of",
-                  realtime             ? "a run in real time"
+                  realtime              ? "a run in real time"
                   : recording->lockstep ? "lockstep"
                                         : "nothing");
     orri_text_add(&text, "%-10s %" PRIu64, "ticks", recording->ticks);

@@ -126,13 +126,12 @@ static orr_result tape_read_call(tape_in* in)
     if (data == NULL || name >= names->count || meeting > 1) {
         return tape_corrupt(in, "a call was expected: a name of the list, 0 or 1, size, bytes");
     }
-    orri_call* call =
-        ORRI_RESERVE(&recording->env, ORR_MEMORY_SYSTEM, &recording->calls,
-                     &recording->call_capacity, recording->call_count + 1)
-            ? orri_call_make(&recording->env,
-                             orri_call_named(in->world, names->names[name].name), data, size,
-                             meeting != 0)
-            : NULL;
+    orri_call* call = ORRI_RESERVE(&recording->env, ORR_MEMORY_SYSTEM, &recording->calls,
+                                   &recording->call_capacity, recording->call_count + 1)
+                          ? orri_call_make(&recording->env,
+                                           orri_call_named(in->world, names->names[name].name),
+                                           data, size, meeting != 0)
+                          : NULL;
     if (call == NULL) {
         return tape_lacks_memory(in);
     }
@@ -413,9 +412,8 @@ static orr_result tape_read_done(tape_in* in)
 
 static orr_result tape_read_block(tape_in* in, uint32_t* end_words)
 {
-    static const uint32_t kinds[ORRI_TAPE_KINDS] = {ORRI_BLOCK_TYPE, ORRI_BLOCK_PIPE,
-                                                    ORRI_BLOCK_SYST, ORRI_BLOCK_CALL,
-                                                    ORRI_BLOCK_FUNC};
+    static const uint32_t kinds[ORRI_TAPE_KINDS] = {
+        ORRI_BLOCK_TYPE, ORRI_BLOCK_PIPE, ORRI_BLOCK_SYST, ORRI_BLOCK_CALL, ORRI_BLOCK_FUNC};
     if (in->done || in->headed != (in->kind != ORRI_BLOCK_HEAD)) {
         return tape_bad(in, ORR_ERR_CORRUPT, in->offset,
                         in->done ? "the end was expected" : "the head was expected, once");

@@ -153,10 +153,9 @@ static void tape_put_functions(tape_out* out)
         const orri_kept* kept = &out->recording->inputs[p];
         for (uint32_t i = 0; i < kept->function_count; i++) {
             const char* name = orri_recording_function(out->recording, p, i);
-            tape_put_name(out,
-                          name != NULL ? name
-                                       : orri_transaction_name(out->world, kept->functions[i]),
-                          p);
+            tape_put_name(
+                out, name != NULL ? name : orri_transaction_name(out->world, kept->functions[i]),
+                p);
         }
     }
 }
@@ -164,12 +163,10 @@ static void tape_put_functions(tape_out* out)
 // Of a recording that came from a file what that said; otherwise as the world is.
 static void tape_write_names(tape_out* out)
 {
-    static const uint32_t kinds[ORRI_TAPE_KINDS] = {ORRI_BLOCK_TYPE, ORRI_BLOCK_PIPE,
-                                                    ORRI_BLOCK_SYST, ORRI_BLOCK_CALL,
-                                                    ORRI_BLOCK_FUNC};
-    static void (*const put[ORRI_TAPE_KINDS])(tape_out*) = {tape_put_types, tape_put_pipelines,
-                                                            tape_put_systems, NULL,
-                                                            tape_put_functions};
+    static const uint32_t kinds[ORRI_TAPE_KINDS] = {
+        ORRI_BLOCK_TYPE, ORRI_BLOCK_PIPE, ORRI_BLOCK_SYST, ORRI_BLOCK_CALL, ORRI_BLOCK_FUNC};
+    static void (*const put[ORRI_TAPE_KINDS])(tape_out*) = {
+        tape_put_types, tape_put_pipelines, tape_put_systems, NULL, tape_put_functions};
     for (uint32_t kind = 0; kind < ORRI_TAPE_KINDS; kind++) {
         const orri_tape_names* names = kind == ORRI_TAPE_CALLS ? &out->calls
                                                                : &out->recording->names[kind];
@@ -370,8 +367,7 @@ static void tape_write_realtime(tape_out* out)
     tape_write_array(out, ORRI_BLOCK_CCNT, r->call_counts, r->count_count);
     tape_write_array(out, ORRI_BLOCK_GRNT, r->grants.grants, r->grants.count);
     tape_write_words(out, ORRI_BLOCK_HASH, r->hashes, r->hash_count);
-    tape_write_words(out, ORRI_BLOCK_ENDS, r->ended,
-                     5 * (size_t)r->ended_count);
+    tape_write_words(out, ORRI_BLOCK_ENDS, r->ended, 5 * (size_t)r->ended_count);
     tape_write_posts(out);
     tape_write_inputs(out);
 }
@@ -385,8 +381,9 @@ static void tape_write_done(tape_out* out)
     tape_put(out, recording->ticks, 8);
     tape_put(out, recording->call_count, 8);
     tape_put(out, recording->time_ns, 8);
-    tape_put(out, (recording->full ? ORRI_TAPE_FULL : 0) |
-                      (recording->refused ? ORRI_TAPE_REFUSED : 0), 1);
+    tape_put(out,
+             (recording->full ? ORRI_TAPE_FULL : 0) | (recording->refused ? ORRI_TAPE_REFUSED : 0),
+             1);
     tape_put(out, recording->changed_tick1, 8);
     tape_end_block(out);
 }

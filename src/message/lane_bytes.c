@@ -64,8 +64,7 @@ static bool lane_bytes_breaks(const uint8_t* data, uint32_t breaks, uint32_t cou
         orri_break at;
         memcpy(&at, data + i * sizeof at, sizeof at);
         bool follows = at.row >= last.row && at.sequence >= last.sequence;
-        if (!follows || (i == 0 && at.row != 0) || at.row > count ||
-            at.sequence > UINT32_MAX / 2) {
+        if (!follows || (i == 0 && at.row != 0) || at.row > count || at.sequence > UINT32_MAX / 2) {
             return false;
         }
         last = at;
@@ -90,9 +89,9 @@ static bool lane_bytes_texts(const orr_lane* lane, const uint8_t* values, uint32
 static bool lane_bytes_counts(const orri_strip* strip, const orri_bytes_from* in, uint32_t count,
                               uint32_t born)
 {
-    return strip->follows                    ? count == born
+    return strip->follows                   ? count == born
            : strip->kind == ORRI_SENT_EVENT ? count <= UINT32_C(1) << 24
-                                             : count <= (in->count - in->at) / sizeof(orr_entity);
+                                            : count <= (in->count - in->at) / sizeof(orr_entity);
 }
 
 // Entities of the last creations, which those that follow share.

@@ -80,8 +80,7 @@ void orri_group_run(orri_pipeline* pipe, uint32_t first, uint32_t point)
     // What an impure system did is looked at before the next one runs.
     bool taped = ORR_UNLIKELY(pipe->world->schedule->tape != NULL) &&
                  orri_input_any(pipe, first, point);
-    if (!taped &&
-        (orri_abreast_run(pipe, first, point) || orri_shuffle_run(pipe, first, point))) {
+    if (!taped && (orri_abreast_run(pipe, first, point) || orri_shuffle_run(pipe, first, point))) {
         return;
     }
     bool watched = orri_abreast_watch(pipe, true);

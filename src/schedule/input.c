@@ -99,7 +99,8 @@ static bool input_more_than_bytes(const orri_system* system, uint32_t type_index
 
 orr_result orri_input_check(orr_world* world, const char* call)
 {
-    for (const orri_system* system = world->schedule->first; system != NULL; system = system->next) {
+    for (const orri_system* system = world->schedule->first; system != NULL;
+         system = system->next) {
         bool counts = system->desc.impure && !system->removed && system->resolved &&
                       !system->pipe->observer;
         for (uint32_t i = 0; counts && i < world->schema.type_count; i++) {

@@ -87,7 +87,8 @@ static orr_result naming_add(orr_world* world, const char* call, const char* nam
     if (there != NULL || has != NULL) {
         return orri_refuse(&world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
                            "%s: %s '%s'; a function has one name, and a name one function", call,
-                           there != NULL ? "another function is" : "the function is", there != NULL ? name : has->name);
+                           there != NULL ? "another function is" : "the function is",
+                           there != NULL ? name : has->name);
     }
     size_t size = strlen(name) + 1;
     bool room = ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &schedule->named,

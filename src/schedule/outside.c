@@ -111,7 +111,8 @@ static orr_result outside_gathered(orri_realtime* rt, orri_call* calls)
     orri_calls_do(rt->world, calls);
     orr_result result = orri_wire(rt);
     const orri_pipeline* first = rt->schedule->pipelines[0];
-    if (result == ORR_OK && orri_record_goes_on(rt, first) && orri_input_check(world, "orr_realtime") != ORR_OK) {
+    if (result == ORR_OK && orri_record_goes_on(rt, first) &&
+        orri_input_check(world, "orr_realtime") != ORR_OK) {
         orri_record_refused(rt, first); // A system came that cannot be recorded.
     }
     orri_schema_freeze(&world->schema);

@@ -236,7 +236,8 @@ static orr_result realtime_prepare(orri_realtime* rt)
         return orri_refuse_memory(env, "beginning real time");
     }
     orr_result result = orri_wire(rt);
-    return result == ORR_OK && rt->record != NULL ? orri_input_check(rt->world, "orr_realtime") : result;
+    return result == ORR_OK && rt->record != NULL ? orri_input_check(rt->world, "orr_realtime")
+                                                  : result;
 }
 
 static void realtime_name_rows(const orri_realtime* rt)

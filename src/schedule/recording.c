@@ -407,19 +407,17 @@ void orr_recording_stats_get(const orr_recording* recording, orr_recording_stats
     ORR_ASSERT(recording != NULL && out != NULL);
     orr_memory_stats memory;
     orri_mem_stats(&recording->env, &memory);
-    *out = (orr_recording_stats){.ticks = recording->ticks,
-                                 .calls = recording->call_count,
-                                 .bytes = memory.total.bytes,
-                                 .full = recording->full,
-                                 .refused = recording->refused,
-                                 .realtime = recording->turn_count > 0,
-                                 .cut = recording->cut,
-                                 .changed = recording->changed_tick1 != 0,
-                                 .changed_tick = recording->changed_tick1 != 0
-                                                     ? recording->changed_tick1 - 1
-                                                     : 0,
-                                 .tick_first = recording->begin_tick,
-                                 .tick_last = recording->begin_tick + recording->taped_count,
-                                 .hashes = recording->lockstep ? recording->mark_count
-                                                               : recording->hash_count};
+    *out = (orr_recording_stats){
+        .ticks = recording->ticks,
+        .calls = recording->call_count,
+        .bytes = memory.total.bytes,
+        .full = recording->full,
+        .refused = recording->refused,
+        .realtime = recording->turn_count > 0,
+        .cut = recording->cut,
+        .changed = recording->changed_tick1 != 0,
+        .changed_tick = recording->changed_tick1 != 0 ? recording->changed_tick1 - 1 : 0,
+        .tick_first = recording->begin_tick,
+        .tick_last = recording->begin_tick + recording->taped_count,
+        .hashes = recording->lockstep ? recording->mark_count : recording->hash_count};
 }

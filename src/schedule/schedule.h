@@ -6,7 +6,7 @@
 #include "message/message.h"
 #include "schedule/crew.h"
 #include "store/guard.h"
-#include <orrery/replay.h>
+#include <orrery/schedule.h>
 
 // ---- trace.c: a Chrome trace ---------------------------------------------------------------------------------------
 
@@ -289,9 +289,9 @@ struct orri_schedule {
     orri_mutex posting;
     // In lockstep, under `posting`: calls that wait for the first pipeline's next tick, and what ticks are recorded to, or follow (tape.h).
     struct orri_call *post_first, *post_last;
-    _Atomic bool posted; // There are some.
-    struct orri_tape* tape; // NULL: neither.
-    bool calling;           // Such a call runs.
+    _Atomic bool posted;      // There are some.
+    struct orri_tape* tape;   // NULL: neither.
+    bool calling;             // Such a call runs.
     struct orri_named* named; // Functions that files name (naming.c).
     uint32_t named_count, named_capacity;
     char* lock_text; // The trace of the last run there; NULL: none.

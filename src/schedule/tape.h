@@ -30,7 +30,8 @@ typedef struct orri_record_clock {
 // A tick in lockstep.
 typedef struct orri_taped {
     uint64_t due_ns, time_ns; // Of its pipeline and of the world, when it began;
-    uint64_t first_ns;        // and when the first pipeline is due, which orr_update() says if that is continuous.
+    uint64_t
+        first_ns; // and when the first pipeline is due, which orr_update() says if that is continuous.
     float dt;
     uint32_t number;     // Of its pipeline, among those that are no observers.
     uint32_t calls;      // Done before it: the next of the list.
@@ -90,15 +91,17 @@ struct orr_recording {
     bool cut;    // Its file ended before it did.
     uint32_t hash_every;
     uint64_t begin_tick;
-    uint64_t changed_tick1; // Behind this tick the world was changed by something that is not here; plus 1. 0: it was not.
-    orri_taped* taped;      // Number i is tick begin_tick + 1 + i of the world.
+    uint64_t
+        changed_tick1; // Behind this tick the world was changed by something that is not here; plus 1. 0: it was not.
+    orri_taped* taped; // Number i is tick begin_tick + 1 + i of the world.
     uint32_t taped_count, taped_capacity;
     orri_tape_mark* marks; // By tick; the first one is of the beginning.
     uint32_t mark_count, mark_capacity;
 
     orri_call** calls;
     uint32_t call_count, call_capacity;
-    orri_kept inputs[ORR_PIPELINES_MAX]; // What impure systems did, by pipeline; in lockstep all of it in the first.
+    orri_kept inputs
+        [ORR_PIPELINES_MAX]; // What impure systems did, by pipeline; in lockstep all of it in the first.
     uint64_t ticks;
     uint64_t time_ns; // The world's, at the end.
 
@@ -135,15 +138,21 @@ typedef struct orri_tape {
     // Of the replay: what comes next.
     uint32_t at, call_at;
     size_t input_at, input_begin; // The latter: of the tick.
-    bool astray; // It did something else than was recorded.
-    bool lacks;  // Memory was refused to what comes from it: the world lacks something.
-    bool loose;  // The replay was refused within a tick, which is still open: it ends with that.
+    bool astray;                  // It did something else than was recorded.
+    bool lacks; // Memory was refused to what comes from it: the world lacks something.
+    bool loose; // The replay was refused within a tick, which is still open: it ends with that.
 } orri_tape;
 
 // True while what happens is taken down.
 bool orri_tape_records(const orri_tape* tape);
 // Before a tick of a pipeline that is no observer: calls from outside, if it is the first; what the tick is, is noted. On refusal (reported) nothing was done.
 orr_result orri_tape_before(orri_pipeline* pipe, float dt);
+// What is recorded leads to where the world is, and where there is a hash it has that; otherwise it is said, and noted. Between ticks.
+void orri_tape_look(orr_world* world, orri_tape* tape);
+// The recording ends, with the ticks that are whole: no memory for more of it.
+void orri_tape_lacks(const orr_world* world, orri_tape* tape);
+// The world's hash is taken down, unless it was. False: memory is refused.
+bool orri_tape_mark_now(orr_world* world, struct orr_recording* record);
 // The tick may have ended.
 void orri_tape_after(orri_pipeline* pipe);
 // Drops all but `ticks` of its ticks.

@@ -9,7 +9,7 @@ static char said[1 << 16], complained[4096];
 
 static int tool_say(uint32_t count, char** words)
 {
-    char* argv[8] = {(char*)(uintptr_t)"orrery-recording"};
+    char* argv[8] = {(char*)(uintptr_t) "orrery-recording"};
     memcpy(argv + 1, words, count * sizeof *words);
     FILE* out = fmemopen(said, sizeof said, "w");
     FILE* err = fmemopen(complained, sizeof complained, "w");
@@ -20,8 +20,7 @@ static int tool_say(uint32_t count, char** words)
     return code;
 }
 
-#define SAY(...)                                                             \
-    tool_say(sizeof((char*[]){__VA_ARGS__}) / sizeof(char*), (char*[]){__VA_ARGS__})
+#define SAY(...)   tool_say(sizeof((char*[]){__VA_ARGS__}) / sizeof(char*), (char*[]){__VA_ARGS__})
 #define WORD(text) ((char*)(uintptr_t)(text))
 
 // A run of some ticks, that differs from others by what is posted before tick `odd`.

@@ -188,8 +188,7 @@ ORR_TEST(replay_stops_at_a_tick_and_the_world_goes_on_by_itself)
                  ORR_ERR_CONFLICT);
     CHECK_CONTAINS(s.k.errors.text, "cut it");
     CHECK_OK(orr_recording_cut(t.recording, 50));
-    CHECK_OK(orr_record(s.world, t.recording,
-                        &(orr_record_desc){.append = true, .hash_every = 1}));
+    CHECK_OK(orr_record(s.world, t.recording, &(orr_record_desc){.append = true, .hash_every = 1}));
     dev = (device){.number = 77};
     stage_run(&s, 12, 40);
     CHECK_OK(orr_record_end(s.world));
@@ -212,7 +211,8 @@ ORR_TEST(replay_goes_on_from_the_tick_where_the_world_is)
     stage_make(&s, &desc, true);
     orr_replay_report report;
     for (uint64_t until = 13; until < t.tick; until += 13) {
-        CHECK_OK(orr_replay(s.world, t.recording, &(orr_replay_desc){.until_tick = until}, &report));
+        CHECK_OK(
+            orr_replay(s.world, t.recording, &(orr_replay_desc){.until_tick = until}, &report));
         CHECK_EQ(orr_world_tick(s.world), until);
     }
     CHECK_OK(orr_replay(s.world, t.recording, NULL, &report));
@@ -262,7 +262,8 @@ ORR_TEST(replay_in_real_time_takes_as_long_as_the_run_took)
         desc.platform = &fake.table;
         stage_make(&s, &desc, true);
         uint64_t before = fake.now_ns;
-        CHECK_OK(orr_replay(s.world, t.recording, &(orr_replay_desc){.rate = i == 0 ? 1 : 4}, NULL));
+        CHECK_OK(
+            orr_replay(s.world, t.recording, &(orr_replay_desc){.rate = i == 0 ? 1 : 4}, NULL));
         orr_pipeline_stats stats;
         CHECK_OK(orr_pipeline_stats_get(s.world, (orr_pipeline){1}, &stats));
         double seconds = (double)(fake.now_ns - before) * 1e-9 * (i == 0 ? 1 : 4);
