@@ -4,6 +4,7 @@ set(ORR_BENCH_SOURCES
     bench/bench_change.c
     bench/bench_env.c
     bench/bench_grow.c
+    bench/bench_history.c
     bench/bench_iterate.c
     bench/bench_life.c
     bench/bench_lists.c

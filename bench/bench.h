@@ -70,7 +70,8 @@ extern const bench_row bench_rows[]; // Ended by a row without work.
 extern const bench_work bench_create_empty, bench_create_empty_bulk, bench_create_2,
     bench_create_2_bulk, bench_create_2_cold, bench_destroy_ordered, bench_destroy_shuffled,
     bench_delete_cluster, bench_memory, bench_destroy_many, bench_world; // bench_life.c
-extern const bench_work bench_iterate_1, bench_iterate_2, bench_iterate_5, bench_fragmented,
+extern const bench_work bench_iterate_1, bench_iterate_2, bench_write_overhead, bench_iterate_5,
+    bench_fragmented,
     bench_hash; // bench_iterate.c
 extern const bench_work bench_add_remove, bench_add_remove_many, bench_add_bulk, bench_toggle,
     bench_get, bench_set, bench_set_many; // bench_change.c
@@ -94,6 +95,9 @@ extern const bench_work bench_update_alone, bench_update_pair, bench_disjoint_sy
     bench_disjoint_clusters; // bench_workers.c
 
 extern const bench_work bench_two_pipelines; // bench_pipelines.c
+
+extern const bench_work bench_remember_chunks, bench_remember_scattered, bench_travel_back,
+    bench_memory_600; // bench_history.c
 
 extern const bench_work bench_math, bench_math_float; // bench_math.c
 

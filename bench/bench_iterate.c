@@ -247,6 +247,9 @@ const bench_work bench_iterate_1 = {"iterate_1", "Position += 1", iterate_open, 
 /* N4-06 */
 const bench_work bench_iterate_2 = {"iterate_2", "Position += Velocity", iterate_2_open,
                                     iterate_2_ours, iterate_2_limit};
+const bench_work bench_write_overhead = {"write_overhead",
+                                         "as iterate_2: writes in a world without a history",
+                                         iterate_2_open, iterate_2_ours, iterate_2_limit};
 const bench_work bench_iterate_5 = {"iterate_5", "five components, four of them written",
                                     iterate_5_open, iterate_5_ours, iterate_5_limit};
 const bench_work bench_fragmented = {"iterate_fragmented", "Position += 1 over many clusters",

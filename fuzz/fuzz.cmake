@@ -9,6 +9,7 @@ set(ORR_FUZZ_EXTRA
     tests/support/failing_alloc.c
     tests/support/store_kit.c
     tests/model/oracle.c
+    tests/model/oracle_clone.c
     tests/model/oracle_compare.c
     tests/model/ops.c
     tests/model/ops_batch.c
@@ -17,6 +18,7 @@ set(ORR_FUZZ_EXTRA
     tests/model/ops_cluster.c
     tests/model/ops_entity.c
     tests/model/ops_ask.c
+    tests/model/ops_history.c
     tests/model/ops_kinds.c
     tests/model/ops_loop.c
     tests/model/ops_query.c

@@ -15,6 +15,7 @@ static const ops_shape shapes[] = {
      .entities_max = 6000,
      .batch_max = 2500,
      .shares = true,
+     .history = 1,
      .names = true,
      .queries = true},
     {.name = "refusing",
@@ -28,6 +29,7 @@ static const ops_shape shapes[] = {
      .refuse_memory = true,
      .refuse_hooks = true,
      .shares = true,
+     .history = 1,
      .names = true,
      .queries = true},
     {.name = "small limits",
@@ -38,6 +40,7 @@ static const ops_shape shapes[] = {
      .batch_max = 40,
      .entities_hard = 64,
      .clusters_hard = 12,
+     .history = 1,
      .queries = true},
 };
 

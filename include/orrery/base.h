@@ -27,10 +27,10 @@ extern "C" {
 #endif
 
 #define ORR_VERSION_MAJOR 0
-#define ORR_VERSION_MINOR 5
+#define ORR_VERSION_MINOR 6
 #define ORR_VERSION_PATCH 0
 
-/// The library's version as "0.5.0"; compare with ORR_VERSION_* to see a header that does not fit.
+/// The library's version as "0.6.0"; compare with ORR_VERSION_* to see a header that does not fit.
 ORR_API const char* orr_version(void);
 
 // ---- results ----------------------------------------------------------------------------------

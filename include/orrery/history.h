@@ -42,12 +42,14 @@ ORR_API uint64_t orr_timeline(const orr_world* world);
 
 /// What is remembered without being asked for. All 0: nothing.
 typedef struct orr_history_desc {
-    uint32_t recent; ///< Each of the last so many ticks is remembered when it ends,
-    uint32_t every;  ///< and of those before each that this divides. 0: none.
-    uint64_t
-        bytes_max; ///< What all memories may take together; the oldest are forgotten first. 0: no limit.
+    uint32_t
+        recent; ///< Each tick is remembered as it ends, so that the world can go back by so many;
+    uint32_t every; ///< of those before, each that this divides. 0: none.
+    /// What all memories may take together: over it, the oldest of these are forgotten, and orr_remember() is refused. 0: no limit.
+    uint64_t bytes_max;
 } orr_history_desc;
-/// Begins with the tick that is now. What is remembered already stays, until the rules forget it.
+/// Begins with the tick that is now. What orr_remember() remembers is left alone. In lockstep only; in a world without systems a tick ends when the
+/// next begins (orr_tick_advance()).
 ORR_API orr_result orr_history_set(orr_world* world, const orr_history_desc* desc);
 
 /// What history costs.

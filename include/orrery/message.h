@@ -62,6 +62,7 @@ typedef enum orr_cause {
     ORR_CAUSE_COMPONENT, ///< It got or lost a component or tag.
     ORR_CAUSE_ENABLED,   ///< It, or a component, was switched on or off.
     ORR_CAUSE_READER,    ///< The reader is new, or was switched on: it is told what there is.
+    ORR_CAUSE_TRAVEL, ///< The world went to another tick (orr_time_travel()), and is different there. For readers outside of the state.
 } orr_cause;
 
 /// The values of one type, of the entities of an ORR_ENTITY_ADDED.

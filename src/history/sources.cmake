@@ -1,17 +1,21 @@
 set(ORR_SOURCES_HISTORY
+    src/history/history.c
     src/history/record.c
     src/history/replay.c
+    src/history/rules.c
     src/history/tape_look.c
     src/history/tape_read.c
     src/history/tape_write.c
-    src/history/timeline.c
+    src/history/travel.c
 )
 # Not on any hot way: compiled for size.
 set(ORR_SMALL_HISTORY
+    src/history/history.c
     src/history/record.c
     src/history/replay.c
+    src/history/rules.c
     src/history/tape_look.c
     src/history/tape_read.c
     src/history/tape_write.c
-    src/history/timeline.c
+    src/history/travel.c
 )

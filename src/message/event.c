@@ -265,6 +265,24 @@ static bool event_room(orr_world* world, orri_event_queue* queue, uint32_t count
     return true;
 }
 
+bool orri_event_room(orr_world* world, orri_event_queue* queue, uint32_t count)
+{
+    return count <= queue->capacity || event_grow(world, queue, count);
+}
+
+void orri_event_refill(orri_event_queue* queue, const void* values, uint32_t count)
+{
+    size_t size = queue->info->info.size;
+    ORR_ASSERT(count <= queue->capacity);
+    event_poison(queue, true);
+    queue->base = orri_event_end(queue); // Numbers are never used again.
+    queue->first = 0;
+    queue->count = count;
+    if (count * size > 0) {
+        memcpy(queue->data, values, count * size);
+    }
+}
+
 bool orri_events_reserve(orr_world* world, orr_type type, uint32_t count)
 {
     orri_event_queue* queue = orri_event_queue_of(world, type);

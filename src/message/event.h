@@ -28,6 +28,7 @@ typedef struct orri_cursor {
 struct orri_inbox {
     orri_inbox *prev, *next; // All inboxes of the world, in order of creation.
     const char* name;        // Of the system; NULL: not known yet.
+    uint64_t birth;          // Its number among all that ever were.
     bool on;
     // Of an observer: what waits for it is no state, and rather than be in anybody's way it is dropped.
     bool aside;
@@ -57,6 +58,7 @@ struct orri_events {
     orri_event_queue** queues; // By type index; NULL: none.
     uint32_t capacity;
     orri_inbox *first, *last;
+    uint64_t births; // Inboxes that ever were.
 };
 
 static inline uint64_t orri_event_end(const orri_event_queue* queue)
@@ -76,6 +78,10 @@ struct orri_events* orri_events_of(orr_world* world);
 orri_event_queue* orri_event_queue_of(orr_world* world, orr_type type);
 // Drops what all have read. To be called when the last cursor leaves `base`.
 void orri_event_trim(orri_event_queue* queue);
+// Room for so many events, all in all. False when refused (reported).
+bool orri_event_room(orr_world* world, orri_event_queue* queue, uint32_t count);
+// These are all that wait; there is room. Cursors are to be set, and orri_event_trim() to be called.
+void orri_event_refill(orri_event_queue* queue, const void* values, uint32_t count);
 // Gives back an inbox; its cursors are in no queue any more.
 void orri_inbox_free(orr_world* world, orri_inbox* inbox);
 

@@ -55,6 +55,7 @@ static void inbox_link(struct orri_events* events, orri_inbox* inbox)
         orri_event_queue* queue = inbox->cursors[i].queue;
         queue->cursors[queue->cursor_count++] = &inbox->cursors[i];
     }
+    inbox->birth = ++events->births;
     inbox->prev = events->last;
     *(events->last != NULL ? &events->last->next : &events->first) = inbox;
     events->last = inbox;

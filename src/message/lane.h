@@ -362,6 +362,8 @@ void orri_posts_ripen(struct orri_lanes* lanes);
 // The lanes go, what they posted stays.
 void orri_posts_leave(struct orri_lanes* lanes);
 void orri_posts_trim(orr_world* world);
+// Blocks that are in no list of the world's. NULL: none.
+void orri_posts_free(orr_world* world, struct orri_posts* posts);
 void orri_posts_term(orr_world* world, struct orri_lanes_shared* shared);
 
 // ---- lane_held.c: ids taken out of line ---------------------------------------------------------------------------------------

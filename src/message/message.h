@@ -200,6 +200,7 @@ typedef struct orri_reader_desc {
     bool all_types;
     uint64_t queue_max;  // Entities in messages that wait.
     orri_counts* counts; // `received` grows.
+    bool outside;        // No part of the world's state (remember.h).
 } orri_reader_desc;
 
 // A reader that begins switched off and knows nothing. NULL when refused (reported).
@@ -266,16 +267,21 @@ void orri_events_term(orr_world* world);
 
 // ---- what a world keeps for this module: world->messages ---------------------------------------------------------------
 
-struct orri_lanes;    // lane.c
-struct orri_told;     // tell.c
-struct orri_events;   // event.c
-struct orri_sections; // section.c
+struct orri_lanes;         // lane.c
+struct orri_told;          // tell.c
+struct orri_events;        // event.c
+struct orri_sections;      // section.c
+struct orri_posts;         // transact.h
+struct orri_messages_past; // remember.h
 
 struct orri_messages {
     struct orri_lanes* lanes; // In use: of the pipeline that has the floor.
     struct orri_told* told;
     struct orri_events* events;
     struct orri_sections* sections; // NULL: no system has any.
+    // Of going back (remember.c): what will wait, made ready; and where the world went, if readers could not be told for want of memory.
+    struct orri_posts* posts_ready;
+    struct orri_messages_past* unsettled;
     // The name of a system, "" of one that is gone: for words. Filled by the scheduler; NULL: there are none.
     const char* (*system_name)(const orr_world* world, orr_system system);
 };

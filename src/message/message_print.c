@@ -14,8 +14,8 @@ const char* orr_message_kind_name(orr_message_kind kind)
 
 const char* orr_cause_name(orr_cause cause)
 {
-    static const char* const names[] = {"written",   "created", "destroyed",
-                                        "component", "enabled", "reader"};
+    static const char* const names[] = {"written", "created", "destroyed", "component",
+                                        "enabled", "reader",  "travel"};
     return (uint32_t)cause < ORRI_COUNT(names) ? names[cause] : "(no cause)";
 }
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 // What a world keeps for messages: made when first needed, gone with the world.
 #include "message/lane.h"
+#include "message/remember.h"
 
 static void messages_gone(orr_world* world)
 {
+    orri_messages_stay(world);
+    orri_messages_settled_term(world);
     orri_lanes_term(world);
     orri_told_term(world);
     orri_events_term(world);

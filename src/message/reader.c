@@ -56,7 +56,7 @@ void orri_reader_match(orri_reader* reader, const orri_cluster* cluster)
 
 // ---- the queue ------------------------------------------------------------------------------------------------------
 
-static void reader_empty(orri_reader* reader)
+void orri_reader_empty(orri_reader* reader)
 {
     while (reader->first != NULL) {
         orri_told_view* view = reader->first;
@@ -78,7 +78,7 @@ void orri_reader_forget(orri_reader* reader)
 
 ORRI_COLD static void reader_overflow(orri_reader* reader, uint64_t wanted)
 {
-    reader_empty(reader);
+    orri_reader_empty(reader);
     orri_reader_forget(reader);
     reader->lost = reader->shut = true;
     (void)orri_refuse(&reader->world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_QUEUE_FULL,
@@ -128,7 +128,7 @@ static void reader_take_back(orri_reader* reader)
     reader->first = rest;
     reader->last = reader->last != NULL ? reader->last : last;
     if (reader->taken_void) {
-        reader_empty(reader);
+        orri_reader_empty(reader);
     } else if (count > reader->queue_max - reader->queued) {
         uint64_t wanted = reader->queued + count;
         reader_overflow(reader, wanted);
@@ -249,6 +249,7 @@ static orri_reader* reader_make(orr_world* world, const orri_reader_desc* desc)
     reader->queue_max = desc->queue_max;
     reader->counts = desc->counts;
     reader->fresh = true;
+    reader->outside = desc->outside;
     reader->switches = reader_names_desc(reader, &orr_desc_orr_enabled);
     reader->tags = reader_names_desc(reader, &orr_desc_orr_tags);
     return reader;
@@ -272,6 +273,7 @@ orri_reader* orri_reader_create(orr_world* world, const orri_reader_desc* desc)
         reader = reader_make(world, desc);
     }
     if (reader != NULL) {
+        reader->birth = ++told->births;
         reader->prev = told->last;
         if (told->last != NULL) {
             told->last->next = reader;
@@ -304,7 +306,7 @@ void orri_reader_enable(orr_world* world, orri_reader* reader, bool on)
     orri_told_hand_out(told); // Of a tell that was refused.
     reader->on = on;
     reader->lost = false;
-    reader_empty(reader);
+    orri_reader_empty(reader);
     orri_reader_forget(reader);
     reader_list(told);
     if (told->on_count == 0) {
@@ -315,7 +317,7 @@ void orri_reader_enable(orr_world* world, orri_reader* reader, bool on)
 void orri_reader_free(orr_world* world, orri_reader* reader)
 {
     struct orri_told* told = world->messages->told;
-    reader_empty(reader);
+    orri_reader_empty(reader);
     orri_reader_done(reader);
     if (reader->prev != NULL) {
         reader->prev->next = reader->next;

@@ -3,6 +3,7 @@ set(ORR_SOURCES_MESSAGE
     src/message/aside.c
     src/message/commit.c
     src/message/event.c
+    src/message/event_past.c
     src/message/inbox.c
     src/message/lane.c
     src/message/lane_bytes.c
@@ -14,9 +15,11 @@ set(ORR_SOURCES_MESSAGE
     src/message/messages.c
     src/message/net.c
     src/message/net_group.c
+    src/message/post_past.c
     src/message/post_walk.c
     src/message/reader.c
     src/message/receive.c
+    src/message/remember.c
     src/message/rights.c
     src/message/scratch.c
     src/message/section.c
@@ -32,6 +35,7 @@ set(ORR_SOURCES_MESSAGE
     src/message/tell_switch.c
     src/message/tell_values.c
     src/message/told.c
+    src/message/told_past.c
     src/message/told_type.c
     src/message/touch.c
     src/message/transact.c
@@ -42,6 +46,7 @@ set(ORR_SMALL_MESSAGE
     src/message/aside.c
     src/message/commit.c
     src/message/event.c
+    src/message/event_past.c
     src/message/inbox.c
     src/message/lane.c
     src/message/lane_bytes.c
@@ -51,8 +56,10 @@ set(ORR_SMALL_MESSAGE
     src/message/messages.c
     src/message/net.c
     src/message/net_group.c
+    src/message/post_past.c
     src/message/reader.c
     src/message/receive.c
+    src/message/remember.c
     src/message/rights.c
     src/message/scratch.c
     src/message/section.c
@@ -64,5 +71,6 @@ set(ORR_SMALL_MESSAGE
     src/message/tell_rows.c
     src/message/tell_switch.c
     src/message/told.c
+    src/message/told_past.c
     src/message/told_type.c
 )

@@ -129,6 +129,17 @@ static bool tell_structure(orri_telling* tell)
     return done;
 }
 
+static orr_result tell_do(orri_telling* tell, bool structure)
+{
+    if (!tell_begin(tell)) {
+        return orri_env_result(&tell->world->env);
+    }
+    bool done = structure ? tell_structure(tell) : tell_own_values(tell);
+    orr_result result = done ? ORR_OK : orri_env_result(&tell->world->env);
+    tell_end(tell, done);
+    return result;
+}
+
 orr_result orri_tell_own(orr_world* world, orr_system source, bool by_commit,
                          const orri_foreign* foreign, bool structure)
 {
@@ -140,12 +151,42 @@ orr_result orri_tell_own(orr_world* world, orr_system source, bool by_commit,
                          .source = source,
                          .by_commit = by_commit,
                          .foreign = foreign};
-    if (!tell_begin(&tell)) {
-        return orri_env_result(&world->env);
+    return tell_do(&tell, structure);
+}
+
+// Only in going back does a cluster lose its enable bits. Clusters that are new are looked at anyway.
+static void tell_find_bits(const orr_world* world, const struct orri_told* told)
+{
+    for (const orri_cluster* c = world->cluster_first; c != NULL; c = c->next) {
+        orri_told_cluster* record = c->index < told->cluster_count ? &told->clusters[c->index]
+                                                                   : NULL;
+        if (record != NULL && record->shape != NULL && record->match_bits != c->bits_added) {
+            record->rebit = true;
+        }
     }
-    bool done = structure ? tell_structure(&tell) : tell_own_values(&tell);
-    orr_result result = done ? ORR_OK : orri_env_result(&world->env);
-    tell_end(&tell, done);
+}
+
+static void tell_forget_bits(const struct orri_told* told)
+{
+    for (uint32_t i = 0; i < told->cluster_count; i++) {
+        told->clusters[i].rebit = false;
+    }
+}
+
+orr_result orri_tell_travel(orr_world* world)
+{
+    if (!orri_has_readers(world)) {
+        return ORR_OK;
+    }
+    struct orri_told* told = world->messages->told;
+    orri_touches_clear(told); // They are of rows that were written.
+    tell_find_bits(world, told);
+    told->numbering++; // A cluster that came back may have got its bits as often, and others.
+    orr_result result =
+        tell_do(&(orri_telling){.world = world, .told = told, .travels = true}, true);
+    if (result == ORR_OK) {
+        tell_forget_bits(told);
+    }
     return result;
 }
 

@@ -69,9 +69,11 @@ static bool cells_suspect_block(orri_telling* tell, const orri_told_type* type,
                                 const orri_pool* pool, uint32_t block, uint64_t** gained)
 {
     uint32_t first = block << pool->slot_bits, last = first + (1u << pool->slot_bits);
-    last = last < pool->slot_count ? last : pool->slot_count;
+    // When the world went back there may be fewer slots than were told.
+    uint32_t end = pool->slot_count > type->owner_count ? pool->slot_count : type->owner_count;
+    last = last < end ? last : end;
     for (uint32_t slot = first; slot < last; slot++) {
-        uint32_t now = orri_pool_owner(pool, slot);
+        uint32_t now = slot < pool->slot_count ? orri_pool_owner(pool, slot) : ORRI_INDEX_NONE;
         uint32_t old = slot < type->owner_count ? type->owners[slot] : ORRI_INDEX_NONE;
         bool marked =
             (now == ORRI_INDEX_NONE || cells_suspect_one(tell, now, now != old ? gained : NULL)) &&
@@ -156,10 +158,17 @@ void orri_tell_owners_keep(orri_telling* tell)
         orri_told_type* type = &tell->told->types[index];
         for (uint32_t b = 0; type->watched && b < pool->block_count; b++) {
             uint32_t first = b << pool->slot_bits, end = first + (1u << pool->slot_bits);
+            uint32_t most = end < type->owner_count ? end : type->owner_count;
             end = end < pool->slot_count ? end : pool->slot_count;
-            if (pool->blocks[b].version > type->mark && end > first) {
+            if (pool->blocks[b].version <= type->mark) {
+                continue;
+            }
+            if (end > first) {
                 memcpy(type->owners + first, pool->blocks[b].owners,
                        (end - first) * sizeof *type->owners);
+            }
+            for (uint32_t slot = end > first ? end : first; slot < most; slot++) {
+                type->owners[slot] = ORRI_INDEX_NONE;
             }
         }
         type->mark = type->watched ? world->epoch : type->mark;

@@ -176,9 +176,11 @@ static bool piece_make(orri_telling* tell, const orri_deal* deal, const orri_run
     if (deal->kind == ORR_ENTITY_REMOVED) {
         piece_sort(piece, tell->told->picks, pick_count);
     }
+    orr_cause cause = forced ? (orr_cause)deal->forced : (orr_cause)like->cause;
+    cause = tell->travels && cause != ORR_CAUSE_READER ? ORR_CAUSE_TRAVEL : cause;
     orri_batch* made = orri_batch_build(
         tell, &(orri_batch_plan){.kind = deal->kind,
-                                 .cause = forced ? (orr_cause)deal->forced : (orr_cause)like->cause,
+                                 .cause = cause,
                                  .system = deal->forced == ORR_CAUSE_READER ? (orr_system){0, 0}
                                                                             : like->source,
                                  .type = deal->type,
@@ -354,11 +356,22 @@ static bool piece_deal_class(orri_telling* tell, const orri_deal* deal, uint32_t
     return made;
 }
 
+// Readers that are part of the state hear nothing.
+static void piece_mask(struct orri_told* told)
+{
+    for (uint32_t i = 0; i < told->piece.run_count * told->words; i++) {
+        told->piece.to[i] &= told->outsiders[i % told->words];
+    }
+}
+
 bool orri_piece_deal(orri_telling* tell, const orri_deal* deal)
 {
     struct orri_told* told = tell->told;
     orri_batch* before = told->piece.last[deal->kind];
     uint32_t classes = 0;
+    if (ORR_UNLIKELY(tell->travels)) {
+        piece_mask(told);
+    }
     for (uint32_t first = 0; first < told->piece.run_count; first++) {
         if (orri_set_any(piece_to(told, first), told->words)) {
             classes++;

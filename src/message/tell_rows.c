@@ -32,7 +32,8 @@ static void rows_match(rows_scan* s, const orri_told_cluster* record)
     for (uint32_t w = 0; w < told->words; w++) {
         fresh |= s->always[w] & told->fresh[w];
     }
-    s->steady = s->flat && fresh == 0;
+    // Who went back may have been told otherwise: of bits that are not there any more.
+    s->steady = s->flat && fresh == 0 && !s->tell->travels;
 }
 
 // Of 64 rows, which each reader selects.
@@ -700,7 +701,7 @@ static bool rows_cluster(rows_scan* s, orri_cluster* cluster)
     const struct orri_told* told = s->tell->told;
     if (cluster->row_count == 0 ||
         (cluster->columns[cluster->type_count].version <= told->row_mark && !cluster->has_bits &&
-         !told->fresh_any && s->tell->suspects == NULL)) {
+         !told->fresh_any && s->tell->suspects == NULL && !s->tell->travels)) {
         return true;
     }
     const orri_told_cluster* record = orri_told_match(s->tell, cluster);
@@ -711,7 +712,7 @@ static bool rows_cluster(rows_scan* s, orri_cluster* cluster)
     s->shape = record->shape;
     s->multiple_old = 0;
     rows_match(s, record);
-    bool all = rows_for_fresh(s);
+    bool all = rows_for_fresh(s) || record->rebit;
     for (uint32_t i = 0; i < cluster->chunk_count; i++) {
         if ((orri_section_ends(s->tell, orri_section(0, i)) && !rows_flush(s)) ||
             !rows_chunk(s, cluster->chunks[i], all)) {

@@ -227,15 +227,21 @@ static bool told_add_page(orr_world* world, struct orri_told* told)
     return page != NULL;
 }
 
-bool orri_told_prepare(orri_telling* tell)
+bool orri_told_heads(orr_world* world, struct orri_told* told, uint64_t count)
 {
-    orr_world* world = tell->world;
-    struct orri_told* told = tell->told;
-    uint32_t pages = (uint32_t)(((uint64_t)world->hot.count + ORRI_PAGE_MASK) >> ORRI_PAGE_BITS);
+    uint32_t pages = (uint32_t)((count + ORRI_PAGE_MASK) >> ORRI_PAGE_BITS);
     bool done = true;
     while (done && told->head_count < pages) {
         done = told_add_page(world, told);
     }
+    return done;
+}
+
+bool orri_told_prepare(orri_telling* tell)
+{
+    orr_world* world = tell->world;
+    struct orri_told* told = tell->told;
+    bool done = orri_told_heads(world, told, world->hot.count);
     for (uint32_t r = 0; done && r < told->on_count; r++) {
         done = orri_bitset_reserve(world, &told->on[r]->members, world->hot.count);
     }

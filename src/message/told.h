@@ -57,6 +57,7 @@ typedef struct orri_told_cluster {
     uint64_t* match;
     uint64_t match_numbering;
     uint32_t match_words, match_bits;
+    bool rebit; // It got or lost enable bits when the world went back: no version tells what was switched.
 } orri_told_cluster;
 
 // Instances of a multiple type on one entity.
@@ -167,9 +168,11 @@ struct orri_reader {
     bool all_types;
     bool switches, tags; // It tracks orr_enabled, orr_tags.
     bool on;
-    bool fresh; // It must be told of everything.
-    bool lost;  // The queue overflowed.
-    bool shut;  // Likewise, in this tell.
+    bool fresh;     // It must be told of everything.
+    bool lost;      // The queue overflowed.
+    bool shut;      // Likewise, in this tell.
+    bool outside;   // No part of the state: when the world goes back, it is told the difference.
+    uint64_t birth; // Its number among all that ever were: what is remembered is of it alone.
     orri_bitset members;
     uint32_t number;                     // In told->on.
     orri_match match;                    // Of the cluster at hand,
@@ -201,11 +204,12 @@ struct orri_told {
     uint32_t words;        // Of a set of readers.
     bool stale;            // Readers came or went: `types` and sets of readers must be renewed.
     uint64_t numbering;    // How often they were.
+    uint64_t births;       // Readers that ever were.
     orri_told_type* types; // By type index.
     uint32_t type_count, type_capacity;
     uint64_t* trackers; // [type_count * words]: who tracks a type.
     uint32_t tracker_count;
-    uint64_t *switchers, *taggers, *fresh; // [words] each.
+    uint64_t *switchers, *taggers, *fresh, *outsiders; // [words] each.
     bool switch_any, tag_any, fresh_any;
     orri_head**
         heads; // In pages as those of the index; behind the last head how many of the page are known.
@@ -246,6 +250,7 @@ typedef struct orri_telling {
     uint64_t** gained; // By pool and chunk id: they got or lost its type.
     uint32_t suspect_count, pool_count;
     uint64_t section; // Of the rows in the piece.
+    bool travels;     // The world went back: only readers outside of the state hear of it.
 } orri_telling;
 
 // ---- told.c ------------------------------------------------------------------------------------------------------
@@ -254,6 +259,8 @@ typedef struct orri_telling {
 struct orri_told* orri_told_of(orr_world* world);
 // What was made goes to the queues. (tell.c)
 void orri_told_hand_out(struct orri_told* told);
+// Heads for entities up to a count. False when refused (not reported).
+bool orri_told_heads(orr_world* world, struct orri_told* told, uint64_t count);
 // Everything that a tell needs to note who was told. False when refused (reported).
 bool orri_told_prepare(orri_telling* tell);
 // Nobody listens any more: forgets everything.
@@ -301,6 +308,11 @@ static inline void orri_bitset_put(orri_bitset* set, uint32_t index, bool on)
         orri_bit_set(set->words, index, on);
     }
 }
+
+// ---- tell.c ---------------------------------------------------------------------------------------------------------
+
+// The world went back: what was told is as it is now. Readers that are part of the state hear nothing of it, the others what differs. As orri_tell().
+orr_result orri_tell_travel(orr_world* world);
 
 // ---- told_type.c ----------------------------------------------------------------------------------------------------
 
@@ -519,6 +531,8 @@ static inline bool orri_set_enters(const uint64_t* before, const uint64_t* after
 bool orri_reader_tracks(const orri_reader* reader, orr_type type);
 // True when a term of its query names the type.
 bool orri_reader_asks(const orri_reader* reader, orr_type type);
+// Ends what waits.
+void orri_reader_empty(orri_reader* reader);
 // Forgets whom it was told of.
 void orri_reader_forget(orri_reader* reader);
 // Hands a view to its reader. A queue that grows too long is emptied, and said.

@@ -52,7 +52,7 @@ static bool told_type_reserve(orr_world* world, struct orri_told* told)
         told->types[t] = told_type_make(world->schema.types[t]);
     }
     told->type_count = types;
-    uint32_t needed = (types + 3) * words;
+    uint32_t needed = (types + 4) * words;
     if (needed > told->tracker_count) {
         uint64_t* trackers = ORRI_ALLOC(&world->env, ORR_MEMORY_MESSAGE, uint64_t, needed);
         if (trackers == NULL) {
@@ -76,6 +76,9 @@ static void told_type_enter(struct orri_told* told, orri_reader* reader)
     if (reader->tags) {
         orri_bit_set(told->taggers, reader->number, true);
     }
+    if (reader->outside) {
+        orri_bit_set(told->outsiders, reader->number, true);
+    }
     for (uint32_t t = 0; t < told->type_count; t++) {
         orri_told_type* type = &told->types[t];
         if (orri_reader_tracks(reader, (orr_type){type->type->index1})) {
@@ -97,10 +100,11 @@ bool orri_told_refresh(orr_world* world, struct orri_told* told)
         return false;
     }
     uint32_t words = told->words;
-    memset(told->trackers, 0, (size_t)(told->type_count + 3) * words * sizeof *told->trackers);
+    memset(told->trackers, 0, (size_t)(told->type_count + 4) * words * sizeof *told->trackers);
     told->switchers = told->trackers + (size_t)told->type_count * words;
     told->taggers = told->switchers + words;
     told->fresh = told->taggers + words;
+    told->outsiders = told->fresh + words;
     told->switch_any = told->tag_any = false;
     for (uint32_t t = 0; t < told->type_count; t++) {
         told->types[t].tracked = told->types[t].watched = false;

@@ -192,7 +192,7 @@ static void transact_free_memory(orr_world* world, struct orri_posts* posts)
     *posts = (struct orri_posts){.next = posts->next};
 }
 
-static void transact_free_all(orr_world* world, struct orri_posts* posts)
+void orri_posts_free(orr_world* world, struct orri_posts* posts)
 {
     while (posts != NULL) {
         struct orri_posts* next = posts->next;
@@ -224,7 +224,7 @@ void orri_posts_trim(orr_world* world)
         }
         (*link)->peak = 0;
     }
-    transact_free_all(world, *link);
+    orri_posts_free(world, *link);
     *link = NULL;
     shared->posts_peak = shared->posts_used;
     orri_scratch_trim(world, &shared->tally);
@@ -232,8 +232,8 @@ void orri_posts_trim(orr_world* world)
 
 void orri_posts_term(orr_world* world, struct orri_lanes_shared* shared)
 {
-    transact_free_all(world, shared->posted);
-    transact_free_all(world, shared->posts_free);
+    orri_posts_free(world, shared->posted);
+    orri_posts_free(world, shared->posts_free);
     orri_scratch_term(world, &shared->tally);
     shared->posted = shared->posted_last = shared->posts_free = NULL;
 }

@@ -96,6 +96,11 @@ static bool entries_reserve(orr_query* query, uint32_t needed)
     return true;
 }
 
+bool orri_entries_room(orr_query* query, uint32_t count)
+{
+    return entries_reserve(query, query->entry_count + count);
+}
+
 void orri_entries_term(orr_query* query)
 {
     orri_env* env = &query->world->env;

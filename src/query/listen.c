@@ -20,6 +20,16 @@ static void listen_cluster_gone(orr_world* world, const orri_cluster* cluster)
     }
 }
 
+static bool listen_cluster_room(orr_world* world, uint32_t count)
+{
+    for (orr_query* query = world->queries->first; query != NULL; query = query->next) {
+        if (!orri_entries_room(query, count)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 // ---- pinned types: only queries that name the type are told -----------------------------------------------------
 
 #define LISTEN_LOG_MIN 4096u // Changes remembered at least.
@@ -119,9 +129,9 @@ bool orri_listen(orr_world* world, orr_query* query)
             return false;
         }
         world->queries->structure = 1;
-        world->listener = (orri_listener){listen_cluster_match,  listen_cluster_gone,
-                                          listen_pinned_changed, orri_lists_forget,
-                                          orri_lists_settle,     listen_world_gone};
+        world->listener = (orri_listener){
+            listen_cluster_match, listen_cluster_gone, listen_cluster_room, listen_pinned_changed,
+            orri_lists_forget,    orri_lists_settle,   listen_world_gone};
     }
     if (!listen_watch_all(world, query)) {
         (void)orri_refuse_memory(&world->env, "making a query");

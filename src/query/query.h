@@ -168,6 +168,7 @@ static inline bool orri_pinned_has(const orri_pool* pool, uint32_t index, orr_st
 bool orri_entries_build(orr_query* query);
 void orri_entries_term(orr_query* query);
 // Matches one cluster that is new or has changed.
+bool orri_entries_room(orr_query* query, uint32_t count);
 bool orri_entries_match(orr_query* query, orri_cluster* cluster);
 void orri_entries_drop(orr_query* query, const orri_cluster* cluster);
 // The entry of a cluster; UINT32_MAX if it does not match.

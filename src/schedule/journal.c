@@ -94,7 +94,8 @@ static bool journal_listen(orr_world* world, orri_journal* journal)
                                                                     .query = journal->query,
                                                                     .all_types = true,
                                                                     .queue_max = UINT64_MAX,
-                                                                    .counts = &journal->counts});
+                                                                    .counts = &journal->counts,
+                                                                    .outside = true});
     return journal->reader != NULL;
 }
 

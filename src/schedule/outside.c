@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A world and who is outside of it: calls that are posted from any thread and done by the first pipeline, meetings, and what else may be asked of a run
 // in real time that is under way.
+#include "message/remember.h"
 #include "schedule/realtime.h"
 
 // ---- calls from outside -------------------------------------------------------------------------------------------------------
@@ -109,7 +110,8 @@ static orr_result outside_gathered(orri_realtime* rt, orri_call* calls)
     orri_here_now.gathered = true; // Who calls from elsewhere is refused all the same.
     orri_schema_thaw(&world->schema);
     orri_calls_do(rt->world, calls);
-    orr_result result = orri_wire(rt);
+    orr_result result = orri_messages_settle(world);
+    result = result == ORR_OK ? orri_wire(rt) : result;
     const orri_pipeline* first = rt->schedule->pipelines[0];
     if (result == ORR_OK && orri_record_goes_on(rt, first) &&
         orri_input_check(world, "orr_realtime") != ORR_OK) {

@@ -674,12 +674,13 @@ static orr_result resolve_reader(orr_world* world, orri_system* system)
         return ORR_OK;
     }
     uint64_t most = system->desc.messages_max != 0 ? system->desc.messages_max : 16777216u;
-    system->rights.reader =
-        orri_reader_create(world, &(orri_reader_desc){.name = system->desc.name,
-                                                      .query = system->query,
-                                                      .all_types = system->no_required,
-                                                      .queue_max = most,
-                                                      .counts = &system->rights.counts});
+    system->rights.reader = orri_reader_create(
+        world, &(orri_reader_desc){.name = system->desc.name,
+                                   .query = system->query,
+                                   .all_types = system->no_required,
+                                   .queue_max = most,
+                                   .counts = &system->rights.counts,
+                                   .outside = system->pipe->observer || system->desc.user != NULL});
     system->reads = system->rights.reader != NULL;
     return system->reads ? ORR_OK : orri_env_result(&world->env);
 }

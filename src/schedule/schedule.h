@@ -338,6 +338,12 @@ bool orri_observe_hidden(const orr_world* world, const orri_system* system);
 // step.c: ORR_OK where ticks may be run: between them, outside of systems and handlers. Reports.
 orr_result orri_step_check(orr_world* world, const char* call);
 
+// ORR_OK where the world as a whole is had: between ticks, outside of systems and handlers, with nothing open; in real time at a meeting. Reports.
+orr_result orri_step_between(orr_world* world, const char* call);
+
+// Runs what is due until the world's tick is `tick`, paused or not. Reports.
+orr_result orri_step_to(orr_world* world, uint64_t tick);
+
 // wire.c: a system goes, or its imports are looked up anew: what it has in real time is given back.
 void orri_unwire_system(orr_world* world, orri_system* system);
 

@@ -27,6 +27,7 @@ set(ORR_SOURCES_SCHEDULE
     src/schedule/points.c
     src/schedule/police.c
     src/schedule/realtime.c
+    src/schedule/recall.c
     src/schedule/recording.c
     src/schedule/reduce.c
     src/schedule/report.c
@@ -67,6 +68,7 @@ set(ORR_SMALL_SCHEDULE
     src/schedule/points.c
     src/schedule/police.c
     src/schedule/realtime.c
+    src/schedule/recall.c
     src/schedule/recording.c
     src/schedule/report.c
     src/schedule/resolve.c

@@ -34,6 +34,36 @@ orr_result orri_step_check(orr_world* world, const char* call)
                        "%s: not inside a system, here '%s'", call, running->desc.name);
 }
 
+// True when the tick of some pipeline is half done, perhaps since it was refused in real time.
+static bool step_half_done(const struct orri_schedule* schedule)
+{
+    bool half = schedule->now != NULL;
+    for (uint32_t i = 0; i < schedule->pipeline_count && !half; i++) {
+        half = schedule->pipelines[i]->stage != ORRI_STAGE_DONE;
+    }
+    return half;
+}
+
+orr_result orri_step_between(orr_world* world, const char* call)
+{
+    const struct orri_schedule* schedule = world->schedule;
+    if (orri_watched(world) || orri_scattered(world)) {
+        return orri_refuse_running(world, call);
+    }
+    if (schedule != NULL && orri_system_here(world) != NULL) {
+        return orri_step_check(world, call); // Its guard is off.
+    }
+    if (world->in_handler || (schedule != NULL && schedule->inside)) {
+        return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+                           "%s: not from an error handler or a hook", call);
+    }
+    if (schedule != NULL && step_half_done(schedule)) {
+        return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+                           "%s: a tick is half done; go on with it first: orr_step()", call);
+    }
+    return orri_check_open(world, call);
+}
+
 // ---- which pipeline comes next ---------------------------------------------------------------------------------------------
 
 // The one that is under way; else the one that is due first, of several the one registered first.
@@ -150,6 +180,16 @@ orr_result orr_run_until(orr_world* world, uint64_t tick,
         if (result == ORR_OK && done != NULL && !pipe->observer && done(user, world)) {
             break;
         }
+    }
+    return result;
+}
+
+orr_result orri_step_to(orr_world* world, uint64_t tick)
+{
+    orr_result result = orri_step_check(world, "orr_time_travel");
+    while (result == ORR_OK && world->tick < tick) {
+        orri_pipeline* pipe = step_next(world->schedule);
+        result = orri_tick(pipe, pipe->interval);
     }
     return result;
 }

@@ -2,6 +2,7 @@
 // A tick of a pipeline: systems come and go, readers hear what happened outside, then the steps of the plan. Where something is refused the
 // tick stays open at that point, and goes on from there when it is called again: nothing is done twice, nothing is lost.
 #include "base/float.h"
+#include "message/remember.h"
 #include "schedule/realtime.h"
 
 #define TICK_TIMED_EVERY 16u
@@ -358,6 +359,24 @@ static void tick_forward(orri_pipeline* pipe)
     }
 }
 
+// History hears of a tick in lockstep before anything of it is done, and after all of it.
+static void tick_remembers(const orri_pipeline* pipe, bool ended)
+{
+    orr_world* world = pipe->world;
+    if (pipe->observer || world->realtime) {
+        return;
+    }
+    bool inside = world->schedule->inside;
+    world->schedule->inside = world->in_tick = false;
+    if (!ended && world->tick_begins != NULL) {
+        world->tick_begins(world);
+    }
+    if (ended && world->tick_ended != NULL) {
+        world->tick_ended(world, pipe->index);
+    }
+    world->schedule->inside = world->in_tick = inside;
+}
+
 static orr_result tick_begin(orri_pipeline* pipe, float dt)
 {
     orr_world* world = pipe->world;
@@ -366,16 +385,20 @@ static orr_result tick_begin(orri_pipeline* pipe, float dt)
         return orri_check_open(world, "orr_step");
     }
     orr_result result = orri_lanes_begin(world) ? ORR_OK : ORR_ERR_MEMORY;
+    if (result == ORR_OK && !world->realtime) {
+        result = orri_messages_settle(world);
+    }
     if (result == ORR_OK) { // In real time plans are made at meetings.
         result = ORR_UNLIKELY(world->realtime) ? orri_floor_pin(pipe) : orri_plan_make(world);
     }
     if (result != ORR_OK) {
         return result;
     }
+    tick_remembers(pipe, false);
     if (pipe->observer) {
         orri_tick_aside(world);
     } else {
-        orr_tick_advance(world);
+        orri_tick_advance(world);
     }
     schedule->now = pipe;
     pipe->tick++;
@@ -474,7 +497,8 @@ orr_result orri_tick(orri_pipeline* pipe, float dt)
         schedule->inside = pipe->world->in_tick = true;
     }
     result = result != ORR_OK || schedule->now != NULL ? result : tick_begin(pipe, dt);
-    result = result == ORR_OK ? tick_go(pipe) : result;
+    bool begun = result == ORR_OK;
+    result = begun ? tick_go(pipe) : result;
     if (ORR_LIKELY(lockstep)) {
         schedule->inside = pipe->world->in_tick = false;
     }
@@ -483,6 +507,9 @@ orr_result orri_tick(orri_pipeline* pipe, float dt)
     }
     if (resumes && schedule->now == NULL) {
         orri_moment_resume(pipe, true);
+    }
+    if (ORR_LIKELY(lockstep) && begun && schedule->now == NULL) {
+        tick_remembers(pipe, true);
     }
     orri_float_mode_restore(mode);
     return result;

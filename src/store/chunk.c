@@ -400,6 +400,24 @@ static void chunk_destroy(orr_world* world, orri_chunk* chunk)
     orri_chunk_free(world, chunk);
 }
 
+void orri_chunk_drop(orr_world* world, orri_chunk* chunk)
+{
+    const orri_cluster* cluster = chunk->cluster;
+    uint32_t rows = orri_chunk_rows(chunk);
+    for (uint32_t c = 0; !cluster->plain && c < cluster->type_count; c++) {
+        if (!cluster->columns[c].type->plain && !orri_column_held(chunk, c)) {
+            orri_cells_destruct(orri_cells_at(chunk, c, 0), rows);
+        }
+    }
+    chunk_destroy(world, chunk);
+}
+
+void orri_chunk_give(orr_world* world, orri_chunk* chunk)
+{
+    chunk_give_columns(world, chunk);
+    orri_chunk_free(world, chunk);
+}
+
 // ---- growing and trimming a cluster -----------------------------------------------------------------
 
 // A chunk-shaped scratch holds the new blocks until all are there.

@@ -298,12 +298,16 @@ static bool cluster_index_reserve(orr_world* world, orri_cluster* cluster)
     return true;
 }
 
+// In order of creation. Mostly it is the youngest.
 static void cluster_index_enter(orri_cluster* cluster)
 {
     for (uint32_t c = 0; c < cluster->type_count; c++) {
         orri_table* table = cluster->columns[c].table;
-        table->clusters[table->cluster_count++] =
-            (orri_table_cluster){cluster, cluster->sequence, c};
+        uint32_t i = table->cluster_count++;
+        for (; i > 0 && table->clusters[i - 1].sequence > cluster->sequence; i--) {
+            table->clusters[i] = table->clusters[i - 1];
+        }
+        table->clusters[i] = (orri_table_cluster){cluster, cluster->sequence, c};
     }
 }
 
@@ -364,11 +368,21 @@ static void cluster_slot_take(orr_world* world, orri_cluster* cluster)
     cluster->generation = slot->generation;
 }
 
-static void cluster_link(orr_world* world, orri_cluster* cluster)
+// Where it is looked up: its number, sequence and hash are known.
+static void cluster_enter(orr_world* world, orri_cluster* cluster)
 {
     uint32_t bucket = (uint32_t)cluster->hash & (world->cluster_bucket_count - 1);
     cluster->bucket_next = world->cluster_buckets[bucket];
     world->cluster_buckets[bucket] = cluster->index + 1;
+    world->cluster_count++;
+    cluster_index_enter(cluster);
+    if (cluster->type_count == 0 && cluster->tag_count == 0) {
+        world->cluster_empty = cluster;
+    }
+}
+
+static void cluster_link(orr_world* world, orri_cluster* cluster)
+{
     cluster->prev = world->cluster_last;
     if (world->cluster_last != NULL) {
         world->cluster_last->next = cluster;
@@ -376,12 +390,8 @@ static void cluster_link(orr_world* world, orri_cluster* cluster)
         world->cluster_first = cluster;
     }
     world->cluster_last = cluster;
-    world->cluster_count++;
     cluster->sequence = ++world->cluster_sequence;
-    cluster_index_enter(cluster);
-    if (cluster->type_count == 0 && cluster->tag_count == 0) {
-        world->cluster_empty = cluster;
-    }
+    cluster_enter(world, cluster);
 }
 
 orri_cluster* orri_cluster_obtain(orr_world* world, const char* call, const orr_type* types,
@@ -544,7 +554,8 @@ void orri_cluster_free_apart(orr_world* world, orri_cluster* cluster)
     cluster_free(world, cluster);
 }
 
-static void cluster_destroy(orr_world* world, orri_cluster* cluster, bool was_visible)
+// Nobody finds it any more; its number is still its own.
+static void cluster_leave(orr_world* world, orri_cluster* cluster)
 {
     ORR_ASSERT(cluster->row_count == 0);
     if (world->listener.cluster_gone != NULL) {
@@ -556,6 +567,11 @@ static void cluster_destroy(orr_world* world, orri_cluster* cluster, bool was_vi
     for (uint32_t c = 0; c < cluster->column_count; c++) {
         orri_source_term(&cluster->columns[c].source, &world->env);
     }
+}
+
+static void cluster_destroy(orr_world* world, orri_cluster* cluster, bool was_visible)
+{
+    cluster_leave(world, cluster);
     orri_cluster_slot* slot = &world->slots[cluster->index];
     slot->cluster = NULL;
     slot->generation += was_visible;
@@ -639,6 +655,49 @@ void orri_clusters_term(orr_world* world)
     ORRI_RELEASE(&world->env, ORR_MEMORY_CLUSTER, world->slots, world->slot_capacity);
     ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, uint32_t, world->cluster_buckets,
               world->cluster_bucket_count);
+}
+
+// ---- going back (snapshot_back.c) ---------------------------------------------------------------------
+
+orri_cluster* orri_cluster_revive(orr_world* world, const orr_type* types,
+                                  const uint16_t* capacities, uint32_t type_count,
+                                  const orr_tag* tags, uint32_t tag_count, uint32_t others)
+{
+    cluster_set set = {types, capacities, tags, type_count, tag_count};
+    orri_cluster* cluster = cluster_alloc(world, &set);
+    for (uint32_t c = 0; cluster != NULL && c < type_count; c++) {
+        orri_table* table = cluster->columns[c].table;
+        if (!ORRI_RESERVE(&world->env, ORR_MEMORY_CLUSTER, &table->clusters,
+                          &table->cluster_capacity, table->cluster_count + others + 1)) {
+            cluster_free(world, cluster);
+            return NULL;
+        }
+    }
+    if (cluster != NULL) {
+        cluster->hash = cluster_hash(&set);
+    }
+    return cluster;
+}
+
+void orri_cluster_abandon(orr_world* world, orri_cluster* cluster)
+{
+    for (uint32_t c = 0; c < cluster->column_count; c++) {
+        orri_source_term(&cluster->columns[c].source, &world->env);
+    }
+    cluster_free(world, cluster);
+}
+
+void orri_cluster_admit(orr_world* world, orri_cluster* cluster)
+{
+    world->slots[cluster->index].cluster = cluster;
+    cluster_enter(world, cluster);
+}
+
+void orri_cluster_expel(orr_world* world, orri_cluster* cluster)
+{
+    cluster_leave(world, cluster);
+    world->slots[cluster->index].cluster = NULL;
+    cluster_free(world, cluster);
 }
 
 // ---- deleting ---------------------------------------------------------------------------------------

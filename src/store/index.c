@@ -97,6 +97,16 @@ void orri_index_trim(orr_world* world)
     }
 }
 
+bool orri_index_room(orr_world* world, uint32_t count)
+{
+    while ((uint64_t)world->index.page_count * ORRI_PAGE_SIZE < count) {
+        if (!index_add_page(world)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool orri_index_prepare(orr_world* world, uint32_t index)
 {
     uint32_t page = index >> ORRI_PAGE_BITS;

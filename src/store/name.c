@@ -129,6 +129,26 @@ void orri_name_leave(orr_world* world, uint32_t slot)
     names->count--;
 }
 
+bool orri_names_room(orr_world* world, uint32_t count)
+{
+    return world->names == NULL || name_reserve(world, world->names, count);
+}
+
+void orri_names_renew(orr_world* world)
+{
+    orri_names* names = world->names;
+    if (names == NULL || names->bucket_count == 0) {
+        return;
+    }
+    memset(names->buckets, 0, names->bucket_count * sizeof *names->buckets);
+    names->count = 0;
+    for (uint32_t slot = 0; slot < names->pool->slot_count; slot++) {
+        if (orri_pool_owner(names->pool, slot) != ORRI_INDEX_NONE) {
+            orri_name_enter(world, slot);
+        }
+    }
+}
+
 void orri_names_term(orr_world* world)
 {
     orri_names* names = world->names;

@@ -32,6 +32,9 @@ orri_name_why orri_name_put(orr_world* world, orr_entity entity, orr_entity scop
                             orr_string staged);
 void orri_name_drop(orr_world* world, uint32_t index);
 void orri_names_term(orr_world* world);
+// For going back: room for so many names; then finds them anew.
+bool orri_names_room(orr_world* world, uint32_t count);
+void orri_names_renew(orr_world* world);
 // Invariant S15. Reports.
 orr_result orri_names_validate(orr_world* world);
 

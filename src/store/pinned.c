@@ -425,11 +425,11 @@ void orri_pinned_copy_enter(orr_world* world, uint32_t from, uint32_t to)
         if (!pinned_copied(pool, from)) {
             continue;
         }
+        uint32_t slot = pinned_next_slot(pool);
+        orri_pool_enter(world, pool, to); // Stamps: before that nothing of the block is written.
         if (!orri_pool_enabled(pool, from)) {
-            uint32_t slot = pinned_next_slot(pool);
             orri_bit_set(orri_pool_block_of(pool, slot)->enabled, orri_pool_within(pool, slot),
                          false);
         }
-        orri_pool_enter(world, pool, to);
     }
 }

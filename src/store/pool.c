@@ -252,13 +252,17 @@ bool orri_pool_reserve_bits(orr_world* world, orri_pool* pool, uint32_t slot)
 
 // ---- values ------------------------------------------------------------------------------------------------
 
-// Workers write values of the same block, each its own, and stamp it with the same epoch.
+// Before anything of a block is written. Workers write values of the same block, each its own, and stamp it with the same epoch; who finds it stamped
+// finds it copied, if somebody held it.
 static inline void pool_stamp(orr_world* world, orri_pool* pool, orri_pool_block* block)
 {
     uint64_t epoch = orri_epoch(world);
-    if (ORR_UNLIKELY(__atomic_load_n(&block->version, __ATOMIC_RELAXED) != epoch)) {
+    if (ORR_UNLIKELY(__atomic_load_n(&block->version, __ATOMIC_ACQUIRE) != epoch)) {
+        if (ORR_UNLIKELY(__atomic_load_n(&block->share, __ATOMIC_ACQUIRE) != NULL)) {
+            orri_pool_share_detach(world, block);
+        }
         __atomic_store_n(&block->tick, orri_tick_now(world), __ATOMIC_RELAXED);
-        __atomic_store_n(&block->version, epoch, __ATOMIC_RELAXED);
+        __atomic_store_n(&block->version, epoch, __ATOMIC_RELEASE);
         __atomic_store_n(&pool->version, epoch, __ATOMIC_RELAXED);
     }
 }
@@ -477,11 +481,11 @@ static inline void pool_remove_entry(orr_world* world, orri_pool* pool, uint32_t
         return;
     }
     orri_pool_block* block = orri_pool_block_of(pool, slot1 - 1);
+    pool_stamp(world, pool, block);
     *entry = 0;
     block->owners[orri_pool_within(pool, slot1 - 1)] = ORRI_INDEX_NONE;
     pool->live--;
     world->pinned_live--;
-    pool_stamp(world, pool, block);
     if (!pool->plain || pool_heard(world)) {
         pool_remove_told(world, pool, index, slot1 - 1);
         return;
@@ -550,8 +554,8 @@ orr_result orri_pool_enable(orr_world* world, orri_pool* pool, uint32_t index, b
     if (!orri_pool_reserve_bits(world, pool, slot)) {
         return orri_env_result(&world->env);
     }
-    orri_bit_set(block->enabled, orri_pool_within(pool, slot), on);
     pool_stamp(world, pool, block);
+    orri_bit_set(block->enabled, orri_pool_within(pool, slot), on);
     if (world->listener.pinned_changed != NULL) {
         world->listener.pinned_changed(world, pool, index);
     }

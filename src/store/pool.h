@@ -17,6 +17,8 @@ typedef struct orri_pool_block {
     uint64_t* enabled;      // One bit per slot, on for free ones; NULL: all are on.
     uint64_t version, tick; // Of the last write to any slot. As orri_column.
     uint64_t hash, hash_version;
+    struct orri_pool_share*
+        share; // Somebody holds the block as it is (pool_share.c); NULL: nobody.
 } orri_pool_block;
 
 struct orri_pool {
@@ -157,6 +159,55 @@ orr_result orri_pools_validate(orr_world* world);
 uint64_t orri_pools_hash(orr_world* world, uint64_t hash);
 // Of one that has values.
 uint64_t orri_pool_hash(orri_pool* pool, uint64_t hash);
+
+// ---- pool_share.c: blocks held for snapshots --------------------------------------------------------------------
+
+// A block as it was. Attached: nobody wrote to it since, and it has nothing of its own. The first write detaches it: it gets a copy of the values,
+// owners, links and bits, for values never move; if that is refused it is lost, never the write.
+typedef struct orri_pool_share {
+    orri_pool* pool;
+    uint32_t number;     // Of the block.
+    uint32_t refs, used; // Holders; slots that had been used.
+    bool attached, lost;
+    uint64_t round; // As orri_share.
+    // Detached: one piece of memory.
+    size_t bytes;
+    uint8_t* values;
+    uint32_t *owners, *links;
+    uint64_t* enabled; // NULL: all on.
+} orri_pool_share;
+
+// NULL when refused (reported).
+orri_pool_share* orri_pool_share_take(orr_world* world, orri_pool* pool, uint32_t number);
+void orri_pool_share_release(orr_world* world, orri_pool_share* share);
+// The block is about to be written. From any thread that writes values.
+ORRI_COLD void orri_pool_share_detach(orr_world* world, orri_pool_block* block);
+// For going back: the same, but false when refused (silent), and nothing is lost.
+bool orri_pool_share_part(orr_world* world, orri_pool_block* block);
+// Bytes that a block of the pool has in use.
+size_t orri_pool_share_bytes(const orri_pool_share* share);
+
+// A pool at one moment. Counted: snapshots that differ elsewhere have it together.
+typedef struct orri_pool_node {
+    orri_pool* pool;
+    uint32_t refs;
+    uint32_t slot_count, free_first, live, block_count;
+    uint64_t round;
+    struct {
+        orri_pool_share* share;
+        uint64_t tick;
+    } blocks[];
+} orri_pool_node;
+
+// Of the pool as it is; `last` (may be NULL) if nothing has changed since. NULL when refused (reported).
+orri_pool_node* orri_pool_node_take(orr_world* world, orri_pool* pool, orri_pool_node* last);
+// True when this was the last holder: the node is gone.
+bool orri_pool_node_release(orr_world* world, orri_pool_node* node);
+bool orri_pool_node_lost(const orri_pool_node* node);
+bool orri_pool_node_same(const orri_pool_node* node, const orri_pool* pool);
+// Everything that may be refused (silent) before a pool is as it was; `node` NULL: when it was empty. Then that.
+bool orri_pool_ready(orr_world* world, orri_pool* pool, const orri_pool_node* node);
+void orri_pool_back(orr_world* world, orri_pool* pool, const orri_pool_node* node);
 
 // ---- pinned.c: component calls on pinned types; entities and types are checked ------------------------------
 

@@ -173,6 +173,10 @@ static orr_result pool_state_check_blocks(orr_world* world, const orri_pool* poo
             block->tick > world->tick) {
             return pool_state_fail(world, pool, "stamps", i);
         }
+        if (block->share != NULL && (!block->share->attached || block->share->pool != pool ||
+                                     block->share->number != i || block->version == world->epoch)) {
+            return pool_state_fail(world, pool, "who holds a block", i);
+        }
         if ((uintptr_t)block->data % ORRI_BLOCK_ALIGN != 0) {
             return pool_state_fail(world, pool, "alignment", i);
         }

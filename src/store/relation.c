@@ -69,6 +69,39 @@ void orri_relations_reset(orr_world* world)
     relation_pages_free(world, &world->relation_marks, RELATION_MARK_BYTES);
 }
 
+bool orri_relation_room(orr_world* world, orri_relation* relation, uint32_t e, uint32_t index,
+                        uint32_t target)
+{
+    orri_element* element = &relation->elements[e];
+    return relation_page_make(world, &element->links, index, RELATION_LINK_BYTES) &&
+           relation_page_make(world, &element->heads, target, RELATION_HEAD_BYTES) &&
+           relation_page_make(world, &world->relation_marks, index, RELATION_MARK_BYTES);
+}
+
+static void relation_pages_clear(const orri_pages* pages, size_t bytes)
+{
+    for (uint32_t i = 0; i < pages->capacity; i++) {
+        if (pages->list[i] != NULL) {
+            memset(pages->list[i], 0, bytes);
+        }
+    }
+}
+
+void orri_relations_renew(orr_world* world)
+{
+    for (orri_relation* relation = world->relations; relation != NULL; relation = relation->next) {
+        for (uint32_t e = 0; e < relation->type->indexed_count; e++) {
+            relation_pages_clear(&relation->elements[e].links, RELATION_LINK_BYTES);
+            relation_pages_clear(&relation->elements[e].heads, RELATION_HEAD_BYTES);
+        }
+    }
+    for (orri_cluster* cluster = world->cluster_first; cluster != NULL; cluster = cluster->next) {
+        if (cluster->indexed) {
+            orri_relation_enter_rows(world, cluster, 0, cluster->row_count);
+        }
+    }
+}
+
 void orri_relations_term(orr_world* world)
 {
     orri_relations_reset(world);

@@ -59,6 +59,10 @@ static inline orri_relation* orri_table_relation(const orr_world* world, const o
 // The relation of a type with indexed fields, kept with its table until the world ends. NULL when refused (silent).
 orri_relation* orri_relation_create(orr_world* world, const orri_type* type);
 void orri_relations_term(orr_world* world);
+// For going back: makes sure that one may refer to another; then finds all links anew.
+bool orri_relation_room(orr_world* world, orri_relation* relation, uint32_t e, uint32_t index,
+                        uint32_t target);
+void orri_relations_renew(orr_world* world);
 // Forgets all links: nobody is left.
 void orri_relations_reset(orr_world* world);
 

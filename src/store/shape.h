@@ -277,6 +277,8 @@ typedef struct orri_listener {
     // A cluster was made, or one of its columns got enable bits. False (reported): that is refused and undone.
     bool (*cluster_match)(orr_world* world, orri_cluster* cluster);
     void (*cluster_gone)(orr_world* world, const orri_cluster* cluster);
+    // Makes sure that so many clusters can be matched without fail. False: reported.
+    bool (*cluster_room)(orr_world* world, uint32_t count);
     // An entity got or lost a value, or it was switched on or off. The pool shows it already; a lost value's
     // memory is still there.
     void (*pinned_changed)(orr_world* world, const orri_pool* pool, uint32_t index);
@@ -333,7 +335,11 @@ struct orr_world {
     orri_schema schema;
     uint64_t tick, epoch; // Side by side: the inline functions of query.h read both.
     uint64_t seed;
-    _Atomic uint64_t share_live; // Shares not yet released.
+    _Atomic uint64_t share_live;   // Shares not yet released.
+    _Atomic uint64_t share_losses; // Shares ever lost.
+    orri_mutex sharing; // Around copies for shares that workers may make at the same time.
+    struct orri_snapshots*
+        snapshots;        // What the newest has of each thing (snapshot.c); NULL: there is none.
     uint64_t pinned_live; // Values in pools: 0 tells a destroyer that there is nothing to look for.
     uint32_t salt;        // Already shifted into the generation word.
     uint32_t entities_max, clusters_max, tags_max;
@@ -360,6 +366,7 @@ struct orr_world {
 
     orri_tag_entry* tags; // In order of naming.
     uint32_t tag_count, tag_capacity;
+    uint64_t tag_state, tag_states;   // Which list of names this is; how many there ever were.
     uint32_t *tag_names, *tag_values; // Look-up by name and by value (tag.c).
     uint32_t tag_table_size;          // A power of two, or 0.
 
@@ -396,6 +403,10 @@ struct orr_world {
     struct orri_schedule* schedule; // Of the schedule module.
     struct orri_history* history;   // Of the history module.
     uint64_t timeline;              // Counts the times it went back. Not state.
+    // Set by the history module; NULL: nothing to do. In lockstep, and by orr_tick_advance(): a tick that the world counts begins, and nothing of it is done, nothing
+    // can keep it from beginning; and it is all done, of the pipeline with this number.
+    void (*tick_begins)(orr_world* world);
+    void (*tick_ended)(orr_world* world, uint32_t pipeline);
     orri_tenant tenants[ORRI_TENANT_COUNT];
     uint32_t workers; // Of the desc, as what follows.
     orr_pool pool;

@@ -50,11 +50,6 @@ static orri_share* share_create(orr_world* world, orri_share_kind kind, orri_sha
     return share;
 }
 
-static orri_cells share_cells(const orri_share* share, void* data)
-{
-    return (orri_cells){share->type, data, share->counts, share->row_size};
-}
-
 // Which instances a holder has to destruct. Gives the share up when memory is refused.
 static bool share_keep_counts(orr_world* world, orri_share* share, const orri_chunk* chunk,
                               uint32_t column)
@@ -136,7 +131,8 @@ orri_share* orri_share_page(orr_world* world, uint32_t page, orri_share_kind kin
 static void share_unhook(orri_share* share)
 {
     *share->attached = NULL;
-    (*share->counter)--;
+    // Systems beside each other may write other columns of the same chunk.
+    __atomic_fetch_sub(share->counter, 1, __ATOMIC_RELAXED);
     share->attached = NULL;
     share->counter = NULL;
 }
@@ -147,7 +143,7 @@ static void share_free_data(orr_world* world, orri_share* share)
         return;
     }
     if (share->type != NULL && share->size > 0) {
-        orri_cells_destruct(share_cells(share, share->data), share->rows);
+        orri_cells_destruct(orri_share_cells(share, share->data), share->rows);
     }
     if (share->extent != NULL) {
         orri_block_give(share->extent, &world->env, share->data);
@@ -176,6 +172,7 @@ void orri_share_release(orr_world* world, orri_share* share)
 
 static void share_lose(orr_world* world, orri_share* share)
 {
+    world->share_losses++;
     share->lost = true;
     share->data = NULL;
     share_unhook(share);
@@ -185,6 +182,23 @@ static void share_lose(orr_world* world, orri_share* share)
              share->rows);
 }
 
+// Copies values. Workers may do so at the same time, each of a column of its own; blobs and hooks are not made for that.
+static bool share_copy_values(orr_world* world, const orri_share* share, void* to)
+{
+    if (share->type == NULL) {
+        memcpy(to, share->data, share->size);
+        return true;
+    }
+    orri_cells cells = orri_share_cells(share, to), from = orri_share_cells(share, share->data);
+    if (share->type->plain) {
+        return orri_cells_copy(cells, from, share->rows);
+    }
+    orri_mutex_lock(world->env.platform, &world->sharing);
+    bool copied = orri_cells_copy(cells, from, share->rows);
+    orri_mutex_unlock(world->env.platform, &world->sharing);
+    return copied;
+}
+
 // Copies the rows for a history share.
 static bool share_copy_out(orr_world* world, orri_share* share)
 {
@@ -192,10 +206,7 @@ static bool share_copy_out(orr_world* world, orri_share* share)
     if (copy == NULL) {
         return false;
     }
-    if (share->type == NULL) {
-        memcpy(copy, share->data, share->size);
-    } else if (!orri_cells_copy(share_cells(share, copy), share_cells(share, share->data),
-                                share->rows)) {
+    if (!share_copy_values(world, share, copy)) {
         orri_free(&world->env, ORR_MEMORY_SHARE, copy, share->size, ORRI_BLOCK_ALIGN);
         return false;
     }
@@ -235,8 +246,8 @@ static bool share_copy_live(orr_world* world, orri_chunk* chunk, uint32_t column
     ORRI_UNPOISON(block, open);
     if (share->type == NULL) {
         memcpy(block, share->data, share->size);
-    } else if (!orri_cells_copy(share_cells(share, block), share_cells(share, share->data),
-                                share->rows)) {
+    } else if (!orri_cells_copy(orri_share_cells(share, block),
+                                orri_share_cells(share, share->data), share->rows)) {
         orri_block_give(extent, &world->env, block);
         return false;
     }
@@ -301,4 +312,64 @@ void orri_share_hand_over(orr_world* world, orri_chunk* chunk, uint32_t column)
     cold->extent = NULL;
     entry->data = NULL;
     share_unhook(share);
+}
+
+// ---- going back ----------------------------------------------------------------------------------------
+
+bool orri_share_part_column(orr_world* world, orri_chunk* chunk, uint32_t column)
+{
+    orri_share* share = chunk->columns[column].share;
+    if (share == NULL || share->kind == ORRI_SHARE_FROZEN || share->size == 0) {
+        return share == NULL || orri_share_detach_column(world, chunk, column);
+    }
+    if (!share_copy_out(world, share)) {
+        return false;
+    }
+    share_unhook(share);
+    return true;
+}
+
+bool orri_share_part_page(orr_world* world, uint32_t page)
+{
+    orri_share* share = world->index.metas[page].share;
+    if (share == NULL || share->kind == ORRI_SHARE_FROZEN) {
+        return share == NULL || orri_share_detach_page(world, page);
+    }
+    if (!share_copy_out(world, share)) {
+        return false;
+    }
+    share_unhook(share);
+    return true;
+}
+
+// Its values are elsewhere now: only the memory goes.
+static void share_rejoin(orr_world* world, orri_share* share, void* data, orri_share** attach,
+                         uint32_t* counter)
+{
+    ORR_ASSERT(share->attached == NULL && *attach == NULL && !share->lost);
+    if (share->extent != NULL) {
+        orri_block_give(share->extent, &world->env, share->data);
+    } else if (share->owned_size > 0) {
+        orri_free(&world->env, share->purpose, share->data, share->owned_size, share->align);
+    }
+    share->extent = NULL;
+    share->owned_size = 0;
+    share->data = data;
+    share->attached = attach;
+    share->counter = counter;
+    *attach = share;
+    (*counter)++;
+}
+
+void orri_share_rejoin_column(orr_world* world, orri_share* share, orri_chunk* chunk,
+                              uint32_t column)
+{
+    orri_column* entry = &chunk->columns[column];
+    share_rejoin(world, share, entry->data, &entry->share, &chunk->share_count);
+}
+
+void orri_share_rejoin_page(orr_world* world, orri_share* share, uint32_t page)
+{
+    share_rejoin(world, share, world->hot.pages[page], &world->index.metas[page].share,
+                 &world->index.share_count);
 }

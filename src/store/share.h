@@ -34,6 +34,7 @@ typedef struct orri_share {
     size_t owned_size;
     size_t align;
     orr_memory_purpose purpose;
+    uint64_t round; // Of the last count of bytes that came by (snapshot.h).
 } orri_share;
 
 // Takes hold of a column of a chunk (any of chunk->column_count; one without data gives a share of 0 bytes).
@@ -54,6 +55,18 @@ orri_share* orri_share_lend(orr_world* world, orri_chunk* chunk, uint32_t column
 // The world gets this block of the same size for its own, and the share, which is frozen, keeps the one it has. Touches nothing of other columns.
 void orri_share_replace_column(orr_world* world, orri_chunk* chunk, uint32_t column, void* block,
                                orri_extent* extent);
+// For going back (snapshot_back.c). Whoever holds the block, or page, gets it for its own; the world may write on. False when refused (silent): as before.
+bool orri_share_part_column(orr_world* world, orri_chunk* chunk, uint32_t column);
+bool orri_share_part_page(orr_world* world, uint32_t page);
+// What the share has was moved, or copied, to where it came from: its own memory goes, and it is attached again. Nobody else may be.
+void orri_share_rejoin_column(orr_world* world, orri_share* share, orri_chunk* chunk,
+                              uint32_t column);
+void orri_share_rejoin_page(orr_world* world, orri_share* share, uint32_t page);
+// The values of a share, as cells.
+static inline orri_cells orri_share_cells(const orri_share* share, void* data)
+{
+    return (orri_cells){share->type, data, share->counts, share->row_size};
+}
 // The chunk is going away: the share takes the block with its values over, without a copy.
 void orri_share_hand_over(orr_world* world, orri_chunk* chunk, uint32_t column);
 

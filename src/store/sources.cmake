@@ -31,6 +31,7 @@ set(ORR_SOURCES_STORE
     src/store/needs.c
     src/store/plan.c
     src/store/pool.c
+    src/store/pool_share.c
     src/store/pool_state.c
     src/store/publish.c
     src/store/publish_follow.c
@@ -46,6 +47,8 @@ set(ORR_SOURCES_STORE
     src/store/share.c
     src/store/shift.c
     src/store/singleton.c
+    src/store/snapshot.c
+    src/store/snapshot_back.c
     src/store/stage.c
     src/store/tag.c
     src/store/validate.c
@@ -84,6 +87,8 @@ set(ORR_SMALL_STORE
     src/store/rest.c
     src/store/share.c
     src/store/singleton.c
+    src/store/snapshot.c
+    src/store/snapshot_back.c
     src/store/stage.c
     src/store/tag.c
     src/store/validate.c

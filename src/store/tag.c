@@ -134,7 +134,66 @@ orr_result orr_tag_register(orr_world* world, orr_tag tag, const char* name)
     uint32_t by_name = tag_name_slot(world, world->tag_names, table, copy);
     uint32_t by_value = tag_value_slot(world, world->tag_values, table, tag);
     world->tag_names[by_name] = world->tag_values[by_value] = ++world->tag_count;
+    world->tag_state = ++world->tag_states;
     return ORR_OK;
+}
+
+// ---- names as they were (snapshot_back.c) -------------------------------------------------------------------
+
+static void tag_entries_free(orr_world* world, orri_tag_entry* entries, uint32_t count,
+                             uint32_t capacity)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        orri_free(&world->env, ORR_MEMORY_SCHEMA, entries[i].name, strlen(entries[i].name) + 1, 1);
+    }
+    ORRI_RELEASE(&world->env, ORR_MEMORY_SCHEMA, entries, capacity);
+}
+
+bool orri_tags_copy(orr_world* world, const orri_tag_entry* entries, uint32_t count,
+                    orri_tag_list* out)
+{
+    *out = (orri_tag_list){0};
+    bool made = ORRI_RESERVE(&world->env, ORR_MEMORY_SCHEMA, &out->entries, &out->capacity, count);
+    for (; made && out->count < count; out->count += made) {
+        size_t size = strlen(entries[out->count].name) + 1;
+        char* name = orri_alloc(&world->env, ORR_MEMORY_SCHEMA, size, 1);
+        made = name != NULL;
+        if (made) {
+            memcpy(name, entries[out->count].name, size);
+            out->entries[out->count] = (orri_tag_entry){entries[out->count].tag, name};
+        }
+    }
+    if (!made) {
+        orri_tags_drop(world, out);
+    }
+    return made;
+}
+
+void orri_tags_drop(orr_world* world, orri_tag_list* list)
+{
+    tag_entries_free(world, list->entries, list->count, list->capacity);
+    *list = (orri_tag_list){0};
+}
+
+// The tables never shrink, so that they have room for any list there ever was.
+void orri_tags_put(orr_world* world, orri_tag_list* list, uint64_t state)
+{
+    tag_entries_free(world, world->tags, world->tag_count, world->tag_capacity);
+    world->tags = list->entries;
+    world->tag_count = list->count;
+    world->tag_capacity = list->capacity;
+    world->tag_state = state;
+    *list = (orri_tag_list){0};
+    uint32_t size = world->tag_table_size;
+    if (size > 0) {
+        memset(world->tag_names, 0, size * sizeof *world->tag_names);
+        memset(world->tag_values, 0, size * sizeof *world->tag_values);
+    }
+    for (uint32_t i = 0; i < world->tag_count; i++) {
+        const orri_tag_entry* entry = &world->tags[i];
+        world->tag_names[tag_name_slot(world, world->tag_names, size, entry->name)] = i + 1;
+        world->tag_values[tag_value_slot(world, world->tag_values, size, entry->tag)] = i + 1;
+    }
 }
 
 bool orr_tag_find(const orr_world* world, const char* name, orr_tag* out)

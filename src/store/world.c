@@ -209,6 +209,18 @@ void orr_tick_advance(orr_world* world)
                           "orr_tick_advance: %s", world->busy);
         return;
     }
+    // What is done without systems is done after this call: so the tick that was, ends here.
+    if (world->tick_ended != NULL) {
+        world->tick_ended(world, 0);
+    }
+    if (world->tick_begins != NULL) {
+        world->tick_begins(world);
+    }
+    orri_tick_advance(world);
+}
+
+void orri_tick_advance(orr_world* world)
+{
     ORR_VALIDATE(world->appender != NULL || world->realtime || orr_world_validate(world) == ORR_OK);
     orri_tick_aside(world);
     world->tick++;

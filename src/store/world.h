@@ -199,7 +199,9 @@ static inline bool orri_world_open(const orr_world* world)
 {
     return world->appender == NULL && (world->iterating | world->listed) == 0 && !world->realtime;
 }
-// A tick that the world does not count begins: as orr_tick_advance(), but for the world's tick and what waits for it. (world.c)
+// A tick begins, and the world counts it. (world.c)
+void orri_tick_advance(orr_world* world);
+// A tick that the world does not count begins: as orri_tick_advance(), but for the world's tick and what waits for it. (world.c)
 void orri_tick_aside(orr_world* world);
 // Before versions or ticks of blocks are looked at.
 static inline void orri_world_settle(const orr_world* world)
@@ -260,6 +262,8 @@ bool orri_index_pages(orr_world* world, uint32_t before, uint32_t after);
 orr_result orri_index_reserve(orr_world* world, const char* call, uint32_t count);
 // Gives back pages that no id has reached: what a refused reserve, or a reserve that led to nothing, had made.
 void orri_index_trim(orr_world* world);
+// Pages for so many records. False when refused (silent); pages too many go with orri_index_trim().
+bool orri_index_room(orr_world* world, uint32_t count);
 // True for the id of an entity that is about to be created; world->ahead is not NULL (index_ahead.c).
 bool orri_ahead_has(const orr_world* world, orr_entity entity);
 // Makes sure that the record of an index can be written without fail.
@@ -414,6 +418,10 @@ bool orri_chunk_reserve_tables(orr_world* world, const orri_cluster* cluster, ui
 bool orri_column_take(orr_world* world, orri_chunk* chunk, uint32_t column, uint32_t wanted);
 void orri_column_give(orr_world* world, orri_chunk* chunk, uint32_t column);
 
+// For going back: a chunk goes with its values, but for those somebody holds; one that nobody has seen goes with its blocks.
+void orri_chunk_drop(orr_world* world, orri_chunk* chunk);
+void orri_chunk_give(orr_world* world, orri_chunk* chunk);
+
 // ---- cluster.c --------------------------------------------------------------------------------------------
 
 // NULL for a stale or null handle.
@@ -476,6 +484,16 @@ void orri_clusters_term(orr_world* world);
 // Kills the rows and the cluster. All records must be prepared.
 void orri_cluster_destroy(orr_world* world, orri_cluster* cluster);
 
+// For going back: a cluster that is in no list yet, with room for itself and so many others in those of its types (NULL when refused, silent), or not
+// after all; it gets into the tables under number, generation and sequence that it was given, but into the order by who calls; one without rows goes,
+// and who calls says what becomes of its number.
+orri_cluster* orri_cluster_revive(orr_world* world, const orr_type* types,
+                                  const uint16_t* capacities, uint32_t type_count,
+                                  const orr_tag* tags, uint32_t tag_count, uint32_t others);
+void orri_cluster_abandon(orr_world* world, orri_cluster* cluster);
+void orri_cluster_admit(orr_world* world, orri_cluster* cluster);
+void orri_cluster_expel(orr_world* world, orri_cluster* cluster);
+
 // ---- plan.c -----------------------------------------------------------------------------------------------
 
 enum {
@@ -517,6 +535,16 @@ bool orri_column_copy(orri_cluster* cluster, uint32_t column, uint32_t first, ui
 // ---- tag.c -----------------------------------------------------------------------------------------------
 
 void orri_tags_term(orr_world* world);
+// Names of tags for a snapshot: a list of its own (false when refused, silent: nothing is made), and the world's list replaced by one, which is empty
+// afterwards.
+typedef struct orri_tag_list {
+    orri_tag_entry* entries;
+    uint32_t count, capacity;
+} orri_tag_list;
+bool orri_tags_copy(orr_world* world, const orri_tag_entry* entries, uint32_t count,
+                    orri_tag_list* out);
+void orri_tags_drop(orr_world* world, orri_tag_list* list);
+void orri_tags_put(orr_world* world, orri_tag_list* list, uint64_t state);
 
 // What every move of rows is checked for: no appender open, both clusters there.
 orr_result orri_check_move(const orr_world* world, const char* call, orr_cluster from,

@@ -3,9 +3,462 @@
 #include "schedule/system_kit.h"
 #include <orrery/history.h>
 
+// ---- a world that counts ------------------------------------------------------------------------------------------------------
+
+static void go(orr_run* run)
+{
+    Position* p = orr_write(run, Position);
+    for (uint32_t i = 0; i < run->count; i++) {
+        p[i].x += 1;
+    }
+}
+
+// In every third tick one more, which the next tick moves too.
+static void breed(orr_run* run)
+{
+    if (run->tick % 3 == 0) {
+        orr_entity child = orr_send_create(run);
+        orr_send_add(run, child, Position, {(float)run->tick, 0, 0});
+    }
+}
+
+static orr_entity first;
+
+static orr_world* begin_going(kit* k)
+{
+    orr_world* world = begin(k);
+    first = make(world, 0);
+    KIT_SYSTEM(world, .name = "go", .query = "write Position", .run = go);
+    KIT_SYSTEM(world, .name = "breed", .once = true, .run = breed, .creates = "Position");
+    return world;
+}
+
+static float x_of(orr_world* world, orr_entity entity)
+{
+    return orr_get(world, entity, Position)->x;
+}
+
+static orr_history_stats stats_of(const orr_world* world)
+{
+    orr_history_stats stats;
+    orr_history_stats_get(world, &stats);
+    return stats;
+}
+
+// ---- there and back -----------------------------------------------------------------------------------------------------------
+
 ORR_TEST(timeline_of_a_new_world_is_0)
 {
-    orr_world* world = orr_world_create(NULL);
+    kit k = {0};
+    orr_world* world = begin(&k);
     CHECK_EQ(orr_timeline(world), 0);
-    orr_world_destroy(world);
+    CHECK(!orr_remembered(world, 0));
+    kit_end(&k);
+}
+
+ORR_TEST(travel_back_restores_values_ids_and_tick)
+{
+    kit k = {0};
+    orr_world* world = begin_going(&k);
+    KIT_STEP(world, 4);
+    uint64_t hash = orr_world_hash(world), count = orr_entity_count(world);
+    CHECK_OK(orr_remember(world));
+    KIT_STEP(world, 6);
+    orr_entity late = make(world, 5);
+    CHECK_OK(orr_time_travel(world, 4));
+    CHECK_EQ(orr_world_tick(world), 4);
+    CHECK(x_of(world, first) == 4);
+    CHECK(!orr_alive(world, late));
+    CHECK_EQ(orr_entity_count(world), count);
+    CHECK(orr_world_hash(world) == hash);
+    CHECK_EQ(orr_timeline(world), 1);
+    kit_end(&k);
+}
+
+ORR_TEST(travel_forward_after_going_back_makes_the_same_again)
+{
+    kit k = {0};
+    orr_world* world = begin_going(&k);
+    uint64_t hashes[21];
+    CHECK_OK(orr_remember(world));
+    for (uint32_t i = 1; i <= 20; i++) {
+        KIT_STEP(world, 1);
+        hashes[i] = orr_world_hash(world);
+    }
+    CHECK_OK(orr_time_travel(world, 0));
+    for (uint32_t i = 1; i <= 20; i++) {
+        CHECK_OK(orr_time_travel(world, i));
+        CHECK_EQ(orr_world_tick(world), i);
+        CHECK(orr_world_hash(world) == hashes[i]);
+    }
+    CHECK_EQ(stats_of(world).ticks_run, 20);
+    kit_end(&k);
+}
+
+ORR_TEST(travel_forward_runs_though_the_world_is_paused)
+{
+    kit k = {0};
+    orr_world* world = begin_going(&k);
+    CHECK_OK(orr_remember(world));
+    orr_pause(world, true);
+    CHECK_OK(orr_time_travel(world, 3));
+    CHECK_EQ(orr_world_tick(world), 3);
+    CHECK(orr_paused(world));
+    CHECK_OK(orr_time_travel(world, 0));
+    CHECK(orr_paused(world));
+    kit_end(&k);
+}
+
+ORR_TEST(travel_to_now_takes_back_what_was_done_since_it_was_remembered)
+{
+    kit k = {0};
+    orr_world* world = begin_going(&k);
+    KIT_STEP(world, 2);
+    CHECK_OK(orr_time_travel(world, 2)); // Nothing to do.
+    CHECK_EQ(orr_timeline(world), 0);
+    CHECK_OK(orr_remember(world));
+    CHECK_OK(orr_set(world, first, Position, {77, 0, 0}));
+    CHECK_OK(orr_time_travel(world, 2));
+    CHECK(x_of(world, first) == 2);
+    kit_end(&k);
+}
+
+ORR_TEST(remember_twice_in_a_tick_keeps_the_second)
+{
+    kit k = {0};
+    orr_world* world = begin_going(&k);
+    CHECK_OK(orr_remember(world));
+    CHECK_OK(orr_set(world, first, Position, {77, 0, 0}));
+    CHECK_OK(orr_remember(world));
+    CHECK_EQ(stats_of(world).ticks, 1);
+    KIT_STEP(world, 1);
+    CHECK_OK(orr_time_travel(world, 0));
+    CHECK(x_of(world, first) == 77);
+    kit_end(&k);
+}
+
+// ---- what lies ahead ----------------------------------------------------------------------------------------------------------
+
+ORR_TEST(travel_ahead_to_a_tick_still_remembered_runs_nothing)
+{
+    kit k = {0};
+    orr_world* world = begin_going(&k);
+    CHECK_OK(orr_remember(world));
+    KIT_STEP(world, 5);
+    CHECK_OK(orr_remember(world));
+    uint64_t hash = orr_world_hash(world);
+    CHECK_OK(orr_time_travel(world, 0));
+    CHECK(orr_remembered(world, 5));
+    CHECK_OK(orr_time_travel(world, 5));
+    CHECK_EQ(stats_of(world).ticks_run, 0);
+    CHECK(orr_world_hash(world) == hash);
+    kit_end(&k);
+}
+
+ORR_TEST(tick_after_going_back_forgets_the_other_future)
+{
+    kit k = {0};
+    orr_world* world = begin_going(&k);
+    CHECK_OK(orr_remember(world));
+    KIT_STEP(world, 5);
+    CHECK_OK(orr_remember(world));
+    CHECK_OK(orr_time_travel(world, 0));
+    CHECK(orr_remembered(world, 5));
+    KIT_STEP(world, 1);
+    CHECK(!orr_remembered(world, 5));
+    CHECK(orr_remembered(world, 0));
+    kit_end(&k);
+}
+
+ORR_TEST(travel_ahead_after_a_change_runs_the_ticks_of_this_future)
+{
+    kit k = {0};
+    orr_world* world = begin_going(&k);
+    CHECK_OK(orr_remember(world));
+    KIT_STEP(world, 5);
+    CHECK_OK(orr_remember(world));
+    CHECK_OK(orr_time_travel(world, 0));
+    CHECK_OK(orr_set(world, first, Position, {100, 0, 0}));
+    CHECK_OK(orr_time_travel(world, 5));
+    CHECK(x_of(world, first) == 105);
+    kit_end(&k);
+}
+
+ORR_TEST(travel_ahead_starts_from_the_last_remembered_tick_on_the_way)
+{
+    kit k = {0};
+    orr_world* world = begin_going(&k);
+    CHECK_OK(orr_remember(world));
+    KIT_STEP(world, 5);
+    CHECK_OK(orr_remember(world));
+    CHECK_OK(orr_time_travel(world, 0));
+    CHECK_OK(orr_time_travel(world, 7));
+    CHECK_EQ(stats_of(world).ticks_run, 2);
+    CHECK(x_of(world, first) == 7);
+    kit_end(&k);
+}
+
+// ---- forgetting ---------------------------------------------------------------------------------------------------------------
+
+ORR_TEST(travel_to_a_forgotten_past_says_what_is_remembered)
+{
+    kit k = {0};
+    orr_world* world = begin_going(&k);
+    KIT_STEP(world, 3);
+    CHECK_RESULT(orr_time_travel(world, 2), ORR_ERR_PAST);
+    KIT_ERROR(&k, ORR_ERR_PAST, "nothing is: call orr_remember()");
+    CHECK_OK(orr_remember(world));
+    KIT_STEP(world, 3);
+    CHECK_OK(orr_remember(world));
+    KIT_STEP(world, 3);
+    CHECK_RESULT(orr_time_travel(world, 5), ORR_ERR_PAST);
+    KIT_ERROR(
+        &k, ORR_ERR_PAST,
+        "tick 5 is past (it is tick 9 now) and not remembered; the nearest that are: 3 and 6");
+    CHECK_RESULT(orr_time_travel(world, 8), ORR_ERR_PAST);
+    KIT_ERROR(&k, ORR_ERR_PAST, "the nearest that is: 6");
+    CHECK_OK(orr_forget(world, 3));
+    CHECK_RESULT(orr_time_travel(world, 3), ORR_ERR_PAST);
+    k.errors = (kit_errors){0};
+    CHECK_RESULT(orr_forget(world, 3), ORR_ERR_PAST);
+    KIT_ERROR(&k, ORR_ERR_PAST, "tick 3 is not remembered");
+    CHECK_EQ(orr_world_tick(world), 9);
+    CHECK(x_of(world, first) == 9);
+    kit_end(&k);
+}
+
+ORR_TEST(forget_range_keeps_every_nth)
+{
+    kit k = {0};
+    orr_world* world = begin_going(&k);
+    for (uint32_t i = 0; i < 20; i++) {
+        CHECK_OK(orr_remember(world));
+        KIT_STEP(world, 1);
+    }
+    CHECK_EQ(orr_forget_range(world, 3, 16, 5), 11);
+    for (uint32_t i = 0; i < 20; i++) {
+        CHECK_EQ(orr_remembered(world, i), i < 3 || i > 16 || i % 5 == 0);
+    }
+    CHECK_EQ(orr_forget_range(world, 0, UINT64_MAX, 0), 9);
+    CHECK_EQ(stats_of(world).ticks, 0);
+    CHECK_EQ(orr_forget_range(world, 0, UINT64_MAX, 0), 0);
+    CHECK_EQ(orr_forget_range(world, 9, 3, 1), 0);
+    kit_end(&k);
+}
+
+// ---- rules --------------------------------------------------------------------------------------------------------------------
+
+ORR_TEST(window_remembers_the_recent_ticks_and_every_nth_before)
+{
+    kit k = {0};
+    orr_world* world = begin_going(&k);
+    CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = 4, .every = 10}));
+    CHECK(orr_remembered(world, 0));
+    for (uint32_t now = 1; now <= 47; now++) {
+        KIT_STEP(world, 1);
+        for (uint32_t tick = 0; tick <= now; tick++) {
+            CHECK_EQ(orr_remembered(world, tick), tick + 4 >= now || tick % 10 == 0);
+        }
+    }
+    CHECK_OK(orr_time_travel(world, 43)); // As far back as it says.
+    CHECK(x_of(world, first) == 43);
+    kit_end(&k);
+}
+
+ORR_TEST(window_leaves_alone_what_was_remembered_by_a_call)
+{
+    kit k = {0};
+    orr_world* world = begin_going(&k);
+    KIT_STEP(world, 3);
+    CHECK_OK(orr_remember(world));
+    CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = 2}));
+    KIT_STEP(world, 5);
+    CHECK(orr_remembered(world, 3));
+    CHECK(!orr_remembered(world, 5));
+    CHECK_EQ(stats_of(world).ticks, 4);
+    CHECK_OK(orr_history_set(world, &(orr_history_desc){0}));
+    KIT_STEP(world, 5);
+    CHECK_EQ(stats_of(world).tick_last, 8);
+    kit_end(&k);
+}
+
+ORR_TEST(window_of_a_world_without_systems_has_ticks_as_they_ended)
+{
+    kit k = {0};
+    orr_world* world = begin_rows(&k);
+    CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = 8}));
+    orr_entity row = make(world, 0);
+    for (uint32_t i = 0; i < 5; i++) {
+        CHECK_OK(orr_set(world, row, Position, {(float)i, 0, 0})); // In tick i.
+        orr_tick_advance(world);
+    }
+    CHECK_OK(orr_time_travel(world, 2));
+    CHECK(x_of(world, row) == 2);
+    kit_end(&k);
+}
+
+ORR_TEST(budget_forgets_the_oldest_and_refuses_more_by_call)
+{
+    kit k = {0};
+    orr_world* world = begin_going(&k);
+    for (uint32_t i = 0; i < 5000; i++) {
+        make(world, (float)i);
+    }
+    CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = 1000, .bytes_max = 1 << 20}));
+    KIT_STEP(world, 100);
+    orr_history_stats stats = stats_of(world);
+    CHECK(stats.bytes <= 1 << 20);
+    CHECK(stats.ticks > 3 && stats.ticks < 100);
+    CHECK_EQ(stats.tick_last, 100);
+    CHECK(stats.forgotten >= 101 - stats.ticks);
+    CHECK_OK(orr_time_travel(world, stats.tick_first));
+    CHECK(x_of(world, first) == (float)stats.tick_first);
+    CHECK_OK(orr_history_set(world, &(orr_history_desc){.bytes_max = 1}));
+    CHECK_RESULT(orr_remember(world), ORR_ERR_CAPACITY);
+    KIT_ERROR(&k, ORR_ERR_CAPACITY, "more than the 1 of the history's bytes_max");
+    kit_end(&k);
+}
+
+// ---- what is not allowed ------------------------------------------------------------------------------------------------------
+
+static orr_result inside_results[4];
+
+static void remember_inside(orr_run* run)
+{
+    inside_results[0] = orr_remember(run->world);
+    inside_results[1] = orr_time_travel(run->world, 0);
+    inside_results[2] = orr_forget(run->world, 0);
+    inside_results[3] = orr_history_set(run->world, &(orr_history_desc){.recent = 1});
+    CHECK_EQ(orr_forget_range(run->world, 0, 9, 0), 0);
+}
+
+ORR_TEST(history_inside_a_system_is_refused)
+{
+    kit k = {0};
+    orr_world* world = begin_going(&k);
+    KIT_SYSTEM(world, .name = "odd", .query = "Position", .once = true, .run = remember_inside);
+    CHECK_OK(orr_remember(world));
+    (void)orr_step(world, 1);
+    for (uint32_t i = 0; i < 4; i++) {
+        CHECK_RESULT(inside_results[i], ORR_ERR_STATE);
+    }
+    CHECK(orr_remembered(world, 0));
+    k.errors = (kit_errors){0};
+    kit_end(&k);
+}
+
+ORR_TEST(history_in_a_loop_is_refused)
+{
+    kit k = {0};
+    orr_world* world = begin_going(&k);
+    CHECK_OK(orr_remember(world));
+    orr_query* query = orr_query_text(world, "Position");
+    ORR_EACH (it, query) {
+        CHECK_RESULT(orr_remember(world), ORR_ERR_STATE);
+        CHECK_RESULT(orr_time_travel(world, 0), ORR_ERR_STATE);
+    }
+    k.errors = (kit_errors){0};
+    CHECK_OK(orr_time_travel(world, 0));
+    kit_end(&k);
+}
+
+ORR_TEST(history_refuses_bad_arguments)
+{
+    kit k = {0};
+    orr_world* world = begin_going(&k);
+    CHECK_RESULT(orr_history_set(world, NULL), ORR_ERR_ARGUMENT);
+    CHECK_RESULT(orr_time_travel(world, UINT64_MAX), ORR_ERR_ARGUMENT);
+    KIT_ERROR(&k, ORR_ERR_ARGUMENT, "ticks ahead");
+    CHECK_EQ(orr_world_tick(world), 0);
+    kit_end(&k);
+}
+
+// ---- memory -------------------------------------------------------------------------------------------------------------------
+
+ORR_TEST(remember_without_memory_has_no_effect)
+{
+    kit k = {0};
+    orr_world* world = begin_going(&k);
+    KIT_STEP(world, 7);
+    uint64_t hash = orr_world_hash(world);
+    for (uint64_t n = 1;; n++) {
+        failing_alloc_arm(&k.memory, n, false);
+        orr_result result = orr_remember(world);
+        bool refused = k.memory.refused != 0;
+        failing_alloc_arm(&k.memory, 0, false);
+        CHECK_RESULT(result, refused ? ORR_ERR_MEMORY : ORR_OK);
+        CHECK_EQ(orr_remembered(world, 7), !refused);
+        CHECK(orr_world_hash(world) == hash);
+        if (!refused) {
+            CHECK(n > 5);
+            break;
+        }
+    }
+    k.errors = (kit_errors){0};
+    kit_end(&k);
+}
+
+ORR_TEST(travel_without_memory_has_no_effect)
+{
+    kit k = {0};
+    orr_world* world = begin_going(&k);
+    CHECK_OK(orr_remember(world));
+    uint64_t then = orr_world_hash(world);
+    KIT_STEP(world, 7);
+    CHECK_OK(orr_remember(world));
+    uint64_t now = orr_world_hash(world);
+    for (uint64_t n = 1;; n++) {
+        failing_alloc_arm(&k.memory, n, false);
+        orr_result result = orr_time_travel(world, 0);
+        bool refused = k.memory.refused != 0;
+        failing_alloc_arm(&k.memory, 0, false);
+        CHECK_RESULT(result, refused ? ORR_ERR_MEMORY : ORR_OK);
+        CHECK(orr_world_hash(world) == (refused ? now : then));
+        CHECK(orr_remembered(world, 0) && orr_remembered(world, 7));
+        if (!refused) {
+            break;
+        }
+    }
+    CHECK_OK(orr_time_travel(world, 7));
+    CHECK(orr_world_hash(world) == now);
+    k.errors = (kit_errors){0};
+    kit_end(&k);
+}
+
+ORR_TEST(write_without_memory_is_done_and_the_memory_is_lost)
+{
+    kit k = {0};
+    orr_world* world = begin_rows(&k);
+    orr_entity row = make(world, 1);
+    CHECK_OK(orr_remember(world));
+    orr_tick_advance(world);
+    failing_alloc_arm(&k.memory, 1, true);
+    CHECK_OK(orr_set(world, row, Position, {2, 0, 0}));
+    failing_alloc_arm(&k.memory, 0, false);
+    CHECK(x_of(world, row) == 2);
+    CHECK(!orr_remembered(world, 0));
+    CHECK_EQ(stats_of(world).lost, 1);
+    CHECK_EQ(stats_of(world).ticks, 0);
+    CHECK_RESULT(orr_time_travel(world, 0), ORR_ERR_PAST);
+    CHECK_EQ(stats_of(world).lost, 1);
+    k.errors = (kit_errors){0};
+    kit_end(&k);
+}
+
+ORR_TEST(history_prints_what_it_has)
+{
+    kit k = {0};
+    orr_world* world = begin_going(&k);
+    char text[1024];
+    orr_history_print(world, text, sizeof text);
+    CHECK_CONTAINS(text, "nothing is remembered");
+    CHECK_OK(orr_remember(world));
+    KIT_STEP(world, 4);
+    CHECK_OK(orr_remember(world));
+    CHECK_OK(orr_time_travel(world, 0));
+    size_t size = orr_history_print(world, text, sizeof text);
+    CHECK_EQ(size, strlen(text));
+    CHECK_CONTAINS(text, "2 ticks remembered, 0 to 4");
+    CHECK_CONTAINS(text, "1 times gone back; 0 ticks run");
+    kit_end(&k);
 }

@@ -10,6 +10,7 @@ set(ORR_TESTS_MESSAGE
     tests/message/test_mirror.c
     tests/message/test_realtime_lanes.c
     tests/message/test_realtime_readers.c
+    tests/message/test_remember.c
     tests/message/test_send.c
     tests/message/test_tell.c
     tests/message/test_tell_batches.c
@@ -20,6 +21,7 @@ set(ORR_TESTS_MESSAGE
 )
 set(ORR_TEST_EXTRA_MESSAGE
     tests/message/lane_kit.c
+    tests/message/play_kit.c
     tests/message/tell_kit.c
     tests/support/store_kit.c
 )

@@ -167,7 +167,8 @@ static bool ops_refusal_planted(const ops* s, orr_result result)
     switch (result) {
     case ORR_ERR_MEMORY:
         // A hook that refuses to copy a held block is the same to the caller.
-        return (s->armed && s->kit.memory.refused > 0) || (s->hooks_armed && s->shape->shares);
+        return (s->armed && s->kit.memory.refused > 0) ||
+               (s->hooks_armed && (s->shape->shares || s->shape->history != 0));
     case ORR_ERR_HOOK:
         return s->hooks_armed;
     case ORR_ERR_CAPACITY:
@@ -265,25 +266,25 @@ oracle_entity* ops_oracle_create_in(ops* s, orr_entity id, const orr_cluster_inf
 // ---- running -------------------------------------------------------------------------------------
 
 static const ops_entry* const ops_tables[] = {
-    ops_entity_table, ops_cluster_table, ops_batch_table, ops_world_table, ops_kind_table,
-    ops_query_table,  ops_loop_table,    ops_bulk_table,  ops_bundle_table};
+    ops_entity_table, ops_cluster_table, ops_batch_table, ops_world_table,  ops_kind_table,
+    ops_query_table,  ops_loop_table,    ops_bulk_table,  ops_bundle_table, ops_history_table};
 
-static uint32_t ops_weight_total(void)
+static uint32_t ops_weight_total(const ops_entry* const* tables, size_t count)
 {
     uint32_t total = 0;
-    for (size_t t = 0; t < sizeof ops_tables / sizeof ops_tables[0]; t++) {
-        for (const ops_entry* entry = ops_tables[t]; entry->name != NULL; entry++) {
+    for (size_t t = 0; t < count; t++) {
+        for (const ops_entry* entry = tables[t]; entry->name != NULL; entry++) {
             total += entry->weight;
         }
     }
     return total;
 }
 
-static const ops_entry* ops_choose(ops* s)
+static const ops_entry* ops_choose_of(ops* s, const ops_entry* const* tables, size_t count)
 {
-    uint32_t left = ops_below(s, ops_weight_total());
-    for (size_t t = 0; t < sizeof ops_tables / sizeof ops_tables[0]; t++) {
-        for (const ops_entry* entry = ops_tables[t]; entry->name != NULL; entry++) {
+    uint32_t left = ops_below(s, ops_weight_total(tables, count));
+    for (size_t t = 0; t < count; t++) {
+        for (const ops_entry* entry = tables[t]; entry->name != NULL; entry++) {
             if (left < entry->weight) {
                 return entry;
             }
@@ -291,6 +292,15 @@ static const ops_entry* ops_choose(ops* s)
         }
     }
     model_fail(__FILE__, __LINE__, "weights do not add up");
+}
+
+static const ops_entry* ops_choose(ops* s)
+{
+    static const ops_entry* const history[] = {ops_history_table};
+    if (s->shape->history == 1 && ops_chance(s, 12)) {
+        return ops_choose_of(s, history, 1);
+    }
+    return ops_choose_of(s, ops_tables, sizeof ops_tables / sizeof ops_tables[0]);
 }
 
 // Before some operations, memory or a hook is set to be refused.
@@ -357,7 +367,10 @@ void ops_check(ops* s)
         model_fail(__FILE__, __LINE__, s->kit.errors.text);
     }
     MODEL_CHECK(kit_tokens.broken == 0);
-    MODEL_CHECK(kit_tokens.live == ops_tokens_expected(s) + ops_shares_tokens(s));
+    static uint64_t round;
+    round++;
+    MODEL_CHECK(kit_tokens.live == ops_tokens_expected(s) + ops_shares_tokens(s, round) +
+                                       ops_memories_tokens(s, round));
     orr_world_stats stats;
     orr_world_stats_get(s->world, &stats);
     MODEL_CHECK(stats.entities == s->oracle.live_count);
@@ -406,6 +419,7 @@ uint64_t ops_end(ops* s)
     model_at.operation = "end";
     ops_shares_check(s);
     ops_shares_release(s);
+    ops_memories_release(s);
     orr_tick_advance(s->world);
     ops_check(s);
     orr_world_stats stats;

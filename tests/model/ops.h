@@ -9,14 +9,15 @@
 #include "model/ops_kinds.h"
 #include "model/oracle.h"
 
-#define OPS_TYPES_MAX   96u
-#define OPS_TAGS_MAX    40u
-#define OPS_VALUE_MAX   256u // Bytes of the largest value, in either shape.
-#define OPS_SHARES_MAX  4u
-#define OPS_BATCH_MAX   5000u
-#define OPS_QUERIES_MAX 12u
-#define OPS_REFS_MAX    8u
-#define OPS_BUNDLES_MAX 12u
+#define OPS_TYPES_MAX    96u
+#define OPS_TAGS_MAX     40u
+#define OPS_VALUE_MAX    256u // Bytes of the largest value, in either shape.
+#define OPS_SHARES_MAX   4u
+#define OPS_BATCH_MAX    5000u
+#define OPS_QUERIES_MAX  12u
+#define OPS_REFS_MAX     8u
+#define OPS_BUNDLES_MAX  12u
+#define OPS_MEMORIES_MAX 5u
 
 #define OPS_BUNDLE_ITEMS_MAX 12u
 
@@ -65,6 +66,8 @@ typedef struct ops_shape {
     bool refuse_memory;
     bool refuse_hooks;
     bool shares;
+    uint32_t
+        history; // The world is remembered, and gone back to, one in so many times; 1: often; 0: never.
     bool names;
     bool queries;
     bool hash_seldom; // The hash is asked for at the end alone.
@@ -90,6 +93,7 @@ typedef struct ops_type {
 typedef struct ops_share ops_share;
 typedef struct ops_query ops_query;
 typedef struct ops_bundle ops_bundle;
+typedef struct ops_memory ops_memory;
 
 struct ops {
     kit kit;
@@ -124,6 +128,8 @@ struct ops {
     orr_component_ref refs[OPS_REFS_MAX]; // Kept from earlier.
     ops_bundle* bundles[OPS_BUNDLES_MAX];
     uint32_t bundle_count;
+    ops_memory* memories[OPS_MEMORIES_MAX];
+    uint64_t travels, memories_lost;
     orr_entity singleton; // As far as it was asked for.
     bool armed;           // Memory may be refused during this operation.
     bool hooks_armed;
@@ -205,7 +211,14 @@ typedef struct ops_entry {
 
 extern const ops_entry ops_entity_table[], ops_cluster_table[], ops_batch_table[],
     ops_world_table[], ops_kind_table[], ops_query_table[], ops_loop_table[], ops_bulk_table[],
-    ops_bundle_table[];
+    ops_bundle_table[], ops_history_table[];
+
+// Remembers all of a run, and goes back to it: NULL, or false, when refused.
+ops_memory* ops_remember(ops* s);
+bool ops_travel(ops* s, ops_memory* memory);
+void ops_forget(ops* s, ops_memory* memory);
+void ops_memories_release(ops* s);
+uint64_t ops_memories_tokens(const ops* s, uint64_t round); // Tokens that only snapshots hold.
 
 void ops_bundles_end(ops* s);
 void ops_queries_begin(ops* s);
@@ -215,6 +228,9 @@ void ops_queries_end(ops* s);
 
 void ops_shares_check(ops* s);
 void ops_shares_release(ops* s);
-uint64_t ops_shares_tokens(const ops* s); // Tokens that only shares hold.
+uint64_t ops_shares_tokens(const ops* s, uint64_t round); // Tokens that only shares hold.
+// Tokens of one that is detached; 0 if it was counted in this round.
+struct orri_share;
+uint64_t ops_share_tokens(struct orri_share* share, uint64_t round);
 
 #endif

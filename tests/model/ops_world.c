@@ -224,31 +224,28 @@ void ops_shares_release(ops* s)
     }
 }
 
-static bool ops_share_counted(const ops* s, uint32_t before, const orri_share* share)
+uint64_t ops_share_tokens(orri_share* share, uint64_t round)
 {
-    for (uint32_t i = 0; i < before; i++) {
-        for (uint32_t j = 0; s->shares[i] != NULL && j < s->shares[i]->count; j++) {
-            if (s->shares[i]->shares[j] == share) {
-                return true;
-            }
-        }
+    uint64_t count = 0;
+    bool counted = share->round == round;
+    share->round = round;
+    // While attached, the values are the world's.
+    if (counted || share->type == NULL || !share->type->info.has_hooks || share->attached != NULL ||
+        share->lost) {
+        return 0;
     }
-    return false;
+    for (uint32_t row = 0; row < share->rows; row++) {
+        count += share->counts != NULL ? share->counts[row] : 1;
+    }
+    return count;
 }
 
-uint64_t ops_shares_tokens(const ops* s)
+uint64_t ops_shares_tokens(const ops* s, uint64_t round)
 {
     uint64_t count = 0;
     for (uint32_t i = 0; i < OPS_SHARES_MAX; i++) {
         for (uint32_t j = 0; s->shares[i] != NULL && j < s->shares[i]->count; j++) {
-            const orri_share* share = s->shares[i]->shares[j];
-            // While attached, the values are the world's.
-            if (share->type != NULL && share->type->info.has_hooks && share->attached == NULL &&
-                !share->lost && !ops_share_counted(s, i, share)) {
-                for (uint32_t row = 0; row < share->rows; row++) {
-                    count += share->counts != NULL ? share->counts[row] : 1;
-                }
-            }
+            count += ops_share_tokens(s->shares[i]->shares[j], round);
         }
     }
     return count;

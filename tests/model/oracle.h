@@ -97,6 +97,10 @@ struct oracle {
 void* oracle_grow(void* data, uint32_t* capacity, uint32_t needed, size_t size);
 void oracle_init(oracle* o);
 void oracle_term(oracle* o);
+// A full copy, and the oracle made what the copy is, which stays as it is. Types are no state: those of now stay. Clocks never go back: what differs counts
+// as written now.
+void oracle_clone(const oracle* o, oracle* out);
+void oracle_return(oracle* o, const oracle* copy);
 uint32_t oracle_type_add(oracle* o, const oracle_type* type);
 // The index of a world's type; fails the test if it is none.
 uint32_t oracle_type_index(const oracle* o, orr_type type);

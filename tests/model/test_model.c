@@ -30,6 +30,7 @@ static const model_shape shapes[] = {
       .batch_max = 2500,
       .calm = 20,
       .shares = true,
+      .history = 12,
       .queries = true},
      5},
     {{.name = "many types, few entities",
@@ -42,6 +43,7 @@ static const model_shape shapes[] = {
       .batch_max = 30,
       .clusters_hard = 400,
       .shares = true,
+      .history = 12,
       .names = true,
       .queries = true},
      14},
@@ -53,6 +55,7 @@ static const model_shape shapes[] = {
       .batch_max = 4300,
       .calm = 6,
       .shares = true,
+      .history = 12,
       .queries = true},
      6},
     {{.name = "heavy tags",
@@ -63,6 +66,7 @@ static const model_shape shapes[] = {
       .batch_max = 60,
       .clusters_hard = 300,
       .shares = true,
+      .history = 12,
       .names = true,
       .queries = true},
      10},
@@ -79,6 +83,7 @@ static const model_shape shapes[] = {
       .refuse_memory = true,
       .refuse_hooks = true,
       .shares = true,
+      .history = 12,
       .names = true,
       .queries = true},
      7},
@@ -103,6 +108,7 @@ static const model_shape shapes[] = {
       .clusters_hard = 300,
       .refuse_hooks = true,
       .shares = true,
+      .history = 12,
       .queries = true},
      12},
     {{.name = "what never moves, what is named, who refers to whom",
@@ -115,6 +121,7 @@ static const model_shape shapes[] = {
       .refuse_memory = true,
       .refuse_hooks = true,
       .shares = true,
+      .history = 12,
       .names = true,
       .queries = true},
      12},
@@ -155,15 +162,17 @@ static uint64_t model_run(const ops_shape* shape, uint64_t seed, uint64_t count,
     uint64_t looked = s->checked_hash;
     uint32_t live = s->live_peak, rows = s->rows_peak;
     uint64_t asked = s->asked, matched = s->matched, pairs = s->pairs;
+    uint64_t travels = s->travels, lost = s->memories_lost;
     uint64_t hash = ops_end(s);
     free(s);
     if (batch != 0) {
         printf("  %s: %" PRIu64 " operations, %" PRIu64 " changes, %" PRIu64 " refusals, %" PRIu64
                " for want of memory, %" PRIu64
                " seen to change nothing; at most %u entities, %u rows in a cluster; %" PRIu64
-               " queries asked, which gave %" PRIu64 " entities; %" PRIu64 " pairs\n",
+               " queries asked, which gave %" PRIu64 " entities; %" PRIu64 " pairs; %" PRIu64
+               " times back, %" PRIu64 " times lost\n",
                shape->name, count, done, refusals, memory, looked, live, rows, asked, matched,
-               pairs);
+               pairs, travels, lost);
     }
     return hash;
 }
@@ -214,6 +223,103 @@ ORR_TEST(model_several_of_a_kind_equals_oracle)
 ORR_TEST(model_pinned_named_and_referred_to_equals_oracle)
 {
     model_run_shape(7);
+}
+
+// ---- history ---------------------------------------------------------------------------------------------------
+
+static uint64_t model_history_total(void)
+{
+    uint64_t total = 20000;
+    return test_long() ? total * (test_slow() ? 5 : 50) : test_slow() ? total / 4 : total;
+}
+
+static void model_shape_shrink(ops_shape* shape, uint32_t entities)
+{
+    shape->entities_max = shape->entities_max < entities ? shape->entities_max : entities;
+    shape->batch_max = shape->batch_max < entities / 2 ? shape->batch_max : entities / 2;
+}
+
+// The worlds of above, small and often gone back in.
+static void model_run_history(bool refusing)
+{
+    uint32_t count = sizeof shapes / sizeof shapes[0];
+    for (uint32_t i = 0; i < count; i++) {
+        ops_shape shape = shapes[i].ops;
+        model_shape_shrink(&shape, i == 2 ? 5000 : 2000); // One that has several chunks.
+        shape.history = 1;
+        shape.refuse_memory = shape.refuse_memory && refusing;
+        shape.refuse_hooks = shape.refuse_hooks && refusing;
+        uint64_t seed = orr_random(test_seed(), i, 4, refusing);
+        model_run(&shape, seed, model_history_total(), 250, 0xAA);
+    }
+}
+
+ORR_TEST(model_gone_back_equals_oracle)
+{
+    model_run_history(false);
+}
+
+ORR_TEST(model_gone_back_with_refusals_equals_oracle)
+{
+    model_run_history(true);
+}
+
+// What is registered stays when the world goes back, and makes a difference to what is picked next.
+static uint32_t model_registered(const ops* s)
+{
+    return s->bundle_count * 2 + (orr_type_find(s->world, "orr_name").index1 != 0);
+}
+
+// Does a hundred operations, goes back and does them again. @return whether it could be told that both made the same.
+static bool model_do_again(ops* s)
+{
+    ops_memory* memory = ops_remember(s);
+    uint32_t registered = model_registered(s);
+    uint64_t begun = s->seed_used, hashes[2] = {0}, used[2] = {0};
+    bool same = true;
+    for (uint32_t round = 0; round < 2; round++) {
+        s->seed_used = begun;
+        for (uint32_t k = 0; k < 100; k++) {
+            ops_step(s);
+        }
+        hashes[round] = orr_world_hash(s->world);
+        used[round] = s->seed_used;
+        same = same && model_registered(s) == registered;
+        if (round == 0) {
+            CHECK(ops_travel(s, memory));
+        }
+    }
+    if (same) {
+        CHECK_EQ(hashes[0], hashes[1]);
+        CHECK_EQ(used[0], used[1]);
+    }
+    ops_forget(s, memory);
+    ops_check(s);
+    return same;
+}
+
+// Gone back and done again, the same operations make the same: ids too.
+ORR_TEST(model_gone_back_and_done_again_is_the_same)
+{
+    uint32_t count = sizeof shapes / sizeof shapes[0], told = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        ops_shape shape = shapes[i].ops;
+        model_shape_shrink(&shape, 2000);
+        shape.later_types = 0;
+        shape.history = 0;
+        shape.aside = true;
+        shape.refuse_memory = shape.refuse_hooks = shape.shares = false;
+        ops* s = malloc(sizeof *s);
+        CHECK(s != NULL);
+        orr_assert_handler_set(model_assert);
+        ops_begin(s, &shape, orr_random(test_seed(), i, 5, 0), NULL, 0, 0xAA);
+        for (uint64_t turn = 0; turn < model_history_total() / 1000; turn++) {
+            told += model_do_again(s);
+        }
+        (void)ops_end(s);
+        free(s);
+    }
+    CHECK(told > 0);
 }
 
 // The same calls give the same hash, whatever fresh memory holds and however often the hash was asked for.

@@ -4,6 +4,7 @@ set(ORR_TESTS_MODEL
 set(ORR_TEST_EXTRA_MODEL
     tests/support/store_kit.c
     tests/model/oracle.c
+    tests/model/oracle_clone.c
     tests/model/oracle_compare.c
     tests/model/ops.c
     tests/model/ops_batch.c
@@ -12,6 +13,7 @@ set(ORR_TEST_EXTRA_MODEL
     tests/model/ops_cluster.c
     tests/model/ops_entity.c
     tests/model/ops_ask.c
+    tests/model/ops_history.c
     tests/model/ops_kinds.c
     tests/model/ops_loop.c
     tests/model/ops_query.c

@@ -54,10 +54,12 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_realtime_outside.c
     tests/schedule/test_realtime_time.c
     tests/schedule/test_realtime_overwrite.c
+    tests/schedule/test_recall.c
     tests/schedule/test_recording.c
     tests/schedule/test_recording_impure.c
     tests/schedule/test_reduce.c
     tests/schedule/test_resolve.c
+    tests/schedule/test_snapshot_workers.c
     tests/schedule/test_sequence.c
     tests/schedule/test_shuffle.c
     tests/schedule/test_system.c

@@ -36,6 +36,7 @@ set(ORR_TESTS_STORE
     tests/store/test_relation_random.c
     tests/store/test_share.c
     tests/store/test_singleton.c
+    tests/store/test_snapshot.c
     tests/store/test_tag.c
     tests/store/test_transient.c
     tests/store/test_validate.c

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+// Memories of a world: made, forgotten, counted. What each consists of, store, messages and schedule know.
+#include "history/history.h"
+
+static void history_gone(orr_world* world)
+{
+    struct orri_history* history = world->history;
+    orri_history_drop(world, 0, history->memory_count);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_SHARE, history->memories, history->memory_capacity);
+    ORRI_FREE(&world->env, ORR_MEMORY_SHARE, struct orri_history, history, 1);
+    world->history = NULL;
+}
+
+struct orri_history* orri_history_of(orr_world* world)
+{
+    if (world->history == NULL) {
+        world->history = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHARE, struct orri_history, 1);
+        if (world->history == NULL) {
+            (void)orri_refuse_memory(&world->env, "beginning a history");
+            return NULL;
+        }
+        world->tenants[ORRI_TENANT_HISTORY].gone = history_gone;
+        world->tick_begins = orri_history_tick_begins;
+        world->tick_ended = orri_history_tick_ended;
+    }
+    return world->history;
+}
+
+// ---- finding ----------------------------------------------------------------------------------------------------------------
+
+uint32_t orri_history_find(const struct orri_history* history, uint64_t tick)
+{
+    uint32_t first = 0, end = history != NULL ? history->memory_count : 0;
+    while (first < end) {
+        uint32_t middle = first + (end - first) / 2;
+        if (history->memories[middle].tick < tick) {
+            first = middle + 1;
+        } else {
+            end = middle;
+        }
+    }
+    return first;
+}
+
+const orri_memory* orri_history_at(const orr_world* world, uint64_t tick)
+{
+    const struct orri_history* history = world->history;
+    uint32_t at = orri_history_find(history, tick);
+    bool found = history != NULL && at < history->memory_count &&
+                 history->memories[at].tick == tick &&
+                 !orri_snapshot_lost(history->memories[at].store);
+    return found ? &history->memories[at] : NULL;
+}
+
+bool orr_remembered(const orr_world* world, uint64_t tick)
+{
+    ORR_ASSERT(world != NULL);
+    return orri_history_at(world, tick) != NULL;
+}
+
+// ---- remembering ------------------------------------------------------------------------------------------------------------
+
+static void history_end(orr_world* world, const orri_memory* memory)
+{
+    if (memory->schedule != NULL) {
+        orri_schedule_forget(world, memory->schedule);
+    }
+    if (memory->messages != NULL) {
+        orri_messages_forget(world, memory->messages);
+    }
+    if (memory->store != NULL) {
+        orri_snapshot_release(world, memory->store);
+    }
+}
+
+static bool history_make(orr_world* world, bool ruled, orri_memory* out)
+{
+    *out = (orri_memory){.tick = world->tick, .ruled = ruled};
+    out->store = orri_snapshot_take(world);
+    out->messages = out->store != NULL ? orri_messages_remember(world) : NULL;
+    out->schedule = out->messages != NULL ? orri_schedule_remember(world) : NULL;
+    if (out->schedule == NULL) {
+        history_end(world, out);
+        return false;
+    }
+    return true;
+}
+
+orr_result orri_history_keep(orr_world* world, bool ruled)
+{
+    struct orri_history* history = orri_history_of(world);
+    orri_memory memory;
+    if (history == NULL) {
+        return ORR_ERR_MEMORY;
+    }
+    orri_history_sweep(world);
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SHARE, &history->memories, &history->memory_capacity,
+                      history->memory_count + 1)) {
+        return orri_refuse_memory(&world->env, "remembering a tick");
+    }
+    if (!history_make(world, ruled, &memory)) {
+        return orri_env_result(&world->env);
+    }
+    uint32_t at = orri_history_find(history, memory.tick);
+    if (at < history->memory_count && history->memories[at].tick == memory.tick) {
+        memory.ruled = ruled && history->memories[at].ruled;
+        history_end(world, &history->memories[at]);
+    } else {
+        memmove(&history->memories[at + 1], &history->memories[at],
+                (history->memory_count - at) * sizeof *history->memories);
+        history->memory_count++;
+    }
+    history->memories[at] = memory;
+    history->remembered++;
+    return ORR_OK;
+}
+
+orr_result orr_remember(orr_world* world)
+{
+    ORR_ASSERT(world != NULL);
+    orr_result result = orri_step_between(world, "orr_remember");
+    if (result != ORR_OK) {
+        return result;
+    }
+    const struct orri_history* history = world->history;
+    if (history != NULL && history->rules.bytes_max != 0 &&
+        orri_history_bytes(world) > history->rules.bytes_max) {
+        return orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_CALL_REFUSED,
+                           "orr_remember: what is remembered takes %llu bytes, more than the "
+                           "%llu of the history's bytes_max; forget some, or allow more",
+                           (unsigned long long)orri_history_bytes(world),
+                           (unsigned long long)history->rules.bytes_max);
+    }
+    return orri_history_keep(world, false);
+}
+
+// ---- forgetting -------------------------------------------------------------------------------------------------------------
+
+void orri_history_drop(orr_world* world, uint32_t first, uint32_t count)
+{
+    struct orri_history* history = world->history;
+    for (uint32_t i = first; i < first + count; i++) {
+        history_end(world, &history->memories[i]);
+    }
+    memmove(&history->memories[first], &history->memories[first + count],
+            (history->memory_count - first - count) * sizeof *history->memories);
+    history->memory_count -= count;
+}
+
+void orri_history_sweep(orr_world* world)
+{
+    struct orri_history* history = world->history;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < history->memory_count; i++) {
+        if (orri_snapshot_lost(history->memories[i].store)) {
+            history_end(world, &history->memories[i]);
+            history->lost++;
+        } else {
+            history->memories[kept++] = history->memories[i];
+        }
+    }
+    history->memory_count = kept;
+}
+
+orr_result orr_forget(orr_world* world, uint64_t tick)
+{
+    ORR_ASSERT(world != NULL);
+    orr_result result = orri_step_between(world, "orr_forget");
+    if (result != ORR_OK) {
+        return result;
+    }
+    uint32_t at = orri_history_find(world->history, tick);
+    if (world->history == NULL || at == world->history->memory_count ||
+        world->history->memories[at].tick != tick) {
+        return orri_refuse(&world->env, ORR_ERR_PAST, ORR_LOG_ID_CALL_REFUSED,
+                           "orr_forget: tick %llu is not remembered", (unsigned long long)tick);
+    }
+    orri_history_drop(world, at, 1);
+    return ORR_OK;
+}
+
+uint32_t orr_forget_range(orr_world* world, uint64_t first, uint64_t last, uint64_t keep_every)
+{
+    ORR_ASSERT(world != NULL);
+    struct orri_history* history = world->history;
+    if (orri_step_between(world, "orr_forget_range") != ORR_OK || history == NULL) {
+        return 0;
+    }
+    uint32_t begin = orri_history_find(history, first), kept = begin, i = begin;
+    for (; i < history->memory_count && history->memories[i].tick <= last; i++) {
+        if (keep_every != 0 && history->memories[i].tick % keep_every == 0) {
+            history->memories[kept++] = history->memories[i];
+        } else {
+            history_end(world, &history->memories[i]);
+        }
+    }
+    memmove(&history->memories[kept], &history->memories[i],
+            (history->memory_count - i) * sizeof *history->memories);
+    history->memory_count -= i - kept;
+    return i - kept;
+}
+
+uint64_t orr_timeline(const orr_world* world)
+{
+    ORR_ASSERT(world != NULL);
+    return world->timeline;
+}
+
+// ---- what it costs ----------------------------------------------------------------------------------------------------------
+
+uint64_t orri_history_bytes(const orr_world* world)
+{
+    orr_memory_stats memory;
+    orri_mem_stats(&world->env, &memory);
+    return memory.by_purpose[ORR_MEMORY_SHARE].bytes;
+}
+
+void orr_history_stats_get(const orr_world* world, orr_history_stats* out)
+{
+    ORR_ASSERT(world != NULL && out != NULL);
+    const struct orri_history* history = world->history;
+    *out = (orr_history_stats){0};
+    if (history == NULL) {
+        return;
+    }
+    *out = (orr_history_stats){.tick_first = UINT64_MAX,
+                               .bytes = orri_history_bytes(world),
+                               .remembered = history->remembered,
+                               .forgotten = history->forgotten,
+                               .lost = history->lost,
+                               .travels = history->travels,
+                               .ticks_run = history->ticks_run};
+    uint64_t round = ++world->history->round;
+    for (uint32_t i = 0; i < history->memory_count; i++) {
+        const orri_memory* memory = &history->memories[i];
+        uint64_t own = 0, shared = 0;
+        orri_snapshot_bytes(memory->store, round, &own, &shared);
+        out->bytes_shared += shared;
+        if (orri_snapshot_lost(memory->store)) {
+            out->lost++;
+            continue;
+        }
+        out->ticks++;
+        out->tick_first = memory->tick < out->tick_first ? memory->tick : out->tick_first;
+        out->tick_last = memory->tick;
+    }
+    out->tick_first = out->ticks > 0 ? out->tick_first : 0;
+}
+
+size_t orr_history_print(const orr_world* world, char* out, size_t out_size)
+{
+    ORR_ASSERT(world != NULL);
+    orri_text text = {out, out_size, 0};
+    orr_history_stats stats;
+    orr_history_stats_get(world, &stats);
+    if (stats.ticks == 0) {
+        orri_text_add(&text, "nothing is remembered\n");
+    } else {
+        orri_text_add(&text, "%u ticks remembered, %llu to %llu\n", stats.ticks,
+                      (unsigned long long)stats.tick_first, (unsigned long long)stats.tick_last);
+    }
+    orri_text_add(&text, "%12llu bytes of their own\n", (unsigned long long)stats.bytes);
+    orri_text_add(&text, "%12llu bytes shared with the world, copied when they change\n",
+                  (unsigned long long)stats.bytes_shared);
+    orri_text_add(&text, "%12llu remembered in all, %llu forgotten by the rules, %llu lost\n",
+                  (unsigned long long)stats.remembered, (unsigned long long)stats.forgotten,
+                  (unsigned long long)stats.lost);
+    orri_text_add(&text, "%12llu times gone back; %llu ticks run by travelling forward\n",
+                  (unsigned long long)stats.travels, (unsigned long long)stats.ticks_run);
+    return text.length;
+}

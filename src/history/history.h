@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// What is remembered of a world: memories in order of their ticks, and the rules by which they come and go.
+#ifndef ORRI_HISTORY_HISTORY_H
+#define ORRI_HISTORY_HISTORY_H
+
+#include "message/remember.h"
+#include "schedule/recall.h"
+#include "store/snapshot.h"
+#include <orrery/history.h>
+
+// The world after one tick.
+typedef struct orri_memory {
+    uint64_t tick;
+    orri_snapshot* store;
+    orri_messages_past* messages;
+    orri_schedule_past* schedule;
+    bool ruled; // Remembered by the rules, which forget it again; not by a call.
+} orri_memory;
+
+struct orri_history {
+    orri_memory* memories; // By tick, ascending; no two of one.
+    uint32_t memory_count, memory_capacity;
+    orr_history_desc rules;
+    uint64_t remembered, forgotten, lost, travels, ticks_run;
+    uint64_t round; // Of the last count of bytes.
+    uint64_t said;  // Loss that was said, by the tick it was said in, plus 1.
+};
+
+// The history of a world, made if missing. NULL when refused (reported).
+struct orri_history* orri_history_of(orr_world* world);
+// Where the first memory of this tick, or of a later one, is.
+uint32_t orri_history_find(const struct orri_history* history, uint64_t tick);
+// The memory of a tick that can be gone back to; NULL: none.
+const orri_memory* orri_history_at(const orr_world* world, uint64_t tick);
+// Remembers now. Reported. (history.c)
+orr_result orri_history_keep(orr_world* world, bool ruled);
+void orri_history_drop(orr_world* world, uint32_t first, uint32_t count);
+// Drops memories that were lost.
+void orri_history_sweep(orr_world* world);
+// By the rules, after a tick. (rules.c)
+void orri_history_tick_begins(orr_world* world);
+void orri_history_tick_ended(orr_world* world, uint32_t pipeline);
+// What memories take besides what the world has.
+uint64_t orri_history_bytes(const orr_world* world);
+
+#endif

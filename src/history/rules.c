@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// What is remembered without being asked for: the last ticks, of earlier ones each Nth, within a budget.
+#include "history/history.h"
+
+// A future that the world left by going back is another one now.
+void orri_history_tick_begins(orr_world* world)
+{
+    struct orri_history* history = world->history;
+    uint32_t first = orri_history_find(history, world->tick + 1);
+    if (ORR_UNLIKELY(first < history->memory_count)) {
+        orri_history_drop(world, first, history->memory_count - first);
+    }
+}
+
+static bool rules_on(const orr_history_desc* rules)
+{
+    return rules->recent != 0 || rules->every != 0;
+}
+
+// Memories that the rules made and no longer want. They stand in order, so most of the time it is the one that has just become too old.
+static void rules_forget_old(orr_world* world)
+{
+    struct orri_history* history = world->history;
+    const orr_history_desc* rules = &history->rules;
+    uint64_t oldest = world->tick > rules->recent ? world->tick - rules->recent : 0;
+    uint32_t end = orri_history_find(history, oldest);
+    for (uint32_t i = end; i-- > 0;) {
+        const orri_memory* memory = &history->memories[i];
+        bool kept = rules->every != 0 && memory->tick % rules->every == 0;
+        if (memory->ruled && !kept) {
+            orri_history_drop(world, i, 1);
+            history->forgotten++;
+        }
+    }
+}
+
+// The oldest go first; the newest stays.
+static void rules_keep_budget(orr_world* world)
+{
+    struct orri_history* history = world->history;
+    uint64_t most = history->rules.bytes_max;
+    for (uint32_t i = 0;
+         most != 0 && i + 1 < history->memory_count && orri_history_bytes(world) > most;) {
+        if (history->memories[i].ruled) {
+            orri_history_drop(world, i, 1);
+            history->forgotten++;
+        } else {
+            i++;
+        }
+    }
+}
+
+void orri_history_tick_ended(orr_world* world, uint32_t pipeline)
+{
+    (void)pipeline; // The world counts the ticks of all of them.
+    struct orri_history* history = world->history;
+    orri_history_sweep(world);
+    if (!rules_on(&history->rules)) {
+        return;
+    }
+    const orr_history_desc* rules = &history->rules;
+    bool wanted = rules->recent != 0 || world->tick % rules->every == 0;
+    if (wanted && orri_history_keep(world, true) != ORR_OK) {
+        history->lost++;
+    }
+    rules_forget_old(world);
+    rules_keep_budget(world);
+}
+
+orr_result orr_history_set(orr_world* world, const orr_history_desc* desc)
+{
+    ORR_ASSERT(world != NULL);
+    orr_result result = orri_step_between(world, "orr_history_set");
+    if (result != ORR_OK) {
+        return result;
+    }
+    if (desc == NULL) {
+        return orri_refuse_argument(world, "orr_history_set", "the desc is NULL");
+    }
+    struct orri_history* history = orri_history_of(world);
+    if (history == NULL) {
+        return ORR_ERR_MEMORY;
+    }
+    if (rules_on(desc) && orri_history_at(world, world->tick) == NULL) {
+        result = orri_history_keep(world, true);
+    }
+    if (result == ORR_OK) {
+        history->rules = *desc;
+        rules_forget_old(world);
+        rules_keep_budget(world);
+    }
+    return result;
+}

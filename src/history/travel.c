@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// Going back to a tick that is remembered, and forward by running ticks.
+#include "history/history.h"
+#include <stdio.h>
+
+// What may be refused, and then what may not.
+static orr_result travel_back(orr_world* world, const orri_memory* memory)
+{
+    orri_return* way = NULL;
+    orr_result result = orri_schedule_ready(world, memory->schedule);
+    result = result == ORR_OK ? orri_messages_ready(world, memory->messages) : result;
+    if (result != ORR_OK) {
+        return result;
+    }
+    result = orri_snapshot_ready(world, memory->store, &way);
+    if (result != ORR_OK) {
+        orri_messages_stay(world);
+        return result;
+    }
+    orri_snapshot_back(world, way);
+    orri_messages_back(world, memory->messages);
+    orri_schedule_back(world, memory->schedule);
+    world->timeline++;
+    world->history->travels++;
+    ORR_VALIDATE(orr_world_validate(world) == ORR_OK);
+    return ORR_OK;
+}
+
+// "; nearest: 40 and 45", "; nothing is".
+static void travel_nearest(const orr_world* world, uint64_t tick, char* out, size_t size)
+{
+    const struct orri_history* history = world->history;
+    const orri_memory *before = NULL, *after = NULL;
+    for (uint32_t i = 0; history != NULL && i < history->memory_count; i++) {
+        const orri_memory* memory = &history->memories[i];
+        if (orri_snapshot_lost(memory->store)) {
+            continue;
+        }
+        if (memory->tick < tick) {
+            before = memory;
+        } else if (after == NULL) {
+            after = memory;
+        }
+    }
+    if (before != NULL && after != NULL) {
+        snprintf(out, size, "; the nearest that are: %llu and %llu",
+                 (unsigned long long)before->tick, (unsigned long long)after->tick);
+    } else if (before != NULL || after != NULL) {
+        snprintf(out, size, "; the nearest that is: %llu",
+                 (unsigned long long)(before != NULL ? before : after)->tick);
+    } else {
+        snprintf(out, size,
+                 "; nothing is: call orr_remember(), or orr_history_set() for all ticks");
+    }
+}
+
+static orr_result travel_refuse(orr_world* world, uint64_t tick)
+{
+    char nearest[128];
+    travel_nearest(world, tick, nearest, sizeof nearest);
+    return orri_refuse(&world->env, ORR_ERR_PAST, ORR_LOG_ID_CALL_REFUSED,
+                       "orr_time_travel: tick %llu is past (it is tick %llu now) and not "
+                       "remembered%s",
+                       (unsigned long long)tick, (unsigned long long)world->tick, nearest);
+}
+
+// The last memory up to a tick ahead, if it is ahead too: of the future that the world left by going back, if nothing was changed since.
+static const orri_memory* travel_ahead(orr_world* world, uint64_t tick)
+{
+    const struct orri_history* history = world->history;
+    if (history == NULL) {
+        return NULL;
+    }
+    uint32_t end = orri_history_find(history, tick + 1);
+    const orri_memory* last = end > 0 ? &history->memories[end - 1] : NULL;
+    if (last == NULL || last->tick <= world->tick) {
+        return NULL;
+    }
+    // It left from a tick that is remembered, and stands there still.
+    const orri_memory* here = orri_history_at(world, world->tick);
+    if (here == NULL || !orri_snapshot_same(world, here->store)) {
+        return NULL;
+    }
+    return last;
+}
+
+orr_result orr_time_travel(orr_world* world, uint64_t tick)
+{
+    ORR_ASSERT(world != NULL);
+    orr_result result = orri_step_between(world, "orr_time_travel");
+    if (result != ORR_OK) {
+        return result;
+    }
+    if (world->history != NULL) {
+        orri_history_sweep(world);
+    }
+    if (tick > world->tick && tick - world->tick > UINT32_MAX) {
+        return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
+                           "orr_time_travel: tick %llu lies %llu ticks ahead; at most 4294967295",
+                           (unsigned long long)tick, (unsigned long long)(tick - world->tick));
+    }
+    const orri_memory* memory = tick > world->tick ? travel_ahead(world, tick)
+                                                   : orri_history_at(world, tick);
+    if (memory == NULL && tick < world->tick) {
+        return travel_refuse(world, tick);
+    }
+    if (memory != NULL) {
+        result = travel_back(world, memory);
+    }
+    uint64_t from = world->tick;
+    if (result == ORR_OK && tick > from) {
+        result = orri_step_to(world, tick);
+        if (world->history != NULL) {
+            world->history->ticks_run += world->tick - from;
+        }
+    }
+    return result;
+}

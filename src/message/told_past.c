@@ -1,0 +1,792 @@
+// SPDX-License-Identifier: MIT
+// What readers were not told yet when the world was remembered: changes by calls between ticks. Of the entities they are about, all that was told.
+// Mostly there are none, and finding that out costs a look at versions; where something was written since it was told, entities are compared.
+//
+// When the world has gone back, what was told is made as the world is, in silence (orri_tell_travel()); then these entities are as they had been
+// told, and the next tell finds the same differences. Readers outside of the state know them as they are: they are told that these entities went, and
+// hear of them anew with all others.
+#include "message/past.h"
+
+typedef struct told_past_entity {
+    uint32_t index, generation; // 0: nothing was told of it.
+    orri_shape* shape;          // Counted; NULL: none.
+    bool off;
+    uint32_t value, value_count;
+} told_past_entity;
+
+typedef struct told_past_value {
+    uint32_t type_index;
+    uint32_t count; // Of a cell: instances.
+    uint32_t at;    // In `bytes`: values; of a cell then ids, and what is off.
+    bool held;      // There are bytes.
+    bool
+        same; // Of a type with hooks, whose bytes are others when it comes back: it is what the entity has.
+    bool off;
+} told_past_value;
+
+typedef struct told_past_owners {
+    uint32_t type_index, count;
+    uint32_t* owners;
+} told_past_owners;
+
+struct orri_told_past {
+    told_past_entity* entities; // Ascending.
+    uint32_t count, capacity;
+    uint64_t* births; // Of readers that are part of the state, and were on,
+    uint32_t reader_count;
+    uint64_t* members; // [count * words]: which of them knew it.
+    uint32_t words, member_capacity;
+    told_past_value* values;
+    uint32_t value_count, value_capacity;
+    uint8_t* bytes;
+    uint32_t byte_count, byte_capacity;
+    told_past_owners* owners;
+    uint32_t owner_count, owner_capacity;
+};
+
+typedef struct told_past_scan {
+    orri_telling tell;
+    orri_bitset suspects;
+    orri_told_past* past;
+    bool any, failed;
+} told_past_scan;
+
+// ---- where something was written since it was told ------------------------------------------------------------------
+
+static void told_past_suspect(told_past_scan* s, uint32_t index)
+{
+    const struct orri_told* told = s->tell.told;
+    if (!s->any) {
+        uint64_t heads = (uint64_t)told->head_count << ORRI_PAGE_BITS;
+        uint64_t count = s->tell.world->hot.count;
+        s->any = true;
+        s->failed =
+            !orri_bitset_reserve(s->tell.world, &s->suspects, heads > count ? heads : count);
+    }
+    if (!s->failed && index / 64 < s->suspects.count) {
+        orri_bit_set(s->suspects.words, index, true);
+    }
+}
+
+static void told_past_suspect_rows(told_past_scan* s, const orri_chunk* chunk)
+{
+    for (uint32_t slot = 0, rows = orri_chunk_rows(chunk); slot < rows; slot++) {
+        told_past_suspect(s, orri_chunk_ids(chunk)[slot]);
+    }
+}
+
+// Who died.
+static void told_past_scan_heads(told_past_scan* s)
+{
+    const orr_world* world = s->tell.world;
+    const struct orri_told* told = s->tell.told;
+    uint32_t pages = (uint32_t)(((uint64_t)world->hot.count + ORRI_PAGE_MASK) >> ORRI_PAGE_BITS);
+    for (uint32_t page = 0; page < told->head_count; page++) {
+        bool same = page < pages && world->index.metas[page].version <= told->index_mark;
+        if (same || *orri_heads_known(told, page << ORRI_PAGE_BITS) == 0) {
+            continue;
+        }
+        for (uint32_t i = 0; i < ORRI_PAGE_SIZE; i++) {
+            uint32_t index = page << ORRI_PAGE_BITS | i,
+                     generation = told->heads[page][i].generation;
+            if (generation != 0 && (index >= world->hot.count ||
+                                    orri_record_at(world, index)->generation != generation)) {
+                told_past_suspect(s, index);
+            }
+        }
+    }
+}
+
+static bool told_past_rows_written(const orri_cluster* cluster, const orri_chunk* chunk,
+                                   uint64_t mark)
+{
+    bool written = chunk->columns[cluster->type_count].version > mark;
+    for (uint32_t c = 0; cluster->has_bits && c <= cluster->type_count && !written; c++) {
+        uint32_t counts = c < cluster->type_count ? cluster->columns[c].counts : 0;
+        written = chunk->columns[cluster->column_count + c].version > mark ||
+                  (counts != 0 && chunk->columns[counts].version > mark);
+    }
+    return written;
+}
+
+static void told_past_scan_rows(told_past_scan* s)
+{
+    uint64_t mark = s->tell.told->row_mark;
+    for (const orri_cluster* c = s->tell.world->cluster_first; c != NULL; c = c->next) {
+        bool look = c->has_bits || c->columns[c->type_count].version > mark;
+        for (uint32_t i = 0; look && i < c->chunk_count; i++) {
+            if (told_past_rows_written(c, c->chunks[i], mark)) {
+                told_past_suspect_rows(s, c->chunks[i]);
+            }
+        }
+    }
+}
+
+static uint64_t told_past_version(const orri_chunk* chunk, uint32_t column)
+{
+    uint32_t counts = chunk->cluster->columns[column].counts;
+    uint64_t version = chunk->columns[column].version;
+    for (uint32_t i = 0; counts != 0 && i < 2; i++) {
+        uint64_t other = chunk->columns[counts + i].version;
+        version = other > version ? other : version;
+    }
+    return version;
+}
+
+static void told_past_scan_cluster(told_past_scan* s, const orri_cluster* cluster, uint32_t column)
+{
+    const struct orri_told* told = s->tell.told;
+    const orri_told_cluster* record =
+        cluster->index < told->cluster_count ? &told->clusters[cluster->index] : NULL;
+    bool known = record != NULL && record->shape != NULL && record->sequence == cluster->sequence;
+    uint64_t seen = known ? record->seen[column] : 0;
+    bool multiple = cluster->columns[column].counts != 0;
+    if (!multiple && cluster->columns[column].version <= seen) {
+        return;
+    }
+    for (uint32_t i = 0; i < cluster->chunk_count; i++) {
+        if (told_past_version(cluster->chunks[i], column) > seen) {
+            told_past_suspect_rows(s, cluster->chunks[i]);
+        }
+    }
+}
+
+static void told_past_scan_pool(told_past_scan* s, const orri_told_type* type)
+{
+    const orri_pool* pool = orri_pool_find(s->tell.world, (orr_type){type->type->index1});
+    bool look = pool != NULL && pool->version > type->mark;
+    for (uint32_t b = 0; look && b < pool->block_count; b++) {
+        uint32_t first = b << pool->slot_bits, last = first + (1u << pool->slot_bits);
+        uint32_t end = pool->slot_count > type->owner_count ? pool->slot_count : type->owner_count;
+        last = last < end ? last : end;
+        for (uint32_t slot = first; pool->blocks[b].version > type->mark && slot < last; slot++) {
+            uint32_t owners[2] = {slot < pool->slot_count ? orri_pool_owner(pool, slot)
+                                                          : ORRI_INDEX_NONE,
+                                  slot < type->owner_count ? type->owners[slot] : ORRI_INDEX_NONE};
+            for (uint32_t i = 0; i < 2; i++) {
+                if (owners[i] != ORRI_INDEX_NONE) {
+                    told_past_suspect(s, owners[i]);
+                }
+            }
+        }
+    }
+}
+
+static void told_past_scan_values(told_past_scan* s)
+{
+    const struct orri_told* told = s->tell.told;
+    const orr_world* world = s->tell.world;
+    for (uint32_t t = 0; t < told->type_count; t++) {
+        const orri_told_type* type = &told->types[t];
+        if (type->pinned) {
+            if (type->watched) {
+                told_past_scan_pool(s, type);
+            }
+            continue;
+        }
+        if (!type->tracked || t >= world->table_capacity) {
+            continue;
+        }
+        const orri_table* table = (const orri_table*)(const void*)world->tables[t];
+        for (uint32_t i = 0; i < table->cluster_count; i++) {
+            told_past_scan_cluster(s, table->clusters[i].cluster, table->clusters[i].column);
+        }
+    }
+}
+
+// ---- whether an entity is as it was told --------------------------------------------------------------------------------
+
+static orri_head told_past_head(const struct orri_told* told, uint32_t index)
+{
+    return index >> ORRI_PAGE_BITS < told->head_count ? *orri_head_at(told, index) : (orri_head){0};
+}
+
+static bool told_past_reshaped(const orri_shape* shape, const orri_cluster* cluster)
+{
+    return shape->type_count != cluster->type_count || shape->tag_count != cluster->tag_count ||
+           (shape->type_count > 0 &&
+            memcmp(shape->types, cluster->types, shape->type_count * sizeof *shape->types) != 0) ||
+           (shape->tag_count > 0 &&
+            memcmp(shape->tags, cluster->tags, shape->tag_count * sizeof *shape->tags) != 0);
+}
+
+static bool told_past_members_differ(const struct orri_told* told, const orri_chunk* chunk,
+                                     uint32_t slot, uint32_t index)
+{
+    for (uint32_t r = 0; r < told->on_count; r++) {
+        orri_reader* reader = told->on[r];
+        orri_reader_match(reader, chunk->cluster);
+        bool selects = reader->match == ORRI_MATCH_ALL ||
+                       (reader->match == ORRI_MATCH_SOME &&
+                        orri_query_row(reader->query, reader->map, chunk, slot));
+        if (!reader->fresh && selects != orri_bitset_has(&reader->members, index)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// True when somebody was told of the value.
+static bool told_past_heard(const struct orri_told* told, const orri_told_type* type,
+                            uint32_t index)
+{
+    const uint64_t* trackers = orri_told_trackers(told, type);
+    bool heard = false;
+    for (uint32_t r = 0; r < told->on_count && !heard; r++) {
+        heard = orri_bit_get(trackers, r) && orri_bitset_has(&told->on[r]->members, index);
+    }
+    return heard;
+}
+
+static bool told_past_cell_differs(const orri_told_type* type, const orri_chunk* chunk,
+                                   uint32_t column, uint32_t slot, uint32_t index)
+{
+    const orri_told_cell* cell = orri_told_cell_at(type, index);
+    orri_told_instances now = orri_told_instances_at(chunk, column, slot);
+    size_t size = type->type->info.size;
+    bool differs = cell == NULL || cell->count != now.count;
+    for (uint32_t i = 0; i < now.count && !differs; i++) {
+        differs =
+            cell->ids[i] != now.ids[i] ||
+            (size > 0 && orri_told_differs(type, cell->values + i * size, now.values + i * size));
+    }
+    return differs;
+}
+
+static bool told_past_values_differ(const told_past_scan* s, const orri_chunk* chunk, uint32_t slot,
+                                    uint32_t index)
+{
+    const struct orri_told* told = s->tell.told;
+    const orr_world* world = s->tell.world;
+    const orri_cluster* cluster = chunk->cluster;
+    for (uint32_t c = 0; c < cluster->type_count; c++) {
+        const orri_told_type* type =
+            orri_told_tracked(told, orri_type_index(world, cluster->types[c]));
+        if (type == NULL || !told_past_heard(told, type, index)) {
+            continue;
+        }
+        const uint8_t* value = type->multiple ? NULL : orri_told_at(type, index);
+        bool differs = type->multiple
+                           ? told_past_cell_differs(type, chunk, c, slot, index)
+                           : type->type->info.size > 0 && value != NULL &&
+                                 orri_told_differs(type, value, orri_cells_at(chunk, c, slot).data);
+        if (differs) {
+            return true;
+        }
+    }
+    for (uint32_t p = 0; p < world->pool_count; p++) {
+        const orri_pool* pool = world->pool_list[p];
+        orr_type id = {pool->type->index1};
+        const orri_told_type* type = orri_told_tracked(told, orri_type_index(world, id));
+        const uint8_t* now = orri_pool_get(pool, index);
+        bool held = type != NULL && orri_bitset_has(&type->held, index);
+        if (type == NULL || !told_past_heard(told, type, index)) {
+            continue;
+        }
+        if (held != (now != NULL) ||
+            (held && pool->size > 0 && orri_told_differs(type, now, orri_told_at(type, index)))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool told_past_differs(const told_past_scan* s, uint32_t index)
+{
+    const orr_world* world = s->tell.world;
+    const struct orri_told* told = s->tell.told;
+    orri_head head = told_past_head(told, index);
+    bool alive = index < world->hot.count &&
+                 (orri_record_at(world, index)->generation & ORRI_DEAD) == 0;
+    if (!alive || head.generation != orri_record_at(world, index)->generation) {
+        return alive || head.generation != 0;
+    }
+    uint32_t place = orri_record_at(world, index)->place, slot = orri_place_slot(place);
+    const orri_chunk* chunk = orri_place_chunk(world, place);
+    return told_past_reshaped(orri_shape_at(told, head.shape1), chunk->cluster) ||
+           told_past_members_differ(told, chunk, slot, index) ||
+           (told->switch_any &&
+            orri_tell_switched(&s->tell, chunk, slot, index) == ORRI_SWITCH_DIFFERS) ||
+           told_past_values_differ(s, chunk, slot, index);
+}
+
+// ---- keeping --------------------------------------------------------------------------------------------------------------
+
+static void told_past_put_bytes(orri_told_past* past, const void* data, size_t size)
+{
+    if (size > 0) {
+        memcpy(past->bytes + past->byte_count, data, size);
+    }
+    past->byte_count += (uint32_t)((size + 15) & ~(size_t)15);
+}
+
+// What an entity has of a type now; of a unique one without an id. Nothing: count is 0.
+static orri_told_instances told_past_now(const orr_world* world, const orri_told_type* type,
+                                         uint32_t index)
+{
+    static const uint32_t none = 0;
+    orri_told_instances now = {0};
+    orr_type id = {type->type->index1};
+    if (index >= world->hot.count || (orri_record_at(world, index)->generation & ORRI_DEAD) != 0) {
+        return now;
+    }
+    if (type->pinned) {
+        const orri_pool* pool = orri_pool_find(world, id);
+        const uint8_t* value = pool != NULL ? orri_pool_get(pool, index) : NULL;
+        return (orri_told_instances){value != NULL, &none, value};
+    }
+    uint32_t place = orri_record_at(world, index)->place, slot = orri_place_slot(place);
+    const orri_chunk* chunk = orri_place_chunk(world, place);
+    int32_t column = orri_cluster_find_column(chunk->cluster, id);
+    if (column < 0) {
+        return now;
+    }
+    return type->multiple
+               ? orri_told_instances_at(chunk, (uint32_t)column, slot)
+               : (orri_told_instances){1, &none, orri_cells_at(chunk, (uint32_t)column, slot).data};
+}
+
+// True when a value with hooks is, byte by byte, what the entity has.
+static bool told_past_same(const orr_world* world, const orri_told_type* type, uint32_t index,
+                           const void* told, uint32_t count)
+{
+    if (!type->type->info.has_hooks) {
+        return false;
+    }
+    orri_told_instances now = told_past_now(world, type, index);
+    return now.count == count &&
+           memcmp(now.values, told, (size_t)count * type->type->info.size) == 0;
+}
+
+static bool told_past_keep_value(told_past_scan* s, orri_told_type* type, uint32_t index)
+{
+    orri_told_past* past = s->past;
+    orri_env* env = &s->tell.world->env;
+    const orri_told_cell* cell = type->multiple ? orri_told_cell_at(type, index) : NULL;
+    const uint8_t* value = type->multiple ? NULL : orri_told_at(type, index);
+    bool counted = type->owned || type->pinned;
+    bool held = type->multiple ? cell != NULL
+                : counted      ? orri_bitset_has(&type->held, index)
+                               : value != NULL;
+    size_t size = type->type->info.size, count = cell != NULL ? cell->count : 1;
+    size_t bytes = held ? count * size + count * (cell != NULL ? 5 : 0) + 48 : 0;
+    if (bytes > UINT32_MAX - past->byte_count ||
+        !ORRI_RESERVE(env, ORR_MEMORY_MESSAGE, &past->values, &past->value_capacity,
+                      past->value_count + 1) ||
+        !ORRI_RESERVE(env, ORR_MEMORY_MESSAGE, &past->bytes, &past->byte_capacity,
+                      past->byte_count + (uint32_t)bytes)) {
+        return false;
+    }
+    past->values[past->value_count++] = (told_past_value){
+        (uint32_t)(type - s->tell.told->types), (uint32_t)count, past->byte_count, held, false,
+        orri_bitset_has(&type->off, index)};
+    if (held) {
+        const void* from = cell != NULL ? (const void*)cell->values : (const void*)value;
+        past->values[past->value_count - 1].same =
+            told_past_same(s->tell.world, type, index, from, (uint32_t)count);
+        orri_rows_retain(type->type, from, (uint32_t)count);
+        told_past_put_bytes(past, from, count * size);
+    }
+    if (cell != NULL) {
+        told_past_put_bytes(past, cell->ids, count * sizeof *cell->ids);
+        told_past_put_bytes(past, cell->off, count);
+    }
+    return true;
+}
+
+// Values of the shape that was told, and pinned ones.
+static bool told_past_keep_values(told_past_scan* s, const orri_shape* shape, uint32_t index)
+{
+    const orr_world* world = s->tell.world;
+    for (uint32_t i = 0; i < shape->type_count + world->pool_count; i++) {
+        bool pinned = i >= shape->type_count;
+        orr_type id = pinned ? (orr_type){world->pool_list[i - shape->type_count]->type->index1}
+                             : shape->types[i];
+        orri_told_type* type = orri_told_tracked(s->tell.told, orri_type_index(world, id));
+        if (type != NULL && !told_past_keep_value(s, type, index)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void told_past_keep_members(told_past_scan* s, uint32_t index)
+{
+    orri_told_past* past = s->past;
+    if (past->words == 0) {
+        return; // All readers are outside.
+    }
+    uint64_t* set = past->members + (size_t)past->count * past->words;
+    memset(set, 0, past->words * sizeof *set);
+    const struct orri_told* told = s->tell.told;
+    for (uint32_t r = 0, n = 0; r < told->on_count; r++) {
+        if (!told->on[r]->outside) {
+            orri_bit_set(set, n++, orri_bitset_has(&told->on[r]->members, index));
+        }
+    }
+}
+
+static bool told_past_keep(told_past_scan* s, uint32_t index)
+{
+    orri_told_past* past = s->past;
+    orri_env* env = &s->tell.world->env;
+    if (!ORRI_RESERVE(env, ORR_MEMORY_MESSAGE, &past->entities, &past->capacity, past->count + 1) ||
+        !ORRI_RESERVE(env, ORR_MEMORY_MESSAGE, &past->members, &past->member_capacity,
+                      (past->count + 1) * past->words)) {
+        return false;
+    }
+    orri_head head = told_past_head(s->tell.told, index);
+    orri_shape* shape = head.generation != 0 ? orri_shape_at(s->tell.told, head.shape1) : NULL;
+    told_past_keep_members(s, index);
+    uint32_t first = past->value_count;
+    if (shape != NULL) {
+        shape->refs++;
+    }
+    past->entities[past->count++] =
+        (told_past_entity){.index = index,
+                           .generation = head.generation,
+                           .shape = shape,
+                           .off = orri_bitset_has(&s->tell.told->off, index),
+                           .value = first};
+    bool kept = shape == NULL || told_past_keep_values(s, shape, index);
+    past->entities[past->count - 1].value_count = past->value_count - first;
+    return kept;
+}
+
+static bool told_past_keep_owners(told_past_scan* s)
+{
+    orri_told_past* past = s->past;
+    orr_world* world = s->tell.world;
+    for (uint32_t p = 0; p < world->pool_count; p++) {
+        const orri_pool* pool = world->pool_list[p];
+        uint32_t index = orri_type_index(world, (orr_type){pool->type->index1});
+        const orri_told_type* type = &s->tell.told->types[index];
+        if (!type->watched || pool->version <= type->mark) {
+            continue;
+        }
+        uint32_t* owners = ORRI_ALLOC(&world->env, ORR_MEMORY_MESSAGE, uint32_t, type->owner_count);
+        if (owners == NULL || !ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &past->owners,
+                                            &past->owner_capacity, past->owner_count + 1)) {
+            ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint32_t, owners, type->owner_count);
+            return false;
+        }
+        if (type->owner_count > 0) {
+            memcpy(owners, type->owners, type->owner_count * sizeof *owners);
+        }
+        past->owners[past->owner_count++] = (told_past_owners){index, type->owner_count, owners};
+    }
+    return true;
+}
+
+static bool told_past_begin(told_past_scan* s)
+{
+    const struct orri_told* told = s->tell.told;
+    orri_env* env = &s->tell.world->env;
+    orri_told_past* past = s->past = ORRI_ALLOC_ZERO(env, ORR_MEMORY_MESSAGE, orri_told_past, 1);
+    uint32_t count = 0;
+    for (uint32_t r = 0; r < told->on_count; r++) {
+        count += !told->on[r]->outside;
+    }
+    uint64_t* births = past != NULL ? ORRI_ALLOC(env, ORR_MEMORY_MESSAGE, uint64_t, count) : NULL;
+    if (births == NULL) {
+        return false;
+    }
+    past->births = births;
+    past->words = (count + 63) / 64;
+    for (uint32_t r = 0; r < told->on_count; r++) {
+        if (!told->on[r]->outside) {
+            births[past->reader_count++] = told->on[r]->birth;
+        }
+    }
+    return true;
+}
+
+// Entities of the suspects that differ.
+static bool told_past_collect(told_past_scan* s)
+{
+    for (uint32_t w = 0; w < s->suspects.count; w++) {
+        for (uint64_t left = s->suspects.words[w]; left != 0; left &= left - 1) {
+            uint32_t index = w * 64 + (uint32_t)__builtin_ctzll(left);
+            if (told_past_differs(s, index) &&
+                ((s->past == NULL && !told_past_begin(s)) || !told_past_keep(s, index))) {
+                return false;
+            }
+        }
+    }
+    return s->past == NULL || told_past_keep_owners(s);
+}
+
+bool orri_told_remember(orr_world* world, orri_told_past** out)
+{
+    *out = NULL;
+    if (!orri_has_readers(world)) {
+        return true;
+    }
+    told_past_scan s = {.tell = {.world = world, .told = world->messages->told}};
+    if (!orri_told_refresh(world, s.tell.told)) {
+        return false;
+    }
+    orri_world_settle(world);
+    told_past_scan_heads(&s);
+    told_past_scan_rows(&s);
+    told_past_scan_values(&s);
+    bool done = !s.failed && told_past_collect(&s);
+    orri_bitset_free(world, &s.suspects);
+    if (!done) {
+        orri_told_past_free(world, s.past);
+        (void)orri_refuse_memory(&world->env, "remembering what readers were not told yet");
+        return false;
+    }
+    *out = s.past;
+    return true;
+}
+
+void orri_told_past_free(orr_world* world, orri_told_past* past)
+{
+    if (past == NULL) {
+        return;
+    }
+    struct orri_told* told = world->messages->told;
+    for (uint32_t i = 0; i < past->value_count; i++) {
+        const told_past_value* value = &past->values[i];
+        if (value->held) {
+            orri_rows_release(world->schema.types[value->type_index], past->bytes + value->at,
+                              value->count);
+        }
+    }
+    for (uint32_t i = 0; i < past->count; i++) {
+        if (past->entities[i].shape != NULL) {
+            orri_shape_release(world, told, past->entities[i].shape, 1);
+        }
+    }
+    orri_env* env = &world->env;
+    for (uint32_t i = 0; i < past->owner_count; i++) {
+        ORRI_FREE(env, ORR_MEMORY_MESSAGE, uint32_t, past->owners[i].owners, past->owners[i].count);
+    }
+    ORRI_RELEASE(env, ORR_MEMORY_MESSAGE, past->owners, past->owner_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_MESSAGE, past->entities, past->capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_MESSAGE, past->members, past->member_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_MESSAGE, past->values, past->value_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_MESSAGE, past->bytes, past->byte_capacity);
+    if (past->births != NULL) {
+        ORRI_FREE(env, ORR_MEMORY_MESSAGE, uint64_t, past->births, past->reader_count);
+    }
+    ORRI_FREE(env, ORR_MEMORY_MESSAGE, orri_told_past, past, 1);
+}
+
+size_t orri_told_past_bytes(const orri_told_past* past)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; past != NULL && i < past->owner_count; i++) {
+        bytes += past->owners[i].count * sizeof(uint32_t);
+    }
+    return past == NULL ? 0
+                        : bytes + sizeof *past + past->capacity * sizeof *past->entities +
+                              past->member_capacity * sizeof *past->members +
+                              past->value_capacity * sizeof *past->values + past->byte_capacity;
+}
+
+// ---- back -------------------------------------------------------------------------------------------------------------------
+
+// Everything that may be refused.
+static bool told_past_reserve(orr_world* world, struct orri_told* told, const orri_told_past* past)
+{
+    uint64_t last = past->entities[past->count - 1].index;
+    bool done = orri_told_heads(world, told, last + 1) &&
+                orri_bitset_reserve(world, &told->off, last + 1);
+    for (uint32_t r = 0; done && r < told->on_count; r++) {
+        done = orri_bitset_reserve(world, &told->on[r]->members, last + 1);
+    }
+    for (uint32_t i = 0; done && i < past->count; i++) {
+        const told_past_entity* entity = &past->entities[i];
+        for (uint32_t v = 0; done && v < entity->value_count; v++) {
+            const told_past_value* value = &past->values[entity->value + v];
+            orri_told_type* type = orri_told_tracked(told, value->type_index);
+            if (type == NULL) {
+                continue;
+            }
+            done = !value->off ||
+                   orri_bitset_reserve(world, &type->off, (uint64_t)entity->index + 1);
+            done = done &&
+                   (!value->held ||
+                    (type->multiple ? orri_told_room_cell(world, type, entity->index, value->count)
+                                    : orri_told_room(world, type, entity->index)));
+        }
+    }
+    for (uint32_t i = 0; done && i < past->owner_count; i++) {
+        orri_told_type* type = &told->types[past->owners[i].type_index];
+        uint32_t old = type->owner_count;
+        done = ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &type->owners, &type->owner_count,
+                            past->owners[i].count);
+        for (uint32_t k = old; done && k < type->owner_count; k++) {
+            type->owners[k] = ORRI_INDEX_NONE;
+        }
+    }
+    if (!done) {
+        (void)orri_refuse_memory(&world->env, "noting what readers were not told yet");
+    }
+    return done;
+}
+
+// Readers outside of the state that know some of these entities are told that they went.
+static bool told_past_take_away(orri_telling* tell, const orri_told_past* past)
+{
+    struct orri_told* told = tell->told;
+    orri_piece* piece = &told->piece;
+    uint64_t* before = told->set + 2 * told->words;
+    orri_piece_clear(told);
+    for (uint32_t i = 0; i < past->count; i++) {
+        uint32_t index = past->entities[i].index;
+        memset(before, 0, told->words * sizeof *before);
+        for (uint32_t r = 0; r < told->on_count; r++) {
+            bool knows = told->on[r]->outside && orri_bitset_has(&told->on[r]->members, index);
+            orri_bit_set(before, r, knows);
+        }
+        if (!orri_set_any(before, told->words)) {
+            continue;
+        }
+        if (!orri_piece_room(tell)) {
+            return false;
+        }
+        orri_piece_push(
+            told,
+            &(orri_run){.index = index, .count = 1, .shape1 = orri_head_at(told, index)->shape1},
+            before, before);
+    }
+    size_t words = (size_t)piece->run_count * told->words;
+    memcpy(piece->to, piece->before, words * sizeof *piece->to);
+    if (!orri_piece_deal(tell, &(orri_deal){.kind = ORR_ENTITY_REMOVED, .forced = -1})) {
+        orri_piece_abandon(tell);
+        return false;
+    }
+    orri_piece_keep(tell);
+    orri_told_hand_out(told);
+    return true;
+}
+
+// Nothing is told of it any more.
+static void told_past_clear(orr_world* world, struct orri_told* told, uint32_t index)
+{
+    orri_head* head = orri_head_at(told, index);
+    for (uint32_t r = 0; r < told->on_count; r++) {
+        orri_bitset_put(&told->on[r]->members, index, false);
+    }
+    orri_bitset_put(&told->off, index, false);
+    if (head->generation == 0) {
+        return;
+    }
+    orri_shape* shape = orri_shape_at(told, head->shape1);
+    for (uint32_t i = 0; i < shape->type_count + world->pool_count; i++) {
+        bool pinned = i >= shape->type_count;
+        orr_type id = pinned ? (orr_type){world->pool_list[i - shape->type_count]->type->index1}
+                             : shape->types[i];
+        orri_told_type* type = orri_told_tracked(told, orri_type_index(world, id));
+        orri_told_cell* cell = type != NULL && type->multiple ? orri_told_cell_at(type, index)
+                                                              : NULL;
+        if (cell != NULL) { // It keeps its room: others will be put there.
+            orri_rows_release(type->type, cell->values, cell->count);
+            cell->count = 0;
+        } else if (type != NULL) {
+            orri_told_drop(world, type, index);
+        }
+    }
+    *head = (orri_head){0};
+    (*orri_heads_known(told, index))--;
+    orri_shape_release(world, told, shape, 1);
+}
+
+static void told_past_put_value(const orr_world* world, const orri_told_past* past,
+                                const told_past_value* value, orri_told_type* type, uint32_t index)
+{
+    const uint8_t* bytes = past->bytes + value->at;
+    orri_bitset_put(&type->off, index, value->off);
+    orri_told_instances now = value->same ? told_past_now(world, type, index)
+                                          : (orri_told_instances){value->count, NULL, bytes};
+    if (!value->held || now.count != value->count) {
+        return;
+    }
+    if (!type->multiple) {
+        orri_told_put(type, index, now.values, 1);
+        return;
+    }
+    size_t values = ((size_t)value->count * type->type->info.size + 15) & ~(size_t)15;
+    size_t ids = (value->count * sizeof(uint32_t) + 15) & ~(size_t)15;
+    orri_told_instances then = {value->count, (const uint32_t*)(const void*)(bytes + values),
+                                now.values};
+    orri_told_put_cell(type, index, &then);
+    memcpy(orri_told_cell_at(type, index)->off, bytes + values + ids, value->count);
+}
+
+static void told_past_put_members(struct orri_told* told, const orri_told_past* past, uint32_t i)
+{
+    const uint64_t* set = past->words > 0 ? past->members + (size_t)i * past->words : NULL;
+    for (uint32_t r = 0; r < told->on_count; r++) {
+        for (uint32_t n = 0; n < past->reader_count && !told->on[r]->fresh; n++) {
+            if (past->births[n] == told->on[r]->birth && orri_bit_get(set, n)) {
+                orri_bitset_put(&told->on[r]->members, past->entities[i].index, true);
+            }
+        }
+    }
+}
+
+static void told_past_put(orr_world* world, struct orri_told* told, const orri_told_past* past,
+                          uint32_t i)
+{
+    const told_past_entity* entity = &past->entities[i];
+    told_past_clear(world, told, entity->index);
+    told_past_put_members(told, past, i);
+    orri_bitset_put(&told->off, entity->index, entity->off);
+    told->off_ever = told->off_ever || entity->off;
+    if (entity->generation == 0) {
+        return;
+    }
+    *orri_head_at(told, entity->index) = (orri_head){entity->generation, entity->shape->number1};
+    (*orri_heads_known(told, entity->index))++;
+    entity->shape->refs++;
+    for (uint32_t v = 0; v < entity->value_count; v++) {
+        const told_past_value* value = &past->values[entity->value + v];
+        orri_told_type* type = orri_told_tracked(told, value->type_index);
+        told->off_ever = told->off_ever || value->off;
+        if (type != NULL) {
+            told_past_put_value(world, past, value, type, entity->index);
+        }
+    }
+}
+
+// Everything is looked at by the next tell: what differs is found by comparing.
+static void told_past_unmark(struct orri_told* told)
+{
+    told->index_mark = told->row_mark = 0;
+    for (uint32_t t = 0; t < told->type_count; t++) {
+        told->types[t].mark = 0;
+    }
+    for (uint32_t c = 0; c < told->cluster_count; c++) {
+        const orri_told_cluster* record = &told->clusters[c];
+        if (record->shape != NULL && record->shape->type_count > 0) {
+            memset(record->seen, 0, record->shape->type_count * sizeof *record->seen);
+        }
+    }
+}
+
+bool orri_told_back(orr_world* world, const orri_told_past* past)
+{
+    if (past == NULL || past->count == 0 || !orri_has_readers(world)) {
+        return true;
+    }
+    orri_telling tell = {.world = world, .told = world->messages->told, .travels = true};
+    if (!told_past_reserve(world, tell.told, past) || !told_past_take_away(&tell, past)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < past->count; i++) {
+        told_past_put(world, tell.told, past, i);
+    }
+    for (uint32_t i = 0; i < past->owner_count; i++) {
+        const told_past_owners* owners = &past->owners[i];
+        orri_told_type* type = &tell.told->types[owners->type_index];
+        for (uint32_t k = 0; k < type->owner_count; k++) {
+            type->owners[k] = k < owners->count ? owners->owners[k] : ORRI_INDEX_NONE;
+        }
+    }
+    told_past_unmark(tell.told);
+    return true;
+}
