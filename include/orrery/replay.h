@@ -127,6 +127,39 @@ typedef struct orr_recording_difference {
 ORR_API orr_result orr_recording_compare(const orr_recording* a, const orr_recording* b,
                                          orr_recording_difference* out);
 
+// ---- where two runs part ------------------------------------------------------------------------------------------------
+
+/// The first difference of two runs.
+typedef struct orr_desync {
+    bool differ; ///< Otherwise nothing that both recorded does; the rest is empty.
+    uint64_t
+        tick; ///< The first one after which they differ; the one they begin with if they do from the beginning.
+    uint64_t agreed_tick; ///< The last one whose recorded hashes agree.
+    char system
+        [ORR_NAME_MAX +
+         1]; ///< That did something else first; "": it was before, or between systems: see `when`.
+    const char* when;        ///< "when it ran", "before systems ran: the calls" …
+    const char* what;        ///< "a value", "an entity that only the first has" …
+    uint32_t cluster, chunk; ///< Index of the cluster; number of the chunk within it.
+    char component[ORR_NAME_MAX +
+                   1]; ///< A type, or that of a system's state; "" if it is not about one.
+    orr_entity entity;
+    char field[128];                 ///< "place.x"; "" if it is not about one.
+    char value_a[128], value_b[128]; ///< As text, cut if it is longer.
+    uint64_t hash_a, hash_b;         ///< Of the worlds after the tick.
+    uint64_t ticks_a, ticks_b;       ///< That were run again to find it.
+} orr_desync;
+
+/// Finds where two runs part, of which there are recordings: on two worlds, each at a tick of its recording, and with memories of earlier ones if it is behind the
+/// difference (orr_history_set(); with .every = 256 no more than 256 ticks of each are run again), or built anew, at its beginning. Recorded hashes tell between which ticks
+/// it is; from there both run tick by tick and are looked at after each system. The worlds are left where they differ. Allocates.
+/// ORR_ERR_PAST: a world is too far, and nothing is remembered. ORR_ERR_CONFLICT: a world, run again, does not come to its own recorded hash: it depends on
+/// something that is not recorded, and then its recording is no help.
+ORR_API orr_result orr_desync_find(orr_world* a, const orr_recording* recording_a, orr_world* b,
+                                   const orr_recording* recording_b, orr_desync* out);
+/// Writes it in words. As orr_value_print().
+ORR_API size_t orr_desync_print(const orr_desync* desync, char* out, size_t out_size);
+
 #ifdef __cplusplus
 }
 #endif

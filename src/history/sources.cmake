@@ -1,4 +1,6 @@
 set(ORR_SOURCES_HISTORY
+    src/history/desync.c
+    src/history/desync_look.c
     src/history/history.c
     src/history/record.c
     src/history/replay.c
@@ -10,6 +12,8 @@ set(ORR_SOURCES_HISTORY
 )
 # Not on any hot way: compiled for size.
 set(ORR_SMALL_HISTORY
+    src/history/desync.c
+    src/history/desync_look.c
     src/history/history.c
     src/history/record.c
     src/history/replay.c

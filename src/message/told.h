@@ -57,7 +57,8 @@ typedef struct orri_told_cluster {
     uint64_t* match;
     uint64_t match_numbering;
     uint32_t match_words, match_bits;
-    bool rebit; // It got or lost enable bits when the world went back: no version tells what was switched.
+    bool
+        rebit; // It got or lost enable bits when the world went back: no version tells what was switched.
 } orri_told_cluster;
 
 // Instances of a multiple type on one entity.

@@ -74,13 +74,22 @@ void orri_group_run_one(orr_world* world, orri_system* system, const uint32_t* u
     }
 }
 
+static void group_probe(const orri_system* system, orri_probe_at at)
+{
+    orri_probe* probe = system->pipe->world->schedule->probe;
+    if (ORR_UNLIKELY(probe != NULL) && !system->pipe->observer) {
+        probe->look(probe, system->pipe->world, at, system);
+    }
+}
+
 void orri_group_run(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
     const orri_step* steps = pipe->steps;
     // What an impure system did is looked at before the next one runs.
-    bool taped = ORR_UNLIKELY(pipe->world->schedule->tape != NULL) &&
-                 orri_input_any(pipe, first, point);
-    if (!taped && (orri_abreast_run(pipe, first, point) || orri_shuffle_run(pipe, first, point))) {
+    const struct orri_schedule* schedule = pipe->world->schedule;
+    bool taped = ORR_UNLIKELY(schedule->tape != NULL) && orri_input_any(pipe, first, point);
+    if (!taped && ORR_LIKELY(schedule->probe == NULL) &&
+        (orri_abreast_run(pipe, first, point) || orri_shuffle_run(pipe, first, point))) {
         return;
     }
     bool watched = orri_abreast_watch(pipe, true);
@@ -90,6 +99,7 @@ void orri_group_run(orri_pipeline* pipe, uint32_t first, uint32_t point)
                 orri_abreast_says(pipe, i);
             }
             orri_group_run_one(pipe->world, steps[i].system, NULL);
+            group_probe(steps[i].system, ORRI_PROBE_RAN);
         }
     }
     if (watched) {
@@ -176,6 +186,7 @@ orr_result orri_system_end(orr_world* world, orri_system* system)
         if (result != ORR_OK) {
             return result;
         }
+        group_probe(system, ORRI_PROBE_ENDED);
     }
     if (ORR_LIKELY(!orri_has_readers(world)) || pipe->observer) {
         return ORR_OK;

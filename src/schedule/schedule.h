@@ -291,6 +291,7 @@ struct orri_schedule {
     struct orri_call *post_first, *post_last;
     _Atomic bool posted;      // There are some.
     struct orri_tape* tape;   // NULL: neither.
+    struct orri_probe* probe; // NULL: nobody looks.
     bool calling;             // Such a call runs.
     struct orri_named* named; // Functions that files name (naming.c).
     uint32_t named_count, named_capacity;

@@ -169,6 +169,21 @@ orri_pipeline* orri_tape_pipeline(const orr_world* world, uint32_t number);
 void orri_tape_set(orr_world* world, orri_tape* tape);
 void orri_tape_gone(orr_world* world);
 
+// ---- looking at a tick as it goes, in lockstep -----------------------------------------------------------------------------
+
+// What is told of: the world as it is then.
+typedef enum orri_probe_at {
+    ORRI_PROBE_OUTSIDE, // What came from outside is done, no system has run.
+    ORRI_PROBE_RAN,     // A system ran; what it sent waits in its lanes.
+    ORRI_PROBE_ENDED,   // Values and events that it sent are there.
+    ORRI_PROBE_POINT,   // All that was sent up to here is done.
+} orri_probe_at;
+// While a world has one its systems run one after the other, on the driving thread.
+typedef struct orri_probe {
+    void (*look)(struct orri_probe* probe, orr_world* world, orri_probe_at at,
+                 const orri_system* system);
+} orri_probe;
+
 // ---- outside.c ------------------------------------------------------------------------------------------------------------
 
 // Calls that were posted in lockstep, off the list.

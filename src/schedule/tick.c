@@ -347,6 +347,15 @@ static orr_result tick_part(orri_pipeline* pipe)
     }
 }
 
+ORRI_COLD static void tick_probe(const orri_pipeline* pipe)
+{
+    orri_probe* probe = pipe->world->schedule->probe;
+    bool steps = pipe->stage == ORRI_STAGE_STEPS;
+    if (pipe->stage == ORRI_STAGE_OUTSIDE || (steps && pipe->steps[pipe->at].system == NULL)) {
+        probe->look(probe, pipe->world, steps ? ORRI_PROBE_POINT : ORRI_PROBE_OUTSIDE, NULL);
+    }
+}
+
 static void tick_forward(orri_pipeline* pipe)
 {
     pipe->phase = 0;
@@ -463,6 +472,9 @@ static orr_result tick_go(orri_pipeline* pipe)
                           "when there is memory";
             world->iterating = 1;
             return result;
+        }
+        if (ORR_UNLIKELY(world->schedule->probe != NULL) && !world->realtime && !pipe->observer) {
+            tick_probe(pipe);
         }
         tick_forward(pipe);
     }

@@ -1,6 +1,7 @@
 set(ORR_TESTS_HISTORY
     tests/history/test_history.c
     tests/history/test_history_random.c
+    tests/history/test_desync.c
     tests/history/test_recording_tool.c
     tests/history/test_replay.c
     tests/history/test_replay_file.c

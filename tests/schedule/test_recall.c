@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A world with systems goes back, and does the same again: pipelines of several rates, queues, events and transactions that wait, states, exports, `changed`
 // terms, switches, calls between ticks that were not told; with any number of workers. What systems receive is in their states, and so in the hash.
-#include "schedule/schedule_kit.h"
 #include "schedule/schedule.h"
+#include "schedule/schedule_kit.h"
 #include "support/memory_kit.h"
 
 #include <stdlib.h>
@@ -79,7 +79,8 @@ static void cull(orr_run* run)
 static void hear(orr_run* run)
 {
     Ear* ear = orr_own(run, Ear);
-    ORR_MESSAGES (m, run) {
+    ORR_MESSAGES(m, run)
+    {
         char text[2048];
         size_t size = orr_message_print(m, 50, text, sizeof text);
         ear->hash = orr_hash(text, size < sizeof text ? size : sizeof text, ear->hash + m->tick);
@@ -169,7 +170,8 @@ static uint32_t eye_find(const eye* e, orr_entity id)
 static void watch(orr_run* run)
 {
     eye* e = orr_run_user(run);
-    ORR_MESSAGES (m, run) {
+    ORR_MESSAGES(m, run)
+    {
         const Position* p = orr_values(m, Position);
         for (uint32_t i = 0; i < m->count; i++) {
             uint32_t at = eye_find(e, m->entities[i]);
@@ -236,8 +238,8 @@ static void theatre_systems(theatre* t)
                .exports = ORR_TYPE(Heat), .combine = heat_combine);
     KIT_SYSTEM(world, .name = "spawn", .once = true, .run = spawn, .state = ORR_TYPE(Ear),
                .imports = "heat", .creates = "Position, Velocity, Kicked");
-    KIT_SYSTEM(world, .name = "cull", .query = "Position, !Score", .run = cull, .destroys = "Position",
-               .sends = "Boom", .parallel = true);
+    KIT_SYSTEM(world, .name = "cull", .query = "Position, !Score", .run = cull,
+               .destroys = "Position", .sends = "Boom", .parallel = true);
     KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position, ?Label, ?Health",
                .run = hear, .state = ORR_TYPE(Ear), .every = 3);
     KIT_SYSTEM(world, .name = "look", .query = "changed Velocity, write Health", .run = look);
@@ -345,7 +347,8 @@ static void theatre_rerun(theatre* t)
 
 static void theatre_play(uint32_t workers)
 {
-    static const uint32_t at[MEMORIES] = {0, 1, 4, 9, 13, 19}, order[] = {3, 5, 0, 4, 1, 2, 0, 5, 3};
+    static const uint32_t at[MEMORIES] = {0, 1, 4, 9, 13, 19},
+                          order[] = {3, 5, 0, 4, 1, 2, 0, 5, 3};
     theatre* t = calloc(1, sizeof *t);
     theatre_begin(t, workers, test_seed());
     t->hashes[0] = orr_world_hash(t->world);
@@ -430,10 +433,12 @@ ORR_TEST(recall_is_refused_where_systems_were_others)
     memory m;
     orr_world* world = kit_begin(&k, NULL);
     ORR_REGISTER(world, Position, Velocity);
-    orr_system first = KIT_SYSTEM(world, .name = "first", .query = "Position", .run = kit_run_nothing);
+    orr_system first =
+        KIT_SYSTEM(world, .name = "first", .query = "Position", .run = kit_run_nothing);
     KIT_STEP(world, 1);
     CHECK(memory_take(world, &m));
-    orr_system late = KIT_SYSTEM(world, .name = "late", .query = "Position", .run = kit_run_nothing);
+    orr_system late =
+        KIT_SYSTEM(world, .name = "late", .query = "Position", .run = kit_run_nothing);
     CHECK_RESULT(memory_back(world, &m), ORR_ERR_CONFLICT);
     KIT_ERROR(&k, ORR_ERR_CONFLICT, "system 'late' was added after tick 1");
     CHECK_OK(orr_system_remove(world, late));
@@ -442,7 +447,8 @@ ORR_TEST(recall_is_refused_where_systems_were_others)
     CHECK_EQ(orr_world_tick(world), 1);
     // Who only looks on does not count, nor does its pipeline.
     orr_pipeline_add(world, &(orr_pipeline_desc){.name = "view", .rate_hz = 60, .observer = true});
-    KIT_SYSTEM(world, .name = "eye", .query = "Position", .run = kit_run_nothing, .pipeline = "view");
+    KIT_SYSTEM(world, .name = "eye", .query = "Position", .run = kit_run_nothing,
+               .pipeline = "view");
     KIT_STEP(world, 2);
     CHECK_OK(memory_back(world, &m));
     CHECK_OK(orr_system_remove(world, first));
