@@ -107,24 +107,39 @@ static bool desync_look_column(const look_worlds* w, const orri_chunk* x, const 
     return false;
 }
 
-static bool desync_look_rows(const look_worlds* w, const orri_chunk* x, const orri_chunk* y)
+// An entity of the chunk that is alive in its world, and not in the other one. False: there is none.
+static bool desync_look_alone(const look_worlds* w, const orri_chunk* chunk, bool first)
 {
-    uint32_t xs = orri_chunk_rows(x), ys = orri_chunk_rows(y);
-    uint32_t most = xs > ys ? xs : ys;
-    for (uint32_t row = 0; row < most; row++) {
-        if (row < xs && row < ys && x->ids[row] == y->ids[row]) {
-            continue;
+    const orr_world* here = first ? w->a : w->b;
+    const orr_world* there = first ? w->b : w->a;
+    for (uint32_t row = 0; row < orri_chunk_rows(chunk); row++) {
+        orr_entity entity = desync_look_entity(here, chunk->ids[row]);
+        if (orri_record_find(there, entity) == NULL) {
+            desync_look_place(w, chunk->cluster, chunk->number, entity);
+            w->out->what = first ? "an entity that only the first has"
+                                 : "an entity that only the second has";
+            return true;
         }
-        bool in_a = row < xs;
-        desync_look_place(w, x->cluster, x->number,
-                          in_a ? desync_look_entity(w->a, x->ids[row])
-                               : desync_look_entity(w->b, y->ids[row]));
-        w->out->what = !in_a       ? "an entity that only the second has here"
-                       : row >= ys ? "an entity that only the first has here"
-                                   : "the order of entities";
-        return true;
     }
     return false;
+}
+
+static bool desync_look_rows(const look_worlds* w, const orri_chunk* x, const orri_chunk* y)
+{
+    uint32_t xs = orri_chunk_rows(x), ys = orri_chunk_rows(y), row = 0;
+    while (row < xs && row < ys && x->ids[row] == y->ids[row]) {
+        row++;
+    }
+    if (row == xs && row == ys) {
+        return false;
+    }
+    if (!desync_look_alone(w, x, true) && !desync_look_alone(w, y, false)) {
+        const orri_chunk* chunk = row < xs ? x : y;
+        desync_look_place(w, chunk->cluster, chunk->number,
+                          desync_look_entity(row < xs ? w->a : w->b, chunk->ids[row]));
+        w->out->what = "which entities are here, and in which order";
+    }
+    return true;
 }
 
 static bool desync_look_chunk(const look_worlds* w, const orri_chunk* x, const orri_chunk* y)

@@ -124,7 +124,7 @@ static void run_build(run_of* r, uint32_t workers)
                .settings = f);
     KIT_SYSTEM(world, .name = "roll", .once = true, .any = "write Rock", .run = roll,
                .settings = f);
-    KIT_SYSTEM(world, .name = "tally", .kind = ORR_INDIRECT, .run = tally, .settings = f,
+    KIT_SYSTEM(world, .name = "tally", .once = true, .run = tally, .settings = f,
                .state = ORR_TYPE(Tally));
     KIT_SYSTEM(world, .name = "spark", .once = true, .run = spark, .creates = "Spark",
                .settings = f);
@@ -206,7 +206,7 @@ ORR_TEST(desync_of_every_kind_is_named)
         {WRONG_PINNED, "roll", "Rock", "weight", "a pinned value"},
         {WRONG_STATE, "tally", "Tally", "sum", "the state of a system"},
         {WRONG_SEND, "spark", "Spark", "left", "a value"},
-        {WRONG_MORE, "spark", "", "", "an entity that only the second has here"},
+        {WRONG_MORE, "spark", "", "", "an entity that only the second has"},
     };
     for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         run_of a = {0}, b = {.wrong = {cases[i].what, 61}};
