@@ -170,12 +170,13 @@ static bool desync_look_clusters(const look_worlds* w)
             }
         }
         if (x->chunk_count != y->chunk_count) {
-            const orri_cluster* more = x->chunk_count > chunks ? x : y;
-            desync_look_place(
-                w, x, chunks,
-                desync_look_entity(more == x ? w->a : w->b, more->chunks[chunks]->ids[0]));
-            w->out->what = more == x ? "an entity that only the first has here"
-                                     : "an entity that only the second has here";
+            bool first = x->chunk_count > chunks;
+            const orri_chunk* chunk = (first ? x : y)->chunks[chunks];
+            if (!desync_look_alone(w, chunk, first)) {
+                desync_look_place(w, x, chunks,
+                                  desync_look_entity(first ? w->a : w->b, chunk->ids[0]));
+                w->out->what = "which entities are here, and in which order";
+            }
             return true;
         }
     }

@@ -273,6 +273,36 @@ ORR_TEST(replay_in_real_time_takes_as_long_as_the_run_took)
     take_end(&t);
 }
 
+ORR_TEST(recorded_world_that_goes_back_records_anew_from_there)
+{
+    orr_world_desc desc = {.rate_hz = 60};
+    take t = {.recording = orr_recording_create()};
+    stage s;
+    orr_recording_stats stats;
+    stage_make(&s, &desc, true);
+    dev = (device){.number = 6};
+    CHECK_OK(orr_history_set(s.world, &(orr_history_desc){.recent = 64}));
+    CHECK_OK(orr_record(s.world, t.recording, &(orr_record_desc){.hash_every = 1}));
+    for (uint32_t i = 0; i < 6; i++) { // A step ahead and half a step back.
+        uint64_t before = orr_world_tick(s.world);
+        stage_run(&s, 40 + i, 12);
+        uint64_t tick = before + (orr_world_tick(s.world) - before) / 2;
+        CHECK_OK(orr_time_travel(s.world, tick));
+    }
+    stage_run(&s, 39, 12);
+    CHECK_OK(orr_record_end(s.world));
+    t.hash = orr_world_hash(s.world);
+    t.tick = orr_world_tick(s.world);
+    orr_recording_stats_get(t.recording, &stats);
+    CHECK_EQ(stats.tick_last, t.tick);
+    CHECK(!stats.changed && !stats.refused);
+    CHECK_STR(s.log, "");
+    stage_end(&s);
+    dev.banned = true;
+    take_replay(&t, &desc);
+    take_end(&t);
+}
+
 // ---- posting in lockstep --------------------------------------------------------------------------------------------------------
 
 static void call_say(orr_world* world, void* data)
