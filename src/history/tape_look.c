@@ -148,20 +148,27 @@ static void look_print_names(const orr_recording* recording, orri_tape_kind kind
                              orri_text* text)
 {
     const orri_tape_names* names = &recording->names[kind];
-    orri_text_add(text, names->count > 0 ? "%-10s" : "", title);
+    if (names->count == 0) {
+        return;
+    }
+    orri_text_add(text, "%-10s", title);
     for (uint32_t i = 0; i < names->count; i++) {
         const orri_tape_name* name = &names->names[i];
         orri_text_add(text, "%s%s", i > 0 ? ", " : " ", name->name);
         if (kind == ORRI_TAPE_PIPELINES) {
             double rate;
             memcpy(&rate, &name->word, sizeof rate);
-            orri_text_add(text, rate > 0 ? " (%g Hz)" : " (continuous)", rate);
+            if (rate > 0) {
+                orri_text_add(text, " (%g Hz)", rate);
+            } else {
+                orri_text_add(text, " (continuous)");
+            }
         }
         if (kind == ORRI_TAPE_SYSTEMS && name->word != 0) {
             orri_text_add(text, " (impure)");
         }
     }
-    orri_text_add(text, names->count > 0 ? "\n" : "");
+    orri_text_add(text, "\n");
 }
 
 static void look_print_calls(const orr_recording* recording, orri_text* text)
