@@ -261,7 +261,8 @@ static bool values_chunk(values_scan* s, orri_chunk* chunk, uint32_t column, uin
     const uint32_t* ids = orri_chunk_ids(chunk);
     uint32_t rows = orri_chunk_rows(chunk);
     // Where no row came, went or moved since the last whole tell, all are as they were told.
-    s->by_row = !s->uniform ||
+    // (When the world went back, some may have been off, in bits that are gone.)
+    s->by_row = !s->uniform || s->tell->travels ||
                 chunk->columns[chunk->cluster->type_count].version > s->tell->told->row_mark;
     const orri_touch_note* touch = orri_touch_of(s->tell->told, s->type, chunk, column, seen);
     if (touch != NULL) {

@@ -2,6 +2,7 @@
 // Publishing: blocks, editions of a type, and how the newest one is made from what its owner wrote. See publish.h and publish_inner.h.
 #include "store/pool.h"
 #include "store/publish_inner.h"
+#include "store/snapshot.h"
 
 #define PUBLISH_FREE_MIN 16u // Free blocks that are kept in any case.
 
@@ -242,6 +243,7 @@ orri_publisher* orri_publisher_create(orr_world* world)
         (void)orri_refuse_memory(&world->env, "publishing values");
         return NULL;
     }
+    orri_snapshots_part(world); // Of what systems write nobody may hold anything but what is lent.
     publisher->world = world;
     world->publisher = publisher;
     return publisher;

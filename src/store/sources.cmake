@@ -75,6 +75,7 @@ set(ORR_SMALL_STORE
     src/store/links.c
     src/store/name.c
     src/store/needs.c
+    src/store/pool_share.c
     src/store/pool_state.c
     src/store/publish.c
     src/store/publish_follow.c

@@ -68,8 +68,8 @@ static void kit_print_message(const orr_message* m, orri_text* out)
 {
     static const char* const kinds[] = {"EntityAdded", "ComponentAdded", "ComponentChanged",
                                         "ComponentRemoved", "EntityRemoved"};
-    static const char* const causes[] = {"written",   "created", "destroyed",
-                                         "component", "enabled", "reader"};
+    static const char* const causes[] = {"written", "created", "destroyed", "component",
+                                         "enabled", "reader",  "travel"};
     orri_text_add(out, "%s %s", kinds[m->kind], causes[m->cause]);
     if (m->system.index1 != 0) {
         orri_text_add(out, " by %u", m->system.index1);

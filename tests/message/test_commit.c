@@ -306,8 +306,9 @@ ORR_TEST(commit_source_is_the_last_who_sent_for_an_entity)
     CHECK_EQ(orri_commit_source(t.world, (uint32_t)t.bob.id).index1, 0);
     orr_query* query = orr_query_text(t.world, "Count");
     orri_counts counts = {0};
-    orri_reader* reader =
-        orri_reader_create(t.world, &(orri_reader_desc){"mirror", query, false, 1000, &counts});
+    orri_reader* reader = orri_reader_create(
+        t.world, &(orri_reader_desc){
+                     .name = "mirror", .query = query, .queue_max = 1000, .counts = &counts});
     CHECK(reader != NULL);
     orri_reader_enable(t.world, reader, true);
     (void)sender_open(&t.a, 4);

@@ -4,6 +4,7 @@
 #include "schedule/schedule.h"
 #include "schedule/schedule_kit.h"
 #include "support/memory_kit.h"
+#include "support/pinned_kit.h"
 
 #include <stdlib.h>
 
@@ -60,6 +61,7 @@ static void spawn(orr_run* run)
         CHECK_OK(orr_send_add(run, made, Velocity, {(float)i, 1}));
         if (i == 1) {
             CHECK_OK(orr_send_add(run, made, Kicked, {0}));
+            CHECK_OK(orr_send_add(run, made, Body, {1, 2}));
         }
     }
 }
@@ -115,6 +117,14 @@ static void kick(orr_run* run)
     for (uint32_t i = 0; i < run->count; i++) {
         v[i].y += 1;
         kicked[i].times++;
+    }
+}
+
+// Pinned values.
+static void fall(orr_run* run)
+{
+    for (uint32_t i = 0; i < run->count; i++) {
+        orr_write_pinned(run, Body, i)->speed += (int32_t)(run->tick % 3);
     }
 }
 
@@ -237,7 +247,7 @@ static void theatre_systems(theatre* t)
     KIT_SYSTEM(world, .name = "heat", .query = "Position", .run = heat, .parallel = true,
                .exports = ORR_TYPE(Heat), .combine = heat_combine);
     KIT_SYSTEM(world, .name = "spawn", .once = true, .run = spawn, .state = ORR_TYPE(Ear),
-               .imports = "heat", .creates = "Position, Velocity, Kicked");
+               .imports = "heat", .creates = "Position, Velocity, Kicked, Body");
     KIT_SYSTEM(world, .name = "cull", .query = "Position, !Score", .run = cull,
                .destroys = "Position", .sends = "Boom", .parallel = true);
     KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position, ?Label, ?Health",
@@ -245,12 +255,13 @@ static void theatre_systems(theatre* t)
     KIT_SYSTEM(world, .name = "look", .query = "changed Velocity, write Health", .run = look);
     KIT_SYSTEM(world, .name = "kick", .query = "write Velocity, write Kicked", .run = kick,
                .every = 2);
+    KIT_SYSTEM(world, .name = "fall", .query = "write Body", .run = fall);
     KIT_SYSTEM(world, .name = "toggle", .once = true, .run = toggle);
     KIT_SYSTEM(world, .name = "listen_too", .once = true, .run = listen, .receives = "Boom",
                .state = ORR_TYPE(Ear), .start = began, .creates = "Position");
     KIT_SYSTEM(world, .name = "listen", .once = true, .run = listen, .receives = "Boom",
                .state = ORR_TYPE(Ear), .pipeline = "slow");
-    KIT_SYSTEM(world, .name = "lazy", .kind = ORR_INDIRECT, .query = "Position, ?Kicked",
+    KIT_SYSTEM(world, .name = "lazy", .kind = ORR_INDIRECT, .query = "Position, ?Kicked, ?Body",
                .run = hear, .state = ORR_TYPE(Ear), .pipeline = "slow");
     KIT_SYSTEM(world, .name = "double", .query = "write Score", .run = double_score,
                .pipeline = "slow");
@@ -268,7 +279,7 @@ static void theatre_begin(theatre* t, uint32_t workers, uint64_t seed)
 {
     t->world = kit_begin(&t->k, &(orr_world_desc){.workers = workers, .seed = seed});
     orr_world* world = t->world;
-    ORR_REGISTER(world, Position, Velocity, Health, Label, Ear, Boom, Score, Heat, Kicked);
+    ORR_REGISTER(world, Position, Velocity, Health, Label, Ear, Boom, Score, Heat, Kicked, Body);
     orr_police_set(world, ORR_POLICE_CALLS);
     orri_abreast_share(world, ORRI_SHARE_ALL, seed);
     t->target = orr_create(world);
@@ -282,6 +293,9 @@ static void theatre_begin(theatre* t, uint32_t workers, uint64_t seed)
         }
         if (i % 3 == 0) {
             CHECK_OK(orr_set(world, e, Label, {orr_string_make(world, "named"), (int32_t)i}));
+        }
+        if (i % 7 == 0) {
+            CHECK_OK(orr_set(world, e, Body, {(int32_t)i, 0}));
         }
         if (i % 5 == 0) {
             CHECK_OK(orr_set(world, e, Kicked, {0}));
@@ -512,4 +526,196 @@ ORR_TEST(recall_refused_memory_changes_nothing)
     t->k.errors = (kit_errors){0};
     theatre_end(t);
     free(t);
+}
+
+// ---- time ------------------------------------------------------------------------------------------------------------------------------
+
+static void pass(orr_run* run)
+{
+    Ear* own = orr_own(run, Ear);
+    own->messages++;
+    own->hash = own->hash * 31 + (uint64_t)(run->dt * 1e6f) + run->tick;
+}
+
+static uint64_t pass_time(orr_world* world, const uint64_t* elapsed, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        CHECK_OK(orr_update(world, elapsed[i]));
+    }
+    return orr_world_hash(world);
+}
+
+// Time that was told, and not run yet, is time that was.
+ORR_TEST(recall_clocks_go_on_from_where_they_were)
+{
+    static const uint64_t elapsed[] = {7000000, 30000000, 1000000, 90000000, 16000000, 5000000};
+    static const double rates[] = {0, 50};
+    for (uint32_t i = 0; i < ORRI_COUNT(rates); i++) {
+        kit k;
+        memory m;
+        orr_world* world = kit_begin(&k, &(orr_world_desc){.rate_hz = rates[i]});
+        ORR_REGISTER(world, Position, Ear);
+        orr_pipeline_add(world, &(orr_pipeline_desc){.name = "slow", .rate_hz = 30});
+        orr_pipeline_add(world,
+                         &(orr_pipeline_desc){.name = "view", .rate_hz = 60, .observer = true});
+        KIT_SYSTEM(world, .name = "pass", .once = true, .run = pass, .state = ORR_TYPE(Ear));
+        KIT_SYSTEM(world, .name = "slow", .once = true, .run = pass, .state = ORR_TYPE(Ear),
+                   .pipeline = "slow");
+        orr_system view = KIT_SYSTEM(world, .name = "view", .once = true, .run = kit_run_nothing,
+                                     .pipeline = "view");
+        (void)pass_time(world, elapsed, 3);
+        CHECK(memory_take(world, &m));
+        uint64_t then = orr_world_hash(world), after = pass_time(world, elapsed, 6);
+        uint64_t runs = kit_stats(world, view).runs;
+        for (uint32_t round = 0; round < 2; round++) {
+            CHECK_OK(memory_back(world, &m));
+            CHECK_EQ(orr_world_hash(world), then);
+            CHECK_EQ(pass_time(world, elapsed, 6), after);
+            // Who looks on does not stand until the time comes again.
+            CHECK(kit_stats(world, view).runs > runs);
+            runs = kit_stats(world, view).runs;
+        }
+        memory_forget(world, &m);
+        kit_end(&k);
+    }
+}
+
+// ---- in real time ----------------------------------------------------------------------------------------------------------------------
+
+static uint32_t meeting_count;
+
+// Messages and the schedule can be remembered there. (Of the store nothing is held while pipelines run by themselves.)
+static void meeting_asked(orr_world* world, void* data)
+{
+    (void)data;
+    CHECK_OK(orri_step_between(world, "here"));
+    orri_messages_past* messages = orri_messages_remember(world);
+    orri_schedule_past* schedule = orri_schedule_remember(world);
+    CHECK(messages != NULL && schedule != NULL);
+    CHECK_OK(orri_schedule_ready(world, schedule));
+    uint64_t then = orr_world_hash(world);
+    CHECK_OK(orri_messages_ready(world, messages));
+    orri_messages_back(world, messages);
+    orri_schedule_back(world, schedule);
+    CHECK_EQ(orr_world_hash(world), then);
+    orri_messages_forget(world, messages);
+    orri_schedule_forget(world, schedule);
+    meeting_count++;
+}
+
+static void meeting_post(orr_run* run)
+{
+    if (run->tick % 8 == 0) {
+        (void)orr_post_meeting(run->world, meeting_asked, NULL, 0);
+    }
+}
+
+ORR_TEST(recall_at_meetings_changes_nothing)
+{
+    theatre* t = calloc(1, sizeof *t);
+    theatre_begin(t, 2, 3);
+    KIT_SYSTEM(t->world, .name = "post", .once = true, .run = meeting_post);
+    t->eye.blind = true; // There it is told at other times.
+    meeting_count = 0;
+    CHECK_OK(orr_time_wish(t->world, 20));
+    CHECK_OK(orr_realtime(t->world, &(orr_realtime_desc){.ticks = 40}));
+    CHECK(meeting_count > 0);
+    CHECK_OK(orr_world_validate(t->world));
+    KIT_STEP(t->world, 2);
+    theatre_end(t);
+    free(t);
+}
+
+// ---- where the world is not had as a whole ----------------------------------------------------------------------------------------------
+
+static void inside(orr_run* run)
+{
+    CHECK_RESULT(orri_step_between(run->world, "remembering"), ORR_ERR_STATE);
+}
+
+ORR_TEST(recall_is_for_between_ticks)
+{
+    kit k;
+    orr_world* world = kit_begin(&k, NULL);
+    ORR_REGISTER(world, Position);
+    CHECK_OK(orri_step_between(world, "remembering")); // Also without systems.
+    orr_query* query = orr_query_text(world, "Position");
+    CHECK_OK(orr_set(world, orr_create(world), Position, {1, 2, 3}));
+    ORR_EACH (it, query) {
+        CHECK_RESULT(orri_step_between(world, "remembering"), ORR_ERR_STATE);
+        KIT_ERROR(&k, ORR_ERR_STATE, "remembering: not while a query is iterated");
+    }
+    orr_appender a;
+    CHECK_OK(orr_append_begin(world, orr_entity_cluster(world, orr_create(world)), NULL, 0, &a));
+    CHECK_RESULT(orri_step_between(world, "remembering"), ORR_ERR_STATE);
+    KIT_ERROR(&k, ORR_ERR_STATE, "remembering: an appender is open");
+    orr_append_end(&a);
+    KIT_SYSTEM(world, .name = "inside", .once = true, .run = inside);
+    KIT_STEP(world, 1);
+    KIT_ERROR(&k, ORR_ERR_STATE, "remembering: not inside a system ('inside')");
+    orr_police_set(world, ORR_POLICE_OFF);
+    KIT_STEP(world, 1);
+    KIT_ERROR(&k, ORR_ERR_STATE, "remembering: not inside a system, here 'inside'");
+    CHECK_OK(orri_step_between(world, "remembering"));
+    orr_query_destroy(query);
+    kit_end(&k);
+}
+
+// ---- who is told of ticks -----------------------------------------------------------------------------------------------------------------
+
+static char hook_line[256];
+
+static void hook_begins(orr_world* world)
+{
+    size_t length = strlen(hook_line);
+    CHECK_OK(orri_step_between(world, "here"));
+    snprintf(hook_line + length, sizeof hook_line - length, "(%llu ",
+             (unsigned long long)orr_world_tick(world));
+}
+
+static void hook_ended(orr_world* world, uint32_t pipeline)
+{
+    size_t length = strlen(hook_line);
+    CHECK_OK(orri_step_between(world, "here"));
+    snprintf(hook_line + length, sizeof hook_line - length, "%llu of %u)",
+             (unsigned long long)orr_world_tick(world), pipeline);
+}
+
+static void hook_send(orr_run* run)
+{
+    CHECK_OK(orr_send_add(run, orr_send_create(run), Position, {1, 2, 3}));
+}
+
+ORR_TEST(recall_ticks_say_when_they_begin_and_have_ended)
+{
+    kit k;
+    orr_world* world = kit_begin(&k, &(orr_world_desc){.rate_hz = 60});
+    world->tick_begins = hook_begins;
+    world->tick_ended = hook_ended;
+    hook_line[0] = '\0';
+    orr_tick_advance(world);
+    CHECK_STR(hook_line, "0 of 0)(0 "); // What was done without systems is the tick that ends.
+    hook_line[0] = '\0';
+    orr_pipeline_add(world, &(orr_pipeline_desc){.name = "view", .rate_hz = 240, .observer = true});
+    orr_pipeline_add(world, &(orr_pipeline_desc){.name = "other", .rate_hz = 60});
+    KIT_STEP(world, 2);
+    CHECK_STR(hook_line, "(1 2 of 0)(2 3 of 2)(3 4 of 0)");
+    // A tick that is half done has not ended, and does not begin twice.
+    hook_line[0] = '\0';
+    ORR_REGISTER(world, Position);
+    KIT_SYSTEM(world, .name = "sends", .once = true, .run = hook_send, .creates = "Position",
+               .pipeline = "other");
+    uint32_t stopped = 0;
+    for (uint64_t n = 1; n < 200 && orr_world_tick(world) == 4; n++) {
+        failing_alloc_arm(&k.memory, n, true);
+        (void)orr_step(world, 1);
+        failing_alloc_arm(&k.memory, 0, false);
+        stopped += orr_tick_open(world);
+    }
+    CHECK(stopped > 0);
+    CHECK_STR(hook_line, "(4 ");
+    KIT_STEP(world, 1);
+    CHECK_STR(hook_line, "(4 5 of 2)(5 6 of 0)");
+    k.errors = (kit_errors){0};
+    kit_end(&k);
 }

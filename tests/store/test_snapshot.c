@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The store remembered and gone back to, one kind of change at a time; what it costs; memory refused at every step. At random, against full copies, in
 // tests/model.
+#include "store/publish.h"
 #include "store/relation.h"
 #include "store/snapshot_inner.h"
 #include "support/pinned_kit.h"
@@ -361,6 +362,40 @@ ORR_TEST(snapshot_gone_back_to_brings_ticks_back_and_versions_forward)
     kit_end(&a.kit);
 }
 
+// Rows that go are a change of their cluster, also where no block of it is another.
+ORR_TEST(snapshot_gone_back_to_with_fewer_chunks_counts_as_a_change_of_the_cluster)
+{
+    all_begin();
+    CHECK_OK(orr_destroy_many(a.world, a.crowd + CAPACITY, 300));
+    const orri_cluster* cluster = orri_cluster_at(a.world, a.plain);
+    CHECK_EQ(cluster->chunk_count, 1);
+    orri_snapshot* snapshot = take();
+    CHECK_OK(orr_create_many(a.world, a.plain, 10, NULL, 0, NULL));
+    CHECK_EQ(cluster->chunk_count, 2);
+    uint64_t version = cluster->columns[cluster->type_count].version;
+    go_back(snapshot);
+    CHECK_EQ(cluster->chunk_count, 1);
+    CHECK(cluster->columns[cluster->type_count].version > version);
+    orri_snapshot_release(a.world, snapshot);
+    kit_end(&a.kit);
+}
+
+// Ids of instances are no part of the hash, and come again all the same.
+ORR_TEST(snapshot_gone_back_to_gives_the_same_instance_ids_again)
+{
+    all_begin();
+    orr_type shard = KIT_TYPE(a.world, Shard);
+    orri_snapshot* snapshot = take();
+    orr_component_id first = orr_instance_add(a.world, a.people[2], shard, &(Shard){1});
+    orr_component_id second = orr_instance_add(a.world, a.people[7], shard, &(Shard){1});
+    go_back(snapshot);
+    CHECK(orr_instance_get(a.world, a.people[2], shard, first) == NULL);
+    CHECK_EQ(orr_instance_add(a.world, a.people[2], shard, &(Shard){1}), first);
+    CHECK_EQ(orr_instance_add(a.world, a.people[7], shard, &(Shard){1}), second);
+    orri_snapshot_release(a.world, snapshot);
+    kit_end(&a.kit);
+}
+
 // Values that nobody wrote to stay in their blocks, and the others go back to theirs: columns stay where they are.
 ORR_TEST(snapshot_gone_back_to_leaves_blocks_where_they_are)
 {
@@ -638,6 +673,32 @@ ORR_TEST(snapshot_in_a_loop_or_beside_an_appender_is_refused)
     CHECK_RESULT(a.kit.errors.result, ORR_ERR_STATE);
     CHECK_RESULT(orri_snapshot_ready(a.world, snapshot, &way), ORR_ERR_STATE);
     orr_append_end(&appender);
+    orri_snapshot_release(a.world, snapshot);
+    kit_end(&a.kit);
+}
+
+// In real time no system may find a block held: snapshots have all for themselves then, and nothing is remembered or gone back to.
+ORR_TEST(snapshot_in_real_time_is_its_own_and_refused)
+{
+    all_begin();
+    orri_snapshot* snapshot = take();
+    uint64_t hash = orr_world_hash(a.world), shared = 0;
+    (void)bytes_of(snapshot, 1, &shared);
+    CHECK(shared > 0);
+    orri_publisher* publisher = orri_publisher_create(a.world);
+    CHECK(publisher != NULL);
+    (void)bytes_of(snapshot, 2, &shared);
+    CHECK_EQ(shared, 0);
+    orri_return* way = NULL;
+    CHECK(orri_snapshot_take(a.world) == NULL);
+    CHECK_RESULT(a.kit.errors.result, ORR_ERR_STATE);
+    CHECK_RESULT(orri_snapshot_ready(a.world, snapshot, &way), ORR_ERR_STATE);
+    CHECK_CONTAINS(orr_error_last(a.world), "real time");
+    orri_publisher_destroy(publisher);
+    change_pinned();
+    change_ids();
+    go_back(snapshot);
+    CHECK_EQ(orr_world_hash(a.world), hash);
     orri_snapshot_release(a.world, snapshot);
     kit_end(&a.kit);
 }
