@@ -287,6 +287,14 @@ struct orri_schedule {
     struct orri_realtime*
         realtime; // While it runs in real time. Under `posting`, for who calls from outside.
     orri_mutex posting;
+    // In lockstep, under `posting`: calls that wait for the first pipeline's next tick, and what ticks are recorded to, or follow (tape.h).
+    struct orri_call *post_first, *post_last;
+    _Atomic bool posted;      // There are some.
+    struct orri_tape* tape;   // NULL: neither.
+    struct orri_probe* probe; // NULL: nobody looks.
+    bool calling;             // Such a call runs.
+    struct orri_named* named; // Functions that files name (naming.c).
+    uint32_t named_count, named_capacity;
     char* lock_text; // The trace of the last run there; NULL: none.
     size_t lock_text_size;
     double wish; // How fast time is to go there, if that was said.

@@ -19,6 +19,7 @@ set(ORR_SOURCES_SCHEDULE
     src/schedule/lock_log.c
     src/schedule/lock_pass.c
     src/schedule/lock_trace.c
+    src/schedule/naming.c
     src/schedule/observe.c
     src/schedule/outside.c
     src/schedule/pace.c
@@ -37,6 +38,8 @@ set(ORR_SOURCES_SCHEDULE
     src/schedule/solo.c
     src/schedule/step.c
     src/schedule/system.c
+    src/schedule/tape.c
+    src/schedule/tape_fit.c
     src/schedule/tick.c
     src/schedule/trace.c
     src/schedule/watch.c
@@ -58,6 +61,7 @@ set(ORR_SMALL_SCHEDULE
     src/schedule/lock_log.c
     src/schedule/lock_pass.c
     src/schedule/lock_trace.c
+    src/schedule/naming.c
     src/schedule/observe.c
     src/schedule/outside.c
     src/schedule/pace.c
@@ -74,6 +78,8 @@ set(ORR_SMALL_SCHEDULE
     src/schedule/shuffle.c
     src/schedule/solo.c
     src/schedule/system.c
+    src/schedule/tape.c
+    src/schedule/tape_fit.c
     src/schedule/trace.c
     src/schedule/watch.c
     src/schedule/wire.c

@@ -1,7 +1,12 @@
 set(ORR_TESTS_HISTORY
+    tests/history/test_desync.c
     tests/history/test_history.c
     tests/history/test_history_random.c
     tests/history/test_interpolate.c
+    tests/history/test_recording_tool.c
+    tests/history/test_replay.c
+    tests/history/test_replay_file.c
+    tests/history/test_replay_realtime.c
     tests/history/test_stretcher.c
     tests/history/test_travel_alone.c
     tests/history/test_traveller.c
