@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Time that does not only go forward. One entity has a time of its own: its states are remembered in slots, and played at any rate.
+// Time that does not only go forward. First a small world is wound back and run again, the same and otherwise. Then one entity has a time of its
+// own: its states are remembered in slots, and played at any rate.
 #include <orrery/orrery.h>
 #include <stdio.h>
 
@@ -82,8 +83,73 @@ static void stretch(void)
     orr_world_destroy(world);
 }
 
+// ---- a world that is wound back ---------------------------------------------------------------------------------------------
+
+static void draw(orr_world* world)
+{
+    char line[33] = "................................";
+    orr_query* all = orr_query_text(world, "Position");
+    ORR_EACH (it, all) {
+        const Position* p = orr_read(&it, Position);
+        for (uint32_t i = 0; i < it.count; i++) {
+            if (p[i].x >= 0 && p[i].x < 32) {
+                line[(int)p[i].x] = p[i].y > 4 ? '\'' : p[i].y > 1 ? 'o' : '_';
+            }
+        }
+    }
+    orr_query_destroy(all);
+    printf("tick %2llu  %s\n", (unsigned long long)orr_world_tick(world), line);
+}
+
+static void run(orr_world* world, int ticks)
+{
+    for (int i = 0; i < ticks; i++) {
+        orr_step(world, 1);
+        draw(world);
+    }
+}
+
+static void rewind_world(void)
+{
+    orr_world* world = orr_world_create(NULL);
+    orr_system_add(world,
+                   &(orr_system_desc){.name = "fly",
+                                      .query = "write Position, write Velocity, write Bounces",
+                                      .run = fly});
+    orr_entity balls[4];
+    for (int i = 0; i < 4; i++) {
+        balls[i] = orr_create(world);
+        orr_set(world, balls[i], Position, {(float)i * 5, (float)i});
+        orr_set(world, balls[i], Velocity, {1 + (float)i * 0.5f, 2});
+        orr_set(world, balls[i], Bounces, {0});
+    }
+    orr_history_set(world, &(orr_history_desc){.recent = 100}); // Every tick is remembered.
+    draw(world);
+    run(world, 6);
+
+    printf("back\n");
+    for (uint64_t tick = 5; tick >= 2; tick--) {
+        orr_time_travel(world, tick);
+        draw(world);
+    }
+    printf("and on: the same again\n");
+    run(world, 3);
+
+    printf("back to 2, one ball less, and on: another future\n");
+    orr_time_travel(world, 2);
+    orr_destroy(world, balls[3]);
+    run(world, 3);
+    orr_history_stats stats;
+    orr_history_stats_get(world, &stats);
+    printf("%u ticks are remembered, %llu to %llu; it went back %llu times\n\n", stats.ticks,
+           (unsigned long long)stats.tick_first, (unsigned long long)stats.tick_last,
+           (unsigned long long)stats.travels);
+    orr_world_destroy(world);
+}
+
 int main(void)
 {
+    rewind_world();
     stretch();
     return 0;
 }
