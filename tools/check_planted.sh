@@ -602,7 +602,7 @@ plant "missing memory for workers is said in every tick" \
 plant "systems that conflict by what they read and write overlap" \
     src/schedule/conflict.c 's/\|\| conflict_of_values\(world, first, second\);/|| (false \&\& conflict_of_values(world, first, second));/'
 plant "transient values hashed" \
-    src/store/pool_state.c 's/ \|\| pool->type->info\.transient//'
+    src/store/pool_state.c 's/ && !pool->type->info\.transient\) \{/) {/'
 plant "the tick of an observer tells" \
     src/schedule/tick.c 's/if \(!orri_has_readers\(world\) \|\| pipe->observer\) \{/if (!orri_has_readers(world)) {/'
 plant "the tick of an observer counts" \
