@@ -219,7 +219,8 @@ static void outside_append(orri_call** first, orri_call** last, orri_call* call)
 // In lockstep: kept for the first pipeline's next tick. Takes the call.
 static orr_result outside_keep(orr_world* world, const char* name, orri_call* call)
 {
-    const orri_system* by = orri_system_here(world);
+    bool inside = orri_tick_here == world || orri_here_now.world == world;
+    const orri_system* by = inside ? orri_system_here(world) : NULL;
     struct orri_schedule* schedule = orri_schedule_of(world);
     if (schedule == NULL || (by != NULL && !by->pipe->observer && !by->desc.impure)) {
         orri_call_free(&world->env, call);
