@@ -22,6 +22,7 @@ set(ORR_SOURCES_SCHEDULE
     src/schedule/observe.c
     src/schedule/outside.c
     src/schedule/pace.c
+    src/schedule/part.c
     src/schedule/pipeline.c
     src/schedule/points.c
     src/schedule/police.c
@@ -60,6 +61,7 @@ set(ORR_SMALL_SCHEDULE
     src/schedule/observe.c
     src/schedule/outside.c
     src/schedule/pace.c
+    src/schedule/part.c
     src/schedule/pipeline.c
     src/schedule/points.c
     src/schedule/police.c
