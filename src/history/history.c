@@ -142,8 +142,10 @@ void orri_history_drop(orr_world* world, uint32_t first, uint32_t count)
     for (uint32_t i = first; i < first + count; i++) {
         history_end(world, &history->memories[i]);
     }
-    memmove(&history->memories[first], &history->memories[first + count],
-            (history->memory_count - first - count) * sizeof *history->memories);
+    if (count > 0) { // There may be no list yet.
+        memmove(&history->memories[first], &history->memories[first + count],
+                (history->memory_count - first - count) * sizeof *history->memories);
+    }
     history->memory_count -= count;
 }
 
@@ -194,8 +196,10 @@ uint32_t orr_forget_range(orr_world* world, uint64_t first, uint64_t last, uint6
             history_end(world, &history->memories[i]);
         }
     }
-    memmove(&history->memories[kept], &history->memories[i],
-            (history->memory_count - i) * sizeof *history->memories);
+    if (i > kept) {
+        memmove(&history->memories[kept], &history->memories[i],
+                (history->memory_count - i) * sizeof *history->memories);
+    }
     history->memory_count -= i - kept;
     return i - kept;
 }

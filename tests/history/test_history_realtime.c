@@ -13,6 +13,8 @@ enum {
     ROWS = 40
 };
 
+#define PATIENCE_NS UINT64_C(20000000000) // The machine may be busy.
+
 // What calls do and find, from the first pipeline's thread.
 static struct {
     uint32_t asked, trips; // Calls posted; how often the world is to go back.
@@ -192,20 +194,17 @@ ORR_TEST(replay_of_a_run_that_went_back_comes_to_the_same)
 
 // ---- what others see --------------------------------------------------------------------------------------------------------------
 
-static _Atomic bool seen_writes; // Until the world goes back.
 static _Atomic uint64_t seen_value, seen_looks, seen_export;
 
 ORR_STRUCT(Sum, (uint64_t, tick))
 
 static void seen_grow(orr_run* run)
 {
-    if (seen_writes) {
-        Tree* t = orr_write(run, Tree);
-        for (uint32_t i = 0; i < run->count; i++) {
-            t[i].tick = run->tick;
-        }
-        orr_export(run, Sum)->tick = run->tick;
+    Tree* t = orr_write(run, Tree);
+    for (uint32_t i = 0; i < run->count; i++) {
+        t[i] = (Tree){run->tick, 0};
     }
+    orr_export(run, Sum)->tick = run->tick;
 }
 
 static void seen_look(orr_run* run)
@@ -228,10 +227,11 @@ static void seen_remembered(orr_world* world)
     seen_export = seen_value;
 }
 
+// From here on nobody writes: what is seen is what was restored, or never will be.
 static void seen_back(orr_world* world)
 {
-    (void)world;
-    seen_writes = false;
+    HARD_CHECK(orr_system_enable(world, orr_system_find(world, "grow"), false) == ORR_OK, "%s",
+               orr_error_last(world));
 }
 
 static orr_world* seen_begin(kit* k, const char* overwrites)
@@ -240,7 +240,6 @@ static orr_world* seen_begin(kit* k, const char* overwrites)
     trip_set(1);
     trip.remembered = seen_remembered;
     trip.back = seen_back;
-    seen_writes = true;
     seen_looks = 0;
     ORR_REGISTER(world, Tree, Fruit, Sum);
     orr_entity entity = orr_create(world);
@@ -262,8 +261,8 @@ static orr_world* seen_begin(kit* k, const char* overwrites)
 ORR_TEST(readers_of_other_pipelines_see_what_was_restored)
 {
     kit k;
-    for (uint32_t i = 0; i < 2; i++) {
-        orr_world* world = seen_begin(&k, NULL);
+    for (uint32_t i = 0; i < 2; i++) { // Copied for them, or lent to them.
+        orr_world* world = seen_begin(&k, i == 0 ? NULL : "Tree");
         CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 40}));
         CHECK_EQ(trip.gone, 1);
         CHECK(seen_looks > 0);
@@ -290,6 +289,8 @@ static void news_write(orr_run* run)
     } else if (run->tick == trip.to && trip.asked == 1) {
         trip.asked++;
         (void)orr_post_meeting(run->world, trip_back, NULL, 0);
+    } else if (run->tick == trip.to && trip.gone == 1) {
+        orr_stop(run->world);
     }
 }
 
@@ -313,7 +314,7 @@ ORR_TEST(what_was_not_seen_yet_is_new_again_after_going_back)
     KIT_SYSTEM(world, .name = "write", .pipeline = "a", .query = "write Tree", .run = news_write);
     KIT_SYSTEM(world, .name = "look", .pipeline = "b", .query = "changed Tree",
                .state = ORR_TYPE(Count), .run = news_look);
-    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.for_ns = 150000000}));
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.for_ns = PATIENCE_NS}));
     CHECK_EQ(trip.gone, 1);
     const Count* count = orr_system_state(world, orr_system_find(world, "look"));
     CHECK_EQ(count->count, 1); // What it counted in the future that was left is gone.
@@ -465,7 +466,7 @@ ORR_TEST(history_in_real_time_is_for_meetings)
 
 static struct {
     uint64_t tick, left; // Ticks of the world: remembered, and when it went back.
-    bool stepped;
+    uint32_t looks;      // Of the observer, since then.
 } paused;
 
 static void paused_begin(orr_world* world, void* data)
@@ -496,6 +497,15 @@ static void paused_ask(orr_run* run)
     }
 }
 
+// It draws on while the world stands.
+static void paused_watch(orr_run* run)
+{
+    hard_sleep(1000000);
+    if (hard_done > 0 && ++paused.looks == 60) {
+        orr_stop(run->world);
+    }
+}
+
 // The ten steps were done before: none is left.
 ORR_TEST(paused_world_that_goes_back_stands_there)
 {
@@ -503,8 +513,12 @@ ORR_TEST(paused_world_that_goes_back_stands_there)
     orr_world* world = hard_begin(&k, 0);
     hard_done = 0;
     trees_add(world, ROWS);
+    memset(&paused, 0, sizeof paused);
+    hard_pipe(world, "watch", 0, true);
     KIT_SYSTEM(world, .name = "ask", .once = true, .any = "Fruit", .run = paused_ask);
-    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.for_ns = 300000000}));
+    KIT_SYSTEM(world, .name = "watch", .pipeline = "watch", .once = true, .any = "Fruit",
+               .run = paused_watch);
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.for_ns = PATIENCE_NS}));
     CHECK_EQ(hard_done, 1);
     CHECK(paused.left >= paused.tick + 10);
     CHECK_EQ(orr_world_tick(world), paused.tick);
@@ -763,3 +777,5 @@ ORR_TEST(clocks_that_go_back_replay_to_the_same_hash)
     }
     orr_recording_destroy(recording);
 }
+
+#undef PATIENCE_NS
