@@ -177,6 +177,7 @@ ORR_TEST(travel_at_a_meeting_restores_the_world)
 
 static struct {
     uint64_t hashes[TRIPS_MOST], again;
+    double phase;
 } look;
 
 // What a run remembered is the same in its replay: also where it is gone to, and gone on from, in lockstep.
@@ -221,10 +222,13 @@ static void look_last(orr_world* world, bool replays)
 {
     CHECK_EQ(trip.gone, 1);
     CHECK_EQ(orr_world_tick(world), trip.tick);
-    CHECK_OK(orr_step(world, 20)); // By clocks that are the same.
+    double phase = orr_phase(world, (orr_pipeline){1}); // By the same time,
+    CHECK_OK(orr_step(world, 20));                      // and clocks.
     uint64_t hash = orr_world_hash(world);
     look.again = replays ? look.again : hash;
+    look.phase = replays ? look.phase : phase;
     CHECK(look.again == hash);
+    CHECK(look.phase == phase);
 }
 
 ORR_TEST(replay_of_a_run_that_went_back_at_its_end_comes_to_the_same)
@@ -549,10 +553,29 @@ ORR_TEST(history_in_real_time_is_for_meetings)
 
 // ---- time ---------------------------------------------------------------------------------------------------------------------------
 
+enum {
+    PAUSED_AT = 5,   // Ticks of the first pipeline: in this one the world is paused, and remembered,
+    PAUSED_FOR = 10, // it goes on for so many, step by step, and is back;
+    PAUSED_ON = 3    // and so many.
+};
+
 static struct {
     uint64_t tick, left; // Ticks of the world: remembered, and when it went back.
-    uint32_t looks;      // Of the observer, since then.
+    double phase;
+    uint64_t dropped;
+    uint32_t looks; // Of the observer, since then.
 } paused;
+
+static uint64_t paused_dropped(orr_world* world)
+{
+    uint64_t dropped = 0;
+    for (uint32_t i = 1; i <= 3; i++) {
+        orr_wait_stats stats;
+        HARD_CHECK(orr_wait_stats_get(world, (orr_pipeline){i}, &stats) == ORR_OK, "stats");
+        dropped += stats.dropped;
+    }
+    return dropped;
+}
 
 static void paused_begin(orr_world* world, void* data)
 {
@@ -560,25 +583,39 @@ static void paused_begin(orr_world* world, void* data)
     orr_pause(world, true);
     HARD_CHECK(orr_remember(world) == ORR_OK, "%s", orr_error_last(world));
     paused.tick = orr_world_tick(world);
-    HARD_CHECK(orr_realtime_step(world, 10) == ORR_OK, "%s", orr_error_last(world));
+    paused.phase = orr_phase(world, (orr_pipeline){1});
+    HARD_CHECK(orr_realtime_step(world, PAUSED_FOR) == ORR_OK, "%s", orr_error_last(world));
 }
 
+// The time is that of then, when the last tick had ended.
 static void paused_back(orr_world* world, void* data)
 {
     (void)data;
     paused.left = orr_world_tick(world);
     HARD_CHECK(orr_time_travel(world, paused.tick) == ORR_OK, "%s", orr_error_last(world));
     HARD_CHECK(orr_paused(world), "the pause is the user's");
-    hard_done++;
+    double phase = orr_phase(world, (orr_pipeline){1});
+    HARD_CHECK(phase > 0 && phase <= paused.phase, "phase %g, and was %g", phase, paused.phase);
+    paused.dropped = paused_dropped(world);
+    hard_done = 1;
+}
+
+// The steps were done before: none is left. So it stood here until now.
+static void paused_on(orr_world* world, void* data)
+{
+    (void)data;
+    HARD_CHECK(orr_world_tick(world) == paused.tick, "it did not stand");
+    HARD_CHECK(orr_realtime_step(world, PAUSED_ON) == ORR_OK, "%s", orr_error_last(world));
 }
 
 static void paused_ask(orr_run* run)
 {
-    if (run->tick == 5 && hard_done == 0) {
+    if (run->tick == PAUSED_AT && hard_done == 0) {
         (void)orr_post_meeting(run->world, paused_begin, NULL, 0);
-    }
-    if (run->tick == 15 && hard_done == 0) {
+    } else if (run->tick == PAUSED_AT + PAUSED_FOR && hard_done == 0) {
         (void)orr_post_meeting(run->world, paused_back, NULL, 0);
+    } else if (run->tick == PAUSED_AT + PAUSED_ON && hard_done == 1) {
+        hard_done = 2;
     }
 }
 
@@ -586,12 +623,15 @@ static void paused_ask(orr_run* run)
 static void paused_watch(orr_run* run)
 {
     hard_sleep(1000000);
-    if (hard_done > 0 && ++paused.looks == 60) {
+    paused.looks += hard_done == 1;
+    if (paused.looks == 50) {
+        paused.looks++;
+        (void)orr_post_meeting(run->world, paused_on, NULL, 0);
+    } else if (hard_done == 2 && paused.looks++ == 200) {
         orr_stop(run->world);
     }
 }
 
-// The ten steps were done before: none is left.
 ORR_TEST(paused_world_that_goes_back_stands_there)
 {
     kit k;
@@ -604,9 +644,12 @@ ORR_TEST(paused_world_that_goes_back_stands_there)
     KIT_SYSTEM(world, .name = "watch", .pipeline = "watch", .once = true, .any = "Fruit",
                .run = paused_watch);
     CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.for_ns = PATIENCE_NS}));
-    CHECK_EQ(hard_done, 1);
-    CHECK(paused.left >= paused.tick + 10);
-    CHECK_EQ(orr_world_tick(world), paused.tick);
+    CHECK_EQ(hard_done, 2);
+    CHECK(paused.left >= paused.tick + PAUSED_FOR);
+    orr_pipeline_stats stats;
+    CHECK_OK(orr_pipeline_stats_get(world, (orr_pipeline){1}, &stats));
+    CHECK_EQ(stats.tick, PAUSED_AT + PAUSED_ON);
+    CHECK_EQ(paused_dropped(world), paused.dropped); // Nobody was late.
     hard_end(&k);
 }
 
