@@ -1,5 +1,6 @@
 set(ORR_TESTS_HISTORY
     tests/history/test_history.c
+    tests/history/test_history_odd.c
     tests/history/test_history_random.c
     tests/history/test_history_realtime.c
 )
