@@ -106,7 +106,7 @@ static void ways_call(orr_world* world, void* data)
 static void ways_ask(orr_run* run)
 {
     uint64_t number = ways.asked++;
-    if (number % 3 == 2) {
+    if (number % 3 == 2 && orr_running(run->world)) {
         (void)orr_post_meeting(run->world, ways_call, &number, sizeof number);
     }
 }
