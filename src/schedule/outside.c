@@ -111,6 +111,10 @@ static orr_result outside_gathered(orri_realtime* rt, orri_call* calls)
     orri_schema_thaw(&world->schema);
     orri_calls_do(rt->world, calls);
     orr_result result = orri_messages_settle(world);
+    if (result == ORR_OK && rt->publisher == NULL) { // The world went back.
+        rt->publisher = orri_publisher_create(world);
+        result = rt->publisher != NULL ? ORR_OK : orri_env_result(&world->env);
+    }
     result = result == ORR_OK ? orri_wire(rt) : result;
     const orri_pipeline* first = rt->schedule->pipelines[0];
     if (result == ORR_OK && orri_record_goes_on(rt, first) &&

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+// Worlds of every kind in real time (odd_kit.h) that are remembered, forgotten and gone back to at meetings, by chance: what was remembered is what is
+// there again, systems find no fault, and a replay does the same.
+#include "schedule/odd_world_kit.h"
+
+#include <orrery/history.h>
+#include <stdlib.h>
+
+enum {
+    WAYS_MOST = 64,
+    WAY_MARKS = 32
+};
+
+// What calls did, in order; and the hashes of ticks that are remembered.
+static struct {
+    uint32_t asked;
+    uint64_t seed;
+    struct {
+        uint64_t tick, hash;
+    } marks[WAY_MARKS];
+    uint64_t did[WAYS_MOST];
+    uint32_t did_count, travels;
+} ways;
+
+static uint64_t* ways_mark(uint64_t tick, bool make)
+{
+    for (uint32_t i = 0; i < WAY_MARKS; i++) {
+        if (ways.marks[i].hash != 0 && ways.marks[i].tick == tick) {
+            return &ways.marks[i].hash;
+        }
+    }
+    for (uint32_t i = 0; make && i < WAY_MARKS; i++) {
+        if (ways.marks[i].hash == 0) {
+            ways.marks[i].tick = tick;
+            return &ways.marks[i].hash;
+        }
+    }
+    return NULL;
+}
+
+static void ways_note(uint64_t did)
+{
+    if (ways.did_count < WAYS_MOST) {
+        ways.did[ways.did_count++] = did;
+    }
+}
+
+static void ways_remember(orr_world* world)
+{
+    ODD_CHECK(orr_remember(world) == ORR_OK, "%s", orr_error_last(world));
+    uint64_t* hash = ways_mark(orr_world_tick(world), true);
+    ODD_CHECK(hash != NULL, "too many");
+    *hash = orr_world_hash(world);
+    ways_note(*hash);
+}
+
+// Back to one of those that there are.
+static void ways_back(orr_world* world, uint64_t dice)
+{
+    orr_history_stats stats;
+    orr_history_stats_get(world, &stats);
+    uint64_t tick = stats.tick_first + dice % (stats.tick_last - stats.tick_first + 1);
+    while (!orr_remembered(world, tick)) {
+        tick++;
+    }
+    orr_result result = orr_time_travel(world, tick);
+    ODD_CHECK(result == ORR_OK, "%s", orr_error_last(world));
+    const uint64_t* hash = ways_mark(tick, false);
+    ODD_CHECK(hash != NULL && *hash == orr_world_hash(world), "tick %u is another",
+              (unsigned)tick);
+    ODD_CHECK(orr_world_validate(world) == ORR_OK, "%s", orr_error_last(world));
+    for (uint32_t i = 0; i < WAY_MARKS; i++) { // They are another future now.
+        ways.marks[i].hash = ways.marks[i].tick > tick ? 0 : ways.marks[i].hash;
+    }
+    ways_note(tick);
+    ways.travels++;
+}
+
+static void ways_forget(orr_world* world, uint64_t dice)
+{
+    uint64_t tick = orr_world_tick(world);
+    uint64_t first = dice % (tick + 1), last = first + (dice >> 32) % (tick + 1);
+    ways_note(orr_forget_range(world, first, last, 1 + (dice >> 16) % 3));
+    for (uint32_t i = 0; i < WAY_MARKS; i++) {
+        bool there = ways.marks[i].hash != 0 && orr_remembered(world, ways.marks[i].tick);
+        ways.marks[i].hash = there ? ways.marks[i].hash : 0;
+    }
+}
+
+static void ways_call(orr_world* world, void* data)
+{
+    uint64_t number, dice;
+    memcpy(&number, data, sizeof number);
+    dice = orr_random(ways.seed, number, 17, 0);
+    orr_history_stats stats;
+    orr_history_stats_get(world, &stats);
+    if (stats.ticks == 0 || (dice % 8 < 4 && stats.ticks < WAY_MARKS)) {
+        ways_remember(world);
+    } else if (dice % 8 < 7) {
+        ways_back(world, dice >> 8);
+    } else {
+        ways_forget(world, dice >> 8);
+    }
+}
+
+static void ways_ask(orr_run* run)
+{
+    uint64_t number = ways.asked++;
+    if (number % 3 == 2 && orr_running(run->world)) {
+        (void)orr_post_meeting(run->world, ways_call, &number, sizeof number);
+    }
+}
+
+static orr_world* ways_begin(kit* k, const odd_desc* desc, uint64_t seed)
+{
+    memset(&ways, 0, sizeof ways);
+    ways.seed = seed;
+    kit_tokens_reset();
+    *k = (kit){0};
+    orr_world* world = odd_begin(k, desc);
+    KIT_SYSTEM(world, .name = "ways", .once = true, .run = ways_ask);
+    CHECK_OK(orr_time_wish(world, 5));
+    return world;
+}
+
+static void ways_run(const odd_desc* desc, uint64_t seed)
+{
+    kit k;
+    uint64_t hash = 0, did[WAYS_MOST];
+    uint32_t travels = 0;
+    orr_recording* recording = orr_recording_create();
+    orr_realtime_desc record = {
+        .ticks = desc->ticks != 0 ? desc->ticks : 60, .record = recording, .hashes = true};
+    for (uint32_t i = 0; i < 3; i++) {
+        orr_world* world = ways_begin(&k, desc, seed);
+        CHECK_OK(orr_realtime(world,
+                              i == 0 ? &record : &(orr_realtime_desc){.replay = recording}));
+        CHECK_OK(orr_world_validate(world));
+        if (i == 0) {
+            hash = orr_world_hash(world);
+            travels = ways.travels;
+            memcpy(did, ways.did, sizeof did);
+            CHECK(travels > 0);
+        }
+        CHECK(orr_world_hash(world) == hash);
+        CHECK_EQ(ways.travels, travels);
+        CHECK(memcmp(did, ways.did, sizeof did) == 0);
+        odd_settle(world);
+        odd_compare_mirror(world);
+        odd_end(&k);
+    }
+    orr_recording_destroy(recording);
+}
+
+ORR_TEST(history_of_odd_parts_alone)
+{
+    const char* only = getenv("ODD_PART");
+    for (uint32_t i = 0; i < ODD_PARTS; i++) {
+        uint64_t part = UINT64_C(1) << i;
+        if ((only != NULL && strcmp(only, odd_parts[i].name) != 0) || part == ODD_UNRECORDED) {
+            continue;
+        }
+        printf("    %s\n", odd_parts[i].name);
+        ways_run(&(odd_desc){.workers = i % 3, .parts = part}, i + 1);
+    }
+}
+
+ORR_TEST(history_of_odd_worlds)
+{
+    uint64_t first = getenv("ODD_SEED") != NULL ? strtoull(getenv("ODD_SEED"), NULL, 10) : 1;
+    uint64_t count = test_rounds(8, 4, 200);
+    for (uint64_t seed = first; seed < first + count; seed++) {
+        uint64_t parts = orr_random(seed, 7, 0, 0) & orr_random(seed, 8, 0, 0);
+        parts = (parts & ((UINT64_C(1) << ODD_PARTS) - 1) & ~(uint64_t)ODD_UNRECORDED) |
+                1 << seed % 11;
+        odd_desc desc = {.workers = (uint32_t)(seed % 3) * 2,
+                         .seed = seed,
+                         .parts = parts,
+                         .pipes = 1 + (uint32_t)(orr_random(seed, 9, 0, 0) % 4)};
+        printf("    seed %llu: parts %llx, %u pipelines, %u workers\n", (unsigned long long)seed,
+               (unsigned long long)parts, desc.pipes + 1, desc.workers);
+        ways_run(&desc, seed);
+    }
+}
