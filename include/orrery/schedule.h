@@ -296,7 +296,7 @@ ORR_API bool orr_running(const orr_world* world);
 /// to be done when orr_realtime() ends is done before it returns. In a replay nothing is posted: the recording has its own calls. ORR_ERR_STATE if the world does not run in real time: call it yourself.
 ORR_API orr_result orr_post(orr_world* world, orr_call call, const void* data, size_t size);
 /// The same where all pipelines stand between their ticks, which they wait for: for what looks at the world as a whole (orr_world_hash(),
-/// orr_world_validate()), and for systems and types that come and go. Not for new pipelines, nor for ticks.
+/// orr_world_validate()) or goes back (history.h), and for systems and types that come and go. Not for new pipelines, nor for ticks.
 ORR_API orr_result orr_post_meeting(orr_world* world, orr_call call, const void* data, size_t size);
 
 /// How fast time goes, as the user wishes: 1 (the default) as it is, 0.5 half as fast. From any thread. Refused below 0, above 1000.
