@@ -299,7 +299,7 @@ ORR_API bool orr_running(const orr_world* world);
 /// other threads once the world has a system.
 ORR_API orr_result orr_post(orr_world* world, orr_call call, const void* data, size_t size);
 /// The same where all pipelines stand between their ticks, which they wait for: for what looks at the world as a whole (orr_world_hash(),
-/// orr_world_validate()), and for systems and types that come and go. Not for new pipelines, nor for ticks.
+/// orr_world_validate()) or goes back (history.h), and for systems and types that come and go. Not for new pipelines, nor for ticks.
 ORR_API orr_result orr_post_meeting(orr_world* world, orr_call call, const void* data, size_t size);
 /// Names a call that is posted, for files. Its data is saved as the bytes it is: no pointers, and the same layout wherever it is replayed. A
 /// function has one name: ORR_ERR_CONFLICT. Allocates.

@@ -19,10 +19,10 @@ typedef struct orri_share {
     uint32_t refs;
     uint32_t rows; // Of the block at that moment (records, for a page).
     orri_share_kind kind;
-    uint32_t frozen;       // Holders that may keep a pointer; while there are any, the kind is frozen.
-    bool lost;             // The copy was refused: data is NULL.
-    void* data;            // Read only.
-    size_t size;           // Bytes of the rows.
+    uint32_t frozen; // Holders that may keep a pointer; while there are any, the kind is frozen.
+    bool lost;       // The copy was refused: data is NULL.
+    void* data;      // Read only.
+    size_t size;     // Bytes of the rows.
     const orri_type* type; // NULL for row ids, enable bits and pages.
     // Of a multiple type with hooks or owned handles: how many instances each row had. The count's own column may go on.
     uint16_t* counts;

@@ -66,8 +66,7 @@ static void ways_back(orr_world* world, uint64_t dice)
     orr_result result = orr_time_travel(world, tick);
     ODD_CHECK(result == ORR_OK, "%s", orr_error_last(world));
     const uint64_t* hash = ways_mark(tick, false);
-    ODD_CHECK(hash != NULL && *hash == orr_world_hash(world), "tick %u is another",
-              (unsigned)tick);
+    ODD_CHECK(hash != NULL && *hash == orr_world_hash(world), "tick %u is another", (unsigned)tick);
     ODD_CHECK(orr_world_validate(world) == ORR_OK, "%s", orr_error_last(world));
     for (uint32_t i = 0; i < WAY_MARKS; i++) { // They are another future now.
         ways.marks[i].hash = ways.marks[i].tick > tick ? 0 : ways.marks[i].hash;
@@ -133,8 +132,7 @@ static void ways_run(const odd_desc* desc, uint64_t seed)
         .ticks = desc->ticks != 0 ? desc->ticks : 60, .record = recording, .hashes = true};
     for (uint32_t i = 0; i < 3; i++) {
         orr_world* world = ways_begin(&k, desc, seed);
-        CHECK_OK(orr_realtime(world,
-                              i == 0 ? &record : &(orr_realtime_desc){.replay = recording}));
+        CHECK_OK(orr_realtime(world, i == 0 ? &record : &(orr_realtime_desc){.replay = recording}));
         CHECK_OK(orr_world_validate(world));
         if (i == 0) {
             hash = orr_world_hash(world);

@@ -442,8 +442,7 @@ static void mirror_check(orr_world* world)
 {
     uint32_t count = 0;
     orr_query* query = orr_query_text(world, "Tree");
-    ORR_EACH(it, query)
-    {
+    ORR_EACH (it, query) {
         const Tree* t = orr_read(&it, Tree);
         for (uint32_t i = 0; i < it.count; i++) {
             orr_entity entity = orr_iter_entity(&it, i);
@@ -554,7 +553,7 @@ ORR_TEST(history_in_real_time_is_for_meetings)
 // ---- time ---------------------------------------------------------------------------------------------------------------------------
 
 enum {
-    PAUSED_AT = 5,   // Ticks of the first pipeline: in this one the world is paused, and remembered,
+    PAUSED_AT = 5, // Ticks of the first pipeline: in this one the world is paused, and remembered,
     PAUSED_FOR = 10, // it goes on for so many, step by step, and is back;
     PAUSED_ON = 3    // and so many.
 };
@@ -714,8 +713,7 @@ static void poor_back(orr_world* world, void* data)
 static void poor_forget(orr_world* world, void* data)
 {
     (void)data;
-    HARD_CHECK(poor.refused || orr_forget(world, trip.tick) == ORR_OK, "%s",
-               orr_error_last(world));
+    HARD_CHECK(poor.refused || orr_forget(world, trip.tick) == ORR_OK, "%s", orr_error_last(world));
 }
 
 static void poor_ask(orr_run* run)
@@ -896,8 +894,8 @@ ORR_TEST(clocks_that_go_back_replay_to_the_same_hash)
     for (uint32_t i = 0; i < 2; i++) {
         three_begin(t, i == 0); // The simulation is the same without who draws.
         orr_realtime_desc record = {.ticks = 100, .record = recording, .hashes = true};
-        CHECK_OK(orr_realtime(t->k.world, i == 0 ? &record
-                                                 : &(orr_realtime_desc){.replay = recording}));
+        CHECK_OK(
+            orr_realtime(t->k.world, i == 0 ? &record : &(orr_realtime_desc){.replay = recording}));
         CHECK_EQ(trip.gone, 3);
         hash = i == 0 ? orr_world_hash(t->k.world) : hash;
         CHECK(orr_world_hash(t->k.world) == hash);
