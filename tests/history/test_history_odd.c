@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT
+// History in odd orders: what is done between going back and going on, from within calls, with recordings running, and with what came later.
+#include "schedule/system_kit.h"
+#include <orrery/history.h>
+#include <orrery/replay.h>
+#include <orrery/traveller.h>
+
+static void go(orr_run* run)
+{
+    Position* p = orr_write(run, Position);
+    for (uint32_t i = 0; i < run->count; i++) {
+        p[i].x += 1;
+    }
+}
+
+static orr_entity first;
+
+static orr_world* begin_going(kit* k)
+{
+    orr_world* world = begin(k);
+    first = make(world, 0);
+    KIT_SYSTEM(world, .name = "go", .query = "write Position", .run = go);
+    return world;
+}
+
+static float x_of(orr_world* world, orr_entity entity)
+{
+    return orr_get(world, entity, Position)->x;
+}
+
+static orr_history_stats stats_of(const orr_world* world)
+{
+    orr_history_stats stats;
+    orr_history_stats_get(world, &stats);
+    return stats;
+}
+
+// ---- between going back and going on --------------------------------------------------------------------------------------------
+
+// At tick 0, with tick 5 remembered ahead.
+static orr_world* begin_back(kit* k)
+{
+    orr_world* world = begin_going(k);
+    CHECK_OK(orr_remember(world));
+    KIT_STEP(world, 5);
+    CHECK_OK(orr_remember(world));
+    CHECK_OK(orr_time_travel(world, 0));
+    return world;
+}
+
+ORR_TEST(travel_ahead_after_a_change_that_is_remembered_runs_this_future)
+{
+    kit k = {0};
+    orr_world* world = begin_back(&k);
+    CHECK_OK(orr_set(world, first, Position, {100, 0, 0}));
+    CHECK_OK(orr_remember(world));
+    CHECK_OK(orr_time_travel(world, 5));
+    CHECK(x_of(world, first) == 105);
+    kit_end(&k);
+}
+
+ORR_TEST(travel_ahead_after_a_change_where_the_tick_was_forgotten_runs_this_future)
+{
+    kit k = {0};
+    orr_world* world = begin_back(&k);
+    CHECK_OK(orr_forget(world, 0));
+    CHECK_OK(orr_set(world, first, Position, {100, 0, 0}));
+    CHECK_OK(orr_remember(world));
+    CHECK_OK(orr_time_travel(world, 5));
+    CHECK(x_of(world, first) == 105);
+    kit_end(&k);
+}
+
+ORR_TEST(remembering_what_is_there_already_keeps_the_way_ahead)
+{
+    kit k = {0};
+    orr_world* world = begin_back(&k);
+    CHECK_OK(orr_remember(world));
+    CHECK_OK(orr_time_travel(world, 5));
+    CHECK_EQ(stats_of(world).ticks_run, 0);
+    CHECK(x_of(world, first) == 5);
+    kit_end(&k);
+}
+
+static void put_hundred(orr_world* world, void* data)
+{
+    (void)data;
+    CHECK_OK(orr_set(world, first, Position, {100, 0, 0}));
+}
+
+ORR_TEST(travel_ahead_with_a_call_posted_runs_this_future)
+{
+    kit k = {0};
+    orr_world* world = begin_back(&k);
+    CHECK_OK(orr_post(world, put_hundred, NULL, 0));
+    CHECK_OK(orr_time_travel(world, 5));
+    CHECK(x_of(world, first) == 105);
+    kit_end(&k);
+}
+
+ORR_TEST(travel_ahead_after_a_system_was_switched_runs_this_future)
+{
+    kit k = {0};
+    orr_world* world = begin_back(&k);
+    CHECK_OK(orr_system_enable(world, orr_system_find(world, "go"), false));
+    CHECK_OK(orr_time_travel(world, 5));
+    CHECK_EQ(orr_world_tick(world), 5);
+    CHECK(x_of(world, first) == 0);
+    kit_end(&k);
+}
+
+ORR_TEST(travel_ahead_after_a_system_was_added_runs_it)
+{
+    kit k = {0};
+    orr_world* world = begin_back(&k);
+    KIT_SYSTEM(world, .name = "go_too", .query = "write Position", .run = go);
+    CHECK_OK(orr_time_travel(world, 5));
+    CHECK(x_of(world, first) == 10);
+    kit_end(&k);
+}
+
+// ---- from within calls ------------------------------------------------------------------------------------------------------------
+
+static orr_result call_results[4];
+
+static void call_history(orr_world* world, void* data)
+{
+    (void)data;
+    call_results[0] = orr_time_travel(world, 2);
+    call_results[1] = orr_remember(world);
+    call_results[2] = orr_forget(world, 2);
+    call_results[3] = orr_history_set(world, &(orr_history_desc){.recent = 3});
+}
+
+ORR_TEST(travel_in_a_posted_call_of_lockstep_is_refused)
+{
+    kit k = {0};
+    orr_world* world = begin_going(&k);
+    KIT_STEP(world, 2);
+    CHECK_OK(orr_remember(world));
+    KIT_STEP(world, 3);
+    CHECK_OK(orr_post(world, call_history, NULL, 0));
+    (void)orr_step(world, 1);
+    CHECK_RESULT(call_results[0], ORR_ERR_STATE);
+    CHECK_EQ(orr_world_tick(world), 6);
+    CHECK(x_of(world, first) == 6);
+    k.errors = (kit_errors){0};
+    kit_end(&k);
+}
+
+static void call_ahead(orr_world* world, void* data)
+{
+    (void)data;
+    call_results[0] = orr_time_travel(world, orr_world_tick(world) + 2);
+}
+
+ORR_TEST(travel_ahead_in_a_posted_call_is_refused)
+{
+    kit k = {0};
+    orr_world* world = begin_going(&k);
+    KIT_STEP(world, 2);
+    CHECK_OK(orr_post(world, call_ahead, NULL, 0));
+    KIT_STEP(world, 1);
+    CHECK_RESULT(call_results[0], ORR_ERR_STATE);
+    CHECK_EQ(orr_world_tick(world), 3);
+    k.errors = (kit_errors){0};
+    kit_end(&k);
+}
+
+static bool show_travels(void* user, orr_world* world)
+{
+    (void)user;
+    if (orr_world_tick(world) == 5) {
+        call_history(world, NULL);
+    }
+    return true;
+}
+
+ORR_TEST(history_while_a_replay_shows_a_tick_does_no_harm)
+{
+    kit k = {0}, k2 = {0};
+    orr_recording* recording = orr_recording_create();
+    orr_world* world = begin_going(&k);
+    CHECK_OK(orr_record(world, recording, &(orr_record_desc){.hash_every = 1}));
+    KIT_STEP(world, 2);
+    CHECK_OK(orr_post(world, put_hundred, NULL, 0));
+    KIT_STEP(world, 8);
+    CHECK_OK(orr_record_end(world));
+    kit_end(&k);
+    orr_world* again = begin_going(&k2);
+    CHECK_OK(orr_history_set(again, &(orr_history_desc){.recent = 100}));
+    orr_replay_report report;
+    orr_result result = orr_replay(again, recording, &(orr_replay_desc){.on_tick = show_travels}, &report);
+    CHECK_OK(result);
+    CHECK_RESULT(call_results[0], ORR_ERR_STATE);
+    CHECK_EQ(orr_world_tick(again), 10);
+    CHECK_EQ(report.ticks, 10);
+    k2.errors = (kit_errors){0};
+    kit_end(&k2);
+    orr_recording_destroy(recording);
+}
+
+// ---- recordings -------------------------------------------------------------------------------------------------------------------
+
+// A continuous pipeline, and another beside it.
+static orr_world* begin_two(kit* k)
+{
+    orr_world* world = begin_going(k);
+    CHECK(orr_pipeline_add(world, &(orr_pipeline_desc){.name = "slow", .rate_hz = 90}).index1 != 0);
+    CHECK_OK(orr_set(world, first, Velocity, {0}));
+    KIT_SYSTEM(world, .name = "slow_go", .pipeline = "slow", .query = "Velocity",
+               .run = kit_run_nothing);
+    return world;
+}
+
+ORR_TEST(recording_of_a_continuous_world_that_went_back_is_whole)
+{
+    kit k = {0}, k2 = {0};
+    orr_recording* recording = orr_recording_create();
+    orr_world* world = begin_two(&k);
+    CHECK_OK(orr_record(world, recording, &(orr_record_desc){.hash_every = 1}));
+    uint64_t then = 0;
+    for (uint32_t i = 0; i < 10; i++) {
+        if (i == 3) {
+            CHECK_OK(orr_remember(world));
+            then = orr_world_tick(world);
+        }
+        CHECK_OK(orr_update(world, 1000000 * (i + 1)));
+    }
+    CHECK_OK(orr_time_travel(world, then));
+    for (uint32_t i = 0; i < 4; i++) {
+        CHECK_OK(orr_update(world, 3000000 * (i + 1)));
+    }
+    CHECK_OK(orr_record_end(world));
+    orr_recording_stats stats;
+    orr_recording_stats_get(recording, &stats);
+    CHECK(!stats.changed);
+    kit_end(&k);
+    world = begin_two(&k2);
+    CHECK_OK(orr_replay(world, recording, NULL, NULL));
+    kit_end(&k2);
+    orr_recording_destroy(recording);
+}
+
+ORR_TEST(recording_of_a_world_that_went_back_and_ahead_again_is_whole)
+{
+    kit k = {0}, k2 = {0};
+    orr_recording* recording = orr_recording_create();
+    orr_world* world = begin_going(&k);
+    CHECK_OK(orr_record(world, recording, &(orr_record_desc){.hash_every = 1}));
+    CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = 100}));
+    KIT_STEP(world, 6);
+    CHECK_OK(orr_time_travel(world, 2));
+    CHECK_OK(orr_post(world, put_hundred, NULL, 0));
+    CHECK_OK(orr_time_travel(world, 9));
+    CHECK_OK(orr_record_end(world));
+    CHECK(x_of(world, first) == 107);
+    kit_end(&k);
+    world = begin_going(&k2);
+    CHECK_OK(orr_replay(world, recording, NULL, NULL));
+    CHECK(x_of(world, first) == 107);
+    kit_end(&k2);
+    orr_recording_destroy(recording);
+}
+
+// ---- the budget -------------------------------------------------------------------------------------------------------------------
+
+ORR_STRUCT(Ledger, (uint64_t, sums, 4096))
+
+static void keep_ledger(orr_run* run)
+{
+    orr_own(run, Ledger)->sums[run->tick % 4096]++;
+}
+
+ORR_TEST(budget_counts_what_systems_keep)
+{
+    kit k = {0};
+    orr_world* world = begin_going(&k);
+    ORR_REGISTER(world, Ledger);
+    KIT_SYSTEM(world, .name = "ledger", .once = true, .run = keep_ledger, .state = ORR_TYPE(Ledger));
+    CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = 1000, .bytes_max = 1 << 20}));
+    KIT_STEP(world, 200);
+    orr_history_stats stats = stats_of(world);
+    CHECK(stats.ticks <= 33);
+    CHECK(stats.ticks >= 10);
+    kit_end(&k);
+}
