@@ -4,6 +4,7 @@
 #include <orrery/history.h>
 #include <orrery/replay.h>
 #include <orrery/traveller.h>
+#include <math.h>
 
 static void go(orr_run* run)
 {
@@ -283,5 +284,147 @@ ORR_TEST(budget_counts_what_systems_keep)
     orr_history_stats stats = stats_of(world);
     CHECK(stats.ticks <= 33);
     CHECK(stats.ticks >= 10);
+    kit_end(&k);
+}
+
+// ---- one entity ---------------------------------------------------------------------------------------------------------------------
+
+static orr_world* begin_traveller(kit* k)
+{
+    orr_world* world = begin(k);
+    first = make(world, 0);
+    CHECK_OK(orr_add(world, first, orr_time_traveller));
+    for (uint64_t i = 0; i < 3; i++) {
+        CHECK_OK(orr_set(world, first, Position, {(float)i, 0, 0}));
+        CHECK_OK(orr_entity_remember(world, first, i));
+    }
+    CHECK(orr_stretcher_add(world, NULL).index1 != 0);
+    return world;
+}
+
+ORR_TEST(stretcher_with_a_rate_that_is_no_number_stays_and_goes_on_later)
+{
+    kit k = {0};
+    orr_world* world = begin_traveller(&k);
+    const double rates[] = {(double)NAN, (double)INFINITY, -(double)INFINITY, 1e300, -1e300};
+    for (uint32_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+        CHECK_OK(orr_time_stretch(world, first, 0));
+        orr_edit(world, first, orr_time_stretcher)->rate = rates[i];
+        (void)orr_step(world, 3);
+        CHECK(orr_get(world, first, orr_time_stretcher)->position == 0);
+        CHECK_EQ(orr_get(world, first, orr_time_stretcher)->state, ORR_STRETCH_LACKS);
+        CHECK_OK(orr_world_validate(world));
+    }
+    orr_edit(world, first, orr_time_stretcher)->rate = 1;
+    orr_edit(world, first, orr_time_stretcher)->push = 0;
+    (void)orr_step(world, 1);
+    CHECK(orr_get(world, first, orr_time_stretcher)->position == 1);
+    k.errors = (kit_errors){0};
+    kit_end(&k);
+}
+
+ORR_TEST(stretcher_at_the_last_slot_there_is_has_a_time)
+{
+    kit k = {0};
+    orr_world* world = begin_traveller(&k);
+    CHECK_OK(orr_entity_remember(world, first, UINT64_MAX));
+    CHECK_OK(orr_time_stretch(world, first, 0x1p64));
+    (void)orr_step(world, 1);
+    CHECK(orr_get(world, first, orr_time_stretcher)->position == 0x1p64);
+    CHECK(orr_time_of(world, first) == UINT64_MAX);
+    kit_end(&k);
+}
+
+ORR_TEST(stretcher_that_drives_itself_or_the_dead_does_no_harm)
+{
+    kit k = {0};
+    orr_world* world = begin_traveller(&k);
+    CHECK_OK(orr_time_stretch(world, first, 1));
+    orr_entity dead = orr_create(world);
+    CHECK_OK(orr_time_stretch(world, dead, 1));
+    CHECK_OK(orr_time_derivate(world, first, dead));
+    CHECK_OK(orr_destroy(world, dead));
+    (void)orr_step(world, 2);
+    orr_edit(world, first, orr_time_stretcher)->drives = first;
+    (void)orr_step(world, 2);
+    CHECK_OK(orr_world_validate(world));
+    k.errors = (kit_errors){0};
+    kit_end(&k);
+}
+
+ORR_TEST(entity_travel_too_far_ahead_is_refused)
+{
+    kit k = {0};
+    orr_world* world = begin_traveller(&k);
+    CHECK_RESULT(orr_entity_travel(world, first, UINT64_MAX), ORR_ERR_ARGUMENT);
+    KIT_ERROR(&k, ORR_ERR_ARGUMENT, "ticks ahead");
+    CHECK_EQ(orr_time_of(world, first), 0);
+    kit_end(&k);
+}
+
+// ---- what came later ------------------------------------------------------------------------------------------------------------------
+
+ORR_STRUCT(LateValue, (float, a), (orr_string, text))
+ORR_STRUCT(LateLink, (orr_entity, to))
+
+ORR_TEST(types_tags_names_and_clusters_of_later_go_with_their_time)
+{
+    kit k = {0};
+    orr_world* world = begin_going(&k);
+    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position", .run = kit_hear);
+    KIT_STEP(world, 2);
+    CHECK_OK(orr_remember(world));
+    uint64_t hash = orr_world_hash(world);
+    for (uint32_t round = 0; round < 3; round++) {
+        ORR_REGISTER(world, LateValue, LateLink);
+        orr_entity late = make(world, 4);
+        CHECK_OK(orr_set(world, late, LateValue, {1, orr_string_make(world, "later")}));
+        CHECK_OK(orr_set(world, late, LateLink, {first}));
+        CHECK_OK(orr_name_set(world, late, (orr_entity){0}, "late"));
+        CHECK_OK(orr_tag_register(world, 77, "late.tag"));
+        CHECK_OK(orr_tag_add(world, late, 77));
+        CHECK_OK(orr_set(world, orr_world_entity(world), LateValue, {2, {0}}));
+        orr_query* query = orr_query_text(world, "LateValue");
+        KIT_STEP(world, 2);
+        CHECK_OK(orr_remember(world));
+        uint64_t later = orr_world_hash(world);
+        CHECK_OK(orr_clusters_delete(world, &(orr_cluster_match){0}, NULL));
+        CHECK_OK(orr_time_travel(world, 4));
+        CHECK(orr_world_hash(world) == later);
+        CHECK(orr_get(world, late, LateValue)->a == 1);
+        CHECK_OK(orr_time_travel(world, 2));
+        CHECK(orr_world_hash(world) == hash);
+        uint32_t count = 0;
+        ORR_EACH (it, query) {
+            count += it.count;
+        }
+        CHECK_EQ(count, 0);
+        CHECK(!orr_alive(world, late));
+        CHECK_OK(orr_time_travel(world, 4));
+        CHECK(orr_world_hash(world) == later);
+        CHECK_OK(orr_time_travel(world, 2));
+        CHECK_OK(orr_world_validate(world));
+        orr_query_destroy(query);
+    }
+    kit_end(&k);
+}
+
+ORR_TEST(world_ends_with_memories_of_all_kinds)
+{
+    kit k = {0};
+    orr_world* world = begin_traveller(&k);
+    ORR_REGISTER(world, LateValue);
+    CHECK_OK(orr_set(world, first, LateValue, {1, orr_string_make(world, "text")}));
+    CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = UINT32_MAX, .every = 1}));
+    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position", .run = kit_hear);
+    for (uint32_t i = 0; i < 6; i++) {
+        KIT_STEP(world, 1);
+        CHECK_OK(orr_set(world, first, LateValue, {1, orr_string_make(world, "other")}));
+    }
+    CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = 5, .bytes_max = 1}));
+    CHECK_EQ(stats_of(world).ticks, 1);
+    KIT_STEP(world, 3);
+    CHECK_EQ(stats_of(world).ticks, 1);
+    CHECK_OK(orr_time_travel(world, orr_world_tick(world)));
     kit_end(&k);
 }
