@@ -428,3 +428,257 @@ ORR_TEST(world_ends_with_memories_of_all_kinds)
     CHECK_OK(orr_time_travel(world, orr_world_tick(world)));
     kit_end(&k);
 }
+
+// ---- queries that live on -----------------------------------------------------------------------------------------------------------------
+
+enum {
+    POOL = 600,
+    QUERIES = 7
+};
+
+typedef struct lives {
+    orr_world* world;
+    orr_query* queries[QUERIES];
+    orr_query* changed; // Blocks written since `mark` bring the mirror up to date.
+    uint64_t mark;
+    float mirror[POOL * 8];
+    orr_entity made[POOL];
+    uint32_t made_count;
+} lives;
+
+static uint64_t lives_key(void* user, const orr_world* world, orr_cluster cluster)
+{
+    (void)user;
+    orr_cluster_info info;
+    CHECK_OK(orr_cluster_info_get(world, cluster, &info));
+    return info.type_count % 2;
+}
+
+static orr_query* lives_query(orr_world* world, uint32_t i)
+{
+    static const char* const texts[QUERIES] = {"Position",         "Position",
+                                               "Position, !Frozen", "disabled Position",
+                                               "either *",         "Position, #9",
+                                               "Velocity|Health"};
+    orr_query_desc desc = {.text = texts[i]};
+    desc.order_by = i == 1 ? "Position.x" : NULL;
+    desc.group_by = i == 2 ? lives_key : NULL;
+    orr_query* query = orr_query_create(world, &desc);
+    CHECK(query != NULL);
+    return query;
+}
+
+static orr_entity lives_some(const lives* l)
+{
+    orr_entity some = l->made_count > 0 ? l->made[test_random() % l->made_count]
+                                        : (orr_entity){0};
+    return orr_alive(l->world, some) ? some : (orr_entity){0};
+}
+
+static void lives_make(lives* l)
+{
+    for (uint32_t i = 0; i < 1 + test_random() % 40; i++) {
+        orr_entity entity = make(l->world, (float)(test_random() % 50));
+        l->made[l->made_count < POOL ? l->made_count++ : test_random() % POOL] = entity;
+    }
+}
+
+static void lives_change(lives* l)
+{
+    orr_world* world = l->world;
+    orr_entity some = lives_some(l);
+    uint64_t what = test_random() % 16;
+    if (what == 0) {
+        lives_make(l);
+    } else if (what == 1) {
+        CHECK_OK(orr_query_add(l->queries[2], orr_type_of(world, ORR_TYPE(Frozen)), NULL));
+    } else if (what == 2 && test_random() % 4 == 0) {
+        CHECK_OK(orr_query_destroy_entities(l->queries[6]));
+    } else if (what == 3) {
+        (void)orr_create_transient(world);
+    }
+    if (some.id == 0) {
+        return;
+    }
+    bool has = orr_has(world, some, Position);
+    if (what == 4) {
+        CHECK_OK(orr_destroy(world, some));
+    } else if (what == 5 && has) {
+        orr_edit(world, some, Position)->x = (float)(test_random() % 50);
+    } else if (what == 6) {
+        CHECK_OK(orr_add(world, some, Velocity));
+    } else if (what == 7 && orr_has(world, some, Velocity)) {
+        CHECK_OK(orr_remove(world, some, Velocity));
+    } else if (what == 8 && has) {
+        CHECK_OK(orr_enable(world, some, Position, test_random() % 2));
+    } else if (what == 9) {
+        CHECK_OK(orr_entity_enable(world, some, test_random() % 2));
+    } else if (what == 10) {
+        CHECK_OK(orr_tag_add(world, some, 9));
+    } else if (what == 11) {
+        CHECK_OK(orr_set(world, some, Health, {1, 0}));
+    } else if (what == 12) {
+        CHECK(orr_copy(world, some).id != 0);
+    } else if (what == 13 && test_random() % 8 == 0) {
+        CHECK_OK(orr_cluster_delete(world, orr_entity_cluster(world, some)));
+    } else if (what == 14 && has) {
+        CHECK_OK(orr_remove(world, some, Position));
+    } else if (what == 15 && orr_has(world, some, Frozen)) {
+        CHECK_OK(orr_remove(world, some, Frozen));
+    }
+}
+
+static void lives_check(lives* l)
+{
+    static orr_entity a[POOL * 8], b[POOL * 8];
+    for (uint32_t i = 0; i < QUERIES; i++) {
+        orr_query* fresh = lives_query(l->world, i);
+        uint64_t count = orr_query_entities(fresh, 0, a, POOL * 8);
+        CHECK_EQ(orr_query_entities(l->queries[i], 0, b, POOL * 8), count);
+        CHECK(memcmp(a, b, count * sizeof *a) == 0);
+        orr_query_destroy(fresh);
+    }
+    ORR_EACH_OF (it, l->changed, .since = l->mark) {
+        const Position* p = orr_read(&it, Position);
+        for (uint32_t i = 0; i < it.count; i++) {
+            l->mirror[(uint32_t)orr_iter_entity(&it, i).id % (POOL * 8)] = p[i].x;
+        }
+    }
+    l->mark = orr_change_mark(l->world);
+    orr_query* all = orr_query_text(l->world, "Position");
+    ORR_EACH (it, all) {
+        const Position* p = orr_read(&it, Position);
+        for (uint32_t i = 0; i < it.count; i++) {
+            CHECK(l->mirror[(uint32_t)orr_iter_entity(&it, i).id % (POOL * 8)] == p[i].x);
+        }
+    }
+    orr_query_destroy(all);
+}
+
+// What is remembered: the tick, and what it was.
+typedef struct lives_past {
+    uint64_t hash, at[QUERIES];
+} lives_past;
+
+static lives_past lives_now(const lives* l)
+{
+    static orr_entity list[POOL * 8];
+    lives_past now = {.hash = orr_world_hash(l->world)};
+    for (uint32_t i = 0; i < QUERIES; i++) {
+        uint64_t count = orr_query_entities(l->queries[i], 0, list, POOL * 8);
+        now.at[i] = orr_hash(list, count * sizeof *list, count);
+    }
+    return now;
+}
+
+static void lives_run(lives* l, uint32_t steps)
+{
+    static lives_past past[4096];
+    orr_world* world = l->world;
+    for (uint32_t i = 0; i < steps; i++) {
+        uint64_t tick = orr_world_tick(world), back = tick - test_random() % (tick < 12 ? tick + 1 : 12);
+        for (uint32_t n = 0; n < test_random() % 6; n++) {
+            lives_change(l);
+        }
+        switch (test_random() % 6) {
+        case 0:
+            CHECK_OK(orr_remember(world));
+            past[tick] = lives_now(l);
+            break;
+        case 1:
+            if (orr_remembered(world, back)) {
+                CHECK_OK(orr_time_travel(world, back));
+                lives_past now = lives_now(l);
+                CHECK(memcmp(&now, &past[back], sizeof now) == 0);
+            }
+            break;
+        case 2:
+            (void)orr_forget_range(world, back, back, 0);
+            break;
+        default:
+            KIT_STEP(world, 1);
+        }
+        lives_check(l);
+    }
+}
+
+ORR_TEST(queries_that_live_through_travels_are_as_new_ones)
+{
+    static lives l;
+    for (uint32_t round = 0; round < 2; round++) {
+        kit k = {0};
+        memset(&l, 0, sizeof l);
+        l.world = begin_going(&k);
+        CHECK_OK(orr_tag_register(l.world, 9, "nine"));
+        for (uint32_t i = 0; i < QUERIES; i++) {
+            l.queries[i] = lives_query(l.world, i);
+        }
+        l.changed = orr_query_text(l.world, "changed Position");
+        lives_run(&l, 400);
+        CHECK_OK(orr_world_validate(l.world));
+        CHECK_STR(k.errors.text, "");
+        kit_end(&k);
+    }
+}
+
+// ---- memory -----------------------------------------------------------------------------------------------------------------------------
+
+static void breed(orr_run* run)
+{
+    orr_entity child = orr_send_create(run);
+    orr_send_add(run, child, Position, {(float)run->tick, 0, 0});
+}
+
+static orr_world* begin_breeding(kit* k)
+{
+    kit_line[0] = '\0';
+    orr_world* world = kit_begin(k, &(orr_world_desc){.workers = 2, .rate_hz = 60});
+    ORR_REGISTER(world, Position, Velocity);
+    for (uint32_t i = 0; i < 6000; i++) {
+        first = make(world, 0);
+    }
+    KIT_SYSTEM(world, .name = "go", .query = "write Position", .parallel = true, .run = go);
+    KIT_SYSTEM(world, .name = "breed", .once = true, .run = breed, .creates = "Position");
+    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position",
+               .run = kit_run_nothing);
+    return world;
+}
+
+ORR_TEST(world_goes_on_as_ever_when_its_history_has_no_memory)
+{
+    kit plain = {0}, k = {0};
+    orr_world *world = begin_breeding(&k), *other = begin_breeding(&plain);
+    CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = 3}));
+    uint32_t refused = 0;
+    for (uint64_t n = 1; n < 60; n++) {
+        KIT_STEP(other, 1);
+        failing_alloc_arm(&k.memory, n, n % 2);
+        orr_result result = orr_step(world, 1);
+        refused += k.memory.refused != 0;
+        failing_alloc_arm(&k.memory, 0, false);
+        if (orr_tick_open(world)) {
+            CHECK_RESULT(result, ORR_ERR_MEMORY);
+            KIT_STEP(world, 1);
+        }
+        while (orr_world_tick(other) < orr_world_tick(world)) {
+            KIT_STEP(other, 1);
+        }
+        while (orr_world_tick(world) < orr_world_tick(other)) {
+            KIT_STEP(world, 1);
+        }
+        if (n % 5 == 0) {
+            CHECK(orr_world_hash(world) == orr_world_hash(other));
+            uint64_t tick = orr_world_tick(world), back = tick - test_random() % 3;
+            if (orr_remembered(world, back)) {
+                CHECK_OK(orr_time_travel(world, back));
+                CHECK_OK(orr_time_travel(world, tick));
+                CHECK(orr_world_hash(world) == orr_world_hash(other));
+            }
+        }
+    }
+    CHECK(refused > 10);
+    CHECK_OK(orr_world_validate(world));
+    k.errors = (kit_errors){0};
+    kit_end(&k);
+    kit_end(&plain);
+}
