@@ -285,7 +285,7 @@ size_t orr_desync_print(const orr_desync* desync, char* out, size_t out_size)
                       desync->field);
     }
     if (desync->entity.id != 0) {
-        orri_text_add(&text, " of entity %" PRIu64 ", cluster %u, chunk %u", desync->entity.id,
+        orri_text_add(&text, " of %s, cluster %u, chunk %u", orri_id_format(desync->entity).text,
                       desync->cluster, desync->chunk);
     }
     if (desync->value_a[0] != '\0') {

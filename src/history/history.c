@@ -155,8 +155,10 @@ void orri_history_drop(orr_world* world, uint32_t first, uint32_t count)
     for (uint32_t i = first; i < first + count; i++) {
         history_end(world, &history->memories[i]);
     }
-    memmove(&history->memories[first], &history->memories[first + count],
-            (history->memory_count - first - count) * sizeof *history->memories);
+    if (count > 0) { // There may be no list yet.
+        memmove(&history->memories[first], &history->memories[first + count],
+                (history->memory_count - first - count) * sizeof *history->memories);
+    }
     history->memory_count -= count;
 }
 
@@ -207,8 +209,10 @@ uint32_t orr_forget_range(orr_world* world, uint64_t first, uint64_t last, uint6
             history_end(world, &history->memories[i]);
         }
     }
-    memmove(&history->memories[kept], &history->memories[i],
-            (history->memory_count - i) * sizeof *history->memories);
+    if (i > kept) {
+        memmove(&history->memories[kept], &history->memories[i],
+                (history->memory_count - i) * sizeof *history->memories);
+    }
     history->memory_count -= i - kept;
     return i - kept;
 }
@@ -221,8 +225,24 @@ uint64_t orr_timeline(const orr_world* world)
 
 // ---- what it costs ----------------------------------------------------------------------------------------------------------
 
+// In real time what is published takes memory of the same kind.
+static uint64_t history_bytes_own(const orr_world* world)
+{
+    const struct orri_history* history = world->history;
+    uint64_t sum = 0, round = history != NULL ? ++world->history->round : 0;
+    for (uint32_t i = 0; history != NULL && i < history->memory_count; i++) {
+        uint64_t own = 0, shared = 0;
+        orri_snapshot_bytes(history->memories[i].store, round, &own, &shared);
+        sum += own;
+    }
+    return sum;
+}
+
 uint64_t orri_history_bytes(const orr_world* world)
 {
+    if (world->publisher != NULL) {
+        return history_bytes_own(world);
+    }
     orr_memory_stats memory;
     orri_mem_stats(&world->env, &memory);
     return memory.by_purpose[ORR_MEMORY_SHARE].bytes +

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Going back to a tick that is remembered, and forward by running ticks.
 #include "history/history.h"
+#include "schedule/realtime.h"
 #include <stdio.h>
 
 // What may be refused, and then what may not.
@@ -17,6 +18,7 @@ static orr_result travel_back(orr_world* world, const orri_memory* memory)
         orri_messages_stay(world);
         return result;
     }
+    orri_schedule_leave(world);
     orri_snapshot_back(world, way);
     orri_messages_back(world, memory->messages);
     orri_schedule_back(world, memory->schedule);
@@ -103,6 +105,12 @@ orr_result orr_time_travel(orr_world* world, uint64_t tick)
     if (world->history != NULL) {
         orri_history_sweep(world);
     }
+    if (tick > world->tick && orri_realtime_runs(world)) {
+        return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+                           "orr_time_travel: tick %llu lies ahead (it is tick %llu now), and in "
+                           "real time ticks run by themselves; wait until they have",
+                           (unsigned long long)tick, (unsigned long long)world->tick);
+    }
     if (tick > world->tick && tick - world->tick > UINT32_MAX) {
         return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
                            "orr_time_travel: tick %llu lies %llu ticks ahead; at most 4294967295",
@@ -115,6 +123,9 @@ orr_result orr_time_travel(orr_world* world, uint64_t tick)
     }
     if (memory != NULL) {
         result = travel_back(world, memory);
+        if (result == ORR_OK && orri_realtime_runs(world)) {
+            orri_history_tick_begins(world); // Nobody can go to what lies ahead before it is run.
+        }
     }
     uint64_t from = world->tick;
     if (result == ORR_OK && tick > from) {

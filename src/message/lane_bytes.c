@@ -292,6 +292,23 @@ static bool lane_bytes_get_posts(orr_lane* lane, orri_bytes_from* in, const orri
 
 // ---- lanes ------------------------------------------------------------------------------------------------------------
 
+// Creations are of ids that the lane was promised, in their order.
+static bool lane_bytes_promised(const orr_lane* lane, const orri_strip* strip, uint32_t creates)
+{
+    orri_index_cursor cursor = lane->cursor;
+    uint32_t n = 0;
+    for (uint32_t row = 0; row < strip->count; row++) {
+        bool found = false;
+        while (!found && n < creates) {
+            found = orri_lane_id(lane, &cursor, n++).id == strip->entities[row].id;
+        }
+        if (!found || strip->entities[row].id == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void orri_lane_put(const orr_lane* lane, orri_kept* out)
 {
     orri_bytes_put_word(&out->bytes, lane->create_count | (uint64_t)lane->provisional_count << 32);
@@ -332,6 +349,17 @@ bool orri_lane_get(orr_lane* lane, orri_bytes_from* in, const orri_kept* kept)
     ORRI_FREE(&lane->world->env, ORR_MEMORY_TEMP, bool, born.used, born.ids);
     lane->current = NULL;
     lane->sequence = records;
+    for (uint32_t i = 0; good && i < lane->order_count; i++) {
+        const orri_strip* strip = &lane->strips[lane->order[i]];
+        good = strip->kind != ORRI_SENT_CREATE || lane_bytes_promised(lane, strip, (uint32_t)ids);
+    }
+    for (uint32_t i = 0; !good && i < lane->order_count; i++) {
+        lane->strips[lane->order[i]].count = 0; // Nothing of it is done.
+    }
+    if (!good) {
+        lane->sequence = 0;
+        return false;
+    }
     lane->create_count = (uint32_t)ids;
     lane->provisional_count = (uint32_t)(ids >> 32);
     return good && lane_bytes_get_posts(lane, in, kept);

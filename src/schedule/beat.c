@@ -117,6 +117,7 @@ static beat_what beat_next(orri_realtime* rt, const orri_pipeline* pipe)
         what = beat_decide(rt, pipe, &left);
     }
     pipe->moment->met = what == BEAT_TICK ? rt->meetings : pipe->moment->met;
+    pipe->moment->travels = rt->travels;
     orri_realtime_unlock(rt);
     return what;
 }
@@ -182,6 +183,7 @@ static void beat_clock(orri_realtime* rt, orri_pipeline* pipe)
     if (pipe->rate_hz > 0 && !follows) {
         beat_pace(rt, pipe);
     }
+    rt->ended_ns = pipe->observer ? rt->ended_ns : rt->pace.time_ns;
     orri_record_ended(rt, pipe);
 }
 
@@ -235,12 +237,17 @@ static bool beat_tick(orri_realtime* rt, orri_pipeline* pipe, float dt)
     return !failed;
 }
 
-static void beat_begin_tick(orri_realtime* rt, orri_pipeline* pipe)
+// False: not after all.
+static bool beat_begin_tick(orri_realtime* rt, orri_pipeline* pipe)
 {
     if (pipe->index == 0) {
         rt->called = false;
     }
     orri_floor_enter_between(pipe);
+    if (ORR_UNLIKELY(rt->travels != pipe->moment->travels)) {
+        orri_floor_leave(pipe); // The world went back meanwhile: it was due in another time.
+        return false;
+    }
     // Plans are made where all stand between ticks. (Who looks on in a replay stands until that has a meeting.)
     if (ORR_UNLIKELY(beat_stale(rt))) {
         orri_floor_leave(pipe);
@@ -248,7 +255,7 @@ static void beat_begin_tick(orri_realtime* rt, orri_pipeline* pipe)
         rt->gather = true;
         orri_realtime_ring(rt);
         orri_realtime_unlock(rt);
-        return;
+        return false;
     }
     float dt = beat_dt(rt, pipe);
     orri_record_turn(rt, pipe, ORRI_TURN_BEGIN);
@@ -257,6 +264,7 @@ static void beat_begin_tick(orri_realtime* rt, orri_pipeline* pipe)
     if (beat_tick(rt, pipe, dt) && idle) {
         rt->platform->sleep_ns(rt->platform->user, BEAT_IDLE_NS);
     }
+    return true;
 }
 
 // A place of the program's own to wait, with nothing held. For a meeting the pipeline stands meanwhile: it does not begin a tick before it has come here
@@ -373,15 +381,15 @@ static bool beat_replay_step(orri_realtime* rt, orri_pipeline* pipe)
 
 static void beat_live(orri_realtime* rt, orri_pipeline* pipe)
 {
-    uint64_t waited = UINT64_MAX; // After which tick.
+    bool waited = false; // Since its last tick.
     for (;;) {
         switch (beat_next(rt, pipe)) {
         case BEAT_TICK:
-            if (pipe->wait != NULL && waited != pipe->tick) {
+            if (pipe->wait != NULL && !waited) {
                 beat_wait(rt, pipe);
-                waited = pipe->tick; // What was due may be so no more.
-            } else {
-                beat_begin_tick(rt, pipe);
+                waited = true; // What was due may be so no more.
+            } else if (beat_begin_tick(rt, pipe)) {
+                waited = false;
             }
             break;
         case BEAT_CALLS:

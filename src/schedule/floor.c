@@ -441,7 +441,10 @@ static orr_result floor_ready(orri_pipeline* pipe, uint32_t first, uint32_t poin
     for (uint32_t i = first; result == ORR_OK && i < point; i++) {
         result = pipe->steps[i].system->due ? floor_hand(world, pipe->steps[i].system) : ORR_OK;
     }
-    result = result == ORR_OK ? floor_reclaim(pipe, first, point) : result;
+    if (result == ORR_OK) { // Memories first: they do without, what is lent may not.
+        orri_part_group(pipe, first, point);
+        result = floor_reclaim(pipe, first, point);
+    }
     if (result == ORR_OK && !orri_group_open_ahead(pipe, first, point)) {
         result = orri_refuse_memory(&world->env, "beginning systems");
     }

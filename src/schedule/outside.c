@@ -111,6 +111,10 @@ static orr_result outside_gathered(orri_realtime* rt, orri_call* calls)
     orri_schema_thaw(&world->schema);
     orri_calls_do(rt->world, calls);
     orr_result result = orri_messages_settle(world);
+    if (result == ORR_OK && rt->publisher == NULL) { // The world went back.
+        rt->publisher = orri_publisher_create(world);
+        result = rt->publisher != NULL ? ORR_OK : orri_env_result(&world->env);
+    }
     result = result == ORR_OK ? orri_wire(rt) : result;
     const orri_pipeline* first = rt->schedule->pipelines[0];
     if (result == ORR_OK && orri_record_goes_on(rt, first) &&
@@ -219,7 +223,8 @@ static void outside_append(orri_call** first, orri_call** last, orri_call* call)
 // In lockstep: kept for the first pipeline's next tick. Takes the call.
 static orr_result outside_keep(orr_world* world, const char* name, orri_call* call)
 {
-    const orri_system* by = orri_system_here(world);
+    bool inside = orri_tick_here == world || orri_here_now.world == world;
+    const orri_system* by = inside ? orri_system_here(world) : NULL;
     struct orri_schedule* schedule = orri_schedule_of(world);
     if (schedule == NULL || (by != NULL && !by->pipe->observer && !by->desc.impure)) {
         orri_call_free(&world->env, call);

@@ -256,6 +256,7 @@ static void realtime_start(orri_realtime* rt)
     const orr_platform* platform = rt->platform;
     orri_realtime_lock(rt);
     rt->begun_ns = orri_realtime_clock(rt);
+    rt->ended_ns = rt->schedule->time_ns;
     orri_pace_begin(&rt->pace, rt->begun_ns, rt->schedule->time_ns);
     rt->pace.wish = rt->schedule->wish > 0 || rt->schedule->wished ? rt->schedule->wish : 1;
     const orri_pipeline* missing = NULL;
@@ -330,26 +331,6 @@ static void realtime_rest(orri_realtime* rt)
     }
 }
 
-// In lockstep `changed` terms look at the values themselves: what a system has not seen of others yet must be new to it.
-static void realtime_since(orri_realtime* rt)
-{
-    for (orri_system* system = rt->schedule->first; system != NULL; system = system->next) {
-        const orri_view* view = system->pipe->moment->view;
-        const orr_query* query = system->query;
-        if (view == NULL || query == NULL || !query->has_changed || system->since == 0) {
-            continue;
-        }
-        uint64_t since = system->since;
-        for (uint32_t t = 0; t < query->leaves[0].term_count; t++) {
-            const orr_term* term = &query->leaves[0].terms[t];
-            uint64_t first = term->changed ? orri_view_unseen(view, term->type, system->since)
-                                           : UINT64_MAX;
-            since = first <= since ? first - 1 : since;
-        }
-        system->since = since > 0 ? since : 1;
-    }
-}
-
 // Threads are gone.
 static void realtime_close(orri_realtime* rt)
 {
@@ -417,6 +398,9 @@ static orr_result realtime_run(orri_realtime* rt)
     }
     schedule->now = NULL;
     rt->world->iterating = 0;
+    if (rt->world->tick_begins != NULL) {
+        rt->world->tick_begins(rt->world);
+    }
     realtime_open(rt, false);
     orri_mutex_lock(rt->platform, &schedule->posting);
     __atomic_store_n(&schedule->realtime, rt, __ATOMIC_RELAXED);
@@ -445,9 +429,9 @@ static orr_result realtime_run(orri_realtime* rt)
     schedule->inside = false; // Calls that were posted may still not step or destroy it.
     orri_realtime_unhold(rt);
     orri_lanes_use(rt->world, NULL);
-    orri_record_time(rt);
-    realtime_since(rt);
+    orri_part_sinces(rt);
     realtime_rest(rt);
+    orri_record_time(rt); // They may have gone back.
     orri_record_grants(rt, &log);
     return rt->result != ORR_OK ? rt->result : rt->refused;
 }

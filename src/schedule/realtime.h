@@ -60,6 +60,7 @@ typedef struct orri_moment {
     orri_pace_own own;
     bool ticking;
     uint64_t met;           // Meetings held when its last tick was about to begin.
+    uint64_t travels;       // Likewise: how often the world had gone back.
     uint64_t began_ns;      // By the world's time, of its last tick,
     uint64_t began_real_ns; // and by the real time that counts.
     orri_waits waits;       // Under the run's `mutex`.
@@ -104,6 +105,8 @@ typedef struct orri_realtime {
     uint32_t standing;  // that stand while it is paused,
     uint32_t idle;      // and of these, that wait until they are due.
     uint64_t meetings;  // Held so far.
+    uint64_t travels;   // Back. Changed on the floor.
+    uint64_t ended_ns;  // The world's time when the last tick of the simulation ended. Likewise.
     bool gather;        // One is wanted.
     bool called;        // Calls were done since the first pipeline's last tick. Of its thread.
     bool stop;
@@ -182,6 +185,17 @@ void orri_set_keep_trace(orri_realtime* rt);
 // Fills locks, publications and views from the plans. Nobody runs. On refusal (reported) the run cannot go on.
 orr_result orri_wire(orri_realtime* rt);
 void orri_unwire(orri_realtime* rt);
+
+// ---- part.c: what is remembered ------------------------------------------------------------------------------------------
+
+// Before a group runs: memories get what its systems may write for their own, or are lost. On the floor, with its locks.
+void orri_part_group(const orri_pipeline* pipe, uint32_t first, uint32_t point);
+// In lockstep `changed` terms look at the values themselves: what a system has not seen of others yet must be new to it. Its `since` there; and that of all,
+// from now on. Nobody runs.
+uint64_t orri_part_since(const orri_system* system);
+void orri_part_sinces(const orri_realtime* rt);
+// The time that is remembered: of the last tick's end, which is the same in a replay.
+uint64_t orri_part_time(const struct orri_schedule* schedule);
 
 // ---- realtime.c -----------------------------------------------------------------------------------------------------------
 

@@ -67,7 +67,7 @@ static bool recall_take_system(orri_env* env, orri_schedule_past* past, const or
 {
     recall_system was = {.handle = system->handle,
                          .tick_first = system->tick_first,
-                         .since = system->since,
+                         .since = orri_part_since(system),
                          .created = system->created,
                          .started = system->started,
                          .removed = system->removed,
@@ -106,7 +106,7 @@ static bool recall_take(orr_world* world, orri_schedule_past* past)
                                                             pipe->tick,      pipe->renewed};
         }
     }
-    past->time_ns = schedule->time_ns;
+    past->time_ns = orri_part_time(schedule);
     past->passed_ns = schedule->passed_ns;
     past->stale = schedule->stale;
     return true;
@@ -125,7 +125,8 @@ static uint64_t recall_least(const struct orri_schedule* schedule)
 {
     uint64_t least = UINT64_MAX;
     for (const orri_system* system = schedule->first; system != NULL; system = system->next) {
-        least = recall_looks(system) && system->since < least ? system->since : least;
+        uint64_t since = recall_looks(system) ? orri_part_since(system) : UINT64_MAX;
+        least = since < least ? since : least;
     }
     return least;
 }
@@ -407,20 +408,32 @@ static void recall_put_pipes(struct orri_schedule* schedule, const orri_schedule
     }
 }
 
-// In real time the clock goes on from the time that was.
-static void recall_put_time(const struct orri_schedule* schedule)
+// In real time the clock goes on from the time that was; steps that a paused world was told to do are those that come now.
+static void recall_put_pace(orri_realtime* rt)
 {
-    orri_realtime* rt = schedule->realtime;
-    if (rt == NULL) {
-        return;
-    }
-    orri_realtime_lock(rt);
+    const struct orri_schedule* schedule = rt->schedule;
     orri_beat_look(rt);
-    rt->pace.time_ns = schedule->time_ns;
+    rt->pace.time_ns = rt->ended_ns = schedule->time_ns;
+    rt->step_ns = rt->steps > 0 ? orri_pipeline_due(schedule->pipelines[0], rt->steps - 1) : 0;
+    rt->travels++;
     for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
         schedule->pipelines[i]->moment->began_ns = schedule->time_ns;
     }
-    orri_realtime_unlock(rt);
+}
+
+static void recall_put_clocks(struct orri_schedule* schedule, const orri_schedule_past* past)
+{
+    orri_realtime* rt = schedule->realtime;
+    if (rt != NULL) {
+        orri_realtime_lock(rt); // Others may ask for the phase, and wait until they are due.
+    }
+    schedule->time_ns = past->time_ns;
+    schedule->passed_ns = past->passed_ns;
+    recall_put_pipes(schedule, past);
+    if (rt != NULL) {
+        recall_put_pace(rt);
+        orri_realtime_unlock(rt);
+    }
 }
 
 // How many systems that look, counted by when they ran, had run before a version; or up to it.
@@ -489,13 +502,10 @@ void orri_schedule_back(orr_world* world, const orri_schedule_past* past)
     bool differs = recall_put_systems(schedule, past) || past->stale;
     schedule->stale |= differs;
     schedule->switched |= differs;
-    schedule->time_ns = past->time_ns;
-    schedule->passed_ns = past->passed_ns;
-    recall_put_pipes(schedule, past);
+    recall_put_clocks(schedule, past);
     if (schedule->tape != NULL) { // It compares hashes as of the end of a tick.
         schedule->tape->first_ns = schedule->pipelines[0]->due_ns;
     }
-    recall_put_time(schedule);
     recall_put_changes(world, past);
 }
 

@@ -348,6 +348,9 @@ orr_result orri_step_to(orr_world* world, uint64_t tick);
 // wire.c: a system goes, or its imports are looked up anew: what it has in real time is given back.
 void orri_unwire_system(orr_world* world, orri_system* system);
 
+// The world whose tick this thread drives in lockstep; NULL: none. So who posts from another thread is told from a system that does.
+extern _Thread_local const orr_world* orri_tick_here;
+
 // tick.c: runs a tick, or goes on with the one that is under way. On refusal (reported) it stays open; calling again goes on.
 orr_result orri_tick(orri_pipeline* pipe, float dt);
 

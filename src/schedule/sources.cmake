@@ -23,6 +23,7 @@ set(ORR_SOURCES_SCHEDULE
     src/schedule/observe.c
     src/schedule/outside.c
     src/schedule/pace.c
+    src/schedule/part.c
     src/schedule/pipeline.c
     src/schedule/points.c
     src/schedule/police.c
@@ -65,6 +66,7 @@ set(ORR_SMALL_SCHEDULE
     src/schedule/observe.c
     src/schedule/outside.c
     src/schedule/pace.c
+    src/schedule/part.c
     src/schedule/pipeline.c
     src/schedule/points.c
     src/schedule/police.c

@@ -39,7 +39,8 @@ static bool step_half_done(const struct orri_schedule* schedule)
 {
     bool half = schedule->now != NULL;
     for (uint32_t i = 0; i < schedule->pipeline_count && !half; i++) {
-        half = schedule->pipelines[i]->stage != ORRI_STAGE_DONE;
+        const orri_pipeline* pipe = schedule->pipelines[i];
+        half = pipe->stage != ORRI_STAGE_DONE || (pipe->moment != NULL && pipe->moment->copied);
     }
     return half;
 }

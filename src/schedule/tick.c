@@ -487,6 +487,8 @@ static orr_result tick_go(orri_pipeline* pipe)
     return tick_end(pipe);
 }
 
+_Thread_local const orr_world* orri_tick_here;
+
 orr_result orri_tick(orri_pipeline* pipe, float dt)
 {
     struct orri_schedule* schedule = pipe->world->schedule;
@@ -508,9 +510,12 @@ orr_result orri_tick(orri_pipeline* pipe, float dt)
     if (ORR_LIKELY(lockstep)) {
         schedule->inside = pipe->world->in_tick = true;
     }
+    const orr_world* before = orri_tick_here;
+    orri_tick_here = lockstep ? pipe->world : before;
     result = result != ORR_OK || schedule->now != NULL ? result : tick_begin(pipe, dt);
     bool begun = result == ORR_OK;
     result = begun ? tick_go(pipe) : result;
+    orri_tick_here = before;
     if (ORR_LIKELY(lockstep)) {
         schedule->inside = pipe->world->in_tick = false;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Blocks of pools held for snapshots, and pools that become what they were. A value never moves while it lives, so it is the holder who gets the copy;
 // going back moves the values of the copy to where they were, and the holder shares the block again.
+#include "store/guard.h"
 #include "store/names.h"
 #include "store/pool.h"
 
@@ -106,6 +107,8 @@ static void pool_share_unhook(orri_pool_share* share)
 
 void orri_pool_share_detach(orr_world* world, orri_pool_block* block)
 {
+    // As for columns: in real time systems find nothing held.
+    ORR_ASSERT(!world->realtime || orri_here_now.world != world || orri_here_now.clock == NULL);
     // The first of several workers copies, the others wait.
     orri_mutex_lock(world->env.platform, &world->sharing);
     orri_pool_share* share = __atomic_load_n(&block->share, __ATOMIC_RELAXED);

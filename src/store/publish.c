@@ -243,7 +243,6 @@ orri_publisher* orri_publisher_create(orr_world* world)
         (void)orri_refuse_memory(&world->env, "publishing values");
         return NULL;
     }
-    orri_snapshots_part(world); // Of what systems write nobody may hold anything but what is lent.
     publisher->world = world;
     world->publisher = publisher;
     return publisher;

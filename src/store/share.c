@@ -9,6 +9,7 @@ static orri_share* share_again(orri_share* share, orri_share_kind kind)
     share->refs++;
     // A frozen holder may keep a pointer, so frozen wins.
     share->kind = kind == ORRI_SHARE_FROZEN ? kind : share->kind;
+    share->frozen += kind == ORRI_SHARE_FROZEN;
     return share;
 }
 
@@ -21,6 +22,7 @@ static orri_share* share_make(orr_world* world, orri_share_kind kind, orri_share
     }
     share->refs = 1;
     share->kind = kind;
+    share->frozen = kind == ORRI_SHARE_FROZEN;
     share->attached = attach;
     share->counter = counter;
     *attach = share;
@@ -110,6 +112,12 @@ orri_share* orri_share_lend(orr_world* world, orri_chunk* chunk, uint32_t column
         share->size = (size_t)share->rows * info->size;
     }
     return share;
+}
+
+void orri_share_unlend(orri_share* share)
+{
+    ORR_ASSERT(share->frozen > 0 && share->kind == ORRI_SHARE_FROZEN);
+    share->kind = --share->frozen == 0 ? ORRI_SHARE_HISTORY : share->kind;
 }
 
 orri_share* orri_share_page(orr_world* world, uint32_t page, orri_share_kind kind)

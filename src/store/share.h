@@ -19,6 +19,7 @@ typedef struct orri_share {
     uint32_t refs;
     uint32_t rows; // Of the block at that moment (records, for a page).
     orri_share_kind kind;
+    uint32_t frozen;       // Holders that may keep a pointer; while there are any, the kind is frozen.
     bool lost;             // The copy was refused: data is NULL.
     void* data;            // Read only.
     size_t size;           // Bytes of the rows.
@@ -52,6 +53,8 @@ bool orri_share_detach_page(orr_world* world, uint32_t page);
 // For publish_lend.c: takes hold of a plain column that has rows, frozen, without asking whether the world is open. NULL when memory is refused
 // (silent).
 orri_share* orri_share_lend(orr_world* world, orri_chunk* chunk, uint32_t column);
+// Before that is released: others may hold it for history, and then lose it rather than stand in the way of a write.
+void orri_share_unlend(orri_share* share);
 // The world gets this block of the same size for its own, and the share, which is frozen, keeps the one it has. Touches nothing of other columns.
 void orri_share_replace_column(orr_world* world, orri_chunk* chunk, uint32_t column, void* block,
                                orri_extent* extent);

@@ -353,13 +353,6 @@ orri_snapshot* orri_snapshot_take(orr_world* world)
     if (orri_check_open(world, "remembering the world") != ORR_OK) {
         return NULL;
     }
-    if (world->publisher != NULL || world->realtime) {
-        // What a system writes in real time must be its own before it begins, and nobody copies history for it then.
-        (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                          "remembering the world: it runs in real time, where nothing is "
-                          "remembered; run it by orr_step()");
-        return NULL;
-    }
     orri_world_settle(world);
     orri_snapshot* snapshot = snapshot_make(world);
     if (snapshot == NULL || snapshot->pages == NULL || snapshot->clusters == NULL ||
@@ -409,42 +402,6 @@ void orri_snapshot_release(orr_world* world, orri_snapshot* snapshot)
     ORRI_FREE(env, ORR_MEMORY_SHARE, orri_snapshot, snapshot, 1);
     world->snapshots->count--;
     snapshot_newest_drop(world);
-}
-
-static void snapshot_part_chunk(orr_world* world, orri_chunk* chunk)
-{
-    for (uint32_t c = 0; chunk->share_count > 0 && c < chunk->column_count; c++) {
-        const orri_share* share = chunk->columns[c].share;
-        if (share != NULL && share->kind == ORRI_SHARE_HISTORY) {
-            (void)orri_share_detach_column(world, chunk, c);
-        }
-    }
-}
-
-void orri_snapshots_part(orr_world* world)
-{
-    if (world->snapshots == NULL) {
-        return;
-    }
-    for (uint32_t id = 1; id < world->chunk_count; id++) {
-        if (world->chunks[id] != NULL) {
-            snapshot_part_chunk(world, world->chunks[id]);
-        }
-    }
-    for (uint32_t p = 0; p < world->index.page_count; p++) {
-        const orri_share* share = world->index.metas[p].share;
-        if (share != NULL && share->kind == ORRI_SHARE_HISTORY) {
-            (void)orri_share_detach_page(world, p);
-        }
-    }
-    for (uint32_t p = 0; p < world->pool_count; p++) {
-        orri_pool* pool = world->pool_list[p];
-        for (uint32_t i = 0; i < pool->block_count; i++) {
-            if (pool->blocks[i].share != NULL) {
-                orri_pool_share_detach(world, &pool->blocks[i]);
-            }
-        }
-    }
 }
 
 // ---- asking -------------------------------------------------------------------------------------------------------

@@ -25,12 +25,9 @@ bool orri_snapshot_same(orr_world* world, const orri_snapshot* snapshot);
 void orri_snapshot_bytes(const orri_snapshot* snapshot, uint64_t round, uint64_t* own,
                          uint64_t* shared);
 
-// All of them get what they share with the world for their own; what is refused is lost. Before systems run that must not find a block held: in real time.
-void orri_snapshots_part(orr_world* world);
-
 // Going back, in two steps. All that may be refused: reported, no effect that can be seen.
 orr_result orri_snapshot_ready(orr_world* world, orri_snapshot* snapshot, orri_return** out);
-// Everything that is state is as it was, and other snapshots are what they were. Versions go on: what is different counts as written now, in this epoch. Cannot
+// Nothing may be published. Everything that is state is as it was, and other snapshots are what they were. Versions go on: what is different counts as written now, in this epoch. Cannot
 // fail. The listener hears of clusters and pinned values that come and go. Ends `way`.
 void orri_snapshot_back(orr_world* world, orri_return* way);
 // Or not after all.

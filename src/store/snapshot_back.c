@@ -6,7 +6,6 @@
 // Order matters. What goes, goes first (chunks, then clusters), with records and lists as they are now; then numbers and ids are free for what comes. What
 // is derived (links, names, the order, free chunk ids) is found anew at the end.
 #include "store/names.h"
-#include "store/publish.h"
 #include "store/relation.h"
 #include "store/snapshot_inner.h"
 
@@ -296,10 +295,6 @@ static orr_result back_check(orr_world* world, const orri_snapshot* snapshot)
 {
     const char* call = "going back to what is remembered";
     orr_result result = orri_check_open(world, call);
-    if (result == ORR_OK && (world->publisher != NULL || world->realtime)) {
-        return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                           "%s: the world runs in real time; run it by orr_step()", call);
-    }
     if (result == ORR_OK && orri_snapshot_lost(snapshot)) {
         return orri_refuse(
             &world->env, ORR_ERR_PAST, ORR_LOG_ID_CALL_REFUSED,
@@ -729,7 +724,7 @@ static void back_tell(orr_world* world, const orri_return* way)
 void orri_snapshot_back(orr_world* world, orri_return* way)
 {
     const orri_snapshot* then = way->snapshot;
-    ORR_ASSERT(!orri_snapshot_lost(then));
+    ORR_ASSERT(!orri_snapshot_lost(then) && world->publisher == NULL);
     if (world->listed != 0) {
         world->listener.structure_change(world);
     }

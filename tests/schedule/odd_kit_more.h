@@ -243,7 +243,7 @@ static void part_transactions(orr_world* world, odd_pipes p)
                .run = purse_pay);
 }
 
-static void odd_count_gold(orr_world* world)
+ORR_MAYBE_UNUSED static void odd_count_gold(orr_world* world)
 {
     if (orr_system_find(world, "purse_pay").index1 == 0) {
         return;

@@ -95,6 +95,34 @@ static int32_t live(const stage* s, uint32_t row)
     return orr_get(s->world, s->rows[row], Health)->value;
 }
 
+// ---- beside what is remembered --------------------------------------------------------------------------------
+
+// Who is shown a block keeps it; who only remembers it loses it when there is no memory, and stands in nobody's way.
+ORR_TEST(lent_block_that_is_remembered_is_lost_rather_than_a_write_refused)
+{
+    stage s;
+    lent_begin(&s, 100);
+    stage_tick(&s, 1);
+    stage_tick(&s, 2);
+    CHECK_OK(orri_view_pin(s.first));
+    CHECK_OK(orri_view_pin(s.second));
+    orri_chunk* chunk = chunk_of(&s, 0);
+    uint32_t column = (uint32_t)orri_cluster_find_column(chunk->cluster, s.health);
+    CHECK(live_of(&s, 0) == orri_published_block(s.publisher, s.health, chunk));
+    orri_share* share = orri_share_column(s.world, chunk, column, ORRI_SHARE_HISTORY);
+    CHECK(share != NULL && share->kind == ORRI_SHARE_FROZEN);
+    orri_publisher_destroy(s.publisher);
+    CHECK(share->kind == ORRI_SHARE_HISTORY && share->attached != NULL);
+    failing_alloc_arm(&s.k.memory, 1, true);
+    stage_set(&s, s.rows[0], 3);
+    failing_alloc_arm(&s.k.memory, 0, false);
+    CHECK(share->lost);
+    CHECK_EQ(live(&s, 0), 3);
+    orri_share_release(s.world, share);
+    CHECK_EQ(s.world->share_live, 0);
+    kit_end(&s.k);
+}
+
 // ---- without a copy ---------------------------------------------------------------------------------------
 
 ORR_TEST(what_is_overwritten_is_shown_where_it_lies)

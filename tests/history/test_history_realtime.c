@@ -1,0 +1,909 @@
+// SPDX-License-Identifier: MIT
+// Remembering and going back while a world runs in real time: at meetings, where all pipelines stand between their ticks.
+#include "scenarios/clocks.h"
+#include "schedule/hard_kit.h"
+#include <orrery/history.h>
+
+ORR_STRUCT_EX(Pin, (.storage = ORR_PINNED), (uint64_t, v))
+ORR_STRUCT_EX(Cable, (.live = true), (uint64_t, x), (uint64_t, twice))
+ORR_STRUCT(Leaf, (uint64_t, tick))
+
+enum {
+    TRIPS_MOST = 8,
+    ROWS = 40
+};
+
+#define PATIENCE_NS UINT64_C(20000000000) // The machine may be busy.
+
+// What calls do and find, from the first pipeline's thread.
+static struct {
+    uint32_t asked, trips; // Calls posted; how often the world is to go back.
+    uint64_t from, to;     // Ticks of the first pipeline in which it is remembered, and left.
+    uint64_t tick, hash;   // What was remembered.
+    uint64_t hashes[TRIPS_MOST];
+    _Atomic uint32_t gone; // Back.
+    void (*remembered)(orr_world* world);
+    void (*back)(orr_world* world);
+} trip;
+
+static void trip_set(uint32_t trips)
+{
+    memset(&trip, 0, sizeof trip);
+    trip.trips = trips;
+    trip.from = 10;
+    trip.to = 25;
+}
+
+static void trip_remember(orr_world* world, void* data)
+{
+    (void)data;
+    HARD_CHECK(orr_remember(world) == ORR_OK, "%s", orr_error_last(world));
+    trip.tick = orr_world_tick(world);
+    trip.hash = orr_world_hash(world);
+    HARD_CHECK(orr_remembered(world, trip.tick), "it is not remembered");
+    if (trip.remembered != NULL) {
+        trip.remembered(world);
+    }
+}
+
+static void trip_back(orr_world* world, void* data)
+{
+    (void)data;
+    HARD_CHECK(orr_world_hash(world) != trip.hash, "nothing happened");
+    HARD_CHECK(orr_time_travel(world, trip.tick) == ORR_OK, "%s", orr_error_last(world));
+    HARD_CHECK(orr_world_hash(world) == trip.hash, "the world is not what it was");
+    HARD_CHECK(orr_world_tick(world) == trip.tick, "nor its tick");
+    HARD_CHECK(orr_world_validate(world) == ORR_OK, "%s", orr_error_last(world));
+    trip.hashes[trip.gone] = orr_world_hash(world);
+    trip.gone++;
+    if (trip.back != NULL) {
+        trip.back(world);
+    }
+}
+
+static void trip_ask(orr_run* run)
+{
+    if (trip.asked == 0 && run->tick >= trip.from) {
+        trip.asked++;
+        (void)orr_post_meeting(run->world, trip_remember, NULL, 0);
+    } else if (trip.asked > 0 && trip.asked <= trip.trips && run->tick >= trip.to &&
+               trip.gone + 1 == trip.asked) {
+        trip.asked++;
+        (void)orr_post_meeting(run->world, trip_back, NULL, 0);
+    }
+}
+
+// ---- a world with something of everything -------------------------------------------------------------------------------------
+
+static void all_pin(orr_run* run)
+{
+    for (uint32_t i = 0; i < run->count; i++) {
+        orr_write_pinned(run, Pin, i)->v += run->tick;
+    }
+}
+
+static void all_pin_read(orr_run* run)
+{
+    Leaf* leaf = orr_write(run, Leaf);
+    for (uint32_t i = 0; i < run->count; i++) {
+        leaf[i].tick = leaf[i].tick * 31 + orr_read_pinned(run, Pin, i)->v;
+    }
+}
+
+static void all_cable(orr_run* run)
+{
+    Cable* c = orr_write(run, Cable);
+    for (uint32_t i = 0; i < run->count; i++) {
+        c[i].x += run->tick;
+        c[i].twice = 2 * c[i].x;
+    }
+}
+
+static void all_cable_read(orr_run* run)
+{
+    const Cable* c = orr_read(run, Cable);
+    for (uint32_t i = 0; i < run->count; i++) {
+        HARD_CHECK(c[i].twice == 2 * c[i].x, "a cable is torn");
+    }
+}
+
+static void all_text(orr_run* run)
+{
+    Text* t = orr_write(run, Text);
+    for (uint32_t i = 0; i < run->count; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "%llu", (unsigned long long)run->tick);
+        orr_string made = orr_string_make(run->world, text);
+        if (orr_string_text(run->world, made)[0] != '\0') { // There was memory for it.
+            orr_string_assign(run->world, &t[i].text, made);
+            t[i].number = (uint32_t)run->tick;
+        }
+    }
+}
+
+static void all_text_read(orr_run* run)
+{
+    const Text* t = orr_read(run, Text);
+    for (uint32_t i = 0; i < run->count; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "%u", t[i].number);
+        HARD_CHECK(t[i].number == 0 || strcmp(orr_string_text(run->world, t[i].text), text) == 0,
+                   "a text is torn");
+    }
+}
+
+// Trees are written by "a", all of them without a look, and looked at in "b"; the first pipeline makes and ends some.
+static orr_world* all_begin(kit* k, uint32_t workers)
+{
+    orr_world* world = hard_begin(k, workers);
+    trip_set(3);
+    trees_add(world, ROWS);
+    ORR_REGISTER(world, Pin, Cable, Text, Leaf);
+    for (uint32_t i = 0; i < ROWS; i++) {
+        orr_entity entity = orr_create(world);
+        orr_set(world, entity, Pin, {i});
+        orr_set(world, entity, Cable, {0, 0});
+        orr_set(world, entity, Leaf, {i});
+        CHECK_OK(orr_add(world, entity, Text));
+    }
+    KIT_SYSTEM(world, .name = "ask", .once = true, .any = "Fruit", .run = trip_ask);
+    KIT_SYSTEM(world, .name = "pin", .pipeline = "a", .query = "write Pin", .run = all_pin);
+    KIT_SYSTEM(world, .name = "pin_read", .pipeline = "b", .query = "Pin, write Leaf",
+               .run = all_pin_read);
+    KIT_SYSTEM(world, .name = "cable", .pipeline = "a", .query = "write Cable", .run = all_cable);
+    KIT_SYSTEM(world, .name = "cable_read", .pipeline = "b", .query = "Cable",
+               .run = all_cable_read);
+    KIT_SYSTEM(world, .name = "text", .pipeline = "a", .query = "write Text", .run = all_text);
+    KIT_SYSTEM(world, .name = "text_read", .pipeline = "b", .query = "Text", .run = all_text_read);
+    return world;
+}
+
+ORR_TEST(travel_at_a_meeting_restores_the_world)
+{
+    kit k;
+    for (uint32_t workers = 0; workers <= 2; workers += 2) {
+        orr_world* world = all_begin(&k, workers);
+        CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 70}));
+        CHECK_EQ(trip.gone, 3);
+        CHECK_EQ(orr_timeline(world), 3);
+        CHECK(orr_remembered(world, trip.tick));
+        // And afterwards, in lockstep.
+        CHECK_OK(orr_time_travel(world, trip.tick));
+        CHECK(orr_world_hash(world) == trip.hash);
+        CHECK_OK(orr_step(world, 5));
+        hard_end(&k);
+    }
+}
+
+static struct {
+    uint64_t hashes[TRIPS_MOST], again;
+    double phase;
+} look;
+
+// What a run remembered is the same in its replay: also where it is gone to, and gone on from, in lockstep.
+static void look_same(orr_world* world, bool replays)
+{
+    CHECK(orr_remembered(world, trip.tick));
+    CHECK_OK(orr_step(world, 7));
+    CHECK_OK(orr_time_travel(world, trip.tick));
+    CHECK(orr_world_hash(world) == trip.hash);
+    CHECK_OK(orr_step(world, 20));
+    if (!replays) {
+        memcpy(look.hashes, trip.hashes, sizeof look.hashes);
+        look.again = orr_world_hash(world);
+    }
+    CHECK(memcmp(look.hashes, trip.hashes, sizeof look.hashes) == 0);
+    CHECK(orr_world_hash(world) == look.again);
+}
+
+static void look_trips(orr_world* world, bool replays)
+{
+    CHECK_EQ(trip.gone, 3);
+    CHECK_EQ(orr_timeline(world), 3);
+    look_same(world, replays);
+}
+
+ORR_TEST(replay_of_a_run_that_went_back_comes_to_the_same)
+{
+    hard_replays_with_workers(
+        (hard_replay){.begin = all_begin, .ticks = 70, .replays = 2, .look = look_trips});
+}
+
+// In the last tick it is posted, and done when the run has ended; the replay has it at its last meeting.
+static orr_world* last_begin(kit* k, uint32_t workers)
+{
+    orr_world* world = all_begin(k, workers);
+    trip_set(1);
+    trip.to = 30;
+    return world;
+}
+
+static void look_last(orr_world* world, bool replays)
+{
+    CHECK_EQ(trip.gone, 1);
+    CHECK_EQ(orr_world_tick(world), trip.tick);
+    double phase = orr_phase(world, (orr_pipeline){1}); // By the same time,
+    CHECK_OK(orr_step(world, 20));                      // and clocks.
+    uint64_t hash = orr_world_hash(world);
+    look.again = replays ? look.again : hash;
+    look.phase = replays ? look.phase : phase;
+    CHECK(look.again == hash);
+    CHECK(look.phase == phase);
+}
+
+ORR_TEST(replay_of_a_run_that_went_back_at_its_end_comes_to_the_same)
+{
+    hard_replays(&(hard_replay){.begin = last_begin, .ticks = 30, .look = look_last});
+}
+
+// ---- others meanwhile -------------------------------------------------------------------------------------------------------------
+
+// From any thread, while it runs.
+static void meanwhile_ask(void* data)
+{
+    orr_world* world = data;
+    while (!orr_running(world)) {
+        hard_sleep(100000);
+    }
+    while (trip.gone < 3) {
+        orr_wait_stats stats;
+        for (uint32_t i = 1; i <= 4; i++) {
+            double phase = orr_phase(world, (orr_pipeline){i});
+            HARD_CHECK(phase >= 0 && phase <= 1, "phase %g", phase);
+            HARD_CHECK(orr_wait_stats_get(world, (orr_pipeline){i}, &stats) == ORR_OK, "stats");
+        }
+        HARD_CHECK(orr_time_scale(world) > 0, "scale");
+        hard_sleep(200000);
+    }
+}
+
+static void meanwhile_wait(void* user)
+{
+    (void)user;
+    hard_sleep(1000000);
+}
+
+// Who waits in a place of its own comes back while the world goes back; it begins no tick that was due in the time that was left.
+ORR_TEST(travel_at_a_meeting_while_others_ask_and_wait)
+{
+    kit k;
+    orr_world* world = all_begin(&k, 0);
+    orr_pipeline_desc waits = {.name = "waits", .wait = meanwhile_wait};
+    CHECK(orr_pipeline_add(world, &waits).index1 != 0);
+    KIT_SYSTEM(world, .name = "waiting", .pipeline = "waits", .query = "Tree",
+               .run = kit_run_nothing);
+    const orr_platform* platform = orr_platform_default();
+    orr_thread thread;
+    CHECK_EQ(platform->thread_create(platform->user, "asks", meanwhile_ask, world, &thread), 0);
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 90}));
+    platform->thread_join(platform->user, thread);
+    CHECK_EQ(trip.gone, 3);
+    hard_end(&k);
+}
+
+// ---- what others see --------------------------------------------------------------------------------------------------------------
+
+static _Atomic uint64_t seen_value, seen_looks, seen_export;
+
+ORR_STRUCT(Sum, (uint64_t, tick))
+
+static void seen_grow(orr_run* run)
+{
+    Tree* t = orr_write(run, Tree);
+    for (uint32_t i = 0; i < run->count; i++) {
+        t[i] = (Tree){run->tick, 0};
+    }
+    orr_export(run, Sum)->tick = run->tick;
+}
+
+static void seen_look(orr_run* run)
+{
+    const Tree* t = orr_read(run, Tree);
+    for (uint32_t i = 0; trip.gone > 0 && i < run->count; i++) {
+        HARD_CHECK(t[i].tick == seen_value, "%llu is seen of a future that was left, not %llu",
+                   (unsigned long long)t[i].tick, (unsigned long long)seen_value);
+        HARD_CHECK(orr_get(run->world, orr_iter_entity(run, i), Tree)->tick == seen_value,
+                   "and by id");
+        HARD_CHECK(orr_import(run, "grow", Sum)->tick == seen_export, "what it imports, too");
+        seen_looks++;
+    }
+}
+
+static void seen_remembered(orr_world* world)
+{
+    orr_entity entity = orr_find(world, (orr_entity){0}, "first");
+    seen_value = orr_get(world, entity, Tree)->tick;
+    seen_export = seen_value;
+}
+
+// From here on nobody writes: what is seen is what was restored, or never will be.
+static void seen_back(orr_world* world)
+{
+    HARD_CHECK(orr_system_enable(world, orr_system_find(world, "grow"), false) == ORR_OK, "%s",
+               orr_error_last(world));
+}
+
+static orr_world* seen_begin(kit* k, const char* overwrites)
+{
+    orr_world* world = hard_begin(k, 0);
+    trip_set(1);
+    trip.remembered = seen_remembered;
+    trip.back = seen_back;
+    seen_looks = 0;
+    ORR_REGISTER(world, Tree, Fruit, Sum);
+    orr_entity entity = orr_create(world);
+    CHECK_OK(orr_name_set(world, entity, (orr_entity){0}, "first"));
+    orr_set(world, entity, Tree, {0, 0});
+    for (uint32_t i = 0; i < ROWS; i++) {
+        orr_set(world, orr_create(world), Tree, {0, 0});
+    }
+    hard_pipe(world, "a", 400, false);
+    hard_pipe(world, "b", 0, false);
+    KIT_SYSTEM(world, .name = "ask", .once = true, .any = "Fruit", .run = trip_ask);
+    KIT_SYSTEM(world, .name = "grow", .pipeline = "a", .query = "write Tree",
+               .overwrites = overwrites, .exports = ORR_TYPE(Sum), .run = seen_grow);
+    KIT_SYSTEM(world, .name = "look", .pipeline = "b", .query = "Tree", .any = "Tree",
+               .imports = "grow", .run = seen_look);
+    return world;
+}
+
+ORR_TEST(readers_of_other_pipelines_see_what_was_restored)
+{
+    kit k;
+    for (uint32_t i = 0; i < 2; i++) { // Copied for them, or lent to them.
+        orr_world* world = seen_begin(&k, i == 0 ? NULL : "Tree");
+        CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 40}));
+        CHECK_EQ(trip.gone, 1);
+        CHECK(seen_looks > 0);
+        hard_end(&k);
+    }
+}
+
+// ---- what is new to whom -------------------------------------------------------------------------------------------------------------
+
+enum {
+    NEWS = 777
+};
+
+// Writes once, lets the other pipeline look, which sees nothing of it yet, and has the world remembered as soon as it has ended.
+static void news_write(orr_run* run)
+{
+    if (run->tick == trip.from && trip.asked == 0) {
+        trip.asked++;
+        Tree* t = orr_write(run, Tree);
+        t[0].tick = NEWS;
+        hard_sleep(3000000);
+        (void)orr_post_meeting(run->world, trip_remember, NULL, 0);
+        hard_sleep(6000000);
+    } else if (run->tick == trip.to && trip.asked == 1) {
+        trip.asked++;
+        (void)orr_post_meeting(run->world, trip_back, NULL, 0);
+    } else if (run->tick == trip.to && trip.gone == 1) {
+        orr_stop(run->world);
+    }
+}
+
+static void news_look(orr_run* run)
+{
+    const Tree* t = orr_read(run, Tree);
+    for (uint32_t i = 0; i < run->count; i++) {
+        orr_own(run, Count)->count += t[i].tick == NEWS;
+    }
+}
+
+ORR_TEST(what_was_not_seen_yet_is_new_again_after_going_back)
+{
+    kit k;
+    orr_world* world = hard_begin(&k, 0);
+    trip_set(1);
+    ORR_REGISTER(world, Tree);
+    orr_set(world, orr_create(world), Tree, {0, 0});
+    hard_pipe(world, "a", 400, false);
+    hard_pipe(world, "b", 0, false);
+    KIT_SYSTEM(world, .name = "write", .pipeline = "a", .query = "write Tree", .run = news_write);
+    KIT_SYSTEM(world, .name = "look", .pipeline = "b", .query = "changed Tree",
+               .state = ORR_TYPE(Count), .run = news_look);
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.for_ns = PATIENCE_NS}));
+    CHECK_EQ(trip.gone, 1);
+    const Count* count = orr_system_state(world, orr_system_find(world, "look"));
+    CHECK_EQ(count->count, 1); // What it counted in the future that was left is gone.
+    hard_end(&k);
+}
+
+// ---- who mirrors the world -----------------------------------------------------------------------------------------------------------
+
+enum {
+    MIRROR_MOST = 4096
+};
+
+static struct {
+    orr_entity entities[MIRROR_MOST];
+    uint64_t ticks[MIRROR_MOST];
+} mirror;
+
+static void mirror_hear(orr_run* run)
+{
+    ORR_MESSAGES(m, run)
+    {
+        const Tree* values = m->kind == ORR_ENTITY_REMOVED ? NULL : orr_values(m, Tree);
+        for (uint32_t i = 0; i < m->count; i++) {
+            uint32_t index = (uint32_t)m->entities[i].id;
+            HARD_CHECK(index < MIRROR_MOST, "an index");
+            bool there = mirror.entities[index].id == m->entities[i].id;
+            HARD_CHECK(there == (m->kind != ORR_ENTITY_ADDED), "it was told otherwise before");
+            mirror.entities[index] = m->kind != ORR_ENTITY_REMOVED ? m->entities[i]
+                                                                   : (orr_entity){0};
+            mirror.ticks[index] = values != NULL ? values[i].tick : mirror.ticks[index];
+        }
+    }
+}
+
+static void mirror_check(orr_world* world)
+{
+    uint32_t count = 0;
+    orr_query* query = orr_query_text(world, "Tree");
+    ORR_EACH(it, query)
+    {
+        const Tree* t = orr_read(&it, Tree);
+        for (uint32_t i = 0; i < it.count; i++) {
+            orr_entity entity = orr_iter_entity(&it, i);
+            CHECK_EQ(mirror.entities[(uint32_t)entity.id].id, entity.id);
+            CHECK_EQ(mirror.ticks[(uint32_t)entity.id], t[i].tick);
+        }
+        count += it.count;
+    }
+    orr_query_destroy(query);
+    for (uint32_t i = 0; i < MIRROR_MOST; i++) {
+        count -= mirror.entities[i].id != 0;
+    }
+    CHECK_EQ(count, 0);
+}
+
+ORR_TEST(observer_of_a_world_that_goes_back_in_real_time_mirrors_it)
+{
+    kit k;
+    memset(&mirror, 0, sizeof mirror);
+    orr_world* world = all_begin(&k, 0);
+    hard_pipe(world, "watch", 250, true);
+    KIT_SYSTEM(world, .name = "mirror", .kind = ORR_INDIRECT, .pipeline = "watch", .query = "Tree",
+               .run = mirror_hear);
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 70}));
+    CHECK_EQ(trip.gone, 3);
+    const char* names[] = {"churn", "grow"};
+    for (uint32_t i = 0; i < 2; i++) {
+        CHECK_OK(orr_system_enable(world, orr_system_find(world, names[i]), false));
+    }
+    CHECK_OK(orr_step(world, 5));
+    mirror_check(world);
+    CHECK_OK(orr_time_travel(world, trip.tick));
+    for (uint32_t i = 0; i < 2; i++) {
+        CHECK_OK(orr_system_enable(world, orr_system_find(world, names[i]), false));
+    }
+    CHECK_OK(orr_step(world, 5));
+    mirror_check(world);
+    hard_end(&k);
+}
+
+// ---- when --------------------------------------------------------------------------------------------------------------------------
+
+static void when_plain(orr_world* world, void* data)
+{
+    (void)data;
+    HARD_CHECK(orr_remember(world) == ORR_ERR_STATE, "remembered");
+    HARD_CHECK(strstr(orr_error_last(world), "orr_post_meeting") != NULL, "%s",
+               orr_error_last(world));
+    HARD_CHECK(orr_time_travel(world, 0) == ORR_ERR_STATE, "gone back");
+    HARD_CHECK(strstr(orr_error_last(world), "orr_post_meeting") != NULL, "%s",
+               orr_error_last(world));
+    HARD_CHECK(orr_forget(world, 0) == ORR_ERR_STATE, "forgotten");
+    HARD_CHECK(orr_forget_range(world, 0, 100, 0) == 0, "forgotten");
+    HARD_CHECK(orr_history_set(world, &(orr_history_desc){.recent = 1}) == ORR_ERR_STATE, "set");
+}
+
+static void when_meeting(orr_world* world, void* data)
+{
+    (void)data;
+    uint64_t tick = orr_world_tick(world);
+    HARD_CHECK(orr_remember(world) == ORR_OK, "%s", orr_error_last(world));
+    HARD_CHECK(orr_time_travel(world, tick + 1) == ORR_ERR_STATE, "forward");
+    HARD_CHECK(strstr(orr_error_last(world), "ahead") != NULL, "%s", orr_error_last(world));
+    HARD_CHECK(orr_time_travel(world, tick - 1) == ORR_ERR_PAST, "nowhere");
+    HARD_CHECK(orr_time_travel(world, 0) == ORR_OK, "%s", orr_error_last(world));
+    HARD_CHECK(orr_world_tick(world) == 0, "the tick");
+    HARD_CHECK(!orr_remembered(world, tick), "a future that cannot be gone to");
+    HARD_CHECK(orr_time_travel(world, tick) == ORR_ERR_STATE, "forward again");
+    HARD_CHECK(orr_remember(world) == ORR_OK, "%s", orr_error_last(world)); // Again.
+    orr_history_stats stats;
+    orr_history_stats_get(world, &stats);
+    HARD_CHECK(stats.ticks == 1 && stats.travels == 1 && stats.lost == 0, "stats");
+    HARD_CHECK(orr_forget(world, 0) == ORR_OK && !orr_remembered(world, 0), "forget");
+    HARD_CHECK(orr_history_set(world, &(orr_history_desc){.recent = 3}) == ORR_OK, "%s",
+               orr_error_last(world));
+    HARD_CHECK(orr_remembered(world, 0), "by the rules");
+    hard_done++;
+}
+
+static void when_ask(orr_run* run)
+{
+    if (hard_done == 0 && run->tick == 4) {
+        (void)orr_post(run->world, when_plain, NULL, 0);
+        (void)orr_post_meeting(run->world, when_meeting, NULL, 0);
+        HARD_CHECK(orr_remember(run->world) == ORR_ERR_STATE, "inside a system");
+    }
+}
+
+ORR_TEST(history_in_real_time_is_for_meetings)
+{
+    kit k;
+    orr_world* world = hard_begin(&k, 0);
+    hard_done = 0;
+    trees_add(world, ROWS);
+    KIT_SYSTEM(world, .name = "ask", .once = true, .any = "Fruit", .run = when_ask);
+    CHECK_OK(orr_remember(world));
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 12}));
+    CHECK_EQ(hard_done, 1);
+    // The rules go on where ticks are steps.
+    CHECK_OK(orr_step(world, 2));
+    uint64_t tick = orr_world_tick(world);
+    CHECK(orr_remembered(world, tick) && orr_remembered(world, tick - 1));
+    k.errors = (kit_errors){0};
+    CHECK_EQ(atomic_exchange(&hard_faults, 0), 0);
+    kit_end(&k);
+}
+
+// ---- time ---------------------------------------------------------------------------------------------------------------------------
+
+enum {
+    PAUSED_AT = 5,   // Ticks of the first pipeline: in this one the world is paused, and remembered,
+    PAUSED_FOR = 10, // it goes on for so many, step by step, and is back;
+    PAUSED_ON = 3    // and so many.
+};
+
+static struct {
+    uint64_t tick, left; // Ticks of the world: remembered, and when it went back.
+    double phase;
+    uint64_t dropped;
+    uint32_t looks; // Of the observer, since then.
+} paused;
+
+static uint64_t paused_dropped(orr_world* world)
+{
+    uint64_t dropped = 0;
+    for (uint32_t i = 1; i <= 3; i++) {
+        orr_wait_stats stats;
+        HARD_CHECK(orr_wait_stats_get(world, (orr_pipeline){i}, &stats) == ORR_OK, "stats");
+        dropped += stats.dropped;
+    }
+    return dropped;
+}
+
+static void paused_begin(orr_world* world, void* data)
+{
+    (void)data;
+    orr_pause(world, true);
+    HARD_CHECK(orr_remember(world) == ORR_OK, "%s", orr_error_last(world));
+    paused.tick = orr_world_tick(world);
+    paused.phase = orr_phase(world, (orr_pipeline){1});
+    HARD_CHECK(orr_realtime_step(world, PAUSED_FOR) == ORR_OK, "%s", orr_error_last(world));
+}
+
+// The time is that of then, when the last tick had ended.
+static void paused_back(orr_world* world, void* data)
+{
+    (void)data;
+    paused.left = orr_world_tick(world);
+    HARD_CHECK(orr_time_travel(world, paused.tick) == ORR_OK, "%s", orr_error_last(world));
+    HARD_CHECK(orr_paused(world), "the pause is the user's");
+    double phase = orr_phase(world, (orr_pipeline){1});
+    HARD_CHECK(phase > 0 && phase <= paused.phase, "phase %g, and was %g", phase, paused.phase);
+    paused.dropped = paused_dropped(world);
+    hard_done = 1;
+}
+
+// The steps were done before: none is left. So it stood here until now.
+static void paused_on(orr_world* world, void* data)
+{
+    (void)data;
+    HARD_CHECK(orr_world_tick(world) == paused.tick, "it did not stand");
+    HARD_CHECK(orr_realtime_step(world, PAUSED_ON) == ORR_OK, "%s", orr_error_last(world));
+}
+
+static void paused_ask(orr_run* run)
+{
+    if (run->tick == PAUSED_AT && hard_done == 0) {
+        (void)orr_post_meeting(run->world, paused_begin, NULL, 0);
+    } else if (run->tick == PAUSED_AT + PAUSED_FOR && hard_done == 0) {
+        (void)orr_post_meeting(run->world, paused_back, NULL, 0);
+    } else if (run->tick == PAUSED_AT + PAUSED_ON && hard_done == 1) {
+        hard_done = 2;
+    }
+}
+
+// It draws on while the world stands.
+static void paused_watch(orr_run* run)
+{
+    hard_sleep(1000000);
+    paused.looks += hard_done == 1;
+    if (paused.looks == 50) {
+        paused.looks++;
+        (void)orr_post_meeting(run->world, paused_on, NULL, 0);
+    } else if (hard_done == 2 && paused.looks++ == 200) {
+        orr_stop(run->world);
+    }
+}
+
+ORR_TEST(paused_world_that_goes_back_stands_there)
+{
+    kit k;
+    orr_world* world = hard_begin(&k, 0);
+    hard_done = 0;
+    trees_add(world, ROWS);
+    memset(&paused, 0, sizeof paused);
+    hard_pipe(world, "watch", 0, true);
+    KIT_SYSTEM(world, .name = "ask", .once = true, .any = "Fruit", .run = paused_ask);
+    KIT_SYSTEM(world, .name = "watch", .pipeline = "watch", .once = true, .any = "Fruit",
+               .run = paused_watch);
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.for_ns = PATIENCE_NS}));
+    CHECK_EQ(hard_done, 2);
+    CHECK(paused.left >= paused.tick + PAUSED_FOR);
+    orr_pipeline_stats stats;
+    CHECK_OK(orr_pipeline_stats_get(world, (orr_pipeline){1}, &stats));
+    CHECK_EQ(stats.tick, PAUSED_AT + PAUSED_ON);
+    CHECK_EQ(paused_dropped(world), paused.dropped); // Nobody was late.
+    hard_end(&k);
+}
+
+// Nobody stands until the time it had seen comes again, nor runs after it: all are due about the same time.
+ORR_TEST(pipelines_are_due_together_after_going_back)
+{
+    kit k;
+    orr_world* world = all_begin(&k, 0);
+    hard_pipe(world, "watch", 250, true);
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 70}));
+    CHECK_EQ(trip.gone, 3);
+    orr_pipeline_stats first, other;
+    CHECK_OK(orr_pipeline_stats_get(world, (orr_pipeline){1}, &first));
+    for (uint32_t i = 2; i <= 4; i++) {
+        CHECK_OK(orr_pipeline_stats_get(world, (orr_pipeline){i}, &other));
+        int64_t apart = (int64_t)(first.due_ns - other.due_ns);
+        CHECK(apart < 5 * (int64_t)first.interval_ns && -apart < 5 * (int64_t)first.interval_ns);
+    }
+    hard_end(&k);
+}
+
+// ---- memory -------------------------------------------------------------------------------------------------------------------------
+
+static struct {
+    kit* k;
+    uint64_t fail_at;
+    bool again; // Also while real time is made anew.
+    bool refused, went;
+} poor;
+
+static void poor_remember(orr_world* world, void* data)
+{
+    (void)data;
+    trip.hash = orr_world_hash(world);
+    trip.tick = orr_world_tick(world);
+    failing_alloc_arm(&poor.k->memory, poor.fail_at, false);
+    orr_result result = orr_remember(world);
+    poor.refused = poor.k->memory.refused > 0;
+    failing_alloc_arm(&poor.k->memory, 0, false);
+    HARD_CHECK(result == (poor.refused ? ORR_ERR_MEMORY : ORR_OK), "%d", result);
+    HARD_CHECK(orr_remembered(world, trip.tick) == !poor.refused, "half remembered");
+    HARD_CHECK(orr_world_hash(world) == trip.hash, "remembering changed the world");
+    HARD_CHECK(orr_world_validate(world) == ORR_OK, "%s", orr_error_last(world));
+}
+
+static void poor_back(orr_world* world, void* data)
+{
+    (void)data;
+    uint64_t hash = orr_world_hash(world);
+    failing_alloc_arm(&poor.k->memory, poor.fail_at, false);
+    orr_result result = orr_time_travel(world, trip.tick);
+    poor.went = result == ORR_OK;
+    poor.refused = poor.k->memory.refused > 0;
+    HARD_CHECK(poor.went || result == ORR_ERR_MEMORY, "%d", result);
+    if (!poor.again || poor.refused) {
+        failing_alloc_arm(&poor.k->memory, 0, false);
+    }
+    HARD_CHECK(orr_world_hash(world) == (poor.went ? trip.hash : hash), "half gone");
+    HARD_CHECK(orr_world_validate(world) == ORR_OK, "%s", orr_error_last(world));
+}
+
+static void poor_forget(orr_world* world, void* data)
+{
+    (void)data;
+    HARD_CHECK(poor.refused || orr_forget(world, trip.tick) == ORR_OK, "%s",
+               orr_error_last(world));
+}
+
+static void poor_ask(orr_run* run)
+{
+    bool travels = poor.again || trip.trips > 0;
+    if (trip.asked == 0 && run->tick == 3) {
+        trip.asked++;
+        (void)orr_post_meeting(run->world, travels ? trip_remember : poor_remember, NULL, 0);
+    } else if (trip.asked == 1 && run->tick == 6) {
+        trip.asked++;
+        (void)orr_post_meeting(run->world, travels ? poor_back : poor_forget, NULL, 0);
+    }
+}
+
+static bool poor_run(uint64_t fail_at, bool travels, bool again)
+{
+    kit k;
+    orr_world* world = all_begin(&k, 0);
+    CHECK_OK(orr_system_remove(world, orr_system_find(world, "ask")));
+    KIT_SYSTEM(world, .name = "poor", .once = true, .any = "Fruit", .run = poor_ask);
+    trip_set(travels);
+    memset(&poor, 0, sizeof poor);
+    poor.k = &k;
+    poor.fail_at = fail_at;
+    poor.again = again;
+    orr_result result = orr_realtime(world, &(orr_realtime_desc){.ticks = 9});
+    bool refused = poor.refused || k.memory.refused > 0;
+    failing_alloc_arm(&k.memory, 0, false);
+    CHECK(result == ORR_OK || (again && refused && result == ORR_ERR_MEMORY));
+    CHECK_OK(orr_world_validate(world));
+    CHECK_OK(orr_step(world, 3));
+    k.errors = (kit_errors){0};
+    hard_end(&k);
+    return refused;
+}
+
+static void poor_each(bool travels, bool again)
+{
+    uint64_t n = 1;
+    for (; poor_run(n, travels, again); n += test_rounds(3, 1, 1)) {
+        CHECK(n < 100000);
+    }
+    CHECK(n > 3);
+}
+
+ORR_TEST(remembering_at_a_meeting_without_memory_is_refused)
+{
+    poor_each(false, false);
+}
+
+ORR_TEST(travel_at_a_meeting_without_memory_does_nothing)
+{
+    poor_each(true, false);
+}
+
+// The world is whole, at the tick it went to; what others see of it is made by the next run.
+ORR_TEST(travel_at_a_meeting_after_which_real_time_has_no_memory_ends_the_run)
+{
+    poor_each(true, true);
+}
+
+// ---- memory that systems would have to copy ---------------------------------------------------------------------------------------
+
+static void lost_remember(orr_world* world, void* data)
+{
+    trip_remember(world, data);
+    failing_alloc_arm(&poor.k->memory, poor.fail_at, false);
+}
+
+static void lost_back(orr_world* world, void* data)
+{
+    (void)data;
+    poor.refused = poor.k->memory.refused > 0;
+    failing_alloc_arm(&poor.k->memory, 0, false);
+    orr_history_stats stats;
+    orr_history_stats_get(world, &stats);
+    bool there = orr_remembered(world, trip.tick);
+    HARD_CHECK(there || stats.lost == 1, "a memory is gone, and not counted");
+    orr_result result = orr_time_travel(world, trip.tick);
+    if (result == ORR_ERR_STATE) {
+        return; // The run ends, with a tick half done.
+    }
+    HARD_CHECK(result == (there ? ORR_OK : ORR_ERR_PAST), "%s", orr_error_last(world));
+    HARD_CHECK(!there || orr_world_hash(world) == trip.hash, "the world is not what it was");
+    poor.went = there;
+    hard_done += !there;
+}
+
+static void lost_ask(orr_run* run)
+{
+    if (trip.asked == 0 && run->tick == 3) {
+        trip.asked++;
+        (void)orr_post_meeting(run->world, lost_remember, NULL, 0);
+    } else if (trip.asked == 1 && run->tick == 6) {
+        trip.asked++;
+        (void)orr_post_meeting(run->world, lost_back, NULL, 0);
+    }
+}
+
+// Writes are done, a tick may be refused for other reasons; memories are whole or lost.
+ORR_TEST(memory_of_a_run_that_cannot_be_copied_is_lost)
+{
+    bool refused = true;
+    hard_done = 0;
+    for (uint64_t n = 1; refused && n < 400; n += test_rounds(1, 7, 1)) {
+        kit k;
+        orr_world* world = all_begin(&k, 0);
+        CHECK_OK(orr_system_remove(world, orr_system_find(world, "ask")));
+        KIT_SYSTEM(world, .name = "lost", .once = true, .any = "Fruit", .run = lost_ask);
+        trip_set(1);
+        memset(&poor, 0, sizeof poor);
+        poor.k = &k;
+        poor.fail_at = n;
+        orr_result result = orr_realtime(world, &(orr_realtime_desc){.ticks = 9});
+        CHECK(result == ORR_OK || result == ORR_ERR_MEMORY);
+        refused = poor.refused || k.memory.refused > 0;
+        failing_alloc_arm(&k.memory, 0, false);
+        CHECK_OK(orr_step(world, 3));
+        CHECK_OK(orr_world_validate(world));
+        k.errors = (kit_errors){0};
+        hard_end(&k);
+    }
+    CHECK(hard_done > 0);
+}
+
+// ---- three clocks ------------------------------------------------------------------------------------------------------------------
+
+typedef struct three {
+    kit k;
+    clocks c;
+} three;
+
+static three the_three;
+
+static void three_begin(three* t, bool draws)
+{
+    memset(t, 0, sizeof *t);
+    orr_world* world = kit_begin(&t->k, &(orr_world_desc){.rate_hz = CLOCKS_LOGIC_HZ});
+    orr_police_set(world, ORR_POLICE_CALLS);
+    CHECK_OK(orr_time_wish(world, 20));
+    CHECK(clocks_build(&t->c, world, &(clocks_desc){.size = 300, .no_draw = !draws}));
+    KIT_SYSTEM(world, .name = "ask", .once = true, .run = trip_ask);
+    trip_set(3);
+    trip.from = 20;
+    trip.to = 40;
+}
+
+// Nobody of the simulation finds that anything is torn, lost or twice: it was never there.
+ORR_TEST(clocks_that_go_back_in_real_time_find_no_fault)
+{
+    three* t = &the_three;
+    three_begin(t, false);
+    CHECK_OK(orr_realtime(t->k.world, &(orr_realtime_desc){.ticks = 100}));
+    CHECK_EQ(trip.gone, 3);
+    CHECK_EQ(clocks_faults(&t->c), 0);
+    hard_end(&t->k);
+}
+
+// Who draws remembers what it saw, outside of the world's state: time runs backwards for it. But nothing is torn.
+ORR_TEST(clocks_that_go_back_are_drawn_whole)
+{
+    three* t = &the_three;
+    three_begin(t, true);
+    CHECK_OK(orr_realtime(t->k.world, &(orr_realtime_desc){.ticks = 100}));
+    CHECK_EQ(trip.gone, 3);
+    CHECK_EQ(t->c.found[CLOCKS_TORN], 0);
+    CHECK_EQ(t->c.found[CLOCKS_UNEQUAL], 0);
+    CHECK_EQ(t->c.found[CLOCKS_UNBALANCED], 0);
+    CHECK_EQ(t->c.found[CLOCKS_ROLL], 0);
+    hard_end(&t->k);
+}
+
+ORR_TEST(clocks_that_go_back_replay_to_the_same_hash)
+{
+    three* t = &the_three;
+    uint64_t hash = 0;
+    orr_recording* recording = orr_recording_create();
+    for (uint32_t i = 0; i < 2; i++) {
+        three_begin(t, i == 0); // The simulation is the same without who draws.
+        orr_realtime_desc record = {.ticks = 100, .record = recording, .hashes = true};
+        CHECK_OK(orr_realtime(t->k.world, i == 0 ? &record
+                                                 : &(orr_realtime_desc){.replay = recording}));
+        CHECK_EQ(trip.gone, 3);
+        hash = i == 0 ? orr_world_hash(t->k.world) : hash;
+        CHECK(orr_world_hash(t->k.world) == hash);
+        hard_end(&t->k);
+    }
+    orr_recording_destroy(recording);
+}
+
+#undef PATIENCE_NS
