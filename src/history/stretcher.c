@@ -236,7 +236,8 @@ static void stretcher_row(orr_run* run, orr_entity entity, orr_time_stretcher* s
     orr_stretch_state state = idle ? ORR_STRETCH_MOVES : stretcher_try(&move);
     if (state == ORR_STRETCH_MOVES && !idle) {
         stretcher->position = move.target;
-        time->origin = (int64_t)(orri_tick_now(world) - (uint64_t)move.target);
+        uint64_t age = move.target < 0x1p64 ? (uint64_t)move.target : UINT64_MAX;
+        time->origin = (int64_t)(orri_tick_now(world) - age);
     }
     stretcher->state = state;
     stretcher->rate += stretcher->push;

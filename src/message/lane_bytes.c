@@ -94,11 +94,30 @@ static bool lane_bytes_counts(const orri_strip* strip, const orri_bytes_from* in
                                             : count <= (in->count - in->at) / sizeof(orr_entity);
 }
 
-// Entities of the last creations, which those that follow share.
+// Entities of the last creations, which those that follow share; and which of the lane's ids were created.
 typedef struct lane_born {
     orr_entity* entities;
     uint32_t count;
+    uint32_t ids;
+    bool* used; // [ids]
 } lane_born;
+
+// Creations are of ids that the lane has, each once, in order.
+static bool lane_bytes_created(const orr_lane* lane, const orri_strip* strip, lane_born* born)
+{
+    orri_index_cursor cursor = {0};
+    uint32_t n = 0;
+    for (uint32_t row = 0; strip->kind == ORRI_SENT_CREATE && row < strip->count; row++, n++) {
+        while (n < born->ids && orri_lane_id(lane, &cursor, n).id != strip->entities[row].id) {
+            n++;
+        }
+        if (n >= born->ids || born->used[n]) {
+            return false;
+        }
+        born->used[n] = true;
+    }
+    return true;
+}
 
 // What stands behind its head.
 static bool lane_bytes_fill(orr_lane* lane, orri_strip* strip, orri_bytes_from* in, lane_born* born)
@@ -133,8 +152,11 @@ static bool lane_bytes_fill(orr_lane* lane, orri_strip* strip, orri_bytes_from* 
     }
     strip->count = count; // From here on values are ended with it.
     strip->entities = strip->follows ? born->entities : strip->entities;
-    *born = strip->own && !strip->follows ? (lane_born){strip->entities, count} : *born;
-    return !in->failed;
+    if (strip->own && !strip->follows) {
+        born->entities = strip->entities;
+        born->count = count;
+    }
+    return !in->failed && lane_bytes_created(lane, strip, born);
 }
 
 static bool lane_bytes_get_strip(orr_lane* lane, orri_bytes_from* in, lane_born* born)
@@ -154,7 +176,7 @@ static bool lane_bytes_get_strip(orr_lane* lane, orri_bytes_from* in, lane_born*
     bool own = (head >> 8 & LANE_BYTES_OWN) != 0;
     orri_strip* strip = own ? orri_lane_strip_own(lane, kind, type, info)
                             : orri_lane_strip(lane, kind, type, info);
-    if (strip == NULL) {
+    if (strip == NULL || strip->count > 0) { // It comes twice.
         return false;
     }
     strip->born_only = (head >> 8 & LANE_BYTES_BORN_ONLY) != 0;
@@ -315,10 +337,16 @@ bool orri_lane_get(orr_lane* lane, orri_bytes_from* in, const orri_kept* kept)
         memcpy(lane->texts, text, texts);
         lane->text_count = texts;
     }
-    lane_born born = {0};
+    lane_born born = {.ids = good ? (uint32_t)ids : 0};
+    born.used = ORRI_ALLOC_ZERO(&lane->world->env, ORR_MEMORY_TEMP, bool, born.ids);
+    if (born.used == NULL) {
+        (void)orri_lane_refuse_memory(lane);
+        return false;
+    }
     for (uint32_t i = 0; good && i < counts >> 32; i++) {
         good = lane_bytes_get_strip(lane, in, &born);
     }
+    ORRI_FREE(&lane->world->env, ORR_MEMORY_TEMP, bool, born.used, born.ids);
     lane->current = NULL;
     lane->sequence = records;
     for (uint32_t i = 0; good && i < lane->order_count; i++) {

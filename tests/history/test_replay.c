@@ -376,3 +376,64 @@ ORR_TEST(call_names_are_unique)
     CHECK_RESULT(orr_call_register(s.world, "none", NULL), ORR_ERR_ARGUMENT);
     stage_end(&s);
 }
+
+// ---- travelling by chance while recorded ---------------------------------------------------------------------------------------
+
+static void recorded_act(stage* s, uint64_t seed, uint32_t i)
+{
+    uint64_t chance = test_random(), tick = orr_world_tick(s->world);
+    stage_input(s, seed, i);
+    switch (chance % 8) {
+    case 0:
+        CHECK_OK(orr_remember(s->world));
+        break;
+    case 1:
+    case 2:
+        tick -= tick > 0 ? (chance >> 8) % (tick < 20 ? tick : 20) : 0;
+        if (orr_remembered(s->world, tick)) {
+            CHECK_OK(orr_time_travel(s->world, tick));
+        }
+        break;
+    case 3:
+        CHECK_OK(orr_time_travel(s->world, tick + (chance >> 8) % 4));
+        break;
+    case 4:
+        CHECK_OK(orr_step(s->world, 1 + (uint32_t)(chance >> 8) % 3));
+        break;
+    default:
+        CHECK_OK(orr_update(s->world, (chance >> 8) % 40000000));
+    }
+}
+
+ORR_TEST(recording_of_a_world_that_travels_by_chance_is_replayed_to_the_same)
+{
+    for (uint32_t round = 0; round < 12; round++) {
+        orr_world_desc desc = {.rate_hz = round % 2 != 0 ? 60 : 0, .workers = round % 3};
+        uint64_t seed = test_random();
+        stage s;
+        orr_recording* recording = orr_recording_create();
+        stage_make(&s, &desc, true);
+        dev = (device){.number = seed};
+        if (round % 4 < 2) {
+            CHECK_OK(orr_history_set(s.world, &(orr_history_desc){.recent = 12, .every = 5}));
+        }
+        CHECK_OK(orr_record(s.world, recording, &(orr_record_desc){.hash_every = 1 + round % 3}));
+        for (uint32_t i = 0; i < 80; i++) {
+            recorded_act(&s, seed, i);
+        }
+        CHECK_OK(orr_record_end(s.world));
+        orr_recording_stats stats;
+        orr_recording_stats_get(recording, &stats);
+        CHECK(!stats.changed && !stats.refused);
+        uint64_t hash = orr_world_hash(s.world), tick = orr_world_tick(s.world);
+        CHECK_STR(s.log, "");
+        stage_end(&s);
+        stage_make(&s, &desc, true);
+        dev = (device){.banned = true};
+        CHECK_OK(orr_replay(s.world, recording, NULL, NULL));
+        CHECK_EQ(orr_world_tick(s.world), tick);
+        CHECK(orr_world_hash(s.world) == hash);
+        stage_end(&s);
+        orr_recording_destroy(recording);
+    }
+}

@@ -247,7 +247,7 @@ static void theatre_systems(theatre* t)
     KIT_SYSTEM(world, .name = "heat", .query = "Position", .run = heat, .parallel = true,
                .exports = ORR_TYPE(Heat), .combine = heat_combine);
     KIT_SYSTEM(world, .name = "spawn", .once = true, .run = spawn, .state = ORR_TYPE(Ear),
-               .imports = "heat", .creates = "Position, Velocity, Kicked");
+               .imports = "heat", .creates = "Position, Velocity, Kicked, Body");
     KIT_SYSTEM(world, .name = "cull", .query = "Position, !Score", .run = cull,
                .destroys = "Position", .sends = "Boom", .parallel = true);
     KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position, ?Label, ?Health",
