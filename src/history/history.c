@@ -166,6 +166,10 @@ void orri_history_sweep(orr_world* world)
 {
     struct orri_history* history = world->history;
     uint32_t kept = 0;
+    if (history->losses == world->share_losses) {
+        return;
+    }
+    history->losses = world->share_losses;
     for (uint32_t i = 0; i < history->memory_count; i++) {
         if (orri_snapshot_lost(history->memories[i].store)) {
             history_end(world, &history->memories[i]);

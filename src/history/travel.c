@@ -116,6 +116,9 @@ orr_result orr_time_travel(orr_world* world, uint64_t tick)
                            "orr_time_travel: tick %llu lies %llu ticks ahead; at most 4294967295",
                            (unsigned long long)tick, (unsigned long long)(tick - world->tick));
     }
+    if (tick < world->tick && orr_remembered(world, tick) && !orri_realtime_runs(world)) {
+        orri_history_keep_now(world);
+    }
     const orri_memory* memory = tick > world->tick ? travel_ahead(world, tick)
                                                    : orri_history_at(world, tick);
     if (memory == NULL && tick < world->tick) {
