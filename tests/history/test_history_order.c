@@ -682,3 +682,118 @@ ORR_TEST(world_goes_on_as_ever_when_its_history_has_no_memory)
     kit_end(&k);
     kit_end(&plain);
 }
+
+// ---- runs of different programs ------------------------------------------------------------------------------------------------------------
+
+ORR_STRUCT(Purse, (uint64_t, sum))
+
+static void keep_purse(orr_run* run)
+{
+    orr_own(run, Purse)->sum += 0;
+}
+
+// Three ticks, recorded; of a world whose system keeps much, or little.
+static void desync_of(kit* k, orr_recording* recording, bool much)
+{
+    orr_world* world = begin_going(k);
+    if (much) {
+        KIT_SYSTEM(world, .name = "keeper", .once = true, .run = keep_ledger,
+                   .state = ORR_TYPE(Ledger));
+    } else {
+        KIT_SYSTEM(world, .name = "keeper", .once = true, .run = keep_purse,
+                   .state = ORR_TYPE(Purse));
+    }
+    CHECK_OK(orr_remember(world));
+    CHECK_OK(orr_record(world, recording, &(orr_record_desc){.hash_every = 1}));
+    KIT_STEP(world, 3);
+    CHECK_OK(orr_record_end(world));
+}
+
+ORR_TEST(desync_of_worlds_that_keep_other_things_does_no_harm)
+{
+    kit a = {0}, b = {0};
+    orr_recording *first_run = orr_recording_create(), *second_run = orr_recording_create();
+    desync_of(&a, first_run, true);
+    desync_of(&b, second_run, false);
+    orr_desync found;
+    char text[1024];
+    CHECK_OK(orr_desync_find(a.world, first_run, b.world, second_run, &found));
+    CHECK(found.differ);
+    orr_desync_print(&found, text, sizeof text);
+    CHECK_CONTAINS(text, "differs");
+    CHECK_CONTAINS(text, "the state of a system");
+    kit_end(&a);
+    kit_end(&b);
+    orr_recording_destroy(first_run);
+    orr_recording_destroy(second_run);
+}
+
+static void desync_at(orr_world* world, orr_world* other, const orr_recording* a,
+                      const orr_recording* b, orr_result expected)
+{
+    orr_desync found;
+    orr_result result = orr_desync_find(world, a, other, b, &found);
+    CHECK_RESULT(result, expected);
+}
+
+ORR_TEST(desync_of_worlds_at_wrong_ticks_is_refused_or_found)
+{
+    kit a = {0}, b = {0};
+    orr_recording *one = orr_recording_create(), *two = orr_recording_create();
+    orr_recording* none = orr_recording_create();
+    orr_world *world = begin_going(&a), *other = begin_going(&b);
+    KIT_STEP(world, 3);
+    KIT_STEP(other, 3);
+    CHECK_OK(orr_record(world, one, &(orr_record_desc){.hash_every = 1}));
+    CHECK_OK(orr_record(other, two, &(orr_record_desc){.hash_every = 1}));
+    desync_at(world, other, one, two, ORR_ERR_STATE); // Still recorded.
+    KIT_STEP(world, 4);
+    KIT_STEP(other, 2);
+    CHECK_OK(orr_set(other, first, Position, {1, 2, 3}));
+    KIT_STEP(other, 2);
+    CHECK_OK(orr_record_end(world));
+    CHECK_OK(orr_record_end(other));
+    desync_at(world, other, one, none, ORR_ERR_STATE);
+    desync_at(world, other, one, two, ORR_ERR_PAST); // Nothing is remembered.
+    KIT_STEP(world, 5);
+    desync_at(world, other, one, two, ORR_ERR_PAST);
+    kit early = {0};
+    orr_world* third = begin_going(&early); // At a tick before.
+    desync_at(third, other, one, two, ORR_ERR_PAST);
+    a.errors = b.errors = early.errors = (kit_errors){0};
+    kit_end(&early);
+    kit_end(&a);
+    kit_end(&b);
+    orr_recording_destroy(one);
+    orr_recording_destroy(two);
+    orr_recording_destroy(none);
+}
+
+// ---- a recording beside history that has no memory ---------------------------------------------------------------------------------------------
+
+ORR_TEST(recording_goes_on_when_a_memory_is_lost)
+{
+    kit k = {0};
+    orr_recording* recording = orr_recording_create();
+    orr_world* world = begin_going(&k);
+    uint64_t lost = 0;
+    KIT_STEP(world, 2);
+    for (uint64_t n = 1; n < 16 && lost == 0; n++) {
+        CHECK_OK(orr_record(world, recording, NULL));
+        CHECK_OK(orr_remember(world));
+        failing_alloc_arm(&k.memory, n, false);
+        CHECK_OK(orr_step(world, 1));
+        failing_alloc_arm(&k.memory, 0, false);
+        KIT_STEP(world, 2);
+        CHECK_OK(orr_record_end(world));
+        lost = stats_of(world).lost;
+    }
+    CHECK_EQ(lost, 1);
+    orr_recording_stats stats;
+    orr_recording_stats_get(recording, &stats);
+    CHECK_EQ(stats.ticks, 3);
+    CHECK(!stats.refused);
+    k.errors = (kit_errors){0};
+    kit_end(&k);
+    orr_recording_destroy(recording);
+}
