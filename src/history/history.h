@@ -14,7 +14,7 @@ typedef struct orri_memory {
     orri_snapshot* store;
     orri_messages_past* messages;
     orri_schedule_past* schedule;
-    bool ruled; // Remembered by the rules, which forget it again; not by a call.
+    bool ruled;      // Remembered by the rules, which forget it again; not by a call.
     uint64_t number; // No other has it, nor will.
     uint64_t beside; // Bytes of messages and schedule.
 } orri_memory;
@@ -28,7 +28,7 @@ struct orri_history {
     uint64_t stands; // The number of the memory the world went to last: those ahead are its future.
     uint64_t beside; // Of all memories.
     uint64_t round;  // Of the last count of bytes.
-    uint64_t said;  // Loss that was said, by the tick it was said in, plus 1.
+    uint64_t said;   // Loss that was said, by the tick it was said in, plus 1.
 };
 
 // The history of a world, made if missing. NULL when refused (reported).
