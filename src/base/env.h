@@ -82,6 +82,11 @@ static inline size_t orri_size_mul(size_t item_size, size_t count)
 // size may be 0: returns a non-NULL pointer that must be freed with size 0 (nothing is allocated).
 void* orri_alloc(orri_env* env, orr_memory_purpose purpose, size_t size, size_t align);
 void* orri_alloc_zero(orri_env* env, orr_memory_purpose purpose, size_t size, size_t align);
+// After a refusal that makes nothing of the world another: it does not count, so that no recording ends because of it.
+static inline void orri_refusal_pardon(orri_env* env)
+{
+    atomic_fetch_sub_explicit(&env->refusals, 1, memory_order_relaxed);
+}
 // ptr may be NULL (nothing happens).
 void orri_free(orri_env* env, orr_memory_purpose purpose, void* ptr, size_t size, size_t align);
 void orri_mem_stats(const orri_env* env, orr_memory_stats* out);

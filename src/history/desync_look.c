@@ -55,15 +55,19 @@ static void desync_look_field(const look_worlds* w, const orr_type_info* type, c
     (void)orr_value_print(type, b, out->value_b, sizeof out->value_b);
 }
 
-static bool desync_look_value(const look_worlds* w, const orri_type* type, const uint8_t* a,
-                              const uint8_t* b, const char* what)
+// A value of a type, and one of what should be the same type: in a world that was built otherwise it may have another layout.
+static bool desync_look_value(const look_worlds* w, const orri_type* type, const orri_type* other,
+                              const uint8_t* a, const uint8_t* b, const char* what)
 {
-    if (orri_rows_hash(type, a, 1, 0) == orri_rows_hash(type, b, 1, 0)) {
+    bool alike = type->info.layout_hash == other->info.layout_hash;
+    if (alike && orri_rows_hash(type, a, 1, 0) == orri_rows_hash(type, b, 1, 0)) {
         return false;
     }
     w->out->what = what;
     snprintf(w->out->component, sizeof w->out->component, "%s", type->info.name);
-    desync_look_field(w, &type->info, a, b);
+    if (alike) {
+        desync_look_field(w, &type->info, a, b);
+    }
     return true;
 }
 
@@ -98,7 +102,7 @@ static bool desync_look_column(const look_worlds* w, const orri_chunk* x, const 
             continue;
         }
         desync_look_place(w, cluster, x->number, desync_look_entity(w->a, x->ids[row]));
-        if (!desync_look_value(w, a.type, a.data, b.data, "a value")) {
+        if (!desync_look_value(w, a.type, b.type, a.data, b.data, "a value")) {
             w->out->what = "instances of a component";
             snprintf(w->out->component, sizeof w->out->component, "%s", a.type->info.name);
         }
@@ -202,7 +206,7 @@ static bool desync_look_pools(const look_worlds* w)
         for (uint32_t slot = 0; slot < slots; slot++) {
             uint32_t owner = orri_pool_owner(x, slot);
             if (owner != ORRI_INDEX_NONE && owner == orri_pool_owner(y, slot) &&
-                desync_look_value(w, x->type, orri_pool_at(x, slot), orri_pool_at(y, slot),
+                desync_look_value(w, x->type, y->type, orri_pool_at(x, slot), orri_pool_at(y, slot),
                                   "a pinned value")) {
                 w->out->entity = desync_look_entity(w->a, owner);
                 return true;
@@ -220,7 +224,7 @@ static bool desync_look_keeps(const look_worlds* w)
         const orri_keep* ys[2] = {&y->state, &y->exports};
         for (uint32_t i = 0; i < 2; i++) {
             if (xs[i]->data != NULL && ys[i]->data != NULL &&
-                desync_look_value(w, xs[i]->type, xs[i]->data, ys[i]->data,
+                desync_look_value(w, xs[i]->type, ys[i]->type, xs[i]->data, ys[i]->data,
                                   i == 0 ? "the state of a system" : "exports of a system")) {
                 return true;
             }

@@ -233,7 +233,8 @@ uint64_t orr_timeline(const orr_world* world)
 static uint64_t history_bytes_own(const orr_world* world)
 {
     const struct orri_history* history = world->history;
-    uint64_t sum = 0, round = history != NULL ? ++world->history->round : 0;
+    uint64_t sum = history != NULL ? history->beside : 0;
+    uint64_t round = history != NULL ? ++world->history->round : 0;
     for (uint32_t i = 0; history != NULL && i < history->memory_count; i++) {
         uint64_t own = 0, shared = 0;
         orri_snapshot_bytes(history->memories[i].store, round, &own, &shared);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // History in odd orders: what is done between going back and going on, from within calls, with recordings running, and with what came later.
 #include "schedule/system_kit.h"
+#include <math.h>
 #include <orrery/history.h>
 #include <orrery/replay.h>
 #include <orrery/traveller.h>
-#include <math.h>
 
 static void go(orr_run* run)
 {
@@ -191,7 +191,8 @@ ORR_TEST(history_while_a_replay_shows_a_tick_does_no_harm)
     orr_world* again = begin_going(&k2);
     CHECK_OK(orr_history_set(again, &(orr_history_desc){.recent = 100}));
     orr_replay_report report;
-    orr_result result = orr_replay(again, recording, &(orr_replay_desc){.on_tick = show_travels}, &report);
+    orr_result result =
+        orr_replay(again, recording, &(orr_replay_desc){.on_tick = show_travels}, &report);
     CHECK_OK(result);
     CHECK_RESULT(call_results[0], ORR_ERR_STATE);
     CHECK_EQ(orr_world_tick(again), 10);
@@ -278,7 +279,8 @@ ORR_TEST(budget_counts_what_systems_keep)
     kit k = {0};
     orr_world* world = begin_going(&k);
     ORR_REGISTER(world, Ledger);
-    KIT_SYSTEM(world, .name = "ledger", .once = true, .run = keep_ledger, .state = ORR_TYPE(Ledger));
+    KIT_SYSTEM(world, .name = "ledger", .once = true, .run = keep_ledger,
+               .state = ORR_TYPE(Ledger));
     CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = 1000, .bytes_max = 1 << 20}));
     KIT_STEP(world, 200);
     orr_history_stats stats = stats_of(world);
@@ -456,9 +458,8 @@ static uint64_t lives_key(void* user, const orr_world* world, orr_cluster cluste
 
 static orr_query* lives_query(orr_world* world, uint32_t i)
 {
-    static const char* const texts[QUERIES] = {"Position",         "Position",
-                                               "Position, !Frozen", "disabled Position",
-                                               "either *",         "Position, #9",
+    static const char* const texts[QUERIES] = {"Position",          "Position", "Position, !Frozen",
+                                               "disabled Position", "either *", "Position, #9",
                                                "Velocity|Health"};
     orr_query_desc desc = {.text = texts[i]};
     desc.order_by = i == 1 ? "Position.x" : NULL;
@@ -470,8 +471,7 @@ static orr_query* lives_query(orr_world* world, uint32_t i)
 
 static orr_entity lives_some(const lives* l)
 {
-    orr_entity some = l->made_count > 0 ? l->made[test_random() % l->made_count]
-                                        : (orr_entity){0};
+    orr_entity some = l->made_count > 0 ? l->made[test_random() % l->made_count] : (orr_entity){0};
     return orr_alive(l->world, some) ? some : (orr_entity){0};
 }
 
@@ -576,7 +576,8 @@ static void lives_run(lives* l, uint32_t steps)
     static lives_past past[4096];
     orr_world* world = l->world;
     for (uint32_t i = 0; i < steps; i++) {
-        uint64_t tick = orr_world_tick(world), back = tick - test_random() % (tick < 12 ? tick + 1 : 12);
+        uint64_t tick = orr_world_tick(world),
+                 back = tick - test_random() % (tick < 12 ? tick + 1 : 12);
         for (uint32_t n = 0; n < test_random() % 6; n++) {
             lives_change(l);
         }
@@ -623,13 +624,8 @@ ORR_TEST(queries_that_live_through_travels_are_as_new_ones)
 
 // ---- memory -----------------------------------------------------------------------------------------------------------------------------
 
-static void breed(orr_run* run)
-{
-    orr_entity child = orr_send_create(run);
-    orr_send_add(run, child, Position, {(float)run->tick, 0, 0});
-}
-
-static orr_world* begin_breeding(kit* k)
+// Nothing is sent: what is refused to a send the world does lack.
+static orr_world* begin_writing(kit* k)
 {
     kit_line[0] = '\0';
     orr_world* world = kit_begin(k, &(orr_world_desc){.workers = 2, .rate_hz = 60});
@@ -638,7 +634,6 @@ static orr_world* begin_breeding(kit* k)
         first = make(world, 0);
     }
     KIT_SYSTEM(world, .name = "go", .query = "write Position", .parallel = true, .run = go);
-    KIT_SYSTEM(world, .name = "breed", .once = true, .run = breed, .creates = "Position");
     KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position",
                .run = kit_run_nothing);
     return world;
@@ -647,7 +642,7 @@ static orr_world* begin_breeding(kit* k)
 ORR_TEST(world_goes_on_as_ever_when_its_history_has_no_memory)
 {
     kit plain = {0}, k = {0};
-    orr_world *world = begin_breeding(&k), *other = begin_breeding(&plain);
+    orr_world *world = begin_writing(&k), *other = begin_writing(&plain);
     CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = 3}));
     uint32_t refused = 0;
     for (uint64_t n = 1; n < 60; n++) {
@@ -681,4 +676,119 @@ ORR_TEST(world_goes_on_as_ever_when_its_history_has_no_memory)
     k.errors = (kit_errors){0};
     kit_end(&k);
     kit_end(&plain);
+}
+
+// ---- runs of different programs ------------------------------------------------------------------------------------------------------------
+
+ORR_STRUCT(Purse, (uint64_t, sum))
+
+static void keep_purse(orr_run* run)
+{
+    orr_own(run, Purse)->sum += 0;
+}
+
+// Three ticks, recorded; of a world whose system keeps much, or little.
+static void desync_of(kit* k, orr_recording* recording, bool much)
+{
+    orr_world* world = begin_going(k);
+    if (much) {
+        KIT_SYSTEM(world, .name = "keeper", .once = true, .run = keep_ledger,
+                   .state = ORR_TYPE(Ledger));
+    } else {
+        KIT_SYSTEM(world, .name = "keeper", .once = true, .run = keep_purse,
+                   .state = ORR_TYPE(Purse));
+    }
+    CHECK_OK(orr_remember(world));
+    CHECK_OK(orr_record(world, recording, &(orr_record_desc){.hash_every = 1}));
+    KIT_STEP(world, 3);
+    CHECK_OK(orr_record_end(world));
+}
+
+ORR_TEST(desync_of_worlds_that_keep_other_things_does_no_harm)
+{
+    kit a = {0}, b = {0};
+    orr_recording *first_run = orr_recording_create(), *second_run = orr_recording_create();
+    desync_of(&a, first_run, true);
+    desync_of(&b, second_run, false);
+    orr_desync found;
+    char text[1024];
+    CHECK_OK(orr_desync_find(a.world, first_run, b.world, second_run, &found));
+    CHECK(found.differ);
+    orr_desync_print(&found, text, sizeof text);
+    CHECK_CONTAINS(text, "differs");
+    CHECK_CONTAINS(text, "the state of a system");
+    kit_end(&a);
+    kit_end(&b);
+    orr_recording_destroy(first_run);
+    orr_recording_destroy(second_run);
+}
+
+static void desync_at(orr_world* world, orr_world* other, const orr_recording* a,
+                      const orr_recording* b, orr_result expected)
+{
+    orr_desync found;
+    orr_result result = orr_desync_find(world, a, other, b, &found);
+    CHECK_RESULT(result, expected);
+}
+
+ORR_TEST(desync_of_worlds_at_wrong_ticks_is_refused_or_found)
+{
+    kit a = {0}, b = {0};
+    orr_recording *one = orr_recording_create(), *two = orr_recording_create();
+    orr_recording* none = orr_recording_create();
+    orr_world *world = begin_going(&a), *other = begin_going(&b);
+    KIT_STEP(world, 3);
+    KIT_STEP(other, 3);
+    CHECK_OK(orr_record(world, one, &(orr_record_desc){.hash_every = 1}));
+    CHECK_OK(orr_record(other, two, &(orr_record_desc){.hash_every = 1}));
+    desync_at(world, other, one, two, ORR_ERR_STATE); // Still recorded.
+    KIT_STEP(world, 4);
+    KIT_STEP(other, 2);
+    CHECK_OK(orr_set(other, first, Position, {1, 2, 3}));
+    KIT_STEP(other, 2);
+    CHECK_OK(orr_record_end(world));
+    CHECK_OK(orr_record_end(other));
+    desync_at(world, other, one, none, ORR_ERR_STATE);
+    desync_at(world, other, one, two, ORR_ERR_PAST); // Nothing is remembered.
+    KIT_STEP(world, 5);
+    desync_at(world, other, one, two, ORR_ERR_PAST);
+    kit early = {0};
+    orr_world* third = begin_going(&early); // At a tick before.
+    desync_at(third, other, one, two, ORR_ERR_PAST);
+    a.errors = b.errors = early.errors = (kit_errors){0};
+    kit_end(&early);
+    kit_end(&a);
+    kit_end(&b);
+    orr_recording_destroy(one);
+    orr_recording_destroy(two);
+    orr_recording_destroy(none);
+}
+
+// ---- a recording beside history that has no memory ---------------------------------------------------------------------------------------------
+
+ORR_TEST(recording_goes_on_when_a_memory_is_lost)
+{
+    kit k = {0};
+    orr_recording* recording = orr_recording_create();
+    orr_world* world = begin_going(&k);
+    uint64_t lost = 0;
+    KIT_STEP(world, 2);
+    for (uint64_t n = 1; n < 16 && lost == 0; n++) {
+        CHECK_OK(orr_record(world, recording, NULL));
+        CHECK_OK(orr_remember(world));
+        failing_alloc_arm(&k.memory, n, false);
+        CHECK_OK(orr_step(world, 1));
+        failing_alloc_arm(&k.memory, 0, false);
+        KIT_STEP(world, 2);
+        CHECK_OK(orr_record_end(world));
+        lost = stats_of(world).lost;
+    }
+    CHECK_EQ(lost, 1);
+    orr_recording_stats stats;
+    orr_recording_stats_get(recording, &stats);
+    CHECK_EQ(stats.ticks, 3);
+    CHECK(!stats.refused);
+    k.errors = (kit_errors){0};
+    kit_end(&k);
+    orr_recording_destroy(recording);
 }
