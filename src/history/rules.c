@@ -51,6 +51,19 @@ static void rules_keep_budget(orr_world* world)
     }
 }
 
+// There was no memory for one more: the oldest makes room, for the world too.
+static void rules_forget_first(orr_world* world)
+{
+    struct orri_history* history = world->history;
+    for (uint32_t i = 0; i < history->memory_count; i++) {
+        if (history->memories[i].ruled) {
+            orri_history_drop(world, i, 1);
+            history->forgotten++;
+            return;
+        }
+    }
+}
+
 void orri_history_tick_ended(orr_world* world, uint32_t pipeline)
 {
     (void)pipeline; // The world counts the ticks of all of them.
@@ -63,6 +76,7 @@ void orri_history_tick_ended(orr_world* world, uint32_t pipeline)
     bool wanted = rules->recent != 0 || world->tick % rules->every == 0;
     if (wanted && orri_history_keep(world, true) != ORR_OK) {
         history->lost++;
+        rules_forget_first(world);
     }
     rules_forget_old(world);
     rules_keep_budget(world);
