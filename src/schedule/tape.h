@@ -140,6 +140,7 @@ typedef struct orri_tape {
     size_t input_at, input_begin; // The latter: of the tick.
     bool astray;                  // It did something else than was recorded.
     bool lacks; // Memory was refused to what comes from it: the world lacks something.
+    bool showing; // Between its ticks who watches is called.
     bool loose; // The replay was refused within a tick, which is still open: it ends with that.
 } orri_tape;
 
