@@ -73,6 +73,7 @@ typedef struct orr_replay_report {
 /// likes. `out` may be NULL.
 /// ORR_ERR_CONFLICT: the world is another, or a hash differs, said with the tick; the world stays as that tick left it. ORR_ERR_PAST: the world is at a
 /// tick that is not in the recording. ORR_ERR_ABSENT: a call was not registered when the file was loaded. Refusals of ticks as orr_step(): calling again goes on.
+/// The recording's own calls are all that is posted meanwhile: orr_post() of a call or a system is left out, since the recording has it.
 ORR_API orr_result orr_replay(orr_world* world, const orr_recording* recording,
                               const orr_replay_desc* desc, orr_replay_report* out);
 

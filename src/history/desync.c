@@ -237,8 +237,14 @@ static orr_result desync_check(orr_world* world, const orr_recording* recording)
 orr_result orr_desync_find(orr_world* a, const orr_recording* recording_a, orr_world* b,
                            const orr_recording* recording_b, orr_desync* out)
 {
-    ORR_ASSERT(a != NULL && b != NULL && a != b && out != NULL);
+    ORR_ASSERT(a != NULL && b != NULL && out != NULL);
     ORR_ASSERT(recording_a != NULL && recording_b != NULL);
+    *out = (orr_desync){.when = "", .what = ""};
+    if (a == b) {
+        return orri_refuse(&a->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
+                           "orr_desync_find: both are the same world; build another one in the "
+                           "same way, for the second recording");
+    }
     desync_side sides[2] = {{.probe = {desync_note_take}, .world = a, .recording = recording_a},
                             {.probe = {desync_note_take}, .world = b, .recording = recording_b}};
     orr_result result = desync_check(a, recording_a);
@@ -253,11 +259,12 @@ orr_result orr_desync_find(orr_world* a, const orr_recording* recording_a, orr_w
         return result;
     }
     uint64_t differs;
-    *out = (orr_desync){.when = "", .what = ""};
     if (!desync_marks(recording_a, recording_b, &out->agreed_tick, &differs)) {
+        out->looked = true;
         return ORR_OK;
     }
     result = desync_search(sides, differs, out);
+    out->looked = result == ORR_OK;
     for (uint32_t i = 0; i < 2; i++) {
         ORRI_RELEASE(&sides[i].world->env, ORR_MEMORY_TEMP, sides[i].notes, sides[i].note_capacity);
     }
@@ -270,13 +277,19 @@ size_t orr_desync_print(const orr_desync* desync, char* out, size_t out_size)
 {
     ORR_ASSERT(desync != NULL && (out != NULL || out_size == 0));
     orri_text text = {out, out_size, 0};
+    if (!desync->looked) {
+        orri_text_add(&text, "no difference was looked for: orr_desync_find() was refused");
+        return text.length;
+    }
     if (!desync->differ) {
         orri_text_add(&text, "nothing that both recorded differs, up to tick %" PRIu64,
                       desync->agreed_tick);
         return text.length;
     }
-    orri_text_add(&text, "tick %" PRIu64 " differs (%" PRIu64 " agrees)", desync->tick,
-                  desync->agreed_tick);
+    orri_text_add(&text, "tick %" PRIu64 " differs", desync->tick);
+    if (desync->agreed_tick < desync->tick) {
+        orri_text_add(&text, " (%" PRIu64 " agrees)", desync->agreed_tick);
+    }
     orri_text_add(&text, desync->system[0] != '\0' ? ": system '%s' %s" : ": %s%s", desync->system,
                   desync->when);
     orri_text_add(&text, "; %s", desync->what);
