@@ -14,8 +14,8 @@ enum {
     TOOL_OK = 0,
     TOOL_DIFFERENT =
         1, // `compare` found a difference, or one that ends earlier; `check`: the file was cut off.
-    TOOL_WRONG = 2,     // The arguments.
-    TOOL_BAD = 3,       // A file cannot be read or written, or is no whole recording.
+    TOOL_WRONG = 2, // The arguments.
+    TOOL_BAD = 3,   // A file cannot be read or written, or is no whole recording.
 };
 
 static const char tool_help[] =
@@ -29,7 +29,8 @@ static const char tool_help[] =
     "  compare A B                  the first tick whose inputs or hash differ\n"
     "  --help                       this\n"
     "\n"
-    "Ends with 0; 1 if compare finds a difference, which it is also if one has more ticks than the\n"
+    "Ends with 0; 1 if compare finds a difference, which it is also if one has more ticks than "
+    "the\n"
     "other, or check a file that was cut off; 2 if the arguments are wrong; 3 if a file cannot be\n"
     "read or written, or is damaged.\n";
 

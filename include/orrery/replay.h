@@ -148,10 +148,11 @@ typedef struct orr_desync {
     char component[ORR_NAME_MAX +
                    1]; ///< A type, or that of a system's state; "" if it is not about one.
     orr_entity entity;
-    char field[128];                 ///< "place.x"; "" if it is not about one.
-    char value_a[128], value_b[128]; ///< As text, cut if it is longer.
-    uint64_t hash_a, hash_b;         ///< Of the worlds after the tick.
-    uint64_t ticks_a, ticks_b;       ///< That were run again to find it.
+    char field[128]; ///< "place.x"; "" if it is not about one.
+    /// As text, cut if it is longer: after the tick, or, if calls made the difference, before systems ran.
+    char value_a[128], value_b[128];
+    uint64_t hash_a, hash_b;   ///< Of the worlds after the tick.
+    uint64_t ticks_a, ticks_b; ///< That were run again to find it.
 } orr_desync;
 
 /// Finds where two runs part, of which there are recordings: on two worlds, each at a tick of its recording, and with memories of earlier ones if it is behind the

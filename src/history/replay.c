@@ -49,10 +49,11 @@ static orr_result replay_check(orr_world* world, const orr_recording* recording)
 static orr_result replay_check_desc(orr_world* world, const orr_replay_desc* desc)
 {
     if (!(desc->rate >= 0 && desc->rate <= DBL_MAX)) {
-        return orri_refuse(&world->env, ORR_ERR_RANGE, ORR_LOG_ID_CALL_REFUSED,
-                           "orr_replay: the rate %g is below 0, infinite or no number; 1 is as fast "
-                           "as it was, 0 as fast as it goes",
-                           desc->rate);
+        return orri_refuse(
+            &world->env, ORR_ERR_RANGE, ORR_LOG_ID_CALL_REFUSED,
+            "orr_replay: the rate %g is below 0, infinite or no number; 1 is as fast "
+            "as it was, 0 as fast as it goes",
+            desc->rate);
     }
     if (desc->until_tick != 0 && desc->until_tick < world->tick) {
         return orri_refuse(&world->env, ORR_ERR_PAST, ORR_LOG_ID_CALL_REFUSED,

@@ -497,8 +497,7 @@ static bool tape_load_block(tape_in* in, orr_result* result)
         *result = tape_bad(in, ORR_ERR_CORRUPT, in->offset,
                            "the checksum of this block is wrong: the file was damaged");
     }
-    in->from =
-        (orri_bytes_from){in->data + ORRI_TAPE_BEFORE, whole - ORRI_TAPE_AROUND, 0, false};
+    in->from = (orri_bytes_from){in->data + ORRI_TAPE_BEFORE, whole - ORRI_TAPE_AROUND, 0, false};
     return true;
 }
 

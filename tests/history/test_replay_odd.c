@@ -106,8 +106,8 @@ ORR_TEST(post_and_step_in_on_tick_are_refused_and_the_replay_goes_on)
     stage s;
     orr_recording* recording = odd_run(20, 1);
     stage_make(&s, &(orr_world_desc){.rate_hz = 60}, true);
-    CHECK_OK(orr_replay(s.world, recording,
-                        &(orr_replay_desc){.on_tick = odd_meddles, .user = &s}, NULL));
+    CHECK_OK(orr_replay(s.world, recording, &(orr_replay_desc){.on_tick = odd_meddles, .user = &s},
+                        NULL));
     CHECK_EQ(orr_world_tick(s.world), 5);
     CHECK_OK(orr_replay(s.world, recording, NULL, NULL));
     CHECK_OK(orr_post(s.world, call_nothing, NULL, 0)); // It is over.
@@ -142,9 +142,8 @@ ORR_TEST(replay_with_a_rate_or_an_end_that_cannot_be_is_refused)
     stage_make(&s, &(orr_world_desc){.rate_hz = 60}, true);
     static const double rates[] = {-1, NAN, INFINITY, -INFINITY};
     for (uint32_t i = 0; i < 4; i++) {
-        CHECK_RESULT(
-            orr_replay(s.world, recording, &(orr_replay_desc){.rate = rates[i]}, NULL),
-            ORR_ERR_RANGE);
+        CHECK_RESULT(orr_replay(s.world, recording, &(orr_replay_desc){.rate = rates[i]}, NULL),
+                     ORR_ERR_RANGE);
         CHECK_CONTAINS(s.k.errors.text, "rate");
     }
     CHECK_EQ(orr_world_tick(s.world), 0);
