@@ -176,15 +176,17 @@ static orr_world* recording_world(void)
 static void recording_mend(recording_file* f)
 {
     uint64_t number = 0;
-    for (size_t at = 16; at + 16 <= f->size; number++) {
+    for (size_t at = 16; at + 20 <= f->size; number++) {
         uint32_t size;
         memcpy(&size, f->data + at + 4, sizeof size);
-        if (size > f->size - at - 16) {
+        uint32_t head = (uint32_t)orr_hash(f->data + at, 8, number);
+        memcpy(f->data + at + 8, &head, sizeof head);
+        if (size > f->size - at - 20) {
             return;
         }
-        uint64_t hash = orr_hash(f->data + at, 8 + (size_t)size, number);
-        memcpy(f->data + at + 8 + size, &hash, sizeof hash);
-        at += 16 + (size_t)size;
+        uint64_t hash = orr_hash(f->data + at, 12 + (size_t)size, number);
+        memcpy(f->data + at + 12 + size, &hash, sizeof hash);
+        at += 20 + (size_t)size;
     }
 }
 

@@ -12,9 +12,10 @@
 // Exit codes.
 enum {
     TOOL_OK = 0,
-    TOOL_DIFFERENT = 1, // `compare` found a difference; `check`: the file was cut off.
-    TOOL_WRONG = 2,     // The arguments.
-    TOOL_BAD = 3,       // A file cannot be read or written, or is no whole recording.
+    TOOL_DIFFERENT =
+        1, // `compare` found a difference, or one that ends earlier; `check`: the file was cut off.
+    TOOL_WRONG = 2, // The arguments.
+    TOOL_BAD = 3,   // A file cannot be read or written, or is no whole recording.
 };
 
 static const char tool_help[] =
@@ -28,8 +29,10 @@ static const char tool_help[] =
     "  compare A B                  the first tick whose inputs or hash differ\n"
     "  --help                       this\n"
     "\n"
-    "Ends with 0; 1 if compare finds a difference, or check a file that was cut off; 2 if the\n"
-    "arguments are wrong; 3 if a file cannot be read or written, or is damaged.\n";
+    "Ends with 0; 1 if compare finds a difference, which it is also if one has more ticks than "
+    "the\n"
+    "other, or check a file that was cut off; 2 if the arguments are wrong; 3 if a file cannot be\n"
+    "read or written, or is damaged.\n";
 
 typedef struct tool {
     FILE *out, *err;

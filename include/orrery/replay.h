@@ -12,7 +12,7 @@
 ///     orr_recording_save(world, recording, "run.orr");
 ///
 ///     orr_recording_load(world, recording, "run.orr");              // on a world that was built in the same way
-///     orr_replay(world, recording, NULL);                           // ORR_OK: every hash on the way was the same
+///     orr_replay(world, recording, NULL, NULL);                     // ORR_OK: every hash on the way was the same
 ///
 /// This is about lockstep (orr_step(), orr_update(), orr_run_until()). Runs in real time are recorded and replayed by orr_realtime(); files, names and
 /// what looks into recordings are the same. All calls are for the thread that drives the world, between ticks. See docs/REPLAY.md.
@@ -49,11 +49,12 @@ ORR_API orr_result orr_recording_cut(orr_recording* recording, uint64_t tick);
 // ---- replay -----------------------------------------------------------------------------------------------------
 
 typedef struct orr_replay_desc {
-    uint64_t until_tick; ///< Stops after this tick of the world. Default 0: at the end.
-    double
-        rate; ///< 1: as fast as time went in the world, 2: twice as fast. Default 0: as fast as it goes.
+    /// Stops after this tick of the world, or at the end if that comes first. Default 0: at the end. Behind the world: ORR_ERR_PAST.
+    uint64_t until_tick;
+    /// 1: as fast as time went in the world, 2: twice as fast. Default 0: as fast as it goes. Below 0, infinite or no number: ORR_ERR_RANGE.
+    double rate;
     bool no_verify; ///< Compares no hash, not even that of the beginning.
-    /// Called after each tick, between ticks: to look, not to change. False: stops there.
+    /// Called after each tick, between ticks: to look, not to change, to step or to post. False: stops there.
     bool (*on_tick)(void* user, orr_world* world);
     void* user;
 } orr_replay_desc;
@@ -62,7 +63,7 @@ typedef struct orr_replay_desc {
 typedef struct orr_replay_report {
     uint64_t ticks;    ///< That ran.
     uint64_t verified; ///< Hashes that were compared, with that of the beginning.
-    /// The first tick that has another hash than was recorded; and the last one before that was the same, 0 if none. Both 0: none differs.
+    /// The first tick that has another hash than was recorded; and the last one before that was the same, 0 if none was compared (`verified`). Both 0: none differs.
     uint64_t differs_tick, agreed_tick;
     uint64_t hash, hash_recorded; ///< Of the tick that differs.
 } orr_replay_report;
@@ -72,6 +73,7 @@ typedef struct orr_replay_report {
 /// likes. `out` may be NULL.
 /// ORR_ERR_CONFLICT: the world is another, or a hash differs, said with the tick; the world stays as that tick left it. ORR_ERR_PAST: the world is at a
 /// tick that is not in the recording. ORR_ERR_ABSENT: a call was not registered when the file was loaded. Refusals of ticks as orr_step(): calling again goes on.
+/// The recording's own calls are all that is posted meanwhile: orr_post() of a call or a system is left out, since the recording has it.
 ORR_API orr_result orr_replay(orr_world* world, const orr_recording* recording,
                               const orr_replay_desc* desc, orr_replay_report* out);
 
@@ -83,7 +85,8 @@ ORR_API orr_result orr_recording_save(orr_world* world, const orr_recording* rec
                                       const char* path);
 /// Reads one (it is emptied first). Calls are found by the names that the world has registered; what it has not can be looked at, but not
 /// replayed. The file may be from anywhere: ORR_ERR_FORMAT if it is no recording, or of another version; ORR_ERR_CORRUPT, with the place, if a
-/// block is damaged. A file of lockstep that was cut off gives all ticks of its whole blocks (orr_recording_stats.cut). Refused, it is empty. Allocates.
+/// block is damaged. A file of lockstep that was cut off gives all ticks of its whole blocks, which may be none (orr_recording_stats.cut; a warning in the log says with
+/// which tick it ends). Refused, it is empty. Allocates.
 ORR_API orr_result orr_recording_load(orr_world* world, orr_recording* recording, const char* path);
 
 // ---- looking into it --------------------------------------------------------------------------------------------------
@@ -131,6 +134,7 @@ ORR_API orr_result orr_recording_compare(const orr_recording* a, const orr_recor
 
 /// The first difference of two runs.
 typedef struct orr_desync {
+    bool looked; ///< False: orr_desync_find() was refused, and the rest says nothing.
     bool differ; ///< Otherwise nothing that both recorded does; the rest is empty.
     uint64_t
         tick; ///< The first one after which they differ; the one they begin with if they do from the beginning.
@@ -144,15 +148,16 @@ typedef struct orr_desync {
     char component[ORR_NAME_MAX +
                    1]; ///< A type, or that of a system's state; "" if it is not about one.
     orr_entity entity;
-    char field[128];                 ///< "place.x"; "" if it is not about one.
-    char value_a[128], value_b[128]; ///< As text, cut if it is longer.
-    uint64_t hash_a, hash_b;         ///< Of the worlds after the tick.
-    uint64_t ticks_a, ticks_b;       ///< That were run again to find it.
+    char field[128]; ///< "place.x"; "" if it is not about one.
+    /// As text, cut if it is longer: after the tick, or, if calls made the difference, before systems ran.
+    char value_a[128], value_b[128];
+    uint64_t hash_a, hash_b;   ///< Of the worlds after the tick.
+    uint64_t ticks_a, ticks_b; ///< That were run again to find it.
 } orr_desync;
 
 /// Finds where two runs part, of which there are recordings: on two worlds, each at a tick of its recording, and with memories of earlier ones if it is behind the
 /// difference (orr_history_set(); with .every = 256 no more than 256 ticks of each are run again), or built anew, at its beginning. Recorded hashes tell between which ticks
-/// it is; from there both run tick by tick and are looked at after each system. The worlds are left where they differ. Allocates.
+/// it is; from there both run tick by tick and are looked at after each system. The worlds are left where they differ. Allocates. ORR_ERR_ARGUMENT: both are the same world.
 /// ORR_ERR_PAST: a world is too far, and nothing is remembered. ORR_ERR_CONFLICT: a world, run again, does not come to its own recorded hash: it depends on
 /// something that is not recorded, and then its recording is no help.
 ORR_API orr_result orr_desync_find(orr_world* a, const orr_recording* recording_a, orr_world* b,

@@ -293,7 +293,8 @@ ORR_API bool orr_running(const orr_world* world);
 
 /// Does something to the world between two ticks of the first pipeline, with no system running: all calls of the store are allowed. `data` is copied. This
 /// is how input comes into a world: recordings keep it (replay.h). From any thread; calls are done in the order in which they were posted. In a replay
-/// nothing is posted: the recording has its own calls.
+/// nothing is posted: the recording has its own calls; in its `on_tick` that is refused with ORR_ERR_STATE. What is posted and not done yet when the world goes
+/// back in time stays posted: it is done when the next tick from there begins.
 /// In real time: on a thread of the world, also while it is paused; what is still to be done when orr_realtime() ends is done before it returns.
 /// In lockstep: when the first pipeline's next tick begins, by who steps. A system of the simulation sends instead, unless it is impure: ORR_ERR_STATE. From
 /// other threads once the world has a system.
@@ -323,6 +324,7 @@ ORR_API orr_result orr_realtime_step(orr_world* world, uint32_t ticks);
 
 /// Empty; NULL without memory. Lives apart from worlds.
 ORR_API orr_recording* orr_recording_create(void);
+/// Not while a world is recorded to it: orr_record_end() first, or destroy the world. That is asserted. NULL: nothing.
 ORR_API void orr_recording_destroy(orr_recording* recording);
 typedef struct orr_recording_stats {
     uint64_t ticks, calls, bytes;

@@ -22,6 +22,10 @@ typedef struct desync_side {
     uint32_t note_count, note_capacity;
     bool failed; // There is no memory for them.
     uint64_t ticks;
+    struct desync_side* other;
+    orr_desync* out;
+    bool leads; // While it stands after calls, before systems, the other one comes there, too.
+    orr_result result; // Of the tick of the one that does not lead.
 } desync_side;
 
 // ---- notes ------------------------------------------------------------------------------------------------------------------
@@ -45,6 +49,19 @@ static uint64_t desync_lane_hash(const orr_lane* lane, uint64_t hash)
     return hash;
 }
 
+static orr_result desync_tick(desync_side* side, uint64_t tick);
+
+// What calls did differently is looked at before systems hide it. Both worlds have to stand there for that: the second ticks within the first one's tick.
+static void desync_outside(const desync_side* side, uint64_t hash)
+{
+    desync_side* other = side->other;
+    if (side->leads) {
+        other->result = desync_tick(other, side->world->tick);
+    } else if (other->note_count == 1 && other->notes[0].hash != hash) {
+        (void)orri_desync_look(other->world, side->world, "", side->out);
+    }
+}
+
 static void desync_note_take(orri_probe* probe, orr_world* world, orri_probe_at at,
                              const orri_system* system)
 {
@@ -57,6 +74,9 @@ static void desync_note_take(orri_probe* probe, orr_world* world, orri_probe_at 
                                   side->note_count + 1);
     if (!side->failed) {
         side->notes[side->note_count++] = (desync_note){system, at, hash};
+    }
+    if (at == ORRI_PROBE_OUTSIDE) {
+        desync_outside(side, hash);
     }
 }
 
@@ -117,23 +137,28 @@ static orr_result desync_go(desync_side* side, uint64_t tick)
     return desync_run(side, tick);
 }
 
-// One tick of both, with notes. `*note` is the first that differs.
+// Up to a tick, the next one, with notes.
+static orr_result desync_tick(desync_side* side, uint64_t tick)
+{
+    side->note_count = 0;
+    side->world->schedule->probe = &side->probe;
+    orr_result result = desync_run(side, tick);
+    side->world->schedule->probe = NULL;
+    return result == ORR_OK && side->failed
+               ? orri_refuse_memory(&side->world->env, "finding where two runs part")
+               : result;
+}
+
+// One tick of both. `*note` is the first that differs.
 static orr_result desync_step(desync_side sides[2], uint64_t tick, const desync_note** note)
 {
-    for (uint32_t i = 0; i < 2; i++) {
-        desync_side* side = &sides[i];
-        side->note_count = 0;
-        side->world->schedule->probe = &side->probe;
-        orr_result result = desync_run(side, tick);
-        side->world->schedule->probe = NULL;
-        if (result != ORR_OK || side->failed) {
-            return result != ORR_OK
-                       ? result
-                       : orri_refuse_memory(&side->world->env, "finding where two runs part");
-        }
+    orr_result result = desync_tick(&sides[0], tick);
+    result = result == ORR_OK ? sides[1].result : result;
+    if (result == ORR_OK) {
+        ORR_ASSERT(sides[1].world->tick == tick);
+        *note = desync_notes_differ(&sides[0], &sides[1]);
     }
-    *note = desync_notes_differ(&sides[0], &sides[1]);
-    return ORR_OK;
+    return result;
 }
 
 // ---- what recordings say ------------------------------------------------------------------------------------------------------
@@ -213,7 +238,8 @@ static orr_result desync_search(desync_side sides[2], uint64_t differs, orr_desy
     desync_say(note, out);
     out->hash_a = orr_world_hash(sides[0].world);
     out->hash_b = orr_world_hash(sides[1].world);
-    if (!orri_desync_look(sides[0].world, sides[1].world, out->system, out)) {
+    bool seen = note != NULL && note->at == ORRI_PROBE_OUTSIDE;
+    if (!seen && !orri_desync_look(sides[0].world, sides[1].world, out->system, out)) {
         (void)orri_desync_look(sides[0].world, sides[1].world, "", out);
     }
     return ORR_OK;
@@ -237,10 +263,21 @@ static orr_result desync_check(orr_world* world, const orr_recording* recording)
 orr_result orr_desync_find(orr_world* a, const orr_recording* recording_a, orr_world* b,
                            const orr_recording* recording_b, orr_desync* out)
 {
-    ORR_ASSERT(a != NULL && b != NULL && a != b && out != NULL);
+    ORR_ASSERT(a != NULL && b != NULL && out != NULL);
     ORR_ASSERT(recording_a != NULL && recording_b != NULL);
+    *out = (orr_desync){.when = "", .what = ""};
+    if (a == b) {
+        return orri_refuse(&a->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
+                           "orr_desync_find: both are the same world; build another one in the "
+                           "same way, for the second recording");
+    }
     desync_side sides[2] = {{.probe = {desync_note_take}, .world = a, .recording = recording_a},
                             {.probe = {desync_note_take}, .world = b, .recording = recording_b}};
+    for (uint32_t i = 0; i < 2; i++) {
+        sides[i].other = &sides[!i];
+        sides[i].out = out;
+        sides[i].leads = i == 0;
+    }
     orr_result result = desync_check(a, recording_a);
     result = result == ORR_OK ? desync_check(b, recording_b) : result;
     if (result == ORR_OK && recording_a->begin_tick != recording_b->begin_tick) {
@@ -253,11 +290,12 @@ orr_result orr_desync_find(orr_world* a, const orr_recording* recording_a, orr_w
         return result;
     }
     uint64_t differs;
-    *out = (orr_desync){.when = "", .what = ""};
     if (!desync_marks(recording_a, recording_b, &out->agreed_tick, &differs)) {
+        out->looked = true;
         return ORR_OK;
     }
     result = desync_search(sides, differs, out);
+    out->looked = result == ORR_OK;
     for (uint32_t i = 0; i < 2; i++) {
         ORRI_RELEASE(&sides[i].world->env, ORR_MEMORY_TEMP, sides[i].notes, sides[i].note_capacity);
     }
@@ -270,13 +308,19 @@ size_t orr_desync_print(const orr_desync* desync, char* out, size_t out_size)
 {
     ORR_ASSERT(desync != NULL && (out != NULL || out_size == 0));
     orri_text text = {out, out_size, 0};
+    if (!desync->looked) {
+        orri_text_add(&text, "no difference was looked for: orr_desync_find() was refused");
+        return text.length;
+    }
     if (!desync->differ) {
         orri_text_add(&text, "nothing that both recorded differs, up to tick %" PRIu64,
                       desync->agreed_tick);
         return text.length;
     }
-    orri_text_add(&text, "tick %" PRIu64 " differs (%" PRIu64 " agrees)", desync->tick,
-                  desync->agreed_tick);
+    orri_text_add(&text, "tick %" PRIu64 " differs", desync->tick);
+    if (desync->agreed_tick < desync->tick) {
+        orri_text_add(&text, " (%" PRIu64 " agrees)", desync->agreed_tick);
+    }
     orri_text_add(&text, desync->system[0] != '\0' ? ": system '%s' %s" : ": %s%s", desync->system,
                   desync->when);
     orri_text_add(&text, "; %s", desync->what);

@@ -121,10 +121,11 @@ orr_result orr_recording_cut(orr_recording* recording, uint64_t tick)
 {
     ORR_ASSERT(recording != NULL);
     if (!recording->lockstep || recording->taking) {
-        return orri_refuse(&recording->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                           "orr_recording_cut: %s",
-                           recording->taking ? "a world is recorded to it; orr_record_end() first"
-                                             : "it is not of lockstep: its ticks overlap");
+        return orri_refuse(
+            &recording->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED, "orr_recording_cut: %s",
+            recording->taking            ? "a world is recorded to it; orr_record_end() first"
+            : recording->turn_count == 0 ? "it is empty; record to it, or load it"
+                                         : "it is of a run in real time, whose ticks overlap");
     }
     uint64_t last = recording->begin_tick + recording->taped_count;
     if (tick < recording->begin_tick || tick > last) {

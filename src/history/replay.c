@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A recording of lockstep, done again on a world that is as the recorded one was.
 #include "schedule/tape.h"
+#include <float.h>
 #include <orrery/history.h>
 #include <orrery/replay.h>
 #include <stdio.h>
@@ -45,6 +46,24 @@ static orr_result replay_check(orr_world* world, const orr_recording* recording)
     return orri_tape_fits(world, recording, "orr_replay");
 }
 
+static orr_result replay_check_desc(orr_world* world, const orr_replay_desc* desc)
+{
+    if (!(desc->rate >= 0 && desc->rate <= DBL_MAX)) {
+        return orri_refuse(
+            &world->env, ORR_ERR_RANGE, ORR_LOG_ID_CALL_REFUSED,
+            "orr_replay: the rate %g is below 0, infinite or no number; 1 is as fast "
+            "as it was, 0 as fast as it goes",
+            desc->rate);
+    }
+    if (desc->until_tick != 0 && desc->until_tick < world->tick) {
+        return orri_refuse(&world->env, ORR_ERR_PAST, ORR_LOG_ID_CALL_REFUSED,
+                           "orr_replay: the world is at tick %llu already, behind until_tick %llu; "
+                           "go back with orr_time_travel(), or build it anew",
+                           (unsigned long long)world->tick, (unsigned long long)desc->until_tick);
+    }
+    return ORR_OK;
+}
+
 // ---- hashes -----------------------------------------------------------------------------------------------------------------
 
 static orr_result replay_verify(replay_run* run)
@@ -64,10 +83,13 @@ static orr_result replay_verify(replay_run* run)
     run->report.hash = hash;
     run->report.hash_recorded = mark->hash;
     char agreed[96] = "build it in the same way, with the same seed";
-    if (run->report.ticks > 0) {
+    if (run->report.verified > 1) {
         snprintf(agreed, sizeof agreed,
                  "tick %llu was the last that agreed; something depends on what is not recorded",
                  (unsigned long long)run->report.agreed_tick);
+    } else if (run->report.ticks > 0) {
+        snprintf(agreed, sizeof agreed,
+                 "no tick was compared before; something depends on what is not recorded");
     }
     return orri_refuse(&world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
                        "orr_replay: at tick %llu the world has the hash %016llx, the recorded one "
@@ -125,12 +147,15 @@ static orr_result replay_lacks(const replay_run* run)
 static orr_result replay_astray(replay_run* run)
 {
     run->report.differs_tick = run->world->tick;
+    char agreed[64] = "no tick was compared before";
+    if (run->report.verified > 0) {
+        snprintf(agreed, sizeof agreed, "tick %llu was the last that agreed",
+                 (unsigned long long)run->report.agreed_tick);
+    }
     return orri_refuse(&run->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
                        "orr_replay: in tick %llu impure systems did not run as they were recorded; "
-                       "tick %llu was the last that agreed. Are the systems the same, in the same "
-                       "order?",
-                       (unsigned long long)run->world->tick,
-                       (unsigned long long)run->report.agreed_tick);
+                       "%s. Are the systems the same, in the same order?",
+                       (unsigned long long)run->world->tick, agreed);
 }
 
 // Begins the next tick, or goes on with the one that is open.
@@ -213,13 +238,16 @@ static bool replay_goes_on(const replay_run* run)
             (desc->until_tick == 0 || run->world->tick < desc->until_tick));
 }
 
-// It may not step the world.
+// It may not step the world, nor post: who does so is known by the thread.
 static bool replay_show(const replay_run* run)
 {
     struct orri_schedule* schedule = run->world->schedule;
-    schedule->calling = true;
+    const orr_world* before = orri_tick_here;
+    orri_tick_here = run->world;
+    schedule->calling = run->tape->showing = true;
     bool on = run->desc.on_tick(run->desc.user, run->world);
-    schedule->calling = false;
+    schedule->calling = run->tape->showing = false;
+    orri_tick_here = before;
     return on;
 }
 
@@ -250,6 +278,7 @@ orr_result orr_replay(orr_world* world, const orr_recording* recording, const or
     run.desc = desc != NULL ? *desc : run.desc;
     orr_result result = orri_step_check(world, "orr_replay");
     result = result == ORR_OK ? replay_check(world, recording) : result;
+    result = result == ORR_OK ? replay_check_desc(world, &run.desc) : result;
     if (result != ORR_OK) {
         return result;
     }

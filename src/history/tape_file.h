@@ -2,7 +2,8 @@
 // Recordings as files. Numbers are little endian, "v" are of variable length (7 bits a byte, the low ones first), texts a v and so many bytes.
 //
 //   file     "ORRTAPE\n" │ u32 version │ u32 0: lockstep, 1: real time │ blocks
-//   block    u32 kind │ u32 size │ bytes │ u64 hash of all that, begun with the block's number
+//   block    u32 kind │ u32 size │ u32 hash of these │ bytes │ u64 hash of all that; both begun with the block's number. The first one tells a
+//            size that is wrong from a file that was cut off.
 //   HEAD     u64 tick and hash of the world it begins with
 //   TYPE PIPE SYST CALL FUNC   names: v count, each: text, u64 of what kind (tape.h)
 //   TICK     v number of the first; each: u8 flags, v pipeline, [u32 dt], z due, z time, z due of the first (differences), v calls, each: v name, u8 meeting,
@@ -17,8 +18,11 @@
 #include <orrery/replay.h>
 
 #define ORRI_TAPE_MAGIC   "ORRTAPE\n"
-#define ORRI_TAPE_VERSION 1u
-#define ORRI_TAPE_PIECE   65536u // Bytes of a block, after which another begins.
+#define ORRI_TAPE_VERSION 2u
+#define ORRI_TAPE_PIECE   65536u // Bytes of a block, after which another begins;
+#define ORRI_TAPE_TICKS   256u   // or ticks: no more are lost where a file is cut off.
+#define ORRI_TAPE_BEFORE  12u    // Bytes of a block before its content, and with those behind it.
+#define ORRI_TAPE_AROUND  20u
 
 #define ORRI_TAPE_FOUR(a, b, c, d) \
     ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
@@ -48,6 +52,12 @@ enum {
     ORRI_TAPE_FULL = 1,    // Of the end.
     ORRI_TAPE_REFUSED = 2,
 };
+
+// Of kind and size of the block with a number, as they are in the file.
+static inline uint32_t orri_tape_head_hash(const uint8_t* head, uint32_t number)
+{
+    return (uint32_t)orr_hash(head, 8, number);
+}
 
 static inline uint64_t orri_tape_zigzag(uint64_t difference)
 {

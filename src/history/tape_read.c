@@ -32,7 +32,7 @@ static orr_result tape_bad(const tape_in* in, orr_result result, uint64_t at, co
 // Of the block.
 static orr_result tape_corrupt(const tape_in* in, const char* expected)
 {
-    return tape_bad(in, ORR_ERR_CORRUPT, in->offset + 8 + in->from.at, expected);
+    return tape_bad(in, ORR_ERR_CORRUPT, in->offset + ORRI_TAPE_BEFORE + in->from.at, expected);
 }
 
 static orr_result tape_lacks_memory(const tape_in* in)
@@ -437,46 +437,67 @@ static orr_result tape_read_block(tape_in* in, uint32_t* end_words)
     return tape_read_realtime(in, end_words);
 }
 
+static orr_result tape_bad_file(const tape_in* in, int error)
+{
+    return orri_refuse(&in->world->env, ORR_ERR_IO, ORR_LOG_ID_CALL_REFUSED,
+                       "orr_recording_load: '%.200s' could not be read: %s", in->path,
+                       strerror(error));
+}
+
+// How many bytes the next block has, with all around it; 0: the file ends before it does. `*result` says if something else is wrong.
+static uint32_t tape_load_size(tape_in* in, orr_result* result)
+{
+    const orr_platform* platform = in->world->env.platform;
+    uint64_t left = in->size - in->offset;
+    uint8_t head[ORRI_TAPE_BEFORE];
+    size_t got = 0;
+    int error = left < sizeof head ? 0
+                                   : platform->file_read(platform->user, in->file, in->offset, head,
+                                                         sizeof head, &got);
+    if (error != 0) {
+        *result = tape_bad_file(in, error);
+    }
+    if (error != 0 || got < sizeof head) {
+        return 0;
+    }
+    orri_bytes_from from = {head, sizeof head, 0, false};
+    in->kind = (uint32_t)tape_get(&from, 4);
+    uint64_t whole = tape_get(&from, 4) + ORRI_TAPE_AROUND;
+    if (tape_get(&from, 4) != orri_tape_head_hash(head, in->blocks)) {
+        *result = tape_bad(in, ORR_ERR_CORRUPT, in->offset,
+                           "kind and size of this block are not what they were: the file was "
+                           "damaged");
+    } else if (whole <= left && whole > UINT32_MAX) {
+        *result = tape_lacks_memory(in);
+    }
+    return *result == ORR_OK && whole <= left ? (uint32_t)whole : 0;
+}
+
 // The bytes of the next block; false: the file ends before it does. `*result` says if something else is wrong.
 static bool tape_load_block(tape_in* in, orr_result* result)
 {
     const orr_platform* platform = in->world->env.platform;
-    uint64_t left = in->size - in->offset;
-    uint8_t head[8];
-    size_t got = 0;
-    int error = left < 16 ? 0
-                          : platform->file_read(platform->user, in->file, in->offset, head,
-                                                sizeof head, &got);
-    if (error == 0 && got < sizeof head) {
-        return false;
+    uint32_t whole = tape_load_size(in, result);
+    if (whole == 0) {
+        return *result != ORR_OK;
     }
-    orri_bytes_from from = {head, sizeof head, 0, false};
-    in->kind = (uint32_t)tape_get(&from, 4);
-    uint64_t whole = tape_get(&from, 4) + 16;
-    if (error == 0 && whole > left) {
-        return false;
-    }
-    if (whole > UINT32_MAX || !ORRI_RESERVE(&in->world->env, ORR_MEMORY_TEMP, &in->data,
-                                            &in->capacity, (uint32_t)whole)) {
+    if (!ORRI_RESERVE(&in->world->env, ORR_MEMORY_TEMP, &in->data, &in->capacity, whole)) {
         *result = tape_lacks_memory(in);
         return true;
     }
-    error = error != 0 ? error
-                       : platform->file_read(platform->user, in->file, in->offset, in->data,
-                                             (size_t)whole, &got);
+    size_t got = 0;
+    int error = platform->file_read(platform->user, in->file, in->offset, in->data, whole, &got);
     if (error == 0 && got < whole) {
         return false;
     }
-    orri_bytes_from end = {in->data, (size_t)whole, (size_t)whole - 8, false};
+    orri_bytes_from end = {in->data, whole, whole - 8, false};
     if (error != 0) {
-        *result = orri_refuse(&in->world->env, ORR_ERR_IO, ORR_LOG_ID_CALL_REFUSED,
-                              "orr_recording_load: '%.200s' could not be read: %s", in->path,
-                              strerror(error));
-    } else if (tape_get(&end, 8) != orr_hash(in->data, (size_t)whole - 8, in->blocks)) {
+        *result = tape_bad_file(in, error);
+    } else if (tape_get(&end, 8) != orr_hash(in->data, whole - 8, in->blocks)) {
         *result = tape_bad(in, ORR_ERR_CORRUPT, in->offset,
                            "the checksum of this block is wrong: the file was damaged");
     }
-    in->from = (orri_bytes_from){in->data + 8, (size_t)whole - 16, 0, false};
+    in->from = (orri_bytes_from){in->data + ORRI_TAPE_BEFORE, whole - ORRI_TAPE_AROUND, 0, false};
     return true;
 }
 
@@ -491,9 +512,7 @@ static orr_result tape_read_begin(tape_in* in)
     error = error != 0 ? error
                        : platform->file_read(platform->user, in->file, 0, head, sizeof head, &got);
     if (error != 0) {
-        return orri_refuse(&in->world->env, ORR_ERR_IO, ORR_LOG_ID_CALL_REFUSED,
-                           "orr_recording_load: '%.200s' could not be read: %s", in->path,
-                           strerror(error));
+        return tape_bad_file(in, error);
     }
     orri_bytes_from from = {head, got, 8, got < 8};
     uint64_t version = tape_get(&from, 4), kind = tape_get(&from, 4);
@@ -511,6 +530,19 @@ static orr_result tape_read_begin(tape_in* in)
     return ORR_OK;
 }
 
+// The file ended before it did.
+static void tape_read_cut(const tape_in* in)
+{
+    orr_recording* recording = in->recording;
+    uint32_t count = recording->taped_count;
+    recording->cut = true;
+    recording->time_ns = count > 0 ? recording->taped[count - 1].due_ns : 0;
+    orri_log(&in->world->env, ORR_LOG_ID_RECORDING_CUT,
+             "orr_recording_load: '%.200s' was cut off at byte %" PRIu64
+             ": what there is ends after tick %" PRIu64 " of the world, with %u ticks",
+             in->path, in->size, recording->begin_tick + count, count);
+}
+
 static orr_result tape_read_all(tape_in* in)
 {
     orr_result result = tape_read_begin(in);
@@ -523,7 +555,7 @@ static orr_result tape_read_all(tape_in* in)
         if (result == ORR_OK && in->from.at != in->from.count) {
             result = tape_corrupt(in, "the block should end here");
         }
-        in->offset += in->from.count + 16;
+        in->offset += in->from.count + ORRI_TAPE_AROUND;
         in->blocks++;
     }
     if (result != ORR_OK || in->done) {
@@ -535,10 +567,7 @@ static orr_result tape_read_all(tape_in* in)
         return tape_bad(in, ORR_ERR_CORRUPT, in->offset,
                         "the file was cut off here; a recording of real time has to be whole");
     }
-    in->recording->cut = true;
-    in->recording->time_ns = in->recording->taped_count > 0
-                                 ? in->recording->taped[in->recording->taped_count - 1].due_ns
-                                 : 0;
+    tape_read_cut(in);
     return ORR_OK;
 }
 

@@ -54,7 +54,7 @@ static void tape_begin_block(tape_out* out, uint32_t kind)
     out->kind = kind;
     out->bytes.count = 0;
     tape_put(out, kind, 4);
-    tape_put(out, 0, 4); // Its size, when that is known.
+    tape_put(out, 0, 8); // Its size and the hash of both, when that is known.
 }
 
 static void tape_end_block(tape_out* out)
@@ -62,9 +62,13 @@ static void tape_end_block(tape_out* out)
     if (out->bytes.failed || out->error != 0) {
         return;
     }
-    uint32_t size = out->bytes.count - 8;
+    uint32_t size = out->bytes.count - ORRI_TAPE_BEFORE;
     for (uint32_t i = 0; i < 4; i++) {
         out->bytes.data[4 + i] = (uint8_t)(size >> 8 * i);
+    }
+    uint32_t hash = orri_tape_head_hash(out->bytes.data, out->blocks);
+    for (uint32_t i = 0; i < 4; i++) {
+        out->bytes.data[8 + i] = (uint8_t)(hash >> 8 * i);
     }
     tape_put(out, orr_hash(out->bytes.data, out->bytes.count, out->blocks++), 8);
     if (!out->bytes.failed) {
@@ -287,8 +291,9 @@ static void tape_write_ticks(tape_out* out)
         tape_begin_block(out, ORRI_BLOCK_TICK);
         tape_put_v(out, index);
         place.last = (orri_taped){0};
-        while (index < recording->taped_count && out->bytes.count < ORRI_TAPE_PIECE &&
-               !out->bytes.failed) {
+        for (uint32_t n = 0; n < ORRI_TAPE_TICKS && index < recording->taped_count &&
+                             out->bytes.count < ORRI_TAPE_PIECE && !out->bytes.failed;
+             n++) {
             tape_put_tick(out, index++, &place);
         }
         tape_end_block(out);

@@ -226,6 +226,13 @@ static orr_result outside_keep(orr_world* world, const char* name, orri_call* ca
     bool inside = orri_tick_here == world || orri_here_now.world == world;
     const orri_system* by = inside ? orri_system_here(world) : NULL;
     struct orri_schedule* schedule = orri_schedule_of(world);
+    if (inside && schedule != NULL && schedule->tape != NULL && schedule->tape->showing) {
+        orri_call_free(&world->env, call);
+        return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+                           "%s: not in on_tick of a replay: the recording has its own calls; end "
+                           "the replay there, and post then",
+                           name);
+    }
     if (schedule == NULL || (by != NULL && !by->pipe->observer && !by->desc.impure)) {
         orri_call_free(&world->env, call);
         return schedule == NULL ? ORR_ERR_MEMORY

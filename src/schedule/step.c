@@ -23,7 +23,11 @@ orr_result orri_step_check(orr_world* world, const char* call)
     }
     if (running == NULL && schedule->calling) {
         return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                           "%s: not in a call that was posted: a tick begins", call);
+                           schedule->tape != NULL && schedule->tape->showing
+                               ? "%s: not in on_tick of a replay; let it return false, and do "
+                                 "this when orr_replay() has returned"
+                               : "%s: not in a call that was posted: a tick begins",
+                           call);
     }
     if (running == NULL) {
         return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,

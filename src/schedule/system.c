@@ -610,6 +610,9 @@ orr_result orr_system_remove(orr_world* world, orr_system handle)
 orri_system* orri_system_here(const orr_world* world)
 {
     bool here = orri_here_now.world == world && world->abreast;
+    if (ORR_UNLIKELY(world->schedule == NULL)) {
+        return NULL; // It never had a system.
+    }
     return here ? (orri_system*)(uintptr_t)orri_here_now.system : world->schedule->running;
 }
 

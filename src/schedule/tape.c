@@ -132,7 +132,8 @@ static void tape_follow(const orr_world* world, orri_tape* tape)
         tape->now.calls = 0;
     } else if (world->tick != end) {
         tape_ends(world, tape, true,
-                  "the world went to a tick that is not in it, by orr_time_travel()");
+                  "the world came to a tick that does not follow it, by orr_tick_advance() or "
+                  "orr_time_travel(); while it is recorded, move it by ticks: orr_step()");
     }
 }
 

@@ -139,8 +139,9 @@ typedef struct orri_tape {
     uint32_t at, call_at;
     size_t input_at, input_begin; // The latter: of the tick.
     bool astray;                  // It did something else than was recorded.
-    bool lacks; // Memory was refused to what comes from it: the world lacks something.
-    bool loose; // The replay was refused within a tick, which is still open: it ends with that.
+    bool lacks;   // Memory was refused to what comes from it: the world lacks something.
+    bool showing; // Between its ticks who watches is called.
+    bool loose;   // The replay was refused within a tick, which is still open: it ends with that.
 } orri_tape;
 
 // True while what happens is taken down.

@@ -250,6 +250,11 @@ ORR_TEST(desync_by_another_call_is_before_systems_ran)
     CHECK_EQ(found.tick, 31);
     CHECK_STR(found.system, "");
     CHECK_CONTAINS(found.when, "calls");
+    CHECK_STR(found.component, "Drift"); // What the call wrote, not what systems made of it.
+    CHECK_STR(found.field, "y");
+    CHECK_EQ(found.entity.id, a.entities[31].id);
+    CHECK_STR(found.value_a, "31");
+    CHECK_STR(found.value_b, "32");
     run_end(&a);
     run_end(&b);
 }
@@ -288,4 +293,38 @@ ORR_TEST(desync_that_does_not_happen_again_is_said)
     CHECK_CONTAINS(b.k.errors.text, "second world");
     run_end(&a);
     run_end(&b);
+}
+
+ORR_TEST(desync_without_memory_is_refused_and_said)
+{
+    run_of a = {0}, b = {0};
+    run_build(&a, 0);
+    run_build(&b, 0);
+    run_go(&a, 12, 4, 0);
+    run_go(&b, 12, 4, 7);
+    kit_end(&a.k);
+    kit_end(&b.k);
+    uint32_t refusals = 0;
+    for (uint32_t second = 0; second < 2; second++) {
+        uint64_t refused = 1;
+        for (uint64_t n = 1; refused > 0; n++) {
+            orr_desync found;
+            run_build(&a, 0);
+            run_build(&b, 0);
+            run_of* poor = second ? &b : &a;
+            failing_alloc_arm(&poor->k.memory, n, false);
+            orr_result result = orr_desync_find(a.world, a.recording, b.world, b.recording, &found);
+            refused = poor->k.memory.refused;
+            failing_alloc_arm(&poor->k.memory, 0, false);
+            CHECK(result == ORR_OK || (result == ORR_ERR_MEMORY && refused > 0));
+            CHECK(found.looked == (result == ORR_OK));
+            CHECK(refused > 0 || (found.tick == 7 && strcmp(found.component, "Drift") == 0));
+            refusals += result == ORR_ERR_MEMORY;
+            kit_end(&a.k);
+            kit_end(&b.k);
+        }
+    }
+    CHECK(refusals > 10);
+    orr_recording_destroy(a.recording);
+    orr_recording_destroy(b.recording);
 }

@@ -54,6 +54,7 @@ ORR_TEST(tool_shows_checks_cuts_and_compares_recordings)
     tool_make(b, 40, 23);
     CHECK_EQ(SAY(WORD("--help")), TOOL_OK);
     CHECK_CONTAINS(said, "compare A B");
+    CHECK_CONTAINS(said, "more ticks than the\nother"); // That is a difference, too.
     CHECK_EQ(SAY(WORD("info"), a), TOOL_OK);
     CHECK_CONTAINS(said, "lockstep");
     CHECK_CONTAINS(said, "40, from 0 to 40");

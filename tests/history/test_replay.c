@@ -230,7 +230,7 @@ static bool stop_at_20(void* user, orr_world* world)
 {
     ++*(uint32_t*)user;
     CHECK_RESULT(orr_step(world, 1), ORR_ERR_STATE);
-    CHECK_OK(orr_post(world, call_nothing, NULL, 0)); // The recording has its own.
+    CHECK_RESULT(orr_post(world, call_nothing, NULL, 0), ORR_ERR_STATE);
     return orr_world_tick(world) < 20;
 }
 

@@ -9,6 +9,7 @@ set(ORR_TESTS_HISTORY
     tests/history/test_recording_tool.c
     tests/history/test_replay.c
     tests/history/test_replay_file.c
+    tests/history/test_replay_odd.c
     tests/history/test_replay_realtime.c
     tests/history/test_stretcher.c
     tests/history/test_travel_alone.c
