@@ -98,6 +98,7 @@ if(ORR_BUILD_EXTRAS)
     target_compile_options(orr_bench PRIVATE ${ORR_BENCH_OPTIONS})
     target_compile_definitions(orr_bench PRIVATE ${ORR_BENCH_DEFINITIONS})
     orr_program(first_light apps/first_light/main.c)
+    orr_program(orrery-recording apps/recording/main.c)
     # A folder with a main.c or main.cpp is an example; its name is in its place, a list would only repeat it.
     file(GLOB orr_examples CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/examples
         examples/*/main.c examples/*/main.cpp)

@@ -7,8 +7,14 @@ foreach(module IN LISTS ORR_MODULES)
     if(module STREQUAL "base")
         list(APPEND orr_single_headers include/orrery/math.h) # The base's second header.
     endif()
+    if(module STREQUAL "history")
+        list(APPEND orr_single_headers include/orrery/replay.h) # Its second header.
+    endif()
     if(module STREQUAL "store")
         list(APPEND orr_single_headers include/orrery/kinds.h) # The store's second header.
+    endif()
+    if(module STREQUAL "history")
+        list(APPEND orr_single_headers include/orrery/traveller.h) # The history's second header.
     endif()
 endforeach()
 set(orr_single_dir ${PROJECT_BINARY_DIR}/single)

@@ -1,5 +1,6 @@
 set(ORR_FUZZERS
     fuzz/fuzz_query.c
+    fuzz/fuzz_recording.c
     fuzz/fuzz_store.c
     fuzz/fuzz_text.c
     fuzz/fuzz_value.c)

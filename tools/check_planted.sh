@@ -16,6 +16,7 @@ tests+=" $(cmake_list tests/model/tests.cmake ORR_TESTS_MODEL)"
 tests+=" $(cmake_list tests/query/tests.cmake ORR_TESTS_QUERY | grep '\.c$')"
 tests+=" $(cmake_list tests/message/tests.cmake ORR_TESTS_MESSAGE)"
 tests+=" $(cmake_list tests/schedule/tests.cmake ORR_TESTS_SCHEDULE | grep '\.c$')"
+tests+=" $(cmake_list tests/history/tests.cmake ORR_TESTS_HISTORY | grep '\.c$' | grep -v test_recording_tool)"
 tests+=" tests/base/test_sync_model.c tests/base/test_controlled.c"
 shared="$(cmake_list tests/support/tests_support.cmake ORR_TEST_SUPPORT)"
 shared+=" $(cmake_list tests/model/tests.cmake ORR_TEST_EXTRA_MODEL)"
@@ -601,7 +602,7 @@ plant "missing memory for workers is said in every tick" \
 plant "systems that conflict by what they read and write overlap" \
     src/schedule/conflict.c 's/\|\| conflict_of_values\(world, first, second\);/|| (false \&\& conflict_of_values(world, first, second));/'
 plant "transient values hashed" \
-    src/store/pool_state.c 's/ \|\| pool->type->info\.transient//'
+    src/store/pool_state.c 's/ && !pool->type->info\.transient\) \{/) {/'
 plant "the tick of an observer tells" \
     src/schedule/tick.c 's/if \(!orri_has_readers\(world\) \|\| pipe->observer\) \{/if (!orri_has_readers(world)) {/'
 plant "the tick of an observer counts" \
@@ -693,6 +694,32 @@ plant "recording: blocks that an impure system wrote are not put in" \
     src/schedule/input.c 's/return input_get_values\(system->pipe->world, in\);/return true;/'
 plant "recording: grants to observers are in it" \
     src/schedule/lock.c '/^static void lock_grant\(/,/^}/s/if \(ORR_UNLIKELY\(holder->aside\)\) \{/if (false) {/'
+plant "history: the tick is not gone back to" \
+    src/store/snapshot_back.c 's/    world->tick = then->tick;//'
+plant "history: ids made later stay on the free list" \
+    src/store/snapshot_back.c 's/    index->free_first = then->free_first;//'
+plant "history: what went back is not shared again" \
+    src/store/snapshot_back.c 's/(return share == NULL .. chunk->columns\[column\]\.share) == share;/\1 != NULL;/'
+plant "history: ticks of blocks stay as they are" \
+    src/store/snapshot_back.c 's/    chunk->columns\[c\].tick = tick;//'
+plant "history: names are not found anew" \
+    src/store/snapshot_back.c 's/        orri_names_renew\(world\);//'
+plant "history: links are not found anew" \
+    src/store/snapshot_back.c 's/        orri_relations_renew\(world\);//'
+plant "history: a node is taken for the same whatever its ticks" \
+    src/store/snapshot.c 's/node->columns\[c\]\.tick != column->tick .. memory/memory/'
+plant "history: the other future stays remembered" \
+    src/history/rules.c 's/orri_history_find\(history, world->tick \+ 1\)/history->memory_count/'
+plant "history: going ahead does not see that the world was changed" \
+    src/history/travel.c 's/ .. !orri_snapshot_same\(world, here->store\)//'
+plant "history: the window keeps one tick less" \
+    src/history/rules.c 's/world->tick - rules->recent : 0/world->tick - rules->recent + 1 : 0/'
+plant "history: the window forgets what was remembered by a call" \
+    src/history/rules.c 's/memory->ruled \&\& !kept/!kept/'
+plant "history: queues are not what they were" \
+    src/message/remember.c 's/    remember_refill\(world, past\);//'
+plant "history: events that waited are gone" \
+    src/message/remember.c 's/    orri_events_back\(world, past->events\);//'
 plant "recording: goes on though memory was refused" \
     src/schedule/recording.c '/^void orri_record_lacks/,/^}/s/rt->record->refused = true;/(void)0;/'
 

@@ -38,7 +38,7 @@ ORR_API uint32_t orr_forget_range(orr_world* world, uint64_t first, uint64_t las
 /// going forward as orr_step(). In real time only back: a tick ahead is ORR_ERR_STATE, later memories go at once; and if what pipelines see of each other cannot be
 /// made anew when the meeting ends, orr_realtime() ends with ORR_ERR_MEMORY.
 ORR_API orr_result orr_time_travel(orr_world* world, uint64_t tick);
-/// Counts the times the world went back. Not state: it never goes back itself, and is in no hash.
+/// Counts the times the world was restored to a tick it remembers. Not state: it never goes back itself, and is in no hash.
 ORR_API uint64_t orr_timeline(const orr_world* world);
 
 /// What is remembered without being asked for. All 0: nothing.
@@ -63,7 +63,7 @@ typedef struct orr_history_stats {
     uint64_t remembered, forgotten; ///< Ever; forgotten by the rules and the budget.
     uint64_t
         lost; ///< Ticks whose memory was lost, or that could not be remembered by the rules, for want of memory.
-    uint64_t travels;   ///< Back.
+    uint64_t travels;   ///< To remembered ticks.
     uint64_t ticks_run; ///< By going forward.
 } orr_history_stats;
 ORR_API void orr_history_stats_get(const orr_world* world, orr_history_stats* out);

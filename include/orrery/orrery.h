@@ -11,8 +11,10 @@
 #include <orrery/message.h>
 #include <orrery/platform.h>
 #include <orrery/query.h>
+#include <orrery/replay.h>
 #include <orrery/schedule.h>
 #include <orrery/schema.h>
 #include <orrery/store.h>
+#include <orrery/traveller.h>
 
 #endif

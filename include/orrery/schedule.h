@@ -291,13 +291,22 @@ ORR_API void orr_stop(orr_world* world);
 /// orr_post() returns counts.
 ORR_API bool orr_running(const orr_world* world);
 
-/// Does something to the running world between two ticks of the first pipeline, with no system running: all calls of the store are
-/// allowed. From any thread; calls are done in the order in which they were posted, on a thread of the world, also while it is paused. What is still
-/// to be done when orr_realtime() ends is done before it returns. In a replay nothing is posted: the recording has its own calls. ORR_ERR_STATE if the world does not run in real time: call it yourself.
+/// Does something to the world between two ticks of the first pipeline, with no system running: all calls of the store are allowed. `data` is copied. This
+/// is how input comes into a world: recordings keep it (replay.h). From any thread; calls are done in the order in which they were posted. In a replay
+/// nothing is posted: the recording has its own calls.
+/// In real time: on a thread of the world, also while it is paused; what is still to be done when orr_realtime() ends is done before it returns.
+/// In lockstep: when the first pipeline's next tick begins, by who steps. A system of the simulation sends instead, unless it is impure: ORR_ERR_STATE. From
+/// other threads once the world has a system.
 ORR_API orr_result orr_post(orr_world* world, orr_call call, const void* data, size_t size);
 /// The same where all pipelines stand between their ticks, which they wait for: for what looks at the world as a whole (orr_world_hash(),
 /// orr_world_validate()) or goes back (history.h), and for systems and types that come and go. Not for new pipelines, nor for ticks.
 ORR_API orr_result orr_post_meeting(orr_world* world, orr_call call, const void* data, size_t size);
+/// Names a call that is posted, for files. Its data is saved as the bytes it is: no pointers, and the same layout wherever it is replayed. A
+/// function has one name: ORR_ERR_CONFLICT. Allocates.
+ORR_API orr_result orr_call_register(orr_world* world, const char* name, orr_call call);
+/// The same for a function that impure systems transact with (orr_transact_call()).
+ORR_API orr_result orr_transaction_register(orr_world* world, const char* name,
+                                            orr_transaction function);
 
 /// How fast time goes, as the user wishes: 1 (the default) as it is, 0.5 half as fast. From any thread. Refused below 0, above 1000.
 ORR_API orr_result orr_time_wish(orr_world* world, double wish);
@@ -318,8 +327,16 @@ ORR_API void orr_recording_destroy(orr_recording* recording);
 typedef struct orr_recording_stats {
     uint64_t ticks, calls, bytes;
     bool full; ///< Memory ran out: what there is, is a true beginning.
-    /// Something of the run was refused (memory, or the error that ended it): the recording ends there, in the midst of ticks.
+    /// Something of the run was refused (memory, or the error that ended it): the recording ends there, in real time in the midst of ticks.
     bool refused;
+    bool realtime; ///< Of a run in real time; else of lockstep.
+    bool cut;      ///< The file it is from ended before it did.
+    /// The world was changed behind `changed_tick` by something that is not in the recording: a replay will differ.
+    bool changed;
+    uint64_t changed_tick;
+    uint64_t tick_first; ///< Of lockstep: the world's tick when it began,
+    uint64_t tick_last;  ///< and after its last.
+    uint64_t hashes;     ///< Recorded.
 } orr_recording_stats;
 ORR_API void orr_recording_stats_get(const orr_recording* recording, orr_recording_stats* out);
 

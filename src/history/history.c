@@ -62,6 +62,7 @@ bool orr_remembered(const orr_world* world, uint64_t tick)
 
 static void history_end(orr_world* world, const orri_memory* memory)
 {
+    world->history->beside -= memory->beside;
     if (memory->schedule != NULL) {
         orri_schedule_forget(world, memory->schedule);
     }
@@ -83,7 +84,20 @@ static bool history_make(orr_world* world, bool ruled, orri_memory* out)
         history_end(world, out);
         return false;
     }
+    out->number = ++world->history->number_last;
+    out->beside = orri_messages_past_bytes(out->messages) + orri_schedule_past_bytes(out->schedule);
+    world->history->beside += out->beside;
     return true;
+}
+
+// Takes the place of what was remembered of this tick. What lies ahead stays the future of what is remembered now if that is the same.
+static void history_replace(orr_world* world, orri_memory* old, orri_memory* memory)
+{
+    if (orri_history_stands(world, old)) {
+        world->history->stands = memory->number;
+    }
+    memory->ruled = memory->ruled && old->ruled;
+    history_end(world, old);
 }
 
 orr_result orri_history_keep(orr_world* world, bool ruled)
@@ -103,8 +117,7 @@ orr_result orri_history_keep(orr_world* world, bool ruled)
     }
     uint32_t at = orri_history_find(history, memory.tick);
     if (at < history->memory_count && history->memories[at].tick == memory.tick) {
-        memory.ruled = ruled && history->memories[at].ruled;
-        history_end(world, &history->memories[at]);
+        history_replace(world, &history->memories[at], &memory);
     } else {
         memmove(&history->memories[at + 1], &history->memories[at],
                 (history->memory_count - at) * sizeof *history->memories);
@@ -153,6 +166,10 @@ void orri_history_sweep(orr_world* world)
 {
     struct orri_history* history = world->history;
     uint32_t kept = 0;
+    if (history->losses == world->share_losses) {
+        return;
+    }
+    history->losses = world->share_losses;
     for (uint32_t i = 0; i < history->memory_count; i++) {
         if (orri_snapshot_lost(history->memories[i].store)) {
             history_end(world, &history->memories[i]);
@@ -232,7 +249,8 @@ uint64_t orri_history_bytes(const orr_world* world)
     }
     orr_memory_stats memory;
     orri_mem_stats(&world->env, &memory);
-    return memory.by_purpose[ORR_MEMORY_SHARE].bytes;
+    return memory.by_purpose[ORR_MEMORY_SHARE].bytes +
+           (world->history != NULL ? world->history->beside : 0);
 }
 
 void orr_history_stats_get(const orr_world* world, orr_history_stats* out)

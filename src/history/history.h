@@ -14,16 +14,23 @@ typedef struct orri_memory {
     orri_snapshot* store;
     orri_messages_past* messages;
     orri_schedule_past* schedule;
-    bool ruled; // Remembered by the rules, which forget it again; not by a call.
+    bool ruled;      // Remembered by the rules, which forget it again; not by a call.
+    uint64_t number; // No other has it, nor will.
+    uint64_t beside; // Bytes of messages and schedule.
 } orri_memory;
 
 struct orri_history {
     orri_memory* memories; // By tick, ascending; no two of one.
     uint32_t memory_count, memory_capacity;
     orr_history_desc rules;
+    uint64_t ruled_to; // Ticks before it have been looked at by the rules.
+    uint64_t losses;   // world->share_losses when all memories were whole.
     uint64_t remembered, forgotten, lost, travels, ticks_run;
-    uint64_t round; // Of the last count of bytes.
-    uint64_t said;  // Loss that was said, by the tick it was said in, plus 1.
+    uint64_t number_last;
+    uint64_t stands; // The number of the memory the world went to last: those ahead are its future.
+    uint64_t beside; // Of all memories.
+    uint64_t round;  // Of the last count of bytes.
+    uint64_t said;   // Loss that was said, by the tick it was said in, plus 1.
 };
 
 // The history of a world, made if missing. NULL when refused (reported).
@@ -34,12 +41,16 @@ uint32_t orri_history_find(const struct orri_history* history, uint64_t tick);
 const orri_memory* orri_history_at(const orr_world* world, uint64_t tick);
 // Remembers now. Reported. (history.c)
 orr_result orri_history_keep(orr_world* world, bool ruled);
+// True when the world stands, unchanged, where it went to by this memory. (travel.c)
+bool orri_history_stands(orr_world* world, const orri_memory* memory);
 void orri_history_drop(orr_world* world, uint32_t first, uint32_t count);
 // Drops memories that were lost.
 void orri_history_sweep(orr_world* world);
 // By the rules, after a tick. (rules.c)
 void orri_history_tick_begins(orr_world* world);
 void orri_history_tick_ended(orr_world* world, uint32_t pipeline);
+// Before going back: what was done since the tick ended is kept with it, so that one can come back to it.
+void orri_history_keep_now(orr_world* world);
 // What memories take besides what the world has.
 uint64_t orri_history_bytes(const orr_world* world);
 

@@ -17,14 +17,14 @@ static bool rules_on(const orr_history_desc* rules)
     return rules->recent != 0 || rules->every != 0;
 }
 
-// Memories that the rules made and no longer want. They stand in order, so most of the time it is the one that has just become too old.
+// Memories that the rules made and no longer want, of the ticks that became too old since the last time.
 static void rules_forget_old(orr_world* world)
 {
     struct orri_history* history = world->history;
     const orr_history_desc* rules = &history->rules;
     uint64_t oldest = world->tick > rules->recent ? world->tick - rules->recent : 0;
-    uint32_t end = orri_history_find(history, oldest);
-    for (uint32_t i = end; i-- > 0;) {
+    uint32_t first = orri_history_find(history, history->ruled_to);
+    for (uint32_t i = orri_history_find(history, oldest); i-- > first;) {
         const orri_memory* memory = &history->memories[i];
         bool kept = rules->every != 0 && memory->tick % rules->every == 0;
         if (memory->ruled && !kept) {
@@ -32,6 +32,7 @@ static void rules_forget_old(orr_world* world)
             history->forgotten++;
         }
     }
+    history->ruled_to = oldest;
 }
 
 // The oldest go first; the newest stays.
@@ -67,6 +68,18 @@ void orri_history_tick_ended(orr_world* world, uint32_t pipeline)
     rules_keep_budget(world);
 }
 
+void orri_history_keep_now(orr_world* world)
+{
+    const struct orri_history* history = world->history;
+    const orri_memory* now =
+        history != NULL && history->rules.recent != 0 ? orri_history_at(world, world->tick) : NULL;
+    bool wanted = history != NULL && history->rules.recent != 0 &&
+                  (now == NULL || (now->ruled && !orri_snapshot_same(world, now->store)));
+    if (wanted && orri_history_keep(world, true) != ORR_OK) {
+        world->history->lost++;
+    }
+}
+
 orr_result orr_history_set(orr_world* world, const orr_history_desc* desc)
 {
     ORR_ASSERT(world != NULL);
@@ -86,6 +99,7 @@ orr_result orr_history_set(orr_world* world, const orr_history_desc* desc)
     }
     if (result == ORR_OK) {
         history->rules = *desc;
+        history->ruled_to = 0;
         rules_forget_old(world);
         rules_keep_budget(world);
     }

@@ -24,6 +24,7 @@ static orr_result travel_back(orr_world* world, const orri_memory* memory)
     orri_schedule_back(world, memory->schedule);
     world->timeline++;
     world->history->travels++;
+    world->history->stands = memory->number;
     ORR_VALIDATE(orr_world_validate(world) == ORR_OK);
     return ORR_OK;
 }
@@ -66,6 +67,12 @@ static orr_result travel_refuse(orr_world* world, uint64_t tick)
                        (unsigned long long)tick, (unsigned long long)world->tick, nearest);
 }
 
+bool orri_history_stands(orr_world* world, const orri_memory* memory)
+{
+    return world->history->stands == memory->number &&
+           orri_schedule_same(world, memory->schedule) && orri_snapshot_same(world, memory->store);
+}
+
 // The last memory up to a tick ahead, if it is ahead too: of the future that the world left by going back, if nothing was changed since.
 static const orri_memory* travel_ahead(orr_world* world, uint64_t tick)
 {
@@ -80,10 +87,7 @@ static const orri_memory* travel_ahead(orr_world* world, uint64_t tick)
     }
     // It left from a tick that is remembered, and stands there still.
     const orri_memory* here = orri_history_at(world, world->tick);
-    if (here == NULL || !orri_snapshot_same(world, here->store)) {
-        return NULL;
-    }
-    return last;
+    return here != NULL && orri_history_stands(world, here) ? last : NULL;
 }
 
 orr_result orr_time_travel(orr_world* world, uint64_t tick)
@@ -92,6 +96,11 @@ orr_result orr_time_travel(orr_world* world, uint64_t tick)
     orr_result result = orri_step_between(world, "orr_time_travel");
     if (result != ORR_OK) {
         return result;
+    }
+    if (world->schedule != NULL && world->schedule->calling) {
+        return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+                           "orr_time_travel: not in a call that was posted, nor while a replay "
+                           "shows a tick: return first");
     }
     if (world->history != NULL) {
         orri_history_sweep(world);
@@ -106,6 +115,9 @@ orr_result orr_time_travel(orr_world* world, uint64_t tick)
         return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
                            "orr_time_travel: tick %llu lies %llu ticks ahead; at most 4294967295",
                            (unsigned long long)tick, (unsigned long long)(tick - world->tick));
+    }
+    if (tick < world->tick && orr_remembered(world, tick) && !orri_realtime_runs(world)) {
+        orri_history_keep_now(world);
     }
     const orri_memory* memory = tick > world->tick ? travel_ahead(world, tick)
                                                    : orri_history_at(world, tick);

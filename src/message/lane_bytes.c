@@ -56,15 +56,80 @@ static bool lane_bytes_values(orri_strip* strip, const uint8_t* values, uint32_t
     return orri_rows_copy(strip->info, strip->values, values, count);
 }
 
-// What stands behind its head. `*born` are the entities of the last creations, which those that follow share.
-static bool lane_bytes_fill(orr_lane* lane, orri_strip* strip, orri_bytes_from* in,
-                            orr_entity** born)
+// Breaks are of its rows, the first of the first one, and follow each other. (What was refused left some behind, of no rows.)
+static bool lane_bytes_breaks(const uint8_t* data, uint32_t breaks, uint32_t count)
+{
+    orri_break last = {0};
+    for (uint32_t i = 0; i < breaks; i++) {
+        orri_break at;
+        memcpy(&at, data + i * sizeof at, sizeof at);
+        bool follows = at.row >= last.row && at.sequence >= last.sequence;
+        if (!follows || (i == 0 && at.row != 0) || at.row > count || at.sequence > UINT32_MAX / 2) {
+            return false;
+        }
+        last = at;
+    }
+    return breaks > 0 || count == 0;
+}
+
+// Names are texts of the lane.
+static bool lane_bytes_texts(const orr_lane* lane, const uint8_t* values, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        orri_sent_name name;
+        memcpy(&name, values + i * sizeof name, sizeof name);
+        if (name.text1 > lane->text_count) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// So many rows may be asked for: those that follow have as many entities as there are, others bring theirs, and events come from somebody's memory.
+static bool lane_bytes_counts(const orri_strip* strip, const orri_bytes_from* in, uint32_t count,
+                              uint32_t born)
+{
+    return strip->follows                   ? count == born
+           : strip->kind == ORRI_SENT_EVENT ? count <= UINT32_C(1) << 24
+                                            : count <= (in->count - in->at) / sizeof(orr_entity);
+}
+
+// Entities of the last creations, which those that follow share; and which of the lane's ids were created.
+typedef struct lane_born {
+    orr_entity* entities;
+    uint32_t count;
+    uint32_t ids;
+    bool* used; // [ids]
+} lane_born;
+
+// Creations are of ids that the lane has, each once, in order.
+static bool lane_bytes_created(const orr_lane* lane, const orri_strip* strip, lane_born* born)
+{
+    orri_index_cursor cursor = {0};
+    uint32_t n = 0;
+    for (uint32_t row = 0; strip->kind == ORRI_SENT_CREATE && row < strip->count; row++, n++) {
+        while (n < born->ids && orri_lane_id(lane, &cursor, n).id != strip->entities[row].id) {
+            n++;
+        }
+        if (n >= born->ids || born->used[n]) {
+            return false;
+        }
+        born->used[n] = true;
+    }
+    return true;
+}
+
+// What stands behind its head.
+static bool lane_bytes_fill(orr_lane* lane, orri_strip* strip, orri_bytes_from* in, lane_born* born)
 {
     uint64_t word = orri_bytes_word(in);
     uint32_t count = (uint32_t)word, breaks = (uint32_t)(word >> 32);
     const uint8_t* from = orri_bytes_take(in, breaks * sizeof *strip->breaks);
     const uint8_t* values = orri_bytes_take(in, (size_t)count * strip->stride);
-    bool room = !in->failed && orri_strip_reserve(lane, strip, count) &&
+    bool good = !in->failed && lane_bytes_breaks(from, breaks, count) &&
+                lane_bytes_counts(strip, in, count, born->count) &&
+                (strip->kind != ORRI_SENT_NAME || lane_bytes_texts(lane, values, count));
+    bool room = good && orri_strip_reserve(lane, strip, count) &&
                 ORRI_RESERVE(&lane->world->env, ORR_MEMORY_MESSAGE, &strip->breaks,
                              &strip->break_capacity, breaks);
     if (!room || !lane_bytes_values(strip, values, count)) {
@@ -86,12 +151,15 @@ static bool lane_bytes_fill(orr_lane* lane, orri_strip* strip, orri_bytes_from* 
         memcpy(strip->ids, ids, count * sizeof *strip->ids);
     }
     strip->count = count; // From here on values are ended with it.
-    strip->entities = strip->follows ? *born : strip->entities;
-    *born = strip->own && !strip->follows ? strip->entities : *born;
-    return !in->failed;
+    strip->entities = strip->follows ? born->entities : strip->entities;
+    if (strip->own && !strip->follows) {
+        born->entities = strip->entities;
+        born->count = count;
+    }
+    return !in->failed && lane_bytes_created(lane, strip, born);
 }
 
-static bool lane_bytes_get_strip(orr_lane* lane, orri_bytes_from* in, orr_entity** born)
+static bool lane_bytes_get_strip(orr_lane* lane, orri_bytes_from* in, lane_born* born)
 {
     const orri_type* info;
     uint64_t head = orri_bytes_word(in);
@@ -100,14 +168,15 @@ static bool lane_bytes_get_strip(orr_lane* lane, orri_bytes_from* in, orr_entity
                  (head & 0xFF) <= ORRI_SENT_EVENT;
     uint64_t cluster = orri_bytes_word(in);
     bool valued = kind == ORRI_SENT_ADD || kind == ORRI_SENT_CHANGE || kind == ORRI_SENT_EVENT;
-    if (in->failed || !known || (valued && info == NULL)) {
+    bool plain = info == NULL || (!info->info.has_owned && !info->info.has_hooks);
+    if (in->failed || !known || !plain || (valued && info == NULL)) {
         return false;
     }
     orr_type type = {info != NULL ? info->index1 : 0};
     bool own = (head >> 8 & LANE_BYTES_OWN) != 0;
     orri_strip* strip = own ? orri_lane_strip_own(lane, kind, type, info)
                             : orri_lane_strip(lane, kind, type, info);
-    if (strip == NULL) {
+    if (strip == NULL || strip->count > 0) { // It comes twice.
         return false;
     }
     strip->born_only = (head >> 8 & LANE_BYTES_BORN_ONLY) != 0;
@@ -223,6 +292,23 @@ static bool lane_bytes_get_posts(orr_lane* lane, orri_bytes_from* in, const orri
 
 // ---- lanes ------------------------------------------------------------------------------------------------------------
 
+// Creations are of ids that the lane was promised, in their order.
+static bool lane_bytes_promised(const orr_lane* lane, const orri_strip* strip, uint32_t creates)
+{
+    orri_index_cursor cursor = lane->cursor;
+    uint32_t n = 0;
+    for (uint32_t row = 0; row < strip->count; row++) {
+        bool found = false;
+        while (!found && n < creates) {
+            found = orri_lane_id(lane, &cursor, n++).id == strip->entities[row].id;
+        }
+        if (!found || strip->entities[row].id == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void orri_lane_put(const orr_lane* lane, orri_kept* out)
 {
     orri_bytes_put_word(&out->bytes, lane->create_count | (uint64_t)lane->provisional_count << 32);
@@ -240,7 +326,8 @@ bool orri_lane_get(orr_lane* lane, orri_bytes_from* in, const orri_kept* kept)
     uint64_t ids = orri_bytes_word(in), counts = orri_bytes_word(in);
     uint32_t records = (uint32_t)orri_bytes_word(in), texts = (uint32_t)counts;
     const uint8_t* text = orri_bytes_take(in, texts);
-    bool good = !in->failed && (uint32_t)ids <= lane->creates_max;
+    bool ends = texts == 0 || (text != NULL && text[texts - 1] == '\0');
+    bool good = !in->failed && ends && (uint32_t)ids <= lane->creates_max;
     if (good && !ORRI_RESERVE(&lane->world->env, ORR_MEMORY_MESSAGE, &lane->texts,
                               &lane->text_capacity, texts)) {
         (void)orri_lane_refuse_memory(lane);
@@ -250,12 +337,29 @@ bool orri_lane_get(orr_lane* lane, orri_bytes_from* in, const orri_kept* kept)
         memcpy(lane->texts, text, texts);
         lane->text_count = texts;
     }
-    orr_entity* born = NULL;
+    lane_born born = {.ids = good ? (uint32_t)ids : 0};
+    born.used = ORRI_ALLOC_ZERO(&lane->world->env, ORR_MEMORY_TEMP, bool, born.ids);
+    if (born.used == NULL) {
+        (void)orri_lane_refuse_memory(lane);
+        return false;
+    }
     for (uint32_t i = 0; good && i < counts >> 32; i++) {
         good = lane_bytes_get_strip(lane, in, &born);
     }
+    ORRI_FREE(&lane->world->env, ORR_MEMORY_TEMP, bool, born.used, born.ids);
     lane->current = NULL;
     lane->sequence = records;
+    for (uint32_t i = 0; good && i < lane->order_count; i++) {
+        const orri_strip* strip = &lane->strips[lane->order[i]];
+        good = strip->kind != ORRI_SENT_CREATE || lane_bytes_promised(lane, strip, (uint32_t)ids);
+    }
+    for (uint32_t i = 0; !good && i < lane->order_count; i++) {
+        lane->strips[lane->order[i]].count = 0; // Nothing of it is done.
+    }
+    if (!good) {
+        lane->sequence = 0;
+        return false;
+    }
     lane->create_count = (uint32_t)ids;
     lane->provisional_count = (uint32_t)(ids >> 32);
     return good && lane_bytes_get_posts(lane, in, kept);
@@ -263,31 +367,38 @@ bool orri_lane_get(orr_lane* lane, orri_bytes_from* in, const orri_kept* kept)
 
 // ---- what was heard -----------------------------------------------------------------------------------------------------
 
-void orri_heard_put(const orri_rights* rights, orri_bytes* out)
+// What a system has before it: in real time what it was handed, in lockstep its queue.
+static uint64_t lane_bytes_ahead(const orr_world* world, const orri_reader* reader)
 {
-    uint64_t left = 0;
-    for (const orri_told_view* view = rights->reader != NULL ? rights->reader->taken : NULL;
-         view != NULL; view = view->next) {
-        left++;
+    uint64_t count = 0;
+    const orri_told_view* view = reader == NULL    ? NULL
+                                 : world->realtime ? reader->taken
+                                                   : reader->first;
+    for (; view != NULL; view = view->next) {
+        count++;
     }
-    orri_bytes_put_word(out, left);
+    return count;
+}
+
+void orri_heard_put(const orr_world* world, const orri_rights* rights, orri_bytes* out)
+{
+    orri_bytes_put_word(out, lane_bytes_ahead(world, rights->reader));
     for (uint32_t i = 0; rights->inbox != NULL && i < rights->inbox->count; i++) {
         orri_bytes_put_word(out, rights->inbox->cursors[i].asked);
     }
 }
 
-void orri_heard_get(const orri_rights* rights, orri_bytes_from* in)
+void orri_heard_get(const orr_world* world, const orri_rights* rights, orri_bytes_from* in)
 {
-    uint64_t left = orri_bytes_word(in), there = 0;
-    orri_reader* reader = rights->reader;
-    for (const orri_told_view* view = reader != NULL ? reader->taken : NULL; view != NULL;
-         view = view->next) {
-        there++;
-    }
+    uint64_t left = orri_bytes_word(in), there = lane_bytes_ahead(world, rights->reader);
     for (; there > left; there--) {
-        (void)orri_reader_next(reader);
+        (void)orri_reader_next(rights->reader);
     }
     for (uint32_t i = 0; rights->inbox != NULL && i < rights->inbox->count; i++) {
-        rights->inbox->cursors[i].asked = orri_bytes_word(in) != 0;
+        orri_cursor* cursor = &rights->inbox->cursors[i];
+        cursor->asked = orri_bytes_word(in) != 0 && (world->realtime || rights->inbox->on);
+        if (cursor->asked && !world->realtime) {
+            cursor->shown = orri_event_end(cursor->queue);
+        }
     }
 }

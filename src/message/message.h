@@ -123,9 +123,9 @@ typedef struct orri_kept {
 void orri_lane_put(const orr_lane* lane, orri_kept* out);
 // The same is sent by an open lane that is empty. False: memory was refused (reported), or these are no such bytes.
 bool orri_lane_get(orr_lane* lane, orri_bytes_from* in, const orri_kept* kept);
-// In real time, before orri_system_done(): which messages and events that were handed to it a system took.
-void orri_heard_put(const orri_rights* rights, orri_bytes* out);
-void orri_heard_get(const orri_rights* rights, orri_bytes_from* in);
+// Before orri_system_done(): which messages and events of those it had before it a system took.
+void orri_heard_put(const orr_world* world, const orri_rights* rights, orri_bytes* out);
+void orri_heard_get(const orr_world* world, const orri_rights* rights, orri_bytes_from* in);
 
 // ---- what waits -----------------------------------------------------------------------------------------------------------
 

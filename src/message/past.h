@@ -28,7 +28,7 @@ size_t orri_posts_bytes(const struct orri_posts* posts);
 // These wait instead of those that do.
 void orri_posts_back(orr_world* world, struct orri_posts* posts);
 
-// ---- told_past.c: what readers were not told yet ------------------------------------------------------------------------
+// ---- told_past.c, told_back.c: what readers were not told yet ------------------------------------------------------------------------
 
 typedef struct orri_told_past orri_told_past;
 

@@ -35,6 +35,7 @@ set(ORR_SOURCES_MESSAGE
     src/message/tell_switch.c
     src/message/tell_values.c
     src/message/told.c
+    src/message/told_back.c
     src/message/told_past.c
     src/message/told_type.c
     src/message/touch.c
@@ -71,6 +72,7 @@ set(ORR_SMALL_MESSAGE
     src/message/tell_rows.c
     src/message/tell_switch.c
     src/message/told.c
+    src/message/told_back.c
     src/message/told_past.c
     src/message/told_type.c
 )

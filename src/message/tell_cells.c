@@ -500,7 +500,11 @@ bool orri_tell_pinned(orri_telling* tell, orri_told_type* type)
         }
         rows_before += c->row_count;
     }
-    return cells_flush_pinned(&s);
+    if (!cells_flush_pinned(&s)) {
+        return false;
+    }
+    type->value_mark = tell->world->epoch;
+    return true;
 }
 
 #undef CELLS_MASK_WORDS

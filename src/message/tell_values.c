@@ -11,6 +11,7 @@ typedef struct values_scan {
     orri_told_type* type;
     uint64_t *all, *some, *row; // Readers that get every row of the cluster, or perhaps; of a row.
     bool uniform;               // None that gets some.
+    bool rebit;                 // The cluster got or lost enable bits when the world went back.
     bool by_row;                // Rows of the chunk at hand must be looked at one by one.
     uint64_t rows_before;       // In the clusters before.
 } values_scan;
@@ -262,7 +263,7 @@ static bool values_chunk(values_scan* s, orri_chunk* chunk, uint32_t column, uin
     uint32_t rows = orri_chunk_rows(chunk);
     // Where no row came, went or moved since the last whole tell, all are as they were told.
     // (When the world went back, some may have been off, in bits that are gone.)
-    s->by_row = !s->uniform || s->tell->travels ||
+    s->by_row = !s->uniform || s->rebit ||
                 chunk->columns[chunk->cluster->type_count].version > s->tell->told->row_mark;
     const orri_touch_note* touch = orri_touch_of(s->tell->told, s->type, chunk, column, seen);
     if (touch != NULL) {
@@ -316,6 +317,7 @@ static bool values_cluster(values_scan* s, orri_cluster* cluster, uint32_t colum
     if (record == NULL) {
         return false;
     }
+    s->rebit = record->rebit;
     values_readers(s, record, cluster);
     if (!orri_set_any(s->all, told->words) && !orri_set_any(s->some, told->words)) {
         return true;

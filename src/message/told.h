@@ -89,8 +89,9 @@ typedef struct orri_told_type {
     orri_bitset off;  // Was told to be switched off.
     uint32_t* owners; // Of a pinned type: who had which slot; ORRI_INDEX_NONE: nobody.
     uint32_t owner_count;
-    uint64_t mark;      // Of a pinned type: up to which version its blocks were looked at.
-    uint32_t* touched1; // By id of chunk: which of told->touches.
+    uint64_t mark;       // Of a pinned type: up to which version its blocks were looked at,
+    uint64_t value_mark; // and its values told, also where it was not asked who has them.
+    uint32_t* touched1;  // By id of chunk: which of told->touches.
     uint32_t touched_capacity;
 } orri_told_type;
 

@@ -5,44 +5,7 @@
 // When the world has gone back, what was told is made as the world is, in silence (orri_tell_travel()); then these entities are as they had been
 // told, and the next tell finds the same differences. Readers outside of the state know them as they are: they are told that these entities went, and
 // hear of them anew with all others.
-#include "message/past.h"
-
-typedef struct told_past_entity {
-    uint32_t index, generation; // 0: nothing was told of it.
-    orri_shape* shape;          // Counted; NULL: none.
-    bool off;
-    uint32_t value, value_count;
-} told_past_entity;
-
-typedef struct told_past_value {
-    uint32_t type_index;
-    uint32_t count; // Of a cell: instances.
-    uint32_t at;    // In `bytes`: values; of a cell then ids, and what is off.
-    bool held;      // There are bytes.
-    bool
-        same; // Of a type with hooks, whose bytes are others when it comes back: it is what the entity has.
-    bool off;
-} told_past_value;
-
-typedef struct told_past_owners {
-    uint32_t type_index, count;
-    uint32_t* owners;
-} told_past_owners;
-
-struct orri_told_past {
-    told_past_entity* entities; // Ascending.
-    uint32_t count, capacity;
-    uint64_t* births; // Of readers that are part of the state, and were on,
-    uint32_t reader_count;
-    uint64_t* members; // [count * words]: which of them knew it.
-    uint32_t words, member_capacity;
-    told_past_value* values;
-    uint32_t value_count, value_capacity;
-    uint8_t* bytes;
-    uint32_t byte_count, byte_capacity;
-    told_past_owners* owners;
-    uint32_t owner_count, owner_capacity;
-};
+#include "message/told_past.h"
 
 typedef struct told_past_scan {
     orri_telling tell;
@@ -154,12 +117,13 @@ static void told_past_scan_cluster(told_past_scan* s, const orri_cluster* cluste
 static void told_past_scan_pool(told_past_scan* s, const orri_told_type* type)
 {
     const orri_pool* pool = orri_pool_find(s->tell.world, (orr_type){type->type->index1});
-    bool look = pool != NULL && pool->version > type->mark;
+    uint64_t mark = type->mark > type->value_mark ? type->mark : type->value_mark;
+    bool look = pool != NULL && pool->version > mark;
     for (uint32_t b = 0; look && b < pool->block_count; b++) {
         uint32_t first = b << pool->slot_bits, last = first + (1u << pool->slot_bits);
         uint32_t end = pool->slot_count > type->owner_count ? pool->slot_count : type->owner_count;
         last = last < end ? last : end;
-        for (uint32_t slot = first; pool->blocks[b].version > type->mark && slot < last; slot++) {
+        for (uint32_t slot = first; pool->blocks[b].version > mark && slot < last; slot++) {
             uint32_t owners[2] = {slot < pool->slot_count ? orri_pool_owner(pool, slot)
                                                           : ORRI_INDEX_NONE,
                                   slot < type->owner_count ? type->owners[slot] : ORRI_INDEX_NONE};
@@ -320,9 +284,8 @@ static void told_past_put_bytes(orri_told_past* past, const void* data, size_t s
     past->byte_count += (uint32_t)((size + 15) & ~(size_t)15);
 }
 
-// What an entity has of a type now; of a unique one without an id. Nothing: count is 0.
-static orri_told_instances told_past_now(const orr_world* world, const orri_told_type* type,
-                                         uint32_t index)
+orri_told_instances orri_told_now(const orr_world* world, const orri_told_type* type,
+                                  uint32_t index)
 {
     static const uint32_t none = 0;
     orri_told_instances now = {0};
@@ -353,7 +316,7 @@ static bool told_past_same(const orr_world* world, const orri_told_type* type, u
     if (!type->type->info.has_hooks) {
         return false;
     }
-    orri_told_instances now = told_past_now(world, type, index);
+    orri_told_instances now = orri_told_now(world, type, index);
     return now.count == count &&
            memcmp(now.values, told, (size_t)count * type->type->info.size) == 0;
 }
@@ -377,7 +340,7 @@ static bool told_past_keep_value(told_past_scan* s, orri_told_type* type, uint32
                       past->byte_count + (uint32_t)bytes)) {
         return false;
     }
-    past->values[past->value_count++] = (told_past_value){
+    past->values[past->value_count++] = (orri_past_value){
         (uint32_t)(type - s->tell.told->types), (uint32_t)count, past->byte_count, held, false,
         orri_bitset_has(&type->off, index)};
     if (held) {
@@ -443,7 +406,7 @@ static bool told_past_keep(told_past_scan* s, uint32_t index)
         shape->refs++;
     }
     past->entities[past->count++] =
-        (told_past_entity){.index = index,
+        (orri_past_entity){.index = index,
                            .generation = head.generation,
                            .shape = shape,
                            .off = orri_bitset_has(&s->tell.told->off, index),
@@ -473,7 +436,7 @@ static bool told_past_keep_owners(told_past_scan* s)
         if (type->owner_count > 0) {
             memcpy(owners, type->owners, type->owner_count * sizeof *owners);
         }
-        past->owners[past->owner_count++] = (told_past_owners){index, type->owner_count, owners};
+        past->owners[past->owner_count++] = (orri_past_owners){index, type->owner_count, owners};
     }
     return true;
 }
@@ -548,7 +511,7 @@ void orri_told_past_free(orr_world* world, orri_told_past* past)
     }
     struct orri_told* told = world->messages->told;
     for (uint32_t i = 0; i < past->value_count; i++) {
-        const told_past_value* value = &past->values[i];
+        const orri_past_value* value = &past->values[i];
         if (value->held) {
             orri_rows_release(world->schema.types[value->type_index], past->bytes + value->at,
                               value->count);
@@ -584,209 +547,4 @@ size_t orri_told_past_bytes(const orri_told_past* past)
                         : bytes + sizeof *past + past->capacity * sizeof *past->entities +
                               past->member_capacity * sizeof *past->members +
                               past->value_capacity * sizeof *past->values + past->byte_capacity;
-}
-
-// ---- back -------------------------------------------------------------------------------------------------------------------
-
-// Everything that may be refused.
-static bool told_past_reserve(orr_world* world, struct orri_told* told, const orri_told_past* past)
-{
-    uint64_t last = past->entities[past->count - 1].index;
-    bool done = orri_told_heads(world, told, last + 1) &&
-                orri_bitset_reserve(world, &told->off, last + 1);
-    for (uint32_t r = 0; done && r < told->on_count; r++) {
-        done = orri_bitset_reserve(world, &told->on[r]->members, last + 1);
-    }
-    for (uint32_t i = 0; done && i < past->count; i++) {
-        const told_past_entity* entity = &past->entities[i];
-        for (uint32_t v = 0; done && v < entity->value_count; v++) {
-            const told_past_value* value = &past->values[entity->value + v];
-            orri_told_type* type = orri_told_tracked(told, value->type_index);
-            if (type == NULL) {
-                continue;
-            }
-            done = !value->off ||
-                   orri_bitset_reserve(world, &type->off, (uint64_t)entity->index + 1);
-            done = done &&
-                   (!value->held ||
-                    (type->multiple ? orri_told_room_cell(world, type, entity->index, value->count)
-                                    : orri_told_room(world, type, entity->index)));
-        }
-    }
-    for (uint32_t i = 0; done && i < past->owner_count; i++) {
-        orri_told_type* type = &told->types[past->owners[i].type_index];
-        uint32_t old = type->owner_count;
-        done = ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &type->owners, &type->owner_count,
-                            past->owners[i].count);
-        for (uint32_t k = old; done && k < type->owner_count; k++) {
-            type->owners[k] = ORRI_INDEX_NONE;
-        }
-    }
-    if (!done) {
-        (void)orri_refuse_memory(&world->env, "noting what readers were not told yet");
-    }
-    return done;
-}
-
-// Readers outside of the state that know some of these entities are told that they went.
-static bool told_past_take_away(orri_telling* tell, const orri_told_past* past)
-{
-    struct orri_told* told = tell->told;
-    orri_piece* piece = &told->piece;
-    uint64_t* before = told->set + 2 * told->words;
-    orri_piece_clear(told);
-    for (uint32_t i = 0; i < past->count; i++) {
-        uint32_t index = past->entities[i].index;
-        memset(before, 0, told->words * sizeof *before);
-        for (uint32_t r = 0; r < told->on_count; r++) {
-            bool knows = told->on[r]->outside && orri_bitset_has(&told->on[r]->members, index);
-            orri_bit_set(before, r, knows);
-        }
-        if (!orri_set_any(before, told->words)) {
-            continue;
-        }
-        if (!orri_piece_room(tell)) {
-            return false;
-        }
-        orri_piece_push(
-            told,
-            &(orri_run){.index = index, .count = 1, .shape1 = orri_head_at(told, index)->shape1},
-            before, before);
-    }
-    size_t words = (size_t)piece->run_count * told->words;
-    memcpy(piece->to, piece->before, words * sizeof *piece->to);
-    if (!orri_piece_deal(tell, &(orri_deal){.kind = ORR_ENTITY_REMOVED, .forced = -1})) {
-        orri_piece_abandon(tell);
-        return false;
-    }
-    orri_piece_keep(tell);
-    orri_told_hand_out(told);
-    return true;
-}
-
-// Nothing is told of it any more.
-static void told_past_clear(orr_world* world, struct orri_told* told, uint32_t index)
-{
-    orri_head* head = orri_head_at(told, index);
-    for (uint32_t r = 0; r < told->on_count; r++) {
-        orri_bitset_put(&told->on[r]->members, index, false);
-    }
-    orri_bitset_put(&told->off, index, false);
-    if (head->generation == 0) {
-        return;
-    }
-    orri_shape* shape = orri_shape_at(told, head->shape1);
-    for (uint32_t i = 0; i < shape->type_count + world->pool_count; i++) {
-        bool pinned = i >= shape->type_count;
-        orr_type id = pinned ? (orr_type){world->pool_list[i - shape->type_count]->type->index1}
-                             : shape->types[i];
-        orri_told_type* type = orri_told_tracked(told, orri_type_index(world, id));
-        orri_told_cell* cell = type != NULL && type->multiple ? orri_told_cell_at(type, index)
-                                                              : NULL;
-        if (cell != NULL) { // It keeps its room: others will be put there.
-            orri_rows_release(type->type, cell->values, cell->count);
-            cell->count = 0;
-        } else if (type != NULL) {
-            orri_told_drop(world, type, index);
-        }
-    }
-    *head = (orri_head){0};
-    (*orri_heads_known(told, index))--;
-    orri_shape_release(world, told, shape, 1);
-}
-
-static void told_past_put_value(const orr_world* world, const orri_told_past* past,
-                                const told_past_value* value, orri_told_type* type, uint32_t index)
-{
-    const uint8_t* bytes = past->bytes + value->at;
-    orri_bitset_put(&type->off, index, value->off);
-    orri_told_instances now = value->same ? told_past_now(world, type, index)
-                                          : (orri_told_instances){value->count, NULL, bytes};
-    if (!value->held || now.count != value->count) {
-        return;
-    }
-    if (!type->multiple) {
-        orri_told_put(type, index, now.values, 1);
-        return;
-    }
-    size_t values = ((size_t)value->count * type->type->info.size + 15) & ~(size_t)15;
-    size_t ids = (value->count * sizeof(uint32_t) + 15) & ~(size_t)15;
-    orri_told_instances then = {value->count, (const uint32_t*)(const void*)(bytes + values),
-                                now.values};
-    orri_told_put_cell(type, index, &then);
-    memcpy(orri_told_cell_at(type, index)->off, bytes + values + ids, value->count);
-}
-
-static void told_past_put_members(struct orri_told* told, const orri_told_past* past, uint32_t i)
-{
-    const uint64_t* set = past->words > 0 ? past->members + (size_t)i * past->words : NULL;
-    for (uint32_t r = 0; r < told->on_count; r++) {
-        for (uint32_t n = 0; n < past->reader_count && !told->on[r]->fresh; n++) {
-            if (past->births[n] == told->on[r]->birth && orri_bit_get(set, n)) {
-                orri_bitset_put(&told->on[r]->members, past->entities[i].index, true);
-            }
-        }
-    }
-}
-
-static void told_past_put(orr_world* world, struct orri_told* told, const orri_told_past* past,
-                          uint32_t i)
-{
-    const told_past_entity* entity = &past->entities[i];
-    told_past_clear(world, told, entity->index);
-    told_past_put_members(told, past, i);
-    orri_bitset_put(&told->off, entity->index, entity->off);
-    told->off_ever = told->off_ever || entity->off;
-    if (entity->generation == 0) {
-        return;
-    }
-    *orri_head_at(told, entity->index) = (orri_head){entity->generation, entity->shape->number1};
-    (*orri_heads_known(told, entity->index))++;
-    entity->shape->refs++;
-    for (uint32_t v = 0; v < entity->value_count; v++) {
-        const told_past_value* value = &past->values[entity->value + v];
-        orri_told_type* type = orri_told_tracked(told, value->type_index);
-        told->off_ever = told->off_ever || value->off;
-        if (type != NULL) {
-            told_past_put_value(world, past, value, type, entity->index);
-        }
-    }
-}
-
-// Everything is looked at by the next tell: what differs is found by comparing.
-static void told_past_unmark(struct orri_told* told)
-{
-    told->index_mark = told->row_mark = 0;
-    for (uint32_t t = 0; t < told->type_count; t++) {
-        told->types[t].mark = 0;
-    }
-    for (uint32_t c = 0; c < told->cluster_count; c++) {
-        const orri_told_cluster* record = &told->clusters[c];
-        if (record->shape != NULL && record->shape->type_count > 0) {
-            memset(record->seen, 0, record->shape->type_count * sizeof *record->seen);
-        }
-    }
-}
-
-bool orri_told_back(orr_world* world, const orri_told_past* past)
-{
-    if (past == NULL || past->count == 0 || !orri_has_readers(world)) {
-        return true;
-    }
-    orri_telling tell = {.world = world, .told = world->messages->told, .travels = true};
-    if (!told_past_reserve(world, tell.told, past) || !told_past_take_away(&tell, past)) {
-        return false;
-    }
-    for (uint32_t i = 0; i < past->count; i++) {
-        told_past_put(world, tell.told, past, i);
-    }
-    for (uint32_t i = 0; i < past->owner_count; i++) {
-        const told_past_owners* owners = &past->owners[i];
-        orri_told_type* type = &tell.told->types[owners->type_index];
-        for (uint32_t k = 0; k < type->owner_count; k++) {
-            type->owners[k] = k < owners->count ? owners->owners[k] : ORRI_INDEX_NONE;
-        }
-    }
-    told_past_unmark(tell.told);
-    return true;
 }

@@ -350,7 +350,7 @@ void orri_told_type_free(orr_world* world, orri_told_type* type)
     type->pages = NULL;
     type->owners = type->touched1 = NULL;
     type->page_capacity = type->owner_count = type->touched_capacity = 0;
-    type->mark = 0;
+    type->mark = type->value_mark = 0;
 }
 
 #undef TOLD_CELL_HEAD

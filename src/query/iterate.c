@@ -563,6 +563,43 @@ bool orri_query_row(const orr_query* query, const uint16_t* map, const orri_chun
     return orri_query_mask(query, orri_entry_leaves(query, map), chunk, slot / 64, bit) != 0;
 }
 
+// Of a working set: where the entity is in it, for its pinned values.
+static bool iterate_find_item(orr_iter* it, uint32_t index)
+{
+    const orri_working* working = it->query->working;
+    for (uint32_t i = 0; i < working->visible; i++) {
+        if (working->items[i].index == index) {
+            it->pinned_first = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool orri_iter_open_row(orr_iter* it, orr_query* query, uint32_t index)
+{
+    iterate_init(it, query, 0);
+    if (query->writes) {
+        orri_world_settle(query->world);
+    }
+    uint32_t slot;
+    const uint16_t* map;
+    orri_chunk* chunk = iterate_locate(it, index, &slot, &map);
+    if (map == NULL || !orri_query_row(query, map, chunk, slot) ||
+        (query->working != NULL && !iterate_find_item(it, index))) {
+        return false;
+    }
+    if (ORR_UNLIKELY(query->order != NULL)) {
+        orri_order_open(query);
+    }
+    iterate_push(it, map, chunk, slot, 1);
+    it->now = it->spans;
+    it->count = 1;
+    it->span_left = 0;
+    it->entry = it->entry_end;
+    return true;
+}
+
 bool orr_iter_fill(orr_iter* it)
 {
     ORR_ASSERT(it != NULL);

@@ -300,6 +300,9 @@ void orri_iter_open_units(orr_iter* it, orr_query* query, uint64_t since, uint32
                           uint32_t last);
 // Goes on to the first run of the next unit, which is `unit`. False: none of its rows match; go on to the next.
 bool orri_iter_next_unit(orr_iter* it, uint32_t unit);
+// The same with one run of one row, which is open already: that of an entity, by index. False: the query does not select it. It was refreshed; who opens
+// it keeps structure as it is, and ends it by orri_iter_close().
+bool orri_iter_open_row(orr_iter* it, orr_query* query, uint32_t index);
 // True when the running system, if there is one, may look at the query; reports otherwise.
 bool orri_query_allowed(const orr_query* query, const char* call);
 // The same for going through its rows, which a parallel system may not with every query.

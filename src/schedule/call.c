@@ -413,6 +413,21 @@ static call_sum call_shuffled(orr_world* world, orri_system* system, const uint3
     return sum;
 }
 
+// An impure one in a recording is looked at, in a replay it is not called.
+ORRI_COLD static call_sum call_taped(orr_world* world, orri_system* system, const uint32_t* units)
+{
+    if (orri_input_replays(system)) {
+        orri_input_replay(system);
+        return (call_sum){0};
+    }
+    world->schedule->tape->epoch = world->epoch;
+    call_sum sum = call_shuffled(world, system, units);
+    if (orri_input_records(system)) {
+        orri_input_record(system, NULL);
+    }
+    return sum;
+}
+
 void orri_system_call(orr_world* world, orri_system* system, const uint32_t* units)
 {
     orri_police_watch* watch = ORR_UNLIKELY(world->schedule->police == ORR_POLICE_FULL)
@@ -420,13 +435,47 @@ void orri_system_call(orr_world* world, orri_system* system, const uint32_t* uni
                                    : NULL;
     orri_system_settle(world, system);
     call_enter(world, system);
-    call_sum sum = call_shuffled(world, system, units);
+    call_sum sum = ORR_UNLIKELY(world->schedule->tape != NULL)
+                       ? call_taped(world, system, units)
+                       : call_shuffled(world, system, units);
     call_leave(world);
     (void)orri_float_mode_set(); // A library it called may have changed it.
     system->stats.rows += sum.rows;
     orri_system_done(world, system);
     system->stats.runs +=
         sum.runs; // Apart from the rows: both at once would be read before they are written.
+    if (watch != NULL) {
+        orri_police_end(world, system, watch);
+    }
+}
+
+// The row is its own, and it sends nothing (solo.c): nothing is left to be handed in.
+static uint32_t call_row(orr_world* world, orri_system* system, uint32_t index, uint64_t tick)
+{
+    orr_run run;
+    if (!orri_iter_open_row(&run, system->query, index)) {
+        return 0;
+    }
+    run.dt = system->pipe->interval;
+    run.tick = tick;
+    run.lane = call_lane(world, system, 0);
+    system->run(&run);
+    call_lane_done(world, system, run.lane);
+    orri_iter_close(&run);
+    return 1;
+}
+
+void orri_system_call_row(orr_world* world, orri_system* system, uint32_t index, uint64_t tick)
+{
+    orri_police_watch* watch =
+        world->schedule->police == ORR_POLICE_FULL ? orri_police_begin(world, system) : NULL;
+    system->in_units = false;
+    call_enter(world, system);
+    uint32_t rows = call_row(world, system, index, tick);
+    call_leave(world);
+    (void)orri_float_mode_set();
+    system->stats.rows += rows;
+    system->stats.runs += rows;
     if (watch != NULL) {
         orri_police_end(world, system, watch);
     }
@@ -466,6 +515,21 @@ ORRI_COLD static void call_back_realtime(orr_world* world, orri_system* system,
     }
 }
 
+ORRI_COLD static void call_back_in(orr_world* world, orri_system* system,
+                                   void (*callback)(orr_run* run))
+{
+    if (ORR_UNLIKELY(world->realtime)) {
+        call_back_realtime(world, system, callback);
+        return;
+    }
+    call_enter(world, system);
+    call_back(world, system, callback);
+    call_leave(world);
+    if (system->wish_count > 0 && system->pipe->stage != ORRI_STAGE_STEPS) {
+        orri_system_grant(world, system); // As in real time.
+    }
+}
+
 ORRI_COLD void orri_system_call_back(orr_world* world, orri_system* system, orri_life life)
 {
     void (*const callbacks[])(orr_run*) = {
@@ -477,7 +541,7 @@ ORRI_COLD void orri_system_call_back(orr_world* world, orri_system* system, orri
     system->in_units = false;
     if (ORR_UNLIKELY(orri_input_replays(system))) {
         if (orri_input_waits(system)) {
-            call_back_realtime(world, system, NULL);
+            call_back_in(world, system, NULL);
         }
         return;
     }
@@ -490,13 +554,7 @@ ORRI_COLD void orri_system_call_back(orr_world* world, orri_system* system, orri
     if (!calls) {
         return;
     }
-    if (ORR_UNLIKELY(world->realtime)) {
-        call_back_realtime(world, system, callbacks[life]);
-        return;
-    }
-    call_enter(world, system);
-    call_back(world, system, callbacks[life]);
-    call_leave(world);
+    call_back_in(world, system, callbacks[life]);
 }
 
 ORRI_COLD void orri_system_return(orr_world* world, orri_system* system)

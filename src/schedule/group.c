@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A group of systems: made ready, run, and at its point ended one after the other. Between two points structure stays as it is.
-#include "schedule/schedule.h"
+#include "schedule/tape.h"
 
 // ---- before -------------------------------------------------------------------------------------------------------------
 
@@ -55,7 +55,10 @@ orr_result orri_group_prepare(orri_pipeline* pipe, uint32_t first, uint32_t poin
             group_restart_lost(world, steps[i].system);
         }
     }
-    return ORR_OK;
+    bool taped = ORR_UNLIKELY(world->schedule->tape != NULL) && orri_input_any(pipe, first, point);
+    return taped && !orri_group_open_ahead(pipe, first, point)
+               ? orri_refuse_memory(&world->env, "beginning systems")
+               : ORR_OK;
 }
 
 // ---- running ------------------------------------------------------------------------------------------------------------
@@ -71,10 +74,22 @@ void orri_group_run_one(orr_world* world, orri_system* system, const uint32_t* u
     }
 }
 
+static void group_probe(const orri_system* system, orri_probe_at at)
+{
+    orri_probe* probe = system->pipe->world->schedule->probe;
+    if (ORR_UNLIKELY(probe != NULL) && !system->pipe->observer) {
+        probe->look(probe, system->pipe->world, at, system);
+    }
+}
+
 void orri_group_run(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
     const orri_step* steps = pipe->steps;
-    if (orri_abreast_run(pipe, first, point) || orri_shuffle_run(pipe, first, point)) {
+    // What an impure system did is looked at before the next one runs.
+    const struct orri_schedule* schedule = pipe->world->schedule;
+    bool taped = ORR_UNLIKELY(schedule->tape != NULL) && orri_input_any(pipe, first, point);
+    if (!taped && ORR_LIKELY(schedule->probe == NULL) &&
+        (orri_abreast_run(pipe, first, point) || orri_shuffle_run(pipe, first, point))) {
         return;
     }
     bool watched = orri_abreast_watch(pipe, true);
@@ -84,6 +99,7 @@ void orri_group_run(orri_pipeline* pipe, uint32_t first, uint32_t point)
                 orri_abreast_says(pipe, i);
             }
             orri_group_run_one(pipe->world, steps[i].system, NULL);
+            group_probe(steps[i].system, ORRI_PROBE_RAN);
         }
     }
     if (watched) {
@@ -170,6 +186,7 @@ orr_result orri_system_end(orr_world* world, orri_system* system)
         if (result != ORR_OK) {
             return result;
         }
+        group_probe(system, ORRI_PROBE_ENDED);
     }
     if (ORR_LIKELY(!orri_has_readers(world)) || pipe->observer) {
         return ORR_OK;

@@ -7,17 +7,78 @@
 
 // ---- which ones ------------------------------------------------------------------------------------------------------------
 
+// In lockstep; NULL: neither recorded nor replayed, or it is real time.
+static orri_tape* input_tape(const orri_system* system)
+{
+    const orr_world* world = system->pipe->world;
+    return world->realtime ? NULL : world->schedule->tape;
+}
+
 bool orri_input_replays(const orri_system* system)
 {
     const orri_pipeline* pipe = system->pipe;
-    return system->desc.impure && !pipe->observer && pipe->world->realtime &&
-           pipe->moment->rt->replay != NULL;
+    const orri_tape* tape = input_tape(system);
+    bool replays = pipe->world->realtime ? pipe->moment->rt->replay != NULL
+                                         : tape != NULL && tape->replay != NULL;
+    return system->desc.impure && !pipe->observer && replays;
 }
 
 bool orri_input_records(const orri_system* system)
 {
     const orri_pipeline* pipe = system->pipe;
-    return system->desc.impure && pipe->world->realtime && pipe->moment->keeps;
+    const orri_tape* tape = input_tape(system);
+    bool records = pipe->world->realtime
+                       ? pipe->moment->keeps
+                       : tape != NULL && !pipe->observer && orri_tape_records(tape);
+    return system->desc.impure && records;
+}
+
+bool orri_input_any(const orri_pipeline* pipe, uint32_t first, uint32_t point)
+{
+    for (uint32_t i = first; i < point; i++) {
+        const orri_system* system = pipe->steps[i].system;
+        if (system->due && (orri_input_replays(system) || orri_input_records(system))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Where what it does goes; where that comes from, and what is next of it.
+static orri_kept* input_to(const orri_system* system)
+{
+    const orri_tape* tape = input_tape(system);
+    const orri_moment* moment = system->pipe->moment;
+    return tape != NULL ? &tape->record->inputs[0] : &moment->rt->record->inputs[moment->number];
+}
+
+static const orri_kept* input_from(const orri_system* system)
+{
+    const orri_tape* tape = input_tape(system);
+    const orri_moment* moment = system->pipe->moment;
+    return tape != NULL ? &tape->replay->inputs[0] : &moment->rt->replay->inputs[moment->number];
+}
+
+static size_t* input_at(const orri_system* system)
+{
+    orri_tape* tape = input_tape(system);
+    return tape != NULL ? &tape->input_at : &system->pipe->moment->input_at;
+}
+
+static bool input_lost(const orri_system* system)
+{
+    const orri_tape* tape = input_tape(system);
+    return tape != NULL ? tape->astray : atomic_load(&system->pipe->moment->rt->astray);
+}
+
+static void input_astray(const orri_system* system)
+{
+    orri_tape* tape = input_tape(system);
+    if (tape != NULL) {
+        tape->astray = true;
+    } else {
+        orri_floor_astray(system->pipe->moment->rt, system->pipe);
+    }
 }
 
 // A type with strings, arrays or hooks: its values are more than their bytes.
@@ -34,19 +95,22 @@ static bool input_more_than_bytes(const orri_system* system, uint32_t type_index
     return (sends || writes) && (info->has_owned || info->has_hooks);
 }
 
-orr_result orri_input_check(orri_realtime* rt)
+// ---- what cannot be kept -------------------------------------------------------------------------------------------------
+
+orr_result orri_input_check(orr_world* world, const char* call)
 {
-    for (const orri_system* system = rt->schedule->first; system != NULL; system = system->next) {
+    for (const orri_system* system = world->schedule->first; system != NULL;
+         system = system->next) {
         bool counts = system->desc.impure && !system->removed && system->resolved &&
                       !system->pipe->observer;
-        for (uint32_t i = 0; counts && i < rt->world->schema.type_count; i++) {
+        for (uint32_t i = 0; counts && i < world->schema.type_count; i++) {
             if (input_more_than_bytes(system, i)) {
                 return orri_refuse(
-                    &rt->world->env, ORR_ERR_TYPE, ORR_LOG_ID_CALL_REFUSED,
-                    "orr_realtime: system '%s' is impure and changes %s, which has strings, arrays "
+                    &world->env, ORR_ERR_TYPE, ORR_LOG_ID_CALL_REFUSED,
+                    "%s: system '%s' is impure and changes %s, which has strings, arrays "
                     "or hooks: such values cannot be kept in a recording; let it send what it "
                     "knows as plain values, for a system that is not impure to make that of them",
-                    system->desc.name, rt->world->schema.types[i]->info.name);
+                    call, system->desc.name, world->schema.types[i]->info.name);
             }
         }
     }
@@ -110,6 +174,13 @@ static bool input_get_keeps(orri_system* system, orri_bytes_from* in)
 
 // ---- values that it wrote in place ---------------------------------------------------------------------------------------------
 
+// True for the stamp of what it wrote.
+static bool input_stamped(const orri_system* system, uint64_t version)
+{
+    const orri_tape* tape = input_tape(system);
+    return tape != NULL ? version >= tape->epoch : version == system->pipe->moment->clock[1];
+}
+
 // Blocks with the stamp of its group: more than it wrote, if others of the group did before, which does no harm.
 static void input_put_columns(const orri_system* system, uint32_t type_index, orri_bytes* out)
 {
@@ -118,13 +189,12 @@ static void input_put_columns(const orri_system* system, uint32_t type_index, or
         return;
     }
     const orri_table* table = (const orri_table*)(const void*)world->tables[type_index];
-    uint64_t epoch = system->pipe->moment->clock[1];
     for (uint32_t c = 0; c < table->cluster_count; c++) {
         const orri_cluster* cluster = table->clusters[c].cluster;
         uint32_t column = table->clusters[c].column;
         for (uint32_t i = 0; i < cluster->chunk_count; i++) {
             const orri_chunk* chunk = cluster->chunks[i];
-            if (chunk->columns[column].version != epoch) {
+            if (!input_stamped(system, chunk->columns[column].version)) {
                 continue;
             }
             size_t size = (size_t)orri_chunk_rows(chunk) * cluster->columns[column].size;
@@ -141,10 +211,10 @@ static void input_put_pool(const orri_system* system, uint32_t type_index, orri_
 {
     const orr_world* world = system->pipe->world;
     const orri_pool* pool = type_index < world->pool_capacity ? world->pools[type_index] : NULL;
-    uint64_t epoch = system->pipe->moment->clock[1];
     for (uint32_t slot = 0; pool != NULL && slot < pool->slot_count; slot++) {
         uint32_t owner = orri_pool_owner(pool, slot);
-        if (orri_pool_block_of(pool, slot)->version == epoch && owner != ORRI_INDEX_NONE) {
+        if (input_stamped(system, orri_pool_block_of(pool, slot)->version) &&
+            owner != ORRI_INDEX_NONE) {
             orri_bytes_put_word(out, type_index + UINT64_C(1));
             orri_bytes_put_word(out, owner);
             orri_bytes_put(out, orri_pool_at(pool, slot), pool->size);
@@ -156,6 +226,12 @@ static void input_put_values(const orri_system* system, orri_bytes* out)
 {
     const orr_world* world = system->pipe->world;
     uint32_t types = system->desc.kind == ORR_DIRECT ? world->schema.type_count : 0;
+    if (!world->realtime) { // Stamps that were put off are looked at here.
+        if (system->in_units && system->query->units_listed) {
+            orri_list_owe(system->query);
+        }
+        orri_world_settle(world);
+    }
     for (uint32_t i = 0; i < types; i++) {
         if (orri_touches(world, system, i, NULL) < ORRI_TOUCH_ATOMIC) {
             continue;
@@ -224,9 +300,13 @@ static bool input_get_values(orr_world* world, orri_bytes_from* in)
 // As bytes: the hash of the system's name, how many bytes follow, how many lanes there are (0: a callback, which has one), and all of the above.
 void orri_input_record(orri_system* system, const orr_lane* lane)
 {
-    const orri_moment* moment = system->pipe->moment;
-    orri_kept* kept = &moment->rt->record->inputs[moment->number];
+    orri_kept* kept = input_to(system);
     orri_bytes* out = &kept->bytes;
+    const orri_tape* tape = input_tape(system);
+    if (tape != NULL && orri_input_check(system->pipe->world, "recording") != ORR_OK) {
+        tape->record->refused = true; // It came after the recording had begun.
+        return;
+    }
     uint32_t begin = out->count;
     uint32_t lanes = lane != NULL ? 0 : system->lane_count - system->lane_ahead;
     orri_bytes_put_word(out, system->name_hash);
@@ -239,7 +319,7 @@ void orri_input_record(orri_system* system, const orr_lane* lane)
         for (uint32_t i = 0; i < lanes; i++) {
             orri_lane_put(system->lanes[system->lane_ahead + i], kept);
         }
-        orri_heard_put(&system->rights, out);
+        orri_heard_put(system->pipe->world, &system->rights, out);
         input_put_values(system, out);
     }
     if (out->failed) {
@@ -251,54 +331,51 @@ void orri_input_record(orri_system* system, const orr_lane* lane)
 }
 
 // What is next for the system; `callback`: of that kind. False: nothing.
-static bool input_next(orri_system* system, bool callback, orri_bytes_from* in, uint32_t* lanes)
+static bool input_next(const orri_system* system, bool callback, orri_bytes_from* in,
+                       uint32_t* lanes)
 {
-    orri_moment* moment = system->pipe->moment;
-    orri_realtime* rt = moment->rt;
-    const orri_kept* kept = &rt->replay->inputs[moment->number];
-    orri_bytes_from from = {kept->bytes.data, kept->bytes.count, moment->input_at, false};
+    const orri_kept* kept = input_from(system);
+    size_t* at = input_at(system);
+    orri_bytes_from from = {kept->bytes.data, kept->bytes.count, *at, false};
     uint64_t name = orri_bytes_word(&from), size = orri_bytes_word(&from);
-    if (from.failed || atomic_load(&rt->astray)) {
+    if (from.failed || input_lost(system)) {
         return false; // It is at its end.
     }
     *in = (orri_bytes_from){from.data + from.at, size, 0, size > from.count - from.at};
     *lanes = (uint32_t)orri_bytes_word(in);
     bool own = name == system->name_hash && !in->failed && callback == (*lanes == 0);
     if (own) {
-        moment->input_at = from.at + size;
+        *at = from.at + size;
     } else if (!callback) {
-        orri_floor_astray(rt, system->pipe);
+        input_astray(system);
     }
     return own;
 }
 
 bool orri_input_waits(orri_system* system)
 {
-    orri_moment* moment = system->pipe->moment;
-    size_t at = moment->input_at;
+    size_t at = *input_at(system);
     orri_bytes_from in;
     uint32_t lanes;
     bool waits = input_next(system, true, &in, &lanes);
-    moment->input_at = at;
+    *input_at(system) = at;
     return waits;
 }
 
 void orri_input_replay_callback(orri_system* system, orr_lane* lane)
 {
-    const orri_moment* moment = system->pipe->moment;
     orri_bytes_from in;
     uint32_t lanes;
     bool good = input_next(system, true, &in, &lanes) && input_get_keeps(system, &in) &&
-                orri_lane_get(lane, &in, &moment->rt->replay->inputs[moment->number]);
+                orri_lane_get(lane, &in, input_from(system));
     if (!good) {
-        orri_floor_astray(moment->rt, system->pipe);
+        input_astray(system);
     }
 }
 
 static bool input_get(orri_system* system, orri_bytes_from* in, uint32_t lanes)
 {
-    const orri_moment* moment = system->pipe->moment;
-    const orri_kept* kept = &moment->rt->replay->inputs[moment->number];
+    const orri_kept* kept = input_from(system);
     if (lanes != system->lane_count - system->lane_ahead || !input_get_keeps(system, in)) {
         return false;
     }
@@ -307,23 +384,38 @@ static bool input_get(orri_system* system, orri_bytes_from* in, uint32_t lanes)
             return false;
         }
     }
-    orri_heard_get(&system->rights, in);
+    orri_heard_get(system->pipe->world, &system->rights, in);
     return input_get_values(system->pipe->world, in);
+}
+
+static void input_put_in(orri_system* system)
+{
+    orri_bytes_from in;
+    uint32_t lanes;
+    const orri_env* env = &system->pipe->world->env;
+    uint64_t refusals = env->refusals;
+    if (input_next(system, false, &in, &lanes) && !input_get(system, &in, lanes)) {
+        input_astray(system);
+        orri_tape* tape = input_tape(system);
+        if (tape != NULL) {
+            tape->lacks |= env->refusals != refusals;
+        }
+    }
+    for (uint32_t i = system->lane_ahead; i < system->lane_count; i++) {
+        (void)orri_lane_end(system->lanes[i]);
+    }
 }
 
 void orri_input_replay(orri_system* system)
 {
     orri_moment* moment = system->pipe->moment;
-    orri_bytes_from in;
-    uint32_t lanes;
+    if (input_tape(system) != NULL) {
+        input_put_in(system); // The caller has entered.
+        return;
+    }
     orri_here before = orri_here_enter(moment->rt->world, &system->guard, system, NULL);
     orri_here_now.clock = moment->clock;
     orri_here_now.view = moment->view;
-    if (input_next(system, false, &in, &lanes) && !input_get(system, &in, lanes)) {
-        orri_floor_astray(moment->rt, system->pipe);
-    }
-    for (uint32_t i = system->lane_ahead; i < system->lane_count; i++) {
-        (void)orri_lane_end(system->lanes[i]);
-    }
+    input_put_in(system);
     orri_here_leave(before);
 }

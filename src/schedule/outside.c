@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A world in real time and who is outside of it: calls that are posted from any thread and done by the first pipeline, meetings, and what else may be asked of
-// a run under way.
+// A world and who is outside of it: calls that are posted from any thread and done by the first pipeline, meetings, and what else may be asked of a run
+// in real time that is under way.
 #include "message/remember.h"
 #include "schedule/realtime.h"
 
@@ -58,15 +58,36 @@ static void outside_end_loops(orr_world* world)
     }
 }
 
-void orri_calls_do(orri_realtime* rt, orri_call* calls)
+void orri_calls_do(orr_world* world, orri_call* calls)
 {
-    orr_world* world = rt->world;
     for (orri_call *call = calls, *next; call != NULL; call = next) {
         next = call->next;
         call->call(world, call->data);
         outside_end_loops(world);
         orri_call_free(&world->env, call);
     }
+}
+
+void orri_calls_free(orr_world* world, orri_call* calls)
+{
+    for (orri_call *call = calls, *next; call != NULL; call = next) {
+        next = call->next;
+        orri_call_free(&world->env, call);
+    }
+}
+
+orri_call* orri_posts_take(struct orri_schedule* schedule)
+{
+    if (!schedule->posted) {
+        return NULL;
+    }
+    const orr_platform* platform = schedule->pipelines[0]->world->env.platform;
+    orri_mutex_lock(platform, &schedule->posting);
+    orri_call* first = schedule->post_first;
+    schedule->post_first = schedule->post_last = NULL;
+    schedule->posted = false;
+    orri_mutex_unlock(platform, &schedule->posting);
+    return first;
 }
 
 // A tick that was refused to go on keeps what it has promised.
@@ -88,7 +109,7 @@ static orr_result outside_gathered(orri_realtime* rt, orri_call* calls)
     rt->schedule->inside = false;
     orri_here_now.gathered = true; // Who calls from elsewhere is refused all the same.
     orri_schema_thaw(&world->schema);
-    orri_calls_do(rt, calls);
+    orri_calls_do(rt->world, calls);
     orr_result result = orri_messages_settle(world);
     if (result == ORR_OK && rt->publisher == NULL) { // The world went back.
         rt->publisher = orri_publisher_create(world);
@@ -96,7 +117,8 @@ static orr_result outside_gathered(orri_realtime* rt, orri_call* calls)
     }
     result = result == ORR_OK ? orri_wire(rt) : result;
     const orri_pipeline* first = rt->schedule->pipelines[0];
-    if (result == ORR_OK && orri_record_goes_on(rt, first) && orri_input_check(rt) != ORR_OK) {
+    if (result == ORR_OK && orri_record_goes_on(rt, first) &&
+        orri_input_check(world, "orr_realtime") != ORR_OK) {
         orri_record_refused(rt, first); // A system came that cannot be recorded.
     }
     orri_schema_freeze(&world->schema);
@@ -110,7 +132,7 @@ static orr_result outside_between(orri_realtime* rt, orri_pipeline* pipe, orri_c
 {
     orr_world* world = rt->world;
     orri_schema_thaw(&world->schema);
-    orri_calls_do(rt, calls);
+    orri_calls_do(rt->world, calls);
     orri_schema_freeze(&world->schema);
     orr_result result = orri_has_readers(world)
                             ? orri_journal_told(world, orri_tell(world, (orr_system){0}, false))
@@ -188,6 +210,43 @@ void orr_stop(orr_world* world)
     }
 }
 
+static void outside_append(orri_call** first, orri_call** last, orri_call* call)
+{
+    if (*last != NULL) {
+        (*last)->next = call;
+    } else {
+        *first = call;
+    }
+    *last = call;
+}
+
+// In lockstep: kept for the first pipeline's next tick. Takes the call.
+static orr_result outside_keep(orr_world* world, const char* name, orri_call* call)
+{
+    bool inside = orri_tick_here == world || orri_here_now.world == world;
+    const orri_system* by = inside ? orri_system_here(world) : NULL;
+    struct orri_schedule* schedule = orri_schedule_of(world);
+    if (schedule == NULL || (by != NULL && !by->pipe->observer && !by->desc.impure)) {
+        orri_call_free(&world->env, call);
+        return schedule == NULL ? ORR_ERR_MEMORY
+                                : orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+                                              "%s: system '%s' is of the simulation, where order "
+                                              "counts; let it send, or say that it is impure",
+                                              name, by->desc.name);
+    }
+    orri_mutex_lock(world->env.platform, &schedule->posting);
+    bool replays = schedule->tape != NULL && schedule->tape->replay != NULL;
+    if (!replays) {
+        outside_append(&schedule->post_first, &schedule->post_last, call);
+        schedule->posted = true;
+    }
+    orri_mutex_unlock(world->env.platform, &schedule->posting);
+    if (replays) { // The recording has it.
+        orri_call_free(&world->env, call);
+    }
+    return ORR_OK;
+}
+
 static orr_result outside_post(orr_world* world, const char* name, orr_call function,
                                const void* data, size_t size, bool meeting)
 {
@@ -201,25 +260,21 @@ static orr_result outside_post(orr_world* world, const char* name, orr_call func
         return orri_refuse_memory(&world->env, "posting a call");
     }
     orri_realtime* rt = outside_now(world);
-    if (rt == NULL || rt->replay != NULL || rt->over) {
-        bool replays = rt != NULL && rt->replay != NULL;
-        if (rt != NULL) {
-            outside_let(rt);
-        }
+    if (rt == NULL) {
+        return outside_keep(world, name, call);
+    }
+    if (rt->replay != NULL || rt->over) {
+        bool replays = rt->replay != NULL;
+        outside_let(rt);
         orri_call_free(&world->env, call);
         return replays ? ORR_OK // The recording has it.
                        : orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                                     "%s: the world does not run in real time (any more): nothing "
-                                     "was posted; make the call itself",
+                                     "%s: the run in real time is at its end: nothing was posted; "
+                                     "post it when orr_realtime() has returned",
                                      name);
     }
     orri_realtime_lock(rt); // Who finds none goes to sleep with it.
-    if (rt->call_last != NULL) {
-        rt->call_last->next = call;
-    } else {
-        rt->call_first = call;
-    }
-    rt->call_last = call;
+    outside_append(&rt->call_first, &rt->call_last, call);
     orri_realtime_unlock(rt);
     outside_let(rt);
     return ORR_OK;

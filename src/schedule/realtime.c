@@ -236,7 +236,8 @@ static orr_result realtime_prepare(orri_realtime* rt)
         return orri_refuse_memory(env, "beginning real time");
     }
     orr_result result = orri_wire(rt);
-    return result == ORR_OK && rt->record != NULL ? orri_input_check(rt) : result;
+    return result == ORR_OK && rt->record != NULL ? orri_input_check(rt->world, "orr_realtime")
+                                                  : result;
 }
 
 static void realtime_name_rows(const orri_realtime* rt)
@@ -326,7 +327,7 @@ static void realtime_rest(orri_realtime* rt)
     if (calls != NULL) {
         orri_record_turn(rt, rt->schedule->pipelines[0], ORRI_TURN_CALLS);
         orri_record_calls(rt, calls, true);
-        orri_calls_do(rt, calls);
+        orri_calls_do(rt->world, calls);
     }
 }
 
@@ -403,6 +404,12 @@ static orr_result realtime_run(orri_realtime* rt)
     realtime_open(rt, false);
     orri_mutex_lock(rt->platform, &schedule->posting);
     __atomic_store_n(&schedule->realtime, rt, __ATOMIC_RELAXED);
+    if (rt->replay == NULL) { // What waits for a tick is done before the first one here.
+        rt->call_first = schedule->post_first;
+        rt->call_last = schedule->post_last;
+        schedule->post_first = schedule->post_last = NULL;
+        schedule->posted = false;
+    }
     orri_mutex_unlock(rt->platform, &schedule->posting);
     schedule->inside = rt->world->in_tick = true;
     realtime_start(rt);
@@ -437,10 +444,18 @@ static orr_result realtime_check(orr_world* world, const orr_realtime_desc* desc
     }
     if (desc->record != NULL && desc->replay != NULL) {
         wrong = "a replay is not recorded: it has a recording";
+    } else if (desc->replay != NULL && desc->replay->lockstep) {
+        wrong = "the recording is of lockstep; use orr_replay()";
+    } else if (world->schedule->tape != NULL) {
+        wrong = "the world is recorded in lockstep, or replays a tick; end that before";
+    } else if (desc->record != NULL && desc->record->taking) {
+        wrong = "another world is recorded to that recording";
     }
-    return wrong == NULL ? ORR_OK
-                         : orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
-                                       "orr_realtime: %s", wrong);
+    if (wrong != NULL) {
+        return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
+                           "orr_realtime: %s", wrong);
+    }
+    return desc->replay != NULL ? orri_tape_fits(world, desc->replay, "orr_realtime") : ORR_OK;
 }
 
 // A tick that is open goes on where it began: one of lockstep has its messages there; and plans cannot change meanwhile. A recording begins, and is

@@ -12,19 +12,9 @@
 #ifndef ORRI_SCHEDULE_REALTIME_H
 #define ORRI_SCHEDULE_REALTIME_H
 
-#include "schedule/lock.h"
 #include "schedule/pace.h"
-#include "schedule/schedule.h"
+#include "schedule/tape.h"
 #include "store/publish.h"
-
-// A call from outside.
-typedef struct orri_call {
-    struct orri_call* next;
-    orr_call call;
-    bool meeting; // All pipelines stand between ticks.
-    uint32_t size;
-    uint8_t data[];
-} orri_call;
 
 // Turns of the floor, in order: whose, and for what.
 typedef enum orri_turn {
@@ -33,38 +23,6 @@ typedef enum orri_turn {
     ORRI_TURN_CALLS, // Calls from outside; `call_counts` has how many. Of the first pipeline only.
     ORRI_TURN_NONE,  // There is none left.
 } orri_turn;
-
-// A pipeline's clock when a tick of it ended, ticks it left out so far, and the world's time.
-typedef struct orri_record_clock {
-    uint64_t start_ns, ran, due_ns;
-    uint64_t dropped, time_ns;
-} orri_record_clock;
-
-// What a run in real time depends on besides its world (recording.c). Observers are no part of it: pipelines are numbered without them.
-struct orr_recording {
-    orri_env env;
-    // It is a true beginning, and ends in the midst of ticks: memory for it ran out; or something of the run was refused, which a replay has no
-    // reason to refuse.
-    bool full, refused;
-    bool hashed;
-    uint64_t begin_hash; // Of the world it began with.
-    uint32_t* turns;     // Number of the pipeline << 2 | orri_turn
-    uint32_t turn_count, turn_capacity;
-    float* dts;
-    uint32_t dt_count, dt_capacity;
-    uint32_t* call_counts; // << 1 | at a meeting
-    uint32_t count_count, count_capacity;
-    orri_call** calls;
-    uint32_t call_count, call_capacity;
-    uint64_t* hashes; // In order of the ends of ticks.
-    uint32_t hash_count, hash_capacity;
-    orri_lock_log grants;
-    orri_kept inputs[ORR_PIPELINES_MAX]; // What impure systems did, by pipeline (input.c).
-    orri_record_clock* ended;            // Clocks after each tick, in order of their ends.
-    uint32_t ended_count, ended_capacity;
-    uint64_t ticks;
-    uint64_t time_ns; // The world's, at the end.
-};
 
 // Locks on the values of a type, by cluster; pinned values lie together, and are one. Numbers are resources plus 1, made when first needed.
 typedef struct orri_live {
@@ -278,8 +236,6 @@ orri_call* orri_calls_replay(orri_realtime* rt);
 bool orri_calls_meet(const orri_realtime* rt);
 // By the first pipeline, which has the floor, between its ticks; `meeting`: all others stand.
 void orri_calls(orri_realtime* rt, orri_pipeline* pipe, orri_call* calls, bool meeting);
-// Calls and frees them.
-void orri_calls_do(orri_realtime* rt, orri_call* calls);
 // Gives back the ids that pipelines hold.
 void orri_realtime_unhold(orri_realtime* rt);
 
@@ -309,23 +265,5 @@ bool orri_record_goes_on(const orri_realtime* rt, const orri_pipeline* pipe);
 void orri_record_grants(orri_realtime* rt, orri_lock_log* log);
 // After a tick: what its pipeline owns is hashed and recorded, or compared, if that is wanted.
 void orri_record_hash(orri_realtime* rt, orri_pipeline* pipe);
-orri_call* orri_call_make(orri_env* env, orr_call call, const void* data, size_t size,
-                          bool meeting);
-void orri_call_free(orri_env* env, orri_call* call);
 
-// ---- input.c: impure systems ---------------------------------------------------------------------------------------------------
-
-// True when it is not called: what it did is recorded.
-bool orri_input_replays(const orri_system* system);
-// True when what it does is taken down.
-bool orri_input_records(const orri_system* system);
-// ORR_OK if what all of them may do can be. Reports, with system and type. Plans were made.
-orr_result orri_input_check(orri_realtime* rt);
-// After its group's call of it, by its pipeline's thread, with its lanes still open; or after a callback, with the callback's lane.
-void orri_input_record(orri_system* system, const orr_lane* lane);
-// Instead of its group's call of it.
-void orri_input_replay(orri_system* system);
-// Whether a callback of it is what comes next; and instead of that.
-bool orri_input_waits(orri_system* system);
-void orri_input_replay_callback(orri_system* system, orr_lane* lane);
 #endif

@@ -3,6 +3,7 @@
 // Nothing of observers and of systems that only listen; nothing of plans, which follow from the systems, nor of the pause, which is the user's.
 #include "schedule/recall.h"
 #include "schedule/realtime.h"
+#include "schedule/tape.h"
 
 typedef struct recall_system {
     orr_system handle;
@@ -306,6 +307,30 @@ orr_result orri_schedule_ready(orr_world* world, const orri_schedule_past* past)
     return result == ORR_OK ? recall_check_pipes(world, past) : result;
 }
 
+bool orri_schedule_same(const orr_world* world, const orri_schedule_past* past)
+{
+    const struct orri_schedule* schedule = world->schedule;
+    if (schedule == NULL) {
+        return true;
+    }
+    uint32_t systems = 0, pipes = 0;
+    bool same = !schedule->posted && schedule->time_ns == past->time_ns &&
+                schedule->passed_ns == past->passed_ns;
+    for (const orri_system* system = schedule->first; same && system != NULL;
+         system = system->next) {
+        if (recall_counts(system)) {
+            const recall_system* was = recall_find(past, system->handle);
+            same = was != NULL && was->removed == system->removed &&
+                   was->self_on == system->self_on && was->group_on == system->group_on;
+            systems++;
+        }
+    }
+    for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
+        pipes += !schedule->pipelines[i]->observer;
+    }
+    return same && systems == past->system_count && pipes == past->pipe_count;
+}
+
 // ---- going back ---------------------------------------------------------------------------------------------------------------
 
 static void recall_put_keep(const orri_schedule_past* past, const orri_keep* keep, uint32_t at1)
@@ -478,6 +503,9 @@ void orri_schedule_back(orr_world* world, const orri_schedule_past* past)
     schedule->stale |= differs;
     schedule->switched |= differs;
     recall_put_clocks(schedule, past);
+    if (schedule->tape != NULL) { // It compares hashes as of the end of a tick.
+        schedule->tape->first_ns = schedule->pipelines[0]->due_ns;
+    }
     recall_put_changes(world, past);
 }
 

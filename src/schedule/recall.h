@@ -11,6 +11,8 @@ typedef struct orri_schedule_past orri_schedule_past;
 orri_schedule_past* orri_schedule_remember(orr_world* world);
 void orri_schedule_forget(orr_world* world, orri_schedule_past* past);
 uint64_t orri_schedule_past_bytes(const orri_schedule_past* past);
+// True when nothing that is the schedule's was done since: no system came, went or was switched, no call waits, no time passed.
+bool orri_schedule_same(const orr_world* world, const orri_schedule_past* past);
 // All that may be refused: ORR_ERR_CONFLICT too, if the systems are others than those that were.
 orr_result orri_schedule_ready(orr_world* world, const orri_schedule_past* past);
 // Before the store goes back. In real time, at a meeting: what is published of the future that is left goes; it is made anew when the meeting ends, and if

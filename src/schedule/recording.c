@@ -258,7 +258,32 @@ void orri_call_free(orri_env* env, orri_call* call)
     orri_free(env, ORR_MEMORY_SYSTEM, call, sizeof(orri_call) + call->size, 16);
 }
 
-static void record_clear(orr_recording* recording)
+bool orri_recording_name(struct orr_recording* recording, orri_tape_kind kind, const char* name,
+                         size_t size, uint64_t word)
+{
+    orri_tape_names* names = &recording->names[kind];
+    bool room = ORRI_RESERVE(&recording->env, ORR_MEMORY_SYSTEM, &names->names, &names->capacity,
+                             names->count + 1);
+    char* copy = room ? ORRI_ALLOC(&recording->env, ORR_MEMORY_SYSTEM, char, size + 1) : NULL;
+    if (copy == NULL) {
+        return false;
+    }
+    memcpy(copy, name, size);
+    copy[size] = '\0';
+    names->names[names->count++] = (orri_tape_name){copy, word};
+    return true;
+}
+
+static void record_names_free(orri_env* env, orri_tape_names* names)
+{
+    for (uint32_t i = 0; i < names->count; i++) {
+        ORRI_FREE(env, ORR_MEMORY_SYSTEM, char, names->names[i].name,
+                  strlen(names->names[i].name) + 1);
+    }
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, names->names, names->capacity);
+}
+
+void orri_recording_clear(struct orr_recording* recording)
 {
     orri_env* env = &recording->env;
     for (uint32_t i = 0; i < recording->call_count; i++) {
@@ -270,6 +295,11 @@ static void record_clear(orr_recording* recording)
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->calls, recording->call_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->hashes, recording->hash_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->ended, recording->ended_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->taped, recording->taped_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->marks, recording->mark_capacity);
+    for (uint32_t kind = 0; kind < ORRI_TAPE_KINDS; kind++) {
+        record_names_free(env, &recording->names[kind]);
+    }
     for (uint32_t i = 0; i < ORR_PIPELINES_MAX; i++) {
         orri_kept* kept = &recording->inputs[i];
         ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, kept->bytes.data, kept->bytes.capacity);
@@ -310,7 +340,7 @@ orr_result orri_record_begin(orri_realtime* rt)
     rt->record = rt->desc.record;
     rt->replay = rt->desc.replay;
     if (rt->record != NULL) {
-        record_clear(rt->record);
+        orri_recording_clear(rt->record);
         rt->record->hashed = rt->desc.hashes;
         rt->refusals = rt->world->env.refusals;
         rt->record->begin_hash = rt->desc.hashes ? orr_world_hash(rt->world) : 0;
@@ -335,7 +365,7 @@ void orri_record_grants(orri_realtime* rt, orri_lock_log* log)
         if (orri_locks_record_end(rt->locks) != ORR_OK ||
             !ORRI_RESERVE(&record->env, ORR_MEMORY_SYSTEM, &record->grants.grants,
                           &record->grants.capacity, log->count)) {
-            record_clear(record); // Without all grants turns mean nothing.
+            orri_recording_clear(record); // Without all grants turns mean nothing.
             record->full = true;
         } else if (log->count > 0) {
             memcpy(record->grants.grants, log->grants, log->count * sizeof *log->grants);
@@ -354,6 +384,9 @@ orr_recording* orr_recording_create(void)
     orr_recording* recording = ORRI_ALLOC_ZERO(&env, ORR_MEMORY_SYSTEM, orr_recording, 1);
     if (recording != NULL) {
         memcpy(&recording->env, &env, sizeof env); // It counts itself.
+        for (uint32_t i = 0; i < ORR_PIPELINES_MAX; i++) {
+            recording->inputs[i].bytes.env = &recording->env;
+        }
     }
     return recording;
 }
@@ -361,7 +394,8 @@ orr_recording* orr_recording_create(void)
 void orr_recording_destroy(orr_recording* recording)
 {
     if (recording != NULL) {
-        record_clear(recording);
+        ORR_ASSERT(!recording->taking); // End that first: orr_record_end().
+        orri_recording_clear(recording);
         orri_env env;
         memcpy(&env, &recording->env, sizeof env);
         ORRI_FREE(&env, ORR_MEMORY_SYSTEM, orr_recording, recording, 1);
@@ -373,9 +407,17 @@ void orr_recording_stats_get(const orr_recording* recording, orr_recording_stats
     ORR_ASSERT(recording != NULL && out != NULL);
     orr_memory_stats memory;
     orri_mem_stats(&recording->env, &memory);
-    *out = (orr_recording_stats){.ticks = recording->ticks,
-                                 .calls = recording->call_count,
-                                 .bytes = memory.total.bytes,
-                                 .full = recording->full,
-                                 .refused = recording->refused};
+    *out = (orr_recording_stats){
+        .ticks = recording->ticks,
+        .calls = recording->call_count,
+        .bytes = memory.total.bytes,
+        .full = recording->full,
+        .refused = recording->refused,
+        .realtime = recording->turn_count > 0,
+        .cut = recording->cut,
+        .changed = recording->changed_tick1 != 0,
+        .changed_tick = recording->changed_tick1 != 0 ? recording->changed_tick1 - 1 : 0,
+        .tick_first = recording->begin_tick,
+        .tick_last = recording->begin_tick + recording->taped_count,
+        .hashes = recording->lockstep ? recording->mark_count : recording->hash_count};
 }

@@ -287,6 +287,14 @@ struct orri_schedule {
     struct orri_realtime*
         realtime; // While it runs in real time. Under `posting`, for who calls from outside.
     orri_mutex posting;
+    // In lockstep, under `posting`: calls that wait for the first pipeline's next tick, and what ticks are recorded to, or follow (tape.h).
+    struct orri_call *post_first, *post_last;
+    _Atomic bool posted;      // There are some.
+    struct orri_tape* tape;   // NULL: neither.
+    struct orri_probe* probe; // NULL: nobody looks.
+    bool calling;             // Such a call runs.
+    struct orri_named* named; // Functions that files name (naming.c).
+    uint32_t named_count, named_capacity;
     char* lock_text; // The trace of the last run there; NULL: none.
     size_t lock_text_size;
     double wish; // How fast time is to go there, if that was said.
@@ -339,6 +347,9 @@ orr_result orri_step_to(orr_world* world, uint64_t tick);
 
 // wire.c: a system goes, or its imports are looked up anew: what it has in real time is given back.
 void orri_unwire_system(orr_world* world, orri_system* system);
+
+// The world whose tick this thread drives in lockstep; NULL: none. So who posts from another thread is told from a system that does.
+extern _Thread_local const orr_world* orri_tick_here;
 
 // tick.c: runs a tick, or goes on with the one that is under way. On refusal (reported) it stays open; calling again goes on.
 orr_result orri_tick(orri_pipeline* pipe, float dt);
@@ -509,6 +520,8 @@ orri_system* orri_system_here(const orr_world* world);
 void orri_system_hand_in(orr_world* world, orri_system* system);
 // The whole of it, on the driving thread, with nobody beside it; its units in this order (NULL: as they stand).
 void orri_system_call(orr_world* world, orri_system* system, const uint32_t* units);
+// For one entity alone, by index, as in that tick of its pipeline. Nothing if its query does not select it. The query was refreshed.
+void orri_system_call_row(orr_world* world, orri_system* system, uint32_t index, uint64_t tick);
 typedef enum orri_life {
     ORRI_LIFE_CREATE,
     ORRI_LIFE_START,
@@ -518,6 +531,19 @@ typedef enum orri_life {
 void orri_system_call_back(orr_world* world, orri_system* system, orri_life life);
 // It was begun in a replay, which called nothing of it: before it runs itself it is told.
 void orri_system_return(orr_world* world, orri_system* system);
+
+// solo.c: ticks for one entity alone, through systems that touch nothing but their own rows.
+typedef struct orri_solo {
+    orr_world* world;
+    const char* call; // For messages.
+    orr_entity entity;
+    const char* except; // A system that does not count; NULL: none.
+} orri_solo;
+// Between ticks. ORR_OK when every system that selects it, or could change it, touches its own rows alone; reports the first that does not.
+orr_result orri_solo_check(const orri_solo* solo);
+// The tick that is `ahead` ticks after the last one of the first pipeline. Checked before. Memory may be refused (reported); a system that does what it
+// did not declare is refused, too (reported): the entity may have changed then.
+orr_result orri_solo_tick(const orri_solo* solo, uint64_t ahead);
 
 // reduce.c: a system with .combine. Room for its partial values; false when refused (reported).
 bool orri_reduce_reserve(orr_world* world, orri_system* system);

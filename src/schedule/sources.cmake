@@ -19,6 +19,7 @@ set(ORR_SOURCES_SCHEDULE
     src/schedule/lock_log.c
     src/schedule/lock_pass.c
     src/schedule/lock_trace.c
+    src/schedule/naming.c
     src/schedule/observe.c
     src/schedule/outside.c
     src/schedule/pace.c
@@ -35,8 +36,11 @@ set(ORR_SOURCES_SCHEDULE
     src/schedule/sequence.c
     src/schedule/sets.c
     src/schedule/shuffle.c
+    src/schedule/solo.c
     src/schedule/step.c
     src/schedule/system.c
+    src/schedule/tape.c
+    src/schedule/tape_fit.c
     src/schedule/tick.c
     src/schedule/trace.c
     src/schedule/watch.c
@@ -58,6 +62,7 @@ set(ORR_SMALL_SCHEDULE
     src/schedule/lock_log.c
     src/schedule/lock_pass.c
     src/schedule/lock_trace.c
+    src/schedule/naming.c
     src/schedule/observe.c
     src/schedule/outside.c
     src/schedule/pace.c
@@ -73,7 +78,10 @@ set(ORR_SMALL_SCHEDULE
     src/schedule/sequence.c
     src/schedule/sets.c
     src/schedule/shuffle.c
+    src/schedule/solo.c
     src/schedule/system.c
+    src/schedule/tape.c
+    src/schedule/tape_fit.c
     src/schedule/trace.c
     src/schedule/watch.c
     src/schedule/wire.c

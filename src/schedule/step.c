@@ -16,8 +16,14 @@ orr_result orri_step_check(orr_world* world, const char* call)
                            "end that with orr_stop() and wait until orr_realtime() has returned",
                            call);
     }
-    if (ORR_LIKELY(running == NULL && !world->schedule->inside && !world->in_handler)) {
+    const struct orri_schedule* schedule = world->schedule;
+    if (ORR_LIKELY(running == NULL && !schedule->inside && !world->in_handler &&
+                   !schedule->calling)) {
         return ORR_OK;
+    }
+    if (running == NULL && schedule->calling) {
+        return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+                           "%s: not in a call that was posted: a tick begins", call);
     }
     if (running == NULL) {
         return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,

@@ -33,6 +33,7 @@ static void system_gone(orr_world* world)
     schedule->now = NULL;
     world->busy = NULL;
     world->iterating = 0;
+    orri_tape_gone(world); // What ends now is no tick.
     system_end_all(world);
     orri_abreast_end(world);
     if (schedule->journal != NULL) {

@@ -347,6 +347,15 @@ static orr_result tick_part(orri_pipeline* pipe)
     }
 }
 
+ORRI_COLD static void tick_probe(const orri_pipeline* pipe)
+{
+    orri_probe* probe = pipe->world->schedule->probe;
+    bool steps = pipe->stage == ORRI_STAGE_STEPS;
+    if (pipe->stage == ORRI_STAGE_OUTSIDE || (steps && pipe->steps[pipe->at].system == NULL)) {
+        probe->look(probe, pipe->world, steps ? ORRI_PROBE_POINT : ORRI_PROBE_OUTSIDE, NULL);
+    }
+}
+
 static void tick_forward(orri_pipeline* pipe)
 {
     pipe->phase = 0;
@@ -464,6 +473,9 @@ static orr_result tick_go(orri_pipeline* pipe)
             world->iterating = 1;
             return result;
         }
+        if (ORR_UNLIKELY(world->schedule->probe != NULL) && !world->realtime && !pipe->observer) {
+            tick_probe(pipe);
+        }
         tick_forward(pipe);
     }
     if (ORR_UNLIKELY(world->realtime)) {
@@ -474,6 +486,8 @@ static orr_result tick_go(orri_pipeline* pipe)
     }
     return tick_end(pipe);
 }
+
+_Thread_local const orr_world* orri_tick_here;
 
 orr_result orri_tick(orri_pipeline* pipe, float dt)
 {
@@ -487,14 +501,26 @@ orr_result orri_tick(orri_pipeline* pipe, float dt)
     }
     // In real time all of the run is one, for who calls from outside.
     bool lockstep = !pipe->world->realtime;
+    bool simulates = lockstep && !pipe->observer;
+    orr_result result = ORR_OK;
+    if (ORR_UNLIKELY(schedule->tape != NULL || schedule->posted) && simulates &&
+        schedule->now == NULL) {
+        result = orri_tape_before(pipe, dt);
+    }
     if (ORR_LIKELY(lockstep)) {
         schedule->inside = pipe->world->in_tick = true;
     }
-    orr_result result = schedule->now != NULL ? ORR_OK : tick_begin(pipe, dt);
+    const orr_world* before = orri_tick_here;
+    orri_tick_here = lockstep ? pipe->world : before;
+    result = result != ORR_OK || schedule->now != NULL ? result : tick_begin(pipe, dt);
     bool begun = result == ORR_OK;
     result = begun ? tick_go(pipe) : result;
+    orri_tick_here = before;
     if (ORR_LIKELY(lockstep)) {
         schedule->inside = pipe->world->in_tick = false;
+    }
+    if (ORR_UNLIKELY(schedule->tape != NULL) && simulates) {
+        orri_tape_after(pipe);
     }
     if (resumes && schedule->now == NULL) {
         orri_moment_resume(pipe, true);

@@ -215,6 +215,11 @@ static void rows_canon(const orri_type* type, unsigned char* data, rows_window w
     }
 }
 
+void orri_value_canon(const orri_type* type, void* value)
+{
+    rows_canon(type, value, (rows_window){0, type->info.size});
+}
+
 // One float of the value at a time, over all rows: then the inner loop does not ask what it looks
 // at.
 static bool rows_run_has_nan(const orri_float_run* run, const unsigned char* rows, size_t stride,

@@ -31,6 +31,10 @@ typedef struct orri_type {
         preset; // info.size bytes; NULL when zero_preset. Its owned handles are counted for ever.
     const orri_indexed* indexed; // [indexed_count]
     uint32_t indexed_count;
+    bool
+        birth; // It tells when its entity began: the preset is the schema's `clock`, and a copy of an entity gets it anew.
+    // How a value is shown to people, where its fields say nothing to them; NULL: by its fields.
+    void (*words)(const struct orri_type* type, const void* value, orri_text* out);
     // Private to src/schema below.
     struct orri_type_detail* detail;
 } orri_type;
@@ -75,7 +79,8 @@ struct orri_schema {
     uint32_t blob_free;                 // index1, first free slot. LIFO, part of the state.
     uint32_t blob_young;                // index1, first young one.
     uint32_t blob_live;
-    uint32_t* buckets; // index1 of the first; bucket_count is a power of two, or 0.
+    const uint64_t* clock; // What orr_time begins with: the world's tick. NULL: 0.
+    uint32_t* buckets;     // index1 of the first; bucket_count is a power of two, or 0.
     uint32_t bucket_count;
 };
 
@@ -112,6 +117,8 @@ bool orri_rows_copy(const orri_type* type, void* to, const void* from, uint32_t 
 // Hash of rows, equal for equal values: padding skipped, NaNs as one, codec's hash, owned handles by what
 // they hold.
 uint64_t orri_rows_hash(const orri_type* type, const void* rows, uint32_t count, uint64_t seed);
+// Makes the bytes of a value canonical: padding and owned handles 0, every NaN the same.
+void orri_value_canon(const orri_type* type, void* value);
 // Zeroes the padding of rows.
 void orri_rows_clean(const orri_type* type, void* rows, uint32_t count);
 // Counts owned handles of rows up or down (a copy of a block holds its own).

@@ -174,6 +174,17 @@ static bool type_reserve(orri_build* build)
     return true;
 }
 
+// An entity's time begins when it gets it: what is now is its preset, whatever makes it.
+static void type_birth(const orri_schema* schema, orri_type* type)
+{
+    type->birth = strcmp(type->info.name, "orr_time") == 0 &&
+                  type->info.size == sizeof *schema->clock;
+    if (type->birth && schema->clock != NULL) {
+        type->preset = schema->clock;
+        type->zero_preset = false;
+    }
+}
+
 // Cannot fail any more.
 static orr_type type_enter(orri_build* build, orri_type* type)
 {
@@ -184,6 +195,7 @@ static orr_type type_enter(orri_build* build, orri_type* type)
             orri_rows_retain(node, node->preset, 1);
         }
     }
+    type_birth(schema, type);
     type->detail->arena = build->arena;
     type->index1 = schema->type_count + schema->type_base;
     schema->types[schema->type_count++] = type;

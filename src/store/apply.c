@@ -128,6 +128,23 @@ static const orr_entity* apply_ids(orri_change* c)
     return c->ids;
 }
 
+static void apply_say(const orri_change* c, const orri_left* left, orri_text* out);
+
+// For who wants all or nothing.
+static orr_result apply_whole(orri_change* c)
+{
+    if (ORR_LIKELY(!c->desc->whole || c->left_count == 0)) {
+        return ORR_OK;
+    }
+    const orri_left* left = &c->lefts[0];
+    char words[ORRI_ERROR_SIZE / 2];
+    orri_text text = {words, sizeof words, 0};
+    apply_say(c, left, &text);
+    orri_id_text who = orri_entity_format(c->world, left->entity);
+    return orri_refuse(&c->world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_CALL_REFUSED,
+                       "%s: entity %s cannot be made so: %s", c->desc->call, who.text, words);
+}
+
 // Last of all that may be refused: nothing gives the ids' order back.
 static orr_result apply_promote(orri_change* c)
 {
@@ -151,9 +168,9 @@ static orr_result apply_prepare(orri_change* c)
     if (!apply_alloc(c)) {
         return orri_refuse_memory(&c->world->env, "beginning a change set");
     }
-    orr_result (*const steps[])(orri_change*) = {apply_route,       orri_change_reserve,
-                                                 orri_change_stage, orri_change_stage_extras,
-                                                 orri_change_link,  apply_promote};
+    orr_result (*const steps[])(orri_change*) = {
+        apply_route,      orri_change_reserve, orri_change_stage, orri_change_stage_extras,
+        orri_change_link, apply_whole,         apply_promote};
     orr_result result = ORR_OK;
     for (uint32_t i = 0; result == ORR_OK && i < ORRI_COUNT(steps); i++) {
         result = steps[i](c);

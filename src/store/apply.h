@@ -108,6 +108,8 @@ typedef struct orri_apply_desc {
     // The ids of all creations were those of positions 0, 1, 2 …, in this order, when they were given ahead. If the first of them
     // is still the next one, so are the others: whatever is created or destroyed changes the head of the line for good.
     bool in_line;
+    bool
+        whole; // What would be left out is a refusal of the whole. (Names are not: they are given last.)
     void (*left_out)(void* user, uint32_t group, orr_entity entity, orr_type type,
                      const char* what);
     void* user;

@@ -295,8 +295,11 @@ static orr_result entity_copy_values(orr_world* world, orri_chunk* chunk, uint32
     uint32_t row = cluster->row_count, target_slot = row & ORRI_SLOT_MASK;
     orri_chunk* target = orri_cluster_chunk_of(cluster, row);
     for (uint32_t c = 0; c < cluster->type_count; c++) {
-        if (!orri_cell_duplicate(target, target_slot, chunk, slot, c)) {
-            const orri_type* type = cluster->columns[c].type;
+        const orri_type* type = cluster->columns[c].type;
+        bool made = ORR_UNLIKELY(type->birth)
+                        ? orri_column_construct(cluster, c, row, 1)
+                        : orri_cell_duplicate(target, target_slot, chunk, slot, c);
+        if (!made) {
             while (c-- > 0) {
                 orri_column_destruct(cluster, c, row, 1);
             }

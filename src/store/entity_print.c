@@ -7,6 +7,10 @@
 
 static void entity_print_value(orri_text* text, const orri_type* type, const void* value)
 {
+    if (type->words != NULL) {
+        type->words(type, value, text);
+        return;
+    }
     // orr_value_print writes into what is left of the buffer and tells how much it wanted.
     size_t used = text->length < text->size ? text->length : text->size;
     char* rest = text->data != NULL ? text->data + used : NULL;

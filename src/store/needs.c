@@ -48,6 +48,13 @@ static orr_result needs_add(needs_list* list, const orri_type* type, const char*
     char copy[ORR_NAME_MAX + 1] = ""; // Registration has seen to it that names are no longer.
     memcpy(copy, name, size <= ORR_NAME_MAX ? size : ORR_NAME_MAX);
     orr_type found = orri_type_find(&list->world->schema, copy);
+    const orr_type_desc* own = found.index1 == 0 ? orri_builtin_desc(copy) : NULL;
+    if (own != NULL) { // The library's own are known by being named.
+        orr_result result = orri_type_register(&list->world->schema, own, &found);
+        if (result != ORR_OK) {
+            return result;
+        }
+    }
     if (found.index1 == 0) {
         return needs_refuse_unknown(list, type, name, size);
     }

@@ -445,6 +445,7 @@ bool orri_snapshot_lost(const orri_snapshot* snapshot)
     return asked->lost;
 }
 
+// A pool that came later is none while nothing is in it.
 static bool snapshot_pools_same(const orr_world* world, const orri_snapshot* snapshot)
 {
     uint32_t seen = 0;
@@ -453,11 +454,11 @@ static bool snapshot_pools_same(const orr_world* world, const orri_snapshot* sna
         if (pool->type->info.transient) {
             continue;
         }
-        if (seen == snapshot->pool_count || snapshot->pools[seen]->pool != pool ||
-            !orri_pool_node_same(snapshot->pools[seen], pool)) {
+        bool known = seen < snapshot->pool_count && snapshot->pools[seen]->pool == pool;
+        if (known ? !orri_pool_node_same(snapshot->pools[seen], pool) : pool->slot_count > 0) {
             return false;
         }
-        seen++;
+        seen += known;
     }
     return seen == snapshot->pool_count;
 }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Types that stand for something else: orr_enabled for switches, orr_tags for tags. Messages about these carry them; every
-// entity counts as having them, and none stores them. The structs are declared in message.h.
+// entity counts as having them, and none stores them. The structs are declared in message.h. And the list of all types the library
+// brings along, with those of entities that travel in time (traveller.h).
 #include "store/world.h"
 #include <orrery/kinds.h>
 
 extern ORR_API const orr_type_desc orr_desc_orr_enabled, orr_desc_orr_tags;
+extern ORR_API const orr_type_desc orr_desc_orr_time, orr_desc_orr_time_traveller,
+    orr_desc_orr_time_stretcher;
 
 static const orr_field_desc virtual_enabled_fields[] = {
     {.name = "type", .type = &orr_desc_uint32_t, .offset = 0},
@@ -17,10 +20,57 @@ const orr_type_desc orr_desc_orr_enabled = {.name = "orr_enabled",
                                             .field_count = 2};
 const orr_type_desc orr_desc_orr_tags = {.name = "orr_tags", .align = 1};
 
+// ---- time of entities ------------------------------------------------------------------------------------------
+
+static const orr_field_desc virtual_time_fields[] = {
+    {.name = "origin", .type = &orr_desc_int64_t, .offset = 0, .attributes = {.unit = "ticks"}},
+};
+const orr_type_desc orr_desc_orr_time = {
+    .name = "orr_time", .size = 8, .align = 8, .fields = virtual_time_fields, .field_count = 1};
+
+static const orr_field_desc virtual_traveller_fields[] = {
+    {.name = "memory",
+     .type = &orr_desc_orr_array,
+     .offset = 0,
+     .count = 16,
+     .attributes = {.element = &orr_desc_uint8_t}},
+};
+const orr_type_desc orr_desc_orr_time_traveller = {.name = "orr_time_traveller",
+                                                   .size = 128,
+                                                   .align = 4,
+                                                   .fields = virtual_traveller_fields,
+                                                   .field_count = 1,
+                                                   .settings = {.needs = "orr_time"}};
+
+static const orr_label virtual_stretch_labels[] = {
+    {"MOVES", 0}, {"LACKS", 1}, {"BARRED", 2}, {"REFUSED", 3}};
+static const orr_type_desc virtual_stretch_state = {.name = "orr_stretch_state",
+                                                    .kind = ORR_KIND_ENUM,
+                                                    .size = 4,
+                                                    .align = 4,
+                                                    .labels = virtual_stretch_labels,
+                                                    .label_count = 4};
+static const orr_field_desc virtual_stretcher_fields[] = {
+    {.name = "position", .type = &orr_desc_double, .offset = 0, .attributes = {.unit = "ticks"}},
+    {.name = "rate", .type = &orr_desc_double, .offset = 8},
+    {.name = "push", .type = &orr_desc_double, .offset = 16},
+    {.name = "drives", .type = &orr_desc_orr_entity, .offset = 24},
+    {.name = "state", .type = &virtual_stretch_state, .offset = 32},
+};
+const orr_type_desc orr_desc_orr_time_stretcher = {.name = "orr_time_stretcher",
+                                                   .size = 40,
+                                                   .align = 8,
+                                                   .fields = virtual_stretcher_fields,
+                                                   .field_count = 5,
+                                                   .settings = {.needs = "orr_time_traveller"}};
+
+// ---- all of them -----------------------------------------------------------------------------------------------
+
 const orr_type_desc* orri_builtin_desc(const char* name)
 {
-    static const orr_type_desc* const all[] = {&orr_desc_orr_name, &orr_desc_orr_enabled,
-                                               &orr_desc_orr_tags};
+    static const orr_type_desc* const all[] = {
+        &orr_desc_orr_name, &orr_desc_orr_enabled,        &orr_desc_orr_tags,
+        &orr_desc_orr_time, &orr_desc_orr_time_traveller, &orr_desc_orr_time_stretcher};
     for (uint32_t i = 0; i < ORRI_COUNT(all); i++) {
         if (strcmp(name, all[i]->name) == 0) {
             return all[i];

@@ -67,6 +67,7 @@ static void world_init(orr_world* world, const orr_world_desc* desc)
 {
     orri_schema_init(&world->schema, &world->env, world_limit(desc->types_max, ORR_TYPES_MAX));
     world->hot.type_base = world->schema.type_base = world_type_base();
+    world->schema.clock = &world->tick;
     world->epoch = 1;
     world->iteration_era = 1;
     world->seed = desc->seed;

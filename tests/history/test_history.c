@@ -297,6 +297,43 @@ ORR_TEST(window_of_a_world_without_systems_has_ticks_as_they_ended)
     kit_end(&k);
 }
 
+// Undo and redo of an editor.
+ORR_TEST(window_remembers_what_was_done_since_when_the_world_goes_back)
+{
+    kit k = {0};
+    orr_world* world = begin_rows(&k);
+    CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = 8}));
+    orr_entity row = make(world, 0);
+    for (uint32_t i = 1; i <= 3; i++) {
+        orr_tick_advance(world);
+        CHECK_OK(orr_set(world, row, Position, {(float)i, 0, 0}));
+    }
+    for (uint32_t round = 0; round < 2; round++) {
+        CHECK_OK(orr_time_travel(world, 2));
+        CHECK(x_of(world, row) == 2);
+        CHECK_OK(orr_time_travel(world, 1));
+        CHECK(x_of(world, row) == 1);
+        CHECK_OK(orr_time_travel(world, 3));
+        CHECK(x_of(world, row) == 3);
+    }
+    CHECK_EQ(stats_of(world).ticks_run, 0);
+    kit_end(&k);
+}
+
+ORR_TEST(window_does_not_replace_what_was_remembered_by_a_call)
+{
+    kit k = {0};
+    orr_world* world = begin_going(&k);
+    CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = 8}));
+    KIT_STEP(world, 3);
+    CHECK_OK(orr_remember(world));
+    CHECK_OK(orr_set(world, first, Position, {50, 0, 0}));
+    CHECK_OK(orr_time_travel(world, 1));
+    CHECK_OK(orr_time_travel(world, 3));
+    CHECK(x_of(world, first) == 3);
+    kit_end(&k);
+}
+
 ORR_TEST(budget_forgets_the_oldest_and_refuses_more_by_call)
 {
     kit k = {0};

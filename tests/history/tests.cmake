@@ -1,8 +1,18 @@
 set(ORR_TESTS_HISTORY
+    tests/history/test_desync.c
     tests/history/test_history.c
     tests/history/test_history_odd.c
+    tests/history/test_history_order.c
     tests/history/test_history_random.c
     tests/history/test_history_realtime.c
+    tests/history/test_interpolate.c
+    tests/history/test_recording_tool.c
+    tests/history/test_replay.c
+    tests/history/test_replay_file.c
+    tests/history/test_replay_realtime.c
+    tests/history/test_stretcher.c
+    tests/history/test_travel_alone.c
+    tests/history/test_traveller.c
 )
 set(ORR_TEST_EXTRA_HISTORY
     tests/support/store_kit.c

@@ -3,6 +3,8 @@
 #include "hard_kit.h"
 
 #include "schedule/realtime.h"
+#include <orrery/replay.h>
+#include <stdio.h>
 
 ORR_STRUCT(Mine, (uint64_t, number))
 ORR_STRUCT(Small, (uint8_t, a), (uint16_t, b), (uint32_t, c))
@@ -414,6 +416,51 @@ ORR_TEST(recording_impure_systems_are_taken_from_it)
 ORR_TEST(recording_impure_systems_with_workers_are_taken_from_it)
 {
     impure_replays(3, 60);
+}
+
+// ---- the same in lockstep ----------------------------------------------------------------------------------------------------
+
+// Recorded, saved, and replayed with other numbers of workers.
+static void impure_lockstep(uint32_t workers, uint32_t others, uint32_t ticks_wanted)
+{
+    kit k;
+    char path[64];
+    snprintf(path, sizeof path, "/tmp/orr_impure_%u_%u", workers, others);
+    orr_recording* recording = orr_recording_create();
+    out = (outside){.seed = 1};
+    orr_world* world = impure_begin(&k, workers);
+    CHECK_OK(orr_transaction_register(world, "double_it", double_it));
+    CHECK_OK(orr_record(world, recording, &(orr_record_desc){.hash_every = 1}));
+    CHECK_OK(orr_step(world, ticks_wanted));
+    CHECK_OK(orr_record_end(world));
+    CHECK_OK(orr_recording_save(world, recording, path));
+    uint64_t hash = orr_world_hash(world);
+    uint32_t calls = out.calls;
+    CHECK(calls > ticks_wanted);
+    k.errors = (kit_errors){0}; // Some of what it sends by chance cannot be done.
+    hard_end(&k);
+    for (uint32_t i = 0; i < 2; i++) {
+        out.banned = true;
+        world = impure_begin(&k, others);
+        CHECK_OK(orr_transaction_register(world, "double_it", double_it));
+        CHECK_OK(i == 0 ? ORR_OK : orr_recording_load(world, recording, path));
+        if (orr_replay(world, recording, NULL, NULL) != ORR_OK) {
+            test_fail(__FILE__, __LINE__, "the replay: %s", k.errors.text);
+        }
+        CHECK(orr_world_hash(world) == hash);
+        k.errors = (kit_errors){0};
+        hard_end(&k);
+        out.banned = false;
+    }
+    orr_recording_destroy(recording);
+    CHECK_EQ(remove(path), 0);
+}
+
+ORR_TEST(recording_of_lockstep_has_what_impure_systems_did)
+{
+    impure_lockstep(0, 0, 80);
+    impure_lockstep(0, 3, 40);
+    impure_lockstep(3, 0, 40);
 }
 
 // ---- what cannot be kept ----------------------------------------------------------------------------------------------------

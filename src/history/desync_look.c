@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT
+// The first difference of two worlds that should be the same: clusters in their order, in them chunks, rows, components, fields; then pinned values and
+// what systems keep.
+#include "history/desync.h"
+#include "store/pool.h"
+#include <stdio.h>
+
+typedef struct look_worlds {
+    orr_world *a, *b;
+    const orri_system* system; // Only what it may change; NULL: everything.
+    orr_desync* out;
+} look_worlds;
+
+// True when the system may have changed values of the type.
+static bool desync_look_at(const look_worlds* w, uint32_t type_index)
+{
+    if (w->system == NULL) {
+        return true;
+    }
+    const orri_rights* rights = &w->system->rights;
+    return orri_right(rights->creates, rights, type_index) ||
+           orri_right(rights->adds, rights, type_index) ||
+           orri_right(rights->changes, rights, type_index) ||
+           (w->system->desc.kind == ORR_DIRECT &&
+            orri_touches(w->a, w->system, type_index, NULL) >= ORRI_TOUCH_ATOMIC);
+}
+
+// ---- values -----------------------------------------------------------------------------------------------------------------
+
+// Deepest field that differs: its path is written behind what is there.
+static void desync_look_field(const look_worlds* w, const orr_type_info* type, const uint8_t* a,
+                              const uint8_t* b)
+{
+    orr_desync* out = w->out;
+    for (uint32_t f = 0; f < type->field_count; f++) {
+        const orr_field_info* field = &type->fields[f];
+        uint32_t count = field->count > 0 ? field->count : 1;
+        for (uint32_t i = 0; i < count; i++) {
+            size_t at = field->offset + (size_t)i * field->type->size;
+            if (orr_value_hash(field->type, a + at) == orr_value_hash(field->type, b + at)) {
+                continue;
+            }
+            size_t length = strlen(out->field);
+            int used = snprintf(out->field + length, sizeof out->field - length, "%s%s",
+                                length > 0 ? "." : "", field->name);
+            length += used > 0 ? (size_t)used : 0;
+            if (field->count > 0 && length < sizeof out->field) {
+                snprintf(out->field + length, sizeof out->field - length, "[%u]", i);
+            }
+            desync_look_field(w, field->type, a + at, b + at);
+            return;
+        }
+    }
+    (void)orr_value_print(type, a, out->value_a, sizeof out->value_a);
+    (void)orr_value_print(type, b, out->value_b, sizeof out->value_b);
+}
+
+static bool desync_look_value(const look_worlds* w, const orri_type* type, const uint8_t* a,
+                              const uint8_t* b, const char* what)
+{
+    if (orri_rows_hash(type, a, 1, 0) == orri_rows_hash(type, b, 1, 0)) {
+        return false;
+    }
+    w->out->what = what;
+    snprintf(w->out->component, sizeof w->out->component, "%s", type->info.name);
+    desync_look_field(w, &type->info, a, b);
+    return true;
+}
+
+// ---- clusters ---------------------------------------------------------------------------------------------------------------
+
+static orr_entity desync_look_entity(const orr_world* world, uint32_t index)
+{
+    return orri_id_make(index, orri_record_at(world, index)->generation);
+}
+
+static void desync_look_place(const look_worlds* w, const orri_cluster* cluster, uint32_t chunk,
+                              orr_entity entity)
+{
+    w->out->cluster = cluster->index;
+    w->out->chunk = chunk;
+    w->out->entity = entity;
+}
+
+// Of multiple types the first instance stands for all.
+static bool desync_look_column(const look_worlds* w, const orri_chunk* x, const orri_chunk* y,
+                               uint32_t column)
+{
+    const orri_cluster* cluster = x->cluster;
+    uint32_t rows = orri_chunk_rows(x);
+    if (orri_cells_hash(orri_cells_at(x, column, 0), rows, 0) ==
+        orri_cells_hash(orri_cells_at(y, column, 0), rows, 0)) {
+        return false;
+    }
+    for (uint32_t row = 0; row < rows; row++) {
+        orri_cells a = orri_cells_at(x, column, row), b = orri_cells_at(y, column, row);
+        if (orri_cells_hash(a, 1, 0) == orri_cells_hash(b, 1, 0)) {
+            continue;
+        }
+        desync_look_place(w, cluster, x->number, desync_look_entity(w->a, x->ids[row]));
+        if (!desync_look_value(w, a.type, a.data, b.data, "a value")) {
+            w->out->what = "instances of a component";
+            snprintf(w->out->component, sizeof w->out->component, "%s", a.type->info.name);
+        }
+        return true;
+    }
+    return false;
+}
+
+// An entity of the chunk that is alive in its world, and not in the other one. False: there is none.
+static bool desync_look_alone(const look_worlds* w, const orri_chunk* chunk, bool first)
+{
+    const orr_world* here = first ? w->a : w->b;
+    const orr_world* there = first ? w->b : w->a;
+    for (uint32_t row = 0; row < orri_chunk_rows(chunk); row++) {
+        orr_entity entity = desync_look_entity(here, chunk->ids[row]);
+        if (orri_record_find(there, entity) == NULL) {
+            desync_look_place(w, chunk->cluster, chunk->number, entity);
+            w->out->what = first ? "an entity that only the first has"
+                                 : "an entity that only the second has";
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool desync_look_rows(const look_worlds* w, const orri_chunk* x, const orri_chunk* y)
+{
+    uint32_t xs = orri_chunk_rows(x), ys = orri_chunk_rows(y), row = 0;
+    while (row < xs && row < ys && x->ids[row] == y->ids[row]) {
+        row++;
+    }
+    if (row == xs && row == ys) {
+        return false;
+    }
+    if (!desync_look_alone(w, x, true) && !desync_look_alone(w, y, false)) {
+        const orri_chunk* chunk = row < xs ? x : y;
+        desync_look_place(w, chunk->cluster, chunk->number,
+                          desync_look_entity(row < xs ? w->a : w->b, chunk->ids[row]));
+        w->out->what = "which entities are here, and in which order";
+    }
+    return true;
+}
+
+static bool desync_look_chunk(const look_worlds* w, const orri_chunk* x, const orri_chunk* y)
+{
+    if (desync_look_rows(w, x, y)) {
+        return true;
+    }
+    for (uint32_t c = 0; c < x->cluster->type_count; c++) {
+        if (desync_look_at(w, orri_type_index(w->a, x->cluster->types[c])) &&
+            desync_look_column(w, x, y, c)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool desync_look_clusters(const look_worlds* w)
+{
+    const orri_cluster *x = w->a->cluster_first, *y = w->b->cluster_first;
+    for (; x != NULL && y != NULL; x = x->next, y = y->next) {
+        if (x->identity_hash != y->identity_hash) {
+            break;
+        }
+        uint32_t chunks = x->chunk_count < y->chunk_count ? x->chunk_count : y->chunk_count;
+        for (uint32_t i = 0; i < chunks; i++) {
+            if (desync_look_chunk(w, x->chunks[i], y->chunks[i])) {
+                return true;
+            }
+        }
+        if (x->chunk_count != y->chunk_count) {
+            bool first = x->chunk_count > chunks;
+            const orri_chunk* chunk = (first ? x : y)->chunks[chunks];
+            if (!desync_look_alone(w, chunk, first)) {
+                desync_look_place(w, x, chunks,
+                                  desync_look_entity(first ? w->a : w->b, chunk->ids[0]));
+                w->out->what = "which entities are here, and in which order";
+            }
+            return true;
+        }
+    }
+    if (x == NULL && y == NULL) {
+        return false;
+    }
+    w->out->what = "a cluster: which types entities have";
+    w->out->cluster = x != NULL ? x->index : y->index;
+    return true;
+}
+
+// ---- what else there is -------------------------------------------------------------------------------------------------------
+
+static bool desync_look_pools(const look_worlds* w)
+{
+    for (uint32_t p = 0; p < w->a->pool_count && p < w->b->pool_count; p++) {
+        const orri_pool *x = w->a->pool_list[p], *y = w->b->pool_list[p];
+        uint32_t slots = x->slot_count < y->slot_count ? x->slot_count : y->slot_count;
+        bool same = strcmp(x->type->info.name, y->type->info.name) == 0;
+        if (!same || !desync_look_at(w, orri_type_index(w->a, (orr_type){x->type->index1}))) {
+            continue;
+        }
+        for (uint32_t slot = 0; slot < slots; slot++) {
+            uint32_t owner = orri_pool_owner(x, slot);
+            if (owner != ORRI_INDEX_NONE && owner == orri_pool_owner(y, slot) &&
+                desync_look_value(w, x->type, orri_pool_at(x, slot), orri_pool_at(y, slot),
+                                  "a pinned value")) {
+                w->out->entity = desync_look_entity(w->a, owner);
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool desync_look_keeps(const look_worlds* w)
+{
+    const orri_system *x = w->a->schedule->first, *y = w->b->schedule->first;
+    for (; x != NULL && y != NULL; x = x->next, y = y->next) {
+        const orri_keep* xs[2] = {&x->state, &x->exports};
+        const orri_keep* ys[2] = {&y->state, &y->exports};
+        for (uint32_t i = 0; i < 2; i++) {
+            if (xs[i]->data != NULL && ys[i]->data != NULL &&
+                desync_look_value(w, xs[i]->type, xs[i]->data, ys[i]->data,
+                                  i == 0 ? "the state of a system" : "exports of a system")) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool orri_desync_look(orr_world* a, orr_world* b, const char* system, orr_desync* out)
+{
+    const orri_system* by = system[0] != '\0' ? orri_system_named(a, system, strlen(system)) : NULL;
+    look_worlds w = {a, b, by, out};
+    out->component[0] = out->field[0] = out->value_a[0] = out->value_b[0] = '\0';
+    if (desync_look_clusters(&w) || desync_look_pools(&w) || desync_look_keeps(&w)) {
+        return true;
+    }
+    out->what =
+        "something else than values: ticks of changes, ids that are free, or what waits in queues";
+    return false;
+}

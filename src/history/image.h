@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+// The state of one entity: as bytes without addresses (an *image*), and taken apart again (a *frame*).
+//
+//   entity ──image.c──> image ──album.c──> blob of its orr_time_traveller: all images by slot
+//                         │
+//                         └──frame.c──> frame, of two frames one between them (blend.c) ──> entity, by a change set or by messages
+//
+// An image is canonical: types by name, in order of names; padding 0, every NaN the same, what handles hold in place of handles. So equal states are equal
+// bytes, and memories count in the world's hash by their bytes.
+#ifndef ORRI_HISTORY_IMAGE_H
+#define ORRI_HISTORY_IMAGE_H
+
+#include "base/bytes.h"
+#include "schedule/schedule.h"
+#include "store/apply.h"
+#include <orrery/traveller.h>
+
+// ---- traveller.c ------------------------------------------------------------------------------------------------------
+
+typedef struct orri_time_types {
+    orr_type time, traveller, stretcher;
+} orri_time_types;
+// The types of time, made known if they are not. Refusals are reported.
+orr_result orri_time_types_get(orr_world* world, orri_time_types* out);
+
+// ---- grains.c: what a value is made of ------------------------------------------------------------------------------
+
+// A run of `count` values of a kind that is no struct, within a value. Quaternions are one grain.
+typedef struct orri_grain {
+    const orr_type_info* type;
+    const orr_type_info* element; // Of an orr_array.
+    uint32_t offset, count;
+    orr_interpolation how; // Of its field, or else of the struct that it is in.
+    bool quaternion;
+} orri_grain;
+
+// Calls `visit` for every grain, in order of fields, until it returns false. True: all were visited.
+bool orri_grains_walk(const orr_type_info* type, bool (*visit)(void* user, const orri_grain* grain),
+                      void* user);
+// False: it holds what only its codec understands, within an array too.
+bool orri_grains_plain(const orr_type_info* type);
+
+// ---- image.c --------------------------------------------------------------------------------------------------------
+
+// True for types that are no part of an image: time, memory and stretcher of an entity, its name, and what is transient.
+bool orri_image_skips(const orri_type* type);
+// Appends the image of a live entity. Reports what is refused: a type that cannot be remembered, memory.
+orr_result orri_image_put(orr_world* world, const char* call, orr_entity entity, orri_bytes* out);
+
+// ---- album.c: images by slot, in blobs --------------------------------------------------------------------------------
+
+// Some slots that follow each other.
+typedef struct orri_album_page {
+    const uint8_t* data;
+    uint32_t size, count;
+} orri_album_page;
+
+// What a traveller has. All zero: nothing. Places of slots, ascending, count over all pages.
+typedef struct orri_album {
+    orri_album_page pages[ORR_TRAVELLER_PAGES];
+    uint32_t page_count, count;
+    uint64_t size;
+} orri_album;
+
+// Of a live entity; nothing if it has no traveller.
+orri_album orri_album_of(const orr_world* world, orr_entity entity);
+// The same of a traveller's value.
+orri_album orri_album_in(const orri_schema* schema, const orr_time_traveller* traveller);
+uint64_t orri_album_slot(const orri_album* memory, uint32_t i);
+// The image of the i-th slot.
+orri_bytes_from orri_album_image(const orri_album* memory, uint32_t i);
+// How many slots are below this one: its place.
+uint32_t orri_album_find(const orri_album* memory, uint64_t slot, bool* found);
+// How many slots are at or below a place in time.
+uint32_t orri_album_below(const orri_album* memory, double time);
+// The traveller `value` has, with this image in a slot (NULL: with nothing in it), in `*out`; blobs that it has more are young. ORR_ERR_MEMORY (reported).
+orr_result orri_album_put(orr_world* world, const orr_time_traveller* value, uint64_t slot,
+                          const orri_bytes* image, orr_time_traveller* out);
+// For orri_type.words: `{slots: [0, 10, 20], bytes: 312}`.
+void orri_album_words(const orri_type* type, const void* value, orri_text* out);
+// "; slots 3 and 10 are the nearest", or that there are none: what is around a place.
+void orri_album_near(const orri_album* memory, double place, orri_text* out);
+
+// ---- frame.c: an image taken apart --------------------------------------------------------------------------------------
+
+// What an entity has of one type.
+typedef struct orri_frame_part {
+    const orri_type* type;
+    uint8_t* values; // [count], with handles of blobs that are there; NULL: a marker.
+    uint64_t* on;    // [count / 64 + 1] Bits.
+    uint32_t count;  // Instances; 1 of a unique type.
+} orri_frame_part;
+
+typedef struct orri_frame {
+    orr_world* world;
+    orri_frame_part* parts; // In order of names.
+    orr_tag* tags;          // Ascending.
+    uint32_t part_count, tag_count;
+    uint32_t part_capacity, tag_capacity;
+    bool on;
+} orri_frame;
+
+// References to the dead become null. Blobs it makes are young: it is of use until the next tick. On refusal (reported: memory, a type that is not known any more or has another
+// layout) there is nothing to be freed.
+orr_result orri_frame_read(orr_world* world, const char* call, orri_bytes_from image,
+                           orri_frame* out);
+void orri_frame_free(orri_frame* frame);
+// The instances of a type, or the one value; 0: none. `*ids` is NULL for unique types.
+uint32_t orri_frame_current(const orr_world* world, orr_entity entity, const orri_type* type,
+                            const uint8_t** values, const orr_component_id** ids);
+
+// ---- load.c: from frame to entity -------------------------------------------------------------------------------------------
+
+// What makes an entity's state that of a frame; as apply.h has it. Points into the frame.
+typedef struct orri_load {
+    const orri_frame* frame;
+    orr_entity entity;
+    orri_given* given;
+    orr_type* taken;
+    orri_instance_deed* instances;
+    orri_switch_deed* switches;
+    orr_tag *tags_on, *tags_off;
+    uint32_t given_count, taken_count, instance_count, switch_count, tag_on_count, tag_off_count;
+    uint32_t given_capacity, taken_capacity, instance_capacity, switch_capacity, tag_on_capacity,
+        tag_off_capacity;
+    bool failed;
+} orri_load;
+
+// Finds what differs, of a live entity. False when refused (reported); to be freed all the same.
+bool orri_load_find(orri_load* load, const orri_frame* frame, orr_entity entity);
+void orri_load_free(orri_load* load);
+// Makes the frame that of the entity, with `extra` values of types that are no part of frames. All or nothing.
+orr_result orri_frame_load(const orri_frame* frame, const char* call, orr_entity entity,
+                           const orri_given* extra, uint32_t extra_count);
+// The same from within a system, by messages. A type that the system may not change is in `*barred`, and nothing was sent.
+orr_result orri_frame_send(const orri_frame* frame, orr_run* run, orr_entity entity,
+                           orr_type* barred);
+
+// ---- blend.c --------------------------------------------------------------------------------------------------------
+
+// What lies between `frame` (at 0) and `later` (at 1), in `frame`: at `share`, 0 to 1.
+void orri_frame_blend(orri_frame* frame, const orri_frame* later, double share);
+// One value.
+void orri_value_blend(const orr_type_info* type, void* value, const void* later, double share);
+
+#endif

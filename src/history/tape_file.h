@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// Recordings as files. Numbers are little endian, "v" are of variable length (7 bits a byte, the low ones first), texts a v and so many bytes.
+//
+//   file     "ORRTAPE\n" │ u32 version │ u32 0: lockstep, 1: real time │ blocks
+//   block    u32 kind │ u32 size │ bytes │ u64 hash of all that, begun with the block's number
+//   HEAD     u64 tick and hash of the world it begins with
+//   TYPE PIPE SYST CALL FUNC   names: v count, each: text, u64 of what kind (tape.h)
+//   TICK     v number of the first; each: u8 flags, v pipeline, [u32 dt], z due, z time, z due of the first (differences), v calls, each: v name, u8 meeting,
+//            v size, bytes; v size, bytes of impure systems; [u64 hash]
+//   TURN DTIM CCNT GRNT HASH ENDS   of real time: arrays, in pieces;   POST: calls;   INPT: u32 pipeline, bytes of impure systems
+//   DONE     u64 ticks, calls, time; u8 flags; u64 where it was changed, plus 1. Without it the file was cut off.
+#ifndef ORRI_HISTORY_TAPE_FILE_H
+#define ORRI_HISTORY_TAPE_FILE_H
+
+#include "base/bytes.h"
+#include "schedule/realtime.h"
+#include <orrery/replay.h>
+
+#define ORRI_TAPE_MAGIC   "ORRTAPE\n"
+#define ORRI_TAPE_VERSION 1u
+#define ORRI_TAPE_PIECE   65536u // Bytes of a block, after which another begins.
+
+#define ORRI_TAPE_FOUR(a, b, c, d) \
+    ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
+
+typedef enum orri_tape_block {
+    ORRI_BLOCK_HEAD = ORRI_TAPE_FOUR('H', 'E', 'A', 'D'),
+    ORRI_BLOCK_TYPE = ORRI_TAPE_FOUR('T', 'Y', 'P', 'E'), // As the kinds of names, in order.
+    ORRI_BLOCK_PIPE = ORRI_TAPE_FOUR('P', 'I', 'P', 'E'),
+    ORRI_BLOCK_SYST = ORRI_TAPE_FOUR('S', 'Y', 'S', 'T'),
+    ORRI_BLOCK_CALL = ORRI_TAPE_FOUR('C', 'A', 'L', 'L'),
+    ORRI_BLOCK_FUNC = ORRI_TAPE_FOUR('F', 'U', 'N', 'C'),
+    ORRI_BLOCK_TICK = ORRI_TAPE_FOUR('T', 'I', 'C', 'K'),
+    ORRI_BLOCK_TURN = ORRI_TAPE_FOUR('T', 'U', 'R', 'N'),
+    ORRI_BLOCK_DTIM = ORRI_TAPE_FOUR('D', 'T', 'I', 'M'),
+    ORRI_BLOCK_CCNT = ORRI_TAPE_FOUR('C', 'C', 'N', 'T'),
+    ORRI_BLOCK_GRNT = ORRI_TAPE_FOUR('G', 'R', 'N', 'T'),
+    ORRI_BLOCK_HASH = ORRI_TAPE_FOUR('H', 'A', 'S', 'H'),
+    ORRI_BLOCK_ENDS = ORRI_TAPE_FOUR('E', 'N', 'D', 'S'),
+    ORRI_BLOCK_POST = ORRI_TAPE_FOUR('P', 'O', 'S', 'T'),
+    ORRI_BLOCK_INPT = ORRI_TAPE_FOUR('I', 'N', 'P', 'T'),
+    ORRI_BLOCK_DONE = ORRI_TAPE_FOUR('D', 'O', 'N', 'E'),
+} orri_tape_block;
+
+enum {
+    ORRI_TAPE_HASHED = 1,  // Of a tick: its hash follows.
+    ORRI_TAPE_SAME_DT = 2, // As the tick before in this block.
+    ORRI_TAPE_FULL = 1,    // Of the end.
+    ORRI_TAPE_REFUSED = 2,
+};
+
+static inline uint64_t orri_tape_zigzag(uint64_t difference)
+{
+    return difference << 1 ^ (uint64_t)((int64_t)difference >> 63);
+}
+
+static inline uint64_t orri_tape_unzigzag(uint64_t coded)
+{
+    return coded >> 1 ^ (0 - (coded & 1));
+}
+
+#endif

@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: MIT
+// A recording is written to a file beside the one it replaces, which it becomes when all of it is on the disk.
+#include "history/tape_file.h"
+
+typedef struct tape_out {
+    orr_world* world;
+    const orr_recording* recording;
+    const char* path;
+    orr_file file;
+    uint64_t offset;
+    uint32_t blocks;
+    uint32_t kind; // Of the block that is filled.
+    int error;     // What the system said; 0: nothing.
+    orri_bytes bytes;
+    orri_tape_names calls; // Names of calls that were used: not copies.
+} tape_out;
+
+// ---- numbers ------------------------------------------------------------------------------------------------------------
+
+static void tape_put(tape_out* out, uint64_t number, uint32_t size)
+{
+    uint8_t bytes[8];
+    for (uint32_t i = 0; i < size; i++) {
+        bytes[i] = (uint8_t)(number >> 8 * i);
+    }
+    orri_bytes_put(&out->bytes, bytes, size);
+}
+
+static void tape_put_v(tape_out* out, uint64_t number)
+{
+    for (; number >= 0x80; number >>= 7) {
+        tape_put(out, (number & 0x7F) | 0x80, 1);
+    }
+    tape_put(out, number, 1);
+}
+
+static void tape_put_text(tape_out* out, const char* text)
+{
+    tape_put_v(out, strlen(text));
+    orri_bytes_put(&out->bytes, text, strlen(text));
+}
+
+static uint64_t tape_float_bits(float number)
+{
+    uint32_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    return bits;
+}
+
+// ---- blocks -----------------------------------------------------------------------------------------------------------------
+
+static void tape_begin_block(tape_out* out, uint32_t kind)
+{
+    out->kind = kind;
+    out->bytes.count = 0;
+    tape_put(out, kind, 4);
+    tape_put(out, 0, 4); // Its size, when that is known.
+}
+
+static void tape_end_block(tape_out* out)
+{
+    if (out->bytes.failed || out->error != 0) {
+        return;
+    }
+    uint32_t size = out->bytes.count - 8;
+    for (uint32_t i = 0; i < 4; i++) {
+        out->bytes.data[4 + i] = (uint8_t)(size >> 8 * i);
+    }
+    tape_put(out, orr_hash(out->bytes.data, out->bytes.count, out->blocks++), 8);
+    if (!out->bytes.failed) {
+        const orr_platform* platform = out->world->env.platform;
+        out->error = platform->file_write(platform->user, out->file, out->offset, out->bytes.data,
+                                          out->bytes.count);
+        out->offset += out->bytes.count;
+    }
+}
+
+static void tape_write_head(tape_out* out)
+{
+    const orr_recording* recording = out->recording;
+    out->bytes.count = 0;
+    orri_bytes_put(&out->bytes, ORRI_TAPE_MAGIC, 8);
+    tape_put(out, ORRI_TAPE_VERSION, 4);
+    tape_put(out, !recording->lockstep, 4);
+    if (!out->bytes.failed) {
+        const orr_platform* platform = out->world->env.platform;
+        out->error =
+            platform->file_write(platform->user, out->file, 0, out->bytes.data, out->bytes.count);
+        out->offset = out->bytes.count;
+    }
+    tape_begin_block(out, ORRI_BLOCK_HEAD);
+    tape_put(out, recording->begin_tick, 8);
+    tape_put(out, recording->begin_hash, 8);
+    tape_put(out, recording->hashed, 1);
+    tape_end_block(out);
+}
+
+// ---- names ------------------------------------------------------------------------------------------------------------------
+
+static void tape_put_name(tape_out* out, const char* name, uint64_t word)
+{
+    tape_put_text(out, name);
+    tape_put(out, word, 8);
+}
+
+static void tape_put_types(tape_out* out)
+{
+    const orri_schema* schema = &out->world->schema;
+    tape_put_v(out, schema->type_count);
+    for (uint32_t i = 0; i < schema->type_count; i++) {
+        tape_put_name(out, schema->types[i]->info.name, schema->types[i]->info.layout_hash);
+    }
+}
+
+static void tape_put_pipelines(tape_out* out)
+{
+    uint32_t count = 0;
+    while (orri_tape_pipeline(out->world, count) != NULL) {
+        count++;
+    }
+    tape_put_v(out, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const orri_pipeline* pipe = orri_tape_pipeline(out->world, i);
+        uint64_t bits;
+        memcpy(&bits, &pipe->rate_hz, sizeof bits);
+        tape_put_name(out, pipe->name, bits);
+    }
+}
+
+static void tape_put_systems(tape_out* out)
+{
+    uint32_t count = 0;
+    const orri_system* first = out->world->schedule->first;
+    for (const orri_system* system = first; system != NULL; system = system->next) {
+        count += !system->pipe->observer;
+    }
+    tape_put_v(out, count);
+    for (const orri_system* system = first; system != NULL; system = system->next) {
+        if (!system->pipe->observer) {
+            tape_put_name(out, system->desc.name, system->desc.impure);
+        }
+    }
+}
+
+static void tape_put_functions(tape_out* out)
+{
+    uint64_t count = 0;
+    for (uint32_t p = 0; p < ORR_PIPELINES_MAX; p++) {
+        count += out->recording->inputs[p].function_count;
+    }
+    tape_put_v(out, count);
+    for (uint32_t p = 0; p < ORR_PIPELINES_MAX; p++) {
+        const orri_kept* kept = &out->recording->inputs[p];
+        for (uint32_t i = 0; i < kept->function_count; i++) {
+            const char* name = orri_recording_function(out->recording, p, i);
+            tape_put_name(
+                out, name != NULL ? name : orri_transaction_name(out->world, kept->functions[i]),
+                p);
+        }
+    }
+}
+
+// Of a recording that came from a file what that said; otherwise as the world is.
+static void tape_write_names(tape_out* out)
+{
+    static const uint32_t kinds[ORRI_TAPE_KINDS] = {
+        ORRI_BLOCK_TYPE, ORRI_BLOCK_PIPE, ORRI_BLOCK_SYST, ORRI_BLOCK_CALL, ORRI_BLOCK_FUNC};
+    static void (*const put[ORRI_TAPE_KINDS])(tape_out*) = {
+        tape_put_types, tape_put_pipelines, tape_put_systems, NULL, tape_put_functions};
+    for (uint32_t kind = 0; kind < ORRI_TAPE_KINDS; kind++) {
+        const orri_tape_names* names = kind == ORRI_TAPE_CALLS ? &out->calls
+                                                               : &out->recording->names[kind];
+        tape_begin_block(out, kinds[kind]);
+        if (put[kind] != NULL && (names->count == 0 || kind == ORRI_TAPE_FUNCTIONS)) {
+            put[kind](out);
+        } else {
+            tape_put_v(out, names->count);
+            for (uint32_t i = 0; i < names->count; i++) {
+                tape_put_name(out, names->names[i].name, names->names[i].word);
+            }
+        }
+        tape_end_block(out);
+    }
+}
+
+static const char* tape_call_name(const tape_out* out, const orri_call* call)
+{
+    return call->name != NULL ? call->name : orri_call_name(out->world, call->call);
+}
+
+// Its number among the names that were used; their count if it is a new one.
+static uint32_t tape_call_number(const tape_out* out, const char* name)
+{
+    uint32_t number = 0;
+    while (number < out->calls.count && strcmp(out->calls.names[number].name, name) != 0) {
+        number++;
+    }
+    return number;
+}
+
+// Everything that is called has a name. Reports.
+static orr_result tape_find_names(tape_out* out)
+{
+    const orr_recording* recording = out->recording;
+    orri_env* env = &out->world->env;
+    for (uint32_t i = 0; i < recording->call_count; i++) {
+        const char* name = tape_call_name(out, recording->calls[i]);
+        if (name == NULL) {
+            return orri_refuse(env, ORR_ERR_NAME, ORR_LOG_ID_CALL_REFUSED,
+                               "orr_recording_save: call %u of the recording has no name to be "
+                               "saved by; name all calls that are posted, with "
+                               "orr_call_register()",
+                               i);
+        }
+        uint32_t number = tape_call_number(out, name);
+        if (number == out->calls.count) {
+            if (!ORRI_RESERVE(env, ORR_MEMORY_TEMP, &out->calls.names, &out->calls.capacity,
+                              number + 1)) {
+                return orri_refuse_memory(env, "saving a recording");
+            }
+            out->calls.names[out->calls.count++] = (orri_tape_name){(char*)(uintptr_t)name, 0};
+        }
+    }
+    for (uint32_t p = 0; p < ORR_PIPELINES_MAX; p++) {
+        const orri_kept* kept = &recording->inputs[p];
+        for (uint32_t i = 0; i < kept->function_count; i++) {
+            if (orri_recording_function(recording, p, i) == NULL &&
+                orri_transaction_name(out->world, kept->functions[i]) == NULL) {
+                return orri_refuse(env, ORR_ERR_NAME, ORR_LOG_ID_CALL_REFUSED,
+                                   "orr_recording_save: an impure system transacts with a function "
+                                   "that has no name to be saved by; orr_transaction_register()");
+            }
+        }
+    }
+    return ORR_OK;
+}
+
+// ---- lockstep -----------------------------------------------------------------------------------------------------------------
+
+static void tape_put_call(tape_out* out, const orri_call* call)
+{
+    tape_put_v(out, tape_call_number(out, tape_call_name(out, call)));
+    tape_put(out, call->meeting, 1);
+    tape_put_v(out, call->size);
+    orri_bytes_put(&out->bytes, call->data, call->size);
+}
+
+// Where the writer is in what ticks have.
+typedef struct tape_place {
+    uint32_t call;
+    size_t input;
+    orri_taped last; // Of the block; all-zero: none.
+} tape_place;
+
+static void tape_put_tick(tape_out* out, uint32_t index, tape_place* place)
+{
+    const orr_recording* recording = out->recording;
+    const orri_taped* taped = &recording->taped[index];
+    const orri_tape_mark* mark = orri_tape_mark_at(recording, recording->begin_tick + index + 1);
+    bool same_dt = tape_float_bits(taped->dt) == tape_float_bits(place->last.dt);
+    tape_put(out, (mark != NULL ? ORRI_TAPE_HASHED : 0) | (same_dt ? ORRI_TAPE_SAME_DT : 0), 1);
+    tape_put_v(out, taped->number);
+    if (!same_dt) {
+        tape_put(out, tape_float_bits(taped->dt), 4);
+    }
+    tape_put_v(out, orri_tape_zigzag(taped->due_ns - place->last.due_ns));
+    tape_put_v(out, orri_tape_zigzag(taped->time_ns - taped->due_ns));
+    tape_put_v(out, orri_tape_zigzag(taped->first_ns - taped->due_ns));
+    tape_put_v(out, taped->calls);
+    for (uint32_t i = 0; i < taped->calls; i++) {
+        tape_put_call(out, recording->calls[place->call++]);
+    }
+    tape_put_v(out, taped->input_size);
+    orri_bytes_put(&out->bytes, recording->inputs[0].bytes.data + place->input, taped->input_size);
+    place->input += taped->input_size;
+    if (mark != NULL) {
+        tape_put(out, mark->hash, 8);
+    }
+    place->last = *taped;
+}
+
+static void tape_write_ticks(tape_out* out)
+{
+    const orr_recording* recording = out->recording;
+    tape_place place = {0};
+    for (uint32_t index = 0; index < recording->taped_count;) {
+        tape_begin_block(out, ORRI_BLOCK_TICK);
+        tape_put_v(out, index);
+        place.last = (orri_taped){0};
+        while (index < recording->taped_count && out->bytes.count < ORRI_TAPE_PIECE &&
+               !out->bytes.failed) {
+            tape_put_tick(out, index++, &place);
+        }
+        tape_end_block(out);
+        if (out->bytes.failed || out->error != 0) {
+            return;
+        }
+    }
+}
+
+// ---- real time ------------------------------------------------------------------------------------------------------------------
+
+// Of numbers of 4 bytes.
+static void tape_write_array(tape_out* out, uint32_t kind, const void* words, uint32_t count)
+{
+    for (uint32_t i = 0; i < count;) {
+        tape_begin_block(out, kind);
+        for (uint32_t n = 0; n < ORRI_TAPE_PIECE / 4 && i < count; n++) {
+            uint32_t word;
+            memcpy(&word, (const uint8_t*)words + sizeof word * i++, sizeof word);
+            tape_put(out, word, 4);
+        }
+        tape_end_block(out);
+    }
+}
+
+static void tape_write_words(tape_out* out, uint32_t kind, const void* words, size_t count)
+{
+    for (size_t i = 0; i < count;) {
+        tape_begin_block(out, kind);
+        for (uint32_t n = 0; n < ORRI_TAPE_PIECE / 8 && i < count; n++) {
+            uint64_t word;
+            memcpy(&word, (const uint8_t*)words + sizeof word * i++, sizeof word);
+            tape_put(out, word, 8);
+        }
+        tape_end_block(out);
+    }
+}
+
+static void tape_write_posts(tape_out* out)
+{
+    for (uint32_t i = 0; i < out->recording->call_count;) {
+        tape_begin_block(out, ORRI_BLOCK_POST);
+        while (i < out->recording->call_count && out->bytes.count < ORRI_TAPE_PIECE) {
+            tape_put_call(out, out->recording->calls[i++]);
+            if (out->bytes.failed) {
+                return;
+            }
+        }
+        tape_end_block(out);
+    }
+}
+
+static void tape_write_inputs(tape_out* out)
+{
+    for (uint32_t p = 0; p < ORR_PIPELINES_MAX; p++) {
+        const orri_bytes* bytes = &out->recording->inputs[p].bytes;
+        for (uint32_t at = 0; at < bytes->count;) {
+            uint32_t size = bytes->count - at < ORRI_TAPE_PIECE ? bytes->count - at
+                                                                : ORRI_TAPE_PIECE;
+            tape_begin_block(out, ORRI_BLOCK_INPT);
+            tape_put(out, p, 4);
+            orri_bytes_put(&out->bytes, bytes->data + at, size);
+            tape_end_block(out);
+            at += size;
+        }
+    }
+}
+
+static void tape_write_realtime(tape_out* out)
+{
+    const orr_recording* r = out->recording;
+    _Static_assert(sizeof(orri_record_clock) == 5 * sizeof(uint64_t),
+                   "orri_record_clock changed: so does ENDS in tape_file.h, and the version");
+    tape_write_array(out, ORRI_BLOCK_TURN, r->turns, r->turn_count);
+    tape_write_array(out, ORRI_BLOCK_DTIM, r->dts, r->dt_count);
+    tape_write_array(out, ORRI_BLOCK_CCNT, r->call_counts, r->count_count);
+    tape_write_array(out, ORRI_BLOCK_GRNT, r->grants.grants, r->grants.count);
+    tape_write_words(out, ORRI_BLOCK_HASH, r->hashes, r->hash_count);
+    tape_write_words(out, ORRI_BLOCK_ENDS, r->ended, 5 * (size_t)r->ended_count);
+    tape_write_posts(out);
+    tape_write_inputs(out);
+}
+
+// ---- the file -----------------------------------------------------------------------------------------------------------------
+
+static void tape_write_done(tape_out* out)
+{
+    const orr_recording* recording = out->recording;
+    tape_begin_block(out, ORRI_BLOCK_DONE);
+    tape_put(out, recording->ticks, 8);
+    tape_put(out, recording->call_count, 8);
+    tape_put(out, recording->time_ns, 8);
+    tape_put(out,
+             (recording->full ? ORRI_TAPE_FULL : 0) | (recording->refused ? ORRI_TAPE_REFUSED : 0),
+             1);
+    tape_put(out, recording->changed_tick1, 8);
+    tape_end_block(out);
+}
+
+static orr_result tape_refuse_file(const tape_out* out, const char* what)
+{
+    return orri_refuse(&out->world->env, ORR_ERR_IO, ORR_LOG_ID_CALL_REFUSED,
+                       "orr_recording_save: '%.200s' could not be %s: %s; what "
+                       "was there before is as it was",
+                       out->path, what, strerror(out->error));
+}
+
+// All of it, to the open file.
+static orr_result tape_write_all(tape_out* out)
+{
+    const orr_platform* platform = out->world->env.platform;
+    tape_write_head(out);
+    tape_write_names(out);
+    if (out->recording->lockstep) {
+        tape_write_ticks(out);
+    } else {
+        tape_write_realtime(out);
+    }
+    tape_write_done(out);
+    if (out->bytes.failed) {
+        return orri_refuse_memory(&out->world->env, "saving a recording");
+    }
+    if (out->error == 0) {
+        out->error = platform->file_sync(platform->user, out->file);
+    }
+    return out->error == 0 ? ORR_OK : tape_refuse_file(out, "written");
+}
+
+static orr_result tape_save(tape_out* out, const char* beside)
+{
+    const orr_platform* platform = out->world->env.platform;
+    out->error = platform->file_open(platform->user, beside, ORR_FILE_TRUNCATE, &out->file);
+    if (out->error != 0) {
+        return tape_refuse_file(out, "created");
+    }
+    orr_result result = tape_write_all(out);
+    platform->file_close(platform->user, out->file);
+    if (result == ORR_OK) {
+        out->error = platform->file_rename(platform->user, beside, out->path);
+        result = out->error == 0 ? ORR_OK : tape_refuse_file(out, "replaced");
+    }
+    if (result != ORR_OK) {
+        (void)platform->file_remove(platform->user, beside);
+    }
+    return result;
+}
+
+static orr_result tape_check_save(orr_world* world, const orr_recording* recording,
+                                  const char* path)
+{
+    const char* wrong = NULL;
+    if (path == NULL || path[0] == '\0') {
+        wrong = "it needs a path";
+    } else if (!recording->lockstep && recording->turn_count == 0) {
+        wrong = "the recording is empty";
+    } else if (world->schedule->now != NULL) {
+        wrong = "a tick is half done; finish it with orr_step()";
+    }
+    return wrong == NULL ? ORR_OK
+                         : orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
+                                       "orr_recording_save: %s", wrong);
+}
+
+orr_result orr_recording_save(orr_world* world, const orr_recording* recording, const char* path)
+{
+    ORR_ASSERT(world != NULL && recording != NULL);
+    orr_result result = orri_step_check(world, "orr_recording_save");
+    result = result == ORR_OK ? tape_check_save(world, recording, path) : result;
+    if (result != ORR_OK) {
+        return result;
+    }
+    orri_env* env = &world->env;
+    tape_out out = {.world = world, .recording = recording, .path = path, .bytes = {.env = env}};
+    result = tape_find_names(&out);
+    size_t size = strlen(path) + sizeof ".part";
+    char* beside = result == ORR_OK ? ORRI_ALLOC(env, ORR_MEMORY_TEMP, char, size) : NULL;
+    if (beside != NULL) {
+        memcpy(beside, path, strlen(path));
+        memcpy(beside + strlen(path), ".part", sizeof ".part");
+        result = tape_save(&out, beside);
+        ORRI_FREE(env, ORR_MEMORY_TEMP, char, beside, size);
+    } else if (result == ORR_OK) {
+        result = orri_refuse_memory(env, "saving a recording");
+    }
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, out.bytes.data, out.bytes.capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, out.calls.names, out.calls.capacity);
+    return result;
+}

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT
+// Entities that remember themselves: remember, forget, travel.
+#include "history/image.h"
+
+// Their descs are the store's (virtual.c), so that names lead to them.
+_Static_assert(sizeof(orr_time) == 8 && sizeof(orr_time_traveller) == 128 &&
+                   sizeof(orr_time_stretcher) == 40 && offsetof(orr_time_stretcher, state) == 32 &&
+                   sizeof(orr_stretch_state) == 4,
+               "a type of time changed: change its desc in store/virtual.c too");
+
+// ---- time ---------------------------------------------------------------------------------------------------------------
+
+uint64_t orr_time_of(const orr_world* world, orr_entity entity)
+{
+    ORR_ASSERT(world != NULL);
+    orr_type type = orri_type_find(&world->schema, "orr_time");
+    if (type.index1 == 0 && orri_record_find(world, entity) == NULL) {
+        (void)orri_refuse_entity(world, "orr_time_of", entity, type);
+        return 0;
+    }
+    const orr_time* time = type.index1 != 0 ? orr_component_get(world, entity, type) : NULL;
+    if (time == NULL) {
+        if (orr_alive(world, entity) && !orri_watched(world)) {
+            orri_id_text who = orri_entity_format(world, entity);
+            (void)orri_refuse(orri_env_of(world), ORR_ERR_ABSENT, ORR_LOG_ID_ENTITY_REFUSED,
+                              "orr_time_of: entity %s has no orr_time; add it", who.text);
+        }
+        return 0;
+    }
+    // Numbers of 64 bits wrap around: exact also for slots far ahead of the world's tick.
+    return orri_tick_now(world) - (uint64_t)time->origin;
+}
+
+static orr_time traveller_time(const orr_world* world, uint64_t time)
+{
+    return (orr_time){(int64_t)(orri_tick_now(world) - time)};
+}
+
+orr_result orri_time_types_get(orr_world* world, orri_time_types* out)
+{
+    out->time = orr_type_of(world, ORR_TYPE(orr_time));
+    if (out->time.index1 != 0) {
+        out->traveller = orr_type_of(world, ORR_TYPE(orr_time_traveller));
+    }
+    if (out->time.index1 != 0 && out->traveller.index1 != 0) {
+        out->stretcher = orr_type_of(world, ORR_TYPE(orr_time_stretcher));
+        if (out->stretcher.index1 != 0) {
+            world->schema.types[orri_type_index(world, out->traveller)]->words = orri_album_words;
+            return ORR_OK;
+        }
+    }
+    return orri_env_result(&world->env);
+}
+
+// ---- what all calls look at -----------------------------------------------------------------------------------------------
+
+// A traveller, and what its calls need to know of it.
+typedef struct traveller_here {
+    orr_world* world;
+    const char* call;
+    orr_entity entity;
+    orri_time_types types;
+    orri_album memory;
+} traveller_here;
+
+static orr_result traveller_find(orr_world* world, const char* call, orr_entity entity,
+                                 traveller_here* out)
+{
+    *out = (traveller_here){.world = world, .call = call, .entity = entity};
+    orr_result result = orri_time_types_get(world, &out->types);
+    if (result == ORR_OK) {
+        result = orri_check_open_of(world, call, out->types.traveller, entity);
+    }
+    if (result != ORR_OK) {
+        return result;
+    }
+    if (orri_record_find(world, entity) == NULL) {
+        return orri_refuse_entity(world, call, entity, out->types.traveller);
+    }
+    if (!orr_component_has(world, entity, out->types.traveller)) {
+        orri_id_text who = orri_entity_format(world, entity);
+        return orri_refuse(&world->env, ORR_ERR_ABSENT, ORR_LOG_ID_ENTITY_REFUSED,
+                           "%s: entity %s has no orr_time_traveller; add it first", call, who.text);
+    }
+    out->memory = orri_album_of(world, entity);
+    return ORR_OK;
+}
+
+// ---- remembering and forgetting --------------------------------------------------------------------------------------------
+
+ORRI_COLD static orr_result traveller_refuse_size(const traveller_here* here, uint64_t slot,
+                                                  uint64_t size)
+{
+    orri_id_text who = orri_entity_format(here->world, here->entity);
+    return orri_refuse(&here->world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_CALL_REFUSED,
+                       "%s: with slot %llu entity %s would remember %llu bytes, more than %u; "
+                       "forget some slots first",
+                       here->call, (unsigned long long)slot, who.text, (unsigned long long)size,
+                       ORR_TRAVELLER_BYTES_MAX);
+}
+
+// With another image in a slot; NULL: with none.
+static orr_result traveller_store(const traveller_here* here, uint64_t slot,
+                                  const orri_bytes* image)
+{
+    orr_world* world = here->world;
+    orr_time_traveller now, next;
+    memcpy(&now, orr_component_get(world, here->entity, here->types.traveller), sizeof now);
+    orr_result result = orri_album_put(world, &now, slot, image, &next);
+    if (result != ORR_OK) {
+        return result;
+    }
+    uint64_t size = orri_album_in(&world->schema, &next).size;
+    return size > ORR_TRAVELLER_BYTES_MAX
+               ? traveller_refuse_size(here, slot, size)
+               : orr_component_set(world, here->entity, here->types.traveller, &next);
+}
+
+orr_result orr_entity_remember(orr_world* world, orr_entity entity, uint64_t slot)
+{
+    ORR_ASSERT(world != NULL);
+    traveller_here here;
+    orr_result result = traveller_find(world, "orr_entity_remember", entity, &here);
+    if (result != ORR_OK) {
+        return result;
+    }
+    orri_bytes image = {.env = &world->env};
+    result = orri_image_put(world, here.call, entity, &image);
+    if (result == ORR_OK) {
+        result = traveller_store(&here, slot, &image);
+    }
+    ORRI_RELEASE(&world->env, ORR_MEMORY_SYSTEM, image.data, image.capacity);
+    return result;
+}
+
+ORRI_COLD static orr_result traveller_refuse_past(const traveller_here* here, uint64_t slot,
+                                                  const char* remedy)
+{
+    char near[128];
+    orri_text text = {near, sizeof near, 0};
+    orri_album_near(&here->memory, (double)slot, &text);
+    orri_id_text who = orri_entity_format(here->world, here->entity);
+    return orri_refuse(&here->world->env, ORR_ERR_PAST, ORR_LOG_ID_CALL_REFUSED,
+                       "%s: entity %s remembers nothing in slot %llu; %s%s", here->call, who.text,
+                       (unsigned long long)slot, near, remedy);
+}
+
+orr_result orr_entity_forget(orr_world* world, orr_entity entity, uint64_t slot)
+{
+    ORR_ASSERT(world != NULL);
+    traveller_here here;
+    bool found = false;
+    orr_result result = traveller_find(world, "orr_entity_forget", entity, &here);
+    if (result != ORR_OK) {
+        return result;
+    }
+    (void)orri_album_find(&here.memory, slot, &found);
+    return found ? traveller_store(&here, slot, NULL) : traveller_refuse_past(&here, slot, "");
+}
+
+uint32_t orr_entity_slots(const orr_world* world, orr_entity entity, uint64_t* out,
+                          uint32_t out_count)
+{
+    ORR_ASSERT(world != NULL);
+    ORR_ASSERT(out != NULL || out_count == 0);
+    if (!orr_alive(world, entity) || orri_record_find(world, entity) == NULL) {
+        return 0;
+    }
+    orri_album memory = orri_album_of(world, entity);
+    for (uint32_t i = 0; i < memory.count && i < out_count; i++) {
+        out[i] = orri_album_slot(&memory, i);
+    }
+    return memory.count;
+}
+
+// ---- travelling -------------------------------------------------------------------------------------------------------------
+
+// What goes with a frame: the entity's time, and the position of its stretcher, if it has one.
+typedef struct traveller_extra {
+    orr_time time;
+    orr_time_stretcher stretcher;
+    orri_given given[2];
+    uint32_t count;
+} traveller_extra;
+
+static void traveller_extras(const traveller_here* here, uint64_t time, traveller_extra* out)
+{
+    out->time = traveller_time(here->world, time);
+    out->given[0] = (orri_given){here->types.time, (const uint8_t*)&out->time};
+    out->count = 1;
+    const orr_time_stretcher* stretcher =
+        orr_component_get(here->world, here->entity, here->types.stretcher);
+    if (stretcher != NULL) {
+        out->stretcher = *stretcher;
+        out->stretcher.position = (double)time;
+        out->stretcher.state = ORR_STRETCH_MOVES;
+        out->given[out->count++] =
+            (orri_given){here->types.stretcher, (const uint8_t*)&out->stretcher};
+    }
+}
+
+// Makes the entity what an image says, at a time.
+static orr_result traveller_load(const traveller_here* here, orri_bytes_from image, uint64_t time)
+{
+    traveller_extra extra;
+    orri_frame frame;
+    traveller_extras(here, time, &extra);
+    orr_result result = orri_frame_read(here->world, here->call, image, &frame);
+    if (result == ORR_OK) {
+        result = orri_frame_load(&frame, here->call, here->entity, extra.given, extra.count);
+        orri_frame_free(&frame);
+    }
+    return result;
+}
+
+static orr_result traveller_run(const traveller_here* here, const orri_solo* solo, uint64_t from,
+                                uint64_t to)
+{
+    orr_result result = ORR_OK;
+    for (uint64_t time = from; result == ORR_OK && time < to; time++) {
+        orr_time value = traveller_time(here->world, time + 1);
+        result = orr_component_set(here->world, here->entity, here->types.time, &value);
+        if (result == ORR_OK) {
+            result = orri_solo_tick(solo, time + 1 - from);
+        }
+    }
+    return result;
+}
+
+static orr_result traveller_arrive(const traveller_here* here, uint64_t time)
+{
+    traveller_extra extra;
+    traveller_extras(here, time, &extra);
+    return extra.count == 1 ? ORR_OK
+                            : orr_component_set(here->world, here->entity, here->types.stretcher,
+                                                &extra.stretcher);
+}
+
+// Updates it alone. What is refused on the way leaves it as it was.
+static orr_result traveller_ahead(const traveller_here* here, uint64_t from, uint64_t to)
+{
+    orri_env* env = &here->world->env;
+    orri_solo solo = {here->world, here->call, here->entity, "orr_stretch"};
+    orri_bytes before = {.env = env};
+    if (to - from > UINT32_MAX) {
+        orri_id_text who = orri_entity_format(here->world, here->entity);
+        return orri_refuse(env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
+                           "%s: for entity %s time %llu lies %llu ticks ahead; at most 4294967295",
+                           here->call, who.text, (unsigned long long)to,
+                           (unsigned long long)(to - from));
+    }
+    orr_result result = orri_solo_check(&solo);
+    if (result == ORR_OK) {
+        result = orri_image_put(here->world, here->call, here->entity, &before);
+    }
+    if (result == ORR_OK) {
+        result = traveller_run(here, &solo, from, to);
+        result = result == ORR_OK ? traveller_arrive(here, to) : result;
+        if (result != ORR_OK) {
+            orri_bytes_from image = {.data = before.data, .count = before.count};
+            (void)traveller_load(here, image, from);
+        }
+    }
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, before.data, before.capacity);
+    return result;
+}
+
+orr_result orr_entity_travel(orr_world* world, orr_entity entity, uint64_t slot)
+{
+    ORR_ASSERT(world != NULL);
+    traveller_here here;
+    orr_result result = traveller_find(world, "orr_entity_travel", entity, &here);
+    if (result != ORR_OK) {
+        return result;
+    }
+    bool found;
+    uint32_t at = orri_album_find(&here.memory, slot, &found);
+    if (found) {
+        return traveller_load(&here, orri_album_image(&here.memory, at), slot);
+    }
+    uint64_t now = orr_time_of(world, entity);
+    if (slot == now) {
+        return ORR_OK;
+    }
+    return slot > now ? traveller_ahead(&here, now, slot)
+                      : traveller_refuse_past(&here, slot, ", and its past is not computed again");
+}

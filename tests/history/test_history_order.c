@@ -1,0 +1,684 @@
+// SPDX-License-Identifier: MIT
+// History in odd orders: what is done between going back and going on, from within calls, with recordings running, and with what came later.
+#include "schedule/system_kit.h"
+#include <orrery/history.h>
+#include <orrery/replay.h>
+#include <orrery/traveller.h>
+#include <math.h>
+
+static void go(orr_run* run)
+{
+    Position* p = orr_write(run, Position);
+    for (uint32_t i = 0; i < run->count; i++) {
+        p[i].x += 1;
+    }
+}
+
+static orr_entity first;
+
+static orr_world* begin_going(kit* k)
+{
+    orr_world* world = begin(k);
+    first = make(world, 0);
+    KIT_SYSTEM(world, .name = "go", .query = "write Position", .run = go);
+    return world;
+}
+
+static float x_of(orr_world* world, orr_entity entity)
+{
+    return orr_get(world, entity, Position)->x;
+}
+
+static orr_history_stats stats_of(const orr_world* world)
+{
+    orr_history_stats stats;
+    orr_history_stats_get(world, &stats);
+    return stats;
+}
+
+// ---- between going back and going on --------------------------------------------------------------------------------------------
+
+// At tick 0, with tick 5 remembered ahead.
+static orr_world* begin_back(kit* k)
+{
+    orr_world* world = begin_going(k);
+    CHECK_OK(orr_remember(world));
+    KIT_STEP(world, 5);
+    CHECK_OK(orr_remember(world));
+    CHECK_OK(orr_time_travel(world, 0));
+    return world;
+}
+
+ORR_TEST(travel_ahead_after_a_change_that_is_remembered_runs_this_future)
+{
+    kit k = {0};
+    orr_world* world = begin_back(&k);
+    CHECK_OK(orr_set(world, first, Position, {100, 0, 0}));
+    CHECK_OK(orr_remember(world));
+    CHECK_OK(orr_time_travel(world, 5));
+    CHECK(x_of(world, first) == 105);
+    kit_end(&k);
+}
+
+ORR_TEST(travel_ahead_after_a_change_where_the_tick_was_forgotten_runs_this_future)
+{
+    kit k = {0};
+    orr_world* world = begin_back(&k);
+    CHECK_OK(orr_forget(world, 0));
+    CHECK_OK(orr_set(world, first, Position, {100, 0, 0}));
+    CHECK_OK(orr_remember(world));
+    CHECK_OK(orr_time_travel(world, 5));
+    CHECK(x_of(world, first) == 105);
+    kit_end(&k);
+}
+
+ORR_TEST(remembering_what_is_there_already_keeps_the_way_ahead)
+{
+    kit k = {0};
+    orr_world* world = begin_back(&k);
+    CHECK_OK(orr_remember(world));
+    CHECK_OK(orr_time_travel(world, 5));
+    CHECK_EQ(stats_of(world).ticks_run, 0);
+    CHECK(x_of(world, first) == 5);
+    kit_end(&k);
+}
+
+static void put_hundred(orr_world* world, void* data)
+{
+    (void)data;
+    CHECK_OK(orr_set(world, first, Position, {100, 0, 0}));
+}
+
+ORR_TEST(travel_ahead_with_a_call_posted_runs_this_future)
+{
+    kit k = {0};
+    orr_world* world = begin_back(&k);
+    CHECK_OK(orr_post(world, put_hundred, NULL, 0));
+    CHECK_OK(orr_time_travel(world, 5));
+    CHECK(x_of(world, first) == 105);
+    kit_end(&k);
+}
+
+ORR_TEST(travel_ahead_after_a_system_was_switched_runs_this_future)
+{
+    kit k = {0};
+    orr_world* world = begin_back(&k);
+    CHECK_OK(orr_system_enable(world, orr_system_find(world, "go"), false));
+    CHECK_OK(orr_time_travel(world, 5));
+    CHECK_EQ(orr_world_tick(world), 5);
+    CHECK(x_of(world, first) == 0);
+    kit_end(&k);
+}
+
+ORR_TEST(travel_ahead_after_a_system_was_added_runs_it)
+{
+    kit k = {0};
+    orr_world* world = begin_back(&k);
+    KIT_SYSTEM(world, .name = "go_too", .query = "write Position", .run = go);
+    CHECK_OK(orr_time_travel(world, 5));
+    CHECK(x_of(world, first) == 10);
+    kit_end(&k);
+}
+
+// ---- from within calls ------------------------------------------------------------------------------------------------------------
+
+static orr_result call_results[4];
+
+static void call_history(orr_world* world, void* data)
+{
+    (void)data;
+    call_results[0] = orr_time_travel(world, 2);
+    call_results[1] = orr_remember(world);
+    call_results[2] = orr_forget(world, 2);
+    call_results[3] = orr_history_set(world, &(orr_history_desc){.recent = 3});
+}
+
+ORR_TEST(travel_in_a_posted_call_of_lockstep_is_refused)
+{
+    kit k = {0};
+    orr_world* world = begin_going(&k);
+    KIT_STEP(world, 2);
+    CHECK_OK(orr_remember(world));
+    KIT_STEP(world, 3);
+    CHECK_OK(orr_post(world, call_history, NULL, 0));
+    (void)orr_step(world, 1);
+    CHECK_RESULT(call_results[0], ORR_ERR_STATE);
+    CHECK_EQ(orr_world_tick(world), 6);
+    CHECK(x_of(world, first) == 6);
+    k.errors = (kit_errors){0};
+    kit_end(&k);
+}
+
+static void call_ahead(orr_world* world, void* data)
+{
+    (void)data;
+    call_results[0] = orr_time_travel(world, orr_world_tick(world) + 2);
+}
+
+ORR_TEST(travel_ahead_in_a_posted_call_is_refused)
+{
+    kit k = {0};
+    orr_world* world = begin_going(&k);
+    KIT_STEP(world, 2);
+    CHECK_OK(orr_post(world, call_ahead, NULL, 0));
+    KIT_STEP(world, 1);
+    CHECK_RESULT(call_results[0], ORR_ERR_STATE);
+    CHECK_EQ(orr_world_tick(world), 3);
+    k.errors = (kit_errors){0};
+    kit_end(&k);
+}
+
+static bool show_travels(void* user, orr_world* world)
+{
+    (void)user;
+    if (orr_world_tick(world) == 5) {
+        call_history(world, NULL);
+    }
+    return true;
+}
+
+ORR_TEST(history_while_a_replay_shows_a_tick_does_no_harm)
+{
+    kit k = {0}, k2 = {0};
+    orr_recording* recording = orr_recording_create();
+    orr_world* world = begin_going(&k);
+    CHECK_OK(orr_record(world, recording, &(orr_record_desc){.hash_every = 1}));
+    KIT_STEP(world, 2);
+    CHECK_OK(orr_post(world, put_hundred, NULL, 0));
+    KIT_STEP(world, 8);
+    CHECK_OK(orr_record_end(world));
+    kit_end(&k);
+    orr_world* again = begin_going(&k2);
+    CHECK_OK(orr_history_set(again, &(orr_history_desc){.recent = 100}));
+    orr_replay_report report;
+    orr_result result = orr_replay(again, recording, &(orr_replay_desc){.on_tick = show_travels}, &report);
+    CHECK_OK(result);
+    CHECK_RESULT(call_results[0], ORR_ERR_STATE);
+    CHECK_EQ(orr_world_tick(again), 10);
+    CHECK_EQ(report.ticks, 10);
+    k2.errors = (kit_errors){0};
+    kit_end(&k2);
+    orr_recording_destroy(recording);
+}
+
+// ---- recordings -------------------------------------------------------------------------------------------------------------------
+
+// A continuous pipeline, and another beside it.
+static orr_world* begin_two(kit* k)
+{
+    orr_world* world = begin_going(k);
+    CHECK(orr_pipeline_add(world, &(orr_pipeline_desc){.name = "slow", .rate_hz = 90}).index1 != 0);
+    CHECK_OK(orr_set(world, first, Velocity, {0}));
+    KIT_SYSTEM(world, .name = "slow_go", .pipeline = "slow", .query = "Velocity",
+               .run = kit_run_nothing);
+    return world;
+}
+
+ORR_TEST(recording_of_a_continuous_world_that_went_back_is_whole)
+{
+    kit k = {0}, k2 = {0};
+    orr_recording* recording = orr_recording_create();
+    orr_world* world = begin_two(&k);
+    CHECK_OK(orr_record(world, recording, &(orr_record_desc){.hash_every = 1}));
+    uint64_t then = 0;
+    for (uint32_t i = 0; i < 10; i++) {
+        if (i == 3) {
+            CHECK_OK(orr_remember(world));
+            then = orr_world_tick(world);
+        }
+        CHECK_OK(orr_update(world, 1000000 * (i + 1)));
+    }
+    CHECK_OK(orr_time_travel(world, then));
+    for (uint32_t i = 0; i < 4; i++) {
+        CHECK_OK(orr_update(world, 3000000 * (i + 1)));
+    }
+    CHECK_OK(orr_record_end(world));
+    orr_recording_stats stats;
+    orr_recording_stats_get(recording, &stats);
+    CHECK(!stats.changed);
+    kit_end(&k);
+    world = begin_two(&k2);
+    CHECK_OK(orr_replay(world, recording, NULL, NULL));
+    kit_end(&k2);
+    orr_recording_destroy(recording);
+}
+
+ORR_TEST(recording_of_a_world_that_went_back_and_ahead_again_is_whole)
+{
+    kit k = {0}, k2 = {0};
+    orr_recording* recording = orr_recording_create();
+    orr_world* world = begin_going(&k);
+    CHECK_OK(orr_record(world, recording, &(orr_record_desc){.hash_every = 1}));
+    CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = 100}));
+    KIT_STEP(world, 6);
+    CHECK_OK(orr_time_travel(world, 2));
+    CHECK_OK(orr_post(world, put_hundred, NULL, 0));
+    CHECK_OK(orr_time_travel(world, 9));
+    CHECK_OK(orr_record_end(world));
+    CHECK(x_of(world, first) == 107);
+    kit_end(&k);
+    world = begin_going(&k2);
+    CHECK_OK(orr_replay(world, recording, NULL, NULL));
+    CHECK(x_of(world, first) == 107);
+    kit_end(&k2);
+    orr_recording_destroy(recording);
+}
+
+// ---- the budget -------------------------------------------------------------------------------------------------------------------
+
+ORR_STRUCT(Ledger, (uint64_t, sums, 4096))
+
+static void keep_ledger(orr_run* run)
+{
+    orr_own(run, Ledger)->sums[run->tick % 4096]++;
+}
+
+ORR_TEST(budget_counts_what_systems_keep)
+{
+    kit k = {0};
+    orr_world* world = begin_going(&k);
+    ORR_REGISTER(world, Ledger);
+    KIT_SYSTEM(world, .name = "ledger", .once = true, .run = keep_ledger, .state = ORR_TYPE(Ledger));
+    CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = 1000, .bytes_max = 1 << 20}));
+    KIT_STEP(world, 200);
+    orr_history_stats stats = stats_of(world);
+    CHECK(stats.ticks <= 33);
+    CHECK(stats.ticks >= 10);
+    kit_end(&k);
+}
+
+// ---- one entity ---------------------------------------------------------------------------------------------------------------------
+
+static orr_world* begin_traveller(kit* k)
+{
+    orr_world* world = begin(k);
+    first = make(world, 0);
+    CHECK_OK(orr_add(world, first, orr_time_traveller));
+    for (uint64_t i = 0; i < 3; i++) {
+        CHECK_OK(orr_set(world, first, Position, {(float)i, 0, 0}));
+        CHECK_OK(orr_entity_remember(world, first, i));
+    }
+    CHECK(orr_stretcher_add(world, NULL).index1 != 0);
+    return world;
+}
+
+ORR_TEST(stretcher_with_a_rate_that_is_no_number_stays_and_goes_on_later)
+{
+    kit k = {0};
+    orr_world* world = begin_traveller(&k);
+    const double rates[] = {(double)NAN, (double)INFINITY, -(double)INFINITY, 1e300, -1e300};
+    for (uint32_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+        CHECK_OK(orr_time_stretch(world, first, 0));
+        orr_edit(world, first, orr_time_stretcher)->rate = rates[i];
+        (void)orr_step(world, 3);
+        CHECK(orr_get(world, first, orr_time_stretcher)->position == 0);
+        CHECK_EQ(orr_get(world, first, orr_time_stretcher)->state, ORR_STRETCH_LACKS);
+        CHECK_OK(orr_world_validate(world));
+    }
+    orr_edit(world, first, orr_time_stretcher)->rate = 1;
+    orr_edit(world, first, orr_time_stretcher)->push = 0;
+    (void)orr_step(world, 1);
+    CHECK(orr_get(world, first, orr_time_stretcher)->position == 1);
+    k.errors = (kit_errors){0};
+    kit_end(&k);
+}
+
+ORR_TEST(stretcher_at_the_last_slot_there_is_has_a_time)
+{
+    kit k = {0};
+    orr_world* world = begin_traveller(&k);
+    CHECK_OK(orr_entity_remember(world, first, UINT64_MAX));
+    CHECK_OK(orr_time_stretch(world, first, 0x1p64));
+    (void)orr_step(world, 1);
+    CHECK(orr_get(world, first, orr_time_stretcher)->position == 0x1p64);
+    CHECK(orr_time_of(world, first) == UINT64_MAX);
+    kit_end(&k);
+}
+
+ORR_TEST(stretcher_that_drives_itself_or_the_dead_does_no_harm)
+{
+    kit k = {0};
+    orr_world* world = begin_traveller(&k);
+    CHECK_OK(orr_time_stretch(world, first, 1));
+    orr_entity dead = orr_create(world);
+    CHECK_OK(orr_time_stretch(world, dead, 1));
+    CHECK_OK(orr_time_derivate(world, first, dead));
+    CHECK_OK(orr_destroy(world, dead));
+    (void)orr_step(world, 2);
+    orr_edit(world, first, orr_time_stretcher)->drives = first;
+    (void)orr_step(world, 2);
+    CHECK_OK(orr_world_validate(world));
+    k.errors = (kit_errors){0};
+    kit_end(&k);
+}
+
+ORR_TEST(entity_travel_too_far_ahead_is_refused)
+{
+    kit k = {0};
+    orr_world* world = begin_traveller(&k);
+    CHECK_RESULT(orr_entity_travel(world, first, UINT64_MAX), ORR_ERR_ARGUMENT);
+    KIT_ERROR(&k, ORR_ERR_ARGUMENT, "ticks ahead");
+    CHECK_EQ(orr_time_of(world, first), 0);
+    kit_end(&k);
+}
+
+// ---- what came later ------------------------------------------------------------------------------------------------------------------
+
+ORR_STRUCT(LateValue, (float, a), (orr_string, text))
+ORR_STRUCT(LateLink, (orr_entity, to))
+
+ORR_TEST(types_tags_names_and_clusters_of_later_go_with_their_time)
+{
+    kit k = {0};
+    orr_world* world = begin_going(&k);
+    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position", .run = kit_hear);
+    KIT_STEP(world, 2);
+    CHECK_OK(orr_remember(world));
+    uint64_t hash = orr_world_hash(world);
+    for (uint32_t round = 0; round < 3; round++) {
+        ORR_REGISTER(world, LateValue, LateLink);
+        orr_entity late = make(world, 4);
+        CHECK_OK(orr_set(world, late, LateValue, {1, orr_string_make(world, "later")}));
+        CHECK_OK(orr_set(world, late, LateLink, {first}));
+        CHECK_OK(orr_name_set(world, late, (orr_entity){0}, "late"));
+        CHECK_OK(orr_tag_register(world, 77, "late.tag"));
+        CHECK_OK(orr_tag_add(world, late, 77));
+        CHECK_OK(orr_set(world, orr_world_entity(world), LateValue, {2, {0}}));
+        orr_query* query = orr_query_text(world, "LateValue");
+        KIT_STEP(world, 2);
+        CHECK_OK(orr_remember(world));
+        uint64_t later = orr_world_hash(world);
+        CHECK_OK(orr_clusters_delete(world, &(orr_cluster_match){0}, NULL));
+        CHECK_OK(orr_time_travel(world, 4));
+        CHECK(orr_world_hash(world) == later);
+        CHECK(orr_get(world, late, LateValue)->a == 1);
+        CHECK_OK(orr_time_travel(world, 2));
+        CHECK(orr_world_hash(world) == hash);
+        uint32_t count = 0;
+        ORR_EACH (it, query) {
+            count += it.count;
+        }
+        CHECK_EQ(count, 0);
+        CHECK(!orr_alive(world, late));
+        CHECK_OK(orr_time_travel(world, 4));
+        CHECK(orr_world_hash(world) == later);
+        CHECK_OK(orr_time_travel(world, 2));
+        CHECK_OK(orr_world_validate(world));
+        orr_query_destroy(query);
+    }
+    kit_end(&k);
+}
+
+ORR_TEST(world_ends_with_memories_of_all_kinds)
+{
+    kit k = {0};
+    orr_world* world = begin_traveller(&k);
+    ORR_REGISTER(world, LateValue);
+    CHECK_OK(orr_set(world, first, LateValue, {1, orr_string_make(world, "text")}));
+    CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = UINT32_MAX, .every = 1}));
+    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position", .run = kit_hear);
+    for (uint32_t i = 0; i < 6; i++) {
+        KIT_STEP(world, 1);
+        CHECK_OK(orr_set(world, first, LateValue, {1, orr_string_make(world, "other")}));
+    }
+    CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = 5, .bytes_max = 1}));
+    CHECK_EQ(stats_of(world).ticks, 1);
+    KIT_STEP(world, 3);
+    CHECK_EQ(stats_of(world).ticks, 1);
+    CHECK_OK(orr_time_travel(world, orr_world_tick(world)));
+    kit_end(&k);
+}
+
+// ---- queries that live on -----------------------------------------------------------------------------------------------------------------
+
+enum {
+    POOL = 600,
+    QUERIES = 7
+};
+
+typedef struct lives {
+    orr_world* world;
+    orr_query* queries[QUERIES];
+    orr_query* changed; // Blocks written since `mark` bring the mirror up to date.
+    uint64_t mark;
+    float mirror[POOL * 8];
+    orr_entity made[POOL];
+    uint32_t made_count;
+} lives;
+
+static uint64_t lives_key(void* user, const orr_world* world, orr_cluster cluster)
+{
+    (void)user;
+    orr_cluster_info info;
+    CHECK_OK(orr_cluster_info_get(world, cluster, &info));
+    return info.type_count % 2;
+}
+
+static orr_query* lives_query(orr_world* world, uint32_t i)
+{
+    static const char* const texts[QUERIES] = {"Position",         "Position",
+                                               "Position, !Frozen", "disabled Position",
+                                               "either *",         "Position, #9",
+                                               "Velocity|Health"};
+    orr_query_desc desc = {.text = texts[i]};
+    desc.order_by = i == 1 ? "Position.x" : NULL;
+    desc.group_by = i == 2 ? lives_key : NULL;
+    orr_query* query = orr_query_create(world, &desc);
+    CHECK(query != NULL);
+    return query;
+}
+
+static orr_entity lives_some(const lives* l)
+{
+    orr_entity some = l->made_count > 0 ? l->made[test_random() % l->made_count]
+                                        : (orr_entity){0};
+    return orr_alive(l->world, some) ? some : (orr_entity){0};
+}
+
+static void lives_make(lives* l)
+{
+    for (uint32_t i = 0; i < 1 + test_random() % 40; i++) {
+        orr_entity entity = make(l->world, (float)(test_random() % 50));
+        l->made[l->made_count < POOL ? l->made_count++ : test_random() % POOL] = entity;
+    }
+}
+
+static void lives_change(lives* l)
+{
+    orr_world* world = l->world;
+    orr_entity some = lives_some(l);
+    uint64_t what = test_random() % 16;
+    if (what == 0) {
+        lives_make(l);
+    } else if (what == 1) {
+        CHECK_OK(orr_query_add(l->queries[2], orr_type_of(world, ORR_TYPE(Frozen)), NULL));
+    } else if (what == 2 && test_random() % 4 == 0) {
+        CHECK_OK(orr_query_destroy_entities(l->queries[6]));
+    } else if (what == 3) {
+        (void)orr_create_transient(world);
+    }
+    if (some.id == 0) {
+        return;
+    }
+    bool has = orr_has(world, some, Position);
+    if (what == 4) {
+        CHECK_OK(orr_destroy(world, some));
+    } else if (what == 5 && has) {
+        orr_edit(world, some, Position)->x = (float)(test_random() % 50);
+    } else if (what == 6) {
+        CHECK_OK(orr_add(world, some, Velocity));
+    } else if (what == 7 && orr_has(world, some, Velocity)) {
+        CHECK_OK(orr_remove(world, some, Velocity));
+    } else if (what == 8 && has) {
+        CHECK_OK(orr_enable(world, some, Position, test_random() % 2));
+    } else if (what == 9) {
+        CHECK_OK(orr_entity_enable(world, some, test_random() % 2));
+    } else if (what == 10) {
+        CHECK_OK(orr_tag_add(world, some, 9));
+    } else if (what == 11) {
+        CHECK_OK(orr_set(world, some, Health, {1, 0}));
+    } else if (what == 12) {
+        CHECK(orr_copy(world, some).id != 0);
+    } else if (what == 13 && test_random() % 8 == 0) {
+        CHECK_OK(orr_cluster_delete(world, orr_entity_cluster(world, some)));
+    } else if (what == 14 && has) {
+        CHECK_OK(orr_remove(world, some, Position));
+    } else if (what == 15 && orr_has(world, some, Frozen)) {
+        CHECK_OK(orr_remove(world, some, Frozen));
+    }
+}
+
+static void lives_check(lives* l)
+{
+    static orr_entity a[POOL * 8], b[POOL * 8];
+    for (uint32_t i = 0; i < QUERIES; i++) {
+        orr_query* fresh = lives_query(l->world, i);
+        uint64_t count = orr_query_entities(fresh, 0, a, POOL * 8);
+        CHECK_EQ(orr_query_entities(l->queries[i], 0, b, POOL * 8), count);
+        CHECK(memcmp(a, b, count * sizeof *a) == 0);
+        orr_query_destroy(fresh);
+    }
+    ORR_EACH_OF (it, l->changed, .since = l->mark) {
+        const Position* p = orr_read(&it, Position);
+        for (uint32_t i = 0; i < it.count; i++) {
+            l->mirror[(uint32_t)orr_iter_entity(&it, i).id % (POOL * 8)] = p[i].x;
+        }
+    }
+    l->mark = orr_change_mark(l->world);
+    orr_query* all = orr_query_text(l->world, "Position");
+    ORR_EACH (it, all) {
+        const Position* p = orr_read(&it, Position);
+        for (uint32_t i = 0; i < it.count; i++) {
+            CHECK(l->mirror[(uint32_t)orr_iter_entity(&it, i).id % (POOL * 8)] == p[i].x);
+        }
+    }
+    orr_query_destroy(all);
+}
+
+// What is remembered: the tick, and what it was.
+typedef struct lives_past {
+    uint64_t hash, at[QUERIES];
+} lives_past;
+
+static lives_past lives_now(const lives* l)
+{
+    static orr_entity list[POOL * 8];
+    lives_past now = {.hash = orr_world_hash(l->world)};
+    for (uint32_t i = 0; i < QUERIES; i++) {
+        uint64_t count = orr_query_entities(l->queries[i], 0, list, POOL * 8);
+        now.at[i] = orr_hash(list, count * sizeof *list, count);
+    }
+    return now;
+}
+
+static void lives_run(lives* l, uint32_t steps)
+{
+    static lives_past past[4096];
+    orr_world* world = l->world;
+    for (uint32_t i = 0; i < steps; i++) {
+        uint64_t tick = orr_world_tick(world), back = tick - test_random() % (tick < 12 ? tick + 1 : 12);
+        for (uint32_t n = 0; n < test_random() % 6; n++) {
+            lives_change(l);
+        }
+        switch (test_random() % 6) {
+        case 0:
+            CHECK_OK(orr_remember(world));
+            past[tick] = lives_now(l);
+            break;
+        case 1:
+            if (orr_remembered(world, back)) {
+                CHECK_OK(orr_time_travel(world, back));
+                lives_past now = lives_now(l);
+                CHECK(memcmp(&now, &past[back], sizeof now) == 0);
+            }
+            break;
+        case 2:
+            (void)orr_forget_range(world, back, back, 0);
+            break;
+        default:
+            KIT_STEP(world, 1);
+        }
+        lives_check(l);
+    }
+}
+
+ORR_TEST(queries_that_live_through_travels_are_as_new_ones)
+{
+    static lives l;
+    for (uint32_t round = 0; round < 2; round++) {
+        kit k = {0};
+        memset(&l, 0, sizeof l);
+        l.world = begin_going(&k);
+        CHECK_OK(orr_tag_register(l.world, 9, "nine"));
+        for (uint32_t i = 0; i < QUERIES; i++) {
+            l.queries[i] = lives_query(l.world, i);
+        }
+        l.changed = orr_query_text(l.world, "changed Position");
+        lives_run(&l, 400);
+        CHECK_OK(orr_world_validate(l.world));
+        CHECK_STR(k.errors.text, "");
+        kit_end(&k);
+    }
+}
+
+// ---- memory -----------------------------------------------------------------------------------------------------------------------------
+
+static void breed(orr_run* run)
+{
+    orr_entity child = orr_send_create(run);
+    orr_send_add(run, child, Position, {(float)run->tick, 0, 0});
+}
+
+static orr_world* begin_breeding(kit* k)
+{
+    kit_line[0] = '\0';
+    orr_world* world = kit_begin(k, &(orr_world_desc){.workers = 2, .rate_hz = 60});
+    ORR_REGISTER(world, Position, Velocity);
+    for (uint32_t i = 0; i < 6000; i++) {
+        first = make(world, 0);
+    }
+    KIT_SYSTEM(world, .name = "go", .query = "write Position", .parallel = true, .run = go);
+    KIT_SYSTEM(world, .name = "breed", .once = true, .run = breed, .creates = "Position");
+    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position",
+               .run = kit_run_nothing);
+    return world;
+}
+
+ORR_TEST(world_goes_on_as_ever_when_its_history_has_no_memory)
+{
+    kit plain = {0}, k = {0};
+    orr_world *world = begin_breeding(&k), *other = begin_breeding(&plain);
+    CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = 3}));
+    uint32_t refused = 0;
+    for (uint64_t n = 1; n < 60; n++) {
+        KIT_STEP(other, 1);
+        failing_alloc_arm(&k.memory, n, n % 2);
+        orr_result result = orr_step(world, 1);
+        refused += k.memory.refused != 0;
+        failing_alloc_arm(&k.memory, 0, false);
+        if (orr_tick_open(world)) {
+            CHECK_RESULT(result, ORR_ERR_MEMORY);
+            KIT_STEP(world, 1);
+        }
+        while (orr_world_tick(other) < orr_world_tick(world)) {
+            KIT_STEP(other, 1);
+        }
+        while (orr_world_tick(world) < orr_world_tick(other)) {
+            KIT_STEP(world, 1);
+        }
+        if (n % 5 == 0) {
+            CHECK(orr_world_hash(world) == orr_world_hash(other));
+            uint64_t tick = orr_world_tick(world), back = tick - test_random() % 3;
+            if (orr_remembered(world, back)) {
+                CHECK_OK(orr_time_travel(world, back));
+                CHECK_OK(orr_time_travel(world, tick));
+                CHECK(orr_world_hash(world) == orr_world_hash(other));
+            }
+        }
+    }
+    CHECK(refused > 10);
+    CHECK_OK(orr_world_validate(world));
+    k.errors = (kit_errors){0};
+    kit_end(&k);
+    kit_end(&plain);
+}
