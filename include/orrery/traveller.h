@@ -68,7 +68,7 @@ ORR_API uint32_t orr_entity_slots(const orr_world* world, orr_entity entity, uin
 /// Without a state in the slot: to a time that lies ahead the entity is updated alone, tick by tick, which is what running a tick does to it; only
 /// through systems that touch nothing but their own rows: any other that selects it, or may change it by id, is refused by name (ORR_ERR_STATE).
 /// To its own time: nothing happens. To a time that is past: ORR_ERR_PAST, which names the nearest slots.
-/// @return ORR_ERR_ABSENT, ORR_ERR_FORMAT (a type is not as it was), ORR_ERR_CAPACITY (its old components and tags do not fit the world's limits),
+/// @return ORR_ERR_ARGUMENT (more than 4294967295 ticks ahead, and not remembered), ORR_ERR_ABSENT, ORR_ERR_FORMAT (a type is not as it was), ORR_ERR_CAPACITY (its old components and tags do not fit the world's limits),
 /// ORR_ERR_MEMORY, ORR_ERR_STATE: the entity is as it was. Allocates.
 ORR_API orr_result orr_entity_travel(orr_world* world, orr_entity entity, uint64_t slot);
 

@@ -258,6 +258,18 @@ static orr_result traveller_ahead(const traveller_here* here, uint64_t from, uin
     return result;
 }
 
+// So far ahead is what comes of a time that was to be past, but wrapped around.
+ORRI_COLD static orr_result traveller_refuse_far(const traveller_here* here, uint64_t now,
+                                                 uint64_t slot)
+{
+    orri_id_text who = orri_entity_format(here->world, here->entity);
+    return orri_refuse(&here->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
+                       "%s: entity %s remembers nothing in slot %llu, which lies %llu ticks ahead "
+                       "of its time, %llu; at most 4294967295",
+                       here->call, who.text, (unsigned long long)slot,
+                       (unsigned long long)(slot - now), (unsigned long long)now);
+}
+
 orr_result orr_entity_travel(orr_world* world, orr_entity entity, uint64_t slot)
 {
     ORR_ASSERT(world != NULL);
@@ -274,6 +286,9 @@ orr_result orr_entity_travel(orr_world* world, orr_entity entity, uint64_t slot)
     uint64_t now = orr_time_of(world, entity);
     if (slot == now) {
         return ORR_OK;
+    }
+    if (slot > now && slot - now > UINT32_MAX) {
+        return traveller_refuse_far(&here, now, slot);
     }
     return slot > now ? traveller_ahead(&here, now, slot)
                       : traveller_refuse_past(&here, slot, ", and its past is not computed again");

@@ -240,6 +240,22 @@ ORR_TEST(forget_deletes_a_slot) /* N3-39, N3-40 */
     kit_end(&k);
 }
 
+ORR_TEST(travel_to_a_time_that_wrapped_around_is_refused)
+{
+    kit k = {0};
+    orr_world* world = begin(&k);
+    orr_entity a = kit_traveller(world, 1);
+    KIT_STEP(world, 5);
+    uint64_t before = orr_world_hash(world);
+    CHECK_RESULT(orr_entity_travel(world, a, orr_time_of(world, a) - 10), ORR_ERR_ARGUMENT);
+    KIT_ERROR(&k, ORR_ERR_ARGUMENT, "ticks ahead of its time, 5; at most 4294967295");
+    CHECK_RESULT(orr_entity_travel(world, a, 5 + (1ull << 32)), ORR_ERR_ARGUMENT);
+    CHECK_EQ(orr_world_hash(world), before);
+    CHECK_OK(orr_entity_remember(world, a, UINT64_MAX - 4)); // What is remembered is near.
+    CHECK_OK(orr_entity_travel(world, a, UINT64_MAX - 4));
+    kit_end(&k);
+}
+
 ORR_TEST(memory_is_part_of_the_hash)
 {
     kit k = {0};
