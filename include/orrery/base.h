@@ -200,6 +200,7 @@ typedef enum orr_log_category {
     X(6009, HELP_UNASKED, WARNING, SCHEDULE)    \
     X(6010, RECORDING_FULL, WARNING, SCHEDULE)  \
     X(6011, RECORDING_LACKS, WARNING, SCHEDULE) \
+    X(6013, STRETCHER_IDLE, WARNING, SCHEDULE)  \
     X(9001, USER_LINE, INFO, USER)
 
 typedef enum orr_log_id {

@@ -36,7 +36,8 @@ static orr_time traveller_time(const orr_world* world, uint64_t time)
     return (orr_time){(int64_t)(orri_tick_now(world) - time)};
 }
 
-orr_result orri_time_types_get(orr_world* world, orri_time_types* out)
+// The types of time, made known if they are not. Refusals are reported.
+static orr_result traveller_types(orr_world* world, orri_time_types* out)
 {
     out->time = orr_type_of(world, ORR_TYPE(orr_time));
     if (out->time.index1 != 0) {
@@ -50,6 +51,19 @@ orr_result orri_time_types_get(orr_world* world, orri_time_types* out)
         }
     }
     return orri_env_result(&world->env);
+}
+
+orr_result orri_time_open(orr_world* world, const char* call, orri_time_types* out)
+{
+    // Before types are looked up: inside a system they cannot be made known, which is not what is wrong.
+    if (orri_watched(world)) {
+        return orri_refuse_running(world, call);
+    }
+    if (world->schedule != NULL && orri_system_here(world) != NULL) {
+        return orri_step_check(world, call); // Its guard is off.
+    }
+    orr_result result = orri_check_open(world, call);
+    return result == ORR_OK ? traveller_types(world, out) : result;
 }
 
 // ---- what all calls look at -----------------------------------------------------------------------------------------------
@@ -67,10 +81,7 @@ static orr_result traveller_find(orr_world* world, const char* call, orr_entity 
                                  traveller_here* out)
 {
     *out = (traveller_here){.world = world, .call = call, .entity = entity};
-    orr_result result = orri_time_types_get(world, &out->types);
-    if (result == ORR_OK) {
-        result = orri_check_open_of(world, call, out->types.traveller, entity);
-    }
+    orr_result result = orri_time_open(world, call, &out->types);
     if (result != ORR_OK) {
         return result;
     }
