@@ -101,6 +101,32 @@ ORR_TEST(stretcher_without_enough_remembered_says_so_once_and_stays) /* N3-45 */
     kit_end(&k);
 }
 
+ORR_TEST(stretcher_short_of_the_first_slot_travels_there_and_is_removed)
+{
+    kit k = {0};
+    orr_world* world = begin_stretching(&k);
+    orr_entity a = make_stretched(world, tens, 3);
+    CHECK_OK(orr_entity_travel(world, a, 10));
+    CHECK_OK(orr_time_stretch(world, a, -4));
+    KIT_STEP(world, 3);
+    CHECK_EQ(k.errors.count, 1);
+    CHECK_OK(orr_entity_travel(world, a, 0)); // As ENTITY_TIME.md says.
+    CHECK_OK(orr_time_stretch(world, a, 0));
+    KIT_STEP(world, 2);
+    check_at(world, a, 0, 0, 0);
+    CHECK_EQ(k.errors.count, 1);
+    CHECK_OK(orr_time_stretch(world, a, 2.75));
+    KIT_STEP(world, 1);
+    CHECK_OK(orr_remove(world, a, orr_time_stretcher));
+    CHECK(orr_get(world, a, Position)->x == 27.5f);
+    KIT_STEP(world, 3);
+    CHECK_EQ(orr_time_of(world, a), 5);
+    CHECK(orr_get(world, a, Position)->x == 27.5f);
+    CHECK_OK(orr_time_stretch(world, a, 1));
+    CHECK(stretcher_of(world, a)->position == 5);
+    kit_end(&k);
+}
+
 ORR_TEST(stretcher_that_remembers_nothing_says_so)
 {
     kit k = {0};
