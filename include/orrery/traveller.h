@@ -84,7 +84,7 @@ typedef enum orr_stretch_state {
 
 /// Plays what an entity remembers. In each tick the position moves by the rate, and the entity becomes what lies there between two slots: numbers with a
 /// fraction in proportion, quaternions around the sphere, the rest as in the lower slot (orr_field_attributes.interpolation says otherwise). Needs
-/// orr_time_traveller, which comes with it. Where it cannot go it stays, with all its state, says why once, and tries again in each tick.
+/// orr_time_traveller, which comes with it. Where it cannot go it stays, with all its state and its time, says why once, and tries again in each tick.
 typedef struct orr_time_stretcher {
     double position; ///< In the entity's own time.
     double rate;     ///< Added to the position in each tick: also with a fraction, 0, or less.
@@ -98,7 +98,8 @@ extern ORR_API const orr_type_desc orr_desc_orr_time_stretcher;
 ORR_PP_DESC_OF(orr_time_stretcher)
 
 /// Sets the rate, finite, of an entity's stretcher; it is added if there is none, at the entity's time. ORR_ERR_RANGE for others. Systems write the component
-/// instead. Nothing is remembered by this: for where it goes, states must be there. Allocates.
+/// instead. Nothing is remembered by this: for where it goes, states must be there. A world without the
+/// system of orr_stretcher_add() is warned of in the log, once. Allocates.
 ORR_API orr_result orr_time_stretch(orr_world* world, orr_entity entity, double rate);
 /// From now on the rate of `stretcher` is added, in each tick, to the rate of `of`: it is its acceleration, and what drives it its jerk. `of` null, or the
 /// same: it moves its own entity again. Several may drive one. ORR_ERR_ABSENT without stretchers, ORR_ERR_ARGUMENT for a cycle (said). Everything moves

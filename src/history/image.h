@@ -20,8 +20,9 @@
 typedef struct orri_time_types {
     orr_type time, traveller, stretcher;
 } orri_time_types;
-// The types of time, made known if they are not. Refusals are reported.
-orr_result orri_time_types_get(orr_world* world, orri_time_types* out);
+// What calls of time ask first: not inside a system, nor while rows are looked at. Gives the types of time, made known if they are not. Refusals are
+// reported.
+orr_result orri_time_open(orr_world* world, const char* call, orri_time_types* out);
 
 // ---- grains.c: what a value is made of ------------------------------------------------------------------------------
 

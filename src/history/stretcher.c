@@ -16,12 +16,9 @@ static bool stretcher_finite(double x)
 static orr_result stretcher_check(orr_world* world, const char* call, orr_entity entity,
                                   orr_type* type)
 {
-    orri_time_types types;
-    orr_result result = orri_time_types_get(world, &types);
-    if (result == ORR_OK) {
-        *type = types.stretcher;
-        result = orri_check_open_of(world, call, *type, entity);
-    }
+    orri_time_types types = {0};
+    orr_result result = orri_time_open(world, call, &types);
+    *type = types.stretcher;
     return result == ORR_OK && orri_record_find(world, entity) == NULL
                ? orri_refuse_entity(world, call, entity, *type)
                : result;
@@ -31,6 +28,21 @@ static orr_result stretcher_check(orr_world* world, const char* call, orr_entity
 static double stretcher_begin(orr_world* world, orr_entity entity)
 {
     return orr_has(world, entity, orr_time) ? (double)orr_time_of(world, entity) : 0;
+}
+
+// Once for each world: it is easily forgotten, and all calls are well without it.
+static void stretcher_warn(orr_world* world, const char* call, orr_entity entity)
+{
+    const char* name = STRETCHER_SYSTEM;
+    if (world->stretch_said || orri_system_named(world, name, strlen(name)) != NULL) {
+        return;
+    }
+    world->stretch_said = true;
+    orri_id_text who = orri_entity_format(world, entity);
+    orri_log(&world->env, ORR_LOG_ID_STRETCHER_IDLE,
+             "%s: entity %s has a rate, but no system moves stretchers; add it with "
+             "orr_stretcher_add() (said once)",
+             call, who.text);
 }
 
 orr_result orr_time_stretch(orr_world* world, orr_entity entity, double rate)
@@ -51,7 +63,11 @@ orr_result orr_time_stretch(orr_world* world, orr_entity entity, double rate)
     orr_time_stretcher value =
         now != NULL ? *now : (orr_time_stretcher){.position = stretcher_begin(world, entity)};
     value.rate = rate;
-    return orr_component_set(world, entity, type, &value);
+    result = orr_component_set(world, entity, type, &value);
+    if (result == ORR_OK && rate != 0) {
+        stretcher_warn(world, call, entity);
+    }
+    return result;
 }
 
 static orr_result stretcher_check_has(orr_world* world, const char* call, orr_entity entity)
@@ -222,6 +238,13 @@ static orr_stretch_state stretcher_try(stretcher_move* m)
     return state;
 }
 
+// A position as a time. Positions that somebody wrote by hand may be none.
+static uint64_t stretcher_time(double position)
+{
+    const double end = 18446744073709551616.0; // 2^64
+    return position >= end ? UINT64_MAX : position > 0 ? (uint64_t)position : 0;
+}
+
 static void stretcher_row(orr_run* run, orr_entity entity, orr_time_stretcher* stretcher,
                           orr_time* time, const orr_time_traveller* traveller)
 {
@@ -236,8 +259,9 @@ static void stretcher_row(orr_run* run, orr_entity entity, orr_time_stretcher* s
     orr_stretch_state state = idle ? ORR_STRETCH_MOVES : stretcher_try(&move);
     if (state == ORR_STRETCH_MOVES && !idle) {
         stretcher->position = move.target;
-        uint64_t age = move.target < 0x1p64 ? (uint64_t)move.target : UINT64_MAX;
-        time->origin = (int64_t)(orri_tick_now(world) - age);
+    }
+    if (stretcher->drives.id == 0) { // Its entity's time stays where it stays.
+        time->origin = (int64_t)(orri_tick_now(world) - stretcher_time(stretcher->position));
     }
     stretcher->state = state;
     stretcher->rate += stretcher->push;

@@ -36,7 +36,8 @@ static orr_time traveller_time(const orr_world* world, uint64_t time)
     return (orr_time){(int64_t)(orri_tick_now(world) - time)};
 }
 
-orr_result orri_time_types_get(orr_world* world, orri_time_types* out)
+// The types of time, made known if they are not. Refusals are reported.
+static orr_result traveller_types(orr_world* world, orri_time_types* out)
 {
     out->time = orr_type_of(world, ORR_TYPE(orr_time));
     if (out->time.index1 != 0) {
@@ -50,6 +51,19 @@ orr_result orri_time_types_get(orr_world* world, orri_time_types* out)
         }
     }
     return orri_env_result(&world->env);
+}
+
+orr_result orri_time_open(orr_world* world, const char* call, orri_time_types* out)
+{
+    // Before types are looked up: inside a system they cannot be made known, which is not what is wrong.
+    if (orri_watched(world)) {
+        return orri_refuse_running(world, call);
+    }
+    if (world->schedule != NULL && orri_system_here(world) != NULL) {
+        return orri_step_check(world, call); // Its guard is off.
+    }
+    orr_result result = orri_check_open(world, call);
+    return result == ORR_OK ? traveller_types(world, out) : result;
 }
 
 // ---- what all calls look at -----------------------------------------------------------------------------------------------
@@ -67,10 +81,7 @@ static orr_result traveller_find(orr_world* world, const char* call, orr_entity 
                                  traveller_here* out)
 {
     *out = (traveller_here){.world = world, .call = call, .entity = entity};
-    orr_result result = orri_time_types_get(world, &out->types);
-    if (result == ORR_OK) {
-        result = orri_check_open_of(world, call, out->types.traveller, entity);
-    }
+    orr_result result = orri_time_open(world, call, &out->types);
     if (result != ORR_OK) {
         return result;
     }
@@ -265,6 +276,18 @@ static orr_result traveller_ahead(const traveller_here* here, uint64_t from, uin
     return result;
 }
 
+// So far ahead is what comes of a time that was to be past, but wrapped around.
+ORRI_COLD static orr_result traveller_refuse_far(const traveller_here* here, uint64_t now,
+                                                 uint64_t slot)
+{
+    orri_id_text who = orri_entity_format(here->world, here->entity);
+    return orri_refuse(&here->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
+                       "%s: entity %s remembers nothing in slot %llu, which lies %llu ticks ahead "
+                       "of its time, %llu; at most 4294967295",
+                       here->call, who.text, (unsigned long long)slot,
+                       (unsigned long long)(slot - now), (unsigned long long)now);
+}
+
 orr_result orr_entity_travel(orr_world* world, orr_entity entity, uint64_t slot)
 {
     ORR_ASSERT(world != NULL);
@@ -281,6 +304,9 @@ orr_result orr_entity_travel(orr_world* world, orr_entity entity, uint64_t slot)
     uint64_t now = orr_time_of(world, entity);
     if (slot == now) {
         return ORR_OK;
+    }
+    if (slot > now && slot - now > UINT32_MAX) {
+        return traveller_refuse_far(&here, now, slot);
     }
     return slot > now ? traveller_ahead(&here, now, slot)
                       : traveller_refuse_past(&here, slot, ", and its past is not computed again");

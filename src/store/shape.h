@@ -414,6 +414,7 @@ struct orr_world {
     double rate_hz; // Of the desc, as what follows.
     bool atomic_sections;
     _Atomic uint32_t in_handler; // Error handlers that run, within each other.
+    bool stretch_said;           // That no system moves stretchers.
     bool in_system;              // The function of a system runs.
     bool in_tick;                // A tick is under way at this moment, not stopped.
     float dt;                    // Of the tick under way; 0 between ticks.

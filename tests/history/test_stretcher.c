@@ -86,6 +86,7 @@ ORR_TEST(stretcher_without_enough_remembered_says_so_once_and_stays) /* N3-45 */
     CHECK(stretcher_of(world, a)->position == 2);
     CHECK(orr_get(world, a, Position)->x == 20);
     CHECK_EQ(stretcher_of(world, a)->state, ORR_STRETCH_LACKS);
+    CHECK_EQ(orr_time_of(world, a), 2);      // Its time stays with it.
     CHECK_OK(orr_time_stretch(world, a, 4)); // It goes on as soon as it can.
     KIT_STEP(world, 4);
     check_at(world, a, 18, 180, 100);
@@ -100,6 +101,32 @@ ORR_TEST(stretcher_without_enough_remembered_says_so_once_and_stays) /* N3-45 */
     kit_end(&k);
 }
 
+ORR_TEST(stretcher_short_of_the_first_slot_travels_there_and_is_removed)
+{
+    kit k = {0};
+    orr_world* world = begin_stretching(&k);
+    orr_entity a = make_stretched(world, tens, 3);
+    CHECK_OK(orr_entity_travel(world, a, 10));
+    CHECK_OK(orr_time_stretch(world, a, -4));
+    KIT_STEP(world, 3);
+    CHECK_EQ(k.errors.count, 1);
+    CHECK_OK(orr_entity_travel(world, a, 0)); // As ENTITY_TIME.md says.
+    CHECK_OK(orr_time_stretch(world, a, 0));
+    KIT_STEP(world, 2);
+    check_at(world, a, 0, 0, 0);
+    CHECK_EQ(k.errors.count, 1);
+    CHECK_OK(orr_time_stretch(world, a, 2.75));
+    KIT_STEP(world, 1);
+    CHECK_OK(orr_remove(world, a, orr_time_stretcher));
+    CHECK(orr_get(world, a, Position)->x == 27.5f);
+    KIT_STEP(world, 3);
+    CHECK_EQ(orr_time_of(world, a), 5);
+    CHECK(orr_get(world, a, Position)->x == 27.5f);
+    CHECK_OK(orr_time_stretch(world, a, 1));
+    CHECK(stretcher_of(world, a)->position == 5);
+    kit_end(&k);
+}
+
 ORR_TEST(stretcher_that_remembers_nothing_says_so)
 {
     kit k = {0};
@@ -110,8 +137,10 @@ ORR_TEST(stretcher_that_remembers_nothing_says_so)
     KIT_STEP(world, 3);
     CHECK_EQ(k.errors.count, 0);
     CHECK(stretcher_of(world, a)->position == 0);
+    CHECK_EQ(orr_time_of(world, a), 0);
     CHECK_OK(orr_time_stretch(world, a, 1));
     KIT_STEP(world, 3);
+    CHECK_EQ(orr_time_of(world, a), 0);
     CHECK_EQ(k.errors.count, 1);
     CHECK_CONTAINS(k.errors.text, "it remembers nothing");
     CHECK(orr_get(world, a, Position)->x == 1);
@@ -225,6 +254,7 @@ ORR_TEST(stretcher_of_types_it_did_not_declare_says_which_once)
     CHECK_EQ(k.errors.count, 1);
     CHECK_CONTAINS(k.errors.text, "Health of entity 0v1 would change");
     CHECK_EQ(stretcher_of(world, a)->state, ORR_STRETCH_BARRED);
+    CHECK_EQ(orr_time_of(world, a), 5);
     CHECK(orr_get(world, a, Position)->x == 50);
     kit_end(&k);
 }
@@ -236,6 +266,36 @@ ORR_TEST(stretcher_system_is_added_once)
     CHECK_EQ(orr_stretcher_add(world, NULL).index1, 0);
     CHECK(k.errors.count > 0);
     kit_end(&k);
+}
+
+static void count_line(void* user, const orr_log_line* line)
+{
+    *(uint32_t*)user += line->id == ORR_LOG_ID_STRETCHER_IDLE;
+}
+
+ORR_TEST(stretch_without_the_system_is_warned_of_once)
+{
+    for (uint32_t added = 0; added < 2; added++) {
+        kit k = {0};
+        uint32_t lines = 0;
+        orr_world* world = kit_begin(
+            &k, &(orr_world_desc){
+                    .log = {.level = ORR_LOG_WARNING, .sink = count_line, .user = &lines}});
+        ORR_REGISTER(world, Position, Health);
+        if (added == 1) {
+            kit_taken(world, orr_stretcher_add(world, NULL), __FILE__, __LINE__);
+        }
+        orr_entity a = make_stretched(world, tens, 3), b = make_stretched(world, tens, 3);
+        CHECK_OK(orr_time_stretch(world, a, 0)); // It does not move anyway.
+        CHECK_EQ(lines, 0);
+        CHECK_OK(orr_time_stretch(world, a, 1));
+        CHECK_EQ(lines, 1 - added);
+        CHECK_OK(orr_time_stretch(world, b, 2));
+        KIT_STEP(world, 2);
+        CHECK_EQ(lines, 1 - added);
+        CHECK_EQ(k.errors.count, 0);
+        kit_end(&k);
+    }
 }
 
 ORR_TEST(stretcher_of_too_many_types_wants_them_named)
@@ -411,6 +471,7 @@ ORR_TEST(stretcher_without_memory_stays_and_goes_on_later)
         double after = stretcher_of(world, a)->position;
         CHECK(after == before || after == before + 1);
         CHECK(orr_get(world, a, Position)->x == (float)(after * 10));
+        CHECK_EQ(orr_time_of(world, a), (uint64_t)after);
         if (!refused) {
             CHECK_OK(result);
             break;

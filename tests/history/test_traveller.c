@@ -159,6 +159,37 @@ ORR_TEST(remember_of_an_opaque_field_is_refused_by_name)
     kit_end(&k);
 }
 
+static orr_entity inside;
+
+static void call_inside(orr_run* run)
+{
+    orr_world* world = run->world;
+    orr_result result = run->tick == 1   ? orr_entity_remember(world, inside, 0)
+                        : run->tick == 2 ? orr_entity_forget(world, inside, 0)
+                        : run->tick == 3 ? orr_entity_travel(world, inside, 9)
+                        : run->tick == 4 ? orr_time_stretch(world, inside, 1)
+                                         : orr_time_derivate(world, inside, inside);
+    CHECK_RESULT(result, ORR_ERR_STATE);
+}
+
+ORR_TEST(calls_of_time_inside_a_system_say_that_it_is_one)
+{
+    static const orr_police polices[] = {ORR_POLICE_CALLS, ORR_POLICE_OFF};
+    for (uint32_t i = 0; i < 2; i++) {
+        kit k = {0};
+        orr_world* world = begin(&k); // No type of time is known to it.
+        orr_police_set(world, polices[i]);
+        inside = make(world, 1);
+        KIT_SYSTEM(world, .name = "busy", .query = "Position", .run = call_inside);
+        for (uint32_t tick = 1; tick <= 5; tick++) {
+            KIT_STEP(world, 1);
+            CHECK_CONTAINS(k.errors.text, "'busy'");
+            KIT_ERROR(&k, ORR_ERR_STATE, "not inside a system");
+        }
+        kit_end(&k);
+    }
+}
+
 // ---- remember, forget, travel ------------------------------------------------------------------------------------------
 
 ORR_TEST(travel_to_a_slot_loads_what_was_remembered) /* N3-38, N3-40 */
@@ -237,6 +268,22 @@ ORR_TEST(forget_deletes_a_slot) /* N3-39, N3-40 */
     CHECK_RESULT(orr_entity_travel(world, a, 3), ORR_ERR_PAST);
     KIT_ERROR(&k, ORR_ERR_PAST, "it remembers nothing");
     CHECK_EQ(orr_world_hash(world), empty);
+    kit_end(&k);
+}
+
+ORR_TEST(travel_to_a_time_that_wrapped_around_is_refused)
+{
+    kit k = {0};
+    orr_world* world = begin(&k);
+    orr_entity a = kit_traveller(world, 1);
+    KIT_STEP(world, 5);
+    uint64_t before = orr_world_hash(world);
+    CHECK_RESULT(orr_entity_travel(world, a, orr_time_of(world, a) - 10), ORR_ERR_ARGUMENT);
+    KIT_ERROR(&k, ORR_ERR_ARGUMENT, "ticks ahead of its time, 5; at most 4294967295");
+    CHECK_RESULT(orr_entity_travel(world, a, 5 + (1ull << 32)), ORR_ERR_ARGUMENT);
+    CHECK_EQ(orr_world_hash(world), before);
+    CHECK_OK(orr_entity_remember(world, a, UINT64_MAX - 4)); // What is remembered is near.
+    CHECK_OK(orr_entity_travel(world, a, UINT64_MAX - 4));
     kit_end(&k);
 }
 
