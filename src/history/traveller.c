@@ -253,13 +253,6 @@ static orr_result traveller_ahead(const traveller_here* here, uint64_t from, uin
     orri_env* env = &here->world->env;
     orri_solo solo = {here->world, here->call, here->entity, "orr_stretch"};
     orri_bytes before = {.env = env};
-    if (to - from > UINT32_MAX) {
-        orri_id_text who = orri_entity_format(here->world, here->entity);
-        return orri_refuse(env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
-                           "%s: for entity %s time %llu lies %llu ticks ahead; at most 4294967295",
-                           here->call, who.text, (unsigned long long)to,
-                           (unsigned long long)(to - from));
-    }
     orr_result result = orri_solo_check(&solo);
     if (result == ORR_OK) {
         result = orri_image_put(here->world, here->call, here->entity, &before);
