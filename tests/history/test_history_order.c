@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // History in odd orders: what is done between going back and going on, from within calls, with recordings running, and with what came later.
 #include "schedule/system_kit.h"
+#include <math.h>
 #include <orrery/history.h>
 #include <orrery/replay.h>
 #include <orrery/traveller.h>
-#include <math.h>
 
 static void go(orr_run* run)
 {
@@ -191,7 +191,8 @@ ORR_TEST(history_while_a_replay_shows_a_tick_does_no_harm)
     orr_world* again = begin_going(&k2);
     CHECK_OK(orr_history_set(again, &(orr_history_desc){.recent = 100}));
     orr_replay_report report;
-    orr_result result = orr_replay(again, recording, &(orr_replay_desc){.on_tick = show_travels}, &report);
+    orr_result result =
+        orr_replay(again, recording, &(orr_replay_desc){.on_tick = show_travels}, &report);
     CHECK_OK(result);
     CHECK_RESULT(call_results[0], ORR_ERR_STATE);
     CHECK_EQ(orr_world_tick(again), 10);
@@ -278,7 +279,8 @@ ORR_TEST(budget_counts_what_systems_keep)
     kit k = {0};
     orr_world* world = begin_going(&k);
     ORR_REGISTER(world, Ledger);
-    KIT_SYSTEM(world, .name = "ledger", .once = true, .run = keep_ledger, .state = ORR_TYPE(Ledger));
+    KIT_SYSTEM(world, .name = "ledger", .once = true, .run = keep_ledger,
+               .state = ORR_TYPE(Ledger));
     CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = 1000, .bytes_max = 1 << 20}));
     KIT_STEP(world, 200);
     orr_history_stats stats = stats_of(world);
@@ -456,9 +458,8 @@ static uint64_t lives_key(void* user, const orr_world* world, orr_cluster cluste
 
 static orr_query* lives_query(orr_world* world, uint32_t i)
 {
-    static const char* const texts[QUERIES] = {"Position",         "Position",
-                                               "Position, !Frozen", "disabled Position",
-                                               "either *",         "Position, #9",
+    static const char* const texts[QUERIES] = {"Position",          "Position", "Position, !Frozen",
+                                               "disabled Position", "either *", "Position, #9",
                                                "Velocity|Health"};
     orr_query_desc desc = {.text = texts[i]};
     desc.order_by = i == 1 ? "Position.x" : NULL;
@@ -470,8 +471,7 @@ static orr_query* lives_query(orr_world* world, uint32_t i)
 
 static orr_entity lives_some(const lives* l)
 {
-    orr_entity some = l->made_count > 0 ? l->made[test_random() % l->made_count]
-                                        : (orr_entity){0};
+    orr_entity some = l->made_count > 0 ? l->made[test_random() % l->made_count] : (orr_entity){0};
     return orr_alive(l->world, some) ? some : (orr_entity){0};
 }
 
@@ -576,7 +576,8 @@ static void lives_run(lives* l, uint32_t steps)
     static lives_past past[4096];
     orr_world* world = l->world;
     for (uint32_t i = 0; i < steps; i++) {
-        uint64_t tick = orr_world_tick(world), back = tick - test_random() % (tick < 12 ? tick + 1 : 12);
+        uint64_t tick = orr_world_tick(world),
+                 back = tick - test_random() % (tick < 12 ? tick + 1 : 12);
         for (uint32_t n = 0; n < test_random() % 6; n++) {
             lives_change(l);
         }
