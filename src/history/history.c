@@ -245,13 +245,13 @@ static uint64_t history_bytes_own(const orr_world* world)
 
 uint64_t orri_history_bytes(const orr_world* world)
 {
+    uint64_t beside = world->history != NULL ? world->history->beside : 0;
     if (world->publisher != NULL) {
-        return history_bytes_own(world);
+        return history_bytes_own(world) + beside;
     }
     orr_memory_stats memory;
     orri_mem_stats(&world->env, &memory);
-    return memory.by_purpose[ORR_MEMORY_SHARE].bytes +
-           (world->history != NULL ? world->history->beside : 0);
+    return memory.by_purpose[ORR_MEMORY_SHARE].bytes + beside;
 }
 
 void orr_history_stats_get(const orr_world* world, orr_history_stats* out)
