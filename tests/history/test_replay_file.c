@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Recordings in files: what was written is read, what is damaged is refused with the place.
 #include "history/replay_kit.h"
+#include "history/tape_file.h"
 #include "support/fake_platform.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -276,15 +277,17 @@ ORR_TEST(file_with_a_wrong_byte_anywhere_is_refused_with_the_place)
 static void bytes_forge(bytes b)
 {
     uint32_t number = 0;
-    for (size_t at = 16; at + 16 <= b.size; number++) {
+    for (size_t at = 16; at + 20 <= b.size; number++) {
         uint32_t size;
         memcpy(&size, b.data + at + 4, sizeof size);
-        if (size > b.size - at - 16) {
+        if (size > b.size - at - 20) {
             return;
         }
-        uint64_t hash = orr_hash(b.data + at, (size_t)size + 8, number);
-        memcpy(b.data + at + 8 + size, &hash, sizeof hash);
-        at += (size_t)size + 16;
+        uint32_t head = orri_tape_head_hash(b.data + at, number);
+        memcpy(b.data + at + 8, &head, sizeof head);
+        uint64_t hash = orr_hash(b.data + at, (size_t)size + 12, number);
+        memcpy(b.data + at + 12 + size, &hash, sizeof hash);
+        at += (size_t)size + 20;
     }
 }
 
