@@ -3,6 +3,7 @@
 // same; what does not must leave the terms alone and say where. Either way nothing is allocated.
 #include "query/query.h"
 #include <orrery/message.h>
+#include <orrery/traveller.h>
 #include <stdlib.h>
 
 ORR_STRUCT(Position, (float, x))
@@ -29,11 +30,12 @@ static orr_world* fuzz_world(void)
         orr_world_create(&(orr_world_desc){.log = {.sink = fuzz_sink, .lines_per_second = 1}});
     fuzz_check(world != NULL);
     static const orr_type_desc words[] = {{.name = "write"}, {.name = "a.b:c_1"}, {.name = "read"}};
-    const orr_type_desc* descs[] = {ORR_TYPE(Position), ORR_TYPE(Velocity), ORR_TYPE(Health),
-                                    ORR_TYPE(Body), ORR_TYPE(Frozen), &words[0], &words[1],
-                                    &words[2],
-                                    // The library's own are made known by being named.
-                                    ORR_TYPE(orr_name), &orr_desc_orr_tags, &orr_desc_orr_enabled};
+    const orr_type_desc* descs[] = {
+        ORR_TYPE(Position), ORR_TYPE(Velocity), ORR_TYPE(Health), ORR_TYPE(Body), ORR_TYPE(Frozen),
+        &words[0], &words[1], &words[2],
+        // The library's own are made known by being named.
+        ORR_TYPE(orr_name), &orr_desc_orr_tags, &orr_desc_orr_enabled, &orr_desc_orr_time,
+        &orr_desc_orr_time_traveller, &orr_desc_orr_time_stretcher};
     for (uint32_t i = 0; i < sizeof descs / sizeof descs[0]; i++) {
         fuzz_check(orr_type_of(world, descs[i]).index1 != 0);
     }
