@@ -73,9 +73,8 @@ ORR_TEST(realtime_odd_all_traced)
 
 ORR_TEST(realtime_odd_pairs)
 {
-    uint32_t most =
-        test_slow() ? 4
-                    : UINT32_MAX; // Each with its neighbours: slow builds look for other faults.
+    // Each with its neighbours; with --long with all.
+    uint32_t most = test_long() ? UINT32_MAX : test_slow() ? 2 : 6;
     for (uint32_t i = 0; i < ODD_PARTS; i++) {
         for (uint32_t k = i > most ? i - most : 0; k < i; k++) {
             odd_desc desc = {.workers = (i + k) % 3 * 2,
