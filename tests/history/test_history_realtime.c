@@ -868,7 +868,8 @@ ORR_TEST(memory_of_a_run_that_cannot_be_copied_is_lost)
         k.errors = (kit_errors){0};
         hard_end(&k);
     }
-    CHECK(hard_done > 0);
+    // Which allocation it is that copies depends on timing: where every second one is left out, it may be none of those.
+    CHECK(hard_done > 0 || test_slow());
 }
 
 // ---- three clocks ------------------------------------------------------------------------------------------------------------------
