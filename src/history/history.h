@@ -30,7 +30,6 @@ struct orri_history {
     uint64_t stands; // The number of the memory the world went to last: those ahead are its future.
     uint64_t beside; // Of all memories.
     uint64_t round;  // Of the last count of bytes.
-    uint64_t said;   // Loss that was said, by the tick it was said in, plus 1.
 };
 
 // The history of a world, made if missing. NULL when refused (reported).

@@ -305,28 +305,18 @@ static void tape_write_ticks(tape_out* out)
 
 // ---- real time ------------------------------------------------------------------------------------------------------------------
 
-// Of numbers of 4 bytes.
-static void tape_write_array(tape_out* out, uint32_t kind, const void* words, uint32_t count)
+// Numbers of `width` bytes, 4 or 8.
+static void tape_write_numbers(tape_out* out, uint32_t kind, const void* numbers, size_t count,
+                               uint32_t width)
 {
-    for (uint32_t i = 0; i < count;) {
-        tape_begin_block(out, kind);
-        for (uint32_t n = 0; n < ORRI_TAPE_PIECE / 4 && i < count; n++) {
-            uint32_t word;
-            memcpy(&word, (const uint8_t*)words + sizeof word * i++, sizeof word);
-            tape_put(out, word, 4);
-        }
-        tape_end_block(out);
-    }
-}
-
-static void tape_write_words(tape_out* out, uint32_t kind, const void* words, size_t count)
-{
+    const uint8_t* next = numbers;
     for (size_t i = 0; i < count;) {
         tape_begin_block(out, kind);
-        for (uint32_t n = 0; n < ORRI_TAPE_PIECE / 8 && i < count; n++) {
-            uint64_t word;
-            memcpy(&word, (const uint8_t*)words + sizeof word * i++, sizeof word);
-            tape_put(out, word, 8);
+        for (uint32_t n = 0; n < ORRI_TAPE_PIECE / width && i < count; n++, i++, next += width) {
+            uint32_t half = 0;
+            uint64_t whole = 0;
+            memcpy(width == 4 ? (void*)&half : (void*)&whole, next, width);
+            tape_put(out, width == 4 ? half : whole, width);
         }
         tape_end_block(out);
     }
@@ -367,12 +357,12 @@ static void tape_write_realtime(tape_out* out)
     const orr_recording* r = out->recording;
     _Static_assert(sizeof(orri_record_clock) == 5 * sizeof(uint64_t),
                    "orri_record_clock changed: so does ENDS in tape_file.h, and the version");
-    tape_write_array(out, ORRI_BLOCK_TURN, r->turns, r->turn_count);
-    tape_write_array(out, ORRI_BLOCK_DTIM, r->dts, r->dt_count);
-    tape_write_array(out, ORRI_BLOCK_CCNT, r->call_counts, r->count_count);
-    tape_write_array(out, ORRI_BLOCK_GRNT, r->grants.grants, r->grants.count);
-    tape_write_words(out, ORRI_BLOCK_HASH, r->hashes, r->hash_count);
-    tape_write_words(out, ORRI_BLOCK_ENDS, r->ended, 5 * (size_t)r->ended_count);
+    tape_write_numbers(out, ORRI_BLOCK_TURN, r->turns, r->turn_count, 4);
+    tape_write_numbers(out, ORRI_BLOCK_DTIM, r->dts, r->dt_count, 4);
+    tape_write_numbers(out, ORRI_BLOCK_CCNT, r->call_counts, r->count_count, 4);
+    tape_write_numbers(out, ORRI_BLOCK_GRNT, r->grants.grants, r->grants.count, 4);
+    tape_write_numbers(out, ORRI_BLOCK_HASH, r->hashes, r->hash_count, 8);
+    tape_write_numbers(out, ORRI_BLOCK_ENDS, r->ended, 5 * (size_t)r->ended_count, 8);
     tape_write_posts(out);
     tape_write_inputs(out);
 }

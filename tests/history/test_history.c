@@ -1,17 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What is remembered of a world, forgotten, and gone back to.
-#include "schedule/system_kit.h"
-#include <orrery/history.h>
-
-// ---- a world that counts ------------------------------------------------------------------------------------------------------
-
-static void go(orr_run* run)
-{
-    Position* p = orr_write(run, Position);
-    for (uint32_t i = 0; i < run->count; i++) {
-        p[i].x += 1;
-    }
-}
+#include "history/history_kit.h"
 
 // In every third tick one more, which the next tick moves too.
 static void breed(orr_run* run)
@@ -22,27 +11,12 @@ static void breed(orr_run* run)
     }
 }
 
-static orr_entity first;
-
-static orr_world* begin_going(kit* k)
+// They go, and become more.
+static orr_world* begin_breeding(kit* k)
 {
-    orr_world* world = begin(k);
-    first = make(world, 0);
-    KIT_SYSTEM(world, .name = "go", .query = "write Position", .run = go);
+    orr_world* world = begin_going(k);
     KIT_SYSTEM(world, .name = "breed", .once = true, .run = breed, .creates = "Position");
     return world;
-}
-
-static float x_of(orr_world* world, orr_entity entity)
-{
-    return orr_get(world, entity, Position)->x;
-}
-
-static orr_history_stats stats_of(const orr_world* world)
-{
-    orr_history_stats stats;
-    orr_history_stats_get(world, &stats);
-    return stats;
 }
 
 // ---- there and back -----------------------------------------------------------------------------------------------------------
@@ -59,7 +33,7 @@ ORR_TEST(timeline_of_a_new_world_is_0)
 ORR_TEST(travel_back_restores_values_ids_and_tick)
 {
     kit k = {0};
-    orr_world* world = begin_going(&k);
+    orr_world* world = begin_breeding(&k);
     KIT_STEP(world, 4);
     uint64_t hash = orr_world_hash(world), count = orr_entity_count(world);
     CHECK_OK(orr_remember(world));
@@ -78,7 +52,7 @@ ORR_TEST(travel_back_restores_values_ids_and_tick)
 ORR_TEST(travel_forward_after_going_back_makes_the_same_again)
 {
     kit k = {0};
-    orr_world* world = begin_going(&k);
+    orr_world* world = begin_breeding(&k);
     uint64_t hashes[21];
     CHECK_OK(orr_remember(world));
     for (uint32_t i = 1; i <= 20; i++) {
@@ -98,7 +72,7 @@ ORR_TEST(travel_forward_after_going_back_makes_the_same_again)
 ORR_TEST(travel_forward_runs_though_the_world_is_paused)
 {
     kit k = {0};
-    orr_world* world = begin_going(&k);
+    orr_world* world = begin_breeding(&k);
     CHECK_OK(orr_remember(world));
     orr_pause(world, true);
     CHECK_OK(orr_time_travel(world, 3));
@@ -112,7 +86,7 @@ ORR_TEST(travel_forward_runs_though_the_world_is_paused)
 ORR_TEST(travel_to_now_takes_back_what_was_done_since_it_was_remembered)
 {
     kit k = {0};
-    orr_world* world = begin_going(&k);
+    orr_world* world = begin_breeding(&k);
     KIT_STEP(world, 2);
     CHECK_OK(orr_time_travel(world, 2)); // Nothing to do.
     CHECK_EQ(orr_timeline(world), 0);
@@ -126,7 +100,7 @@ ORR_TEST(travel_to_now_takes_back_what_was_done_since_it_was_remembered)
 ORR_TEST(remember_twice_in_a_tick_keeps_the_second)
 {
     kit k = {0};
-    orr_world* world = begin_going(&k);
+    orr_world* world = begin_breeding(&k);
     CHECK_OK(orr_remember(world));
     CHECK_OK(orr_set(world, first, Position, {77, 0, 0}));
     CHECK_OK(orr_remember(world));
@@ -142,7 +116,7 @@ ORR_TEST(remember_twice_in_a_tick_keeps_the_second)
 ORR_TEST(travel_ahead_to_a_tick_still_remembered_runs_nothing)
 {
     kit k = {0};
-    orr_world* world = begin_going(&k);
+    orr_world* world = begin_breeding(&k);
     CHECK_OK(orr_remember(world));
     KIT_STEP(world, 5);
     CHECK_OK(orr_remember(world));
@@ -158,7 +132,7 @@ ORR_TEST(travel_ahead_to_a_tick_still_remembered_runs_nothing)
 ORR_TEST(tick_after_going_back_forgets_the_other_future)
 {
     kit k = {0};
-    orr_world* world = begin_going(&k);
+    orr_world* world = begin_breeding(&k);
     CHECK_OK(orr_remember(world));
     KIT_STEP(world, 5);
     CHECK_OK(orr_remember(world));
@@ -173,7 +147,7 @@ ORR_TEST(tick_after_going_back_forgets_the_other_future)
 ORR_TEST(travel_ahead_after_a_change_runs_the_ticks_of_this_future)
 {
     kit k = {0};
-    orr_world* world = begin_going(&k);
+    orr_world* world = begin_breeding(&k);
     CHECK_OK(orr_remember(world));
     KIT_STEP(world, 5);
     CHECK_OK(orr_remember(world));
@@ -187,7 +161,7 @@ ORR_TEST(travel_ahead_after_a_change_runs_the_ticks_of_this_future)
 ORR_TEST(travel_ahead_starts_from_the_last_remembered_tick_on_the_way)
 {
     kit k = {0};
-    orr_world* world = begin_going(&k);
+    orr_world* world = begin_breeding(&k);
     CHECK_OK(orr_remember(world));
     KIT_STEP(world, 5);
     CHECK_OK(orr_remember(world));
@@ -203,7 +177,7 @@ ORR_TEST(travel_ahead_starts_from_the_last_remembered_tick_on_the_way)
 ORR_TEST(travel_to_a_forgotten_past_says_what_is_remembered)
 {
     kit k = {0};
-    orr_world* world = begin_going(&k);
+    orr_world* world = begin_breeding(&k);
     KIT_STEP(world, 3);
     CHECK_RESULT(orr_time_travel(world, 2), ORR_ERR_PAST);
     KIT_ERROR(&k, ORR_ERR_PAST, "nothing is: call orr_remember()");
@@ -230,7 +204,7 @@ ORR_TEST(travel_to_a_forgotten_past_says_what_is_remembered)
 ORR_TEST(forget_range_keeps_every_nth)
 {
     kit k = {0};
-    orr_world* world = begin_going(&k);
+    orr_world* world = begin_breeding(&k);
     for (uint32_t i = 0; i < 20; i++) {
         CHECK_OK(orr_remember(world));
         KIT_STEP(world, 1);
@@ -251,7 +225,7 @@ ORR_TEST(forget_range_keeps_every_nth)
 ORR_TEST(window_remembers_the_recent_ticks_and_every_nth_before)
 {
     kit k = {0};
-    orr_world* world = begin_going(&k);
+    orr_world* world = begin_breeding(&k);
     CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = 4, .every = 10}));
     CHECK(orr_remembered(world, 0));
     for (uint32_t now = 1; now <= 47; now++) {
@@ -268,7 +242,7 @@ ORR_TEST(window_remembers_the_recent_ticks_and_every_nth_before)
 ORR_TEST(window_leaves_alone_what_was_remembered_by_a_call)
 {
     kit k = {0};
-    orr_world* world = begin_going(&k);
+    orr_world* world = begin_breeding(&k);
     KIT_STEP(world, 3);
     CHECK_OK(orr_remember(world));
     CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = 2}));
@@ -323,7 +297,7 @@ ORR_TEST(window_remembers_what_was_done_since_when_the_world_goes_back)
 ORR_TEST(window_does_not_replace_what_was_remembered_by_a_call)
 {
     kit k = {0};
-    orr_world* world = begin_going(&k);
+    orr_world* world = begin_breeding(&k);
     CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = 8}));
     KIT_STEP(world, 3);
     CHECK_OK(orr_remember(world));
@@ -337,7 +311,7 @@ ORR_TEST(window_does_not_replace_what_was_remembered_by_a_call)
 ORR_TEST(budget_forgets_the_oldest_and_refuses_more_by_call)
 {
     kit k = {0};
-    orr_world* world = begin_going(&k);
+    orr_world* world = begin_breeding(&k);
     for (uint32_t i = 0; i < 5000; i++) {
         make(world, (float)i);
     }
@@ -372,7 +346,7 @@ static void remember_inside(orr_run* run)
 ORR_TEST(history_inside_a_system_is_refused)
 {
     kit k = {0};
-    orr_world* world = begin_going(&k);
+    orr_world* world = begin_breeding(&k);
     KIT_SYSTEM(world, .name = "odd", .query = "Position", .once = true, .run = remember_inside);
     CHECK_OK(orr_remember(world));
     (void)orr_step(world, 1);
@@ -387,7 +361,7 @@ ORR_TEST(history_inside_a_system_is_refused)
 ORR_TEST(history_in_a_loop_is_refused)
 {
     kit k = {0};
-    orr_world* world = begin_going(&k);
+    orr_world* world = begin_breeding(&k);
     CHECK_OK(orr_remember(world));
     orr_query* query = orr_query_text(world, "Position");
     ORR_EACH (it, query) {
@@ -402,7 +376,7 @@ ORR_TEST(history_in_a_loop_is_refused)
 ORR_TEST(history_refuses_bad_arguments)
 {
     kit k = {0};
-    orr_world* world = begin_going(&k);
+    orr_world* world = begin_breeding(&k);
     CHECK_RESULT(orr_history_set(world, NULL), ORR_ERR_ARGUMENT);
     CHECK_RESULT(orr_time_travel(world, UINT64_MAX), ORR_ERR_ARGUMENT);
     KIT_ERROR(&k, ORR_ERR_ARGUMENT, "ticks ahead");
@@ -415,7 +389,7 @@ ORR_TEST(history_refuses_bad_arguments)
 ORR_TEST(remember_without_memory_has_no_effect)
 {
     kit k = {0};
-    orr_world* world = begin_going(&k);
+    orr_world* world = begin_breeding(&k);
     KIT_STEP(world, 7);
     uint64_t hash = orr_world_hash(world);
     for (uint64_t n = 1;; n++) {
@@ -438,7 +412,7 @@ ORR_TEST(remember_without_memory_has_no_effect)
 ORR_TEST(travel_without_memory_has_no_effect)
 {
     kit k = {0};
-    orr_world* world = begin_going(&k);
+    orr_world* world = begin_breeding(&k);
     CHECK_OK(orr_remember(world));
     uint64_t then = orr_world_hash(world);
     KIT_STEP(world, 7);
@@ -489,7 +463,7 @@ ORR_TEST(write_without_memory_is_done_and_the_memory_is_lost)
 ORR_TEST(history_prints_what_it_has)
 {
     kit k = {0};
-    orr_world* world = begin_going(&k);
+    orr_world* world = begin_breeding(&k);
     char text[1024];
     orr_history_print(world, text, sizeof text);
     CHECK_CONTAINS(text, "nothing is remembered");

@@ -1,40 +1,9 @@
 // SPDX-License-Identifier: MIT
 // History in odd orders: what is done between going back and going on, from within calls, with recordings running, and with what came later.
-#include "schedule/system_kit.h"
+#include "history/history_kit.h"
 #include <math.h>
-#include <orrery/history.h>
 #include <orrery/replay.h>
 #include <orrery/traveller.h>
-
-static void go(orr_run* run)
-{
-    Position* p = orr_write(run, Position);
-    for (uint32_t i = 0; i < run->count; i++) {
-        p[i].x += 1;
-    }
-}
-
-static orr_entity first;
-
-static orr_world* begin_going(kit* k)
-{
-    orr_world* world = begin(k);
-    first = make(world, 0);
-    KIT_SYSTEM(world, .name = "go", .query = "write Position", .run = go);
-    return world;
-}
-
-static float x_of(orr_world* world, orr_entity entity)
-{
-    return orr_get(world, entity, Position)->x;
-}
-
-static orr_history_stats stats_of(const orr_world* world)
-{
-    orr_history_stats stats;
-    orr_history_stats_get(world, &stats);
-    return stats;
-}
 
 // ---- between going back and going on --------------------------------------------------------------------------------------------
 

@@ -93,15 +93,7 @@ ORR_TEST(realtime_odd_random)
                      : test_slow()               ? 5
                                                  : 12;
     for (uint64_t seed = first; seed < first + count; seed++) {
-        uint64_t parts = orr_random(seed, 7, 0, 0) & orr_random(seed, 8, 0, 0);
-        parts = (parts & ((UINT64_C(1) << ODD_PARTS) - 1) & ~(uint64_t)ODD_UNRECORDED) |
-                1 << seed % 11;
-        odd_desc desc = {.workers = (uint32_t)(seed % 3) * 2,
-                         .seed = seed,
-                         .parts = parts,
-                         .pipes = 1 + (uint32_t)(orr_random(seed, 9, 0, 0) % 4)};
-        printf("    seed %llu: parts %llx, %u pipelines, %u workers\n", (unsigned long long)seed,
-               (unsigned long long)parts, desc.pipes + 1, desc.workers);
+        odd_desc desc = odd_by_chance(seed);
         odd_run(&desc);
     }
 }
