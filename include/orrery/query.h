@@ -364,7 +364,9 @@ static inline orr_entity orr_iter_entity(const orr_iter* it, uint32_t i)
     const orr_hot_world* hot = (const orr_hot_world*)(const void*)it->world;
     // Pages of transient entities come before the first.
     int32_t page = (int32_t)index >> 12;
-    orr_entity entity = {(uint64_t)hot->pages[page][index & 4095].generation << 32 | index};
+    // In real time the list may be replaced meanwhile by a longer one.
+    orr_hot_record* const* pages = __atomic_load_n(&hot->pages, __ATOMIC_ACQUIRE);
+    orr_entity entity = {(uint64_t)pages[page][index & 4095].generation << 32 | index};
     return entity;
 }
 

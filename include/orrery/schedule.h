@@ -130,6 +130,10 @@ typedef struct orr_system_desc {
     /// Types among its write terms of which it writes every row it is given, whatever was there: in real time that spares a copy for other
     /// pipelines. A row it leaves out has any value. Plain types only; not for `once`.
     const char* overwrites;
+    /// It looks at nothing but the rows it is given: no `any`, nothing that it sends, no orr_alive(), orr_print() or orr_entity_count(). In real time
+    /// commits of other pipelines then wait for it only if they are about clusters that it walks. (Without effect for one that has terms of multiple or pinned types,
+    /// or of types with strings, arrays or hooks.) Not for `once`.
+    bool own_rows;
     const char* switches; ///< Types it switches on and off; "*" among them: entities.
     const char* tags;     ///< Tags it puts on or takes off: "#level1, #17"; "*": any.
     bool renames;         ///< Names.

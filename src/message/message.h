@@ -236,6 +236,8 @@ orr_result orri_tell_own(orr_world* world, orr_system source, bool by_commit,
                          const orri_foreign* foreign, bool structure);
 // True when there is anybody to tell.
 bool orri_has_readers(const orr_world* world);
+// True when one of them must be told of everything: who tells looks at all rows then, and all their values.
+bool orri_readers_fresh(const orr_world* world);
 
 // ---- events (event.c) ------------------------------------------------------------------------------------------------
 

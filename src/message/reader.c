@@ -349,6 +349,16 @@ bool orri_has_readers(const orr_world* world)
            world->messages->told->on_count > 0;
 }
 
+bool orri_readers_fresh(const orr_world* world)
+{
+    const struct orri_told* told = orri_has_readers(world) ? world->messages->told : NULL;
+    bool fresh = told != NULL && told->stale; // Who is on is not known yet.
+    for (uint32_t r = 0; told != NULL && !fresh && r < told->on_count; r++) {
+        fresh = told->on[r]->fresh;
+    }
+    return fresh;
+}
+
 bool orri_tracked(const orr_world* world, orr_type type)
 {
     if (!orri_has_readers(world)) {

@@ -4,6 +4,8 @@
 
 #define FLOOR_SPINS   200u
 #define FLOOR_CHECKED 10000u // Entities up to which builds with checks look at all of it.
+#define FLOOR_CLUSTERS \
+    64u // Up to so many clusters a commit takes one by one; beyond, it waits for all systems.
 
 // ---- whose turn it is --------------------------------------------------------------------------------------------------
 
@@ -263,12 +265,12 @@ void orri_floor_release(orri_pipeline* pipe)
     orri_moment* moment = pipe->moment;
     if (moment->holding) {
         // Whoever had structure alone leaves what is published as the rows are, or says that it is not.
-        ORR_VALIDATE(!moment->exclusive || moment->rt->broken ||
+        ORR_VALIDATE(!moment->exclusive || moment->narrow || moment->rt->broken ||
                      pipe->world->index.live_count > FLOOR_CHECKED ||
                      (orri_publish_followed(moment->rt->publisher) &&
                       orri_publisher_validate(moment->rt->publisher) == ORR_OK));
         orri_lock_release(moment->holder);
-        moment->holding = moment->exclusive = false;
+        moment->holding = moment->exclusive = moment->narrow = false;
         if (pipe->observer && moment->rt->replay != NULL) {
             floor_look(moment->rt, pipe); // Others may have waited for that alone.
         }
@@ -288,8 +290,52 @@ orr_result orri_floor_follow(orri_pipeline* pipe)
     orri_realtime* rt = pipe->moment->rt;
     orr_result result = orri_publish_follow(rt->publisher);
     rt->broken = result != ORR_OK;
-    orri_blobs_collect(&rt->world->schema);
+    if (!pipe->moment->narrow) { // Nobody reads what is given back.
+        orri_blobs_collect(&rt->world->schema);
+        orri_retired_free(rt->world);
+    }
     return result;
+}
+
+// ---- commits beside systems that keep to other clusters ---------------------------------------------------------------------
+
+orri_reach* orri_floor_reach(const orri_pipeline* pipe)
+{
+    orri_moment* moment = pipe->moment;
+    bool counts = moment->beside && pipe->stage == ORRI_STAGE_STEPS && pipe->at < moment->reach_count;
+    if (!counts) {
+        return NULL;
+    }
+    orri_reach* reach = &moment->reach[pipe->at];
+    reach->learns = !moment->narrow;
+    return reach;
+}
+
+// What of a commit goes beyond the clusters it is about: who dies with others, what is held of the index, and what only somebody who has everything
+// may look at.
+static bool floor_apart(const orri_pipeline* pipe)
+{
+    const orr_world* world = pipe->world;
+    return world->relation_count == 0 && world->index.share_count == 0 &&
+           !pipe->moment->rt->broken && !orri_readers_fresh(world) &&
+           !orri_floor_far_transactions(pipe);
+}
+
+bool orri_floor_narrow(orri_pipeline* pipe)
+{
+    orri_moment* moment = pipe->moment;
+    const orri_reach* reach = orri_floor_reach(pipe);
+    if (reach == NULL || reach->lost || reach->count == 0 || reach->count > FLOOR_CLUSTERS ||
+        !floor_apart(pipe) || !orri_set_reach(pipe, reach)) {
+        return false;
+    }
+    floor_lock(pipe, 0);
+    moment->exclusive = moment->narrow = true;
+    if (!floor_apart(pipe)) { // While it waited.
+        orri_floor_release(pipe);
+        return false;
+    }
+    return true;
 }
 
 bool orri_floor_far_transactions(const orri_pipeline* pipe)
@@ -329,11 +375,12 @@ static orr_result floor_hand(orr_world* world, orri_system* system)
     return ORR_OK;
 }
 
-// Ids for what they may create are taken where no system runs.
+// Ids for what they may create are taken where no system looks for entities.
 static orr_result floor_ids(orri_pipeline* pipe, uint64_t count)
 {
     orri_floor_release(pipe);
-    orri_floor_exclusive(pipe);
+    orri_set_one(pipe, pipe->moment->rt->index, ORRI_LOCK_EXCLUSIVE);
+    floor_lock(pipe, 0);
     bool held = count <= UINT32_MAX && orri_lanes_hold(pipe->world, (uint32_t)count);
     orri_floor_release(pipe);
     return held ? ORR_OK : orri_env_result(&pipe->world->env);
@@ -606,7 +653,7 @@ orr_result orri_floor_show(orri_pipeline* pipe)
     bool turns = !pipe->observer && (rt->record != NULL || rt->replay != NULL);
     if (moment->shown_count > 0 || turns) {
         moment->copied = true; // The tick is open until all of it is shown.
-        orri_set_structure(pipe, ORRI_LOCK_READ);
+        orri_set_one(pipe, rt->registry, ORRI_LOCK_READ);
         orri_floor_leave(pipe);
         floor_wait_lock(pipe, orri_lock_ask(moment->holder, 0, moment->set, 1));
         moment->holding = true;
@@ -637,3 +684,4 @@ orr_result orri_floor_show(orri_pipeline* pipe)
 
 #undef FLOOR_SPINS
 #undef FLOOR_CHECKED
+#undef FLOOR_CLUSTERS

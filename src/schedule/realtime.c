@@ -231,7 +231,8 @@ static orr_result realtime_prepare(orri_realtime* rt)
             return orri_env_result(env);
         }
     }
-    if (orri_locks_add(rt->locks, 1, ORRI_LOCK_PLAIN, &rt->structure) != ORR_OK ||
+    if (orri_locks_add(rt->locks, 1, ORRI_LOCK_PLAIN, &rt->registry) != ORR_OK ||
+        orri_locks_add(rt->locks, 1, ORRI_LOCK_PLAIN, &rt->index) != ORR_OK ||
         orri_locks_trace(rt->locks, rt->desc.lock_trace) != ORR_OK) {
         return orri_refuse_memory(env, "beginning real time");
     }

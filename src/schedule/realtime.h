@@ -15,6 +15,7 @@
 #include "schedule/pace.h"
 #include "schedule/tape.h"
 #include "store/publish.h"
+#include "store/reach.h"
 
 // Turns of the floor, in order: whose, and for what.
 typedef enum orri_turn {
@@ -49,6 +50,10 @@ typedef struct orri_moment {
     orri_lock* set; // What it holds, or waits for.
     uint32_t set_count, set_capacity;
     bool holding, exclusive;
+    bool narrow;       // The latter of some clusters only: systems of others run.
+    bool beside;       // Some system of another pipeline keeps to its rows.
+    orri_reach* reach; // By step of the plan: clusters that its commits touched so far.
+    uint32_t reach_count;
     uint64_t clock[2]; // Tick and epoch of the group that runs.
     uint32_t era;      // Of loops: those of an earlier one have ended.
     bool left;         // A system of the group left one without ending it.
@@ -80,8 +85,12 @@ typedef struct orri_realtime {
     _Atomic uint32_t ticket, serving, turn_at, sleepers;
 
     orri_locks* locks;
-    uint32_t structure; // A resource,
-    uint32_t* locked;   // and types that are read in place by others: indexes.
+    // Resources: which clusters there are, standing for the rows of all of them; where entities are; and the rows of each, plus 1, made when first
+    // needed.
+    uint32_t registry, index;
+    uint32_t* clusters1; // By cluster index.
+    uint32_t cluster_capacity;
+    uint32_t* locked; // Types that are read in place by others: indexes.
     uint32_t locked_count, locked_capacity;
     orri_live* lives; // By type index: resources of their values.
     uint32_t live_capacity;
@@ -156,7 +165,11 @@ bool orri_floor_stuck(const orri_realtime* rt);
 orr_result orri_floor_group(orri_pipeline* pipe, uint32_t first, uint32_t point);
 // Structure is this pipeline's alone: no system of any runs. The caller has the floor, and holds nothing.
 void orri_floor_exclusive(orri_pipeline* pipe);
-// What is published follows the rows. Within orri_floor_exclusive().
+// Some clusters are: those that commits at this step touched so far. False: it does not pay, or cannot be; nothing is held.
+bool orri_floor_narrow(orri_pipeline* pipe);
+// What a commit is to keep to, or to note; NULL: nothing.
+orri_reach* orri_floor_reach(const orri_pipeline* pipe);
+// What is published follows the rows. Within orri_floor_exclusive() or orri_floor_narrow().
 orr_result orri_floor_follow(orri_pipeline* pipe);
 void orri_floor_release(orri_pipeline* pipe);
 // Loops that this pipeline's systems left open have ended. On the floor, with their locks.
@@ -172,8 +185,14 @@ bool orri_floor_far_transactions(const orri_pipeline* pipe);
 
 // Fills the pipeline's set with what the systems of steps [first, point) need. On the floor. False when refused (reported).
 bool orri_set_group(orri_pipeline* pipe, uint32_t first, uint32_t point);
-// Structure alone. There is always room.
+// All of structure: registry and index. There is always room.
 void orri_set_structure(orri_pipeline* pipe, orri_lock_mode mode);
+// Only one of them.
+void orri_set_one(orri_pipeline* pipe, uint32_t resource, orri_lock_mode mode);
+// The index, and the rows of these clusters, exclusively. False when refused (reported).
+bool orri_set_reach(orri_pipeline* pipe, const orri_reach* reach);
+// True when it is given rows of plain values and touches nothing else: then its clusters are all it needs to have.
+bool orri_set_own_rows(const orri_system* system);
 // For the trace: what the plan grants to each of them, by type; and when that ends.
 void orri_set_note(orri_pipeline* pipe, uint32_t first, uint32_t point, orri_lock_event event);
 void orri_sets_free(orri_realtime* rt);

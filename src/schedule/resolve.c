@@ -828,6 +828,7 @@ orr_result orri_system_resolve(orr_world* world, orri_system* system)
                        system->sends_changes || system->transacts;
     system->whole = resolve_counts(world, system);
     system->guard.owns = system->whole;
+    system->guard.own_rows = system->desc.own_rows;
     system->alone = resolve_alone(system);
     system->guard.alone = system->alone != NULL && !system->desc.parallel;
     system->guard.apart = system->guard.alone && system->desc.alone;

@@ -5,7 +5,8 @@
 
 #define SETS_PLANNED \
     0x80000000u // Of a plan's grants in the trace: with the type's index. No resource of the table.
-#define SETS_NONE UINT32_MAX
+#define SETS_NONE     UINT32_MAX
+#define SETS_CLUSTERS 64u // Up to which clusters are locked one by one.
 
 // ---- what a system wants ------------------------------------------------------------------------------------------------
 
@@ -169,10 +170,86 @@ static bool sets_outside(orri_pipeline* pipe, const orri_system* system)
     return done;
 }
 
+void orri_set_one(orri_pipeline* pipe, uint32_t resource, orri_lock_mode mode)
+{
+    pipe->moment->set[0] = (orri_lock){resource, mode};
+    pipe->moment->set_count = 1;
+}
+
 void orri_set_structure(orri_pipeline* pipe, orri_lock_mode mode)
 {
-    pipe->moment->set[0] = (orri_lock){pipe->moment->rt->structure, mode};
-    pipe->moment->set_count = 1;
+    orri_set_one(pipe, pipe->moment->rt->registry, mode);
+    pipe->moment->set[pipe->moment->set_count++] = (orri_lock){pipe->moment->rt->index, mode};
+}
+
+// ---- rows, by cluster ------------------------------------------------------------------------------------------------------
+
+static bool sets_cluster(orri_pipeline* pipe, uint32_t index, uint32_t mode)
+{
+    orri_realtime* rt = pipe->moment->rt;
+    uint32_t before = rt->cluster_capacity, first;
+    if (!ORRI_RESERVE(&rt->world->env, ORR_MEMORY_SYSTEM, &rt->clusters1, &rt->cluster_capacity,
+                      rt->world->slot_count)) {
+        return sets_push(pipe->moment, SETS_NONE, 0);
+    }
+    for (uint32_t c = before; c < rt->cluster_capacity; c++) {
+        rt->clusters1[c] = 0;
+    }
+    if (rt->clusters1[index] == 0) {
+        if (orri_locks_add(rt->locks, 1, ORRI_LOCK_PLAIN, &first) != ORR_OK) {
+            return sets_push(pipe->moment, SETS_NONE, 0);
+        }
+        rt->clusters1[index] = first + 1;
+    }
+    return sets_has(pipe->moment, rt->clusters1[index] - 1) ||
+           sets_push(pipe->moment, rt->clusters1[index] - 1, mode);
+}
+
+bool orri_set_reach(orri_pipeline* pipe, const orri_reach* reach)
+{
+    orri_set_structure(pipe, ORRI_LOCK_EXCLUSIVE);
+    pipe->moment->set[0].mode = ORRI_LOCK_WRITE_WITHIN;
+    bool done = true;
+    for (uint32_t c = 0; done && c < reach->words * 64 && c < pipe->world->slot_count; c++) {
+        done = !orri_reach_has(reach, c) || sets_cluster(pipe, c, ORRI_LOCK_EXCLUSIVE);
+    }
+    sets_sort(pipe->moment);
+    return done;
+}
+
+bool orri_set_own_rows(const orri_system* system)
+{
+    bool own = system->desc.own_rows && system->by_rows && !system->kept && !system->may_send;
+    for (uint32_t f = 0; own && f < system->query->field_count; f++) {
+        const orri_type* type =
+            orri_type_at(&system->pipe->world->schema, system->query->fields[f].type);
+        own = type != NULL && type->plain && type->info.multiplicity != ORR_MULTIPLE &&
+              !orri_type_pinned(type);
+    }
+    return own;
+}
+
+// All of them keep to the rows of some clusters: these instead of the registry, and nothing of the index. Whoever matches many takes the short way.
+static bool sets_rows(orri_pipeline* pipe, uint32_t first, uint32_t point, bool* done)
+{
+    uint32_t count = 0;
+    for (uint32_t i = first; i < point; i++) {
+        const orri_system* system = pipe->steps[i].system;
+        count += system->query != NULL ? system->query->entry_count : 0;
+        if (count > SETS_CLUSTERS || !orri_set_own_rows(system)) {
+            return false;
+        }
+    }
+    orri_set_one(pipe, pipe->moment->rt->registry, ORRI_LOCK_READ_WITHIN);
+    for (uint32_t i = first; *done && i < point; i++) {
+        const orr_query* query = pipe->steps[i].system->query;
+        for (uint32_t e = 0; *done && e < query->entry_count; e++) {
+            const orri_cluster* cluster = query->entries[e].cluster;
+            *done = cluster == NULL || cluster->apart ||
+                    sets_cluster(pipe, cluster->index, ORRI_LOCK_READ);
+        }
+    }
+    return true;
 }
 
 bool orri_set_group(orri_pipeline* pipe, uint32_t first, uint32_t point)
@@ -182,7 +259,9 @@ bool orri_set_group(orri_pipeline* pipe, uint32_t first, uint32_t point)
     for (uint32_t i = first; i < point; i++) {
         alone |= sets_alone(pipe->world, pipe->steps[i].system);
     }
-    orri_set_structure(pipe, alone ? ORRI_LOCK_EXCLUSIVE : ORRI_LOCK_READ);
+    if (alone || !sets_rows(pipe, first, point, &done)) {
+        orri_set_structure(pipe, alone ? ORRI_LOCK_EXCLUSIVE : ORRI_LOCK_READ);
+    }
     for (uint32_t i = first; done && (rt->user_count | rt->impure1) != 0 && i < point; i++) {
         done = sets_outside(pipe, pipe->steps[i].system);
     }
@@ -200,6 +279,7 @@ void orri_sets_free(orri_realtime* rt)
         ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, rt->lives[i].clusters1, rt->lives[i].cluster_capacity);
     }
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, rt->lives, rt->live_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, rt->clusters1, rt->cluster_capacity);
 }
 
 // ---- the trace ------------------------------------------------------------------------------------------------------------------
@@ -243,9 +323,15 @@ static void sets_name_resource(void* user, uint32_t number, orri_text* out)
 {
     const orri_realtime* rt = user;
     const orr_world* world = rt->world;
-    if (number == rt->structure) {
-        orri_text_add(out, "structure");
+    if (number == rt->registry || number == rt->index) {
+        orri_text_add(out, "%s", number == rt->registry ? "registry" : "index");
         return;
+    }
+    for (uint32_t c = 0; c < rt->cluster_capacity; c++) {
+        if (rt->clusters1[c] == number + 1) {
+            orri_text_add(out, "rows of cluster %u", c);
+            return;
+        }
     }
     for (const orri_system* s = rt->schedule->first; s != NULL; s = s->next) {
         if (s->user1 == number + 1) {
@@ -306,3 +392,4 @@ size_t orr_lock_trace_print(const orr_world* world, char* out, size_t out_size)
 
 #undef SETS_PLANNED
 #undef SETS_NONE
+#undef SETS_CLUSTERS

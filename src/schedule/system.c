@@ -296,6 +296,11 @@ static orr_result system_check(orr_world* world, const orr_system_desc* desc, bo
                              "only a direct system that is called per run of rows is given rows to "
                              "overwrite; leave .overwrites out");
     }
+    if (desc->own_rows && (desc->once || !direct || desc->any != NULL || system_sends(desc))) {
+        return system_refuse(world, name,
+                             "only a direct system that is called per run of rows, and has no .any "
+                             "and sends nothing, touches its rows alone; leave .own_rows out");
+    }
     return system_check_atomics(world, desc);
 }
 

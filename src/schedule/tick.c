@@ -168,6 +168,16 @@ static orr_result tick_transact(orri_pipeline* pipe, bool early)
     return result;
 }
 
+// In real time it may have some clusters to itself, and is refused then if it needs others.
+static orr_result tick_commit_all(const orri_pipeline* pipe)
+{
+    orr_world* world = pipe->world;
+    world->reach = ORR_UNLIKELY(world->realtime) ? orri_floor_reach(pipe) : NULL;
+    orr_result result = orri_commit(world);
+    world->reach = NULL;
+    return result;
+}
+
 // Commits what waits, then tells. `phase` remembers how far it came.
 static orr_result tick_commit(orri_pipeline* pipe)
 {
@@ -175,7 +185,7 @@ static orr_result tick_commit(orri_pipeline* pipe)
     if (pipe->phase == TICK_COMMIT) {
         // Also when nothing waits: ids that were set aside go back.
         bool pending = orri_commit_pending(world);
-        orr_result result = orri_commit(world);
+        orr_result result = tick_commit_all(pipe);
         if (result != ORR_OK) {
             return result;
         }
@@ -221,6 +231,32 @@ static orr_result tick_exclusive(orri_pipeline* pipe, orr_result (*work)(orri_pi
     }
     orri_floor_release(pipe);
     return result;
+}
+
+static void tick_hear_nothing(void* owner, orr_result result, orr_log_id id, const char* text)
+{
+    (void)owner, (void)result, (void)id, (void)text;
+}
+
+// A commit with only the clusters to itself that those before it touched, beside systems that keep to others. False: it was not done, and nothing is
+// changed or said. Then it is done where no system runs.
+static bool tick_narrow(orri_pipeline* pipe, orr_result* out)
+{
+    if (!orri_floor_narrow(pipe)) {
+        return false;
+    }
+    orri_env_ear before = orri_ear_here;
+    orri_ear_here = (orri_env_ear){&pipe->world->env, tick_hear_nothing, NULL};
+    bool done = tick_commit_all(pipe) == ORR_OK;
+    orri_ear_here = before;
+    if (done) {
+        pipe->phase = TICK_COMMIT_TELL;
+        *out = tick_commit(pipe);
+        orr_result followed = orri_floor_follow(pipe);
+        *out = *out == ORR_OK ? followed : *out;
+    }
+    orri_floor_release(pipe);
+    return done;
 }
 
 // The same for what may be: `changes` tells whether it will.
@@ -320,9 +356,16 @@ static orr_result tick_point(orri_pipeline* pipe, const orri_step* step)
             return result;
         }
     }
-    return step->commit
-               ? tick_locked(pipe, orri_commit_pending(pipe->world) || pipe->phase > 0, tick_commit)
-               : tick_locked(pipe, false, tick_transact_early);
+    if (!step->commit) {
+        return tick_locked(pipe, false, tick_transact_early);
+    }
+    bool pending = orri_commit_pending(pipe->world);
+    orr_result result;
+    if (ORR_UNLIKELY(pipe->world->realtime) && pending && pipe->phase == 0 &&
+        tick_narrow(pipe, &result)) {
+        return result;
+    }
+    return tick_locked(pipe, pending || pipe->phase > 0, tick_commit);
 }
 
 // ---- the tick ---------------------------------------------------------------------------------------------------------------

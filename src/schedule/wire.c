@@ -55,7 +55,7 @@ static bool wire_room(orri_realtime* rt)
         orri_moment* moment = rt->schedule->pipelines[i]->moment;
         room =
             ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &moment->shown, &moment->shown_capacity, types) &&
-            ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &moment->set, &moment->set_capacity, types + 1);
+            ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &moment->set, &moment->set_capacity, types + 2);
         moment->shown_count = moment->shown_plain = 0;
     }
     if (!room) {
@@ -334,6 +334,40 @@ static orr_result wire_outside(orri_realtime* rt)
     return done ? ORR_OK : orri_refuse_memory(env, "beginning real time");
 }
 
+// ---- commits beside systems of others ----------------------------------------------------------------------------------------
+
+static void wire_unreach(orr_world* world, orri_moment* moment)
+{
+    for (uint32_t i = 0; i < moment->reach_count; i++) {
+        orri_reach_free(world, &moment->reach[i]);
+    }
+    ORRI_FREE(&world->env, ORR_MEMORY_SYSTEM, orri_reach, moment->reach, moment->reach_count);
+    moment->reach = NULL;
+    moment->reach_count = 0;
+}
+
+// Steps get new numbers: what their commits touch is learned anew. In a recording commits wait for all systems: what there is room for, and whether
+// readers of observers must be told anew, decides who waits for whom, and none of that is recorded.
+static orr_result wire_reach(orri_realtime* rt, const orri_pipeline* pipe)
+{
+    orri_moment* moment = pipe->moment;
+    wire_unreach(rt->world, moment);
+    moment->beside = false;
+    for (const orri_system* s = rt->schedule->first; s != NULL && !pipe->observer; s = s->next) {
+        moment->beside |= s->pipe != pipe && wire_counts(s) && orri_set_own_rows(s);
+    }
+    moment->beside = moment->beside && rt->record == NULL && rt->replay == NULL;
+    if (moment->beside && pipe->step_count > 0) {
+        moment->reach =
+            ORRI_ALLOC_ZERO(&rt->world->env, ORR_MEMORY_SYSTEM, orri_reach, pipe->step_count);
+        if (moment->reach == NULL) {
+            return orri_refuse_memory(&rt->world->env, "beginning real time");
+        }
+        moment->reach_count = pipe->step_count;
+    }
+    return ORR_OK;
+}
+
 // ---- all of it -----------------------------------------------------------------------------------------------------------------
 
 orr_result orri_wire(orri_realtime* rt)
@@ -349,6 +383,7 @@ orr_result orri_wire(orri_realtime* rt)
     result = result == ORR_OK ? wire_outside(rt) : result;
     for (uint32_t i = 0; result == ORR_OK && i < rt->schedule->pipeline_count; i++) {
         result = wire_view(rt, rt->schedule->pipelines[i]);
+        result = result == ORR_OK ? wire_reach(rt, rt->schedule->pipelines[i]) : result;
     }
     return result;
 }
@@ -366,12 +401,14 @@ void orri_unwire(orri_realtime* rt)
             orri_view_destroy(moment->view);
             moment->view = NULL;
         }
+        wire_unreach(rt->world, moment);
         ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, moment->shown, moment->shown_capacity);
         ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, moment->set, moment->set_capacity);
         moment->shown = NULL;
         moment->set = NULL;
         moment->shown_capacity = moment->set_capacity = moment->shown_count = 0;
     }
+    orri_retired_free(rt->world);
     orri_sets_free(rt);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, rt->locked, rt->locked_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, rt->free, rt->free_words);

@@ -4,6 +4,7 @@
 // A cluster's first chunk grows through levels of 1 to 1024 rows, so that thousands of tiny clusters stay
 // cheap; from then on chunks are full and their blocks lie in the extents of the cluster's columns.
 #include "store/publish.h"
+#include "store/reach.h"
 #include "store/share.h"
 
 static const uint32_t chunk_level_rows[ORRI_LEVELS + 1] = {
@@ -573,6 +574,9 @@ void orri_cluster_free_chunks(orr_world* world, orri_cluster* cluster)
 bool orri_cluster_add_bits(orr_world* world, orri_cluster* cluster, uint32_t column)
 {
     uint32_t bits = cluster->column_count + column;
+    if (!orri_reach_registry(world)) {
+        return false;
+    }
     for (uint32_t i = 0; i < cluster->chunk_count; i++) {
         orri_chunk* chunk = cluster->chunks[i];
         if (!orri_column_prepare(world, chunk, bits) || !orri_column_take(world, chunk, bits, 1)) {

@@ -2,6 +2,7 @@
 // Clusters: one per set of types, with the capacities of the multiple ones, and tags. Their order of creation is state, and so is the free list of
 // their numbers; the hash table that finds them is only ever looked up.
 #include "store/needs.h"
+#include "store/reach.h"
 #include "store/relation.h"
 
 #define CLUSTER_STAGGER 192u // Bytes between the starts of neighbouring columns, modulo a page.
@@ -458,7 +459,7 @@ orri_cluster* orri_cluster_obtain_sized(orr_world* world, const char* call, cons
                           world->clusters_max);
         return NULL;
     }
-    cluster = cluster_make(world, call, &set, hash);
+    cluster = orri_reach_registry(world) ? cluster_make(world, call, &set, hash) : NULL;
     *created = cluster != NULL;
     return cluster;
 }

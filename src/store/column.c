@@ -34,6 +34,9 @@ static orri_chunk* column_find(const orr_world* world, orr_cluster handle, uint3
 uint32_t orr_chunk_count(const orr_world* world, orr_cluster handle, uint32_t number)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_looks(world, "orr_chunk_count", (orr_entity){0})) {
+        return 0;
+    }
     const orri_chunk* chunk = column_chunk(world, handle, number);
     return chunk != NULL ? orri_chunk_rows(chunk) : 0;
 }

@@ -450,6 +450,9 @@ orr_result orr_destroy(orr_world* world, orr_entity entity)
 bool orr_alive(const orr_world* world, orr_entity entity)
 {
     ORR_ASSERT(world != NULL);
+    if (ORR_UNLIKELY(!orri_guard_looks(world, "orr_alive", entity))) {
+        return false;
+    }
     return orri_record_find(world, entity) != NULL ||
            (ORR_UNLIKELY(orri_id_apart(entity)) && orri_apart_alive(world, entity));
 }
@@ -457,7 +460,8 @@ bool orr_alive(const orr_world* world, orr_entity entity)
 uint64_t orr_entity_count(const orr_world* world)
 {
     ORR_ASSERT(world != NULL);
-    return world->index.live_count;
+    return orri_guard_looks(world, "orr_entity_count", (orr_entity){0}) ? world->index.live_count
+                                                                        : 0;
 }
 
 // ---- addresses -------------------------------------------------------------------------------------------
@@ -568,6 +572,9 @@ void* orr_address_write(orr_world* world, const orr_address* address, orr_type t
 orr_cluster orr_entity_cluster(const orr_world* world, orr_entity entity)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_looks(world, "orr_entity_cluster", entity)) {
+        return (orr_cluster){0};
+    }
     const orri_record* record = orri_record_find(world, entity);
     return record != NULL && orri_guard_places(world, "orr_entity_cluster", entity)
                ? orri_cluster_handle(orri_place_chunk(world, record->place)->cluster)

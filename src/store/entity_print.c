@@ -89,6 +89,10 @@ size_t orr_entity_print(const orr_world* world, orr_entity entity, char* out, si
     ORR_ASSERT(world != NULL);
     orri_text text = {out, out != NULL ? out_size : 0, 0};
     orri_id_text id = orri_id_format(entity);
+    if (!orri_guard_looks(world, "orr_entity_print", entity)) {
+        orri_text_add(&text, "%s: not to be looked at here", id.text);
+        return text.length;
+    }
     const orri_record* record = orri_record_find(world, entity);
     const char* separator = "";
     if (record == NULL && orri_apart_alive(world, entity)) {

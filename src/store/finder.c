@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Getting clusters by what they are: the checked and sorted form of a desc, look-up, walk and match.
+#include "store/guard.h"
 #include "store/pool.h"
 #include "store/relation.h"
 #include <orrery/kinds.h>
@@ -158,6 +159,9 @@ orr_cluster orr_cluster_find(const orr_world* world, const orr_cluster_desc* des
 orr_result orr_cluster_info_get(const orr_world* world, orr_cluster handle, orr_cluster_info* out)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_guard_looks(world, "orr_cluster_info_get", (orr_entity){0})) {
+        return ORR_ERR_STATE;
+    }
     const orri_cluster* cluster = orri_cluster_at(world, handle);
     if (cluster == NULL) {
         return orri_refuse_cluster(world, "orr_cluster_info_get", handle);

@@ -154,6 +154,22 @@ bool orri_guard_places_long(const orr_world* world, const char* call, orr_entity
     return false;
 }
 
+bool orri_guard_looks_long(const orr_world* world, const char* call, orr_entity entity)
+{
+    const orri_guard* guard = orri_guard_of(world);
+    if (!guard->own_rows) {
+        return true;
+    }
+    orri_id_text id = orri_id_format(entity);
+    (*guard->breaches)++;
+    (void)orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+                      "%s: system '%s' looks beyond its rows%s%s, but says that it does not "
+                      "(.own_rows); leave that out",
+                      call, guard->system, entity.id != 0 ? ", here at " : "",
+                      entity.id != 0 ? id.text : "");
+    return false;
+}
+
 bool orri_guard_owns_long(const orr_world* world, const char* call)
 {
     const orri_guard* guard = orri_guard_of(world);

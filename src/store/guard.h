@@ -20,6 +20,7 @@ struct orri_guard {
     bool alone;                 // Nobody runs beside it, and it is called by one worker.
     bool apart;                 // The same in real time, of all pipelines.
     bool owns;                  // It changes values with owned strings or arrays.
+    bool own_rows;              // It looks at nothing but the rows it is given.
     uint32_t type_count;        // Bits there are.
     _Atomic uint64_t* breaches; // Counted here.
 };
@@ -138,6 +139,12 @@ ORRI_COLD bool orri_guard_owns_long(const orr_world* world, const char* call);
 static inline bool orri_guard_owns(const orr_world* world, const char* call)
 {
     return ORR_LIKELY(!orri_watched(world)) || orri_guard_owns_long(world, call);
+}
+// Looking at whatever there is: whether entities live, how many, what they have.
+ORRI_COLD bool orri_guard_looks_long(const orr_world* world, const char* call, orr_entity entity);
+static inline bool orri_guard_looks(const orr_world* world, const char* call, orr_entity entity)
+{
+    return ORR_LIKELY(!orri_watched(world)) || orri_guard_looks_long(world, call, entity);
 }
 static inline bool orri_guard_places(const orr_world* world, const char* call, orr_entity entity)
 {

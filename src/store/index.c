@@ -4,6 +4,7 @@
 //
 // Giving and killing never fail: what may fail (a page, a copy of a shared one) is done before, by reserve and
 // prepare.
+#include "store/reach.h"
 #include "store/share.h"
 #include <stdio.h>
 
@@ -15,19 +16,22 @@ orr_result orri_index_init(orr_world* world)
     return ORR_OK;
 }
 
-static void index_list_free(orr_world* world)
+static void index_list_free(orr_world* world, orri_record** list)
 {
     uint32_t before = world->apart.page_capacity;
-    if (world->hot.pages != NULL) {
-        ORRI_FREE(&world->env, ORR_MEMORY_INDEX, orri_record*, world->hot.pages - before,
-                  before + world->index.page_capacity);
+    if (list != NULL) {
+        orri_retire(world, ORR_MEMORY_INDEX, list - before,
+                    ((size_t)before + world->index.page_capacity) * sizeof *list,
+                    _Alignof(orri_record*));
     }
 }
 
 bool orri_index_pages(orr_world* world, uint32_t before, uint32_t after)
 {
     orri_record** list =
-        ORRI_ALLOC(&world->env, ORR_MEMORY_INDEX, orri_record*, (size_t)before + after);
+        orri_retire_reserve(world)
+            ? ORRI_ALLOC(&world->env, ORR_MEMORY_INDEX, orri_record*, (size_t)before + after)
+            : NULL;
     if (list == NULL) {
         return false;
     }
@@ -37,8 +41,10 @@ bool orri_index_pages(orr_world* world, uint32_t before, uint32_t after)
         memcpy(list - apart, world->hot.pages - apart,
                (apart + world->index.page_count) * sizeof *list);
     }
-    index_list_free(world);
-    world->hot.pages = list;
+    // Systems that run may look for the ids of their rows at this moment: in this list, or in the one before.
+    orri_record** old = world->hot.pages;
+    __atomic_store_n(&world->hot.pages, list, __ATOMIC_RELEASE);
+    index_list_free(world, old);
     world->apart.page_capacity = before;
     world->index.page_capacity = after;
     return true;
@@ -52,7 +58,7 @@ void orri_index_term(orr_world* world)
         orri_free(&world->env, ORR_MEMORY_INDEX, world->hot.pages[i], INDEX_PAGE_BYTES,
                   ORRI_BLOCK_ALIGN);
     }
-    index_list_free(world);
+    index_list_free(world, world->hot.pages);
     ORRI_RELEASE(&world->env, ORR_MEMORY_INDEX, index->metas, index->meta_capacity);
     *index = (orri_index){.free_first = ORRI_INDEX_NONE};
 }

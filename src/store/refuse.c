@@ -24,8 +24,11 @@ orri_id_text orri_id_format(orr_entity entity)
 orri_id_text orri_entity_format(const orr_world* world, orr_entity entity)
 {
     orri_id_text id = orri_id_format(entity), out;
-    const char* name =
-        orri_record_find(world, entity) != NULL ? orri_name_of(world, orri_id_index(entity)) : NULL;
+    // Who has only its rows to itself does not look for names.
+    bool looks = !orri_watched(world) || !orri_guard_of(world)->own_rows;
+    const char* name = looks && orri_record_find(world, entity) != NULL
+                           ? orri_name_of(world, orri_id_index(entity))
+                           : NULL;
     if (name == NULL) {
         return id;
     }

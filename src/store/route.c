@@ -2,6 +2,7 @@
 // Routes of a change set: which rows of a group go from where to where. One pass over the entities finds their places; where
 // a chunk begins, its cluster tells the route. Then room is made at the end of every route, once per cluster.
 #include "store/change.h"
+#include "store/reach.h"
 
 #define ROUTE_AHEAD 16 // How far records are fetched ahead.
 
@@ -46,7 +47,7 @@ static bool route_list(orri_change* c, orri_cluster* cluster)
     if (cluster->batch_listed) {
         return true;
     }
-    if (!ORRI_CHANGE_ADD(c, c->clusters, c->cluster_count, c->cluster_capacity)) {
+    if (!orri_reach_touch(c->world, cluster) || !ORRI_CHANGE_ADD(c, c->clusters, c->cluster_count, c->cluster_capacity)) {
         return false;
     }
     c->clusters[c->cluster_count++] = cluster;

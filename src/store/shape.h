@@ -316,6 +316,12 @@ typedef struct orri_ahead {
     uint32_t end; // Bits there are.
 } orri_ahead;
 
+typedef struct orri_retired {
+    void* memory;
+    size_t size, align;
+    orr_memory_purpose purpose;
+} orri_retired;
+
 // Something kept for some entities: pages by index >> ORRI_PAGE_BITS, made when first needed; NULL: none.
 typedef struct orri_pages {
     void** list;
@@ -431,6 +437,10 @@ struct orr_world {
     // A tick is under way, so structure is changed by messages only: `iterating` is not 0 then. What to say to who tries.
     const char* busy;
     const orri_ahead* ahead; // NULL outside of a change set.
+    // In real time, while a commit is done: the clusters it has to itself (reach.h). NULL: all, no system runs.
+    struct orri_reach* reach;
+    orri_retired* retired; // Memory that systems may still read, until none runs.
+    uint32_t retired_count, retired_capacity;
     orri_pages
         relation_marks; // Bits: scratch of a destruction, 0 outside. No page: nobody there refers.
 };

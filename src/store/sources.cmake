@@ -38,6 +38,7 @@ set(ORR_SOURCES_STORE
     src/store/publish_lend.c
     src/store/publish_state.c
     src/store/entity_print.c
+    src/store/reach.c
     src/store/ref.c
     src/store/refuse.c
     src/store/relation.c

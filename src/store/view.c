@@ -2,6 +2,7 @@
 // Views: what one pipeline sees of published types, laid out so that loops and reading by id find it where they look anyway, in columns by
 // chunk and in type tables. Room is made when the view is, and when rows move; pinning only writes pointers.
 #include "store/publish_inner.h"
+#include "store/reach.h"
 
 // ---- room -------------------------------------------------------------------------------------------------
 
@@ -27,6 +28,31 @@ void orri_view_chunk_free(orri_view* view, orri_view_chunk* entry)
               entry != NULL ? view_chunk_bytes(entry->count) : 0, _Alignof(orri_view_chunk));
 }
 
+// Systems that walk other chunks may read the list at this moment: this one, or the one before.
+static bool view_reserve_chunks(orri_view* view, uint32_t capacity)
+{
+    orr_world* world = view->publisher->world;
+    orri_view_chunk** old = view->chunks;
+    uint32_t room = capacity > 2 * view->capacity ? capacity : 2 * view->capacity;
+    orri_view_chunk** list =
+        orri_retire_reserve(world)
+            ? ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHARE, orri_view_chunk*, room)
+            : NULL;
+    if (list == NULL) {
+        return false;
+    }
+    if (old != NULL) {
+        memcpy(list, old, view->capacity * sizeof *list);
+    }
+    __atomic_store_n(&view->chunks, list, __ATOMIC_RELEASE);
+    if (old != NULL) {
+        orri_retire(world, ORR_MEMORY_SHARE, old, view->capacity * sizeof *old,
+                    _Alignof(orri_view_chunk*));
+    }
+    __atomic_store_n(&view->capacity, room, __ATOMIC_RELEASE);
+    return true;
+}
+
 // The tables, then the chunks: `capacity` of the view is what all have.
 bool orri_view_reserve(orri_view* view, uint32_t capacity)
 {
@@ -42,12 +68,7 @@ bool orri_view_reserve(orri_view* view, uint32_t capacity)
         }
         memset(table->data + old, 0, (table->capacity - old) * sizeof *table->data);
     }
-    uint32_t old = view->capacity;
-    if (!ORRI_RESERVE(env, ORR_MEMORY_SHARE, &view->chunks, &view->capacity, capacity)) {
-        return false;
-    }
-    memset(view->chunks + old, 0, (view->capacity - old) * sizeof *view->chunks);
-    return true;
+    return view_reserve_chunks(view, capacity);
 }
 
 // ---- columns ----------------------------------------------------------------------------------------------
@@ -172,9 +193,7 @@ static void view_free(orri_view* view)
     for (uint32_t id = 0; id < view->capacity; id++) {
         orri_view_chunk_free(view, view->chunks[id]);
     }
-    if (view->chunks != NULL) {
-        ORRI_RELEASE(env, ORR_MEMORY_SHARE, view->chunks, view->capacity);
-    }
+    ORRI_FREE(env, ORR_MEMORY_SHARE, orri_view_chunk*, view->chunks, view->capacity);
     ORRI_FREE(env, ORR_MEMORY_SHARE, orri_view_type, view->types, view->type_count);
     ORRI_FREE(env, ORR_MEMORY_SHARE, uint16_t, view->slots1, view->slot_count);
     ORRI_FREE(env, ORR_MEMORY_SHARE, orri_view, view, 1);
@@ -369,8 +388,10 @@ bool orri_view_has(const orri_view* view, orr_type type)
 
 orri_column* orri_view_columns(const orri_view* view, const orri_chunk* chunk)
 {
-    orri_view_chunk* entry = view->pinned && chunk->id < view->capacity ? view->chunks[chunk->id]
-                                                                        : NULL;
+    if (!view->pinned || chunk->id >= __atomic_load_n(&view->capacity, __ATOMIC_ACQUIRE)) {
+        return NULL;
+    }
+    orri_view_chunk* entry = __atomic_load_n(&view->chunks, __ATOMIC_ACQUIRE)[chunk->id];
     return entry != NULL ? entry->columns : NULL;
 }
 

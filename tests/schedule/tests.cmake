@@ -51,6 +51,7 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_realtime_many.c
     tests/schedule/test_realtime_locks.c
     tests/schedule/test_realtime_model.c
+    tests/schedule/test_realtime_narrow.c
     tests/schedule/test_realtime_outside.c
     tests/schedule/test_realtime_time.c
     tests/schedule/test_realtime_overwrite.c
