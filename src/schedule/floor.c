@@ -302,7 +302,8 @@ orr_result orri_floor_follow(orri_pipeline* pipe)
 orri_reach* orri_floor_reach(const orri_pipeline* pipe)
 {
     orri_moment* moment = pipe->moment;
-    bool counts = moment->beside && pipe->stage == ORRI_STAGE_STEPS && pipe->at < moment->reach_count;
+    bool counts = moment->beside && pipe->stage == ORRI_STAGE_STEPS &&
+                  pipe->at < moment->reach_count;
     if (!counts) {
         return NULL;
     }

@@ -12,23 +12,33 @@
 
 #include "lock_theory_kit.h"
 
+typedef enum realm_shape {
+    REALM_ANY,     // Any sets.
+    REALM_LIBRARY, // Resource 0 is structure: groups read it or have it alone, structural steps have it alone, and nothing else.
+    REALM_WITHIN,  // Resource 0 is the registry (lock_theory_kit.h).
+} realm_shape;
+
 typedef struct realm {
     const char* name;
     uint32_t systems, resources;
     uint32_t plain; // Bits of resources: never inclusive, reads of them are kept.
-    bool
-        as_library; // Resource 0 is structure: groups read it or have it alone, structural steps have it alone, and nothing else.
+    realm_shape shape;
 } realm;
 
 static inline bool realm_has(const realm* of, uint32_t set)
 {
     for (uint32_t r = 0; r < RESOURCES; r++) {
         uint32_t mode = mode_of(set, r);
-        if ((r >= of->resources && mode != N) || ((of->plain >> r & 1) != 0 && mode == I)) {
+        bool group = of->shape == REALM_WITHIN && r == 0;
+        if ((r >= of->resources && mode != N) ||
+            ((of->plain >> r & 1) != 0 && mode == I && !group)) {
             return false;
         }
     }
-    return set != 0 && (!of->as_library || mode_of(set, 0) != N);
+    if (of->shape == REALM_WITHIN && mode_of(set, 0) == X && set != MODES(X, X, X)) {
+        return false;
+    }
+    return set != 0 && (of->shape != REALM_LIBRARY || mode_of(set, 0) != N);
 }
 
 // Nodes of sets: what is held, and what is done next. After its reads are let go, or after its upgrade, a holder is as one that took
@@ -74,7 +84,7 @@ static inline void realm_twins(const realm* of)
             uint32_t to = orders[o][r];
             same &= (of->plain >> r & 1) == (of->plain >> to & 1) &&
                     (r < of->resources) == (to < of->resources) &&
-                    (!of->as_library || (r == 0) == (to == 0));
+                    (of->shape == REALM_ANY || (r == 0) == (to == 0));
         }
         for (uint32_t set = 1; same && set < SETS; set++) {
             for (uint32_t k = 0; k < 2; k++) {
@@ -91,6 +101,7 @@ static inline void realm_twins(const realm* of)
 static inline uint32_t realm_make(const realm* of, passing passes)
 {
     uint32_t count = 0;
+    within = of->shape == REALM_WITHIN;
     model_begin(of->systems, passes);
     memset(realm_node, 0, sizeof realm_node);
     node_add(OP_IDLE, 0, 0);

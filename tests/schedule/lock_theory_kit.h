@@ -32,6 +32,9 @@ enum {
 static bool conflict[SETS][SETS]; // Two sets that two systems cannot hold together.
 static bool by_reads[SETS][SETS]; // They conflict, or not; where they do, the first only reads.
 static uint8_t raised[SETS];      // Inclusive as exclusive.
+// Resource 0 stands for others, as the registry does for the rows of all clusters: there I means "write within", which excludes who reads
+// all of them, but not others who write some. (Who takes all exclusively takes each; so "read within", which excludes nobody else, is N.)
+static bool within;
 
 static inline uint32_t mode_of(uint32_t set, uint32_t resource)
 {
@@ -46,13 +49,16 @@ static inline void tables_make(void)
         raised[a] = 0;
         for (uint32_t r = 0; r < RESOURCES; r++) {
             uint32_t mode = mode_of(a, r);
-            raised[a] |= (uint8_t)((mode == I ? X : mode) << (2 * r));
+            bool group = within && r == 0;
+            raised[a] |= (uint8_t)((mode == I && !group ? X : mode) << (2 * r));
         }
         for (uint32_t b = 0; b < SETS; b++) {
             conflict[a][b] = false;
             by_reads[a][b] = true;
             for (uint32_t r = 0; r < RESOURCES; r++) {
-                bool here = apart[mode_of(a, r)][mode_of(b, r)];
+                uint32_t x = mode_of(a, r), y = mode_of(b, r);
+                bool here = within && r == 0 && (x == I || y == I) ? x != y && x != N && y != N
+                                                                   : apart[x][y];
                 conflict[a][b] |= here;
                 by_reads[a][b] &= !here || mode_of(a, r) == R;
             }
@@ -385,8 +391,8 @@ static inline void model_begin(uint32_t count, passing passes)
         m.parents = malloc(m.capacity * sizeof *m.parents);
         m.table = malloc(sizeof *m.table << 11);
         CHECK(m.states != NULL && m.parents != NULL && m.table != NULL);
-        tables_make();
     }
+    tables_make();
     m.count = count;
     m.passes = passes;
     m.node_count = 0;

@@ -124,7 +124,7 @@ ORR_TEST(table_does_what_its_model_does)
     uint64_t waited = 0, passes = 0;
     for (uint32_t round = 0; round < test_rounds(1000, 40, 100000); round++) {
         agree a = {0};
-        realm of = {"any", SYSTEMS, RESOURCES, round % 8, false};
+        realm of = {"any", SYSTEMS, RESOURCES, round % 8, REALM_ANY};
         realm_make(&of, PASS_BOUNDED);
         agree_begin(&a, of.plain);
         state s = {0};

@@ -187,19 +187,20 @@ static uint32_t realm_starves(realm of, passing passes)
 ORR_TEST(nobody_waits_for_ever)
 {
     static const realm quick[] = {
-        {"two live resources", 3, 2, 0, false},
-        {"one live, one plain", 3, 2, 1, false},
-        {"one plain", 4, 1, 1, false},
-        {"one live", 4, 1, 0, false},
+        {"two live resources", 3, 2, 0, REALM_ANY},
+        {"one live, one plain", 3, 2, 1, REALM_ANY},
+        {"one plain", 4, 1, 1, REALM_ANY},
+        {"one live", 4, 1, 0, REALM_ANY},
     };
     static const realm whole[] = {
-        {"three live resources", 3, 3, 0, false},
-        {"two live, one plain", 3, 3, 1, false},
-        {"one live, two plain", 3, 3, 3, false},
-        {"three plain", 3, 3, 7, false},
-        {"two live resources", 4, 2, 0, false},
-        {"one live, one plain", 4, 2, 1, false},
-        {"two plain", 4, 2, 3, false},
+        {"three live resources", 3, 3, 0, REALM_ANY},
+        {"two live, one plain", 3, 3, 1, REALM_ANY},
+        {"one live, two plain", 3, 3, 3, REALM_ANY},
+        {"three plain", 3, 3, 7, REALM_ANY},
+        {"two live resources", 4, 2, 0, REALM_ANY},
+        {"one live, one plain", 4, 2, 1, REALM_ANY},
+        {"two plain", 4, 2, 3, REALM_ANY},
+        {"registry, index, rows", 3, 3, 7, REALM_WITHIN},
     };
     for (uint32_t i = 0; i < ORRI_COUNT(quick); i++) {
         CHECK_EQ(realm_starves(quick[i], PASS_BOUNDED), 0);
@@ -331,7 +332,7 @@ ORR_TEST(passing_without_a_bound_starves_the_one_that_is_passed)
                                     "draw releases\n"
                                     "draw takes structure read, passing commit\n"
                                     "sound releases\n");
-    CHECK(realm_starves((realm){"two live resources", 3, 2, 0, false}, PASS_ALWAYS) > 0);
+    CHECK(realm_starves((realm){"two live resources", 3, 2, 0, REALM_ANY}, PASS_ALWAYS) > 0);
 }
 
 // A reader of two types, and two systems that change one each when they have run: if what they want inclusively were no

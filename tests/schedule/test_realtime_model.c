@@ -246,6 +246,105 @@ ORR_TEST(realtime_that_is_stopped_loses_nothing_in_any_schedule)
     model_explore("stopped", true, CONTROLLED_RANDOM, model_share(2000, 40, 100000));
 }
 
+// ---- commits beside systems that keep to their rows ------------------------------------------------------------------------------
+
+static uint64_t narrow_commits; // In all schedules.
+
+static void narrow_spawn(orr_run* run)
+{
+    orr_entity entity = orr_send_create(run);
+    orr_send_add(run, entity, Core, {run->tick});
+    if (run->tick == 3) {
+        orr_send_add(run, entity, Berry, {1}); // A cluster that no commit touched yet.
+    }
+}
+
+static void narrow_grow(orr_run* run)
+{
+    Apple* a = orr_write(run, Apple);
+    for (uint32_t i = 0; i < run->count; i++) {
+        orr_entity entity = orr_iter_entity(run, i);
+        a[i].tick = run->tick;
+        model_point();
+        a[i].twice = 2 * run->tick;
+        controlled_check(entity.id == orr_iter_entity(run, i).id, "a row moved");
+    }
+}
+
+static void narrow_look(orr_run* run)
+{
+    const Apple* a = orr_read(run, Apple);
+    for (uint32_t i = 0; i < run->count; i++) {
+        uint64_t tick = a[i].tick;
+        model_point();
+        controlled_check(a[i].tick == tick && a[i].twice == 2 * tick, "half a tick is seen");
+    }
+}
+
+static void narrow_body(const orr_platform* platform, void* arg)
+{
+    (void)arg;
+    model m = {.platform = platform};
+    model_now = &m;
+    orr_world* world = orr_world_create(
+        &(orr_world_desc){.platform = platform, .rate_hz = 100, .on_error = model_error});
+    ORR_REGISTER(world, Apple, Berry, Core);
+    orr_police_set(world, ORR_POLICE_CALLS);
+    orr_pipeline_add(world, &(orr_pipeline_desc){.name = "a", .rate_hz = 100});
+    orr_pipeline_add(world, &(orr_pipeline_desc){.name = "b", .rate_hz = 100, .observer = true});
+    for (uint32_t i = 0; i < ROWS; i++) {
+        orr_set(world, orr_create(world), Apple, {0, 0});
+    }
+    const orr_system_desc systems[] = {
+        {.name = "spawn",
+         .once = true,
+         .creates = "Core, Berry",
+         .creates_max = 1,
+         .run = narrow_spawn},
+        {.name = "grow",
+         .pipeline = "a",
+         .query = "write Apple",
+         .own_rows = true,
+         .run = narrow_grow},
+        {.name = "look", .pipeline = "b", .query = "Apple", .own_rows = true, .run = narrow_look},
+    };
+    for (uint32_t i = 0; i < ORRI_COUNT(systems); i++) {
+        controlled_check(orr_system_add(world, &systems[i]).index1 != 0, "refused");
+    }
+    orr_result result = orr_realtime(world, &(orr_realtime_desc){.ticks = 4, .lock_trace = 100});
+    controlled_check(result == ORR_OK, "%s", orr_error_last(world));
+    controlled_check(orr_world_validate(world) == ORR_OK, "%s", orr_error_last(world));
+    controlled_check(orr_entity_count(world) == ROWS + 4, "something is lost");
+    static char text[100000];
+    (void)orr_lock_trace_print(world, text, sizeof text);
+    narrow_commits += strstr(text, "commit: registry write within taken") != NULL;
+    orr_world_destroy(world);
+}
+
+ORR_TEST(realtime_commits_beside_systems_are_whole_in_any_schedule)
+{
+    static const controlled_strategy strategies[] = {CONTROLLED_DEPTH_FIRST, CONTROLLED_PRIORITIES};
+    controlled_thread_local(&orri_here_now, sizeof orri_here_now);
+    controlled_thread_local(&orri_refused_last, sizeof orri_refused_last);
+    controlled_thread_local(&orri_ear_here, sizeof orri_ear_here);
+    for (uint32_t i = 0; i < ORRI_COUNT(strategies); i++) {
+        narrow_commits = 0;
+        controlled_result result = controlled_explore(
+            &(controlled_desc){.name = "narrow",
+                               .body = narrow_body,
+                               .strategy = strategies[i],
+                               .preemptions_max = 1,
+                               .timeouts_max = 3,
+                               .cores = 1,
+                               .clock_step_ns = 1000,
+                               .schedules_max = model_share(3000, 40, 200000)});
+        CONTROLLED_PASS(result);
+        printf("  %-28s %8" PRIu64 " schedules, %8" PRIu64 " distinct\n", "commits beside systems",
+               result.schedules, result.distinct);
+        CHECK(narrow_commits > result.schedules / 2);
+    }
+}
+
 // ---- the scenario -----------------------------------------------------------------------------------------------------------------
 
 static const orr_platform* clocks_platform;

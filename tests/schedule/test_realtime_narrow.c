@@ -12,7 +12,8 @@ ORR_STRUCT(Mark0, (uint32_t, value))
 ORR_STRUCT(Mark1, (uint32_t, value))
 ORR_STRUCT(Mark2, (uint32_t, value))
 
-static _Atomic uint32_t narrow_commits; // Of the pipeline that creates: groups that began after one.
+static _Atomic uint32_t
+    narrow_commits; // Of the pipeline that creates: groups that began after one.
 static _Atomic bool narrow_inside;
 static uint32_t narrow_met, narrow_late;
 static _Atomic uint32_t narrow_rows;
