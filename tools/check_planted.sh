@@ -664,6 +664,16 @@ plant "lent: a group that is refused leaves blocks without values" \
     src/schedule/floor.c 's/orri_reclaim_end\(pipe->moment->rt->publisher, result == ORR_OK\)/orri_reclaim_end(pipe->moment->rt->publisher, true)/'
 plant "real time: a commit takes structure only to read" \
     src/schedule/floor.c 's/orri_set_structure\(pipe, ORRI_LOCK_EXCLUSIVE\);/orri_set_structure(pipe, ORRI_LOCK_READ);/'
+plant "real time: a commit beside systems goes beyond the clusters it has" \
+    src/store/route.c 's/!orri_reach_touch\(c->world, cluster\) \|\| //'
+plant "real time: a commit beside systems makes clusters" \
+    src/store/reach.c 's/return world->reach->learns \|\| reach_refuse\(world, "would make a cluster"\);/return true;/'
+plant "real time: a system that keeps to its rows does not lock them" \
+    src/schedule/sets.c 's/sets_cluster\(pipe, cluster->index, ORRI_LOCK_READ\)/true/'
+plant "real time: a commit beside systems does not lock the rows it changes" \
+    src/schedule/sets.c 's/!orri_reach_has\(reach, c\) \|\| sets_cluster\(pipe, c, ORRI_LOCK_EXCLUSIVE\)/true/'
+plant "real time: what a commit beside systems replaces is freed under them" \
+    src/store/reach.c 's/if \(!world->realtime\) \{/if (true) {/'
 plant "real time: live types are read without a lock" \
     src/schedule/sets.c 's/return touch == ORRI_TOUCH_READS \? ORRI_LOCK_READ : SETS_NONE;/return SETS_NONE;/'
 plant "real time: a view is pinned once and for all" \

@@ -16,14 +16,9 @@ orr_result orri_index_init(orr_world* world)
     return ORR_OK;
 }
 
-static void index_list_free(orr_world* world, orri_record** list)
+static size_t index_list_bytes(const orr_world* world)
 {
-    uint32_t before = world->apart.page_capacity;
-    if (list != NULL) {
-        orri_retire(world, ORR_MEMORY_INDEX, list - before,
-                    ((size_t)before + world->index.page_capacity) * sizeof *list,
-                    _Alignof(orri_record*));
-    }
+    return ((size_t)world->apart.page_capacity + world->index.page_capacity) * sizeof(orri_record*);
 }
 
 bool orri_index_pages(orr_world* world, uint32_t before, uint32_t after)
@@ -44,7 +39,10 @@ bool orri_index_pages(orr_world* world, uint32_t before, uint32_t after)
     // Systems that run may look for the ids of their rows at this moment: in this list, or in the one before.
     orri_record** old = world->hot.pages;
     __atomic_store_n(&world->hot.pages, list, __ATOMIC_RELEASE);
-    index_list_free(world, old);
+    if (old != NULL) {
+        orri_retire(world, ORR_MEMORY_INDEX, old - world->apart.page_capacity,
+                    index_list_bytes(world), _Alignof(orri_record*));
+    }
     world->apart.page_capacity = before;
     world->index.page_capacity = after;
     return true;
@@ -58,7 +56,10 @@ void orri_index_term(orr_world* world)
         orri_free(&world->env, ORR_MEMORY_INDEX, world->hot.pages[i], INDEX_PAGE_BYTES,
                   ORRI_BLOCK_ALIGN);
     }
-    index_list_free(world, world->hot.pages);
+    if (world->hot.pages != NULL) {
+        orri_free(&world->env, ORR_MEMORY_INDEX, world->hot.pages - world->apart.page_capacity,
+                  index_list_bytes(world), _Alignof(orri_record*));
+    }
     ORRI_RELEASE(&world->env, ORR_MEMORY_INDEX, index->metas, index->meta_capacity);
     *index = (orri_index){.free_first = ORRI_INDEX_NONE};
 }

@@ -29,11 +29,10 @@ void orri_view_chunk_free(orri_view* view, orri_view_chunk* entry)
 }
 
 // Systems that walk other chunks may read the list at this moment: this one, or the one before.
-static bool view_reserve_chunks(orri_view* view, uint32_t capacity)
+static bool view_reserve_chunks(orri_view* view, uint32_t room)
 {
     orr_world* world = view->publisher->world;
     orri_view_chunk** old = view->chunks;
-    uint32_t room = capacity > 2 * view->capacity ? capacity : 2 * view->capacity;
     orri_view_chunk** list =
         orri_retire_reserve(world)
             ? ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHARE, orri_view_chunk*, room)
@@ -60,15 +59,16 @@ bool orri_view_reserve(orri_view* view, uint32_t capacity)
     if (capacity <= view->capacity) {
         return true;
     }
+    uint32_t room = capacity > 2 * view->capacity ? capacity : 2 * view->capacity;
     for (uint32_t t = 0; t < view->type_count; t++) {
         orr_hot_table* table = &view->types[t].table;
         uint32_t old = table->capacity;
-        if (!ORRI_RESERVE(env, ORR_MEMORY_SHARE, &table->data, &table->capacity, capacity)) {
+        if (!ORRI_RESERVE(env, ORR_MEMORY_SHARE, &table->data, &table->capacity, room)) {
             return false;
         }
         memset(table->data + old, 0, (table->capacity - old) * sizeof *table->data);
     }
-    return view_reserve_chunks(view, capacity);
+    return view_reserve_chunks(view, room);
 }
 
 // ---- columns ----------------------------------------------------------------------------------------------

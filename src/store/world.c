@@ -5,6 +5,7 @@
 #include "store/guard.h"
 #include "store/names.h"
 #include "store/pool.h"
+#include "store/reach.h"
 
 #define WORLD_HANDLERS 4 // Error handlers within each other; what is refused then goes to the log.
 
@@ -167,6 +168,7 @@ void orr_world_destroy(orr_world* world)
     }
     orri_source_term(&world->bits, &world->env);
     orri_index_term(world);
+    orri_retired_free(world);
     ORRI_RELEASE(&world->env, ORR_MEMORY_WORLD, world->chunks, world->chunk_capacity);
     ORRI_RELEASE(&world->env, ORR_MEMORY_WORLD, world->chunk_free, world->chunk_free_capacity);
     ORRI_FREE(&world->env, ORR_MEMORY_WORLD, orr_entity, world->append_entities,
