@@ -507,6 +507,10 @@ class [[nodiscard]] system_builder<detail::list<Terms...>, detail::list<Declared
     {
         return with_value(&D::alone, true);
     }
+    auto own_rows() const
+    {
+        return with_value(&D::own_rows, true);
+    }
     auto disabled() const
     {
         return with_value(&D::disabled, true);

@@ -4,6 +4,7 @@
 // cluster that goes leaves a gap, closed when half are gaps: deleting thousands must not move the list each time.
 #include "query/query.h"
 #include "store/guard.h"
+#include "store/reach.h"
 
 #define ENTRIES_MIN   8u
 #define ENTRIES_AHEAD 8u // Clusters are fetched this far ahead.
@@ -181,6 +182,8 @@ static bool entries_hopeless(const orr_query* query, const orri_cluster* cluster
 
 bool orri_entries_match(orr_query* query, orri_cluster* cluster)
 {
+    // Where systems run beside the change, they walk what they matched.
+    ORR_ASSERT(query->world->reach == NULL || query->world->reach->learns);
     if (entries_hopeless(query, cluster)) {
         return true;
     }

@@ -205,7 +205,8 @@ static void report_system(const orri_system* system, orri_text* out)
     if (system->desc.every > 1) {
         orri_text_add(out, ", every %u ticks", system->desc.every);
     }
-    orri_text_add(out, "%s): ", system->desc.main_thread ? ", main thread" : "");
+    orri_text_add(out, "%s%s): ", system->desc.main_thread ? ", main thread" : "",
+                  system->desc.own_rows ? ", own rows" : "");
     size_t length = out->length;
     orri_leaf_print(system->query, &system->query->leaves[0], out);
     const orr_system_desc* d = &system->desc;

@@ -593,6 +593,14 @@ static void say(const char* word)
     strncat(said, word, sizeof said - strlen(said) - 1);
 }
 
+ORR_TEST(hpp_system_that_keeps_to_its_rows_says_so)
+{
+    orr::world world = make_world();
+    CHECK(world.create(Mass{1}).id != 0);
+    ADDED(world.system("age").own_rows().each([](Mass& mass) { mass.kg += 1; }));
+    CHECK_PLAN(world, "age (direct, own rows): write Mass");
+}
+
 ORR_TEST(hpp_system_order_groups_rates_and_life)
 {
     orr::world world = make_world();
