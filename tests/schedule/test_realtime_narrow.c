@@ -201,15 +201,40 @@ static void storm_change(orr_run* run)
 typedef struct storm_mirror {
     uint32_t living;
     uint64_t heard;
+    uint32_t generations[1 << 18]; // By index, of those who live; 0: none.
 } storm_mirror;
+
+static void storm_mirror_note(storm_mirror* mirror, const orr_run* run, const orr_message* m)
+{
+    for (uint32_t i = 0; i < m->count; i++) {
+        uint32_t index = (uint32_t)m->entities[i].id & ((1 << 18) - 1);
+        uint32_t generation = (uint32_t)(m->entities[i].id >> 32);
+        uint32_t* known = &mirror->generations[index];
+        bool adds = m->kind == ORR_ENTITY_ADDED;
+        HARD_CHECK(*known == (adds ? 0 : generation),
+                   "tick %u: entity %u is told as %s (cause %u, %u of them), it was %u then",
+                   (unsigned)run->tick, (unsigned)index, adds ? "new" : "gone", (unsigned)m->cause,
+                   (unsigned)m->count, (unsigned)*known);
+        *known = adds ? generation : 0;
+    }
+    mirror->living += m->kind == ORR_ENTITY_ADDED ? m->count : 0;
+    mirror->living -= m->kind == ORR_ENTITY_REMOVED ? m->count : 0;
+}
+
+// Also when its queue ran over, for it may be late while others go on: then it is told everything anew.
+static void storm_hear_anew(orr_run* run)
+{
+    memset(orr_run_user(run), 0, sizeof(storm_mirror));
+}
 
 static void storm_hear(orr_run* run)
 {
     storm_mirror* mirror = orr_run_user(run);
     ORR_MESSAGES(m, run)
     {
-        mirror->living += m->kind == ORR_ENTITY_ADDED ? m->count : 0;
-        mirror->living -= m->kind == ORR_ENTITY_REMOVED ? m->count : 0;
+        if (m->kind == ORR_ENTITY_ADDED || m->kind == ORR_ENTITY_REMOVED) {
+            storm_mirror_note(mirror, run, m);
+        }
         const Rock* rocks = orr_values(m, Rock);
         for (uint32_t i = 0; rocks != NULL && i < m->count; i++) {
             HARD_CHECK(rocks[i].twice == 2 * rocks[i].value, "a rock is told torn");
@@ -242,9 +267,11 @@ static void storm_add(orr_world* world, const uint64_t* ticks, storm_mirror* mir
     KIT_SYSTEM(world, .name = "look_dust", .pipeline = "draw", .query = "Dust, ?Rock",
                .own_rows = true, .run = storm_look);
     KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .pipeline = "hear",
-               .query = "?Rock, ?Dust", .user = &mirrors[0], .run = storm_hear);
+               .query = "?Rock, ?Dust", .user = &mirrors[0], .start = storm_hear_anew,
+               .run = storm_hear);
     KIT_SYSTEM(world, .name = "hear_rocks", .kind = ORR_INDIRECT, .pipeline = "hear",
-               .query = "Rock, !Mark2", .user = &mirrors[1], .run = storm_hear);
+               .query = "Rock, !Mark2", .user = &mirrors[1], .start = storm_hear_anew,
+               .run = storm_hear);
 }
 
 static void storm_run(uint32_t workers, uint32_t rocks, uint64_t ticks)
