@@ -177,7 +177,7 @@ ORR_TEST(churn_matrix_of_workers_seeds_and_memory_has_the_hashes_of_the_serial_r
     for (uint64_t seed = 11; test_long() && seed <= 13; seed++) {
         check_workers(SMALL, seed + test_seed(), TICKS);
         if (test_slow() ? seed == 11 && !SANITIZED : true) {
-            check_workers(LARGE, seed, TICKS);
+            check_workers(LARGE, seed, test_slow() ? TICKS / 6 : TICKS);
         }
     }
 }
