@@ -59,4 +59,11 @@ static inline uint64_t orri_bytes_word(orri_bytes_from* from)
     return word;
 }
 
+// A size of what follows, as it was read: one that there are not the bytes for is a failure, whatever the machine can count to.
+static inline size_t orri_bytes_size(orri_bytes_from* from, uint64_t size)
+{
+    from->failed = from->failed || size > from->count - from->at;
+    return from->failed ? 0 : (size_t)size;
+}
+
 #endif

@@ -96,7 +96,7 @@ static orr_result tape_read_names(tape_in* in, orri_tape_kind kind)
     }
     in->tables |= UINT32_C(1) << kind;
     for (uint64_t i = 0; !in->from.failed && i < count; i++) {
-        size_t size = tape_get_v(&in->from);
+        size_t size = orri_bytes_size(&in->from, tape_get_v(&in->from));
         const uint8_t* name = orri_bytes_take(&in->from, size);
         uint64_t word = tape_get(&in->from, 8);
         bool good = tape_name_good(name, size) && !in->from.failed &&
@@ -121,7 +121,7 @@ static orr_result tape_read_call(tape_in* in)
     orr_recording* recording = in->recording;
     const orri_tape_names* names = &recording->names[ORRI_TAPE_CALLS];
     uint64_t name = tape_get_v(&in->from), meeting = tape_get(&in->from, 1);
-    size_t size = tape_get_v(&in->from);
+    size_t size = orri_bytes_size(&in->from, tape_get_v(&in->from));
     const uint8_t* data = orri_bytes_take(&in->from, size);
     if (data == NULL || name >= names->count || meeting > 1) {
         return tape_corrupt(in, "a call was expected: a name of the list, 0 or 1, size, bytes");
@@ -164,7 +164,7 @@ static orr_result tape_read_inputs(tape_in* in, orri_taped* taped)
         }
         taped->calls++;
     }
-    size_t size = tape_get_v(&in->from);
+    size_t size = orri_bytes_size(&in->from, tape_get_v(&in->from));
     const uint8_t* bytes = orri_bytes_take(&in->from, size);
     if (bytes == NULL || size > UINT32_MAX) {
         return tape_corrupt(in, "bytes of impure systems were expected");

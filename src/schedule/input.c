@@ -149,7 +149,7 @@ static bool input_get_keeps(orri_system* system, orri_bytes_from* in)
     orr_world* world = system->pipe->world;
     const orri_keep* keeps[2] = {&system->state, &system->exports};
     for (uint32_t i = 0; i < 2; i++) {
-        size_t size = orri_bytes_word(in);
+        size_t size = orri_bytes_size(in, orri_bytes_word(in));
         const uint8_t* data = orri_bytes_take(in, size);
         if (data == NULL || size != (keeps[i]->data != NULL ? keeps[i]->type->info.size : 0)) {
             return false;
@@ -248,7 +248,7 @@ static void input_put_values(const orri_system* system, orri_bytes* out)
 static bool input_get_column(orr_world* world, orr_type type, orri_bytes_from* in)
 {
     uint64_t identity = orri_bytes_word(in), place = orri_bytes_word(in);
-    size_t size = orri_bytes_word(in);
+    size_t size = orri_bytes_size(in, orri_bytes_word(in));
     const uint8_t* data = orri_bytes_take(in, size);
     uint32_t index = (uint32_t)place, number = (uint32_t)(place >> 32);
     const orri_cluster* cluster =
@@ -341,11 +341,12 @@ static bool input_next(const orri_system* system, bool callback, orri_bytes_from
     if (from.failed || input_lost(system)) {
         return false; // It is at its end.
     }
-    *in = (orri_bytes_from){from.data + from.at, size, 0, size > from.count - from.at};
+    size_t bytes = orri_bytes_size(&from, size);
+    *in = (orri_bytes_from){from.data + from.at, bytes, 0, from.failed};
     *lanes = (uint32_t)orri_bytes_word(in);
     bool own = name == system->name_hash && !in->failed && callback == (*lanes == 0);
     if (own) {
-        *at = from.at + size;
+        *at = from.at + bytes;
     } else if (!callback) {
         input_astray(system);
     }
