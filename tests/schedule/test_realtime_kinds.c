@@ -19,14 +19,14 @@ enum {
 
 static _Atomic uint64_t drawn, missed;
 static _Atomic bool sailing; // The owner is in the midst of a tick.
-static _Atomic bool still;   // It stands still there.
+static _Atomic bool still;   // It stands still there,
+static uint32_t stood;       // and how often it did.
 
 // The owner stands still until the others drew: who waited for its values would wait for ever. After some ticks it ends the run.
 static void stand_still(const orr_run* run)
 {
-    static uint32_t stood;
     uint64_t until = drawn + FRAMES;
-    stood = still ? stood + 1 : 0;
+    stood += still;
     for (uint32_t i = 0; stood > 0 && stood < 6 && drawn < until; i++) {
         hard_sleep(100000);
         if (i == 100000) { // Ten seconds, which no machine needs.
@@ -201,6 +201,7 @@ static void launch(orr_world* world, uint32_t ships)
     ORR_REGISTER(world, Sail, Mast, LiveSail, LiveMast, Flag, Ship, Log);
     drawn = missed = 0;
     still = false;
+    stood = 0;
     for (uint32_t i = 0; i < ships; i++) {
         orr_entity ship = orr_create(world);
         orr_set(world, ship, Ship, {i});
