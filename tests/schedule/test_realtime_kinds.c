@@ -18,9 +18,9 @@ enum {
 };
 
 static _Atomic uint64_t drawn, missed;
-static _Atomic bool sailing; // The owner is in the midst of a tick.
-static _Atomic bool still;   // It stands still there,
-static uint32_t stood;       // and how often it did.
+static _Atomic bool sailing;   // The owner is in the midst of a tick.
+static _Atomic bool still;     // It stands still there,
+static _Atomic uint32_t stood; // and how often it did.
 
 // The owner stands still until the others drew: who waited for its values would wait for ever. After some ticks it ends the run.
 static void stand_still(const orr_run* run)
