@@ -331,9 +331,10 @@ static bool follow_build_type(orri_publisher* publisher, orri_published_type* ty
     if (type->kind == ORRI_PUBLISHED_POOL) {
         return orri_follow_build_pool(publisher, type);
     }
-    bool built = type->kind != ORRI_PUBLISHED_CELLS || follow_build_rolls(publisher, type);
-    built = built &&
-            (type->pending == NULL || follow_build_edition(publisher, type, type->pending));
+    if (type->kind == ORRI_PUBLISHED_CELLS && !follow_build_rolls(publisher, type)) {
+        return false;
+    }
+    bool built = type->pending == NULL || follow_build_edition(publisher, type, type->pending);
     for (orri_edition* e = type->editions; built && e != NULL; e = e->next) {
         built = follow_build_edition(publisher, type, e);
     }
