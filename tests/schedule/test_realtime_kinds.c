@@ -143,6 +143,16 @@ static void draw_masts(orr_run* run)
     note(run, &s);
 }
 
+// By rows, which are made ready before it runs.
+static void look_at_masts(orr_run* run)
+{
+    sight s = {0};
+    for (uint32_t i = 0; i < run->count; i++) {
+        const Mast* mast = orr_read_pinned(run, Mast, i);
+        see(&s, mast->tick, mast->twice);
+    }
+}
+
 // With an optional term, over all ships.
 static void draw_ships(orr_run* run)
 {
@@ -237,6 +247,7 @@ static void never_waits(bool pinned)
     if (pinned) {
         KIT_SYSTEM(world, .name = "draws_all", .once = true, .query = "Ship, ?Mast",
                    .state = ORR_TYPE(Log), .run = draw_ships);
+        KIT_SYSTEM(world, .name = "looks", .query = "Mast, Ship", .run = look_at_masts);
     }
     do { // Systems begin, which is structure.
         CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 3}));
