@@ -30,12 +30,13 @@ static bool follow_wanted(const orri_publisher* publisher, const orri_chunk* chu
     return false;
 }
 
-// Instances of a multiple type came or went, in rows that may be as they were.
+// Instances of a multiple type came or went, in rows that may be as they were. Without a roll the chunk has none.
 static bool follow_cells_stale(const orri_publisher* publisher, const orri_chunk* chunk)
 {
     for (uint32_t t = 0; t < publisher->type_count; t++) {
         const orri_published_type* type = publisher->types[t];
-        if (type->kind == ORRI_PUBLISHED_CELLS && orri_cell_stale(type, chunk)) {
+        if (type->kind == ORRI_PUBLISHED_CELLS && orri_roll_at(type, chunk->id) != NULL &&
+            orri_cell_stale(type, chunk)) {
             return true;
         }
     }

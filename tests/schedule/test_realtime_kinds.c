@@ -9,6 +9,7 @@ ORR_STRUCT_EX(LiveSail, (.multiplicity = ORR_MULTIPLE, .live = true), (uint64_t,
               (uint64_t, twice))
 ORR_STRUCT_EX(LiveMast, (.storage = ORR_PINNED, .live = true), (uint64_t, tick), (uint64_t, twice))
 ORR_STRUCT_EX(Flag, (.transient = true), (uint64_t, tick), (uint64_t, twice))
+ORR_STRUCT_EX(Hold, (.storage = ORR_PINNED), (int64_t, gold), (int64_t, stowed), (int64_t, twice))
 ORR_STRUCT(Ship, (uint64_t, number))
 ORR_STRUCT(Log, (uint64_t, ticks), (uint64_t, sum))
 
@@ -373,6 +374,84 @@ ORR_TEST(realtime_transient_values_of_one_observer_are_published_to_another)
     CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 60}));
     CHECK(drawn > 0);
     hard_end(&k);
+}
+
+// ---- transactions on what another pipeline owns -----------------------------------------------------------------------------------
+
+static _Atomic int64_t paid;
+
+static void pay(orr_run* run)
+{
+    for (uint32_t i = 0; i < run->count; i++) {
+        orr_entity ship = orr_iter_entity(run, i);
+        int64_t amount = (int64_t)(orr_random(run->tick, ship.id, 1, 0) % 10);
+        orr_transact(run, ORR_OP_ADD, ship, Hold, gold, amount);
+        paid += amount;
+    }
+}
+
+// The owner's own: what was paid until then, twice. Both are of one tick.
+static void stow(orr_run* run)
+{
+    for (uint32_t i = 0; i < run->count; i++) {
+        Hold* hold = orr_write_pinned(run, Hold, i);
+        hold->twice = 2 * hold->gold;
+        hold->stowed = hold->gold;
+    }
+}
+
+static void count_gold(orr_run* run)
+{
+    for (uint32_t i = 0; i < run->count; i++) {
+        const Hold* hold = orr_read_pinned(run, Hold, i);
+        HARD_CHECK(hold->twice == 2 * hold->stowed && hold->gold >= hold->stowed, "torn");
+    }
+    drawn++;
+}
+
+static orr_world* pay_begin(kit* k, uint32_t workers)
+{
+    orr_world* world = hard_begin(k, workers);
+    launch(world, 200);
+    paid = 0;
+    ORR_REGISTER(world, Hold);
+    orr_query* ships = orr_query_text(world, "Ship");
+    orr_entity all[200];
+    uint32_t count = 0;
+    ORR_EACH (it, ships) {
+        orr_iter_entities(&it, all + count);
+        count += it.count;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        orr_set(world, all[i], Hold, {0, 0, 0});
+    }
+    orr_query_destroy(ships);
+    hard_pipe(world, "owner", 0, false);
+    hard_pipe(world, "reader", 500, false);
+    KIT_SYSTEM(world, .name = "pays", .query = "Ship", .transacts = "Hold", .run = pay);
+    KIT_SYSTEM(world, .name = "stows", .pipeline = "owner", .query = "write Hold", .run = stow);
+    KIT_SYSTEM(world, .name = "counts", .pipeline = "reader", .query = "Hold", .run = count_gold);
+    return world;
+}
+
+ORR_TEST(realtime_transactions_on_pinned_values_of_another_pipeline_lose_nothing)
+{
+    kit k;
+    orr_world* world = pay_begin(&k, 2);
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 60}));
+    CHECK_OK(orr_system_enable(world, orr_system_find(world, "pays"), false));
+    CHECK_OK(orr_step(world, 4));
+    int64_t sum = 0;
+    orr_query* holds = orr_query_text(world, "Hold");
+    ORR_EACH (it, holds) {
+        for (uint32_t i = 0; i < it.count; i++) {
+            sum += orr_read_pinned(&it, Hold, i)->gold;
+        }
+    }
+    CHECK_EQ(sum, paid);
+    CHECK(sum > 0);
+    hard_end(&k);
+    hard_replays(&(hard_replay){.begin = pay_begin, .ticks = 40});
 }
 
 // ---- live ones --------------------------------------------------------------------------------------------------------------------
