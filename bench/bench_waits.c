@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // How long a pipeline waits for others in real time: a reader 60 times a second beside a pipeline whose one system writes what it reads, and takes 2, 12
-// and 70 ms. With a published type it should not wait for values at all; with a `live` one it waits for the system. `structure`: a third
+// and 70 ms. With a published type, a multiple or pinned one too, it should not wait for values at all; with a `live` one it waits for the system. `structure`: a third
 // pipeline creates and destroys an entity 30 times a second; its commits wait for the writer's system, and the reader passes them while they
 // do. `two`: a second writer sleeps as long, so that there is no moment in which nobody is at work.
 #include "bench.h"
@@ -14,6 +14,8 @@ enum {
 
 ORR_STRUCT(WaitShown, (float, value))
 ORR_STRUCT_EX(WaitLive, (.live = true), (float, value))
+ORR_STRUCT_EX(WaitMultiple, (.multiplicity = ORR_MULTIPLE), (float, value))
+ORR_STRUCT_EX(WaitPinned, (.storage = ORR_PINNED), (float, value))
 
 typedef struct waits_case {
     const char* type;
@@ -36,6 +38,17 @@ static void waits_work(const orr_run* run)
     (void)run;
 }
 
+static void waits_write_pinned(orr_run* run)
+{
+    ORR_EACH (it, orr_run_query(run)) {
+        for (uint32_t i = 0; i < it.count; i++) {
+            orr_write_pinned(&it, WaitPinned, i)->value += 1;
+        }
+    }
+    waits_work(run);
+}
+
+// Of a multiple type each row has one.
 static void waits_write(orr_run* run)
 {
     ORR_EACH (it, orr_run_query(run)) {
@@ -65,6 +78,17 @@ static void waits_churn(orr_run* run)
     orr_send_add(run, waits_last, WaitShown, {0});
 }
 
+static void waits_read_pinned(orr_run* run)
+{
+    float sum = 0;
+    ORR_EACH (it, orr_run_query(run)) {
+        for (uint32_t i = 0; i < it.count; i++) {
+            sum += orr_read_pinned(&it, WaitPinned, i)->value;
+        }
+    }
+    waits_sum += sum > 0;
+}
+
 static void waits_read(orr_run* run)
 {
     float sum = 0;
@@ -77,10 +101,29 @@ static void waits_read(orr_run* run)
     waits_sum += sum > 0;
 }
 
+static bool waits_is(const waits_case* of, const char* type)
+{
+    return strcmp(of->type, type) == 0;
+}
+
+static void waits_add(orr_world* world, const waits_case* of, orr_entity entity)
+{
+    if (waits_is(of, "WaitLive")) {
+        orr_set(world, entity, WaitLive, {0});
+    } else if (waits_is(of, "WaitMultiple")) {
+        orr_add_instance(world, entity, WaitMultiple, {0});
+    } else if (waits_is(of, "WaitPinned")) {
+        orr_set(world, entity, WaitPinned, {0});
+    } else {
+        orr_set(world, entity, WaitShown, {0});
+    }
+}
+
 static orr_world* waits_begin(const waits_case* of, char* write, size_t size)
 {
     orr_world* world = orr_world_create(&(orr_world_desc){.rate_hz = 60});
-    ORR_REGISTER(world, WaitShown, WaitLive);
+    ORR_REGISTER(world, WaitShown, WaitLive, WaitMultiple, WaitPinned);
+    bool pinned = waits_is(of, "WaitPinned");
     waits_type = orr_type_find(world, of->type);
     orr_pipeline_add(world, &(orr_pipeline_desc){.name = "writer"});
     snprintf(write, size, "write %s", of->type);
@@ -88,7 +131,7 @@ static orr_world* waits_begin(const waits_case* of, char* write, size_t size)
                                              .pipeline = "writer",
                                              .once = true,
                                              .query = write,
-                                             .run = waits_write});
+                                             .run = pinned ? waits_write_pinned : waits_write});
     if (of->structure) {
         orr_pipeline_add(world, &(orr_pipeline_desc){.name = "churn", .rate_hz = 30});
         orr_system_add(world, &(orr_system_desc){.name = "churns",
@@ -105,15 +148,12 @@ static orr_world* waits_begin(const waits_case* of, char* write, size_t size)
                        &(orr_system_desc){
                            .name = "idles", .pipeline = "idler", .once = true, .run = waits_idle});
     }
-    orr_system_add(world, &(orr_system_desc){
-                              .name = "reads", .once = true, .query = of->type, .run = waits_read});
+    orr_system_add(world, &(orr_system_desc){.name = "reads",
+                                             .once = true,
+                                             .query = of->type,
+                                             .run = pinned ? waits_read_pinned : waits_read});
     for (uint32_t i = 0; i < WAITS_ROWS; i++) {
-        orr_entity entity = orr_create(world);
-        if (strcmp(of->type, "WaitLive") == 0) {
-            orr_set(world, entity, WaitLive, {0});
-        } else {
-            orr_set(world, entity, WaitShown, {0});
-        }
+        waits_add(world, of, orr_create(world));
     }
     return world;
 }
@@ -133,7 +173,11 @@ static void waits_case_print(const waits_case* of, uint32_t ticks)
         orr_wait_stats_get(world, orr_pipeline_find(world, "churn"), &churn);
     }
     printf("  %-10s %4u ms %-14s %6llu %12.4f %12.4f %11.4f %14.4f\n",
-           strcmp(of->type, "WaitLive") == 0 ? "live" : "published", of->ms,
+           waits_is(of, "WaitLive")       ? "live"
+           : waits_is(of, "WaitMultiple") ? "multiple"
+           : waits_is(of, "WaitPinned")   ? "pinned"
+                                          : "published",
+           of->ms,
            of->two         ? "structure, two"
            : of->structure ? "structure"
                            : "",
@@ -147,12 +191,15 @@ static void waits_case_print(const waits_case* of, uint32_t ticks)
 void bench_waits_print(uint32_t ticks)
 {
     static const waits_case cases[] = {
-        {"WaitShown", 2, false, false},  {"WaitShown", 12, false, false},
-        {"WaitShown", 70, false, false}, {"WaitLive", 2, false, false},
-        {"WaitLive", 12, false, false},  {"WaitLive", 70, false, false},
-        {"WaitShown", 2, true, false},   {"WaitShown", 12, true, false},
-        {"WaitShown", 70, true, false},  {"WaitShown", 2, true, true},
-        {"WaitShown", 12, true, true},   {"WaitShown", 70, true, true},
+        {"WaitShown", 2, false, false},     {"WaitShown", 12, false, false},
+        {"WaitShown", 70, false, false},    {"WaitMultiple", 2, false, false},
+        {"WaitMultiple", 12, false, false}, {"WaitMultiple", 70, false, false},
+        {"WaitPinned", 2, false, false},    {"WaitPinned", 12, false, false},
+        {"WaitPinned", 70, false, false},   {"WaitLive", 2, false, false},
+        {"WaitLive", 12, false, false},     {"WaitLive", 70, false, false},
+        {"WaitShown", 2, true, false},      {"WaitShown", 12, true, false},
+        {"WaitShown", 70, true, false},     {"WaitShown", 2, true, true},
+        {"WaitShown", 12, true, true},      {"WaitShown", 70, true, true},
     };
     printf("How long a reader at 60 Hz waits beside a writer of the same %u rows, in %u of its "
            "ticks\n\n"

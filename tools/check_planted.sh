@@ -639,6 +639,16 @@ plant "published: changed-since of a view by the live version" \
     src/query/iterate.c 's/if \(iterate_viewed\(it, type\)\) \{/if (false) {/'
 plant "published: live columns of a view stay where they were" \
     src/store/share.c 's/orri_publish_moved_column\(world->publisher, chunk, column\);/(void)0;/'
+plant "published: instances are followed by their place, not by id" \
+    src/store/publish_cell.c 's/if \(past->ids\[i\] == id\) \{/if (id != 0) {/'
+plant "published: instances that come without a row that moves are not noticed" \
+    src/store/publish_follow.c 's/ORR_UNLIKELY\(publisher->cells\) && /false \&\& /'
+plant "published: a slot's new owner has the value of the old one" \
+    src/store/publish_pool.c 's/old->roll->owners\[s\]\.id == roll->owners\[s\]\.id/old->roll->counts[s] != 0/'
+plant "published: a working set points to what was seen before" \
+    src/query/working.c 's/\} else if \(ORR_UNLIKELY\(elsewhere\)\) \{/} else if (false) {/'
+plant "published: pinned values of a system's query are live" \
+    src/schedule/call.c 's/orri_here_now\.view = system->pipe->moment->view; \/\/ On the floor.*$/(void)0;/'
 plant "real time: a paused world catches up" \
     src/schedule/beat.c 's/ && \(!rt->pace\.paused \|\| pipe->due_ns <= rt->step_ns\)//'
 plant "real time: the end of a pause by a system wakes nobody" \

@@ -86,8 +86,8 @@ ORR_API orr_instances orr_column_instances(const orr_world* world, orr_cluster c
 
 // A pinned value lies in a pool of its type; adding and removing it moves nothing else, and the pointer that
 // orr_component_get() or orr_component_edit() gives is good until it is removed. (Writing through a kept pointer stamps
-// nothing: ask orr_component_edit() again where somebody watches for changes.) A pinned type is not part of a
-// cluster: cluster calls refuse it, queries walk a working set of those that have it. All calls for components of
+// nothing: ask orr_component_edit() again where somebody watches for changes, or reads it in real time from another
+// pipeline.) A pinned type is not part of a cluster: cluster calls refuse it, queries walk a working set of those that have it. All calls for components of
 // entities take pinned types; orr_copy() copies them too. They cannot be `multiple`. A value set anew is copied into its
 // place, so its move hook is not called (except when a copy hook refuses what it has just accepted). Memory of
 // removed values is kept for the next ones until the world ends.

@@ -259,8 +259,8 @@ ORR_API orr_result orr_tick_abandon(orr_world* world);
 // ---- real time ------------------------------------------------------------------------------------------------------
 
 // Pipelines at the same time, each on a thread of its own, by the clock on the wall. A type is written by one pipeline; systems of others read
-// it as it was when the last tick of that one ended (published: whole ticks, and nobody waits for a value), or, if it is pinned, multiple or
-// registered as `live`, in place under a lock. docs/REALTIME.md. The contract of lockstep does not hold: what is seen depends on
+// it as it was when the last tick of that one ended (published: whole ticks, and nobody waits for a value), or, if it is registered as `live`, in
+// place under a lock. docs/REALTIME.md. The contract of lockstep does not hold: what is seen depends on
 // timing; but a recording has all that it depends on, and a replay comes to the same.
 
 /// Something done to a world from outside. `data` is a copy of what was posted.

@@ -2,7 +2,7 @@
 // What a loop asks of the run it is at: columns, pinned values, instances, entities. The common case is inline in query.h;
 // here is the first time a type is asked for, and everything that is not a plain column.
 #include "query/query.h"
-#include "store/guard.h"
+#include "store/publish.h"
 
 // `type` is asked for, for words; null: none.
 static const orr_hot_span* access_span(const orr_iter* it, orr_type type)
@@ -255,8 +255,10 @@ void* orr_iter_pinned_at(orr_iter* it, uint32_t field, orr_access access, uint32
     }
     orri_pool* pool = orri_pool_find(it->world, asked->type);
     uint32_t index = access_index(span, i);
-    return access == ORR_READ || pool == NULL ? orri_pool_get(pool, index)
-                                              : orri_pool_write(it->world, pool, index);
+    if (access == ORR_READ || pool == NULL) {
+        return (void*)(uintptr_t)orri_pinned_here(it->world, asked->type, index);
+    }
+    return orri_pool_write(it->world, pool, index);
 }
 
 void* orr_iter_pinned_first(orr_iter* it, const orr_type_desc* desc, orr_access access, uint32_t i)

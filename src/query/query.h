@@ -250,6 +250,7 @@ typedef struct orri_working {
         [ORR_TERMS_MAX]; // By field, [capacity]: values of required types; NULL: another field.
     bool built;          // From then on changes are enough.
     bool dirty;          // Members came, went or changed place since the last refresh.
+    bool viewed;         // Some pointers are to what a pipeline saw of another.
     uint64_t mark, entries_mark;
 } orri_working;
 

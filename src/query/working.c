@@ -4,6 +4,7 @@
 // per change when it is iterated next. The walk through it goes by cluster and row; that order, and the pointers to the values,
 // are brought up to date then too, if members changed or rows moved.
 #include "query/query.h"
+#include "store/publish.h"
 
 #define WORKING_HIDDEN UINT64_MAX // Key of a member whose cluster does not match.
 
@@ -311,15 +312,26 @@ static void working_point(orr_query* query)
 {
     orri_working* working = query->working;
     for (uint32_t f = 0; f < query->field_count; f++) {
-        const orri_pool* pool =
-            query->fields[f].pinned ? orri_pool_find(query->world, query->fields[f].type) : NULL;
         for (uint32_t i = 0; working->pointers[f] != NULL && i < working->count; i++) {
-            working->pointers[f][i] = orri_pool_get(pool, working->items[i].index);
+            working->pointers[f][i] = (void*)(uintptr_t)orri_pinned_here(
+                query->world, query->fields[f].type, working->items[i].index);
         }
     }
     for (uint32_t i = 0; i < working->count; i++) {
         *working_position(working, working->items[i].index) = i + 1;
     }
+}
+
+// True when values are those that this pipeline sees of another: they lie elsewhere after each of its ticks.
+static bool working_viewed(const orr_query* query)
+{
+    const orri_view* view = orri_view_here(query->world);
+    for (uint32_t f = 0; view != NULL && f < query->field_count; f++) {
+        if (query->working->pointers[f] != NULL && orri_view_has(view, query->fields[f].type)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 bool orri_working_refresh(orr_query* query)
@@ -328,6 +340,9 @@ bool orri_working_refresh(orr_query* query)
     if (!working_catch_up(query)) {
         return false;
     }
+    bool viewed = working_viewed(query);
+    bool elsewhere = viewed || working->viewed;
+    working->viewed = viewed;
     if (working_stale(query)) {
         working_rank(query);
         orri_ranked_sort(working->items, working->count, working->scratch);
@@ -335,6 +350,8 @@ bool orri_working_refresh(orr_query* query)
         working->dirty = false;
         working->entries_mark = query->changes;
         working->mark = orri_mark_now(query->world);
+    } else if (ORR_UNLIKELY(elsewhere)) {
+        working_point(query);
     }
     return true;
 }

@@ -42,6 +42,18 @@ static orr_result call_tables(orr_world* world, orri_system* system)
     return ORR_OK;
 }
 
+// Order and working set, of what its pipeline sees.
+static bool call_refresh(const orr_world* world, const orri_system* system)
+{
+    if (ORR_LIKELY(!world->realtime)) {
+        return orri_query_refresh(system->query);
+    }
+    orri_here_now.view = system->pipe->moment->view; // On the floor: otherwise there is none.
+    bool refreshed = orri_query_refresh(system->query);
+    orri_here_now.view = NULL;
+    return refreshed;
+}
+
 // Room for the lanes of all calls until the next point: those of callbacks, and one for each unit.
 static orr_result call_reserve(orr_world* world, orri_system* system)
 {
@@ -62,7 +74,7 @@ orr_result orri_system_prepare(orr_world* world, orri_system* system, bool units
 {
     orr_result result = call_tables(world, system);
     if (ORR_UNLIKELY(system->kept) && result == ORR_OK && system->desc.kind == ORR_DIRECT &&
-        !orri_query_refresh(system->query)) {
+        !call_refresh(world, system)) {
         result = orri_env_result(&world->env);
     }
     bool in_units = (units || system->may_send || system->reduces) && system->by_rows &&

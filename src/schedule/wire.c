@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Who sees what of whom in real time, by declarations alone: made when pipelines begin, and anew when plans change. Nobody runs.
 //
-//   a type that one pipeline writes and another reads ──> published and in the other's view; or, if its values cannot be copied as a block
-//   (multiple, pinned) or should not be (`live`), locked: read in place
+//   a type that one pipeline writes and another reads ──> published and in the other's view; or, if it is `live`, locked: read in place
 #include "schedule/realtime.h"
 #include <stdlib.h>
 
@@ -19,11 +18,6 @@ static bool wire_reads(const orri_pipeline* pipe, uint32_t type_index)
         }
     }
     return false;
-}
-
-static bool wire_locked_type(const orri_type* type)
-{
-    return type->info.live || type->info.multiplicity == ORR_MULTIPLE || orri_type_pinned(type);
 }
 
 static bool wire_read_elsewhere(const orri_realtime* rt, const orri_pipeline* owner,
@@ -101,7 +95,7 @@ static orr_result wire_types(orri_realtime* rt)
         bool read = owner != NULL && wire_read_elsewhere(rt, owner, i);
         // Of a recording: whoever reads. Otherwise its observers would decide which upgrades there are, and who does transactions.
         bool locked = read || (owner != NULL && (rt->record != NULL || rt->replay != NULL));
-        if (locked && wire_locked_type(type)) {
+        if (locked && type->info.live) {
             rt->locked[rt->locked_count++] = i;
             continue;
         }

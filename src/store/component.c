@@ -19,6 +19,13 @@ static uint8_t* component_find_seen(const orr_world* world, const orri_record* r
     *has = view != NULL && orri_view_has(view, type);
     const orr_hot_table* table = *has ? orri_view_table(view, type) : NULL;
     uint32_t place = record->place, chunk = place >> ORRI_SLOT_BITS;
+    if (table == &orri_table_none.hot) { // Multiple: cells differ in size from cluster to cluster.
+        int32_t column = orri_table_column(world, type_index, chunk);
+        return column >= 0 ? orri_cells_here(world, world->chunks[chunk], (uint32_t)column,
+                                             orri_place_slot(place))
+                                 .data
+                           : NULL;
+    }
     return table != NULL && chunk < table->capacity && table->data[chunk] != NULL
                ? table->data[chunk] + (size_t)orri_place_slot(place) * table->size
                : NULL;
@@ -59,7 +66,7 @@ static inline uint8_t* component_value(const orr_world* world, const orri_record
 {
     orr_type handle = {type->index1};
     return ORR_UNLIKELY(orri_type_pinned(type))
-               ? orri_pool_get(orri_pool_find(world, handle), orri_id_index(entity))
+               ? (uint8_t*)(uintptr_t)orri_pinned_here(world, handle, orri_id_index(entity))
                : component_find(world, record, orri_type_index(world, handle));
 }
 
@@ -334,7 +341,7 @@ orr_reader orr_reader_make_far(const orr_world* world, orr_type type)
 ORRI_COLD static const void* component_get_apart(const orr_world* world, orr_entity entity,
                                                  orr_type type)
 {
-    return orri_pool_get(orri_pool_find(world, type), orri_id_index(entity));
+    return orri_pinned_here(world, type, orri_id_index(entity));
 }
 
 const void* orr_component_get_far(const orr_world* world, orr_entity entity, orr_type type)

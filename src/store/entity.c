@@ -533,7 +533,7 @@ const void* orr_address_read(const orr_world* world, const orr_address* address,
     }
     int32_t column = orri_cluster_find_column(chunk->cluster, type);
     if (column < 0) {
-        return orri_pool_get(orri_pool_find(world, type), orri_id_index(address->entity));
+        return orri_pinned_here(world, type, orri_id_index(address->entity));
     }
     size_t size = chunk->cluster->columns[column].size;
     return orri_columns_here(world, chunk)[column].data + (address->row & ORRI_SLOT_MASK) * size;

@@ -18,10 +18,10 @@ static void entity_print_value(orri_text* text, const orri_type* type, const voi
 }
 
 // All instances: [{radius: 1}, {radius: 2} (off)].
-static void entity_print_cell(orri_text* text, const orri_chunk* chunk, uint32_t column,
-                              uint32_t slot, bool any_on)
+static void entity_print_cell(const orr_world* world, orri_text* text, const orri_chunk* chunk,
+                              uint32_t column, uint32_t slot, bool any_on)
 {
-    orri_cells cell = orri_cells_at(chunk, column, slot);
+    orri_cells cell = orri_cells_here(world, chunk, column, slot);
     uint32_t shift = chunk->cluster->columns[column].shift;
     const uint64_t* bits =
         (const uint64_t*)(const void*)chunk->columns[chunk->column_count / 2 + column].data;
@@ -60,7 +60,7 @@ static void entity_print_components(const orr_world* world, orri_text* text, orr
         if (cluster->columns[c].counts != 0) {
             orri_text_add(text, "%s%s", *separator, type->info.name);
             *separator = ", ";
-            entity_print_cell(text, chunk, c, slot, on);
+            entity_print_cell(world, text, chunk, c, slot, on);
             orri_text_add(text, "%s", on ? "" : " (off)");
             continue;
         }
@@ -76,7 +76,7 @@ static void entity_print_pinned(const orr_world* world, orri_text* text, orr_ent
     uint32_t index = orri_id_index(entity);
     for (uint32_t i = 0; i < world->pool_count; i++) {
         const orri_pool* pool = world->pool_list[i];
-        const uint8_t* value = orri_pool_get(pool, index);
+        const uint8_t* value = orri_pinned_here(world, (orr_type){pool->type->index1}, index);
         if (value != NULL && !pool->is_name) {
             entity_print_component(text, pool->type, value, orri_pool_enabled(pool, index),
                                    separator);

@@ -4,6 +4,7 @@
 // cluster with twice or half the capacity. Unique types go the ways of component.c, with id 0.
 #include "store/guard.h"
 #include "store/needs.h"
+#include "store/publish.h"
 #include "store/world.h"
 #include <orrery/kinds.h>
 
@@ -31,6 +32,16 @@ static instance_cell instance_cell_at(const orr_world* world, uint32_t index, or
     cell.count = *cell.cells.counts;
     cell.ids = (uint32_t*)(void*)chunk->columns[entry->counts + 1].data +
                ((size_t)cell.slot << entry->shift);
+    return cell;
+}
+
+// The same to read: values as this thread's pipeline sees them. Ids, counts and switches are where they live.
+static instance_cell instance_cell_here(const orr_world* world, uint32_t index, orr_type type)
+{
+    instance_cell cell = instance_cell_at(world, index, type);
+    if (ORR_UNLIKELY(world->realtime) && cell.chunk != NULL) {
+        cell.cells = orri_cells_here(world, cell.chunk, cell.column, cell.slot);
+    }
     return cell;
 }
 
@@ -487,7 +498,7 @@ const void* orr_instance_get(const orr_world* world, orr_entity entity, orr_type
     if (!multiple) {
         return id == 0 ? orr_component_get(world, entity, type) : NULL;
     }
-    instance_cell cell = instance_cell_at(world, orri_id_index(entity), type);
+    instance_cell cell = instance_cell_here(world, orri_id_index(entity), type);
     uint32_t i = instance_find(&cell, id);
     return id != 0 && i < cell.count ? instance_value(&cell, i) : NULL;
 }
@@ -528,7 +539,7 @@ uint32_t orr_instances_get(const orr_world* world, orr_entity entity, orr_type t
     uint32_t count = 0;
     if (instance_check(world, "orr_instances_get", entity, type, &multiple) == ORR_OK) {
         if (multiple) {
-            instance_cell cell = instance_cell_at(world, orri_id_index(entity), type);
+            instance_cell cell = instance_cell_here(world, orri_id_index(entity), type);
             first = cell.cells.data;
             first_id = cell.ids;
             count = cell.count;

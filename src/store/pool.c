@@ -332,6 +332,7 @@ static inline uint32_t pool_take(orr_world* world, orri_pool* pool, uint32_t ind
         pool->free_first = pool->links[slot1 - 1];
     }
     pool_stamp(world, pool, block);
+    block->stamp = block->version;
     block->owners[within] = index;
     *entry = slot1;
     pool->live++;
@@ -483,6 +484,7 @@ static inline void pool_remove_entry(orr_world* world, orri_pool* pool, uint32_t
     orri_pool_block* block = orri_pool_block_of(pool, slot1 - 1);
     pool_stamp(world, pool, block);
     *entry = 0;
+    block->stamp = block->version;
     block->owners[orri_pool_within(pool, slot1 - 1)] = ORRI_INDEX_NONE;
     pool->live--;
     world->pinned_live--;

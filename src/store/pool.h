@@ -18,7 +18,8 @@ typedef struct orri_pool_block {
     uint64_t version, tick; // Of the last write to any slot. As orri_column.
     uint64_t hash, hash_version;
     struct orri_pool_share*
-        share; // Somebody holds the block as it is (pool_share.c); NULL: nobody.
+        share;      // Somebody holds the block as it is (pool_share.c); NULL: nobody.
+    uint64_t stamp; // Epoch in which a slot got or lost its owner last.
 } orri_pool_block;
 
 struct orri_pool {

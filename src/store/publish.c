@@ -18,23 +18,32 @@ static void publish_unlock(orri_publisher* publisher)
     orri_mutex_unlock(publisher->world->env.platform, &publisher->mutex);
 }
 
-static uint8_t publish_level(uint32_t rows)
+static uint8_t publish_level(const orri_published_type* type, uint32_t values)
 {
+    bool rows = type->kind == ORRI_PUBLISHED_ROWS;
     uint8_t level = 0;
-    for (uint32_t room = 16; room < rows; room *= 4) {
+    for (uint32_t room = rows ? 16 : 1; room < values; room *= rows ? 4 : 2) {
         level++;
     }
     return level;
 }
 
+static size_t publish_level_values(const orri_published_type* type, uint32_t level)
+{
+    if (level == ORRI_EDITION_LENT) {
+        return 0;
+    }
+    if (type->kind != ORRI_PUBLISHED_ROWS) {
+        return (size_t)1 << level;
+    }
+    return level == ORRI_EDITION_FULL ? ORR_CHUNK_CAPACITY : (size_t)16 << (2 * level);
+}
+
 // Of header and values, in whole lines: loops may read to the end of the last one.
 static size_t publish_block_bytes(const orri_published_type* type, uint32_t level)
 {
-    size_t rows = level == ORRI_EDITION_LENT       ? 0
-                  : level + 1 == ORRI_EDITION_LENT ? ORR_CHUNK_CAPACITY
-                                                   : (size_t)16 << (2 * level);
-    size_t bytes = rows * type->size;
-    return ORRI_BLOCK_ALIGN + ((bytes + ORRI_BLOCK_ALIGN - 1) & ~(size_t)(ORRI_BLOCK_ALIGN - 1));
+    size_t bytes = publish_level_values(type, level) * type->size;
+    return ORRI_EDITION_HEADER + ((bytes + ORRI_BLOCK_ALIGN - 1) & ~(size_t)(ORRI_BLOCK_ALIGN - 1));
 }
 
 static void publish_block_free(orri_publisher* publisher, const orri_published_type* type,
@@ -76,11 +85,11 @@ static orri_edition_block* publish_block_take(orri_publisher* publisher, orri_pu
 }
 
 orri_edition_block* orri_edition_block_take(orri_publisher* publisher, orri_published_type* type,
-                                            uint32_t rows)
+                                            uint32_t values)
 {
-    orri_edition_block* block = publish_block_take(publisher, type, publish_level(rows));
+    orri_edition_block* block = publish_block_take(publisher, type, publish_level(type, values));
     if (block != NULL) {
-        block->data = type->size > 0 ? (uint8_t*)block + ORRI_BLOCK_ALIGN : orri_marker_byte;
+        block->data = type->size > 0 ? (uint8_t*)block + ORRI_EDITION_HEADER : orri_marker_byte;
     }
     return block;
 }
@@ -91,6 +100,15 @@ orri_edition_block* orri_edition_block_take_lent(orri_publisher* publisher,
     return publish_block_take(publisher, type, ORRI_EDITION_LENT);
 }
 
+static void publish_block_destruct(const orri_published_type* type, const orri_edition_block* block)
+{
+    if (block->roll != NULL) {
+        orri_roll_destruct(type, block->roll, block->data, block->rows);
+    } else {
+        orri_rows_destruct(type->type, block->data, block->rows);
+    }
+}
+
 // Blocks that no edition has, linked: their values end, then they may be used again. No more are kept than are in use: that is what a
 // steady state takes, in which a type is copied as a whole while somebody still sees the edition before.
 static void publish_blocks_end(orri_publisher* publisher, orri_published_type* type,
@@ -98,7 +116,7 @@ static void publish_blocks_end(orri_publisher* publisher, orri_published_type* t
 {
     orri_edition_block* over = NULL;
     for (orri_edition_block* b = type->type->plain ? NULL : dead; b != NULL; b = b->next) {
-        orri_rows_destruct(type->type, b->data, b->rows);
+        publish_block_destruct(type, b);
     }
     for (orri_edition_block* b = dead; b != NULL; b = b->next) {
         if (ORR_UNLIKELY(b->share != NULL)) {
@@ -257,6 +275,7 @@ static void publish_type_free(orri_publisher* publisher, orri_published_type* ty
         type->editions->refs = 1; // Views are gone.
         orri_edition_release(publisher, type, type->editions);
     }
+    orri_rolls_free(publisher, type);
     orri_lend_trim(publisher, type, 0);
     while (type->spare != NULL) {
         orri_edition* next = type->spare->next;
@@ -327,15 +346,11 @@ static orr_result publish_check(const orr_world* world, orr_type type)
     if (found == NULL) {
         return orri_refuse_type(world, "publishing a type", type);
     }
-    const char* what = orri_type_pinned(found)                  ? "is pinned"
-                       : found->info.multiplicity != ORR_UNIQUE ? "is multiple"
-                       : orri_type_virtual(found)               ? "is not stored"
-                                                                : NULL;
-    return what == NULL ? ORR_OK
-                        : orri_refuse(orri_env_of(world), ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
-                                      "publishing a type: %s %s, so there is no column to copy; it "
-                                      "is read in place, under a lock",
-                                      found->info.name, what);
+    return !orri_type_virtual(found)
+               ? ORR_OK
+               : orri_refuse(orri_env_of(world), ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
+                             "publishing a type: %s is not stored, so there is nothing to copy",
+                             found->info.name);
 }
 
 static orri_published_type* publish_type_make(orri_publisher* publisher, orr_type handle)
@@ -349,7 +364,11 @@ static orri_published_type* publish_type_make(orri_publisher* publisher, orr_typ
     type->handle = handle;
     type->type = orri_type_at(&world->schema, handle);
     type->size = type->type->info.size;
-    type->editions = orri_edition_take(publisher, type, world->chunk_count);
+    type->kind = orri_type_pinned(type->type)                    ? ORRI_PUBLISHED_POOL
+                 : type->type->info.multiplicity == ORR_MULTIPLE ? ORRI_PUBLISHED_CELLS
+                                                                 : ORRI_PUBLISHED_ROWS;
+    type->editions = orri_edition_take(publisher, type,
+                                       type->kind != ORRI_PUBLISHED_POOL ? world->chunk_count : 0);
     if (type->editions == NULL ||
         !ORRI_RESERVE(&world->env, ORR_MEMORY_SHARE, &publisher->types, &publisher->type_capacity,
                       publisher->type_count + 1)) {
@@ -357,6 +376,7 @@ static orri_published_type* publish_type_make(orri_publisher* publisher, orr_typ
         return NULL;
     }
     publisher->types[publisher->type_count++] = type;
+    publisher->cells |= type->kind == ORRI_PUBLISHED_CELLS;
     return type;
 }
 
@@ -383,27 +403,59 @@ orr_result orri_publish_add(orri_publisher* publisher, orr_type type)
 
 // ---- copying ----------------------------------------------------------------------------------------------
 
-static orri_edition_block* publish_copy_block(orri_publisher* publisher, orri_published_type* type,
-                                              const orri_chunk* chunk, uint32_t column)
+// What a block is a copy of, live.
+typedef struct publish_source {
+    const uint8_t* data;
+    uint64_t version;
+    uint32_t rows;
+} publish_source;
+
+static publish_source publish_source_at(const orri_publisher* publisher,
+                                        const orri_published_type* type, uint32_t id,
+                                        const orri_edition_block* old)
 {
-    uint32_t rows = orri_chunk_rows(chunk);
-    orri_edition_block* block = orri_edition_block_take(publisher, type, rows);
+    if (type->kind == ORRI_PUBLISHED_POOL) {
+        const orri_pool_block* live = &orri_pool_find(publisher->world, type->handle)->blocks[id];
+        return (publish_source){live->data, live->version, old->rows};
+    }
+    const orri_chunk* chunk = publisher->world->chunks[id];
+    const orri_column* live = &chunk->columns[old->column];
+    return (publish_source){live->data, live->version, orri_chunk_rows(chunk)};
+}
+
+static bool publish_copy_values(const orri_published_type* type, const orri_edition_block* block,
+                                const publish_source* source)
+{
+    if (block->roll != NULL) {
+        return orri_roll_copy(type, block->roll, block->data, source->data);
+    }
+    if (type->type->plain) {
+        memcpy(block->data, source->data, (size_t)source->rows * type->size);
+        return true;
+    }
+    return orri_rows_copy(type->type, block->data, source->data, source->rows);
+}
+
+static orri_edition_block* publish_copy_block(orri_publisher* publisher, orri_published_type* type,
+                                              const orri_edition_block* old,
+                                              const publish_source* source)
+{
+    uint32_t values = old->roll != NULL ? orri_roll_values(old->roll) : source->rows;
+    orri_edition_block* block = orri_edition_block_take(publisher, type, values);
     if (block == NULL) {
         (void)orri_refuse_memory(&publisher->world->env, "publishing values");
         return NULL;
     }
-    const uint8_t* live = chunk->columns[column].data;
-    if (type->type->plain) {
-        memcpy(block->data, live, (size_t)rows * type->size);
-    } else if (!orri_rows_copy(type->type, block->data, live, rows)) {
+    block->roll = old->roll;
+    if (!publish_copy_values(type, block, source)) {
         orri_edition_block_drop(publisher, type, block);
         (void)orri_refuse_hook(publisher->world, "publishing values", type->type);
         return NULL;
     }
-    orri_publish_count(publisher, (size_t)rows * type->size);
-    block->rows = rows;
-    block->column = (uint16_t)column;
-    block->source = chunk->columns[column].version;
+    orri_publish_count(publisher, (size_t)values * type->size);
+    block->rows = source->rows;
+    block->column = old->column;
+    block->source = source->version;
     return block;
 }
 
@@ -416,9 +468,10 @@ static bool publish_copy_fresh(orri_publisher* publisher, orri_published_type* t
         if (old == NULL) {
             continue;
         }
-        const orri_chunk* chunk = publisher->world->chunks[id];
-        if (ORR_LIKELY(chunk->columns[old->column].version == old->source) ||
-            orri_lend_wanted(type, old, publisher->world, chunk)) {
+        publish_source source = publish_source_at(publisher, type, id, old);
+        if (ORR_LIKELY(source.version == old->source) ||
+            (ORR_UNLIKELY(type->lends) &&
+             orri_lend_wanted(type, old, publisher->world, publisher->world->chunks[id]))) {
             continue;
         }
         if (type->making == NULL) {
@@ -428,7 +481,7 @@ static bool publish_copy_fresh(orri_publisher* publisher, orri_published_type* t
                 return false;
             }
         }
-        orri_edition_block* block = publish_copy_block(publisher, type, chunk, old->column);
+        orri_edition_block* block = publish_copy_block(publisher, type, old, &source);
         if (block == NULL) {
             return false;
         }
@@ -537,8 +590,9 @@ const void* orri_published_block(const orri_publisher* publisher, orr_type type,
                                  const orri_chunk* chunk)
 {
     const orri_published_type* found = orri_published_find(publisher, type);
-    const orri_edition_block* block = found != NULL ? orri_edition_at(found->editions, chunk->id)
-                                                    : NULL;
+    const orri_edition_block* block = found != NULL && found->kind != ORRI_PUBLISHED_POOL
+                                          ? orri_edition_at(found->editions, chunk->id)
+                                          : NULL;
     return block != NULL ? block->data : NULL;
 }
 

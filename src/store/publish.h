@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Values as their owner last published them. In real time a type is written by one pipeline, in place, while systems of others read: they
+// Values as their owner last published them, of all types. In real time a type is written by one pipeline, in place, while systems of others read: they
 // see whole ticks, in blocks of their own that nobody writes.
 //
 //   owner, tick's end:  live blocks written since ──copy──> new blocks ──> the newest publication of the type
 //   reader, tick's begin: view ──pins──> the newest publication of each type it reads ──> columns and tables by chunk
 //   types that are overwritten as a whole: the live block itself is shown (lent), and their owner goes on in another one, with any values
 //   rows moved: all publications that somebody still sees follow, row by row; who had no value yet gets the live one
+//   multiple types: likewise, instance by instance. Pinned ones: blocks of the pool, slot by slot
 //
 // Vocabulary: a *publication* is a type's blocks of one moment, counted by those who see it; blocks that did not change are shared by
 // several of them. A *view* is what one pipeline sees: of each type it reads the publication it pinned last.
@@ -17,6 +18,7 @@
 #define ORRI_STORE_PUBLISH_H
 
 #include "store/guard.h"
+#include "store/pool.h"
 
 typedef struct orri_publisher orri_publisher;
 typedef struct orri_view orri_view;
@@ -26,7 +28,7 @@ orri_publisher* orri_publisher_create(orr_world* world);
 // With all views. Quiet. NULL: nothing.
 void orri_publisher_destroy(orri_publisher* publisher);
 
-// The type (in chunks, not pinned) is published from now on: first as it is. A type that is already: nothing to do. On refusal (reported)
+// The type is published from now on: first as it is. A type that is already: nothing to do. On refusal (reported)
 // nothing was done. Quiet.
 ORR_NODISCARD orr_result orri_publish_add(orri_publisher* publisher, orr_type type);
 bool orri_published(const orri_publisher* publisher, orr_type type);
@@ -46,7 +48,7 @@ void orri_publish_show(orri_publisher* publisher, const orr_type* types, uint32_
 // The tick that the newest publication of a type was shown with; 0: none since it was added.
 uint64_t orri_published_tick(const orri_publisher* publisher, orr_type type);
 
-// Whether a type (which was added, and is plain) may be lent: because some system overwrites it. Off: nothing of it is lent afterwards, which may be
+// Whether a type (which was added, and is plain) may be lent: because some system overwrites it. Multiple and pinned ones never are. Off: nothing of it is lent afterwards, which may be
 // refused (reported). Quiet.
 ORR_NODISCARD orr_result orri_publish_lends(orri_publisher* publisher, orr_type type, bool on);
 bool orri_publish_lending(const orri_publisher* publisher, orr_type type);
@@ -67,7 +69,7 @@ void orri_reclaim_end(orri_publisher* publisher, bool done);
 uint64_t orri_publish_copied(const orri_publisher* publisher);
 void orri_publish_count(orri_publisher* publisher, size_t bytes);
 
-// Rows came, went or moved, or chunks did: everything that is published follows. To be called after every change of structure, before any
+// Rows, instances or pinned values came, went or moved, or chunks did: everything that is published follows. To be called after every change of structure, before any
 // system runs. Costs what changed, and a look at every chunk. On refusal (reported) no system may run; calling again goes on. Blocks whose
 // rows changed carry an epoch that is larger than any before, and smaller than any after. Quiet.
 ORR_NODISCARD orr_result orri_publish_follow(orri_publisher* publisher);
@@ -91,9 +93,11 @@ bool orri_view_has(const orri_view* view, orr_type type);
 // Of all others the data of the chunk, and version 0: who writes asks orr_iter_stamp(). NULL: the chunk has nothing that the view has, or
 // nothing was pinned yet; take its own.
 orri_column* orri_view_columns(const orri_view* view, const orri_chunk* chunk);
-// What reading by id finds of a type the view has.
+// What reading by id finds of a type the view has. Of multiple and pinned ones nothing: they have none elsewhere either.
 orr_hot_table* orri_view_table(const orri_view* view, orr_type type);
-// The values of one published block, for hashing: NULL if the chunk has none.
+// The value of an entity, of a pinned type the view has; NULL: it has none.
+const uint8_t* orri_view_pinned(const orri_view* view, orr_type type, uint32_t index);
+// The values of one published block: NULL if the chunk has none, or the type is pinned.
 const void* orri_published_block(const orri_publisher* publisher, orr_type type,
                                  const orri_chunk* chunk);
 
@@ -103,6 +107,26 @@ static inline const orri_column* orri_columns_here(const orr_world* world, const
     const orri_view* view = orri_view_here(world);
     const orri_column* columns = ORR_UNLIKELY(view != NULL) ? orri_view_columns(view, chunk) : NULL;
     return ORR_LIKELY(columns == NULL) ? chunk->columns : columns;
+}
+
+// The same for cells, of any type: as orri_cells_at().
+static inline orri_cells orri_cells_here(const orr_world* world, const orri_chunk* chunk,
+                                         uint32_t column, uint32_t slot)
+{
+    orri_cells cells = orri_cells_at(chunk, column, slot);
+    if (ORR_UNLIKELY(world->realtime)) {
+        cells.data = orri_columns_here(world, chunk)[column].data + (size_t)slot * cells.size;
+    }
+    return cells;
+}
+
+// The same for a pinned value of an entity, by index; NULL: it has none.
+static inline const uint8_t* orri_pinned_here(const orr_world* world, orr_type type, uint32_t index)
+{
+    const orri_view* view = orri_view_here(world);
+    return ORR_UNLIKELY(view != NULL) && orri_view_has(view, type)
+               ? orri_view_pinned(view, type, index)
+               : orri_pool_get(orri_pool_find(world, type), index);
 }
 
 // The blocks of a chunk lie elsewhere now, its rows are the same: views look there. Called by who moves them; only columns that nobody

@@ -30,6 +30,19 @@ static bool follow_wanted(const orri_publisher* publisher, const orri_chunk* chu
     return false;
 }
 
+// Instances of a multiple type came or went, in rows that may be as they were. Without a roll the chunk has none.
+static bool follow_cells_stale(const orri_publisher* publisher, const orri_chunk* chunk)
+{
+    for (uint32_t t = 0; t < publisher->type_count; t++) {
+        const orri_published_type* type = publisher->types[t];
+        if (type->kind == ORRI_PUBLISHED_CELLS && orri_roll_at(type, chunk->id) != NULL &&
+            orri_cell_stale(type, chunk)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 // A quick look: rows may have changed, or it is another chunk, or it has a type that is new here. A chunk that never had rows has no stamp,
 // and none that is followed lacks one: so another chunk in the same memory, with the same id, has another stamp.
 static bool follow_suspect(const orri_publisher* publisher, const orri_published_type* added,
@@ -40,7 +53,9 @@ static bool follow_suspect(const orri_publisher* publisher, const orri_published
     }
     return chunk != NULL &&
            (chunk->stamp > publisher->looked || chunk->stamp < old->stamp ||
-            (added != NULL && chunk->stamp != 0 && follow_column(chunk, added) >= 0));
+            (added != NULL && chunk->stamp != 0 && follow_column(chunk, added) >= 0) ||
+            (ORR_UNLIKELY(publisher->cells) && old->chunk != NULL &&
+             follow_cells_stale(publisher, chunk)));
 }
 
 // How many of its rows are gone from where they were, of the old ones.
@@ -190,6 +205,9 @@ static bool follow_fill(const orri_publisher* publisher, const orri_published_ty
                         const orri_edition* edition, const orri_follow_change* change,
                         orri_edition_block* block)
 {
+    if (block->roll != NULL) {
+        return orri_cell_fill(publisher, type, edition, change, block);
+    }
     const uint32_t* from = change->same ? NULL : publisher->from + change->from;
     const uint8_t* live = change->chunk->columns[block->column].data;
     size_t size = type->size;
@@ -221,12 +239,16 @@ static orri_edition_block* follow_build_block(orri_publisher* publisher, orri_pu
                                               const orri_edition* edition,
                                               const orri_follow_change* change, uint32_t column)
 {
-    orri_edition_block* block = orri_edition_block_take(publisher, type, change->rows);
+    const orri_roll* roll = type->kind == ORRI_PUBLISHED_CELLS ? type->rolls[change->id].next
+                                                               : NULL;
+    orri_edition_block* block = orri_edition_block_take(
+        publisher, type, roll != NULL ? orri_roll_values(roll) : change->rows);
     if (block == NULL) {
         (void)orri_refuse_memory(&publisher->world->env, "moving published values");
         return NULL;
     }
     const orri_edition_block* old = orri_edition_at(edition, change->id);
+    block->roll = roll;
     block->column = (uint16_t)column;
     block->tick = old != NULL ? old->tick : type->tick;
     block->lend = old != NULL && old->lend;
@@ -239,21 +261,39 @@ static orri_edition_block* follow_build_block(orri_publisher* publisher, orri_pu
     return block;
 }
 
+bool orri_follow_reserve(orri_publisher* publisher, orri_edition* edition, uint32_t capacity,
+                         uint32_t more)
+{
+    return orri_edition_reserve(publisher, edition, capacity) &&
+           ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_SHARE, &publisher->made,
+                        &publisher->made_capacity, publisher->made_count + more);
+}
+
+void orri_follow_add(orri_publisher* publisher, orri_edition* edition, uint32_t id,
+                     orri_edition_block* block)
+{
+    publisher->made[publisher->made_count++] = (orri_follow_block){edition, block, id};
+}
+
+// True when a chunk's blocks of the type stay as they are.
+static bool follow_stays(const orri_published_type* type, const orri_follow_change* change)
+{
+    return change->same && (type->kind != ORRI_PUBLISHED_CELLS || !type->rolls[change->id].changes);
+}
+
 static bool follow_build_edition(orri_publisher* publisher, orri_published_type* type,
                                  orri_edition* edition)
 {
-    orri_env* env = &publisher->world->env;
-    if (!orri_edition_reserve(publisher, edition, publisher->world->chunk_count) ||
-        !ORRI_RESERVE(env, ORR_MEMORY_SHARE, &publisher->made, &publisher->made_capacity,
-                      publisher->made_count + publisher->change_count)) {
-        (void)orri_refuse_memory(env, "moving published values");
+    if (!orri_follow_reserve(publisher, edition, publisher->world->chunk_count,
+                             publisher->change_count)) {
+        (void)orri_refuse_memory(&publisher->world->env, "moving published values");
         return false;
     }
     for (uint32_t c = 0; c < publisher->change_count; c++) {
         const orri_follow_change* change = &publisher->changes[c];
         int32_t column = follow_column(change->chunk, type);
         const orri_edition_block* old = edition->blocks[change->id];
-        if (old == NULL ? column < 0 : column >= 0 && change->same) {
+        if (old == NULL ? column < 0 : column >= 0 && follow_stays(type, change)) {
             continue;
         }
         orri_edition_block* block =
@@ -262,9 +302,44 @@ static bool follow_build_edition(orri_publisher* publisher, orri_published_type*
         if (column >= 0 && block == NULL) {
             return false;
         }
-        publisher->made[publisher->made_count++] = (orri_follow_block){edition, block, change->id};
+        orri_follow_add(publisher, edition, change->id, block);
     }
     return true;
+}
+
+// Rolls of the chunks of a multiple type that are not as they were.
+static bool follow_build_rolls(orri_publisher* publisher, orri_published_type* type)
+{
+    bool made = orri_rolls_reserve(publisher, type, publisher->world->chunk_count);
+    for (uint32_t c = 0; made && c < publisher->change_count; c++) {
+        const orri_follow_change* change = &publisher->changes[c];
+        int32_t column = follow_column(change->chunk, type);
+        orri_roll_place* place = &type->rolls[change->id];
+        place->changes = column < 0 || !change->same || orri_cell_stale(type, change->chunk);
+        if (column >= 0 && place->changes) {
+            place->next = orri_cell_roll(publisher, type, change->chunk, (uint32_t)column);
+            made = place->next != NULL;
+        }
+    }
+    if (!made) {
+        (void)orri_refuse_memory(&publisher->world->env, "moving published values");
+    }
+    return made;
+}
+
+static bool follow_build_type(orri_publisher* publisher, orri_published_type* type)
+{
+    if (type->kind == ORRI_PUBLISHED_POOL) {
+        return orri_follow_build_pool(publisher, type);
+    }
+    if (type->kind == ORRI_PUBLISHED_CELLS && !follow_build_rolls(publisher, type)) {
+        return false;
+    }
+    bool built = type->pending == NULL || follow_build_edition(publisher, type, type->pending);
+    for (orri_edition* e = type->editions; built && e != NULL; e = e->next) {
+        built = follow_build_edition(publisher, type, e);
+    }
+    return built;
 }
 
 // The types' blocks one after another: made[] is ordered by types.
@@ -274,10 +349,7 @@ static bool follow_build(orri_publisher* publisher)
     for (uint32_t t = 0; t < publisher->type_count; t++) {
         orri_published_type* type = publisher->types[t];
         type->made_first = publisher->made_count;
-        bool built = type->pending == NULL || follow_build_edition(publisher, type, type->pending);
-        for (orri_edition* e = type->editions; built && e != NULL; e = e->next) {
-            built = follow_build_edition(publisher, type, e);
-        }
+        bool built = follow_build_type(publisher, type);
         type->made_end = publisher->made_count;
         if (!built) {
             return false;
@@ -296,6 +368,7 @@ static void follow_undo(orri_publisher* publisher)
             }
         }
         type->made_first = type->made_end = 0;
+        orri_rolls_undo(publisher, type);
     }
     for (uint32_t m = 0; m < publisher->made_view_count; m++) {
         orri_view_chunk_free(publisher->made_views[m].view, publisher->made_views[m].made);
@@ -369,12 +442,16 @@ static void follow_swap_type(orri_publisher* publisher, orri_published_type* typ
         }
     }
     type->made_first = type->made_end = 0;
+    orri_rolls_swap(publisher, type);
 }
 
 // Blocks of a chunk that went to another cluster as a whole stay: the column may be another one there.
 static void follow_swap_columns(const orri_publisher* publisher, const orri_published_type* type,
                                 const orri_edition* edition)
 {
+    if (type->kind == ORRI_PUBLISHED_POOL) {
+        return;
+    }
     for (uint32_t c = 0; c < publisher->change_count; c++) {
         const orri_follow_change* change = &publisher->changes[c];
         orri_edition_block* block = edition->blocks[change->id];
@@ -427,6 +504,7 @@ static void follow_swap_views(orri_publisher* publisher)
             orri_view_refresh(view, change->id, change->chunk, made ? next->made : NULL);
             m += made;
         }
+        orri_view_refresh_pools(view);
     }
 }
 
@@ -449,6 +527,17 @@ static void follow_swap(orri_publisher* publisher, uint64_t version)
     follow_swap_views(publisher);
 }
 
+static bool follow_pools_stale(const orri_publisher* publisher)
+{
+    for (uint32_t t = 0; t < publisher->type_count; t++) {
+        const orri_published_type* type = publisher->types[t];
+        if (type->kind == ORRI_PUBLISHED_POOL && orri_published_pool_stale(publisher, type)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 orr_result orri_follow_run(orri_publisher* publisher, const orri_published_type* added)
 {
     uint32_t gone = 0;
@@ -456,7 +545,7 @@ orr_result orri_follow_run(orri_publisher* publisher, const orri_published_type*
     if (!follow_collect(publisher, added, &gone)) {
         return orri_refuse_memory(&world->env, "following rows of published types");
     }
-    if (publisher->change_count > 0) {
+    if (publisher->change_count > 0 || follow_pools_stale(publisher)) {
         if (!follow_prepare(publisher) || !follow_locate(publisher, gone)) {
             follow_undo(publisher);
             return orri_refuse_memory(&world->env, "following rows of published types");

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // What the files of publishing share: publish.c (blocks, publications), publish_lend.c (live blocks that are shown), publish_follow.c (rows that
-// move), view.c (what a pipeline sees).
+// move), publish_roll.c (whose values a block has), publish_cell.c (of multiple types), publish_pool.c (of pinned ones), view.c (what a pipeline sees).
 //
 //   type ──> editions, newest first ──> by chunk id ──> block: values, counted by the editions that have it
+//     │                                  (pinned: by block of the pool)   │
+//     └─────> rolls, by the same number <─────────────────────────────────┘ of multiple and pinned types: whose values
 //   view ──> by type: the edition it pinned
 //
 // Invariants, outside of a call:
@@ -12,19 +14,51 @@
 //  3. refs of a block: the editions it is in. refs of an edition: the views that pinned it, and one for the newest.
 //  4. The columns of a view are live, but for the types it pinned: there they are of its edition.
 //  5. A lent block has the data of its share, which is frozen. The live block is lent until it is written: that column has the same share then.
+//  6. Blocks of a multiple or pinned type at one number, of whatever edition, have one roll, which is that of the type. It says what the live block says
+//     when followed: instances and their ids by row, owners by slot. So ids, counts, owners and switches are read where they live; only values are copied.
+//  7. A pool has a block in every edition for exactly those of its blocks in which a slot was used.
 #ifndef ORRI_STORE_PUBLISH_INNER_H
 #define ORRI_STORE_PUBLISH_INNER_H
 
 #include "base/sync.h"
 #include "store/publish.h"
+#include <orrery/kinds.h>
 
-#define ORRI_EDITION_CLASSES 6 // Blocks for 16, 64, 256, 1024 rows, a full chunk's; and lent ones,
-#define ORRI_EDITION_LENT    5 // which are headers alone.
+#define ORRI_EDITION_FULL \
+    4 // Blocks for 16, 64, 256, 1024 rows, a full chunk's. With rolls: for 1, 2, 4 … values,
+#define ORRI_EDITION_MOST    21 // up to so many: ORR_INSTANCES_MAX in every row of a chunk.
+#define ORRI_EDITION_LENT    22 // Lent ones are headers alone.
+#define ORRI_EDITION_CLASSES 23
+#define ORRI_EDITION_HEADER  (2 * ORRI_BLOCK_ALIGN)
+_Static_assert(1u << ORRI_EDITION_MOST == ORR_CHUNK_CAPACITY * ORR_INSTANCES_MAX, "see above");
 
-// Values of one type in one chunk. Nobody writes them while an edition has the block.
+// Where the values of a published type live.
+typedef enum orri_published_kind {
+    ORRI_PUBLISHED_ROWS,  // In columns, one in a row.
+    ORRI_PUBLISHED_CELLS, // In columns, several in a row: multiple types.
+    ORRI_PUBLISHED_POOL,  // In blocks of a pool: pinned types.
+} orri_published_kind;
+
+// Whose values a block has: of each row how many, and whose. A slot of a pool is a row with one value or none.
+typedef struct orri_roll {
+    uint64_t stamp; // Of what it was taken from: instance ids of a chunk, owners of a pool's block.
+    uint32_t rows;
+    uint8_t shift;      // A row has room for 1 << shift values.
+    uint16_t* counts;   // [rows]
+    uint32_t* ids;      // [rows << shift], of instances; NULL: pinned.
+    orr_entity* owners; // [rows]; NULL: multiple.
+} orri_roll;
+
+typedef struct orri_roll_place {
+    orri_roll* now;
+    orri_roll* next; // Scratch of following: takes its place,
+    bool changes;    // if it does; NULL then: nothing is there any more.
+} orri_roll_place;
+
+// Values of one type in one chunk, or in one block of its pool. Nobody writes them while an edition has the block.
 typedef struct orri_edition_block {
     struct orri_edition_block* next; // Free, or fresh of the same edition.
-    uint8_t* data; // Behind this header, on a line of its own; of a marker its byte.
+    uint8_t* data; // Behind this header, on lines of its own; of a marker its byte.
     uint64_t version, tick;
     uint64_t
         source; // Version of the live block it was copied from; 0: of none, so it is copied anew.
@@ -34,13 +68,16 @@ typedef struct orri_edition_block {
     uint8_t level;   // Class of its size.
     // Of the newest one: what the owner writes next there is to be lent; and that was decided, by the first group of systems that may write it.
     bool lend, decided;
+    const orri_roll* roll; // NULL: a unique type.
 } orri_edition_block;
-_Static_assert(sizeof(orri_edition_block) <= ORRI_BLOCK_ALIGN, "the header is one line");
+_Static_assert(sizeof(orri_edition_block) <= ORRI_EDITION_HEADER &&
+                   offsetof(orri_edition_block, roll) <= ORRI_BLOCK_ALIGN,
+               "what a look for changes needs is one line");
 
 // A type's blocks of one moment.
 typedef struct orri_edition {
     struct orri_edition* next;   // The one before; or spare.
-    orri_edition_block** blocks; // By chunk id.
+    orri_edition_block** blocks; // By chunk id, or number of the pool's block.
     orri_edition_block* fresh;   // Before it is shown: blocks that changed.
     uint32_t capacity, refs;
 } orri_edition;
@@ -48,7 +85,10 @@ typedef struct orri_edition {
 typedef struct orri_published_type {
     const orri_type* type;
     orr_type handle;
+    orri_published_kind kind;
     uint32_t size;
+    orri_roll_place* rolls; // As blocks of editions.
+    uint32_t roll_capacity;
     orri_edition* editions; // Those that somebody sees, the newest first.
     orri_edition* pending;  // Copied, and not shown yet; NULL: nothing changed.
     orri_edition* making;   // Scratch of a copy.
@@ -140,6 +180,7 @@ struct orri_publisher {
     orri_view* views;
     orri_followed* followed; // By chunk id.
     uint32_t followed_capacity;
+    bool cells;      // Some type is multiple.
     uint64_t looked; // Rows of chunks with a larger stamp came, went or moved since following.
     // Scratch of following, kept for the next time.
     orri_follow_change* changes;
@@ -161,9 +202,9 @@ struct orri_publisher {
 // ---- publish.c ------------------------------------------------------------------------------------------
 
 orri_published_type* orri_published_find(const orri_publisher* publisher, orr_type type);
-// With room for `rows` values, raw, counted once; NULL when refused (silent).
+// With room for so many values, raw, counted once; NULL when refused (silent).
 orri_edition_block* orri_edition_block_take(orri_publisher* publisher, orri_published_type* type,
-                                            uint32_t rows);
+                                            uint32_t values);
 // A header for a lent one; likewise.
 orri_edition_block* orri_edition_block_take_lent(orri_publisher* publisher,
                                                  orri_published_type* type);
@@ -202,11 +243,79 @@ void orri_lend_end(orri_publisher* publisher, orri_published_type* type, orri_ed
 // Gives back blocks that are kept, but for so many.
 void orri_lend_trim(orri_publisher* publisher, orri_published_type* type, uint32_t most);
 
+// ---- publish_roll.c ---------------------------------------------------------------------------------------
+
+// Raw, but for rows and shift; NULL when refused (silent).
+orri_roll* orri_roll_make(orri_publisher* publisher, const orri_published_type* type, uint32_t rows,
+                          uint8_t shift);
+void orri_roll_free(orri_publisher* publisher, orri_roll* roll);
+static inline uint32_t orri_roll_values(const orri_roll* roll)
+{
+    return roll->rows << roll->shift;
+}
+// Copies all values to raw memory. False when a hook refuses; then none is made.
+bool orri_roll_copy(const orri_published_type* type, const orri_roll* roll, uint8_t* to,
+                    const uint8_t* from);
+// Copies one; likewise.
+bool orri_roll_copy_one(const orri_published_type* type, uint8_t* to, const uint8_t* from);
+// Ends all values of rows before `rows`.
+void orri_roll_destruct(const orri_published_type* type, const orri_roll* roll, uint8_t* data,
+                        uint32_t rows);
+bool orri_rolls_reserve(orri_publisher* publisher, orri_published_type* type, uint32_t capacity);
+// The roll at a number; NULL: none.
+static inline orri_roll* orri_roll_at(const orri_published_type* type, uint32_t id)
+{
+    return id < type->roll_capacity ? type->rolls[id].now : NULL;
+}
+// What following made takes its place, or is given up. Blocks that have it are there no more.
+void orri_rolls_swap(orri_publisher* publisher, orri_published_type* type);
+void orri_rolls_undo(orri_publisher* publisher, orri_published_type* type);
+void orri_rolls_free(orri_publisher* publisher, orri_published_type* type);
+
+// ---- publish_cell.c ---------------------------------------------------------------------------------------
+
+// True when instances of a multiple type came or went there since its roll was taken, or there is none.
+bool orri_cell_stale(const orri_published_type* type, const orri_chunk* chunk);
+// The roll of a chunk as it is. NULL when refused (silent).
+orri_roll* orri_cell_roll(orri_publisher* publisher, const orri_published_type* type,
+                          const orri_chunk* chunk, uint32_t column);
+// The values of a block, of the rows of a change: as the edition had them, by instance; who is new gets the live one. False when a hook refuses;
+// then none is made.
+bool orri_cell_fill(const orri_publisher* publisher, const orri_published_type* type,
+                    const orri_edition* edition, const orri_follow_change* change,
+                    orri_edition_block* block);
+// Checks that a roll says what is there.
+bool orri_cell_agrees(const orri_published_type* type, const orri_chunk* chunk,
+                      const orri_roll* roll);
+
+// ---- publish_pool.c ---------------------------------------------------------------------------------------
+
+// Blocks of its pool in which a slot was used.
+uint32_t orri_published_pool_blocks(const orri_publisher* publisher,
+                                    const orri_published_type* type);
+// True when some block's owners are not those of its roll.
+bool orri_published_pool_stale(const orri_publisher* publisher, const orri_published_type* type);
+// The blocks of such a type that follow, in all editions: into publisher->made. False when refused (reported).
+bool orri_follow_build_pool(orri_publisher* publisher, orri_published_type* type);
+bool orri_published_pool_agrees(const orri_publisher* publisher, const orri_published_type* type,
+                                uint32_t number, const orri_roll* roll);
+
 // ---- publish_follow.c -------------------------------------------------------------------------------------
 
 // As orri_publish_follow(); chunks with `added` (may be NULL) are looked at in any case.
 ORR_NODISCARD orr_result orri_follow_run(orri_publisher* publisher,
                                          const orri_published_type* added);
+// Where a row of a change was; 0: nowhere.
+static inline uint32_t orri_follow_from(const orri_publisher* publisher,
+                                        const orri_follow_change* change, uint32_t row)
+{
+    return change->same ? change->id << ORRI_SLOT_BITS | row : publisher->from[change->from + row];
+}
+// Room in an edition and in publisher->made, and a block that was made for it (NULL: there is none any more). False when refused (silent).
+bool orri_follow_reserve(orri_publisher* publisher, orri_edition* edition, uint32_t capacity,
+                         uint32_t more);
+void orri_follow_add(orri_publisher* publisher, orri_edition* edition, uint32_t id,
+                     orri_edition_block* block);
 
 // ---- view.c ---------------------------------------------------------------------------------------------
 
@@ -219,5 +328,7 @@ orri_view_chunk* orri_view_chunk_make(orri_view* view, const orri_chunk* chunk);
 void orri_view_refresh(orri_view* view, uint32_t id, const orri_chunk* chunk,
                        orri_view_chunk* made);
 void orri_view_chunk_free(orri_view* view, orri_view_chunk* entry);
+// The tables of pinned types anew.
+void orri_view_refresh_pools(orri_view* view);
 
 #endif

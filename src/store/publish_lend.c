@@ -251,7 +251,7 @@ orr_result orri_publish_lends(orri_publisher* publisher, orr_type handle, bool o
     orr_world* world = publisher->world;
     orri_published_type* type = orri_published_find(publisher, handle);
     ORR_ASSERT(type != NULL && (!on || type->type->plain));
-    on &= type->size > 0;
+    on &= type->size > 0 && type->kind == ORRI_PUBLISHED_ROWS;
     for (uint32_t id = 0; type->lends && !on && id < type->editions->capacity; id++) {
         const orri_edition_block* block = type->editions->blocks[id];
         if (block != NULL && !orri_column_prepare(world, world->chunks[id], block->column)) {

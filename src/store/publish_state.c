@@ -36,10 +36,42 @@ static orr_result publish_state_rows(const orri_publisher* publisher, uint32_t i
                 : publish_state_corrupt(publisher, NULL, id, "its rows are not those followed");
 }
 
+// Blocks with rolls have that of the type, which says what is there; `stale`: that cannot be said.
+static orr_result publish_state_roll(const orri_publisher* publisher,
+                                     const orri_published_type* type,
+                                     const orri_edition_block* block, uint32_t id, bool stale)
+{
+    const orri_roll* roll = orri_roll_at(type, id);
+    if ((block != NULL) != (roll != NULL) ||
+        (block != NULL && (block->roll != roll || block->rows != roll->rows))) {
+        return publish_state_corrupt(publisher, type, id, "a block and its roll do not agree");
+    }
+    bool pool = type->kind == ORRI_PUBLISHED_POOL;
+    bool right = block == NULL || stale ||
+                 (pool ? orri_published_pool_agrees(publisher, type, id, roll)
+                       : orri_cell_agrees(type, publisher->world->chunks[id], roll));
+    return right ? ORR_OK : publish_state_corrupt(publisher, type, id, "a roll is not as it was");
+}
+
+static orr_result publish_state_pool(const orri_publisher* publisher,
+                                     const orri_published_type* type, const orri_edition* edition,
+                                     uint32_t number)
+{
+    const orri_edition_block* block = orri_edition_at(edition, number);
+    bool stale = orri_published_pool_stale(publisher, type);
+    if (!stale && (block != NULL) != (number < orri_published_pool_blocks(publisher, type))) {
+        return publish_state_corrupt(publisher, type, number, "a block is missing, or too many");
+    }
+    return publish_state_roll(publisher, type, block, number, stale);
+}
+
 static orr_result publish_state_block(const orri_publisher* publisher,
                                       const orri_published_type* type, const orri_edition* edition,
                                       uint32_t id)
 {
+    if (type->kind == ORRI_PUBLISHED_POOL) {
+        return publish_state_pool(publisher, type, edition, id);
+    }
     const orri_edition_block* block = orri_edition_at(edition, id);
     const orri_followed* followed = &publisher->followed[id];
     bool stale = followed->chunk != NULL && publish_state_stale(publisher, id);
@@ -58,7 +90,11 @@ static orr_result publish_state_block(const orri_publisher* publisher,
                           (block->share != NULL && block->share->data != block->data))) {
         return publish_state_corrupt(publisher, type, id, "a lent block has not the data it had");
     }
-    return ORR_OK;
+    if (type->kind != ORRI_PUBLISHED_CELLS) {
+        return ORR_OK;
+    }
+    stale = stale || (block != NULL && orri_cell_stale(type, publisher->world->chunks[id]));
+    return publish_state_roll(publisher, type, block, id, stale);
 }
 
 // How many editions have the block.
@@ -86,7 +122,9 @@ static orr_result publish_state_edition(const orri_publisher* publisher,
         return publish_state_corrupt(publisher, type, 0, "an edition is counted wrongly");
     }
     orr_result result = ORR_OK;
-    for (uint32_t id = 0; result == ORR_OK && id < publisher->followed_capacity; id++) {
+    uint32_t most = type->kind == ORRI_PUBLISHED_POOL ? edition->capacity
+                                                      : publisher->followed_capacity;
+    for (uint32_t id = 0; result == ORR_OK && id < most; id++) {
         result = publish_state_block(publisher, type, edition, id);
         const orri_edition_block* block = orri_edition_at(edition, id);
         if (result == ORR_OK && block != NULL &&
@@ -133,6 +171,17 @@ static orr_result publish_state_type(const orri_publisher* publisher,
                : result;
 }
 
+// What a view has of a type.
+static const uint8_t* publish_state_seen(const orri_view* view, const orri_published_type* type,
+                                         uint32_t id)
+{
+    uint32_t t = 0;
+    while (view->types[t].type != type) {
+        t++;
+    }
+    return view->types[t].table.data[id];
+}
+
 // Columns of one chunk: published where the view has the type, live elsewhere.
 static orr_result publish_state_columns(const orri_view* view, uint32_t id)
 {
@@ -147,8 +196,7 @@ static orr_result publish_state_columns(const orri_view* view, uint32_t id)
         orr_type handle = {type != NULL ? type->index1 : 0};
         bool own = type != NULL && orri_view_has(view, handle);
         const orri_published_type* found = own ? orri_published_find(publisher, handle) : NULL;
-        const uint8_t* data = own ? orri_view_table(view, handle)->data[id]
-                                  : chunk->columns[c].data;
+        const uint8_t* data = own ? publish_state_seen(view, found, id) : chunk->columns[c].data;
         if ((view->pinned || type == NULL) && entry->columns[c].data != data) {
             return publish_state_corrupt(publisher, found, id, "a view's column is elsewhere");
         }
@@ -162,7 +210,9 @@ static orr_result publish_state_view(const orri_view* view)
     orr_result result = ORR_OK;
     for (uint32_t t = 0; result == ORR_OK && t < view->type_count; t++) {
         const orri_view_type* type = &view->types[t];
-        for (uint32_t id = 0; result == ORR_OK && id < view->capacity; id++) {
+        bool pool = type->type->kind == ORRI_PUBLISHED_POOL;
+        for (uint32_t id = 0;
+             result == ORR_OK && id < (pool ? type->table.capacity : view->capacity); id++) {
             const orri_edition_block* block =
                 type->edition != NULL ? orri_edition_at(type->edition, id) : NULL;
             if (type->table.data[id] != (block != NULL ? block->data : NULL)) {
@@ -202,15 +252,20 @@ orr_result orri_publisher_validate(orri_publisher* publisher)
 bool orri_publish_followed(const orri_publisher* publisher)
 {
     const orr_world* world = publisher->world;
-    for (uint32_t id = 1; id < world->chunk_count; id++) {
-        const orri_chunk* chunk = world->chunks[id];
-        bool published = false;
-        for (uint32_t t = 0; chunk != NULL && !published && t < publisher->type_count; t++) {
-            published = orri_cluster_find_column(chunk->cluster, publisher->types[t]->handle) >= 0;
-        }
-        if (published &&
-            (id >= publisher->followed_capacity || publish_state_stale(publisher, id))) {
+    for (uint32_t t = 0; t < publisher->type_count; t++) {
+        const orri_published_type* type = publisher->types[t];
+        if (type->kind == ORRI_PUBLISHED_POOL && orri_published_pool_stale(publisher, type)) {
             return false;
+        }
+        for (uint32_t id = 1; id < world->chunk_count; id++) {
+            const orri_chunk* chunk = world->chunks[id];
+            bool published = chunk != NULL &&
+                             orri_cluster_find_column(chunk->cluster, type->handle) >= 0;
+            if (published &&
+                (id >= publisher->followed_capacity || publish_state_stale(publisher, id) ||
+                 (type->kind == ORRI_PUBLISHED_CELLS && orri_cell_stale(type, chunk)))) {
+                return false;
+            }
         }
     }
     return true;

@@ -34,8 +34,11 @@ set(ORR_SOURCES_STORE
     src/store/pool_share.c
     src/store/pool_state.c
     src/store/publish.c
+    src/store/publish_cell.c
     src/store/publish_follow.c
     src/store/publish_lend.c
+    src/store/publish_pool.c
+    src/store/publish_roll.c
     src/store/publish_state.c
     src/store/entity_print.c
     src/store/reach.c
@@ -79,8 +82,11 @@ set(ORR_SMALL_STORE
     src/store/pool_share.c
     src/store/pool_state.c
     src/store/publish.c
+    src/store/publish_cell.c
     src/store/publish_follow.c
     src/store/publish_lend.c
+    src/store/publish_pool.c
+    src/store/publish_roll.c
     src/store/publish_state.c
     src/store/ref.c
     src/store/refuse.c

@@ -53,22 +53,29 @@ static bool view_reserve_chunks(orri_view* view, uint32_t room)
 }
 
 // The tables, then the chunks: `capacity` of the view is what all have.
+// Pinned types have one entry for each block of their pool instead.
 bool orri_view_reserve(orri_view* view, uint32_t capacity)
 {
     orri_env* env = &view->publisher->world->env;
-    if (capacity <= view->capacity) {
-        return true;
-    }
-    uint32_t room = capacity > 2 * view->capacity ? capacity : 2 * view->capacity;
+    bool grows = capacity > view->capacity;
+    uint32_t room = !grows                          ? view->capacity
+                    : capacity > 2 * view->capacity ? capacity
+                                                    : 2 * view->capacity;
     for (uint32_t t = 0; t < view->type_count; t++) {
         orr_hot_table* table = &view->types[t].table;
-        uint32_t old = table->capacity;
-        if (!ORRI_RESERVE(env, ORR_MEMORY_SHARE, &table->data, &table->capacity, room)) {
+        bool pool = view->types[t].type->kind == ORRI_PUBLISHED_POOL;
+        uint32_t old = table->capacity,
+                 needed = pool ? orri_published_pool_blocks(view->publisher, view->types[t].type)
+                               : room;
+        if (needed <= old) {
+            continue;
+        }
+        if (!ORRI_RESERVE(env, ORR_MEMORY_SHARE, &table->data, &table->capacity, needed)) {
             return false;
         }
         memset(table->data + old, 0, (table->capacity - old) * sizeof *table->data);
     }
-    return view_reserve_chunks(view, room);
+    return !grows || view_reserve_chunks(view, room);
 }
 
 // ---- columns ----------------------------------------------------------------------------------------------
@@ -88,7 +95,7 @@ static void view_set(const orri_view* view, const orri_view_type* type, uint32_t
                      const orri_edition_block* block, uint64_t version)
 {
     type->table.data[id] = block != NULL ? block->data : NULL;
-    if (block != NULL) {
+    if (block != NULL && type->type->kind != ORRI_PUBLISHED_POOL) {
         view->chunks[id]->columns[block->column] =
             (orri_column){.data = block->data, .version = version, .tick = block->tick};
     }
@@ -126,10 +133,21 @@ void orri_view_refresh(orri_view* view, uint32_t id, const orri_chunk* chunk, or
     }
     for (uint32_t t = 0; t < view->type_count; t++) {
         const orri_view_type* type = &view->types[t];
-        if (type->edition != NULL) {
+        if (type->edition != NULL && type->type->kind != ORRI_PUBLISHED_POOL) {
             uint64_t version = view_version(view, type, id);
             view_set(view, type, id, orri_edition_at(type->edition, id),
                      version != 0 ? version : view->publisher->world->epoch);
+        }
+    }
+}
+
+void orri_view_refresh_pools(orri_view* view)
+{
+    for (uint32_t t = 0; t < view->type_count; t++) {
+        const orri_view_type* type = &view->types[t];
+        bool pool = type->edition != NULL && type->type->kind == ORRI_PUBLISHED_POOL;
+        for (uint32_t i = 0; pool && i < type->table.capacity; i++) {
+            view_set(view, type, i, orri_edition_at(type->edition, i), 0);
         }
     }
 }
@@ -329,6 +347,9 @@ void orri_view_inherit(orri_view* view, const orri_view* before)
     const orr_world* world = view->publisher->world;
     for (uint32_t t = 0; t < view->type_count; t++) {
         const orri_view_type* type = &view->types[t];
+        if (type->type->kind == ORRI_PUBLISHED_POOL) {
+            continue; // Nobody asks what of them changed.
+        }
         uint32_t index = orri_type_index(world, type->type->handle);
         uint32_t slot1 = before != NULL && index < before->slot_count ? before->slots1[index] : 0;
         for (uint32_t id = 0; id < type->edition->capacity; id++) {
@@ -356,8 +377,8 @@ uint64_t orri_view_unseen(const orri_view* view, orr_type handle, uint64_t since
     uint32_t slot1 = index < view->slot_count ? view->slots1[index] : 0;
     const orri_view_type* type = slot1 != 0 ? &view->types[slot1 - 1] : NULL;
     uint64_t first = UINT64_MAX;
-    for (uint32_t id = 0; type != NULL && type->edition != NULL && id < type->edition->capacity;
-         id++) {
+    bool any = type != NULL && type->edition != NULL && type->type->kind != ORRI_PUBLISHED_POOL;
+    for (uint32_t id = 0; any && id < type->edition->capacity; id++) {
         const orri_edition_block* block = type->edition->blocks[id];
         const orri_chunk* chunk = block != NULL && id < world->chunk_count ? world->chunks[id]
                                                                            : NULL;
@@ -398,5 +419,21 @@ orri_column* orri_view_columns(const orri_view* view, const orri_chunk* chunk)
 orr_hot_table* orri_view_table(const orri_view* view, orr_type type)
 {
     const orri_view_type* found = view_type(view, type);
+    if (found != NULL && found->type->kind != ORRI_PUBLISHED_ROWS) {
+        return &orri_table_none.hot;
+    }
     return found != NULL ? (orr_hot_table*)(uintptr_t)&found->table : NULL;
+}
+
+const uint8_t* orri_view_pinned(const orri_view* view, orr_type type, uint32_t index)
+{
+    const orri_pool* pool = orri_pool_find(view->publisher->world, type);
+    uint32_t slot1 = pool != NULL ? orri_pool_slot1(pool, index) : 0;
+    if (slot1 == 0) {
+        return NULL;
+    }
+    const orr_hot_table* table = &view_type(view, type)->table;
+    uint32_t number = (slot1 - 1) >> pool->slot_bits;
+    ORR_ASSERT(number < table->capacity && table->data[number] != NULL);
+    return table->data[number] + (size_t)orri_pool_within(pool, slot1 - 1) * pool->size;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Worlds made of parts (odd_kit.h, odd_kit_more.h): which ones, in which pipelines, is chosen, or by chance.
+// Worlds made of parts (odd_kit.h, odd_kit_more.h, odd_kit_kinds.h): which ones, in which pipelines, is chosen, or by chance.
 #ifndef TEST_ODD_WORLD_KIT_H
 #define TEST_ODD_WORLD_KIT_H
 
+#include "schedule/odd_kit_kinds.h"
 #include "schedule/odd_kit_more.h"
 
 typedef struct odd_desc {
@@ -35,6 +36,7 @@ static const struct {
     {"parallel", part_parallel},
     {"systems", part_systems},
     {"live", part_live},
+    {"kinds", part_kinds},
 };
 enum {
     ODD_PARTS = sizeof odd_parts / sizeof *odd_parts,

@@ -48,6 +48,7 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/test_realtime_strangers.c
     tests/schedule/test_realtime_odd.c
     tests/schedule/test_realtime_hard.c
+    tests/schedule/test_realtime_kinds.c
     tests/schedule/test_realtime_many.c
     tests/schedule/test_realtime_locks.c
     tests/schedule/test_realtime_model.c

@@ -53,7 +53,7 @@ static void stage_set(stage* s, orr_entity entity, int32_t value)
     CHECK_OK(orr_component_set(s->world, entity, s->health, &(Health){value, 0}));
 }
 
-static orr_entity stage_create(stage* s, int32_t value)
+ORR_MAYBE_UNUSED static orr_entity stage_create(stage* s, int32_t value)
 {
     orr_entity entity = orr_create_in(s->world, KIT_CLUSTER(s->world, Health));
     stage_set(s, entity, value);
@@ -61,7 +61,7 @@ static orr_entity stage_create(stage* s, int32_t value)
 }
 
 // A view of Health as it is now; the type is published from now on.
-static orri_view* stage_view(stage* s)
+ORR_MAYBE_UNUSED static orri_view* stage_view(stage* s)
 {
     CHECK_OK(orri_publish_add(s->publisher, s->health));
     orri_view* view = orri_view_create(s->publisher, &s->health, 1);

@@ -28,6 +28,8 @@ set(ORR_TESTS_STORE
     tests/store/test_pinned_many.c
     tests/store/test_print.c
     tests/store/test_publish.c
+    tests/store/test_publish_kinds.c
+    tests/store/test_publish_kinds_random.c
     tests/store/test_publish_lend.c
     tests/store/test_publish_random.c
     tests/store/test_ref.c
