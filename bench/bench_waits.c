@@ -2,7 +2,8 @@
 // How long a pipeline waits for others in real time: a reader 60 times a second beside a pipeline whose one system writes what it reads, and takes 2, 12
 // and 70 ms. With a published type, a multiple or pinned one too, it should not wait for values at all; with a `live` one it waits for the system. `structure`: a third
 // pipeline creates and destroys an entity 30 times a second; its commits wait for the writer's system, and the reader passes them while they
-// do. `two`: a second writer sleeps as long, so that there is no moment in which nobody is at work.
+// do. `two`: a second writer sleeps as long, so that there is no moment in which nobody is at work. `rows`: the writer keeps to its rows, so that
+// commits, which are about another cluster, do not wait for it.
 #include "bench.h"
 #include <stdatomic.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@ enum {
 };
 
 ORR_STRUCT(WaitShown, (float, value))
+ORR_STRUCT(WaitOther, (float, value))
 ORR_STRUCT_EX(WaitLive, (.live = true), (float, value))
 ORR_STRUCT_EX(WaitMultiple, (.multiplicity = ORR_MULTIPLE), (float, value))
 ORR_STRUCT_EX(WaitPinned, (.storage = ORR_PINNED), (float, value))
@@ -20,7 +22,7 @@ ORR_STRUCT_EX(WaitPinned, (.storage = ORR_PINNED), (float, value))
 typedef struct waits_case {
     const char* type;
     uint32_t ms;
-    bool structure, two;
+    bool structure, two, rows;
 } waits_case;
 
 static _Atomic uint64_t waits_busy_ns;
@@ -60,6 +62,19 @@ static void waits_write(orr_run* run)
     waits_work(run);
 }
 
+// The same for one chunk after the other.
+static void waits_write_rows(orr_run* run)
+{
+    const orr_platform* platform = orr_platform_default();
+    float* values = orr_iter_write_type(run, waits_type);
+    uint64_t end = platform->clock_ns(platform->user) + waits_busy_ns * run->count / WAITS_ROWS;
+    for (uint32_t i = 0; i < run->count; i++) {
+        values[i] += 1;
+    }
+    while (platform->clock_ns(platform->user) < end) {
+    }
+}
+
 // Has no type to write, and leaves the processor to the others.
 static void waits_idle(orr_run* run)
 {
@@ -75,7 +90,7 @@ static void waits_churn(orr_run* run)
         orr_send_destroy(run, waits_last);
     }
     waits_last = orr_send_create(run);
-    orr_send_add(run, waits_last, WaitShown, {0});
+    orr_send_add(run, waits_last, WaitOther, {0});
 }
 
 static void waits_read_pinned(orr_run* run)
@@ -122,24 +137,27 @@ static void waits_add(orr_world* world, const waits_case* of, orr_entity entity)
 static orr_world* waits_begin(const waits_case* of, char* write, size_t size)
 {
     orr_world* world = orr_world_create(&(orr_world_desc){.rate_hz = 60});
-    ORR_REGISTER(world, WaitShown, WaitLive, WaitMultiple, WaitPinned);
+    ORR_REGISTER(world, WaitShown, WaitOther, WaitLive, WaitMultiple, WaitPinned);
     bool pinned = waits_is(of, "WaitPinned");
     waits_type = orr_type_find(world, of->type);
     orr_pipeline_add(world, &(orr_pipeline_desc){.name = "writer"});
     snprintf(write, size, "write %s", of->type);
     orr_system_add(world, &(orr_system_desc){.name = "writes",
                                              .pipeline = "writer",
-                                             .once = true,
+                                             .once = !of->rows,
+                                             .own_rows = of->rows,
                                              .query = write,
-                                             .run = pinned ? waits_write_pinned : waits_write});
+                                             .run = of->rows ? waits_write_rows
+                                                    : pinned ? waits_write_pinned
+                                                             : waits_write});
     if (of->structure) {
         orr_pipeline_add(world, &(orr_pipeline_desc){.name = "churn", .rate_hz = 30});
         orr_system_add(world, &(orr_system_desc){.name = "churns",
                                                  .pipeline = "churn",
                                                  .once = true,
-                                                 .creates = "WaitShown",
+                                                 .creates = "WaitOther",
                                                  .creates_max = 1,
-                                                 .destroys = "WaitShown",
+                                                 .destroys = "WaitOther",
                                                  .run = waits_churn});
     }
     if (of->two) {
@@ -172,41 +190,42 @@ static void waits_case_print(const waits_case* of, uint32_t ticks)
     if (of->structure) {
         orr_wait_stats_get(world, orr_pipeline_find(world, "churn"), &churn);
     }
-    printf("  %-10s %4u ms %-14s %6llu %12.4f %12.4f %11.4f %14.4f\n",
+    printf("  %-10s %4u ms %-15s %6llu %12.4f %12.4f %11.4f %14.4f %12.4f\n",
            waits_is(of, "WaitLive")       ? "live"
            : waits_is(of, "WaitMultiple") ? "multiple"
            : waits_is(of, "WaitPinned")   ? "pinned"
                                           : "published",
            of->ms,
-           of->two         ? "structure, two"
+           of->rows        ? "structure, rows"
+           : of->two       ? "structure, two"
            : of->structure ? "structure"
                            : "",
            (unsigned long long)stats.lock_waits, (double)stats.lock_longest_ns * 1e-6,
            (double)stats.turn_longest_ns * 1e-6,
            (double)(stats.lock_waited_ns + stats.turn_waited_ns) * 1e-6 / (double)stats.ticks,
-           (double)churn.lock_longest_ns * 1e-6);
+           (double)churn.lock_longest_ns * 1e-6,
+           churn.ticks > 0 ? (double)churn.lock_waited_ns * 1e-6 / (double)churn.ticks : 0.0);
     orr_world_destroy(world);
 }
 
 void bench_waits_print(uint32_t ticks)
 {
-    static const waits_case cases[] = {
-        {"WaitShown", 2, false, false},     {"WaitShown", 12, false, false},
-        {"WaitShown", 70, false, false},    {"WaitMultiple", 2, false, false},
-        {"WaitMultiple", 12, false, false}, {"WaitMultiple", 70, false, false},
-        {"WaitPinned", 2, false, false},    {"WaitPinned", 12, false, false},
-        {"WaitPinned", 70, false, false},   {"WaitLive", 2, false, false},
-        {"WaitLive", 12, false, false},     {"WaitLive", 70, false, false},
-        {"WaitShown", 2, true, false},      {"WaitShown", 12, true, false},
-        {"WaitShown", 70, true, false},     {"WaitShown", 2, true, true},
-        {"WaitShown", 12, true, true},      {"WaitShown", 70, true, true},
-    };
+    static const waits_case kinds[] = {{.type = "WaitShown"},
+                                       {.type = "WaitMultiple"},
+                                       {.type = "WaitPinned"},
+                                       {.type = "WaitLive"},
+                                       {.type = "WaitShown", .structure = true},
+                                       {.type = "WaitShown", .structure = true, .two = true},
+                                       {.type = "WaitShown", .structure = true, .rows = true}};
+    static const uint32_t ms[] = {2, 12, 70};
     printf("How long a reader at 60 Hz waits beside a writer of the same %u rows, in %u of its "
            "ticks\n\n"
-           "  type       writer  what else        waits longest lock longest turn  a tick, ms "
-           "longest commit\n",
+           "  type       writer  what else         waits longest lock longest turn  a tick, ms "
+           "longest commit  a commit, ms\n",
            (unsigned)WAITS_ROWS, (unsigned)ticks);
-    for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        waits_case_print(&cases[i], ticks);
+    for (uint32_t i = 0; i < 3 * sizeof kinds / sizeof kinds[0]; i++) {
+        waits_case of = kinds[i / 3];
+        of.ms = ms[i % 3];
+        waits_case_print(&of, ticks);
     }
 }
