@@ -4,7 +4,7 @@
 // A cluster's first chunk grows through levels of 1 to 1024 rows, so that thousands of tiny clusters stay
 // cheap; from then on chunks are full and their blocks lie in the extents of the cluster's columns.
 #include "store/publish.h"
-#include "store/share.h"
+#include "store/undo.h"
 
 static const uint32_t chunk_level_rows[ORRI_LEVELS + 1] = {
     1, 4, 16, 64, 256, 1024, ORR_CHUNK_CAPACITY};
@@ -114,6 +114,14 @@ bool orri_column_prepare(orr_world* world, orri_chunk* chunk, uint32_t column)
     return false;
 }
 
+bool orri_rows_prepare(orr_world* world, orri_chunk* chunk, uint32_t column, uint32_t slot,
+                       uint32_t count)
+{
+    orri_share* share = chunk->columns[column].share;
+    return share == NULL || orri_undo_log(world, share, slot, count) ||
+           orri_column_prepare(world, chunk, column);
+}
+
 bool orri_chunk_prepare(orr_world* world, orri_chunk* chunk)
 {
     for (uint32_t c = 0; chunk->share_count > 0 && c < chunk->column_count; c++) {
@@ -126,7 +134,7 @@ bool orri_chunk_prepare(orr_world* world, orri_chunk* chunk)
 
 void orri_column_stamp_one(orr_world* world, orri_chunk* chunk, uint32_t column)
 {
-    uint64_t epoch = orri_epoch(world);
+    uint64_t epoch = orri_version_now(world, &chunk->columns[column]);
     chunk->columns[column].version = epoch;
     chunk->columns[column].tick = orri_tick_now(world);
     if (column < chunk->cluster->column_count) {

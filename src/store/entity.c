@@ -560,9 +560,9 @@ void* orr_address_write(orr_world* world, const orr_address* address, orr_type t
                                    chunk->cluster->columns[column].type);
         return NULL;
     }
-    uint8_t* data = orri_column_write(world, chunk, (uint32_t)column);
-    size_t size = chunk->cluster->columns[column].size;
-    return data != NULL ? data + (address->row & ORRI_SLOT_MASK) * size : NULL;
+    uint32_t slot = address->row & ORRI_SLOT_MASK;
+    uint8_t* data = orri_rows_write(world, chunk, (uint32_t)column, slot, 1);
+    return data != NULL ? data + (size_t)slot * chunk->cluster->columns[column].size : NULL;
 }
 
 orr_cluster orr_entity_cluster(const orr_world* world, orr_entity entity)

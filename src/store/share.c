@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Shares of blocks and index pages. See share.h for what they promise.
-#include "store/share.h"
+#include "store/undo.h"
 
 #include "store/publish.h"
 
@@ -23,13 +23,17 @@ static orri_share* share_make(orr_world* world, orri_share_kind kind, orri_share
     share->refs = 1;
     share->kind = kind;
     share->frozen = kind == ORRI_SHARE_FROZEN;
-    share->attached = attach;
-    share->counter = counter;
-    *attach = share;
-    (*counter)++;
+    if (*attach != NULL) {
+        orri_undo_supersede(*attach, share);
+    } else {
+        share->attached = attach;
+        share->counter = counter;
+        *attach = share;
+        (*counter)++;
+    }
     world->share_live++;
     // What was stamped until now is seen by the holder: later writes must stamp (and detach) anew.
-    world->epoch++;
+    orri_epoch_end(world);
     return share;
 }
 
@@ -37,7 +41,7 @@ static orri_share* share_create(orr_world* world, orri_share_kind kind, orri_sha
                                 uint32_t* counter)
 {
     orri_share* share = *attach;
-    if (share != NULL) {
+    if (share != NULL && orri_share_clean(share)) {
         ORR_ASSERT(share->attached == attach);
         return share_again(share, kind);
     }
@@ -88,6 +92,7 @@ orri_share* orri_share_column(orr_world* world, orri_chunk* chunk, uint32_t colu
         } else {
             share->size = entry->data != NULL ? orri_bits_bytes(info) : 0;
         }
+        orri_undo_allow(world, share);
         if (!share_keep_counts(world, share, chunk, column)) {
             return NULL;
         }
@@ -100,7 +105,7 @@ orri_share* orri_share_lend(orr_world* world, orri_chunk* chunk, uint32_t column
     orri_column* entry = &chunk->columns[column];
     const orri_cluster_column* info = &chunk->cluster->columns[column];
     ORR_ASSERT(world->appender == NULL && info->type->plain && info->size > 0);
-    if (entry->share != NULL) {
+    if (entry->share != NULL && orri_share_clean(entry->share)) {
         return share_again(entry->share, ORRI_SHARE_FROZEN);
     }
     orri_share* share = share_make(world, ORRI_SHARE_FROZEN, &entry->share, &chunk->share_count);
@@ -110,6 +115,7 @@ orri_share* orri_share_lend(orr_world* world, orri_chunk* chunk, uint32_t column
         share->type = info->type;
         share->row_size = info->size;
         share->size = (size_t)share->rows * info->size;
+        orri_undo_allow(world, share);
     }
     return share;
 }
@@ -160,22 +166,41 @@ static void share_free_data(orr_world* world, orri_share* share)
     }
 }
 
-void orri_share_release(orr_world* world, orri_share* share)
+static void share_free(orr_world* world, orri_share* share)
 {
-    ORR_ASSERT(share->refs > 0);
-    if (--share->refs > 0) {
-        return;
-    }
     if (share->attached != NULL) {
         share_unhook(share);
     } else {
         share_free_data(world, share);
     }
+    orri_undo_drop(world, share);
     world->share_live--;
     if (share->counts != NULL) {
         ORRI_FREE(&world->env, ORR_MEMORY_SHARE, uint16_t, share->counts, share->rows);
     }
     ORRI_FREE(&world->env, ORR_MEMORY_SHARE, orri_share, share, 1);
+}
+
+void orri_share_settle(orr_world* world, orri_share* share)
+{
+    while (share != NULL && share->refs == 0 &&
+           (share->lean_first == NULL || orri_undo_fold(world, share))) {
+        orri_share* base = share->base;
+        orri_undo_part(share);
+        share_free(world, share);
+        share = base;
+    }
+}
+
+void orri_share_release(orr_world* world, orri_share* share)
+{
+    ORR_ASSERT(share->refs > 0);
+    if (--share->refs == 0) {
+        // Nobody has a pointer any more: what leans on it may log.
+        share->frozen = 0;
+        share->kind = ORRI_SHARE_HISTORY;
+        orri_share_settle(world, share);
+    }
 }
 
 static void share_lose(orr_world* world, orri_share* share)
@@ -188,6 +213,9 @@ static void share_lose(orr_world* world, orri_share* share)
              "a held state of %u rows is lost: no memory for its copy; give the world more memory "
              "or hold less",
              share->rows);
+    orri_undo_drop(world, share);
+    orri_undo_lose(world, share);
+    orri_share_settle(world, share);
 }
 
 // Copies values. Workers may do so at the same time, each of a column of its own; blobs and hooks are not made for that.
@@ -207,7 +235,7 @@ static bool share_copy_values(orr_world* world, const orri_share* share, void* t
     return copied;
 }
 
-// Copies the rows for a history share.
+// Copies the rows for a history share, with those of its log as they were.
 static bool share_copy_out(orr_world* world, orri_share* share)
 {
     void* copy = orri_alloc(&world->env, ORR_MEMORY_SHARE, share->size, ORRI_BLOCK_ALIGN);
@@ -219,6 +247,7 @@ static bool share_copy_out(orr_world* world, orri_share* share)
         orri_free(&world->env, ORR_MEMORY_SHARE, copy, share->size, ORRI_BLOCK_ALIGN);
         return false;
     }
+    orri_undo_apply(world, share, copy);
     share->data = copy;
     share->owned_size = share->size;
     share->align = ORRI_BLOCK_ALIGN;
@@ -310,13 +339,13 @@ bool orri_share_detach_page(orr_world* world, uint32_t page)
 
 void orri_share_hand_over(orr_world* world, orri_chunk* chunk, uint32_t column)
 {
-    (void)world;
     orri_column* entry = &chunk->columns[column];
     orri_column_cold* cold = &orri_chunk_cold(chunk)[column];
     orri_share* share = entry->share;
     if (cold->extent == NULL) {
         share->data = NULL;
     }
+    orri_undo_apply(world, share, share->data);
     share->extent = cold->extent;
     cold->extent = NULL;
     entry->data = NULL;
@@ -355,7 +384,7 @@ bool orri_share_part_page(orr_world* world, uint32_t page)
 static void share_rejoin(orr_world* world, orri_share* share, void* data, orri_share** attach,
                          uint32_t* counter)
 {
-    ORR_ASSERT(share->attached == NULL && *attach == NULL && !share->lost);
+    ORR_ASSERT(share->attached == NULL && *attach == NULL && !share->lost && share->base == NULL);
     if (share->extent != NULL) {
         orri_block_give(share->extent, &world->env, share->data);
     } else if (share->owned_size > 0) {

@@ -5,6 +5,7 @@
 // still attached. So a world that stands still costs a snapshot nothing but lists.
 #include "store/guard.h"
 #include "store/snapshot_inner.h"
+#include "store/undo.h"
 
 // ---- nodes of chunks -------------------------------------------------------------------------------------------
 
@@ -40,7 +41,8 @@ static bool snapshot_chunk_same(const orri_chunk_node* node, const orri_chunk* c
         const orri_column* column = &chunk->columns[c];
         bool memory = orri_chunk_cold(chunk)[c].extent != NULL;
         if (node->columns[c].tick != column->tick || memory != (node->columns[c].share != NULL) ||
-            (memory && node->columns[c].share != column->share)) {
+            (memory &&
+             (node->columns[c].share != column->share || !orri_share_clean(column->share)))) {
             return false;
         }
     }
@@ -496,16 +498,25 @@ static bool snapshot_counted(snapshot_sum* sum, uint64_t* round)
     return counted;
 }
 
-static void snapshot_sum_share(snapshot_sum* sum, orri_share* share)
+static void snapshot_sum_one(snapshot_sum* sum, orri_share* share)
 {
-    if (share == NULL || snapshot_counted(sum, &share->round)) {
+    if (snapshot_counted(sum, &share->round)) {
         return;
     }
-    sum->own += sizeof *share + (share->counts != NULL ? share->rows * sizeof *share->counts : 0);
+    sum->own += sizeof *share + orri_undo_bytes(share) +
+                (share->counts != NULL ? share->rows * sizeof *share->counts : 0);
     if (share->attached != NULL) {
         sum->shared += share->size;
-    } else if (!share->lost) {
+    } else if (!share->lost && share->base == NULL) {
         sum->own += share->size;
+    }
+}
+
+// With what it leans on and nobody else asks for. Such a one was counted if its own base was.
+static void snapshot_sum_share(snapshot_sum* sum, orri_share* share)
+{
+    for (orri_share* at = share; at != NULL && (at == share || at->refs == 0); at = at->base) {
+        snapshot_sum_one(sum, at);
     }
 }
 

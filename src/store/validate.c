@@ -6,7 +6,7 @@
 #include "store/needs.h"
 #include "store/pool.h"
 #include "store/relation.h"
-#include "store/share.h"
+#include "store/undo.h"
 
 static orr_result validate_fail(orr_world* world, const char* invariant, uint64_t a, uint64_t b)
 {
@@ -74,7 +74,7 @@ static orr_result validate_column(orr_world* world, orri_chunk* chunk, uint32_t 
     }
     if (column->share != NULL &&
         (column->share->attached != &column->share || column->share->data != column->data ||
-         column->version == world->epoch)) {
+         column->version == world->epoch || !orri_undo_valid(column->share))) {
         return validate_fail(world, "S8 (share)", chunk->id, c);
     }
     if (c >= columns) {

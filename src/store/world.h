@@ -156,11 +156,31 @@ static inline uint64_t orri_tick_now(const orr_world* world)
 {
     return ORR_LIKELY(!world->realtime) ? world->tick : orri_clock_here(world)[0];
 }
+// Epochs go by two. What is written to a block that is still held, its rows logged (undo.h), gets the number before the epoch: later than all that was
+// written before the epoch began, and no right to write more.
+#define ORRI_EPOCH_STEP 2
+// A new epoch begins: what is written from now on has a larger version. Returns the last one of before.
+static inline uint64_t orri_epoch_end(orr_world* world)
+{
+    uint64_t epoch = world->epoch;
+    world->epoch = epoch + ORRI_EPOCH_STEP;
+    return epoch;
+}
+// The same; returns the least version that is written from now on.
+static inline uint64_t orri_epoch_next(orr_world* world)
+{
+    return orri_epoch_end(world) + 1;
+}
+// The version that a write gives to a block.
+static inline uint64_t orri_version_now(const orr_world* world, const orri_column* column)
+{
+    return orri_epoch(world) - (column->share != NULL);
+}
 // What is written from now on has a larger version. In real time, within a system, nobody may begin an epoch: what was written since its
 // group began counts as later too.
 static inline uint64_t orri_mark_now(orr_world* world)
 {
-    return ORR_LIKELY(!world->realtime) ? world->epoch++ : orri_clock_here(world)[1] - 1;
+    return ORR_LIKELY(!world->realtime) ? orri_epoch_end(world) : orri_clock_here(world)[1] - 1;
 }
 
 // ---- refusals (refuse.c) --------------------------------------------------------------------------------
@@ -355,6 +375,29 @@ static inline void orri_chunk_stamp(orr_world* world, orri_chunk* chunk)
     if (ORR_UNLIKELY(chunk->stamp != world->epoch)) {
         orri_chunk_stamp_all(world, chunk);
     }
+}
+// Makes sure that some rows of a column can be written without fail: a holder may get their bytes alone (undo.h). Nothing else may be written then.
+bool orri_rows_prepare(orr_world* world, orri_chunk* chunk, uint32_t column, uint32_t slot,
+                       uint32_t count);
+// A column that is prepared, or the rows of it that will be written are: stamped.
+static inline uint8_t* orri_column_mark(orr_world* world, orri_chunk* chunk, uint32_t column)
+{
+    if (ORR_UNLIKELY(chunk->columns[column].version != orri_epoch(world))) {
+        orri_column_stamp_one(world, chunk, column);
+    }
+    return chunk->columns[column].data;
+}
+// As orri_column_write(), below, for some rows and no others: the data of the column.
+static inline uint8_t* orri_rows_write(orr_world* world, orri_chunk* chunk, uint32_t column,
+                                       uint32_t slot, uint32_t count)
+{
+    if (ORR_UNLIKELY(chunk->columns[column].version != orri_epoch(world))) {
+        if (!orri_rows_prepare(world, chunk, column, slot, count)) {
+            return NULL;
+        }
+        orri_column_stamp_one(world, chunk, column);
+    }
+    return chunk->columns[column].data;
 }
 // A column to write, prepared and stamped; NULL when a copy was refused (reported).
 static inline uint8_t* orri_column_write(orr_world* world, orri_chunk* chunk, uint32_t column)
