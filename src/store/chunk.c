@@ -132,10 +132,20 @@ bool orri_chunk_prepare(orr_world* world, orri_chunk* chunk)
     return true;
 }
 
+bool orri_chunk_prepare_rows(orr_world* world, orri_chunk* chunk, uint32_t slot, uint32_t count)
+{
+    for (uint32_t c = 0; chunk->share_count > 0 && c < chunk->column_count; c++) {
+        if (!orri_rows_prepare(world, chunk, c, slot, count)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void orri_column_stamp_one(orr_world* world, orri_chunk* chunk, uint32_t column)
 {
-    uint64_t epoch = orri_version_now(world, &chunk->columns[column]);
-    chunk->columns[column].version = epoch;
+    uint64_t epoch = orri_epoch(world);
+    chunk->columns[column].version = orri_version_now(world, &chunk->columns[column]);
     chunk->columns[column].tick = orri_tick_now(world);
     if (column < chunk->cluster->column_count) {
         // Loops on other threads, over other chunks of the cluster, stamp it too, with the same epoch.
@@ -143,13 +153,18 @@ void orri_column_stamp_one(orr_world* world, orri_chunk* chunk, uint32_t column)
     }
 }
 
-void orri_chunk_stamp_all(orr_world* world, orri_chunk* chunk)
+void orri_chunk_stamp_held(orr_world* world, orri_chunk* chunk)
 {
-    ORR_ASSERT(chunk->share_count == 0);
     for (uint32_t c = 0; c < chunk->column_count; c++) {
         orri_column_stamp_one(world, chunk, c);
     }
-    chunk->stamp = world->epoch;
+    chunk->stamp = world->epoch - (chunk->share_count > 0); // As of columns.
+}
+
+void orri_chunk_stamp_all(orr_world* world, orri_chunk* chunk)
+{
+    ORR_ASSERT(chunk->share_count == 0);
+    orri_chunk_stamp_held(world, chunk);
 }
 
 // ---- type tables ----------------------------------------------------------------------------------

@@ -14,17 +14,18 @@ static orri_share* share_again(orri_share* share, orri_share_kind kind)
 }
 
 static orri_share* share_make(orr_world* world, orri_share_kind kind, orri_share** attach,
-                              uint32_t* counter)
+                              uint32_t* counter, uint32_t rows)
 {
     orri_share* share = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHARE, orri_share, 1);
     if (share == NULL) {
         return NULL;
     }
     share->refs = 1;
+    share->rows = rows;
     share->kind = kind;
     share->frozen = kind == ORRI_SHARE_FROZEN;
     if (*attach != NULL) {
-        orri_undo_supersede(*attach, share);
+        orri_undo_supersede(world, *attach, share);
     } else {
         share->attached = attach;
         share->counter = counter;
@@ -38,7 +39,7 @@ static orri_share* share_make(orr_world* world, orri_share_kind kind, orri_share
 }
 
 static orri_share* share_create(orr_world* world, orri_share_kind kind, orri_share** attach,
-                                uint32_t* counter)
+                                uint32_t* counter, uint32_t rows)
 {
     orri_share* share = *attach;
     if (share != NULL && orri_share_clean(share)) {
@@ -49,7 +50,7 @@ static orri_share* share_create(orr_world* world, orri_share_kind kind, orri_sha
     if (orri_check_open(world, "taking hold of a block") != ORR_OK) {
         return NULL;
     }
-    share = share_make(world, kind, attach, counter);
+    share = share_make(world, kind, attach, counter, rows);
     if (share == NULL) {
         (void)orri_refuse_memory(&world->env, "taking hold of a block");
     }
@@ -79,11 +80,11 @@ orri_share* orri_share_column(orr_world* world, orri_chunk* chunk, uint32_t colu
 {
     ORR_ASSERT(column < chunk->column_count);
     orri_column* entry = &chunk->columns[column];
-    orri_share* share = share_create(world, kind, &entry->share, &chunk->share_count);
+    orri_share* share =
+        share_create(world, kind, &entry->share, &chunk->share_count, orri_chunk_rows(chunk));
     if (share != NULL && share->refs == 1) {
         uint32_t columns = chunk->cluster->column_count;
         const orri_cluster_column* info = &chunk->cluster->columns[column % columns];
-        share->rows = orri_chunk_rows(chunk);
         share->data = entry->data;
         if (column < columns) {
             share->type = info->type;
@@ -108,9 +109,9 @@ orri_share* orri_share_lend(orr_world* world, orri_chunk* chunk, uint32_t column
     if (entry->share != NULL && orri_share_clean(entry->share)) {
         return share_again(entry->share, ORRI_SHARE_FROZEN);
     }
-    orri_share* share = share_make(world, ORRI_SHARE_FROZEN, &entry->share, &chunk->share_count);
+    orri_share* share = share_make(world, ORRI_SHARE_FROZEN, &entry->share, &chunk->share_count,
+                                   orri_chunk_rows(chunk));
     if (share != NULL) {
-        share->rows = orri_chunk_rows(chunk);
         share->data = entry->data;
         share->type = info->type;
         share->row_size = info->size;
@@ -129,15 +130,13 @@ void orri_share_unlend(orri_share* share)
 orri_share* orri_share_page(orr_world* world, uint32_t page, orri_share_kind kind)
 {
     ORR_ASSERT(page < world->index.page_count);
-    orri_share* share =
-        share_create(world, kind, &world->index.metas[page].share, &world->index.share_count);
+    orri_share* share = share_create(world, kind, &world->index.metas[page].share,
+                                     &world->index.share_count, orri_page_rows(world, page));
     if (share != NULL && share->refs == 1) {
-        // A page may have been made for ids that were then not given.
-        uint32_t first = page * ORRI_PAGE_SIZE;
-        uint32_t left = world->hot.count > first ? world->hot.count - first : 0;
-        share->rows = left < ORRI_PAGE_SIZE ? left : ORRI_PAGE_SIZE;
         share->data = world->hot.pages[page];
+        share->row_size = sizeof(orri_record);
         share->size = share->rows * sizeof(orri_record);
+        orri_undo_allow(world, share);
     }
     return share;
 }
@@ -243,11 +242,13 @@ static bool share_copy_out(orr_world* world, orri_share* share)
         orri_refusal_pardon(&world->env);
         return false;
     }
-    if (!share_copy_values(world, share, copy)) {
+    if (share->undo != NULL) {
+        orri_undo_read(share, copy);
+        orri_undo_drop(world, share);
+    } else if (!share_copy_values(world, share, copy)) {
         orri_free(&world->env, ORR_MEMORY_SHARE, copy, share->size, ORRI_BLOCK_ALIGN);
         return false;
     }
-    orri_undo_apply(world, share, copy);
     share->data = copy;
     share->owned_size = share->size;
     share->align = ORRI_BLOCK_ALIGN;
@@ -345,7 +346,10 @@ void orri_share_hand_over(orr_world* world, orri_chunk* chunk, uint32_t column)
     if (cold->extent == NULL) {
         share->data = NULL;
     }
-    orri_undo_apply(world, share, share->data);
+    if (share->undo != NULL) { // Rows that went are put back as well.
+        ORRI_UNPOISON(share->data, share->size);
+        orri_undo_apply(world, share, share->data);
+    }
     share->extent = cold->extent;
     cold->extent = NULL;
     entry->data = NULL;
@@ -372,6 +376,18 @@ bool orri_share_part_page(orr_world* world, uint32_t page)
     orri_share* share = world->index.metas[page].share;
     if (share == NULL || share->kind == ORRI_SHARE_FROZEN) {
         return share == NULL || orri_share_detach_page(world, page);
+    }
+    if (!share_copy_out(world, share)) {
+        return false;
+    }
+    share_unhook(share);
+    return true;
+}
+
+bool orri_share_part_written(orr_world* world, orri_share* share)
+{
+    if (share->attached == NULL || share->undo == NULL) {
+        return orri_undo_solidify(world, share);
     }
     if (!share_copy_out(world, share)) {
         return false;

@@ -77,6 +77,8 @@ void orri_share_replace_column(orr_world* world, orri_chunk* chunk, uint32_t col
 // For going back (snapshot_back.c). Whoever holds the block, or page, gets it for its own; the world may write on. False when refused (silent): as before.
 bool orri_share_part_column(orr_world* world, orri_chunk* chunk, uint32_t column);
 bool orri_share_part_page(orr_world* world, uint32_t page);
+// The same for one that will be read, wherever it is attached: nothing to do if it has the bytes that it holds.
+bool orri_share_part_written(orr_world* world, orri_share* share);
 // What the share has was moved, or copied, to where it came from: its own memory goes, and it is attached again. Nobody else may be.
 void orri_share_rejoin_column(orr_world* world, orri_share* share, orri_chunk* chunk,
                               uint32_t column);

@@ -181,7 +181,7 @@ static void shift_ids(orr_world* world, uint32_t* ids, uint32_t* target_ids, uin
         ORR_ASSERT(id != ORRI_INDEX_NONE); // Or it stands twice.
         if (id >> ORRI_PAGE_BITS != page) {
             page = id >> ORRI_PAGE_BITS;
-            records = orri_index_write(world, id & ~ORRI_PAGE_MASK);
+            records = orri_index_write(world, id) - (id & ORRI_PAGE_MASK);
         }
         records[id & ORRI_PAGE_MASK].place = place + k;
         target_ids[k] = id;

@@ -476,7 +476,7 @@ bool orri_snapshot_same(orr_world* world, const orri_snapshot* snapshot)
                 snapshot->slot_count == world->slot_count &&
                 snapshot->tags->state == world->tag_state;
     for (uint32_t p = 0; same && p < snapshot->page_count; p++) {
-        same = index->metas[p].share == snapshot->pages[p];
+        same = index->metas[p].share == snapshot->pages[p] && orri_share_clean(snapshot->pages[p]);
     }
     uint32_t i = 0;
     for (const orri_cluster* cluster = world->cluster_first; same && cluster != NULL;

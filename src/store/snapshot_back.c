@@ -54,7 +54,9 @@ static bool back_column_kept(const orri_chunk* chunk, uint32_t column, const orr
 
 static bool back_related(const orri_cluster* cluster, uint32_t column)
 {
-    return column < cluster->type_count && cluster->columns[column].table->relation != NULL;
+    return column == cluster->type_count
+               ? cluster->indexed
+               : column < cluster->type_count && cluster->columns[column].table->relation != NULL;
 }
 
 // True when it needs no copy to become what it was: rows of logs are put back. (Indexed references are read before.)
@@ -126,7 +128,7 @@ static bool back_ready_made(orr_world* world, orri_return* way, orri_cluster* cl
     for (uint32_t c = 0; c < chunk->column_count; c++) {
         orri_share* share = then->columns[c].share;
         bool wants = c < cluster->column_count || share != NULL;
-        if ((share != NULL && !orri_undo_solidify(world, share)) ||
+        if ((share != NULL && !orri_share_part_written(world, share)) ||
             (wants && !orri_column_take(world, chunk, c, wanted)) ||
             !back_ready_copy(world, way, share)) {
             return false;
@@ -177,6 +179,11 @@ static bool back_ready_cluster(orr_world* world, orri_return* way, const orri_cl
 
 // ---- ready: the rest -------------------------------------------------------------------------------------------------
 
+static bool back_page_kept(const orr_world* world, uint32_t page, const orri_share* share)
+{
+    return world->index.metas[page].share == share && orri_share_clean(share);
+}
+
 static bool back_ready_index(orr_world* world, orri_return* way)
 {
     const orri_snapshot* then = way->snapshot;
@@ -185,11 +192,17 @@ static bool back_ready_index(orr_world* world, orri_return* way)
     }
     way->relations = way->relations || then->entity_count != world->hot.count;
     for (uint32_t p = 0; p < then->page_count; p++) {
-        if (world->index.metas[p].share != then->pages[p]) {
+        if (!back_page_kept(world, p, then->pages[p])) {
             way->relations = true;
-            if (!orri_share_part_page(world, p)) {
+            if (!orri_undo_solidify(world, then->pages[p]) || !orri_share_part_page(world, p)) {
                 return false;
             }
+        }
+    }
+    // Others hold records there that none will be: who comes next must not take them for its own.
+    for (uint32_t p = then->page_count; p < world->index.page_count; p++) {
+        if (!orri_share_part_page(world, p)) {
+            return false;
         }
     }
     return true;
@@ -706,7 +719,7 @@ static void back_index(orr_world* world, const orri_snapshot* then)
     orri_index* index = &world->index;
     for (uint32_t p = 0; p < then->page_count; p++) {
         orri_share* share = then->pages[p];
-        if (index->metas[p].share == share) {
+        if (back_page_kept(world, p, share)) {
             continue;
         }
         memcpy(world->hot.pages[p], share->data, share->size);

@@ -6,10 +6,12 @@
 
 #define UNDO_MIN 8 // Rows there is room for at first.
 
-// Which rows of a block.
+// Which rows of a block, or records of a page.
 typedef struct undo_set {
-    uint64_t words[ORR_CHUNK_CAPACITY / 64];
+    uint64_t words[ORRI_PAGE_SIZE / 64];
 } undo_set;
+_Static_assert(ORRI_PAGE_SIZE >= ORR_CHUNK_CAPACITY && ORRI_PAGE_SIZE <= UINT16_MAX + 1,
+               "a set has room for all rows, and a log for their numbers");
 
 // ---- memory --------------------------------------------------------------------------------------------------
 
@@ -102,8 +104,9 @@ static bool undo_marks_ready(orr_world* world, orri_share* share)
 }
 
 // Room for one more. The first time as much as the log before took.
-static bool undo_room(orr_world* world, orri_share* share, uint32_t limit)
+static bool undo_room(orr_world* world, orri_share* share)
 {
+    uint32_t limit = share->log_max;
     orri_undo* undo = share->undo;
     const orri_undo* last = share->lean_first != NULL ? share->lean_first->undo : NULL;
     uint32_t capacity = undo != NULL   ? undo->capacity * 2
@@ -128,22 +131,22 @@ bool orri_undo_log(orr_world* world, orri_share* share, uint32_t slot, uint32_t 
 {
     // Shares are counted on the floor, as in orri_share_detach_column().
     ORR_ASSERT(!world->realtime || orri_here_now.world != world || orri_here_now.clock == NULL);
-    ORR_ASSERT(slot + count <= share->rows);
     uint32_t limit = ORR_LIKELY(share->kind == ORRI_SHARE_HISTORY) ? share->log_max : 0;
-    if (count > limit || !undo_marks_ready(world, share)) {
+    // Rows that came since are not the holder's. That something was written a log says, even one without rows.
+    uint32_t end = slot + count < share->rows ? slot + count : share->rows;
+    if (limit == 0 || count > limit || !undo_marks_ready(world, share) ||
+        (share->undo == NULL && !undo_room(world, share))) {
         return false;
     }
-    for (uint32_t row = slot; row < slot + count; row++) {
+    for (uint32_t row = slot; row < end; row++) {
         if (orri_bit_get(share->marks, row)) {
             continue;
         }
-        orri_undo* undo = share->undo;
-        if (undo == NULL || undo->count == undo->capacity) {
-            if ((undo != NULL && undo->count >= limit) || !undo_room(world, share, limit)) {
-                return false;
-            }
-            undo = share->undo;
+        if (share->undo->count == share->undo->capacity &&
+            (share->undo->count >= limit || !undo_room(world, share))) {
+            return false;
         }
+        orri_undo* undo = share->undo;
         orri_bit_set(share->marks, row, true);
         undo_rows(undo)[undo->count] = (uint16_t)row;
         orri_value_move(undo_value(undo, undo->count++),
@@ -151,6 +154,11 @@ bool orri_undo_log(orr_world* world, orri_share* share, uint32_t slot, uint32_t 
                         share->row_size);
     }
     return true;
+}
+
+bool orri_undo_has(const orri_share* share, uint32_t row)
+{
+    return row >= share->rows || (share->marks != NULL && orri_bit_get(share->marks, row));
 }
 
 void orri_undo_apply(orr_world* world, orri_share* share, void* data)
@@ -201,12 +209,14 @@ static void undo_attach(orri_share* share, orri_share* old)
     old->data = NULL;
 }
 
-void orri_undo_supersede(orri_share* old, orri_share* share)
+void orri_undo_supersede(orr_world* world, orri_share* old, orri_share* share)
 {
     ORR_ASSERT(old->undo != NULL && old->frozen == 0);
     undo_attach(share, old);
     undo_lean(old, share);
-    if (old->marks != NULL) {
+    if (undo_words(old) != undo_words(share)) {
+        undo_marks_drop(world, old);
+    } else if (old->marks != NULL) {
         share->marks = old->marks;
         old->marks = NULL;
         memset(share->marks, 0, undo_words(old) * sizeof *share->marks);
@@ -215,27 +225,36 @@ void orri_undo_supersede(orri_share* old, orri_share* share)
 
 // ---- values --------------------------------------------------------------------------------------------------
 
+// Rows of the root that no log has, in runs. There may be others behind them that are gone.
+static void undo_read_rest(const orri_share* share, const orri_share* root, const undo_set* seen,
+                           uint8_t* to)
+{
+    size_t size = share->row_size;
+    for (uint32_t row = 0, end; row < share->rows; row = end + 1) {
+        for (end = row; end < share->rows && !orri_bit_get(seen->words, end);) {
+            end++;
+        }
+        memcpy(to + row * size, (const uint8_t*)root->data + row * size, (end - row) * size);
+    }
+}
+
 // From the share itself on towards the root: whoever has a row first is right.
 void orri_undo_read(const orri_share* share, void* values)
 {
-    uint8_t* to = values;
     undo_set seen = {{0}};
     const orri_share* root = share;
-    while (root->base != NULL) {
-        root = root->base;
-    }
-    memcpy(to, root->data, share->size);
-    for (const orri_share* at = share; at != NULL; at = at->base) {
+    for (const orri_share* at = share; at != NULL; root = at, at = at->base) {
         orri_undo* undo = at->undo;
         for (uint32_t i = 0; undo != NULL && i < undo->count; i++) {
             uint32_t row = undo_rows(undo)[i];
-            if (!orri_bit_get(seen.words, row)) {
+            if (row < share->rows && !orri_bit_get(seen.words, row)) {
                 orri_bit_set(seen.words, row, true);
-                orri_value_move(to + (size_t)row * undo->row_size, undo_value(undo, i),
-                                undo->row_size);
+                orri_value_move((uint8_t*)values + (size_t)row * undo->row_size,
+                                undo_value(undo, i), undo->row_size);
             }
         }
     }
+    undo_read_rest(share, root, &seen, values);
 }
 
 static bool undo_solidify(orr_world* world, orri_share* share)
@@ -287,7 +306,12 @@ static bool undo_merge(orr_world* world, orri_share* share, const orri_undo* oth
         orri_bit_set(has.words, undo_rows(undo)[i], true);
     }
     for (uint32_t i = 0; i < other->count; i++) {
-        total += !orri_bit_get(has.words, orri_undo_rows(other)[i]);
+        uint32_t row = orri_undo_rows(other)[i];
+        bool adds = row < share->rows && !orri_bit_get(has.words, row);
+        total += adds;
+        if (!adds) {
+            orri_bit_set(has.words, row, true); // Not to be added below, either.
+        }
     }
     if (total > share->log_max) {
         return false;
@@ -311,10 +335,15 @@ static bool undo_merge(orr_world* world, orri_share* share, const orri_undo* oth
     return true;
 }
 
-// The base has values of its own: they become the variant's.
-static void undo_inherit(orr_world* world, orri_share* share, orri_share* base)
+// The base has values of its own: they become the variant's. False when there is no room for all rows.
+static bool undo_inherit(orr_world* world, orri_share* share, orri_share* base)
 {
+    size_t room = base->extent != NULL ? base->extent->block_size : base->owned_size;
+    if (share->size > room) {
+        return false;
+    }
     orri_undo_part(share);
+    ORRI_UNPOISON(base->data, share->size);
     share->data = base->data;
     share->extent = base->extent;
     share->owned_size = base->owned_size;
@@ -324,6 +353,7 @@ static void undo_inherit(orr_world* world, orri_share* share, orri_share* base)
     base->extent = NULL;
     base->owned_size = 0;
     orri_undo_apply(world, share, share->data);
+    return true;
 }
 
 bool orri_undo_fold(orr_world* world, orri_share* share)
@@ -333,8 +363,7 @@ bool orri_undo_fold(orr_world* world, orri_share* share)
         return false;
     }
     if (share->attached == NULL && share->base == NULL) {
-        undo_inherit(world, one, share);
-        return true;
+        return undo_inherit(world, one, share) || undo_solidify(world, one);
     }
     if (share->undo != NULL && !undo_merge(world, one, share->undo)) {
         return undo_solidify(world, one);
@@ -368,10 +397,11 @@ void orri_undo_lose(orr_world* world, orri_share* share)
 bool orri_undo_reaches(const orri_share* share, const orri_share* attached)
 {
     const orri_share* at = share;
-    while (at != NULL && at != attached) {
+    // Where rows came or went, a log lacks those that came: it cannot be turned round.
+    while (at != NULL && at != attached && at->base != NULL && at->base->rows == at->rows) {
         at = at->base;
     }
-    return at != NULL;
+    return at == attached;
 }
 
 static void undo_swap(uint8_t* a, uint8_t* b, uint32_t size)
@@ -420,15 +450,16 @@ void orri_undo_return(orr_world* world, orri_share* share, orri_share* attached)
 
 // ---- checking ------------------------------------------------------------------------------------------------
 
-static bool undo_log_valid(const orri_share* share)
+// `rows` is how many the block below has: the others must be in the log.
+static bool undo_log_valid(const orri_share* share, uint32_t rows)
 {
     const orri_undo* undo = share->undo;
     undo_set seen = {{0}};
     if (undo == NULL) {
-        return share->base == NULL;
+        return share->base == NULL && (share->rows <= rows || share->row_size == 0);
     }
-    if (undo->count == 0 || undo->count > undo->capacity || undo->row_size != share->row_size ||
-        share->frozen > 0 || (share->attached == NULL && share->base == NULL)) {
+    if (undo->count > undo->capacity || undo->row_size != share->row_size || share->frozen > 0 ||
+        (share->attached == NULL && share->base == NULL)) {
         return false;
     }
     for (uint32_t i = 0; i < undo->count; i++) {
@@ -438,22 +469,28 @@ static bool undo_log_valid(const orri_share* share)
         }
         orri_bit_set(seen.words, row, true);
     }
+    for (uint32_t row = rows; row < share->rows; row++) {
+        if (!orri_bit_get(seen.words, row)) {
+            return false;
+        }
+    }
     return share->marks == NULL ||
            memcmp(share->marks, seen.words, undo_words(share) * sizeof *share->marks) == 0;
 }
 
-static bool undo_one_valid(const orri_share* share)
+static bool undo_one_valid(const orri_share* share, uint32_t rows)
 {
     bool leans = share->base != NULL;
-    return undo_log_valid(share) && (share->refs > 0 || share->lean_first != NULL) &&
+    return undo_log_valid(share, leans ? share->base->rows : rows) &&
+           (share->refs > 0 || share->lean_first != NULL) &&
            !(leans && (share->attached != NULL || share->data != NULL || share->lost ||
-                       share->rows != share->base->rows || share->marks != NULL));
+                       share->marks != NULL));
 }
 
-bool orri_undo_valid(const orri_share* share)
+bool orri_undo_valid(const orri_share* share, uint32_t rows)
 {
     const orri_share* at = share;
-    while (undo_one_valid(at)) {
+    while (undo_one_valid(at, rows)) {
         if (at->lean_first != NULL) {
             if (at->lean_first->base != at || at->lean_first->lean_prev != NULL) {
                 return false;

@@ -38,6 +38,8 @@ void orri_undo_allow(const orr_world* world, orri_share* share);
 // Before rows of an attached block are written, and nothing else of it: what they are is kept for the holder. False when it should get a copy instead: it is
 // frozen, has hooks or handles, the log is long enough, or memory is refused (silent).
 bool orri_undo_log(orr_world* world, orri_share* share, uint32_t slot, uint32_t count);
+// True when the row was, or need not be.
+bool orri_undo_has(const orri_share* share, uint32_t row);
 // What that will read and write is fetched.
 static inline void orri_undo_fetch(const orri_share* share, uint32_t slot)
 {
@@ -50,8 +52,8 @@ static inline void orri_undo_fetch(const orri_share* share, uint32_t slot)
 }
 // The rows of the log, put onto values that are as the share's base, or as the world's. The log goes.
 void orri_undo_apply(orr_world* world, orri_share* share, void* data);
-// A new share is attached in the place of one that has a log, which leans on it from now on.
-void orri_undo_supersede(orri_share* old, orri_share* share);
+// A new share is attached in the place of one that has a log, which leans on it from now on. Its rows are known.
+void orri_undo_supersede(orr_world* world, orri_share* old, orri_share* share);
 // The only one that leans on a share takes over what that has, which may go then. False: several do, or memory was refused (silent).
 bool orri_undo_fold(orr_world* world, orri_share* share);
 // It leans on nothing any more. What it leaned on is not asked whether it is still needed.
@@ -72,7 +74,7 @@ void orri_undo_return(orr_world* world, orri_share* share, orri_share* attached)
 
 // Bytes of the log.
 size_t orri_undo_bytes(const orri_share* share);
-// The share and all that lean on it, directly or not.
-bool orri_undo_valid(const orri_share* share);
+// The share and all that lean on it, directly or not. `rows` is how many the world's block has, if it is attached (else any).
+bool orri_undo_valid(const orri_share* share, uint32_t rows);
 
 #endif

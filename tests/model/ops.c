@@ -2,6 +2,8 @@
 // The interpreter's frame: bytes, picking, what a refusal may be, the table of operations.
 #include "model/ops.h"
 
+#include "store/world.h"
+
 #include "test.h"
 
 #include <stdlib.h>
