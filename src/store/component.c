@@ -163,39 +163,6 @@ static inline void component_fetch_row(const orr_world* world, orr_entity entity
     }
 }
 
-// Who holds the block of an entity's value; NULL: nobody.
-static inline const orri_share* component_holder(const orr_world* world, orr_entity entity,
-                                                 uint32_t type_index, uint32_t* slot)
-{
-    uint32_t place = orri_record_at(world, orri_id_index(entity))->place;
-    const orri_chunk* chunk = orri_place_chunk(world, place);
-    int32_t column = orri_table_column(world, type_index, chunk->id);
-    *slot = orri_place_slot(place);
-    return column >= 0 ? chunk->columns[column].share : NULL;
-}
-
-// The same for what is to be prepared, and of a held block the log: each step needs what the one before fetched.
-static void component_fetch_held(const orr_world* world, const orri_staged* staged, uint32_t i)
-{
-    uint32_t type_index = orri_type_index(world, (orr_type){staged->type->index1}), slot;
-    const orr_entity* ahead = staged->entities + i;
-    uint32_t left = staged->count - i;
-    if (left > 3 * COMPONENT_AHEAD / 2) {
-        __builtin_prefetch(orri_record_at(world, orri_id_index(ahead[3 * COMPONENT_AHEAD / 2])));
-    }
-    if (left > COMPONENT_AHEAD) {
-        __builtin_prefetch(component_holder(world, ahead[COMPONENT_AHEAD], type_index, &slot));
-    }
-    if (left > COMPONENT_AHEAD / 2) {
-        component_fetch_row(world, ahead[COMPONENT_AHEAD / 2], type_index);
-        const orri_share* share =
-            component_holder(world, ahead[COMPONENT_AHEAD / 2], type_index, &slot);
-        if (share != NULL) {
-            orri_undo_fetch(share, slot);
-        }
-    }
-}
-
 static bool component_stage_one(orr_world* world, const orri_staged* staged, uint32_t i)
 {
     const orri_record* record = orri_record_at(world, orri_id_index(staged->entities[i]));
@@ -234,7 +201,7 @@ orr_result orri_stage_values(orr_world* world, const char* call, const orri_type
                          .places = places,
                          .count = count,
                          .values = type->info.size > 0 ? values : orri_marker_byte};
-    if (type->plain && world->share_live == 0) {
+    if (type->plain && world->share_frozen == 0) {
         return ORR_OK; // Nothing can be refused.
     }
     if (!type->plain) {
@@ -248,9 +215,6 @@ orr_result orri_stage_values(orr_world* world, const char* call, const orri_type
     for (uint32_t i = 0; i < count; i++) {
         if (places != NULL && places[i] != 0) {
             continue;
-        }
-        if (places == NULL) {
-            component_fetch_held(world, out, i);
         }
         if (!component_stage_one(world, out, i)) {
             return orri_env_result(&world->env);
@@ -291,9 +255,11 @@ static void component_stage_set(orr_world* world, const orri_staged* staged, uin
     orri_chunk* chunk = orri_place_chunk(world, record->place);
     int32_t column =
         orri_table_column(world, orri_type_index(world, (orr_type){type->index1}), chunk->id);
-    uint8_t* data = orri_column_mark(world, chunk, (uint32_t)column); // It was prepared.
+    uint32_t slot = orri_place_slot(record->place);
+    uint8_t* data = orri_rows_write(world, chunk, (uint32_t)column, slot, 1);
+    ORR_ASSERT(data != NULL);
     size_t size = type->info.size;
-    data += orri_place_slot(record->place) * size;
+    data += slot * size;
     component_overwrite(type, data, staged->values + i * size,
                         staged->copies != NULL ? staged->copies + copy * size : NULL);
     if (type->indexed_count > 0) {
@@ -302,16 +268,45 @@ static void component_stage_set(orr_world* world, const orri_staged* staged, uin
     }
 }
 
+// Who holds the block of an entity's value; NULL: nobody.
+static inline const orri_share* component_holder(const orr_world* world, orr_entity entity,
+                                                 uint32_t type_index, uint32_t* slot)
+{
+    uint32_t place = orri_record_at(world, orri_id_index(entity))->place;
+    const orri_chunk* chunk = orri_place_chunk(world, place);
+    int32_t column = orri_table_column(world, type_index, chunk->id);
+    *slot = orri_place_slot(place);
+    return column >= 0 ? chunk->columns[column].share : NULL;
+}
+
+// What writing one of the next values reads and writes; of held blocks the log as well. Each step needs what the one before fetched.
+static void component_fetch_next(const orr_world* world, const orri_staged* staged, uint32_t i)
+{
+    uint32_t type_index = orri_type_index(world, (orr_type){staged->type->index1}), slot;
+    const orr_entity* ahead = staged->entities + i;
+    uint32_t left = staged->count - i;
+    if (left > 3 * COMPONENT_AHEAD / 2) {
+        __builtin_prefetch(orri_record_at(world, orri_id_index(ahead[3 * COMPONENT_AHEAD / 2])));
+    }
+    bool held = world->share_live > 0;
+    if (held && left > COMPONENT_AHEAD) {
+        __builtin_prefetch(component_holder(world, ahead[COMPONENT_AHEAD], type_index, &slot));
+    }
+    if (left > COMPONENT_AHEAD / 2) {
+        component_fetch_row(world, ahead[COMPONENT_AHEAD / 2], type_index);
+        const orri_share* share =
+            held ? component_holder(world, ahead[COMPONENT_AHEAD / 2], type_index, &slot) : NULL;
+        if (share != NULL) {
+            orri_undo_fetch(share, slot);
+        }
+    }
+}
+
 void orri_stage_end(orr_world* world, orri_staged* staged, bool set)
 {
     uint32_t copy = 0;
     for (uint32_t i = 0; set && i < staged->count; i++) {
-        if (i + COMPONENT_AHEAD < staged->count) {
-            __builtin_prefetch(
-                orri_record_at(world, orri_id_index(staged->entities[i + COMPONENT_AHEAD])));
-            component_fetch_row(world, staged->entities[i + COMPONENT_AHEAD / 2],
-                                orri_type_index(world, (orr_type){staged->type->index1}));
-        }
+        component_fetch_next(world, staged, i);
         if (staged->places == NULL || staged->places[i] == 0) {
             component_stage_set(world, staged, i, copy++);
         }

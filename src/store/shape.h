@@ -337,6 +337,7 @@ struct orr_world {
     uint64_t seed;
     _Atomic uint64_t share_live;   // Shares not yet released.
     _Atomic uint64_t share_losses; // Shares ever lost.
+    uint64_t share_frozen;         // Of the live ones: frozen. Only these can refuse a write.
     orri_mutex sharing; // Around copies for shares that workers may make at the same time.
     // How much a holder logs of a block before it gets a copy (undo.h): a row in so many, as a shift; and blocks below so many bytes are copied at once.
     uint32_t undo_shift, undo_least;

@@ -4,12 +4,21 @@
 
 #include "store/publish.h"
 
-static orri_share* share_again(orri_share* share, orri_share_kind kind)
+static void share_set_kind(orr_world* world, orri_share* share, orri_share_kind kind)
+{
+    world->share_frozen += (uint64_t)(kind == ORRI_SHARE_FROZEN) -
+                           (uint64_t)(share->kind == ORRI_SHARE_FROZEN);
+    share->kind = kind;
+}
+
+static orri_share* share_again(orr_world* world, orri_share* share, orri_share_kind kind)
 {
     share->refs++;
     // A frozen holder may keep a pointer, so frozen wins.
-    share->kind = kind == ORRI_SHARE_FROZEN ? kind : share->kind;
-    share->frozen += kind == ORRI_SHARE_FROZEN;
+    if (kind == ORRI_SHARE_FROZEN) {
+        share_set_kind(world, share, kind);
+        share->frozen++;
+    }
     return share;
 }
 
@@ -22,7 +31,7 @@ static orri_share* share_make(orr_world* world, orri_share_kind kind, orri_share
     }
     share->refs = 1;
     share->rows = rows;
-    share->kind = kind;
+    share_set_kind(world, share, kind);
     share->frozen = kind == ORRI_SHARE_FROZEN;
     if (*attach != NULL) {
         orri_undo_supersede(world, *attach, share);
@@ -44,7 +53,7 @@ static orri_share* share_create(orr_world* world, orri_share_kind kind, orri_sha
     orri_share* share = *attach;
     if (share != NULL && orri_share_clean(share)) {
         ORR_ASSERT(share->attached == attach);
-        return share_again(share, kind);
+        return share_again(world, share, kind);
     }
     // Rows of an open appender's run may still be undone, which no holder may see.
     if (orri_check_open(world, "taking hold of a block") != ORR_OK) {
@@ -107,7 +116,7 @@ orri_share* orri_share_lend(orr_world* world, orri_chunk* chunk, uint32_t column
     const orri_cluster_column* info = &chunk->cluster->columns[column];
     ORR_ASSERT(world->appender == NULL && info->type->plain && info->size > 0);
     if (entry->share != NULL && orri_share_clean(entry->share)) {
-        return share_again(entry->share, ORRI_SHARE_FROZEN);
+        return share_again(world, entry->share, ORRI_SHARE_FROZEN);
     }
     orri_share* share = share_make(world, ORRI_SHARE_FROZEN, &entry->share, &chunk->share_count,
                                    orri_chunk_rows(chunk));
@@ -121,10 +130,12 @@ orri_share* orri_share_lend(orr_world* world, orri_chunk* chunk, uint32_t column
     return share;
 }
 
-void orri_share_unlend(orri_share* share)
+void orri_share_unlend(orr_world* world, orri_share* share)
 {
     ORR_ASSERT(share->frozen > 0 && share->kind == ORRI_SHARE_FROZEN);
-    share->kind = --share->frozen == 0 ? ORRI_SHARE_HISTORY : share->kind;
+    if (--share->frozen == 0) {
+        share_set_kind(world, share, ORRI_SHARE_HISTORY);
+    }
 }
 
 orri_share* orri_share_page(orr_world* world, uint32_t page, orri_share_kind kind)
@@ -197,7 +208,7 @@ void orri_share_release(orr_world* world, orri_share* share)
     if (--share->refs == 0) {
         // Nobody has a pointer any more: what leans on it may log.
         share->frozen = 0;
-        share->kind = ORRI_SHARE_HISTORY;
+        share_set_kind(world, share, ORRI_SHARE_HISTORY);
         orri_share_settle(world, share);
     }
 }

@@ -70,7 +70,7 @@ bool orri_share_detach_page(orr_world* world, uint32_t page);
 // (silent).
 orri_share* orri_share_lend(orr_world* world, orri_chunk* chunk, uint32_t column);
 // Before that is released: others may hold it for history, and then lose it rather than stand in the way of a write.
-void orri_share_unlend(orri_share* share);
+void orri_share_unlend(orr_world* world, orri_share* share);
 // The world gets this block of the same size for its own, and the share, which is frozen, keeps the one it has. Touches nothing of other columns.
 void orri_share_replace_column(orr_world* world, orri_chunk* chunk, uint32_t column, void* block,
                                orri_extent* extent);

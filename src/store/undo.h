@@ -14,8 +14,8 @@
 
 #include "store/share.h"
 
-// As a world begins (world->undo_shift, world->undo_least). Beyond a row in eight a copy is no slower, and a small block is copied faster than logged.
-#define ORRI_UNDO_SHIFT 3
+// As a world begins (world->undo_shift, world->undo_least). Beyond a row in twenty a copy is as fast, and a small block is copied faster than logged (bench/README.md).
+#define ORRI_UNDO_SHIFT 4
 #define ORRI_UNDO_LEAST 2048
 
 // Rows in no order, none twice. One piece of memory: the values, then the rows.

@@ -6,9 +6,14 @@
 #include "support/store_kit.h"
 #include "test.h"
 
+#include <orrery/kinds.h>
+
 #define ROWS  1500u // Of one chunk.
 #define BLOCK (ROWS * sizeof(Position))
 #define MANY  10u
+
+ORR_STRUCT_EX(Splinter, (.multiplicity = ORR_MULTIPLE), (int32_t, size, (.preset = "7")))
+ORR_STRUCT_EX(Anchor, (.storage = ORR_PINNED), (uint32_t, value))
 
 typedef struct past {
     orri_snapshot* snapshot;
@@ -228,6 +233,152 @@ ORR_TEST(undo_versions_tell_of_rows_that_were_logged)
     CHECK(orr_world_hash(c.world) != hash);
     write_row(8, 8);
     CHECK_EQ(orr_world_hash(c.world), hash);
+    scene_end();
+}
+
+// ---- rows that come, go and move ------------------------------------------------------------------------------------
+
+// Bytes that the world's memory grew by while one thing was done.
+static uint64_t cost_of(void (*act)(void))
+{
+    uint64_t before = c.kit.memory.live_bytes;
+    act();
+    return c.kit.memory.live_bytes - before;
+}
+
+static void act_destroy(void)
+{
+    CHECK_OK(orr_destroy(c.world, c.ids[100]));
+}
+
+static void act_destroy_last(void)
+{
+    CHECK_OK(orr_destroy(c.world, c.ids[ROWS - 1]));
+}
+
+static void act_create(void)
+{
+    CHECK(orr_create_in(c.world, c.cluster).id != 0);
+}
+
+static void act_remove(void)
+{
+    CHECK_OK(orr_remove(c.world, c.ids[100], Health));
+}
+
+static void act_and_back(void)
+{
+    CHECK_OK(orr_remove(c.world, c.ids[100], Health));
+    CHECK_OK(orr_set(c.world, c.ids[100], Health, {4, 4}));
+}
+
+static void act_destroy_and_create(void)
+{
+    act_destroy();
+    act_create();
+    act_create();
+    act_destroy_last();
+    CHECK_OK(orr_destroy(c.world, c.ids[7]));
+}
+
+ORR_TEST(undo_row_that_comes_goes_or_moves_is_logged_and_no_block_copied)
+{
+    void (*const acts[])(void) = {act_destroy, act_destroy_last, act_create,
+                                  act_remove,  act_and_back,     act_destroy_and_create};
+    for (uint32_t i = 0; i < sizeof acts / sizeof acts[0]; i++) {
+        scene_begin();
+        orr_entity other = orr_create(c.world); // Where a row goes, there is one already.
+        CHECK_OK(orr_set(c.world, other, Position, {1, 1, 1}));
+        remember(0);
+        CHECK(cost_of(acts[i]) < BLOCK / 2); // Of three columns and two pages.
+        check_all();
+        CHECK(share_of(0)->attached != NULL);
+        if (orr_chunk_count(c.world, c.cluster, 0) == ROWS) {
+            remember(1);
+            write_row(3, 70);
+            check_all();
+            go_back(1);
+        }
+        go_back(0);
+        acts[i]();
+        acts[i == 2 ? 1 : 2]();
+        check_all();
+        go_back(0);
+        scene_end();
+    }
+}
+
+// A log of more rows than the one it leans on has, and of fewer.
+ORR_TEST(undo_chain_over_rows_that_come_and_go_keeps_all)
+{
+    for (uint32_t way = 0; way < 8; way++) {
+        scene_begin();
+        orri_share* kept[6];
+        uint32_t rows[6];
+        static Position values[6][ROWS + 2];
+        for (uint32_t i = 0; i < 6; i++) {
+            kept[i] = orri_share_column(c.world, chunk_of(), 0, ORRI_SHARE_HISTORY);
+            CHECK(kept[i] != NULL);
+            rows[i] = kept[i]->rows;
+            memcpy(values[i], live(), kept[i]->size);
+            CHECK_OK(orr_destroy(c.world, c.ids[i + 20]));
+            for (uint32_t k = 0; k < i % 3; k++) {
+                act_create();
+            }
+            write_row(i, 7);
+        }
+        static Position read[ROWS + 2];
+        for (uint32_t step = 0; step < 6; step++) {
+            CHECK_OK(orr_world_validate(c.world));
+            for (uint32_t i = 0; i < 6; i++) {
+                if (kept[i] != NULL) {
+                    CHECK_EQ(kept[i]->rows, rows[i]);
+                    orri_undo_read(kept[i], read);
+                    CHECK_EQ(memcmp(read, values[i], kept[i]->size), 0);
+                }
+            }
+            uint32_t at = (step * 5 + way * 7 + way / 4) % 6; // 5 and 6 have no common factor.
+            orri_share_release(c.world, kept[at]);
+            kept[at] = NULL;
+            if (step == 2 && way % 2 == 1) {
+                write_column(3);
+            }
+        }
+        scene_end();
+    }
+}
+
+ORR_TEST(undo_of_instances_and_pinned_beside_goes_back)
+{
+    scene_begin();
+    orr_entity shards[200];
+    for (uint32_t i = 0; i < 200; i++) {
+        shards[i] = orr_create(c.world);
+        CHECK(orr_instance_add(c.world, shards[i], KIT_TYPE(c.world, Splinter), NULL) != 0);
+        CHECK(orr_instance_add(c.world, shards[i], KIT_TYPE(c.world, Splinter), NULL) != 0);
+        CHECK_OK(orr_set(c.world, shards[i], Anchor, {i}));
+    }
+    const void* pinned = orr_get(c.world, shards[3], Anchor);
+    c.world->undo_least = 0;
+    remember(0);
+    uint64_t before = c.kit.memory.live_bytes;
+    const orr_component_id* ids;
+    orr_type splinter = KIT_TYPE(c.world, Splinter);
+    CHECK_EQ(orr_instances_get(c.world, shards[3], splinter, NULL, &ids), 2);
+    ((Splinter*)orr_instance_edit(c.world, shards[3], splinter, ids[1]))->size = 9;
+    CHECK_OK(orr_instance_remove(c.world, shards[3], splinter, ids[0]));
+    CHECK(c.kit.memory.live_bytes - before < 1000);
+    orr_edit(c.world, shards[3], Anchor)->value =
+        77; // The block is copied: the value stays where it is.
+    remember(1);
+    orr_edit(c.world, shards[4], Anchor)->value = 78;
+    CHECK(orr_instance_add(c.world, shards[3], KIT_TYPE(c.world, Splinter), NULL) != 0);
+    go_back(0);
+    CHECK(orr_get(c.world, shards[3], Anchor) == pinned &&
+          orr_get(c.world, shards[3], Anchor)->value == 3);
+    go_back(1);
+    CHECK_EQ(orr_get(c.world, shards[3], Anchor)->value, 77);
+    go_back(0);
     scene_end();
 }
 
