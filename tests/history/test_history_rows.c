@@ -118,8 +118,7 @@ ORR_TEST(history_of_few_values_a_tick_takes_rows_and_not_blocks)
         uint64_t before = stats_of(c.world).bytes;
         crowd_run(true);
         uint64_t per_tick = (stats_of(c.world).bytes - before) / (TICKS - 2);
-        CHECK(per_tick <
-              16000); // A copy of the two blocks of Health and those of Velocity takes 48,000.
+        CHECK(per_tick < 8000); // A copy of the blocks of Health and Velocity takes 48,000.
         kit_end(&c.k);
     }
 }
