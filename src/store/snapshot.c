@@ -447,6 +447,31 @@ bool orri_snapshot_lost(const orri_snapshot* snapshot)
     return asked->lost;
 }
 
+// What others lean on is looked at with all of them.
+static bool snapshot_share_valid(const orri_share* share)
+{
+    bool own = share != NULL && share->attached == NULL && share->base == NULL && !share->lost;
+    return !own || orri_undo_valid(share, UINT32_MAX);
+}
+
+bool orri_snapshot_valid(const orri_snapshot* snapshot)
+{
+    bool valid = true;
+    for (uint32_t p = 0; valid && p < snapshot->page_count; p++) {
+        valid = snapshot_share_valid(snapshot->pages[p]);
+    }
+    for (uint32_t i = 0; valid && i < snapshot->cluster_count; i++) {
+        const orri_cluster_node* cluster = snapshot->clusters[i];
+        for (uint32_t k = 0; valid && k < cluster->chunk_count; k++) {
+            const orri_chunk_node* chunk = cluster->chunks[k];
+            for (uint32_t c = 0; valid && c < chunk->column_count; c++) {
+                valid = snapshot_share_valid(chunk->columns[c].share);
+            }
+        }
+    }
+    return valid;
+}
+
 // A pool that came later is none while nothing is in it.
 static bool snapshot_pools_same(const orr_world* world, const orri_snapshot* snapshot)
 {

@@ -83,6 +83,7 @@ static void check_all(void)
         const orri_snapshot* snapshot = c.pasts[i].snapshot;
         if (snapshot != NULL && !orri_snapshot_lost(snapshot)) {
             CHECK_EQ(share_of(i)->size, BLOCK);
+            CHECK(orri_snapshot_valid(snapshot));
             CHECK(orri_undo_valid(share_of(i), UINT32_MAX));
             orri_undo_read(share_of(i), values);
             CHECK_EQ(memcmp(values, c.pasts[i].values, BLOCK), 0);
