@@ -279,8 +279,20 @@ static inline const orri_share* component_holder(const orr_world* world, orr_ent
     return column >= 0 ? chunk->columns[column].share : NULL;
 }
 
-// What writing one of the next values reads and writes; of held blocks the log as well. Each step needs what the one before fetched.
-static void component_fetch_next(const orr_world* world, const orri_staged* staged, uint32_t i)
+// What writing one of the next values reads and writes.
+static inline void component_fetch_next(const orr_world* world, const orri_staged* staged,
+                                        uint32_t i)
+{
+    if (i + COMPONENT_AHEAD < staged->count) {
+        __builtin_prefetch(
+            orri_record_at(world, orri_id_index(staged->entities[i + COMPONENT_AHEAD])));
+        component_fetch_row(world, staged->entities[i + COMPONENT_AHEAD / 2],
+                            orri_type_index(world, (orr_type){staged->type->index1}));
+    }
+}
+
+// The same where blocks are held, with their logs: each step needs what the one before fetched.
+static void component_fetch_held(const orr_world* world, const orri_staged* staged, uint32_t i)
 {
     uint32_t type_index = orri_type_index(world, (orr_type){staged->type->index1}), slot;
     const orr_entity* ahead = staged->entities + i;
@@ -288,14 +300,13 @@ static void component_fetch_next(const orr_world* world, const orri_staged* stag
     if (left > 3 * COMPONENT_AHEAD / 2) {
         __builtin_prefetch(orri_record_at(world, orri_id_index(ahead[3 * COMPONENT_AHEAD / 2])));
     }
-    bool held = world->share_live > 0;
-    if (held && left > COMPONENT_AHEAD) {
+    if (left > COMPONENT_AHEAD) {
         __builtin_prefetch(component_holder(world, ahead[COMPONENT_AHEAD], type_index, &slot));
     }
     if (left > COMPONENT_AHEAD / 2) {
         component_fetch_row(world, ahead[COMPONENT_AHEAD / 2], type_index);
         const orri_share* share =
-            held ? component_holder(world, ahead[COMPONENT_AHEAD / 2], type_index, &slot) : NULL;
+            component_holder(world, ahead[COMPONENT_AHEAD / 2], type_index, &slot);
         if (share != NULL) {
             orri_undo_fetch(share, slot);
         }
@@ -305,8 +316,13 @@ static void component_fetch_next(const orr_world* world, const orri_staged* stag
 void orri_stage_end(orr_world* world, orri_staged* staged, bool set)
 {
     uint32_t copy = 0;
+    bool held = world->share_live > 0;
     for (uint32_t i = 0; set && i < staged->count; i++) {
-        component_fetch_next(world, staged, i);
+        if (ORR_UNLIKELY(held)) {
+            component_fetch_held(world, staged, i);
+        } else {
+            component_fetch_next(world, staged, i);
+        }
         if (staged->places == NULL || staged->places[i] == 0) {
             component_stage_set(world, staged, i, copy++);
         }
