@@ -14,7 +14,7 @@
 
 #include "store/share.h"
 
-// As a world begins (world->undo_shift, world->undo_least). Beyond a row in twenty a copy is as fast, and a small block is copied faster than logged (bench/README.md).
+// As a world begins (world->undo_shift, world->undo_least). From a row in twenty-five on a copy is as fast, and a small block is copied faster than logged (bench/README.md).
 #define ORRI_UNDO_SHIFT 4
 #define ORRI_UNDO_LEAST 2048
 
