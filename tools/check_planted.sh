@@ -714,6 +714,8 @@ plant "undo: records are written without being logged" \
     src/store/index.c 's/orri_undo_log\(world, share, index \& ORRI_PAGE_MASK, 1\)/orri_undo_log(world, share, index \& ORRI_PAGE_MASK, 0)/'
 plant "undo: what leans on a lost one is not lost" \
     src/store/share.c 's/^    orri_undo_lose\(world, share\);//'
+plant "undo: a frozen holder is turned round" \
+    src/store/undo.c 's/if \(attached->kind == ORRI_SHARE_FROZEN\)/if (false)/'
 plant "undo: a page that goes is taken for that of another future" \
     src/store/snapshot_back.c 's/p = then->page_count; p < world->index\.page_count/p = then->page_count; false/'
 plant "history: ticks of blocks stay as they are" \

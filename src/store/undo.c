@@ -397,6 +397,9 @@ void orri_undo_lose(orr_world* world, orri_share* share)
 bool orri_undo_reaches(const orri_share* share, const orri_share* attached)
 {
     const orri_share* at = share;
+    if (attached->kind == ORRI_SHARE_FROZEN) {
+        return false; // Somebody has a pointer to its values.
+    }
     // Where rows came or went, a log lacks those that came: it cannot be turned round.
     while (at != NULL && at != attached && at->base != NULL && at->base->rows == at->rows) {
         at = at->base;

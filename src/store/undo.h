@@ -67,7 +67,7 @@ void orri_undo_lose(orr_world* world, orri_share* share);
 // The log goes, unread.
 void orri_undo_drop(orr_world* world, orri_share* share);
 
-// True when a share can become what the world has without a copy: it is attached, or leans on what is.
+// True when a share can become what the world has without a copy: it is attached, or leans on what is, and nobody keeps a pointer.
 bool orri_undo_reaches(const orri_share* share, const orri_share* attached);
 // It does so. Cannot fail. All others are what they were.
 void orri_undo_return(orr_world* world, orri_share* share, orri_share* attached);

@@ -529,6 +529,26 @@ ORR_TEST(undo_frozen_holder_keeps_its_place_and_nothing_is_logged)
     scene_end();
 }
 
+ORR_TEST(undo_frozen_holder_keeps_its_place_when_the_world_goes_back)
+{
+    scene_begin();
+    remember(0);
+    write_row(7, 70);
+    remember(1);
+    orri_share* frozen = orri_share_column(c.world, chunk_of(), 0, ORRI_SHARE_FROZEN);
+    CHECK(frozen == share_of(1));
+    const Position* place = frozen->data;
+    go_back(0);
+    CHECK(frozen->data == place && live() != place);
+    CHECK_EQ(memcmp(place, c.pasts[1].values, BLOCK), 0);
+    write_row(8, 80);
+    check_all();
+    orri_share_release(c.world, frozen);
+    go_back(1);
+    go_back(0);
+    scene_end();
+}
+
 ORR_TEST(undo_rows_are_put_back_when_the_block_is_handed_over)
 {
     for (uint32_t way = 0; way < 3; way++) {
