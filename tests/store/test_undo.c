@@ -543,6 +543,7 @@ ORR_TEST(undo_frozen_holder_keeps_its_place_when_the_world_goes_back)
     CHECK_EQ(memcmp(place, c.pasts[1].values, BLOCK), 0);
     write_row(8, 80);
     check_all();
+    orri_share_unlend(c.world, frozen);
     orri_share_release(c.world, frozen);
     go_back(1);
     go_back(0);
