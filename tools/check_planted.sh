@@ -310,9 +310,9 @@ plant "commit points know the first sixty-four types" \
 plant "police in full looks at the first chunk alone" \
     src/schedule/police.c 's/i < cluster->chunk_count; i\+\+/i < 1 \&\& i < cluster->chunk_count; i++/'
 plant "police in full takes what another one asked for" \
-    src/schedule/police.c '/^orri_police_watch\* orri_police_begin/,/^}/s/watch->epoch = \+\+world->epoch;/watch->epoch = world->epoch;/'
+    src/schedule/police.c '/^orri_police_watch\* orri_police_begin/,/^}/s/watch->epoch = orri_epoch_next\(world\);/watch->epoch = world->epoch;/'
 plant "writes of its own are news to a system" \
-    src/schedule/call.c 's/ORR_LIKELY\(!world->realtime\) \? world->epoch\+\+/ORR_LIKELY(!world->realtime) ? world->epoch - 1/'
+    src/schedule/call.c 's/ORR_LIKELY\(!world->realtime\) \? orri_epoch_end\(world\)/ORR_LIKELY(!world->realtime) ? world->epoch - 2/'
 plant "creates_max of a system by rows ignored" \
     src/schedule/call.c '/^static uint32_t call_most/,/^}/s/if \(system->creates_max != 0 \|\| /if ((system->creates_max != 0 \&\& !system->in_units) || /'
 plant "loop that a system left goes on" \
@@ -398,7 +398,7 @@ plant "switches of several groups mixed up" \
 plant "clusters of a refused set stay" \
     src/store/apply.c '/^static void apply_abandon/,/^}/s/orri_cluster_undo\(world, c->created\[i\]\);/(void)0;/'
 plant "values of a held column written in place" \
-    src/store/route.c '/^static bool route_prepare_chunk/,/^}/s/!orri_column_prepare\(c->world, chunk, column \& ~ORRI_GIVEN_HAS\)/false/'
+    src/store/route.c '/^static bool route_prepare_chunk/,/^}/s/!orri_rows_prepare\(c->world, chunk, column \& ~ORRI_GIVEN_HAS,/(false) \&\& !orri_rows_prepare(c->world, chunk, column \& ~ORRI_GIVEN_HAS,/'
 plant "old value of a change set not destructed" \
     src/store/stage.c '/^void orri_change_overwrite/,/^}/s/orri_rows_destruct\(type, data, run\);/(void)0;/'
 plant "staged value counted though it was refused" \
@@ -452,7 +452,7 @@ plant "lost component stays told" \
 plant "death told to who did not know the dead" \
     src/message/tell_dead.c '/^static bool dead_members/,/^}/s/count > 1 \&\& !orri_bits_all\(members->words, index, count\)/false/'
 plant "what is written after a tell taken for told" \
-    src/message/tell.c 's/^    tell->world->epoch\+\+; /    \/\/ /'
+    src/message/tell.c 's/^    orri_epoch_end\(tell->world\); /    \/\/ /'
 
 # Workers: found by the crew's model.
 plant "worker: wake-up lost, the look after saying that it sleeps left out" \
@@ -630,7 +630,7 @@ plant "messages that were not taken come last" \
 plant "published: a dead entity's value for who has its index" \
     src/store/publish_follow.c 's/return orri_id_make\(index, orri_record_at\(world, index\)->generation\);/return orri_id_make(index, 1);/'
 plant "published: a show begins no epoch" \
-    src/store/publish.c 's/^    publisher->world->epoch\+\+;//'
+    src/store/publish.c 's/^    orri_epoch_end\(publisher->world\);//'
 plant "published: what waits to be shown does not follow" \
     src/store/publish_follow.c 's/bool built = type->pending == NULL \|\| follow_build_edition\(publisher, type, type->pending\);/bool built = true;/'
 plant "published: a value by id falls through the view" \
@@ -719,7 +719,25 @@ plant "history: the tick is not gone back to" \
 plant "history: ids made later stay on the free list" \
     src/store/snapshot_back.c 's/    index->free_first = then->free_first;//'
 plant "history: what went back is not shared again" \
-    src/store/snapshot_back.c 's/(return share == NULL .. chunk->columns\[column\]\.share) == share;/\1 != NULL;/'
+    src/store/snapshot_back.c 's/chunk->columns\[column\]\.share == share && orri_share_clean\(share\)/chunk->columns[column].share != NULL/'
+plant "undo: rows are written without being logged" \
+    src/store/chunk.c '/^bool orri_rows_prepare/,/^}/s/orri_undo_log\(world, share, slot, count\)/orri_undo_log(world, share, slot, 0)/'
+plant "undo: a row is logged each time it is written" \
+    src/store/undo.c '/^bool orri_undo_log/,/^}/s/if \(orri_bit_get\(share->marks, row\)\)/if (false)/'
+plant "undo: the log of one that goes is not merged" \
+    src/store/undo.c 's/share->undo != NULL \&\& !undo_merge\(world, one, share->undo\)/false/'
+plant "undo: turned round, the base has the rows of its variant" \
+    src/store/undo.c 's/        undo_swap\(live, value, undo->row_size\);/        memcpy(live, value, undo->row_size);/'
+plant "undo: the stamp of a held block gives the right to write" \
+    src/store/chunk.c '/^void orri_column_stamp_one/,/^}/s/\.version = orri_version_now\(.*\);/.version = epoch;/'
+plant "undo: records are written without being logged" \
+    src/store/index.c 's/orri_undo_log\(world, share, index \& ORRI_PAGE_MASK, 1\)/orri_undo_log(world, share, index \& ORRI_PAGE_MASK, 0)/'
+plant "undo: what leans on a lost one is not lost" \
+    src/store/share.c 's/^    orri_undo_lose\(world, share\);//'
+plant "undo: a frozen holder is turned round" \
+    src/store/undo.c 's/if \(attached->kind == ORRI_SHARE_FROZEN\)/if (false)/'
+plant "undo: a page that goes is taken for that of another future" \
+    src/store/snapshot_back.c 's/p = then->page_count; p < world->index\.page_count/p = then->page_count; false/'
 plant "history: ticks of blocks stay as they are" \
     src/store/snapshot_back.c 's/    chunk->columns\[c\].tick = tick;//'
 plant "history: names are not found anew" \

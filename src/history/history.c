@@ -11,6 +11,22 @@ static void history_gone(orr_world* world)
     world->history = NULL;
 }
 
+static orr_result history_validate(orr_world* world)
+{
+    const struct orri_history* history = world->history;
+    for (uint32_t i = 0; i < history->memory_count; i++) {
+        const orri_memory* memory = &history->memories[i];
+        bool ascends = i == 0 || history->memories[i - 1].tick < memory->tick;
+        if (!ascends || !orri_snapshot_valid(memory->store)) {
+            return orri_refuse(&world->env, ORR_ERR_CORRUPT, ORR_LOG_ID_WORLD_CORRUPT,
+                               "orr_world_validate: invariant %s does not hold in what is "
+                               "remembered of tick %llu",
+                               ascends ? "S18" : "H0", (unsigned long long)memory->tick);
+        }
+    }
+    return ORR_OK;
+}
+
 struct orri_history* orri_history_of(orr_world* world)
 {
     if (world->history == NULL) {
@@ -20,6 +36,7 @@ struct orri_history* orri_history_of(orr_world* world)
             return NULL;
         }
         world->tenants[ORRI_TENANT_HISTORY].gone = history_gone;
+        world->tenants[ORRI_TENANT_HISTORY].validate = history_validate;
         world->tick_begins = orri_history_tick_begins;
         world->tick_ended = orri_history_tick_ended;
     }

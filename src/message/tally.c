@@ -279,10 +279,29 @@ static bool tally_reserve(tally_type* t)
     return true;
 }
 
-// Somebody holds blocks: those that will be written are copied first.
+// The rows alone, where there are few.
+static bool tally_own_rows(const tally_type* t)
+{
+    for (uint32_t i = 0; i < t->count; i++) {
+        uint32_t place = t->places[i];
+        orri_chunk* chunk = place < TALLY_ABSENT ? orri_place_chunk(t->world, place) : NULL;
+        if (chunk != NULL && chunk->share_count > 0) {
+            int32_t column = orri_table_column(t->world, t->type_index, chunk->id);
+            if (!orri_rows_prepare(t->world, chunk, (uint32_t)column, orri_place_slot(place), 1)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+// Somebody holds blocks: what will be written is kept for them first.
 static bool tally_own_blocks(const tally_type* t)
 {
     bool held = t->site.pool == NULL && t->world->share_live > 0;
+    if (held && t->count >> (ORRI_SLOT_BITS - t->world->undo_shift) <= t->block_count) {
+        return tally_own_rows(t);
+    }
     for (uint32_t b = 0; held && b < t->block_count; b++) {
         if (t->states[b] == TALLY_MEANT) {
             int32_t column = orri_table_column(t->world, t->type_index, b);
@@ -338,7 +357,7 @@ static void tally_stamp(const tally_type* t)
             (void)orri_pool_write(t->world, pool, orri_pool_owner(pool, slot));
         } else {
             int32_t column = orri_table_column(t->world, t->type_index, b);
-            t->blocks[b] = orri_column_write(t->world, t->world->chunks[b], (uint32_t)column);
+            t->blocks[b] = orri_column_mark(t->world, t->world->chunks[b], (uint32_t)column);
         }
     }
 }

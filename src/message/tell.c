@@ -60,7 +60,7 @@ static void tell_end(orri_telling* tell, bool done)
     orri_tell_unsuspect(tell);
     orri_spares_trim(tell->world, told, false);
     orri_touches_clear(told);
-    tell->world->epoch++; // What is written from now on has a larger version.
+    orri_epoch_end(tell->world); // What is written from now on has a larger version.
 }
 
 // ---- values ------------------------------------------------------------------------------------------------------

@@ -42,22 +42,23 @@ orri_touch_note* orri_touch_begin(orr_world* world, orri_told_type* type, const 
                                   uint32_t column)
 {
     uint64_t version = chunk->columns[column].version;
+    uint64_t next = orri_version_now(world, &chunk->columns[column]);
     uint32_t* place = touch_place(world, type, chunk->id);
     if (place == NULL) {
         return NULL;
     }
     orri_touch_note* touch = *place != 0 ? &world->messages->told->touches[*place - 1] : NULL;
     if (touch != NULL && touch->version == version) {
-        touch->version = world->epoch;
+        touch->version = next;
         return touch;
     }
-    if (version == world->epoch) {
+    if (version == next) {
         return NULL; // Some rows were written before there was memory.
     }
     touch = touch != NULL ? touch : touch_add(world, type, place, chunk->id);
     if (touch != NULL) {
         touch->before = version;
-        touch->version = world->epoch;
+        touch->version = next;
         touch->rows = touch->words = 0;
         memset(touch->bits, 0, sizeof touch->bits);
     }

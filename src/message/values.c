@@ -60,22 +60,23 @@ static bool values_waits(const values_work* w, const orri_strip* strip, uint32_t
 
 // ---- what may be refused ----------------------------------------------------------------------------------------
 
-// Somebody holds blocks: those that will be written are copied first.
+// Somebody holds blocks: rows that will be written are kept for them first, or the blocks.
 static bool values_prepare(const values_work* w, const orri_strip* strip)
 {
     uint32_t type_index = orri_type_index(w->world, strip->type), last = UINT32_MAX;
     for (uint32_t row = 0; w->world->share_live > 0 && row < strip->count; row++) {
         const orri_record* record = orri_record_find(w->world, strip->entities[row]);
         uint32_t chunk = record != NULL ? record->place >> ORRI_SLOT_BITS : last;
-        if (chunk == last) {
+        int32_t column = chunk != last ? orri_table_column(w->world, type_index, chunk) : -1;
+        if (column < 0) {
             continue;
         }
-        last = chunk;
-        int32_t column = orri_table_column(w->world, type_index, chunk);
-        if (column >= 0 &&
-            !orri_column_prepare(w->world, w->world->chunks[chunk], (uint32_t)column)) {
+        orri_chunk* there = w->world->chunks[chunk];
+        if (!orri_rows_prepare(w->world, there, (uint32_t)column, orri_place_slot(record->place),
+                               1)) {
             return false;
         }
+        last = there->columns[column].share == NULL ? chunk : UINT32_MAX;
     }
     return true;
 }
@@ -162,7 +163,7 @@ static orr_result values_prepare_events(values_work* w)
 
 // ---- what may not ------------------------------------------------------------------------------------------------
 
-// The column of a type in a chunk, stamped; NULL if it has none. Copies were made before, so nothing is refused.
+// The column of a type in a chunk, stamped; NULL if it has none. Rows were prepared before, so nothing is refused.
 static uint8_t* values_column(orr_world* world, uint32_t type_index, uint32_t chunk,
                               orri_told_type* noted, orri_touch_note** touch)
 {
@@ -173,7 +174,7 @@ static uint8_t* values_column(orr_world* world, uint32_t type_index, uint32_t ch
     if (noted != NULL) {
         *touch = orri_touch_begin(world, noted, world->chunks[chunk], (uint32_t)column);
     }
-    uint8_t* data = orri_column_write(world, world->chunks[chunk], (uint32_t)column);
+    uint8_t* data = orri_column_mark(world, world->chunks[chunk], (uint32_t)column);
     if (*touch != NULL) {
         (*touch)->data = data;
     }
@@ -342,9 +343,9 @@ static void values_write_strip(values_work* w, orr_lane* lane, orri_strip* strip
         return;
     }
     orri_world_settle(w->world); // What systems wrote has its version now, not later an old one.
-    w->world->epoch++;
+    orri_epoch_end(w->world);
     values_write(w, lane, strip);
-    w->world->epoch++;
+    orri_epoch_end(w->world);
 }
 
 static void values_write_lane(values_work* w, orr_lane* lane)

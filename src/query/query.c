@@ -426,5 +426,5 @@ uint64_t orr_change_mark(orr_world* world)
         (void)orri_refuse_running(world, "orr_change_mark");
         return 0;
     }
-    return world->epoch++;
+    return orri_epoch_end(world);
 }

@@ -398,7 +398,7 @@ void orri_system_done(orr_world* world, orri_system* system)
         // What is written from now on is new to it; what it wrote itself is not.
         orri_world_settle(world);
         // In real time others may have written since its group ended.
-        system->since = ORR_LIKELY(!world->realtime) ? world->epoch++
+        system->since = ORR_LIKELY(!world->realtime) ? orri_epoch_end(world)
                                                      : system->pipe->moment->clock[1];
     }
     if (system->reads) {
@@ -432,7 +432,7 @@ ORRI_COLD static call_sum call_taped(orr_world* world, orri_system* system, cons
         orri_input_replay(system);
         return (call_sum){0};
     }
-    world->schedule->tape->epoch = world->epoch;
+    world->schedule->tape->epoch = world->epoch - 1; // Rows that were logged count (undo.h).
     call_sum sum = call_shuffled(world, system, units);
     if (orri_input_records(system)) {
         orri_input_record(system, NULL);

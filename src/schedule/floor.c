@@ -503,7 +503,8 @@ static orr_result floor_ready(orri_pipeline* pipe, uint32_t first, uint32_t poin
     // without a look.
     orri_reclaim_end(pipe->moment->rt->publisher, result == ORR_OK);
     pipe->moment->clock[0] = world->tick;
-    pipe->moment->clock[1] = world->epoch++; // Two groups beside each other write different ones.
+    pipe->moment->clock[1] =
+        orri_epoch_end(world); // Two groups beside each other write different ones.
     return result;
 }
 
@@ -670,8 +671,8 @@ orr_result orri_floor_show(orri_pipeline* pipe)
             result = orri_publish_lend(rt->publisher, moment->shown, moment->shown_plain);
         }
         if (result == ORR_OK) {
-            orri_publish_show(rt->publisher, moment->shown, moment->shown_count, world->epoch++,
-                              pipe->tick);
+            orri_publish_show(rt->publisher, moment->shown, moment->shown_count,
+                              orri_epoch_end(world), pipe->tick);
         }
         orri_floor_release(pipe);
     }

@@ -154,7 +154,7 @@ orri_police_watch* orri_police_begin(orr_world* world, const orri_system* system
         return NULL;
     }
     orri_world_settle(world);
-    watch->epoch = ++world->epoch;
+    watch->epoch = orri_epoch_next(world);
     bool copied = police_copy_keeps(world, system, watch);
     for (const orri_cluster* cluster = world->cluster_first; copied && cluster != NULL;
          cluster = cluster->next) {

@@ -490,7 +490,9 @@ static void recall_put_changes(orr_world* world, const orri_schedule_past* past)
             recall_stamp(cluster, block, now + 2 * recall_rank(past, block->version, false) + 1);
         }
     }
-    world->epoch = now + 2 * last + 2; // Of none of these it is the epoch: they may be held.
+    world->epoch =
+        now + 2 * last +
+        4; // Of none of these it is the epoch: they may be held. Nor the number before it.
 }
 
 void orri_schedule_back(orr_world* world, const orri_schedule_past* past)

@@ -448,9 +448,10 @@ static void bundle_put(const bundle_move* m, const orri_type* type, void* copy)
     const orri_record* record = orri_record_find(m->world, m->entity);
     orri_chunk* chunk = orri_place_chunk(m->world, record->place);
     int32_t column = orri_cluster_find_column(chunk->cluster, handle);
-    uint8_t* data = orri_column_write(m->world, chunk, (uint32_t)column);
+    uint32_t slot = orri_place_slot(record->place);
+    uint8_t* data = orri_rows_write(m->world, chunk, (uint32_t)column, slot, 1);
     ORR_ASSERT(data != NULL);
-    data += (size_t)orri_place_slot(record->place) * chunk->cluster->columns[column].size;
+    data += (size_t)slot * chunk->cluster->columns[column].size;
     orri_rows_destruct(type, data, 1);
     orri_rows_move(type, data, copy, 1);
     orri_relation* relation = orri_table_relation(m->world, type);

@@ -5,7 +5,7 @@
 // cheap; from then on chunks are full and their blocks lie in the extents of the cluster's columns.
 #include "store/publish.h"
 #include "store/reach.h"
-#include "store/share.h"
+#include "store/undo.h"
 
 static const uint32_t chunk_level_rows[ORRI_LEVELS + 1] = {
     1, 4, 16, 64, 256, 1024, ORR_CHUNK_CAPACITY};
@@ -115,6 +115,14 @@ bool orri_column_prepare(orr_world* world, orri_chunk* chunk, uint32_t column)
     return false;
 }
 
+bool orri_rows_prepare(orr_world* world, orri_chunk* chunk, uint32_t column, uint32_t slot,
+                       uint32_t count)
+{
+    orri_share* share = chunk->columns[column].share;
+    return share == NULL || orri_undo_log(world, share, slot, count) ||
+           orri_column_prepare(world, chunk, column);
+}
+
 bool orri_chunk_prepare(orr_world* world, orri_chunk* chunk)
 {
     for (uint32_t c = 0; chunk->share_count > 0 && c < chunk->column_count; c++) {
@@ -125,10 +133,20 @@ bool orri_chunk_prepare(orr_world* world, orri_chunk* chunk)
     return true;
 }
 
+bool orri_chunk_prepare_rows(orr_world* world, orri_chunk* chunk, uint32_t slot, uint32_t count)
+{
+    for (uint32_t c = 0; chunk->share_count > 0 && c < chunk->column_count; c++) {
+        if (!orri_rows_prepare(world, chunk, c, slot, count)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void orri_column_stamp_one(orr_world* world, orri_chunk* chunk, uint32_t column)
 {
     uint64_t epoch = orri_epoch(world);
-    chunk->columns[column].version = epoch;
+    chunk->columns[column].version = orri_version_now(world, &chunk->columns[column]);
     chunk->columns[column].tick = orri_tick_now(world);
     if (column < chunk->cluster->column_count) {
         // Loops on other threads, over other chunks of the cluster, stamp it too, with the same epoch.
@@ -136,13 +154,18 @@ void orri_column_stamp_one(orr_world* world, orri_chunk* chunk, uint32_t column)
     }
 }
 
-void orri_chunk_stamp_all(orr_world* world, orri_chunk* chunk)
+void orri_chunk_stamp_held(orr_world* world, orri_chunk* chunk)
 {
-    ORR_ASSERT(chunk->share_count == 0);
     for (uint32_t c = 0; c < chunk->column_count; c++) {
         orri_column_stamp_one(world, chunk, c);
     }
-    chunk->stamp = world->epoch;
+    chunk->stamp = world->epoch - (chunk->share_count > 0); // As of columns.
+}
+
+void orri_chunk_stamp_all(orr_world* world, orri_chunk* chunk)
+{
+    ORR_ASSERT(chunk->share_count == 0);
+    orri_chunk_stamp_held(world, chunk);
 }
 
 // ---- type tables ----------------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 #include "store/pool.h"
 #include "store/publish.h"
 #include "store/relation.h"
+#include "store/undo.h"
 
 #define COMPONENT_AHEAD 16 // How far rows are fetched ahead in batches.
 
@@ -158,13 +159,24 @@ orr_result orri_check_value(const orr_world* world, const char* call, const orri
 
 // ---- staging ---------------------------------------------------------------------------------------------
 
+// Rows are fetched ahead half as far as records: by then the record is there.
+static inline void component_fetch_row(const orr_world* world, orr_entity entity,
+                                       uint32_t type_index)
+{
+    const orri_record* record = orri_record_at(world, orri_id_index(entity));
+    const uint8_t* value = component_find(world, record, type_index);
+    if (value != NULL) {
+        __builtin_prefetch(value, 1);
+    }
+}
+
 static bool component_stage_one(orr_world* world, const orri_staged* staged, uint32_t i)
 {
     const orri_record* record = orri_record_at(world, orri_id_index(staged->entities[i]));
     orri_chunk* chunk = orri_place_chunk(world, record->place);
     int32_t column = orri_table_column(
         world, orri_type_index(world, (orr_type){staged->type->index1}), chunk->id);
-    return orri_column_prepare(world, chunk, (uint32_t)column);
+    return orri_rows_prepare(world, chunk, (uint32_t)column, orri_place_slot(record->place), 1);
 }
 
 static bool component_stage_copy(orri_staged* staged, uint32_t i)
@@ -196,7 +208,7 @@ orr_result orri_stage_values(orr_world* world, const char* call, const orri_type
                          .places = places,
                          .count = count,
                          .values = type->info.size > 0 ? values : orri_marker_byte};
-    if (type->plain && world->share_live == 0) {
+    if (type->plain && world->share_frozen == 0) {
         return ORR_OK; // Nothing can be refused.
     }
     if (!type->plain) {
@@ -242,17 +254,6 @@ static void component_overwrite(const orri_type* type, uint8_t* data, const void
     }
 }
 
-// Rows are fetched ahead half as far as records: by then the record is there.
-static inline void component_fetch_row(const orr_world* world, orr_entity entity,
-                                       uint32_t type_index)
-{
-    const orri_record* record = orri_record_at(world, orri_id_index(entity));
-    const uint8_t* value = component_find(world, record, type_index);
-    if (value != NULL) {
-        __builtin_prefetch(value, 1);
-    }
-}
-
 static void component_stage_set(orr_world* world, const orri_staged* staged, uint32_t i,
                                 uint32_t copy)
 {
@@ -261,10 +262,11 @@ static void component_stage_set(orr_world* world, const orri_staged* staged, uin
     orri_chunk* chunk = orri_place_chunk(world, record->place);
     int32_t column =
         orri_table_column(world, orri_type_index(world, (orr_type){type->index1}), chunk->id);
-    uint8_t* data = orri_column_write(world, chunk, (uint32_t)column);
+    uint32_t slot = orri_place_slot(record->place);
+    uint8_t* data = orri_rows_write(world, chunk, (uint32_t)column, slot, 1);
     ORR_ASSERT(data != NULL);
     size_t size = type->info.size;
-    data += orri_place_slot(record->place) * size;
+    data += slot * size;
     component_overwrite(type, data, staged->values + i * size,
                         staged->copies != NULL ? staged->copies + copy * size : NULL);
     if (type->indexed_count > 0) {
@@ -273,15 +275,60 @@ static void component_stage_set(orr_world* world, const orri_staged* staged, uin
     }
 }
 
+// Who holds the block of an entity's value; NULL: nobody.
+static inline const orri_share* component_holder(const orr_world* world, orr_entity entity,
+                                                 uint32_t type_index, uint32_t* slot)
+{
+    uint32_t place = orri_record_at(world, orri_id_index(entity))->place;
+    const orri_chunk* chunk = orri_place_chunk(world, place);
+    int32_t column = orri_table_column(world, type_index, chunk->id);
+    *slot = orri_place_slot(place);
+    return column >= 0 ? chunk->columns[column].share : NULL;
+}
+
+// What writing one of the next values reads and writes.
+static inline void component_fetch_next(const orr_world* world, const orri_staged* staged,
+                                        uint32_t i)
+{
+    if (i + COMPONENT_AHEAD < staged->count) {
+        __builtin_prefetch(
+            orri_record_at(world, orri_id_index(staged->entities[i + COMPONENT_AHEAD])));
+        component_fetch_row(world, staged->entities[i + COMPONENT_AHEAD / 2],
+                            orri_type_index(world, (orr_type){staged->type->index1}));
+    }
+}
+
+// The same where blocks are held, with their logs: each step needs what the one before fetched.
+static void component_fetch_held(const orr_world* world, const orri_staged* staged, uint32_t i)
+{
+    uint32_t type_index = orri_type_index(world, (orr_type){staged->type->index1}), slot;
+    const orr_entity* ahead = staged->entities + i;
+    uint32_t left = staged->count - i;
+    if (left > 3 * COMPONENT_AHEAD / 2) {
+        __builtin_prefetch(orri_record_at(world, orri_id_index(ahead[3 * COMPONENT_AHEAD / 2])));
+    }
+    if (left > COMPONENT_AHEAD) {
+        __builtin_prefetch(component_holder(world, ahead[COMPONENT_AHEAD], type_index, &slot));
+    }
+    if (left > COMPONENT_AHEAD / 2) {
+        component_fetch_row(world, ahead[COMPONENT_AHEAD / 2], type_index);
+        const orri_share* share =
+            component_holder(world, ahead[COMPONENT_AHEAD / 2], type_index, &slot);
+        if (share != NULL) {
+            orri_undo_fetch(share, slot);
+        }
+    }
+}
+
 void orri_stage_end(orr_world* world, orri_staged* staged, bool set)
 {
     uint32_t copy = 0;
+    bool held = world->share_live > 0;
     for (uint32_t i = 0; set && i < staged->count; i++) {
-        if (i + COMPONENT_AHEAD < staged->count) {
-            __builtin_prefetch(
-                orri_record_at(world, orri_id_index(staged->entities[i + COMPONENT_AHEAD])));
-            component_fetch_row(world, staged->entities[i + COMPONENT_AHEAD / 2],
-                                orri_type_index(world, (orr_type){staged->type->index1}));
+        if (ORR_UNLIKELY(held)) {
+            component_fetch_held(world, staged, i);
+        } else {
+            component_fetch_next(world, staged, i);
         }
         if (staged->places == NULL || staged->places[i] == 0) {
             component_stage_set(world, staged, i, copy++);
@@ -416,8 +463,9 @@ void* orr_component_edit(orr_world* world, orr_entity entity, orr_type type)
     if (ORR_UNLIKELY((owner->counts | owner->by_value) != 0)) {
         return component_refuse_edit(world, owner);
     }
-    uint8_t* data = orri_column_write(world, chunk, (uint32_t)column);
-    return data != NULL ? data + (size_t)orri_place_slot(record->place) * owner->size : NULL;
+    uint32_t slot = orri_place_slot(record->place);
+    uint8_t* data = orri_rows_write(world, chunk, (uint32_t)column, slot, 1);
+    return data != NULL ? data + (size_t)slot * owner->size : NULL;
 }
 
 ORRI_COLD static bool component_has_apart(const orr_world* world, orr_entity entity, orr_type type)
@@ -536,13 +584,13 @@ orr_result orr_component_set(orr_world* world, orr_entity entity, orr_type type,
     if (!found->plain) {
         return component_set_staged(world, entity, found, value);
     }
-    uint8_t* data = orri_column_write(world, chunk, (uint32_t)column);
+    uint32_t slot = orri_place_slot(record->place);
+    uint8_t* data = orri_rows_write(world, chunk, (uint32_t)column, slot, 1);
     if (ORR_UNLIKELY(data == NULL)) {
         return orri_env_result(&world->env);
     }
     if (found->info.size > 0) {
-        component_overwrite(found, data + (size_t)orri_place_slot(record->place) * found->info.size,
-                            value, NULL);
+        component_overwrite(found, data + (size_t)slot * found->info.size, value, NULL);
     }
     return ORR_OK;
 }

@@ -148,7 +148,7 @@ uint64_t orr_world_hash(orr_world* world)
         }
     }
     // What is written from now on must be seen by the next hash, also within this tick.
-    world->epoch++;
+    orri_epoch_end(world);
     return hash;
 }
 

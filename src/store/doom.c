@@ -133,7 +133,9 @@ static bool doom_prepare(orr_world* world, uint32_t target)
                                         : NULL;
                 // Who is about to get the value has a row waiting that is prepared.
                 if (column != UINT32_MAX && !chunk->cluster->doomed &&
-                    !orri_column_prepare(world, chunk, column)) {
+                    !orri_rows_prepare(world, chunk, column,
+                                       orri_place_slot(orri_record_at(world, next - 1)->place),
+                                       1)) {
                     return false;
                 }
             }
@@ -147,9 +149,9 @@ static bool doom_clear(orr_world* world, const orri_type* type, uint32_t e, uint
 {
     uint32_t column;
     orri_chunk* chunk = doom_column(world, type, index, &column);
-    uint8_t* data = orri_column_write(world, chunk, column);
+    uint32_t slot = orri_place_slot(orri_record_at(world, index)->place);
+    uint8_t* data = orri_rows_write(world, chunk, column, slot, 1);
     if (data != NULL) {
-        uint32_t slot = orri_place_slot(orri_record_at(world, index)->place);
         memset(data + (size_t)slot * type->info.size + type->indexed[e].offset, 0,
                sizeof(orr_entity));
     }

@@ -79,12 +79,13 @@ static bool entity_prepare_rows(orr_world* world, orri_cluster* cluster, uint32_
     for (uint32_t row = cluster->row_count; row < end;
          row = (row & ~ORRI_SLOT_MASK) + ORR_CHUNK_CAPACITY) {
         orri_chunk* chunk = orri_cluster_chunk_of(cluster, row);
-        if (!orri_chunk_prepare(world, chunk)) {
-            return false;
-        }
         uint32_t slot = row & ORRI_SLOT_MASK;
         uint32_t room = ORR_CHUNK_CAPACITY - slot;
-        orri_rows_open(chunk, slot, end - row < room ? end - row : room);
+        room = end - row < room ? end - row : room;
+        if (!orri_chunk_prepare_rows(world, chunk, slot, room)) {
+            return false;
+        }
+        orri_rows_open(chunk, slot, room);
     }
     return true;
 }
@@ -97,7 +98,7 @@ static void entity_give_rows(orr_world* world, orri_cluster* cluster, uint32_t c
         uint32_t slot = cluster->row_count & ORRI_SLOT_MASK;
         run = count - done < ORR_CHUNK_CAPACITY - slot ? count - done : ORR_CHUNK_CAPACITY - slot;
         orri_chunk* chunk = orri_cluster_chunk_of(cluster, cluster->row_count);
-        orri_chunk_stamp(world, chunk);
+        orri_chunk_stamp_rows(world, chunk);
         orri_index_give(world, chunk, slot, run, out != NULL ? out + done : NULL);
         for (uint32_t c = 0; cluster->has_bits && c <= cluster->type_count; c++) {
             uint64_t* bits = (uint64_t*)(void*)orri_chunk_bits(chunk, c)->data;
@@ -564,9 +565,9 @@ void* orr_address_write(orr_world* world, const orr_address* address, orr_type t
                                    chunk->cluster->columns[column].type);
         return NULL;
     }
-    uint8_t* data = orri_column_write(world, chunk, (uint32_t)column);
-    size_t size = chunk->cluster->columns[column].size;
-    return data != NULL ? data + (address->row & ORRI_SLOT_MASK) * size : NULL;
+    uint32_t slot = address->row & ORRI_SLOT_MASK;
+    uint8_t* data = orri_rows_write(world, chunk, (uint32_t)column, slot, 1);
+    return data != NULL ? data + (size_t)slot * chunk->cluster->columns[column].size : NULL;
 }
 
 orr_cluster orr_entity_cluster(const orr_world* world, orr_entity entity)

@@ -5,7 +5,7 @@
 // Giving and killing never fail: what may fail (a page, a copy of a shared one) is done before, by reserve and
 // prepare.
 #include "store/reach.h"
-#include "store/share.h"
+#include "store/undo.h"
 #include <stdio.h>
 
 #define INDEX_PAGE_BYTES (sizeof(orri_record) * ORRI_PAGE_SIZE)
@@ -117,14 +117,16 @@ bool orri_index_room(orr_world* world, uint32_t count)
 bool orri_index_prepare(orr_world* world, uint32_t index)
 {
     uint32_t page = index >> ORRI_PAGE_BITS;
-    return world->index.metas[page].share == NULL || orri_share_detach_page(world, page);
+    orri_share* share = world->index.metas[page].share;
+    return share == NULL || orri_undo_log(world, share, index & ORRI_PAGE_MASK, 1) ||
+           orri_share_detach_page(world, page);
 }
 
 bool orri_index_prepare_all(orr_world* world)
 {
     for (uint32_t page = 0; world->index.share_count > 0 && page < world->index.page_count;
          page++) {
-        if (!orri_index_prepare(world, page << ORRI_PAGE_BITS)) {
+        if (world->index.metas[page].share != NULL && !orri_share_detach_page(world, page)) {
             return false;
         }
     }
@@ -211,7 +213,7 @@ static uint32_t index_give_listed(orr_world* world, uint32_t place, uint32_t cou
     uint32_t next = index->free_first, i = 0;
     while (i < count && next != ORRI_INDEX_NONE) {
         uint32_t first = next & ~ORRI_PAGE_MASK, offset = next & ORRI_PAGE_MASK;
-        orri_record* records = orri_index_write(world, first);
+        orri_record* records = orri_index_write(world, next) - offset;
         uint32_t step = records[offset].place - next;
         do {
             uint32_t generation = records[offset].generation & ~ORRI_DEAD;
@@ -253,8 +255,8 @@ void orri_index_undo(orr_world* world, const orri_chunk* chunk, uint32_t slot, u
     uint32_t fresh = fresh_count < count ? fresh_count : count;
     if (fresh > 0) { // The page is shorter now: its hash, if it was asked for in between, is void.
         uint32_t last = world->hot.count - 1;
-        index->metas[(last - (fresh - 1)) >> ORRI_PAGE_BITS].version = world->epoch;
-        index->metas[last >> ORRI_PAGE_BITS].version = world->epoch;
+        orri_page_stamp(world, last - (fresh - 1));
+        orri_page_stamp(world, last);
     }
     world->hot.count -= fresh;
     for (uint32_t i = count - fresh; i > 0; i--) {
@@ -268,10 +270,11 @@ void orri_index_undo(orr_world* world, const orri_chunk* chunk, uint32_t slot, u
     index->live_count -= count;
 }
 
-void orri_page_stamp(orr_world* world, uint32_t page)
+void orri_page_stamp(orr_world* world, uint32_t index)
 {
-    ORR_ASSERT(world->index.metas[page].share == NULL);
-    world->index.metas[page].version = world->epoch;
+    orri_page_meta* meta = &world->index.metas[index >> ORRI_PAGE_BITS];
+    ORR_ASSERT(meta->share == NULL || orri_undo_has(meta->share, index & ORRI_PAGE_MASK));
+    meta->version = world->epoch - (meta->share != NULL); // As of columns.
 }
 
 // All generations are used up: an index that is never given again costs 8 bytes; one that starts over would make an
@@ -286,7 +289,7 @@ static uint32_t index_kill_run(orr_world* world, const uint32_t* indexes, uint32
 {
     uint32_t first = indexes[0] & ~ORRI_PAGE_MASK, free_first = world->index.free_first;
     uint32_t i = 0, retired = 0;
-    orri_record* records = orri_index_write(world, first);
+    orri_record* records = orri_index_write(world, indexes[0]) - (indexes[0] - first);
     for (; i < count; i++) {
         uint32_t offset = indexes[i] - first;
         if (offset >= ORRI_PAGE_SIZE) {

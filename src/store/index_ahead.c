@@ -238,6 +238,13 @@ bool orri_index_promote(orr_world* world, const orr_entity* ids, uint32_t count)
         ORR_OK) {
         return false;
     }
+    for (uint32_t i = 0; world->index.share_count > 0 && i < count; i++) {
+        if (!orri_index_prepare(world, orri_id_index(ids[i]))) {
+            orri_index_trim(world);
+            (void)orri_refuse_memory(&world->env, "copying a held page of the entity index");
+            return false;
+        }
+    }
     if (!ahead_mark(&line)) {
         orri_index_trim(world);
         return false;

@@ -126,16 +126,16 @@ static orr_result instance_edge(orr_world* world, const char* call, orr_entity e
 static bool instance_prepare(orr_world* world, const instance_cell* cell)
 {
     uint32_t counts = cell->chunk->cluster->columns[cell->column].counts;
-    return orri_column_prepare(world, cell->chunk, cell->column) &&
-           orri_column_prepare(world, cell->chunk, counts) &&
-           orri_column_prepare(world, cell->chunk, counts + 1) &&
+    return orri_rows_prepare(world, cell->chunk, cell->column, cell->slot, 1) &&
+           orri_rows_prepare(world, cell->chunk, counts, cell->slot, 1) &&
+           orri_rows_prepare(world, cell->chunk, counts + 1, cell->slot, 1) &&
            orri_column_prepare(world, cell->chunk, cell->chunk->column_count / 2 + cell->column);
 }
 
 static void instance_set_count(orr_world* world, const instance_cell* cell, uint32_t count)
 {
     uint32_t column = cell->chunk->cluster->columns[cell->column].counts;
-    uint16_t* counts = (uint16_t*)(void*)orri_column_write(world, cell->chunk, column);
+    uint16_t* counts = (uint16_t*)(void*)orri_rows_write(world, cell->chunk, column, cell->slot, 1);
     counts[cell->slot] = (uint16_t)count;
 }
 
@@ -180,8 +180,8 @@ static orr_component_id instance_append(orr_world* world, const instance_cell* c
 {
     uint32_t column = cell->chunk->cluster->columns[cell->column].counts + 1;
     orr_component_id id = orri_instance_number(&world->instance_last, cell->ids, cell->count);
-    (void)orri_column_write(world, cell->chunk, cell->column);
-    (void)orri_column_write(world, cell->chunk, column);
+    (void)orri_rows_write(world, cell->chunk, cell->column, cell->slot, 1);
+    (void)orri_rows_write(world, cell->chunk, column, cell->slot, 1);
     cell->ids[cell->count] = id;
     instance_set_count(world, cell, cell->count + 1);
     return id;
@@ -344,9 +344,9 @@ void orri_instance_take(orr_world* world, uint32_t index, orr_type type, orr_com
     instance_cell cell = instance_cell_at(world, index, type);
     uint32_t i = instance_find(&cell, id);
     ORR_ASSERT(i < cell.count);
-    (void)orri_column_write(world, cell.chunk, cell.column);
-    (void)orri_column_write(world, cell.chunk,
-                            cell.chunk->cluster->columns[cell.column].counts + 1u);
+    (void)orri_rows_write(world, cell.chunk, cell.column, cell.slot, 1);
+    (void)orri_rows_write(world, cell.chunk, cell.chunk->cluster->columns[cell.column].counts + 1u,
+                          cell.slot, 1);
     orri_rows_destruct(cell.cells.type, instance_value(&cell, i), 1);
     instance_close_gap(world, &cell, i);
     instance_set_count(world, &cell, cell.count - 1);
@@ -449,7 +449,7 @@ static orr_result instance_set_multiple(orr_world* world, const char* call, orr_
         return orri_refuse_argument(world, call, "the value is NULL");
     }
     orr_result result = orri_check_value(world, call, found, instance_value(&cell, i), value);
-    if (result == ORR_OK && !orri_column_prepare(world, cell.chunk, cell.column)) {
+    if (result == ORR_OK && !orri_rows_prepare(world, cell.chunk, cell.column, cell.slot, 1)) {
         result = orri_env_result(&world->env);
     }
     if (result != ORR_OK) {
@@ -458,7 +458,7 @@ static orr_result instance_set_multiple(orr_world* world, const char* call, orr_
     cell = instance_cell_at(world, orri_id_index(entity), type);
     result = instance_replace(world, call, found, instance_value(&cell, i), value);
     if (result == ORR_OK) {
-        (void)orri_column_write(world, cell.chunk, cell.column);
+        (void)orri_column_mark(world, cell.chunk, cell.column);
     }
     return result;
 }
@@ -518,7 +518,8 @@ void* orr_instance_edit(orr_world* world, orr_entity entity, orr_type type, orr_
     }
     instance_cell cell = instance_cell_at(world, orri_id_index(entity), type);
     uint32_t i = instance_find(&cell, id);
-    if (id == 0 || i == cell.count || orri_column_write(world, cell.chunk, cell.column) == NULL) {
+    if (id == 0 || i == cell.count ||
+        orri_rows_write(world, cell.chunk, cell.column, cell.slot, 1) == NULL) {
         return NULL;
     }
     cell = instance_cell_at(world, orri_id_index(entity), type);
@@ -577,7 +578,7 @@ void orri_instance_replace(orr_world* world, uint32_t index, orr_type type, orr_
                            void* made)
 {
     instance_cell cell = instance_cell_at(world, index, type);
-    (void)orri_column_write(world, cell.chunk, cell.column);
+    (void)orri_rows_write(world, cell.chunk, cell.column, cell.slot, 1);
     uint8_t* to = instance_value(&cell, instance_find(&cell, id));
     orri_rows_destruct(cell.cells.type, to, 1);
     orri_rows_move(cell.cells.type, to, made, 1);

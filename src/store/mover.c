@@ -170,9 +170,11 @@ bool orri_row_prepare_remove(orr_world* world, orri_chunk* chunk, uint32_t index
     if (ORR_LIKELY((chunk->share_count | last->share_count | world->index.share_count) == 0)) {
         return true;
     }
-    uint32_t last_index = orri_chunk_ids(last)[last_row & ORRI_SLOT_MASK];
-    return orri_chunk_prepare(world, chunk) && orri_chunk_prepare(world, last) &&
-           orri_index_prepare(world, index) && orri_index_prepare(world, last_index);
+    uint32_t last_slot = last_row & ORRI_SLOT_MASK, last_index = orri_chunk_ids(last)[last_slot];
+    uint32_t slot = orri_place_slot(orri_record_at(world, index)->place);
+    return orri_chunk_prepare_rows(world, chunk, slot, 1) &&
+           orri_chunk_prepare_rows(world, last, last_slot, 1) && orri_index_prepare(world, index) &&
+           orri_index_prepare(world, last_index);
 }
 
 void orri_row_remove(orr_world* world, orri_chunk* chunk, uint32_t slot)
@@ -181,9 +183,9 @@ void orri_row_remove(orr_world* world, orri_chunk* chunk, uint32_t slot)
     uint32_t last_row = cluster->row_count - 1;
     uint32_t last_slot = last_row & ORRI_SLOT_MASK;
     orri_chunk* last = orri_cluster_chunk_of(cluster, last_row);
-    orri_chunk_stamp(world, chunk);
+    orri_chunk_stamp_rows(world, chunk);
     if (last != chunk || last_slot != slot) {
-        orri_chunk_stamp(world, last);
+        orri_chunk_stamp_rows(world, last);
         orri_row_relocate(world, chunk, slot, last, last_slot);
     }
     cluster->row_count = last_row;
@@ -273,7 +275,8 @@ ORRI_COLD static orr_result mover_long(orr_world* world, const char* call, const
     uint32_t slot = orri_place_slot(place), target_slot = to->row_count & ORRI_SLOT_MASK;
     orri_chunk* chunk = orri_place_chunk(world, place);
     orri_chunk* target = orri_cluster_chunk_of(to, to->row_count);
-    if (!orri_plan_prepare_bits(world, plan) || !orri_chunk_prepare(world, target) ||
+    if (!orri_plan_prepare_bits(world, plan) ||
+        !orri_chunk_prepare_rows(world, target, target_slot, 1) ||
         !orri_row_prepare_remove(world, chunk, index)) {
         orri_cluster_trim(world, to);
         return orri_refuse_memory(&world->env, "preparing to move a row");
@@ -288,7 +291,7 @@ ORRI_COLD static orr_result mover_long(orr_world* world, const char* call, const
         orri_cluster_trim(world, to);
         return result;
     }
-    orri_chunk_stamp(world, target);
+    orri_chunk_stamp_rows(world, target);
     mover_keep(plan, target, target_slot, chunk, slot);
     mover_drop(plan, chunk, slot);
     orri_chunk_ids(target)[target_slot] = index;

@@ -162,7 +162,7 @@ orri_pool_share* orri_pool_share_take(orr_world* world, orri_pool* pool, uint32_
                                .attached = true};
     pool->blocks[number].share = share;
     world->share_live++;
-    world->epoch++; // As share_make(): what is written from now on must stamp anew.
+    orri_epoch_end(world); // As share_make(): what is written from now on must stamp anew.
     return share;
 }
 

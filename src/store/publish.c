@@ -577,7 +577,7 @@ void orri_publish_show(orri_publisher* publisher, const orr_type* types, uint32_
         ORR_ASSERT(type != NULL);
         publish_show_type(publisher, type, version, tick);
     }
-    publisher->world->epoch++;
+    orri_epoch_end(publisher->world);
 }
 
 uint64_t orri_published_tick(const orri_publisher* publisher, orr_type type)

@@ -555,9 +555,10 @@ orr_result orri_follow_run(orri_publisher* publisher, const orri_published_type*
             return orri_env_result(&world->env);
         }
         // Larger than every mark that somebody has, and what is written from now on is larger still.
-        follow_swap(publisher, ++world->epoch);
+        (void)orri_epoch_end(world);
+        follow_swap(publisher, world->epoch);
     }
-    publisher->looked = world->epoch++;
+    publisher->looked = orri_epoch_end(world);
     return ORR_OK;
 }
 

@@ -46,7 +46,7 @@ void orri_lend_end(orri_publisher* publisher, orri_published_type* type, orri_ed
         type->kept = share;
         type->kept_count++;
     } else {
-        orri_share_unlend(share);
+        orri_share_unlend(publisher->world, share);
         orri_share_release(publisher->world, share);
         orri_lend_trim(publisher, type, type->lent_count);
     }

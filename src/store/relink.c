@@ -257,7 +257,7 @@ static void relink_commit(relink* r)
     for (uint32_t c = 0; c < from->column_count; c++) {
         from->columns[c].version = r->world->epoch;
     }
-    r->world->epoch++;
+    orri_epoch_end(r->world);
     orri_cluster_trim(r->world, from);
     orri_cluster_trim(r->world, to);
 }

@@ -80,8 +80,9 @@ static orr_result route_add(orri_change* c, uint32_t g, orri_cluster* from, orr_
     return ORR_OK;
 }
 
-// Held blocks that will be written: all of a row that leaves, else those of the given values.
-static bool route_prepare_chunk(orri_change* c, const orri_route* route, orri_chunk* chunk)
+// Held blocks that will be written: all of a row that leaves, else those of the given values, and of these the rows alone.
+static bool route_prepare_chunk(orri_change* c, const orri_route* route, orri_chunk* chunk,
+                                const uint32_t* places, uint32_t count)
 {
     if (ORR_LIKELY(chunk->share_count == 0)) {
         return true;
@@ -91,17 +92,19 @@ static bool route_prepare_chunk(orri_change* c, const orri_route* route, orri_ch
     }
     for (uint32_t k = 0; k < orri_change_group(c, route->group)->given_count; k++) {
         uint32_t column = c->columns[route->columns + k];
-        if (column != ORRI_GIVEN_NONE &&
-            !orri_column_prepare(c->world, chunk, column & ~ORRI_GIVEN_HAS)) {
-            return false;
+        for (uint32_t i = 0; column != ORRI_GIVEN_NONE && i < count; i++) {
+            if (!orri_rows_prepare(c->world, chunk, column & ~ORRI_GIVEN_HAS,
+                                   orri_place_slot(places[i]), 1)) {
+                return false;
+            }
         }
     }
     return true;
 }
 
-// The route of the rows of a chunk; NULL when refused.
+// The route of some rows of a chunk; NULL when refused.
 static orri_route* route_of(orri_change* c, uint32_t g, orri_chunk* chunk, orr_entity entity,
-                            orr_result* result)
+                            const uint32_t* places, uint32_t count, orr_result* result)
 {
     orri_cluster* from = chunk->cluster;
     uint32_t at = from->batch_route;
@@ -110,7 +113,7 @@ static orri_route* route_of(orri_change* c, uint32_t g, orri_chunk* chunk, orr_e
         return NULL;
     }
     orri_route* route = &c->routes[from->batch_route - 1];
-    if (!route_prepare_chunk(c, route, chunk)) {
+    if (!route_prepare_chunk(c, route, chunk, places, count)) {
         *result = orri_env_result(&c->world->env);
         return NULL;
     }
@@ -164,7 +167,8 @@ static orr_result route_collect(orri_change* c, uint32_t g)
         for (end = i + 1; end < group->count && places[end] >> ORRI_SLOT_BITS == chunk;) {
             end++;
         }
-        orri_route* route = route_of(c, g, world->chunks[chunk], group->entities[i], &result);
+        orri_route* route =
+            route_of(c, g, world->chunks[chunk], group->entities[i], places + i, end - i, &result);
         if (route == NULL) {
             return result;
         }

@@ -343,7 +343,10 @@ struct orr_world {
     uint64_t seed;
     _Atomic uint64_t share_live;   // Shares not yet released.
     _Atomic uint64_t share_losses; // Shares ever lost.
+    uint64_t share_frozen;         // Of the live ones: frozen. Only these can refuse a write.
     orri_mutex sharing; // Around copies for shares that workers may make at the same time.
+    // How much a holder logs of a block before it gets a copy (undo.h): a row in so many, as a shift; and blocks below so many bytes are copied at once.
+    uint32_t undo_shift, undo_least;
     struct orri_snapshots*
         snapshots;        // What the newest has of each thing (snapshot.c); NULL: there is none.
     uint64_t pinned_live; // Values in pools: 0 tells a destroyer that there is nothing to look for.

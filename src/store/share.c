@@ -1,51 +1,65 @@
 // SPDX-License-Identifier: MIT
 // Shares of blocks and index pages. See share.h for what they promise.
-#include "store/share.h"
+#include "store/undo.h"
 
 #include "store/publish.h"
 
-static orri_share* share_again(orri_share* share, orri_share_kind kind)
+static void share_set_kind(orr_world* world, orri_share* share, orri_share_kind kind)
+{
+    world->share_frozen += (uint64_t)(kind == ORRI_SHARE_FROZEN) -
+                           (uint64_t)(share->kind == ORRI_SHARE_FROZEN);
+    share->kind = kind;
+}
+
+static orri_share* share_again(orr_world* world, orri_share* share, orri_share_kind kind)
 {
     share->refs++;
     // A frozen holder may keep a pointer, so frozen wins.
-    share->kind = kind == ORRI_SHARE_FROZEN ? kind : share->kind;
-    share->frozen += kind == ORRI_SHARE_FROZEN;
+    if (kind == ORRI_SHARE_FROZEN) {
+        share_set_kind(world, share, kind);
+        share->frozen++;
+    }
     return share;
 }
 
 static orri_share* share_make(orr_world* world, orri_share_kind kind, orri_share** attach,
-                              uint32_t* counter)
+                              uint32_t* counter, uint32_t rows)
 {
     orri_share* share = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHARE, orri_share, 1);
     if (share == NULL) {
         return NULL;
     }
     share->refs = 1;
-    share->kind = kind;
+    share->rows = rows;
+    share_set_kind(world, share, kind);
     share->frozen = kind == ORRI_SHARE_FROZEN;
-    share->attached = attach;
-    share->counter = counter;
-    *attach = share;
-    (*counter)++;
+    if (*attach != NULL) {
+        orri_undo_supersede(world, *attach, share);
+    } else {
+        share->attached = attach;
+        share->counter = counter;
+        *attach = share;
+        (*counter)++;
+    }
     world->share_live++;
     // What was stamped until now is seen by the holder: later writes must stamp (and detach) anew.
-    world->epoch++;
+    orri_epoch_end(world);
     return share;
 }
 
 static orri_share* share_create(orr_world* world, orri_share_kind kind, orri_share** attach,
-                                uint32_t* counter)
+                                uint32_t* counter, uint32_t rows)
 {
     orri_share* share = *attach;
-    if (share != NULL) {
+    if (share != NULL && orri_share_clean(share)) {
         ORR_ASSERT(share->attached == attach);
-        return share_again(share, kind);
+        return share_again(world, share, kind);
     }
     // Rows of an open appender's run may still be undone, which no holder may see.
     if (orri_check_open(world, "taking hold of a block") != ORR_OK) {
         return NULL;
     }
-    share = share_make(world, kind, attach, counter);
+    share = share_make(world, kind, attach, counter, rows);
     if (share == NULL) {
         (void)orri_refuse_memory(&world->env, "taking hold of a block");
     }
@@ -75,11 +89,11 @@ orri_share* orri_share_column(orr_world* world, orri_chunk* chunk, uint32_t colu
 {
     ORR_ASSERT(column < chunk->column_count);
     orri_column* entry = &chunk->columns[column];
-    orri_share* share = share_create(world, kind, &entry->share, &chunk->share_count);
+    orri_share* share =
+        share_create(world, kind, &entry->share, &chunk->share_count, orri_chunk_rows(chunk));
     if (share != NULL && share->refs == 1) {
         uint32_t columns = chunk->cluster->column_count;
         const orri_cluster_column* info = &chunk->cluster->columns[column % columns];
-        share->rows = orri_chunk_rows(chunk);
         share->data = entry->data;
         if (column < columns) {
             share->type = info->type;
@@ -88,6 +102,7 @@ orri_share* orri_share_column(orr_world* world, orri_chunk* chunk, uint32_t colu
         } else {
             share->size = entry->data != NULL ? orri_bits_bytes(info) : 0;
         }
+        orri_undo_allow(world, share);
         if (!share_keep_counts(world, share, chunk, column)) {
             return NULL;
         }
@@ -100,38 +115,39 @@ orri_share* orri_share_lend(orr_world* world, orri_chunk* chunk, uint32_t column
     orri_column* entry = &chunk->columns[column];
     const orri_cluster_column* info = &chunk->cluster->columns[column];
     ORR_ASSERT(world->appender == NULL && info->type->plain && info->size > 0);
-    if (entry->share != NULL) {
-        return share_again(entry->share, ORRI_SHARE_FROZEN);
+    if (entry->share != NULL && orri_share_clean(entry->share)) {
+        return share_again(world, entry->share, ORRI_SHARE_FROZEN);
     }
-    orri_share* share = share_make(world, ORRI_SHARE_FROZEN, &entry->share, &chunk->share_count);
+    orri_share* share = share_make(world, ORRI_SHARE_FROZEN, &entry->share, &chunk->share_count,
+                                   orri_chunk_rows(chunk));
     if (share != NULL) {
-        share->rows = orri_chunk_rows(chunk);
         share->data = entry->data;
         share->type = info->type;
         share->row_size = info->size;
         share->size = (size_t)share->rows * info->size;
+        orri_undo_allow(world, share);
     }
     return share;
 }
 
-void orri_share_unlend(orri_share* share)
+void orri_share_unlend(orr_world* world, orri_share* share)
 {
     ORR_ASSERT(share->frozen > 0 && share->kind == ORRI_SHARE_FROZEN);
-    share->kind = --share->frozen == 0 ? ORRI_SHARE_HISTORY : share->kind;
+    if (--share->frozen == 0) {
+        share_set_kind(world, share, ORRI_SHARE_HISTORY);
+    }
 }
 
 orri_share* orri_share_page(orr_world* world, uint32_t page, orri_share_kind kind)
 {
     ORR_ASSERT(page < world->index.page_count);
-    orri_share* share =
-        share_create(world, kind, &world->index.metas[page].share, &world->index.share_count);
+    orri_share* share = share_create(world, kind, &world->index.metas[page].share,
+                                     &world->index.share_count, orri_page_rows(world, page));
     if (share != NULL && share->refs == 1) {
-        // A page may have been made for ids that were then not given.
-        uint32_t first = page * ORRI_PAGE_SIZE;
-        uint32_t left = world->hot.count > first ? world->hot.count - first : 0;
-        share->rows = left < ORRI_PAGE_SIZE ? left : ORRI_PAGE_SIZE;
         share->data = world->hot.pages[page];
+        share->row_size = sizeof(orri_record);
         share->size = share->rows * sizeof(orri_record);
+        orri_undo_allow(world, share);
     }
     return share;
 }
@@ -160,22 +176,41 @@ static void share_free_data(orr_world* world, orri_share* share)
     }
 }
 
-void orri_share_release(orr_world* world, orri_share* share)
+static void share_free(orr_world* world, orri_share* share)
 {
-    ORR_ASSERT(share->refs > 0);
-    if (--share->refs > 0) {
-        return;
-    }
     if (share->attached != NULL) {
         share_unhook(share);
     } else {
         share_free_data(world, share);
     }
+    orri_undo_drop(world, share);
     world->share_live--;
     if (share->counts != NULL) {
         ORRI_FREE(&world->env, ORR_MEMORY_SHARE, uint16_t, share->counts, share->rows);
     }
     ORRI_FREE(&world->env, ORR_MEMORY_SHARE, orri_share, share, 1);
+}
+
+void orri_share_settle(orr_world* world, orri_share* share)
+{
+    while (share != NULL && share->refs == 0 &&
+           (share->lean_first == NULL || orri_undo_fold(world, share))) {
+        orri_share* base = share->base;
+        orri_undo_part(share);
+        share_free(world, share);
+        share = base;
+    }
+}
+
+void orri_share_release(orr_world* world, orri_share* share)
+{
+    ORR_ASSERT(share->refs > 0);
+    if (--share->refs == 0) {
+        // Nobody has a pointer any more: what leans on it may log.
+        share->frozen = 0;
+        share_set_kind(world, share, ORRI_SHARE_HISTORY);
+        orri_share_settle(world, share);
+    }
 }
 
 static void share_lose(orr_world* world, orri_share* share)
@@ -188,6 +223,9 @@ static void share_lose(orr_world* world, orri_share* share)
              "a held state of %u rows is lost: no memory for its copy; give the world more memory "
              "or hold less",
              share->rows);
+    orri_undo_drop(world, share);
+    orri_undo_lose(world, share);
+    orri_share_settle(world, share);
 }
 
 // Copies values. Workers may do so at the same time, each of a column of its own; blobs and hooks are not made for that.
@@ -207,7 +245,7 @@ static bool share_copy_values(orr_world* world, const orri_share* share, void* t
     return copied;
 }
 
-// Copies the rows for a history share.
+// Copies the rows for a history share, with those of its log as they were.
 static bool share_copy_out(orr_world* world, orri_share* share)
 {
     void* copy = orri_alloc(&world->env, ORR_MEMORY_SHARE, share->size, ORRI_BLOCK_ALIGN);
@@ -215,7 +253,10 @@ static bool share_copy_out(orr_world* world, orri_share* share)
         orri_refusal_pardon(&world->env);
         return false;
     }
-    if (!share_copy_values(world, share, copy)) {
+    if (share->undo != NULL) {
+        orri_undo_read(share, copy);
+        orri_undo_drop(world, share);
+    } else if (!share_copy_values(world, share, copy)) {
         orri_free(&world->env, ORR_MEMORY_SHARE, copy, share->size, ORRI_BLOCK_ALIGN);
         return false;
     }
@@ -310,12 +351,15 @@ bool orri_share_detach_page(orr_world* world, uint32_t page)
 
 void orri_share_hand_over(orr_world* world, orri_chunk* chunk, uint32_t column)
 {
-    (void)world;
     orri_column* entry = &chunk->columns[column];
     orri_column_cold* cold = &orri_chunk_cold(chunk)[column];
     orri_share* share = entry->share;
     if (cold->extent == NULL) {
         share->data = NULL;
+    }
+    if (share->undo != NULL) { // Rows that went are put back as well.
+        ORRI_UNPOISON(share->data, share->size);
+        orri_undo_apply(world, share, share->data);
     }
     share->extent = cold->extent;
     cold->extent = NULL;
@@ -351,11 +395,23 @@ bool orri_share_part_page(orr_world* world, uint32_t page)
     return true;
 }
 
+bool orri_share_part_written(orr_world* world, orri_share* share)
+{
+    if (share->attached == NULL || share->undo == NULL) {
+        return orri_undo_solidify(world, share);
+    }
+    if (!share_copy_out(world, share)) {
+        return false;
+    }
+    share_unhook(share);
+    return true;
+}
+
 // Its values are elsewhere now: only the memory goes.
 static void share_rejoin(orr_world* world, orri_share* share, void* data, orri_share** attach,
                          uint32_t* counter)
 {
-    ORR_ASSERT(share->attached == NULL && *attach == NULL && !share->lost);
+    ORR_ASSERT(share->attached == NULL && *attach == NULL && !share->lost && share->base == NULL);
     if (share->extent != NULL) {
         orri_block_give(share->extent, &world->env, share->data);
     } else if (share->owned_size > 0) {

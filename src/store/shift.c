@@ -65,7 +65,8 @@ static void shift_values_plain(orri_change* c, uint32_t g, uint32_t k, const orr
         if (place >> ORRI_SLOT_BITS != chunk_id) {
             chunk_id = place >> ORRI_SLOT_BITS;
             uint32_t column = (uint32_t)orri_table_column(world, type_index, chunk_id);
-            data = orri_column_write(world, world->chunks[chunk_id], column);
+            data =
+                orri_column_mark(world, world->chunks[chunk_id], column); // Its rows were prepared.
         }
         uint8_t* to = data + (size_t)orri_place_slot(place) * size;
         orri_value_move(to, values + (size_t)i * size, size);
@@ -180,7 +181,7 @@ static void shift_ids(orr_world* world, uint32_t* ids, uint32_t* target_ids, uin
         ORR_ASSERT(id != ORRI_INDEX_NONE); // Or it stands twice.
         if (id >> ORRI_PAGE_BITS != page) {
             page = id >> ORRI_PAGE_BITS;
-            records = orri_index_write(world, id & ~ORRI_PAGE_MASK);
+            records = orri_index_write(world, id) - (id & ORRI_PAGE_MASK);
         }
         records[id & ORRI_PAGE_MASK].place = place + k;
         target_ids[k] = id;

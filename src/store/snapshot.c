@@ -5,6 +5,7 @@
 // still attached. So a world that stands still costs a snapshot nothing but lists.
 #include "store/guard.h"
 #include "store/snapshot_inner.h"
+#include "store/undo.h"
 
 // ---- nodes of chunks -------------------------------------------------------------------------------------------
 
@@ -40,7 +41,8 @@ static bool snapshot_chunk_same(const orri_chunk_node* node, const orri_chunk* c
         const orri_column* column = &chunk->columns[c];
         bool memory = orri_chunk_cold(chunk)[c].extent != NULL;
         if (node->columns[c].tick != column->tick || memory != (node->columns[c].share != NULL) ||
-            (memory && node->columns[c].share != column->share)) {
+            (memory &&
+             (node->columns[c].share != column->share || !orri_share_clean(column->share)))) {
             return false;
         }
     }
@@ -445,6 +447,31 @@ bool orri_snapshot_lost(const orri_snapshot* snapshot)
     return asked->lost;
 }
 
+// What others lean on is looked at with all of them.
+static bool snapshot_share_valid(const orri_share* share)
+{
+    bool own = share != NULL && share->attached == NULL && share->base == NULL && !share->lost;
+    return !own || orri_undo_valid(share, UINT32_MAX);
+}
+
+bool orri_snapshot_valid(const orri_snapshot* snapshot)
+{
+    bool valid = true;
+    for (uint32_t p = 0; valid && p < snapshot->page_count; p++) {
+        valid = snapshot_share_valid(snapshot->pages[p]);
+    }
+    for (uint32_t i = 0; valid && i < snapshot->cluster_count; i++) {
+        const orri_cluster_node* cluster = snapshot->clusters[i];
+        for (uint32_t k = 0; valid && k < cluster->chunk_count; k++) {
+            const orri_chunk_node* chunk = cluster->chunks[k];
+            for (uint32_t c = 0; valid && c < chunk->column_count; c++) {
+                valid = snapshot_share_valid(chunk->columns[c].share);
+            }
+        }
+    }
+    return valid;
+}
+
 // A pool that came later is none while nothing is in it.
 static bool snapshot_pools_same(const orr_world* world, const orri_snapshot* snapshot)
 {
@@ -474,7 +501,7 @@ bool orri_snapshot_same(orr_world* world, const orri_snapshot* snapshot)
                 snapshot->slot_count == world->slot_count &&
                 snapshot->tags->state == world->tag_state;
     for (uint32_t p = 0; same && p < snapshot->page_count; p++) {
-        same = index->metas[p].share == snapshot->pages[p];
+        same = index->metas[p].share == snapshot->pages[p] && orri_share_clean(snapshot->pages[p]);
     }
     uint32_t i = 0;
     for (const orri_cluster* cluster = world->cluster_first; same && cluster != NULL;
@@ -496,16 +523,25 @@ static bool snapshot_counted(snapshot_sum* sum, uint64_t* round)
     return counted;
 }
 
-static void snapshot_sum_share(snapshot_sum* sum, orri_share* share)
+static void snapshot_sum_one(snapshot_sum* sum, orri_share* share)
 {
-    if (share == NULL || snapshot_counted(sum, &share->round)) {
+    if (snapshot_counted(sum, &share->round)) {
         return;
     }
-    sum->own += sizeof *share + (share->counts != NULL ? share->rows * sizeof *share->counts : 0);
+    sum->own += sizeof *share + orri_undo_bytes(share) +
+                (share->counts != NULL ? share->rows * sizeof *share->counts : 0);
     if (share->attached != NULL) {
         sum->shared += share->size;
-    } else if (!share->lost) {
+    } else if (!share->lost && share->base == NULL) {
         sum->own += share->size;
+    }
+}
+
+// With what it leans on and nobody else asks for. Such a one was counted if its own base was.
+static void snapshot_sum_share(snapshot_sum* sum, orri_share* share)
+{
+    for (orri_share* at = share; at != NULL && (at == share || at->refs == 0); at = at->base) {
+        snapshot_sum_one(sum, at);
     }
 }
 

@@ -18,6 +18,8 @@ orri_snapshot* orri_snapshot_take(orr_world* world);
 void orri_snapshot_release(orr_world* world, orri_snapshot* snapshot);
 // True when a copy was refused since: it cannot be gone back to.
 bool orri_snapshot_lost(const orri_snapshot* snapshot);
+// True when what it keeps of its own holds S18. (What it shares with the world orr_world_validate() looks at.)
+bool orri_snapshot_valid(const orri_snapshot* snapshot);
 // True when the world is as it was then: nothing was written since it was taken, or gone back to.
 bool orri_snapshot_same(orr_world* world, const orri_snapshot* snapshot);
 // Bytes that it keeps and the world does not have; and those it shares with the world. Nodes that several snapshots have are counted once if all of them are asked

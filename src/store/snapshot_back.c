@@ -8,6 +8,7 @@
 #include "store/names.h"
 #include "store/relation.h"
 #include "store/snapshot_inner.h"
+#include "store/undo.h"
 
 // Where a cluster of the snapshot is now.
 typedef struct back_cluster {
@@ -48,7 +49,21 @@ static bool back_chunk_there(const orri_cluster* cluster, const orri_cluster_nod
 // True when a column holds what it held then.
 static bool back_column_kept(const orri_chunk* chunk, uint32_t column, const orri_share* share)
 {
-    return share == NULL || chunk->columns[column].share == share;
+    return share == NULL || (chunk->columns[column].share == share && orri_share_clean(share));
+}
+
+static bool back_related(const orri_cluster* cluster, uint32_t column)
+{
+    return column == cluster->type_count
+               ? cluster->indexed
+               : column < cluster->type_count && cluster->columns[column].table->relation != NULL;
+}
+
+// True when it needs no copy to become what it was: rows of logs are put back. (Indexed references are read before.)
+static bool back_column_turns(const orri_chunk* chunk, uint32_t column, const orri_share* share)
+{
+    const orri_share* now = chunk->columns[column].share;
+    return now != NULL && !back_related(chunk->cluster, column) && orri_undo_reaches(share, now);
 }
 
 // ---- ready: memory ------------------------------------------------------------------------------------------------
@@ -74,22 +89,18 @@ static bool back_ready_copy(orr_world* world, orri_return* way, const orri_share
     return true;
 }
 
-static bool back_related(const orri_cluster* cluster, uint32_t column)
-{
-    return column < cluster->type_count && cluster->columns[column].table->relation != NULL;
-}
-
 // A chunk that is there: whoever else holds what will be overwritten gets a copy.
 static bool back_ready_kept(orr_world* world, orri_return* way, orri_chunk* chunk,
                             const orri_chunk_node* then, orri_chunk** spare)
 {
     for (uint32_t c = 0; c < then->column_count; c++) {
-        const orri_share* share = then->columns[c].share;
-        if (back_column_kept(chunk, c, share)) {
+        orri_share* share = then->columns[c].share;
+        if (back_column_kept(chunk, c, share) || back_column_turns(chunk, c, share)) {
             continue;
         }
         way->relations = way->relations || back_related(chunk->cluster, c);
-        if (!orri_share_part_column(world, chunk, c) || !back_ready_copy(world, way, share)) {
+        if (!orri_undo_solidify(world, share) || !orri_share_part_column(world, chunk, c) ||
+            !back_ready_copy(world, way, share)) {
             return false;
         }
         if (chunk->columns[c].data == NULL) { // Enable bits that are all on now.
@@ -115,9 +126,10 @@ static bool back_ready_made(orr_world* world, orri_return* way, orri_cluster* cl
     chunk->number = then->number;
     chunk->capacity = then->capacity;
     for (uint32_t c = 0; c < chunk->column_count; c++) {
-        const orri_share* share = then->columns[c].share;
+        orri_share* share = then->columns[c].share;
         bool wants = c < cluster->column_count || share != NULL;
-        if ((wants && !orri_column_take(world, chunk, c, wanted)) ||
+        if ((share != NULL && !orri_share_part_written(world, share)) ||
+            (wants && !orri_column_take(world, chunk, c, wanted)) ||
             !back_ready_copy(world, way, share)) {
             return false;
         }
@@ -167,6 +179,11 @@ static bool back_ready_cluster(orr_world* world, orri_return* way, const orri_cl
 
 // ---- ready: the rest -------------------------------------------------------------------------------------------------
 
+static bool back_page_kept(const orr_world* world, uint32_t page, const orri_share* share)
+{
+    return world->index.metas[page].share == share && orri_share_clean(share);
+}
+
 static bool back_ready_index(orr_world* world, orri_return* way)
 {
     const orri_snapshot* then = way->snapshot;
@@ -175,11 +192,17 @@ static bool back_ready_index(orr_world* world, orri_return* way)
     }
     way->relations = way->relations || then->entity_count != world->hot.count;
     for (uint32_t p = 0; p < then->page_count; p++) {
-        if (world->index.metas[p].share != then->pages[p]) {
+        if (!back_page_kept(world, p, then->pages[p])) {
             way->relations = true;
-            if (!orri_share_part_page(world, p)) {
+            if (!orri_undo_solidify(world, then->pages[p]) || !orri_share_part_page(world, p)) {
                 return false;
             }
+        }
+    }
+    // Others hold records there that none will be: who comes next must not take them for its own.
+    for (uint32_t p = then->page_count; p < world->index.page_count; p++) {
+        if (!orri_share_part_page(world, p)) {
+            return false;
         }
     }
     return true;
@@ -521,6 +544,10 @@ static void* back_copy_of(orri_return* way, const orri_share* share)
 static void back_column(orr_world* world, orri_return* way, orri_chunk* chunk, uint32_t c,
                         orri_share* share)
 {
+    if (back_column_turns(chunk, c, share)) {
+        orri_undo_return(world, share, chunk->columns[c].share);
+        return;
+    }
     uint8_t* to = chunk->columns[c].data;
     void* copy = back_copy_of(way, share);
     if (share->type != NULL && !share->type->plain) {
@@ -692,7 +719,7 @@ static void back_index(orr_world* world, const orri_snapshot* then)
     orri_index* index = &world->index;
     for (uint32_t p = 0; p < then->page_count; p++) {
         orri_share* share = then->pages[p];
-        if (index->metas[p].share == share) {
+        if (back_page_kept(world, p, share)) {
             continue;
         }
         memcpy(world->hot.pages[p], share->data, share->size);
@@ -728,7 +755,7 @@ void orri_snapshot_back(orr_world* world, orri_return* way)
     if (world->listed != 0) {
         world->listener.structure_change(world);
     }
-    world->epoch++;
+    orri_epoch_end(world);
     back_pools(world, way);
     back_clear(world, way);
     back_apart_leave(world);
@@ -755,5 +782,5 @@ void orri_snapshot_back(orr_world* world, orri_return* way)
     back_tell(world, way);
     back_end(world, way);
     // Blocks that were stamped are held: nobody may take the stamp for the right to write.
-    world->epoch++;
+    orri_epoch_end(world);
 }

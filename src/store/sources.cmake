@@ -55,6 +55,7 @@ set(ORR_SOURCES_STORE
     src/store/snapshot_back.c
     src/store/stage.c
     src/store/tag.c
+    src/store/undo.c
     src/store/validate.c
     src/store/view.c
     src/store/virtual.c

@@ -273,7 +273,7 @@ void orri_change_overwrite(orri_change* c, uint32_t g, uint32_t given, orri_chun
     const orri_type* type = chunk->cluster->columns[column].type;
     const uint8_t* values = stage_value(&orri_change_group(c, g)->given[given], type, i);
     size_t size = type->info.size;
-    uint8_t* data = orri_column_write(c->world, chunk, column);
+    uint8_t* data = orri_rows_write(c->world, chunk, column, slot, run);
     ORR_ASSERT(data != NULL);
     data += slot * size;
     if (!type->plain) {

@@ -6,7 +6,7 @@
 #include "store/needs.h"
 #include "store/pool.h"
 #include "store/relation.h"
-#include "store/share.h"
+#include "store/undo.h"
 
 static orr_result validate_fail(orr_world* world, const char* invariant, uint64_t a, uint64_t b)
 {
@@ -56,6 +56,15 @@ static orr_result validate_records(orr_world* world)
             return validate_fail(world, "S1 (record and row agree)", i, record.place);
         }
     }
+    for (uint32_t page = 0; page < world->index.page_count; page++) {
+        const orri_page_meta* meta = &world->index.metas[page];
+        if (meta->share != NULL &&
+            (meta->share->attached != &meta->share || meta->share->data != world->hot.pages[page] ||
+             meta->version == world->epoch ||
+             !orri_undo_valid(meta->share, orri_page_rows(world, page)))) {
+            return validate_fail(world, "S8 (page)", page, meta->version);
+        }
+    }
     return live == world->index.live_count
                ? ORR_OK
                : validate_fail(world, "S1 (live count)", live, world->index.live_count);
@@ -74,7 +83,8 @@ static orr_result validate_column(orr_world* world, orri_chunk* chunk, uint32_t 
     }
     if (column->share != NULL &&
         (column->share->attached != &column->share || column->share->data != column->data ||
-         column->version == world->epoch)) {
+         column->version == world->epoch ||
+         !orri_undo_valid(column->share, orri_chunk_rows(chunk)))) {
         return validate_fail(world, "S8 (share)", chunk->id, c);
     }
     if (c >= columns) {

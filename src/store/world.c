@@ -6,6 +6,7 @@
 #include "store/names.h"
 #include "store/pool.h"
 #include "store/reach.h"
+#include "store/undo.h"
 
 #define WORLD_HANDLERS 4 // Error handlers within each other; what is refused then goes to the log.
 
@@ -70,6 +71,8 @@ static void world_init(orr_world* world, const orr_world_desc* desc)
     world->hot.type_base = world->schema.type_base = world_type_base();
     world->schema.clock = &world->tick;
     world->epoch = 1;
+    world->undo_shift = ORRI_UNDO_SHIFT;
+    world->undo_least = ORRI_UNDO_LEAST;
     world->iteration_era = 1;
     world->seed = desc->seed;
     world->rate_hz = desc->rate_hz;
@@ -234,7 +237,7 @@ void orri_tick_advance(orr_world* world)
 
 void orri_tick_aside(orr_world* world)
 {
-    world->epoch++;
+    orri_epoch_end(world);
     if (ORR_UNLIKELY(world->realtime)) {
         return; // Loops of other pipelines go on.
     }

@@ -156,11 +156,31 @@ static inline uint64_t orri_tick_now(const orr_world* world)
 {
     return ORR_LIKELY(!world->realtime) ? world->tick : orri_clock_here(world)[0];
 }
+// Epochs go by two. What is written to a block that is still held, its rows logged (undo.h), gets the number before the epoch: later than all that was
+// written before the epoch began, and no right to write more.
+#define ORRI_EPOCH_STEP 2
+// A new epoch begins: what is written from now on has a larger version. Returns the last one of before.
+static inline uint64_t orri_epoch_end(orr_world* world)
+{
+    uint64_t epoch = world->epoch;
+    world->epoch = epoch + ORRI_EPOCH_STEP;
+    return epoch;
+}
+// The same; returns the least version that is written from now on.
+static inline uint64_t orri_epoch_next(orr_world* world)
+{
+    return orri_epoch_end(world) + 1;
+}
+// The version that a write gives to a block.
+static inline uint64_t orri_version_now(const orr_world* world, const orri_column* column)
+{
+    return orri_epoch(world) - (column->share != NULL);
+}
 // What is written from now on has a larger version. In real time, within a system, nobody may begin an epoch: what was written since its
 // group began counts as later too.
 static inline uint64_t orri_mark_now(orr_world* world)
 {
-    return ORR_LIKELY(!world->realtime) ? world->epoch++ : orri_clock_here(world)[1] - 1;
+    return ORR_LIKELY(!world->realtime) ? orri_epoch_end(world) : orri_clock_here(world)[1] - 1;
 }
 
 // ---- refusals (refuse.c) --------------------------------------------------------------------------------
@@ -266,10 +286,17 @@ void orri_index_trim(orr_world* world);
 bool orri_index_room(orr_world* world, uint32_t count);
 // True for the id of an entity that is about to be created; world->ahead is not NULL (index_ahead.c).
 bool orri_ahead_has(const orr_world* world, orr_entity entity);
-// Makes sure that the record of an index can be written without fail.
+// How many records of a page were given. One may have been made for ids that were then not.
+static inline uint32_t orri_page_rows(const orr_world* world, uint32_t page)
+{
+    uint32_t first = page * ORRI_PAGE_SIZE;
+    uint32_t left = world->hot.count > first ? world->hot.count - first : 0;
+    return left < ORRI_PAGE_SIZE ? left : ORRI_PAGE_SIZE;
+}
+// Makes sure that the record of an index, and no other, can be written without fail.
 bool orri_index_prepare(orr_world* world, uint32_t index);
 bool orri_index_prepare_all(orr_world* world);
-ORRI_COLD void orri_page_stamp(orr_world* world, uint32_t page);
+ORRI_COLD void orri_page_stamp(orr_world* world, uint32_t index);
 // True when the record can be written at once: it was stamped in this epoch, so nobody holds its page.
 static inline bool orri_index_fresh(const orr_world* world, uint32_t index)
 {
@@ -279,7 +306,7 @@ static inline orri_record* orri_index_write(orr_world* world, uint32_t index)
 {
     uint32_t page = index >> ORRI_PAGE_BITS;
     if (ORR_UNLIKELY(world->index.metas[page].version != world->epoch)) {
-        orri_page_stamp(world, page);
+        orri_page_stamp(world, index);
     }
     return &world->hot.pages[page][index & ORRI_PAGE_MASK];
 }
@@ -344,16 +371,48 @@ void orri_index_kill(orr_world* world, const uint32_t* indexes, uint32_t count);
 
 // ---- chunk.c ----------------------------------------------------------------------------------------------
 
-// Makes sure that all columns of a chunk can be written without fail.
+// Makes sure that all columns of a chunk can be written without fail; the same for some rows of all columns, and nothing else.
 bool orri_chunk_prepare(orr_world* world, orri_chunk* chunk);
+bool orri_chunk_prepare_rows(orr_world* world, orri_chunk* chunk, uint32_t slot, uint32_t count);
 bool orri_column_prepare(orr_world* world, orri_chunk* chunk, uint32_t column);
 ORRI_COLD void orri_chunk_stamp_all(orr_world* world, orri_chunk* chunk);
+ORRI_COLD void orri_chunk_stamp_held(orr_world* world, orri_chunk* chunk);
 void orri_column_stamp_one(orr_world* world, orri_chunk* chunk, uint32_t column);
 // Stamps all columns with tick and epoch. The chunk must be prepared.
 static inline void orri_chunk_stamp(orr_world* world, orri_chunk* chunk)
 {
     if (ORR_UNLIKELY(chunk->stamp != world->epoch)) {
         orri_chunk_stamp_all(world, chunk);
+    }
+}
+// Makes sure that some rows of a column can be written without fail: a holder may get their bytes alone (undo.h). Nothing else may be written then.
+bool orri_rows_prepare(orr_world* world, orri_chunk* chunk, uint32_t column, uint32_t slot,
+                       uint32_t count);
+// A column that is prepared, or the rows of it that will be written are: stamped.
+static inline uint8_t* orri_column_mark(orr_world* world, orri_chunk* chunk, uint32_t column)
+{
+    if (ORR_UNLIKELY(chunk->columns[column].version != orri_epoch(world))) {
+        orri_column_stamp_one(world, chunk, column);
+    }
+    return chunk->columns[column].data;
+}
+// As orri_column_write(), below, for some rows and no others: the data of the column.
+static inline uint8_t* orri_rows_write(orr_world* world, orri_chunk* chunk, uint32_t column,
+                                       uint32_t slot, uint32_t count)
+{
+    if (ORR_UNLIKELY(chunk->columns[column].version != orri_epoch(world))) {
+        if (!orri_rows_prepare(world, chunk, column, slot, count)) {
+            return NULL;
+        }
+        orri_column_stamp_one(world, chunk, column);
+    }
+    return chunk->columns[column].data;
+}
+// Stamps all columns of a chunk of which some rows are prepared.
+static inline void orri_chunk_stamp_rows(orr_world* world, orri_chunk* chunk)
+{
+    if (ORR_UNLIKELY(chunk->stamp != world->epoch)) {
+        orri_chunk_stamp_held(world, chunk);
     }
 }
 // A column to write, prepared and stamped; NULL when a copy was refused (reported).

@@ -5,6 +5,7 @@ set(ORR_TESTS_HISTORY
     tests/history/test_history_order.c
     tests/history/test_history_random.c
     tests/history/test_history_realtime.c
+    tests/history/test_history_rows.c
     tests/history/test_interpolate.c
     tests/history/test_recording_tool.c
     tests/history/test_replay.c

@@ -90,6 +90,7 @@ bool ops_travel(ops* s, ops_memory* m)
         return false;
     }
     orri_snapshot_back(s->world, way);
+    MODEL_CHECK(orri_snapshot_valid(m->snapshot));
     history_restore(s, m);
     s->travels++;
     MODEL_CHECK(orr_world_tick(s->world) == m->tick);

@@ -2,7 +2,7 @@
 // Operations on the whole world, and on what holders keep of it.
 #include "model/ops.h"
 
-#include "store/share.h"
+#include "store/undo.h"
 #include "test.h"
 
 #include <stdlib.h>
@@ -170,11 +170,11 @@ static void op_share_take(ops* s)
 }
 
 // A copy has clean padding, and tokens that were copied have other slots: values are compared, not bytes.
-static bool ops_share_same(const orri_share* share, const uint8_t* bytes)
+static bool ops_share_equals(const orri_share* share, const uint8_t* data, const uint8_t* bytes)
 {
     const orr_type_info* info = share->type != NULL ? &share->type->info : NULL;
     if (info == NULL || (!info->has_hooks && !info->has_padding)) {
-        return memcmp(share->data, bytes, share->size) == 0;
+        return memcmp(data, bytes, share->size) == 0;
     }
     // Of a multiple type a row has several; those past its count (known where it matters) are no values.
     uint32_t per_row = info->size > 0 ? share->row_size / info->size : 1;
@@ -182,13 +182,25 @@ static bool ops_share_same(const orri_share* share, const uint8_t* bytes)
         uint32_t count = share->counts != NULL ? share->counts[i] : per_row;
         for (uint32_t k = 0; k < count; k++) {
             size_t offset = ((size_t)i * per_row + k) * info->size;
-            if (orr_value_compare(info, (const uint8_t*)share->data + offset, bytes + offset) !=
-                0) {
+            if (orr_value_compare(info, data + offset, bytes + offset) != 0) {
                 return false;
             }
         }
     }
     return true;
+}
+
+static bool ops_share_same(const orri_share* share, const uint8_t* bytes)
+{
+    if (share->undo == NULL) {
+        return ops_share_equals(share, share->data, bytes);
+    }
+    uint8_t* read = malloc(share->size); // It is another's, but for some rows.
+    MODEL_CHECK(read != NULL);
+    orri_undo_read(share, read);
+    bool same = ops_share_equals(share, read, bytes);
+    free(read);
+    return same;
 }
 
 static void ops_share_check_one(ops* s, ops_share* held)

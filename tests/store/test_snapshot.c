@@ -503,7 +503,7 @@ ORR_TEST(snapshot_costs_the_blocks_that_are_written)
     orri_snapshot *first = take(), *second = take();
     uint64_t own = bytes_of(first, 1, &shared);
     uint64_t live = a.kit.memory.live_bytes;
-    orr_edit(a.world, a.crowd[0], Position)->x = 1;
+    ((Position*)orr_column_write(a.world, a.plain, 0, KIT_TYPE(a.world, Position)))[0].x = 1;
     orr_edit(a.world, a.crowd[1], Position)->x = 1;
     uint64_t block = CAPACITY * sizeof(Position);
     CHECK_EQ(bytes_of(first, 2, &shared_after), own + block);

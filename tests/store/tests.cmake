@@ -41,6 +41,7 @@ set(ORR_TESTS_STORE
     tests/store/test_snapshot.c
     tests/store/test_tag.c
     tests/store/test_transient.c
+    tests/store/test_undo.c
     tests/store/test_validate.c
     tests/store/test_world.c)
 set(ORR_TEST_EXTRA_STORE
