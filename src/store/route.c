@@ -47,7 +47,8 @@ static bool route_list(orri_change* c, orri_cluster* cluster)
     if (cluster->batch_listed) {
         return true;
     }
-    if (!orri_reach_touch(c->world, cluster) || !ORRI_CHANGE_ADD(c, c->clusters, c->cluster_count, c->cluster_capacity)) {
+    if (!orri_reach_touch(c->world, cluster) ||
+        !ORRI_CHANGE_ADD(c, c->clusters, c->cluster_count, c->cluster_capacity)) {
         return false;
     }
     c->clusters[c->cluster_count++] = cluster;

@@ -269,7 +269,8 @@ static void taker_follow(taker* t, bool commit, const char* rest)
         return;
     }
     if (t->taking) {
-        CHECK(t->structure); // Whoever takes anything has to do with structure; a structural step with nothing else.
+        CHECK(
+            t->structure); // Whoever takes anything has to do with structure; a structural step with nothing else.
     }
     t->taking = false;
     if (strstr(rest, " released") != NULL && (structure || strstr(rest, " of cluster ") != NULL)) {

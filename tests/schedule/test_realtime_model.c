@@ -329,15 +329,15 @@ ORR_TEST(realtime_commits_beside_systems_are_whole_in_any_schedule)
     controlled_thread_local(&orri_ear_here, sizeof orri_ear_here);
     for (uint32_t i = 0; i < ORRI_COUNT(strategies); i++) {
         narrow_commits = 0;
-        controlled_result result = controlled_explore(
-            &(controlled_desc){.name = "narrow",
-                               .body = narrow_body,
-                               .strategy = strategies[i],
-                               .preemptions_max = 1,
-                               .timeouts_max = 3,
-                               .cores = 1,
-                               .clock_step_ns = 1000,
-                               .schedules_max = model_share(3000, 40, 200000)});
+        controlled_result result =
+            controlled_explore(&(controlled_desc){.name = "narrow",
+                                                  .body = narrow_body,
+                                                  .strategy = strategies[i],
+                                                  .preemptions_max = 1,
+                                                  .timeouts_max = 3,
+                                                  .cores = 1,
+                                                  .clock_step_ns = 1000,
+                                                  .schedules_max = model_share(3000, 40, 200000)});
         CONTROLLED_PASS(result);
         printf("  %-28s %8" PRIu64 " schedules, %8" PRIu64 " distinct\n", "commits beside systems",
                result.schedules, result.distinct);

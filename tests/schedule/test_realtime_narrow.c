@@ -92,6 +92,7 @@ static const char* narrow_trace(const kit* k)
     return text;
 }
 
+/* N0-53 */
 ORR_TEST(narrow_commit_does_not_wait_for_a_system_that_keeps_to_other_clusters)
 {
     kit k;
