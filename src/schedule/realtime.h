@@ -100,6 +100,8 @@ typedef struct orri_realtime {
     uint32_t user_count, user_capacity, impure1;
     uint64_t* free; // By type index: a pipeline writes it, and nobody reads it in place.
     uint32_t free_words;
+    uint64_t* watched; // Likewise: others see it, so it is shown when its owner's ticks end.
+    uint32_t watched_words;
     orri_publisher* publisher;
     bool
         broken; // What is published could not follow the rows: no system may run. On the floor, with structure alone.

@@ -42,6 +42,11 @@ static bool wire_room(orri_realtime* rt)
     bool room = ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &rt->locked, &rt->locked_capacity, types) &&
                 ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &rt->lives, &rt->live_capacity, types) &&
                 ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &rt->free, &rt->free_words, words);
+    uint32_t watched = rt->watched_words;
+    room = room && ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &rt->watched, &rt->watched_words, words);
+    for (uint32_t w = watched; w < rt->watched_words; w++) {
+        rt->watched[w] = 0;
+    }
     for (uint32_t i = before; i < rt->live_capacity; i++) {
         rt->lives[i] = (orri_live){0};
     }
@@ -85,6 +90,16 @@ static void wire_show(orri_moment* moment, const orri_type* type)
     }
 }
 
+// A type that others see again, after nobody did for a while: what there is of it is old.
+static orr_result wire_refresh(orri_realtime* rt, const orri_pipeline* owner, orr_type type)
+{
+    orr_result result = orri_publish_copy(rt->publisher, &type, 1);
+    if (result == ORR_OK) {
+        orri_publish_show(rt->publisher, &type, 1, orri_epoch_end(rt->world), owner->tick);
+    }
+    return result;
+}
+
 static orr_result wire_types(orri_realtime* rt)
 {
     const orr_world* world = rt->world;
@@ -100,9 +115,13 @@ static orr_result wire_types(orri_realtime* rt)
             continue;
         }
         orri_bit_set(rt->free, i, owner != NULL);
+        bool again = read && orri_published(rt->publisher, (orr_type){type->index1}) &&
+                     !orri_bit_get(rt->watched, i);
+        orri_bit_set(rt->watched, i, read);
         if (read) {
             wire_show(owner->moment, type);
-            result = orri_publish_add(rt->publisher, (orr_type){type->index1});
+            result = again ? wire_refresh(rt, owner, (orr_type){type->index1})
+                           : orri_publish_add(rt->publisher, (orr_type){type->index1});
         }
         if (result == ORR_OK && orri_published(rt->publisher, (orr_type){type->index1})) {
             bool lends = read && wire_overwritten(owner, type, i);
@@ -406,5 +425,6 @@ void orri_unwire(orri_realtime* rt)
     orri_sets_free(rt);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, rt->locked, rt->locked_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, rt->free, rt->free_words);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, rt->watched, rt->watched_words);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, rt->users1, rt->user_capacity);
 }

@@ -425,3 +425,67 @@ ORR_TEST(realtime_start_of_a_system_sees_whole_ticks_of_others)
     CHECK(pair_starts > 0);
     hard_end(&k);
 }
+
+// ---- who comes back -----------------------------------------------------------------------------------------------------------
+
+static _Atomic uint64_t back_live, back_looks;
+
+static void back_write(orr_run* run)
+{
+    Pair* pair = orr_write(run, Pair);
+    pair[0].a = pair[0].b = run->tick;
+}
+
+static void back_look(orr_run* run)
+{
+    const Pair* pair = orr_get(run->world, pair_entity, Pair);
+    HARD_CHECK(pair->a >= back_live, "tick %u is seen, %u was there before it came",
+               (unsigned)pair->a, (unsigned)back_live);
+    if (back_live > 0) {
+        back_looks++;
+    }
+}
+
+static void back_add(orr_world* world, void* data)
+{
+    (void)data;
+    back_live = orr_get(world, pair_entity, Pair)->a;
+    KIT_SYSTEM(world, .name = "again", .pipeline = "b", .once = true, .any = "Pair",
+               .run = back_look);
+}
+
+static void back_remove(orr_world* world, void* data)
+{
+    (void)data;
+    HARD_CHECK(orr_system_remove(world, orr_system_find(world, "look")) == ORR_OK, "refused");
+}
+
+static void back_post(orr_run* run)
+{
+    if (run->tick == 5) {
+        CHECK_OK(orr_post_meeting(run->world, back_remove, NULL, 0));
+    }
+    if (run->tick == 40) {
+        CHECK_OK(orr_post_meeting(run->world, back_add, NULL, 0));
+    }
+}
+
+// Nobody of another pipeline read it meanwhile, so it was not shown.
+ORR_TEST(realtime_reader_that_comes_back_sees_no_older_tick_than_there_is)
+{
+    kit k;
+    back_live = back_looks = 0;
+    orr_world* world = hard_begin(&k, 0);
+    ORR_REGISTER(world, Pair, Tree);
+    pair_entity = orr_create(world);
+    orr_set(world, pair_entity, Pair, {0, 0});
+    hard_pipe(world, "a", 200, false);
+    hard_pipe(world, "b", 0, false);
+    KIT_SYSTEM(world, .name = "write", .pipeline = "a", .query = "write Pair", .run = back_write);
+    KIT_SYSTEM(world, .name = "look", .pipeline = "b", .once = true, .any = "Pair",
+               .run = kit_run_nothing);
+    KIT_SYSTEM(world, .name = "post", .once = true, .any = "Tree", .run = back_post);
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 80}));
+    CHECK(back_live > 10 && back_looks > 10);
+    hard_end(&k);
+}
