@@ -365,7 +365,11 @@ static inline orr_entity orr_iter_entity(const orr_iter* it, uint32_t i)
     // Pages of transient entities come before the first.
     int32_t page = (int32_t)index >> 12;
     // In real time the list may be replaced meanwhile by a longer one.
+#if defined(__GNUC__)
     orr_hot_record* const* pages = __atomic_load_n(&hot->pages, __ATOMIC_ACQUIRE);
+#else
+    orr_hot_record* const* pages = hot->pages;
+#endif
     orr_entity entity = {(uint64_t)pages[page][index & 4095].generation << 32 | index};
     return entity;
 }

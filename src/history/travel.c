@@ -116,7 +116,11 @@ orr_result orr_time_travel(orr_world* world, uint64_t tick)
                            "orr_time_travel: tick %llu lies %llu ticks ahead; at most 4294967295",
                            (unsigned long long)tick, (unsigned long long)(tick - world->tick));
     }
-    if (tick < world->tick && orr_remembered(world, tick) && !orri_realtime_runs(world)) {
+    // Where ticks do nothing by themselves, what was done since the last one is that tick's. Elsewhere it is an input of the next.
+    bool edits = tick > world->tick &&
+                 (world->schedule == NULL || world->schedule->system_count == 0);
+    if ((tick < world->tick && orr_remembered(world, tick) && !orri_realtime_runs(world)) ||
+        (edits && travel_ahead(world, tick) == NULL)) {
         orri_history_keep_now(world);
     }
     const orri_memory* memory = tick > world->tick ? travel_ahead(world, tick)

@@ -328,7 +328,9 @@ bool orri_schedule_same(const orr_world* world, const orri_schedule_past* past)
     for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
         pipes += !schedule->pipelines[i]->observer;
     }
-    return same && systems == past->system_count && pipes == past->pipe_count;
+    // A world that had no systems yet is as one with the first pipeline alone.
+    uint32_t were = past->pipe_count > 0 ? past->pipe_count : 1;
+    return same && systems == past->system_count && pipes == were;
 }
 
 // ---- going back ---------------------------------------------------------------------------------------------------------------

@@ -294,6 +294,51 @@ ORR_TEST(window_remembers_what_was_done_since_when_the_world_goes_back)
     kit_end(&k);
 }
 
+// In an editor ticks do nothing: redo once too often goes on to an empty tick, and loses nothing.
+ORR_TEST(window_of_a_world_without_systems_keeps_what_was_done_when_it_goes_ahead)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = 100}));
+    for (uint32_t i = 0; i < 5; i++) {
+        orr_tick_advance(world);
+        orr_create(world);
+    }
+    CHECK_OK(orr_time_travel(world, 6));
+    CHECK_EQ(orr_entity_count(world), 5);
+    for (uint64_t tick = 5; tick > 0; tick--) {
+        CHECK_OK(orr_time_travel(world, tick));
+        CHECK_EQ(orr_entity_count(world), tick);
+    }
+    CHECK_OK(orr_time_travel(world, 4));
+    orr_create(world); // Another edit of that tick.
+    CHECK_OK(orr_time_travel(world, 7));
+    CHECK_OK(orr_time_travel(world, 4));
+    CHECK_EQ(orr_entity_count(world), 5);
+    kit_end(&k);
+}
+
+ORR_TEST(window_that_began_before_the_first_step_keeps_what_lies_ahead)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = 100}));
+    for (uint32_t i = 0; i < 5; i++) {
+        CHECK_OK(orr_step(world, 1));
+        orr_create(world);
+    }
+    CHECK_OK(orr_time_travel(world, 0));
+    CHECK_EQ(orr_entity_count(world), 0);
+    CHECK_OK(orr_time_travel(world, 3));
+    CHECK_EQ(orr_entity_count(world), 2); // As tick 3 ended; what was done then came after it.
+    orr_history_stats stats;
+    orr_history_stats_get(world, &stats);
+    CHECK_EQ(stats.ticks_run, 0);
+    CHECK_OK(orr_time_travel(world, 5));
+    CHECK_EQ(orr_entity_count(world), 5);
+    kit_end(&k);
+}
+
 ORR_TEST(window_does_not_replace_what_was_remembered_by_a_call)
 {
     kit k = {0};
