@@ -674,6 +674,10 @@ plant "lent: a group that is refused leaves blocks without values" \
     src/schedule/floor.c 's/orri_reclaim_end\(pipe->moment->rt->publisher, result == ORR_OK\)/orri_reclaim_end(pipe->moment->rt->publisher, true)/'
 plant "real time: a commit takes structure only to read" \
     src/schedule/floor.c 's/orri_set_structure\(pipe, ORRI_LOCK_EXCLUSIVE\);/orri_set_structure(pipe, ORRI_LOCK_READ);/'
+plant "history: a commit logs no rows that leave" \
+    src/store/route.c 's/if \(!orri_chunk_prepare_rows\(c->world, chunk, orri_place_slot\(places\[i\]\), 1\)\) \{/if (chunk == NULL) {/'
+plant "history: a commit logs no rows that fill gaps" \
+    src/store/route.c 's/!orri_chunk_prepare_rows\(world, chunk, slot, 1\) \|\|/false ||/'
 plant "real time: a commit beside systems goes beyond the clusters it has" \
     src/store/route.c 's/!orri_reach_touch\(c->world, cluster\) \|\| //'
 plant "real time: a commit beside systems makes clusters" \

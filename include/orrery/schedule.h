@@ -115,7 +115,7 @@ typedef struct orr_system_desc {
     // What it may send (message.h). Default: nothing.
     const char* creates; ///< Types that entities it creates may have: "Position, Velocity".
     /// Per chunk of rows; of one that is called once, or whose rows come in an order of their own: per tick. Default: its rows; 1024 for one that is
-    /// called once.
+    /// called once. Say it if few are created of many rows: ids are set aside for as many, which takes time and, in a history, memory.
     uint32_t creates_max;
     const char* destroys; ///< Terms of what it destroys: "Bullet, !Player"; "*": anything.
     const char* adds;     ///< Types.

@@ -474,7 +474,7 @@ void orri_batch_fill_hole(orr_world* world, orri_chunk* chunk, uint32_t slot)
         last = orri_cluster_chunk_of(cluster, tail);
     } while (orri_chunk_ids(last)[tail & ORRI_SLOT_MASK] == ORRI_INDEX_NONE);
     cluster->batch_tail = tail;
-    orri_chunk_stamp(world, last);
+    orri_chunk_stamp_rows(world, last);
     orri_row_relocate(world, chunk, slot, last, tail & ORRI_SLOT_MASK);
 }
 

@@ -83,8 +83,9 @@ ORRI_COLD static bool guard_refuse(const orr_world* world, const char* call, con
     }
     (void)orri_refuse(
         orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-        "%s: system '%s' reaches %s%s%s, which it did not declare; put \"%s%s\" into its .any",
-        call, guard->system, name, of, entity.id != 0 ? who.text : "", access, name);
+        "%s: system '%s' reaches %s%s%s, which it did not declare; put \"%s%s\" into its .any%s",
+        call, guard->system, name, of, entity.id != 0 ? who.text : "", access, name,
+        guard->own_rows ? ", and leave .own_rows out" : "");
     return false;
 }
 

@@ -88,10 +88,13 @@ static bool route_prepare_chunk(orri_change* c, const orri_route* route, orri_ch
     if (ORR_LIKELY(chunk->share_count == 0)) {
         return true;
     }
-    if (route->to != route->from) {
-        return orri_chunk_prepare(c->world, chunk);
+    for (uint32_t i = 0; route->to != route->from && i < count; i++) {
+        if (!orri_chunk_prepare_rows(c->world, chunk, orri_place_slot(places[i]), 1)) {
+            return false;
+        }
     }
-    for (uint32_t k = 0; k < orri_change_group(c, route->group)->given_count; k++) {
+    uint32_t given = route->to == route->from ? orri_change_group(c, route->group)->given_count : 0;
+    for (uint32_t k = 0; k < given; k++) {
         uint32_t column = c->columns[route->columns + k];
         for (uint32_t i = 0; column != ORRI_GIVEN_NONE && i < count; i++) {
             if (!orri_rows_prepare(c->world, chunk, column & ~ORRI_GIVEN_HAS,
@@ -245,7 +248,7 @@ static bool route_prepare_tail(orr_world* world, const orri_cluster* cluster)
     for (uint64_t row = end; world->share_live > 0 && row < cluster->row_count; row++) {
         orri_chunk* chunk = orri_cluster_chunk_of(cluster, (uint32_t)row);
         uint32_t slot = (uint32_t)row & ORRI_SLOT_MASK;
-        if (!orri_chunk_prepare(world, chunk) ||
+        if (!orri_chunk_prepare_rows(world, chunk, slot, 1) ||
             !orri_index_prepare(world, orri_chunk_ids(chunk)[slot])) {
             return false;
         }
@@ -276,7 +279,7 @@ static bool route_reserve_cluster(orr_world* world, orri_cluster* to)
         orri_chunk* chunk = orri_cluster_chunk_of(to, row);
         stop = (row | ORRI_SLOT_MASK) + 1;
         stop = stop < end ? stop : end;
-        if (!orri_chunk_prepare(world, chunk)) {
+        if (!orri_chunk_prepare_rows(world, chunk, row & ORRI_SLOT_MASK, stop - row)) {
             return false;
         }
         orri_rows_open(chunk, row & ORRI_SLOT_MASK, stop - row);

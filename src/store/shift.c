@@ -28,7 +28,7 @@ static void shift_create(orri_change* c, uint32_t g)
         orri_chunk* chunk = orri_cluster_chunk_of(route->to, row);
         run = ORR_CHUNK_CAPACITY - slot;
         run = run < group->count - done ? run : group->count - done;
-        orri_chunk_stamp(c->world, chunk);
+        orri_chunk_stamp_rows(c->world, chunk);
         orri_index_give(c->world, chunk, slot, run, NULL);
         ORR_ASSERT(orri_chunk_ids(chunk)[slot] == orri_id_index(group->entities[done]));
         shift_bits_on(chunk, slot, run);
@@ -198,8 +198,8 @@ static void shift_move_run(orri_change* c, const orri_group* group, const orri_r
     const orri_plan* plan = route->plan;
     orri_chunk* chunk = orri_place_chunk(world, place);
     uint32_t slot = orri_place_slot(place);
-    orri_chunk_stamp(world, chunk);
-    orri_chunk_stamp(world, target);
+    orri_chunk_stamp_rows(world, chunk);
+    orri_chunk_stamp_rows(world, target);
     orri_batch_keep(plan, target, target_slot, chunk, slot, run);
     orri_batch_drop(plan, chunk, slot, run);
     shift_set_new(c, group, route, target, target_slot, i, run);
@@ -245,7 +245,7 @@ static void shift_kill(orri_change* c, uint32_t g)
         const orri_cluster* cluster = chunk->cluster;
         uint32_t slot = orri_place_slot(places[i]);
         run = shift_run(places, i, group->count, ORR_CHUNK_CAPACITY);
-        orri_chunk_stamp(c->world, chunk);
+        orri_chunk_stamp_rows(c->world, chunk);
         for (uint32_t column = 0; !cluster->plain && column < cluster->type_count; column++) {
             orri_cells_destruct(orri_cells_at(chunk, column, slot), run);
         }
