@@ -222,20 +222,26 @@ uint32_t orr_forget_range(orr_world* world, uint64_t first, uint64_t last, uint6
     if (orri_step_between(world, "orr_forget_range") != ORR_OK || history == NULL) {
         return 0;
     }
-    uint32_t begin = orri_history_find(history, first), kept = begin, i = begin;
-    for (; i < history->memory_count && history->memories[i].tick <= last; i++) {
+    uint32_t begin = orri_history_find(history, first), end = begin;
+    while (end < history->memory_count && history->memories[end].tick <= last) {
+        end++;
+    }
+    // The newest first: what an older one leans on is near then, not behind all that are to go.
+    uint32_t kept = end;
+    for (uint32_t i = end; i-- > begin;) {
         if (keep_every != 0 && history->memories[i].tick % keep_every == 0) {
-            history->memories[kept++] = history->memories[i];
+            history->memories[--kept] = history->memories[i];
         } else {
             history_end(world, &history->memories[i]);
         }
     }
-    if (i > kept) {
-        memmove(&history->memories[kept], &history->memories[i],
-                (history->memory_count - i) * sizeof *history->memories);
+    uint32_t gone = kept - begin;
+    if (gone > 0) {
+        memmove(&history->memories[begin], &history->memories[kept],
+                (history->memory_count - kept) * sizeof *history->memories);
     }
-    history->memory_count -= i - kept;
-    return i - kept;
+    history->memory_count -= gone;
+    return gone;
 }
 
 uint64_t orr_timeline(const orr_world* world)

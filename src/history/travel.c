@@ -25,6 +25,7 @@ static orr_result travel_back(orr_world* world, const orri_memory* memory)
     world->timeline++;
     world->history->travels++;
     world->history->stands = memory->number;
+    world->history->stood = 0;
     ORR_VALIDATE(orr_world_validate(world) == ORR_OK);
     return ORR_OK;
 }
@@ -69,8 +70,11 @@ static orr_result travel_refuse(orr_world* world, uint64_t tick)
 
 bool orri_history_stands(orr_world* world, const orri_memory* memory)
 {
-    return world->history->stands == memory->number &&
-           orri_schedule_same(world, memory->schedule) && orri_snapshot_same(world, memory->store);
+    const struct orri_history* history = world->history;
+    return history->stands == memory->number && orri_schedule_same(world, memory->schedule) &&
+           (orri_snapshot_same(world, memory->store) ||
+            (history->stood != 0 &&
+             orri_snapshot_same_since(world, memory->store, history->stood)));
 }
 
 // The last memory up to a tick ahead, if it is ahead too: of the future that the world left by going back, if nothing was changed since.
@@ -129,7 +133,13 @@ orr_result orr_time_travel(orr_world* world, uint64_t tick)
         return travel_refuse(world, tick);
     }
     if (memory != NULL) {
+        const orri_memory* here = orri_history_at(world, world->tick);
+        bool stood = here != NULL && orri_history_stands(world, here);
         result = travel_back(world, memory);
+        if (ORR_UNLIKELY(result != ORR_OK) && stood) {
+            // What it stands on is not shared any more, but it stands there still: what lies ahead is to be had.
+            world->history->stood = orri_epoch_end(world);
+        }
         if (result == ORR_OK && orri_realtime_runs(world)) {
             orri_history_tick_begins(world); // Nobody can go to what lies ahead before it is run.
         }

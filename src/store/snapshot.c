@@ -490,16 +490,52 @@ static bool snapshot_pools_same(const orr_world* world, const orri_snapshot* sna
     return seen == snapshot->pool_count;
 }
 
+// What is no block.
+static bool snapshot_numbers_same(const orr_world* world, const orri_snapshot* snapshot)
+{
+    return snapshot->tick == world->tick && snapshot->singleton.id == world->singleton.id &&
+           snapshot->entity_count == world->hot.count &&
+           snapshot->free_first == world->index.free_first &&
+           snapshot->cluster_count == world->cluster_count &&
+           snapshot->slot_count == world->slot_count && snapshot->tags->state == world->tag_state;
+}
+
+static bool snapshot_cluster_unwritten(const orri_cluster* cluster, uint64_t mark)
+{
+    bool unwritten = true;
+    for (uint32_t c = 0; unwritten && c < cluster->column_count; c++) {
+        unwritten = cluster->columns[c].version <= mark;
+    }
+    for (uint32_t i = 0; unwritten && cluster->has_bits && i < cluster->chunk_count; i++) {
+        const orri_chunk* chunk = cluster->chunks[i];
+        for (uint32_t c = cluster->column_count; unwritten && c < chunk->column_count; c++) {
+            unwritten = chunk->columns[c].version <= mark;
+        }
+    }
+    return unwritten;
+}
+
+bool orri_snapshot_same_since(orr_world* world, const orri_snapshot* snapshot, uint64_t mark)
+{
+    orri_world_settle(world);
+    bool same = snapshot_numbers_same(world, snapshot);
+    for (uint32_t p = 0; same && p < world->index.page_count; p++) {
+        same = world->index.metas[p].version <= mark;
+    }
+    for (const orri_cluster* c = world->cluster_first; same && c != NULL; c = c->next) {
+        same = snapshot_cluster_unwritten(c, mark);
+    }
+    for (uint32_t p = 0; same && p < world->pool_count; p++) {
+        same = world->pool_list[p]->type->info.transient || world->pool_list[p]->version <= mark;
+    }
+    return same;
+}
+
 bool orri_snapshot_same(orr_world* world, const orri_snapshot* snapshot)
 {
     orri_world_settle(world);
     const orri_index* index = &world->index;
-    bool same = snapshot->tick == world->tick && snapshot->singleton.id == world->singleton.id &&
-                snapshot->entity_count == world->hot.count &&
-                snapshot->free_first == index->free_first &&
-                snapshot->cluster_count == world->cluster_count &&
-                snapshot->slot_count == world->slot_count &&
-                snapshot->tags->state == world->tag_state;
+    bool same = snapshot_numbers_same(world, snapshot);
     for (uint32_t p = 0; same && p < snapshot->page_count; p++) {
         same = index->metas[p].share == snapshot->pages[p] && orri_share_clean(snapshot->pages[p]);
     }

@@ -22,6 +22,8 @@ bool orri_snapshot_lost(const orri_snapshot* snapshot);
 bool orri_snapshot_valid(const orri_snapshot* snapshot);
 // True when the world is as it was then: nothing was written since it was taken, or gone back to.
 bool orri_snapshot_same(orr_world* world, const orri_snapshot* snapshot);
+// The same if it was so when epoch `mark` ended, whoever holds what by now: nothing was written since.
+bool orri_snapshot_same_since(orr_world* world, const orri_snapshot* snapshot, uint64_t mark);
 // Bytes that it keeps and the world does not have; and those it shares with the world. Nodes that several snapshots have are counted once if all of them are asked
 // with the same `round`, a number that was never used before.
 void orri_snapshot_bytes(const orri_snapshot* snapshot, uint64_t round, uint64_t* own,

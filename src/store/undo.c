@@ -313,7 +313,8 @@ static bool undo_merge(orr_world* world, orri_share* share, const orri_undo* oth
             orri_bit_set(has.words, row, true); // Not to be added below, either.
         }
     }
-    if (total > share->log_max) {
+    // As long as it takes less than a copy: both logs were there before, so nothing grows by forgetting.
+    if ((size_t)total * (share->row_size + sizeof(uint16_t)) >= share->size) {
         return false;
     }
     if (total > undo->capacity) {

@@ -522,3 +522,102 @@ ORR_TEST(history_prints_what_it_has)
     CHECK_CONTAINS(text, "1 times gone back; 0 ticks run");
     kit_end(&k);
 }
+
+// ---- what lies ahead, and what is forgotten -----------------------------------------------------------------------------------
+
+ORR_STRUCT(Wide, (float, x), (float, y), (float, z), (float, w))
+
+// Going on is refused for want of memory: nothing happened, so it can be done when there is some.
+ORR_TEST(redo_that_was_refused_is_done_when_there_is_memory)
+{
+    uint32_t refusals = 0;
+    for (uint64_t n = 1;; n++) {
+        kit k = {0};
+        orr_world* world = kit_begin(&k, NULL);
+        ORR_REGISTER(world, Wide);
+        orr_cluster cluster = KIT_CLUSTER(world, Wide);
+        orr_type type = orr_type_of(world, ORR_TYPE(Wide));
+        CHECK_OK(orr_create_many(world, cluster, 8192, NULL, 0, NULL));
+        orr_tick_advance(world);
+        CHECK_OK(orr_remember(world));
+        orr_tick_advance(world);
+        for (uint32_t chunk = 0; chunk < 4; chunk++) {
+            Wide* wide = orr_column_write(world, cluster, chunk, type);
+            wide[chunk].x = 7;
+        }
+        CHECK_OK(orr_remember(world));
+        uint64_t ahead = orr_world_hash(world);
+        CHECK_OK(orr_time_travel(world, 1));
+        uint64_t here = orr_world_hash(world);
+        failing_alloc_arm(&k.memory, n, true);
+        orr_result result = orr_time_travel(world, 2);
+        bool refused = k.memory.refused > 0;
+        failing_alloc_arm(&k.memory, 0, false);
+        if (!refused) {
+            CHECK_OK(result);
+            kit_end(&k);
+            break;
+        }
+        refusals += result == ORR_ERR_MEMORY;
+        if (result == ORR_ERR_MEMORY) {
+            CHECK(orr_world_hash(world) == here);
+            CHECK_OK(orr_time_travel(world, 2));
+        }
+        CHECK(orr_world_hash(world) == ahead);
+        CHECK(orr_remembered(world, 2));
+        // But not once something else was done.
+        CHECK_OK(orr_time_travel(world, 1));
+        failing_alloc_arm(&k.memory, 1, true);
+        result = orr_time_travel(world, 2);
+        failing_alloc_arm(&k.memory, 0, false);
+        if (result == ORR_ERR_MEMORY) {
+            ((Wide*)orr_column_write(world, cluster, 0, type))[9].y = 1;
+            CHECK_OK(orr_time_travel(world, 2));
+            CHECK(orr_world_hash(world) != ahead);
+        }
+        k.errors = (kit_errors){0};
+        kit_end(&k);
+    }
+    CHECK(refusals > 2);
+}
+
+// Rows of what is forgotten come to the one before, as long as they take less than a copy.
+ORR_TEST(forgetting_every_second_takes_no_more_memory_than_before)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    static orr_entity ids[2048];
+    uint64_t hashes[200];
+    ORR_REGISTER(world, Wide);
+    CHECK_OK(orr_create_many(world, KIT_CLUSTER(world, Wide), 2048, NULL, 0, ids));
+    for (uint32_t tick = 0; tick < 200; tick++) {
+        orr_tick_advance(world);
+        for (uint32_t i = 0; i < 120; i++) {
+            CHECK_OK(orr_set(world, ids[orr_random(1, tick, i, 0) % 2048], Wide,
+                             {(float)tick, 1, 0, 0}));
+        }
+        CHECK_OK(orr_remember(world));
+        hashes[tick] = orr_world_hash(world);
+    }
+    orr_history_stats before, after;
+    orr_history_stats_get(world, &before);
+    CHECK_EQ(orr_forget_range(world, 0, UINT64_MAX, 2), 100);
+    orr_history_stats_get(world, &after);
+    CHECK_EQ(after.ticks, 100);
+    CHECK(after.bytes <= before.bytes);
+    for (uint32_t tick = 199; tick < 200; tick -= 2) {
+        CHECK_OK(orr_time_travel(world, tick + 1));
+        CHECK(orr_world_hash(world) == hashes[tick]);
+    }
+    // Nearly all rows: then it is a copy.
+    CHECK_OK(orr_time_travel(world, 200));
+    CHECK_EQ(orr_forget_range(world, 0, UINT64_MAX, 50), 96);
+    orr_history_stats_get(world, &before);
+    CHECK(before.bytes <= after.bytes);
+    for (uint32_t tick = 50; tick <= 200; tick += 50) {
+        CHECK_OK(orr_time_travel(world, tick));
+        CHECK(orr_world_hash(world) == hashes[tick - 1]);
+    }
+    CHECK_OK(orr_world_validate(world));
+    kit_end(&k);
+}
