@@ -705,6 +705,11 @@ static orr_result resolve_all(orr_world* world, orri_system* system)
     if (result == ORR_OK) {
         result = resolve_query(world, system);
     }
+    // While systems run no type can come.
+    if (result == ORR_OK && system->desc.renames &&
+        orr_type_of(world, &orr_desc_orr_name).index1 == 0) {
+        result = orri_env_result(&world->env);
+    }
     if (result != ORR_OK) {
         return result;
     }

@@ -17,7 +17,7 @@ orr_result orri_step_check(orr_world* world, const char* call)
                            call);
     }
     const struct orri_schedule* schedule = world->schedule;
-    if (ORR_LIKELY(running == NULL && !schedule->inside && !world->in_handler &&
+    if (ORR_LIKELY(running == NULL && !schedule->inside && !orri_handles_here(world) &&
                    !schedule->calling)) {
         return ORR_OK;
     }
@@ -58,7 +58,7 @@ orr_result orri_step_between(orr_world* world, const char* call)
     if (schedule != NULL && orri_system_here(world) != NULL) {
         return orri_step_check(world, call); // Its guard is off.
     }
-    if (world->in_handler || (schedule != NULL && schedule->inside)) {
+    if (orri_handles_here(world) || (schedule != NULL && schedule->inside)) {
         return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
                            "%s: not from an error handler or a hook", call);
     }

@@ -152,18 +152,18 @@ orr_result orri_check_open(const orr_world* world, const char* call)
     if (ORR_UNLIKELY(world->realtime) && orri_watched(world)) {
         return orri_refuse_structure(world, call, (orr_type){0}, (orr_entity){0});
     }
-    // On the floor, with structure alone. (Other threads may be in an error handler.)
-    bool floor = ORR_UNLIKELY(world->realtime) && orri_here_now.loops == 0 &&
-                 !orri_refusing_here(&world->env);
-    if (world->appender == NULL && (world->iterating == 0 || floor)) {
+    // On the floor, with structure alone.
+    bool handles = orri_handles_here(world);
+    bool floor = ORR_UNLIKELY(world->realtime) && orri_here_now.loops == 0 && !handles;
+    if (world->appender == NULL && !handles && (world->iterating == 0 || floor)) {
         // Nothing but lists that queries keep of where rows lie: they are told, and the call goes on.
         if (world->listed != 0) {
             world->listener.structure_change((orr_world*)(uintptr_t)world);
         }
-        ORR_ASSERT(orri_world_open(world) || floor);
+        ORR_ASSERT(orri_world_open(world) || floor || world->in_handler != 0);
         return ORR_OK;
     }
-    if (world->in_handler) {
+    if (handles) {
         return orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
                            "%s: an error handler may look at the world, not change it", call);
     }

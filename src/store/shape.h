@@ -392,6 +392,7 @@ struct orr_world {
     _Atomic uint32_t iterating;
     // Some query keeps a list of where rows lie, which must not move before it is told; some has writes to stamp.
     _Atomic uint32_t listed, owing;
+    _Atomic uint32_t in_handler; // Error handlers that run, within each other; on one thread.
     uint32_t
         relation_count; // Types with indexed references: when not 0, deaths are told (relation.h).
     uint32_t iteration_era;
@@ -422,7 +423,6 @@ struct orr_world {
     uint64_t stuck_ns;
     double rate_hz; // Of the desc, as what follows.
     bool atomic_sections;
-    _Atomic uint32_t in_handler; // Error handlers that run, within each other.
     bool stretch_said;           // That no system moves stretchers.
     bool in_system;              // The function of a system runs.
     bool in_tick;                // A tick is under way at this moment, not stopped.

@@ -18,9 +18,7 @@ static void world_refused(void* owner, orr_result result, orr_log_id id, const c
     if (world->on_error != NULL && world->in_handler < WORLD_HANDLERS) {
         orr_error error = {result, id, text};
         world->in_handler++;
-        world->iterating++;
         world->on_error(world->on_error_user, world, &error);
-        world->iterating--;
         world->in_handler--;
     } else {
         orri_log(&world->env, id, "%s", text);

@@ -214,10 +214,16 @@ ORRI_COLD orr_result orri_refuse_in_place(const orr_world* world, const char* ca
 ORRI_COLD orr_result orri_refuse_room(const orr_world* world, const char* call);
 // ORR_OK unless an appender or an iteration is open.
 orr_result orri_check_open(const orr_world* world, const char* call);
+// True for who was called as error handler. Others, on other threads, do not mind that one runs: calls from outside may be refused anywhere.
+static inline bool orri_handles_here(const orr_world* world)
+{
+    return world->in_handler != 0 && orri_refusing_here(&world->env);
+}
 // True when nothing keeps rows from moving: the quick form of the above. In real time it depends on who asks.
 static inline bool orri_world_open(const orr_world* world)
 {
-    return world->appender == NULL && (world->iterating | world->listed) == 0 && !world->realtime;
+    return world->appender == NULL &&
+           (world->iterating | world->listed | world->in_handler) == 0 && !world->realtime;
 }
 // A tick begins, and the world counts it. (world.c)
 void orri_tick_advance(orr_world* world);
@@ -234,7 +240,8 @@ static inline void orri_world_settle(const orr_world* world)
 static inline bool orri_world_quiet(const orr_world* world)
 {
     return world->appender == NULL &&
-           (world->iterating | world->listed | world->relation_count) == 0 && !world->realtime;
+           (world->iterating | world->listed | world->in_handler | world->relation_count) == 0 &&
+           !world->realtime;
 }
 // True when destroying an entity may mean more: others refer to it by indexed fields.
 static inline bool orri_world_related(const orr_world* world)

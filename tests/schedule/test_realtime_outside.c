@@ -114,3 +114,83 @@ ORR_TEST(realtime_with_a_thread_that_calls_all_it_may_loses_nothing)
     CHECK_OK(orr_world_validate(b.world));
     orr_world_destroy(b.world);
 }
+
+// ---- an error handler on another thread ---------------------------------------------------------------------------------------------
+
+static _Atomic uint32_t slow_handled, slow_made, slow_failed;
+static _Atomic bool slow_over;
+
+static void slow_handler(void* user, orr_world* world, const orr_error* error)
+{
+    (void)user, (void)world, (void)error;
+    const orr_platform* platform = orr_platform_default();
+    _Atomic uint32_t word = 0;
+    slow_handled++;
+    platform->thread_wait(platform->user, &word, 0, 3000000);
+}
+
+static void slow_make(orr_world* world, void* data)
+{
+    (void)data;
+    slow_made += orr_create(world).id != 0;
+}
+
+// Posts nothing, again and again: each is refused, and said on this thread.
+static void slow_thread(void* arg)
+{
+    while (!slow_over) {
+        slow_failed += orr_post(arg, NULL, NULL, 0) != ORR_OK;
+    }
+}
+
+// Refusals that are told on one thread do not close the world to the one that drives it: in real time, when its last calls are done, or in lockstep.
+ORR_TEST(handler_on_another_thread_keeps_nobody_from_changing_the_world)
+{
+    slow_handled = slow_made = slow_failed = 0;
+    slow_over = false;
+    orr_world* world =
+        orr_world_create(&(orr_world_desc){.rate_hz = 500, .on_error = slow_handler});
+    ORR_REGISTER(world, Position);
+    CHECK_OK(orr_set(world, orr_create(world), Position, {0, 0, 0}));
+    KIT_SYSTEM(world, .name = "tick", .query = "Position", .run = kit_run_nothing);
+    const orr_platform* platform = orr_platform_default();
+    orr_thread thread;
+    CHECK_EQ(platform->thread_create(platform->user, "slow", slow_thread, world, &thread), 0);
+    while (slow_handled == 0) {
+        platform->thread_yield(platform->user);
+    }
+    for (uint32_t i = 0; i < 20; i++) {
+        CHECK(orr_create(world).id != 0);
+        CHECK_OK(orr_post(world, slow_make, NULL, 0));
+        CHECK_OK(orr_step(world, 1));
+        CHECK_OK(orr_post(world, slow_make, NULL, 0));
+        CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 2}));
+    }
+    slow_over = true;
+    platform->thread_join(platform->user, thread);
+    CHECK_EQ(slow_made, 40);
+    CHECK(slow_failed > 10);
+    orr_world_destroy(world);
+}
+
+// ---- names ------------------------------------------------------------------------------------------------------------------------
+
+static void name_first(orr_run* run)
+{
+    if (run->tick == 2) {
+        CHECK_OK(orr_send_name(run, orr_iter_entity(run, 0), (orr_entity){0}, "first"));
+    }
+}
+
+ORR_TEST(realtime_system_that_names_needs_no_name_before)
+{
+    kit k;
+    orr_world* world = kit_begin(&k, &(orr_world_desc){.rate_hz = 500});
+    ORR_REGISTER(world, Position);
+    orr_entity entity = orr_create(world);
+    CHECK_OK(orr_set(world, entity, Position, {0, 0, 0}));
+    KIT_SYSTEM(world, .name = "name", .query = "Position", .renames = true, .run = name_first);
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 4}));
+    CHECK_STR(orr_name_get(world, entity), "first");
+    kit_end(&k);
+}
