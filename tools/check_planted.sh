@@ -408,7 +408,7 @@ plant "pinned value that is there not set to its preset" \
 plant "one pinned value of a refused set left" \
     src/store/extra.c '/^static void extra_unmake_pinned/,/^}/s/made < filling->made; made\+\+/made + 1 < filling->made; made++/'
 plant "row that dies leaves the tick of its block" \
-    src/store/shift.c '/^static void shift_kill\(/,/^}/s/orri_chunk_stamp\(c->world, chunk\);/(void)0;/'
+    src/store/shift.c '/^static void shift_kill\(/,/^}/s/orri_chunk_stamp_rows\(c->world, chunk\);/(void)0;/'
 plant "padding of a value that comes with its column" \
     src/store/shift.c '/^static void shift_set_new/,/^}/s/if \(entry->type->info\.has_padding\)/if (false)/'
 plant "cursor of ids does not go back" \
@@ -679,7 +679,7 @@ plant "history: a commit logs no rows that leave" \
 plant "history: a commit logs no rows that fill gaps" \
     src/store/route.c 's/!orri_chunk_prepare_rows\(world, chunk, slot, 1\) \|\|/false ||/'
 plant "real time: a commit beside systems goes beyond the clusters it has" \
-    src/store/route.c 's/!orri_reach_touch\(c->world, cluster\) \|\| //'
+    src/store/route.c 's/!orri_reach_touch\(c->world, cluster\) \|\|/false ||/'
 plant "real time: a commit beside systems makes clusters" \
     src/store/reach.c 's/return world->reach->learns \|\| reach_refuse\(world, "would make a cluster"\);/return true;/'
 plant "real time: a system that keeps to its rows does not lock them" \
@@ -711,7 +711,7 @@ plant "real time: a call changes structure inside its loop" \
 plant "real time: systems that share a pointer overlap" \
     src/schedule/sets.c 's/uint32_t numbers1\[2\] = \{system->user1,/uint32_t numbers1[2] = {0,/'
 plant "real time: who waited for the screen ticks in a pause" \
-    src/schedule/beat.c 's/waited = pipe->tick; \/\/ What was due may be so no more\./waited = pipe->tick; beat_begin_tick(rt, pipe);/'
+    src/schedule/beat.c 's/waited = true; \/\/ What was due may be so no more\./waited = true; beat_begin_tick(rt, pipe);/'
 plant "real time: dts of a replay are not those recorded" \
     src/schedule/beat.c 's/rt->replay->dts\[rt->dt_at\+\+\]/pipe->interval/'
 plant "recording: blocks that an impure system wrote are not put in" \
@@ -753,7 +753,7 @@ plant "history: a node is taken for the same whatever its ticks" \
 plant "history: the other future stays remembered" \
     src/history/rules.c 's/orri_history_find\(history, world->tick \+ 1\)/history->memory_count/'
 plant "history: going ahead does not see that the world was changed" \
-    src/history/travel.c 's/ .. !orri_snapshot_same\(world, here->store\)//'
+    src/history/travel.c 's/\(orri_snapshot_same\(world, memory->store\) \|\|/(true ||/'
 plant "history: the window keeps one tick less" \
     src/history/rules.c 's/world->tick - rules->recent : 0/world->tick - rules->recent + 1 : 0/'
 plant "history: the window forgets what was remembered by a call" \
