@@ -280,7 +280,7 @@ typedef struct orr_realtime_desc {
         hashes; ///< Records, after every tick, the hash of what its pipeline writes; and of the world before.
     /// Runs what was recorded, on a world that is as that one was: no clock, no calls from outside. Its observers may be others; they run beside it. Ends
     /// with the recording, which may be in the midst of ticks (orr_recording_stats): these are finished. Or earlier, by the limits above.
-    /// ORR_ERR_CONFLICT if the world began as another, or a hash differs: pipeline and tick are said.
+    /// ORR_ERR_CONFLICT if it does something else than was recorded or, of a recording with `hashes`, if the world began as another or a hash differs: pipeline and tick are said.
     const orr_recording* replay;
 } orr_realtime_desc;
 
@@ -408,7 +408,8 @@ ORR_API orr_result orr_worker_stats_get(const orr_world* world, uint32_t worker,
                                         orr_worker_stats* out);
 /// Times every tick instead of every 16th: costs a look at the clock per system.
 ORR_API void orr_stats_time_all(orr_world* world, bool on);
-/// Writes the stats of all systems as a table, and of all workers if there are several. As orr_value_print().
+/// Writes the stats of all systems as a table, and of all workers if there are several. Times, the longest too, are of every 16th tick, unless
+/// orr_stats_time_all() is on. As orr_value_print().
 ORR_API size_t orr_stats_print(const orr_world* world, char* out, size_t out_size);
 
 /// Writes the plan of the next tick: systems in order, what each waits for and why, commit points and why. As
