@@ -140,7 +140,9 @@ static orr_result publish_state_lent(const orri_publisher* publisher,
                                      const orri_published_type* type)
 {
     bool right = type->kept_count <= type->lent_count;
-    for (uint32_t id = 0; right && !type->lends && id < type->editions->capacity; id++) {
+    // Of pinned types nothing is lent, and blocks are those of the pool.
+    bool looks = !type->lends && type->kind != ORRI_PUBLISHED_POOL;
+    for (uint32_t id = 0; right && looks && id < type->editions->capacity; id++) {
         const orri_edition_block* block = type->editions->blocks[id];
         bool there = block != NULL && !publish_state_stale(publisher, id);
         const orri_share* share = there ? publisher->world->chunks[id]->columns[block->column].share
