@@ -28,7 +28,8 @@ struct orri_history {
     uint64_t remembered, forgotten, lost, travels, ticks_run;
     uint64_t number_last;
     uint64_t stands; // The number of the memory the world went to last: those ahead are its future.
-    uint64_t stood; // Going elsewhere was refused: the epoch that ended then, in which it stood there. 0: not since.
+    uint64_t
+        stood; // Going elsewhere was refused: the epoch that ended then, in which it stood there. 0: not since.
     uint64_t beside; // Of all memories.
     uint64_t round;  // Of the last count of bytes.
 };

@@ -423,11 +423,11 @@ struct orr_world {
     uint64_t stuck_ns;
     double rate_hz; // Of the desc, as what follows.
     bool atomic_sections;
-    bool stretch_said;           // That no system moves stretchers.
-    bool in_system;              // The function of a system runs.
-    bool in_tick;                // A tick is under way at this moment, not stopped.
-    float dt;                    // Of the tick under way; 0 between ticks.
-    uint64_t run_tick;           // Of its pipeline, likewise.
+    bool stretch_said; // That no system moves stretchers.
+    bool in_system;    // The function of a system runs.
+    bool in_tick;      // A tick is under way at this moment, not stopped.
+    float dt;          // Of the tick under way; 0 between ticks.
+    uint64_t run_tick; // Of its pipeline, likewise.
     // Of the system that runs; NULL: none, or it is not watched. While several run, one that allows nothing: ask orri_guard_of().
     const orri_guard* guard;
     bool

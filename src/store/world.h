@@ -222,8 +222,8 @@ static inline bool orri_handles_here(const orr_world* world)
 // True when nothing keeps rows from moving: the quick form of the above. In real time it depends on who asks.
 static inline bool orri_world_open(const orr_world* world)
 {
-    return world->appender == NULL &&
-           (world->iterating | world->listed | world->in_handler) == 0 && !world->realtime;
+    return world->appender == NULL && (world->iterating | world->listed | world->in_handler) == 0 &&
+           !world->realtime;
 }
 // A tick begins, and the world counts it. (world.c)
 void orri_tick_advance(orr_world* world);
