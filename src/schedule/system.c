@@ -228,6 +228,34 @@ static orr_result system_check_atomics(orr_world* world, const orr_system_desc* 
     return orri_sections_begin(world) ? ORR_OK : ORR_ERR_MEMORY;
 }
 
+// What is done by chunks on several workers, and made one value of again.
+static orr_result system_check_parallel(orr_world* world, const orr_system_desc* desc)
+{
+    bool direct = desc->kind == ORR_DIRECT;
+    if (desc->parallel && (desc->once || !direct)) {
+        return system_refuse(
+            world, desc->name,
+            "only a direct system that is called per run of rows can be .parallel");
+    }
+    if (desc->parallel && desc->exports != NULL && desc->combine == NULL) {
+        return system_refuse(
+            world, desc->name,
+            "a parallel system that exports says how the values of its chunks become "
+            "one: set .combine");
+    }
+    if (desc->combine != NULL && desc->exports == NULL) {
+        return system_refuse(world, desc->name,
+                             ".combine without .exports; set .exports to the type of the values "
+                             "that it combines");
+    }
+    if (desc->combine != NULL && (desc->once || !direct)) {
+        return system_refuse(world, desc->name,
+                             "only a direct system that is called per run of rows has values to "
+                             ".combine; one that is called once writes its exports itself");
+    }
+    return ORR_OK;
+}
+
 // What can be said of a desc without looking up names.
 static orr_result system_check(orr_world* world, const orr_system_desc* desc, bool observer)
 {
@@ -264,25 +292,9 @@ static orr_result system_check(orr_world* world, const orr_system_desc* desc, bo
         return system_refuse(
             world, name, "an indirect system does not reach the world; .any is for direct ones");
     }
-    if (desc->parallel && (desc->once || !direct)) {
-        return system_refuse(
-            world, name, "only a direct system that is called per run of rows can be .parallel");
-    }
-    if (desc->parallel && desc->exports != NULL && desc->combine == NULL) {
-        return system_refuse(
-            world, name,
-            "a parallel system that exports says how the values of its chunks become "
-            "one: set .combine");
-    }
-    if (desc->combine != NULL && desc->exports == NULL) {
-        return system_refuse(world, name,
-                             ".combine without .exports; set .exports to the type of the values "
-                             "that it combines");
-    }
-    if (desc->combine != NULL && (desc->once || !direct)) {
-        return system_refuse(world, name,
-                             "only a direct system that is called per run of rows has values to "
-                             ".combine; one that is called once writes its exports itself");
+    orr_result result = system_check_parallel(world, desc);
+    if (result != ORR_OK) {
+        return result;
     }
     // What an observer does is no input of the simulation: it may keep what it likes.
     if (desc->user != NULL && system_sends(desc) && !desc->impure && !observer) {
