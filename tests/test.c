@@ -86,7 +86,7 @@ bool test_long(void)
 uint32_t test_rounds(uint32_t usual, uint32_t few, uint32_t many)
 {
     if (long_run) {
-        return TEST_SLOW ? many / 10 : many;
+        return TEST_SLOW ? (many + 9) / 10 : many;
     }
     return TEST_SLOW ? few : usual;
 }

@@ -782,8 +782,8 @@ static bool poor_run(uint64_t fail_at, bool travels, bool again)
 
 static void poor_each(bool travels, bool again)
 {
-    uint64_t n = 1;
-    for (; poor_run(n, travels, again); n += test_rounds(3, 11, 1)) {
+    uint64_t n = 1, stride = test_long() ? 1 : test_slow() ? 11 : 3;
+    for (; poor_run(n, travels, again); n += stride) {
         CHECK(n < 100000);
     }
     CHECK(n > 3);
@@ -849,7 +849,7 @@ ORR_TEST(memory_of_a_run_that_cannot_be_copied_is_lost)
 {
     bool refused = true;
     hard_done = 0;
-    for (uint64_t n = 1; refused && n < 400; n += test_rounds(1, 2, 1)) {
+    for (uint64_t n = 1; refused && n < 400; n += test_slow() && !test_long() ? 2 : 1) {
         kit k;
         orr_world* world = all_begin(&k, 0);
         KIT_SYSTEM(world, .name = "lost", .pipeline = "a", .once = true, .any = "Fruit",
