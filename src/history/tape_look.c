@@ -19,14 +19,11 @@ bool orr_recording_tick(const orr_recording* recording, uint64_t tick, orr_recor
     }
     const orri_taped* taped = &recording->taped[index];
     const orri_tape_mark* mark = orri_tape_mark_at(recording, tick);
-    uint32_t calls;
-    size_t inputs;
-    orri_tape_place(recording, (uint32_t)index, &calls, &inputs);
     *out = (orr_recorded_tick){.tick = tick,
                                .pipeline = look_pipeline(recording, taped->number),
                                .pipeline_number = taped->number,
                                .dt = taped->dt,
-                               .call_first = calls,
+                               .call_first = taped->call_at,
                                .call_count = taped->calls,
                                .input_size = taped->input_size,
                                .hashed = mark != NULL,
@@ -47,13 +44,6 @@ bool orr_recording_call(const orr_recording* recording, uint32_t index, orr_reco
 
 // ---- two of them ------------------------------------------------------------------------------------------------------------
 
-// Where they are in what ticks have.
-typedef struct look_place {
-    const orr_recording* recording;
-    uint32_t call;
-    size_t input;
-} look_place;
-
 static bool look_same_call(const orri_call* a, const orri_call* b)
 {
     bool named = a->name != NULL && b->name != NULL;
@@ -61,40 +51,40 @@ static bool look_same_call(const orri_call* a, const orri_call* b)
            a->meeting == b->meeting && (a->size == 0 || memcmp(a->data, b->data, a->size) == 0);
 }
 
-static bool look_same_calls(const look_place* a, const look_place* b, uint32_t count)
+static bool look_same_calls(orri_call* const* a, orri_call* const* b, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        if (!look_same_call(a->recording->calls[a->call + i], b->recording->calls[b->call + i])) {
+        if (!look_same_call(a[i], b[i])) {
             return false;
         }
     }
     return true;
 }
 
-// NULL: their inputs are the same. Both go on behind it.
-static const char* look_tick(look_place* a, look_place* b, uint32_t index)
+// NULL: their inputs are the same.
+static const char* look_tick(const orr_recording* a, const orr_recording* b, uint32_t index)
 {
-    const orri_taped* x = &a->recording->taped[index];
-    const orri_taped* y = &b->recording->taped[index];
-    const uint8_t* xs = a->recording->inputs[0].bytes.data + a->input;
-    const uint8_t* ys = b->recording->inputs[0].bytes.data + b->input;
-    const char* what = NULL;
+    const orri_taped* x = &a->taped[index];
+    const orri_taped* y = &b->taped[index];
+    const uint8_t* xs = a->inputs[0].bytes.data;
+    const uint8_t* ys = b->inputs[0].bytes.data;
     if (x->number != y->number) {
-        what = "which pipeline ticks";
-    } else if (memcmp(&x->dt, &y->dt, sizeof x->dt) != 0 || x->due_ns != y->due_ns ||
-               x->first_ns != y->first_ns) {
-        what = "the time of the tick";
-    } else if (x->calls != y->calls || !look_same_calls(a, b, x->calls)) {
-        what = "the calls before it";
-    } else if (x->input_size != y->input_size ||
-               (x->input_size > 0 && memcmp(xs, ys, x->input_size) != 0)) {
-        what = "what impure systems did";
+        return "which pipeline ticks";
     }
-    a->call += x->calls;
-    b->call += y->calls;
-    a->input += x->input_size;
-    b->input += y->input_size;
-    return what;
+    if (memcmp(&x->dt, &y->dt, sizeof x->dt) != 0 || x->due_ns != y->due_ns ||
+        x->first_ns != y->first_ns) {
+        return "the time of the tick";
+    }
+    if (x->calls != y->calls ||
+        (x->calls > 0 &&
+         !look_same_calls(a->calls + x->call_at, b->calls + y->call_at, x->calls))) {
+        return "the calls before it";
+    }
+    if (x->input_size != y->input_size ||
+        (x->input_size > 0 && memcmp(xs + x->input_at, ys + y->input_at, x->input_size) != 0)) {
+        return "what impure systems did";
+    }
+    return NULL;
 }
 
 static bool look_hashes(const orr_recording* a, const orr_recording* b, uint64_t tick,
@@ -123,14 +113,13 @@ orr_result orr_recording_compare(const orr_recording* a, const orr_recording* b,
             "the tick they begin with", 0, 0};
         return ORR_OK;
     }
-    look_place x = {a, 0, 0}, y = {b, 0, 0};
     uint32_t count = a->taped_count < b->taped_count ? a->taped_count : b->taped_count;
     if (look_hashes(a, b, a->begin_tick, out)) {
         return ORR_OK;
     }
     for (uint32_t i = 0; i < count; i++) {
         uint64_t tick = a->begin_tick + 1 + i;
-        const char* what = look_tick(&x, &y, i);
+        const char* what = look_tick(a, b, i);
         if (what != NULL) {
             *out = (orr_recording_difference){true, tick, what, 0, 0};
             return ORR_OK;

@@ -195,12 +195,9 @@ static orr_result tape_read_tick(tape_in* in, orri_taped* last)
     if (result != ORR_OK || in->from.failed) {
         return result != ORR_OK ? result : tape_corrupt(in, "a hash was expected");
     }
-    if (!ORRI_RESERVE(&recording->env, ORR_MEMORY_SYSTEM, &recording->taped,
-                      &recording->taped_capacity, recording->taped_count + 1)) {
+    if (!orri_tape_append(recording, &taped)) {
         return tape_lacks_memory(in);
     }
-    recording->taped[recording->taped_count++] = taped;
-    recording->ticks = recording->taped_count;
     *last = taped;
     return !(flags & ORRI_TAPE_HASHED) ||
                    tape_in_mark(recording, recording->begin_tick + recording->taped_count, hash)

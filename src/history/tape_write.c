@@ -249,52 +249,46 @@ static void tape_put_call(tape_out* out, const orri_call* call)
     orri_bytes_put(&out->bytes, call->data, call->size);
 }
 
-// Where the writer is in what ticks have.
-typedef struct tape_place {
-    uint32_t call;
-    size_t input;
-    orri_taped last; // Of the block; all-zero: none.
-} tape_place;
-
-static void tape_put_tick(tape_out* out, uint32_t index, tape_place* place)
+// `last`: the one before it in the block, all-zero for none.
+static void tape_put_tick(tape_out* out, uint32_t index, const orri_taped* last)
 {
     const orr_recording* recording = out->recording;
     const orri_taped* taped = &recording->taped[index];
     const orri_tape_mark* mark = orri_tape_mark_at(recording, recording->begin_tick + index + 1);
-    bool same_dt = tape_float_bits(taped->dt) == tape_float_bits(place->last.dt);
+    bool same_dt = tape_float_bits(taped->dt) == tape_float_bits(last->dt);
     tape_put(out, (mark != NULL ? ORRI_TAPE_HASHED : 0) | (same_dt ? ORRI_TAPE_SAME_DT : 0), 1);
     tape_put_v(out, taped->number);
     if (!same_dt) {
         tape_put(out, tape_float_bits(taped->dt), 4);
     }
-    tape_put_v(out, orri_tape_zigzag(taped->due_ns - place->last.due_ns));
+    tape_put_v(out, orri_tape_zigzag(taped->due_ns - last->due_ns));
     tape_put_v(out, orri_tape_zigzag(taped->time_ns - taped->due_ns));
     tape_put_v(out, orri_tape_zigzag(taped->first_ns - taped->due_ns));
     tape_put_v(out, taped->calls);
     for (uint32_t i = 0; i < taped->calls; i++) {
-        tape_put_call(out, recording->calls[place->call++]);
+        tape_put_call(out, recording->calls[taped->call_at + i]);
     }
     tape_put_v(out, taped->input_size);
-    orri_bytes_put(&out->bytes, recording->inputs[0].bytes.data + place->input, taped->input_size);
-    place->input += taped->input_size;
+    orri_bytes_put(&out->bytes, recording->inputs[0].bytes.data + taped->input_at,
+                   taped->input_size);
     if (mark != NULL) {
         tape_put(out, mark->hash, 8);
     }
-    place->last = *taped;
 }
 
 static void tape_write_ticks(tape_out* out)
 {
     const orr_recording* recording = out->recording;
-    tape_place place = {0};
+    const orri_taped none = {0};
     for (uint32_t index = 0; index < recording->taped_count;) {
         tape_begin_block(out, ORRI_BLOCK_TICK);
         tape_put_v(out, index);
-        place.last = (orri_taped){0};
+        const orri_taped* last = &none;
         for (uint32_t n = 0; n < ORRI_TAPE_TICKS && index < recording->taped_count &&
                              out->bytes.count < ORRI_TAPE_PIECE && !out->bytes.failed;
              n++) {
-            tape_put_tick(out, index++, &place);
+            tape_put_tick(out, index, last);
+            last = &recording->taped[index++];
         }
         tape_end_block(out);
         if (out->bytes.failed || out->error != 0) {

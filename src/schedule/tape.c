@@ -45,12 +45,25 @@ const orri_tape_mark* orri_tape_mark_at(const struct orr_recording* recording, u
 void orri_tape_place(const struct orr_recording* recording, uint32_t ticks, uint32_t* calls,
                      size_t* input_size)
 {
-    *calls = 0;
-    *input_size = 0;
-    for (uint32_t i = 0; i < ticks; i++) {
-        *calls += recording->taped[i].calls;
-        *input_size += recording->taped[i].input_size;
+    ORR_ASSERT(ticks <= recording->taped_count);
+    const orri_taped* last = ticks > 0 ? &recording->taped[ticks - 1] : NULL;
+    *calls = last != NULL ? last->call_at + last->calls : 0;
+    *input_size = last != NULL ? last->input_at + last->input_size : 0;
+}
+
+bool orri_tape_append(struct orr_recording* recording, const orri_taped* tick)
+{
+    if (!ORRI_RESERVE(&recording->env, ORR_MEMORY_SYSTEM, &recording->taped,
+                      &recording->taped_capacity, recording->taped_count + 1)) {
+        return false;
     }
+    orri_taped* next = &recording->taped[recording->taped_count];
+    *next = *tick;
+    orri_tape_place(recording, recording->taped_count, &next->call_at, &next->input_at);
+    ORR_ASSERT(next->call_at + next->calls == recording->call_count);
+    ORR_ASSERT(next->input_at + next->input_size == recording->inputs[0].bytes.count);
+    recording->ticks = ++recording->taped_count;
+    return true;
 }
 
 void orri_tape_cut(struct orr_recording* recording, uint32_t ticks)
@@ -270,14 +283,11 @@ static void tape_record_after(orr_world* world, orri_tape* tape)
                   "in the tick behind it memory was refused, which a replay would not be");
         return;
     }
-    if (bytes->failed || !ORRI_RESERVE(&record->env, ORR_MEMORY_SYSTEM, &record->taped,
-                                       &record->taped_capacity, record->taped_count + 1)) {
+    tape->now.input_size = (uint32_t)(bytes->count - tape->input_begin);
+    if (bytes->failed || !orri_tape_append(record, &tape->now)) {
         orri_tape_lacks(world, tape);
         return;
     }
-    tape->now.input_size = (uint32_t)(bytes->count - tape->input_begin);
-    record->taped[record->taped_count++] = tape->now;
-    record->ticks = record->taped_count;
     record->time_ns = world->schedule->time_ns;
     bool marks = record->hash_every > 0 && record->taped_count % record->hash_every == 0;
     if (marks && !orri_tape_mark_now(world, record)) {

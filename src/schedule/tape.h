@@ -34,8 +34,10 @@ typedef struct orri_taped {
         first_ns; // and when the first pipeline is due, which orr_update() says if that is continuous.
     float dt;
     uint32_t number;     // Of its pipeline, among those that are no observers.
-    uint32_t calls;      // Done before it: the next of the list.
-    uint32_t input_size; // Bytes of what impure systems did in it: the next of `inputs[0]`.
+    uint32_t calls;      // Done before it;
+    uint32_t call_at;    // the first of them in the list.
+    uint32_t input_size; // Bytes of what impure systems did in it;
+    size_t input_at;     // where they begin in `inputs[0]`.
 } orri_taped;
 
 // The world's hash after a tick of the world.
@@ -156,6 +158,8 @@ void orri_tape_lacks(const orr_world* world, orri_tape* tape);
 bool orri_tape_mark_now(orr_world* world, struct orr_recording* record);
 // The tick may have ended.
 void orri_tape_after(orri_pipeline* pipe);
+// A tick more, whose calls and bytes are the next ones. False: memory is refused.
+bool orri_tape_append(struct orr_recording* recording, const orri_taped* tick);
 // Drops all but `ticks` of its ticks.
 void orri_tape_cut(struct orr_recording* recording, uint32_t ticks);
 // Calls and bytes of impure systems that its first `ticks` ticks have.
