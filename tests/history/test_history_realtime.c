@@ -707,6 +707,7 @@ static struct {
     bool refused, went;
     bool armed;     // From the meeting on,
     uint32_t ticks; // so many ticks ago.
+    bool asked;     // To go back.
 } poor;
 
 static void poor_remember(orr_world* world, void* data)
@@ -839,8 +840,9 @@ static void lost_ask(orr_run* run)
 {
     if (run->tick == 3) {
         (void)orr_post_meeting(run->world, lost_remember, NULL, 0);
-    } else if (poor.armed && ++poor.ticks == 3) {
-        (void)orr_post_meeting(run->world, lost_back, NULL, 0);
+    } else if (poor.armed && ++poor.ticks >= 3 && !poor.asked) {
+        // The memory that is refused may be that of the post.
+        poor.asked = orr_post_meeting(run->world, lost_back, NULL, 0) == ORR_OK;
     }
 }
 
