@@ -321,7 +321,7 @@ ORR_TEST(file_with_wrong_bytes_and_right_checksums_does_no_harm)
     CHECK(whole != NULL);
     memcpy(whole, b.data, b.size);
     uint32_t loaded = 0;
-    for (uint32_t round = 0; round < 300; round++) {
+    for (uint32_t round = 0; round < test_rounds(300, 80, 3000); round++) {
         stage s;
         memcpy(b.data, whole, b.size);
         for (uint32_t n = 0; n < 1 + round % 4; n++) {
@@ -448,8 +448,8 @@ ORR_TEST(save_load_and_replay_without_memory_are_refused_and_can_be_repeated)
     failing_alloc_arm(&s.k.memory, 0, false);
     stage_end(&s);
     // Each refusal is gone on from, also from within a tick. Where an input was refused memory the world is another then, which is found out.
-    uint32_t gone_on = 0, found = 0;
-    for (uint64_t n = 1;; n++) {
+    uint32_t gone_on = 0, found = 0, stride = test_slow() && !test_long() ? 3 : 1;
+    for (uint64_t n = 1;; n += stride) {
         stage_make(&s, &desc, true);
         failing_alloc_arm(&s.k.memory, n, false);
         orr_result result = orr_replay(s.world, recording, NULL, NULL);
