@@ -601,7 +601,7 @@ static void compare_live(orr_world* world)
 ORR_TEST(overwrite_refused_memory_goes_on_when_called_again)
 {
     uint32_t does = DOES_PAINT_PART | DOES_LOOK | DOES_NUDGE | DOES_REACH, refused = 0;
-    for (uint64_t n = 1; n < test_rounds(400, 150, 2000); n += n < 100 ? 1 : 7) {
+    for (uint64_t n = 1; n < test_rounds(400, 150, 2000); n += n < 100 || !test_slow() ? 1 : 7) {
         orr_world* world = studio_begin(does, 40, n % 16);
         S->ticks = 4;
         failing_alloc_arm(&S->k.memory, n, false);

@@ -489,3 +489,41 @@ ORR_TEST(realtime_reader_that_comes_back_sees_no_older_tick_than_there_is)
     CHECK(back_live > 10 && back_looks > 10);
     hard_end(&k);
 }
+
+// ---- events for one that has not ticked --------------------------------------------------------------------------------------
+
+ORR_STRUCT(Chime, (uint64_t, tick))
+
+static uint64_t chime_first, chime_count;
+
+static void chime_send(orr_run* run)
+{
+    CHECK_OK(orr_send_event(run, Chime, {run->tick}));
+}
+
+static void chime_take(orr_run* run)
+{
+    uint32_t count;
+    const Chime* chimes = orr_events(run, Chime, &count);
+    chime_first = chime_count == 0 && count > 0 ? chimes[0].tick : chime_first;
+    chime_count += count;
+}
+
+// It comes to a pipeline that is not due for a while; the others, none of whose systems begin, send meanwhile.
+ORR_TEST(realtime_events_wait_for_a_system_whose_pipeline_has_not_ticked)
+{
+    kit k;
+    orr_world* world = kit_begin(&k, &(orr_world_desc){.rate_hz = 50});
+    chime_first = chime_count = 0;
+    ORR_REGISTER(world, Chime);
+    hard_pipe(world, "slow", 1, false);
+    KIT_SYSTEM(world, .name = "send", .once = true, .sends = "?Chime", .run = chime_send);
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 2}));
+    KIT_SYSTEM(world, .name = "take", .pipeline = "slow", .once = true, .receives = "Chime",
+               .run = chime_take);
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 3}));
+    KIT_STEP(world, 60);
+    CHECK_EQ(chime_first, 3);
+    CHECK(chime_count >= 3);
+    kit_end(&k);
+}

@@ -32,6 +32,7 @@ set(ORR_TESTS_STORE
     tests/store/test_publish_kinds_random.c
     tests/store/test_publish_lend.c
     tests/store/test_publish_random.c
+    tests/store/test_reach.c
     tests/store/test_ref.c
     tests/store/test_refusal.c
     tests/store/test_relation.c
