@@ -136,7 +136,7 @@ ORR_TEST(realtime_odd_memory)
     const char* say = getenv("ODD_SAY");
     uint64_t from = getenv("ODD_FROM") != NULL ? strtoull(getenv("ODD_FROM"), NULL, 10) : 1;
     uint64_t step = getenv("ODD_STEP") != NULL ? strtoull(getenv("ODD_STEP"), NULL, 10)
-                    : test_slow()              ? 131
+                    : test_slow()              ? 263
                                                : 23;
     for (uint32_t i = 0; i <= ODD_PARTS; i++) {
         odd_desc desc = {.workers = i % 3, .parts = UINT64_C(1) << i};
