@@ -78,6 +78,15 @@ bool test_slow(void)
     return TEST_SLOW;
 }
 
+bool test_races(void)
+{
+#ifdef __SANITIZE_THREAD__
+    return true;
+#else
+    return false;
+#endif
+}
+
 bool test_long(void)
 {
     return long_run;

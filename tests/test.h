@@ -34,6 +34,8 @@ uint64_t test_random(void);
 bool test_long(void);
 // True where everything takes ten times as long: under sanitizers, and without optimisation.
 bool test_slow(void);
+// True under TSan, which looks for what threads do to each other, and takes longest: what one thread does alone is left to the others.
+bool test_races(void);
 // How many rounds: `usual` ones, `few` where it is slow, `many` under --long (a tenth of them where it is slow).
 uint32_t test_rounds(uint32_t usual, uint32_t few, uint32_t many);
 // Ends the test as skipped with a reason that is printed.

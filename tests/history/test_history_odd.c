@@ -160,7 +160,9 @@ ORR_TEST(history_of_odd_parts_alone)
             continue;
         }
         printf("    %s\n", odd_parts[i].name);
-        ways_run(&(odd_desc){.workers = i % 3, .parts = part}, i + 1);
+        if (i % 3 > 0 || !test_races()) {
+            ways_run(&(odd_desc){.workers = i % 3, .parts = part}, i + 1);
+        }
     }
 }
 

@@ -342,7 +342,10 @@ ORR_TEST(observer_at_any_rate_leaves_every_hash_as_without)
 {
     sea_run((sea){.from = TICKS, .until = TICKS}, true);
     static const double rates[] = {1, 60, 1000, 0};
-    for (size_t i = test_slow() && !test_long() ? 2 : 0; i < sizeof rates / sizeof rates[0]; i++) {
+    for (size_t i = test_races()                  ? 3
+                    : test_slow() && !test_long() ? 2
+                                                  : 0;
+         i < sizeof rates / sizeof rates[0]; i++) {
         sea_run((sea){.rate_hz = rates[i], .until = TICKS}, false);
     }
 }

@@ -658,7 +658,7 @@ static void impure_starved(bool replay)
 {
     uint32_t refused = 0;
     bool reached = true;
-    for (uint64_t n = 1; reached && n < 6000; n += test_long() ? 3 : 61) {
+    for (uint64_t n = 1; reached && n < 6000; n += test_long() ? 3 : test_races() ? 181 : 61) {
         kit k;
         orr_recording* recording = orr_recording_create();
         for (uint32_t pass = 0; pass < 2; pass++) {
