@@ -584,6 +584,8 @@ plant "pipeline: due times summed up of rounded intervals" \
     src/schedule/pipeline.c 's/double ns = \(double\)count \* 1e9 \/ pipe->rate_hz;/double ns = (double)(count * pipe->interval_ns);/'
 plant "pipeline: events are not kept for one that has not ticked" \
     src/schedule/tick.c 's/^    tick_life_listen\(pipe\);/(void)0;/'
+plant "real time: what is posted while it begins is kept for lockstep" \
+    src/schedule/outside.c 's/bool runs = schedule->realtime != NULL;/bool runs = false;/'
 plant "real time: events are not kept for one that has not ticked" \
     src/schedule/tick.c 's/^            tick_life_listen\(pipe\);/(void)0;/'
 plant "pace: lets go at once" \

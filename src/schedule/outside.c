@@ -220,30 +220,38 @@ static void outside_append(orri_call** first, orri_call** last, orri_call* call)
     *last = call;
 }
 
-// In lockstep: kept for the first pipeline's next tick. Takes the call.
-static orr_result outside_keep(orr_world* world, const char* name, orri_call* call)
+// In lockstep: whether the caller may post.
+static orr_result outside_check(orr_world* world, const char* name)
 {
     bool inside = orri_tick_here == world || orri_here_now.world == world;
     const orri_system* by = inside ? orri_system_here(world) : NULL;
-    struct orri_schedule* schedule = orri_schedule_of(world);
-    if (inside && schedule != NULL && schedule->tape != NULL && schedule->tape->showing) {
-        orri_call_free(&world->env, call);
+    const struct orri_schedule* schedule = orri_schedule_of(world);
+    if (schedule == NULL) {
+        return ORR_ERR_MEMORY;
+    }
+    if (inside && schedule->tape != NULL && schedule->tape->showing) {
         return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
                            "%s: not in on_tick of a replay: the recording has its own calls; end "
                            "the replay there, and post then",
                            name);
     }
-    if (schedule == NULL || (by != NULL && !by->pipe->observer && !by->desc.impure)) {
-        orri_call_free(&world->env, call);
-        return schedule == NULL ? ORR_ERR_MEMORY
-                                : orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-                                              "%s: system '%s' is of the simulation, where order "
-                                              "counts; let it send, or say that it is impure",
-                                              name, by->desc.name);
+    if (by != NULL && !by->pipe->observer && !by->desc.impure) {
+        return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+                           "%s: system '%s' is of the simulation, where order counts; let it "
+                           "send, or say that it is impure",
+                           name, by->desc.name);
     }
+    return ORR_OK;
+}
+
+// In lockstep: kept for the first pipeline's next tick. False: real time began a moment ago, and took what was kept.
+static bool outside_keep(orr_world* world, orri_call* call)
+{
+    struct orri_schedule* schedule = world->schedule;
     orri_mutex_lock(world->env.platform, &schedule->posting);
-    bool replays = schedule->tape != NULL && schedule->tape->replay != NULL;
-    if (!replays) {
+    bool runs = schedule->realtime != NULL;
+    bool replays = !runs && schedule->tape != NULL && schedule->tape->replay != NULL;
+    if (!runs && !replays) {
         outside_append(&schedule->post_first, &schedule->post_last, call);
         schedule->posted = true;
     }
@@ -251,7 +259,7 @@ static orr_result outside_keep(orr_world* world, const char* name, orri_call* ca
     if (replays) { // The recording has it.
         orri_call_free(&world->env, call);
     }
-    return ORR_OK;
+    return !runs;
 }
 
 static orr_result outside_post(orr_world* world, const char* name, orr_call function,
@@ -266,9 +274,16 @@ static orr_result outside_post(orr_world* world, const char* name, orr_call func
     if (call == NULL) {
         return orri_refuse_memory(&world->env, "posting a call");
     }
-    orri_realtime* rt = outside_now(world);
-    if (rt == NULL) {
-        return outside_keep(world, name, call);
+    orri_realtime* rt;
+    while ((rt = outside_now(world)) == NULL) {
+        orr_result result = outside_check(world, name);
+        if (result != ORR_OK) {
+            orri_call_free(&world->env, call);
+            return result;
+        }
+        if (outside_keep(world, call)) {
+            return ORR_OK;
+        }
     }
     if (rt->replay != NULL || rt->over) {
         bool replays = rt->replay != NULL;

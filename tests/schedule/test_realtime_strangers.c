@@ -2,6 +2,7 @@
 // Threads that have no business in a world that runs in real time: what they may not call is refused wherever its pipelines are, and what they may call
 // does no harm around beginnings and ends of runs. For the thread sanitizer, too.
 #include "schedule/hard_kit.h"
+#include <pthread.h>
 
 static struct {
     orr_world* world;
@@ -273,4 +274,70 @@ ORR_TEST(realtime_pauses_wishes_and_stops_of_a_stranger_around_beginnings_and_en
     CHECK_EQ(hard_ticks(st.world, "main"), 3);
     CHECK_EQ(st.refused, 0);
     stranger_end(51);
+}
+
+// ---- posted while real time begins -------------------------------------------------------------------------------------------
+
+static struct {
+    orr_world* world;
+    uint32_t at, points;     // Real time begins at this one of the poster's points.
+    _Atomic bool go, posted; // It may begin; the post has returned.
+    _Atomic uint32_t done;
+} eager;
+static _Thread_local bool eager_posts;
+
+static void eager_point(void* user, orr_sched_kind kind, const void* word)
+{
+    (void)user, (void)kind, (void)word;
+    if (!eager_posts || ++eager.points != eager.at) {
+        return;
+    }
+    eager.go = true;
+    for (uint32_t i = 0; i < 100 && !orr_running(eager.world);
+         i++) { // It cannot while the poster holds something.
+        hard_sleep(500000);
+    }
+}
+
+static void eager_call(orr_world* world, void* data)
+{
+    (void)data;
+    eager.done++;
+    orr_stop(world);
+}
+
+static void* eager_post(void* data)
+{
+    (void)data;
+    eager_posts = true;
+    HARD_CHECK(orr_post(eager.world, eager_call, NULL, 0) == ORR_OK, "not posted");
+    eager_posts = false;
+    eager.go = eager.posted = true;
+    return NULL;
+}
+
+// Wherever the poster is when it begins: what was posted is done in that run.
+ORR_TEST(realtime_call_posted_while_it_begins_is_done)
+{
+    orr_platform platform = *orr_platform_default();
+    platform.sched_point = eager_point;
+    memset(&eager, 0, sizeof eager);
+    do {
+        kit k;
+        pthread_t thread;
+        eager.world = kit_begin(&k, &(orr_world_desc){.rate_hz = 200, .platform = &platform});
+        eager.at++;
+        eager.points = eager.done = 0;
+        eager.go = eager.posted = false;
+        KIT_SYSTEM(eager.world, .name = "idle", .once = true, .run = kit_run_nothing);
+        CHECK(pthread_create(&thread, NULL, eager_post, NULL) == 0);
+        while (!eager.go) {
+            hard_sleep(100000);
+        }
+        CHECK_OK(orr_realtime(eager.world, &(orr_realtime_desc){.for_ns = 3000000000}));
+        CHECK(pthread_join(thread, NULL) == 0);
+        CHECK_EQ(eager.done, 1);
+        kit_end(&k);
+    } while (eager.points >= eager.at);
+    CHECK(eager.at > 3);
 }
