@@ -280,8 +280,8 @@ ORR_TEST(realtime_pauses_wishes_and_stops_of_a_stranger_around_beginnings_and_en
 
 static struct {
     orr_world* world;
-    uint32_t at, points;     // Real time begins at this one of the poster's points.
-    _Atomic bool go, posted; // It may begin; the post has returned.
+    uint32_t at, points; // Real time begins at this one of the poster's points.
+    _Atomic bool go;     // It may begin.
     _Atomic uint32_t done;
 } eager;
 static _Thread_local bool eager_posts;
@@ -312,7 +312,7 @@ static void* eager_post(void* data)
     eager_posts = true;
     HARD_CHECK(orr_post(eager.world, eager_call, NULL, 0) == ORR_OK, "not posted");
     eager_posts = false;
-    eager.go = eager.posted = true;
+    eager.go = true;
     return NULL;
 }
 
@@ -327,8 +327,9 @@ ORR_TEST(realtime_call_posted_while_it_begins_is_done)
         pthread_t thread;
         eager.world = kit_begin(&k, &(orr_world_desc){.rate_hz = 200, .platform = &platform});
         eager.at++;
-        eager.points = eager.done = 0;
-        eager.go = eager.posted = false;
+        eager.points = 0;
+        eager.done = 0;
+        eager.go = false;
         KIT_SYSTEM(eager.world, .name = "idle", .once = true, .run = kit_run_nothing);
         CHECK(pthread_create(&thread, NULL, eager_post, NULL) == 0);
         while (!eager.go) {
