@@ -40,11 +40,6 @@ static uint64_t expected[TICKS_LONG];        // The hashes of the serial run.
 #else
 #define SANITIZED false
 #endif
-#ifdef __SANITIZE_THREAD__
-#define RACES true
-#else
-#define RACES false
-#endif
 #define COUNT(array) (uint32_t)(sizeof(array) / sizeof(array)[0])
 
 typedef struct sea {

@@ -4,6 +4,13 @@
 #include "support/store_kit.h"
 #include "test.h"
 
+static orr_world* reach_begin(kit* k)
+{
+    orr_world* world = kit_begin(k, NULL);
+    (void)orr_create(world);
+    return world;
+}
+
 static bool longer_list(orr_world* world)
 {
     return orri_index_pages(world, world->apart.page_capacity, 2 * world->index.page_capacity);
@@ -12,8 +19,7 @@ static bool longer_list(orr_world* world)
 ORR_TEST(list_replaced_beside_systems_stays_until_none_runs)
 {
     kit k;
-    orr_world* world = kit_begin(&k, NULL);
-    (void)orr_create(world);
+    orr_world* world = reach_begin(&k);
     orri_record** old = world->hot.pages;
     orri_record* page = old[0];
     uint64_t blocks = k.memory.live_blocks;
@@ -32,8 +38,7 @@ ORR_TEST(list_replaced_beside_systems_stays_until_none_runs)
 ORR_TEST(list_replaced_where_no_system_runs_is_gone)
 {
     kit k;
-    orr_world* world = kit_begin(&k, NULL);
-    (void)orr_create(world);
+    orr_world* world = reach_begin(&k);
     uint64_t blocks = k.memory.live_blocks;
     CHECK(longer_list(world));
     CHECK_EQ(world->retired_count, 0);
@@ -44,8 +49,7 @@ ORR_TEST(list_replaced_where_no_system_runs_is_gone)
 ORR_TEST(list_without_room_to_note_the_old_one_is_not_replaced)
 {
     kit k;
-    orr_world* world = kit_begin(&k, NULL);
-    (void)orr_create(world);
+    orr_world* world = reach_begin(&k);
     orri_record** old = world->hot.pages;
     world->realtime = true;
     for (uint64_t n = 1; n <= 2; n++) {
