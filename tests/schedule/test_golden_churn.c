@@ -158,7 +158,7 @@ ORR_TEST(churn_every_tick_with_workers_has_the_hash_of_the_serial_run)
 // proof, for a few ticks.
 ORR_TEST(churn_of_many_chunks_with_workers_has_the_hashes_of_the_serial_run)
 {
-    uint32_t scale = RACES ? LARGE : MIDDLE, ticks = test_rounds(20, 6, 100);
+    uint32_t scale = test_races() ? LARGE : MIDDLE, ticks = test_rounds(20, 6, 100);
     serial_run(scale, 11, 0xAA, ticks);
     check_same((sea){.scale = scale, .workers = 2, .seed = 11, .fill = 0x55}, ticks);
     check_same(
