@@ -278,4 +278,3 @@ ORR_TEST(churn_without_threads_says_so_once_and_goes_on)
 
 #undef COUNT
 #undef SANITIZED
-#undef RACES
