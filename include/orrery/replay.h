@@ -148,7 +148,7 @@ typedef struct orr_desync {
     char component[ORR_NAME_MAX +
                    1]; ///< A type, or that of a system's state; "" if it is not about one.
     orr_entity entity;
-    char field[128]; ///< "place.x"; "" if it is not about one.
+    char field[128]; ///< "place.x"; "[1].x" of the second instance; "" if it is not about one.
     /// As text, cut if it is longer: after the tick, or, if calls made the difference, before systems ran.
     char value_a[128], value_b[128];
     uint64_t hash_a, hash_b;   ///< Of the worlds after the tick.

@@ -3,7 +3,7 @@
 // of the tick. The first note that differs names the system.
 #include "history/desync.h"
 #include "base/util.h"
-#include "message/lane.h"
+#include "message/transact.h"
 #include <inttypes.h>
 #include <orrery/history.h>
 #include <stdio.h>
@@ -14,12 +14,21 @@ typedef struct desync_note {
     uint64_t hash;
 } desync_note;
 
+// A function that is to be called on a value. What it does nobody sees before it is done, at a point, with those of others.
+typedef struct desync_deed {
+    const orri_system* system; // That posted it.
+    orr_entity target;
+    orr_type type;
+} desync_deed;
+
 typedef struct desync_side {
     orri_probe probe; // The first: it is handed back.
     orr_world* world;
     const orr_recording* recording;
     desync_note* notes; // Of the tick under way.
     uint32_t note_count, note_capacity;
+    desync_deed* deeds; // Likewise, in order of the systems.
+    uint32_t deed_count, deed_capacity;
     bool failed; // There is no memory for them.
     uint64_t ticks;
     struct desync_side* other;
@@ -46,7 +55,38 @@ static uint64_t desync_lane_hash(const orr_lane* lane, uint64_t hash)
                        : orr_hash(strip->values, (size_t)strip->count * strip->stride, hash);
         }
     }
-    return hash;
+    if (lane->text_count > 0) {
+        hash = orr_hash(lane->texts, lane->text_count, hash);
+    }
+    return orri_posts_hash(lane->posts, hash);
+}
+
+static void desync_deeds_take_stream(desync_side* side, const orri_system* system,
+                                     const orri_stream* stream)
+{
+    for (uint32_t i = 0, run = 0; stream->calls && i < stream->count; i++) {
+        run += run + 1 < stream->run_count && stream->runs[run + 1].first <= i;
+        if (stream->verbs[stream->runs[run].verb].function == NULL) {
+            continue;
+        }
+        if (!ORRI_RESERVE(&side->world->env, ORR_MEMORY_TEMP, &side->deeds, &side->deed_capacity,
+                          side->deed_count + 1)) {
+            side->failed = true;
+            return;
+        }
+        side->deeds[side->deed_count++] =
+            (desync_deed){system, stream->posts[i].entity, stream->type};
+    }
+}
+
+static void desync_deeds_take(desync_side* side, const orri_system* system)
+{
+    for (uint32_t i = 0; i < system->lane_count; i++) {
+        const struct orri_posts* posts = system->lanes[i]->posts;
+        for (uint32_t k = 0; posts != NULL && k < posts->stream_count; k++) {
+            desync_deeds_take_stream(side, system, &posts->streams[k]);
+        }
+    }
 }
 
 static orr_result desync_tick(desync_side* side, uint64_t tick);
@@ -69,6 +109,9 @@ static void desync_note_take(orri_probe* probe, orr_world* world, orri_probe_at 
     uint64_t hash = orr_world_hash(world);
     for (uint32_t i = 0; at == ORRI_PROBE_RAN && i < system->lane_count; i++) {
         hash = desync_lane_hash(system->lanes[i], hash);
+    }
+    if (at == ORRI_PROBE_RAN && side->leads) {
+        desync_deeds_take(side, system);
     }
     side->failed |= !ORRI_RESERVE(&world->env, ORR_MEMORY_TEMP, &side->notes, &side->note_capacity,
                                   side->note_count + 1);
@@ -140,7 +183,7 @@ static orr_result desync_go(desync_side* side, uint64_t tick)
 // Up to a tick, the next one, with notes.
 static orr_result desync_tick(desync_side* side, uint64_t tick)
 {
-    side->note_count = 0;
+    side->note_count = side->deed_count = 0;
     side->world->schedule->probe = &side->probe;
     orr_result result = desync_run(side, tick);
     side->world->schedule->probe = NULL;
@@ -214,6 +257,19 @@ static void desync_say(const desync_note* note, orr_desync* out)
              note != NULL && note->system != NULL ? note->system->desc.name : "");
 }
 
+// What differs since a point, though all was posted alike: the last function that was called on it did something else.
+static void desync_say_deed(const desync_side* side, orr_desync* out)
+{
+    for (uint32_t i = side->deed_count; out->system[0] == '\0' && i-- > 0;) {
+        const desync_deed* deed = &side->deeds[i];
+        const orri_type* type = side->world->schema.types[orri_type_index(side->world, deed->type)];
+        if (deed->target.id == out->entity.id && strcmp(type->info.name, out->component) == 0) {
+            out->when = "when a function it transacts with was called";
+            snprintf(out->system, sizeof out->system, "%s", deed->system->desc.name);
+        }
+    }
+}
+
 static orr_result desync_search(desync_side sides[2], uint64_t differs, orr_desync* out)
 {
     const desync_note* note = NULL;
@@ -241,6 +297,9 @@ static orr_result desync_search(desync_side sides[2], uint64_t differs, orr_desy
     bool seen = note != NULL && note->at == ORRI_PROBE_OUTSIDE;
     if (!seen && !orri_desync_look(sides[0].world, sides[1].world, out->system, out)) {
         (void)orri_desync_look(sides[0].world, sides[1].world, "", out);
+    }
+    if (note != NULL && note->at == ORRI_PROBE_POINT) {
+        desync_say_deed(&sides[0], out);
     }
     return ORR_OK;
 }
@@ -297,7 +356,9 @@ orr_result orr_desync_find(orr_world* a, const orr_recording* recording_a, orr_w
     result = desync_search(sides, differs, out);
     out->looked = result == ORR_OK;
     for (uint32_t i = 0; i < 2; i++) {
-        ORRI_RELEASE(&sides[i].world->env, ORR_MEMORY_TEMP, sides[i].notes, sides[i].note_capacity);
+        orri_env* env = &sides[i].world->env;
+        ORRI_RELEASE(env, ORR_MEMORY_TEMP, sides[i].notes, sides[i].note_capacity);
+        ORRI_RELEASE(env, ORR_MEMORY_TEMP, sides[i].deeds, sides[i].deed_capacity);
     }
     out->ticks_a = sides[0].ticks;
     out->ticks_b = sides[1].ticks;
@@ -325,8 +386,8 @@ size_t orr_desync_print(const orr_desync* desync, char* out, size_t out_size)
                   desync->when);
     orri_text_add(&text, "; %s", desync->what);
     if (desync->component[0] != '\0') {
-        orri_text_add(&text, ": %s%s%s", desync->component, desync->field[0] != '\0' ? "." : "",
-                      desync->field);
+        bool dot = desync->field[0] != '\0' && desync->field[0] != '[';
+        orri_text_add(&text, ": %s%s%s", desync->component, dot ? "." : "", desync->field);
     }
     if (desync->entity.id != 0) {
         orri_text_add(&text, " of %s, cluster %u, chunk %u", orri_id_format(desync->entity).text,

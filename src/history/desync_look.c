@@ -21,6 +21,7 @@ static bool desync_look_at(const look_worlds* w, uint32_t type_index)
     return orri_right(rights->creates, rights, type_index) ||
            orri_right(rights->adds, rights, type_index) ||
            orri_right(rights->changes, rights, type_index) ||
+           orri_right(rights->transacts, rights, type_index) ||
            (w->system->desc.kind == ORR_DIRECT &&
             orri_touches(w->a, w->system, type_index, NULL) >= ORRI_TOUCH_ATOMIC);
 }
@@ -86,7 +87,31 @@ static void desync_look_place(const look_worlds* w, const orri_cluster* cluster,
     w->out->entity = entity;
 }
 
-// Of multiple types the first instance stands for all.
+// The first instance that differs; of unique types there is one.
+static void desync_look_cell(const look_worlds* w, orri_cells a, orri_cells b)
+{
+    uint32_t size = a.type->info.size, count = 1;
+    bool several = a.counts != NULL && b.counts != NULL;
+    if (several) {
+        count = *a.counts < *b.counts ? *a.counts : *b.counts;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (several) {
+            snprintf(w->out->field, sizeof w->out->field, "[%u]", i);
+        }
+        if (desync_look_value(w, a.type, b.type, a.data + (size_t)i * size,
+                              b.data + (size_t)i * size, "a value")) {
+            return;
+        }
+    }
+    ORR_ASSERT(several && *a.counts != *b.counts);
+    w->out->field[0] = '\0';
+    w->out->what = "how many instances of a component";
+    snprintf(w->out->component, sizeof w->out->component, "%s", a.type->info.name);
+    snprintf(w->out->value_a, sizeof w->out->value_a, "%u", *a.counts);
+    snprintf(w->out->value_b, sizeof w->out->value_b, "%u", *b.counts);
+}
+
 static bool desync_look_column(const look_worlds* w, const orri_chunk* x, const orri_chunk* y,
                                uint32_t column)
 {
@@ -102,10 +127,7 @@ static bool desync_look_column(const look_worlds* w, const orri_chunk* x, const 
             continue;
         }
         desync_look_place(w, cluster, x->number, desync_look_entity(w->a, x->ids[row]));
-        if (!desync_look_value(w, a.type, b.type, a.data, b.data, "a value")) {
-            w->out->what = "instances of a component";
-            snprintf(w->out->component, sizeof w->out->component, "%s", a.type->info.name);
-        }
+        desync_look_cell(w, a, b);
         return true;
     }
     return false;

@@ -162,6 +162,14 @@ static uint64_t transact_hash_stream(const struct orri_posts* posts, const orri_
     return hash;
 }
 
+uint64_t orri_posts_hash(const struct orri_posts* posts, uint64_t hash)
+{
+    for (uint32_t i = 0; posts != NULL && i < posts->stream_count; i++) {
+        hash = transact_hash_stream(posts, &posts->streams[i], hash);
+    }
+    return hash;
+}
+
 uint64_t orri_transact_hash(const orr_world* world, uint64_t hash)
 {
     const struct orri_lanes* lanes = orri_lanes_at(world);
@@ -171,9 +179,7 @@ uint64_t orri_transact_hash(const orr_world* world, uint64_t hash)
             continue; // Of an observer.
         }
         hash = orr_hash(posts->rights->name, strlen(posts->rights->name), hash);
-        for (uint32_t i = 0; i < posts->stream_count; i++) {
-            hash = transact_hash_stream(posts, &posts->streams[i], hash);
-        }
+        hash = orri_posts_hash(posts, hash);
     }
     return hash;
 }

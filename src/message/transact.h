@@ -61,6 +61,9 @@ struct orri_posts {
     uint32_t byte_count, byte_capacity;
 };
 
+// What was posted: on whom, what, with which numbers and arguments. NULL: nothing. (transact.c)
+uint64_t orri_posts_hash(const struct orri_posts* posts, uint64_t hash);
+
 // ---- post_walk.c: the posts of a type, in order ---------------------------------------------------------------------------------
 
 // A stream that takes part.

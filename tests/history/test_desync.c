@@ -10,6 +10,8 @@ ORR_STRUCT(Drift, (float, x), (float, y))
 ORR_STRUCT_EX(Rock, (.storage = ORR_PINNED), (uint64_t, weight))
 ORR_STRUCT(Tally, (uint64_t, sum))
 ORR_STRUCT(Spark, (uint32_t, left))
+ORR_STRUCT_EX(Arm, (.multiplicity = ORR_MULTIPLE), (uint32_t, length), (uint32_t, force))
+ORR_STRUCT(Score, (uint32_t, hits), (uint32_t, deeds))
 
 enum {
     ENTITIES = 100,
@@ -23,12 +25,20 @@ typedef enum wrong {
     WRONG_STATE,  // Of a system.
     WRONG_SEND,   // Another value is sent with what is created.
     WRONG_MORE,   // More is created.
+    WRONG_POST,   // A transaction with another number,
+    WRONG_WHOM,   // on another entity,
+    WRONG_WORD,   // with another argument of a function;
+    WRONG_DEED,   // a function that does something else with the same one.
+    WRONG_NAME,   // Another name is sent.
+    WRONG_ARM,    // In the second of several instances,
+    WRONG_ARMS,   // of which there is one more.
 } wrong;
 typedef struct fault {
     wrong what;
     uint64_t tick;
 } fault;
 
+static const fault fault_none;
 static bool fault_now(const orr_run* run, wrong what)
 {
     const fault* f = orr_run_settings(run);
@@ -96,6 +106,48 @@ static void burn(orr_run* run)
     }
 }
 
+static orr_entity targets[ENTITIES]; // The same in all worlds.
+static bool deed_wrong; // Outside of the world: of what a transaction should not depend on.
+static void deed(const orr_world* world, orr_entity target, void* value, const void* argument)
+{
+    (void)world, (void)target;
+    ((Score*)value)->deeds += ((const Score*)argument)->deeds + deed_wrong;
+}
+
+// On one that others transact with, too.
+static void hit(orr_run* run)
+{
+    deed_wrong = fault_now(run, WRONG_DEED);
+    Score word = {0, fault_now(run, WRONG_WORD) ? 9 : 7};
+    (void)orr_transact(run, ORR_OP_ADD, targets[fault_now(run, WRONG_WHOM) ? 4 : 3], Score, hits,
+                       fault_now(run, WRONG_POST) ? 2 : 1);
+    (void)orr_transact_call(run, targets[5], orr_type_of(run->world, ORR_TYPE(Score)), 0, deed,
+                            &word, sizeof word);
+}
+
+static void praise(orr_run* run)
+{
+    (void)orr_transact(run, ORR_OP_ADD, targets[3], Score, hits, 10);
+    (void)orr_transact(run, ORR_OP_ADD, targets[5], Score, deeds, 10);
+    (void)orr_send_name(run, targets[6], (orr_entity){0},
+                        fault_now(run, WRONG_NAME) ? "eva" : "ada");
+}
+
+static void lift(orr_run* run)
+{
+    Arm* arms = orr_write(run, Arm);
+    orr_instances of = orr_instances_of(run, Arm);
+    for (uint32_t i = 0; i < run->count; i++) {
+        for (uint32_t k = 0; k < of.counts[i]; k++) {
+            arms[i * of.capacity + k].force += fault_now(run, WRONG_ARM) && i == 1 && k == 1 ? 2
+                                                                                             : 1;
+        }
+    }
+    if (fault_now(run, WRONG_ARMS)) {
+        (void)orr_send_add(run, orr_iter_entity(run, 1), Arm, {7, 7});
+    }
+}
+
 static void call_shove(orr_world* world, void* data)
 {
     Drift* d = orr_edit(world, (orr_entity){*(uint64_t*)data}, Drift);
@@ -117,7 +169,7 @@ static void run_build(run_of* r, uint32_t workers)
     orr_world* world = r->world =
         kit_begin(&r->k, &(orr_world_desc){.rate_hz = 60, .workers = workers});
     const void* f = &r->wrong;
-    ORR_REGISTER(world, Place, Drift, Rock, Tally, Spark);
+    ORR_REGISTER(world, Place, Drift, Rock, Tally, Spark, Score, Arm);
     KIT_SYSTEM(world, .name = "drift", .query = "write Place, Drift", .run = drift, .settings = f,
                .parallel = true);
     KIT_SYSTEM(world, .name = "settle", .query = "write Drift, Place", .run = settle,
@@ -130,10 +182,21 @@ static void run_build(run_of* r, uint32_t workers)
                .settings = f);
     KIT_SYSTEM(world, .name = "burn", .query = "write Spark", .run = burn, .destroys = "Spark",
                .settings = f);
+    KIT_SYSTEM(world, .name = "praise_first", .once = true, .run = praise, .settings = &fault_none,
+               .transacts = "Score", .renames = true);
+    KIT_SYSTEM(world, .name = "hit", .once = true, .run = hit, .settings = f, .transacts = "Score");
+    KIT_SYSTEM(world, .name = "praise", .once = true, .run = praise, .settings = f,
+               .transacts = "Score", .renames = true);
+    KIT_SYSTEM(world, .name = "lift", .query = "write Arm", .run = lift, .settings = f,
+               .adds = "Arm");
     for (uint32_t i = 0; i < ENTITIES; i++) {
-        r->entities[i] = orr_create(world);
+        r->entities[i] = targets[i] = orr_create(world);
+        CHECK_OK(orr_set(world, r->entities[i], Score, {0, 0}));
         CHECK_OK(orr_set(world, r->entities[i], Place, {{(float)i, 0}, {0}}));
         CHECK_OK(orr_set(world, r->entities[i], Drift, {1, (float)i}));
+    }
+    for (uint32_t i = 0; i < 9; i++) {
+        CHECK(orr_add_instance(world, r->entities[i / 3], Arm, {i, 0}) != 0);
     }
     rock_of = r->entities[7];
     CHECK_OK(orr_set(world, rock_of, Rock, {1}));
@@ -201,12 +264,20 @@ ORR_TEST(desync_of_every_kind_is_named)
 {
     static const struct {
         wrong what;
-        const char *system, *component, *field, *said;
+        const char *system, *component, *field, *said, *when;
     } cases[] = {
-        {WRONG_PINNED, "roll", "Rock", "weight", "a pinned value"},
-        {WRONG_STATE, "tally", "Tally", "sum", "the state of a system"},
-        {WRONG_SEND, "spark", "Spark", "left", "a value"},
-        {WRONG_MORE, "spark", "", "", "an entity that only the second has"},
+        {WRONG_PINNED, "roll", "Rock", "weight", "a pinned value", "when it ran"},
+        {WRONG_STATE, "tally", "Tally", "sum", "the state of a system", "when it ran"},
+        {WRONG_SEND, "spark", "Spark", "left", "a value", "when it ran"},
+        {WRONG_MORE, "spark", "", "", "an entity that only the second has", "when it ran"},
+        {WRONG_POST, "hit", "Score", "hits", "a value", "when it ran"},
+        {WRONG_WHOM, "hit", "Score", "hits", "a value", "when it ran"},
+        {WRONG_WORD, "hit", "Score", "deeds", "a value", "when it ran"},
+        {WRONG_DEED, "hit", "Score", "deeds", "a value",
+         "when a function it transacts with was called"},
+        {WRONG_ARM, "lift", "Arm", "[1].force", "a value", "when it ran"},
+        {WRONG_ARMS, "lift", "Arm", "", "how many instances of a component", "when it ran"},
+        {WRONG_NAME, "praise", "orr_name", "text", "a pinned value", "when it ran"},
     };
     for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         run_of a = {0}, b = {.wrong = {cases[i].what, 61}};
@@ -229,6 +300,10 @@ ORR_TEST(desync_of_every_kind_is_named)
         CHECK_STR(found.component, cases[i].component);
         CHECK_STR(found.field, cases[i].field);
         CHECK_STR(found.what, cases[i].said);
+        CHECK_STR(found.when, cases[i].when);
+        char text[512];
+        orr_desync_print(&found, text, sizeof text);
+        CHECK_CONTAINS(text, cases[i].what == WRONG_ARM ? "Arm[1].force" : cases[i].component);
         CHECK_EQ(found.ticks_a, 61);
         run_end(&a);
         run_end(&b);
