@@ -45,7 +45,9 @@ ORR_API uint64_t orr_timeline(const orr_world* world);
 typedef struct orr_history_desc {
     uint32_t
         recent; ///< Each tick is remembered as it ends, so that the world can go back by so many;
-    uint32_t every; ///< of those before, each that this divides. 0: none.
+    uint32_t every; ///< of those before, the first of each stretch of so many. 0: none.
+    /// In real time: after each tick of the first pipeline that this divides, where all pipelines meet for it. 0: after each.
+    uint32_t meet_every;
     /// What all memories may take together: over it, the oldest of these are forgotten, and orr_remember() is refused. 0: no limit.
     uint64_t bytes_max;
 } orr_history_desc;

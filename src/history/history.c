@@ -39,6 +39,8 @@ struct orri_history* orri_history_of(orr_world* world)
         world->tenants[ORRI_TENANT_HISTORY].validate = history_validate;
         world->tick_begins = orri_history_tick_begins;
         world->tick_ended = orri_history_tick_ended;
+        world->tick_wanted = orri_history_tick_wanted;
+        world->tick_met = orri_history_tick_met;
     }
     return world->history;
 }

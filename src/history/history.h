@@ -47,9 +47,11 @@ bool orri_history_stands(orr_world* world, const orri_memory* memory);
 void orri_history_drop(orr_world* world, uint32_t first, uint32_t count);
 // Drops memories that were lost.
 void orri_history_sweep(orr_world* world);
-// By the rules, after a tick. (rules.c)
+// By the rules, around a tick. (rules.c)
 void orri_history_tick_begins(orr_world* world);
-void orri_history_tick_ended(orr_world* world, uint32_t pipeline);
+void orri_history_tick_ended(orr_world* world);
+bool orri_history_tick_wanted(const orr_world* world);
+void orri_history_tick_met(orr_world* world);
 // Before going back: what was done since the tick ended is kept with it, so that one can come back to it.
 void orri_history_keep_now(orr_world* world);
 // What memories take besides what the world has.

@@ -17,7 +17,18 @@ static bool rules_on(const orr_history_desc* rules)
     return rules->recent != 0 || rules->every != 0;
 }
 
-// Memories that the rules made and no longer want, of the ticks that became too old since the last time.
+// True when none that the rules made before memory `at` is of the same stretch of `every` ticks. In real time ticks are left out, and some are lost: so it is
+// not by number.
+static bool rules_first(const struct orri_history* history, uint32_t at, uint64_t tick)
+{
+    uint64_t every = history->rules.every;
+    while (at > 0 && !history->memories[at - 1].ruled) {
+        at--;
+    }
+    return every != 0 && (at == 0 || history->memories[at - 1].tick / every < tick / every);
+}
+
+// Memories that the rules made and no longer want, of the ticks that became too old since the last time. The newest first: what others lean on is near then.
 static void rules_forget_old(orr_world* world)
 {
     struct orri_history* history = world->history;
@@ -26,8 +37,7 @@ static void rules_forget_old(orr_world* world)
     uint32_t first = orri_history_find(history, history->ruled_to);
     for (uint32_t i = orri_history_find(history, oldest); i-- > first;) {
         const orri_memory* memory = &history->memories[i];
-        bool kept = rules->every != 0 && memory->tick % rules->every == 0;
-        if (memory->ruled && !kept) {
+        if (memory->ruled && !rules_first(history, i, memory->tick)) {
             orri_history_drop(world, i, 1);
             history->forgotten++;
         }
@@ -64,22 +74,42 @@ static void rules_forget_first(orr_world* world)
     }
 }
 
-void orri_history_tick_ended(orr_world* world, uint32_t pipeline)
+// Whether the tick that is now is to be remembered.
+static bool rules_want(const orr_world* world)
 {
-    (void)pipeline; // The world counts the ticks of all of them.
+    const struct orri_history* history = world->history;
+    return history->rules.recent != 0 ||
+           rules_first(history, orri_history_find(history, world->tick), world->tick);
+}
+
+void orri_history_tick_ended(orr_world* world)
+{
     struct orri_history* history = world->history;
     orri_history_sweep(world);
     if (!rules_on(&history->rules)) {
         return;
     }
-    const orr_history_desc* rules = &history->rules;
-    bool wanted = rules->recent != 0 || world->tick % rules->every == 0;
-    if (wanted && orri_history_keep(world, true) != ORR_OK) {
+    if (rules_want(world) && orri_history_keep(world, true) != ORR_OK) {
         history->lost++;
         rules_forget_first(world);
     }
     rules_forget_old(world);
     rules_keep_budget(world);
+}
+
+bool orri_history_tick_wanted(const orr_world* world)
+{
+    const orr_history_desc* rules = &world->history->rules;
+    uint32_t apart = rules->meet_every > 0 ? rules->meet_every : 1;
+    return rules_on(rules) && world->schedule->pipelines[0]->tick % apart == 0 && rules_want(world);
+}
+
+void orri_history_tick_met(orr_world* world)
+{
+    orri_history_sweep(world);
+    if (orri_history_at(world, world->tick) == NULL) { // Else nothing ran since.
+        orri_history_tick_ended(world);
+    }
 }
 
 void orri_history_keep_now(orr_world* world)

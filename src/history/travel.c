@@ -109,12 +109,6 @@ orr_result orr_time_travel(orr_world* world, uint64_t tick)
     if (world->history != NULL) {
         orri_history_sweep(world);
     }
-    if (tick > world->tick && orri_realtime_runs(world)) {
-        return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                           "orr_time_travel: tick %llu lies ahead (it is tick %llu now), and in "
-                           "real time ticks run by themselves; wait until they have",
-                           (unsigned long long)tick, (unsigned long long)world->tick);
-    }
     if (tick > world->tick && tick - world->tick > UINT32_MAX) {
         return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
                            "orr_time_travel: tick %llu lies %llu ticks ahead; at most 4294967295",
@@ -123,7 +117,7 @@ orr_result orr_time_travel(orr_world* world, uint64_t tick)
     // Where ticks do nothing by themselves, what was done since the last one is that tick's. Elsewhere it is an input of the next.
     bool edits = tick > world->tick &&
                  (world->schedule == NULL || world->schedule->system_count == 0);
-    if ((tick < world->tick && orr_remembered(world, tick) && !orri_realtime_runs(world)) ||
+    if ((tick < world->tick && orr_remembered(world, tick)) ||
         (edits && travel_ahead(world, tick) == NULL)) {
         orri_history_keep_now(world);
     }
@@ -140,13 +134,11 @@ orr_result orr_time_travel(orr_world* world, uint64_t tick)
             // What it stands on is not shared any more, but it stands there still: what lies ahead is to be had.
             world->history->stood = orri_epoch_end(world);
         }
-        if (result == ORR_OK && orri_realtime_runs(world)) {
-            orri_history_tick_begins(world); // Nobody can go to what lies ahead before it is run.
-        }
     }
     uint64_t from = world->tick;
     if (result == ORR_OK && tick > from) {
-        result = orri_step_to(world, tick);
+        result = orri_realtime_runs(world) ? orri_realtime_ahead(world, tick)
+                                           : orri_step_to(world, tick);
         if (world->history != NULL) {
             world->history->ticks_run += world->tick - from;
         }

@@ -87,8 +87,9 @@ static beat_what beat_decide(orri_realtime* rt, const orri_pipeline* pipe, uint6
     }
     orri_beat_look(rt);
     bool due = beat_due(rt, pipe);
-    // Meetings that call for the next one let everybody have a tick between them.
-    if (rt->gather && !(due && pipe->moment->met < rt->meetings)) {
+    // Meetings that call for the next one let everybody have a tick between them. While one is held nobody begins any: who comes from a place of its own to
+    // wait was counted as standing.
+    if (rt->gather && (rt->meets || !(due && pipe->moment->met < rt->meetings))) {
         return BEAT_MEET;
     }
     if (due) {
@@ -196,6 +197,12 @@ static void beat_ticked(orri_realtime* rt, orri_pipeline* pipe)
     if (pipe->index == 0 && rt->steps > 0) {
         rt->step_ns = orri_pipeline_due(pipe, rt->steps - 1);
     }
+    // A replay meets where its run did.
+    if (pipe->index == 0 && rt->replay == NULL && rt->world->tick_wanted != NULL &&
+        rt->world->tick_wanted(rt->world)) {
+        rt->gather = true;
+        orri_realtime_ring(rt);
+    }
     if (pipe->index == 0 && rt->replay == NULL && ++rt->first_ticks >= rt->desc.ticks &&
         rt->desc.ticks > 0) {
         rt->stop = true;
@@ -206,7 +213,7 @@ static void beat_ticked(orri_realtime* rt, orri_pipeline* pipe)
 
 // ---- the thread of a pipeline ---------------------------------------------------------------------------------------------------
 
-static bool beat_stale(const orri_realtime* rt)
+bool orri_realtime_stale(const orri_realtime* rt)
 {
     return rt->schedule->stale || rt->schedule->step_types != rt->world->schema.type_count;
 }
@@ -249,7 +256,7 @@ static bool beat_begin_tick(orri_realtime* rt, orri_pipeline* pipe)
         return false;
     }
     // Plans are made where all stand between ticks. (Who looks on in a replay stands until that has a meeting.)
-    if (ORR_UNLIKELY(beat_stale(rt))) {
+    if (ORR_UNLIKELY(orri_realtime_stale(rt))) {
         orri_floor_leave(pipe);
         orri_realtime_lock(rt);
         rt->gather = true;
@@ -308,6 +315,7 @@ static bool beat_gather(orri_realtime* rt)
         orri_realtime_wait(rt, UINT64_MAX);
     }
     bool stop = rt->stop;
+    rt->meets = !stop;
     orri_realtime_unlock(rt);
     return !stop;
 }
@@ -315,7 +323,7 @@ static bool beat_gather(orri_realtime* rt)
 static void beat_disperse(orri_realtime* rt)
 {
     orri_realtime_lock(rt);
-    rt->gather = false;
+    rt->gather = rt->meets = false;
     rt->meetings++;
     orri_realtime_ring(rt);
     orri_realtime_unlock(rt);

@@ -81,7 +81,7 @@ static void floor_nudge(orri_realtime* rt)
 static void floor_give(orri_realtime* rt, const orri_pipeline* pipe)
 {
     floor_wake(rt, &rt->serving);
-    if (orri_follows(pipe)) {
+    if (orri_follows(pipe) && !rt->ahead) {
         ORRI_SCHED_POINT(rt->platform, ORR_SCHED_STORE, &rt->turn_at);
         atomic_fetch_add(&rt->turn_at, 1);
         floor_nudge(rt);
@@ -207,13 +207,15 @@ static void floor_on(orri_pipeline* pipe)
 void orri_floor_enter(orri_pipeline* pipe)
 {
     orri_realtime* rt = pipe->moment->rt;
-    // Who went astray finishes its tick all the same.
-    if (orri_follows(pipe) && !atomic_load(&rt->astray) &&
+    // Who went astray finishes its tick all the same. A tick at a meeting is all of it within one turn.
+    if (orri_follows(pipe) && !rt->ahead && !atomic_load(&rt->astray) &&
         orri_floor_turn(pipe) != ORRI_TURN_STEP) {
         orri_floor_astray(rt, pipe);
     }
     floor_take(rt, pipe->moment);
-    orri_record_turn(rt, pipe, ORRI_TURN_STEP);
+    if (!rt->ahead) {
+        orri_record_turn(rt, pipe, ORRI_TURN_STEP);
+    }
     floor_on(pipe);
 }
 

@@ -102,14 +102,9 @@ void orri_realtime_unhold(orri_realtime* rt)
     }
 }
 
-static orr_result outside_gathered(orri_realtime* rt, orri_call* calls)
+orr_result orri_realtime_ready(orri_realtime* rt)
 {
     orr_world* world = rt->world;
-    orri_realtime_unhold(rt);
-    rt->schedule->inside = false;
-    orri_here_now.gathered = true; // Who calls from elsewhere is refused all the same.
-    orri_schema_thaw(&world->schema);
-    orri_calls_do(rt->world, calls);
     orr_result result = orri_messages_settle(world);
     if (result == ORR_OK && rt->publisher == NULL) { // The world went back.
         rt->publisher = orri_publisher_create(world);
@@ -121,6 +116,24 @@ static orr_result outside_gathered(orri_realtime* rt, orri_call* calls)
         orri_input_check(world, "orr_realtime") != ORR_OK) {
         orri_record_refused(rt, first); // A system came that cannot be recorded.
     }
+    return result;
+}
+
+static orr_result outside_gathered(orri_realtime* rt, orri_call* calls)
+{
+    orr_world* world = rt->world;
+    orri_realtime_unhold(rt);
+    rt->schedule->inside = false;
+    orri_here_now.gathered = true; // Who calls from elsewhere is refused all the same.
+    orri_schema_thaw(&world->schema);
+    if (world->tick_met != NULL) {
+        world->tick_met(world);
+    }
+    orri_calls_do(rt->world, calls);
+    orri_realtime_lock(rt);
+    orr_result result = rt->result; // A tick that they ran may be half done.
+    orri_realtime_unlock(rt);
+    result = result == ORR_OK ? orri_realtime_ready(rt) : result;
     orri_schema_freeze(&world->schema);
     orri_here_now.gathered = false;
     rt->schedule->inside = true;

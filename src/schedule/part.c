@@ -127,3 +127,16 @@ uint64_t orri_part_time(const struct orri_schedule* schedule)
     const orri_realtime* rt = schedule->realtime;
     return rt != NULL && rt->replay == NULL ? rt->ended_ns : schedule->time_ns;
 }
+
+// Steps that a paused world was told to do are those that come now.
+void orri_part_pace(orri_realtime* rt)
+{
+    const struct orri_schedule* schedule = rt->schedule;
+    orri_beat_look(rt);
+    rt->pace.time_ns = rt->ended_ns = schedule->time_ns;
+    rt->step_ns = rt->steps > 0 ? orri_pipeline_due(schedule->pipelines[0], rt->steps - 1) : 0;
+    rt->travels++;
+    for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
+        schedule->pipelines[i]->moment->began_ns = schedule->time_ns;
+    }
+}

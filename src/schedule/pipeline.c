@@ -53,6 +53,13 @@ void orri_pipeline_ticked(orri_pipeline* pipe)
     pipe->due_ns = orri_pipeline_due(pipe, 0);
 }
 
+void orri_pipeline_anew(orri_pipeline* pipe)
+{
+    pipe->start_ns = pipe->world->schedule->time_ns;
+    pipe->ran = 0;
+    pipe->due_ns = orri_pipeline_due(pipe, 0);
+}
+
 // ---- making ------------------------------------------------------------------------------------------------------------
 
 static orr_result pipeline_check(orr_world* world, const orr_pipeline_desc* desc)

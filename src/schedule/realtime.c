@@ -57,10 +57,27 @@ void orri_realtime_fail(orri_realtime* rt, orr_result result)
 
 // ---- the caller's thread ----------------------------------------------------------------------------------------------------
 
+static void realtime_on_main(orri_realtime* rt, const orri_pipeline* pipe, orri_system* system)
+{
+    if (system == NULL) {
+        pipe->wait(pipe->wait_user);
+    } else {
+        orri_float_mode mode = orri_float_mode_set();
+        (void)orri_system_work(rt->world, system, 0,
+                               system->in_units ? system->query->unit_count : 0, 0);
+        orri_float_mode_restore(mode);
+    }
+}
+
 void orri_realtime_on_main(orri_pipeline* pipe, orri_system* system)
 {
     orri_realtime* rt = pipe->moment->rt;
     orri_realtime_lock(rt);
+    if (rt->running == 0) { // The run has ended: this is that thread.
+        orri_realtime_unlock(rt);
+        realtime_on_main(rt, pipe, system);
+        return;
+    }
     while (rt->main_pipe != NULL) {
         orri_realtime_wait(rt, UINT64_MAX);
     }
@@ -78,14 +95,7 @@ static void realtime_main_run(orri_realtime* rt)
     const orri_pipeline* pipe = rt->main_pipe;
     orri_system* system = rt->main_system;
     orri_realtime_unlock(rt);
-    if (system == NULL) {
-        pipe->wait(pipe->wait_user);
-    } else {
-        orri_float_mode mode = orri_float_mode_set();
-        (void)orri_system_work(rt->world, system, 0,
-                               system->in_units ? system->query->unit_count : 0, 0);
-        orri_float_mode_restore(mode);
-    }
+    realtime_on_main(rt, pipe, system);
     orri_realtime_lock(rt);
     rt->main_pipe = NULL;
     orri_realtime_ring(rt);
@@ -368,8 +378,7 @@ static void realtime_close(orri_realtime* rt)
     }
 }
 
-// Around a run: the world is closed to all but who has the floor; and as it is in lockstep again.
-static void realtime_open(orri_realtime* rt, bool open)
+void orri_realtime_open(orri_realtime* rt, bool open)
 {
     orr_world* world = rt->world;
     if (!open) {
@@ -402,7 +411,7 @@ static orr_result realtime_run(orri_realtime* rt)
     if (rt->world->tick_begins != NULL) {
         rt->world->tick_begins(rt->world);
     }
-    realtime_open(rt, false);
+    orri_realtime_open(rt, false);
     orri_mutex_lock(rt->platform, &schedule->posting);
     __atomic_store_n(&schedule->realtime, rt, __ATOMIC_RELAXED);
     if (rt->replay == NULL) { // What waits for a tick is done before the first one here.
@@ -426,11 +435,14 @@ static orr_result realtime_run(orri_realtime* rt)
                                                                  : schedule->time_ns;
     }
     orri_realtime_unlock(rt);
-    realtime_open(rt, true);
+    orri_realtime_open(rt, true);
     schedule->inside = false; // Calls that were posted may still not step or destroy it.
     orri_realtime_unhold(rt);
     orri_lanes_use(rt->world, NULL);
     orri_part_sinces(rt);
+    if (rt->world->tick_met != NULL && !orri_half_done(schedule)) {
+        rt->world->tick_met(rt->world);
+    }
     realtime_rest(rt);
     orri_record_time(rt); // They may have gone back.
     orri_record_grants(rt, &log);

@@ -116,9 +116,10 @@ typedef struct orri_realtime {
     uint32_t standing;  // that stand while it is paused,
     uint32_t idle;      // and of these, that wait until they are due.
     uint64_t meetings;  // Held so far.
-    uint64_t travels;   // Back. Changed on the floor.
+    uint64_t travels;   // Back or ahead. Changed on the floor.
     uint64_t ended_ns;  // The world's time when the last tick of the simulation ended. Likewise.
-    bool gather;        // One is wanted.
+    bool gather, meets; // One is wanted; is held, and all stand.
+    bool ahead;         // Who holds the meeting runs ticks. On the floor.
     bool called;        // Calls were done since the first pipeline's last tick. Of its thread.
     bool stop;
     orr_result result;
@@ -217,6 +218,14 @@ uint64_t orri_part_since(const orri_system* system);
 void orri_part_sinces(const orri_realtime* rt);
 // The time that is remembered: of the last tick's end, which is the same in a replay.
 uint64_t orri_part_time(const struct orri_schedule* schedule);
+// The world's time was changed at a meeting: the clock goes on from there. The caller has the mutex.
+void orri_part_pace(orri_realtime* rt);
+
+// ---- ahead.c: ticks at a meeting --------------------------------------------------------------------------------------------
+
+// Runs ticks until the world's is this one, in a call at a meeting, or one that was left when the run ended. As orr_step(); where a tick is left half done,
+// the run ends with the error.
+orr_result orri_realtime_ahead(orr_world* world, uint64_t tick);
 
 // ---- realtime.c -----------------------------------------------------------------------------------------------------------
 
@@ -230,6 +239,8 @@ void orri_realtime_ring(orri_realtime* rt);
 void orri_realtime_fail(orri_realtime* rt, orr_result result);
 // Runs a system, or with NULL the pipeline's `wait`, on the thread that called orr_realtime(). Without the floor.
 void orri_realtime_on_main(orri_pipeline* pipe, orri_system* system);
+// Around a run: the world is closed to all but who has the floor; and `open`, as it is in lockstep again.
+void orri_realtime_open(orri_realtime* rt, bool open);
 
 // From any thread, also while a meeting is held: then the world belongs to who holds it.
 bool orri_realtime_runs(const orr_world* world);
@@ -245,6 +256,8 @@ void orri_moment_free(orr_world* world, orri_pipeline* pipe);
 void orri_beat_thread(void* data);
 // Time goes on to this moment. The caller has the mutex.
 void orri_beat_look(orri_realtime* rt);
+// Plans have to be made anew, at a meeting. On the floor.
+bool orri_realtime_stale(const orri_realtime* rt);
 // It goes on while the world is paused: an observer without a rate.
 bool orri_beat_free(const orri_pipeline* pipe);
 
@@ -257,6 +270,8 @@ orri_call* orri_calls_replay(orri_realtime* rt);
 bool orri_calls_meet(const orri_realtime* rt);
 // By the first pipeline, which has the floor, between its ticks; `meeting`: all others stand.
 void orri_calls(orri_realtime* rt, orri_pipeline* pipe, orri_call* calls, bool meeting);
+// At a meeting, when calls are done: plans, and what pipelines see of each other, are as the world is now. On refusal (reported) no tick can run.
+orr_result orri_realtime_ready(orri_realtime* rt);
 // Gives back the ids that pipelines hold.
 void orri_realtime_unhold(orri_realtime* rt);
 

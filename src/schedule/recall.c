@@ -410,19 +410,6 @@ static void recall_put_pipes(struct orri_schedule* schedule, const orri_schedule
     }
 }
 
-// In real time the clock goes on from the time that was; steps that a paused world was told to do are those that come now.
-static void recall_put_pace(orri_realtime* rt)
-{
-    const struct orri_schedule* schedule = rt->schedule;
-    orri_beat_look(rt);
-    rt->pace.time_ns = rt->ended_ns = schedule->time_ns;
-    rt->step_ns = rt->steps > 0 ? orri_pipeline_due(schedule->pipelines[0], rt->steps - 1) : 0;
-    rt->travels++;
-    for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
-        schedule->pipelines[i]->moment->began_ns = schedule->time_ns;
-    }
-}
-
 static void recall_put_clocks(struct orri_schedule* schedule, const orri_schedule_past* past)
 {
     orri_realtime* rt = schedule->realtime;
@@ -433,7 +420,7 @@ static void recall_put_clocks(struct orri_schedule* schedule, const orri_schedul
     schedule->passed_ns = past->passed_ns;
     recall_put_pipes(schedule, past);
     if (rt != NULL) {
-        recall_put_pace(rt);
+        orri_part_pace(rt);
         orri_realtime_unlock(rt);
     }
 }

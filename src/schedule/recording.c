@@ -146,9 +146,7 @@ static void record_observers(const orri_realtime* rt)
     for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
         orri_pipeline* pipe = rt->schedule->pipelines[i];
         if (pipe->observer) {
-            pipe->start_ns = rt->schedule->time_ns;
-            pipe->ran = 0;
-            pipe->due_ns = orri_pipeline_due(pipe, 0);
+            orri_pipeline_anew(pipe);
         }
     }
 }

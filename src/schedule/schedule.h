@@ -311,6 +311,8 @@ orri_pipeline* orri_pipeline_make(orr_world* world, const orr_pipeline_desc* des
 orri_pipeline* orri_pipeline_named(const orr_world* world, const char* name);
 // When its next tick is due, or one so many after that.
 uint64_t orri_pipeline_due(const orri_pipeline* pipe, uint64_t after);
+// From now on it is due as if it came anew.
+void orri_pipeline_anew(orri_pipeline* pipe);
 // Its tick ended: when the next is due.
 void orri_pipeline_ticked(orri_pipeline* pipe);
 // Frees all of them. Their systems are gone.
@@ -344,6 +346,8 @@ orr_result orri_step_between(orr_world* world, const char* call);
 
 // Runs what is due until the world's tick is `tick`, paused or not. Reports.
 orr_result orri_step_to(orr_world* world, uint64_t tick);
+// True when the tick of some pipeline is half done, perhaps since it was refused in real time.
+bool orri_half_done(const struct orri_schedule* schedule);
 
 // wire.c: a system goes, or its imports are looked up anew: what it has in real time is given back.
 void orri_unwire_system(orr_world* world, orri_system* system);

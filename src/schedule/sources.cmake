@@ -1,5 +1,6 @@
 set(ORR_SOURCES_SCHEDULE
     src/schedule/abreast.c
+    src/schedule/ahead.c
     src/schedule/beat.c
     src/schedule/call.c
     src/schedule/claim.c
@@ -48,6 +49,7 @@ set(ORR_SOURCES_SCHEDULE
 )
 # Not on any hot way: compiled for size.
 set(ORR_SMALL_SCHEDULE
+    src/schedule/ahead.c
     src/schedule/beat.c
     src/schedule/claim.c
     src/schedule/conflict.c

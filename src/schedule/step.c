@@ -38,8 +38,7 @@ orr_result orri_step_check(orr_world* world, const char* call)
                        "%s: not inside a system, here '%s'", call, running->desc.name);
 }
 
-// True when the tick of some pipeline is half done, perhaps since it was refused in real time.
-static bool step_half_done(const struct orri_schedule* schedule)
+bool orri_half_done(const struct orri_schedule* schedule)
 {
     bool half = schedule->now != NULL;
     for (uint32_t i = 0; i < schedule->pipeline_count && !half; i++) {
@@ -62,7 +61,7 @@ orr_result orri_step_between(orr_world* world, const char* call)
         return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
                            "%s: not from an error handler or a hook", call);
     }
-    if (schedule != NULL && step_half_done(schedule)) {
+    if (schedule != NULL && orri_half_done(schedule)) {
         return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
                            "%s: a tick is half done; go on with it first: orr_step()", call);
     }

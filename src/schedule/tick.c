@@ -411,21 +411,22 @@ static void tick_forward(orri_pipeline* pipe)
     }
 }
 
-// History hears of a tick in lockstep before anything of it is done, and after all of it.
+// History hears of a tick before anything of it is done, and after all of it; in real time of the latter at meetings.
 static void tick_remembers(const orri_pipeline* pipe, bool ended)
 {
     orr_world* world = pipe->world;
-    if (pipe->observer || world->realtime) {
+    void (*hears)(orr_world * world) = ended ? world->tick_ended : world->tick_begins;
+    if (ORR_LIKELY(hears == NULL) || pipe->observer) {
+        return;
+    }
+    if (world->realtime) { // Others look at what follows.
+        ORR_ASSERT(!ended);
+        hears(world);
         return;
     }
     bool inside = world->schedule->inside;
     world->schedule->inside = world->in_tick = false;
-    if (!ended && world->tick_begins != NULL) {
-        world->tick_begins(world);
-    }
-    if (ended && world->tick_ended != NULL) {
-        world->tick_ended(world, pipe->index);
-    }
+    hears(world);
     world->schedule->inside = world->in_tick = inside;
 }
 

@@ -413,10 +413,13 @@ struct orr_world {
     struct orri_schedule* schedule; // Of the schedule module.
     struct orri_history* history;   // Of the history module.
     uint64_t timeline;              // Counts the times it went back. Not state.
-    // Set by the history module; NULL: nothing to do. In lockstep, and by orr_tick_advance(): a tick that the world counts begins, and nothing of it is done, nothing
-    // can keep it from beginning; and it is all done, of the pipeline with this number.
+    // Set by the history module; NULL: nothing to do. A tick that the world counts begins (also by orr_tick_advance()), nothing of it is done, nothing can keep it
+    // from beginning; and, in lockstep or at a meeting of real time, it is all done.
     void (*tick_begins)(orr_world* world);
-    void (*tick_ended)(orr_world* world, uint32_t pipeline);
+    void (*tick_ended)(orr_world* world);
+    // In real time, on the floor: whether pipelines should meet for the tick that the first one has ended; and they did, or the run has ended.
+    bool (*tick_wanted)(const orr_world* world);
+    void (*tick_met)(orr_world* world);
     orri_tenant tenants[ORRI_TENANT_COUNT];
     uint32_t workers; // Of the desc, as what follows.
     orr_pool pool;

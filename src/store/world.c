@@ -215,7 +215,7 @@ void orr_tick_advance(orr_world* world)
     }
     // What is done without systems is done after this call: so the tick that was, ends here.
     if (world->tick_ended != NULL) {
-        world->tick_ended(world, 0);
+        world->tick_ended(world);
     }
     if (world->tick_begins != NULL) {
         world->tick_begins(world);

@@ -149,20 +149,26 @@ static void tree_hear(orr_run* run)
     }
 }
 
-ORR_MAYBE_UNUSED static void trees_add(orr_world* world, uint32_t rows)
+// Without who creates and destroys.
+ORR_MAYBE_UNUSED static void trees_add_still(orr_world* world, uint32_t rows)
 {
     ORR_REGISTER(world, Tree, Fruit);
     hard_pipe(world, "a", 400, false);
     hard_pipe(world, "b", 300, false);
     orr_cluster cluster = KIT_CLUSTER(world, Tree, Fruit);
     CHECK_OK(orr_create_many(world, cluster, rows, NULL, 0, NULL));
-    KIT_SYSTEM(world, .name = "churn", .query = "Tree, Fruit", .creates = "Tree, Fruit",
-               .destroys = "Tree", .run = tree_churn);
     KIT_SYSTEM(world, .name = "grow", .pipeline = "a", .query = "write Tree", .run = tree_grow);
     KIT_SYSTEM(world, .name = "look", .pipeline = "b", .query = "Tree, write Fruit",
                .run = tree_look);
     KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .pipeline = "b", .query = "Tree",
                .state = ORR_TYPE(Count), .run = tree_hear);
+}
+
+ORR_MAYBE_UNUSED static void trees_add(orr_world* world, uint32_t rows)
+{
+    trees_add_still(world, rows);
+    KIT_SYSTEM(world, .name = "churn", .query = "Tree, Fruit", .creates = "Tree, Fruit",
+               .destroys = "Tree", .run = tree_churn);
 }
 
 #endif

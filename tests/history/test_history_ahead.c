@@ -1,0 +1,839 @@
+// SPDX-License-Identifier: MIT
+// Going ahead at meetings of real time, where ticks run as in lockstep; and the window of what is remembered, which moves there.
+#include "history/all_kit.h"
+
+// ---- going ahead -------------------------------------------------------------------------------------------------------------
+
+enum {
+    FAR = 60, // Ticks of the world.
+    MARKS = 256
+};
+
+static struct {
+    uint64_t hashes[MARKS]; // By the world's tick.
+    uint64_t tick, run;     // Where it came to; ticks that were run on the way.
+    uint32_t calls;
+    bool again; // In one call.
+    bool every; // There is a meeting after every tick, not only where it is remembered.
+} far;
+
+static void far_check(orr_world* world, uint64_t tick)
+{
+    HARD_CHECK(orr_world_tick(world) == tick, "it is tick %u, not %u",
+               (unsigned)orr_world_tick(world), (unsigned)tick);
+    HARD_CHECK(orr_world_validate(world) == ORR_OK, "%s", orr_error_last(world));
+}
+
+static void far_go(orr_world* world, uint64_t tick)
+{
+    HARD_CHECK(orr_time_travel(world, tick) == ORR_OK, "%s", orr_error_last(world));
+    far_check(world, tick);
+}
+
+static void far_call(orr_world* world, void* data)
+{
+    (void)data;
+    orr_stop(world);
+    far_go(world, FAR);
+    far.hashes[FAR] = orr_world_hash(world);
+}
+
+// The ticks that run at a meeting are those of lockstep: the same order, values, messages, due times. (Which id somebody gets is another matter: in real time they are
+// taken before they are needed.)
+ORR_TEST(ahead_at_a_meeting_comes_to_what_lockstep_comes_to)
+{
+    for (uint32_t workers = 0; workers <= 2; workers += 2) {
+        kit k;
+        uint64_t hash = 0;
+        for (uint32_t realtime = 0; realtime < 2; realtime++) {
+            orr_world* world = hard_begin(&k, workers);
+            all_add_with(world, trees_add_still);
+            if (realtime) {
+                CHECK_OK(orr_post_meeting(world, far_call, NULL, 0));
+                CHECK_OK(orr_realtime(world, NULL));
+                CHECK(far.hashes[FAR] == hash);
+                CHECK_EQ(orr_world_tick(world), FAR);
+            } else {
+                CHECK_OK(orr_time_travel(world, FAR));
+                hash = orr_world_hash(world);
+            }
+            hard_end(&k);
+        }
+    }
+}
+
+// ---- the same again -------------------------------------------------------------------------------------------------------------
+
+ORR_STRUCT(Sand, (uint64_t, grains))
+
+static void lone_fall(orr_run* run)
+{
+    Sand* s = orr_write(run, Sand);
+    for (uint32_t i = 0; i < run->count; i++) {
+        s[i].grains += orr_random(run->tick, orr_iter_entity(run, i).id, 0, 0) % 100;
+        if (s[i].grains % 7 == 0) {
+            orr_send_destroy(run, orr_iter_entity(run, i));
+            orr_entity fresh = orr_send_create(run);
+            orr_send_add(run, fresh, Sand, {s[i].grains + 1});
+        }
+    }
+}
+
+static void lone_mark(orr_world* world, void* data)
+{
+    (void)data;
+    far.hashes[orr_world_tick(world)] = orr_world_hash(world);
+}
+
+static void lone_back(orr_world* world, void* data)
+{
+    hard_done++;
+    lone_mark(world, data);
+    far_go(world, 20);
+    HARD_CHECK(orr_world_hash(world) == far.hashes[20], "tick 20 is another");
+    if (far.again && !far.every) {
+        far_go(world, 60);
+        HARD_CHECK(orr_world_hash(world) == far.hashes[60], "tick 60 is another");
+        far_go(world, 20);
+        far_go(world, 50);
+    } else if (far.again) {
+        far_go(world, 43);
+        HARD_CHECK(orr_world_hash(world) == far.hashes[43], "tick 43 is another");
+        far_go(world, 50);
+        HARD_CHECK(orr_world_hash(world) == far.hashes[50], "tick 50 is another");
+    }
+}
+
+static void lone_remember(orr_world* world, void* data)
+{
+    lone_mark(world, data);
+    HARD_CHECK(orr_remember(world) == ORR_OK, "%s", orr_error_last(world));
+}
+
+// Every tick is marked; of tick 20 it is remembered, in tick 60 it goes back there.
+static void lone_ask(orr_run* run)
+{
+    if (!orr_running(run->world)) {
+        return;
+    }
+    bool marks = far.every || run->tick == 20;
+    if (run->tick < 60 && hard_done == 0 && marks) {
+        (void)orr_post_meeting(run->world, run->tick == 20 ? lone_remember : lone_mark, NULL, 0);
+    } else if (run->tick == 60 && hard_done == 0) {
+        (void)orr_post_meeting(run->world, lone_back, NULL, 0);
+    }
+}
+
+static orr_world* lone_begin(kit* k, uint32_t workers)
+{
+    orr_world* world = hard_begin(k, workers);
+    memset(far.hashes, 0, sizeof far.hashes);
+    hard_done = 0;
+    ORR_REGISTER(world, Sand);
+    for (uint64_t i = 0; i < ROWS; i++) {
+        orr_set(world, orr_create(world), Sand, {i * 5});
+    }
+    KIT_SYSTEM(world, .name = "ask", .once = true, .run = lone_ask);
+    KIT_SYSTEM(world, .name = "fall", .query = "write Sand", .creates = "Sand", .destroys = "Sand",
+               .run = lone_fall);
+    return world;
+}
+
+// Of one pipeline the order is known: what is run again is what was.
+ORR_TEST(ahead_after_going_back_is_the_same_again)
+{
+    for (uint32_t i = 0; i < 6; i++) {
+        kit k;
+        orr_world* world = lone_begin(&k, i % 2 * 2);
+        far.again = true;
+        far.every = i / 2 != 1;
+        if (i / 2 == 2) { // A window meets after every tick, then and when it is run again.
+            CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = 3}));
+        }
+        CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 90}));
+        CHECK_EQ(hard_done, 1);
+        orr_history_stats stats;
+        orr_history_stats_get(world, &stats);
+        CHECK_EQ(stats.ticks_run, far.every ? 30 : 70);
+        CHECK_EQ(orr_world_tick(world),
+                 50 + 30); // Ticks that were run at the meeting are none of the 90.
+        hard_end(&k);
+    }
+}
+
+static void look_lone(orr_world* world, bool replays)
+{
+    (void)replays;
+    CHECK_EQ(hard_done, 1);
+    CHECK_EQ(orr_world_tick(world), 80);
+}
+
+ORR_TEST(replay_of_a_run_that_went_ahead_comes_to_the_same)
+{
+    far.again = far.every = true;
+    hard_replays_with_workers(
+        (hard_replay){.begin = lone_begin, .ticks = 90, .replays = 2, .look = look_lone});
+}
+
+// ---- several pipelines, and what is not the world's ----------------------------------------------------------------------------------
+
+ORR_STRUCT(Gift, (uint64_t, number))
+
+static uint64_t gift_number; // Outside of the world: it never goes back.
+
+static void gift_give(orr_run* run)
+{
+    Gift* g = orr_write(run, Gift);
+    for (uint32_t i = 0; i < run->count; i++) {
+        g[i].number = g[i].number * 31 + gift_number++;
+    }
+    orr_own(run, Count)->count = gift_number;
+}
+
+static void gift_ahead(orr_world* world, void* data)
+{
+    (void)data;
+    uint64_t tick = orr_world_tick(world);
+    if (far.calls++ % 2 == 0) {
+        HARD_CHECK(orr_remember(world) == ORR_OK, "%s", orr_error_last(world));
+        far.tick = tick;
+    } else {
+        far_go(world, far.tick);
+    }
+    far_go(world, orr_world_tick(world) + 9);
+    far.hashes[far.calls % MARKS] = orr_world_hash(world);
+}
+
+static void gift_ask(orr_run* run)
+{
+    if (run->tick % 10 == 5 && orr_running(run->world)) {
+        (void)orr_post_meeting(run->world, gift_ahead, NULL, 0);
+    }
+}
+
+static orr_world* gift_begin(kit* k, uint32_t workers)
+{
+    orr_world* world = hard_begin(k, workers);
+    memset(&far, 0, sizeof far);
+    all_add(world);
+    ORR_REGISTER(world, Gift);
+    for (uint32_t i = 0; i < ROWS; i++) {
+        orr_set(world, orr_create(world), Gift, {i});
+    }
+    KIT_SYSTEM(world, .name = "ask", .once = true, .run = gift_ask);
+    KIT_SYSTEM(world, .name = "give", .pipeline = "a", .query = "write Gift", .impure = true,
+               .state = ORR_TYPE(Count), .run = gift_give);
+    return world;
+}
+
+static uint64_t gift_hashes[MARKS];
+
+static void look_gift(orr_world* world, bool replays)
+{
+    (void)world;
+    CHECK(far.calls >= 3);
+    if (!replays) {
+        memcpy(gift_hashes, far.hashes, sizeof gift_hashes);
+    }
+    CHECK(memcmp(gift_hashes, far.hashes, sizeof gift_hashes) == 0);
+}
+
+// What impure systems did in ticks at a meeting is in the recording, too.
+ORR_TEST(replay_of_impure_systems_that_went_ahead_comes_to_the_same)
+{
+    hard_replays_with_workers(
+        (hard_replay){.begin = gift_begin, .ticks = 60, .replays = 2, .look = look_gift});
+}
+
+// ---- at the end of a run -----------------------------------------------------------------------------------------------------------
+
+static _Thread_local bool main_here;
+static _Atomic uint32_t main_runs, main_wrong;
+
+static void main_run(orr_run* run)
+{
+    (void)run;
+    main_runs++;
+    main_wrong += !main_here;
+}
+
+static void last_call(orr_world* world, void* data)
+{
+    (void)data;
+    far.tick = orr_world_tick(world);
+    far_go(world, far.tick + 12);
+    far.hashes[0] = orr_world_hash(world);
+    hard_done++;
+}
+
+static void last_ask(orr_run* run)
+{
+    if (run->tick == 30 && hard_done == 0) {
+        (void)orr_post_meeting(run->world, last_call, NULL, 0);
+    }
+}
+
+static orr_world* last_begin(kit* k, uint32_t workers)
+{
+    orr_world* world = hard_begin(k, workers);
+    memset(&far, 0, sizeof far);
+    hard_done = 0;
+    all_add(world);
+    KIT_SYSTEM(world, .name = "ask", .once = true, .run = last_ask);
+    KIT_SYSTEM(world, .name = "main", .pipeline = "b", .once = true, .main_thread = true,
+               .run = main_run);
+    return world;
+}
+
+static uint64_t last_hash, last_later;
+
+static void look_last(orr_world* world, bool replays)
+{
+    CHECK_EQ(hard_done, 1);
+    CHECK_EQ(orr_world_tick(world), far.tick + 12);
+    CHECK_OK(orr_step(world, 10)); // By the same clocks.
+    uint64_t later = orr_world_hash(world);
+    last_hash = replays ? last_hash : far.hashes[0];
+    last_later = replays ? last_later : later;
+    CHECK(far.hashes[0] == last_hash);
+    CHECK(later == last_later);
+}
+
+// In the last tick it is posted: done when all threads are gone, in the replay at the last meeting. Systems of the main thread run there.
+ORR_TEST(ahead_at_the_end_of_a_run_replays_to_the_same)
+{
+    main_here = true;
+    main_runs = main_wrong = 0;
+    hard_replays_with_workers(
+        (hard_replay){.begin = last_begin, .ticks = 30, .replays = 2, .look = look_last});
+    CHECK(main_runs > 0);
+    CHECK_EQ(main_wrong, 0);
+    main_here = false;
+}
+
+static void middle_ask(orr_run* run)
+{
+    if (run->tick == 10 && hard_done == 0) {
+        (void)orr_post_meeting(run->world, last_call, NULL, 0);
+    }
+}
+
+ORR_TEST(ahead_runs_systems_of_the_main_thread_there)
+{
+    kit k;
+    main_here = true;
+    main_runs = main_wrong = 0;
+    orr_world* world = last_begin(&k, 2);
+    CHECK_OK(orr_system_remove(world, orr_system_find(world, "ask")));
+    KIT_SYSTEM(world, .name = "ask_early", .once = true, .run = middle_ask);
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 20}));
+    CHECK_EQ(hard_done, 1);
+    CHECK(main_runs > 0);
+    CHECK_EQ(main_wrong, 0);
+    main_here = false;
+    hard_end(&k);
+}
+
+// ---- systems that are switched on the way --------------------------------------------------------------------------------------------
+
+ORR_STRUCT(Lamp, (uint64_t, on))
+
+static void lamp_shine(orr_run* run)
+{
+    Lamp* l = orr_write(run, Lamp);
+    for (uint32_t i = 0; i < run->count; i++) {
+        l[i].on++;
+    }
+}
+
+static void lamp_switch(orr_run* run)
+{
+    if (run->tick % 8 == 0) {
+        (void)orr_system_enable(run->world, orr_system_find(run->world, "shine"),
+                                run->tick % 16 == 0);
+    }
+}
+
+// Plans are made where all stand: between two ticks that run at a meeting, too. As in lockstep.
+ORR_TEST(ahead_over_ticks_that_switch_systems_is_as_lockstep)
+{
+    kit k;
+    uint64_t hash = 0;
+    for (uint32_t realtime = 0; realtime < 2; realtime++) {
+        orr_world* world = hard_begin(&k, 0);
+        ORR_REGISTER(world, Lamp);
+        orr_set(world, orr_create(world), Lamp, {0});
+        hard_pipe(world, "a", 400, false);
+        KIT_SYSTEM(world, .name = "switch", .once = true, .run = lamp_switch);
+        KIT_SYSTEM(world, .name = "shine", .pipeline = "a", .query = "write Lamp",
+                   .run = lamp_shine);
+        if (realtime) {
+            CHECK_OK(orr_post_meeting(world, far_call, NULL, 0));
+            CHECK_OK(orr_realtime(world, NULL));
+            CHECK(far.hashes[FAR] == hash);
+        } else {
+            CHECK_OK(orr_time_travel(world, FAR));
+            hash = orr_world_hash(world);
+        }
+        hard_end(&k);
+    }
+}
+
+// ---- others meanwhile --------------------------------------------------------------------------------------------------------------
+
+static struct {
+    _Atomic bool runs, over;
+    _Atomic uint32_t refused, allowed;
+    orr_entity entity;
+} strange;
+
+static void strange_errors(void* user, orr_world* world, const orr_error* error)
+{
+    (void)user, (void)world, (void)error; // They are meant to be.
+}
+
+// A thread of the program that does not keep to what is allowed, and asks for what is.
+static void strange_thread(void* data)
+{
+    orr_world* world = data;
+    while (!strange.over) {
+        if (!strange.runs) {
+            hard_sleep(50000);
+            continue;
+        }
+        orr_result result = orr_set(world, strange.entity, Sand, {UINT64_MAX});
+        strange.refused += result == ORR_ERR_STATE;
+        strange.allowed += result == ORR_OK;
+        double phase = orr_phase(world, (orr_pipeline){1});
+        HARD_CHECK(phase >= 0 && phase <= 1, "phase %g", phase);
+        HARD_CHECK(orr_time_scale(world) >= 0, "scale");
+        orr_wait_stats stats;
+        HARD_CHECK(orr_wait_stats_get(world, (orr_pipeline){1}, &stats) == ORR_OK, "stats");
+    }
+}
+
+static void strange_call(orr_world* world, void* data)
+{
+    (void)data;
+    strange.runs = true;
+    far_go(world, orr_world_tick(world) + 200);
+    for (uint32_t i = 0; i < 10000 && strange.refused < 10; i++) {
+        far_go(world, orr_world_tick(world) + 1);
+    }
+    strange.runs = false;
+    orr_stop(world);
+}
+
+ORR_TEST(threads_from_outside_are_refused_while_the_world_goes_ahead)
+{
+    orr_world* world =
+        orr_world_create(&(orr_world_desc){.rate_hz = 200, .on_error = strange_errors});
+    orr_police_set(world, ORR_POLICE_CALLS);
+    memset(&strange, 0, sizeof strange);
+    ORR_REGISTER(world, Sand);
+    for (uint64_t i = 0; i < ROWS; i++) {
+        orr_set(world, orr_create(world), Sand, {i * 5});
+    }
+    KIT_SYSTEM(world, .name = "fall", .query = "write Sand", .creates = "Sand", .destroys = "Sand",
+               .run = lone_fall);
+    strange.entity = orr_create(world);
+    hard_pipe(world, "wait", 0, true);
+    const orr_platform* platform = orr_platform_default();
+    orr_thread thread;
+    CHECK_EQ(platform->thread_create(platform->user, "strange", strange_thread, world, &thread), 0);
+    CHECK_OK(orr_post_meeting(world, strange_call, NULL, 0));
+    CHECK_OK(orr_realtime(world, NULL));
+    strange.over = true;
+    platform->thread_join(platform->user, thread);
+    CHECK(strange.refused > 0);
+    CHECK_EQ(strange.allowed, 0);
+    CHECK_EQ(atomic_exchange(&hard_faults, 0), 0);
+    orr_world_destroy(world);
+}
+
+static void mirror_ahead(orr_world* world, void* data)
+{
+    (void)data;
+    if (far.calls++ % 3 == 0) {
+        far.tick = orr_world_tick(world);
+        HARD_CHECK(orr_remember(world) == ORR_OK, "%s", orr_error_last(world));
+    } else if (far.calls % 3 == 2) {
+        far_go(world, far.tick);
+    }
+    far_go(world, orr_world_tick(world) + 7);
+}
+
+static void mirror_ask(orr_run* run)
+{
+    if (run->tick % 6 == 0 && orr_running(run->world)) {
+        (void)orr_post_meeting(run->world, mirror_ahead, NULL, 0);
+    }
+}
+
+static void mirror_wait(void* user)
+{
+    (void)user;
+    hard_sleep(1000000);
+}
+
+// It hears of all that was gone ahead, as of any tick. Another one waits in a place of its own, and comes back while ticks run at a meeting.
+ORR_TEST(observer_of_a_world_that_goes_ahead_mirrors_it)
+{
+    kit k;
+    memset(&mirror, 0, sizeof mirror);
+    memset(&far, 0, sizeof far);
+    orr_world* world = hard_begin(&k, 2);
+    all_add(world);
+    hard_pipe(world, "watch", 250, true);
+    orr_pipeline_desc waits = {.name = "waits", .observer = true, .wait = mirror_wait};
+    CHECK(orr_pipeline_add(world, &waits).index1 != 0);
+    KIT_SYSTEM(world, .name = "waiting", .pipeline = "waits", .query = "Tree",
+               .run = kit_run_nothing);
+    KIT_SYSTEM(world, .name = "ask", .once = true, .run = mirror_ask);
+    KIT_SYSTEM(world, .name = "mirror", .kind = ORR_INDIRECT, .pipeline = "watch", .query = "Tree",
+               .run = mirror_hear);
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 100}));
+    CHECK(far.calls > 5);
+    const char* names[] = {"churn", "grow"};
+    for (uint32_t i = 0; i < 2; i++) {
+        CHECK_OK(orr_system_enable(world, orr_system_find(world, names[i]), false));
+    }
+    CHECK_OK(orr_step(world, 5));
+    mirror_check(world);
+    orr_wait_stats stats; // Nobody is late for what was gone ahead of it.
+    CHECK_OK(orr_wait_stats_get(world, orr_pipeline_find(world, "watch"), &stats));
+    CHECK(stats.dropped < stats.ticks + 20);
+    hard_end(&k);
+}
+
+// ---- without memory ------------------------------------------------------------------------------------------------------------------
+
+static struct {
+    kit* k;
+    uint64_t fail_at;
+    orr_result result;
+    bool refused, tried;
+} poor;
+
+static void poor_call(orr_world* world, void* data)
+{
+    (void)data;
+    uint64_t from = orr_world_tick(world);
+    failing_alloc_arm(&poor.k->memory, poor.fail_at, false);
+    poor.result = orr_time_travel(world, from + 6);
+    poor.refused = poor.k->memory.refused > 0;
+    failing_alloc_arm(&poor.k->memory, 0, false);
+    poor.tried = true;
+    HARD_CHECK(poor.result == ORR_OK || (poor.refused && poor.result == ORR_ERR_MEMORY), "%d",
+               poor.result);
+    HARD_CHECK(poor.result != ORR_OK || orr_world_tick(world) == from + 6, "not there");
+    far.tick = from + 6;
+}
+
+static void poor_ask(orr_run* run)
+{
+    if (run->tick == 4 && !poor.tried) {
+        (void)orr_post_meeting(run->world, poor_call, NULL, 0);
+    }
+}
+
+// All that was refused can be gone on with: by the next run, or in lockstep.
+ORR_TEST(ahead_without_memory_stops_where_it_can_go_on)
+{
+    uint64_t n = 1;
+    uint32_t open = 0;
+    bool refused = true;
+    for (; refused; n++) {
+        kit k;
+        orr_world* world = hard_begin(&k, 0);
+        all_add(world);
+        KIT_SYSTEM(world, .name = "poor", .once = true, .run = poor_ask);
+        memset(&poor, 0, sizeof poor);
+        poor.k = &k;
+        poor.fail_at = n;
+        CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = 4}));
+        orr_result result = orr_realtime(world, &(orr_realtime_desc){.ticks = 7});
+        refused = poor.refused;
+        CHECK(poor.tried);
+        CHECK(result == ORR_OK || (refused && result == ORR_ERR_MEMORY));
+        open += orr_tick_open(world);
+        if (n % 2 == 0) {
+            CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 3}));
+        }
+        CHECK_OK(orr_step(world, 3));
+        CHECK_OK(orr_world_validate(world));
+        CHECK(orr_world_tick(world) >= far.tick - 5);
+        k.errors = (kit_errors){0};
+        hard_end(&k);
+        CHECK(n < 100000);
+    }
+    CHECK(open > 0);
+}
+
+// ---- the window -----------------------------------------------------------------------------------------------------------------------
+
+static struct {
+    orr_history_stats stats;
+    uint64_t tick, remembered[MARKS], count, every;
+    bool backs, wandering;
+} window;
+
+static void window_look(orr_world* world, void* data)
+{
+    (void)data;
+    orr_history_stats_get(world, &window.stats);
+    window.tick = orr_world_tick(world);
+    window.count = 0;
+    for (uint64_t t = 0; t <= window.tick && window.count < MARKS; t++) {
+        if (orr_remembered(world, t)) {
+            window.remembered[window.count++] = t;
+        }
+    }
+    HARD_CHECK(orr_world_validate(world) == ORR_OK, "%s", orr_error_last(world));
+    // Each of them can be gone to, and the tick that is now again.
+    for (uint64_t i = 0; window.backs && i < window.count; i++) {
+        far_go(world, window.remembered[i]);
+        far_go(world, window.tick);
+    }
+    hard_done++;
+}
+
+static void window_ask(orr_run* run)
+{
+    if (run->tick == 80 && hard_done == 0) {
+        (void)orr_post_meeting(run->world, window_look, NULL, 0);
+    }
+}
+
+static orr_world* window_begin(kit* k, const orr_history_desc* desc)
+{
+    orr_world* world = hard_begin(k, 2);
+    memset(&window, 0, sizeof window);
+    hard_done = 0;
+    all_add(world);
+    KIT_SYSTEM(world, .name = "ask", .once = true, .run = window_ask);
+    CHECK_OK(orr_history_set(world, desc));
+    return world;
+}
+
+// At every meeting after a tick of the first pipeline; its ticks are those of the world in which it, and "a" and "b", tick: about 4.5 for each.
+ORR_TEST(window_moves_in_real_time)
+{
+    kit k;
+    orr_world* world = window_begin(&k, &(orr_history_desc){.recent = 60, .every = 50});
+    window.backs = true;
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 100}));
+    CHECK_EQ(hard_done, 1);
+    CHECK(orr_remembered(world, orr_world_tick(world))); // The last one, too.
+    uint64_t recent = 0, old = 0;
+    for (uint64_t i = 0; i < window.count; i++) {
+        recent += window.remembered[i] + 60 >= window.tick;
+        if (window.remembered[i] + 60 < window.tick) {
+            // The first of each fifty.
+            CHECK(old == 0 || window.remembered[i] / 50 > window.remembered[i - 1] / 50);
+            old++;
+        }
+    }
+    CHECK(recent >= 5); // Who is late ticks once between two meetings: the others more often.
+    CHECK(old >= 2);
+    CHECK_EQ(window.stats.lost, 0);
+    CHECK(window.stats.forgotten > 0);
+    hard_end(&k);
+}
+
+ORR_TEST(window_of_single_ticks_moves_in_real_time)
+{
+    kit k;
+    orr_world* world = window_begin(&k, &(orr_history_desc){.every = 100});
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 100}));
+    CHECK_EQ(hard_done, 1);
+    CHECK(window.count >= 3);
+    for (uint64_t i = 0; i < window.count; i++) {
+        CHECK_EQ(window.remembered[i] / 100, i);
+    }
+    hard_end(&k);
+}
+
+ORR_TEST(window_meets_as_often_as_it_is_told)
+{
+    kit k;
+    orr_world* world =
+        window_begin(&k, &(orr_history_desc){.recent = UINT32_MAX, .meet_every = 10});
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 100}));
+    // At the beginning, at eight of ten ticks until it is asked for, and where that is.
+    CHECK(window.count == 9 || window.count == 10);
+    hard_end(&k);
+}
+
+ORR_TEST(window_in_real_time_keeps_to_its_budget)
+{
+    kit k;
+    orr_world* world =
+        window_begin(&k, &(orr_history_desc){.recent = UINT32_MAX, .bytes_max = 1u << 16});
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 100}));
+    CHECK(window.stats.ticks >= 1);
+    CHECK(window.stats.forgotten > 0);
+    CHECK(window.stats.bytes <= (1u << 16) || window.stats.ticks == 1);
+    hard_end(&k);
+}
+
+// ---- back and forth while paused ---------------------------------------------------------------------------------------------------
+
+static struct {
+    uint64_t ticks[MARKS], hashes[MARKS];
+    uint32_t count, at, step;
+    uint64_t run; // Ticks run by going ahead when it began.
+    _Atomic uint32_t drawn;
+} scrub;
+
+static void scrub_note(orr_world* world, void* data)
+{
+    (void)data;
+    scrub.ticks[scrub.count] = orr_world_tick(world);
+    scrub.hashes[scrub.count++] = orr_world_hash(world);
+}
+
+static void scrub_begin(orr_world* world, void* data)
+{
+    scrub_note(world, data);
+    orr_pause(world, true);
+    orr_history_stats stats;
+    orr_history_stats_get(world, &stats);
+    scrub.run = stats.ticks_run;
+    scrub.step = 1;
+}
+
+// To any of those that were seen, by what is remembered alone.
+static void scrub_move(orr_world* world, void* data)
+{
+    memcpy(&scrub.at, data, sizeof scrub.at);
+    far_go(world, scrub.ticks[scrub.at]);
+    HARD_CHECK(orr_world_hash(world) == scrub.hashes[scrub.at], "it is not what it was");
+    orr_history_stats stats;
+    orr_history_stats_get(world, &stats);
+    HARD_CHECK(stats.ticks_run == scrub.run, "ticks were run");
+    HARD_CHECK(orr_paused(world), "the pause is the user's");
+    scrub.step++;
+}
+
+static void scrub_end(orr_world* world, void* data)
+{
+    (void)data;
+    HARD_CHECK(orr_remembered(world, scrub.ticks[scrub.count - 1]), "it lies ahead still");
+    orr_pause(world, false);
+    scrub.step = UINT32_MAX;
+}
+
+static void scrub_look(orr_world* world, void* data)
+{
+    (void)data;
+    // It goes on from there: what lay ahead is another future.
+    orr_history_stats stats;
+    orr_history_stats_get(world, &stats);
+    HARD_CHECK(stats.tick_last == orr_world_tick(world), "%u ahead of %u",
+               (unsigned)stats.tick_last, (unsigned)orr_world_tick(world));
+    hard_done++;
+    orr_stop(world);
+}
+
+static void scrub_ask(orr_run* run)
+{
+    if (scrub.step == 0) {
+        (void)orr_post_meeting(run->world, run->tick == 40 ? scrub_begin : scrub_note, NULL, 0);
+    } else if (scrub.step == UINT32_MAX) {
+        scrub.step = UINT32_MAX - 1;
+        (void)orr_post_meeting(run->world, scrub_look, NULL, 0);
+    }
+}
+
+// Who draws goes on while the world stands, and moves the slider; it reads everything, by a query of its own, too.
+static void scrub_draw(orr_run* run)
+{
+    const Tree* t = orr_read(run, Tree);
+    for (uint32_t i = 0; i < run->count; i++) {
+        HARD_CHECK(t[i].twice == 2 * t[i].tick, "a tree is torn");
+        scrub.drawn += orr_get(run->world, orr_iter_entity(run, i), Tree) != NULL;
+    }
+}
+
+static void scrub_slide(orr_run* run)
+{
+    static uint32_t asked;
+    hard_sleep(300000);
+    uint32_t step = scrub.step;
+    if (step == 0 || step >= UINT32_MAX - 1 || asked == step) {
+        return;
+    }
+    asked = step;
+    if (step < 40) {
+        uint32_t at = (uint32_t)(orr_random(step, 0, 0, 0) % scrub.count);
+        (void)orr_post_meeting(run->world, scrub_move, &at, sizeof at);
+    } else {
+        (void)orr_post_meeting(run->world, scrub_end, NULL, 0);
+    }
+}
+
+ORR_TEST(paused_world_is_moved_back_and_forth_by_what_is_remembered)
+{
+    kit k;
+    orr_world* world = hard_begin(&k, 0);
+    memset(&scrub, 0, sizeof scrub);
+    hard_done = 0;
+    all_add(world);
+    hard_pipe(world, "draw", 0, true);
+    KIT_SYSTEM(world, .name = "ask", .once = true, .run = scrub_ask);
+    KIT_SYSTEM(world, .name = "draw", .pipeline = "draw", .query = "Tree", .any = "Tree",
+               .run = scrub_draw);
+    KIT_SYSTEM(world, .name = "slide", .pipeline = "draw", .once = true, .run = scrub_slide);
+    CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = UINT32_MAX}));
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.for_ns = PATIENCE_NS}));
+    CHECK_EQ(hard_done, 1);
+    CHECK(scrub.drawn > 0);
+    hard_end(&k);
+}
+
+// ---- a window, and a replay ----------------------------------------------------------------------------------------------------------
+
+// Back to any tick of the window, and ahead: in the replay the same ticks are there.
+static void wander_call(orr_world* world, void* data)
+{
+    uint64_t dice;
+    memcpy(&dice, data, sizeof dice);
+    orr_history_stats stats;
+    orr_history_stats_get(world, &stats);
+    uint64_t tick = orr_world_tick(world) - dice % (orr_world_tick(world) - stats.tick_first + 1);
+    while (!orr_remembered(world, tick)) {
+        tick--;
+    }
+    far_go(world, tick);
+    if (dice % 3 == 0) {
+        far_go(world, tick + 1 + (dice >> 8) % 10);
+    }
+    far.hashes[far.calls++ % MARKS] = orr_world_hash(world) + orr_world_tick(world);
+}
+
+static void wander_ask(orr_run* run)
+{
+    Count* c = orr_own(run, Count);
+    if (++c->count % 9 == 8 && orr_running(run->world)) {
+        uint64_t dice = orr_random(c->count, far.calls, 0, 0) >> 1;
+        (void)orr_post_meeting(run->world, wander_call, &dice, sizeof dice);
+    }
+}
+
+static orr_world* wander_begin(kit* k, uint32_t workers)
+{
+    orr_world* world = hard_begin(k, workers);
+    memset(&far, 0, sizeof far);
+    all_add(world);
+    KIT_SYSTEM(world, .name = "ask", .once = true, .impure = true, .state = ORR_TYPE(Count),
+               .run = wander_ask);
+    CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = 40, .every = 20}));
+    return world;
+}
+
+ORR_TEST(replay_of_a_run_with_a_window_comes_to_the_same)
+{
+    hard_replays_with_workers(
+        (hard_replay){.begin = wander_begin, .ticks = 80, .replays = 2, .look = look_gift});
+}
