@@ -762,11 +762,45 @@ plant "history: going ahead does not see that the world was changed" \
 plant "history: the window keeps one tick less" \
     src/history/rules.c 's/world->tick - rules->recent : 0/world->tick - rules->recent + 1 : 0/'
 plant "history: the window forgets what was remembered by a call" \
-    src/history/rules.c 's/memory->ruled \&\& !kept/!kept/'
+    src/history/rules.c 's/memory->ruled \&\& !rules_first/!rules_first/'
 plant "history: queues are not what they were" \
     src/message/remember.c 's/    remember_refill\(world, past\);//'
 plant "history: events that waited are gone" \
     src/message/remember.c 's/    orri_events_back\(world, past->events\);//'
+plant "history: real time does not leave the other future" \
+    src/schedule/tick.c '/Others look at what follows/,/return;/s/hears\(world\);/(void)0;/'
+plant "history: nobody meets for the window" \
+    src/schedule/beat.c 's/rt->world->tick_wanted\(rt->world\)/false/'
+plant "history: a meeting does not move the window" \
+    src/schedule/outside.c 's/world->tick_met\(world\);/(void)0;/'
+plant "history: the last tick of a run is not remembered" \
+    src/schedule/realtime.c 's/rt->world->tick_met\(rt->world\);/(void)0;/'
+plant "history: of older ticks those with a number are kept" \
+    src/history/rules.c 's/\(at == 0 \|\| history->memories\[at - 1\]\.tick \/ every < tick \/ every\)/tick % every == 0/'
+plant "history: the window meets at every tick" \
+    src/history/rules.c 's/% apart == 0/% apart < apart/'
+plant "ahead: who waited aside begins a tick while a meeting is held" \
+    src/schedule/beat.c 's/\(rt->meets \|\| /(false || /'
+plant "ahead: ticks at a meeting take turns of the replay" \
+    src/schedule/floor.c 's/orri_follows\(pipe\) \&\& !rt->ahead\) \{/orri_follows(pipe)) {/'
+plant "ahead: ticks at a meeting are recorded as turns" \
+    src/schedule/floor.c 's/if \(!rt->ahead\) \{/if (true) {/'
+plant "ahead: observers tick, too" \
+    src/schedule/ahead.c 's/!pipe->observer \&\& pipe->due_ns < next/pipe->due_ns < next/'
+plant "ahead: plans are not made anew on the way" \
+    src/schedule/ahead.c 's/\(wanted \|\| orri_realtime_stale\(rt\)\)/wanted/'
+plant "ahead: the clock stays where it was" \
+    src/schedule/ahead.c 's/    orri_part_pace\(rt\);//'
+plant "ahead: it begins with another time than its replay" \
+    src/schedule/ahead.c 's/rt->schedule->time_ns = orri_part_time\(rt->schedule\);/(void)0;/'
+plant "ahead: what is left half done does not end the run" \
+    src/schedule/ahead.c 's/orri_realtime_fail\(rt, result\);/(void)0;/'
+plant "ahead: the end of a run waits for itself" \
+    src/schedule/realtime.c 's/if \(rt->running == 0\) \{/if (false) {/'
+plant "ahead: ids that were set aside stay so" \
+    src/schedule/ahead.c 's/    orri_realtime_unhold\(rt\);//'
+plant "ahead: observers are late by what was gone ahead" \
+    src/schedule/ahead.c 's/orri_pipeline_anew\(pipe\);/(void)0;/'
 plant "desync: what was posted is not compared" \
     src/history/desync.c 's/return orri_posts_hash\(lane->posts, hash\);/return hash;/'
 plant "desync: names that were sent are not compared" \

@@ -115,7 +115,8 @@ typedef struct orr_allocator {
     X(QUERY, "query")     /* queries, their lists of clusters, kept orders, working sets */ \
     X(MESSAGE, "message") /* what systems sent, batches, what readers were told, events */  \
     X(SYSTEM, "system")   /* systems, their state and exports, plans, journal, trace */     \
-    X(SHARE, "share")     /* what snapshots and readers hold of earlier states */           \
+    X(SHARE, "share")     /* what is remembered of earlier states */                        \
+    X(SHOWN, "shown")     /* what pipelines see of each other in real time */               \
     X(TEMP, "temp")       /* given back before the call returns */
 
 /// What memory is used for. Every byte of a world is counted under one of these.

@@ -35,8 +35,8 @@ ORR_API uint32_t orr_forget_range(orr_world* world, uint64_t first, uint64_t las
 /// due times. A tick that lies ahead is run to, by orr_step(), from the latest remembered one if that is nearer. Ids that were made later are
 /// dead, until the same is run again, which makes the same. Observers are told the difference. Later ticks stay remembered until a tick runs.
 /// ORR_ERR_PAST: the tick is past and not remembered, or was lost; the nearest that are, are said. ORR_ERR_MEMORY, ORR_ERR_STATE: nothing happened. While
-/// going forward as orr_step(). In real time only back: a tick ahead is ORR_ERR_STATE, later memories go at once; and if what pipelines see of each other cannot be
-/// made anew when the meeting ends, orr_realtime() ends with ORR_ERR_MEMORY.
+/// going forward as orr_step(). In real time, at a meeting, ticks that lie ahead are run there, by all pipelines but observers; if one is left half done, or if what
+/// pipelines see of each other cannot be made anew when the meeting ends, orr_realtime() ends with ORR_ERR_MEMORY.
 ORR_API orr_result orr_time_travel(orr_world* world, uint64_t tick);
 /// Counts the times the world was restored to a tick it remembers. Not state: it never goes back itself, and is in no hash.
 ORR_API uint64_t orr_timeline(const orr_world* world);
@@ -51,8 +51,8 @@ typedef struct orr_history_desc {
     /// What all memories may take together: over it, the oldest of these are forgotten, and orr_remember() is refused. 0: no limit.
     uint64_t bytes_max;
 } orr_history_desc;
-/// Begins with the tick that is now. What orr_remember() remembers is left alone. In lockstep only; in a world without systems a tick ends when the
-/// next begins (orr_tick_advance()).
+/// Begins with the tick that is now. What orr_remember() remembers is left alone. In real time pipelines meet for it, after ticks of the first one. In a world without
+/// systems a tick ends when the next begins (orr_tick_advance()).
 ORR_API orr_result orr_history_set(orr_world* world, const orr_history_desc* desc);
 
 /// What history costs.

@@ -254,29 +254,12 @@ uint64_t orr_timeline(const orr_world* world)
 
 // ---- what it costs ----------------------------------------------------------------------------------------------------------
 
-// In real time what is published takes memory of the same kind.
-static uint64_t history_bytes_own(const orr_world* world)
-{
-    const struct orri_history* history = world->history;
-    uint64_t sum = history != NULL ? history->beside : 0;
-    uint64_t round = history != NULL ? ++world->history->round : 0;
-    for (uint32_t i = 0; history != NULL && i < history->memory_count; i++) {
-        uint64_t own = 0, shared = 0;
-        orri_snapshot_bytes(history->memories[i].store, round, &own, &shared);
-        sum += own;
-    }
-    return sum;
-}
-
 uint64_t orri_history_bytes(const orr_world* world)
 {
-    uint64_t beside = world->history != NULL ? world->history->beside : 0;
-    if (world->publisher != NULL) {
-        return history_bytes_own(world) + beside;
-    }
     orr_memory_stats memory;
     orri_mem_stats(&world->env, &memory);
-    return memory.by_purpose[ORR_MEMORY_SHARE].bytes + beside;
+    return memory.by_purpose[ORR_MEMORY_SHARE].bytes +
+           (world->history != NULL ? world->history->beside : 0);
 }
 
 void orr_history_stats_get(const orr_world* world, orr_history_stats* out)

@@ -126,6 +126,7 @@ static orr_result outside_gathered(orri_realtime* rt, orri_call* calls)
     rt->schedule->inside = false;
     orri_here_now.gathered = true; // Who calls from elsewhere is refused all the same.
     orri_schema_thaw(&world->schema);
+    bool done = calls != NULL;
     if (world->tick_met != NULL) {
         world->tick_met(world);
     }
@@ -133,7 +134,8 @@ static orr_result outside_gathered(orri_realtime* rt, orri_call* calls)
     orri_realtime_lock(rt);
     orr_result result = rt->result; // A tick that they ran may be half done.
     orri_realtime_unlock(rt);
-    result = result == ORR_OK ? orri_realtime_ready(rt) : result;
+    bool changed = done || rt->publisher == NULL || orri_realtime_stale(rt);
+    result = result == ORR_OK && changed ? orri_realtime_ready(rt) : result;
     orri_schema_freeze(&world->schema);
     orri_here_now.gathered = false;
     rt->schedule->inside = true;

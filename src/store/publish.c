@@ -49,7 +49,7 @@ static size_t publish_block_bytes(const orri_published_type* type, uint32_t leve
 static void publish_block_free(orri_publisher* publisher, const orri_published_type* type,
                                orri_edition_block* block)
 {
-    orri_free(&publisher->world->env, ORR_MEMORY_SHARE, block,
+    orri_free(&publisher->world->env, ORR_MEMORY_SHOWN, block,
               publish_block_bytes(type, block->level), ORRI_BLOCK_ALIGN);
 }
 
@@ -71,7 +71,7 @@ static orri_edition_block* publish_block_take(orri_publisher* publisher, orri_pu
 {
     orri_edition_block* block = publish_block_reuse(publisher, type, level);
     if (block == NULL) {
-        block = orri_alloc(&publisher->world->env, ORR_MEMORY_SHARE,
+        block = orri_alloc(&publisher->world->env, ORR_MEMORY_SHOWN,
                            publish_block_bytes(type, level), ORRI_BLOCK_ALIGN);
         if (block == NULL) {
             return NULL;
@@ -160,7 +160,7 @@ void orri_edition_block_drop(orri_publisher* publisher, orri_published_type* typ
 bool orri_edition_reserve(orri_publisher* publisher, orri_edition* edition, uint32_t capacity)
 {
     uint32_t old = edition->capacity;
-    if (!ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_SHARE, &edition->blocks,
+    if (!ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_SHOWN, &edition->blocks,
                       &edition->capacity, capacity)) {
         return false;
     }
@@ -173,9 +173,9 @@ bool orri_edition_reserve(orri_publisher* publisher, orri_edition* edition, uint
 static void publish_edition_free(orri_publisher* publisher, orri_edition* edition)
 {
     if (edition->blocks != NULL) {
-        ORRI_RELEASE(&publisher->world->env, ORR_MEMORY_SHARE, edition->blocks, edition->capacity);
+        ORRI_RELEASE(&publisher->world->env, ORR_MEMORY_SHOWN, edition->blocks, edition->capacity);
     }
-    ORRI_FREE(&publisher->world->env, ORR_MEMORY_SHARE, orri_edition, edition, 1);
+    ORRI_FREE(&publisher->world->env, ORR_MEMORY_SHOWN, orri_edition, edition, 1);
 }
 
 orri_edition* orri_edition_take(orri_publisher* publisher, orri_published_type* type,
@@ -188,7 +188,7 @@ orri_edition* orri_edition_take(orri_publisher* publisher, orri_published_type* 
     }
     publish_unlock(publisher);
     if (edition == NULL) {
-        edition = ORRI_ALLOC_ZERO(&publisher->world->env, ORR_MEMORY_SHARE, orri_edition, 1);
+        edition = ORRI_ALLOC_ZERO(&publisher->world->env, ORR_MEMORY_SHOWN, orri_edition, 1);
     }
     if (edition != NULL && !orri_edition_reserve(publisher, edition, capacity)) {
         publish_edition_free(publisher, edition);
@@ -256,7 +256,7 @@ void orri_edition_release(orri_publisher* publisher, orri_published_type* type,
 orri_publisher* orri_publisher_create(orr_world* world)
 {
     ORR_ASSERT(world->publisher == NULL);
-    orri_publisher* publisher = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHARE, orri_publisher, 1);
+    orri_publisher* publisher = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHOWN, orri_publisher, 1);
     if (publisher == NULL) {
         (void)orri_refuse_memory(&world->env, "publishing values");
         return NULL;
@@ -289,13 +289,13 @@ static void publish_type_free(orri_publisher* publisher, orri_published_type* ty
             type->free[level] = next;
         }
     }
-    ORRI_FREE(&publisher->world->env, ORR_MEMORY_SHARE, orri_published_type, type, 1);
+    ORRI_FREE(&publisher->world->env, ORR_MEMORY_SHOWN, orri_published_type, type, 1);
 }
 
 // An array of the publisher.
 #define PUBLISH_GIVE(p, data, capacity)                                               \
     ((p)->data != NULL                                                                \
-         ? ORRI_RELEASE(&(p)->world->env, ORR_MEMORY_SHARE, (p)->data, (p)->capacity) \
+         ? ORRI_RELEASE(&(p)->world->env, ORR_MEMORY_SHOWN, (p)->data, (p)->capacity) \
          : (void)0)
 
 void orri_publisher_destroy(orri_publisher* publisher)
@@ -322,7 +322,7 @@ void orri_publisher_destroy(orri_publisher* publisher)
     PUBLISH_GIVE(publisher, slots, slot_capacity);
     PUBLISH_GIVE(publisher, reclaimed, reclaimed_capacity);
     world->publisher = NULL;
-    ORRI_FREE(&world->env, ORR_MEMORY_SHARE, orri_publisher, publisher, 1);
+    ORRI_FREE(&world->env, ORR_MEMORY_SHOWN, orri_publisher, publisher, 1);
 }
 
 orri_published_type* orri_published_find(const orri_publisher* publisher, orr_type type)
@@ -357,7 +357,7 @@ static orri_published_type* publish_type_make(orri_publisher* publisher, orr_typ
 {
     orr_world* world = publisher->world;
     orri_published_type* type =
-        ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHARE, orri_published_type, 1);
+        ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHOWN, orri_published_type, 1);
     if (type == NULL) {
         return NULL;
     }
@@ -370,7 +370,7 @@ static orri_published_type* publish_type_make(orri_publisher* publisher, orr_typ
     type->editions = orri_edition_take(publisher, type,
                                        type->kind != ORRI_PUBLISHED_POOL ? world->chunk_count : 0);
     if (type->editions == NULL ||
-        !ORRI_RESERVE(&world->env, ORR_MEMORY_SHARE, &publisher->types, &publisher->type_capacity,
+        !ORRI_RESERVE(&world->env, ORR_MEMORY_SHOWN, &publisher->types, &publisher->type_capacity,
                       publisher->type_count + 1)) {
         publish_type_free(publisher, type);
         return NULL;

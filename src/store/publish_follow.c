@@ -74,7 +74,7 @@ static uint32_t follow_compare(const orri_publisher* publisher, orri_follow_chan
 static bool follow_add_change(orri_publisher* publisher, uint32_t id, orri_chunk* chunk,
                               uint32_t* gone)
 {
-    if (!ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_SHARE, &publisher->changes,
+    if (!ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_SHOWN, &publisher->changes,
                       &publisher->change_capacity, publisher->change_count + 1)) {
         return false;
     }
@@ -90,7 +90,7 @@ static bool follow_add_change(orri_publisher* publisher, uint32_t id, orri_chunk
 static bool follow_reserve_chunks(orri_publisher* publisher)
 {
     uint32_t old = publisher->followed_capacity;
-    if (!ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_SHARE, &publisher->followed,
+    if (!ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_SHOWN, &publisher->followed,
                       &publisher->followed_capacity, publisher->world->chunk_count)) {
         return false;
     }
@@ -172,8 +172,8 @@ static bool follow_locate(orri_publisher* publisher, uint32_t gone)
         size *= 2;
     }
     orri_env* env = &publisher->world->env;
-    if (!ORRI_RESERVE(env, ORR_MEMORY_SHARE, &publisher->slots, &publisher->slot_capacity, size) ||
-        !ORRI_RESERVE(env, ORR_MEMORY_SHARE, &publisher->from, &publisher->from_capacity,
+    if (!ORRI_RESERVE(env, ORR_MEMORY_SHOWN, &publisher->slots, &publisher->slot_capacity, size) ||
+        !ORRI_RESERVE(env, ORR_MEMORY_SHOWN, &publisher->from, &publisher->from_capacity,
                       publisher->from_count)) {
         return false;
     }
@@ -265,7 +265,7 @@ bool orri_follow_reserve(orri_publisher* publisher, orri_edition* edition, uint3
                          uint32_t more)
 {
     return orri_edition_reserve(publisher, edition, capacity) &&
-           ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_SHARE, &publisher->made,
+           ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_SHOWN, &publisher->made,
                         &publisher->made_capacity, publisher->made_count + more);
 }
 
@@ -382,7 +382,7 @@ static bool follow_prepare_ids(orri_publisher* publisher)
 {
     for (uint32_t c = 0; c < publisher->change_count; c++) {
         orri_followed* followed = &publisher->followed[publisher->changes[c].id];
-        if (!ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_SHARE, &followed->ids,
+        if (!ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_SHOWN, &followed->ids,
                           &followed->capacity, publisher->changes[c].rows)) {
             return false;
         }
@@ -394,7 +394,7 @@ static bool follow_prepare_ids(orri_publisher* publisher)
 static bool follow_prepare_view(orri_publisher* publisher, orri_view* view)
 {
     if (!orri_view_reserve(view, publisher->world->chunk_count) ||
-        !ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_SHARE, &publisher->made_views,
+        !ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_SHOWN, &publisher->made_views,
                       &publisher->made_view_capacity,
                       publisher->made_view_count + publisher->change_count)) {
         return false;
@@ -486,7 +486,7 @@ static void follow_keep_rows(orri_publisher* publisher, const orri_follow_change
         followed->ids[r] = follow_id(publisher->world, chunk, r);
     }
     if (chunk == NULL && followed->ids != NULL) {
-        ORRI_RELEASE(&publisher->world->env, ORR_MEMORY_SHARE, followed->ids, followed->capacity);
+        ORRI_RELEASE(&publisher->world->env, ORR_MEMORY_SHOWN, followed->ids, followed->capacity);
         followed->ids = NULL;
         followed->capacity = 0;
     }

@@ -181,7 +181,7 @@ static void* lend_live_block(orri_publisher* publisher, orri_published_type* typ
 static bool lend_reclaim_chunk(orri_publisher* publisher, orri_published_type* type,
                                orri_chunk* chunk, uint32_t column, bool overwritten)
 {
-    if (!ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_SHARE, &publisher->reclaimed,
+    if (!ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_SHOWN, &publisher->reclaimed,
                       &publisher->reclaimed_capacity, publisher->reclaimed_count + 1)) {
         return false;
     }

@@ -15,7 +15,7 @@ orri_roll* orri_roll_make(orri_publisher* publisher, const orri_published_type* 
                           uint8_t shift)
 {
     bool pool = type->kind == ORRI_PUBLISHED_POOL;
-    orri_roll* roll = orri_alloc(&publisher->world->env, ORR_MEMORY_SHARE,
+    orri_roll* roll = orri_alloc(&publisher->world->env, ORR_MEMORY_SHOWN,
                                  roll_bytes(rows, shift, pool), _Alignof(orri_roll));
     if (roll != NULL) {
         *roll = (orri_roll){.rows = rows, .shift = shift};
@@ -30,7 +30,7 @@ orri_roll* orri_roll_make(orri_publisher* publisher, const orri_published_type* 
 void orri_roll_free(orri_publisher* publisher, orri_roll* roll)
 {
     if (roll != NULL) {
-        orri_free(&publisher->world->env, ORR_MEMORY_SHARE, roll,
+        orri_free(&publisher->world->env, ORR_MEMORY_SHOWN, roll,
                   roll_bytes(roll->rows, roll->shift, roll->owners != NULL), _Alignof(orri_roll));
     }
 }
@@ -105,7 +105,7 @@ void orri_roll_destruct(const orri_published_type* type, const orri_roll* roll, 
 bool orri_rolls_reserve(orri_publisher* publisher, orri_published_type* type, uint32_t capacity)
 {
     uint32_t old = type->roll_capacity;
-    if (!ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_SHARE, &type->rolls, &type->roll_capacity,
+    if (!ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_SHOWN, &type->rolls, &type->roll_capacity,
                       capacity)) {
         return false;
     }
@@ -141,6 +141,6 @@ void orri_rolls_free(orri_publisher* publisher, orri_published_type* type)
         orri_roll_free(publisher, type->rolls[id].now);
     }
     if (type->rolls != NULL) {
-        ORRI_RELEASE(&publisher->world->env, ORR_MEMORY_SHARE, type->rolls, type->roll_capacity);
+        ORRI_RELEASE(&publisher->world->env, ORR_MEMORY_SHOWN, type->rolls, type->roll_capacity);
     }
 }

@@ -38,6 +38,14 @@ static void far_call(orr_world* world, void* data)
     far.hashes[FAR] = orr_world_hash(world);
 }
 
+// From the beginning: nobody ticks before the call.
+static void far_run(orr_world* world)
+{
+    orr_pause(world, true);
+    CHECK_OK(orr_post_meeting(world, far_call, NULL, 0));
+    CHECK_OK(orr_realtime(world, NULL));
+}
+
 // The ticks that run at a meeting are those of lockstep: the same order, values, messages, due times. (Which id somebody gets is another matter: in real time they are
 // taken before they are needed.)
 ORR_TEST(ahead_at_a_meeting_comes_to_what_lockstep_comes_to)
@@ -49,8 +57,7 @@ ORR_TEST(ahead_at_a_meeting_comes_to_what_lockstep_comes_to)
             orr_world* world = hard_begin(&k, workers);
             all_add_with(world, trees_add_still);
             if (realtime) {
-                CHECK_OK(orr_post_meeting(world, far_call, NULL, 0));
-                CHECK_OK(orr_realtime(world, NULL));
+                far_run(world);
                 CHECK(far.hashes[FAR] == hash);
                 CHECK_EQ(orr_world_tick(world), FAR);
             } else {
@@ -368,8 +375,7 @@ ORR_TEST(ahead_over_ticks_that_switch_systems_is_as_lockstep)
         KIT_SYSTEM(world, .name = "shine", .pipeline = "a", .query = "write Lamp",
                    .run = lamp_shine);
         if (realtime) {
-            CHECK_OK(orr_post_meeting(world, far_call, NULL, 0));
-            CHECK_OK(orr_realtime(world, NULL));
+            far_run(world);
             CHECK(far.hashes[FAR] == hash);
         } else {
             CHECK_OK(orr_time_travel(world, FAR));
@@ -382,7 +388,7 @@ ORR_TEST(ahead_over_ticks_that_switch_systems_is_as_lockstep)
 // ---- others meanwhile --------------------------------------------------------------------------------------------------------------
 
 static struct {
-    _Atomic bool runs, over;
+    _Atomic bool runs, rests, over;
     _Atomic uint32_t refused, allowed;
     orr_entity entity;
 } strange;
@@ -397,7 +403,8 @@ static void strange_thread(void* data)
 {
     orr_world* world = data;
     while (!strange.over) {
-        if (!strange.runs) {
+        strange.rests = !strange.runs;
+        if (strange.rests) {
             hard_sleep(50000);
             continue;
         }
@@ -421,6 +428,9 @@ static void strange_call(orr_world* world, void* data)
         far_go(world, orr_world_tick(world) + 1);
     }
     strange.runs = false;
+    while (!strange.rests) {
+        hard_sleep(50000);
+    }
     orr_stop(world);
 }
 
@@ -681,7 +691,8 @@ ORR_TEST(window_in_real_time_keeps_to_its_budget)
 
 static struct {
     uint64_t ticks[MARKS], hashes[MARKS];
-    uint32_t count, at, step;
+    uint32_t count, at;
+    _Atomic uint32_t step;
     uint64_t run; // Ticks run by going ahead when it began.
     _Atomic uint32_t drawn;
 } scrub;

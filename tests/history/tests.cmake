@@ -2,6 +2,7 @@ set(ORR_TESTS_HISTORY
     tests/history/test_desync.c
     tests/history/test_history.c
     tests/history/test_history_ahead.c
+    tests/history/test_history_model.c
     tests/history/test_history_odd.c
     tests/history/test_history_order.c
     tests/history/test_history_random.c

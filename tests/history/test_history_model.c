@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+// A world in real time that remembers itself, goes back and ahead, under a controlled scheduler: threads take turns wherever they could. Each schedule is
+// recorded, and replayed on a fresh world under whatever schedule comes then: it must come to the same. A schedule also fails if somebody sees half a
+// tick, if what is remembered is not what was, or if nobody can go on.
+#include "../test.h"
+
+#include "../support/controlled.h"
+#include "base/sync.h"
+#include "base/util.h"
+#include "schedule/realtime.h"
+#include <orrery/orrery.h>
+
+ORR_STRUCT(Moon, (uint64_t, tick), (uint64_t, twice))
+ORR_STRUCT(Tide, (uint64_t, seen))
+
+enum {
+    ROWS = 2,
+    MARKS = 64
+};
+
+typedef struct model {
+    const orr_platform* platform;
+    uint64_t hashes[MARKS]; // Of ticks, when they were seen last.
+    uint64_t sum;           // Of all that calls found: the same in a replay.
+    uint32_t calls, looks;
+} model;
+
+static model* model_now;
+
+static void model_point(void)
+{
+    ORRI_SCHED_POINT(model_now->platform, ORR_SCHED_STORE, model_now);
+}
+
+// Every row is broken until it is written to the end.
+static void rise(orr_run* run)
+{
+    Moon* m = orr_write(run, Moon);
+    for (uint32_t i = 0; i < run->count; i++) {
+        m[i].tick = run->tick;
+        model_point();
+        m[i].twice = 2 * run->tick;
+    }
+}
+
+static void flow(orr_run* run)
+{
+    const Moon* m = orr_read(run, Moon);
+    Tide* t = orr_write(run, Tide);
+    for (uint32_t i = 0; i < run->count; i++) {
+        uint64_t tick = m[i].tick;
+        model_point();
+        controlled_check(m[i].tick == tick && m[i].twice == 2 * tick, "half a tick is seen");
+        t[i].seen = t[i].seen * 31 + tick;
+    }
+}
+
+static void look(orr_run* run)
+{
+    const Moon* m = orr_read(run, Moon);
+    for (uint32_t i = 0; i < run->count; i++) {
+        uint64_t tick = m[i].tick;
+        model_point();
+        controlled_check(m[i].tick == tick && m[i].twice == 2 * tick, "half a tick is drawn");
+        model_now->looks++;
+    }
+}
+
+static void wait_aside(void* user)
+{
+    (void)user;
+    model_now->platform->sleep_ns(model_now->platform->user, 4000000);
+}
+
+static void model_go(orr_world* world, uint64_t tick)
+{
+    controlled_check(orr_time_travel(world, tick) == ORR_OK, "%s", orr_error_last(world));
+    controlled_check(orr_world_tick(world) == tick, "it is another tick");
+    model_now->sum = model_now->sum * 31 + orr_world_hash(world);
+}
+
+// To the first tick that is remembered, from there ahead by running, and to where it was by what is remembered still, unless that ran.
+static void wander(orr_world* world, void* data)
+{
+    (void)data;
+    uint64_t now = orr_world_tick(world), hash = orr_world_hash(world);
+    orr_history_stats stats;
+    orr_history_stats_get(world, &stats);
+    controlled_check(orr_remembered(world, now), "the window has not moved");
+    controlled_check(stats.ticks > 0 && stats.lost == 0, "something is lost");
+    model_go(world, stats.tick_first);
+    if (model_now->calls++ % 2 == 0) {
+        model_go(world, now);
+        controlled_check(orr_world_hash(world) == hash, "it is not what it was");
+    } else {
+        model_go(world, stats.tick_first + 2);
+    }
+}
+
+static void ask(orr_run* run)
+{
+    if (orr_running(run->world) && run->tick <= 2) {
+        (void)orr_post_meeting(run->world, wander, NULL, 0);
+    }
+}
+
+static void model_error(void* user, orr_world* world, const orr_error* error)
+{
+    (void)user, (void)world;
+    // Ticks that ran when the run had ended ask for another call.
+    controlled_check(strstr(error->text, "is at its end") != NULL, "%s", error->text);
+}
+
+static orr_world* model_build(const orr_platform* platform)
+{
+    orr_world* world = orr_world_create(
+        &(orr_world_desc){.platform = platform, .rate_hz = 100, .on_error = model_error});
+    ORR_REGISTER(world, Moon, Tide);
+    orr_police_set(world, ORR_POLICE_CALLS);
+    orr_pipeline_add(world, &(orr_pipeline_desc){.name = "a", .rate_hz = 200});
+    orr_pipeline_add(world,
+                     &(orr_pipeline_desc){.name = "draw", .observer = true, .wait = wait_aside});
+    for (uint32_t i = 0; i < ROWS; i++) {
+        orr_entity entity = orr_create(world);
+        orr_set(world, entity, Moon, {0, 0});
+        orr_set(world, entity, Tide, {i});
+    }
+    const orr_system_desc systems[] = {
+        {.name = "ask", .once = true, .run = ask},
+        {.name = "flow", .query = "Moon, write Tide", .run = flow},
+        {.name = "rise", .pipeline = "a", .query = "write Moon", .run = rise},
+        {.name = "look", .pipeline = "draw", .query = "Moon", .run = look},
+    };
+    for (uint32_t i = 0; i < ORRI_COUNT(systems); i++) {
+        controlled_check(orr_system_add(world, &systems[i]).index1 != 0, "refused");
+    }
+    controlled_check(orr_history_set(world, &(orr_history_desc){.recent = 100}) == ORR_OK, "set");
+    return world;
+}
+
+static void model_body(const orr_platform* platform, void* arg)
+{
+    (void)arg;
+    uint64_t sum = 0, hash = 0;
+    uint32_t calls = 0;
+    orr_recording* recording = orr_recording_create();
+    for (uint32_t i = 0; i < 2; i++) {
+        model m = {.platform = platform};
+        model_now = &m;
+        orr_world* world = model_build(platform);
+        orr_realtime_desc record = {.ticks = 3, .record = recording, .hashes = true};
+        orr_result result =
+            orr_realtime(world, i == 0 ? &record : &(orr_realtime_desc){.replay = recording});
+        controlled_check(result == ORR_OK, "run %u: %s", i, orr_error_last(world));
+        controlled_check(orr_world_validate(world) == ORR_OK, "%s", orr_error_last(world));
+        sum = i == 0 ? m.sum : sum;
+        hash = i == 0 ? orr_world_hash(world) : hash;
+        calls = i == 0 ? m.calls : calls;
+        controlled_check(calls >= 1 && m.calls == calls, "%u calls, and %u", calls, m.calls);
+        controlled_check(m.sum == sum, "the replay went another way");
+        controlled_check(orr_world_hash(world) == hash, "the replay came to something else");
+        orr_world_destroy(world);
+    }
+    orr_recording_destroy(recording);
+}
+
+static void model_explore(const char* name, controlled_strategy strategy, uint64_t schedules)
+{
+    controlled_thread_local(&orri_here_now, sizeof orri_here_now);
+    controlled_thread_local(&orri_refused_last, sizeof orri_refused_last);
+    controlled_result result = controlled_explore(&(controlled_desc){.name = name,
+                                                                     .body = model_body,
+                                                                     .strategy = strategy,
+                                                                     .preemptions_max = 1,
+                                                                     .timeouts_max = 3,
+                                                                     .steps_max = 200000,
+                                                                     .cores = 1,
+                                                                     .clock_step_ns = 1000,
+                                                                     .schedules_max = schedules});
+    CONTROLLED_PASS(result);
+    printf("  %-28s %8" PRIu64 " schedules, %8" PRIu64 " distinct%s\n", name, result.schedules,
+           result.distinct, result.exhausted ? ", all there are" : "");
+    CHECK(result.distinct >= schedules / 4);
+}
+
+static uint64_t model_share(uint64_t fast, uint64_t slow, uint64_t most)
+{
+    return test_long() && !test_slow() ? most : test_slow() ? slow : fast;
+}
+
+ORR_TEST(history_in_schedules_of_one_preemption_replays_to_the_same)
+{
+    model_explore("one preemption", CONTROLLED_DEPTH_FIRST, model_share(2000, 40, 100000));
+}
+
+ORR_TEST(history_with_random_priorities_replays_to_the_same)
+{
+    model_explore("priorities", CONTROLLED_PRIORITIES, model_share(2000, 40, 100000));
+}
+
+ORR_TEST(history_by_chance_replays_to_the_same)
+{
+    model_explore("by chance", CONTROLLED_RANDOM, model_share(1000, 40, 50000));
+}
