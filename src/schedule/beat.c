@@ -279,7 +279,7 @@ static bool beat_begin_tick(orri_realtime* rt, orri_pipeline* pipe)
 static void beat_wait(orri_realtime* rt, orri_pipeline* pipe)
 {
     orri_realtime_lock(rt);
-    rt->met++;
+    rt->aside++;
     if (rt->gather) {
         orri_realtime_ring(rt);
     }
@@ -290,7 +290,7 @@ static void beat_wait(orri_realtime* rt, orri_pipeline* pipe)
         pipe->wait(pipe->wait_user);
     }
     orri_realtime_lock(rt);
-    rt->met--;
+    rt->aside--;
     orri_realtime_unlock(rt);
 }
 
@@ -305,13 +305,19 @@ static void beat_begin_calls(orri_realtime* rt, orri_pipeline* pipe, bool meetin
     orri_floor_leave(pipe);
 }
 
+static bool beat_all_stand(const orri_realtime* rt)
+{
+    uint32_t here = rt->following > 0 ? rt->following : 1;
+    return rt->met + rt->aside + here >= rt->running;
+}
+
 // The first pipeline, until all others have come. Those that follow a recording stand where that has a meeting. False: it ends.
 static bool beat_gather(orri_realtime* rt)
 {
     orri_realtime_lock(rt);
     rt->gather = true;
     orri_realtime_ring(rt);
-    while (rt->met + (rt->following > 0 ? rt->following : 1) < rt->running && !rt->stop) {
+    while (!beat_all_stand(rt) && !rt->stop) {
         orri_realtime_wait(rt, UINT64_MAX);
     }
     bool stop = rt->stop;
@@ -324,6 +330,8 @@ static void beat_disperse(orri_realtime* rt)
 {
     orri_realtime_lock(rt);
     rt->gather = rt->meets = false;
+    // They are free to go, whenever they wake: the next one waits until they have come again.
+    rt->met = 0;
     rt->meetings++;
     orri_realtime_ring(rt);
     orri_realtime_unlock(rt);
@@ -346,7 +354,7 @@ static void beat_meet(orri_realtime* rt, orri_pipeline* pipe)
     while (rt->meetings == held && rt->gather && !rt->stop) {
         orri_realtime_wait(rt, UINT64_MAX);
     }
-    rt->met--;
+    rt->met -= rt->meetings == held; // None was held: the run ends.
     orri_realtime_unlock(rt);
 }
 

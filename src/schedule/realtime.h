@@ -113,6 +113,7 @@ typedef struct orri_realtime {
     uint32_t running;   // Threads of pipelines,
     uint32_t following; // those of them that follow a recording,
     uint32_t met;       // those of them that came to the meeting,
+    uint32_t aside;     // that wait in a place of their own,
     uint32_t standing;  // that stand while it is paused,
     uint32_t idle;      // and of these, that wait until they are due.
     uint64_t meetings;  // Held so far.
