@@ -4,52 +4,79 @@
 #include <orrery/orrery.h>
 #include <stdio.h>
 
-ORR_STRUCT(Height, (float, meters))
-ORR_STRUCT(Speed, (float, up))
+ORR_STRUCT(Ball, (float, meters), (float, speed), (uint32_t, frame))
+ORR_STRUCT(Spin, (float, angle))
 
 static orr_entity ball;
 
-static void fly(orr_run* run)
+static void fly(orr_run* run) // 60 times a second, in the first pipeline
 {
-    Height* h = orr_write(run, Height);
-    Speed* s = orr_write(run, Speed);
+    Ball* b = orr_write(run, Ball);
     for (uint32_t i = 0; i < run->count; i++) {
-        s[i].up -= 10 * run->dt;
-        h[i].meters += s[i].up * run->dt;
-        if (h[i].meters < 0) {
-            h[i].meters = -h[i].meters;
-            s[i].up = -s[i].up;
+        b[i].frame++;
+        b[i].speed -= 10 * run->dt;
+        b[i].meters += b[i].speed * run->dt;
+        if (b[i].meters < 0) {
+            b[i].meters = -b[i].meters;
+            b[i].speed = -b[i].speed;
         }
+    }
+}
+
+static void turn(orr_run* run) // 240 times a second
+{
+    Spin* s = orr_write(run, Spin);
+    for (uint32_t i = 0; i < run->count; i++) {
+        s[i].angle += 5 * run->dt;
     }
 }
 
 static void show(orr_world* world, const char* what)
 {
-    float meters = orr_get(world, ball, Height)->meters;
-    printf("%-32s tick %3llu |%*s\n", what, (unsigned long long)orr_world_tick(world),
-           (int)(meters * 8) + 1, "o");
+    const Ball* b = orr_get(world, ball, Ball);
+    printf("%-24s frame %3u |%*s\n", what, b->frame, (int)(b->meters * 8) + 1, "o");
+}
+
+// The world counts the ticks of both pipelines, and is remembered after those of the first. So who wants to go back by a frame asks which tick that is; a tick in
+// between cannot be gone back to, and going ahead to one would run it, which begins another future.
+static bool step_back(orr_world* world)
+{
+    uint64_t before, after, now = orr_world_tick(world);
+    orr_remembered_near(world, now - 1, &before, &after);
+    return before != UINT64_MAX && orr_time_travel(world, before) == ORR_OK;
+}
+
+static bool step_forward(orr_world* world)
+{
+    uint64_t before, after, now = orr_world_tick(world);
+    orr_remembered_near(world, now + 1, &before, &after);
+    return after != UINT64_MAX && orr_time_travel(world, after) == ORR_OK;
 }
 
 // The slider of a debugger, or of a player who wants another try.
 static void scrub(orr_world* world, void* data)
 {
     (void)data;
-    orr_pause(world, true); // Others who draw would go on meanwhile.
+    uint64_t paused = orr_world_tick(world);
+    orr_remember(world); // By itself: it stays, however far the window moves on.
+    orr_pause(world, true);
     show(world, "paused");
-    for (uint64_t tick = 50; tick >= 30; tick -= 5) {
-        orr_time_travel(world, tick);
-        show(world, "back");
+    for (int i = 1; i <= 25 && step_back(world); i++) {
+        if (i % 5 == 0) {
+            show(world, "back");
+        }
     }
-    orr_time_travel(world, 55); // Remembered still: nothing is run.
-    show(world, "forward, as it was");
-
-    orr_history_stats stats;
-    orr_time_travel(world, 90); // From 60 on it is not: thirty ticks are run, at once.
-    orr_history_stats_get(world, &stats);
+    for (int i = 1; i <= 20 && step_forward(world); i++) {
+        if (i % 10 == 0) {
+            show(world, "forward, as it was");
+        }
+    }
+    orr_time_travel(world, paused);
+    while (orr_get(world, ball, Ball)->frame < 90) { // Of that nothing is remembered: ticks run.
+        orr_time_travel(world, orr_world_tick(world) + 1);
+    }
     show(world, "ahead of time");
-    printf("%llu ticks were run for that\n", (unsigned long long)stats.ticks_run);
-
-    orr_time_travel(world, 60);
+    orr_time_travel(world, paused);
     show(world, "back, and let go");
     orr_pause(world, false);
 }
@@ -67,26 +94,24 @@ static void ask(orr_run* run)
 int main(void)
 {
     orr_world* world = orr_world_create(&(orr_world_desc){.rate_hz = 60});
-    ORR_REGISTER(world, Height, Speed);
+    orr_pipeline_add(world, &(orr_pipeline_desc){.name = "fine", .rate_hz = 240});
+    ORR_REGISTER(world, Ball, Spin);
+    orr_system_add(world, &(orr_system_desc){.name = "fly", .query = "write Ball", .run = fly});
     orr_system_add(
-        world, &(orr_system_desc){.name = "fly", .query = "write Height, write Speed", .run = fly});
+        world,
+        &(orr_system_desc){.name = "turn", .pipeline = "fine", .query = "write Spin", .run = turn});
     orr_system_add(world,
                    &(orr_system_desc){.name = "ask", .once = true, .impure = true, .run = ask});
     ball = orr_create(world);
-    orr_set(world, ball, Height, {4});
-    orr_set(world, ball, Speed, {3});
+    orr_set(world, ball, Ball, {4, 3, 0});
+    orr_set(world, ball, Spin, {0});
 
-    // Any of the last 40 ticks, and one of each twenty before.
-    orr_history_set(world, &(orr_history_desc){.recent = 40, .every = 20});
+    // Any of the last 200 ticks of the world: about 40 frames.
+    orr_history_set(world, &(orr_history_desc){.recent = 200});
     orr_time_wish(world, 10); // An example should not take a second.
     if (orr_realtime(world, NULL) == ORR_OK) {
         show(world, "when it was stopped");
     }
-    orr_history_stats stats;
-    orr_history_stats_get(world, &stats);
-    printf("%u ticks are remembered, %llu to %llu; it went to one of them %llu times\n",
-           stats.ticks, (unsigned long long)stats.tick_first, (unsigned long long)stats.tick_last,
-           (unsigned long long)stats.travels);
     orr_world_destroy(world);
     return 0;
 }

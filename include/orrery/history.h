@@ -8,7 +8,7 @@
 ///     orr_time_travel(world, 100);               // as it was: values, ids, order, queues, random numbers
 ///     orr_time_travel(world, 150);               // runs 50 ticks: the same again
 ///
-/// All calls are for between ticks, on the thread that drives the world; in real time for a meeting (orr_post_meeting()). Of transient
+/// All calls, also those that only ask, are for between ticks, on the thread that drives the world; in real time for a meeting (orr_post_meeting()). Of transient
 /// types, observers and everything else that is not in the hash nothing is remembered. See docs/HISTORY.md.
 #ifndef ORRERY_HISTORY_H
 #define ORRERY_HISTORY_H
@@ -25,6 +25,10 @@ extern "C" {
 ORR_API orr_result orr_remember(orr_world* world);
 /// True if the tick is remembered.
 ORR_API bool orr_remembered(const orr_world* world, uint64_t tick);
+/// The ticks that are remembered nearest to this one: the latest up to it, the earliest from it on. UINT64_MAX: there is none. (For a slider: in real time, and
+/// with `every`, not all ticks are. Going to one ahead that is not runs ticks, which forgets all that was remembered ahead.)
+ORR_API void orr_remembered_near(const orr_world* world, uint64_t tick, uint64_t* before,
+                                 uint64_t* after);
 /// Forgets one tick. ORR_ERR_PAST if it is not remembered.
 ORR_API orr_result orr_forget(orr_world* world, uint64_t tick);
 /// Forgets ticks `first` to `last`, but for those that `keep_every` divides; 0: all of them. @return how many were forgotten.
@@ -41,10 +45,10 @@ ORR_API orr_result orr_time_travel(orr_world* world, uint64_t tick);
 /// Counts the times the world was restored to a tick it remembers. Not state: it never goes back itself, and is in no hash.
 ORR_API uint64_t orr_timeline(const orr_world* world);
 
-/// What is remembered without being asked for. All 0: nothing.
+/// What is remembered without being asked for. All 0: nothing. Ticks are the world's (orr_world_tick()), which counts those of all pipelines but observers.
 typedef struct orr_history_desc {
     uint32_t
-        recent; ///< Each tick is remembered as it ends, so that the world can go back by so many;
+        recent; ///< Each tick is remembered as it ends, so that the world can go back by so many ticks of the world;
     uint32_t every; ///< of those before, the first of each stretch of so many. 0: none.
     /// In real time: after each tick of the first pipeline that this divides, where all pipelines meet for it. 0: after each.
     uint32_t meet_every;

@@ -12,7 +12,7 @@
 ///     orr_recording_save(world, recording, "run.orr");
 ///
 ///     orr_recording_load(world, recording, "run.orr");              // on a world that was built in the same way
-///     orr_replay(world, recording, NULL, NULL);                     // ORR_OK: every hash on the way was the same
+///     orr_replay(world, recording, NULL, NULL);                     // ORR_OK: every hash from where the world was on was the same
 ///
 /// This is about lockstep (orr_step(), orr_update(), orr_run_until()). Runs in real time are recorded and replayed by orr_realtime(); files, names and
 /// what looks into recordings are the same. All calls are for the thread that drives the world, between ticks. See docs/REPLAY.md.
@@ -138,7 +138,9 @@ typedef struct orr_desync {
     bool differ; ///< Otherwise nothing that both recorded does; the rest is empty.
     uint64_t
         tick; ///< The first one after which they differ; the one they begin with if they do from the beginning.
-    uint64_t agreed_tick; ///< The last one whose recorded hashes agree.
+    uint64_t agreed_tick;            ///< The last one whose recorded hashes agree.
+    char pipeline[ORR_NAME_MAX + 1]; ///< Whose tick that is; "" if they differ from the beginning,
+    uint64_t pipeline_tick;          ///< and its number there: `run->tick` of its systems.
     char system
         [ORR_NAME_MAX +
          1]; ///< That did something else first; "": it was before, or between systems: see `when`.
@@ -148,6 +150,7 @@ typedef struct orr_desync {
     char component[ORR_NAME_MAX +
                    1]; ///< A type, or that of a system's state; "" if it is not about one.
     orr_entity entity;
+    char entity_text[128]; ///< Its name, if it has one, and its id: "dog (7v1)".
     char field[128]; ///< "place.x"; "[1].x" of the second instance; "" if it is not about one.
     /// As text, cut if it is longer: after the tick, or, if calls made the difference, before systems ran.
     char value_a[128], value_b[128];

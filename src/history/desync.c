@@ -10,8 +10,9 @@
 
 typedef struct desync_note {
     const orri_system* system; // NULL: none.
+    const orri_pipeline* pipe;
     orri_probe_at at;
-    uint64_t hash;
+    uint64_t hash, tick; // The latter of the pipeline.
 } desync_note;
 
 // A function that is to be called on a value. What it does nobody sees before it is done, at a point, with those of others.
@@ -116,7 +117,8 @@ static void desync_note_take(orri_probe* probe, orr_world* world, orri_probe_at 
     side->failed |= !ORRI_RESERVE(&world->env, ORR_MEMORY_TEMP, &side->notes, &side->note_capacity,
                                   side->note_count + 1);
     if (!side->failed) {
-        side->notes[side->note_count++] = (desync_note){system, at, hash};
+        const orri_pipeline* pipe = world->schedule->now;
+        side->notes[side->note_count++] = (desync_note){system, pipe, at, hash, pipe->tick};
     }
     if (at == ORRI_PROBE_OUTSIDE) {
         desync_outside(side, hash);
@@ -253,6 +255,10 @@ static void desync_say(const desync_note* note, orr_desync* out)
         [ORRI_PROBE_POINT] = "when what systems sent was committed",
     };
     out->when = note != NULL ? when[note->at] : "before it";
+    if (note != NULL) {
+        snprintf(out->pipeline, sizeof out->pipeline, "%s", note->pipe->name);
+        out->pipeline_tick = note->tick;
+    }
     snprintf(out->system, sizeof out->system, "%s",
              note != NULL && note->system != NULL ? note->system->desc.name : "");
 }
@@ -382,16 +388,21 @@ size_t orr_desync_print(const orr_desync* desync, char* out, size_t out_size)
     if (desync->agreed_tick < desync->tick) {
         orri_text_add(&text, " (%" PRIu64 " agrees)", desync->agreed_tick);
     }
+    if (desync->pipeline[0] != '\0' && desync->pipeline_tick != desync->tick) {
+        orri_text_add(&text, ", tick %" PRIu64 " of pipeline '%s'", desync->pipeline_tick,
+                      desync->pipeline);
+    }
     orri_text_add(&text, desync->system[0] != '\0' ? ": system '%s' %s" : ": %s%s", desync->system,
                   desync->when);
     orri_text_add(&text, "; %s", desync->what);
-    if (desync->component[0] != '\0') {
+    bool typed = desync->component[0] != '\0';
+    if (typed) {
         bool dot = desync->field[0] != '\0' && desync->field[0] != '[';
         orri_text_add(&text, ": %s%s%s", desync->component, dot ? "." : "", desync->field);
     }
     if (desync->entity.id != 0) {
-        orri_text_add(&text, " of %s, cluster %u, chunk %u", orri_id_format(desync->entity).text,
-                      desync->cluster, desync->chunk);
+        orri_text_add(&text, "%s%s, cluster %u, chunk %u", typed ? " of " : ": ",
+                      desync->entity_text, desync->cluster, desync->chunk);
     }
     if (desync->value_a[0] != '\0') {
         orri_text_add(&text, ": %s and %s", desync->value_a, desync->value_b);

@@ -261,6 +261,9 @@ bool orri_desync_look(orr_world* a, orr_world* b, const char* system, orr_desync
     look_worlds w = {a, b, by, out};
     out->component[0] = out->field[0] = out->value_a[0] = out->value_b[0] = '\0';
     if (desync_look_clusters(&w) || desync_look_pools(&w) || desync_look_keeps(&w)) {
+        const orr_world* has = orri_record_find(a, out->entity) != NULL ? a : b;
+        snprintf(out->entity_text, sizeof out->entity_text, "%s",
+                 out->entity.id != 0 ? orri_entity_format(has, out->entity).text : "");
         return true;
     }
     out->what =

@@ -71,10 +71,43 @@ const orri_memory* orri_history_at(const orr_world* world, uint64_t tick)
     return found ? &history->memories[at] : NULL;
 }
 
+// In real time memories come and go while systems and the program's threads run.
+static bool history_hidden(const orr_world* world, const char* call)
+{
+    bool hidden = orri_scattered(world);
+    if (hidden) {
+        (void)orri_refuse_running(world, call);
+    }
+    return hidden;
+}
+
 bool orr_remembered(const orr_world* world, uint64_t tick)
 {
     ORR_ASSERT(world != NULL);
-    return orri_history_at(world, tick) != NULL;
+    return !history_hidden(world, "orr_remembered") && orri_history_at(world, tick) != NULL;
+}
+
+void orri_history_near(const orr_world* world, uint64_t tick, uint64_t* before, uint64_t* after)
+{
+    const struct orri_history* history = world->history;
+    *before = *after = UINT64_MAX;
+    for (uint32_t i = 0; history != NULL && i < history->memory_count; i++) {
+        const orri_memory* memory = &history->memories[i];
+        if (orri_snapshot_lost(memory->store)) {
+            continue;
+        }
+        *before = memory->tick <= tick ? memory->tick : *before;
+        *after = memory->tick >= tick && *after == UINT64_MAX ? memory->tick : *after;
+    }
+}
+
+void orr_remembered_near(const orr_world* world, uint64_t tick, uint64_t* before, uint64_t* after)
+{
+    ORR_ASSERT(world != NULL && before != NULL && after != NULL);
+    *before = *after = UINT64_MAX;
+    if (!history_hidden(world, "orr_remembered_near")) {
+        orri_history_near(world, tick, before, after);
+    }
 }
 
 // ---- remembering ------------------------------------------------------------------------------------------------------------
@@ -267,7 +300,7 @@ void orr_history_stats_get(const orr_world* world, orr_history_stats* out)
     ORR_ASSERT(world != NULL && out != NULL);
     const struct orri_history* history = world->history;
     *out = (orr_history_stats){0};
-    if (history == NULL) {
+    if (history_hidden(world, "orr_history_stats_get") || history == NULL) {
         return;
     }
     *out = (orr_history_stats){.tick_first = UINT64_MAX,
@@ -299,6 +332,10 @@ size_t orr_history_print(const orr_world* world, char* out, size_t out_size)
     ORR_ASSERT(world != NULL);
     orri_text text = {out, out_size, 0};
     orr_history_stats stats;
+    orri_text_add(&text, "%s", "");
+    if (history_hidden(world, "orr_history_print")) {
+        return 0;
+    }
     orr_history_stats_get(world, &stats);
     if (stats.ticks == 0) {
         orri_text_add(&text, "nothing is remembered\n");

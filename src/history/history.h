@@ -40,6 +40,8 @@ struct orri_history* orri_history_of(orr_world* world);
 uint32_t orri_history_find(const struct orri_history* history, uint64_t tick);
 // The memory of a tick that can be gone back to; NULL: none.
 const orri_memory* orri_history_at(const orr_world* world, uint64_t tick);
+// The latest that is remembered up to a tick, and the earliest from it on; UINT64_MAX: none.
+void orri_history_near(const orr_world* world, uint64_t tick, uint64_t* before, uint64_t* after);
 // Remembers now. Reported. (history.c)
 orr_result orri_history_keep(orr_world* world, bool ruled);
 // True when the world stands, unchanged, where it went to by this memory. (travel.c)

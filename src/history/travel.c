@@ -33,25 +33,14 @@ static orr_result travel_back(orr_world* world, const orri_memory* memory)
 // "; nearest: 40 and 45", "; nothing is".
 static void travel_nearest(const orr_world* world, uint64_t tick, char* out, size_t size)
 {
-    const struct orri_history* history = world->history;
-    const orri_memory *before = NULL, *after = NULL;
-    for (uint32_t i = 0; history != NULL && i < history->memory_count; i++) {
-        const orri_memory* memory = &history->memories[i];
-        if (orri_snapshot_lost(memory->store)) {
-            continue;
-        }
-        if (memory->tick < tick) {
-            before = memory;
-        } else if (after == NULL) {
-            after = memory;
-        }
-    }
-    if (before != NULL && after != NULL) {
-        snprintf(out, size, "; the nearest that are: %llu and %llu",
-                 (unsigned long long)before->tick, (unsigned long long)after->tick);
-    } else if (before != NULL || after != NULL) {
+    uint64_t before, after;
+    orri_history_near(world, tick, &before, &after);
+    if (before != UINT64_MAX && after != UINT64_MAX) {
+        snprintf(out, size, "; the nearest that are: %llu and %llu", (unsigned long long)before,
+                 (unsigned long long)after);
+    } else if (before != UINT64_MAX || after != UINT64_MAX) {
         snprintf(out, size, "; the nearest that is: %llu",
-                 (unsigned long long)(before != NULL ? before : after)->tick);
+                 (unsigned long long)(before != UINT64_MAX ? before : after));
     } else {
         snprintf(out, size,
                  "; nothing is: call orr_remember(), or orr_history_set() for all ticks");

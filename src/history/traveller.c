@@ -247,6 +247,24 @@ static orr_result traveller_arrive(const traveller_here* here, uint64_t time)
                                                 &extra.stretcher);
 }
 
+// Nothing is run for who is moved through what it remembers.
+static bool traveller_stretched(const traveller_here* here)
+{
+    const orr_time_stretcher* stretcher =
+        orr_component_get(here->world, here->entity, here->types.stretcher);
+    return stretcher != NULL && stretcher->drives.id == 0;
+}
+
+ORRI_COLD static orr_result traveller_refuse_stretched(const traveller_here* here, uint64_t slot)
+{
+    orri_id_text who = orri_entity_format(here->world, here->entity);
+    return orri_refuse(&here->world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+                       "%s: entity %s has an orr_time_stretcher, which moves it through what it "
+                       "remembers, and slot %llu is not; remember it, or remove the stretcher "
+                       "before going ahead",
+                       here->call, who.text, (unsigned long long)slot);
+}
+
 // Updates it alone. What is refused on the way leaves it as it was.
 static orr_result traveller_ahead(const traveller_here* here, uint64_t from, uint64_t to)
 {
@@ -300,6 +318,9 @@ orr_result orr_entity_travel(orr_world* world, orr_entity entity, uint64_t slot)
     }
     if (slot > now && slot - now > UINT32_MAX) {
         return traveller_refuse_far(&here, now, slot);
+    }
+    if (slot > now && traveller_stretched(&here)) {
+        return traveller_refuse_stretched(&here, slot);
     }
     return slot > now ? traveller_ahead(&here, now, slot)
                       : traveller_refuse_past(&here, slot, ", and its past is not computed again");

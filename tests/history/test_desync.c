@@ -161,6 +161,7 @@ typedef struct run_of {
     orr_world* world;
     orr_entity entities[ENTITIES];
     fault wrong;
+    const char* fine; // Name of a second pipeline, twice as fast; NULL: none.
     orr_recording* recording;
 } run_of;
 
@@ -176,8 +177,13 @@ static void run_build(run_of* r, uint32_t workers)
                .settings = f);
     KIT_SYSTEM(world, .name = "roll", .once = true, .any = "write Rock", .run = roll,
                .settings = f);
+    if (r->fine != NULL) {
+        CHECK(
+            orr_pipeline_add(world, &(orr_pipeline_desc){.name = r->fine, .rate_hz = 120}).index1 !=
+            0);
+    }
     KIT_SYSTEM(world, .name = "tally", .once = true, .run = tally, .settings = f,
-               .state = ORR_TYPE(Tally));
+               .state = ORR_TYPE(Tally), .pipeline = r->fine);
     KIT_SYSTEM(world, .name = "spark", .once = true, .run = spark, .creates = "Spark",
                .settings = f);
     KIT_SYSTEM(world, .name = "burn", .query = "write Spark", .run = burn, .destroys = "Spark",
@@ -253,7 +259,8 @@ ORR_TEST(desync_of_one_bit_in_10000_ticks_is_found_and_named)
         CHECK_EQ(found.ticks_a, 7391 - 7168);
         char text[512];
         orr_desync_print(&found, text, sizeof text);
-        CHECK_CONTAINS(text, "system 'drift' when it ran");
+        CHECK_CONTAINS(text, "tick 7391 differs");
+        CHECK_CONTAINS(text, ": system 'drift' when it ran");
         CHECK_CONTAINS(text, "Place.steps[2]");
         run_end(&a);
         run_end(&b);
@@ -296,6 +303,8 @@ ORR_TEST(desync_of_every_kind_is_named)
         found = find(&a, &b);
         CHECK_EQ(found.tick, 61);
         CHECK_EQ(found.agreed_tick, 60);
+        CHECK_STR(found.pipeline, "main");
+        CHECK_EQ(found.pipeline_tick, 61);
         CHECK_STR(found.system, cases[i].system);
         CHECK_STR(found.component, cases[i].component);
         CHECK_STR(found.field, cases[i].field);
@@ -303,11 +312,35 @@ ORR_TEST(desync_of_every_kind_is_named)
         CHECK_STR(found.when, cases[i].when);
         char text[512];
         orr_desync_print(&found, text, sizeof text);
-        CHECK_CONTAINS(text, cases[i].what == WRONG_ARM ? "Arm[1].force" : cases[i].component);
+        CHECK_CONTAINS(text, cases[i].what == WRONG_ARM    ? "Arm[1].force of "
+                             : cases[i].what == WRONG_MORE ? "only the second has: "
+                             : cases[i].what == WRONG_NAME ? " of ada ("
+                                                           : cases[i].component);
         CHECK_EQ(found.ticks_a, 61);
         run_end(&a);
         run_end(&b);
     }
+}
+
+ORR_TEST(desync_in_a_pipeline_is_named_by_its_tick)
+{
+    run_of a = {.fine = "fine"}, b = {.wrong = {WRONG_STATE, 61}, .fine = "fine"};
+    run_build(&a, 0);
+    run_build(&b, 0);
+    CHECK_OK(orr_history_set(a.world, &(orr_history_desc){.every = 16}));
+    CHECK_OK(orr_history_set(b.world, &(orr_history_desc){.every = 16}));
+    run_go(&a, 60, 10, 0);
+    run_go(&b, 60, 10, 0);
+    orr_desync found = find(&a, &b);
+    CHECK_STR(found.system, "tally");
+    CHECK_STR(found.pipeline, "fine");
+    CHECK_EQ(found.pipeline_tick, 61);
+    CHECK(found.tick > 61); // Of the world: those of both.
+    char text[512];
+    orr_desync_print(&found, text, sizeof text);
+    CHECK_CONTAINS(text, ", tick 61 of pipeline 'fine': system 'tally' when it ran");
+    run_end(&a);
+    run_end(&b);
 }
 
 ORR_TEST(desync_by_another_call_is_before_systems_ran)

@@ -222,6 +222,32 @@ ORR_TEST(forget_range_keeps_every_nth)
 
 // ---- rules --------------------------------------------------------------------------------------------------------------------
 
+ORR_TEST(nearest_ticks_that_are_remembered_are_told)
+{
+    kit k = {0};
+    orr_world* world = begin(&k);
+    uint64_t before, after;
+    orr_remembered_near(world, 5, &before, &after);
+    CHECK(before == UINT64_MAX && after == UINT64_MAX);
+    for (uint32_t i = 0; i < 3; i++) { // 10, 20, 30
+        CHECK_OK(orr_step(world, 10));
+        CHECK_OK(orr_remember(world));
+    }
+    static const uint64_t cases[][3] = {{0, UINT64_MAX, 10},
+                                        {10, 10, 10},
+                                        {11, 10, 20},
+                                        {29, 20, 30},
+                                        {30, 30, 30},
+                                        {31, 30, UINT64_MAX},
+                                        {UINT64_MAX, 30, UINT64_MAX}};
+    for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        orr_remembered_near(world, cases[i][0], &before, &after);
+        CHECK_EQ(before, cases[i][1]);
+        CHECK_EQ(after, cases[i][2]);
+    }
+    kit_end(&k);
+}
+
 ORR_TEST(window_remembers_the_recent_ticks_and_every_nth_before)
 {
     kit k = {0};

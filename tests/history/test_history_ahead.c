@@ -470,7 +470,12 @@ static void mirror_ahead(orr_world* world, void* data)
     } else if (far.calls % 3 == 2) {
         far_go(world, far.tick);
     }
+    orr_pipeline_stats before, after;
+    orr_pipeline watch = orr_pipeline_find(world, "watch");
+    HARD_CHECK(orr_pipeline_stats_get(world, watch, &before) == ORR_OK, "stats");
     far_go(world, orr_world_tick(world) + 7);
+    HARD_CHECK(orr_pipeline_stats_get(world, watch, &after) == ORR_OK, "stats");
+    HARD_CHECK(before.tick == after.tick, "who looks on ticks, too");
 }
 
 static void mirror_ask(orr_run* run)

@@ -408,6 +408,24 @@ static void when_plain(orr_world* world, void* data)
     HARD_CHECK(orr_forget(world, 0) == ORR_ERR_STATE, "forgotten");
     HARD_CHECK(orr_forget_range(world, 0, 100, 0) == 0, "forgotten");
     HARD_CHECK(orr_history_set(world, &(orr_history_desc){.recent = 1}) == ORR_ERR_STATE, "set");
+    // Nor can it be asked: memories come and go meanwhile.
+    HARD_CHECK(!orr_remembered(world, 0), "remembered");
+    HARD_CHECK(strstr(orr_error_last(world), "orr_remembered:") != NULL, "%s",
+               orr_error_last(world));
+    uint64_t before = 1, after = 1;
+    orr_remembered_near(world, 0, &before, &after);
+    HARD_CHECK(before == UINT64_MAX && after == UINT64_MAX, "near");
+    HARD_CHECK(strstr(orr_error_last(world), "orr_remembered_near:") != NULL, "%s",
+               orr_error_last(world));
+    orr_history_stats stats;
+    orr_history_stats_get(world, &stats);
+    HARD_CHECK(stats.ticks == 0, "stats");
+    HARD_CHECK(strstr(orr_error_last(world), "orr_history_stats_get:") != NULL, "%s",
+               orr_error_last(world));
+    char text[64] = "?";
+    HARD_CHECK(orr_history_print(world, text, sizeof text) == 0 && text[0] == '\0', "%s", text);
+    HARD_CHECK(strstr(orr_error_last(world), "orr_history_print:") != NULL, "%s",
+               orr_error_last(world));
 }
 
 static void when_meeting(orr_world* world, void* data)

@@ -42,6 +42,24 @@ static void check_at(orr_world* world, orr_entity entity, double position, float
     CHECK_EQ(stretcher_of(world, entity)->state, ORR_STRETCH_MOVES);
 }
 
+// Nothing would be run for it, and its time would be one that it has no state of.
+ORR_TEST(stretched_entity_goes_ahead_to_slots_only)
+{
+    kit k = {0};
+    orr_world* world = begin_stretching(&k);
+    orr_entity a = make_stretched(world, tens, 3);
+    CHECK_OK(orr_time_stretch(world, a, 1));
+    CHECK_RESULT(orr_entity_travel(world, a, 15), ORR_ERR_STATE);
+    KIT_ERROR(&k, ORR_ERR_STATE, "remove the stretcher");
+    check_at(world, a, 0, 0, 0);
+    CHECK_OK(orr_entity_travel(world, a, 20));
+    check_at(world, a, 20, 200, 200);
+    CHECK_OK(orr_remove(world, a, orr_time_stretcher));
+    CHECK_OK(orr_entity_travel(world, a, 25)); // By running, of which there is nothing.
+    CHECK_EQ(orr_time_of(world, a), 25);
+    kit_end(&k);
+}
+
 ORR_TEST(stretcher_plays_what_is_remembered_at_any_rate) /* N3-42, N3-44 */
 {
     kit k = {0};
