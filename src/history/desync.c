@@ -15,21 +15,12 @@ typedef struct desync_note {
     uint64_t hash, tick; // The latter of the pipeline.
 } desync_note;
 
-// A function that is to be called on a value. What it does nobody sees before it is done, at a point, with those of others.
-typedef struct desync_deed {
-    const orri_system* system; // That posted it.
-    orr_entity target;
-    orr_type type;
-} desync_deed;
-
 typedef struct desync_side {
     orri_probe probe; // The first: it is handed back.
     orr_world* world;
     const orr_recording* recording;
     desync_note* notes; // Of the tick under way.
     uint32_t note_count, note_capacity;
-    desync_deed* deeds; // Likewise, in order of the systems.
-    uint32_t deed_count, deed_capacity;
     bool failed; // There is no memory for them.
     uint64_t ticks;
     struct desync_side* other;
@@ -62,34 +53,6 @@ static uint64_t desync_lane_hash(const orr_lane* lane, uint64_t hash)
     return orri_posts_hash(lane->posts, hash);
 }
 
-static void desync_deeds_take_stream(desync_side* side, const orri_system* system,
-                                     const orri_stream* stream)
-{
-    for (uint32_t i = 0, run = 0; stream->calls && i < stream->count; i++) {
-        run += run + 1 < stream->run_count && stream->runs[run + 1].first <= i;
-        if (stream->verbs[stream->runs[run].verb].function == NULL) {
-            continue;
-        }
-        if (!ORRI_RESERVE(&side->world->env, ORR_MEMORY_TEMP, &side->deeds, &side->deed_capacity,
-                          side->deed_count + 1)) {
-            side->failed = true;
-            return;
-        }
-        side->deeds[side->deed_count++] =
-            (desync_deed){system, stream->posts[i].entity, stream->type};
-    }
-}
-
-static void desync_deeds_take(desync_side* side, const orri_system* system)
-{
-    for (uint32_t i = 0; i < system->lane_count; i++) {
-        const struct orri_posts* posts = system->lanes[i]->posts;
-        for (uint32_t k = 0; posts != NULL && k < posts->stream_count; k++) {
-            desync_deeds_take_stream(side, system, &posts->streams[k]);
-        }
-    }
-}
-
 static orr_result desync_tick(desync_side* side, uint64_t tick);
 
 // What calls did differently is looked at before systems hide it. Both worlds have to stand there for that: the second ticks within the first one's tick.
@@ -103,6 +66,26 @@ static void desync_outside(const desync_side* side, uint64_t hash)
     }
 }
 
+static void desync_note_add(desync_side* side, const orri_system* system, orri_probe_at at,
+                            uint64_t hash)
+{
+    side->failed |= !ORRI_RESERVE(&side->world->env, ORR_MEMORY_TEMP, &side->notes,
+                                  &side->note_capacity, side->note_count + 1);
+    if (!side->failed) {
+        const orri_pipeline* pipe = side->world->schedule->now;
+        side->notes[side->note_count++] = (desync_note){system, pipe, at, hash, pipe->tick};
+    }
+}
+
+// What functions of transactions do nobody sees before they are called, at a point, one after the other.
+static void desync_called(orr_world* world, const orri_rights* rights, const orri_type* type,
+                          orr_entity target, const void* value)
+{
+    desync_side* side = (desync_side*)(void*)world->schedule->probe;
+    const orri_system* system = orri_system_named(world, rights->name, strlen(rights->name));
+    desync_note_add(side, system, ORRI_PROBE_CALLED, orri_rows_hash(type, value, 1, target.id));
+}
+
 static void desync_note_take(orri_probe* probe, orr_world* world, orri_probe_at at,
                              const orri_system* system)
 {
@@ -111,15 +94,7 @@ static void desync_note_take(orri_probe* probe, orr_world* world, orri_probe_at 
     for (uint32_t i = 0; at == ORRI_PROBE_RAN && i < system->lane_count; i++) {
         hash = desync_lane_hash(system->lanes[i], hash);
     }
-    if (at == ORRI_PROBE_RAN && side->leads) {
-        desync_deeds_take(side, system);
-    }
-    side->failed |= !ORRI_RESERVE(&world->env, ORR_MEMORY_TEMP, &side->notes, &side->note_capacity,
-                                  side->note_count + 1);
-    if (!side->failed) {
-        const orri_pipeline* pipe = world->schedule->now;
-        side->notes[side->note_count++] = (desync_note){system, pipe, at, hash, pipe->tick};
-    }
+    desync_note_add(side, system, at, hash);
     if (at == ORRI_PROBE_OUTSIDE) {
         desync_outside(side, hash);
     }
@@ -185,9 +160,15 @@ static orr_result desync_go(desync_side* side, uint64_t tick)
 // Up to a tick, the next one, with notes.
 static orr_result desync_tick(desync_side* side, uint64_t tick)
 {
-    side->note_count = side->deed_count = 0;
+    struct orri_messages* messages = orri_messages_of(side->world);
+    if (messages == NULL) {
+        return ORR_ERR_MEMORY;
+    }
+    side->note_count = 0;
     side->world->schedule->probe = &side->probe;
+    messages->called = desync_called;
     orr_result result = desync_run(side, tick);
+    messages->called = NULL;
     side->world->schedule->probe = NULL;
     return result == ORR_OK && side->failed
                ? orri_refuse_memory(&side->world->env, "finding where two runs part")
@@ -252,6 +233,7 @@ static void desync_say(const desync_note* note, orr_desync* out)
         [ORRI_PROBE_OUTSIDE] = "before systems ran: by calls and what was sent before",
         [ORRI_PROBE_RAN] = "when it ran",
         [ORRI_PROBE_ENDED] = "when what it sent was done",
+        [ORRI_PROBE_CALLED] = "when a function it transacts with was called",
         [ORRI_PROBE_POINT] = "when what systems sent was committed",
     };
     out->when = note != NULL ? when[note->at] : "before it";
@@ -261,19 +243,6 @@ static void desync_say(const desync_note* note, orr_desync* out)
     }
     snprintf(out->system, sizeof out->system, "%s",
              note != NULL && note->system != NULL ? note->system->desc.name : "");
-}
-
-// What differs since a point, though all was posted alike: the last function that was called on it did something else.
-static void desync_say_deed(const desync_side* side, orr_desync* out)
-{
-    for (uint32_t i = side->deed_count; out->system[0] == '\0' && i-- > 0;) {
-        const desync_deed* deed = &side->deeds[i];
-        const orri_type* type = side->world->schema.types[orri_type_index(side->world, deed->type)];
-        if (deed->target.id == out->entity.id && strcmp(type->info.name, out->component) == 0) {
-            out->when = "when a function it transacts with was called";
-            snprintf(out->system, sizeof out->system, "%s", deed->system->desc.name);
-        }
-    }
 }
 
 static orr_result desync_search(desync_side sides[2], uint64_t differs, orr_desync* out)
@@ -303,9 +272,6 @@ static orr_result desync_search(desync_side sides[2], uint64_t differs, orr_desy
     bool seen = note != NULL && note->at == ORRI_PROBE_OUTSIDE;
     if (!seen && !orri_desync_look(sides[0].world, sides[1].world, out->system, out)) {
         (void)orri_desync_look(sides[0].world, sides[1].world, "", out);
-    }
-    if (note != NULL && note->at == ORRI_PROBE_POINT) {
-        desync_say_deed(&sides[0], out);
     }
     return ORR_OK;
 }
@@ -364,7 +330,6 @@ orr_result orr_desync_find(orr_world* a, const orr_recording* recording_a, orr_w
     for (uint32_t i = 0; i < 2; i++) {
         orri_env* env = &sides[i].world->env;
         ORRI_RELEASE(env, ORR_MEMORY_TEMP, sides[i].notes, sides[i].note_capacity);
-        ORRI_RELEASE(env, ORR_MEMORY_TEMP, sides[i].deeds, sides[i].deed_capacity);
     }
     out->ticks_a = sides[0].ticks;
     out->ticks_b = sides[1].ticks;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Memories of a world: made, forgotten, counted. What each consists of, store, messages and schedule know.
 #include "history/history.h"
+#include "schedule/realtime.h"
 
 static void history_gone(orr_world* world)
 {
@@ -180,6 +181,21 @@ orr_result orri_history_keep(orr_world* world, bool ruled)
     return ORR_OK;
 }
 
+// True when the budget is exceeded. In a replay, when it was.
+static bool history_over(orr_world* world)
+{
+    const struct orri_history* history = world->history;
+    if (history == NULL || history->rules.bytes_max == 0) {
+        return false;
+    }
+    uint32_t over;
+    if (!orri_replay_budget(world, &over)) {
+        over = orri_history_bytes(world) > history->rules.bytes_max;
+    }
+    orri_record_budget(world, over);
+    return over != 0;
+}
+
 orr_result orr_remember(orr_world* world)
 {
     ORR_ASSERT(world != NULL);
@@ -187,9 +203,8 @@ orr_result orr_remember(orr_world* world)
     if (result != ORR_OK) {
         return result;
     }
-    const struct orri_history* history = world->history;
-    if (history != NULL && history->rules.bytes_max != 0 &&
-        orri_history_bytes(world) > history->rules.bytes_max) {
+    if (history_over(world)) {
+        const struct orri_history* history = world->history;
         return orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_CALL_REFUSED,
                            "orr_remember: what is remembered takes %llu bytes, more than the "
                            "%llu of the history's bytes_max; forget some, or allow more",

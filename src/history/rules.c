@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What is remembered without being asked for: the last ticks, of earlier ones each Nth, within a budget.
 #include "history/history.h"
+#include "schedule/realtime.h"
 
 // A future that the world left by going back is another one now.
 void orri_history_tick_begins(orr_world* world)
@@ -45,33 +46,36 @@ static void rules_forget_old(orr_world* world)
     history->ruled_to = oldest;
 }
 
-// The oldest go first; the newest stays.
+// The oldest one that the rules made. False: there is none before memory `end`.
+static bool rules_forget_oldest(orr_world* world, uint32_t end)
+{
+    struct orri_history* history = world->history;
+    for (uint32_t i = 0; i < end; i++) {
+        if (history->memories[i].ruled) {
+            orri_history_drop(world, i, 1);
+            history->forgotten++;
+            return true;
+        }
+    }
+    return false;
+}
+
+// The oldest go first; the newest stays. A replay forgets what its run forgot: how much memory there is depends on who looks on.
 static void rules_keep_budget(orr_world* world)
 {
     struct orri_history* history = world->history;
     uint64_t most = history->rules.bytes_max;
-    for (uint32_t i = 0;
-         most != 0 && i + 1 < history->memory_count && orri_history_bytes(world) > most;) {
-        if (history->memories[i].ruled) {
-            orri_history_drop(world, i, 1);
-            history->forgotten++;
-        } else {
-            i++;
-        }
+    uint32_t dropped = 0, told;
+    if (most == 0) {
+        return;
     }
-}
-
-// There was no memory for one more: the oldest makes room, for the world too.
-static void rules_forget_first(orr_world* world)
-{
-    struct orri_history* history = world->history;
-    for (uint32_t i = 0; i < history->memory_count; i++) {
-        if (history->memories[i].ruled) {
-            orri_history_drop(world, i, 1);
-            history->forgotten++;
-            return;
-        }
+    bool replays = orri_replay_budget(world, &told);
+    while (history->memory_count > 0 &&
+           (replays ? dropped < told : orri_history_bytes(world) > most) &&
+           rules_forget_oldest(world, history->memory_count - 1)) {
+        dropped++;
     }
+    orri_record_budget(world, dropped);
 }
 
 // Whether the tick that is now is to be remembered.
@@ -90,8 +94,8 @@ void orri_history_tick_ended(orr_world* world)
         return;
     }
     if (rules_want(world) && orri_history_keep(world, true) != ORR_OK) {
-        history->lost++;
-        rules_forget_first(world);
+        history->lost++; // The oldest makes room, for the world too.
+        (void)rules_forget_oldest(world, history->memory_count);
     }
     rules_forget_old(world);
     rules_keep_budget(world);
@@ -146,6 +150,8 @@ orr_result orr_history_set(orr_world* world, const orr_history_desc* desc)
         history->ruled_to = 0;
         rules_forget_old(world);
         rules_keep_budget(world);
+        while (!rules_on(desc) && rules_forget_oldest(world, history->memory_count)) {
+        }
     }
     return result;
 }

@@ -8,7 +8,7 @@
 //   TYPE PIPE SYST CALL FUNC   names: v count, each: text, u64 of what kind (tape.h)
 //   TICK     v number of the first; each: u8 flags, v pipeline, [u32 dt], z due, z time, z due of the first (differences), v calls, each: v name, u8 meeting,
 //            v size, bytes; v size, bytes of impure systems; [u64 hash]
-//   TURN DTIM CCNT GRNT HASH ENDS   of real time: arrays, in pieces;   POST: calls;   INPT: u32 pipeline, bytes of impure systems
+//   TURN DTIM CCNT GRNT HASH ENDS BUDG   of real time: arrays, in pieces;   POST: calls;   INPT: u32 pipeline, bytes of impure systems
 //   DONE     u64 ticks, calls, time; u8 flags; u64 where it was changed, plus 1. Without it the file was cut off.
 #ifndef ORRI_HISTORY_TAPE_FILE_H
 #define ORRI_HISTORY_TAPE_FILE_H
@@ -18,7 +18,7 @@
 #include <orrery/replay.h>
 
 #define ORRI_TAPE_MAGIC   "ORRTAPE\n"
-#define ORRI_TAPE_VERSION 2u
+#define ORRI_TAPE_VERSION 3u
 #define ORRI_TAPE_PIECE   65536u // Bytes of a block, after which another begins;
 #define ORRI_TAPE_TICKS   256u   // or ticks: no more are lost where a file is cut off.
 #define ORRI_TAPE_BEFORE  12u    // Bytes of a block before its content, and with those behind it.
@@ -41,6 +41,7 @@ typedef enum orri_tape_block {
     ORRI_BLOCK_GRNT = ORRI_TAPE_FOUR('G', 'R', 'N', 'T'),
     ORRI_BLOCK_HASH = ORRI_TAPE_FOUR('H', 'A', 'S', 'H'),
     ORRI_BLOCK_ENDS = ORRI_TAPE_FOUR('E', 'N', 'D', 'S'),
+    ORRI_BLOCK_BUDG = ORRI_TAPE_FOUR('B', 'U', 'D', 'G'),
     ORRI_BLOCK_POST = ORRI_TAPE_FOUR('P', 'O', 'S', 'T'),
     ORRI_BLOCK_INPT = ORRI_TAPE_FOUR('I', 'N', 'P', 'T'),
     ORRI_BLOCK_DONE = ORRI_TAPE_FOUR('D', 'O', 'N', 'E'),

@@ -333,6 +333,8 @@ static orr_result tape_read_realtime(tape_in* in, uint32_t* end_words)
         return tape_read_hashes(in);
     case ORRI_BLOCK_ENDS:
         return tape_read_ends(in, end_words);
+    case ORRI_BLOCK_BUDG:
+        return tape_read_u32s(in, &r->budgets, &r->budget_count, &r->budget_capacity);
     case ORRI_BLOCK_POST:
         return tape_read_posts(in);
     case ORRI_BLOCK_INPT:

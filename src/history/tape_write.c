@@ -357,6 +357,7 @@ static void tape_write_realtime(tape_out* out)
     tape_write_numbers(out, ORRI_BLOCK_GRNT, r->grants.grants, r->grants.count, 4);
     tape_write_numbers(out, ORRI_BLOCK_HASH, r->hashes, r->hash_count, 8);
     tape_write_numbers(out, ORRI_BLOCK_ENDS, r->ended, 5 * (size_t)r->ended_count, 8);
+    tape_write_numbers(out, ORRI_BLOCK_BUDG, r->budgets, r->budget_count, 4);
     tape_write_posts(out);
     tape_write_inputs(out);
 }

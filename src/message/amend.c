@@ -151,10 +151,13 @@ static void amend_call_all(const orri_amend_site* site, const orri_verb* verb,
 {
     for (uint32_t i = 0; i < count; i++) {
         uint8_t* value = amend_value(site, verb, amends[i].place);
-        verb->function(site->world, amend_target(site, amends[i].place), value,
-                       (const void*)(uintptr_t)amends[i].number);
+        orr_entity target = amend_target(site, amends[i].place);
+        verb->function(site->world, target, value, (const void*)(uintptr_t)amends[i].number);
         if (site->type->info.has_padding) {
             orri_rows_clean(site->type, value, 1);
+        }
+        if (ORR_UNLIKELY(site->world->messages->called != NULL)) {
+            site->world->messages->called(site->world, verb->rights, site->type, target, value);
         }
     }
 }

@@ -286,6 +286,9 @@ struct orri_messages {
     struct orri_messages_past* unsettled;
     // The name of a system, "" of one that is gone: for words. Filled by the scheduler; NULL: there are none.
     const char* (*system_name)(const orr_world* world, orr_system system);
+    // After each call of a function of transactions; NULL: nobody wants to know. Set by who looks where two runs part.
+    void (*called)(orr_world* world, const orri_rights* rights, const orri_type* type,
+                   orr_entity target, const void* value);
 };
 
 // Made at first use, with the tenant's functions; NULL when refused (reported).

@@ -437,7 +437,8 @@ void orri_beat_thread(void* data)
     orri_pipeline* pipe = data;
     orri_realtime* rt = pipe->moment->rt;
     bool follows = orri_follows(pipe);
-    if (pipe->stage != ORRI_STAGE_DONE) { // It was refused in a run before, and goes on.
+    // It was refused in a run before, and goes on. (Its stage may be another thread's by now: that of a meeting at which ticks run.)
+    if (pipe->moment->resumes) {
         orri_floor_enter_between(pipe);
         (void)beat_tick(rt, pipe, pipe->dt);
     }

@@ -450,8 +450,8 @@ orr_result orr_wait_stats_get(orr_world* world, orr_pipeline pipeline, orr_wait_
         return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
                            "orr_wait_stats_get: there is no pipeline %u", pipeline.index1);
     }
-    const orri_moment* moment = schedule->pipelines[pipeline.index1 - 1]->moment;
     orri_realtime* rt = outside_now(world);
+    const orri_moment* moment = schedule->pipelines[pipeline.index1 - 1]->moment; // Made by a run.
     if (rt == NULL) {
         *out = moment != NULL ? moment->stats : (orr_wait_stats){0};
         return ORR_OK;

@@ -168,6 +168,7 @@ static bool realtime_moment(orri_realtime* rt, orri_pipeline* pipe)
     moment->began_real_ns = 0;
     moment->era += moment->era == 0;
     moment->ticking = false;
+    moment->resumes = pipe->stage != ORRI_STAGE_DONE;
     moment->waits = ORRI_WAITS_NOT;
     moment->input_at = 0;
     if (moment->lanes == NULL) {
@@ -328,6 +329,14 @@ static void realtime_note(orri_realtime* rt)
     }
 }
 
+// The tick with which the run ends is remembered as at a meeting.
+static void realtime_met(const orri_realtime* rt)
+{
+    if (rt->world->tick_met != NULL && !orri_half_done(rt->schedule)) {
+        rt->world->tick_met(rt->world);
+    }
+}
+
 // What was posted and not done yet, with the world as it is between ticks.
 static void realtime_rest(orri_realtime* rt)
 {
@@ -408,9 +417,6 @@ static orr_result realtime_run(orri_realtime* rt)
     }
     schedule->now = NULL;
     rt->world->iterating = 0;
-    if (rt->world->tick_begins != NULL) {
-        rt->world->tick_begins(rt->world);
-    }
     orri_realtime_open(rt, false);
     orri_mutex_lock(rt->platform, &schedule->posting);
     __atomic_store_n(&schedule->realtime, rt, __ATOMIC_RELAXED);
@@ -440,10 +446,9 @@ static orr_result realtime_run(orri_realtime* rt)
     orri_realtime_unhold(rt);
     orri_lanes_use(rt->world, NULL);
     orri_part_sinces(rt);
-    if (rt->world->tick_met != NULL && !orri_half_done(schedule)) {
-        rt->world->tick_met(rt->world);
-    }
+    realtime_met(rt);
     realtime_rest(rt);
+    realtime_met(rt);     // They may have gone ahead.
     orri_record_time(rt); // They may have gone back.
     orri_record_grants(rt, &log);
     return rt->result != ORR_OK ? rt->result : rt->refused;

@@ -64,6 +64,7 @@ typedef struct orri_moment {
     orri_here outside; // Of the thread, before it came onto the floor.
     orri_pace_own own;
     bool ticking;
+    bool resumes;           // A tick of it was open when the run began.
     uint64_t met;           // Meetings held when its last tick was about to begin.
     uint64_t travels;       // Likewise: how often the world had gone back.
     uint64_t began_ns;      // By the world's time, of its last tick,
@@ -140,7 +141,7 @@ typedef struct orri_realtime {
     const struct orr_recording* replay;
     uint32_t turn_end; // Turns of the replay that are followed.
     // Of the replay; on the floor.
-    uint32_t dt_at, count_at, call_at, hash_at, ended_at;
+    uint32_t dt_at, count_at, call_at, hash_at, ended_at, budget_at;
     _Atomic bool astray; // It did something else than was recorded.
 } orri_realtime;
 
@@ -290,6 +291,9 @@ bool orri_replay_clock(orri_realtime* rt, orri_pipeline* pipe);
 void orri_record_refused(orri_realtime* rt, const orri_pipeline* pipe);
 // The same if memory was, to anybody, since the run began. What came of that is not known: a call from outside may have gone on without.
 void orri_record_lacks(orri_realtime* rt, const orri_pipeline* pipe);
+// What a budget decided at a meeting is taken down, if there is a recording; and what it decided then. False: nothing is followed.
+void orri_record_budget(const orr_world* world, uint32_t choice);
+bool orri_replay_budget(const orr_world* world, uint32_t* choice);
 // When the run has ended: the world's time; in a replay that came to its end it is put there.
 void orri_record_time(orri_realtime* rt);
 // Begins with an empty recording, or looks at what there is to replay. Reports.

@@ -165,6 +165,33 @@ void orri_record_time(orri_realtime* rt)
     }
 }
 
+// ---- what is remembered --------------------------------------------------------------------------------------------------------
+
+void orri_record_budget(const orr_world* world, uint32_t choice)
+{
+    orri_realtime* rt = world->schedule != NULL ? world->schedule->realtime : NULL;
+    struct orr_recording* record = rt != NULL ? rt->record : NULL;
+    if (record == NULL || !orri_record_goes_on(rt, rt->schedule->pipelines[0])) {
+        return;
+    }
+    if (!ORRI_RESERVE(&record->env, ORR_MEMORY_SYSTEM, &record->budgets, &record->budget_capacity,
+                      record->budget_count + 1)) {
+        record_full(rt);
+        return;
+    }
+    record->budgets[record->budget_count++] = choice;
+}
+
+bool orri_replay_budget(const orr_world* world, uint32_t* choice)
+{
+    orri_realtime* rt = world->schedule != NULL ? world->schedule->realtime : NULL;
+    if (rt == NULL || rt->replay == NULL || rt->budget_at >= rt->replay->budget_count) {
+        return false;
+    }
+    *choice = rt->replay->budgets[rt->budget_at++];
+    return true;
+}
+
 // ---- hashes ---------------------------------------------------------------------------------------------------------------
 
 // What a pipeline owns: values by cluster and row, of the entities there are.
@@ -293,6 +320,7 @@ void orri_recording_clear(struct orr_recording* recording)
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->calls, recording->call_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->hashes, recording->hash_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->ended, recording->ended_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->budgets, recording->budget_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->taped, recording->taped_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->marks, recording->mark_capacity);
     for (uint32_t kind = 0; kind < ORRI_TAPE_KINDS; kind++) {

@@ -239,7 +239,9 @@ bool orr_paused(const orr_world* world)
 bool orr_tick_open(const orr_world* world)
 {
     ORR_ASSERT(world != NULL);
-    return world->schedule != NULL && world->schedule->now != NULL;
+    const struct orri_schedule* schedule = world->schedule;
+    bool meets = orri_here_now.world == world && orri_here_now.gathered;
+    return schedule != NULL && (schedule->now != NULL || (meets && orri_half_done(schedule)));
 }
 
 orr_result orr_tick_abandon(orr_world* world)

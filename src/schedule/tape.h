@@ -84,6 +84,9 @@ struct orr_recording {
     uint64_t* hashes; // In order of the ends of ticks.
     uint32_t hash_count, hash_capacity;
     orri_lock_log grants;
+    uint32_t*
+        budgets; // What a budget of memory decided for the window: it depends on who looks on.
+    uint32_t budget_count, budget_capacity;
     orri_record_clock* ended; // Clocks after each tick, in order of their ends.
     uint32_t ended_count, ended_capacity;
 
@@ -181,6 +184,7 @@ typedef enum orri_probe_at {
     ORRI_PROBE_OUTSIDE, // What came from outside is done, no system has run.
     ORRI_PROBE_RAN,     // A system ran; what it sent waits in its lanes.
     ORRI_PROBE_ENDED,   // Values and events that it sent are there.
+    ORRI_PROBE_CALLED,  // A function that it transacts with was called.
     ORRI_PROBE_POINT,   // All that was sent up to here is done.
 } orri_probe_at;
 // While a world has one its systems run one after the other, on the driving thread.

@@ -114,6 +114,12 @@ static void deed(const orr_world* world, orr_entity target, void* value, const v
     ((Score*)value)->deeds += ((const Score*)argument)->deeds + deed_wrong;
 }
 
+static void deed_well(const orr_world* world, orr_entity target, void* value, const void* argument)
+{
+    (void)world, (void)target;
+    ((Score*)value)->deeds += ((const Score*)argument)->deeds;
+}
+
 // On one that others transact with, too.
 static void hit(orr_run* run)
 {
@@ -127,6 +133,9 @@ static void hit(orr_run* run)
 
 static void praise(orr_run* run)
 {
+    Score word = {0, 3}; // The same function, on the same: after the one that is wrong.
+    (void)orr_transact_call(run, targets[5], orr_type_of(run->world, ORR_TYPE(Score)), 0, deed_well,
+                            &word, sizeof word);
     (void)orr_transact(run, ORR_OP_ADD, targets[3], Score, hits, 10);
     (void)orr_transact(run, ORR_OP_ADD, targets[5], Score, deeds, 10);
     (void)orr_send_name(run, targets[6], (orr_entity){0},

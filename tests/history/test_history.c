@@ -222,6 +222,24 @@ ORR_TEST(forget_range_keeps_every_nth)
 
 // ---- rules --------------------------------------------------------------------------------------------------------------------
 
+ORR_TEST(window_that_is_switched_off_leaves_nothing)
+{
+    kit k = {0};
+    orr_world* world = begin(&k);
+    CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = 10, .every = 7}));
+    CHECK_OK(orr_step(world, 40));
+    CHECK_OK(orr_remember(world)); // By a call, of the tick that is now: it stays.
+    CHECK_OK(orr_history_set(world, &(orr_history_desc){0}));
+    CHECK_EQ(stats_of(world).ticks, 1);
+    CHECK_OK(orr_forget(world, 40));
+    CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = 10}));
+    CHECK_OK(orr_step(world, 5));
+    CHECK_EQ(stats_of(world).ticks, 6);
+    CHECK_OK(orr_history_set(world, &(orr_history_desc){0}));
+    CHECK_EQ(stats_of(world).ticks, 0);
+    kit_end(&k);
+}
+
 ORR_TEST(nearest_ticks_that_are_remembered_are_told)
 {
     kit k = {0};
@@ -278,7 +296,7 @@ ORR_TEST(window_leaves_alone_what_was_remembered_by_a_call)
     CHECK_EQ(stats_of(world).ticks, 4);
     CHECK_OK(orr_history_set(world, &(orr_history_desc){0}));
     KIT_STEP(world, 5);
-    CHECK_EQ(stats_of(world).tick_last, 8);
+    CHECK_EQ(stats_of(world).tick_last, 3);
     kit_end(&k);
 }
 

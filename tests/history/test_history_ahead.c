@@ -14,6 +14,7 @@ static struct {
     uint64_t tick, run;     // Where it came to; ticks that were run on the way.
     uint32_t calls;
     bool again; // In one call.
+    kit* kit;
     bool every; // There is a meeting after every tick, not only where it is remembered.
 } far;
 
@@ -852,4 +853,192 @@ ORR_TEST(replay_of_a_run_with_a_window_comes_to_the_same)
 {
     hard_replays_with_workers(
         (hard_replay){.begin = wander_begin, .ticks = 80, .replays = 2, .look = look_gift});
+}
+
+// How much memory there is depends on who listens: which memories a budget leaves is recorded.
+static uint32_t tight_listeners;
+
+static void tight_call(orr_world* world, void* data)
+{
+    (void)data;
+    orr_history_stats stats;
+    orr_history_stats_get(world, &stats);
+    far.hashes[far.calls++ % MARKS] = stats.tick_first * 1000 + stats.ticks;
+    far_go(world, stats.tick_first);
+    far_go(world, stats.tick_first + 5);
+    orr_result result = orr_remember(world); // It may be refused for the budget.
+    if (result != ORR_OK) {
+        HARD_CHECK(result == ORR_ERR_CAPACITY, "%s", orr_error_last(world));
+        far.kit->errors = (kit_errors){0};
+    }
+    far.hashes[far.calls++ % MARKS] = result;
+}
+
+static void tight_ask(orr_run* run)
+{
+    Count* c = orr_own(run, Count);
+    if (++c->count % 15 == 14 && orr_running(run->world)) {
+        (void)orr_post_meeting(run->world, tight_call, NULL, 0);
+    }
+}
+
+static orr_world* tight_begin(kit* k, uint32_t workers)
+{
+    orr_world* world = hard_begin(k, workers);
+    memset(&far, 0, sizeof far);
+    far.kit = k;
+    all_add(world);
+    for (uint32_t i = 0; i < tight_listeners; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "watch%u", i);
+        hard_pipe(world, name, 130 + 90 * i, true);
+        KIT_SYSTEM(world, .name = name, .kind = ORR_INDIRECT, .pipeline = name,
+                   .query = "Tree, Fruit", .run = kit_run_nothing);
+    }
+    tight_listeners = tight_listeners > 0 ? tight_listeners - 1 : 0; // Fewer in each replay.
+    KIT_SYSTEM(world, .name = "ask", .once = true, .impure = true, .state = ORR_TYPE(Count),
+               .run = tight_ask);
+    CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = 60, .bytes_max = 150000}));
+    return world;
+}
+
+ORR_TEST(replay_of_a_window_with_a_budget_forgets_the_same)
+{
+    tight_listeners = 3;
+    hard_replays(
+        &(hard_replay){.begin = tight_begin, .ticks = 60, .replays = 4, .look = look_gift});
+}
+
+// ---- clocks ---------------------------------------------------------------------------------------------------------------------------
+
+static void clock_call(orr_world* world, void* data)
+{
+    (void)data;
+    far_go(world, orr_world_tick(world) + 30000);
+    hard_done++;
+}
+
+static void clock_ask(orr_run* run)
+{
+    if (run->tick == 5) {
+        (void)orr_post_meeting(run->world, clock_call, NULL, 0);
+    }
+}
+
+// It goes on from there: nobody waits for the time that was gone ahead, which would be longer than anybody's patience.
+ORR_TEST(ahead_takes_the_clock_along)
+{
+    kit k;
+    orr_world* world = hard_begin(&k, 0);
+    hard_done = 0;
+    KIT_SYSTEM(world, .name = "ask", .once = true, .run = clock_ask);
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 20, .for_ns = PATIENCE_NS}));
+    CHECK_EQ(hard_done, 1);
+    CHECK_EQ(orr_world_tick(world), 30020);
+    hard_end(&k);
+}
+
+// Of a tick that took long: when it ends more is due than what is gone ahead to.
+static void late_call(orr_world* world, void* data)
+{
+    (void)data;
+    far_go(world, orr_world_tick(world) + 1);
+    HARD_CHECK(orr_remember(world) == ORR_OK, "%s", orr_error_last(world));
+    far.tick = orr_world_tick(world);
+    hard_done++;
+}
+
+static void late_run(orr_run* run)
+{
+    if (run->tick == 12 && hard_done == 0) {
+        hard_sleep(20000000); // A hundred milliseconds of the world, and twenty ticks.
+        (void)orr_post_meeting(run->world, late_call, NULL, 0);
+    }
+}
+
+static orr_world* late_begin(kit* k, uint32_t workers)
+{
+    orr_world* world = hard_begin(k, workers);
+    hard_done = 0;
+    hard_pipe(world, "a", 400, false);
+    KIT_SYSTEM(world, .name = "late", .once = true, .impure = true, .run = late_run);
+    return world;
+}
+
+static double late_phase;
+
+static void look_late(orr_world* world, bool replays)
+{
+    CHECK_EQ(hard_done, 1);
+    CHECK_OK(orr_time_travel(world, far.tick));
+    double phase = orr_phase(world, (orr_pipeline){1}); // By the time that was remembered.
+    late_phase = replays ? late_phase : phase;
+    CHECK(late_phase == phase);
+}
+
+ORR_TEST(time_of_a_world_that_goes_ahead_late_is_the_same_in_a_replay)
+{
+    hard_replays(&(hard_replay){.begin = late_begin, .ticks = 20, .look = look_late});
+}
+
+// ---- around a run ----------------------------------------------------------------------------------------------------------------------
+
+static void around_call(orr_world* world, void* data)
+{
+    (void)data;
+    orr_history_stats stats;
+    HARD_CHECK(orr_remembered(world, 20), "no tick has begun");
+    far_go(world, 20);
+    orr_history_stats_get(world, &stats);
+    HARD_CHECK(stats.ticks_run == 0, "it was run");
+    far_go(world, 10);
+    hard_done++;
+    orr_stop(world);
+}
+
+// What lies ahead is forgotten when a tick begins, not when a run does.
+ORR_TEST(future_outlasts_a_run_without_ticks)
+{
+    kit k;
+    orr_world* world = lone_begin(&k, 0);
+    CHECK_OK(orr_step(world, 10));
+    CHECK_OK(orr_remember(world));
+    CHECK_OK(orr_step(world, 10));
+    CHECK_OK(orr_remember(world));
+    uint64_t hash = orr_world_hash(world);
+    CHECK_OK(orr_time_travel(world, 10));
+    orr_pause(world, true);
+    hard_done = 0;
+    CHECK_OK(orr_post_meeting(world, around_call, NULL, 0));
+    CHECK_OK(orr_realtime(world, NULL));
+    CHECK_EQ(hard_done, 1);
+    CHECK_OK(orr_time_travel(world, 20));
+    CHECK(orr_world_hash(world) == hash);
+    hard_end(&k);
+}
+
+static uint64_t end_ticks;
+
+static void look_end(orr_world* world, bool replays)
+{
+    orr_history_stats stats;
+    orr_history_stats_get(world, &stats);
+    CHECK(orr_remembered(world, orr_world_tick(world)));
+    end_ticks = replays ? end_ticks : stats.ticks;
+    CHECK_EQ(stats.ticks, end_ticks);
+}
+
+static orr_world* end_begin(kit* k, uint32_t workers)
+{
+    orr_world* world = last_begin(k, workers);
+    CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = 80}));
+    return world;
+}
+
+// The last calls went ahead, with other pipelines' ticks behind the first one's.
+ORR_TEST(window_has_the_tick_with_which_a_run_ends)
+{
+    main_here = true;
+    hard_replays(&(hard_replay){.begin = end_begin, .ticks = 30, .replays = 2, .look = look_end});
+    main_here = false;
 }
