@@ -801,6 +801,18 @@ plant "ahead: ids that were set aside stay so" \
     src/schedule/ahead.c 's/    orri_realtime_unhold\(rt\);//'
 plant "ahead: observers are late by what was gone ahead" \
     src/schedule/ahead.c 's/orri_pipeline_anew\(pipe\);/(void)0;/'
+plant "ahead: a thread that starts late takes up a tick of the meeting" \
+    src/schedule/beat.c 's/if \(pipe->moment->resumes\) \{/if (pipe->stage != ORRI_STAGE_DONE) {/'
+plant "history: a replay has a budget of its own" \
+    src/schedule/recording.c '/^bool orri_replay_budget/,/^}/s/if \(rt == NULL \|\| /if (true || rt == NULL || /'
+plant "history: a window that is switched off leaves a tick" \
+    src/history/rules.c 's/while \(!rules_on\(desc\) \&\& /while (false \&\& /'
+plant "replay: by the clock it does not wait" \
+    src/schedule/beat.c 's/if \(rt->desc\.paced\) \{/if (false) {/'
+plant "replay: a wait by the clock is over at once" \
+    src/schedule/beat.c 's/rt->pace\.time_ns < due \&\& !rt->stop; orri_beat_look/rt->pace.time_ns + 10000000 < due \&\& !rt->stop; orri_beat_look/'
+plant "history: memories are told of beside running systems" \
+    src/history/history.c 's/bool hidden = orri_scattered\(world\);/bool hidden = false;/'
 plant "desync: what was posted is not compared" \
     src/history/desync.c 's/return orri_posts_hash\(lane->posts, hash\);/return hash;/'
 plant "desync: names that were sent are not compared" \

@@ -282,6 +282,9 @@ typedef struct orr_realtime_desc {
     /// with the recording, which may be in the midst of ticks (orr_recording_stats): these are finished. Or earlier, by the limits above.
     /// ORR_ERR_CONFLICT if it does something else than was recorded or, of a recording with `hashes`, if the world began as another or a hash differs: pipeline and tick are said.
     const orr_recording* replay;
+    /// Of a replay: its ticks begin when they are due by the clock, for who looks on; orr_time_wish() says how fast, 0 holds it. (Pauses are those of the
+    /// recorded run, and take no time.) Default: as fast as it goes.
+    bool paced;
 } orr_realtime_desc;
 
 /// Runs all pipelines until orr_stop(), a limit of the desc, or a refusal, which is returned (calling again goes on). Meanwhile the calling thread runs

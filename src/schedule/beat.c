@@ -11,7 +11,8 @@
 void orri_beat_look(orri_realtime* rt)
 {
     uint64_t now = orri_realtime_clock(rt);
-    bool paused = rt->schedule->paused;
+    // A replay does not know who ended a pause: none of them takes time.
+    bool paused = rt->schedule->paused && !(rt->replay != NULL && rt->desc.paced);
     if (paused != rt->pace.paused) {
         orri_pace_pause(&rt->pace, now, paused);
         rt->steps = rt->step_ns = 0;
@@ -373,10 +374,28 @@ static bool beat_replay_calls(orri_realtime* rt, orri_pipeline* pipe)
     return goes;
 }
 
+// By the clock: until the tick that is next begins, by the world's time. Its turn has come, so that the others wait, too.
+static void beat_replay_wait(orri_realtime* rt, const orri_pipeline* pipe)
+{
+    orri_moment* moment = pipe->moment;
+    double dt_ns = (double)rt->replay->dts[rt->dt_at] * 1e9;
+    orri_realtime_lock(rt);
+    uint64_t due = pipe->rate_hz > 0 ? pipe->due_ns : moment->began_ns + (uint64_t)dt_ns;
+    for (orri_beat_look(rt); rt->pace.time_ns < due && !rt->stop; orri_beat_look(rt)) {
+        uint64_t until = orri_pace_until(&rt->pace, due), most = rt->pace.most_ns / 2;
+        orri_realtime_wait(rt, until == UINT64_MAX || until < most ? until : most);
+    }
+    moment->began_ns = due;
+    orri_realtime_unlock(rt);
+}
+
 static bool beat_replay_step(orri_realtime* rt, orri_pipeline* pipe)
 {
     switch (orri_floor_turn(pipe)) {
     case ORRI_TURN_BEGIN:
+        if (rt->desc.paced) {
+            beat_replay_wait(rt, pipe);
+        }
         orri_floor_enter_between(pipe);
         // A system of the simulation was switched, and the recording has no meeting for it. (Observers may switch theirs.)
         if (ORR_UNLIKELY(rt->schedule->stale && rt->schedule->switched)) {

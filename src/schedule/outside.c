@@ -391,7 +391,8 @@ double orr_phase(orr_world* world, orr_pipeline pipeline)
     orri_realtime_lock(rt);
     orri_pace pace = rt->pace; // Looking changes nothing.
     orri_pace_look(&pace, orri_realtime_clock(rt));
-    double phase = rt->replay != NULL   ? 1
+    bool timeless = rt->replay != NULL && !rt->desc.paced;
+    double phase = timeless             ? 1
                    : pipe->rate_hz <= 0 ? 0
                                         : outside_phase(pipe, pace.time_ns, pipe->moment->ticking);
     orri_realtime_unlock(rt);

@@ -1042,3 +1042,90 @@ ORR_TEST(window_has_the_tick_with_which_a_run_ends)
     hard_replays(&(hard_replay){.begin = end_begin, .ticks = 30, .replays = 2, .look = look_end});
     main_here = false;
 }
+
+// ---- replays by the clock ---------------------------------------------------------------------------------------------------------------
+
+static struct {
+    _Atomic bool held;
+    _Atomic uint32_t early, frames;
+} paced;
+
+static void paced_run(orr_run* run)
+{
+    (void)run;
+    paced.early += paced.held;
+}
+
+static void paced_draw(orr_run* run)
+{
+    (void)run;
+    paced.frames++;
+    hard_sleep(500000);
+}
+
+// A pipeline without a rate has its dts.
+static void paced_free(orr_run* run)
+{
+    orr_own(run, Count)->count += run->dt > 0;
+    hard_sleep(500000);
+}
+
+static orr_world* paced_begin(kit* k)
+{
+    orr_world* world = gift_begin(k, 0); // Goes back and ahead at meetings.
+    hard_pipe(world, "free", 0, false);
+    hard_pipe(world, "draw", 0, true);
+    KIT_SYSTEM(world, .name = "held", .once = true, .run = paced_run);
+    KIT_SYSTEM(world, .name = "free", .pipeline = "free", .once = true, .state = ORR_TYPE(Count),
+               .run = paced_free);
+    KIT_SYSTEM(world, .name = "draw", .pipeline = "draw", .once = true, .run = paced_draw);
+    return world;
+}
+
+static void paced_release(void* data)
+{
+    orr_world* world = data;
+    while (!orr_running(world)) {
+        hard_sleep(100000);
+    }
+    hard_sleep(5000000);
+    paced.held = false;
+    HARD_CHECK(orr_time_wish(world, 5) == ORR_OK, "%s", orr_error_last(world));
+}
+
+// Sixty ticks of 200 a second, five times as fast, and what is run at meetings besides: it cannot be done in less than most of that time, however fast it could be.
+ORR_TEST(paced_replay_goes_by_the_clock_and_can_be_held)
+{
+    kit k;
+    orr_recording* recording = orr_recording_create();
+    const orr_platform* platform = orr_platform_default();
+    uint64_t hash = 0;
+    memset(&paced, 0, sizeof paced);
+    for (uint32_t i = 0; i < 3; i++) { // Recorded; replayed by the clock; held at its beginning.
+        orr_world* world = paced_begin(&k);
+        orr_realtime_desc record = {.ticks = 60, .record = recording, .hashes = true};
+        orr_realtime_desc replay = {.replay = recording, .paced = true};
+        orr_thread thread;
+        paced.held = i == 2;
+        paced.frames = 0;
+        if (i == 2) {
+            CHECK_OK(orr_time_wish(world, 0));
+            CHECK_EQ(
+                platform->thread_create(platform->user, "release", paced_release, world, &thread),
+                0);
+        }
+        uint64_t since = platform->clock_ns(platform->user);
+        CHECK_OK(orr_realtime(world, i == 0 ? &record : &replay));
+        uint64_t took = platform->clock_ns(platform->user) - since;
+        if (i == 2) {
+            platform->thread_join(platform->user, thread);
+        }
+        hash = i == 0 ? orr_world_hash(world) : hash;
+        CHECK(orr_world_hash(world) == hash);
+        CHECK(took > UINT64_C(40) * 5000000 / 5);
+        CHECK_EQ(paced.early, 0);
+        CHECK(paced.frames > 0);
+        hard_end(&k);
+    }
+    orr_recording_destroy(recording);
+}
