@@ -786,21 +786,21 @@ plant "ahead: ticks at a meeting take turns of the replay" \
 plant "ahead: ticks at a meeting are recorded as turns" \
     src/schedule/floor.c 's/if \(!rt->ahead\) \{/if (true) {/'
 plant "ahead: observers tick, too" \
-    src/schedule/ahead.c 's/!pipe->observer \&\& pipe->due_ns < next/pipe->due_ns < next/'
+    src/schedule/onward.c 's/!pipe->observer \&\& pipe->due_ns < next/pipe->due_ns < next/'
 plant "ahead: plans are not made anew on the way" \
-    src/schedule/ahead.c 's/\(wanted \|\| orri_realtime_stale\(rt\)\)/wanted/'
+    src/schedule/onward.c 's/\(wanted \|\| orri_realtime_stale\(rt\)\)/wanted/'
 plant "ahead: the clock stays where it was" \
-    src/schedule/ahead.c 's/    orri_part_pace\(rt\);//'
+    src/schedule/onward.c 's/    orri_part_pace\(rt\);//'
 plant "ahead: it begins with another time than its replay" \
-    src/schedule/ahead.c 's/rt->schedule->time_ns = orri_part_time\(rt->schedule\);/(void)0;/'
+    src/schedule/onward.c 's/rt->schedule->time_ns = orri_part_time\(rt->schedule\);/(void)0;/'
 plant "ahead: what is left half done does not end the run" \
-    src/schedule/ahead.c 's/orri_realtime_fail\(rt, result\);/(void)0;/'
+    src/schedule/onward.c 's/orri_realtime_fail\(rt, result\);/(void)0;/'
 plant "ahead: the end of a run waits for itself" \
     src/schedule/realtime.c 's/if \(rt->running == 0\) \{/if (false) {/'
 plant "ahead: ids that were set aside stay so" \
-    src/schedule/ahead.c 's/    orri_realtime_unhold\(rt\);//'
+    src/schedule/onward.c 's/    orri_realtime_unhold\(rt\);//'
 plant "ahead: observers are late by what was gone ahead" \
-    src/schedule/ahead.c 's/orri_pipeline_anew\(pipe\);/(void)0;/'
+    src/schedule/onward.c 's/orri_pipeline_anew\(pipe\);/(void)0;/'
 plant "ahead: a thread that starts late takes up a tick of the meeting" \
     src/schedule/beat.c 's/if \(pipe->moment->resumes\) \{/if (pipe->stage != ORRI_STAGE_DONE) {/'
 plant "history: a replay has a budget of its own" \

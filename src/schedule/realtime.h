@@ -223,7 +223,7 @@ uint64_t orri_part_time(const struct orri_schedule* schedule);
 // The world's time was changed at a meeting: the clock goes on from there. The caller has the mutex.
 void orri_part_pace(orri_realtime* rt);
 
-// ---- ahead.c: ticks at a meeting --------------------------------------------------------------------------------------------
+// ---- onward.c: ticks at a meeting -------------------------------------------------------------------------------------------
 
 // Runs ticks until the world's is this one, in a call at a meeting, or one that was left when the run ended. As orr_step(); where a tick is left half done,
 // the run ends with the error.

@@ -1,6 +1,5 @@
 set(ORR_SOURCES_SCHEDULE
     src/schedule/abreast.c
-    src/schedule/ahead.c
     src/schedule/beat.c
     src/schedule/call.c
     src/schedule/claim.c
@@ -22,6 +21,7 @@ set(ORR_SOURCES_SCHEDULE
     src/schedule/lock_trace.c
     src/schedule/naming.c
     src/schedule/observe.c
+    src/schedule/onward.c
     src/schedule/outside.c
     src/schedule/pace.c
     src/schedule/part.c
@@ -49,7 +49,6 @@ set(ORR_SOURCES_SCHEDULE
 )
 # Not on any hot way: compiled for size.
 set(ORR_SMALL_SCHEDULE
-    src/schedule/ahead.c
     src/schedule/beat.c
     src/schedule/claim.c
     src/schedule/conflict.c
@@ -66,6 +65,7 @@ set(ORR_SMALL_SCHEDULE
     src/schedule/lock_trace.c
     src/schedule/naming.c
     src/schedule/observe.c
+    src/schedule/onward.c
     src/schedule/outside.c
     src/schedule/pace.c
     src/schedule/part.c

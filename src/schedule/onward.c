@@ -4,7 +4,7 @@
 // the same meeting, runs the same ticks: no turns are recorded for them. Observers stand; they hear of all of it afterwards.
 #include "schedule/realtime.h"
 
-static orri_pipeline* ahead_next(const struct orri_schedule* schedule)
+static orri_pipeline* onward_next(const struct orri_schedule* schedule)
 {
     orri_pipeline* next = schedule->pipelines[0];
     for (uint32_t i = 1; i < schedule->pipeline_count; i++) {
@@ -15,7 +15,7 @@ static orri_pipeline* ahead_next(const struct orri_schedule* schedule)
 }
 
 // From a call at a meeting to where ticks run, with the floor free; and back.
-static void ahead_leave(orri_realtime* rt)
+static void onward_leave(orri_realtime* rt)
 {
     orri_schema_freeze(&rt->world->schema);
     rt->schedule->inside = true;
@@ -23,7 +23,7 @@ static void ahead_leave(orri_realtime* rt)
     orri_floor_leave(rt->schedule->pipelines[0]);
 }
 
-static void ahead_return(orri_realtime* rt)
+static void onward_return(orri_realtime* rt)
 {
     orri_floor_enter_between(rt->schedule->pipelines[0]);
     rt->ahead = false;
@@ -34,7 +34,7 @@ static void ahead_return(orri_realtime* rt)
     orri_schema_thaw(&rt->world->schema);
 }
 
-static orr_result ahead_tick(orri_realtime* rt, orri_pipeline* pipe)
+static orr_result onward_tick(orri_realtime* rt, orri_pipeline* pipe)
 {
     uint64_t before = pipe->tick;
     orri_floor_enter_between(pipe);
@@ -56,36 +56,36 @@ static orr_result ahead_tick(orri_realtime* rt, orri_pipeline* pipe)
 }
 
 // After a tick, where the run would have met: for what is remembered, and for plans that have to be made anew.
-static orr_result ahead_meet(orri_realtime* rt, bool wanted)
+static orr_result onward_meet(orri_realtime* rt, bool wanted)
 {
-    ahead_return(rt);
+    onward_return(rt);
     if (wanted) {
         rt->world->tick_met(rt->world);
     }
     orr_result result = orri_realtime_stale(rt) ? orri_realtime_ready(rt) : ORR_OK;
-    ahead_leave(rt);
+    onward_leave(rt);
     return result;
 }
 
-static orr_result ahead_run(orri_realtime* rt, uint64_t tick)
+static orr_result onward_run(orri_realtime* rt, uint64_t tick)
 {
     orr_world* world = rt->world;
     orr_result result = orri_realtime_ready(rt); // What calls changed.
-    ahead_leave(rt);
+    onward_leave(rt);
     while (result == ORR_OK && world->tick < tick) {
-        orri_pipeline* pipe = ahead_next(rt->schedule);
-        result = ahead_tick(rt, pipe);
+        orri_pipeline* pipe = onward_next(rt->schedule);
+        result = onward_tick(rt, pipe);
         bool wanted = pipe->index == 0 && world->tick_wanted != NULL && world->tick_wanted(world);
         if (result == ORR_OK && (wanted || orri_realtime_stale(rt))) {
-            result = ahead_meet(rt, wanted);
+            result = onward_meet(rt, wanted);
         }
     }
-    ahead_return(rt);
+    onward_return(rt);
     return result;
 }
 
 // Observers with a rate would be late by all that was gone ahead.
-static void ahead_clocks(orri_realtime* rt)
+static void onward_clocks(orri_realtime* rt)
 {
     orri_realtime_lock(rt);
     orri_part_pace(rt);
@@ -108,8 +108,8 @@ orr_result orri_realtime_ahead(orr_world* world, uint64_t tick)
         orri_floor_enter_between(first);
     }
     rt->schedule->time_ns = orri_part_time(rt->schedule); // In a replay the same.
-    orr_result result = ahead_run(rt, tick);
-    ahead_clocks(rt);
+    orr_result result = onward_run(rt, tick);
+    onward_clocks(rt);
     if (over) {
         orri_floor_leave(first);
         orri_realtime_open(rt, true);
