@@ -100,6 +100,31 @@ ORR_MAYBE_UNUSED static void all_add(orr_world* world)
     all_add_with(world, trees_add);
 }
 
+// ---- an impure system ---------------------------------------------------------------------------------------------------------
+
+ORR_STRUCT(Gift, (uint64_t, number))
+
+static uint64_t gift_number; // Outside of the world: it never goes back.
+
+static void gift_give(orr_run* run)
+{
+    Gift* g = orr_write(run, Gift);
+    for (uint32_t i = 0; i < run->count; i++) {
+        g[i].number = g[i].number * 31 + gift_number++;
+    }
+    orr_own(run, Count)->count = gift_number;
+}
+
+ORR_MAYBE_UNUSED static void gift_add(orr_world* world)
+{
+    ORR_REGISTER(world, Gift);
+    for (uint32_t i = 0; i < ROWS; i++) {
+        orr_set(world, orr_create(world), Gift, {i});
+    }
+    KIT_SYSTEM(world, .name = "give", .pipeline = "a", .query = "write Gift", .impure = true,
+               .state = ORR_TYPE(Count), .run = gift_give);
+}
+
 // ---- a mirror: what messages tell of trees -----------------------------------------------------------------------------------
 
 enum {

@@ -2,12 +2,7 @@
 // A world in real time that remembers itself, goes back and ahead, under a controlled scheduler: threads take turns wherever they could. Each schedule is
 // recorded, and replayed on a fresh world under whatever schedule comes then: it must come to the same. A schedule also fails if somebody sees half a
 // tick, if what is remembered is not what was, or if nobody can go on.
-#include "../test.h"
-
-#include "../support/controlled.h"
-#include "base/sync.h"
-#include "base/util.h"
-#include "schedule/realtime.h"
+#include "schedule/explore_kit.h"
 #include <orrery/orrery.h>
 
 ORR_STRUCT(Moon, (uint64_t, tick), (uint64_t, twice))
@@ -179,49 +174,28 @@ static void model_body(const orr_platform* platform, void* arg)
     orr_recording_destroy(recording);
 }
 
-static void model_explore(const char* name, bool observer, controlled_strategy strategy,
-                          uint64_t schedules)
-{
-    controlled_thread_local(&orri_here_now, sizeof orri_here_now);
-    controlled_thread_local(&orri_refused_last, sizeof orri_refused_last);
-    controlled_result result = controlled_explore(&(controlled_desc){.name = name,
-                                                                     .body = model_body,
-                                                                     .arg = &observer,
-                                                                     .strategy = strategy,
-                                                                     .preemptions_max = 1,
-                                                                     .timeouts_max = 3,
-                                                                     .steps_max = 200000,
-                                                                     .cores = 1,
-                                                                     .clock_step_ns = 1000,
-                                                                     .schedules_max = schedules});
-    CONTROLLED_PASS(result);
-    printf("  %-28s %8" PRIu64 " schedules, %8" PRIu64 " distinct%s\n", name, result.schedules,
-           result.distinct, result.exhausted ? ", all there are" : "");
-    CHECK(result.distinct >= schedules / 4);
-}
-
-static uint64_t model_share(uint64_t fast, uint64_t slow, uint64_t most)
-{
-    return test_long() && !test_slow() ? most : test_slow() ? slow : fast;
-}
-
 ORR_TEST(history_in_schedules_of_one_preemption_replays_to_the_same)
 {
-    model_explore("one preemption", true, CONTROLLED_DEPTH_FIRST, model_share(2000, 40, 100000));
+    explore("one preemption", model_body, &(bool){true}, CONTROLLED_DEPTH_FIRST,
+            explore_share(2000, 40, 100000));
 }
 
 ORR_TEST(history_with_random_priorities_replays_to_the_same)
 {
-    model_explore("priorities", true, CONTROLLED_PRIORITIES, model_share(2000, 40, 100000));
+    explore("priorities", model_body, &(bool){true}, CONTROLLED_PRIORITIES,
+            explore_share(2000, 40, 100000));
 }
 
 ORR_TEST(history_by_chance_replays_to_the_same)
 {
-    model_explore("by chance", true, CONTROLLED_RANDOM, model_share(1000, 40, 50000));
+    explore("by chance", model_body, &(bool){true}, CONTROLLED_RANDOM,
+            explore_share(1000, 40, 50000));
 }
 
 ORR_TEST(history_of_who_waits_aside_replays_to_the_same)
 {
-    model_explore("waits aside", false, CONTROLLED_PRIORITIES, model_share(2000, 40, 100000));
-    model_explore("waits, by chance", false, CONTROLLED_RANDOM, model_share(1000, 40, 50000));
+    explore("waits aside", model_body, &(bool){false}, CONTROLLED_PRIORITIES,
+            explore_share(2000, 40, 100000));
+    explore("waits, by chance", model_body, &(bool){false}, CONTROLLED_RANDOM,
+            explore_share(1000, 40, 50000));
 }

@@ -155,28 +155,10 @@ ORR_TEST(replay_of_a_run_that_went_back_at_its_end_comes_to_the_same)
     hard_replays(&(hard_replay){.begin = last_begin, .ticks = 30, .look = look_last});
 }
 
-ORR_STRUCT(Gift, (uint64_t, number))
-
-static uint64_t gift_number; // Outside of the world: it never goes back.
-
-static void gift_give(orr_run* run)
-{
-    Gift* g = orr_write(run, Gift);
-    for (uint32_t i = 0; i < run->count; i++) {
-        g[i].number = g[i].number * 31 + gift_number++;
-    }
-    orr_own(run, Count)->count = gift_number;
-}
-
 static orr_world* gift_begin(kit* k, uint32_t workers)
 {
     orr_world* world = all_begin(k, workers);
-    ORR_REGISTER(world, Gift);
-    for (uint32_t i = 0; i < ROWS; i++) {
-        orr_set(world, orr_create(world), Gift, {i});
-    }
-    KIT_SYSTEM(world, .name = "give", .pipeline = "a", .query = "write Gift", .impure = true,
-               .state = ORR_TYPE(Count), .run = gift_give);
+    gift_add(world);
     return world;
 }
 

@@ -8,6 +8,7 @@ set(ORR_TESTS_HISTORY
     tests/history/test_history_random.c
     tests/history/test_history_realtime.c
     tests/history/test_history_rows.c
+    tests/history/test_history_window.c
     tests/history/test_interpolate.c
     tests/history/test_recording_tool.c
     tests/history/test_replay.c

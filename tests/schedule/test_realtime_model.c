@@ -2,13 +2,8 @@
 // Pipelines at the same time under a controlled scheduler: threads take turns wherever they could, at every lock, turn, wait, and in the midst of
 // every row that a system writes or reads. Each schedule is recorded, and replayed on a fresh world under whatever schedule comes then: it
 // must come to the same hash. A schedule also fails if a reader sees half a tick, if something is lost, or if nobody can go on.
-#include "../test.h"
-
-#include "../support/controlled.h"
-#include "base/sync.h"
-#include "base/util.h"
 #include "scenarios/clocks.h"
-#include "schedule/realtime.h"
+#include "schedule/explore_kit.h"
 #include <orrery/orrery.h>
 
 ORR_STRUCT(Apple, (uint64_t, tick), (uint64_t, twice))
@@ -206,44 +201,22 @@ static void model_body(const orr_platform* platform, void* arg)
     orr_recording_destroy(recording);
 }
 
-static void model_explore(const char* name, bool stops, controlled_strategy strategy,
-                          uint64_t schedules)
-{
-    controlled_thread_local(&orri_here_now, sizeof orri_here_now);
-    controlled_thread_local(&orri_refused_last, sizeof orri_refused_last);
-    controlled_result result = controlled_explore(&(controlled_desc){.name = name,
-                                                                     .body = model_body,
-                                                                     .arg = &stops,
-                                                                     .strategy = strategy,
-                                                                     .preemptions_max = 1,
-                                                                     .timeouts_max = 3,
-                                                                     .cores = 1,
-                                                                     .clock_step_ns = 1000,
-                                                                     .schedules_max = schedules});
-    CONTROLLED_PASS(result);
-    printf("  %-28s %8" PRIu64 " schedules, %8" PRIu64 " distinct%s\n", name, result.schedules,
-           result.distinct, result.exhausted ? ", all there are" : "");
-    CHECK(result.distinct >= schedules / 4);
-}
-
-static uint64_t model_share(uint64_t fast, uint64_t slow, uint64_t most)
-{
-    return test_long() && !test_slow() ? most : test_slow() ? slow : fast;
-}
-
 ORR_TEST(realtime_in_schedules_of_one_preemption_replays_to_the_same)
 {
-    model_explore("one preemption", false, CONTROLLED_DEPTH_FIRST, model_share(5000, 40, 200000));
+    explore("one preemption", model_body, &(bool){false}, CONTROLLED_DEPTH_FIRST,
+            explore_share(5000, 40, 200000));
 }
 
 ORR_TEST(realtime_with_random_priorities_replays_to_the_same)
 {
-    model_explore("priorities", false, CONTROLLED_PRIORITIES, model_share(5000, 40, 200000));
+    explore("priorities", model_body, &(bool){false}, CONTROLLED_PRIORITIES,
+            explore_share(5000, 40, 200000));
 }
 
 ORR_TEST(realtime_that_is_stopped_loses_nothing_in_any_schedule)
 {
-    model_explore("stopped", true, CONTROLLED_RANDOM, model_share(2000, 40, 100000));
+    explore("stopped", model_body, &(bool){true}, CONTROLLED_RANDOM,
+            explore_share(2000, 40, 100000));
 }
 
 // ---- commits beside systems that keep to their rows ------------------------------------------------------------------------------
@@ -329,15 +302,15 @@ ORR_TEST(realtime_commits_beside_systems_are_whole_in_any_schedule)
     controlled_thread_local(&orri_ear_here, sizeof orri_ear_here);
     for (uint32_t i = 0; i < ORRI_COUNT(strategies); i++) {
         narrow_commits = 0;
-        controlled_result result =
-            controlled_explore(&(controlled_desc){.name = "narrow",
-                                                  .body = narrow_body,
-                                                  .strategy = strategies[i],
-                                                  .preemptions_max = 1,
-                                                  .timeouts_max = 3,
-                                                  .cores = 1,
-                                                  .clock_step_ns = 1000,
-                                                  .schedules_max = model_share(3000, 40, 200000)});
+        controlled_result result = controlled_explore(
+            &(controlled_desc){.name = "narrow",
+                               .body = narrow_body,
+                               .strategy = strategies[i],
+                               .preemptions_max = 1,
+                               .timeouts_max = 3,
+                               .cores = 1,
+                               .clock_step_ns = 1000,
+                               .schedules_max = explore_share(3000, 40, 200000)});
         CONTROLLED_PASS(result);
         printf("  %-28s %8" PRIu64 " schedules, %8" PRIu64 " distinct\n", "commits beside systems",
                result.schedules, result.distinct);
@@ -401,7 +374,7 @@ static void clocks_body(const orr_platform* platform, void* arg)
 
 ORR_TEST(realtime_clocks_are_without_a_fault_in_any_schedule)
 {
-    uint64_t schedules = model_share(1000, 20, 50000);
+    uint64_t schedules = explore_share(1000, 20, 50000);
     controlled_thread_local(&orri_here_now, sizeof orri_here_now);
     controlled_thread_local(&orri_refused_last, sizeof orri_refused_last);
     for (uint32_t i = 0; i < 2; i++) {
