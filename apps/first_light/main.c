@@ -471,7 +471,7 @@ int main(int argc, char** argv)
     printf("\nthe world's hash after tick %" PRIu64 " is %016" PRIx64
            ": the same in every run with as many entities\n",
            tick, hash);
-    printf("read next: examples/01_hello_world/main.c, then docs/ARCHITECTURE.md; ./dev bench "
+    printf("read next: examples/01_hello_world/main.c, then docs/SYSTEMS.md; ./dev bench "
            "compares with raw arrays\n");
     orr_world_destroy(story.world);
     free(story.positions);

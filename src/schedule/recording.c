@@ -255,8 +255,11 @@ void orri_record_hash(orri_realtime* rt, orri_pipeline* pipe)
         (void)orri_refuse(&rt->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
                           "orr_realtime: the replay differs from what was recorded: pipeline '%s' "
                           "after its tick %llu has other values; its systems depend on something "
-                          "that is not recorded",
-                          pipe->name, (unsigned long long)pipe->tick);
+                          "that is not recorded%s",
+                          pipe->name, (unsigned long long)pipe->tick,
+                          rt->world->timeline != 0 || rt->world->history != NULL
+                              ? ", or what is remembered is not the same: orr_history_set()"
+                              : "");
         orri_realtime_fail(rt, ORR_ERR_CONFLICT);
     }
 }
