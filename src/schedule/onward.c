@@ -3,6 +3,7 @@
 // thread would, one after the other, in the order of lockstep: earliest due first. No clock is looked at, so that a replay, which comes to the same call at
 // the same meeting, runs the same ticks: no turns are recorded for them. Observers stand; they hear of all of it afterwards.
 #include "schedule/realtime.h"
+#include "schedule/recall.h"
 
 static orri_pipeline* onward_next(const struct orri_schedule* schedule)
 {
@@ -111,6 +112,8 @@ orr_result orri_realtime_ahead(orr_world* world, uint64_t tick)
     orr_result result = onward_run(rt, tick);
     onward_clocks(rt);
     if (over) {
+        orri_schedule_leave(
+            world); // What was shown is gone again, and what is new to whom is as in lockstep.
         orri_floor_leave(first);
         orri_realtime_open(rt, true);
         orri_lanes_use(world, NULL);

@@ -95,7 +95,7 @@ uint64_t orri_part_since(const orri_system* system)
     return since > 0 ? since : 1;
 }
 
-void orri_part_sinces(const orri_realtime* rt)
+static void part_sinces(const orri_realtime* rt)
 {
     for (orri_system* system = rt->schedule->first; system != NULL; system = system->next) {
         system->since = orri_part_since(system);
@@ -110,7 +110,7 @@ void orri_schedule_leave(orr_world* world)
     if (rt == NULL || rt->publisher == NULL) {
         return;
     }
-    orri_part_sinces(rt);
+    part_sinces(rt);
     for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
         orri_moment* moment = rt->schedule->pipelines[i]->moment;
         if (moment->view != NULL) {

@@ -3,6 +3,7 @@
 // each pipeline ticks is in beat.c, what comes from outside in outside.c.
 #include "schedule/realtime.h"
 #include "base/float.h"
+#include "schedule/recall.h"
 
 // ---- the bell --------------------------------------------------------------------------------------------------------------
 
@@ -445,7 +446,7 @@ static orr_result realtime_run(orri_realtime* rt)
     schedule->inside = false; // Calls that were posted may still not step or destroy it.
     orri_realtime_unhold(rt);
     orri_lanes_use(rt->world, NULL);
-    orri_part_sinces(rt);
+    orri_schedule_leave(rt->world);
     realtime_met(rt);
     realtime_rest(rt);
     realtime_met(rt);     // They may have gone ahead.

@@ -214,10 +214,8 @@ void orri_unwire(orri_realtime* rt);
 
 // Before a group runs: memories get what its systems may write for their own, or are lost. On the floor, with its locks.
 void orri_part_group(const orri_pipeline* pipe, uint32_t first, uint32_t point);
-// In lockstep `changed` terms look at the values themselves: what a system has not seen of others yet must be new to it. Its `since` there; and that of all,
-// from now on. Nobody runs.
+// In lockstep `changed` terms look at the values themselves: what a system has not seen of others yet must be new to it. Its `since` there. Nobody runs.
 uint64_t orri_part_since(const orri_system* system);
-void orri_part_sinces(const orri_realtime* rt);
 // The time that is remembered: of the last tick's end, which is the same in a replay.
 uint64_t orri_part_time(const struct orri_schedule* schedule);
 // The world's time was changed at a meeting: the clock goes on from there. The caller has the mutex.

@@ -15,7 +15,7 @@ uint64_t orri_schedule_past_bytes(const orri_schedule_past* past);
 bool orri_schedule_same(const orr_world* world, const orri_schedule_past* past);
 // All that may be refused: ORR_ERR_CONFLICT too, if the systems are others than those that were.
 orr_result orri_schedule_ready(orr_world* world, const orri_schedule_past* past);
-// Before the store goes back. In real time, at a meeting: what is published of the future that is left goes; it is made anew when the meeting ends, and if
+// Before the store goes back, and when a run ends. In real time what is published goes; after a meeting it is made anew, and if
 // that is refused the run ends. Nothing to do in lockstep.
 void orri_schedule_leave(orr_world* world);
 void orri_schedule_back(orr_world* world, const orri_schedule_past* past);

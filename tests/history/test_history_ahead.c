@@ -262,6 +262,62 @@ ORR_TEST(ahead_at_the_end_of_a_run_replays_to_the_same)
     main_here = false;
 }
 
+// Each in a cluster of its own, so that a block is a row.
+enum {
+    PAGES = 8
+};
+ORR_STRUCT(Page, (uint64_t, tick))
+ORR_STRUCT(Number, (uint32_t, value))
+ORR_STRUCT(Read, (uint64_t, last, PAGES))
+
+static void once_write(orr_run* run)
+{
+    if (orr_random(run->tick, orr_read(run, Number)[0].value, 0, 0) % 4 == 0) {
+        orr_write(run, Page)[0].tick = run->tick;
+    }
+}
+
+static void once_look(orr_run* run)
+{
+    Read* r = orr_own(run, Read);
+    uint32_t number = orr_read(run, Number)[0].value;
+    uint64_t tick = orr_read(run, Page)[0].tick;
+    HARD_CHECK(r->last[number] == 0 || tick != r->last[number], "%u is new a second time",
+               (unsigned)tick);
+    r->last[number] = tick;
+}
+
+// What others have shown and a system has seen is not new to it when calls that are left go ahead; nor in lockstep, nor in the next run.
+ORR_TEST(what_was_seen_is_not_new_after_going_ahead_at_the_end)
+{
+    for (uint32_t i = 0; i < test_rounds(20, 5, 100); i++) {
+        kit k;
+        orr_world* world = hard_begin(&k, 0);
+        hard_done = 0;
+        ORR_REGISTER(world, Page, Number, Read);
+        for (uint32_t n = 0; n < PAGES; n++) {
+            orr_entity entity = orr_create(world);
+            orr_set(world, entity, Page, {0});
+            orr_set(world, entity, Number, {n});
+            CHECK_OK(orr_tag_add(world, entity, 100 + n));
+        }
+        hard_pipe(world, "a", 700, false);
+        hard_pipe(world, "b", 300 + 40 * i, false);
+        KIT_SYSTEM(world, .name = "ask", .once = true, .run = last_ask);
+        KIT_SYSTEM(world, .name = "write", .pipeline = "a", .query = "write Page, Number",
+                   .run = once_write);
+        KIT_SYSTEM(world, .name = "look", .pipeline = "b", .query = "changed Page, Number",
+                   .state = ORR_TYPE(Read), .run = once_look);
+        CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 30}));
+        CHECK_EQ(hard_done, 1);
+        if (i % 2 == 0) {
+            CHECK_OK(orr_step(world, 10));
+        }
+        CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 10}));
+        hard_end(&k);
+    }
+}
+
 static void middle_ask(orr_run* run)
 {
     if (run->tick == 10 && hard_done == 0) {
