@@ -342,7 +342,9 @@ static void meet(orr_world* world, void* data)
 {
     bool part = (S->does & DOES_PAINT_PART) != 0;
     uint64_t what = *(uint64_t*)data;
-    CHECK_OK(orri_publisher_validate(world->publisher));
+    if (world->publisher != NULL) { // Nothing is shown any more when the run has ended.
+        CHECK_OK(orri_publisher_validate(world->publisher));
+    }
     CHECK_OK(orr_world_validate(world));
     S->meetings++;
     orr_system painter = orr_system_find(world, "paint");
