@@ -115,7 +115,7 @@ static void device_one(orr_run* run, orr_entity entity, uint64_t number)
         break;
     }
     case 6: { // Two instances, the first of which is changed and the second removed at times.
-        orr_component_id first, second;
+        orr_component_id first = 0, second = 0; // They stay so if it is refused.
         orr_send_add_type(run, entity, orb, &(Orb){(uint32_t)number}, &first);
         orr_send_add_type(run, entity, orb, &(Orb){1}, &second);
         orr_send_change_type(run, entity, orb, first, &(Orb){(uint32_t)(number >> 32)});
