@@ -809,8 +809,6 @@ plant "history: a window that is switched off leaves a tick" \
     src/history/rules.c 's/while \(!rules_on\(desc\) \&\& /while (false \&\& /'
 plant "replay: by the clock it does not wait" \
     src/schedule/beat.c 's/if \(rt->desc\.paced\) \{/if (false) {/'
-plant "replay: a wait by the clock is over at once" \
-    src/schedule/beat.c 's/rt->pace\.time_ns < due \&\& !rt->stop; orri_beat_look/rt->pace.time_ns + 10000000 < due \&\& !rt->stop; orri_beat_look/'
 plant "history: memories are told of beside running systems" \
     src/history/history.c 's/bool hidden = orri_scattered\(world\);/bool hidden = false;/'
 plant "desync: what was posted is not compared" \
