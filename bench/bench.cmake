@@ -15,6 +15,7 @@ set(ORR_BENCH_SOURCES
     bench/bench_pipelines.c
     bench/bench_query.c
     bench/bench_report.c
+    bench/bench_rollback.c
     bench/bench_systems.c
     bench/bench_table.c
     bench/bench_transact.c

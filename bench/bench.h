@@ -97,7 +97,8 @@ extern const bench_work bench_update_alone, bench_update_pair, bench_disjoint_sy
 extern const bench_work bench_two_pipelines; // bench_pipelines.c
 
 extern const bench_work bench_remember_chunks, bench_remember_scattered, bench_travel_back,
-    bench_memory_600; // bench_history.c
+    bench_memory_600;                   // bench_history.c
+extern const bench_work bench_rollback; // bench_rollback.c
 
 extern const bench_work bench_math, bench_math_float; // bench_math.c
 
