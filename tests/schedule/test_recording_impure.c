@@ -685,7 +685,8 @@ static void impure_starved(bool replay)
         }
         orr_recording_destroy(recording);
     }
-    CHECK(refused > 3);
+    // Some are refused to a system's sending, and the run goes on. Of seven moments, where races are looked for, four to six end it.
+    CHECK(refused > (test_races() ? 1u : 3u));
 }
 
 ORR_TEST(recording_impure_run_that_was_refused_replays)
