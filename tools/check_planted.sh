@@ -785,6 +785,12 @@ plant "ahead: ticks at a meeting take turns of the replay" \
     src/schedule/floor.c 's/orri_follows\(pipe\) \&\& !rt->ahead\) \{/orri_follows(pipe)) {/'
 plant "ahead: ticks at a meeting are recorded as turns" \
     src/schedule/floor.c 's/if \(!rt->ahead\) \{/if (true) {/'
+plant "back: an observer stands until the time it saw comes again" \
+    src/schedule/recall.c 's/if \(!pipe->observer \|\| due > past->time_ns\) \{/if (!pipe->observer) {/'
+plant "back: pipelines are due when they were due before" \
+    src/schedule/recall.c 's/pipe->due_ns = known \? was\.due_ns : /pipe->due_ns = known ? due : /'
+plant "back: the clock stays where it was" \
+    src/schedule/part.c 's/rt->pace\.time_ns = rt->ended_ns = /rt->ended_ns = /'
 plant "ahead: observers tick, too" \
     src/schedule/onward.c 's/!pipe->observer \&\& pipe->due_ns < next/pipe->due_ns < next/'
 plant "ahead: plans are not made anew on the way" \
