@@ -94,6 +94,7 @@ ORR_TEST(realtime_odd_random)
 {
     uint64_t first = getenv("ODD_SEED") != NULL ? strtoull(getenv("ODD_SEED"), NULL, 10) : 1;
     uint64_t count = getenv("ODD_SEEDS") != NULL ? strtoull(getenv("ODD_SEEDS"), NULL, 10)
+                     : test_races()              ? 3
                      : test_slow()               ? 5
                                                  : 12;
     for (uint64_t seed = first; seed < first + count; seed++) {
