@@ -591,6 +591,11 @@ static void clock_call(orr_world* world, void* data)
 {
     (void)data;
     far_go(world, orr_world_tick(world) + 30000);
+    orr_pipeline_stats first, watch;
+    HARD_CHECK(orr_pipeline_stats_get(world, (orr_pipeline){1}, &first) == ORR_OK, "no first one");
+    HARD_CHECK(orr_pipeline_stats_get(world, orr_pipeline_find(world, "watch"), &watch) == ORR_OK,
+               "no observer");
+    HARD_CHECK(watch.due_ns + first.interval_ns >= first.due_ns, "the observer is late");
     hard_done++;
 }
 
@@ -601,12 +606,13 @@ static void clock_ask(orr_run* run)
     }
 }
 
-// It goes on from there: nobody waits for the time that was gone ahead, which would be longer than anybody's patience.
+// It goes on from there: nobody waits for the time that was gone ahead, which would be longer than anybody's patience, and no observer is late by it.
 ORR_TEST(ahead_takes_the_clock_along)
 {
     kit k;
     orr_world* world = hard_begin(&k, 0);
     hard_done = 0;
+    hard_pipe(world, "watch", 250, true);
     KIT_SYSTEM(world, .name = "ask", .once = true, .run = clock_ask);
     CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 20, .for_ns = PATIENCE_NS}));
     CHECK_EQ(hard_done, 1);
