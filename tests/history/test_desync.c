@@ -243,7 +243,7 @@ static orr_desync find(run_of* a, run_of* b)
     return found;
 }
 
-// One wrong bit in 10,000 ticks. (A hash after each tick is what one thread does alone.)
+// One wrong bit in 10,000 ticks, with a hash of each of them and of every 256th; where everything is slow with the latter alone.
 ORR_TEST(desync_of_one_bit_in_10000_ticks_is_found_and_named)
 {
     for (uint32_t sparse = test_slow() && !test_long(); sparse < 2; sparse++) {
