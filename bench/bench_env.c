@@ -228,7 +228,7 @@ uint64_t bench_world_digest(bench_env* env)
 {
     uint64_t sum = 0;
     orr_cluster c = {0};
-    for (c = orr_cluster_next(env->world, c); c.index1 != 0; c = orr_cluster_next(env->world, c)) {
+    for (c = orr_cluster_next(env->world, c); c.id != 0; c = orr_cluster_next(env->world, c)) {
         uint32_t count = UINT32_MAX;
         const Position* p;
         for (uint32_t row = 0;

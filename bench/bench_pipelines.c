@@ -111,7 +111,7 @@ static void pipelines_send(orr_run* run)
 static void pipelines_systems_add(bench_env* env)
 {
     orr_world* w = env->world;
-    if (orr_pipeline_add(w, &(orr_pipeline_desc){.name = "drawing"}).index1 == 0 ||
+    if (orr_pipeline_add(w, &(orr_pipeline_desc){.name = "drawing"}).id == 0 ||
         orr_system_add(w,
                        &(orr_system_desc){.name = "physics",
                                           .kind = ORR_INDIRECT,
@@ -119,14 +119,14 @@ static void pipelines_systems_add(bench_env* env)
                                           .run = pipelines_send,
                                           .user = env->extra[PIPELINES_OURS],
                                           .impure = true})
-                .index1 == 0 ||
+                .id == 0 ||
         orr_system_add(w, &(orr_system_desc){.name = "draw",
                                              .kind = ORR_INDIRECT,
                                              .query = "Spot3, Turn, MeshRenderer",
                                              .run = pipelines_read,
                                              .user = env->extra[PIPELINES_DRAW],
                                              .pipeline = "drawing"})
-                .index1 == 0) {
+                .id == 0) {
         bench_die("no pipelines: %s", orr_error_last(w));
     }
 }

@@ -59,7 +59,7 @@ static void rollback_systems(bench_env* env)
         {.name = "fade", .query = "write Health", .run = rollback_fade, .destroys = "Health"},
     };
     for (uint32_t i = 0; i < sizeof descs / sizeof descs[0]; i++) {
-        if (orr_system_add(env->world, &descs[i]).index1 == 0) {
+        if (orr_system_add(env->world, &descs[i]).id == 0) {
             bench_die("no system: %s", orr_error_last(env->world));
         }
     }

@@ -8,7 +8,7 @@
 
 static void systems_add(bench_env* env, const orr_system_desc* desc)
 {
-    if (orr_system_add(env->world, desc).index1 == 0) {
+    if (orr_system_add(env->world, desc).id == 0) {
         bench_die("no system: %s", orr_error_last(env->world));
     }
 }
@@ -249,9 +249,9 @@ const bench_work bench_frame_7_2 = {"frame_7", "per entity", systems_frame_2_ope
                                     systems_frame_ours, systems_frame_limit};
 
 // The police: on against off, in the same world.
-static bench_sample systems_police(bench_env* env, orr_police police)
+static bench_sample systems_police(bench_env* env, orr_access_check audit)
 {
-    orr_police_set(env->world, police);
+    orr_access_check_set(env->world, audit);
     bench_sample sample = systems_frame_ours(env);
     sample.check = 0;
     return sample;
@@ -259,12 +259,12 @@ static bench_sample systems_police(bench_env* env, orr_police police)
 
 static bench_sample systems_police_on(bench_env* env)
 {
-    return systems_police(env, ORR_POLICE_CALLS);
+    return systems_police(env, ORR_ACCESS_CHECK_CALLS);
 }
 
 static bench_sample systems_police_off(bench_env* env)
 {
-    return systems_police(env, ORR_POLICE_OFF);
+    return systems_police(env, ORR_ACCESS_CHECK_OFF);
 }
 
 const bench_work bench_frame_police = {"frame_police", "per entity", systems_frame_open,
@@ -539,7 +539,7 @@ static void systems_spawn_open(bench_env* env, bool whole)
     bench_world_open(env);
     *spawner = (systems_spawner){env, env->clusters[0], whole, false, false};
     systems_add(env, &(orr_system_desc){.name = "spawn",
-                                        .any = "Position",
+                                        .by_id = "Position",
                                         .once = true,
                                         .run = systems_spawn,
                                         .creates = "Position, Velocity",

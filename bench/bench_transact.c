@@ -53,7 +53,7 @@ static void transact_open(bench_env* env)
                                                                       .transacts = "Position",
                                                                       .run = transact_post,
                                                                       .settings = &work});
-    if (system.index1 == 0) {
+    if (system.id == 0) {
         bench_die("no system: %s", orr_error_last(env->world));
     }
 }

@@ -78,7 +78,7 @@ static uint64_t workers_both(bench_env* env, uint32_t rounds, void (*mine)(bench
 static void workers_add(bench_env* env, const char* name, const char* query, void (*run)(orr_run*))
 {
     orr_system_desc desc = {.name = name, .query = query, .run = run, .parallel = true};
-    if (orr_system_add(env->world, &desc).index1 == 0) {
+    if (orr_system_add(env->world, &desc).id == 0) {
         bench_die("no system: %s", orr_error_last(env->world));
     }
 }

@@ -1,21 +1,10 @@
 # SPDX-License-Identifier: MIT
 # Target `single`: the whole core as one orrery.c and one orrery.h in build/…/single.
 
+# In the order of the modules. Some modules have no public header, some have two.
 set(orr_single_headers)
-foreach(module IN LISTS ORR_MODULES)
-    list(APPEND orr_single_headers include/orrery/${module}.h)
-    if(module STREQUAL "base")
-        list(APPEND orr_single_headers include/orrery/math.h) # The base's second header.
-    endif()
-    if(module STREQUAL "history")
-        list(APPEND orr_single_headers include/orrery/replay.h) # Its second header.
-    endif()
-    if(module STREQUAL "store")
-        list(APPEND orr_single_headers include/orrery/kinds.h) # The store's second header.
-    endif()
-    if(module STREQUAL "history")
-        list(APPEND orr_single_headers include/orrery/traveller.h) # The history's second header.
-    endif()
+foreach(header platform base math schema store kinds query message schedule history traveller replay)
+    list(APPEND orr_single_headers include/orrery/${header}.h)
 endforeach()
 set(orr_single_dir ${PROJECT_BINARY_DIR}/single)
 add_custom_target(single

@@ -37,7 +37,7 @@ static orr_world* fuzz_world(void)
         ORR_TYPE(orr_name), &orr_desc_orr_tags, &orr_desc_orr_enabled, &orr_desc_orr_time,
         &orr_desc_orr_time_traveller, &orr_desc_orr_time_stretcher};
     for (uint32_t i = 0; i < sizeof descs / sizeof descs[0]; i++) {
-        fuzz_check(orr_type_of(world, descs[i]).index1 != 0);
+        fuzz_check(orr_type_of(world, descs[i]).id != 0);
     }
     fuzz_check(orr_tag_register(world, 7, "level1") == ORR_OK);
     fuzz_check(orr_tag_register(world, 0, "nought") == ORR_OK);
@@ -71,7 +71,7 @@ static void fuzz_equal(const fuzz_terms* a, const fuzz_terms* b)
     fuzz_check(a->count == b->count && a->entities == b->entities);
     for (uint32_t i = 0; i < a->count; i++) {
         const orr_term *x = &a->terms[i], *y = &b->terms[i];
-        fuzz_check(x->type.index1 == y->type.index1 && x->tag == y->tag && x->kind == y->kind);
+        fuzz_check(x->type.id == y->type.id && x->tag == y->tag && x->kind == y->kind);
         fuzz_check(x->access == y->access && x->state == y->state && x->changed == y->changed);
         fuzz_check(x->group == y->group);
     }

@@ -129,7 +129,7 @@ static void recording_hear(orr_run* run)
     uint32_t count;
     const FuzzBang* bangs = orr_events(run, FuzzBang, &count);
     for (uint32_t i = 0; i < count; i++) {
-        orr_own(run, FuzzBang)->n += bangs[i].n;
+        orr_state(run, FuzzBang)->n += bangs[i].n;
     }
 }
 

@@ -38,7 +38,7 @@ static orr_world* text_world(void)
         ORR_TYPE(FuzzMood), ORR_TYPE(FuzzPlace), ORR_TYPE(FuzzLife), ORR_TYPE(FuzzText),
         ORR_TYPE(FuzzLink), ORR_TYPE(FuzzMotor), ORR_TYPE(FuzzMark)};
     for (size_t i = 0; i < sizeof descs / sizeof descs[0]; i++) {
-        text_check(orr_type_of(world, descs[i]).index1 != 0);
+        text_check(orr_type_of(world, descs[i]).id != 0);
     }
     text_check(orr_tag_register(world, 17, "level") == ORR_OK);
     return world;
@@ -68,7 +68,7 @@ static void text_bundle(orr_world* world, uint32_t number, const char* items)
     orr_result result = orr_bundle_register(world, name, items, &bundle);
     text_check(orr_world_hash(world) == before);
     if (result != ORR_OK) {
-        text_check(orr_bundle_find(world, name).index1 == 0);
+        text_check(orr_bundle_find(world, name).id == 0);
         text_check(orr_error_last(world)[0] != '\0');
         return;
     }
@@ -77,7 +77,7 @@ static void text_bundle(orr_world* world, uint32_t number, const char* items)
     text_check(text != NULL && orr_bundle_print(world, bundle, text, length + 1) == length);
     text_check(strlen(text) == length);
     text_check(orr_bundle_register(world, name, text, &again) == ORR_OK);
-    text_check(again.index1 == bundle.index1);
+    text_check(again.id == bundle.id);
     free(text);
     text_bundle_use(world, bundle);
 }

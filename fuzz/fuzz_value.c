@@ -238,14 +238,13 @@ static void fuzz_descs(orri_schema* schema, fuzz_bytes bytes)
         uint32_t count = schema->type_count;
         if (orri_type_register(schema, &pool.descs[i], &type) == ORR_OK) {
             const orri_type* known = orri_type_at(schema, type);
-            fuzz_check(known != NULL &&
-                       orri_type_find(schema, known->info.name).index1 == type.index1);
+            fuzz_check(known != NULL && orri_type_find(schema, known->info.name).id == type.id);
             orr_type again = {0};
             fuzz_check(orri_type_register(schema, &pool.descs[i], &again) == ORR_OK);
-            fuzz_check(again.index1 == type.index1);
+            fuzz_check(again.id == type.id);
             fuzz_registered(known);
         } else {
-            fuzz_check(type.index1 == 0 && schema->type_count == count);
+            fuzz_check(type.id == 0 && schema->type_count == count);
         }
     }
 }

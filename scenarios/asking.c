@@ -128,7 +128,7 @@ static bool asking_build(scenario_run* run)
     const orr_type_desc* descs[] = {ORR_TYPE(Cargo), ORR_TYPE(Hull), ORR_TYPE(Escort),
                                     ORR_TYPE(Sail), ORR_TYPE(Logbook)};
     for (uint32_t i = 0; i < sizeof descs / sizeof descs[0]; i++) {
-        if (orr_type_of(world, descs[i]).index1 == 0) {
+        if (orr_type_of(world, descs[i]).id == 0) {
             return false;
         }
     }

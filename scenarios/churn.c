@@ -53,7 +53,7 @@ static uint64_t churn_bits(double value)
 
 static bool churn_add(scenario_run* run, const orr_system_desc* desc)
 {
-    return orr_system_add(run->target.world, desc).index1 != 0;
+    return orr_system_add(run->target.world, desc).id != 0;
 }
 
 // ---- what all the others look at -----------------------------------------------------------------------------
@@ -81,7 +81,7 @@ static void churn_census(orr_run* run)
     census->motes = census->missing;
     census->missing = census->motes < *size ? *size - (uint32_t)census->motes : 0;
     for (uint32_t i = 0; i < died; i++) {
-        churn_note(orr_own(run, Log), dead[i].who.id, dead[i].age);
+        churn_note(orr_state(run, Log), dead[i].who.id, dead[i].age);
     }
 }
 
@@ -401,19 +401,19 @@ static bool churn_ties(scenario_run* run)
                                              .pipeline = CHURN_SPARKS,
                                              .once = true,
                                              .receives = "Spark",
-                                             .any = "Aim",
+                                             .by_id = "Aim",
                                              .adds = "Aim",
                                              .run = churn_bind}) &&
            churn_add(run, &(orr_system_desc){.name = "pull",
                                              .pipeline = CHURN_MOTION,
                                              .parallel = true,
                                              .query = "write Motion, Aim, Home",
-                                             .any = "Place",
+                                             .by_id = "Place",
                                              .removes = "Aim",
                                              .run = churn_pull}) &&
            churn_add(run, &(orr_system_desc){.name = "feed",
                                              .query = "Charge, Home, Aim",
-                                             .any = "write Well",
+                                             .by_id = "write Well",
                                              .run = churn_feed});
 }
 
@@ -507,7 +507,7 @@ static bool churn_gifts(scenario_run* run)
 
 static void churn_mirror(orr_run* run) // Indirect: hears of every charge, and changes some.
 {
-    Log* log = orr_own(run, Log);
+    Log* log = orr_state(run, Log);
     ORR_MESSAGES(m, run)
     {
         const Charge* charge = orr_values(m, Charge);
@@ -527,7 +527,7 @@ static void churn_mirror(orr_run* run) // Indirect: hears of every charge, and c
 
 static void churn_keeper(orr_run* run) // Indirect: hears who follows whom, and takes some away.
 {
-    Log* log = orr_own(run, Log);
+    Log* log = orr_state(run, Log);
     ORR_MESSAGES(m, run)
     {
         for (uint32_t i = 0; i < m->count; i++) {
@@ -541,7 +541,7 @@ static void churn_keeper(orr_run* run) // Indirect: hears who follows whom, and 
 
 static void churn_chronicle(orr_run* run) // Once: every event of this tick, in order.
 {
-    Log* log = orr_own(run, Log);
+    Log* log = orr_state(run, Log);
     uint32_t count;
     const Birth* birth = orr_events(run, Birth, &count);
     for (uint32_t i = 0; i < count; i++) {
@@ -664,10 +664,10 @@ static bool churn_fill(scenario_run* run)
 static bool churn_clocks(scenario_run* run)
 {
     orr_world* world = run->target.world;
-    return orr_pipeline_add(world, &(orr_pipeline_desc){.name = CHURN_MOTION, .rate_hz = 90})
-                   .index1 != 0 &&
-           orr_pipeline_add(world, &(orr_pipeline_desc){.name = CHURN_SPARKS, .rate_hz = 40})
-                   .index1 != 0;
+    return orr_pipeline_add(world, &(orr_pipeline_desc){.name = CHURN_MOTION, .rate_hz = 90}).id !=
+               0 &&
+           orr_pipeline_add(world, &(orr_pipeline_desc){.name = CHURN_SPARKS, .rate_hz = 40}).id !=
+               0;
 }
 
 static bool churn_build(scenario_run* run)

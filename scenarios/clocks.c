@@ -123,7 +123,7 @@ static void clocks_span_check(const orr_run* run, const Span* span)
 // Events come in the order of their numbers, each once.
 static uint32_t clocks_hits_hear(orr_run* run)
 {
-    Heard* heard = orr_own(run, Heard);
+    Heard* heard = orr_state(run, Heard);
     uint32_t count, wrong = 0;
     const Hit* hits = orr_events(run, Hit, &count);
     for (uint32_t i = 0; i < count; i++) {
@@ -443,7 +443,7 @@ static void clocks_strike(orr_run* run)
 
 static void clocks_judge(orr_run* run)
 {
-    Heard* sent = orr_own(run, Heard);
+    Heard* sent = orr_state(run, Heard);
     uint64_t before = sent->serial;
     sent->serial += clocks_planted(run, CLOCKS_PLANT_EVENT);
     ORR_EACH (it, orr_run_query(run)) {
@@ -512,7 +512,8 @@ typedef struct clocks_part {
     void (*run)(orr_run* run);
     const char* query;
     bool once, parallel, indirect;
-    const char *any, *imports, *creates, *destroys, *adds, *removes, *transacts, *sends, *receives;
+    const char *by_id, *imports, *creates, *destroys, *adds, *removes, *transacts, *sends,
+        *receives;
     const orr_type_desc *state, *exports;
 } clocks_part;
 
@@ -536,7 +537,7 @@ static const clocks_part clocks_logic[] = {
     {"scar", clocks_scar, "?Scar, Target", .adds = "Scar", .removes = "Scar"},
     {"fester", clocks_fester, "write Scar", .parallel = true},
     {"mend", clocks_mend, "write Health", .parallel = true, .destroys = "Health"},
-    {"aim", clocks_aim, "write Target, Position", .parallel = true, .any = "Position",
+    {"aim", clocks_aim, "write Target, Position", .parallel = true, .by_id = "Position",
      .imports = "gauge, spawn"},
     {"strike", clocks_strike, "Target", .parallel = true, .transacts = "Velocity"},
     {"judge", clocks_judge, "Target", .once = true, .sends = "Hit", .state = ORR_TYPE(Heard)},
@@ -564,7 +565,7 @@ static bool clocks_parts_add(orr_world* world, clocks* const* self, const char* 
                                 .query = p->query,
                                 .once = p->once,
                                 .parallel = p->parallel,
-                                .any = p->any,
+                                .by_id = p->by_id,
                                 .imports = p->imports,
                                 .creates = p->creates,
                                 .destroys = p->destroys,
@@ -578,7 +579,7 @@ static bool clocks_parts_add(orr_world* world, clocks* const* self, const char* 
                                 .combine = sums ? clocks_span_combine : NULL,
                                 .pipeline = pipeline,
                                 .settings = self};
-        done = orr_system_add(world, &desc).index1 != 0;
+        done = orr_system_add(world, &desc).id != 0;
     }
     return done;
 }
@@ -620,9 +621,9 @@ static bool clocks_fill(orr_world* world, uint32_t size)
 
 static bool clocks_draw_add(clocks* c, orr_world* world)
 {
-    orr_pipeline_desc desc = {.name = CLOCKS_DRAW, .rate_hz = c->desc.draw_hz, .observer = true};
+    orr_pipeline_desc desc = {.name = CLOCKS_DRAW, .rate_hz = c->desc.draw_hz, .spectator = true};
     ORR_REGISTER(world, Drawn);
-    return orr_pipeline_add(world, &desc).index1 != 0 &&
+    return orr_pipeline_add(world, &desc).id != 0 &&
            clocks_parts_add(world, &c->self, CLOCKS_DRAW, clocks_draw, CLOCKS_COUNT(clocks_draw));
 }
 
@@ -636,7 +637,7 @@ bool clocks_build(clocks* c, orr_world* world, const clocks_desc* desc)
     c->desc.plant_tick = desc->plant_tick != 0 ? desc->plant_tick : CLOCKS_PLANT_TICK;
     ORR_REGISTER(world, Position, Velocity, Health, Heat, Scar, Target, Hit);
     orr_pipeline_desc physics = {.name = CLOCKS_PHYSICS, .rate_hz = c->desc.physics_hz};
-    return orr_pipeline_add(world, &physics).index1 != 0 && clocks_fill(world, c->desc.size) &&
+    return orr_pipeline_add(world, &physics).id != 0 && clocks_fill(world, c->desc.size) &&
            clocks_parts_add(world, &c->self, CLOCKS_PHYSICS, clocks_physics,
                             CLOCKS_COUNT(clocks_physics)) &&
            clocks_parts_add(world, &c->self, NULL, clocks_logic, CLOCKS_COUNT(clocks_logic)) &&

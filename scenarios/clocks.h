@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Three clocks in one world: "physics" 120 times a second, logic (the world's first pipeline) 30 times, and "draw", an observer, as often as
+// Three clocks in one world: "physics" 120 times a second, logic (the world's first pipeline) 30 times, and "draw", a spectator, as often as
 // it goes. Physics writes where everybody is, logic who lives and who aims at whom; each reads what the others write, by rows and by
 // id. Entities die and are born at a steady rate. Of physics' Heat (live) and logic's Scars (several to an entity) others see the value itself, under a
 // lock.

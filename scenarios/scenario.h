@@ -86,7 +86,7 @@ struct scenario_run {
 };
 
 extern const scenario scenario_asking;  ///< asking.c
-extern const scenario scenario_working; ///< working.c
+extern const scenario scenario_working; ///< pinned_matches.c
 extern const scenario scenario_churn;   ///< churn.c
 extern const scenario* const scenario_list[];
 extern const uint32_t scenario_count;

@@ -367,7 +367,7 @@ bool scenario_begin(scenario_run* run, const scenario* what, const scenario_targ
     *run = (scenario_run){.scenario = what, .target = *target, .scale = scale};
     for (uint32_t i = 0; i < SCENARIO_TYPE_COUNT; i++) {
         run->types[i] = orr_type_of(target->world, descs[i]);
-        if (run->types[i].index1 == 0) {
+        if (run->types[i].id == 0) {
             return false;
         }
     }

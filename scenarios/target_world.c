@@ -32,7 +32,7 @@ static bool target_tag(void* self, orr_entity entity, orr_tag tag, bool on)
 
 static bool target_enable(void* self, orr_entity entity, orr_type type, bool on)
 {
-    if (type.index1 == 0) {
+    if (type.id == 0) {
         return orr_entity_enable(self, entity, on) == ORR_OK;
     }
     return !orr_component_has(self, entity, type) ||
@@ -73,14 +73,14 @@ static bool target_each(void* self, const orr_type* types, uint32_t type_count,
                         uint32_t write_count, scenario_body body, void* user)
 {
     orr_cluster cluster = orr_cluster_next(self, (orr_cluster){0, 0});
-    for (; cluster.index1 != 0; cluster = orr_cluster_next(self, cluster)) {
+    for (; cluster.id != 0; cluster = orr_cluster_next(self, cluster)) {
         orr_cluster_info info;
         if (orr_cluster_info_get(self, cluster, &info) != ORR_OK) {
             return false;
         }
         uint32_t found = 0;
         for (uint32_t i = 0; i < info.type_count * type_count; i++) {
-            found += info.types[i / type_count].index1 == types[i % type_count].index1;
+            found += info.types[i / type_count].id == types[i % type_count].id;
         }
         for (uint32_t chunk = 0; found == type_count && chunk < info.chunk_count; chunk++) {
             if (!target_chunk(self, cluster, chunk, types, type_count, write_count, body, user)) {

@@ -141,7 +141,7 @@ static void working_reap(orr_run* run)
 
 static void working_count(orr_run* run) // Once: reads events, and the world.
 {
-    Ledger* ledger = orr_own(run, Ledger);
+    Ledger* ledger = orr_state(run, Ledger);
     uint32_t born, died;
     const Born* b = orr_events(run, Born, &born);
     const Died* d = orr_events(run, Died, &died);
@@ -162,7 +162,7 @@ static void working_count(orr_run* run) // Once: reads events, and the world.
 
 static void working_listen(orr_run* run) // Hears of everything there is.
 {
-    Ledger* ledger = orr_own(run, Ledger);
+    Ledger* ledger = orr_state(run, Ledger);
     ORR_MESSAGES(m, run)
     {
         working_note(ledger, (uint64_t)m->kind << 8 | (uint64_t)m->cause, m->count);
@@ -174,7 +174,7 @@ static void working_listen(orr_run* run) // Hears of everything there is.
 
 static void working_nurse(orr_run* run) // Changes by messages only.
 {
-    Ledger* ledger = orr_own(run, Ledger);
+    Ledger* ledger = orr_state(run, Ledger);
     ORR_MESSAGES(m, run)
     {
         const Vigour* vigour = orr_values(m, Vigour);
@@ -190,7 +190,7 @@ static void working_nurse(orr_run* run) // Changes by messages only.
 
 static void working_begin(orr_run* run)
 {
-    Ledger* ledger = orr_own(run, Ledger);
+    Ledger* ledger = orr_state(run, Ledger);
     working_note(ledger, run->tick, 1);
 }
 
@@ -198,7 +198,7 @@ static void working_begin(orr_run* run)
 
 static bool working_add(scenario_run* run, const orr_system_desc* desc)
 {
-    return orr_system_add(run->target.world, desc).index1 != 0;
+    return orr_system_add(run->target.world, desc).id != 0;
 }
 
 static bool working_directs(scenario_run* run)
@@ -232,7 +232,7 @@ static bool working_directs(scenario_run* run)
            working_add(run, &(orr_system_desc){.name = "catch",
                                                .parallel = true,
                                                .query = "Vigour, !Sick",
-                                               .any = "Place",
+                                               .by_id = "Place",
                                                .adds = "Sick, Wound",
                                                .tags = "#70, #71, #72",
                                                .group = "bodies",

@@ -11,7 +11,7 @@ compiler=${CC:-gcc}
 jobs=${ORR_JOBS:-$(nproc)}
 flags="-std=c17 -O1 -ffp-contract=off -fPIC -fno-semantic-interposition -w -pthread"
 tests=$(cmake_list tests/store/tests.cmake ORR_TESTS_STORE | tr ' ' '\n' | grep -v test_generation)
-tests+=" tests/base/test_math_special.c tests/base/test_math_golden.c"
+tests+=" tests/base/math/test_math_special.c tests/base/test_math_golden.c"
 tests+=" $(cmake_list tests/model/tests.cmake ORR_TESTS_MODEL)"
 tests+=" $(cmake_list tests/query/tests.cmake ORR_TESTS_QUERY | grep '\.c$')"
 tests+=" $(cmake_list tests/message/tests.cmake ORR_TESTS_MESSAGE)"
@@ -80,77 +80,77 @@ plants=()
 plant() { plants+=("$(printf '%s\037' "$@")"); }
 
 plant "swap-remove off by one" \
-    src/store/mover.c 's/orri_row_relocate\(world, chunk, slot, last, last_slot\)/orri_row_relocate(world, chunk, slot, last, last_slot - (last_slot > 0))/'
+    src/store/table/row.c 's/orri_row_relocate\(world, chunk, slot, last, last_slot\)/orri_row_relocate(world, chunk, slot, last, last_slot - (last_slot > 0))/'
 plant "swap-remove off by one, on the short way" \
-    src/store/world.h '/orri_row_close_gap/,/^}/s/last->columns\[c\]\.data \+ \(size_t\)last_slot/last->columns[c].data + (size_t)(last_slot - (last_slot > 0))/'
+    src/store/world/world.h '/orri_row_close_gap/,/^}/s/last->columns\[c\]\.data \+ \(size_t\)last_slot/last->columns[c].data + (size_t)(last_slot - (last_slot > 0))/'
 plant "missing generation bump" \
-    src/store/index.c 's/\(orri_record\)\{generation \+ 1, free_first\}/(orri_record){generation, free_first}/'
+    src/store/table/entity_index.c 's/\(orri_record\)\{generation \+ 1, free_first\}/(orri_record){generation, free_first}/'
 plant "missing generation bump, on the short way" \
-    src/store/world.h 's/\(orri_record\)\{generation \+ 1, world->index\.free_first\}/(orri_record){generation, world->index.free_first}/'
+    src/store/world/world.h 's/\(orri_record\)\{generation \+ 1, world->index\.free_first\}/(orri_record){generation, world->index.free_first}/'
 plant "frozen block written in place" \
-    src/store/share.c 's/^        return share_copy_live\(world, chunk, column\);/        share_unhook(share);/'
+    src/store/cow/share.c 's/^        return share_copy_live\(world, chunk, column\);/        share_unhook(share);/'
 plant "history block not copied before the write" \
-    src/store/share.c '/^bool orri_share_detach_column/,/^}/s/\} else if \(share_copy_out\(world, share\)\)/} else if (true || share_copy_out(world, share))/'
+    src/store/cow/share.c '/^bool orri_share_detach_column/,/^}/s/\} else if \(share_copy_out\(world, share\)\)/} else if (true || share_copy_out(world, share))/'
 plant "held page of the index written in place" \
-    src/store/share.c '/^bool orri_share_detach_page/,/^}/s/world->hot\.pages\[page\] = copy;/(void)copy;/'
+    src/store/cow/share.c '/^bool orri_share_detach_page/,/^}/s/world->hot\.pages\[page\] = copy;/(void)copy;/'
 plant "missing record fix of the moved row" \
-    src/store/chunk.c '/^void orri_row_relocate/,/^}/s/orri_index_write\(world, index\)->place = .*;/(void)index;/'
+    src/store/table/chunk.c '/^void orri_row_relocate/,/^}/s/orri_index_write\(world, index\)->place = .*;/(void)index;/'
 plant "destruct forgotten on cluster delete" \
-    src/store/cluster.c '/^static void cluster_kill_chunk/,/^}/s/orri_cells_destruct\(.*\);/(void)0;/'
+    src/store/table/cluster.c '/^static void cluster_kill_chunk/,/^}/s/orri_cells_destruct\(.*\);/(void)0;/'
 plant "enable bit not moved" \
-    src/store/chunk.c '/^void orri_row_relocate/,/^}/s/chunk_relocate_bits\(.*\);/(void)0;/'
+    src/store/table/chunk.c '/^void orri_row_relocate/,/^}/s/chunk_relocate_bits\(.*\);/(void)0;/'
 plant "enable bit of a kept column lost between clusters" \
-    src/store/mover.c '/^void orri_plan_move_bits/,/^}/s/mover_bits_column\(to, plan->kept/if (0) mover_bits_column(to, plan->kept/'
+    src/store/table/row.c '/^void orri_transition_move_bits/,/^}/s/row_bits_column\(to, plan->kept/if (0) row_bits_column(to, plan->kept/'
 plant "padding hashed" \
     src/schema/layout.c 's/type->canonical_bytes = !info->has_padding \&\& /type->canonical_bytes = /'
 plant "rollback forgotten in create_many" \
-    src/store/entity.c '/^static orr_result entity_make_values/,/^}/s/while \(c-- > 0\)/while (false \&\& c-- > 0)/'
+    src/store/api/entity.c '/^static orr_result entity_make_values/,/^}/s/while \(c-- > 0\)/while (false \&\& c-- > 0)/'
 plant "hash of a block not renewed" \
-    src/store/digest.c '/^static uint64_t digest_block/,/^}/s/cold->hash_version == entry->version/true/'
+    src/store/api/world_hash.c '/^static uint64_t world_hash_block/,/^}/s/cold->hash_version == entry->version/true/'
 plant "tick of a write not stamped" \
-    src/store/chunk.c '/^void orri_column_stamp_one/,/^}/s/chunk->columns\[column\]\.tick = orri_tick_now\(world\);/(void)0;/'
+    src/store/table/chunk.c '/^void orri_column_stamp_one/,/^}/s/chunk->columns\[column\]\.tick = orri_tick_now\(world\);/(void)0;/'
 plant "batch fills one gap too many" \
-    src/store/batch.c '/^static void batch_fill_gaps/,/^}/s/if \(row < /if (row <= /'
+    src/store/api/batch.c '/^static void batch_fill_gaps/,/^}/s/if \(row < /if (row <= /'
 plant "double in a batch not noticed" \
-    src/store/batch.c '/^static orr_result batch_collect/,/^}/s/record->generation \|= ORRI_DEAD;/(void)0;/'
+    src/store/api/batch.c '/^static orr_result batch_collect/,/^}/s/record->generation \|= ORRI_DEAD;/(void)0;/'
 plant "owned handle not released" \
     src/schema/rows.c '/^void orri_rows_destruct/,/^}/s/orri_rows_release\(type, rows, count\);/(void)0;/'
 plant "deleted cluster not seen to be stale" \
-    src/store/cluster.c 's/slot->generation \+= was_visible;/(void)was_visible;/'
+    src/store/table/cluster.c 's/slot->generation \+= was_visible;/(void)was_visible;/'
 plant "reference to a dead entity accepted" \
-    src/store/component.c '/^static orr_result component_check_value/,/^}/s/if \(rejected\.id != 0\)/if (false)/'
+    src/store/api/component.c '/^static orr_result component_check_value/,/^}/s/if \(rejected\.id != 0\)/if (false)/'
 plant "type table not told of a grown block" \
-    src/store/chunk.c '/^static bool chunk_grow/,/^}/s/orri_chunk_refresh\(chunk\);/(void)0;/'
+    src/store/table/chunk.c '/^static bool chunk_grow/,/^}/s/orri_chunk_refresh\(chunk\);/(void)0;/'
 plant "owned string that is gone accepted" \
-    src/store/component.c 's/type->info\.has_owned && orri_value_owned_gone\(type, value, &field\)/false/'
+    src/store/api/component.c 's/type->info\.has_owned && orri_value_owned_gone\(type, value, &field\)/false/'
 plant "holders of index pages lost when the list grows" \
-    src/store/index.c 's/index->metas\[i\]\.share->attached = &index->metas\[i\]\.share;/(void)0;/'
+    src/store/table/entity_index.c 's/index->metas\[i\]\.share->attached = &index->metas\[i\]\.share;/(void)0;/'
 plant "far chunks forgotten when a table grows over them" \
-    src/store/chunk.c '/^static bool chunk_table_grow/,/^}/s/chunk_table_catch_up\(world, table, old\);/(void)0;/'
+    src/store/table/chunk.c '/^static bool chunk_table_grow/,/^}/s/chunk_table_catch_up\(world, table, old\);/(void)0;/'
 plant "index pages of a refused creation kept" \
-    src/store/entity.c 's/orri_index_trim\(world\);/(void)0;/'
+    src/store/api/entity.c 's/orri_index_trim\(world\);/(void)0;/'
 plant "pinned values of the dead kept, on the short way" \
-    src/store/world.h '/orri_index_kill_one/,/^}/s/world->pinned_live != 0/false/'
+    src/store/world/world.h '/orri_index_kill_one/,/^}/s/world->pinned_live != 0/false/'
 plant "pinned value ended before its listeners are told" \
-    src/store/pool.c '/^static void pool_leave/,/^}/{s/orri_rows_destruct\(.*\);/(void)0;/;s/if \(world->listener\.pinned_changed/orri_rows_destruct(pool->type, orri_pool_at(pool, slot), 1);&/}'
+    src/store/pool/pool.c '/^static void pool_leave/,/^}/{s/orri_rows_destruct\(.*\);/(void)0;/;s/if \(world->listener\.pinned_changed/orri_rows_destruct(pool->type, orri_pool_at(pool, slot), 1);&/}'
 plant "pinned slot given back with its enable bit off" \
-    src/store/pool.c '/^static inline void pool_give_back/,/^}/s/orri_bit_set\(block->enabled, within, true\);/(void)0;/'
+    src/store/pool/pool.c '/^static inline void pool_give_back/,/^}/s/orri_bit_set\(block->enabled, within, true\);/(void)0;/'
 plant "pinned free slots not hashed" \
-    src/store/pool_state.c 's/== ORRI_INDEX_NONE \? links\[done \+ i\] : 0/== ORRI_INDEX_NONE ? 0 : 0/'
+    src/store/pool/pool_state.c 's/== ORRI_INDEX_NONE \? links\[done \+ i\] : 0/== ORRI_INDEX_NONE ? 0 : 0/'
 plant "pinned values of a refused batch left behind" \
-    src/store/pinned.c 's/while \(made-- > 0\)/while (false \&\& made-- > 0)/'
+    src/store/api/pinned.c 's/while \(made-- > 0\)/while (false \&\& made-- > 0)/'
 plant "pinned name kept in the look-up when its scope changes" \
-    src/store/name.c '/^static void name_commit/,/^}/s/orri_name_leave\(world, slot1 - 1\);/(void)0;/'
+    src/store/relation/entity_name.c '/^static void name_commit/,/^}/s/orri_name_leave\(world, slot1 - 1\);/(void)0;/'
 plant "bytes past the last instance not cleared" \
-    src/store/instance.c '/^static void instance_close_gap/,/^}/s/memset\(instance_value\(cell, last\).*;/(void)0;/'
+    src/store/api/instance.c '/^static void instance_close_gap/,/^}/s/memset\(instance_value\(cell, last\).*;/(void)0;/'
 plant "instance id 0 given after the wrap" \
-    src/store/cell.c 's/while \(\*last == 0 \|\| /while (/'
+    src/store/table/cell.c 's/while \(\*last == 0 \|\| /while (/'
 plant "room not looked at before rows go to a smaller capacity" \
-    src/store/cell.c '/^orr_result orri_cells_fit/,/^}/s/> room/> room + 1/'
+    src/store/table/cell.c '/^orr_result orri_cells_fit/,/^}/s/> room/> room + 1/'
 plant "enable bits of instances stay when one before them goes" \
-    src/store/instance.c '/^static void instance_close_gap/,/^}/s/cell->slot << shift\) \+ i \+ 1/cell->slot << shift) + i/'
+    src/store/api/instance.c '/^static void instance_close_gap/,/^}/s/cell->slot << shift\) \+ i \+ 1/cell->slot << shift) + i/'
 plant "two clusters of a batch write to the same rows of their target" \
-    src/store/batch.c 's/from->batch_base = to->row_count \+ to->batch_incoming;/from->batch_base = to->row_count;/'
+    src/store/api/batch.c 's/from->batch_base = to->row_count \+ to->batch_incoming;/from->batch_base = to->row_count;/'
 plant "query text: words of a choice lost after its first member" \
     src/query/terms.c 's/own->first == NULL && shared != NULL \? shared : own/own/'
 plant "query text: two choices with one number" \
@@ -162,17 +162,17 @@ plant "query text: caret one character to the left" \
 plant "query explained by the wrong term" \
     src/query/explain.c 's/explain_term\(query, leaf, failed, cluster, out\)/explain_term(query, leaf, 0, cluster, out)/'
 plant "reference not taken out when its value is overwritten" \
-    src/store/relation.c '/^void orri_relation_set/,/^}/s/orri_link_cut\(element, index\);/(void)0;/'
+    src/store/relation/relation.c '/^void orri_relation_set/,/^}/s/orri_link_cut\(element, index\);/(void)0;/'
 plant "reference to a destroyed entity not cleared" \
-    src/store/doom.c '/^static void doom_release/,/^}/s/bool clears = clear \|\| .*;/bool clears = clear;/'
+    src/store/relation/cascade.c '/^static void cascade_release/,/^}/s/bool clears = clear \|\| .*;/bool clears = clear;/'
 plant "level of what dies together not in order" \
-    src/store/doom.c 's/orri_entities_sort\(d->list \+ end, d->count - end\);/(void)0;/'
+    src/store/relation/cascade.c 's/orri_entities_sort\(d->list \+ end, d->count - end\);/(void)0;/'
 plant "second edge to a set shares the plan of the first" \
-    src/store/plan.c 's/if \(plan != NULL \&\& plan->edge != 0\)/if (false)/'
+    src/store/table/transition.c 's/if \(plan != NULL \&\& plan->edge != 0\)/if (false)/'
 plant "what a needed type needs forgotten" \
-    src/store/needs.c '/^orr_result orri_needs_resolve/,/^}/s/i < list\.count/i < 1/'
+    src/store/table/required_types.c '/^orr_result orri_required_types_resolve/,/^}/s/i < list\.count/i < 1/'
 plant "value of a bundle not counted" \
-    src/store/items.c '/^static bool items_add_bundle/,/^}/s/orri_rows_retain\(.*\);/(void)0;/'
+    src/store/api/bundle_parse.c '/^static bool bundle_parse_add_bundle/,/^}/s/orri_rows_retain\(.*\);/(void)0;/'
 plant "match list not updated when a cluster appears" \
     src/query/listen.c '/^static bool listen_cluster_match/,/^}/s/!orri_entries_match\(query, cluster\)/false/'
 plant "match list keeps a cluster that is gone" \
@@ -184,9 +184,9 @@ plant "subtractive term ignores enable bits" \
 plant "row of a multiple type counts as on by its first instance" \
     src/query/match.c '/^static uint64_t match_bits_on/,/^}/s/i < counts\[word \* 64 \+ row\]/i < 1/'
 plant "working set not told of a removal" \
-    src/store/pool.c '/^static void pool_leave/,/^}/s/world->listener\.pinned_changed\(world, pool, index\);/(void)0;/'
+    src/store/pool/pool.c '/^static void pool_leave/,/^}/s/world->listener\.pinned_changed\(world, pool, index\);/(void)0;/'
 plant "working set keeps pointers to values it is not told of" \
-    src/query/working.c '/^static bool working_keeps/,/^}/s/return false;/return query->fields[field].pinned;/'
+    src/query/pinned_matches.c '/^static bool pinned_matches_keeps/,/^}/s/return false;/return query->fields[field].pinned;/'
 plant "order not repaired when a chunk vanishes" \
     src/query/order.c 's/\*any = \*any \|\| chunks != order->chunk_count;/(void)chunks;/; s/any = !fresh \|\| order->entries_mark != query->changes/any = !fresh/'
 plant "order not repaired when an instance is added" \
@@ -200,331 +200,331 @@ plant "changed-since takes what was written before the mark" \
 plant "changed-since loses a whole cluster" \
     src/query/iterate.c '/^static bool iterate_cluster_changed/,/^}/s/\.version > it->each\.since/.version > it->each.since + 1/'
 plant "list of runs kept when rows move" \
-    src/query/list.c '/^void orri_lists_forget/,/^}/s/world->queries->structure\+\+;/(void)0;/'
+    src/query/run_cache.c '/^void orri_run_caches_forget/,/^}/s/world->queries->structure\+\+;/(void)0;/'
 plant "noted writes never stamped" \
-    src/query/list.c '/^void orri_list_settle/,/^}/s/list_stamp\(.*\);/(void)tick, (void)version;/'
+    src/query/run_cache.c '/^void orri_run_cache_settle/,/^}/s/run_cache_stamp\(.*\);/(void)tick, (void)version;/'
 plant "group key not looked at when a cluster appears late" \
     src/query/entries.c '/^static bool entries_insert/,/^}/s/query->groups != NULL \|\| //'
 plant "pairs once come twice where two queries overlap" \
-    src/query/cross.c 's/if \(!cross->overlap \|\| !cross_mirrored\(cross\)\)/if (true)/'
+    src/query/pairs.c 's/if \(!cross->overlap \|\| !pairs_mirrored\(cross\)\)/if (true)/'
 plant "bulk change hands two clusters to one target" \
     src/query/bulk.c 's/ \&\& plan->to->batch_incoming == 0;/;/'
 plant "capacity halved too early" \
-    src/store/instance.c 's/\(cell\.count - 1\) \* 4 <= capacity/(cell.count - 1) * 2 <= capacity/'
+    src/store/api/instance.c 's/\(cell\.count - 1\) \* 4 <= capacity/(cell.count - 1) * 2 <= capacity/'
 plant "order of instances lost on removal" \
-    src/store/instance.c '/^static void instance_close_gap/,/^}/s/for \(uint32_t i = gap; i < last; i\+\+\) \{/for (uint32_t i = gap; i < last; i = last) {/; /^static void instance_close_gap/,/^}/s/instance_value\(cell, i \+ 1\), 1/instance_value(cell, last), 1/; /^static void instance_close_gap/,/^}/s/cell->ids\[i \+ 1\]/cell->ids[last]/'
+    src/store/api/instance.c '/^static void instance_close_gap/,/^}/s/for \(uint32_t i = gap; i < last; i\+\+\) \{/for (uint32_t i = gap; i < last; i = last) {/; /^static void instance_close_gap/,/^}/s/instance_value\(cell, i \+ 1\), 1/instance_value(cell, last), 1/; /^static void instance_close_gap/,/^}/s/cell->ids\[i \+ 1\]/cell->ids[last]/'
 plant "name found after its entity is gone" \
-    src/store/pool.c '/^static void pool_leave/,/^}/s/orri_name_leave\(world, slot\);/(void)0;/'
+    src/store/pool/pool.c '/^static void pool_leave/,/^}/s/orri_name_leave\(world, slot\);/(void)0;/'
 plant "clearing skips an element of an array" \
-    src/store/doom.c '/^static void doom_release/,/^}/s/clears \&\& !doom_clear/clears \&\& e != 1 \&\& !doom_clear/'
+    src/store/relation/cascade.c '/^static void cascade_release/,/^}/s/clears \&\& !cascade_clear/clears \&\& e != 1 \&\& !cascade_clear/'
 plant "handed over chunks take the wrong column along" \
-    src/store/relink.c '/^static int32_t relink_source_column/,/^}/s/return r->plan->kept\[i\]\.from;/return r->plan->kept[i].from + (to_column > to->type_count + 2) * -2;/'
+    src/store/change/chunk_transfer.c '/^static int32_t transfer_source_column/,/^}/s/return r->plan->kept\[i\]\.from;/return r->plan->kept[i].from + (to_column > to->type_count + 2) * -2;/'
 plant "change set fills one gap too many" \
-    src/store/shift.c '/^static void shift_fill/,/^}/s/row < cluster->row_count/row <= cluster->row_count/'
+    src/store/change/execute.c '/^static void execute_fill/,/^}/s/row < cluster->row_count/row <= cluster->row_count/'
 plant "links of a refused change set stay" \
-    src/store/links.c '/^void orri_change_unlink/,/^}/s/if \(c->linked\)/if (false)/'
+    src/store/change/links.c '/^void orri_change_unlink/,/^}/s/if \(c->linked\)/if (false)/'
 plant "change set takes what is needed" \
-    src/store/aim.c '/^static bool aim_keep_needed/,/^}/s/dependent\.index1 == 0/true/'
+    src/store/change/target.c '/^static bool target_keep_needed/,/^}/s/dependent\.id == 0/true/'
 plant "id that was skipped lost from the free list" \
-    src/store/index_ahead.c '/^static void ahead_link/,/^}/s/\(record->generation & ORRI_DEAD\) != 0/false/'
+    src/store/change/id_reserve.c '/^static void id_reserve_link/,/^}/s/\(record->generation & ORRI_DEAD\) != 0/false/'
 plant "change set gives pinned values when its dead have lost theirs" \
-    src/store/shift.c '/^void orri_change_make/,/^}/{s/orri_change_make_extras\(c\);/(void)0;/;s/shift_close\(c\);/shift_close(c);orri_change_make_extras(c);/}'
+    src/store/change/execute.c '/^void orri_change_make/,/^}/{s/orri_change_make_extras\(c\);/(void)0;/;s/execute_close\(c\);/execute_close(c);orri_change_make_extras(c);/}'
 plant "refused bundle leaves its pinned values behind" \
-    src/store/rest.c '/^static void rest_unmake\(/,/^}/s/rest_unmake_pinned\(rest, i, rest->rows\);/(void)0;/'
+    src/store/api/bundle_rest.c '/^static void bundle_rest_unmake\(/,/^}/s/bundle_rest_unmake_pinned\(rest, i, rest->rows\);/(void)0;/'
 plant "message to a reader that selects only some of the rows" \
-    src/message/tell_piece.c 's/\*same = \*same && orri_set_equal\(/*same = *same || orri_set_equal(/'
+    src/message/deliver/runs.c 's/\*same = \*same && orri_set_equal\(/*same = *same || orri_set_equal(/'
 plant "what was told of the dead stays" \
-    src/message/tell_dead.c 's/orri_bits_fill\(told->on\[r\]->members\.words, run->index, run->count, false\);/(void)0;/'
+    src/message/deliver/diff_destroyed.c 's/orri_bits_fill\(told->on\[r\]->members\.words, run->index, run->count, false\);/(void)0;/'
 plant "text in a message not counted" \
-    src/message/message_batch.c 's/orri_rows_retain\(made->type, m->values, m->count\);/(void)0;/'
+    src/message/deliver/message_batch.c 's/orri_rows_retain\(made->type, m->values, m->count\);/(void)0;/'
 plant "pinned value that went not told" \
-    src/message/tell_cells.c 's/\(old == ORRI_INDEX_NONE \|\| old == now \|\| cells_suspect_one\(tell, old, gained\)\)/true/'
+    src/message/deliver/diff_instances.c 's/\(old == ORRI_INDEX_NONE \|\| old == now \|\| diff_instances_suspect_one\(tell, old, gained\)\)/true/'
 
 # Messages and systems.
 plant "events sent during a run are skipped" \
-    src/message/inbox.c '/^static void inbox_advance/,/^}/s/cursor->at = cursor->shown;/cursor->at = orri_event_end(queue);/'
+    src/message/event/event_cursor.c '/^static void event_cursor_advance/,/^}/s/cursor->at = cursor->shown;/cursor->at = orri_event_end(queue);/'
 plant "events dropped before the slowest has read them" \
-    src/message/event.c '/^void orri_event_trim/,/^}/s/cursor->at < least \? cursor->at : least/cursor->at < least \&\& i > 0 ? cursor->at : least/'
+    src/message/event/event.c '/^void orri_event_trim/,/^}/s/cursor->at < least \? cursor->at : least/cursor->at < least \&\& i > 0 ? cursor->at : least/'
 plant "padding of events kept" \
-    src/message/event.c '/^void orri_events_append/,/^}/s/orri_rows_clean\(queue->info, to, count\);/(void)0;/'
+    src/message/event/event.c '/^void orri_events_append/,/^}/s/orri_rows_clean\(queue->info, to, count\);/(void)0;/'
 plant "switched on reader gets what was sent before" \
-    src/message/inbox.c '/^void orri_inbox_enable/,/^}/s/cursor->at = orri_event_end\(queue\);/cursor->at = queue->base;/'
+    src/message/event/event_cursor.c '/^void orri_event_cursors_enable/,/^}/s/cursor->at = orri_event_end\(queue\);/cursor->at = queue->base;/'
 plant "half an event at the end of a trace" \
-    src/schedule/trace.c '/^ORRI_COLD static void trace_fail/,/^}/s/trace->offset\);/trace->offset + trace->used \/ 2);/'
+    src/schedule/report/trace.c '/^ORRI_COLD static void trace_fail/,/^}/s/trace->offset\);/trace->offset + trace->used \/ 2);/'
 plant "journal forgets the newest when it is resized" \
-    src/schedule/journal.c '/^static bool journal_resize/,/^}/s/journal_at\(journal, count - 1 - i\)/journal_at(journal, journal->count - 1 - i)/'
+    src/schedule/report/journal.c '/^static bool journal_resize/,/^}/s/journal_at\(journal, count - 1 - i\)/journal_at(journal, journal->count - 1 - i)/'
 plant "order of sending lost between strips" \
-    src/message/merge.c 's/: orri_strip_sequence\(strip, row\)\)/: row)/'
+    src/message/commit/merge.c 's/: orri_strip_sequence\(strip, row\)\)/: row)/'
 plant "second mention of an entity not seen" \
-    src/message/marks.c 's/again = \(old & w->bits\) \| w->again/again = w->again/'
+    src/message/commit/pending.c 's/again = \(old & w->bits\) \| w->again/again = w->again/'
 plant "changes do not wait for structure" \
-    src/message/values.c 's/marks = w->lanes->marks_any \? w->lanes->seen : NULL/marks = NULL/'
+    src/message/commit/values.c 's/marks = w->command_buffers->marks_any \? w->command_buffers->seen : NULL/marks = NULL/'
 plant "provisional id taken for one of another run" \
-    src/message/net.c 's/seen->lane != lane \? seen->lane->number < lane->number : seen->id < id/seen->id < id/;s/found->lane == lane && found->id == id/found->id == id/'
+    src/message/commit/merge_entity.c 's/seen->commands != commands \? seen->commands->number < commands->number : seen->id < id/seen->id < id/;s/found->commands == commands && found->id == id/found->id == id/'
 plant "ids of a refused commit taken for the next in line" \
-    src/store/apply.c 's/c->desc->in_line && orri_index_nth\(c->world, &cursor, 0\)\.id == ids\[0\]\.id/c->desc->in_line/'
+    src/store/change/change_set.c 's/c->desc->in_line && orri_index_nth\(c->world, &cursor, 0\)\.id == ids\[0\]\.id/c->desc->in_line/'
 plant "free ids taken for a sequence" \
-    src/store/index_ahead.c '/^static uint32_t ahead_run/,/^}/s/ && \*next == first \+ offset//'
+    src/store/change/id_reserve.c '/^static uint32_t id_reserve_run/,/^}/s/ && \*next == first \+ offset//'
 plant "records taken for a sequence because the ids are one" \
-    src/message/merge.c '/^static inline bool merge_sequence/,/^}/s/differs == 0 && others == 0/differs == 0/'
+    src/message/commit/merge.c '/^static inline bool merge_sequence/,/^}/s/differs == 0 && others == 0/differs == 0/'
 plant "types that go make no room" \
-    src/store/aim.c 's/m->types_most = ORR_CLUSTER_TYPES_MAX \+ aim_may_go\(m->group\)/m->types_most = ORR_CLUSTER_TYPES_MAX/'
+    src/store/change/target.c 's/m->types_most = ORR_CLUSTER_TYPES_MAX \+ target_may_go\(m->group\)/m->types_most = ORR_CLUSTER_TYPES_MAX/'
 plant "instances that go make no room" \
-    src/store/aim.c 's/tally->count - aim_tally_going\(m, tally\) >= tally->capacity/true/'
+    src/store/change/target.c 's/tally->count - target_tally_going\(m, tally\) >= tally->capacity/true/'
 plant "stale id taken for its successor in a commit" \
-    src/message/net.c 's/!there \|\| r\.strip->entities\[r\.row\]\.id != net->entity\.id/!there/'
+    src/message/commit/merge_entity.c 's/!there \|\| r\.strip->entities\[r\.row\]\.id != net->entity\.id/!there/'
 plant "what a refused commit dropped is counted again" \
-    src/message/commit.c 's/lane->note = \(orri_lane_note\)\{0\};//'
+    src/message/commit/commit.c 's/commands->note = \(orri_command_buffer_note\)\{0\};//'
 plant "commit point placed for required terms alone" \
-    src/schedule/points.c '/^static bool points_names/,/^}/s/if \(leaf->terms\[i\]\.type\.index1 != 0/if (leaf->terms[i].kind == ORR_REQUIRED \&\& leaf->terms[i].type.index1 != 0/'
+    src/schedule/plan/plan.c '/^static bool plan_names/,/^}/s/if \(leaf->terms\[i\]\.type\.id != 0/if (leaf->terms[i].kind == ORR_REQUIRED \&\& leaf->terms[i].type.id != 0/'
 plant "system that was refused to go on runs again" \
-    src/schedule/tick.c '/^static orr_result tick_go/,/^}/s/world->iterating = 1;/world->iterating = 1, pipe->phase = 0;/'
+    src/schedule/tick/tick.c '/^static orr_result tick_go/,/^}/s/world->iterating = 1;/world->iterating = 1, pipe->phase = 0;/'
 plant "tables of a system seen by those after it" \
-    src/store/guard.c '/^void orri_guard_leave/,/^}/s/world->hot\.tables = world->tables;/(void)0;/'
+    src/store/world/access.c '/^void orri_access_leave/,/^}/s/world->hot\.tables = world->tables;/(void)0;/'
 plant "structure changed inside a system, where nothing would happen" \
-    src/store/component.c 's/ORRI_EDGE_ADD\) && ORR_LIKELY\(!orri_watched\(world\)\)/ORRI_EDGE_ADD)/'
+    src/store/api/component.c 's/ORRI_EDGE_ADD\) && ORR_LIKELY\(!orri_watched\(world\)\)/ORRI_EDGE_ADD)/'
 plant "events sent by callbacks lost" \
-    src/schedule/tick.c 's/pipe->renewed \? tick_called_back\(pipe\) : ORR_OK/ORR_OK/'
+    src/schedule/tick/tick.c 's/pipe->renewed \? tick_called_back\(pipe\) : ORR_OK/ORR_OK/'
 plant "section of values ends where readers change" \
-    src/message/tell_values.c 's/^    values_readers\(s, record, cluster\);/&\n    (void)values_flush(s);/'
+    src/message/deliver/diff_values.c 's/^    diff_values_readers\(s, record, cluster\);/&\n    (void)diff_values_flush(s);/'
 plant "messages of several senders in the order of other readers" \
-    src/message/tell_piece.c 's/if \(classes > 1\)/if (classes > 1000)/'
+    src/message/deliver/runs.c 's/if \(classes > 1\)/if (classes > 1000)/'
 plant "cause of entering taken from what others ask for" \
-    src/message/tell_rows.c 's/run->cause == ORR_CAUSE_COMPONENT && others > 0/false/'
+    src/message/deliver/diff_rows.c 's/run->cause == ORR_CAUSE_COMPONENT && others > 0/false/'
 plant "half a tell handed out when the rest is refused" \
-    src/message/tell.c '/^static void tell_end/,/^}/s/done \|\| tell->world->busy == NULL/true/'
+    src/message/deliver/diff.c '/^static void diff_end/,/^}/s/done \|\| tell->world->busy == NULL/true/'
 plant "remainder of time forgotten" \
-    src/schedule/step.c 's/schedule->time_ns = now_ns > schedule->time_ns \? now_ns : schedule->time_ns;/(void)now_ns;/'
+    src/schedule/tick/step.c 's/schedule->time_ns = now_ns > schedule->time_ns \? now_ns : schedule->time_ns;/(void)now_ns;/'
 plant "system waits for one whose name begins alike" \
-    src/schedule/sequence.c '/^static bool sequence_equal/,/^}/s/strlen\(own\) == size \&\& //'
+    src/schedule/plan/order.c '/^static bool system_order_equal/,/^}/s/strlen\(own\) == size \&\& //'
 plant "question mark taken for part of a name" \
-    src/schedule/sequence.c 's/        size -= found;/        (void)0;/'
+    src/schedule/plan/order.c 's/        size -= found;/        (void)0;/'
 plant "destroys select those that are on alone" \
-    src/schedule/resolve.c 's/\.entities = ORR_EITHER/.entities = ORR_ENABLED/'
+    src/schedule/system/resolve.c 's/\.entities = ORR_EITHER/.entities = ORR_ENABLED/'
 plant "look-ups that were refused pile up" \
-    src/schedule/resolve.c '/^static void resolve_by_value/,/^}/s/system->sent_count = 0;/(void)0;/'
+    src/schedule/system/resolve.c '/^static void resolve_by_value/,/^}/s/system->sent_count = 0;/(void)0;/'
 plant "last tag that is asked for by id forgotten" \
-    src/schedule/points.c 's/i < reader->guard\.any_tag_count; i/i + 1 < reader->guard.any_tag_count; i/'
+    src/schedule/plan/plan.c 's/i < reader->guard\.any_tag_count; i/i + 1 < reader->guard.any_tag_count; i/'
 plant "commit points know the first sixty-four types" \
-    src/schedule/points.c '/^static orr_type points_named/,/^}/s/uint32_t index = w \* 64 \+ /uint32_t index = /'
+    src/schedule/plan/plan.c '/^static orr_type plan_named/,/^}/s/uint32_t index = w \* 64 \+ /uint32_t index = /'
 plant "police in full looks at the first chunk alone" \
-    src/schedule/police.c 's/i < cluster->chunk_count; i\+\+/i < 1 \&\& i < cluster->chunk_count; i++/'
+    src/schedule/system/audit.c 's/i < cluster->chunk_count; i\+\+/i < 1 \&\& i < cluster->chunk_count; i++/'
 plant "police in full takes what another one asked for" \
-    src/schedule/police.c '/^orri_police_watch\* orri_police_begin/,/^}/s/watch->epoch = orri_epoch_next\(world\);/watch->epoch = world->epoch;/'
+    src/schedule/system/audit.c '/^orri_audit_watch\* orri_audit_begin/,/^}/s/watch->epoch = orri_epoch_next\(world\);/watch->epoch = world->epoch;/'
 plant "writes of its own are news to a system" \
-    src/schedule/call.c 's/ORR_LIKELY\(!world->realtime\) \? orri_epoch_end\(world\)/ORR_LIKELY(!world->realtime) ? world->epoch - 2/'
+    src/schedule/tick/call.c 's/ORR_LIKELY\(!world->realtime\) \? orri_epoch_end\(world\)/ORR_LIKELY(!world->realtime) ? world->epoch - 2/'
 plant "creates_max of a system by rows ignored" \
-    src/schedule/call.c '/^static uint32_t call_most/,/^}/s/if \(system->creates_max != 0 \|\| /if ((system->creates_max != 0 \&\& !system->in_units) || /'
+    src/schedule/tick/call.c '/^static uint32_t call_most/,/^}/s/if \(system->creates_max != 0 \|\| /if ((system->creates_max != 0 \&\& !system->in_units) || /'
 plant "loop that a system left goes on" \
-    src/schedule/call.c '/^static void call_leave/,/^}/s/world->iteration_era\+\+;/(void)0;/'
+    src/schedule/tick/call.c '/^static void call_leave/,/^}/s/world->iteration_era\+\+;/(void)0;/'
 plant "stale handle taken for another system" \
-    src/schedule/system.c '/^void orri_system_drop/,/^}/s/schedule->generations\[system->handle\.index1 - 1\]\+\+;/(void)0;/'
+    src/schedule/system/system.c '/^void orri_system_drop/,/^}/s/schedule->generations\[system->handle\.id - 1\]\+\+;/(void)0;/'
 plant "hash does not know that a system was started" \
-    src/schedule/system.c '/^static uint64_t system_digest/,/^}/s/\(uint64_t\)system->started << 2 \|/0 |/'
+    src/schedule/system/system.c '/^static uint64_t system_digest/,/^}/s/\(uint64_t\)system->started << 2 \|/0 |/'
 plant "group remembers who went" \
-    src/schedule/system.c '/^static bool system_group_on/,/^}/s/!other->removed \&\& //'
+    src/schedule/system/system.c '/^static bool system_group_on/,/^}/s/!other->removed \&\& //'
 plant "first import read for all" \
-    src/schedule/keep.c '/^const void\* orr_run_import/,/^}/s/i < system->import_count; i/i < 1 \&\& i < system->import_count; i/'
+    src/schedule/system/state.c '/^const void\* orr_run_import/,/^}/s/i < system->import_count; i/i < 1 \&\& i < system->import_count; i/'
 plant "parts combined in the order in which they end" \
-    src/schedule/call.c 's/!orri_reduce_reserve\(world, system\)/(orr_value_default(\&system->exports.type->info, system->exports.data), !orri_reduce_reserve(world, system))/;s/orri_reduce_end\(system, .*\);/for (uint32_t u = first; u < (system->in_units ? last : 1); u++) { system->desc.combine(system->exports.data, orri_reduce_partial(system, u)); }/'
+    src/schedule/tick/call.c 's/!orri_reduce_reserve\(world, system\)/(orr_value_default(\&system->exports.type->info, system->exports.data), !orri_reduce_reserve(world, system))/;s/orri_reduce_end\(system, .*\);/for (uint32_t u = first; u < (system->in_units ? last : 1); u++) { system->desc.combine(system->exports.data, orri_reduce_partial(system, u)); }/'
 plant "parts go on from the last tick" \
-    src/schedule/reduce.c '/^void orri_reduce_begin/,/^}/s/orr_value_default\(.*\);/(void)system, (void)unit;/'
+    src/schedule/tick/reduce.c '/^void orri_reduce_begin/,/^}/s/orr_value_default\(.*\);/(void)system, (void)unit;/'
 plant "importer goes along before everything is combined" \
-    src/schedule/abreast.c 's/ \&\&\n *system->import_count == 0;/;/;s/system->import_count == 0;/true;/'
+    src/schedule/tick/parallel.c 's/ \&\&\n *system->import_count == 0;/;/;s/system->import_count == 0;/true;/'
 plant "reader and writer of a type taken for compatible" \
-    src/schedule/conflict.c 's/\(a == b \&\& \(a == ORRI_TOUCH_READS \|\| a == ORRI_TOUCH_ATOMIC\)\)/(a == ORRI_TOUCH_READS || b == ORRI_TOUCH_READS)/'
+    src/schedule/plan/conflict.c 's/\(a == b \&\& \(a == ORRI_TOUCH_READS \|\| a == ORRI_TOUCH_ATOMIC\)\)/(a == ORRI_TOUCH_READS || b == ORRI_TOUCH_READS)/'
 plant "orders by chance that no plan allows" \
-    src/schedule/shuffle.c 's/deck->waits\[i\] \+= orri_conflict\(deck->world, before, system\);/(void)before, (void)system;/;s/deck->waits\[later\] -=/(void)/'
+    src/schedule/tick/shuffle.c 's/deck->waits\[i\] \+= orri_conflict\(deck->world, before, system\);/(void)before, (void)system;/;s/deck->waits\[later\] -=/(void)/'
 plant "pairs of a run come from both sides" \
-    src/query/cross.c '/^orr_cross\* orr_cross_run/,/^}/s/cross->overlap = pairs == ORR_PAIRS_ONCE \&\& fine/cross->overlap = false \&\& fine/'
+    src/query/pairs.c '/^orr_cross\* orr_cross_run/,/^}/s/cross->overlap = pairs == ORR_PAIRS_ONCE \&\& fine/cross->overlap = false \&\& fine/'
 plant "state begins without its presets" \
-    src/schedule/keep.c '/^bool orri_keep_make/,/^}/s/orr_value_default\(.*\);/(void)0;/'
+    src/schedule/system/state.c '/^bool orri_system_state_make/,/^}/s/orr_value_default\(.*\);/(void)0;/'
 plant "one that never began is destroyed" \
-    src/schedule/tick.c '/^static void tick_life_end/,/^}/s/system->removed \&\& system->created/system->removed/' \
-    src/schedule/call.c 's/ \&\& \*met != begins;/;/'
+    src/schedule/tick/tick.c '/^static void tick_life_end/,/^}/s/system->removed \&\& system->created/system->removed/' \
+    src/schedule/tick/call.c 's/ \&\& \*met != begins;/;/'
 plant "hook runs a tick inside a tick" \
-    src/schedule/tick.c '/^orr_result orri_tick/,/^}/s/schedule->inside = pipe->world->in_tick = true;/(void)0;/'
+    src/schedule/tick/tick.c '/^orr_result orri_tick/,/^}/s/schedule->inside = pipe->world->in_tick = true;/(void)0;/'
 plant "what is written by id told in the next tick" \
-    src/schedule/group.c 's/= changed \|\| system->everywhere \? GROUP_TELL_ALL/= changed ? GROUP_TELL_ALL/'
+    src/schedule/tick/group.c 's/= changed \|\| system->everywhere \? GROUP_TELL_ALL/= changed ? GROUP_TELL_ALL/'
 plant "time by all ticks, not by those that were timed" \
-    src/schedule/report.c '/^size_t orr_stats_print/,/^}/s/1000\.0 \/ \(double\)stats\.timed_ticks/1000.0 \/ (double)stats.ticks/'
+    src/schedule/report/report.c '/^size_t orr_stats_print/,/^}/s/1000\.0 \/ \(double\)stats\.timed_ticks/1000.0 \/ (double)stats.ticks/'
 plant "plan made anew by one who looks at it" \
-    src/schedule/report.c 's/stands \&\& orri_plan_make/orri_plan_make/'
+    src/schedule/report/report.c 's/stands \&\& orri_plan_make/orri_plan_make/'
 plant "journal of an entity has those of its index" \
-    src/schedule/journal.c 's/entry->entity\.id != entity\.id/(uint32_t)entry->entity.id != (uint32_t)entity.id/'
+    src/schedule/report/journal.c 's/entry->entity\.id != entity\.id/(uint32_t)entry->entity.id != (uint32_t)entity.id/'
 plant "journal that begins tells others" \
-    src/schedule/journal.c '/^static bool journal_begin/,/^}/s/if \(alone \&\& /if (/'
-plant "last tag of .any not allowed" \
-    src/store/guard.c '/^bool orri_guard_tags_long/,/^}/s/i < guard->any_tag_count; i/i + 1 < guard->any_tag_count; i/'
+    src/schedule/report/journal.c '/^static bool journal_begin/,/^}/s/if \(alone \&\& /if (/'
+plant "last tag of .by_id not allowed" \
+    src/store/world/access.c '/^bool orri_access_tags_long/,/^}/s/i < guard->any_tag_count; i/i + 1 < guard->any_tag_count; i/'
 plant "writing allowed to who may read" \
-    src/store/guard.c '/^bool orri_guard_writes_long/,/^}/s/any_write/any_read/'
+    src/store/world/access.c '/^bool orri_access_writes_long/,/^}/s/any_write/any_read/'
 plant "breach of sending not counted" \
-    src/message/rights.c '/^static orr_result rights_refuse/,/^}/s/rights->counts\.breaches\+\+;/(void)0;/'
+    src/message/send/rights.c '/^static orr_result rights_refuse/,/^}/s/rights->counts\.violations\+\+;/(void)0;/'
 plant "system that is told of a choice is told of all" \
-    src/schedule/resolve.c '/^static orr_result resolve_query/,/^}/s/terms\.items\[i\]\.kind != ORR_ANY;/true;/'
+    src/schedule/system/resolve.c '/^static orr_result resolve_query/,/^}/s/terms\.items\[i\]\.kind != ORR_ANY;/true;/'
 plant "limit of events reached one too early" \
-    src/message/event.c '/^bool orri_events_reserve/,/^}/s/> queue->limit/>= queue->limit/'
+    src/message/event/event.c '/^bool orri_events_reserve/,/^}/s/> queue->limit/>= queue->limit/'
 plant "events of who is switched off wait for it" \
-    src/message/event.c '/^void orri_event_trim/,/^}/s/least = cursor->inbox->on \&\& cursor->at < least/least = cursor->at < least/'
+    src/message/event/event.c '/^void orri_event_trim/,/^}/s/least = cursor->inbox->on \&\& cursor->at < least/least = cursor->at < least/'
 plant "one who asks twice is shown more" \
-    src/message/inbox.c '/^const void\* orr_events_type/,/^}/s/if \(!cursor->asked\)/if (true)/'
+    src/message/event/event_cursor.c '/^const void\* orr_events_type/,/^}/s/if \(!cursor->asked\)/if (true)/'
 plant "string that is gone found in the first row alone" \
-    src/message/send.c '/^static orr_result send_check_value/,/^}/s/type->info\.has_owned \&\& i < count;/type->info.has_owned \&\& i < 1;/'
+    src/message/send/send.c '/^static orr_result send_check_value/,/^}/s/type->info\.has_owned \&\& i < count;/type->info.has_owned \&\& i < 1;/'
 plant "single creation joins those by the array" \
-    src/message/send.c '/^static inline bool send_current/,/^}/s/ \&\& !strip->own;/;/'
+    src/message/send/send.c '/^static inline bool send_current/,/^}/s/ \&\& !strip->own;/;/'
 plant "creations by the array go on in another cluster" \
-    src/message/send_many.c '/^static bool send_many_continues/,/^}/s/bool same = cluster\.index1 == m->cluster->index \+ 1;/bool same = true;/'
+    src/message/send/send_many.c '/^static bool send_many_continues/,/^}/s/bool same = cluster\.id == m->cluster->index \+ 1;/bool same = true;/'
 plant "strings of refused creations not given back" \
-    src/message/send_many.c '/^static orr_result send_many_values/,/^}/s/while \(--i > 0\)/while (--i > 1)/'
+    src/message/send/send_many.c '/^static orr_result send_many_values/,/^}/s/while \(--i > 0\)/while (--i > 1)/'
 plant "creations by the array remembered by the next run" \
-    src/message/lane.c '/^static void lane_empty/,/^}/s/lane->text_count = lane->many = lane->many_count = 0;/lane->text_count = 0;/'
+    src/message/send/command_buffer.c '/^static void buffer_empty/,/^}/s/commands->text_count = commands->many = commands->many_count = 0;/commands->text_count = 0;/'
 plant "ids of instances left behind when a strip grows" \
-    src/message/lane.c '/^static void lane_move_rows/,/^}/s/memcpy\(strip->ids, old->ids, .*\);/(void)0;/'
+    src/message/send/command_buffer.c '/^static void buffer_move_rows/,/^}/s/memcpy\(strip->ids, old->ids, .*\);/(void)0;/'
 plant "events of the callbacks of a second system lost" \
-    src/message/lane.c '/^void orri_lanes_release/,/^}/s/lanes->unseen == NULL \&\& !lane->valued/false/'
+    src/message/send/command_buffer.c '/^void orri_command_buffers_release/,/^}/s/command_buffers->unseen == NULL \&\& !commands->valued/false/'
 plant "copies of held blocks made when nothing may be refused" \
-    src/message/values.c '/^static bool values_prepare\(/,/^}/s/w->world->share_live > 0 \&\& row < strip->count/false \&\& row < strip->count/'
+    src/message/commit/values.c '/^static bool values_prepare\(/,/^}/s/w->world->share_live > 0 \&\& row < strip->count/false \&\& row < strip->count/'
 plant "changed value of a type that refers not told" \
-    src/message/values.c '/^static bool values_write_one/,/^}/s/w->changed = true;/(void)0;/'
+    src/message/commit/values.c '/^static bool values_write_one/,/^}/s/w->changed = true;/(void)0;/'
 plant "sender forgotten for want of memory" \
-    src/message/commit.c 's/commit_sources_reserve\(world, lanes\) \&\& commit_merge/(commit_sources_reserve(world, lanes) || (lanes->sender_count = 0, true)) \&\& commit_merge/'
+    src/message/commit/commit.c 's/commit_sources_reserve\(world, command_buffers\) \&\& commit_merge/(commit_sources_reserve(world, command_buffers) || (command_buffers->sender_count = 0, true)) \&\& commit_merge/'
 plant "queue of a reader run over when it is full" \
-    src/message/reader.c '/^void orri_reader_deliver/,/^}/s/count > reader->queue_max - reader->queued/count >= reader->queue_max - reader->queued/'
+    src/message/deliver/reader.c '/^void orri_reader_deliver/,/^}/s/count > reader->queue_max - reader->queued/count >= reader->queue_max - reader->queued/'
 plant "reader that ran over begins twice" \
-    src/message/reader.c '/^void orri_reader_enable/,/^}/s/reader->lost = false;/(void)0;/'
+    src/message/deliver/reader.c '/^void orri_reader_enable/,/^}/s/reader->lost = false;/(void)0;/'
 plant "cluster taken for one whose number it has" \
-    src/message/told.c '/^orri_told_cluster\* orri_told_cluster_of/,/^}/s/told->clusters\[cluster->index\]\.sequence != cluster->sequence/told->clusters[cluster->index].shape == NULL/'
+    src/message/deliver/baseline.c '/^orri_baseline_cluster\* orri_baseline_cluster_of/,/^}/s/told->clusters\[cluster->index\]\.sequence != cluster->sequence/told->clusters[cluster->index].shape == NULL/'
 plant "switches of several groups mixed up" \
-    src/store/apply.c '/^static bool apply_alloc/,/^}/s/c->parts\[g\]\.switch_first = c->switch_count;/(void)0;/'
+    src/store/change/change_set.c '/^static bool change_set_alloc/,/^}/s/c->parts\[g\]\.switch_first = c->switch_count;/(void)0;/'
 plant "clusters of a refused set stay" \
-    src/store/apply.c '/^static void apply_abandon/,/^}/s/orri_cluster_undo\(world, c->created\[i\]\);/(void)0;/'
+    src/store/change/change_set.c '/^static void change_set_abandon/,/^}/s/orri_cluster_undo\(world, c->created\[i\]\);/(void)0;/'
 plant "values of a held column written in place" \
-    src/store/route.c '/^static bool route_prepare_chunk/,/^}/s/!orri_rows_prepare\(c->world, chunk, column \& ~ORRI_GIVEN_HAS,/(false) \&\& !orri_rows_prepare(c->world, chunk, column \& ~ORRI_GIVEN_HAS,/'
+    src/store/change/route.c '/^static bool route_prepare_chunk/,/^}/s/!orri_rows_prepare\(c->world, chunk, column \& ~ORRI_GIVEN_HAS,/(false) \&\& !orri_rows_prepare(c->world, chunk, column \& ~ORRI_GIVEN_HAS,/'
 plant "old value of a change set not destructed" \
-    src/store/stage.c '/^void orri_change_overwrite/,/^}/s/orri_rows_destruct\(type, data, run\);/(void)0;/'
+    src/store/change/stage.c '/^void orri_change_overwrite/,/^}/s/orri_rows_destruct\(type, data, run\);/(void)0;/'
 plant "staged value counted though it was refused" \
-    src/store/stage.c '/^static bool stage_one_copy/,/^}/s/copies->count \+= made;/copies->count += 1;/'
+    src/store/change/stage.c '/^static bool stage_one_copy/,/^}/s/copies->count \+= made;/copies->count += 1;/'
 plant "pinned value that is there not set to its preset" \
-    src/store/extra.c '/^static void extra_set_pinned/,/^}/s/orri_value_preset\(pool->type, place, pool->size\);/(void)0;/'
+    src/store/change/sparse.c '/^static void sparse_set_pinned/,/^}/s/orri_value_preset\(pool->type, place, pool->size\);/(void)0;/'
 plant "one pinned value of a refused set left" \
-    src/store/extra.c '/^static void extra_unmake_pinned/,/^}/s/made < filling->made; made\+\+/made + 1 < filling->made; made++/'
+    src/store/change/sparse.c '/^static void sparse_unmake_pinned/,/^}/s/made < filling->made; made\+\+/made + 1 < filling->made; made++/'
 plant "row that dies leaves the tick of its block" \
-    src/store/shift.c '/^static void shift_kill\(/,/^}/s/orri_chunk_stamp_rows\(c->world, chunk\);/(void)0;/'
+    src/store/change/execute.c '/^static void execute_kill\(/,/^}/s/orri_chunk_stamp_rows\(c->world, chunk\);/(void)0;/'
 plant "padding of a value that comes with its column" \
-    src/store/shift.c '/^static void shift_set_new/,/^}/s/if \(entry->type->info\.has_padding\)/if (false)/'
+    src/store/change/execute.c '/^static void execute_set_new/,/^}/s/if \(entry->type->info\.has_padding\)/if (false)/'
 plant "cursor of ids does not go back" \
-    src/store/index_ahead.c '/^orr_entity orri_index_nth/,/^}/s/ \|\| cursor->position > position//'
+    src/store/change/id_reserve.c '/^orr_entity orri_index_nth/,/^}/s/ \|\| cursor->position > position//'
 plant "doomed stay marked" \
-    src/store/links.c '/^static orr_result links_doom/,/^}/s/orri_doom_unmark\(.*\);/(void)0;/'
+    src/store/change/links.c '/^static orr_result links_doom/,/^}/s/orri_cascade_unmark\(.*\);/(void)0;/'
 plant "room of an instance that stays lost" \
-    src/store/aim.c '/^static void aim_stays/,/^}/s/tally->capacity = tally->capacity_last;/(void)0;/'
+    src/store/change/target.c '/^static void target_stays/,/^}/s/tally->capacity = tally->capacity_last;/(void)0;/'
 plant "null entity taken on the short way" \
-    src/message/send.c '/^static inline orri_strip\* send_ready/,/^}/s/ \&\& entity\.id != 0\)\) \{/)) {/'
+    src/message/send/send.c '/^static inline orri_strip\* send_ready/,/^}/s/ \&\& entity\.id != 0\)\) \{/)) {/'
 plant "refused look-up gives back its inbox twice" \
-    src/schedule/resolve.c '/^void orri_system_unresolve/,/^}/s/system->inbox = NULL;/(void)0;/'
+    src/schedule/system/resolve.c '/^void orri_system_unresolve/,/^}/s/system->inbox = NULL;/(void)0;/'
 plant "instances told to be off by their place" \
-    src/message/told_type.c '/^static void told_cell_keep_off/,/^}/s/while \(k < cell->count \&\& cell->ids\[k\] != now->ids\[i\]\)/while (k < i \&\& k < cell->count)/'
+    src/message/deliver/baseline_values.c '/^static void baseline_cell_keep_off/,/^}/s/while \(k < cell->count \&\& cell->ids\[k\] != now->ids\[i\]\)/while (k < i \&\& k < cell->count)/'
 plant "what went is told to be off when it comes again" \
-    src/message/told_type.c '/^void orri_told_drop/,/^}/s/orri_bitset_put\(\&type->off, index, false\);/(void)0;/'
+    src/message/deliver/baseline_values.c '/^void orri_baseline_drop/,/^}/s/orri_bitset_put\(\&type->off, index, false\);/(void)0;/'
 plant "switched on told as switched off" \
-    src/message/tell_switch.c 's/\&s->values\[!states\[k\]\.off\]/\&s->values[0]/'
+    src/message/deliver/diff_enabled.c 's/\&s->values\[!states\[k\]\.off\]/\&s->values[0]/'
 plant "switches of the last pinned type not told" \
-    src/message/tell_switch.c '/^static bool switch_next/,/^}/s/while \(\*number <= type_count/while (*number < type_count/'
+    src/message/deliver/diff_enabled.c '/^static bool diff_enabled_next/,/^}/s/while \(\*number <= type_count/while (*number < type_count/'
 plant "value told but not noted" \
-    src/message/tell_values.c '/^static bool values_flush/,/^}/s/        orri_told_put\(/        if (i > 0) orri_told_put(/'
+    src/message/deliver/diff_values.c '/^static bool diff_values_flush/,/^}/s/        orri_baseline_put\(/        if (i > 0) orri_baseline_put(/'
 plant "value of an entity taken for that of its successor" \
-    src/message/tell_values.c '/^static bool values_row/,/^}/s/head->generation != orri_record_at\(s->tell->world, index\)->generation/false/'
+    src/message/deliver/diff_values.c '/^static bool diff_values_row/,/^}/s/head->generation != orri_record_at\(s->tell->world, index\)->generation/false/'
 plant "touch of a block whose other rows were written before and not told" \
-    src/message/touch.c 's/touch->before <= seen/true/'
+    src/message/deliver/dirty_rows.c 's/touch->before <= seen/true/'
 plant "touch of a block that others wrote since" \
-    src/message/touch.c 's/touch->version == chunk->columns\[column\]\.version/true/'
+    src/message/deliver/dirty_rows.c 's/touch->version == chunk->columns\[column\]\.version/true/'
 plant "lone rows joined with those of other readers" \
-    src/message/tell_lone.c '/^static orri_run\* lone_joined/,/^}/s/orri_set_equal\(.*\);/true;/'
+    src/message/deliver/diff_sparse.c '/^static orri_run\* diff_sparse_joined/,/^}/s/orri_set_equal\(.*\);/true;/'
 plant "lone row told but not noted" \
-    src/message/tell_lone.c '/^void orri_lone_put/,/^}/s/uint32_t i = 0, count/uint32_t i = 1, count/'
+    src/message/deliver/diff_sparse.c '/^void orri_sparse_rows_put/,/^}/s/uint32_t i = 0, count/uint32_t i = 1, count/'
 plant "word of a touch without its bit" \
-    src/message/told.h 's/touch->words \|= 1u << slot \/ 64;/touch->words |= 1u;/'
+    src/message/deliver/baseline.h 's/touch->words \|= 1u << slot \/ 64;/touch->words |= 1u;/'
 plant "touch before what systems wrote has its version" \
-    src/message/values.c '/^static void values_write_strip/,/^}/s/orri_world_settle\(w->world\);/(void)0;/'
+    src/message/commit/values.c '/^static void values_write_strip/,/^}/s/orri_world_settle\(w->world\);/(void)0;/'
 plant "one who left is still a member" \
-    src/message/tell_rows.c '/^static void rows_keep_members/,/^}/s/for \(uint64_t left = before \^ after;/for (uint64_t left = ~before \& after;/'
+    src/message/deliver/diff_rows.c '/^static void diff_rows_keep_members/,/^}/s/for \(uint64_t left = before \^ after;/for (uint64_t left = ~before \& after;/'
 plant "lost component stays told" \
-    src/message/tell_rows.c '/^static void rows_keep_lost/,/^}/s/orri_told_drop\(.*\);/(void)0;/'
+    src/message/deliver/diff_rows.c '/^static void diff_rows_keep_lost/,/^}/s/orri_baseline_drop\(.*\);/(void)0;/'
 plant "death told to who did not know the dead" \
-    src/message/tell_dead.c '/^static bool dead_members/,/^}/s/count > 1 \&\& !orri_bits_all\(members->words, index, count\)/false/'
+    src/message/deliver/diff_destroyed.c '/^static bool diff_destroyed_members/,/^}/s/count > 1 \&\& !orri_bits_all\(members->words, index, count\)/false/'
 plant "what is written after a tell taken for told" \
-    src/message/tell.c 's/^    orri_epoch_end\(tell->world\); /    \/\/ /'
+    src/message/deliver/diff.c 's/^    orri_epoch_end\(tell->world\); /    \/\/ /'
 
 # Workers: found by the crew's model.
 plant "worker: wake-up lost, the look after saying that it sleeps left out" \
-    src/schedule/doze.c '/^static void doze_sleep/,/^}/s/if \(\(\(orri_crew_load\(crew, \&crew->gate\) \^ seen\) \& mask\) == 0\)/if (true)/'
+    src/jobs/sleep.c '/^static void sleep_now/,/^}/s/if \(\(\(orri_jobs_load\(jobs, \&jobs->gate\) \^ seen\) \& mask\) == 0\)/if (true)/'
 plant "worker: units claimed twice, a range taken by load and store" \
-    src/schedule/graph.c '/^static bool graph_take/,/^}/s/if \(orri_crew_swap\(hand->crew, \&part->range, \&range, graph_pack\(end, last\)\)\)/ORRI_SCHED_POINT(hand->crew->platform, ORR_SCHED_STORE, \&part->range); atomic_store(\&part->range, graph_pack(end, last));/'
+    src/jobs/graph.c '/^static bool graph_take/,/^}/s/if \(orri_jobs_swap\(hand->jobs, \&part->range, \&range, graph_pack\(end, last\)\)\)/ORRI_SCHED_POINT(hand->jobs->platform, ORR_SCHED_STORE, \&part->range); atomic_store(\&part->range, graph_pack(end, last));/'
 plant "worker: late into a plan that is rebuilt, not counted when it comes in" \
-    src/schedule/doze.c 's/gate \+ ORRI_GATE_IN\)/gate)/; s/ : 0\) - ORRI_GATE_IN;/ : 0);/' \
-    src/schedule/watch.c 's/\&crew->gate, ORRI_GATE_IN\)/\&crew->gate, 0)/'
+    src/jobs/sleep.c 's/gate \+ ORRI_GATE_IN\)/gate)/; s/ : 0\) - ORRI_GATE_IN;/ : 0);/' \
+    src/jobs/watchdog.c 's/\&jobs->gate, ORRI_GATE_IN\)/\&jobs->gate, 0)/'
 # The executor: the same, and what only it can do wrong, found by its model. What comes of each is no matter of the model's own
 # rules: a tick that never ends, or one whose hash is another.
 #   A helper sees no news, the caller changes the gate and looks who sleeps, the helper says that it does and sleeps: orr_step()
 #   waits for ever as soon as the work it left is the last.
 plant "executor: wake-up lost" \
-    src/schedule/doze.c '/^static void doze_sleep/,/^}/s/if \(\(\(orri_crew_load\(crew, \&crew->gate\) \^ seen\) \& mask\) == 0\)/if (true)/'
+    src/jobs/sleep.c '/^static void sleep_now/,/^}/s/if \(\(\(orri_jobs_load\(jobs, \&jobs->gate\) \^ seen\) \& mask\) == 0\)/if (true)/'
 #   Owner and thief take the same units: rows are written twice, and at once.
 plant "executor: range claimed twice" \
-    src/schedule/graph.c '/^static bool graph_take/,/^}/s/if \(orri_crew_swap\(hand->crew, \&part->range, \&range, graph_pack\(end, last\)\)\)/ORRI_SCHED_POINT(hand->crew->platform, ORR_SCHED_STORE, \&part->range); atomic_store(\&part->range, graph_pack(end, last));/'
+    src/jobs/graph.c '/^static bool graph_take/,/^}/s/if \(orri_jobs_swap\(hand->jobs, \&part->range, \&range, graph_pack\(end, last\)\)\)/ORRI_SCHED_POINT(hand->jobs->platform, ORR_SCHED_STORE, \&part->range); atomic_store(\&part->range, graph_pack(end, last));/'
 #   The caller does not wait for helpers that are in. One that has still to look whether a node is used up takes the node of
 #   the same number out of the next plan: nobody does that one, and the tick never ends. Once with the model's own look at
 #   who is late, once by that alone.
 plant "executor: plan rebuilt under a late worker" \
-    src/schedule/graph.c '/^static void graph_end/,/^}/s/while \(\(gate \& ORRI_GATE_ANY_IN\) != 0\)/while (false)/'
+    src/jobs/graph.c '/^static void graph_end/,/^}/s/while \(\(gate \& ORRI_GATE_ANY_IN\) != 0\)/while (false)/'
 plant "executor: plan rebuilt under a late worker, seen by what comes of it" \
-    src/schedule/graph.c '/^static void graph_end/,/^}/s/while \(\(gate \& ORRI_GATE_ANY_IN\) != 0\)/while (false)/' \
-    tests/schedule/test_abreast_model.c 's/controlled_check\(room == NULL \|\|/controlled_check(true || room == NULL ||/'
+    src/jobs/graph.c '/^static void graph_end/,/^}/s/while \(\(gate \& ORRI_GATE_ANY_IN\) != 0\)/while (false)/' \
+    tests/schedule/tick/test_parallel_model.c 's/controlled_check\(room == NULL \|\|/controlled_check(true || room == NULL ||/'
 #   The caller goes on when it finds nothing more to take: what others have in hands is written after the point, which told and
 #   hashed it.
 plant "executor: point made before the last unit is done" \
-    src/schedule/graph.c '/^static void graph_end/,/^}/s/while \(\(gate \& ORRI_GATE_ANY_IN\) != 0\)/while (false)/;/^static void graph_work_through/,/^}/s/gate = known \? orri_crew_wait\(.*/gate = true ? 0/' \
-    tests/schedule/test_abreast_model.c 's/controlled_check\(room == NULL \|\|/controlled_check(true || room == NULL ||/'
+    src/jobs/graph.c '/^static void graph_end/,/^}/s/while \(\(gate \& ORRI_GATE_ANY_IN\) != 0\)/while (false)/;/^static void graph_work_through/,/^}/s/gate = known \? orri_jobs_wait\(.*/gate = true ? 0/' \
+    tests/schedule/tick/test_parallel_model.c 's/controlled_check\(room == NULL \|\|/controlled_check(true || room == NULL ||/'
 #   Two systems that had no cluster in common write the same rows at once.
 plant "executor: conflicts not found anew when a cluster appears" \
-    src/schedule/abreast.c 's/a->found \&\& a->clusters == world->cluster_sequence/a->found/'
+    src/schedule/tick/parallel.c 's/a->found \&\& a->clusters == world->cluster_sequence/a->found/'
 #   A system begins before one that it waits for, having been thought to wait for it by way of another.
 plant "executor: order between two systems lost" \
-    src/schedule/abreast.c '/^static bool abreast_find_step/,/^}/s/mine\[w\] \|= theirs\[w\]/mine[w] |= theirs[w] | 1/'
+    src/schedule/tick/parallel.c '/^static bool parallel_find_step/,/^}/s/mine\[w\] \|= theirs\[w\]/mine[w] |= theirs[w] | 1/'
 plant "reading by id let through beside one that may" \
-    src/schedule/abreast.c 's/orri_group_enter\(world, due == 1 \? only : NULL\)/orri_group_enter(world, only)/'
+    src/schedule/tick/parallel.c 's/orri_group_enter\(world, due == 1 \? only : NULL\)/orri_group_enter(world, only)/'
 plant "reading by id sees all tables while systems run side by side" \
-    src/store/component.c '/^static inline const orr_hot_table\* component_table_here/,/^}/s/here->tables\[index\]/world->tables[index]/'
+    src/store/api/component.c '/^static inline const orr_hot_table\* component_table_here/,/^}/s/here->tables\[index\]/world->tables[index]/'
 # Locks between pipelines: found by their model.
 #   The holder looks, sees that it still has to wait, is woken while it does not yet sleep, and then is told that it may go on.
 plant "lock: wake-up lost, woken before it is told" \
-    src/schedule/lock.c '/^bool orri_lock_tell/,/^}/{s/^        atomic_store\(word, 0\);/        (void)0;/;s/platform->thread_wake\(platform->user, word, 1\);/platform->thread_wake(platform->user, word, 1); ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, word); atomic_store(word, 0);/}'
+    src/lock/lock.c '/^bool orri_lock_tell/,/^}/{s/^        atomic_store\(word, 0\);/        (void)0;/;s/platform->thread_wake\(platform->user, word, 1\);/platform->thread_wake(platform->user, word, 1); ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, word); atomic_store(word, 0);/}'
 plant "lock: upgrade does not stop new readers" \
-    src/schedule/lock.c '/^static bool lock_line_up/,/^}/s/orri_lock_stop\(locks, holder, true\);/(void)0;/'
+    src/lock/lock.c '/^static bool lock_line_up/,/^}/s/orri_lock_stop\(locks, holder, true\);/(void)0;/'
 plant "lock: set taken in two portions" \
-    src/schedule/lock.c '/^static void lock_grant_set/,/^}/s/^        locks->slots/        if (i == 1) { orri_locks_leave(locks); orri_locks_enter(locks); }\n        locks->slots/'
+    src/lock/lock.c '/^static void lock_grant_set/,/^}/s/^        locks->slots/        if (i == 1) { orri_locks_leave(locks); orri_locks_enter(locks); }\n        locks->slots/'
 plant "lock: release lets only one in" \
-    src/schedule/lock.c '/^orri_lock_holder\* orri_lock_serve/,/^}/s/^            continue;/            return granted;/'
+    src/lock/lock.c '/^orri_lock_holder\* orri_lock_serve/,/^}/s/^            continue;/            return granted;/'
 plant "lock: read granted beside an exclusive" \
-    src/schedule/lock.c 's/\[ORRI_LOCK_READ\] = ORRI_LOCK_ANY\(ORRI_LOCK_EXCLUSIVE\) \|/[ORRI_LOCK_READ] =/'
+    src/lock/lock.c 's/\[ORRI_LOCK_READ\] = ORRI_LOCK_ANY\(ORRI_LOCK_EXCLUSIVE\) \|/[ORRI_LOCK_READ] =/'
 plant "lock: reads not let go before the upgrade" \
-    src/schedule/lock.c '/^void orri_lock_reads_end/,/^}/s/lock_give_back\(holder, true\)/holder->reads_ended = true/'
+    src/lock/lock.c '/^void orri_lock_reads_end/,/^}/s/lock_give_back\(holder, true\)/holder->reads_ended = true/'
 plant "lock: readers pass though nobody is left whom the one in line found" \
-    src/schedule/lock_pass.c '/^static void lock_pass_unblock/,/^}/s/h->blocker = lock_pass_blocker\(locks, h\);/(void)0;/'
+    src/lock/overtake.c '/^static void lock_overtake_unblock/,/^}/s/h->blocker = lock_overtake_blocker\(locks, h\);/(void)0;/'
 plant "lock: who gave back and took again still counts as found" \
-    src/schedule/lock_pass.c 's/lock_pass_has\(h\) && h->granted <= holder->came/lock_pass_has(h)/'
+    src/lock/overtake.c 's/lock_overtake_has\(h\) && h->granted <= holder->came/lock_overtake_has(h)/'
 plant "lock: writers pass, too" \
-    src/schedule/lock.c 's/\[ORRI_LOCK_EXCLUSIVE\] = LOCK_BOTH\(/[ORRI_LOCK_EXCLUSIVE] = (/'
+    src/lock/lock.c 's/\[ORRI_LOCK_EXCLUSIVE\] = LOCK_BOTH\(/[ORRI_LOCK_EXCLUSIVE] = (/'
 plant "lock: what is wanted inclusively passes who waits to read it" \
-    src/schedule/lock.c 's/\[ORRI_LOCK_INCLUSIVE\] = LOCK_BOTH\(LOCK_BIT\(ORRI_LOCK_MODES\) - 1\)/[ORRI_LOCK_INCLUSIVE] = LOCK_BOTH(LOCK_READ_OFF | LOCK_BIT(ORRI_LOCK_INCLUSIVE))/'
+    src/lock/lock.c 's/\[ORRI_LOCK_INCLUSIVE\] = LOCK_BOTH\(LOCK_BIT\(ORRI_LOCK_MODES\) - 1\)/[ORRI_LOCK_INCLUSIVE] = LOCK_BOTH(LOCK_READ_OFF | LOCK_BIT(ORRI_LOCK_INCLUSIVE))/'
 plant "who lasts long passes one that waits for a short one" \
-    src/schedule/lock_pass.c 's/^        lock_pass_learn\(locks, holder\);/        (void)0;/'
+    src/lock/overtake.c 's/^        lock_overtake_learn\(locks, holder\);/        (void)0;/'
 plant "one in line overtaken by one it conflicts with" \
-    src/schedule/lock.c '/^orri_lock_holder\* orri_lock_serve/,/^}/s/orri_lock_claim\(locks, holder, round\);/(void)0;/'
+    src/lock/lock.c '/^orri_lock_holder\* orri_lock_serve/,/^}/s/orri_lock_claim\(locks, holder, round\);/(void)0;/'
 plant "an upgrade asked for early stops readers that a log lets pass" \
-    src/schedule/lock.c '/^static bool lock_line_up/,/^}/s/if \(locks->follow == NULL \|\| holder->aside\) \{/if (true) {/'
+    src/lock/lock.c '/^static bool lock_line_up/,/^}/s/if \(locks->follow == NULL \|\| holder->aside\) \{/if (true) {/'
 plant "upgrades not in the log" \
-    src/schedule/lock.c '/^static void lock_grant\(/,/^}/s/if \(locks->log != NULL\)/if (locks->log != NULL \&\& !upgrade)/'
+    src/lock/lock.c '/^static void lock_grant\(/,/^}/s/if \(locks->log != NULL\)/if (locks->log != NULL \&\& !upgrade)/'
 # Threads, and the scheduler that tests them.
 plant "mutex: one that slept takes it as if nobody else did" \
     src/base/sync.c '/^void orri_mutex_lock/,/^}/{s/for \(;;\)/for (uint32_t take = 2;; take = 1)/;s/word, 2, memory_order_acquire\) == 0/word, 2, memory_order_acquire) == 0 \&\& (atomic_store(\&mutex->word, take), true)/}'
@@ -533,300 +533,300 @@ plant "schedules: no choices in the last round of a spin" \
 plant "schedules: two that spin keep a third from running" \
     tests/support/controlled.c 's/me->behind \|= me->could_run.*;/(void)0;/'
 plant "transactions: the last slice of a range dealt out first" \
-    src/message/tally.c '/^static void tally_lay_out/,/^}/s/&t->starts\[\(size_t\)s \* t->range_count \+ r\]/\&t->starts[(size_t)(t->slice_count - 1 - s) * t->range_count + r]/'
+    src/message/transaction/apply.c '/^static void apply_lay_out/,/^}/s/&t->starts\[\(size_t\)s \* t->range_count \+ r\]/\&t->starts[(size_t)(t->slice_count - 1 - s) * t->range_count + r]/'
 plant "transactions: blocks of lanes waiting in the order of the last first" \
-    src/message/transact.c '/^void orri_posts_close/,/^}/{s/if \(shared->posted_last != NULL\)/if (false)/;s/posts->next = NULL;/posts->next = shared->posted;/;s/shared->posted_last = posts;/shared->posted_last = shared->posted_last != NULL ? shared->posted_last : posts;/}'
+    src/message/transaction/transaction.c '/^void orri_posts_close/,/^}/{s/if \(shared->posted_last != NULL\)/if (false)/;s/posts->next = NULL;/posts->next = shared->posted;/;s/shared->posted_last = posts;/shared->posted_last = shared->posted_last != NULL ? shared->posted_last : posts;/}'
 plant "transactions: on an entity with structure not waiting for it" \
-    src/message/tally.c 's/return TALLY_WAITS;/(void)0;/'
+    src/message/transaction/apply.c 's/return APPLY_WAITS;/(void)0;/'
 plant "transactions: done before a reader of the type without a point" \
-    src/schedule/ends.c '/^static bool ends_transacts/,/^}/s/for \(uint32_t i = 0; first->transacts/for (uint32_t i = 0; false \&\& first->transacts/'
+    src/schedule/plan/delivery_deps.c '/^static bool delivery_deps_transacts/,/^}/s/for \(uint32_t i = 0; first->transacts/for (uint32_t i = 0; false \&\& first->transacts/'
 plant "transactions: verb of the stream's first run taken for all" \
-    src/message/post_walk.c '/^bool orri_post_walk_next/,/^}/s/stream->runs\[walk->run\]\.verb/stream->runs[0].verb/'
+    src/message/transaction/stream.c '/^bool orri_post_walk_next/,/^}/s/stream->runs\[walk->run\]\.verb/stream->runs[0].verb/'
 plant "transactions: least of signed numbers compared as unsigned" \
-    src/message/amend.c 's/orri_sign_extend\(now, size\) < orri_sign_extend\(old, size\)/now < old/'
+    src/message/transaction/op.c 's/orri_sign_extend\(now, size\) < orri_sign_extend\(old, size\)/now < old/'
 plant "atomic sections: the mutex of the stripe not taken" \
-    src/message/section.c '/^static void section_guarded/,/^}/s/orri_mutex_(un)?lock\(.*\);/(void)0;/'
+    src/message/transaction/atomic_section.c '/^static void atomic_section_guarded/,/^}/s/orri_mutex_(un)?lock\(.*\);/(void)0;/'
 plant "atomic sections: stripes chosen by who calls" \
-    src/message/section.c 's/orri_id_index\(target\)\);/orri_id_index(target) + (uint64_t)(uintptr_t)\&sections);/'
+    src/message/transaction/atomic_section.c 's/orri_id_index\(target\)\);/orri_id_index(target) + (uint64_t)(uintptr_t)\&sections);/'
 plant "atomic sections: a section within a section taken" \
-    src/message/section.c '/^orr_result orr_atomic/,/^}/s/section_now\.world != NULL/false/'
+    src/message/transaction/atomic_section.c '/^orr_result orr_atomic/,/^}/s/section_now\.world != NULL/false/'
 plant "atomic sections: the block not stamped with the tick" \
-    src/message/section.c '/^static bool section_own/,/^}/s/entry->tick = orri_tick_now\(world\);/(void)0;/'
+    src/message/transaction/atomic_section.c '/^static bool atomic_section_own/,/^}/s/entry->tick = orri_tick_now\(world\);/(void)0;/'
 plant "atomic sections: taken for who touches its own rows alone" \
-    src/schedule/abreast.c '/^static bool abreast_own_rows/,/^}/s/!system->atomic \&\&/true \&\&/'
+    src/schedule/tick/parallel.c '/^static bool parallel_own_rows/,/^}/s/!system->atomic \&\&/true \&\&/'
 plant "atomic sections: beside who reads the type, too" \
-    src/schedule/conflict.c 's/touch == ORRI_TOUCH_NONE \? ORRI_TOUCH_ATOMIC : ORRI_TOUCH_WRITES/touch == ORRI_TOUCH_NONE ? ORRI_TOUCH_ATOMIC : touch/'
+    src/schedule/plan/conflict.c 's/touch == ORRI_TOUCH_NONE \? ORRI_TOUCH_ATOMIC : ORRI_TOUCH_WRITES/touch == ORRI_TOUCH_NONE ? ORRI_TOUCH_ATOMIC : touch/'
 plant "writes by id of what nobody is told of: others told under its name" \
-    src/schedule/ends.c 's/\(written\.index1 != 0 \|\| widely\)/(written.index1 != 0 || first->sends_changes)/'
+    src/schedule/plan/delivery_deps.c 's/\(written\.id != 0 \|\| widely\)/(written.id != 0 || first->sends_changes)/'
 plant "large angle reduced by digits of pi one too far" \
-    src/base/math_circle.c 's/- 1075 \+ 62;/- 1075 + 63;/'
+    src/base/math/circle.c 's/- 1075 \+ 62;/- 1075 + 63;/'
 plant "what is no number passes through exp" \
-    src/base/math_power.c '/^ORRI_ASIDE static double power_end\(/,/^}/s/x != x \? orri_math_nan\(\)/x != x ? x/'
+    src/base/math/power.c '/^ORRI_ASIDE static double power_end\(/,/^}/s/x != x \? orri_math_nan\(\)/x != x ? x/'
 plant "odd power of a negative number taken for an even one" \
-    src/base/math_power.c 's/\(y_bits & unit\) != 0 \? 1 : 2/(y_bits \& unit) != 0 ? 2 : 2/'
+    src/base/math/power.c 's/\(y_bits & unit\) != 0 \? 1 : 2/(y_bits \& unit) != 0 ? 2 : 2/'
 plant "digits of the logarithm's polynomial cut off" \
-    src/base/math_power.c 's/0x1\.99999999a3b1ep-3/0x1.9999p-3/'
+    src/base/math/power.c 's/0x1\.99999999a3b1ep-3/0x1.9999p-3/'
 plant "idle workers look for far too long" \
-    src/schedule/doze.c '/^static bool doze_look/,/^}/s/i < crew->spins \+ DOZE_YIELDS;/i < (crew->spins + DOZE_YIELDS) * 64;/'
+    src/jobs/sleep.c '/^static bool sleep_look/,/^}/s/i < jobs->spins \+ SLEEP_YIELDS;/i < (jobs->spins + SLEEP_YIELDS) * 64;/'
 plant "idle workers come back to look though nobody called" \
-    src/schedule/doze.c '/^static void doze_sleep/,/^}/s/uint64_t timeout_ns = orri_crew_look_ns\(crew\);/uint64_t timeout_ns = 1000000;/'
+    src/jobs/sleep.c '/^static void sleep_now/,/^}/s/uint64_t timeout_ns = orri_jobs_look_ns\(jobs\);/uint64_t timeout_ns = 1000000;/'
 plant "conflicts found anew in every tick" \
-    src/schedule/abreast.c 's/a->found \&\& a->clusters == world->cluster_sequence/false/'
+    src/schedule/tick/parallel.c 's/a->found \&\& a->clusters == world->cluster_sequence/false/'
 plant "conflicts of the plan before kept for other systems" \
-    src/schedule/points.c 's/result != ORR_OK \|\| !pipe->same \|\| pipe->step_count != pipe->step_last/false/'
+    src/schedule/plan/plan.c 's/result != ORR_OK \|\| !pipe->same \|\| pipe->step_count != pipe->step_last/false/'
 plant "pipeline: a type is written by two" \
-    src/schedule/claim.c 's/claim != NULL \&\& claim->pipe != ask->system->pipe/claim != NULL \&\& false/'
+    src/schedule/system/type_owner.c 's/claim != NULL \&\& claim->pipe != ask->system->pipe/claim != NULL \&\& false/'
 plant "pipeline: the last registered goes first where several are due" \
-    src/schedule/step.c 's/pipelines\[i\]->due_ns < next->due_ns/pipelines[i]->due_ns <= next->due_ns/'
+    src/schedule/tick/step.c 's/pipelines\[i\]->due_ns < next->due_ns/pipelines[i]->due_ns <= next->due_ns/'
 plant "pipeline: what is sent to another one's type is done at once" \
-    src/schedule/tick.c 's/early, \&pipe->foreign,/early, NULL,/'
+    src/schedule/tick/tick.c 's/early, \&pipe->foreign,/early, NULL,/'
 plant "pipeline: due times summed up of rounded intervals" \
-    src/schedule/pipeline.c 's/double ns = \(double\)count \* 1e9 \/ pipe->rate_hz;/double ns = (double)(count * pipe->interval_ns);/'
+    src/schedule/system/pipeline.c 's/double ns = \(double\)count \* 1e9 \/ pipe->rate_hz;/double ns = (double)(count * pipe->interval_ns);/'
 plant "pipeline: events are not kept for one that has not ticked" \
-    src/schedule/tick.c 's/^    tick_life_listen\(pipe\);/(void)0;/'
+    src/schedule/tick/tick.c 's/^    tick_life_listen\(pipe\);/(void)0;/'
 plant "real time: what is posted while it begins is kept for lockstep" \
-    src/schedule/outside.c 's/bool runs = schedule->realtime != NULL;/bool runs = false;/'
+    src/realtime/posted_calls.c 's/bool runs = schedule->realtime != NULL;/bool runs = false;/'
 plant "real time: events are not kept for one that has not ticked" \
-    src/schedule/tick.c 's/^            tick_life_listen\(pipe\);/(void)0;/'
+    src/schedule/tick/tick.c 's/^            tick_life_listen\(pipe\);/(void)0;/'
 plant "pace: lets go at once" \
-    src/schedule/pace.c 's/target < more \? target : more/target/'
+    src/schedule/tick/time_scale.c 's/target < more \? target : more/target/'
 plant "pace: catches up without end" \
-    src/schedule/pace.c 's/time_ns >= next \+ interval_ns/false/'
+    src/schedule/tick/time_scale.c 's/time_ns >= next \+ interval_ns/false/'
 plant "importer comes before whom it imports from" \
-    src/schedule/conflict.c 's/conflict_imports\(second, first\) \|\|/false ||/'
+    src/schedule/plan/conflict.c 's/conflict_imports\(second, first\) \|\|/false ||/'
 plant "the watch does not see a caller that works alone" \
-    src/schedule/group.c 's/bool watched = orri_abreast_watch\(pipe, true\);/bool watched = false;/'
+    src/schedule/tick/group.c 's/bool watched = orri_parallel_watch\(pipe, true\);/bool watched = false;/'
 plant "the watch names the first system of a batch" \
-    src/schedule/abreast.c '/orri_crew_says\(a->crew, worker, system->handle/d'
+    src/schedule/tick/parallel.c '/orri_jobs_says\(a->jobs, worker, system->handle/d'
 plant "a call that comes when its crew is gone is let in" \
-    src/schedule/help.c 's/if \(help_arg\(desk, word\) != arg\)/if (arg == NULL)/'
+    src/jobs/external.c 's/if \(external_arg\(desk, word\) != arg\)/if (arg == NULL)/'
 plant "a call too many is taken for one that was promised" \
-    src/schedule/help.c 's/\*asked = help_due\(word\) > 0;/*asked = true;/'
+    src/jobs/external.c 's/\*asked = external_due\(word\) > 0;/*asked = true;/'
 plant "missing memory for workers is said in every tick" \
-    src/schedule/abreast.c 's/if \(schedule->lacks == 0\)/if (true)/'
+    src/schedule/tick/parallel.c 's/if \(schedule->lacks == 0\)/if (true)/'
 plant "systems that conflict by what they read and write overlap" \
-    src/schedule/conflict.c 's/\|\| conflict_of_values\(world, first, second\);/|| (false \&\& conflict_of_values(world, first, second));/'
+    src/schedule/plan/conflict.c 's/\|\| conflict_of_values\(world, first, second\);/|| (false \&\& conflict_of_values(world, first, second));/'
 plant "transient values hashed" \
-    src/store/pool_state.c 's/ && !pool->type->info\.transient\) \{/) {/'
-plant "the tick of an observer tells" \
-    src/schedule/tick.c 's/if \(!orri_has_readers\(world\) \|\| pipe->observer\) \{/if (!orri_has_readers(world)) {/'
-plant "the tick of an observer counts" \
-    src/schedule/tick.c 's/if \(pipe->observer\) \{/if (false) {/'
-plant "events that wait for an observer hashed" \
-    src/message/event.c 's/cursor->inbox->on && !cursor->inbox->aside;/cursor->inbox->on;/'
-plant "an observer that reads no events fills the queue of all" \
-    src/message/event.c 's/bool others = event_drop_aside\(world, queue\);/bool others = true;/'
-plant "a slow observer lets more time count" \
-    src/schedule/step.c 's/ && !schedule->pipelines\[i\]->observer//'
+    src/store/pool/pool_state.c 's/ && !pool->type->info\.transient\) \{/) {/'
+plant "the tick of a spectator tells" \
+    src/schedule/tick/tick.c 's/if \(!orri_has_readers\(world\) \|\| pipe->spectator\) \{/if (!orri_has_readers(world)) {/'
+plant "the tick of a spectator counts" \
+    src/schedule/tick/tick.c 's/if \(pipe->spectator\) \{/if (false) {/'
+plant "events that wait for a spectator hashed" \
+    src/message/event/event.c 's/cursor->inbox->on && !cursor->inbox->aside;/cursor->inbox->on;/'
+plant "a spectator that reads no events fills the queue of all" \
+    src/message/event/event.c 's/bool others = event_drop_aside\(world, queue\);/bool others = true;/'
+plant "a slow spectator lets more time count" \
+    src/schedule/tick/step.c 's/ && !schedule->pipelines\[i\]->spectator//'
 plant "a system of the simulation sees transient entities" \
-    src/store/apart.c 's/ && \(guard == NULL \|\| guard->observer\);/;/'
+    src/store/table/transient.c 's/ && \(guard == NULL \|\| guard->spectator\);/;/'
 plant "transient entities in every query" \
-    src/query/match.c 's/if \(ORR_UNLIKELY\(cluster->apart\) && /if (false \&\& /'
-plant "an observer waits for no transient entity it created" \
-    src/message/aside.c 's/asides->records\[asides->count\+\+\] = record;/asides->records[0] = record;/'
+    src/query/match.c 's/if \(ORR_UNLIKELY\(cluster->transient\) && /if (false \&\& /'
+plant "a spectator waits for no transient entity it created" \
+    src/message/send/transient_send.c 's/asides->records\[asides->count\+\+\] = record;/asides->records[0] = record;/'
 plant "ids of a commit that is refused stay in line" \
-    src/message/commit.c 's/^        orri_held_retake\(merge\);/        (void)0;/'
+    src/message/commit/commit.c 's/^        orri_command_ids_retake\(merge\);/        (void)0;/'
 plant "transactions are done before the structure they were posted with" \
-    src/message/tally.c 's/posts->lanes == lanes \|\| posts->ripe/posts->lanes == lanes || true/'
+    src/message/transaction/apply.c 's/posts->command_buffers == command_buffers \|\| posts->ripe/posts->command_buffers == command_buffers || true/'
 plant "who comes later is told more than all know" \
-    src/message/message_batch.c 's/orri_run_stale\(tell, run, column->type\)/false/'
+    src/message/deliver/message_batch.c 's/orri_run_stale\(tell, run, column->type\)/false/'
 plant "messages that were not taken come last" \
-    src/message/reader.c 's/    last->next = reader->first;/    last->next = NULL;/'
+    src/message/deliver/reader.c 's/    last->next = reader->first;/    last->next = NULL;/'
 plant "published: a dead entity's value for who has its index" \
-    src/store/publish_follow.c 's/return orri_id_make\(index, orri_record_at\(world, index\)->generation\);/return orri_id_make(index, 1);/'
+    src/store/publish/remap.c 's/return orri_id_make\(index, orri_record_at\(world, index\)->generation\);/return orri_id_make(index, 1);/'
 plant "published: a show begins no epoch" \
-    src/store/publish.c 's/^    orri_epoch_end\(publisher->world\);//'
+    src/store/publish/publish.c 's/^    orri_epoch_end\(publisher->world\);//'
 plant "published: what waits to be shown does not follow" \
-    src/store/publish_follow.c 's/bool built = type->pending == NULL \|\| follow_build_edition\(publisher, type, type->pending\);/bool built = true;/'
+    src/store/publish/remap.c 's/bool built = type->pending == NULL \|\| remap_build_edition\(publisher, type, type->pending\);/bool built = true;/'
 plant "published: a value by id falls through the view" \
-    src/store/component.c 's/^        if \(has\) \{/        if (has \&\& seen == NULL) {/'
+    src/store/api/component.c 's/^        if \(has\) \{/        if (has \&\& seen == NULL) {/'
 plant "published: changed-since of a view by the live version" \
     src/query/iterate.c 's/if \(iterate_viewed\(it, type\)\) \{/if (false) {/'
 plant "published: live columns of a view stay where they were" \
-    src/store/share.c 's/orri_publish_moved_column\(world->publisher, chunk, column\);/(void)0;/'
+    src/store/cow/share.c 's/orri_publish_moved_column\(world->publisher, chunk, column\);/(void)0;/'
 plant "published: instances are followed by their place, not by id" \
-    src/store/publish_cell.c 's/if \(past->ids\[i\] == id\) \{/if (id != 0) {/'
+    src/store/publish/instances.c 's/if \(past->ids\[i\] == id\) \{/if (id != 0) {/'
 plant "published: instances that come without a row that moves are not noticed" \
-    src/store/publish_follow.c 's/ORR_UNLIKELY\(publisher->cells\) && /false \&\& /'
+    src/store/publish/remap.c 's/ORR_UNLIKELY\(publisher->cells\) && /false \&\& /'
 plant "published: a slot's new owner has the value of the old one" \
-    src/store/publish_pool.c 's/old->roll->owners\[s\]\.id == roll->owners\[s\]\.id/old->roll->counts[s] != 0/'
+    src/store/publish/pinned.c 's/old->roll->owners\[s\]\.id == roll->owners\[s\]\.id/old->roll->counts[s] != 0/'
 plant "published: a working set points to what was seen before" \
-    src/query/working.c 's/\} else if \(ORR_UNLIKELY\(elsewhere\)\) \{/} else if (false) {/'
+    src/query/pinned_matches.c 's/\} else if \(ORR_UNLIKELY\(elsewhere\)\) \{/} else if (false) {/'
 plant "published: pinned values of a system's query are live" \
-    src/schedule/call.c 's/orri_here_now\.view = system->pipe->moment->view; \/\/ On the floor.*$/(void)0;/'
+    src/schedule/tick/call.c 's/orri_here_now\.view = system->pipe->moment->view; \/\/ On the floor.*$/(void)0;/'
 plant "real time: a paused world catches up" \
-    src/schedule/beat.c 's/ && \(!rt->pace\.paused \|\| pipe->due_ns <= rt->step_ns\)//'
+    src/realtime/thread.c 's/ && \(!rt->pace\.paused \|\| pipe->due_ns <= rt->step_ns\)//'
 plant "real time: the end of a pause by a system wakes nobody" \
-    src/schedule/beat.c 's/^        orri_realtime_ring\(rt\); \/\/ A system did it.*$//'
+    src/realtime/thread.c 's/^        orri_realtime_ring\(rt\); \/\/ A system did it.*$//'
 plant "real time: calls that come while the last are done" \
-    src/schedule/realtime.c 's/rt->over = true;/rt->over = false;/'
+    src/realtime/realtime.c 's/rt->over = true;/rt->over = false;/'
 plant "real time: all wait for each other in a replay" \
-    src/schedule/floor.c 's/return rt->following > 0 && /return false \&\& /' \
-    src/schedule/beat.c 's/^            \(void\)orri_floor_lost\(rt\);//'
+    src/realtime/turn.c 's/return rt->following > 0 && /return false \&\& /' \
+    src/realtime/thread.c 's/^            \(void\)orri_turn_lost\(rt\);//'
 plant "real time: of a long wait a quarter of a second counts" \
-    src/schedule/beat.c 's/until == UINT64_MAX \|\| until < most \? until : most/until + 0 * most/'
+    src/realtime/thread.c 's/until == UINT64_MAX \|\| until < most \? until : most/until + 0 * most/'
 plant "real time: a clock that jumps counts in full" \
-    src/schedule/pace.c 's/passed = passed < pace->most_ns \? passed : pace->most_ns;//'
+    src/schedule/tick/time_scale.c 's/passed = passed < pace->most_ns \? passed : pace->most_ns;//'
 plant "lent: who looks before it is overwritten sees anything" \
-    src/schedule/floor.c 's/bool anew = !looked && /bool anew = /'
+    src/realtime/turn.c 's/bool anew = !looked && /bool anew = /'
 plant "lent: rows that are switched off are lost" \
-    src/schedule/floor.c 's/orri_entry_match\(system->query, entry\) == ORRI_MATCH_ALL/true/'
+    src/realtime/turn.c 's/orri_entry_match\(system->query, entry\) == ORRI_MATCH_ALL/true/'
 plant "lent: who needs what is there gets a block without it" \
-    src/store/publish_lend.c 's/        memcpy\(item.block, share->data, share->size\);//'
+    src/store/publish/zero_copy.c 's/        memcpy\(item.block, share->data, share->size\);//'
 plant "lent: a block that two editions have is used again when one goes" \
-    src/store/publish_lend.c 's/share->refs == 1 && //'
+    src/store/publish/zero_copy.c 's/share->refs == 1 && //'
 plant "lent: a group that is refused leaves blocks without values" \
-    src/schedule/floor.c 's/orri_reclaim_end\(pipe->moment->rt->publisher, result == ORR_OK\)/orri_reclaim_end(pipe->moment->rt->publisher, true)/'
+    src/realtime/turn.c 's/orri_reclaim_end\(pipe->moment->rt->publisher, result == ORR_OK\)/orri_reclaim_end(pipe->moment->rt->publisher, true)/'
 plant "real time: a commit takes structure only to read" \
-    src/schedule/floor.c 's/orri_set_structure\(pipe, ORRI_LOCK_EXCLUSIVE\);/orri_set_structure(pipe, ORRI_LOCK_READ);/'
+    src/realtime/turn.c 's/orri_lock_set_structure\(pipe, ORRI_LOCK_EXCLUSIVE\);/orri_lock_set_structure(pipe, ORRI_LOCK_READ);/'
 plant "history: a commit logs no rows that leave" \
-    src/store/route.c 's/if \(!orri_chunk_prepare_rows\(c->world, chunk, orri_place_slot\(places\[i\]\), 1\)\) \{/if (chunk == NULL) {/'
+    src/store/change/route.c 's/if \(!orri_chunk_prepare_rows\(c->world, chunk, orri_place_slot\(places\[i\]\), 1\)\) \{/if (chunk == NULL) {/'
 plant "history: a commit logs no rows that fill gaps" \
-    src/store/route.c 's/!orri_chunk_prepare_rows\(world, chunk, slot, 1\) \|\|/false ||/'
+    src/store/change/route.c 's/!orri_chunk_prepare_rows\(world, chunk, slot, 1\) \|\|/false ||/'
 plant "real time: a commit beside systems goes beyond the clusters it has" \
-    src/store/route.c 's/!orri_reach_touch\(c->world, cluster\) \|\|/false ||/'
+    src/store/change/route.c 's/!orri_commit_scope_touch\(c->world, cluster\) \|\|/false ||/'
 plant "real time: a commit beside systems makes clusters" \
-    src/store/reach.c 's/return world->reach->learns \|\| reach_refuse\(world, "would make a cluster"\);/return true;/'
+    src/store/world/commit_scope.c 's/return world->reach->learns \|\| commit_scope_refuse\(world, "would make a cluster"\);/return true;/'
 plant "real time: a system that keeps to its rows does not lock them" \
-    src/schedule/sets.c 's/sets_cluster\(pipe, cluster->index, ORRI_LOCK_READ\)/true/'
+    src/realtime/lock_sets.c 's/lock_sets_cluster\(pipe, cluster->index, ORRI_LOCK_READ\)/true/'
 plant "real time: a commit beside systems does not lock the rows it changes" \
-    src/schedule/sets.c 's/!orri_reach_has\(reach, c\) \|\| sets_cluster\(pipe, c, ORRI_LOCK_EXCLUSIVE\)/true/'
+    src/realtime/lock_sets.c 's/!orri_commit_scope_has\(reach, c\) \|\| lock_sets_cluster\(pipe, c, ORRI_LOCK_EXCLUSIVE\)/true/'
 plant "real time: what a commit beside systems replaces is freed under them" \
-    src/store/reach.c 's/if \(!world->realtime\) \{/if (true) {/'
+    src/store/world/commit_scope.c 's/if \(!world->realtime\) \{/if (true) {/'
 plant "real time: live types are read without a lock" \
-    src/schedule/sets.c 's/return touch == ORRI_TOUCH_READS \? ORRI_LOCK_READ : SETS_NONE;/return SETS_NONE;/'
+    src/realtime/lock_sets.c 's/return touch == ORRI_TOUCH_READS \? ORRI_LOCK_READ : LOCK_SETS_NONE;/return LOCK_SETS_NONE;/'
 plant "real time: a view is pinned once and for all" \
-    src/schedule/floor.c 's/return moment->view != NULL \? orri_view_pin\(moment->view\) : ORR_OK;/return moment->view != NULL \&\& pipe->tick == 0 ? orri_view_pin(moment->view) : ORR_OK;/'
+    src/realtime/turn.c 's/return moment->view != NULL \? orri_view_pin\(moment->view\) : ORR_OK;/return moment->view != NULL \&\& pipe->tick == 0 ? orri_view_pin(moment->view) : ORR_OK;/'
 plant "real time: messages come to a system while it runs" \
-    src/schedule/floor.c 's/^        orri_reader_take\(system->rights\.reader\);//'
+    src/realtime/turn.c 's/^        orri_reader_take\(system->rights\.reader\);//'
 plant "real time: locks lack the clusters that came while they were waited for" \
-    src/schedule/floor.c 's/if \(ORR_UNLIKELY\(clusters != world->cluster_sequence\)\) \{/if (false) {/'
+    src/realtime/turn.c 's/if \(ORR_UNLIKELY\(clusters != world->cluster_sequence\)\) \{/if (false) {/'
 plant "real time: meetings that call meetings starve other pipelines" \
-    src/schedule/beat.c 's/ && \(rt->meets \|\| !\(due && pipe->moment->met < rt->meetings\)\)//'
+    src/realtime/thread.c 's/ && \(rt->meets \|\| !\(due && pipe->moment->met < rt->meetings\)\)//'
 plant "real time: calls that call again starve the first pipeline" \
-    src/schedule/beat.c 's/^        waits = beat_due\(rt, pipe\);//'
+    src/realtime/thread.c 's/^        waits = thread_due\(rt, pipe\);//'
 plant "real time: the journal is not handed what it is told" \
-    src/schedule/journal.c 's/^        orri_reader_take\(journal->reader\);//'
+    src/schedule/report/journal.c 's/^        orri_reader_take\(journal->reader\);//'
 plant "real time: strangers are let in while a meeting is held" \
-    src/store/guard.h 's/orri_here_now\.world == world && orri_here_now\.gathered/world->realtime/'
+    src/store/world/access.h 's/orri_here_now\.world == world && orri_here_now\.gathered/world->realtime/'
 plant "real time: loops over an order that are left stay open" \
-    src/schedule/floor.c 's/iteration_era \+= moment->set\[0\]\.mode == ORRI_LOCK_EXCLUSIVE;/iteration_era += 0;/'
+    src/realtime/turn.c 's/iteration_era \+= moment->set\[0\]\.mode == ORRI_LOCK_EXCLUSIVE;/iteration_era += 0;/'
 plant "real time: a call changes structure inside its loop" \
-    src/store/refuse.c 's/orri_here_now\.loops == 0 &&/true \&\&/'
+    src/store/world/refuse.c 's/orri_here_now\.loops == 0 &&/true \&\&/'
 plant "real time: systems that share a pointer overlap" \
-    src/schedule/sets.c 's/uint32_t numbers1\[2\] = \{system->user1,/uint32_t numbers1[2] = {0,/'
+    src/realtime/lock_sets.c 's/uint32_t numbers1\[2\] = \{system->user1,/uint32_t numbers1[2] = {0,/'
 plant "real time: who waited for the screen ticks in a pause" \
-    src/schedule/beat.c 's/waited = true; \/\/ What was due may be so no more\./waited = true; beat_begin_tick(rt, pipe);/'
+    src/realtime/thread.c 's/waited = true; \/\/ What was due may be so no more\./waited = true; thread_begin_tick(rt, pipe);/'
 plant "real time: dts of a replay are not those recorded" \
-    src/schedule/beat.c 's/rt->replay->dts\[rt->dt_at\+\+\]/pipe->interval/'
+    src/realtime/thread.c 's/rt->replay->dts\[rt->dt_at\+\+\]/pipe->interval/'
 plant "recording: blocks that an impure system wrote are not put in" \
-    src/schedule/input.c 's/return input_get_values\(system->pipe->world, in\);/return true;/'
-plant "recording: grants to observers are in it" \
-    src/schedule/lock.c '/^static void lock_grant\(/,/^}/s/if \(ORR_UNLIKELY\(holder->aside\)\) \{/if (false) {/'
+    src/schedule/record/impure.c 's/return impure_get_values\(system->pipe->world, in\);/return true;/'
+plant "recording: grants to spectators are in it" \
+    src/lock/lock.c '/^static void lock_grant\(/,/^}/s/if \(ORR_UNLIKELY\(holder->aside\)\) \{/if (false) {/'
 plant "history: the tick is not gone back to" \
-    src/store/snapshot_back.c 's/    world->tick = then->tick;//'
+    src/store/snapshot/restore.c 's/    world->tick = then->tick;//'
 plant "history: ids made later stay on the free list" \
-    src/store/snapshot_back.c 's/    index->free_first = then->free_first;//'
+    src/store/snapshot/restore.c 's/    index->free_first = then->free_first;//'
 plant "history: what went back is not shared again" \
-    src/store/snapshot_back.c 's/chunk->columns\[column\]\.share == share && orri_share_clean\(share\)/chunk->columns[column].share != NULL/'
+    src/store/snapshot/restore.c 's/chunk->columns\[column\]\.share == share && orri_share_clean\(share\)/chunk->columns[column].share != NULL/'
 plant "undo: rows are written without being logged" \
-    src/store/chunk.c '/^bool orri_rows_prepare/,/^}/s/orri_undo_log\(world, share, slot, count\)/orri_undo_log(world, share, slot, 0)/'
+    src/store/table/chunk.c '/^bool orri_rows_prepare/,/^}/s/orri_row_log_add\(world, share, slot, count\)/orri_row_log_add(world, share, slot, 0)/'
 plant "undo: a row is logged each time it is written" \
-    src/store/undo.c '/^bool orri_undo_log/,/^}/s/if \(orri_bit_get\(share->marks, row\)\)/if (false)/'
+    src/store/cow/row_log.c '/^bool orri_row_log_add/,/^}/s/if \(orri_bit_get\(share->marks, row\)\)/if (false)/'
 plant "undo: the log of one that goes is not merged" \
-    src/store/undo.c 's/share->undo != NULL \&\& !undo_merge\(world, one, share->undo\)/false/'
+    src/store/cow/row_log.c 's/share->undo != NULL \&\& !row_log_merge\(world, one, share->undo\)/false/'
 plant "undo: turned round, the base has the rows of its variant" \
-    src/store/undo.c 's/        undo_swap\(live, value, undo->row_size\);/        memcpy(live, value, undo->row_size);/'
+    src/store/cow/row_log.c 's/        row_log_swap\(live, value, undo->row_size\);/        memcpy(live, value, undo->row_size);/'
 plant "undo: the stamp of a held block gives the right to write" \
-    src/store/chunk.c '/^void orri_column_stamp_one/,/^}/s/\.version = orri_version_now\(.*\);/.version = epoch;/'
+    src/store/table/chunk.c '/^void orri_column_stamp_one/,/^}/s/\.version = orri_version_now\(.*\);/.version = epoch;/'
 plant "undo: records are written without being logged" \
-    src/store/index.c 's/orri_undo_log\(world, share, index \& ORRI_PAGE_MASK, 1\)/orri_undo_log(world, share, index \& ORRI_PAGE_MASK, 0)/'
+    src/store/table/entity_index.c 's/orri_row_log_add\(world, share, index \& ORRI_PAGE_MASK, 1\)/orri_row_log_add(world, share, index \& ORRI_PAGE_MASK, 0)/'
 plant "undo: what leans on a lost one is not lost" \
-    src/store/share.c 's/^    orri_undo_lose\(world, share\);//'
+    src/store/cow/share.c 's/^    orri_row_log_lose\(world, share\);//'
 plant "undo: a frozen holder is turned round" \
-    src/store/undo.c 's/if \(attached->kind == ORRI_SHARE_FROZEN\)/if (false)/'
+    src/store/cow/row_log.c 's/if \(attached->kind == ORRI_SHARE_FROZEN\)/if (false)/'
 plant "undo: a page that goes is taken for that of another future" \
-    src/store/snapshot_back.c 's/p = then->page_count; p < world->index\.page_count/p = then->page_count; false/'
+    src/store/snapshot/restore.c 's/p = then->page_count; p < world->index\.page_count/p = then->page_count; false/'
 plant "history: ticks of blocks stay as they are" \
-    src/store/snapshot_back.c 's/    chunk->columns\[c\].tick = tick;//'
+    src/store/snapshot/restore.c 's/    chunk->columns\[c\].tick = tick;//'
 plant "history: names are not found anew" \
-    src/store/snapshot_back.c 's/        orri_names_renew\(world\);//'
+    src/store/snapshot/restore.c 's/        orri_names_renew\(world\);//'
 plant "history: links are not found anew" \
-    src/store/snapshot_back.c 's/        orri_relations_renew\(world\);//'
+    src/store/snapshot/restore.c 's/        orri_relations_renew\(world\);//'
 plant "history: a node is taken for the same whatever its ticks" \
-    src/store/snapshot.c 's/node->columns\[c\]\.tick != column->tick .. memory/memory/'
+    src/store/snapshot/snapshot.c 's/node->columns\[c\]\.tick != column->tick .. memory/memory/'
 plant "history: the other future stays remembered" \
-    src/history/rules.c 's/orri_history_find\(history, world->tick \+ 1\)/history->memory_count/'
+    src/history/retention.c 's/orri_history_find\(history, world->tick \+ 1\)/history->memory_count/'
 plant "history: going ahead does not see that the world was changed" \
     src/history/travel.c 's/\(orri_snapshot_same\(world, memory->store\) \|\|/(true ||/'
 plant "history: the window keeps one tick less" \
-    src/history/rules.c 's/world->tick - rules->recent : 0/world->tick - rules->recent + 1 : 0/'
+    src/history/retention.c 's/world->tick - rules->recent : 0/world->tick - rules->recent + 1 : 0/'
 plant "history: the window forgets what was remembered by a call" \
-    src/history/rules.c 's/memory->ruled \&\& !rules_first/!rules_first/'
+    src/history/retention.c 's/memory->ruled \&\& !retention_first/!retention_first/'
 plant "history: queues are not what they were" \
-    src/message/remember.c 's/    remember_refill\(world, past\);//'
+    src/message/past/past.c 's/    past_refill\(world, past\);//'
 plant "history: events that waited are gone" \
-    src/message/remember.c 's/    orri_events_back\(world, past->events\);//'
+    src/message/past/past.c 's/    orri_events_restore\(world, past->events\);//'
 plant "history: real time does not leave the other future" \
-    src/schedule/tick.c '/Others look at what follows/,/return;/s/hears\(world\);/(void)0;/'
+    src/schedule/tick/tick.c '/Others look at what follows/,/return;/s/hears\(world\);/(void)0;/'
 plant "history: nobody meets for the window" \
-    src/schedule/beat.c 's/rt->world->tick_wanted\(rt->world\)/false/'
+    src/realtime/thread.c 's/rt->world->tick_wanted\(rt->world\)/false/'
 plant "history: a meeting does not move the window" \
-    src/schedule/outside.c 's/world->tick_met\(world\);/(void)0;/'
+    src/realtime/posted_calls.c 's/world->tick_met\(world\);/(void)0;/'
 plant "history: the last tick of a run is not remembered" \
-    src/schedule/realtime.c 's/rt->world->tick_met\(rt->world\);/(void)0;/'
+    src/realtime/realtime.c 's/rt->world->tick_met\(rt->world\);/(void)0;/'
 plant "history: of older ticks those with a number are kept" \
-    src/history/rules.c 's/\(at == 0 \|\| history->memories\[at - 1\]\.tick \/ every < tick \/ every\)/tick % every == 0/'
+    src/history/retention.c 's/\(at == 0 \|\| history->memories\[at - 1\]\.tick \/ every < tick \/ every\)/tick % every == 0/'
 plant "history: the window meets at every tick" \
-    src/history/rules.c 's/% apart == 0/% apart < apart/'
+    src/history/retention.c 's/% transient == 0/% transient < transient/'
 plant "ahead: who waited aside begins a tick while a meeting is held" \
-    src/schedule/beat.c 's/\(rt->meets \|\| /(false || /'
+    src/realtime/thread.c 's/\(rt->meets \|\| /(false || /'
 plant "ahead: ticks at a meeting take turns of the replay" \
-    src/schedule/floor.c 's/orri_follows\(pipe\) \&\& !rt->ahead\) \{/orri_follows(pipe)) {/'
+    src/realtime/turn.c 's/orri_follows\(pipe\) \&\& !rt->ahead\) \{/orri_follows(pipe)) {/'
 plant "ahead: ticks at a meeting are recorded as turns" \
-    src/schedule/floor.c 's/if \(!rt->ahead\) \{/if (true) {/'
-plant "back: an observer stands until the time it saw comes again" \
-    src/schedule/recall.c 's/if \(!pipe->observer \|\| due > past->time_ns\) \{/if (!pipe->observer) {/'
+    src/realtime/turn.c 's/if \(!rt->ahead\) \{/if (true) {/'
+plant "back: a spectator stands until the time it saw comes again" \
+    src/history/schedule_past.c 's/if \(!pipe->spectator \|\| due > past->time_ns\) \{/if (!pipe->spectator) {/'
 plant "back: pipelines are due when they were due before" \
-    src/schedule/recall.c 's/pipe->due_ns = known \? was\.due_ns : /pipe->due_ns = known ? due : /'
+    src/history/schedule_past.c 's/pipe->due_ns = known \? was\.due_ns : /pipe->due_ns = known ? due : /'
 plant "back: the clock stays where it was" \
-    src/schedule/part.c 's/rt->pace\.time_ns = rt->ended_ns = /rt->ended_ns = /'
-plant "ahead: observers tick, too" \
-    src/schedule/onward.c 's/!pipe->observer \&\& pipe->due_ns < next/pipe->due_ns < next/'
+    src/realtime/history_detach.c 's/rt->pace\.time_ns = rt->ended_ns = /rt->ended_ns = /'
+plant "ahead: spectators tick, too" \
+    src/realtime/fast_forward.c 's/!pipe->spectator \&\& pipe->due_ns < next/pipe->due_ns < next/'
 plant "ahead: plans are not made anew on the way" \
-    src/schedule/onward.c 's/\(wanted \|\| orri_realtime_stale\(rt\)\)/wanted/'
+    src/realtime/fast_forward.c 's/\(wanted \|\| orri_realtime_stale\(rt\)\)/wanted/'
 plant "ahead: the clock stays where it was" \
-    src/schedule/onward.c 's/    orri_part_pace\(rt\);//'
+    src/realtime/fast_forward.c 's/    orri_history_detach_time_scale\(rt\);//'
 plant "ahead: it begins with another time than its replay" \
-    src/schedule/onward.c 's/rt->schedule->time_ns = orri_part_time\(rt->schedule\);/(void)0;/'
+    src/realtime/fast_forward.c 's/rt->schedule->time_ns = orri_history_detach_time\(rt->schedule\);/(void)0;/'
 plant "ahead: what is left half done does not end the run" \
-    src/schedule/onward.c 's/orri_realtime_fail\(rt, result\);/(void)0;/'
+    src/realtime/fast_forward.c 's/orri_realtime_fail\(rt, result\);/(void)0;/'
 plant "ahead: the end of a run waits for itself" \
-    src/schedule/realtime.c 's/if \(rt->running == 0\) \{/if (false) {/'
+    src/realtime/realtime.c 's/if \(rt->running == 0\) \{/if (false) {/'
 plant "ahead: ids that were set aside stay so" \
-    src/schedule/onward.c 's/    orri_realtime_unhold\(rt\);//'
-plant "ahead: observers are late by what was gone ahead" \
-    src/schedule/onward.c 's/orri_pipeline_anew\(pipe\);/(void)0;/'
+    src/realtime/fast_forward.c 's/    orri_realtime_unhold\(rt\);//'
+plant "ahead: spectators are late by what was gone ahead" \
+    src/realtime/fast_forward.c 's/orri_pipeline_anew\(pipe\);/(void)0;/'
 plant "ahead: a thread that starts late takes up a tick of the meeting" \
-    src/schedule/beat.c 's/if \(pipe->moment->resumes\) \{/if (pipe->stage != ORRI_STAGE_DONE) {/'
+    src/realtime/thread.c 's/if \(pipe->moment->resumes\) \{/if (pipe->stage != ORRI_STAGE_DONE) {/'
 plant "history: a replay has a budget of its own" \
-    src/schedule/recording.c '/^bool orri_replay_budget/,/^}/s/if \(rt == NULL \|\| /if (true || rt == NULL || /'
+    src/schedule/record/realtime_log.c '/^bool orri_replay_budget/,/^}/s/if \(rt == NULL \|\| /if (true || rt == NULL || /'
 plant "history: a window that is switched off leaves a tick" \
-    src/history/rules.c 's/while \(!rules_on\(desc\) \&\& /while (false \&\& /'
+    src/history/retention.c 's/while \(!retention_on\(desc\) \&\& /while (false \&\& /'
 plant "replay: by the clock it does not wait" \
-    src/schedule/beat.c 's/if \(rt->desc\.paced\) \{/if (false) {/'
+    src/realtime/thread.c 's/if \(rt->desc\.paced\) \{/if (false) {/'
 plant "history: memories are told of beside running systems" \
     src/history/history.c 's/bool hidden = orri_scattered\(world\);/bool hidden = false;/'
 plant "desync: what was posted is not compared" \
-    src/history/desync.c 's/return orri_posts_hash\(lane->posts, hash\);/return hash;/'
+    src/replay/desync.c 's/return orri_posts_hash\(commands->posts, hash\);/return hash;/'
 plant "desync: names that were sent are not compared" \
-    src/history/desync.c 's/if \(lane->text_count > 0\)/if (false)/'
+    src/replay/desync.c 's/if \(commands->text_count > 0\)/if (false)/'
 plant "desync: who posted a function is not named" \
-    src/history/desync.c 's/messages->called = desync_called;/(void)messages;/'
+    src/replay/desync.c 's/messages->called = desync_called;/(void)messages;/'
 plant "desync: the first instance stands for all" \
-    src/history/desync_look.c 's/count = \*a\.counts < \*b\.counts \? \*a\.counts : \*b\.counts;/count = 1;/'
+    src/replay/world_diff.c 's/count = \*a\.counts < \*b\.counts \? \*a\.counts : \*b\.counts;/count = 1;/'
 plant "recording: goes on though memory was refused" \
-    src/schedule/recording.c '/^void orri_record_lacks/,/^}/s/rt->record->refused = true;/(void)0;/'
+    src/schedule/record/realtime_log.c '/^void orri_realtime_log_lacks/,/^}/s/rt->record->refused = true;/(void)0;/'
 
 # ---- planting ------------------------------------------------------------------------------------------
 
@@ -882,8 +882,8 @@ try() { # folder, name, pairs…
     else
         while read -r program seconds; do
             case $name in # A model has to find these; with real threads they may show, or hang.
-            worker:*) [ "$program" = test_crew_model ] || continue ;;
-            executor:*) [ "$program" = test_abreast_model ] || continue ;;
+            worker:*) [ "$program" = test_jobs_model ] || continue ;;
+            executor:*) [ "$program" = test_parallel_model ] || continue ;;
             lock:*) [ "$program" = test_lock_model ] || continue ;;
             esac
             found=$(run_test "$folder/objects" "$program" "$seconds")

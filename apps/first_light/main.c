@@ -170,7 +170,7 @@ static uint64_t light_move_tick(light_story* s)
     orr_tick_advance(s->world);
     uint64_t moved = light_move_cluster(s, s->rocks);
     for (uint32_t level = 0; level < LIGHT_LEVELS; level++) {
-        if (s->ships[level].index1 != 0) { // Not unloaded.
+        if (s->ships[level].id != 0) { // Not unloaded.
             moved += light_move_cluster(s, s->ships[level]);
         }
     }

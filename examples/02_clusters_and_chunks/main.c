@@ -14,7 +14,7 @@ ORR_STRUCT(Velocity, (float, x), (float, y))
 static void clusters_print(orr_world* world)
 {
     orr_cluster cluster = {0};
-    while ((cluster = orr_cluster_next(world, cluster)).index1 != 0) {
+    while ((cluster = orr_cluster_next(world, cluster)).id != 0) {
         orr_cluster_info info;
         if (orr_cluster_info_get(world, cluster, &info) != ORR_OK) {
             return;

@@ -60,7 +60,7 @@ int main(void)
                                              .query = "write Health",
                                              .once = true,
                                              .run = hurt,
-                                             .any = "write Health",
+                                             .by_id = "write Health",
                                              .receives = "Bounce"});
     orr_system_add(world, &(orr_system_desc){.name = "tell",
                                              .query = "Health",

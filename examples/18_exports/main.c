@@ -13,8 +13,8 @@ ORR_STRUCT(Log, (uint32_t, days), (float, way))
 // Two days of wind from one side, two from the other.
 static void weather(orr_run* run)
 {
-    Season* season = orr_own(run, Season); // nobody else sees it
-    Wind* wind = orr_export(run, Wind);    // to write here, to read elsewhere
+    Season* season = orr_state(run, Season); // nobody else sees it
+    Wind* wind = orr_export(run, Wind);      // to write here, to read elsewhere
     if (season->days_left == 0) {
         *season = (Season){.days_left = 2, .number = season->number + 1};
     }
@@ -25,7 +25,7 @@ static void weather(orr_run* run)
 static void sail(orr_run* run) // once per tick: it counts days, not runs of rows
 {
     const Wind* wind = orr_import(run, "weather", Wind); // NULL if it were not in `imports`
-    Log* log = orr_own(run, Log);
+    Log* log = orr_state(run, Log);
     ORR_EACH (it, orr_run_query(run)) {
         Position* p = orr_write(&it, Position);
         for (uint32_t i = 0; i < it.count; i++) {

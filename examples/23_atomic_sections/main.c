@@ -82,6 +82,6 @@ int main(void)
     orr_system refused = orr_system_add(
         world,
         &(orr_system_desc){.name = "dig", .query = "write Miner", .atomics = "Seam", .run = dig});
-    printf("without .atomic_sections: %s\n", refused.index1 == 0 ? "refused" : "taken");
+    printf("without .atomic_sections: %s\n", refused.id == 0 ? "refused" : "taken");
     orr_world_destroy(world);
 }

@@ -35,7 +35,7 @@ int main()
         });
     world.system("hit")
         .parallel()
-        .any<Position>() // of the target
+        .by_id<Position>() // of the target
         .transacts<Health>()
         .destroys<Arrow>()
         .sends<Hit>()
@@ -53,7 +53,7 @@ int main()
         });
     orr::system score = world.system("score").receives<Hit>().state<Score>().once(
         [](orr::run& run) { run.state<Score>()->hits += run.events<Hit>().size(); });
-    world.system("watch").query<orr::read<Health>>().told([](orr::run& run, orr::message m) {
+    world.system("watch").query<orr::read<Health>>().on_message([](orr::run& run, orr::message m) {
         for (const Health& h : m.values<Health>()) { // an indirect system: it is told
             std::printf("tick %u: %s %d\n", static_cast<unsigned>(run.tick()),
                         m.is<Health>() ? "health is now" : "there is one with health",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One world by the clock on the wall: a simulation 60 times a second, an observer that draws as fast as it can, a log twice a second, all at the same
+// One world by the clock on the wall: a simulation 60 times a second, a spectator that draws as fast as it can, a log twice a second, all at the same
 // time; somebody throws in a ball from another thread. Everything the run depends on is recorded, and a replay comes to the same.
 #include <orrery/orrery.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ static void tell(orr_run* run) // "log", twice a second
 static orr_world* build(void)
 {
     orr_world* world = orr_world_create(&(orr_world_desc){.rate_hz = 60});
-    orr_pipeline_add(world, &(orr_pipeline_desc){.name = "view", .observer = true});
+    orr_pipeline_add(world, &(orr_pipeline_desc){.name = "view", .spectator = true});
     orr_pipeline_add(world, &(orr_pipeline_desc){.name = "log", .rate_hz = 2});
     orr_system_add(
         world,

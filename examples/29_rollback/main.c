@@ -111,7 +111,7 @@ static void peer_begin(peer* me, uint32_t number)
         &(orr_system_desc){.name = "move", .query = "write Position, Velocity", .run = move});
     orr_system_add(me->world, &(orr_system_desc){.name = "hit",
                                                  .query = "write Bullet, Position",
-                                                 .any = "Position",
+                                                 .by_id = "Position",
                                                  .transacts = "Pilot",
                                                  .destroys = "Bullet",
                                                  .settings = me->ships,

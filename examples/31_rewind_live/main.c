@@ -84,7 +84,7 @@ static void scrub(orr_world* world, void* data)
 static void ask(orr_run* run)
 {
     if (run->tick == 60 && orr_timeline(run->world) == 0) {
-        orr_post_meeting(run->world, scrub, NULL, 0); // From any thread, or an impure system.
+        orr_post_exclusive(run->world, scrub, NULL, 0); // From any thread, or an impure system.
     }
     if (run->tick == 100) {
         orr_stop(run->world);
@@ -108,7 +108,7 @@ int main(void)
 
     // Any of the last 200 ticks of the world: about 40 frames.
     orr_history_set(world, &(orr_history_desc){.recent = 200});
-    orr_time_wish(world, 10); // An example should not take a second.
+    orr_time_scale_set(world, 10); // An example should not take a second.
     if (orr_realtime(world, NULL) == ORR_OK) {
         show(world, "when it was stopped");
     }

@@ -8,8 +8,8 @@
 ///     orr_time_travel(world, 100);               // as it was: values, ids, order, queues, random numbers
 ///     orr_time_travel(world, 150);               // runs 50 ticks: the same again
 ///
-/// All calls, also those that only ask, are for between ticks, on the thread that drives the world; in real time for a meeting (orr_post_meeting()). Of transient
-/// types, observers and everything else that is not in the hash nothing is remembered. See docs/HISTORY.md.
+/// All calls, also those that only ask, are for between ticks, on the thread that drives the world; in real time for a meeting (orr_post_exclusive()). Of transient
+/// types, spectators and everything else that is not in the hash nothing is remembered. See docs/HISTORY.md.
 #ifndef ORRERY_HISTORY_H
 #define ORRERY_HISTORY_H
 
@@ -37,21 +37,21 @@ ORR_API uint32_t orr_forget_range(orr_world* world, uint64_t first, uint64_t las
 
 /// Makes the world as it was after tick `tick`. A remembered tick is restored: data, ids, order, ticks of changes, queues, states, random numbers,
 /// due times. A tick that lies ahead is run to, by orr_step(), from the latest remembered one if that is nearer. Ids that were made later are
-/// dead, until the same is run again, which makes the same. Observers are told the difference. Later ticks stay remembered until a tick runs.
+/// dead, until the same is run again, which makes the same. Spectators are told the difference. Later ticks stay remembered until a tick runs.
 /// ORR_ERR_PAST: the tick is past and not remembered, or was lost; the nearest that are, are said. ORR_ERR_MEMORY, ORR_ERR_STATE: nothing happened. While
-/// going forward as orr_step(). In real time, at a meeting, ticks that lie ahead are run there, by all pipelines but observers; if one is left half done, or if what
+/// going forward as orr_step(). In real time, at a meeting, ticks that lie ahead are run there, by all pipelines but spectators; if one is left half done, or if what
 /// pipelines see of each other cannot be made anew when the meeting ends, orr_realtime() ends with ORR_ERR_MEMORY.
 ORR_API orr_result orr_time_travel(orr_world* world, uint64_t tick);
 /// Counts the times the world was restored to a tick it remembers. Not state: it never goes back itself, and is in no hash.
 ORR_API uint64_t orr_timeline(const orr_world* world);
 
-/// What is remembered without being asked for. All 0: nothing. Ticks are the world's (orr_world_tick()), which counts those of all pipelines but observers.
+/// What is remembered without being asked for. All 0: nothing. Ticks are the world's (orr_world_tick()), which counts those of all pipelines but spectators.
 typedef struct orr_history_desc {
     uint32_t
         recent; ///< Each tick is remembered as it ends, so that the world can go back by so many ticks of the world;
     uint32_t every; ///< of those before, the first of each stretch of so many. 0: none.
     /// In real time: after each tick of the first pipeline that this divides, where all pipelines meet for it. 0: after each.
-    uint32_t meet_every;
+    uint32_t sync_every;
     /// What all memories may take together: over it, the oldest of these are forgotten, and orr_remember() is refused. 0: no limit.
     uint64_t bytes_max;
 } orr_history_desc;

@@ -168,7 +168,7 @@ ORR_API const void* orr_singleton_get(const orr_world* world, orr_type type);
 
 /// A named group of components with values, made of types, tags and other bundles. All-zero is null.
 typedef struct orr_bundle {
-    uint32_t index1;
+    uint32_t id;
 } orr_bundle;
 
 /// Registers a bundle under a name, with its items as text:

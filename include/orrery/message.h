@@ -39,7 +39,7 @@ typedef orr_iter orr_run;
 
 /// A system of one world. All-zero is null.
 typedef struct orr_system {
-    uint32_t index1, generation;
+    uint32_t id, generation;
 } orr_system;
 
 // ---- what readers are told -------------------------------------------------------------------------------------

@@ -662,7 +662,7 @@ class world_view {
     /// Makes types known that texts will name: register_types<Hit, Frozen>(). False when one is refused.
     template <class... Ts> bool register_types() const
     {
-        return ((type<Ts>().index1 != 0) && ...);
+        return ((type<Ts>().id != 0) && ...);
     }
 
     orr_entity create() const

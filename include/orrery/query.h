@@ -227,7 +227,7 @@ typedef struct orr_iter {
     float dt;       ///< Of a system's run: seconds of this tick.
     uint64_t tick;  ///< Of a system's run: the tick of its pipeline.
     orr_world* world;
-    struct orr_lane* lane; // Of a system's run: where it sends. NULL in a loop.
+    struct orr_command_buffer* commands; // Of a system's run: where it sends. NULL in a loop.
     uint32_t field_count;
     uint32_t unit1; // Of a run of a system that combines: 1 + the number of its chunk; else 0.
     orr_hot_span* now;
@@ -462,7 +462,7 @@ ORR_API orr_cross* orr_cross_begin(orr_cross* cross, orr_query* left, orr_query*
                                    orr_pairs pairs);
 /// Inside a system: the rows of its run, to the left, with all rows of a query. Every run does its own part, so that a parallel
 /// system's go to several workers; it writes columns of its run and reads those of the query, which must be others: types of the
-/// query stand in the system's `any`, and a parallel system may not write those. The query is made before (settings, user); not with
+/// query stand in the system's `by_id`, and a parallel system may not write those. The query is made before (settings, user); not with
 /// an order or pinned types. Pairs once: of the system's rows and the query's.
 ORR_API orr_cross* orr_cross_run(orr_cross* cross, const orr_iter* run, orr_query* right,
                                  orr_pairs pairs);

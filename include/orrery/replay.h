@@ -37,7 +37,7 @@ typedef struct orr_record_desc {
 } orr_record_desc;
 
 /// Takes down all that the world's ticks depend on from now on: posted calls, which pipeline ticks, every dt, what impure systems do; and the
-/// hash of the world as it is now. Nothing of observers. A world that goes back in time (history.h) records anew from there.
+/// hash of the world as it is now. Nothing of spectators. A world that goes back in time (history.h) records anew from there.
 /// The recording stays where it is until orr_record_end(), or until the world is destroyed. When memory runs out it ends by itself. Allocates.
 ORR_API orr_result orr_record(orr_world* world, orr_recording* recording,
                               const orr_record_desc* desc);
@@ -69,7 +69,7 @@ typedef struct orr_replay_report {
 } orr_replay_report;
 
 /// Runs what was recorded, on a world that is as that one was: when it began, or after any of its ticks, from which it goes on. The calls are done
-/// again, impure systems are not called. Observers of this world run beside it. With an `until_tick` the world goes on by itself afterwards, as it
+/// again, impure systems are not called. Spectators of this world run beside it. With an `until_tick` the world goes on by itself afterwards, as it
 /// likes. `out` may be NULL.
 /// ORR_ERR_CONFLICT: the world is another, or a hash differs, said with the tick; the world stays as that tick left it. ORR_ERR_PAST: the world is at a
 /// tick that is not in the recording. ORR_ERR_ABSENT: a call was not registered when the file was loaded. Refusals of ticks as orr_step(): calling again goes on.
@@ -95,7 +95,7 @@ ORR_API orr_result orr_recording_load(orr_world* world, orr_recording* recording
 typedef struct orr_recorded_tick {
     uint64_t tick;            ///< Of the world.
     const char* pipeline;     ///< "" if the recording does not say: it was not loaded from a file.
-    uint32_t pipeline_number; ///< Among those that are no observers, from 0.
+    uint32_t pipeline_number; ///< Among those that are no spectators, from 0.
     float dt;
     uint32_t call_first, call_count; ///< Done before it.
     uint32_t input_size;             ///< Bytes of what impure systems did in it.

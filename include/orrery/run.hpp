@@ -487,7 +487,7 @@ class run {
         detail::loops<terms>::each(orr_run_query(run_), nullptr, f);
     }
 
-    // Others, declared by any<>().
+    // Others, declared by by_id<>().
 
     template <class T> const T* get(orr_entity e) const
     {

@@ -19,7 +19,7 @@
 /// error, and the tick does not begin.
 ///
 /// Inside a system the world is closed: it reads and writes the columns of its query, reads by id (orr_get) what it declared
-/// with `any`, and changes everything else by messages (message.h). What it did not declare is refused and named.
+/// with `by_id`, and changes everything else by messages (message.h). What it did not declare is refused and named.
 /// Only orr_alive(), reading strings, types, random numbers, the log and orr_print() (for looking; on workers it may see what another is just
 /// writing) are free for all; making strings or arrays is for who writes or
 /// sends a type with some.
@@ -44,7 +44,7 @@ extern "C" {
 /// Systems with a clock of their own: physics 120 times a second, logic 30 times. Every world has one from the beginning, "main", with the
 /// rate of the world (orr_world_desc.rate_hz). Pipelines stay as long as their world.
 typedef struct orr_pipeline {
-    uint32_t index1; ///< 0: none.
+    uint32_t id; ///< 0: none.
 } orr_pipeline;
 
 typedef struct orr_pipeline_desc {
@@ -54,8 +54,8 @@ typedef struct orr_pipeline_desc {
     /// It looks on, for drawing, sound or tools, at any rate or not at all: its systems read everything, but write, add, remove, send changes of,
     /// create and destroy only what is transient (orr_type_settings.transient, orr_create_transient()). Its ticks are no ticks of
     /// the world, and nothing of it is in the hash. The others cannot name what is transient, nor receive or import from it: so
-    /// they come to the same with it and without. docs/OBSERVERS.md.
-    bool observer;
+    /// they come to the same with it and without. docs/SPECTATORS.md.
+    bool spectator;
     /// A place to wait outside of the world, for the screen (vsync) or anything else: in real time it is called before each tick of a
     /// continuous pipeline, on its thread, with nothing held. However long it takes, nobody waits for it but this pipeline, and orr_realtime(), which
     /// does not return before. What it does to the world it posts. Not called in lockstep and in replays. Default: none.
@@ -79,7 +79,7 @@ typedef struct orr_pipeline_stats {
     uint64_t tick;        ///< Ticks it began: what its systems see as run->tick.
     uint64_t due_ns;      ///< When its next is due, on the clock that pipelines share.
     uint32_t systems;     ///< It has.
-    bool observer;
+    bool spectator;
 } orr_pipeline_stats;
 ORR_API orr_result orr_pipeline_stats_get(orr_world* world, orr_pipeline pipeline,
                                           orr_pipeline_stats* out);
@@ -108,9 +108,9 @@ typedef struct orr_system_desc {
     /// without a query.
     bool once;
     bool
-        parallel; ///< Its runs may go to several workers at once. Then it may not read by `any` what it writes.
+        parallel; ///< Its runs may go to several workers at once. Then it may not read by `by_id` what it writes.
     /// Types it reads or writes by id, of any entity, and types and tags in queries of its own: "Position, write Health, #17".
-    const char* any;
+    const char* by_id;
 
     // What it may send (message.h). Default: nothing.
     const char* creates; ///< Types that entities it creates may have: "Position, Velocity".
@@ -130,7 +130,7 @@ typedef struct orr_system_desc {
     /// Types among its write terms of which it writes every row it is given, whatever was there: in real time that spares a copy for other
     /// pipelines. A row it leaves out has any value. Plain types only; not for `once`.
     const char* overwrites;
-    /// It looks at nothing but the rows it is given: no `any`, nothing that it sends, no orr_alive(), orr_print() or orr_entity_count(). In real time
+    /// It looks at nothing but the rows it is given: no `by_id`, nothing that it sends, no orr_alive(), orr_print() or orr_entity_count(). In real time
     /// commits of other pipelines then wait for it only if they are about clusters that it walks. (Without effect for one that has terms of multiple or pinned types,
     /// or of types with strings, arrays or hooks.) Not for `once`.
     bool own_rows;
@@ -138,7 +138,7 @@ typedef struct orr_system_desc {
     const char* tags;     ///< Tags it puts on or takes off: "#level1, #17"; "*": any.
     bool renames;         ///< Names.
     const char*
-        sends; ///< Event types. "?Hit": there may be nobody who receives it, as where observers do.
+        sends; ///< Event types. "?Hit": there may be nobody who receives it, as where spectators do.
     const char* receives; ///< Event types. A direct system that receives says `.once`.
 
     // When it runs.
@@ -153,7 +153,7 @@ typedef struct orr_system_desc {
     bool disabled; ///< Begins switched off.
 
     // What it keeps.
-    /// The type of its state (orr_own): part of the world, hashed and remembered. Without it an indirect system with a
+    /// The type of its state (orr_state): part of the world, hashed and remembered. Without it an indirect system with a
     /// `user` pointer is an outside reader, told again of everything after the world was wound back.
     const orr_type_desc* state;
     const orr_type_desc*
@@ -205,15 +205,15 @@ ORR_API const char* orr_system_name(const orr_world* world, orr_system system);
 
 /// The system's query, to loop over (once); NULL for an indirect one, and if it has none.
 ORR_API orr_query* orr_run_query(const orr_run* run);
-ORR_API orr_system orr_run_system(const orr_run* run);
+ORR_API orr_system orr_run_self(const orr_run* run);
 ORR_API void* orr_run_user(const orr_run* run);
 ORR_API const void* orr_run_settings(const orr_run* run);
 /// A random number of (world seed, tick, system, entity): the same whatever the order or the number of threads, and in every call of
 /// the tick. For more of them: orr_random(number, 1, 0, 0), orr_random(number, 2, 0, 0) … Without an entity: (orr_entity){0}.
 ORR_API uint64_t orr_run_random(const orr_run* run, orr_entity entity);
 
-/// The system's state: Count* c = orr_own(run, Count). A parallel system may only read it.
-#define orr_own(run, type) ((type*)orr_run_state(run, ORR_TYPE(type)))
+/// The system's state: Count* c = orr_state(run, Count). A parallel system may only read it.
+#define orr_state(run, type) ((type*)orr_run_state(run, ORR_TYPE(type)))
 /// The system's exports, to write; with `combine`: the part of this run's chunk. A parallel system without may only read it.
 #define orr_export(run, type) ((type*)orr_run_export(run, ORR_TYPE(type)))
 /// What another system exports, to read: const Contacts* c = orr_import(run, "physics", Contacts). It must be in `imports`.
@@ -241,7 +241,7 @@ ORR_API orr_result orr_step(orr_world* world, uint32_t count);
 /// dropped. The others run what falls due in that time; beside a continuous first pipeline in a quarter of a second of it at most (or two intervals of
 /// the slowest). Nothing while paused.
 ORR_API orr_result orr_update(orr_world* world, uint64_t elapsed_ns);
-/// Runs ticks until the world's tick is `tick`, or it is paused, or `done` (may be NULL) says true after a tick (not of an observer). `done` must not destroy
+/// Runs ticks until the world's tick is `tick`, or it is paused, or `done` (may be NULL) says true after a tick (not of a spectator). `done` must not destroy
 /// the world.
 ORR_API orr_result orr_run_until(orr_world* world, uint64_t tick,
                                  bool (*done)(void* user, orr_world* world), void* user);
@@ -272,17 +272,17 @@ typedef struct orr_realtime_desc {
     uint64_t
         ticks; ///< Ends when the first pipeline has run so many ticks. Default 0: not by itself.
     /// Takes down what the run depends on (it is emptied first): which ticks each tick saw, in which order, what was posted, every dt, what impure
-    /// systems did. Nothing of observers. A tick that is open is finished first.
+    /// systems did. Nothing of spectators. A tick that is open is finished first.
     orr_recording* record;
     /// Keeps the last so many records of locks of each pipeline, for orr_lock_trace_print(). Default 0: none.
     uint32_t lock_trace;
     bool
         hashes; ///< Records, after every tick, the hash of what its pipeline writes; and of the world before.
-    /// Runs what was recorded, on a world that is as that one was: no clock, no calls from outside. Its observers may be others; they run beside it. Ends
+    /// Runs what was recorded, on a world that is as that one was: no clock, no calls from outside. Its spectators may be others; they run beside it. Ends
     /// with the recording, which may be in the midst of ticks (orr_recording_stats): these are finished. Or earlier, by the limits above.
     /// ORR_ERR_CONFLICT if it does something else than was recorded or, of a recording with `hashes`, if the world began as another or a hash differs: pipeline and tick are said.
     const orr_recording* replay;
-    /// Of a replay: its ticks begin when they are due by the clock, for who looks on; orr_time_wish() says how fast, 0 holds it. (Pauses are those of the
+    /// Of a replay: its ticks begin when they are due by the clock, for who looks on; orr_time_scale_set() says how fast, 0 holds it. (Pauses are those of the
     /// recorded run, and take no time.) Default: as fast as it goes.
     bool paced;
 } orr_realtime_desc;
@@ -308,7 +308,8 @@ ORR_API bool orr_running(const orr_world* world);
 ORR_API orr_result orr_post(orr_world* world, orr_call call, const void* data, size_t size);
 /// The same where all pipelines stand between their ticks, which they wait for: for what looks at the world as a whole (orr_world_hash(),
 /// orr_world_validate()) or goes back (history.h), and for systems and types that come and go. Not for new pipelines, nor for ticks.
-ORR_API orr_result orr_post_meeting(orr_world* world, orr_call call, const void* data, size_t size);
+ORR_API orr_result orr_post_exclusive(orr_world* world, orr_call call, const void* data,
+                                      size_t size);
 /// Names a call that is posted, for files. Its data is saved as the bytes it is: no pointers, and the same layout wherever it is replayed. A
 /// function has one name: ORR_ERR_CONFLICT. Allocates.
 ORR_API orr_result orr_call_register(orr_world* world, const char* name, orr_call call);
@@ -317,7 +318,7 @@ ORR_API orr_result orr_transaction_register(orr_world* world, const char* name,
                                             orr_transaction function);
 
 /// How fast time goes, as the user wishes: 1 (the default) as it is, 0.5 half as fast. From any thread. Refused below 0, above 1000.
-ORR_API orr_result orr_time_wish(orr_world* world, double wish);
+ORR_API orr_result orr_time_scale_set(orr_world* world, double wish);
 /// How fast it goes now: the wish, times less than 1 if a pipeline with a rate cannot keep it: then time goes slower for all of them. From any thread.
 ORR_API double orr_time_scale(orr_world* world);
 /// How far the world's time is from when the pipeline's last tick was due to when its next is, 0 to 1, for drawing what moves between the two; 1
@@ -367,14 +368,14 @@ ORR_API orr_result orr_wait_stats_get(orr_world* world, orr_pipeline pipeline, o
 // ---- police ---------------------------------------------------------------------------------------------------------
 
 /// How far systems are watched. A breach is an error, said with system, type and entity, and counted; the world goes on.
-typedef enum orr_police {
-    ORR_POLICE_DEFAULT =
-        0,          ///< ORR_POLICE_FULL in builds with ORR_VALIDATE_ON, else ORR_POLICE_CALLS.
-    ORR_POLICE_OFF, ///< Calls to the world inside systems are not looked at. (Columns and sends still are.) With workers a breach is a data race.
-    ORR_POLICE_CALLS, ///< Every call that touches what was not declared is refused.
-    ORR_POLICE_FULL, ///< And whatever a system may not write is compared with a copy afterwards: finds writes through pointers.
-} orr_police;
-ORR_API void orr_police_set(orr_world* world, orr_police police);
+typedef enum orr_access_check {
+    ORR_ACCESS_CHECK_DEFAULT =
+        0, ///< ORR_ACCESS_CHECK_FULL in builds with ORR_VALIDATE_ON, else ORR_ACCESS_CHECK_CALLS.
+    ORR_ACCESS_CHECK_OFF, ///< Calls to the world inside systems are not looked at. (Columns and sends still are.) With workers a breach is a data race.
+    ORR_ACCESS_CHECK_CALLS, ///< Every call that touches what was not declared is refused.
+    ORR_ACCESS_CHECK_FULL, ///< And whatever a system may not write is compared with a copy afterwards: finds writes through pointers.
+} orr_access_check;
+ORR_API void orr_access_check_set(orr_world* world, orr_access_check audit);
 
 // ---- what happened ------------------------------------------------------------------------------------------------------
 
@@ -386,7 +387,7 @@ typedef struct orr_system_stats {
     uint64_t received;    ///< Entities in messages it took.
     uint64_t sent;        ///< Changes and events it sent.
     uint64_t dropped;     ///< Of these: for dead entities, or components that were not there.
-    uint64_t breaches;    ///< Refused by the police or for want of a declaration.
+    uint64_t violations;  ///< Refused by the police or for want of a declaration.
     uint64_t timed_ticks; ///< In which it was timed: every 16th, or all (orr_stats_time_all()).
     uint64_t time_ns;     ///< In these.
     uint64_t time_max_ns; ///< The longest of these.

@@ -49,19 +49,19 @@ typedef struct orr_entity {
 
 /// A component type of one world. All-zero is null.
 typedef struct orr_type {
-    uint32_t index1;
+    uint32_t id;
 } orr_type;
 
 /// An owned, immutable string of one world: a handle that may be copied like a number. Equal texts have
 /// equal handles. All-zero is the empty string. Stored ones are counted by the store; one that was made
 /// and not stored lives until the world's next tick.
 typedef struct orr_string {
-    uint32_t index1, generation;
+    uint32_t id, generation;
 } orr_string;
 
 /// An owned, immutable array of one world; as orr_string. All-zero is the empty array.
 typedef struct orr_array {
-    uint32_t index1, generation;
+    uint32_t id, generation;
 } orr_array;
 
 /// What a value is.
@@ -187,7 +187,7 @@ typedef struct orr_type_settings {
     const char* needs;
     const orr_hooks* hooks; ///< Copied. Default none.
     /// Of what only looks on: drawing, sound, tools. Not part of the world's hash, and hidden from the simulation: only
-    /// systems of observer pipelines (schedule.h) and calls from outside reach it. Always pinned. docs/OBSERVERS.md.
+    /// systems of spectator pipelines (schedule.h) and calls from outside reach it. Always pinned. docs/SPECTATORS.md.
     bool transient;
     /// In real time (orr_realtime()) systems of other pipelines read its values in place, under a lock, instead of a copy of the last whole
     /// tick: for large types that are read rarely, or must be seen at once. Then readers and writers wait for each other.

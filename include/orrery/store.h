@@ -49,7 +49,7 @@ typedef uint64_t orr_tag;
 
 /// Names a cluster of one world. A deleted one is detected by its generation. All-zero is null.
 typedef struct orr_cluster {
-    uint32_t index1, generation;
+    uint32_t id, generation;
 } orr_cluster;
 
 /// Where an entity is. Goes stale when the entity moves or dies, which is detected.
@@ -334,9 +334,9 @@ ORR_API uint64_t orr_entity_count(const orr_world* world);
 // Transient entities: of who looks on (drawing, sound, tools), beside the simulation. They have components of transient types
 // (orr_type_settings.transient) only, and no name, tags or switch of their own. Their ids are of a range of their own, so that the world is the same with
 // and without them: they are not in its hash or its counts, and for systems of the simulation they are dead. Queries that require a
-// transient type find them, after all others. docs/OBSERVERS.md.
+// transient type find them, after all others. docs/SPECTATORS.md.
 
-/// Creates one; orr_destroy() destroys it. Null when refused. Between ticks; observer systems send instead (orr_send_create()). Allocates.
+/// Creates one; orr_destroy() destroys it. Null when refused. Between ticks; spectator systems send instead (orr_send_create()). Allocates.
 ORR_API orr_entity orr_create_transient(orr_world* world);
 /// True for a live transient entity.
 ORR_API bool orr_transient(const orr_world* world, orr_entity entity);
@@ -544,7 +544,7 @@ static inline const void* orr_component_get(const orr_world* world, orr_entity e
 {
     const orr_hot_world* hot = (const orr_hot_world*)(const void*)world;
     uint64_t index = entity.id & ORR_HOT_ID_MASK;
-    uint32_t type_index = type.index1 - hot->type_base;
+    uint32_t type_index = type.id - hot->type_base;
     if (ORR_LIKELY(index < hot->count && type_index < hot->table_capacity)) {
         orr_hot_record record = hot->pages[index >> 12][index & 4095];
         const orr_hot_table* table = hot->tables[type_index];
@@ -578,10 +578,10 @@ ORR_API orr_reader orr_reader_make_far(const orr_world* world, orr_type type);
 static inline orr_reader orr_reader_make(const orr_world* world, orr_type type)
 {
     const orr_hot_world* hot = (const orr_hot_world*)(const void*)world;
-    if (ORR_UNLIKELY(type.index1 - hot->type_base >= hot->table_capacity)) {
+    if (ORR_UNLIKELY(type.id - hot->type_base >= hot->table_capacity)) {
         return orr_reader_make_far(world, type);
     }
-    const orr_hot_table* table = hot->tables[type.index1 - hot->type_base];
+    const orr_hot_table* table = hot->tables[type.id - hot->type_base];
     orr_reader reader = {hot->pages,  table->data, hot->count, table->capacity,
                          table->size, type,        world};
     return reader;

@@ -20,7 +20,7 @@
 ///     runs   for every run of rows. Arguments: orr::run&; then `T*` writes and `const T*` reads the column, or none, and run.write<T>()
 ///            and run.read<T>() of what query<>() says.
 ///     once   once a tick, with orr::run& (run.each() loops over query<>()).
-///     told   of an indirect system: once a tick with orr::run&, or for every message with (orr::run&, orr::message). It hears of query<>().
+///     on_message   of an indirect system: once a tick with orr::run&, or for every message with (orr::run&, orr::message). It hears of query<>().
 ///
 /// query<…>() adds terms as of make_query<…>(); one of a type that the lambda takes decides what it is given: query<changed<read<T>>>().
 /// The lambda captures nothing, so that there is nothing to keep: its type makes the function that C calls. What a system
@@ -43,7 +43,7 @@ class system {
     }
     explicit operator bool() const
     {
-        return id_.index1 != 0;
+        return id_.id != 0;
     }
     orr_system get() const
     {
@@ -131,7 +131,7 @@ struct writer {
 template <class T> struct item {
     static void write(orr_world* world, writer& out)
     {
-        out.known = orr_type_of(world, desc<T>()).index1 != 0 && out.known;
+        out.known = orr_type_of(world, desc<T>()).id != 0 && out.known;
         out.put(desc<T>()->name);
     }
 };
@@ -209,7 +209,7 @@ struct has_text<list<Items...>> : std::bool_constant<(std::is_same_v<Items, as_t
 template <class... Declared> struct texts {
     template <text_field Field>
     using of = item_text<typename items_of<Field, list<>, Declared...>::type>;
-    of<&orr_system_desc::any> any;
+    of<&orr_system_desc::by_id> by_id;
     of<&orr_system_desc::creates> creates;
     of<&orr_system_desc::destroys> destroys;
     of<&orr_system_desc::adds> adds;
@@ -226,7 +226,7 @@ template <class... Declared> struct texts {
     // False when the world refuses one of the types.
     bool fill(orr_world* world, orr_system_desc& out)
     {
-        return any.fill(world, out.any) && creates.fill(world, out.creates) &&
+        return by_id.fill(world, out.by_id) && creates.fill(world, out.creates) &&
                destroys.fill(world, out.destroys) && adds.fill(world, out.adds) &&
                removes.fill(world, out.removes) && changes.fill(world, out.changes) &&
                transacts.fill(world, out.transacts) && atomics.fill(world, out.atomics) &&
@@ -333,7 +333,7 @@ template <class F, class T> void combine_call(void* into, const void* part) noex
 
 // ---- describing a system ------------------------------------------------------------------------------------------------
 
-/// What world.system("name") gives: see the head of this file. Does nothing until each(), runs(), once() or told().
+/// What world.system("name") gives: see the head of this file. Does nothing until each(), runs(), once() or on_message().
 template <class Terms, class Declared> class system_builder;
 template <class... Terms, class... Declared>
 class [[nodiscard]] system_builder<detail::list<Terms...>, detail::list<Declared...>> {
@@ -367,14 +367,14 @@ class [[nodiscard]] system_builder<detail::list<Terms...>, detail::list<Declared
     {
         return query<orr::without<Ts>...>();
     }
-    /// By id, and in queries of its own: any<Position, orr::write<Health>, orr::tag<17>>().
-    template <class... Items> auto any() const
+    /// By id, and in queries of its own: by_id<Position, orr::write<Health>, orr::tag<17>>().
+    template <class... Items> auto by_id() const
     {
-        return declare<&D::any, Items...>();
+        return declare<&D::by_id, Items...>();
     }
-    auto any(const char* text) const
+    auto by_id(const char* text) const
     {
-        return say<&D::any>(text);
+        return say<&D::by_id>(text);
     }
 
     // What it may send.
@@ -642,7 +642,7 @@ class [[nodiscard]] system_builder<detail::list<Terms...>, detail::list<Declared
     {
         return once(detail::constant<Function>());
     }
-    template <class F> system told(F) const
+    template <class F> system on_message(F) const
     {
         system_builder out = with_value(&D::kind, ORR_INDIRECT);
         if constexpr (std::is_invocable_v<F&, orr::run&, message> ||
@@ -653,9 +653,9 @@ class [[nodiscard]] system_builder<detail::list<Terms...>, detail::list<Declared
             return out.add(flat(), callback<F>());
         }
     }
-    template <auto Function> system told() const
+    template <auto Function> system on_message() const
     {
-        return told(detail::constant<Function>());
+        return on_message(detail::constant<Function>());
     }
 
     /// As described so far, for what has no word here: change the desc, and go on with with_desc().

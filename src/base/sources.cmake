@@ -1,28 +1,27 @@
 set(ORR_SOURCES_BASE
-    src/base/result.c
-    src/base/mem.c
-    src/base/near.c
+    src/base/bits.c
+    src/base/env.c
     src/base/float.c
+    src/base/hash.c
     src/base/htm.c
     src/base/log.c
-    src/base/env.c
-    src/base/hash.c
+    src/base/math/arc.c
+    src/base/math/circle.c
+    src/base/math/math.c
+    src/base/math/power.c
+    src/base/math/table.c
+    src/base/mem.c
+    src/base/near.c
     src/base/random.c
-    src/base/math.c
-    src/base/math_arc.c
-    src/base/math_circle.c
-    src/base/math_power.c
-    src/base/math_table.c
-    src/base/bits.c
-    src/base/text.c
-    src/base/sync.c)
-# Not on any hot way: compiled for size.
+    src/base/result.c
+    src/base/sync.c
+    src/base/text.c)
+# Not on a hot path: compiled for size.
 set(ORR_SMALL_BASE
     src/base/env.c
     src/base/htm.c
     src/base/log.c
-    src/base/math.c
+    src/base/math/math.c
     src/base/near.c
     src/base/result.c
-    src/base/text.c
-)
+    src/base/text.c)

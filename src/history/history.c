@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Memories of a world: made, forgotten, counted. What each consists of, store, messages and schedule know.
 #include "history/history.h"
-#include "schedule/realtime.h"
+#include "realtime/realtime.h"
 
 static void history_gone(orr_world* world)
 {
@@ -36,8 +36,8 @@ struct orri_history* orri_history_of(orr_world* world)
             (void)orri_refuse_memory(&world->env, "beginning a history");
             return NULL;
         }
-        world->tenants[ORRI_TENANT_HISTORY].gone = history_gone;
-        world->tenants[ORRI_TENANT_HISTORY].validate = history_validate;
+        world->extensions[ORRI_EXTENSION_HISTORY].gone = history_gone;
+        world->extensions[ORRI_EXTENSION_HISTORY].validate = history_validate;
         world->tick_begins = orri_history_tick_begins;
         world->tick_ended = orri_history_tick_ended;
         world->tick_wanted = orri_history_tick_wanted;
@@ -192,7 +192,7 @@ static bool history_over(orr_world* world)
     if (!orri_replay_budget(world, &over)) {
         over = orri_history_bytes(world) > history->rules.bytes_max;
     }
-    orri_record_budget(world, over);
+    orri_realtime_log_budget(world, over);
     return over != 0;
 }
 

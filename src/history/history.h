@@ -3,9 +3,9 @@
 #ifndef ORRI_HISTORY_HISTORY_H
 #define ORRI_HISTORY_HISTORY_H
 
-#include "message/remember.h"
-#include "schedule/recall.h"
-#include "store/snapshot.h"
+#include "history/schedule_past.h"
+#include "message/past/past.h"
+#include "store/snapshot/snapshot.h"
 #include <orrery/history.h>
 
 // The world after one tick.
@@ -49,7 +49,7 @@ bool orri_history_stands(orr_world* world, const orri_memory* memory);
 void orri_history_drop(orr_world* world, uint32_t first, uint32_t count);
 // Drops memories that were lost.
 void orri_history_sweep(orr_world* world);
-// By the rules, around a tick. (rules.c)
+// By the rules, around a tick. (retention.c)
 void orri_history_tick_begins(orr_world* world);
 void orri_history_tick_ended(orr_world* world);
 bool orri_history_tick_wanted(const orr_world* world);

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT
 // Going back to a tick that is remembered, and forward by running ticks.
 #include "history/history.h"
-#include "schedule/realtime.h"
+#include "realtime/realtime.h"
 #include <stdio.h>
 
 // What may be refused, and then what may not.
 static orr_result travel_back(orr_world* world, const orri_memory* memory)
 {
-    orri_return* way = NULL;
-    orr_result result = orri_schedule_ready(world, memory->schedule);
-    result = result == ORR_OK ? orri_messages_ready(world, memory->messages) : result;
+    orri_restore* way = NULL;
+    orr_result result = orri_schedule_restore_prepare(world, memory->schedule);
+    result = result == ORR_OK ? orri_messages_restore_prepare(world, memory->messages) : result;
     if (result != ORR_OK) {
         return result;
     }
-    result = orri_snapshot_ready(world, memory->store, &way);
+    result = orri_snapshot_restore_prepare(world, memory->store, &way);
     if (result != ORR_OK) {
-        orri_messages_stay(world);
+        orri_messages_restore_cancel(world);
         return result;
     }
     orri_schedule_leave(world);
-    orri_snapshot_back(world, way);
-    orri_messages_back(world, memory->messages);
-    orri_schedule_back(world, memory->schedule);
+    orri_snapshot_restore(world, way);
+    orri_messages_restore(world, memory->messages);
+    orri_schedule_restore(world, memory->schedule);
     world->timeline++;
     world->history->travels++;
     world->history->stands = memory->number;
@@ -126,7 +126,7 @@ orr_result orr_time_travel(orr_world* world, uint64_t tick)
     }
     uint64_t from = world->tick;
     if (result == ORR_OK && tick > from) {
-        result = orri_realtime_runs(world) ? orri_realtime_ahead(world, tick)
+        result = orri_realtime_runs(world) ? orri_realtime_fast_forward(world, tick)
                                            : orri_step_to(world, tick);
         if (world->history != NULL) {
             world->history->ticks_run += world->tick - from;

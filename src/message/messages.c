@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // What a world keeps for messages: made when first needed, gone with the world.
-#include "message/lane.h"
-#include "message/remember.h"
+#include "message/past/past.h"
+#include "message/send/command_buffer.h"
 
 static void messages_gone(orr_world* world)
 {
-    orri_messages_stay(world);
+    orri_messages_restore_cancel(world);
     orri_messages_settled_term(world);
-    orri_lanes_term(world);
-    orri_told_term(world);
+    orri_command_buffers_term(world);
+    orri_baseline_term(world);
     orri_events_term(world);
-    orri_sections_term(world);
+    orri_atomic_sections_term(world);
     ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, struct orri_messages, world->messages, 1);
     world->messages = NULL;
 }
@@ -23,12 +23,12 @@ struct orri_messages* orri_messages_of(orr_world* world)
             (void)orri_refuse_memory(&world->env, "beginning messages");
             return NULL;
         }
-        world->tenants[ORRI_TENANT_MESSAGES].gone = messages_gone;
-        world->tenants[ORRI_TENANT_MESSAGES].validate = orri_events_validate;
+        world->extensions[ORRI_EXTENSION_MESSAGES].gone = messages_gone;
+        world->extensions[ORRI_EXTENSION_MESSAGES].validate = orri_events_validate;
         // Now, so that opening a lane is never refused.
-        if (!orri_lanes_begin(world)) {
+        if (!orri_command_buffers_begin(world)) {
             messages_gone(world);
-            world->tenants[ORRI_TENANT_MESSAGES] = (orri_tenant){0};
+            world->extensions[ORRI_EXTENSION_MESSAGES] = (orri_extension){0};
         }
     }
     return world->messages;

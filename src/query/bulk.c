@@ -3,12 +3,12 @@
 // over without touching a row; otherwise the entities are listed and go through the store's batch calls. Either way the call
 // is done, or refused without effect.
 #include "query/query.h"
-#include "store/guard.h"
+#include "store/world/access.h"
 
 // ---- whole clusters -------------------------------------------------------------------------------------------
 
 typedef struct bulk_edge {
-    orri_plan** plans;
+    orri_transition** plans;
     bool* created; // The plan's target is new.
     uint32_t count, capacity;
 } bulk_edge;
@@ -31,7 +31,7 @@ static void bulk_edge_end(orr_world* world, bulk_edge* edge, bool undo)
             orri_cluster_undo(world, edge->plans[i]->to);
         }
     }
-    ORRI_FREE(&world->env, ORR_MEMORY_TEMP, orri_plan*, edge->plans, edge->capacity);
+    ORRI_FREE(&world->env, ORR_MEMORY_TEMP, orri_transition*, edge->plans, edge->capacity);
     ORRI_FREE(&world->env, ORR_MEMORY_TEMP, bool, edge->created, edge->capacity);
 }
 
@@ -60,7 +60,7 @@ static orr_result bulk_edge_plan(orr_query* query, const char* call, orr_type ty
     orr_world* world = query->world;
     uint32_t count = bulk_list_clusters(query, type, direction, NULL);
     orri_cluster** clusters = ORRI_ALLOC(&world->env, ORR_MEMORY_TEMP, orri_cluster*, count);
-    edge->plans = ORRI_ALLOC(&world->env, ORR_MEMORY_TEMP, orri_plan*, count);
+    edge->plans = ORRI_ALLOC(&world->env, ORR_MEMORY_TEMP, orri_transition*, count);
     edge->created = ORRI_ALLOC(&world->env, ORR_MEMORY_TEMP, bool, count);
     edge->capacity = count;
     orr_result result = ORR_OK;
@@ -71,15 +71,15 @@ static orr_result bulk_edge_plan(orr_query* query, const char* call, orr_type ty
     }
     *fits = true;
     for (uint32_t i = 0; i < count && result == ORR_OK; i++) {
-        orri_plan* plan =
-            orri_plan_edge(world, call, clusters[i], type, direction, &edge->created[i]);
+        orri_transition* plan =
+            orri_transition_edge(world, call, clusters[i], type, direction, &edge->created[i]);
         if (plan == NULL) {
             result = orri_env_result(&world->env);
             break;
         }
         edge->plans[edge->count++] = plan;
         // Where a type brings others along, clusters that have some of them go to the same one: rows are copied then.
-        *fits = *fits && orri_plan_relinks(plan) && plan->to->batch_incoming == 0;
+        *fits = *fits && orri_transition_moves_chunks(plan) && plan->to->batch_incoming == 0;
         plan->to->batch_incoming = 1; // Scratch, until all are known.
     }
     for (uint32_t i = 0; i < edge->count; i++) {
@@ -122,7 +122,7 @@ static orr_entity* bulk_list(orr_query* query, orr_type type, int direction, uin
     uint32_t found = (uint32_t)orr_query_entities(query, 0, list, *capacity);
     *count = 0;
     for (uint32_t i = 0; i < found; i++) {
-        if (orri_id_apart(list[i]) && direction >= 0) {
+        if (orri_id_transient(list[i]) && direction >= 0) {
             continue; // Transient entities stay as they are.
         }
         if (direction < 0 ||
@@ -142,7 +142,7 @@ static orr_result bulk_add_listed(orr_query* query, const orri_type* type, const
 {
     orr_world* world = query->world;
     size_t size = type->info.size;
-    orr_type handle = {type->index1};
+    orr_type handle = {type->id};
     if (value == NULL || size == 0 || count == 0) {
         return orr_component_add_many(world, list, count, handle, NULL);
     }
@@ -175,7 +175,7 @@ static orr_result bulk_whole(orr_query* query, const char* call, const orri_type
                              int direction, const void* value, bool* done)
 {
     orr_world* world = query->world;
-    orr_type handle = {type->index1};
+    orr_type handle = {type->id};
     *done = false;
     if (type->info.storage == ORR_PINNED || (value != NULL && !type->plain) ||
         type->info.multiplicity == ORR_MULTIPLE || !bulk_all_whole(query)) {
@@ -185,7 +185,7 @@ static orr_result bulk_whole(orr_query* query, const char* call, const orri_type
     bool fits;
     orr_result result = bulk_edge_plan(query, call, handle, direction, &edge, &fits);
     if (result == ORR_OK && fits) {
-        result = orri_relink_many(world, edge.plans, edge.count);
+        result = orri_chunk_transfer_many(world, edge.plans, edge.count);
         for (uint32_t i = 0; result == ORR_OK && value != NULL && i < edge.count; i++) {
             bulk_fill(world, edge.plans[i]->to, handle, value);
         }
@@ -276,13 +276,13 @@ orr_result orr_query_destroy_entities(orr_query* query)
     if (list == NULL) {
         return orri_env_result(&world->env);
     }
-    uint32_t apart = count; // Transient ones come last.
-    while (apart > 0 && orri_id_apart(list[apart - 1])) {
-        apart--;
+    uint32_t transient = count; // Transient ones come last.
+    while (transient > 0 && orri_id_transient(list[transient - 1])) {
+        transient--;
     }
-    result = orr_destroy_many(world, list, apart);
-    for (uint32_t i = apart; result == ORR_OK && i < count; i++) {
-        orri_apart_destroy(world, list[i]);
+    result = orr_destroy_many(world, list, transient);
+    for (uint32_t i = transient; result == ORR_OK && i < count; i++) {
+        orri_transient_destroy(world, list[i]);
     }
     ORRI_FREE(&world->env, ORR_MEMORY_TEMP, orr_entity, list, capacity);
     return result;

@@ -3,8 +3,8 @@
 // to column. Matched when the query is made, then one cluster at a time as they appear, get enable bits, and go. A
 // cluster that goes leaves a gap, closed when half are gaps: deleting thousands must not move the list each time.
 #include "query/query.h"
-#include "store/guard.h"
-#include "store/reach.h"
+#include "store/world/access.h"
+#include "store/world/commit_scope.h"
 
 #define ENTRIES_MIN   8u
 #define ENTRIES_AHEAD 8u // Clusters are fetched this far ahead.
@@ -13,7 +13,7 @@
 
 static uint64_t entries_group(const orr_query* query, const orri_cluster* cluster)
 {
-    if (query->group_by == NULL || cluster->apart) {
+    if (query->group_by == NULL || cluster->transient) {
         return query->group_by == NULL ? 0 : UINT64_MAX; // Transient entities come last.
     }
     orri_loop_open(query->world); // As a predicate: see orri_leaf_match().
@@ -222,7 +222,7 @@ static const orri_table* entries_anchor_leaf(const orr_query* query, const orri_
     uint32_t count = 0;
     for (uint32_t t = 0; t < leaf->term_count; t++) {
         const orr_term* term = &leaf->terms[t];
-        if (term->kind == ORR_REQUIRED && term->type.index1 != 0 &&
+        if (term->kind == ORR_REQUIRED && term->type.id != 0 &&
             orri_type_at(&query->world->schema, term->type)->info.storage == ORR_CHUNK) {
             types[count++] = term->type;
         }
@@ -274,15 +274,14 @@ static inline bool entries_match_plain(const orr_query* query, const orri_cluste
     const orri_leaf* leaf = &query->leaves[0];
     for (uint32_t t = 0; t < leaf->term_count; t++) {
         const orr_term* term = &leaf->terms[t];
-        if (term->type.index1 == 0) {
+        if (term->type.id == 0) {
             if (orri_cluster_has_tag(cluster, term->tag) != (term->kind == ORR_REQUIRED)) {
                 return false;
             }
             continue;
         }
-        int32_t column = term->type.index1 == anchor
-                             ? (int32_t)anchor_column
-                             : orri_cluster_find_column(cluster, term->type);
+        int32_t column = term->type.id == anchor ? (int32_t)anchor_column
+                                                 : orri_cluster_find_column(cluster, term->type);
         if ((term->kind == ORR_REQUIRED && column < 0) ||
             (term->kind == ORR_WITHOUT && column >= 0)) {
             return false;
@@ -298,7 +297,7 @@ static inline bool entries_match_plain(const orr_query* query, const orri_cluste
 // The next cluster that is not entered the plain way; the count if all were. Room is there.
 static uint32_t entries_build_plain(orr_query* query, const orri_table* table, uint32_t i)
 {
-    uint32_t anchor = table->type->index1;
+    uint32_t anchor = table->type->id;
     uint32_t n = query->entry_count;
     uint16_t* map = entries_map(query, n);
     for (; i < table->cluster_count; i++) {
@@ -342,8 +341,8 @@ bool orri_entries_build(orr_query* query)
         }
         cluster = cluster->next;
     }
-    orri_cluster* apart = query->world->apart.cluster;
-    return apart == NULL || orri_entries_match(query, apart);
+    orri_cluster* transient = query->world->transient.cluster;
+    return transient == NULL || orri_entries_match(query, transient);
 }
 
 #undef ENTRIES_MIN

@@ -104,7 +104,7 @@ static void explain_term(const orr_query* query, const orri_leaf* leaf, uint32_t
     bool without = term->kind == ORR_WITHOUT;
     bool off = without ? term->state == ORR_DISABLED : term->state == ORR_ENABLED;
     uint64_t rows = without && !off ? 0 : explain_count_named(query, cluster, term);
-    if (term->type.index1 != 0 && rows > 0) {
+    if (term->type.id != 0 && rows > 0) {
         orri_term_print_name(query->world, term, out);
         orri_text_add(out, " is %s in all rows%s", off ? "off" : "on",
                       rows < cluster->row_count ? " that have it" : "");
@@ -197,7 +197,7 @@ static uint64_t explain_count_extra(const orr_query* query, const orri_leaf* lea
     bool extra = term.kind == ORR_OPTIONAL || term.kind == ORR_ANY;
     for (uint32_t i = 0; i < t; i++) {
         const orr_term* other = &leaf->terms[i];
-        extra = extra && (other->type.index1 != term.type.index1 || other->tag != term.tag);
+        extra = extra && (other->type.id != term.type.id || other->tag != term.tag);
     }
     term.kind = ORR_REQUIRED;
     term.state = term.state == ORR_ENABLED ? ORR_EITHER : term.state;

@@ -4,7 +4,7 @@
 // adjacent chunks could be handed out as one: where a run ends would then depend on memory, and so would every sum made run by
 // run. It would gain nothing either: a step costs 2 ns, the loop over a chunk 400 and more.
 #include "query/query.h"
-#include "store/publish.h"
+#include "store/publish/publish.h"
 
 #define ITERATE_AHEAD        8u // Clusters are fetched this far ahead,
 #define ITERATE_AHEAD_FIELDS 4u // and so many of their columns.
@@ -39,7 +39,7 @@ static void iterate_init(orr_iter* it, orr_query* query, uint64_t since)
         it->dt = world->dt;
         it->tick = world->run_tick != 0 ? world->run_tick : world->tick;
     }
-    it->lane = NULL;
+    it->commands = NULL;
     it->unit1 = 0;
     it->now = NULL;
     it->query = query;
@@ -108,7 +108,7 @@ static void iterate_open(orr_iter* it)
     if (ORR_UNLIKELY(query->order != NULL)) {
         orri_order_open(query);
     }
-    if (by_list && orri_list_ready(query)) {
+    if (by_list && orri_run_cache_ready(query)) {
         iterate_use_list(it);
     } else if (by_list && query->writes) {
         orri_world_settle(query->world);
@@ -153,7 +153,7 @@ bool orri_iter_next_unit(orr_iter* it, uint32_t unit)
 void orri_iter_close(orr_iter* it)
 {
     if (it->listed) {
-        orri_list_owe(it->query);
+        orri_run_cache_owe(it->query);
     }
     if (ORR_UNLIKELY(it->query->order != NULL)) {
         orri_order_close(it->query);
@@ -162,21 +162,21 @@ void orri_iter_close(orr_iter* it)
 }
 
 // What a system whose runs go to several workers may not loop over, though it declared it. NULL: nothing.
-static const char* iterate_shared(const orr_query* query, const orri_guard* guard)
+static const char* iterate_shared(const orr_query* query, const orri_access* guard)
 {
     if (guard->query == query && query->writes) {
         return "loops over its own query, which writes: another worker could be at the same rows; "
-               "loop over a query that reads, with its types in .any";
+               "loop over a query that reads, with its types in .by_id";
     }
     return NULL;
 }
 
 // What somebody beside it may be bringing up to date at the same moment.
-static bool iterate_kept(const orr_query* query, const orri_guard* guard)
+static bool iterate_kept(const orr_query* query, const orri_access* guard)
 {
     // In real time who is alone among its own need not be so among all; but its query is nobody else's.
     bool alone = ORR_LIKELY(!query->world->realtime) || guard->query == query ? guard->alone
-                                                                              : guard->apart;
+                                                                              : guard->transient;
     return !alone && (query->order != NULL || query->working != NULL);
 }
 
@@ -184,19 +184,19 @@ static bool iterate_kept(const orr_query* query, const orri_guard* guard)
 static bool iterate_reaches(const orr_query* query, const char* call)
 {
     const orr_world* world = query->world;
-    const orri_guard* guard = orri_guard_of(world);
+    const orri_access* guard = orri_access_of(world);
     static const orr_entity nobody = {0};
     if (query->field_count == 0 && guard->any_read == NULL) {
-        return orri_guard_reads(world, call, (orr_type){0}, nobody); // Nothing is declared.
+        return orri_access_reads(world, call, (orr_type){0}, nobody); // Nothing is declared.
     }
     // Every term decides who is selected, so all are looked at: also what is excluded.
     for (uint32_t l = 0; l < query->leaf_count; l++) {
         for (uint32_t t = 0; t < query->leaves[l].term_count; t++) {
             const orr_term* term = &query->leaves[l].terms[t];
-            bool allowed = term->type.index1 == 0 ? orri_guard_tags(world, call, term->tag)
+            bool allowed = term->type.id == 0 ? orri_access_tags(world, call, term->tag)
                            : term->access == ORR_WRITE
-                               ? orri_guard_writes(world, call, term->type, nobody)
-                               : orri_guard_reads(world, call, term->type, nobody);
+                               ? orri_access_writes(world, call, term->type, nobody)
+                               : orri_access_reads(world, call, term->type, nobody);
             if (!allowed) {
                 return false;
             }
@@ -208,13 +208,13 @@ static bool iterate_reaches(const orr_query* query, const char* call)
 // The running system's own query, or one of types it may reach everywhere.
 bool orri_query_allowed(const orr_query* query, const char* call)
 {
-    const orri_guard* guard = orri_guard_of(query->world);
+    const orri_access* guard = orri_access_of(query->world);
     return guard == NULL || guard->query == query || iterate_reaches(query, call);
 }
 
 bool orri_query_loops(const orr_query* query, const char* call)
 {
-    const orri_guard* guard = orri_guard_of(query->world);
+    const orri_access* guard = orri_access_of(query->world);
     const char* shared = guard != NULL && guard->parallel ? iterate_shared(query, guard) : NULL;
     bool kept = guard != NULL && iterate_kept(query, guard);
     if (ORR_LIKELY(shared == NULL && !kept)) {
@@ -222,7 +222,7 @@ bool orri_query_loops(const orr_query* query, const char* call)
         return guard != NULL && guard->parallel ? iterate_reaches(query, call)
                                                 : orri_query_allowed(query, call);
     }
-    (*guard->breaches)++;
+    (*guard->violations)++;
     (void)orri_refuse(
         orri_env_of(query->world), ORR_ERR_STATE, ORR_LOG_ID_BREACH, "%s: system '%s' %s%s", call,
         guard->system, shared != NULL ? "is parallel and " : "",
@@ -269,7 +269,7 @@ void orr_iter_end(orr_iter* it)
     if (it->counted && it->era == *it->era_now) {
         orri_loop_close(it->world);
         if (it->listed) {
-            orri_list_owe(it->query);
+            orri_run_cache_owe(it->query);
         }
         if (ORR_UNLIKELY(it->query->order != NULL)) {
             orri_order_close(it->query);
@@ -566,7 +566,7 @@ bool orri_query_row(const orr_query* query, const uint16_t* map, const orri_chun
 // Of a working set: where the entity is in it, for its pinned values.
 static bool iterate_find_item(orr_iter* it, uint32_t index)
 {
-    const orri_working* working = it->query->working;
+    const orri_pinned_matches* working = it->query->working;
     for (uint32_t i = 0; i < working->visible; i++) {
         if (working->items[i].index == index) {
             it->pinned_first = i;

@@ -55,7 +55,7 @@ static bool listen_log_room(orr_world* world, orri_watch* watch, const orri_pool
 
 static void listen_pinned_changed(orr_world* world, const orri_pool* pool, uint32_t index)
 {
-    orri_watch* watch = orri_watch_of(world, (orr_type){pool->type->index1});
+    orri_watch* watch = orri_watch_of(world, (orr_type){pool->type->id});
     if (watch == NULL || watch->readers == 0) {
         return;
     }
@@ -129,9 +129,10 @@ bool orri_listen(orr_world* world, orr_query* query)
             return false;
         }
         world->queries->structure = 1;
-        world->listener = (orri_listener){
-            listen_cluster_match, listen_cluster_gone, listen_cluster_room, listen_pinned_changed,
-            orri_lists_forget,    orri_lists_settle,   listen_world_gone};
+        world->listener = (orri_listener){listen_cluster_match,   listen_cluster_gone,
+                                          listen_cluster_room,    listen_pinned_changed,
+                                          orri_run_caches_forget, orri_run_caches_settle,
+                                          listen_world_gone};
     }
     if (!listen_watch_all(world, query)) {
         (void)orri_refuse_memory(&world->env, "making a query");

@@ -26,7 +26,7 @@ uint64_t orr_query_count(const orr_query* query)
         return 0;
     }
     if (query->working != NULL) {
-        return orri_working_count(query);
+        return orri_pinned_matches_count(query);
     }
     uint64_t count = 0;
     for (uint32_t e = 0; e < query->entry_count; e++) {
@@ -50,8 +50,8 @@ bool orr_query_has(const orr_query* query, orr_entity entity)
 bool orri_query_has(const orr_query* query, orr_entity entity)
 {
     const orri_record* record = orri_record_find(query->world, entity);
-    if (record == NULL && orri_apart_alive(query->world, entity)) {
-        record = orri_apart_find(query->world, entity);
+    if (record == NULL && orri_transient_alive(query->world, entity)) {
+        record = orri_transient_find(query->world, entity);
     }
     if (record == NULL) {
         return false;

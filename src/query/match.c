@@ -4,7 +4,7 @@
 //
 // A component that is switched off counts as absent, for required, subtractive and any-of terms alike.
 #include "query/query.h"
-#include "store/guard.h"
+#include "store/world/access.h"
 
 // ---- clusters -------------------------------------------------------------------------------------------
 
@@ -41,7 +41,7 @@ static orri_match match_state(bool has_bits, orr_state state)
 static orri_match match_presence(const orr_world* world, const orri_cluster* cluster,
                                  const orr_term* term)
 {
-    if (term->type.index1 == 0) {
+    if (term->type.id == 0) {
         return orri_cluster_has_tag(cluster, term->tag) ? ORRI_MATCH_ALL : ORRI_MATCH_NONE;
     }
     if (orri_type_at(&world->schema, term->type)->info.storage == ORR_PINNED) {
@@ -107,7 +107,7 @@ static bool match_reaches_apart(const orr_world* world, const orri_leaf* leaf)
 orri_match orri_leaf_match(const orr_world* world, const orri_leaf* leaf,
                            const orri_cluster* cluster, uint32_t* failed)
 {
-    if (ORR_UNLIKELY(cluster->apart) && !match_reaches_apart(world, leaf)) {
+    if (ORR_UNLIKELY(cluster->transient) && !match_reaches_apart(world, leaf)) {
         return ORRI_MATCH_NONE;
     }
     orri_match match = ORRI_MATCH_ALL;
@@ -211,7 +211,7 @@ static uint64_t match_rows_pinned(const orr_world* world, const orri_chunk* chun
 static uint64_t match_rows_presence(const orr_world* world, const orri_chunk* chunk,
                                     const orr_term* term, uint32_t word, uint64_t rows)
 {
-    if (term->type.index1 == 0) {
+    if (term->type.id == 0) {
         return orri_cluster_has_tag(chunk->cluster, term->tag) ? rows : 0;
     }
     if (orri_type_at(&world->schema, term->type)->info.storage == ORR_PINNED) {

@@ -3,7 +3,7 @@
 // one where nothing changed stays as it is; what stood in the others is taken out, read again, sorted by itself and merged
 // in. So it costs what changed, and one pass over the order.
 #include "query/query.h"
-#include "store/publish.h"
+#include "store/publish/publish.h"
 
 // ---- keys: numbers made comparable as unsigned words --------------------------------------------------------
 

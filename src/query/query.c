@@ -2,7 +2,7 @@
 // Queries are made, kept up to date and destroyed. A query owns copies of everything its desc pointed to; one that combines
 // two others owns copies of their leaves.
 #include "query/query.h"
-#include "store/guard.h"
+#include "store/world/access.h"
 
 // ---- checking a desc ---------------------------------------------------------------------------------------
 
@@ -32,7 +32,7 @@ static orr_result query_check_term(const query_plan* plan, const orr_term* term)
         return query_refuse(plan, ORR_ERR_ARGUMENT, "a term's kind, access or state is no such",
                             "");
     }
-    if (term->type.index1 == 0) {
+    if (term->type.id == 0) {
         bool plain = term->access == ORR_READ && !term->changed && term->state == ORR_ENABLED;
         const char* wrong = term->tag == 0 ? "a term names neither a type nor a tag; was its type "
                                              "refused at registration? (tag 0 cannot be asked for)"
@@ -46,7 +46,7 @@ static orr_result query_check_term(const query_plan* plan, const orr_term* term)
         return orri_refuse_type(plan->world, plan->call, term->type);
     }
     const char* wrong = NULL;
-    bool stored = !orri_type_virtual(type);
+    bool stored = !orri_type_pseudo(type);
     if (!stored && ((term->kind != ORR_OPTIONAL && term->kind != ORR_REQUIRED) ||
                     term->access == ORR_WRITE || term->changed || term->state != ORR_ENABLED)) {
         wrong = "every entity counts as having it, and it has no column: it can only be asked to "
@@ -72,7 +72,7 @@ static orr_result query_check_twice(const query_plan* plan, uint32_t t)
         const orr_term* other = &plan->terms[i];
         bool choices = other->kind == ORR_ANY && term->kind == ORR_ANY &&
                        other->group != term->group;
-        if (!choices && other->type.index1 == term->type.index1 && other->tag == term->tag) {
+        if (!choices && other->type.id == term->type.id && other->tag == term->tag) {
             const orri_type* type = orri_type_at(&plan->world->schema, term->type);
             return query_refuse(plan, ORR_ERR_ARGUMENT,
                                 "it is in two terms; each may be in one, or in several choices",
@@ -86,7 +86,7 @@ static orr_result query_check_twice(const query_plan* plan, uint32_t t)
 static void query_soften(const query_plan* plan, orr_term* term)
 {
     const orri_type* type = orri_type_at(&plan->world->schema, term->type);
-    if (type != NULL && orri_type_virtual(type)) {
+    if (type != NULL && orri_type_pseudo(type)) {
         term->kind = ORR_OPTIONAL;
     }
 }
@@ -102,7 +102,7 @@ static orr_result query_gather(query_plan* plan)
     }
     for (uint32_t t = 0; t < desc->term_count; t++) {
         plan->terms[t] = desc->terms[t];
-        plan->terms[t].tag = desc->terms[t].type.index1 == 0 ? desc->terms[t].tag : 0;
+        plan->terms[t].tag = desc->terms[t].type.id == 0 ? desc->terms[t].tag : 0;
     }
     plan->term_count = desc->term_count;
     plan->entities = desc->entities;
@@ -150,7 +150,7 @@ static orr_result query_check_set(const query_plan* plan)
 static orr_result query_add_field(query_plan* plan, orr_type type, orr_access access)
 {
     for (uint32_t f = 0; f < plan->field_count; f++) {
-        if (plan->fields[f].type.index1 == type.index1) {
+        if (plan->fields[f].type.id == type.id) {
             if (access == ORR_WRITE) {
                 plan->fields[f].access = ORR_WRITE;
             }
@@ -172,7 +172,7 @@ static orr_result query_gather_fields(query_plan* plan)
     orr_result result = ORR_OK;
     for (uint32_t t = 0; t < plan->term_count && result == ORR_OK; t++) {
         const orr_term* term = &plan->terms[t];
-        if (term->type.index1 != 0 && term->kind != ORR_WITHOUT) {
+        if (term->type.id != 0 && term->kind != ORR_WITHOUT) {
             result = query_add_field(plan, term->type, term->access);
         }
     }
@@ -244,7 +244,7 @@ static void query_init_summary(orr_query* query)
                             (pinned && term->kind != ORR_OPTIONAL);
             query->has_changed = query->has_changed || term->changed;
             if (!combined && !pinned && term->kind == ORR_REQUIRED && type != NULL) {
-                query->required_bloom |= (uint64_t)1 << (term->type.index1 & 63);
+                query->required_bloom |= (uint64_t)1 << (term->type.id & 63);
             }
         }
     }
@@ -302,8 +302,8 @@ static void query_free(orr_query* query)
 {
     orri_env* env = &query->world->env;
     orri_order_destroy(query);
-    orri_working_destroy(query);
-    orri_list_term(query);
+    orri_pinned_matches_destroy(query);
+    orri_run_cache_term(query);
     orri_units_term(query);
     orri_entries_term(query);
     for (uint32_t l = 0; l < query->leaf_count; l++) {
@@ -348,7 +348,7 @@ static orr_query* query_make(const query_plan* plan)
         made = orri_order_create(query, plan->desc->order_by, plan->desc->order_descending) ==
                ORR_OK;
     } else if (made && query_works_by_pinned(query)) {
-        made = orri_working_create(query);
+        made = orri_pinned_matches_create(query);
     }
     if (!made || !orri_listen(world, query)) {
         query_free(query);
@@ -416,7 +416,7 @@ bool orri_query_refresh(orr_query* query)
     if (query->order != NULL) {
         return orri_order_refresh(query);
     }
-    return query->working == NULL || orri_working_refresh(query);
+    return query->working == NULL || orri_pinned_matches_refresh(query);
 }
 
 uint64_t orr_change_mark(orr_world* world)

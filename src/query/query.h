@@ -10,8 +10,8 @@
 #define ORRI_QUERY_H
 
 #include "base/sync.h"
-#include "store/pool.h"
-#include "store/world.h"
+#include "store/pool/pool.h"
+#include "store/world/world.h"
 #include <orrery/query.h>
 
 #define ORRI_COLUMN_NONE \
@@ -57,7 +57,7 @@ typedef struct orri_unit {
 } orri_unit;
 
 struct orri_order;
-struct orri_working;
+struct orri_pinned_matches;
 
 struct orr_query {
     orr_world* world;
@@ -83,8 +83,8 @@ struct orr_query {
     bool by_row; // Rows may have to be looked at: some term asks for enable bits, pinned types …
     bool has_changed; // Some term is `changed`.
     struct orri_order* order;
-    struct orri_working* working;
-    // The list of spans (list.c).
+    struct orri_pinned_matches* working;
+    // The list of spans (run_cache.c).
     uint8_t* list;
     size_t list_stride; // Of a span with its cells.
     uint32_t list_count, list_capacity;
@@ -222,7 +222,7 @@ void orri_order_close(orr_query* query);
 // Sorts by key, then index. `scratch` has as many items.
 void orri_ranked_sort(orri_ranked* items, uint32_t count, orri_ranked* scratch);
 
-// ---- working.c: entities with the pinned types ---------------------------------------------------------------------
+// ---- pinned_matches.c: entities with the pinned types ---------------------------------------------------------------------
 
 // A term that decides who is a member, and how far its pool's changes were read.
 typedef struct orri_required {
@@ -237,7 +237,7 @@ typedef struct orri_positions {
     uint32_t capacity;
 } orri_positions;
 
-typedef struct orri_working {
+typedef struct orri_pinned_matches {
     orri_required* required; // [required_count]
     uint32_t required_count;
     orri_ranked*
@@ -252,14 +252,14 @@ typedef struct orri_working {
     bool dirty;          // Members came, went or changed place since the last refresh.
     bool viewed;         // Some pointers are to what a pipeline saw of another.
     uint64_t mark, entries_mark;
-} orri_working;
+} orri_pinned_matches;
 
-bool orri_working_create(orr_query* query);
-void orri_working_destroy(orr_query* query);
+bool orri_pinned_matches_create(orr_query* query);
+void orri_pinned_matches_destroy(orr_query* query);
 // Brings members, order and pointers up to date. False when refused (reported).
-bool orri_working_refresh(orr_query* query);
+bool orri_pinned_matches_refresh(orr_query* query);
 // How many entities match, whether or not the set is up to date.
-uint64_t orri_working_count(const orr_query* query);
+uint64_t orri_pinned_matches_count(const orr_query* query);
 
 // ---- listen.c: told by the store ----------------------------------------------------------------------------------
 
@@ -269,16 +269,16 @@ void orri_unlisten(orr_query* query);
 // The changes of a pinned type that some query depends on.
 orri_watch* orri_watch_of(const orr_world* world, orr_type type);
 
-// ---- list.c: where the rows lie, kept while they lie there ---------------------------------------------------------
+// ---- run_cache.c: where the rows lie, kept while they lie there ---------------------------------------------------------
 
 // True when the list is right, or was made so.
-bool orri_list_ready(orr_query* query);
-void orri_list_term(orr_query* query);
+bool orri_run_cache_ready(orr_query* query);
+void orri_run_cache_term(orr_query* query);
 // Says that cells may have writes to stamp: when a loop over the list begins, and when it has ended.
-void orri_list_owe(orr_query* query);
-void orri_lists_forget(orr_world* world); // listener.structure_change
-void orri_lists_settle(orr_world* world); // listener.settle
-void orri_list_settle(orr_query* query);
+void orri_run_cache_owe(orr_query* query);
+void orri_run_caches_forget(orr_world* world); // listener.structure_change
+void orri_run_caches_settle(orr_world* world); // listener.settle
+void orri_run_cache_settle(orr_query* query);
 
 // ---- units.c: the chunks of a query, by number ------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ typedef struct query_print_words {
 static query_print_words query_print_words_of(const orr_term* term)
 {
     query_print_words words = {0};
-    if (term->type.index1 != 0) {
+    if (term->type.id != 0) {
         words.write = term->access == ORR_WRITE && term->kind != ORR_WITHOUT;
         words.changed = term->changed && term->kind != ORR_WITHOUT;
         words.state = term->kind != ORR_OPTIONAL ? term->state : ORR_ENABLED;
@@ -46,7 +46,7 @@ void orri_tag_print(const orr_world* world, orr_tag tag, orri_text* out)
 
 void orri_term_print_name(const orr_world* world, const orr_term* term, orri_text* out)
 {
-    if (term->type.index1 != 0) {
+    if (term->type.id != 0) {
         orri_text_add(out, "%s", orri_type_label(world, term->type));
     } else {
         orri_tag_print(world, term->tag, out);
@@ -70,7 +70,7 @@ static void query_print_choice(const orr_world* world, const orr_term* terms, ui
         }
         orri_text_add(out, "|");
         query_print_words own = query_print_words_of(&terms[i]);
-        if (terms[i].type.index1 != 0 && !query_print_words_equal(own, shared)) {
+        if (terms[i].type.id != 0 && !query_print_words_equal(own, shared)) {
             orri_text_add(out, "%s", query_print_words_equal(own, none) ? "read " : "");
             query_print_words_add(out, own);
         }

@@ -1,30 +1,28 @@
 set(ORR_SOURCES_QUERY
-    src/query/access.c
     src/query/bulk.c
-    src/query/cross.c
+    src/query/columns.c
     src/query/entries.c
     src/query/explain.c
     src/query/iterate.c
-    src/query/list.c
     src/query/listen.c
     src/query/lookup.c
     src/query/match.c
     src/query/order.c
+    src/query/pairs.c
+    src/query/pinned_matches.c
     src/query/query.c
     src/query/query_print.c
+    src/query/run_cache.c
     src/query/terms.c
-    src/query/units.c
-    src/query/working.c
-)
-# Not on any hot way: compiled for size.
+    src/query/units.c)
+# Not on a hot path: compiled for size.
 set(ORR_SMALL_QUERY
-    src/query/access.c
     src/query/bulk.c
-    src/query/cross.c
+    src/query/columns.c
     src/query/explain.c
     src/query/listen.c
     src/query/lookup.c
+    src/query/pairs.c
     src/query/query.c
     src/query/query_print.c
-    src/query/terms.c
-)
+    src/query/terms.c)

@@ -155,7 +155,7 @@ static bool terms_unknown_type(terms_parser* p, const char* name, size_t size)
     terms_near_types(p->world, &near);
     const char* next = name + size + strspn(name + size, TERMS_BLANKS);
     for (uint32_t i = 0; i < TERMS_WORD_COUNT && terms_is_letter(*next); i++) {
-        if (orr_type_find(p->world, terms_words[i]).index1 == 0) {
+        if (orr_type_find(p->world, terms_words[i]).id == 0) {
             orri_near_offer(&near, terms_words[i]);
         }
     }
@@ -196,11 +196,11 @@ static bool terms_take_type(terms_parser* p, orr_type* out)
         memcpy(copy, name, size);
         copy[size] = '\0';
         *out = orr_type_find(p->world, copy);
-        if (out->index1 == 0 && !terms_builtin(p, copy, out)) {
+        if (out->id == 0 && !terms_builtin(p, copy, out)) {
             return false;
         }
     }
-    if (out->index1 == 0) {
+    if (out->id == 0) {
         return terms_unknown_type(p, name, size);
     }
     p->at += size;
@@ -241,7 +241,7 @@ static bool terms_unknown_tag(terms_parser* p, const char* name, size_t size)
 {
     orri_near near;
     orri_near_begin(&near, name, size);
-    if (size <= ORR_NAME_MAX && orr_type_find(p->world, near.name).index1 != 0) {
+    if (size <= ORR_NAME_MAX && orr_type_find(p->world, near.name).id != 0) {
         return terms_fail(p, ORR_ERR_TYPE, name,
                           "no tag has the name '%s'; it is a type: write it without '#'",
                           near.name);
@@ -314,8 +314,8 @@ static bool terms_check_clash(terms_parser* p, const orr_term* term, const char*
 {
     for (uint32_t i = 0; i < p->count; i++) {
         const orr_term* other = &p->terms[i];
-        bool same = other->type.index1 == term->type.index1 &&
-                    (term->type.index1 != 0 || other->tag == term->tag);
+        bool same = other->type.id == term->type.id &&
+                    (term->type.id != 0 || other->tag == term->tag);
         const char* why = same ? terms_clash(other, term) : NULL;
         if (why == NULL) {
             continue;

@@ -35,7 +35,7 @@ static bool units_count(orr_query* query)
 // True when the list has a span for each unit: all rows match.
 static bool units_are_listed(orr_query* query)
 {
-    if (!orri_list_ready(query) || query->list_count != query->unit_count) {
+    if (!orri_run_cache_ready(query) || query->list_count != query->unit_count) {
         return false;
     }
     // With runs in one chunk and none in another the numbers may be the same by chance.

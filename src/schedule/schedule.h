@@ -3,9 +3,9 @@
 #ifndef ORRI_SCHEDULE_H
 #define ORRI_SCHEDULE_H
 
+#include "jobs/jobs.h"
 #include "message/message.h"
-#include "schedule/crew.h"
-#include "store/guard.h"
+#include "store/world/access.h"
 #include <orrery/schedule.h>
 
 // ---- trace.c: a Chrome trace ---------------------------------------------------------------------------------------
@@ -16,11 +16,11 @@ typedef struct orri_trace orri_trace;
 orri_trace* orri_trace_open(orr_world* world, const char* path);
 // One span of work on a row of the picture (`lane` 0: the driving thread). `args` (may be NULL) is the inside of a JSON
 // object: "\"rows\": 7". Names are escaped. Never fails: when the file cannot be written that is said once, and it ends.
-void orri_trace_span(orri_trace* trace, const char* name, const char* category, uint32_t lane,
+void orri_trace_span(orri_trace* trace, const char* name, const char* category, uint32_t commands,
                      uint64_t start_ns, uint64_t end_ns, const char* args);
 // Rows of pipelines in real time, from this number on; they are named when it begins.
 #define ORRI_TRACE_PIPELINES 4096u
-void orri_trace_name(orri_trace* trace, uint32_t lane, const char* name);
+void orri_trace_name(orri_trace* trace, uint32_t commands, const char* name);
 // Writes the end, closes the file, frees it. The file is whole JSON then.
 void orri_trace_close(orr_world* world, orri_trace* trace);
 // The path for one more world of this process, from the environment's ORR_TRACE: the path itself for the first that asks,
@@ -36,7 +36,7 @@ typedef struct orri_journal orri_journal;
 // Takes what its reader was told into the ring. Called after every tell while there is a journal.
 void orri_journal_drain(orr_world* world, orri_journal* journal);
 // The same if there is one; hands `result` on.
-orr_result orri_journal_told(orr_world* world, orr_result result);
+orr_result orri_journal_received(orr_world* world, orr_result result);
 // One message of these.
 void orri_journal_take(orri_journal* journal, const orr_message* message);
 void orri_journal_destroy(orr_world* world, orri_journal* journal);
@@ -47,7 +47,7 @@ void orri_journal_destroy(orr_world* world, orri_journal* journal);
 #define ORRI_SYSTEM_TEXTS(X) \
     X(name)                  \
     X(query)                 \
-    X(any)                   \
+    X(by_id)                 \
     X(creates)               \
     X(destroys)              \
     X(adds)                  \
@@ -65,11 +65,11 @@ enum {
     ORRI_PAUSE_OFF,
 };
 
-// A value of a schema's type that belongs to a system and is part of the world's state (keep.c).
-typedef struct orri_keep {
+// A value of a schema's type that belongs to a system and is part of the world's state (state.c).
+typedef struct orri_system_state {
     const orri_type* type; // NULL: none.
     uint8_t* data;
-} orri_keep;
+} orri_system_state;
 
 // creates, adds, removes, changes, switches, sends, receives, any to read, any to write, transacts, atomics, overwrites.
 #define ORRI_BIT_SETS 12
@@ -78,8 +78,9 @@ typedef struct orri_keep {
 typedef struct orri_system {
     void (*run)(orr_run* run); // Of the desc, as `every`, `creates_max` and what follows.
     orr_query* query;          // NULL: none.
-    orr_lane** lanes;          // Opened since the last point, in order of calls and units.
-    uint64_t tick_first;       // In which it ran first; UINT64_MAX: it never did.
+    orr_command_buffer**
+        command_buffers; // Opened since the last point, in order of calls and units.
+    uint64_t tick_first; // In which it ran first; UINT64_MAX: it never did.
     uint32_t every, creates_max;
     uint32_t lane_count, lane_capacity;
     uint32_t wish_count;
@@ -103,11 +104,11 @@ typedef struct orri_system {
     bool
         whole; // They are not shared out, whatever it says: what it changes is counted by the world.
     uint64_t since; // Epoch when it last ran, for `changed` terms.
-    orri_inbox* inbox;
+    orri_event_cursors* inbox;
     uint32_t cost_ns; // What it takes, lately; 0: it was never timed.
     uint32_t lane_ahead;
     orr_system_stats stats; // What is not in rights.counts.
-    orri_guard guard;
+    orri_access guard;
     orr_hot_table** tables; // What reading by id may see.
     uint32_t table_count, table_changes;
     orri_rights rights;
@@ -134,9 +135,9 @@ typedef struct orri_system {
     orr_tag* any_tags;            // [guard.any_tag_count]
     orr_type sent[ORR_TERMS_MAX]; // Types with indexed fields that it changes by sending.
     uint32_t sent_count;
-    orri_keep state, exports;
-    orri_keep state_before;       // Of a parallel system: what its state has to be when it ends.
-    struct orri_system** imports; // In order of the text.
+    orri_system_state state, exports;
+    orri_system_state state_before; // Of a parallel system: what its state has to be when it ends.
+    struct orri_system** imports;   // In order of the text.
     uint32_t import_count;
     // In real time: exports as they were when its tick ended, for other pipelines; and what it imports from others, as of its last call.
     uint8_t* exports_shown;
@@ -156,16 +157,16 @@ typedef struct orri_system {
     uint32_t partial_capacity;
     _Atomic uint32_t partials_left; // Units that are not through.
     // Systems it switches; done when its lanes are handed in.
-    struct orri_wish* wishes; // [wish_count]
+    struct orri_system_request* wishes; // [wish_count]
     uint32_t wish_capacity;
 } orri_system;
 
-typedef struct orri_wish {
+typedef struct orri_system_request {
     struct orri_system* target;
     bool group, on; // Switched by its group, or by itself.
-} orri_wish;
+} orri_system_request;
 
-// ---- the plan: what a tick does, in order (sequence.c, points.c) -----------------------------------------------------
+// ---- the plan: what a tick does, in order (order.c, plan.c) -----------------------------------------------------
 
 // Why a commit point stands where it stands.
 typedef struct orri_reason {
@@ -200,7 +201,7 @@ typedef struct orri_pipeline {
     uint32_t index; // In order of registration.
     char* name;
     uint64_t name_hash;
-    bool observer; // No part of the simulation: its ticks are not the world's (observe.c).
+    bool spectator; // No part of the simulation: its ticks are not the world's (spectator.c).
 
     // Time: that of the world, which moves by ticks (step.c).
     double rate_hz;       // 0: continuous.
@@ -217,7 +218,7 @@ typedef struct orri_pipeline {
     uint32_t step_last; // Steps of the plan before,
     bool same;    // and whether this one has the same systems and points, as far as it is made.
     bool renewed; // It was made anew for this tick: systems begin and end.
-    struct orri_abreast* abreast; // Its systems on workers (abreast.c); NULL: they are on none.
+    struct orri_parallel* parallel; // Its systems on workers (parallel.c); NULL: they are on none.
 
     // The tick under way.
     orri_stage stage;
@@ -236,12 +237,12 @@ typedef struct orri_pipeline {
     bool wait_main;
 } orri_pipeline;
 
-// A type that a pipeline writes (claim.c).
-typedef struct orri_claim {
+// A type that a pipeline writes (type_owner.c).
+typedef struct orri_type_owner {
     uint64_t type_hash; // Of its name: it may not be registered yet.
     orri_pipeline* pipe;
     char* system; // That was the first to.
-} orri_claim;
+} orri_type_owner;
 
 struct orri_schedule {
     orri_system *first, *last; // In order of registration.
@@ -251,14 +252,14 @@ struct orri_schedule {
     uint32_t system_count;
     orri_pipeline** pipelines; // In order of registration; the first one is always there.
     uint32_t pipeline_count, pipeline_capacity;
-    orri_claim* claims;
+    orri_type_owner* claims;
     uint32_t claim_count, claim_capacity;
     uint64_t time_ns;   // The clock that pipelines share in lockstep.
     uint64_t passed_ns; // Told by orr_update(), and not run by a continuous first pipeline yet.
 
     uint32_t step_types; // Types there were when the plans were made.
     bool stale;          // Systems came, went or were switched: plans are made anew.
-    bool switched;       // Since then, one that is no observer's.
+    bool switched;       // Since then, one that is no spectator's.
     // Types that readers are told of, as the plans know: bits by type index; `told_all`: all of them.
     uint64_t* told;
     uint32_t told_words;
@@ -275,11 +276,11 @@ struct orri_schedule {
     _Atomic bool paused; // Also by systems.
     bool time_all;
     uint64_t shuffle; // Seed of orders by chance (shuffle.c); 0: none.
-    orr_police police;
+    orr_access_check audit;
     uint64_t look_ns; // What a look at the clock takes, where that matters: with workers.
     orri_trace* trace;
     orri_journal* journal;
-    orri_crew* crew; // Workers, of all pipelines; NULL: none.
+    orri_jobs* jobs; // Workers, of all pipelines; NULL: none.
     // Systems of the largest group that workers could not be had for, for want of memory, since that was said; 0: none.
     uint32_t lacks;
     bool
@@ -287,13 +288,13 @@ struct orri_schedule {
     struct orri_realtime*
         realtime; // While it runs in real time. Under `posting`, for who calls from outside.
     orri_mutex posting;
-    // In lockstep, under `posting`: calls that wait for the first pipeline's next tick, and what ticks are recorded to, or follow (tape.h).
+    // In lockstep, under `posting`: calls that wait for the first pipeline's next tick, and what ticks are recorded to, or follow (recording.h).
     struct orri_call *post_first, *post_last;
-    _Atomic bool posted;      // There are some.
-    struct orri_tape* tape;   // NULL: neither.
-    struct orri_probe* probe; // NULL: nobody looks.
-    bool calling;             // Such a call runs.
-    struct orri_named* named; // Functions that files name (naming.c).
+    _Atomic bool posted;            // There are some.
+    struct orri_lockstep_log* tape; // NULL: neither.
+    struct orri_probe* probe;       // NULL: nobody looks.
+    bool calling;                   // Such a call runs.
+    struct orri_named* named;       // Functions that files name (call_registry.c).
     uint32_t named_count, named_capacity;
     char* lock_text; // The trace of the last run there; NULL: none.
     size_t lock_text_size;
@@ -318,25 +319,25 @@ void orri_pipeline_ticked(orri_pipeline* pipe);
 // Frees all of them. Their systems are gone.
 void orri_pipelines_free(orr_world* world);
 
-// claim.c: claims what a system writes for its pipeline. False when another pipeline has it, or memory is refused (reported):
+// type_owner.c: claims what a system writes for its pipeline. False when another pipeline has it, or memory is refused (reported):
 // what was entered before memory ended stays, and is the same pipeline's.
-bool orri_claims_take(orr_world* world, const orri_system* system);
+bool orri_type_owners_take(orr_world* world, const orri_system* system);
 // Which pipeline writes a type; NULL: none does.
-const orri_pipeline* orri_claimed_by(const orr_world* world, orr_type type);
+const orri_pipeline* orri_type_owner_of(const orr_world* world, orr_type type);
 // Fills what is foreign to each pipeline. False when refused (reported).
-bool orri_claims_sort(orr_world* world);
-void orri_claims_free(orr_world* world);
+bool orri_type_owners_sort(orr_world* world);
+void orri_type_owners_free(orr_world* world);
 
-// observe.c: an observer changes only what is transient, others do not know of it. ORR_OK when a system whose names were looked up keeps to that; reports.
-orr_result orri_observe_check(orr_world* world, const orri_system* system);
+// spectator.c: a spectator changes only what is transient, others do not know of it. ORR_OK when a system whose names were looked up keeps to that; reports.
+orr_result orri_spectator_check(orr_world* world, const orri_system* system);
 // Of an import: what one of them exports, the others do not read.
-orr_result orri_observe_import(orr_world* world, const orri_system* system,
-                               const orri_system* from);
-// A running observer wants something of the simulation (`what` it would do, to whom): refused, and counted. False: it is allowed.
-bool orri_observe_refuses(orr_world* world, orri_system* by, const char* what,
-                          const orri_system* target);
+orr_result orri_spectator_import(orr_world* world, const orri_system* system,
+                                 const orri_system* from);
+// A running spectator wants something of the simulation (`what` it would do, to whom): refused, and counted. False: it is allowed.
+bool orri_spectator_refuses(orr_world* world, orri_system* by, const char* what,
+                            const orri_system* target);
 // True when the running system must not know of that one.
-bool orri_observe_hidden(const orr_world* world, const orri_system* system);
+bool orri_spectator_hidden(const orr_world* world, const orri_system* system);
 
 // step.c: ORR_OK where ticks may be run: between them, outside of systems and handlers. Reports.
 orr_result orri_step_check(orr_world* world, const char* call);
@@ -349,8 +350,8 @@ orr_result orri_step_to(orr_world* world, uint64_t tick);
 // True when the tick of some pipeline is half done, perhaps since it was refused in real time.
 bool orri_half_done(const struct orri_schedule* schedule);
 
-// wire.c: a system goes, or its imports are looked up anew: what it has in real time is given back.
-void orri_unwire_system(orr_world* world, orri_system* system);
+// visibility.c: a system goes, or its imports are looked up anew: what it has in real time is given back.
+void orri_visibility_drop_system(orr_world* world, orri_system* system);
 
 // The world whose tick this thread drives in lockstep; NULL: none. So who posts from another thread is told from a system that does.
 extern _Thread_local const orr_world* orri_tick_here;
@@ -371,7 +372,7 @@ bool orri_system_outside(const orri_system* system);
 // Takes a system out of the lists and frees it.
 void orri_system_drop(orr_world* world, orri_system* system);
 // The system of a run; NULL (reported) if it is none's.
-orri_system* orri_run_system(const orr_run* run, const char* call);
+orri_system* orri_run_self(const orr_run* run, const char* call);
 
 // A text of names with commas between. `*at` goes on behind the item; false at the end. Blanks around it are left out.
 bool orri_list_next(const char** at, const char** item, size_t* size);
@@ -385,18 +386,18 @@ bool orri_system_known(orr_world* world, const orri_system* system);
 
 // Sorts the systems: by before and after, else by registration. `strict`: unknown names are refused; otherwise they do not
 // count. `out` has room for all systems that are not removed. A cycle is refused and printed.
-orr_result orri_sequence(orr_world* world, bool strict, orri_system** out, uint32_t* count);
+orr_result orri_system_order(orr_world* world, bool strict, orri_system** out, uint32_t* count);
 // Makes the plan if it is stale. On refusal (reported) there is none.
 orr_result orri_plan_make(orr_world* world);
 // What a sender may do to whom a reader may see, by declarations alone. False: nothing.
 bool orri_affects(const orr_world* world, const orri_system* sender, const orri_system* reader,
                   orri_reason* out);
 
-// ends.c: why systems cannot be of one group. What is told as the plan knows; false when refused (reported).
-bool orri_told_find(orr_world* world);
+// delivery_deps.c: why systems cannot be of one group. What is told as the plan knows; false when refused (reported).
+bool orri_readers_of_find(orr_world* world);
 // True when what `first` does at its end must be done before `second` runs.
-bool orri_ends_before(const orr_world* world, const orri_system* first, const orri_system* second,
-                      orri_reason* out);
+bool orri_delivery_deps_before(const orr_world* world, const orri_system* first,
+                               const orri_system* second, orri_reason* out);
 
 // conflict.c: what a system does with the values of a type.
 typedef enum orri_touch {
@@ -413,36 +414,36 @@ bool orri_system_lists(const char* text, const orri_system* system);
 // True when two systems of a group, in this order, must not run at the same time.
 bool orri_conflict(const orr_world* world, const orri_system* first, const orri_system* second);
 
-// keep.c: a value with its preset. False when refused (reported).
-bool orri_keep_make(orr_world* world, orri_keep* keep, const orri_type* type);
+// state.c: a value with its preset. False when refused (reported).
+bool orri_system_state_make(orr_world* world, orri_system_state* keep, const orri_type* type);
 // The state of a parallel system before it runs; and after: what was written is undone, and said.
-void orri_keep_hold(orri_system* system);
-void orri_keep_check(orr_world* world, orri_system* system);
-void orri_keep_free(orr_world* world, orri_keep* keep);
+void orri_system_state_hold(orri_system* system);
+void orri_system_state_check(orr_world* world, orri_system* system);
+void orri_system_state_free(orr_world* world, orri_system_state* keep);
 
-// clock.c: when the tick is timed. What follows begins; it ends, and the next begins. `system` (may be NULL) gets the time.
-void orri_time_begin(orri_pipeline* pipe);
-void orri_time_end(orri_pipeline* pipe, orri_system* system, const char* name,
-                   const char* category);
+// timing.c: when the tick is timed. What follows begins; it ends, and the next begins. `system` (may be NULL) gets the time.
+void orri_timing_begin(orri_pipeline* pipe);
+void orri_timing_end(orri_pipeline* pipe, orri_system* system, const char* name,
+                     const char* category);
 // So long may a system take before it is named.
-uint64_t orri_time_stuck_ns(const orr_world* world);
+uint64_t orri_timing_stuck_ns(const orr_world* world);
 // Finds out what a look at the clock takes.
-void orri_time_look(orr_world* world);
+void orri_timing_look(orr_world* world);
 // On workers: 0 if the tick is not timed.
-uint64_t orri_time_now(const orri_pipeline* pipe);
+uint64_t orri_timing_now(const orri_pipeline* pipe);
 // A call of a system by a worker ended. From any worker.
-typedef struct orri_time_units {
+typedef struct orri_timing_units {
     uint32_t first, count; // Chunks; count 0: it is not told in some.
-} orri_time_units;
-void orri_time_worked(orri_system* system, uint32_t worker, uint64_t begun, uint64_t rows,
-                      orri_time_units units);
+} orri_timing_units;
+void orri_timing_worked(orri_system* system, uint32_t worker, uint64_t begun, uint64_t rows,
+                        orri_timing_units units);
 // A worker looked for work from `begin_ns` and slept from `sleep_ns` on (0: it did not). From any worker; for the trace.
-void orri_time_waited(const orr_world* world, uint32_t worker, uint64_t begin_ns, uint64_t sleep_ns,
-                      uint64_t end_ns);
+void orri_timing_waited(const orr_world* world, uint32_t worker, uint64_t begin_ns,
+                        uint64_t sleep_ns, uint64_t end_ns);
 // What was done at a point ended; it began at `begun`. What follows begins.
-void orri_time_point(orri_pipeline* pipe, uint64_t begun);
+void orri_timing_point(orri_pipeline* pipe, uint64_t begun);
 // The group is through: what workers spent goes to the stats; what follows begins.
-void orri_time_add(orri_system* system);
+void orri_timing_add(orri_system* system);
 
 // group.c: the systems of steps [first, point).
 // Who is due, and what their calls need. On refusal (reported) nothing was called; calling again tries again.
@@ -455,29 +456,29 @@ bool orri_group_open_ahead(orri_pipeline* pipe, uint32_t first, uint32_t point);
 // What a system of it sent and wrote is done and told. Its pipeline's phase says how far that is; on refusal (reported) calling again goes on.
 orr_result orri_system_end(orr_world* world, orri_system* system);
 
-// abreast.c: workers. True when the systems of steps [first, point) were run by several; the driving thread does it otherwise. Never fails:
+// parallel.c: workers. True when the systems of steps [first, point) were run by several; the driving thread does it otherwise. Never fails:
 // what cannot be had for it is done without.
-bool orri_abreast_run(orri_pipeline* pipe, uint32_t first, uint32_t point);
+bool orri_parallel_run(orri_pipeline* pipe, uint32_t first, uint32_t point);
 // Around systems that the driving thread runs alone: other workers or a watcher, if there are some, see if one of them is stuck. True: it
 // wants to be told which it is.
-bool orri_abreast_watch(const orri_pipeline* pipe, bool on);
-void orri_abreast_says(const orri_pipeline* pipe, uint32_t step); // Which it is, while watched.
+bool orri_parallel_watch(const orri_pipeline* pipe, bool on);
+void orri_parallel_says(const orri_pipeline* pipe, uint32_t step); // Which it is, while watched.
 // Whether several workers are worth it for these steps, by what their systems took before. Asked once, before they are prepared; who of them
 // is due is known.
-bool orri_abreast_pays(orri_pipeline* pipe, uint32_t first, uint32_t point);
+bool orri_parallel_pays(orri_pipeline* pipe, uint32_t first, uint32_t point);
 // Whether this world has workers. Makes them at first use; without memory for them there are none (which is said once).
-bool orri_abreast_ready(orri_pipeline* pipe);
-void orri_abreast_end(orr_world* world);
+bool orri_parallel_ready(orri_pipeline* pipe);
+void orri_parallel_end(orr_world* world);
 // Workers there are now, with the driving thread.
-uint32_t orri_abreast_workers(const orr_world* world);
+uint32_t orri_parallel_workers(const orr_world* world);
 // Adds what a worker did side by side with others.
-void orri_abreast_stats(const orr_world* world, uint32_t worker, orr_worker_stats* out);
+void orri_parallel_stats(const orr_world* world, uint32_t worker, orr_worker_stats* out);
 // The workers, to share out something else between groups. False: there are none to be had now.
-bool orri_abreast_hands(orri_pipeline* pipe, orri_hands* out);
+bool orri_parallel_hands(orri_pipeline* pipe, orri_hands* out);
 // The plan was made anew: which systems conflict is found anew.
-void orri_abreast_forget(orri_pipeline* pipe);
+void orri_parallel_forget(orri_pipeline* pipe);
 // The workers; NULL: none yet.
-orri_crew* orri_abreast_crew(const orr_world* world);
+orri_jobs* orri_parallel_crew(const orr_world* world);
 // For tests: how the work is shared out. None of it may change a result.
 typedef enum orri_sharing {
     ORRI_SHARE_AUTO,    // By what systems took.
@@ -485,7 +486,7 @@ typedef enum orri_sharing {
     ORRI_SHARE_ALL,     // Everything is split, fused and batched wherever it may be.
     ORRI_SHARE_RANDOM,  // By a seed.
 } orri_sharing;
-void orri_abreast_share(orr_world* world, orri_sharing sharing, uint64_t seed);
+void orri_parallel_share(orr_world* world, orri_sharing sharing, uint64_t seed);
 
 // shuffle.c: the serial run in an order by chance, of those that conflicts allow. False: that is not wanted, or memory for it was
 // refused; then nothing was done.
@@ -496,9 +497,9 @@ uint64_t orri_shuffle_env(void);
 
 // How many entities its next calls may create.
 uint64_t orri_system_creates(const orri_system* system);
-// abreast.c in two parts, for real time: what workers need is made ready; then they run it. False: not worth it, or not to be had.
-bool orri_abreast_cut(orri_pipeline* pipe, uint32_t first, uint32_t point);
-void orri_abreast_go(orri_pipeline* pipe);
+// parallel.c in two parts, for real time: what workers need is made ready; then they run it. False: not worth it, or not to be had.
+bool orri_parallel_cut(orri_pipeline* pipe, uint32_t first, uint32_t point);
+void orri_parallel_go(orri_pipeline* pipe);
 
 // call.c: calls a function of a system with everything it may have.
 // Makes ready what a call needs. On refusal (reported) nothing was called.
@@ -536,18 +537,18 @@ void orri_system_call_back(orr_world* world, orri_system* system, orri_life life
 // It was begun in a replay, which called nothing of it: before it runs itself it is told.
 void orri_system_return(orr_world* world, orri_system* system);
 
-// solo.c: ticks for one entity alone, through systems that touch nothing but their own rows.
-typedef struct orri_solo {
+// single_entity.c: ticks for one entity alone, through systems that touch nothing but their own rows.
+typedef struct orri_single_entity {
     orr_world* world;
     const char* call; // For messages.
     orr_entity entity;
     const char* except; // A system that does not count; NULL: none.
-} orri_solo;
+} orri_single_entity;
 // Between ticks. ORR_OK when every system that selects it, or could change it, touches its own rows alone; reports the first that does not.
-orr_result orri_solo_check(const orri_solo* solo);
+orr_result orri_single_entity_check(const orri_single_entity* solo);
 // The tick that is `ahead` ticks after the last one of the first pipeline. Checked before. Memory may be refused (reported); a system that does what it
 // did not declare is refused, too (reported): the entity may have changed then.
-orr_result orri_solo_tick(const orri_solo* solo, uint64_t ahead);
+orr_result orri_single_entity_tick(const orri_single_entity* solo, uint64_t ahead);
 
 // reduce.c: a system with .combine. Room for its partial values; false when refused (reported).
 bool orri_reduce_reserve(orr_world* world, orri_system* system);
@@ -558,9 +559,9 @@ void* orri_reduce_partial(const orri_system* system, uint32_t unit);
 // So many units ended, on any worker. The last one of the tick combines them all.
 void orri_reduce_end(orri_system* system, uint32_t units);
 
-// police.c: copies of what a system may not write, compared afterwards.
-typedef struct orri_police_watch orri_police_watch;
-orri_police_watch* orri_police_begin(orr_world* world, const orri_system* system);
-void orri_police_end(orr_world* world, orri_system* system, orri_police_watch* watch);
+// audit.c: copies of what a system may not write, compared afterwards.
+typedef struct orri_audit_watch orri_audit_watch;
+orri_audit_watch* orri_audit_begin(orr_world* world, const orri_system* system);
+void orri_audit_end(orr_world* world, orri_system* system, orri_audit_watch* watch);
 
 #endif

@@ -21,7 +21,7 @@ static uint64_t blob_bytes_hash(const void* data, uint32_t size, uint32_t elemen
 
 static orri_blob* blob_slot(const orri_schema* schema, orr_string handle)
 {
-    uint32_t index = handle.index1 - 1; // Null wraps and is refused by the same compare.
+    uint32_t index = handle.id - 1; // Null wraps and is refused by the same compare.
     if (index >= schema->blob_count) {
         return NULL;
     }
@@ -53,31 +53,31 @@ static uint32_t* blob_bucket(const orri_schema* schema, uint64_t hash)
 static orri_blob* blob_find(const orri_schema* schema, const void* data, uint32_t size,
                             uint32_t element_size, uint64_t hash)
 {
-    uint32_t index1 = schema->bucket_count > 0 ? *blob_bucket(schema, hash) : 0;
-    while (index1 != 0) {
-        orri_blob* blob = &schema->blobs[index1 - 1];
+    uint32_t id = schema->bucket_count > 0 ? *blob_bucket(schema, hash) : 0;
+    while (id != 0) {
+        orri_blob* blob = &schema->blobs[id - 1];
         if (blob->hash == hash && blob->size == size && blob->element_size == element_size &&
             memcmp(blob->data, data, size) == 0) {
             return blob;
         }
-        index1 = blob->chained;
+        id = blob->chained;
     }
     return NULL;
 }
 
-static void blob_chain(orri_schema* schema, uint32_t index1)
+static void blob_chain(orri_schema* schema, uint32_t id)
 {
-    orri_blob* blob = &schema->blobs[index1 - 1];
+    orri_blob* blob = &schema->blobs[id - 1];
     uint32_t* bucket = blob_bucket(schema, blob->hash);
     blob->chained = *bucket;
-    *bucket = index1;
+    *bucket = id;
 }
 
-static void blob_unchain(orri_schema* schema, uint32_t index1)
+static void blob_unchain(orri_schema* schema, uint32_t id)
 {
-    orri_blob* blob = &schema->blobs[index1 - 1];
+    orri_blob* blob = &schema->blobs[id - 1];
     uint32_t* link = blob_bucket(schema, blob->hash);
-    while (*link != index1) {
+    while (*link != id) {
         link = &schema->blobs[*link - 1].chained;
     }
     *link = blob->chained;
@@ -114,10 +114,10 @@ static bool blob_slots_reserve(orri_schema* schema)
 
 static uint32_t blob_take_slot(orri_schema* schema)
 {
-    uint32_t index1 = schema->blob_free;
-    if (index1 != 0) {
-        schema->blob_free = schema->blobs[index1 - 1].next;
-        return index1;
+    uint32_t id = schema->blob_free;
+    if (id != 0) {
+        schema->blob_free = schema->blobs[id - 1].next;
+        return id;
     }
     schema->blobs[schema->blob_count] = (orri_blob){.generation = 1};
     return ++schema->blob_count;
@@ -134,8 +134,8 @@ static orri_blob* blob_create(orri_schema* schema, const void* data, uint32_t si
     }
     memcpy(copy, data, size);
     copy[size] = 0;
-    uint32_t index1 = blob_take_slot(schema);
-    orri_blob* blob = &schema->blobs[index1 - 1];
+    uint32_t id = blob_take_slot(schema);
+    orri_blob* blob = &schema->blobs[id - 1];
     *blob = (orri_blob){
         .data = copy,
         .size = size,
@@ -143,7 +143,7 @@ static orri_blob* blob_create(orri_schema* schema, const void* data, uint32_t si
         .generation = blob->generation,
         .hash = hash,
     };
-    blob_chain(schema, index1);
+    blob_chain(schema, id);
     blob_grow_young(schema, blob);
     schema->blob_live++;
     return blob;
@@ -192,10 +192,10 @@ bool orri_blob_make(orri_schema* schema, const void* data, uint32_t size, uint32
     return result == ORR_OK;
 }
 
-static void blob_free(orri_schema* schema, uint32_t index1)
+static void blob_free(orri_schema* schema, uint32_t id)
 {
-    orri_blob* blob = &schema->blobs[index1 - 1];
-    blob_unchain(schema, index1);
+    orri_blob* blob = &schema->blobs[id - 1];
+    blob_unchain(schema, id);
     orri_free(schema->env, ORR_MEMORY_BLOB, blob->data, (size_t)blob->size + 1, 16);
     uint32_t generation = blob->generation;
     *blob = (orri_blob){.generation = generation};
@@ -205,7 +205,7 @@ static void blob_free(orri_schema* schema, uint32_t index1)
     }
     blob->generation = generation + 1;
     blob->next = schema->blob_free;
-    schema->blob_free = index1;
+    schema->blob_free = id;
 }
 
 // ---- counting -----------------------------------------------------------------------------------
@@ -233,17 +233,17 @@ void orri_blob_release(orri_schema* schema, orr_string handle)
 
 void orri_blobs_collect(orri_schema* schema)
 {
-    uint32_t index1 = schema->blob_young;
+    uint32_t id = schema->blob_young;
     schema->blob_young = 0;
-    while (index1 != 0) {
-        orri_blob* blob = &schema->blobs[index1 - 1];
+    while (id != 0) {
+        orri_blob* blob = &schema->blobs[id - 1];
         uint32_t next = blob->next;
         blob->young = false;
         blob->next = 0;
         if (blob->count == 0) {
-            blob_free(schema, index1);
+            blob_free(schema, id);
         }
-        index1 = next;
+        id = next;
     }
 }
 

@@ -423,7 +423,7 @@ bool orri_value_owned_gone(const orri_type* type, const void* value, const char*
         orr_string handle;
         uint32_t offset = type->detail->owned[i];
         memcpy(&handle, (const unsigned char*)value + offset, sizeof handle);
-        if (handle.index1 == 0 || orri_blob_at(type->schema, handle) != NULL) {
+        if (handle.id == 0 || orri_blob_at(type->schema, handle) != NULL) {
             continue;
         }
         *out_field = type->info.name;

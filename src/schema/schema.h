@@ -21,7 +21,7 @@ typedef struct orri_indexed {
 typedef struct orri_type {
     orr_type_info info;
     orri_schema* schema;
-    uint32_t index1;      // orr_type.index1; 0 for nested and built-in ones.
+    uint32_t id;          // orr_type.index1; 0 for nested and built-in ones.
     bool plain;           // Nothing is owned, indexed or hooked: copy is memcpy, destruct nothing.
     bool zero_preset;     // The preset is all zero bytes.
     bool canonical_bytes; // No padding, no floats, nothing owned, no codec: bytes hash as they are.
@@ -54,7 +54,7 @@ typedef struct orri_blob {
 
 typedef struct orri_static_entry {
     const orr_type_desc* desc;
-    uint32_t index1;
+    uint32_t id;
 } orri_static_entry;
 
 #define ORRI_STATICS_MISSED 8
@@ -101,7 +101,7 @@ orr_type orri_type_find(const orri_schema* schema, const char* name);
 static inline const orri_type* orri_type_at(const orri_schema* schema, orr_type type)
 {
     // Null and the types of other worlds wrap to large indexes and are refused by the same compare.
-    uint32_t index = type.index1 - schema->type_base;
+    uint32_t index = type.id - schema->type_base;
     return ORR_LIKELY(index < schema->type_count) ? schema->types[index] : NULL;
 }
 

@@ -3,27 +3,27 @@
 // suspicion.
 #include "schema/detail.h"
 
-static orr_result schema_broken(orri_schema* schema, const char* what, uint32_t index1)
+static orr_result schema_broken(orri_schema* schema, const char* what, uint32_t id)
 {
     return orri_refuse(schema->env, ORR_ERR_CORRUPT, ORR_LOG_ID_WORLD_CORRUPT,
-                       "the schema is corrupt: %s (number %u)", what, index1);
+                       "the schema is corrupt: %s (number %u)", what, id);
 }
 
 static orr_result schema_check_types(orri_schema* schema)
 {
     for (uint32_t i = 0; i < schema->type_count; i++) {
         const orri_type* type = schema->types[i];
-        if (type->index1 != i + schema->type_base || type->schema != schema) {
+        if (type->id != i + schema->type_base || type->schema != schema) {
             return schema_broken(schema, "a type is not where its number says", i + 1);
         }
-        if (orri_type_find(schema, type->info.name).index1 != type->index1) {
+        if (orri_type_find(schema, type->info.name).id != type->id) {
             return schema_broken(schema, "a type is not found by its name", i + 1);
         }
     }
     for (uint32_t i = 0; i < schema->static_capacity; i++) {
         const orri_static_entry* entry = &schema->statics[i];
-        if (entry->desc != NULL && entry->index1 - schema->type_base >= schema->type_count) {
-            return schema_broken(schema, "a static desc leads to no type", entry->index1);
+        if (entry->desc != NULL && entry->id - schema->type_base >= schema->type_count) {
+            return schema_broken(schema, "a static desc leads to no type", entry->id);
         }
     }
     return ORR_OK;

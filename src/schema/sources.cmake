@@ -3,8 +3,10 @@ set(ORR_SOURCES_SCHEMA
     src/schema/blob.c
     src/schema/builtin.c
     src/schema/check.c
+    src/schema/field_walk.c
     src/schema/flat.c
     src/schema/indexed.c
+    src/schema/interpolate.c
     src/schema/layout.c
     src/schema/number.c
     src/schema/rows.c
@@ -14,7 +16,7 @@ set(ORR_SOURCES_SCHEMA
     src/schema/value.c
     src/schema/value_parse.c
     src/schema/value_print.c)
-# Not on any hot way: compiled for size.
+# Not on a hot path: compiled for size.
 set(ORR_SMALL_SCHEMA
     src/schema/arena.c
     src/schema/blob.c
@@ -29,5 +31,4 @@ set(ORR_SMALL_SCHEMA
     src/schema/type.c
     src/schema/value.c
     src/schema/value_parse.c
-    src/schema/value_print.c
-)
+    src/schema/value_print.c)

@@ -51,7 +51,7 @@ static bool type_names_reserve(orri_schema* schema)
     }
     for (uint32_t i = 0; i < schema->type_count; i++) {
         *type_name_slot(schema, names, capacity, schema->types[i]->info.name) =
-            schema->types[i]->index1;
+            schema->types[i]->id;
     }
     ORRI_FREE(schema->env, ORR_MEMORY_SCHEMA, uint32_t, schema->names, schema->name_capacity);
     schema->names = names;
@@ -147,7 +147,7 @@ static bool type_agree(orri_build* build, const orri_type* type, orr_type known,
 {
     char buffer[256];
     orri_text difference = {buffer, sizeof buffer, 0};
-    if (!orri_layout_same(type, build->schema->types[known.index1 - build->schema->type_base],
+    if (!orri_layout_same(type, build->schema->types[known.id - build->schema->type_base],
                           &difference)) {
         return orri_build_refuse(build, ORR_ERR_CONFLICT,
                                  "the name is taken by a type with another layout: %s; use another "
@@ -197,13 +197,13 @@ static orr_type type_enter(orri_build* build, orri_type* type)
     }
     type_birth(schema, type);
     type->detail->arena = build->arena;
-    type->index1 = schema->type_count + schema->type_base;
+    type->id = schema->type_count + schema->type_base;
     schema->types[schema->type_count++] = type;
-    *type_name_slot(schema, schema->names, schema->name_capacity, type->info.name) = type->index1;
+    *type_name_slot(schema, schema->names, schema->name_capacity, type->info.name) = type->id;
     orri_log(schema->env, ORR_LOG_ID_TYPE_REGISTERED,
              "type %s: %u bytes, %u fields, layout %016llx", type->info.name, type->info.size,
              type->info.field_count, (unsigned long long)type->info.layout_hash);
-    return (orr_type){type->index1};
+    return (orr_type){type->id};
 }
 
 // Who refers to whom is kept by entity, and exact only where no pointer writes behind its back.
@@ -228,7 +228,7 @@ static bool type_build(orri_build* build, const orr_type_desc* desc, orr_type* o
         return false;
     }
     orr_type known = orri_type_find(build->schema, type->info.name);
-    if (known.index1 != 0) {
+    if (known.id != 0) {
         return type_agree(build, type, known, out);
     }
     if (!type_reserve(build) || !type_presets(build)) {
@@ -310,7 +310,7 @@ static orr_type type_static_add(orri_schema* schema, const orr_type_desc* desc)
         return (orr_type){0};
     }
     *type_static_slot(schema->statics, schema->static_capacity, desc) =
-        (orri_static_entry){desc, type.index1};
+        (orri_static_entry){desc, type.id};
     schema->static_count++;
     return type;
 }
@@ -319,7 +319,7 @@ static orr_type type_static_add(orri_schema* schema, const orr_type_desc* desc)
 static orr_type type_static_look(orri_schema* schema, const orr_type_desc* desc)
 {
     orr_type type = desc->name != NULL ? orri_type_find(schema, desc->name) : (orr_type){0};
-    if (type.index1 == 0) {
+    if (type.id == 0) {
         (void)orri_refuse(schema->env, ORR_ERR_STATE, ORR_LOG_ID_TYPE_REFUSED,
                           "%s is not registered, and systems are running; ORR_REGISTER() it before "
                           "the first tick",
@@ -358,7 +358,7 @@ orr_type orri_type_static(orri_schema* schema, const orr_type_desc* desc)
         const orri_static_entry* entry =
             type_static_slot(schema->statics, schema->static_capacity, desc);
         if (ORR_LIKELY(entry->desc == desc && desc != NULL)) {
-            return (orr_type){entry->index1};
+            return (orr_type){entry->id};
         }
     }
     return ORR_UNLIKELY(schema->frozen) ? type_static_look(schema, desc)

@@ -1,16 +1,16 @@
 set(ORR_TESTS_BASE
-    tests/base/test_result.c
-    tests/base/test_mem.c
+    tests/base/math/test_math.c
+    tests/base/math/test_math_golden.c
+    tests/base/math/test_math_special.c
+    tests/base/test_bits.c
+    tests/base/test_controlled.c
     tests/base/test_env.c
-    tests/base/test_log.c
     tests/base/test_hash.c
     tests/base/test_htm.c
+    tests/base/test_log.c
+    tests/base/test_mem.c
     tests/base/test_random.c
-    tests/base/test_math.c
-    tests/base/test_math_special.c
-    tests/base/test_math_golden.c
-    tests/base/test_bits.c
-    tests/base/test_text.c
+    tests/base/test_result.c
     tests/base/test_sync.c
     tests/base/test_sync_model.c
-    tests/base/test_controlled.c)
+    tests/base/test_text.c)

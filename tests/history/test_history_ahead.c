@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Going ahead at meetings of real time, where ticks run as in lockstep; and replays by the clock.
-#include "history/far_kit.h"
+#include "history/fast_forward_kit.h"
 
 // ---- going ahead -------------------------------------------------------------------------------------------------------------
 
@@ -16,7 +16,7 @@ static void far_call(orr_world* world, void* data)
 static void far_run(orr_world* world)
 {
     orr_pause(world, true);
-    CHECK_OK(orr_post_meeting(world, far_call, NULL, 0));
+    CHECK_OK(orr_post_exclusive(world, far_call, NULL, 0));
     CHECK_OK(orr_realtime(world, NULL));
 }
 
@@ -99,9 +99,9 @@ static void lone_ask(orr_run* run)
     }
     bool marks = far.every || run->tick == 20;
     if (run->tick < 60 && hard_done == 0 && marks) {
-        (void)orr_post_meeting(run->world, run->tick == 20 ? lone_remember : lone_mark, NULL, 0);
+        (void)orr_post_exclusive(run->world, run->tick == 20 ? lone_remember : lone_mark, NULL, 0);
     } else if (run->tick == 60 && hard_done == 0) {
-        (void)orr_post_meeting(run->world, lone_back, NULL, 0);
+        (void)orr_post_exclusive(run->world, lone_back, NULL, 0);
     }
 }
 
@@ -175,7 +175,7 @@ static void gift_ahead(orr_world* world, void* data)
 static void gift_ask(orr_run* run)
 {
     if (run->tick % 10 == 5 && orr_running(run->world)) {
-        (void)orr_post_meeting(run->world, gift_ahead, NULL, 0);
+        (void)orr_post_exclusive(run->world, gift_ahead, NULL, 0);
     }
 }
 
@@ -220,7 +220,7 @@ static void last_call(orr_world* world, void* data)
 static void last_ask(orr_run* run)
 {
     if (run->tick == 30 && hard_done == 0) {
-        (void)orr_post_meeting(run->world, last_call, NULL, 0);
+        (void)orr_post_exclusive(run->world, last_call, NULL, 0);
     }
 }
 
@@ -279,7 +279,7 @@ static void once_write(orr_run* run)
 
 static void once_look(orr_run* run)
 {
-    Read* r = orr_own(run, Read);
+    Read* r = orr_state(run, Read);
     uint32_t number = orr_read(run, Number)[0].value;
     uint64_t tick = orr_read(run, Page)[0].tick;
     HARD_CHECK(r->last[number] == 0 || tick != r->last[number], "%u is new a second time",
@@ -321,7 +321,7 @@ ORR_TEST(what_was_seen_is_not_new_after_going_ahead_at_the_end)
 static void middle_ask(orr_run* run)
 {
     if (run->tick == 10 && hard_done == 0) {
-        (void)orr_post_meeting(run->world, last_call, NULL, 0);
+        (void)orr_post_exclusive(run->world, last_call, NULL, 0);
     }
 }
 
@@ -438,7 +438,7 @@ ORR_TEST(threads_from_outside_are_refused_while_the_world_goes_ahead)
 {
     orr_world* world =
         orr_world_create(&(orr_world_desc){.rate_hz = 200, .on_error = strange_errors});
-    orr_police_set(world, ORR_POLICE_CALLS);
+    orr_access_check_set(world, ORR_ACCESS_CHECK_CALLS);
     memset(&strange, 0, sizeof strange);
     ORR_REGISTER(world, Sand);
     for (uint64_t i = 0; i < ROWS; i++) {
@@ -451,7 +451,7 @@ ORR_TEST(threads_from_outside_are_refused_while_the_world_goes_ahead)
     const orr_platform* platform = orr_platform_default();
     orr_thread thread;
     CHECK_EQ(platform->thread_create(platform->user, "strange", strange_thread, world, &thread), 0);
-    CHECK_OK(orr_post_meeting(world, strange_call, NULL, 0));
+    CHECK_OK(orr_post_exclusive(world, strange_call, NULL, 0));
     CHECK_OK(orr_realtime(world, NULL));
     strange.over = true;
     platform->thread_join(platform->user, thread);
@@ -481,7 +481,7 @@ static void mirror_ahead(orr_world* world, void* data)
 static void mirror_ask(orr_run* run)
 {
     if (run->tick % 6 == 0 && orr_running(run->world)) {
-        (void)orr_post_meeting(run->world, mirror_ahead, NULL, 0);
+        (void)orr_post_exclusive(run->world, mirror_ahead, NULL, 0);
     }
 }
 
@@ -492,7 +492,7 @@ static void mirror_wait(void* user)
 }
 
 // It hears of all that was gone ahead, as of any tick. Another one waits in a place of its own, and comes back while ticks run at a meeting.
-ORR_TEST(observer_of_a_world_that_goes_ahead_mirrors_it)
+ORR_TEST(spectator_of_a_world_that_goes_ahead_mirrors_it)
 {
     kit k;
     memset(&mirror, 0, sizeof mirror);
@@ -500,8 +500,8 @@ ORR_TEST(observer_of_a_world_that_goes_ahead_mirrors_it)
     orr_world* world = hard_begin(&k, 2);
     all_add(world);
     hard_pipe(world, "watch", 250, true);
-    orr_pipeline_desc waits = {.name = "waits", .observer = true, .wait = mirror_wait};
-    CHECK(orr_pipeline_add(world, &waits).index1 != 0);
+    orr_pipeline_desc waits = {.name = "waits", .spectator = true, .wait = mirror_wait};
+    CHECK(orr_pipeline_add(world, &waits).id != 0);
     KIT_SYSTEM(world, .name = "waiting", .pipeline = "waits", .query = "Tree",
                .run = kit_run_nothing);
     KIT_SYSTEM(world, .name = "ask", .once = true, .run = mirror_ask);
@@ -548,7 +548,7 @@ static void poor_call(orr_world* world, void* data)
 static void poor_ask(orr_run* run)
 {
     if (run->tick == 4 && !poor.tried) {
-        (void)orr_post_meeting(run->world, poor_call, NULL, 0);
+        (void)orr_post_exclusive(run->world, poor_call, NULL, 0);
     }
 }
 
@@ -594,19 +594,19 @@ static void clock_call(orr_world* world, void* data)
     orr_pipeline_stats first, watch;
     HARD_CHECK(orr_pipeline_stats_get(world, (orr_pipeline){1}, &first) == ORR_OK, "no first one");
     HARD_CHECK(orr_pipeline_stats_get(world, orr_pipeline_find(world, "watch"), &watch) == ORR_OK,
-               "no observer");
-    HARD_CHECK(watch.due_ns + first.interval_ns >= first.due_ns, "the observer is late");
+               "no spectator");
+    HARD_CHECK(watch.due_ns + first.interval_ns >= first.due_ns, "the spectator is late");
     hard_done++;
 }
 
 static void clock_ask(orr_run* run)
 {
     if (run->tick == 5) {
-        (void)orr_post_meeting(run->world, clock_call, NULL, 0);
+        (void)orr_post_exclusive(run->world, clock_call, NULL, 0);
     }
 }
 
-// It goes on from there: nobody waits for the time that was gone ahead, which would be longer than anybody's patience, and no observer is late by it.
+// It goes on from there: nobody waits for the time that was gone ahead, which would be longer than anybody's patience, and no spectator is late by it.
 ORR_TEST(ahead_takes_the_clock_along)
 {
     kit k;
@@ -634,7 +634,7 @@ static void late_run(orr_run* run)
 {
     if (run->tick == 12 && hard_done == 0) {
         hard_sleep(20000000); // A hundred milliseconds of the world, and twenty ticks.
-        (void)orr_post_meeting(run->world, late_call, NULL, 0);
+        (void)orr_post_exclusive(run->world, late_call, NULL, 0);
     }
 }
 
@@ -691,7 +691,7 @@ ORR_TEST(future_outlasts_a_run_without_ticks)
     CHECK_OK(orr_time_travel(world, 10));
     orr_pause(world, true);
     hard_done = 0;
-    CHECK_OK(orr_post_meeting(world, around_call, NULL, 0));
+    CHECK_OK(orr_post_exclusive(world, around_call, NULL, 0));
     CHECK_OK(orr_realtime(world, NULL));
     CHECK_EQ(hard_done, 1);
     CHECK_OK(orr_time_travel(world, 20));
@@ -748,7 +748,7 @@ static void paced_draw(orr_run* run)
 // A pipeline without a rate has its dts.
 static void paced_free(orr_run* run)
 {
-    orr_own(run, Count)->count += run->dt > 0;
+    orr_state(run, Count)->count += run->dt > 0;
     hard_sleep(500000);
 }
 
@@ -772,7 +772,7 @@ static void paced_release(void* data)
     }
     hard_sleep(5000000);
     paced.held = false;
-    HARD_CHECK(orr_time_wish(world, 5) == ORR_OK, "%s", orr_error_last(world));
+    HARD_CHECK(orr_time_scale_set(world, 5) == ORR_OK, "%s", orr_error_last(world));
 }
 
 // Sixty ticks of 200 a second, five times as fast, and what is run at meetings besides: it cannot be done in less than most of that time, however fast it could be.
@@ -791,7 +791,7 @@ ORR_TEST(paced_replay_goes_by_the_clock_and_can_be_held)
         paced.held = i == 2;
         paced.frames = 0;
         if (i == 2) {
-            CHECK_OK(orr_time_wish(world, 0));
+            CHECK_OK(orr_time_scale_set(world, 0));
             CHECK_EQ(
                 platform->thread_create(platform->user, "release", paced_release, world, &thread),
                 0);

@@ -2,7 +2,7 @@
 // A world in real time that remembers itself, goes back and ahead, under a controlled scheduler: threads take turns wherever they could. Each schedule is
 // recorded, and replayed on a fresh world under whatever schedule comes then: it must come to the same. A schedule also fails if somebody sees half a
 // tick, if what is remembered is not what was, or if nobody can go on.
-#include "schedule/explore_kit.h"
+#include "realtime/explore_kit.h"
 #include <orrery/orrery.h>
 
 ORR_STRUCT(Moon, (uint64_t, tick), (uint64_t, twice))
@@ -107,7 +107,7 @@ static void early(orr_world* world, void* data)
 static void ask(orr_run* run)
 {
     if (orr_running(run->world) && run->tick <= 3) {
-        (void)orr_post_meeting(run->world, wander, NULL, 0);
+        (void)orr_post_exclusive(run->world, wander, NULL, 0);
     }
 }
 
@@ -119,15 +119,15 @@ static void model_error(void* user, orr_world* world, const orr_error* error)
 }
 
 // Who looks is outside of the simulation, or of it: then its ticks are in the recording.
-static orr_world* model_build(const orr_platform* platform, bool observer)
+static orr_world* model_build(const orr_platform* platform, bool spectator)
 {
     orr_world* world = orr_world_create(
         &(orr_world_desc){.platform = platform, .rate_hz = 100, .on_error = model_error});
     ORR_REGISTER(world, Moon, Tide);
-    orr_police_set(world, ORR_POLICE_CALLS);
+    orr_access_check_set(world, ORR_ACCESS_CHECK_CALLS);
     orr_pipeline_add(world, &(orr_pipeline_desc){.name = "a", .rate_hz = 200});
     orr_pipeline_add(
-        world, &(orr_pipeline_desc){.name = "draw", .observer = observer, .wait = wait_aside});
+        world, &(orr_pipeline_desc){.name = "draw", .spectator = spectator, .wait = wait_aside});
     for (uint32_t i = 0; i < ROWS; i++) {
         orr_entity entity = orr_create(world);
         orr_set(world, entity, Moon, {0, 0});
@@ -140,7 +140,7 @@ static orr_world* model_build(const orr_platform* platform, bool observer)
         {.name = "look", .pipeline = "draw", .query = "Moon", .run = look},
     };
     for (uint32_t i = 0; i < ORRI_COUNT(systems); i++) {
-        controlled_check(orr_system_add(world, &systems[i]).index1 != 0, "refused");
+        controlled_check(orr_system_add(world, &systems[i]).id != 0, "refused");
     }
     controlled_check(orr_history_set(world, &(orr_history_desc){.recent = 100}) == ORR_OK, "set");
     return world;
@@ -156,7 +156,7 @@ static void model_body(const orr_platform* platform, void* arg)
         model_now = &m;
         orr_world* world = model_build(platform, *(const bool*)arg);
         if (i == 0) {
-            controlled_check(orr_post_meeting(world, early, NULL, 0) == ORR_OK, "posted");
+            controlled_check(orr_post_exclusive(world, early, NULL, 0) == ORR_OK, "posted");
         }
         orr_realtime_desc record = {.ticks = 3, .record = recording, .hashes = true};
         orr_result result =

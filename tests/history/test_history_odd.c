@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Worlds of every kind in real time (odd_kit.h) that are remembered, by calls and by a window, forgotten, gone back to and ahead at meetings, by chance: what was
 // remembered is what is there again, systems find no fault, and a replay does the same.
-#include "schedule/odd_world_kit.h"
+#include "realtime/odd_world_kit.h"
 
 #include <orrery/history.h>
 #include <stdlib.h>
@@ -158,7 +158,7 @@ static void ways_ask(orr_run* run)
 {
     uint64_t number = ways.asked++;
     if (number % 3 == 2 && orr_running(run->world)) {
-        (void)orr_post_meeting(run->world, ways_call, &number, sizeof number);
+        (void)orr_post_exclusive(run->world, ways_call, &number, sizeof number);
     }
 }
 
@@ -170,11 +170,11 @@ static orr_world* ways_begin(kit* k, const odd_desc* desc, uint64_t seed)
     *k = (kit){0};
     orr_world* world = odd_begin(k, desc);
     KIT_SYSTEM(world, .name = "ways", .once = true, .run = ways_ask);
-    CHECK_OK(orr_time_wish(world, 5));
+    CHECK_OK(orr_time_scale_set(world, 5));
     if (seed % 2 == 0) {
         CHECK_OK(orr_history_set(
             world,
-            &(orr_history_desc){.recent = 10, .every = 16, .meet_every = (uint32_t)(seed % 5)}));
+            &(orr_history_desc){.recent = 10, .every = 16, .sync_every = (uint32_t)(seed % 5)}));
     }
     return world;
 }

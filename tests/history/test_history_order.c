@@ -177,7 +177,7 @@ ORR_TEST(history_while_a_replay_shows_a_tick_does_no_harm)
 static orr_world* begin_two(kit* k)
 {
     orr_world* world = begin_going(k);
-    CHECK(orr_pipeline_add(world, &(orr_pipeline_desc){.name = "slow", .rate_hz = 90}).index1 != 0);
+    CHECK(orr_pipeline_add(world, &(orr_pipeline_desc){.name = "slow", .rate_hz = 90}).id != 0);
     CHECK_OK(orr_set(world, first, Velocity, {0}));
     KIT_SYSTEM(world, .name = "slow_go", .pipeline = "slow", .query = "Velocity",
                .run = kit_run_nothing);
@@ -240,7 +240,7 @@ ORR_STRUCT(Ledger, (uint64_t, sums, 4096))
 
 static void keep_ledger(orr_run* run)
 {
-    orr_own(run, Ledger)->sums[run->tick % 4096]++;
+    orr_state(run, Ledger)->sums[run->tick % 4096]++;
 }
 
 ORR_TEST(budget_counts_what_systems_keep)
@@ -269,7 +269,7 @@ static orr_world* begin_traveller(kit* k)
         CHECK_OK(orr_set(world, first, Position, {(float)i, 0, 0}));
         CHECK_OK(orr_entity_remember(world, first, i));
     }
-    CHECK(orr_stretcher_add(world, NULL).index1 != 0);
+    CHECK(orr_stretcher_add(world, NULL).id != 0);
     return world;
 }
 
@@ -653,7 +653,7 @@ ORR_STRUCT(Purse, (uint64_t, sum))
 
 static void keep_purse(orr_run* run)
 {
-    orr_own(run, Purse)->sum += 0;
+    orr_state(run, Purse)->sum += 0;
 }
 
 // Three ticks, recorded; of a world whose system keeps much, or little.

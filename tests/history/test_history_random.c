@@ -4,7 +4,7 @@
 // hashes of the ticks that follow.
 #include "scenarios/clocks.h"
 #include "scenarios/scenario.h"
-#include "store/world.h"
+#include "store/world/world.h"
 #include "support/store_kit.h"
 #include "test.h"
 #include <orrery/history.h>
@@ -41,7 +41,7 @@ static void rig_begin(rig* r, bool with_clocks, uint32_t workers, uint64_t seed)
     *r = (rig){.clocks = with_clocks};
     orr_world* world = kit_begin(
         &r->k, &(orr_world_desc){.rate_hz = CLOCKS_LOGIC_HZ, .workers = workers, .seed = seed});
-    orr_police_set(world, ORR_POLICE_CALLS);
+    orr_access_check_set(world, ORR_ACCESS_CHECK_CALLS);
     // Rows are logged for memories however small their blocks, and logs of many lengths turn into copies.
     world->undo_least = 0;
     world->undo_shift = (uint32_t)(seed % 4);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Remembering and going back while a world runs in real time: at meetings, where all pipelines stand between their ticks.
-#include "history/all_kit.h"
+#include "history/everything_kit.h"
+#include "realtime/realtime.h"
 #include "scenarios/clocks.h"
-#include "schedule/realtime.h"
 
 enum {
     TRIPS_MOST = 8
@@ -61,11 +61,11 @@ static void trip_ask(orr_run* run)
 {
     if (trip.asked == 0 && run->tick >= trip.from) {
         trip.asked++;
-        (void)orr_post_meeting(run->world, trip_remember, NULL, 0);
+        (void)orr_post_exclusive(run->world, trip_remember, NULL, 0);
     } else if (trip.asked > 0 && trip.asked <= trip.trips && run->tick >= trip.to &&
                trip.gone + 1 == trip.asked) {
         trip.asked++;
-        (void)orr_post_meeting(run->world, trip_back, NULL, 0);
+        (void)orr_post_exclusive(run->world, trip_back, NULL, 0);
     }
 }
 
@@ -74,7 +74,7 @@ static orr_world* all_begin(kit* k, uint32_t workers)
     orr_world* world = hard_begin(k, workers);
     trip_set(3);
     all_add(world);
-    KIT_SYSTEM(world, .name = "ask", .once = true, .any = "Fruit", .run = trip_ask);
+    KIT_SYSTEM(world, .name = "ask", .once = true, .by_id = "Fruit", .run = trip_ask);
     return world;
 }
 
@@ -209,7 +209,7 @@ ORR_TEST(travel_at_a_meeting_while_others_ask_and_wait)
     kit k;
     orr_world* world = all_begin(&k, 0);
     orr_pipeline_desc waits = {.name = "waits", .wait = meanwhile_wait};
-    CHECK(orr_pipeline_add(world, &waits).index1 != 0);
+    CHECK(orr_pipeline_add(world, &waits).id != 0);
     KIT_SYSTEM(world, .name = "waiting", .pipeline = "waits", .query = "Tree",
                .run = kit_run_nothing);
     const orr_platform* platform = orr_platform_default();
@@ -279,10 +279,10 @@ static orr_world* seen_begin(kit* k, const char* overwrites)
     }
     hard_pipe(world, "a", 400, false);
     hard_pipe(world, "b", 0, false);
-    KIT_SYSTEM(world, .name = "ask", .once = true, .any = "Fruit", .run = trip_ask);
+    KIT_SYSTEM(world, .name = "ask", .once = true, .by_id = "Fruit", .run = trip_ask);
     KIT_SYSTEM(world, .name = "grow", .pipeline = "a", .query = "write Tree",
                .overwrites = overwrites, .exports = ORR_TYPE(Sum), .run = seen_grow);
-    KIT_SYSTEM(world, .name = "look", .pipeline = "b", .query = "Tree", .any = "Tree",
+    KIT_SYSTEM(world, .name = "look", .pipeline = "b", .query = "Tree", .by_id = "Tree",
                .imports = "grow", .run = seen_look);
     return world;
 }
@@ -313,11 +313,11 @@ static void news_write(orr_run* run)
         Tree* t = orr_write(run, Tree);
         t[0].tick = NEWS;
         hard_sleep(3000000);
-        (void)orr_post_meeting(run->world, trip_remember, NULL, 0);
+        (void)orr_post_exclusive(run->world, trip_remember, NULL, 0);
         hard_sleep(6000000);
     } else if (run->tick >= trip.to && trip.asked == 1 && trip.tick != 0) {
         trip.asked++;
-        (void)orr_post_meeting(run->world, trip_back, NULL, 0);
+        (void)orr_post_exclusive(run->world, trip_back, NULL, 0);
     } else if (trip.gone == 1 && trip.asked++ == 20) { // Ticks later.
         orr_stop(run->world);
     }
@@ -327,7 +327,7 @@ static void news_look(orr_run* run)
 {
     const Tree* t = orr_read(run, Tree);
     for (uint32_t i = 0; i < run->count; i++) {
-        orr_own(run, Count)->count += t[i].tick == NEWS;
+        orr_state(run, Count)->count += t[i].tick == NEWS;
     }
 }
 
@@ -352,7 +352,7 @@ ORR_TEST(what_was_not_seen_yet_is_new_again_after_going_back)
 
 // ---- who mirrors the world -----------------------------------------------------------------------------------------------------------
 
-ORR_TEST(observer_of_a_world_that_goes_back_in_real_time_mirrors_it)
+ORR_TEST(spectator_of_a_world_that_goes_back_in_real_time_mirrors_it)
 {
     kit k;
     memset(&mirror, 0, sizeof mirror);
@@ -383,10 +383,10 @@ static void when_plain(orr_world* world, void* data)
 {
     (void)data;
     HARD_CHECK(orr_remember(world) == ORR_ERR_STATE, "remembered");
-    HARD_CHECK(strstr(orr_error_last(world), "orr_post_meeting") != NULL, "%s",
+    HARD_CHECK(strstr(orr_error_last(world), "orr_post_exclusive") != NULL, "%s",
                orr_error_last(world));
     HARD_CHECK(orr_time_travel(world, 0) == ORR_ERR_STATE, "gone back");
-    HARD_CHECK(strstr(orr_error_last(world), "orr_post_meeting") != NULL, "%s",
+    HARD_CHECK(strstr(orr_error_last(world), "orr_post_exclusive") != NULL, "%s",
                orr_error_last(world));
     HARD_CHECK(orr_forget(world, 0) == ORR_ERR_STATE, "forgotten");
     HARD_CHECK(orr_forget_range(world, 0, 100, 0) == 0, "forgotten");
@@ -436,7 +436,7 @@ static void when_ask(orr_run* run)
 {
     if (hard_done == 0 && run->tick == 4) {
         (void)orr_post(run->world, when_plain, NULL, 0);
-        (void)orr_post_meeting(run->world, when_meeting, NULL, 0);
+        (void)orr_post_exclusive(run->world, when_meeting, NULL, 0);
         HARD_CHECK(orr_remember(run->world) == ORR_ERR_STATE, "inside a system");
     }
 }
@@ -447,7 +447,7 @@ ORR_TEST(history_in_real_time_is_for_meetings)
     orr_world* world = hard_begin(&k, 0);
     hard_done = 0;
     trees_add(world, ROWS);
-    KIT_SYSTEM(world, .name = "ask", .once = true, .any = "Fruit", .run = when_ask);
+    KIT_SYSTEM(world, .name = "ask", .once = true, .by_id = "Fruit", .run = when_ask);
     CHECK_OK(orr_remember(world));
     CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 12}));
     CHECK_EQ(hard_done, 1);
@@ -471,7 +471,7 @@ enum {
 static struct {
     uint64_t tick, left; // Ticks of the world: remembered, and when it went back.
     double phase;
-    uint32_t looks; // Of the observer, since then.
+    uint32_t looks; // Of the spectator, since then.
 } paused;
 
 static void paused_begin(orr_world* world, void* data)
@@ -507,9 +507,9 @@ static void paused_on(orr_world* world, void* data)
 static void paused_ask(orr_run* run)
 {
     if (run->tick == PAUSED_AT && hard_done == 0) {
-        (void)orr_post_meeting(run->world, paused_begin, NULL, 0);
+        (void)orr_post_exclusive(run->world, paused_begin, NULL, 0);
     } else if (run->tick == PAUSED_AT + PAUSED_FOR && hard_done == 0) {
-        (void)orr_post_meeting(run->world, paused_back, NULL, 0);
+        (void)orr_post_exclusive(run->world, paused_back, NULL, 0);
     } else if (run->tick == PAUSED_AT + PAUSED_ON && hard_done == 1) {
         hard_done = 2;
     }
@@ -522,7 +522,7 @@ static void paused_watch(orr_run* run)
     paused.looks += hard_done == 1;
     if (paused.looks == 50) {
         paused.looks++;
-        (void)orr_post_meeting(run->world, paused_on, NULL, 0);
+        (void)orr_post_exclusive(run->world, paused_on, NULL, 0);
     } else if (hard_done == 2 && paused.looks++ == 200) {
         orr_stop(run->world);
     }
@@ -536,8 +536,8 @@ ORR_TEST(paused_world_that_goes_back_stands_there)
     trees_add(world, ROWS);
     memset(&paused, 0, sizeof paused);
     hard_pipe(world, "watch", 0, true);
-    KIT_SYSTEM(world, .name = "ask", .once = true, .any = "Fruit", .run = paused_ask);
-    KIT_SYSTEM(world, .name = "watch", .pipeline = "watch", .once = true, .any = "Fruit",
+    KIT_SYSTEM(world, .name = "ask", .once = true, .by_id = "Fruit", .run = paused_ask);
+    KIT_SYSTEM(world, .name = "watch", .pipeline = "watch", .once = true, .by_id = "Fruit",
                .run = paused_watch);
     CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.for_ns = PATIENCE_NS}));
     CHECK_EQ(hard_done, 2);
@@ -548,7 +548,7 @@ ORR_TEST(paused_world_that_goes_back_stands_there)
     hard_end(&k);
 }
 
-static uint64_t due_noted[3]; // Of pipelines that simulate; the fourth is an observer.
+static uint64_t due_noted[3]; // Of pipelines that simulate; the fourth is a spectator.
 
 static uint64_t due_of(orr_world* world, uint32_t pipeline, uint64_t* interval_ns)
 {
@@ -574,12 +574,12 @@ static void due_look(orr_world* world)
         if (i < 3) {
             HARD_CHECK(due == due_noted[i], "pipeline %u is due at another time", i + 1);
         } else {
-            HARD_CHECK(due <= world->schedule->time_ns + interval, "the observer stands");
+            HARD_CHECK(due <= world->schedule->time_ns + interval, "the spectator stands");
         }
     }
 }
 
-// Who simulates is due as it was due then, and no observer stands until the time that it had seen comes again.
+// Who simulates is due as it was due then, and no spectator stands until the time that it had seen comes again.
 ORR_TEST(pipelines_are_due_together_after_going_back)
 {
     kit k;
@@ -646,10 +646,10 @@ static void poor_ask(orr_run* run)
     bool travels = poor.again || trip.trips > 0;
     if (trip.asked == 0 && run->tick == 3) {
         trip.asked++;
-        (void)orr_post_meeting(run->world, travels ? trip_remember : poor_remember, NULL, 0);
+        (void)orr_post_exclusive(run->world, travels ? trip_remember : poor_remember, NULL, 0);
     } else if (trip.asked == 1 && run->tick == 6) {
         trip.asked++;
-        (void)orr_post_meeting(run->world, travels ? poor_back : poor_forget, NULL, 0);
+        (void)orr_post_exclusive(run->world, travels ? poor_back : poor_forget, NULL, 0);
     }
 }
 
@@ -658,7 +658,7 @@ static bool poor_run(uint64_t fail_at, bool travels, bool again)
     kit k;
     orr_world* world = all_begin(&k, 0);
     CHECK_OK(orr_system_remove(world, orr_system_find(world, "ask")));
-    KIT_SYSTEM(world, .name = "poor", .once = true, .any = "Fruit", .run = poor_ask);
+    KIT_SYSTEM(world, .name = "poor", .once = true, .by_id = "Fruit", .run = poor_ask);
     trip_set(travels);
     memset(&poor, 0, sizeof poor);
     poor.k = &k;
@@ -733,10 +733,10 @@ static void lost_back(orr_world* world, void* data)
 static void lost_ask(orr_run* run)
 {
     if (run->tick == 3) {
-        (void)orr_post_meeting(run->world, lost_remember, NULL, 0);
+        (void)orr_post_exclusive(run->world, lost_remember, NULL, 0);
     } else if (poor.armed && ++poor.ticks >= 3 && !poor.asked) {
         // The memory that is refused may be that of the post.
-        poor.asked = orr_post_meeting(run->world, lost_back, NULL, 0) == ORR_OK;
+        poor.asked = orr_post_exclusive(run->world, lost_back, NULL, 0) == ORR_OK;
     }
 }
 
@@ -748,7 +748,7 @@ ORR_TEST(memory_of_a_run_that_cannot_be_copied_is_lost)
     for (uint64_t n = 1; refused && n < 400; n += test_slow() && !test_long() ? 2 : 1) {
         kit k;
         orr_world* world = all_begin(&k, 0);
-        KIT_SYSTEM(world, .name = "lost", .pipeline = "a", .once = true, .any = "Fruit",
+        KIT_SYSTEM(world, .name = "lost", .pipeline = "a", .once = true, .by_id = "Fruit",
                    .run = lost_ask);
         trip_set(0);
         trip.from = UINT64_MAX; // By others.
@@ -781,8 +781,8 @@ static void three_begin(three* t, bool draws)
 {
     memset(t, 0, sizeof *t);
     orr_world* world = kit_begin(&t->k, &(orr_world_desc){.rate_hz = CLOCKS_LOGIC_HZ});
-    orr_police_set(world, ORR_POLICE_CALLS);
-    CHECK_OK(orr_time_wish(world, 20));
+    orr_access_check_set(world, ORR_ACCESS_CHECK_CALLS);
+    CHECK_OK(orr_time_scale_set(world, 20));
     CHECK(clocks_build(&t->c, world, &(clocks_desc){.size = 300, .no_draw = !draws}));
     KIT_SYSTEM(world, .name = "ask", .once = true, .run = trip_ask);
     trip_set(3);

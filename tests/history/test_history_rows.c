@@ -80,7 +80,7 @@ static void crowd_begin(uint32_t workers)
     CHECK_OK(orr_create_many(c.world, cluster, CROWD, NULL, 0, c.ids));
     KIT_SYSTEM(c.world, .name = "send", .once = true, .changes = "Health", .run = send_some);
     KIT_SYSTEM(c.world, .name = "post", .once = true, .transacts = "Health", .run = transact_some);
-    KIT_SYSTEM(c.world, .name = "set", .once = true, .any = "write Velocity", .run = set_some);
+    KIT_SYSTEM(c.world, .name = "set", .once = true, .by_id = "write Velocity", .run = set_some);
     KIT_SYSTEM(c.world, .name = "mirror", .kind = ORR_INDIRECT, .query = "Health",
                .run = mirror_hear, .user = &c);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The window of what is remembered in real time, where all pipelines meet for it; a world that is moved along it; and replays of both.
-#include "history/far_kit.h"
+#include "history/fast_forward_kit.h"
 
 // ---- the window -----------------------------------------------------------------------------------------------------------------------
 
@@ -33,7 +33,7 @@ static void window_look(orr_world* world, void* data)
 static void window_ask(orr_run* run)
 {
     if (run->tick == 80 && hard_done == 0) {
-        (void)orr_post_meeting(run->world, window_look, NULL, 0);
+        (void)orr_post_exclusive(run->world, window_look, NULL, 0);
     }
 }
 
@@ -90,7 +90,7 @@ ORR_TEST(window_meets_as_often_as_it_is_told)
 {
     kit k;
     orr_world* world =
-        window_begin(&k, &(orr_history_desc){.recent = UINT32_MAX, .meet_every = 10});
+        window_begin(&k, &(orr_history_desc){.recent = UINT32_MAX, .sync_every = 10});
     CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 100}));
     // At the beginning, at eight of ten ticks until it is asked for, and where that is.
     CHECK(window.count == 9 || window.count == 10);
@@ -172,10 +172,10 @@ static void scrub_look(orr_world* world, void* data)
 static void scrub_ask(orr_run* run)
 {
     if (scrub.step == 0) {
-        (void)orr_post_meeting(run->world, run->tick == 40 ? scrub_begin : scrub_note, NULL, 0);
+        (void)orr_post_exclusive(run->world, run->tick == 40 ? scrub_begin : scrub_note, NULL, 0);
     } else if (scrub.step == UINT32_MAX) {
         scrub.step = UINT32_MAX - 1;
-        (void)orr_post_meeting(run->world, scrub_look, NULL, 0);
+        (void)orr_post_exclusive(run->world, scrub_look, NULL, 0);
     }
 }
 
@@ -200,9 +200,9 @@ static void scrub_slide(orr_run* run)
     asked = step;
     if (step < 40) {
         uint32_t at = (uint32_t)(orr_random(step, 0, 0, 0) % scrub.count);
-        (void)orr_post_meeting(run->world, scrub_move, &at, sizeof at);
+        (void)orr_post_exclusive(run->world, scrub_move, &at, sizeof at);
     } else {
-        (void)orr_post_meeting(run->world, scrub_end, NULL, 0);
+        (void)orr_post_exclusive(run->world, scrub_end, NULL, 0);
     }
 }
 
@@ -215,7 +215,7 @@ ORR_TEST(paused_world_is_moved_back_and_forth_by_what_is_remembered)
     all_add(world);
     hard_pipe(world, "draw", 0, true);
     KIT_SYSTEM(world, .name = "ask", .once = true, .run = scrub_ask);
-    KIT_SYSTEM(world, .name = "draw", .pipeline = "draw", .query = "Tree", .any = "Tree",
+    KIT_SYSTEM(world, .name = "draw", .pipeline = "draw", .query = "Tree", .by_id = "Tree",
                .run = scrub_draw);
     KIT_SYSTEM(world, .name = "slide", .pipeline = "draw", .once = true, .run = scrub_slide);
     CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = UINT32_MAX}));
@@ -247,10 +247,10 @@ static void wander_call(orr_world* world, void* data)
 
 static void wander_ask(orr_run* run)
 {
-    Count* c = orr_own(run, Count);
+    Count* c = orr_state(run, Count);
     if (++c->count % 9 == 8 && orr_running(run->world)) {
         uint64_t dice = orr_random(c->count, far.calls, 0, 0) >> 1;
-        (void)orr_post_meeting(run->world, wander_call, &dice, sizeof dice);
+        (void)orr_post_exclusive(run->world, wander_call, &dice, sizeof dice);
     }
 }
 
@@ -292,9 +292,9 @@ static void tight_call(orr_world* world, void* data)
 
 static void tight_ask(orr_run* run)
 {
-    Count* c = orr_own(run, Count);
+    Count* c = orr_state(run, Count);
     if (++c->count % 15 == 14 && orr_running(run->world)) {
-        (void)orr_post_meeting(run->world, tight_call, NULL, 0);
+        (void)orr_post_exclusive(run->world, tight_call, NULL, 0);
     }
 }
 

@@ -1,5 +1,5 @@
 set(ORR_TESTS_HISTORY
-    tests/history/test_desync.c
+    tests/history/test_entity_history.c
     tests/history/test_history.c
     tests/history/test_history_ahead.c
     tests/history/test_history_model.c
@@ -9,16 +9,8 @@ set(ORR_TESTS_HISTORY
     tests/history/test_history_realtime.c
     tests/history/test_history_rows.c
     tests/history/test_history_window.c
-    tests/history/test_interpolate.c
-    tests/history/test_recording_tool.c
-    tests/history/test_replay.c
-    tests/history/test_replay_file.c
-    tests/history/test_replay_odd.c
-    tests/history/test_replay_realtime.c
-    tests/history/test_stretcher.c
-    tests/history/test_travel_alone.c
-    tests/history/test_traveller.c
-)
+    tests/history/test_playback.c
+    tests/history/test_schedule_past.c
+    tests/history/test_single_entity.c)
 set(ORR_TEST_EXTRA_HISTORY
-    tests/support/store_kit.c
-)
+    tests/support/store_kit.c)

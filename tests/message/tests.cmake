@@ -1,27 +1,25 @@
 set(ORR_TESTS_MESSAGE
-    tests/message/test_commit.c
-    tests/message/test_commit_many.c
-    tests/message/test_commit_model.c
-    tests/message/test_cuts.c
-    tests/message/test_event.c
-    tests/message/test_lane.c
-    tests/message/test_merge.c
-    tests/message/test_message_print.c
-    tests/message/test_mirror.c
-    tests/message/test_realtime_lanes.c
-    tests/message/test_realtime_readers.c
-    tests/message/test_remember.c
-    tests/message/test_send.c
-    tests/message/test_tell.c
-    tests/message/test_tell_batches.c
-    tests/message/test_tell_queue.c
-    tests/message/test_tell_types.c
-    tests/message/test_transact.c
-    tests/message/test_values.c
-)
+    tests/message/commit/test_commit.c
+    tests/message/commit/test_commit_many.c
+    tests/message/commit/test_commit_model.c
+    tests/message/commit/test_merge.c
+    tests/message/commit/test_values.c
+    tests/message/deliver/test_diff.c
+    tests/message/deliver/test_diff_batches.c
+    tests/message/deliver/test_diff_queue.c
+    tests/message/deliver/test_diff_types.c
+    tests/message/deliver/test_message_cuts.c
+    tests/message/deliver/test_message_print.c
+    tests/message/deliver/test_mirror.c
+    tests/message/deliver/test_readers_realtime.c
+    tests/message/event/test_event.c
+    tests/message/past/test_past.c
+    tests/message/send/test_command_buffer.c
+    tests/message/send/test_command_buffers_realtime.c
+    tests/message/send/test_send.c
+    tests/message/transaction/test_transaction.c)
 set(ORR_TEST_EXTRA_MESSAGE
-    tests/message/lane_kit.c
-    tests/message/play_kit.c
-    tests/message/tell_kit.c
-    tests/support/store_kit.c
-)
+    tests/message/command_kit.c
+    tests/message/deliver/play_kit.c
+    tests/message/deliver/deliver_kit.c
+    tests/support/store_kit.c)

@@ -2,7 +2,7 @@
 // The interpreter's frame: bytes, picking, what a refusal may be, the table of operations.
 #include "model/ops.h"
 
-#include "store/world.h"
+#include "store/world/world.h"
 
 #include "test.h"
 
@@ -116,12 +116,12 @@ bool ops_room_for(const ops* s, uint32_t count)
 
 static bool ops_cluster_same(orr_cluster a, orr_cluster b)
 {
-    return a.index1 == b.index1 && a.generation == b.generation;
+    return a.id == b.id && a.generation == b.generation;
 }
 
 void ops_cluster_met(ops* s, orr_cluster cluster)
 {
-    if (cluster.index1 == 0) {
+    if (cluster.id == 0) {
         return;
     }
     for (uint32_t i = 0; i < s->cluster_count; i++) {
@@ -221,7 +221,7 @@ void ops_refused_in_place(ops* s, uint32_t type)
 static bool ops_info_has_type(const orr_cluster_info* info, orr_type type)
 {
     for (uint32_t i = 0; i < info->type_count; i++) {
-        if (info->types[i].index1 == type.index1) {
+        if (info->types[i].id == type.id) {
             return true;
         }
     }
@@ -326,7 +326,7 @@ static void ops_disarm(ops* s)
 
 bool ops_step(ops* s)
 {
-    if (s->name_type.index1 == 0) {
+    if (s->name_type.id == 0) {
         s->name_type = orr_type_find(s->world, "orr_name");
     }
     const ops_entry* entry = ops_choose(s);
@@ -376,7 +376,7 @@ void ops_check(ops* s)
     orr_world_stats stats;
     orr_world_stats_get(s->world, &stats);
     MODEL_CHECK(stats.entities == s->oracle.live_count);
-    bool named = orr_type_find(s->world, "orr_name").index1 != 0;
+    bool named = orr_type_find(s->world, "orr_name").id != 0;
     MODEL_CHECK(stats.types == s->oracle.type_count + named);
     MODEL_CHECK(stats.clusters == s->oracle.cluster_count);
     MODEL_CHECK(stats.bytes == s->kit.memory.live_bytes);

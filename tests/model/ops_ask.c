@@ -84,7 +84,7 @@ void ops_query_check_run(ops* s, const ops_query* q, orr_iter* it, const ops_lis
     MODEL_CHECK(row / ORR_CHUNK_CAPACITY == (row + it->count - 1) / ORR_CHUNK_CAPACITY);
     for (uint32_t i = 0; i < it->count; i++) {
         MODEL_CHECK(orr_iter_entity(it, i).id == rows[i].entity->id.id);
-        MODEL_CHECK(rows[i].cluster.index1 == cluster.index1 && rows[i].row == row + i);
+        MODEL_CHECK(rows[i].cluster.id == cluster.id && rows[i].row == row + i);
     }
     MODEL_CHECK(orr_iter_group(it) == (q->spec.grouped ? ops_group_of(s->world, cluster) : 0));
     ops_field fields[OPS_ASKED_MAX];
@@ -183,7 +183,7 @@ static bool ask_chunk_written(const ops_answer* written, const ops_listed* liste
 {
     for (uint32_t i = 0; i < written->count; i++) {
         const ops_listed* other = &written->list[i];
-        if (other->cluster.index1 == listed->cluster.index1 &&
+        if (other->cluster.id == listed->cluster.id &&
             other->row / ORR_CHUNK_CAPACITY == listed->row / ORR_CHUNK_CAPACITY) {
             return true;
         }

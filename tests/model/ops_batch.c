@@ -89,7 +89,7 @@ static void op_create_many(ops* s)
     orr_cluster cluster = ops_pick_cluster(s);
     orr_cluster_info info;
     uint32_t count = ops_batch_count(s), data_count = 0;
-    if (cluster.index1 == 0 || !ops_room_for(s, count)) {
+    if (cluster.id == 0 || !ops_room_for(s, count)) {
         return;
     }
     MODEL_CHECK(orr_cluster_info_get(s->world, cluster, &info) == ORR_OK);
@@ -326,7 +326,7 @@ static void op_append(ops* s)
     orr_cluster_info info;
     uint32_t count = ops_below(s, ops_chance(s, 4) ? s->shape->batch_max : 8);
     count = count < OPS_BATCH_MAX ? count : OPS_BATCH_MAX;
-    if (cluster.index1 == 0 || !ops_room_for(s, count)) {
+    if (cluster.id == 0 || !ops_room_for(s, count)) {
         return;
     }
     MODEL_CHECK(orr_cluster_info_get(s->world, cluster, &info) == ORR_OK);

@@ -139,10 +139,10 @@ static void op_bundle_register(ops* s)
     snprintf(name, sizeof name, "bundle%u", s->bundle_count);
     if (text[0] == '\0' ||
         ops_refused(s, orr_bundle_register(s->world, name, text, &made.handle))) {
-        MODEL_CHECK(orr_bundle_find(s->world, name).index1 == 0);
+        MODEL_CHECK(orr_bundle_find(s->world, name).id == 0);
         return;
     }
-    MODEL_CHECK(orr_bundle_find(s->world, name).index1 == made.handle.index1);
+    MODEL_CHECK(orr_bundle_find(s->world, name).id == made.handle.id);
     s->bundles[s->bundle_count] = malloc(sizeof made);
     MODEL_CHECK(s->bundles[s->bundle_count] != NULL);
     *s->bundles[s->bundle_count++] = made;

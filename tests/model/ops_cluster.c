@@ -18,7 +18,7 @@ static void ops_set_add(ops* s, ops_set* set, uint32_t type, bool closed)
 {
     const oracle_type* t = &s->oracle.types[type];
     for (uint32_t i = 0; i < set->type_count; i++) {
-        if (set->types[i].index1 == t->type.index1) {
+        if (set->types[i].id == t->type.id) {
             return;
         }
     }
@@ -68,7 +68,7 @@ static bool ops_set_closed(const ops* s, const ops_set* set)
         for (uint32_t n = 0; n < t->needs_count; n++) {
             bool there = false;
             for (uint32_t k = 0; k < set->type_count; k++) {
-                there |= set->types[k].index1 == s->oracle.types[t->needs[n]].type.index1;
+                there |= set->types[k].id == s->oracle.types[t->needs[n]].type.id;
             }
             if (!there) {
                 return false;
@@ -86,20 +86,20 @@ static void op_cluster_get(ops* s)
     if (!ops_set_closed(s, &set)) {
         orr_cluster none = {9, 9};
         ops_refused_as(s, orr_cluster_get(s->world, &desc, &none), ORR_ERR_ARGUMENT);
-        MODEL_CHECK(none.index1 == 9 && orr_cluster_find(s->world, &desc).index1 == 0);
+        MODEL_CHECK(none.id == 9 && orr_cluster_find(s->world, &desc).id == 0);
         return;
     }
     orr_cluster found = orr_cluster_find(s->world, &desc), cluster = {0, 0};
     if (ops_refused(s, orr_cluster_get(s->world, &desc, &cluster))) {
-        MODEL_CHECK(cluster.index1 == 0);
-        MODEL_CHECK(found.index1 == 0);
-        MODEL_CHECK(orr_cluster_find(s->world, &desc).index1 == 0);
+        MODEL_CHECK(cluster.id == 0);
+        MODEL_CHECK(found.id == 0);
+        MODEL_CHECK(orr_cluster_find(s->world, &desc).id == 0);
         return;
     }
-    MODEL_CHECK(found.index1 == 0 ||
-                (found.index1 == cluster.index1 && found.generation == cluster.generation));
+    MODEL_CHECK(found.id == 0 ||
+                (found.id == cluster.id && found.generation == cluster.generation));
     found = orr_cluster_find(s->world, &desc);
-    MODEL_CHECK(found.index1 == cluster.index1 && found.generation == cluster.generation);
+    MODEL_CHECK(found.id == cluster.id && found.generation == cluster.generation);
     orr_cluster_info info;
     MODEL_CHECK(orr_cluster_info_get(s->world, cluster, &info) == ORR_OK);
     MODEL_CHECK(info.type_count == set.type_count && info.tag_count == set.tag_count);
@@ -120,7 +120,7 @@ static void op_cluster_double(ops* s)
     orr_cluster cluster = {9, 9};
     orr_cluster_desc desc = ops_set_desc(&set);
     ops_refused_as(s, orr_cluster_get(s->world, &desc, &cluster), ORR_ERR_ARGUMENT);
-    MODEL_CHECK(cluster.index1 == 9 && cluster.generation == 9);
+    MODEL_CHECK(cluster.id == 9 && cluster.generation == 9);
 }
 
 static orr_entity row_ids[OPS_BATCH_MAX * 4];
@@ -143,7 +143,7 @@ static void op_cluster_clear(ops* s)
 {
     orr_cluster cluster = ops_pick_cluster(s);
     orr_cluster_info info;
-    if (cluster.index1 == 0 || !ops_chance(s, s->shape->calm)) {
+    if (cluster.id == 0 || !ops_chance(s, s->shape->calm)) {
         return;
     }
     uint32_t count = ops_cluster_list(s, cluster);
@@ -168,14 +168,14 @@ static void ops_cluster_delete(ops* s, orr_cluster cluster)
         oracle_destroy_many(&s->oracle, row_entities, count);
         ops_cluster_gone(s, cluster);
         orr_cluster_desc desc = ops_set_desc(&set);
-        MODEL_CHECK(orr_cluster_find(s->world, &desc).index1 == 0);
+        MODEL_CHECK(orr_cluster_find(s->world, &desc).id == 0);
     }
 }
 
 static void op_cluster_delete(ops* s)
 {
     orr_cluster cluster = ops_pick_cluster(s);
-    if (cluster.index1 != 0 && ops_chance(s, s->shape->calm)) {
+    if (cluster.id != 0 && ops_chance(s, s->shape->calm)) {
         ops_cluster_delete(s, cluster);
     }
 }
@@ -189,7 +189,7 @@ static void op_cluster_sweep(ops* s)
         return;
     }
     orr_cluster cluster = orr_cluster_next(s->world, (orr_cluster){0, 0}), next;
-    for (; cluster.index1 != 0; cluster = next) {
+    for (; cluster.id != 0; cluster = next) {
         next = orr_cluster_next(s->world, cluster);
         if (ops_chance(s, 4) || kit_rows(s->world, cluster) == 0) {
             ops_cluster_delete(s, cluster);
@@ -219,7 +219,7 @@ static void op_stale_cluster(ops* s)
     if (entity != NULL) {
         ops_refused_as(s, orr_entity_move(s->world, entity->id, stale), ORR_ERR_CLUSTER);
     }
-    if (good.index1 != 0) {
+    if (good.id != 0) {
         ops_refused_as(s, orr_rows_move(s->world, stale, 0, 1, good), ORR_ERR_CLUSTER);
         ops_refused_as(s, orr_rows_move_all(s->world, good, stale), ORR_ERR_CLUSTER);
     }
@@ -237,7 +237,7 @@ static void op_entity_move(ops* s)
     oracle_entity* entity = ops_pick(s);
     orr_cluster to = ops_pick_cluster(s);
     orr_cluster_info info;
-    if (entity == NULL || to.index1 == 0) {
+    if (entity == NULL || to.id == 0) {
         return;
     }
     MODEL_CHECK(orr_cluster_info_get(s->world, to, &info) == ORR_OK);
@@ -289,7 +289,7 @@ static void op_rows_move(ops* s)
 {
     orr_cluster from = ops_pick_cluster(s), to = ops_pick_cluster(s);
     orr_cluster_info from_info, to_info;
-    if (from.index1 == 0 || to.index1 == 0) {
+    if (from.id == 0 || to.id == 0) {
         return;
     }
     MODEL_CHECK(orr_cluster_info_get(s->world, from, &from_info) == ORR_OK);
@@ -311,7 +311,7 @@ static void op_rows_move_all(ops* s)
 {
     orr_cluster from = ops_pick_cluster(s), to = ops_pick_cluster(s);
     orr_cluster_info from_info, to_info;
-    if (from.index1 == 0 || to.index1 == 0) {
+    if (from.id == 0 || to.id == 0) {
         return;
     }
     MODEL_CHECK(orr_cluster_info_get(s->world, from, &from_info) == ORR_OK);
@@ -351,7 +351,7 @@ static void op_column_write(ops* s)
 {
     orr_cluster cluster = ops_pick_cluster(s);
     orr_cluster_info info;
-    if (cluster.index1 == 0) {
+    if (cluster.id == 0) {
         return;
     }
     MODEL_CHECK(orr_cluster_info_get(s->world, cluster, &info) == ORR_OK);
@@ -384,7 +384,7 @@ static void op_span_write(ops* s)
 {
     orr_cluster cluster = ops_pick_cluster(s);
     orr_cluster_info info;
-    if (cluster.index1 == 0) {
+    if (cluster.id == 0) {
         return;
     }
     MODEL_CHECK(orr_cluster_info_get(s->world, cluster, &info) == ORR_OK);
@@ -420,7 +420,7 @@ static void op_span_read(ops* s)
 {
     orr_cluster cluster = ops_pick_cluster(s);
     orr_cluster_info info;
-    if (cluster.index1 == 0) {
+    if (cluster.id == 0) {
         return;
     }
     MODEL_CHECK(orr_cluster_info_get(s->world, cluster, &info) == ORR_OK);
@@ -459,7 +459,7 @@ static bool ops_contains(const ops_set* set, const orr_cluster_info* info, bool 
     uint32_t found = 0;
     for (uint32_t i = 0; i < info->type_count; i++) {
         for (uint32_t j = 0; j < set->type_count; j++) {
-            found += info->types[i].index1 == set->types[j].index1;
+            found += info->types[i].id == set->types[j].id;
         }
     }
     for (uint32_t i = 0; i < info->tag_count; i++) {
@@ -488,12 +488,12 @@ static void op_clusters_find(ops* s)
     orr_cluster found[8];
     uint32_t count = orr_clusters_find(s->world, &match, found, 8), expected = 0;
     orr_cluster cluster = orr_cluster_next(s->world, (orr_cluster){0, 0});
-    for (; cluster.index1 != 0; cluster = orr_cluster_next(s->world, cluster)) {
+    for (; cluster.id != 0; cluster = orr_cluster_next(s->world, cluster)) {
         orr_cluster_info info;
         MODEL_CHECK(orr_cluster_info_get(s->world, cluster, &info) == ORR_OK);
         if (ops_contains(&with, &info, true) && !ops_contains(&without, &info, false) &&
             (!even || info.row_count % 2 == 0)) {
-            MODEL_CHECK(expected >= 8 || (found[expected].index1 == cluster.index1 &&
+            MODEL_CHECK(expected >= 8 || (found[expected].id == cluster.id &&
                                           found[expected].generation == cluster.generation));
             expected++;
         }

@@ -202,8 +202,7 @@ static void op_address(ops* s)
     // The one kept from an earlier time is good exactly while its entity stays there.
     orr_address now;
     bool alive = orr_address_get(s->world, s->address.entity, &now) == ORR_OK;
-    bool there = alive && now.row == s->address.row &&
-                 now.cluster.index1 == s->address.cluster.index1 &&
+    bool there = alive && now.row == s->address.row && now.cluster.id == s->address.cluster.id &&
                  now.cluster.generation == s->address.cluster.generation;
     MODEL_CHECK(orr_address_valid(s->world, &s->address) == there);
     oracle_entity* entity = oracle_find(&s->oracle, s->address.entity);
@@ -305,7 +304,7 @@ static void op_dead_id(ops* s)
     ops_refused_as(s, orr_tag_add(world, id, 1), ORR_ERR_ENTITY);
     ops_refused_as(s, orr_tag_remove(world, id, 1), ORR_ERR_ENTITY);
     ops_refused_as(s, orr_address_get(world, id, &address), ORR_ERR_ENTITY);
-    if (cluster.index1 != 0) {
+    if (cluster.id != 0) {
         ops_refused_as(s, orr_entity_move(world, id, cluster), ORR_ERR_ENTITY);
     }
     ops_refused_as(s, orr_name_set(world, id, (orr_entity){0}, "nobody"), ORR_ERR_ENTITY);
@@ -335,10 +334,9 @@ static bool ops_refers_to(const ops* s, orr_entity entity, orr_entity target)
 {
     orr_type link_type = orr_type_find(s->world, "Link"),
              crowd_type = orr_type_find(s->world, "Crowd");
-    const Link* link = link_type.index1 != 0 ? orr_component_get(s->world, entity, link_type)
-                                             : NULL;
-    const Crowd* crowd = crowd_type.index1 != 0 ? orr_component_get(s->world, entity, crowd_type)
-                                                : NULL;
+    const Link* link = link_type.id != 0 ? orr_component_get(s->world, entity, link_type) : NULL;
+    const Crowd* crowd = crowd_type.id != 0 ? orr_component_get(s->world, entity, crowd_type)
+                                            : NULL;
     if (link != NULL && link->target.id == target.id) {
         return true;
     }
@@ -364,15 +362,15 @@ static void op_dead_reference(ops* s)
         return;
     }
     orr_type type = orr_type_find(s->world, "Link");
-    if (type.index1 != 0) {
+    if (type.id != 0) {
         Link link = {dead, 1};
         ops_refused_as(s, orr_component_set(s->world, entity->id, type, &link), ORR_ERR_ENTITY);
     }
     type = orr_type_find(s->world, "Crowd");
-    if (type.index1 != 0) {
+    if (type.id != 0) {
         orr_entity members[2] = {entity->id, dead};
         Crowd crowd = {orr_array_make(s->world, members, 2, sizeof members[0])};
-        if (crowd.members.index1 != 0) {
+        if (crowd.members.id != 0) {
             s->done++; // The array, which dies with the tick.
             ops_refused_as(s, orr_component_set(s->world, entity->id, type, &crowd),
                            ORR_ERR_ENTITY);

@@ -2,7 +2,7 @@
 // The world remembered, forgotten and gone back to. Beside each snapshot the oracle is copied in full, with all that the interpreter knows of the world.
 #include "model/ops.h"
 
-#include "store/snapshot_inner.h"
+#include "store/snapshot/snapshot_detail.h"
 #include "test.h"
 
 #include <stdlib.h>
@@ -84,12 +84,12 @@ static void history_restore(ops* s, ops_memory* m)
 
 bool ops_travel(ops* s, ops_memory* m)
 {
-    orri_return* way = NULL;
-    orr_result result = orri_snapshot_ready(s->world, m->snapshot, &way);
+    orri_restore* way = NULL;
+    orr_result result = orri_snapshot_restore_prepare(s->world, m->snapshot, &way);
     if (ops_refused(s, result)) {
         return false;
     }
-    orri_snapshot_back(s->world, way);
+    orri_snapshot_restore(s->world, way);
     MODEL_CHECK(orri_snapshot_valid(m->snapshot));
     history_restore(s, m);
     s->travels++;
@@ -193,8 +193,8 @@ static void op_travel(ops* s)
     }
     if (orri_snapshot_lost(m->snapshot)) {
         MODEL_CHECK(s->shape->refuse_memory || s->shape->refuse_hooks);
-        orri_return* way = NULL;
-        ops_refused_as(s, orri_snapshot_ready(s->world, m->snapshot, &way), ORR_ERR_PAST);
+        orri_restore* way = NULL;
+        ops_refused_as(s, orri_snapshot_restore_prepare(s->world, m->snapshot, &way), ORR_ERR_PAST);
         s->memories_lost++;
         s->memories[place] = NULL;
         ops_forget(s, m);
@@ -212,10 +212,10 @@ static void op_stay(ops* s)
     if (!history_wanted(s) || m == NULL || orri_snapshot_lost(m->snapshot)) {
         return;
     }
-    orri_return* way = NULL;
+    orri_restore* way = NULL;
     uint64_t hash = s->shape->hash_seldom ? 0 : orr_world_hash(s->world);
-    if (!ops_refused(s, orri_snapshot_ready(s->world, m->snapshot, &way))) {
-        orri_snapshot_stay(s->world, way);
+    if (!ops_refused(s, orri_snapshot_restore_prepare(s->world, m->snapshot, &way))) {
+        orri_snapshot_restore_cancel(s->world, way);
     }
     MODEL_CHECK(s->shape->hash_seldom || orr_world_hash(s->world) == hash);
 }

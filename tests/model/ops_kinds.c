@@ -42,7 +42,7 @@ static uint32_t ops_capacity(const ops* s, const oracle_entity* entity, uint32_t
 {
     orr_cluster_info info = kit_info(s->world, orr_entity_cluster(s->world, entity->id));
     for (uint32_t i = 0; i < info.type_count; i++) {
-        if (info.types[i].index1 == s->oracle.types[type].type.index1) {
+        if (info.types[i].id == s->oracle.types[type].type.id) {
             return info.capacities[i];
         }
     }
@@ -242,7 +242,7 @@ static void op_ref(ops* s)
 {
     uint32_t place = ops_below(s, OPS_REFS_MAX), instance;
     orr_component_ref* ref = &s->refs[place];
-    if (ref->type.index1 != 0) {
+    if (ref->type.id != 0) {
         oracle_component* component = ops_ref_find(s, *ref, &instance);
         const void* value = orr_ref_get(s->world, *ref);
         MODEL_CHECK((value != NULL) == (component != NULL));
@@ -259,7 +259,7 @@ static void op_ref(ops* s)
         }
     }
     oracle_entity* entity = ops_pick(s);
-    if (entity != NULL && (ref->type.index1 == 0 || ops_chance(s, 4))) {
+    if (entity != NULL && (ref->type.id == 0 || ops_chance(s, 4))) {
         uint32_t type = ops_pick_type_of(s, entity);
         oracle_component* component = oracle_component_of(entity, type);
         *ref = (orr_component_ref){entity->id, s->oracle.types[type].type, 0};
@@ -395,7 +395,7 @@ static void op_name_away(ops* s)
 {
     oracle_entity* entity = ops_pick(s);
     orr_type type = orr_type_find(s->world, "orr_name");
-    if (entity == NULL || type.index1 == 0) {
+    if (entity == NULL || type.id == 0) {
         return;
     }
     bool by_component = ops_chance(s, 2);

@@ -81,7 +81,7 @@ const ops_answer* ops_listing(ops* s)
     }
     listing.count = 0;
     orr_cluster cluster = orr_cluster_next(s->world, (orr_cluster){0, 0});
-    for (; cluster.index1 != 0; cluster = orr_cluster_next(s->world, cluster)) {
+    for (; cluster.id != 0; cluster = orr_cluster_next(s->world, cluster)) {
         ops_listing_cluster(s, cluster);
     }
     MODEL_CHECK(listing.count == s->oracle.live_count);
@@ -99,10 +99,10 @@ static bool ops_state_is(bool on, orr_state state)
 
 static bool ops_term_present(const ops* s, const orr_term* term, const oracle_entity* entity)
 {
-    if (term->type.index1 == 0) {
+    if (term->type.id == 0) {
         return oracle_tag_has(entity, term->tag);
     }
-    if (term->type.index1 == s->name_type.index1) {
+    if (term->type.id == s->name_type.id) {
         return entity->name[0] != '\0' && ops_state_is(true, term->state);
     }
     const oracle_component* component =
@@ -314,12 +314,12 @@ static uint32_t ops_fields_collect(const ops* s, const ops_spec* spec, ops_field
         count = ops_fields_collect(s, spec->left, out, count);
         return ops_fields_collect(s, spec->right, out, count);
     }
-    uint32_t name = s->name_type.index1;
+    uint32_t name = s->name_type.id;
     for (uint32_t t = 0; t < spec->term_count; t++) {
         const orr_term* term = &spec->terms[t];
-        if (term->type.index1 != 0 && term->kind != ORR_WITHOUT) {
-            uint32_t type = term->type.index1 == name ? UINT32_MAX
-                                                      : oracle_type_index(&s->oracle, term->type);
+        if (term->type.id != 0 && term->kind != ORR_WITHOUT) {
+            uint32_t type = term->type.id == name ? UINT32_MAX
+                                                  : oracle_type_index(&s->oracle, term->type);
             count = ops_field_add(out, count, (ops_field){type, term->access});
         }
     }
@@ -339,7 +339,7 @@ static bool ops_term_clashes(const ops_spec* spec, const orr_term* term)
         const orr_term* other = &spec->terms[t];
         bool choices = other->kind == ORR_ANY && term->kind == ORR_ANY &&
                        other->group != term->group;
-        if (!choices && other->type.index1 == term->type.index1 && other->tag == term->tag) {
+        if (!choices && other->type.id == term->type.id && other->tag == term->tag) {
             return true;
         }
     }
@@ -364,7 +364,7 @@ static orr_term ops_term_make(ops* s)
         term.tag = term.tag != 0 ? term.tag : 77; // Tag 0 cannot be asked for.
         return term;
     }
-    if (name.index1 != 0 && ops_chance(s, 12)) {
+    if (name.id != 0 && ops_chance(s, 12)) {
         term.type = name;
         return term;
     }
@@ -385,8 +385,7 @@ static void ops_spec_order(ops* s, ops_spec* spec)
 {
     for (uint32_t t = 0; t < spec->term_count; t++) {
         const orr_term* term = &spec->terms[t];
-        if (term->kind != ORR_REQUIRED || term->type.index1 == 0 ||
-            term->type.index1 == s->name_type.index1) {
+        if (term->kind != ORR_REQUIRED || term->type.id == 0 || term->type.id == s->name_type.id) {
             continue;
         }
         uint32_t type = oracle_type_index(&s->oracle, term->type);
@@ -575,7 +574,7 @@ static bool ops_spec_repeats(const ops_spec* spec)
 {
     for (uint32_t t = 0; t < spec->term_count; t++) {
         for (uint32_t i = 0; i < t; i++) {
-            if (spec->terms[i].type.index1 == spec->terms[t].type.index1 &&
+            if (spec->terms[i].type.id == spec->terms[t].type.id &&
                 spec->terms[i].tag == spec->terms[t].tag) {
                 return true;
             }

@@ -100,7 +100,7 @@ static bool ops_make_knot(ops* s, uint32_t type, void* world_value, void* value)
                  {model.rest[0], model.rest[1]}};
     memcpy(world_value, &knot, sizeof knot);
     memcpy(value, &model, sizeof model);
-    return model.text[0] == '\0' || knot.text.index1 != 0;
+    return model.text[0] == '\0' || knot.text.id != 0;
 }
 
 // A handle that was refused for want of memory is the empty string; then the value is not used.
@@ -116,7 +116,7 @@ static bool ops_make_label(ops* s, uint32_t type, void* world_value, void* value
     label.text = orr_string_make(s->world, model.text);
     memcpy(world_value, &label, sizeof label);
     memcpy(value, &model, sizeof model);
-    return length == 0 || label.text.index1 != 0;
+    return length == 0 || label.text.id != 0;
 }
 
 static bool ops_make_list(ops* s, uint32_t type, void* world_value, void* value)
@@ -129,7 +129,7 @@ static bool ops_make_list(ops* s, uint32_t type, void* world_value, void* value)
     List list = {orr_array_make(s->world, model.values, model.count, sizeof(int32_t))};
     memcpy(world_value, &list, sizeof list);
     memcpy(value, &model, sizeof model);
-    return model.count == 0 || list.numbers.index1 != 0;
+    return model.count == 0 || list.numbers.id != 0;
 }
 
 static bool ops_make_crowd(ops* s, uint32_t type, void* world_value, void* value)
@@ -142,7 +142,7 @@ static bool ops_make_crowd(ops* s, uint32_t type, void* world_value, void* value
     Crowd crowd = {orr_array_make(s->world, model.members, model.count, sizeof(orr_entity))};
     memcpy(world_value, &crowd, sizeof crowd);
     memcpy(value, &model, sizeof model);
-    return model.count == 0 || crowd.members.index1 != 0;
+    return model.count == 0 || crowd.members.id != 0;
 }
 
 bool ops_make(ops* s, uint32_t type, void* world_value, void* value)
@@ -333,7 +333,7 @@ void ops_type_register_next(ops* s)
     orr_type type = {0};
     orr_type_desc desc = {.name = name, .fields = fields, .field_count = field_count};
     if (ops_refused(s, orr_type_register(s->world, &desc, &type))) {
-        MODEL_CHECK(orr_type_find(s->world, name).index1 == 0);
+        MODEL_CHECK(orr_type_find(s->world, name).id == 0);
         return;
     }
     uint32_t size = orr_type_info_get(s->world, type)->size;
@@ -387,7 +387,7 @@ void ops_types_begin(ops* s)
     for (uint32_t i = 0; i < sizeof ops_fixed_types / sizeof ops_fixed_types[0]; i++) {
         if (s->shape->types >> i & 1) {
             orr_type type = orr_type_of(s->world, ops_fixed_types[i].desc);
-            MODEL_CHECK(type.index1 != 0);
+            MODEL_CHECK(type.id != 0);
             ops_type_enter(s, type, &ops_fixed_types[i], ops_fixed_types[i].desc->size);
         }
     }

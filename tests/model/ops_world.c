@@ -2,7 +2,7 @@
 // Operations on the whole world, and on what holders keep of it.
 #include "model/ops.h"
 
-#include "store/undo.h"
+#include "store/cow/row_log.h"
 #include "test.h"
 
 #include <stdlib.h>
@@ -27,14 +27,14 @@ static void op_string(ops* s)
 {
     char text[4] = {(char)('a' + ops_below(s, 6)), (char)('a' + ops_below(s, 6)), 0, 0};
     orr_string string = orr_string_make(s->world, text);
-    if (string.index1 == 0) {
+    if (string.id == 0) {
         (void)ops_refused(s, ops_last_result(s));
         return;
     }
     s->done++;
     MODEL_CHECK(strcmp(orr_string_text(s->world, string), text) == 0);
     orr_string again = orr_string_make(s->world, text);
-    MODEL_CHECK(again.index1 == string.index1 && again.generation == string.generation);
+    MODEL_CHECK(again.id == string.id && again.generation == string.generation);
 }
 
 static void op_register(ops* s)
@@ -197,7 +197,7 @@ static bool ops_share_same(const orri_share* share, const uint8_t* bytes)
     }
     uint8_t* read = malloc(share->size); // It is another's, but for some rows.
     MODEL_CHECK(read != NULL);
-    orri_undo_read(share, read);
+    orri_row_log_read(share, read);
     bool same = ops_share_equals(share, read, bytes);
     free(read);
     return same;

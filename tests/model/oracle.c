@@ -78,7 +78,7 @@ uint32_t oracle_type_add(oracle* o, const oracle_type* type)
 uint32_t oracle_type_index(const oracle* o, orr_type type)
 {
     for (uint32_t i = 0; i < o->type_count; i++) {
-        if (o->types[i].type.index1 == type.index1) {
+        if (o->types[i].type.id == type.id) {
             return i;
         }
     }

@@ -166,7 +166,7 @@ static void oracle_compare_cluster(oracle* o, const orr_world* world, orr_cluste
     orr_cluster_desc desc = {info.types, info.type_count, info.tags, info.tag_count,
                              info.capacities};
     orr_cluster found = orr_cluster_find(world, &desc);
-    MODEL_CHECK(found.index1 == cluster.index1 && found.generation == cluster.generation);
+    MODEL_CHECK(found.id == cluster.id && found.generation == cluster.generation);
     for (uint32_t i = 1; i < info.tag_count; i++) {
         MODEL_CHECK(info.tags[i - 1] < info.tags[i]);
     }
@@ -176,7 +176,7 @@ static void oracle_compare_cluster(oracle* o, const orr_world* world, orr_cluste
     MODEL_CHECK(orr_chunk_count(world, cluster, info.chunk_count) == 0);
     // Creation order: what was known stays where it was, new ones follow.
     if (position < o->cluster_count) {
-        MODEL_CHECK(o->clusters[position].index1 == cluster.index1 &&
+        MODEL_CHECK(o->clusters[position].id == cluster.id &&
                     o->clusters[position].generation == cluster.generation);
         return;
     }
@@ -187,8 +187,7 @@ static void oracle_compare_cluster(oracle* o, const orr_world* world, orr_cluste
 void oracle_cluster_deleted(oracle* o, orr_cluster cluster)
 {
     for (uint32_t i = 0; i < o->cluster_count; i++) {
-        if (o->clusters[i].index1 == cluster.index1 &&
-            o->clusters[i].generation == cluster.generation) {
+        if (o->clusters[i].id == cluster.id && o->clusters[i].generation == cluster.generation) {
             memmove(o->clusters + i, o->clusters + i + 1,
                     sizeof *o->clusters * (o->cluster_count - i - 1));
             o->cluster_count--;
@@ -221,7 +220,7 @@ void oracle_compare(oracle* o, const orr_world* world)
     }
     uint32_t position = 0;
     orr_cluster cluster = orr_cluster_next(world, (orr_cluster){0, 0});
-    for (; cluster.index1 != 0; cluster = orr_cluster_next(world, cluster)) {
+    for (; cluster.id != 0; cluster = orr_cluster_next(world, cluster)) {
         oracle_compare_cluster(o, world, cluster, position++);
     }
     MODEL_CHECK(position == o->cluster_count); // Else one vanished that nobody deleted.
@@ -231,6 +230,6 @@ void oracle_compare(oracle* o, const orr_world* world)
     uint64_t dead_count = o->dead_count < ORACLE_DEAD_MAX ? o->dead_count : ORACLE_DEAD_MAX;
     for (uint64_t i = 0; i < dead_count; i++) {
         MODEL_CHECK(!orr_alive(world, o->dead[i]));
-        MODEL_CHECK(orr_entity_cluster(world, o->dead[i]).index1 == 0);
+        MODEL_CHECK(orr_entity_cluster(world, o->dead[i]).id == 0);
     }
 }

@@ -134,7 +134,7 @@ static bool golden_enable(void* self, orr_entity entity, orr_type type, bool on)
 {
     golden_pair* pair = self;
     oracle_entity* found = golden_find(pair, entity);
-    if (type.index1 == 0) {
+    if (type.id == 0) {
         found->on = on;
     } else {
         oracle_component* component =

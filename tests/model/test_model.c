@@ -267,7 +267,7 @@ ORR_TEST(model_gone_back_with_refusals_equals_oracle)
 // What is registered stays when the world goes back, and makes a difference to what is picked next.
 static uint32_t model_registered(const ops* s)
 {
-    return s->bundle_count * 2 + (orr_type_find(s->world, "orr_name").index1 != 0);
+    return s->bundle_count * 2 + (orr_type_find(s->world, "orr_name").id != 0);
 }
 
 // Does a hundred operations, goes back and does them again. @return whether it could be told that both made the same.

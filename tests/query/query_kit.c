@@ -66,7 +66,7 @@ uint32_t query_kit_all(const query_kit* k, orr_entity* out, uint32_t out_count)
 {
     uint32_t count = 0;
     orr_cluster cluster = {0};
-    while ((cluster = orr_cluster_next(k->world, cluster)).index1 != 0) {
+    while ((cluster = orr_cluster_next(k->world, cluster)).id != 0) {
         uint32_t chunks = kit_info(k->world, cluster).chunk_count;
         for (uint32_t chunk = 0; chunk < chunks; chunk++) {
             count += orr_chunk_entities(k->world, cluster, chunk, out + count, out_count - count);
@@ -80,7 +80,7 @@ uint32_t query_kit_all(const query_kit* k, orr_entity* out, uint32_t out_count)
 
 static bool query_kit_present(const query_kit* k, orr_entity entity, const orr_term* term)
 {
-    if (term->type.index1 == 0) {
+    if (term->type.id == 0) {
         return orr_tag_has(k->world, entity, term->tag);
     }
     bool there = orr_component_has(k->world, entity, term->type);

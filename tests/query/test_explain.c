@@ -36,7 +36,7 @@ static void rows_make(orr_world* world, orr_cluster cluster, uint32_t count)
 
 static orr_cluster cluster_tagged(orr_world* world, orr_type type, orr_tag tag)
 {
-    return kit_cluster(world, &type, type.index1 != 0, &tag, 1);
+    return kit_cluster(world, &type, type.id != 0, &tag, 1);
 }
 
 // ---- printing ----------------------------------------------------------------------------------------------
@@ -223,7 +223,7 @@ ORR_TEST(explain_looks_at_rows_where_components_are_switched_off) /* N0-34 */
     orr_world* world = kit_begin(&k, NULL);
     orr_entity e[70];
     orr_cluster cluster = KIT_CLUSTER(world, Health, Armor);
-    CHECK(KIT_TYPE(world, Mass).index1 != 0);
+    CHECK(KIT_TYPE(world, Mass).id != 0);
     CHECK_OK(orr_create_many(world, cluster, 70, NULL, 0, e));
     CHECK_OK(orr_enable(world, e[0], Health, false));
     CHECK_OK(orr_enable(world, e[69], Health, false));
@@ -268,7 +268,7 @@ ORR_TEST(explain_counts_the_rows_of_pinned_types)
     CHECK_OK(orr_create_many(world, KIT_CLUSTER(world, Position), 5, NULL, 0, e));
     rows_make(world, KIT_CLUSTER(world, Mass), 2);
     (void)KIT_CLUSTER(world, Armor);
-    CHECK(KIT_TYPE(world, Body).index1 != 0);
+    CHECK(KIT_TYPE(world, Body).id != 0);
     orr_query* query = orr_query_text(world, "Position, Body");
     orr_query* optional = orr_query_text(world, "Position, ?Body");
     orr_query* without = orr_query_text(world, "!Body");

@@ -156,7 +156,7 @@ ORR_TEST(hpp_spans_give_columns) /* N3-03 */
     uint32_t rows = 0;
     moving.spans([&](orr::span s, Position* p, const Velocity* v, const Mass* m) {
         CHECK(m == nullptr);
-        CHECK(s.cluster().index1 != 0 && s.group() == 0);
+        CHECK(s.cluster().id != 0 && s.group() == 0);
         CHECK(world.get<Position>(s.entity(0)) == p);
         for (uint32_t i = 0; i < s.count(); i++) {
             p[i].y = p[i].x + v[i].x;

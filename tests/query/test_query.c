@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Which entities a query gives, and in which order: against the answer by asking every entity.
 #include "query_kit.h"
-#include "store/share.h"
+#include "store/cow/share.h"
 #include "test.h"
 
 #define QUERY_MOST 20000u

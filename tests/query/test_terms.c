@@ -23,7 +23,7 @@ static orr_world* text_world(kit* k)
                                     ORR_TYPE(Body),     ORR_TYPE(write),    ORR_TYPE(either),
                                     ORR_TYPE(dotted),   ORR_TYPE(Parent),   ORR_TYPE(orr_name)};
     for (uint32_t i = 0; i < sizeof descs / sizeof descs[0]; i++) {
-        CHECK(orr_type_of(world, descs[i]).index1 != 0);
+        CHECK(orr_type_of(world, descs[i]).id != 0);
     }
     CHECK_OK(orr_tag_register(world, 7, "level1"));
     CHECK_OK(orr_tag_register(world, 8, "boss"));
@@ -58,8 +58,8 @@ static void text_check_equal(const text_terms* a, const text_terms* b)
     CHECK_EQ(a->entities, b->entities);
     for (uint32_t i = 0; i < a->count; i++) {
         const orr_term *x = &a->terms[i], *y = &b->terms[i];
-        CHECK_EQ(x->type.index1, y->type.index1);
-        CHECK(x->type.index1 != 0 || x->tag == y->tag);
+        CHECK_EQ(x->type.id, y->type.id);
+        CHECK(x->type.id != 0 || x->tag == y->tag);
         CHECK_EQ(x->kind, y->kind);
         CHECK_EQ(x->access, y->access);
         CHECK_EQ(x->state, y->state);
@@ -83,23 +83,23 @@ ORR_TEST(terms_names_every_kind_of_term) /* N0-21 N0-22 N0-23 */
         text_parse(world, "write Position, Velocity, !Frozen, ?Mass, #level1, Health|Armor", &t));
     CHECK_EQ(t.count, 7);
     CHECK_EQ(t.entities, ORR_ENABLED);
-    CHECK_EQ(t.terms[0].type.index1, KIT_TYPE(world, Position).index1);
+    CHECK_EQ(t.terms[0].type.id, KIT_TYPE(world, Position).id);
     CHECK_EQ(t.terms[0].kind, ORR_REQUIRED);
     CHECK_EQ(t.terms[0].access, ORR_WRITE);
-    CHECK_EQ(t.terms[1].type.index1, KIT_TYPE(world, Velocity).index1);
+    CHECK_EQ(t.terms[1].type.id, KIT_TYPE(world, Velocity).id);
     CHECK_EQ(t.terms[1].access, ORR_READ);
     CHECK_EQ(t.terms[1].state, ORR_ENABLED);
     CHECK(!t.terms[1].changed);
     CHECK_EQ(t.terms[2].kind, ORR_WITHOUT);
-    CHECK_EQ(t.terms[2].type.index1, KIT_TYPE(world, Frozen).index1);
+    CHECK_EQ(t.terms[2].type.id, KIT_TYPE(world, Frozen).id);
     CHECK_EQ(t.terms[3].kind, ORR_OPTIONAL);
     CHECK_EQ(t.terms[4].kind, ORR_REQUIRED);
-    CHECK_EQ(t.terms[4].type.index1, 0);
+    CHECK_EQ(t.terms[4].type.id, 0);
     CHECK_EQ(t.terms[4].tag, 7);
     CHECK_EQ(t.terms[5].kind, ORR_ANY);
     CHECK_EQ(t.terms[6].kind, ORR_ANY);
     CHECK_EQ(t.terms[5].group, t.terms[6].group);
-    CHECK_EQ(t.terms[6].type.index1, KIT_TYPE(world, Armor).index1);
+    CHECK_EQ(t.terms[6].type.id, KIT_TYPE(world, Armor).id);
     kit_end(&k);
 }
 
@@ -139,7 +139,7 @@ ORR_TEST(terms_words_of_a_choice_hold_for_all_without_their_own)
     CHECK(t.terms[1].access == ORR_WRITE && t.terms[1].state == ORR_EITHER);
     CHECK(t.terms[2].access == ORR_READ && t.terms[2].state == ORR_ENABLED);
     CHECK(t.terms[3].access == ORR_READ && t.terms[3].changed);
-    CHECK(t.terms[4].type.index1 == 0 && t.terms[4].tag == 8 && t.terms[4].access == ORR_READ &&
+    CHECK(t.terms[4].type.id == 0 && t.terms[4].tag == 8 && t.terms[4].access == ORR_READ &&
           t.terms[4].state == ORR_ENABLED);
     CHECK(t.terms[5].access == ORR_WRITE && t.terms[5].state == ORR_EITHER && !t.terms[5].changed);
     kit_end(&k);

@@ -1,16 +1,14 @@
 set(ORR_TESTS_QUERY
     tests/query/test_bulk.c
-    tests/query/test_cross.c
     tests/query/test_explain.c
     tests/query/test_hpp.cpp
-    tests/query/test_hunger.c
     tests/query/test_order.c
+    tests/query/test_pairs.c
+    tests/query/test_pinned_matches.c
     tests/query/test_query.c
+    tests/query/test_query_oom.c
     tests/query/test_terms.c
-    tests/query/test_threads.c
-    tests/query/test_working.c
-)
+    tests/query/test_threads.c)
 set(ORR_TEST_EXTRA_QUERY
     tests/support/store_kit.c
-    tests/query/query_kit.c
-)
+    tests/query/query_kit.c)

@@ -21,13 +21,13 @@ ORR_MAYBE_UNUSED static void kit_say(const char* word)
 // The function of a system: says its name.
 ORR_MAYBE_UNUSED static void kit_run(orr_run* run)
 {
-    kit_say(orr_system_name(run->world, orr_run_system(run)));
+    kit_say(orr_system_name(run->world, orr_run_self(run)));
 }
 
 ORR_MAYBE_UNUSED static void kit_say_of(orr_run* run, const char* what)
 {
     char word[ORR_NAME_MAX + 32];
-    snprintf(word, sizeof word, "%s.%s", orr_system_name(run->world, orr_run_system(run)), what);
+    snprintf(word, sizeof word, "%s.%s", orr_system_name(run->world, orr_run_self(run)), what);
     kit_say(word);
 }
 
@@ -69,7 +69,7 @@ ORR_MAYBE_UNUSED static void kit_hear(orr_run* run)
 ORR_MAYBE_UNUSED static orr_system kit_taken(orr_world* world, orr_system system, const char* file,
                                              int line)
 {
-    if (system.index1 == 0) {
+    if (system.id == 0) {
         test_fail(file, line, "the system was refused: %s", orr_error_last(world));
     }
     return system;

@@ -5,7 +5,7 @@
 
 static bool same(orr_string a, orr_string b)
 {
-    return a.index1 == b.index1 && a.generation == b.generation;
+    return a.id == b.id && a.generation == b.generation;
 }
 
 static orr_string make(fixture* f, const void* data, uint32_t size, uint32_t element_size)
@@ -104,7 +104,7 @@ ORR_TEST(blob_handle_of_a_reused_slot_is_stale)
     orr_string old = fixture_string(&f, "old");
     orri_blobs_collect(&f.schema);
     orr_string fresh = fixture_string(&f, "new");
-    CHECK_EQ(fresh.index1, old.index1);
+    CHECK_EQ(fresh.id, old.id);
     CHECK_EQ(fresh.generation, old.generation + 1);
     CHECK(orri_blob_at(&f.schema, old) == NULL);
     orri_blob_retain(&f.schema, old); // Counts nothing.
@@ -121,15 +121,15 @@ ORR_TEST(blob_slot_whose_generation_would_wrap_is_retired)
     fixture f;
     fixture_begin(&f);
     orr_string a = fixture_string(&f, "a");
-    f.schema.blobs[a.index1 - 1].generation = UINT32_MAX - 1;
+    f.schema.blobs[a.id - 1].generation = UINT32_MAX - 1;
     orri_blobs_collect(&f.schema);
     orr_string b = fixture_string(&f, "b");
-    CHECK(same(b, (orr_string){a.index1, UINT32_MAX}));
+    CHECK(same(b, (orr_string){a.id, UINT32_MAX}));
     orri_blobs_collect(&f.schema);
     CHECK(orri_blob_at(&f.schema, b) == NULL);
     CHECK_EQ(f.schema.blob_free, 0);
     orr_string c = fixture_string(&f, "c");
-    CHECK(same(c, (orr_string){a.index1 + 1, 1}));
+    CHECK(same(c, (orr_string){a.id + 1, 1}));
     CHECK_EQ(f.schema.blob_live, 1);
     fixture_end(&f);
 }
@@ -139,7 +139,7 @@ ORR_TEST(blob_count_that_is_full_stays_for_ever)
     fixture f;
     fixture_begin(&f);
     orr_string a = fixture_string(&f, "a");
-    f.schema.blobs[a.index1 - 1].count = UINT32_MAX - 1;
+    f.schema.blobs[a.id - 1].count = UINT32_MAX - 1;
     orri_blob_retain(&f.schema, a);
     orri_blob_retain(&f.schema, a);
     CHECK_EQ(orri_blob_at(&f.schema, a)->count, UINT32_MAX);
@@ -222,7 +222,7 @@ static uint64_t blobs_play(fixture* f, uint64_t seed, uint32_t steps)
         if (random >> 50 & 1) {
             orri_blobs_collect(&f->schema);
         }
-        hash = orri_hash_word(hash, (uint64_t)made.index1 << 32 | made.generation);
+        hash = orri_hash_word(hash, (uint64_t)made.id << 32 | made.generation);
     }
     // What is held and what is alive agree.
     orri_blobs_collect(&f->schema);
@@ -230,7 +230,7 @@ static uint64_t blobs_play(fixture* f, uint64_t seed, uint32_t steps)
     for (uint32_t i = 0; i < f->schema.blob_count; i++) {
         uint32_t count = 0;
         for (uint32_t h = 0; h < COUNT; h++) {
-            count += held[h].index1 == i + 1;
+            count += held[h].id == i + 1;
         }
         CHECK_EQ(f->schema.blobs[i].count, count);
         CHECK((f->schema.blobs[i].data != NULL) == (count > 0));
@@ -299,18 +299,18 @@ ORR_TEST(validate_finds_what_is_broken)
     fixture_begin(&f);
     fixture_type(&f, ORR_TYPE(float));
     orri_type* type = f.schema.types[0];
-    CHECK(orri_type_static(&f.schema, ORR_TYPE(float)).index1 == 1);
+    CHECK(orri_type_static(&f.schema, ORR_TYPE(float)).id == 1);
     fixture_string(&f, "gone1");
     fixture_string(&f, "gone2");
     orr_string kept = fixture_string(&f, "kept");
     orri_blob_retain(&f.schema, kept);
     orri_blobs_collect(&f.schema);
     orr_string young = fixture_string(&f, "young");
-    orri_blob* counted = &f.schema.blobs[kept.index1 - 1];
-    orri_blob* fresh = &f.schema.blobs[young.index1 - 1];
+    orri_blob* counted = &f.schema.blobs[kept.id - 1];
+    orri_blob* fresh = &f.schema.blobs[young.id - 1];
     orri_blob* freed = &f.schema.blobs[f.schema.blob_free - 1];
     CHECK_OK(orri_schema_validate(&f.schema));
-    CHECK_BREAKS(&f, type->index1, 2, "a type is not where its number says");
+    CHECK_BREAKS(&f, type->id, 2, "a type is not where its number says");
     for (uint32_t i = 0; i < f.schema.name_capacity; i++) {
         if (f.schema.names[i] != 0) {
             CHECK_BREAKS(&f, f.schema.names[i], 0, "a type is not found by its name");
@@ -318,21 +318,21 @@ ORR_TEST(validate_finds_what_is_broken)
     }
     for (uint32_t i = 0; i < f.schema.static_capacity; i++) {
         if (f.schema.statics[i].desc != NULL) {
-            CHECK_BREAKS(&f, f.schema.statics[i].index1, 2, "a static desc leads to no type");
-            CHECK_BREAKS(&f, f.schema.statics[i].index1, 0, "a static desc leads to no type");
+            CHECK_BREAKS(&f, f.schema.statics[i].id, 2, "a static desc leads to no type");
+            CHECK_BREAKS(&f, f.schema.statics[i].id, 0, "a static desc leads to no type");
         }
     }
     CHECK_BREAKS(&f, freed->count, 1, "a free blob is counted or young");
     CHECK_BREAKS(&f, counted->count, 0, "a blob that nobody counts is not young");
     CHECK_BREAKS(&f, f.schema.blob_live, 3, "blob_live is wrong");
-    CHECK_BREAKS(&f, f.schema.blob_young, kept.index1, "the young list holds one too many");
-    CHECK_BREAKS(&f, fresh->next, young.index1, "the young list holds one too many");
+    CHECK_BREAKS(&f, f.schema.blob_young, kept.id, "the young list holds one too many");
+    CHECK_BREAKS(&f, fresh->next, young.id, "the young list holds one too many");
     CHECK_BREAKS(&f, f.schema.blob_young, 0, "the young list misses one");
-    CHECK_BREAKS(&f, f.schema.blob_free, kept.index1, "the free list holds one too many");
+    CHECK_BREAKS(&f, f.schema.blob_free, kept.id, "the free list holds one too many");
     CHECK_BREAKS(&f, freed->next, f.schema.blob_free, "the free list holds one too many");
     uint32_t* bucket = &f.schema.buckets[counted->hash & (f.schema.bucket_count - 1)];
     CHECK_BREAKS(&f, *bucket, 0, "a blob is in no bucket");
     CHECK_BREAKS(&f, *bucket, f.schema.blob_free, "a blob is in the wrong bucket");
-    CHECK_BREAKS(&f, counted->chained, kept.index1, "a blob is in the wrong bucket");
+    CHECK_BREAKS(&f, counted->chained, kept.id, "a blob is in the wrong bucket");
     fixture_end(&f);
 }

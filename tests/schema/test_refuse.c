@@ -18,7 +18,7 @@ static void refuse(const orr_type_desc* desc, const char* result, const char* pa
     CHECK_EQ(f.refusals, 1);
     CHECK_EQ(f.last, got);
     CHECK_CONTAINS(f.env.error_text, part);
-    CHECK_EQ(out.index1, 77);
+    CHECK_EQ(out.id, 77);
     CHECK_EQ(f.schema.type_count, 0);
     f.refusals = 0;
     fixture_end(&f);
@@ -478,7 +478,7 @@ ORR_TEST(refuse_more_types_than_the_world_takes)
     CHECK_RESULT(orri_type_register(&f.schema, ORR_TYPE(Story), &out), ORR_ERR_CAPACITY);
     CHECK_REFUSED(&f, ORR_ERR_CAPACITY, "type Story: the world has 2 types already");
     CHECK_OK(orri_type_register(&f.schema, ORR_TYPE(Vec3), &out)); // Known: needs no room.
-    CHECK_EQ(out.index1, 1);
+    CHECK_EQ(out.id, 1);
     fixture_end(&f);
 }
 

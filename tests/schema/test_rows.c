@@ -89,8 +89,7 @@ ORR_TEST(rows_with_owned_fields_count_their_handles)
     int numbers[] = {1, 2, 3};
     orr_string array = {0}, part = fixture_string(&f, "part");
     CHECK(orri_blob_make(&f.schema, numbers, sizeof numbers, sizeof(int), &array));
-    Story value = {
-        .title = none, .parts = {{0}, part}, .numbers = {array.index1, array.generation}};
+    Story value = {.title = none, .parts = {{0}, part}, .numbers = {array.id, array.generation}};
     Story copies[2];
     Story values[2] = {value, value};
     CHECK(orri_rows_copy(type, copies, values, 2));
@@ -128,8 +127,8 @@ static bool hook_construct(void* user, void* rows, uint32_t count)
     Story* story = rows;
     log->constructs++;
     log->rows += count;
-    log->preset_kind = story[0].title.index1 != 0;
-    for (uint32_t i = 0; i < count && log->replace.index1 != 0; i++) {
+    log->preset_kind = story[0].title.id != 0;
+    for (uint32_t i = 0; i < count && log->replace.id != 0; i++) {
         story[i].title = log->replace;
     }
     return !log->refuse_construct;
@@ -502,7 +501,7 @@ ORR_TEST(rows_hash_sees_what_owned_handles_hold_and_not_their_numbers)
     orr_value_default(&other->info, &c);
     fixture_string(&g, "first");
     c.parts[1] = fixture_string(&g, "x");
-    CHECK(c.parts[1].index1 != b.parts[1].index1);
+    CHECK(c.parts[1].id != b.parts[1].id);
     CHECK_EQ(orri_rows_hash(other, &c, 1, 0), orri_rows_hash(type, &b, 1, 0));
     c.parts[1] = fixture_string(&g, "y");
     CHECK(orri_rows_hash(other, &c, 1, 0) != orri_rows_hash(type, &b, 1, 0));
@@ -591,9 +590,9 @@ ORR_TEST(rows_references_are_found_wherever_they_are)
     orr_entity ids[2] = {{8}, {9}};
     orr_string handle = {0};
     CHECK(orri_blob_make(&f.schema, all, sizeof all, sizeof all[0], &handle));
-    value.all = (orr_array){handle.index1, handle.generation};
+    value.all = (orr_array){handle.id, handle.generation};
     CHECK(orri_blob_make(&f.schema, ids, sizeof ids, sizeof ids[0], &handle));
-    value.ids[1] = (orr_array){handle.index1, handle.generation};
+    value.ids[1] = (orr_array){handle.id, handle.generation};
     static const char* const fields[] = {"boss", "team", "team", "bonds", "bonds",
                                          "all",  "all",  "ids",  "ids"};
     for (uint64_t i = 1; i <= 9; i++) {
@@ -611,7 +610,7 @@ ORR_TEST(rows_references_are_found_wherever_they_are)
     CHECK_STR(field, "untouched");
     // Elements of another size cannot be looked at.
     CHECK(orri_blob_make(&f.schema, "xxxx", 4, 4, &handle));
-    value.all = (orr_array){handle.index1, handle.generation};
+    value.all = (orr_array){handle.id, handle.generation};
     none.count = 0;
     CHECK_EQ(orri_value_entity_reject(type, &value, accept, &none, &field).id, 0);
     CHECK_EQ(none.count, 7);

@@ -83,7 +83,7 @@ ORR_TEST(type_registered_info_has_attributes_settings_and_nested_types)
     CHECK(!info->has_hooks);
     const orr_type_info* vec3 = fields[0].type;
     CHECK(!vec3->has_padding && vec3->has_floats && !vec3->has_entities && !vec3->has_owned);
-    CHECK_EQ(orri_type_at(&f.schema, (orr_type){1})->index1, 1);
+    CHECK_EQ(orri_type_at(&f.schema, (orr_type){1})->id, 1);
     fixture_end(&f);
 }
 
@@ -279,7 +279,7 @@ static void conflict(fixture* f, const orr_type_desc* desc, const char* part)
     orr_type out = {77};
     uint32_t count = f->schema.type_count;
     CHECK_RESULT(orri_type_register(&f->schema, desc, &out), ORR_ERR_CONFLICT);
-    CHECK_EQ(out.index1, 77);
+    CHECK_EQ(out.id, 77);
     CHECK_EQ(f->schema.type_count, count);
     CHECK_CONTAINS(f->env.error_text, "type T: the name is taken");
     CHECK_REFUSED(f, ORR_ERR_CONFLICT, part);
@@ -443,21 +443,21 @@ ORR_TEST(type_static_is_registered_at_first_use_and_found_again)
     fixture_begin(&f);
     orr_type orc = orri_type_static(&f.schema, ORR_TYPE(Orc));
     orr_type vec = orri_type_static(&f.schema, ORR_TYPE(Vec3));
-    CHECK(orc.index1 == 1 && vec.index1 == 2);
+    CHECK(orc.id == 1 && vec.id == 2);
     uint64_t requests = f.memory.requests;
     for (uint32_t i = 0; i < 10; i++) {
-        CHECK_EQ(orri_type_static(&f.schema, ORR_TYPE(Orc)).index1, 1);
-        CHECK_EQ(orri_type_static(&f.schema, ORR_TYPE(Vec3)).index1, 2);
+        CHECK_EQ(orri_type_static(&f.schema, ORR_TYPE(Orc)).id, 1);
+        CHECK_EQ(orri_type_static(&f.schema, ORR_TYPE(Vec3)).id, 2);
     }
     CHECK_EQ(f.memory.requests, requests);
     // Another desc of the same name and layout, as another source file would have: the same type.
     static orr_type_desc twin;
     twin = orr_desc_Vec3;
-    CHECK_EQ(orri_type_static(&f.schema, &twin).index1, 2);
+    CHECK_EQ(orri_type_static(&f.schema, &twin).id, 2);
     static const orr_type_desc bad = {.name = "9"};
-    CHECK_EQ(orri_type_static(&f.schema, &bad).index1, 0);
+    CHECK_EQ(orri_type_static(&f.schema, &bad).id, 0);
     CHECK_REFUSED(&f, ORR_ERR_NAME, "9");
-    CHECK_EQ(orri_type_static(&f.schema, NULL).index1, 0);
+    CHECK_EQ(orri_type_static(&f.schema, NULL).id, 0);
     CHECK_REFUSED(&f, ORR_ERR_ARGUMENT, "NULL");
     fixture_end(&f);
 }
@@ -471,16 +471,16 @@ ORR_TEST(type_of_many_is_found_by_name_index_and_desc)
     for (uint32_t i = 0; i < 500; i++) {
         snprintf(names[i], sizeof names[i], "Type%u", i);
         descs[i] = (orr_type_desc){.name = names[i]};
-        CHECK_EQ(orri_type_static(&f.schema, &descs[i]).index1, i + 1);
+        CHECK_EQ(orri_type_static(&f.schema, &descs[i]).id, i + 1);
     }
     for (uint32_t i = 0; i < 500; i++) {
-        CHECK_EQ(orri_type_find(&f.schema, names[i]).index1, i + 1);
-        CHECK_EQ(orri_type_static(&f.schema, &descs[i]).index1, i + 1);
+        CHECK_EQ(orri_type_find(&f.schema, names[i]).id, i + 1);
+        CHECK_EQ(orri_type_static(&f.schema, &descs[i]).id, i + 1);
         CHECK_STR(orri_type_at(&f.schema, (orr_type){i + 1})->info.name, names[i]);
     }
-    CHECK_EQ(orri_type_find(&f.schema, "Type500").index1, 0);
-    CHECK_EQ(orri_type_find(&f.schema, "").index1, 0);
-    CHECK_EQ(orri_type_find(&f.schema, NULL).index1, 0);
+    CHECK_EQ(orri_type_find(&f.schema, "Type500").id, 0);
+    CHECK_EQ(orri_type_find(&f.schema, "").id, 0);
+    CHECK_EQ(orri_type_find(&f.schema, NULL).id, 0);
     CHECK(orri_type_at(&f.schema, (orr_type){0}) == NULL);
     CHECK(orri_type_at(&f.schema, (orr_type){501}) == NULL);
     fixture_end(&f);
@@ -490,7 +490,7 @@ ORR_TEST(type_find_in_an_empty_schema_is_null)
 {
     fixture f;
     fixture_begin(&f);
-    CHECK_EQ(orri_type_find(&f.schema, "Orc").index1, 0);
+    CHECK_EQ(orri_type_find(&f.schema, "Orc").id, 0);
     CHECK(orri_type_at(&f.schema, (orr_type){1}) == NULL);
     fixture_end(&f);
 }
@@ -518,14 +518,14 @@ ORR_TEST(kind_names_are_never_null)
 
 static orr_result register_static(fixture* f, const orr_type_desc* desc)
 {
-    return orri_type_static(&f->schema, desc).index1 != 0 ? ORR_OK : f->last;
+    return orri_type_static(&f->schema, desc).id != 0 ? ORR_OK : f->last;
 }
 
 static orr_result register_desc(fixture* f, const orr_type_desc* desc)
 {
     orr_type type = {0};
     orr_result result = orri_type_register(&f->schema, desc, &type);
-    CHECK((result == ORR_OK) == (type.index1 != 0));
+    CHECK((result == ORR_OK) == (type.id != 0));
     return result;
 }
 
@@ -548,7 +548,7 @@ static void register_failing(orr_result (*call)(fixture*, const orr_type_desc*),
         CHECK_RESULT(result, ORR_ERR_MEMORY);
         CHECK_REFUSED(&f, ORR_ERR_MEMORY, "out of memory");
         CHECK_EQ(f.schema.type_count, 0);
-        CHECK_EQ(orri_type_find(&f.schema, desc->name).index1, 0);
+        CHECK_EQ(orri_type_find(&f.schema, desc->name).id, 0);
         orri_blobs_collect(&f.schema);
         CHECK_EQ(f.schema.blob_live, 0);
     }
@@ -609,13 +609,13 @@ ORR_TEST(type_tables_without_memory_to_grow_refuse_and_keep_what_they_have)
             failing_alloc_arm(&f.memory, n, true);
             orr_type type = orri_type_static(&f.schema, &descs[i]);
             failing_alloc_arm(&f.memory, 0, false);
-            CHECK_EQ(f.schema.type_count, i + (type.index1 != 0));
-            if (type.index1 != 0) {
+            CHECK_EQ(f.schema.type_count, i + (type.id != 0));
+            if (type.id != 0) {
                 break;
             }
             CHECK_REFUSED(&f, ORR_ERR_MEMORY, "out of memory");
         }
-        CHECK_EQ(orri_type_find(&f.schema, "T0").index1, 1);
+        CHECK_EQ(orri_type_find(&f.schema, "T0").id, 1);
     }
     fixture_end(&f);
 }

@@ -39,7 +39,7 @@ ORR_TEST(print_every_kind)
         .target = {(uint64_t)1 << 32 | 7},
         .friends = {{0}, {(uint64_t)5 << 56 | (uint64_t)2 << 32 | 9}},
         .story = fixture_string(&f, "once\nupon"),
-        .path = {array.index1, array.generation},
+        .path = {array.id, array.generation},
         .health = 33.3f,
     };
     CHECK_STR(fixture_print(type, &orc),
@@ -150,7 +150,7 @@ ORR_TEST(print_strings_escaped_where_they_must_be)
         CHECK_STR(fixture_print(type, &string), cases[i].text);
         orr_string back = {0};
         CHECK_OK(orr_value_parse(&type->info, cases[i].text, &back));
-        CHECK(back.index1 == string.index1 && back.generation == string.generation);
+        CHECK(back.id == string.id && back.generation == string.generation);
     }
     orr_string gone = {7, 7};
     CHECK_STR(fixture_print(type, &gone), "\"\"");
@@ -429,7 +429,7 @@ ORR_TEST(hash_of_a_value_sees_owned_content_and_not_handles)
     Orc a, b;
     CHECK_OK(orr_value_parse(&t->info, text, &a));
     CHECK_OK(orr_value_parse(&u->info, text, &b));
-    CHECK(a.story.index1 != b.story.index1);
+    CHECK(a.story.id != b.story.id);
     CHECK_EQ(orr_value_hash(&t->info, &a), orr_value_hash(&u->info, &b));
     CHECK_OK(orr_value_parse(&u->info, "{story: \"abd\", path: [{kind: 1, when: nan}]}", &b));
     CHECK(orr_value_hash(&t->info, &a) != orr_value_hash(&u->info, &b));
@@ -449,7 +449,7 @@ ORR_TEST(compare_of_arrays_whose_elements_have_another_size_is_as_if_empty)
     orr_value_default(&type->info, &b);
     orr_string wrong = {0};
     CHECK(orri_blob_make(&f.schema, "xxxx", 4, 4, &wrong));
-    a.path = (orr_array){wrong.index1, wrong.generation};
+    a.path = (orr_array){wrong.id, wrong.generation};
     CHECK_EQ(orr_value_compare(&type->info, &a, &b), 0);
     CHECK_EQ(orr_value_hash(&type->info, &a), orr_value_hash(&type->info, &b));
     CHECK_STR(fixture_print(type, &a), fixture_print(type, &b));

@@ -1,9 +1,9 @@
 set(ORR_TESTS_SCHEMA
-    tests/schema/test_type.c
-    tests/schema/test_refuse.c
-    tests/schema/test_value.c
-    tests/schema/test_parse.c
-    tests/schema/test_rows.c
     tests/schema/test_blob.c
     tests/schema/test_macro.c
-    tests/schema/test_macro_cpp.cpp)
+    tests/schema/test_macro_cpp.cpp
+    tests/schema/test_parse.c
+    tests/schema/test_refuse.c
+    tests/schema/test_rows.c
+    tests/schema/test_type.c
+    tests/schema/test_value.c)

@@ -3,9 +3,9 @@
 #ifndef TEST_MEMORY_KIT_H
 #define TEST_MEMORY_KIT_H
 
-#include "message/remember.h"
-#include "schedule/recall.h"
-#include "store/snapshot.h"
+#include "history/schedule_past.h"
+#include "message/past/past.h"
+#include "store/snapshot/snapshot.h"
 #include "test.h"
 
 typedef struct memory {
@@ -40,20 +40,20 @@ ORR_MAYBE_UNUSED static bool memory_take(orr_world* world, memory* out)
 
 ORR_MAYBE_UNUSED static orr_result memory_back(orr_world* world, memory* m)
 {
-    orri_return* way = NULL;
-    orr_result result = orri_schedule_ready(world, m->schedule);
-    result = result == ORR_OK ? orri_messages_ready(world, m->messages) : result;
+    orri_restore* way = NULL;
+    orr_result result = orri_schedule_restore_prepare(world, m->schedule);
+    result = result == ORR_OK ? orri_messages_restore_prepare(world, m->messages) : result;
     if (result != ORR_OK) {
         return result;
     }
-    result = orri_snapshot_ready(world, m->store, &way);
+    result = orri_snapshot_restore_prepare(world, m->store, &way);
     if (result != ORR_OK) {
-        orri_messages_stay(world);
+        orri_messages_restore_cancel(world);
         return result;
     }
-    orri_snapshot_back(world, way);
-    orri_messages_back(world, m->messages);
-    orri_schedule_back(world, m->schedule);
+    orri_snapshot_restore(world, way);
+    orri_messages_restore(world, m->messages);
+    orri_schedule_restore(world, m->schedule);
     return ORR_OK;
 }
 

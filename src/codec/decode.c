@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: MIT
+// An image taken apart: values with handles of this world, to be looked at, blended, and made an entity's.
+#include "codec/codec.h"
+
+#define DECODE_VERSION 1u
+
+uint32_t orri_decoded_current(const orr_world* world, orr_entity entity, const orri_type* type,
+                              const uint8_t** values, const orr_component_id** ids)
+{
+    orr_type handle = {type->id};
+    uint32_t index = orri_id_index(entity);
+    *values = NULL;
+    *ids = NULL;
+    if (orri_type_pinned(type)) {
+        const orri_pool* pool = orri_pool_find(world, handle);
+        *values = pool != NULL ? orri_pool_get(pool, index) : NULL;
+        return *values != NULL;
+    }
+    uint32_t place = orri_record_find(world, entity)->place;
+    const orri_chunk* chunk = orri_place_chunk(world, place);
+    int32_t column = orri_cluster_find_column(chunk->cluster, handle);
+    if (column < 0) {
+        return 0;
+    }
+    *values = orri_cells_at(chunk, (uint32_t)column, orri_place_slot(place)).data;
+    return type->info.multiplicity == ORR_MULTIPLE ? orri_instances_of(world, index, handle, ids)
+                                                   : 1;
+}
+
+// ---- reading ----------------------------------------------------------------------------------------------------------
+
+typedef struct decode_reader {
+    orri_decoded* frame;
+    const char* call;
+    orri_bytes_from from;
+    uint8_t* value; // In hand.
+    bool failed;    // Memory was refused (said).
+} decode_reader;
+
+// Bytes, and what fills up the last word.
+static const uint8_t* decode_take(decode_reader* r, size_t size)
+{
+    return orri_bytes_take(&r->from, (size + 7) & ~(size_t)7) != NULL
+               ? r->from.data + r->from.at - ((size + 7) & ~(size_t)7)
+               : NULL;
+}
+
+static bool decode_alive(const orr_world* world, const uint8_t* at)
+{
+    orr_entity entity;
+    memcpy(&entity, at, sizeof entity);
+    return entity.id == 0 || orri_record_find(world, entity) != NULL;
+}
+
+typedef struct decode_mender {
+    const orr_world* world;
+    uint8_t* value;
+} decode_mender;
+
+// References to the dead become null.
+static bool decode_mend(void* user, const orri_field_span* grain)
+{
+    const decode_mender* m = user;
+    for (uint32_t i = 0; grain->type->kind == ORR_KIND_ENTITY && i < grain->count; i++) {
+        uint8_t* at = m->value + grain->offset + i * sizeof(orr_entity);
+        if (!decode_alive(m->world, at)) {
+            memset(at, 0, sizeof(orr_entity));
+        }
+    }
+    return true;
+}
+
+static void decode_mend_values(const orr_world* world, const orr_type_info* type, uint8_t* values,
+                               uint32_t count)
+{
+    for (uint32_t i = 0; i < count && type->has_entities; i++) {
+        decode_mender mender = {world, values + (size_t)i * type->size};
+        (void)orri_field_walk(type, decode_mend, &mender);
+    }
+}
+
+static bool decode_fail(decode_reader* r, const char* what)
+{
+    r->failed = true;
+    (void)orri_refuse_memory(&r->frame->world->env, what);
+    return false;
+}
+
+// A blob of what a handle held.
+static bool decode_make_blob(decode_reader* r, const orri_field_span* grain, const uint8_t* data,
+                             uint32_t size, uint32_t element_size, orr_string* out)
+{
+    orr_world* world = r->frame->world;
+    const orr_type_info* element = grain->element;
+    bool refers = element != NULL && element->has_entities;
+    if (!refers) {
+        r->failed |= !orri_blob_make(&world->schema, data, size, element_size, out);
+        return !r->failed;
+    }
+    uint8_t* copy = orri_alloc(&world->env, ORR_MEMORY_TEMP, size, ORRI_BLOCK_ALIGN);
+    if (copy == NULL) {
+        return decode_fail(r, "reading what an entity remembers");
+    }
+    memcpy(copy, data, size);
+    decode_mend_values(world, element, copy, size / element_size);
+    r->failed |= !orri_blob_make(&world->schema, copy, size, element_size, out);
+    orri_free(&world->env, ORR_MEMORY_TEMP, copy, size, ORRI_BLOCK_ALIGN);
+    return !r->failed;
+}
+
+static bool decode_read_owned(void* user, const orri_field_span* grain)
+{
+    decode_reader* r = user;
+    bool owned = grain->type->kind == ORR_KIND_STRING || grain->type->kind == ORR_KIND_ARRAY;
+    for (uint32_t i = 0; owned && i < grain->count; i++) {
+        uint64_t word = orri_bytes_word(&r->from);
+        uint32_t size = (uint32_t)word, element_size = (uint32_t)(word >> 32);
+        if (word == 0) {
+            continue;
+        }
+        const uint8_t* data = decode_take(r, size);
+        orr_string handle;
+        bool fits = grain->element != NULL ? element_size == grain->element->size
+                                           : element_size == 1;
+        if (data == NULL || !fits || size % element_size != 0 ||
+            !decode_make_blob(r, grain, data, size, element_size, &handle)) {
+            return false;
+        }
+        memcpy(r->value + grain->offset + i * sizeof handle, &handle, sizeof handle);
+    }
+    return true;
+}
+
+static bool decode_read_values(decode_reader* r, orri_decoded_part* part)
+{
+    const orri_type* type = part->type;
+    size_t size = (size_t)type->info.size * part->count;
+    const uint8_t* bits = decode_take(r, ((size_t)part->count / 64 + 1) * 8);
+    const uint8_t* data = decode_take(r, size);
+    if (data == NULL || bits == NULL) {
+        return false;
+    }
+    orri_env* env = &r->frame->world->env;
+    part->on = ORRI_ALLOC(env, ORR_MEMORY_TEMP, uint64_t, part->count / 64 + 1);
+    part->values = orri_alloc(env, ORR_MEMORY_TEMP, size, ORRI_BLOCK_ALIGN);
+    if (part->on == NULL || part->values == NULL) {
+        return decode_fail(r, "reading what an entity remembers");
+    }
+    memcpy(part->on, bits, ((size_t)part->count / 64 + 1) * 8);
+    if (size > 0) {
+        memcpy(part->values, data, size);
+    }
+    decode_mend_values(r->frame->world, &type->info, part->values, part->count);
+    for (uint32_t i = 0; i < part->count && type->info.has_owned; i++) {
+        r->value = part->values + (size_t)i * type->info.size;
+        if (!orri_field_walk(&type->info, decode_read_owned, r)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// The type of a part, as it was; NULL (reported): there is none any more.
+static const orri_type* decode_read_type(decode_reader* r, uint64_t layout, const uint8_t* name,
+                                         uint32_t size)
+{
+    orr_world* world = r->frame->world;
+    char text[ORR_NAME_MAX + 1] = "";
+    memcpy(text, name, size <= ORR_NAME_MAX ? size : ORR_NAME_MAX);
+    const orri_type* type = orri_type_at(&world->schema, orri_type_find(&world->schema, text));
+    if (type != NULL && type->info.layout_hash == layout) {
+        return type;
+    }
+    r->failed = true;
+    (void)orri_refuse(&world->env, ORR_ERR_FORMAT, ORR_LOG_ID_CALL_REFUSED,
+                      "%s: the state was remembered with a type %s %s; register it as it was, or "
+                      "forget the slot",
+                      r->call, text, type == NULL ? "that is not registered" : "of another layout");
+    return NULL;
+}
+
+// What no image has, unless somebody wrote one by hand or a file was damaged.
+static bool decode_sound(const orri_decoded* frame, const orri_type* type, uint32_t count)
+{
+    uint32_t before = frame->part_count;
+    bool kept = !orri_encode_skips(type) && !orri_type_pseudo(type) && !type->info.has_hooks &&
+                orri_field_walk_plain(&type->info);
+    bool counted = type->info.multiplicity == ORR_MULTIPLE
+                       ? (uint64_t)count * type->info.size <= ORR_VALUE_SIZE_MAX
+                       : count == 1;
+    bool ordered = before == 0 ||
+                   strcmp(frame->parts[before - 1].type->info.name, type->info.name) < 0;
+    return kept && counted && ordered;
+}
+
+static bool decode_read_part(decode_reader* r)
+{
+    orri_decoded* frame = r->frame;
+    uint64_t layout = orri_bytes_word(&r->from), sizes = orri_bytes_word(&r->from);
+    uint32_t count = (uint32_t)sizes, size = (uint32_t)(sizes >> 32);
+    const uint8_t* name = decode_take(r, size);
+    if (name == NULL || size > ORR_NAME_MAX || count == 0 || count > ORR_INSTANCES_MAX) {
+        return false;
+    }
+    const orri_type* type = decode_read_type(r, layout, name, size);
+    if (type == NULL || !decode_sound(frame, type, count)) {
+        return false;
+    }
+    orri_decoded_part* part = &frame->parts[frame->part_count++];
+    *part = (orri_decoded_part){.type = type, .count = count};
+    return decode_read_values(r, part);
+}
+
+static bool decode_read_head(decode_reader* r, uint32_t* part_count)
+{
+    orri_decoded* frame = r->frame;
+    uint64_t head = orri_bytes_word(&r->from), tags = orri_bytes_word(&r->from),
+             parts = orri_bytes_word(&r->from);
+    if (r->from.failed || (uint32_t)head != DECODE_VERSION || tags > ORR_CLUSTER_TAGS_MAX ||
+        parts > ORR_TYPES_MAX) {
+        return false;
+    }
+    const uint8_t* data = decode_take(r, (size_t)tags * sizeof(orr_tag));
+    if (data == NULL) {
+        return false;
+    }
+    orri_env* env = &frame->world->env;
+    frame->on = head >> 32 != 0;
+    *part_count = (uint32_t)parts;
+    if (!ORRI_RESERVE(env, ORR_MEMORY_TEMP, &frame->parts, &frame->part_capacity,
+                      (uint32_t)parts) ||
+        !ORRI_RESERVE(env, ORR_MEMORY_TEMP, &frame->tags, &frame->tag_capacity, (uint32_t)tags)) {
+        return decode_fail(r, "reading what an entity remembers");
+    }
+    frame->tag_count = (uint32_t)tags;
+    if (tags > 0) {
+        memcpy(frame->tags, data, (size_t)tags * sizeof(orr_tag));
+    }
+    for (uint32_t i = 1; i < frame->tag_count; i++) {
+        if (frame->tags[i - 1] >= frame->tags[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+orr_result orri_entity_decode(orr_world* world, const char* call, orri_bytes_from image,
+                              orri_decoded* out)
+{
+    *out = (orri_decoded){.world = world};
+    decode_reader r = {.frame = out, .call = call, .from = image};
+    uint32_t parts = 0;
+    bool good = decode_read_head(&r, &parts);
+    for (uint32_t i = 0; good && i < parts; i++) {
+        good = decode_read_part(&r);
+    }
+    if (good) {
+        return ORR_OK;
+    }
+    orr_result result = r.failed ? orri_env_result(&world->env)
+                                 : orri_refuse(&world->env, ORR_ERR_FORMAT, ORR_LOG_ID_CALL_REFUSED,
+                                               "%s: what is in the slot is no state of an entity; "
+                                               "forget the slot",
+                                               call);
+    orri_decoded_free(out);
+    return result;
+}
+
+void orri_decoded_free(orri_decoded* frame)
+{
+    orri_env* env = &frame->world->env;
+    for (uint32_t i = 0; i < frame->part_count; i++) {
+        orri_decoded_part* part = &frame->parts[i];
+        ORRI_FREE(env, ORR_MEMORY_TEMP, uint64_t, part->on, part->count / 64 + 1);
+        orri_free(env, ORR_MEMORY_TEMP, part->values, (size_t)part->type->info.size * part->count,
+                  ORRI_BLOCK_ALIGN);
+    }
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, frame->parts, frame->part_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, frame->tags, frame->tag_capacity);
+    *frame = (orri_decoded){.world = frame->world};
+}
+
+#undef DECODE_VERSION

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT
+// What an entity remembers: images by slot, in some blobs of its traveller. A blob does not change, so a slot that comes or goes makes a new one; in
+// return it is shared by copies of the entity and by snapshots of the world, is hashed once, and goes with its last holder. Slots are dealt out to
+// pages in order, so that a change costs a part of the memory, not all of it.
+//
+//   page:  count, {slot, end of its image} …, images
+#include "codec/codec.h"
+
+#define SLOTS_ENTRY 16u
+#define SLOTS_PAGE  4096u // Bytes up to which a page need not be cut.
+
+// ---- reading --------------------------------------------------------------------------------------------------------------
+
+// A page has some slots. The bytes are the library's own; where somebody wrote others, nothing more is remembered.
+static bool slots_page(const orri_schema* schema, orr_array handle, orri_entity_slots_page* out)
+{
+    const orri_blob* blob = orri_blob_at(schema, (orr_string){handle.id, handle.generation});
+    uint64_t count = 0;
+    if (blob != NULL && blob->size >= sizeof count) {
+        memcpy(&count, blob->data, sizeof count);
+    }
+    if (count == 0 || count > (blob->size - sizeof count) / SLOTS_ENTRY) {
+        return false;
+    }
+    *out = (orri_entity_slots_page){blob->data, blob->size, (uint32_t)count};
+    return true;
+}
+
+orri_entity_slots orri_entity_slots_in(const orri_schema* schema,
+                                       const orr_time_traveller* traveller)
+{
+    orri_entity_slots memory = {0};
+    while (memory.page_count < ORR_TRAVELLER_PAGES &&
+           slots_page(schema, traveller->memory[memory.page_count],
+                      &memory.pages[memory.page_count])) {
+        memory.count += memory.pages[memory.page_count].count;
+        memory.size += memory.pages[memory.page_count].size;
+        memory.page_count++;
+    }
+    return memory;
+}
+
+orri_entity_slots orri_entity_slots_of(const orr_world* world, orr_entity entity)
+{
+    orr_type type = orri_type_find(&world->schema, "orr_time_traveller");
+    const uint8_t* value = NULL;
+    const orr_component_id* ids;
+    if (type.id == 0 || orri_decoded_current(world, entity, orri_type_at(&world->schema, type),
+                                             &value, &ids) == 0) {
+        return (orri_entity_slots){0};
+    }
+    return orri_entity_slots_in(&world->schema, (const orr_time_traveller*)(const void*)value);
+}
+
+// The page that has a place, which becomes one within it.
+static const orri_entity_slots_page* slots_locate(const orri_entity_slots* memory, uint32_t* i)
+{
+    ORR_ASSERT(*i < memory->count);
+    const orri_entity_slots_page* page = memory->pages;
+    while (*i >= page->count) {
+        *i -= page->count;
+        page++;
+    }
+    return page;
+}
+
+static uint64_t slots_word(const orri_entity_slots_page* page, uint32_t i, uint32_t word)
+{
+    uint64_t value;
+    memcpy(&value, page->data + 8 + (size_t)i * SLOTS_ENTRY + word * 8, sizeof value);
+    return value;
+}
+
+uint64_t orri_entity_slots_slot(const orri_entity_slots* memory, uint32_t i)
+{
+    const orri_entity_slots_page* page = slots_locate(memory, &i);
+    return slots_word(page, i, 0);
+}
+
+orri_bytes_from orri_entity_slots_image(const orri_entity_slots* memory, uint32_t i)
+{
+    const orri_entity_slots_page* page = slots_locate(memory, &i);
+    // It begins behind the one before.
+    uint64_t begin = i > 0 ? slots_word(page, i - 1, 1) : 8 + (uint64_t)page->count * SLOTS_ENTRY;
+    uint64_t end = slots_word(page, i, 1);
+    if (begin > end || end > page->size) {
+        return (orri_bytes_from){.failed = true};
+    }
+    return (orri_bytes_from){.data = page->data + begin, .count = (size_t)(end - begin)};
+}
+
+uint32_t orri_entity_slots_find(const orri_entity_slots* memory, uint64_t slot, bool* found)
+{
+    uint32_t low = 0, high = memory->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (orri_entity_slots_slot(memory, middle) < slot) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    *found = low < memory->count && orri_entity_slots_slot(memory, low) == slot;
+    return low;
+}
+
+uint32_t orri_entity_slots_below(const orri_entity_slots* memory, double time)
+{
+    uint32_t low = 0, high = memory->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if ((double)orri_entity_slots_slot(memory, middle) <= time) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+// ---- one slot more or less ------------------------------------------------------------------------------------------------
+
+// A page of the new memory: places [first, last) of it.
+typedef struct slots_piece {
+    uint32_t first, last;
+    uint64_t size;
+    orr_array old; // The page is as it was; null: it is to be written.
+} slots_piece;
+
+typedef struct slots_change {
+    const orri_entity_slots* old;
+    const orri_bytes* image; // NULL: a slot goes.
+    uint64_t slot;
+    uint32_t at; // Its place.
+    bool found;
+    slots_piece pieces[ORR_TRAVELLER_PAGES + 2];
+    uint32_t piece_count;
+} slots_change;
+
+// The place in the old memory of what is at place `i` of the new one.
+static uint32_t slots_before(const slots_change* c, uint32_t i)
+{
+    bool shifted = c->image != NULL ? i > c->at && !c->found : i >= c->at && c->found;
+    return !shifted ? i : c->image != NULL ? i - 1 : i + 1;
+}
+
+static bool slots_is_new(const slots_change* c, uint32_t i)
+{
+    return c->image != NULL && i == c->at;
+}
+
+static orri_bytes_from slots_bytes_at(const slots_change* c, uint32_t i)
+{
+    if (slots_is_new(c, i)) {
+        return (orri_bytes_from){.data = c->image->data, .count = c->image->count};
+    }
+    return orri_entity_slots_image(c->old, slots_before(c, i));
+}
+
+static uint64_t slots_piece_size(const slots_change* c, uint32_t first, uint32_t last)
+{
+    uint64_t size = 8;
+    for (uint32_t i = first; i < last; i++) {
+        size += SLOTS_ENTRY + slots_bytes_at(c, i).count;
+    }
+    return size;
+}
+
+// Pages as they were, but for the one that has the slot's place: that is another.
+static void slots_lay_out(slots_change* c, const orr_time_traveller* value)
+{
+    uint32_t end = 0;
+    int32_t grows = c->image != NULL ? !c->found : -(int32_t)c->found;
+    bool dealt = false;
+    for (uint32_t p = 0; p < c->old->page_count; p++) {
+        uint32_t first = end, count = c->old->pages[p].count;
+        bool here = !dealt && (c->at < first + count || p + 1 == c->old->page_count);
+        end = first + count + (here ? (uint32_t)grows : 0);
+        dealt |= here;
+        slots_piece piece = {first, end, c->old->pages[p].size, value->memory[p]};
+        if (here) {
+            piece.old = (orr_array){0};
+            piece.size = slots_piece_size(c, first, end);
+        }
+        if (end > first) {
+            c->pieces[c->piece_count++] = piece;
+        }
+    }
+    if (!dealt && c->image != NULL) {
+        c->pieces[c->piece_count++] =
+            (slots_piece){0, 1, slots_piece_size(c, 0, 1), (orr_array){0}};
+    }
+}
+
+static void slots_insert(slots_change* c, uint32_t at, slots_piece piece)
+{
+    memmove(c->pieces + at + 1, c->pieces + at, (c->piece_count - at) * sizeof piece);
+    c->pieces[at] = piece;
+    c->piece_count++;
+}
+
+// Cuts a piece in two: in the middle; but one that grows at its end, as it does when time goes on, only before the last image.
+static void slots_cut(slots_change* c, uint32_t at)
+{
+    slots_piece* piece = &c->pieces[at];
+    uint32_t cut = piece->last - 1;
+    bool grows = slots_is_new(c, cut) && at + 1 == c->piece_count;
+    for (uint64_t size = 8; !grows; cut--) {
+        size += SLOTS_ENTRY + slots_bytes_at(c, cut).count;
+        if (size * 2 >= piece->size || cut == piece->first + 1) {
+            break;
+        }
+    }
+    slots_piece rest = {cut, piece->last, slots_piece_size(c, cut, piece->last), (orr_array){0}};
+    *piece =
+        (slots_piece){piece->first, cut, slots_piece_size(c, piece->first, cut), (orr_array){0}};
+    slots_insert(c, at + 1, rest);
+}
+
+// Makes one of the two neighbours that are the smallest together.
+static void slots_join(slots_change* c)
+{
+    uint32_t best = 0;
+    for (uint32_t i = 1; i + 1 < c->piece_count; i++) {
+        if (c->pieces[i].size + c->pieces[i + 1].size <
+            c->pieces[best].size + c->pieces[best + 1].size) {
+            best = i;
+        }
+    }
+    slots_piece* piece = &c->pieces[best];
+    *piece =
+        (slots_piece){piece->first, piece[1].last, piece->size + piece[1].size - 8, (orr_array){0}};
+    c->piece_count--;
+    memmove(piece + 1, piece + 2, (c->piece_count - best - 1) * sizeof *piece);
+}
+
+static void slots_balance(slots_change* c)
+{
+    uint64_t all = 0;
+    for (uint32_t i = 0; i < c->piece_count; i++) {
+        all += c->pieces[i].size;
+    }
+    uint64_t most = all / (ORR_TRAVELLER_PAGES / 2);
+    most = most > SLOTS_PAGE ? most : SLOTS_PAGE;
+    for (uint32_t i = 0; i < c->piece_count; i++) {
+        const slots_piece* piece = &c->pieces[i];
+        if (piece->old.id == 0 && piece->size > most && piece->last - piece->first > 1) {
+            slots_cut(c, i);
+            break;
+        }
+    }
+    if (c->piece_count > ORR_TRAVELLER_PAGES) {
+        slots_join(c);
+    }
+    ORR_ASSERT(c->piece_count <= ORR_TRAVELLER_PAGES);
+}
+
+static bool slots_write(orr_world* world, const slots_change* c, const slots_piece* piece,
+                        orr_array* out)
+{
+    orri_bytes bytes = {.env = &world->env};
+    uint64_t end = 8 + (uint64_t)(piece->last - piece->first) * SLOTS_ENTRY;
+    orri_bytes_put_word(&bytes, piece->last - piece->first);
+    for (uint32_t i = piece->first; i < piece->last; i++) {
+        end += slots_bytes_at(c, i).count;
+        orri_bytes_put_word(&bytes, slots_is_new(c, i)
+                                        ? c->slot
+                                        : orri_entity_slots_slot(c->old, slots_before(c, i)));
+        orri_bytes_put_word(&bytes, end);
+    }
+    for (uint32_t i = piece->first; i < piece->last; i++) {
+        orri_bytes_from part = slots_bytes_at(c, i);
+        orri_bytes_put(&bytes, part.data, part.count);
+    }
+    orr_string blob = {0};
+    bool made = false;
+    if (bytes.failed) {
+        (void)orri_refuse_memory(&world->env, "remembering an entity");
+    } else {
+        ORR_ASSERT(bytes.count == piece->size);
+        made = orri_blob_make(&world->schema, bytes.data, bytes.count, 1, &blob);
+    }
+    ORRI_RELEASE(&world->env, ORR_MEMORY_SYSTEM, bytes.data, bytes.capacity);
+    *out = (orr_array){blob.id, blob.generation};
+    return made;
+}
+
+orr_result orri_entity_slots_put(orr_world* world, const orr_time_traveller* value, uint64_t slot,
+                                 const orri_bytes* image, orr_time_traveller* out)
+{
+    orri_entity_slots old = orri_entity_slots_in(&world->schema, value);
+    slots_change c = {.old = &old, .image = image, .slot = slot};
+    c.at = orri_entity_slots_find(&old, slot, &c.found);
+    slots_lay_out(&c, value);
+    slots_balance(&c);
+    *out = (orr_time_traveller){0};
+    for (uint32_t i = 0; i < c.piece_count; i++) {
+        out->memory[i] = c.pieces[i].old;
+        if (c.pieces[i].old.id == 0 && !slots_write(world, &c, &c.pieces[i], &out->memory[i])) {
+            return orri_env_result(&world->env);
+        }
+    }
+    return ORR_OK;
+}
+
+// ---- words ----------------------------------------------------------------------------------------------------------------
+
+#define SLOTS_SHOWN 8u
+
+void orri_entity_slots_words(const orri_type* type, const void* value, orri_text* out)
+{
+    orri_entity_slots memory = orri_entity_slots_in(type->schema, value);
+    orri_text_add(out, "{slots: [");
+    for (uint32_t i = 0; i < memory.count; i++) {
+        bool shown = memory.count <= SLOTS_SHOWN || i < SLOTS_SHOWN - 1 || i == memory.count - 1;
+        if (shown) {
+            orri_text_add(out, "%s%llu", i > 0 ? ", " : "",
+                          (unsigned long long)orri_entity_slots_slot(&memory, i));
+        } else if (i == SLOTS_SHOWN - 1) {
+            orri_text_add(out, ", …");
+        }
+    }
+    orri_text_add(out, "], count: %u, bytes: %llu}", memory.count, (unsigned long long)memory.size);
+}
+
+void orri_entity_slots_near(const orri_entity_slots* memory, double place, orri_text* out)
+{
+    uint32_t at = orri_entity_slots_below(memory, place);
+    unsigned long long below = at > 0 ? orri_entity_slots_slot(memory, at - 1) : 0;
+    unsigned long long above = at < memory->count ? orri_entity_slots_slot(memory, at) : 0;
+    if (memory->count == 0) {
+        orri_text_add(out, "it remembers nothing");
+    } else if (at == 0) {
+        orri_text_add(out, "the first slot it remembers is %llu", above);
+    } else if (at == memory->count) {
+        orri_text_add(out, "the last slot it remembers is %llu", below);
+    } else {
+        orri_text_add(out, "the nearest slots it remembers are %llu and %llu", below, above);
+    }
+}
+
+#undef SLOTS_ENTRY
+#undef SLOTS_PAGE
+#undef SLOTS_SHOWN

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: MIT
+// Entities that remember themselves: remember, forget, travel.
+#include "codec/codec.h"
+
+// Their descs are the store's (pseudo_types.c), so that names lead to them.
+_Static_assert(sizeof(orr_time) == 8 && sizeof(orr_time_traveller) == 128 &&
+                   sizeof(orr_time_stretcher) == 40 && offsetof(orr_time_stretcher, state) == 32 &&
+                   sizeof(orr_stretch_state) == 4,
+               "a type of time changed: change its desc in store/virtual.c too");
+
+// ---- time ---------------------------------------------------------------------------------------------------------------
+
+uint64_t orr_time_of(const orr_world* world, orr_entity entity)
+{
+    ORR_ASSERT(world != NULL);
+    orr_type type = orri_type_find(&world->schema, "orr_time");
+    if (type.id == 0 && orri_record_find(world, entity) == NULL) {
+        (void)orri_refuse_entity(world, "orr_time_of", entity, type);
+        return 0;
+    }
+    const orr_time* time = type.id != 0 ? orr_component_get(world, entity, type) : NULL;
+    if (time == NULL) {
+        if (orr_alive(world, entity) && !orri_watched(world)) {
+            orri_id_text who = orri_entity_format(world, entity);
+            (void)orri_refuse(orri_env_of(world), ORR_ERR_ABSENT, ORR_LOG_ID_ENTITY_REFUSED,
+                              "orr_time_of: entity %s has no orr_time; add it", who.text);
+        }
+        return 0;
+    }
+    // Numbers of 64 bits wrap around: exact also for slots far ahead of the world's tick.
+    return orri_tick_now(world) - (uint64_t)time->origin;
+}
+
+static orr_time entity_history_time(const orr_world* world, uint64_t time)
+{
+    return (orr_time){(int64_t)(orri_tick_now(world) - time)};
+}
+
+// The types of time, made known if they are not. Refusals are reported.
+static orr_result entity_history_types(orr_world* world, orri_time_types* out)
+{
+    out->time = orr_type_of(world, ORR_TYPE(orr_time));
+    if (out->time.id != 0) {
+        out->traveller = orr_type_of(world, ORR_TYPE(orr_time_traveller));
+    }
+    if (out->time.id != 0 && out->traveller.id != 0) {
+        out->stretcher = orr_type_of(world, ORR_TYPE(orr_time_stretcher));
+        if (out->stretcher.id != 0) {
+            world->schema.types[orri_type_index(world, out->traveller)]->words =
+                orri_entity_slots_words;
+            return ORR_OK;
+        }
+    }
+    return orri_env_result(&world->env);
+}
+
+orr_result orri_time_open(orr_world* world, const char* call, orri_time_types* out)
+{
+    // Before types are looked up: inside a system they cannot be made known, which is not what is wrong.
+    if (orri_watched(world)) {
+        return orri_refuse_running(world, call);
+    }
+    if (world->schedule != NULL && orri_system_here(world) != NULL) {
+        return orri_step_check(world, call); // Its guard is off.
+    }
+    orr_result result = orri_check_open(world, call);
+    return result == ORR_OK ? entity_history_types(world, out) : result;
+}
+
+// ---- what all calls look at -----------------------------------------------------------------------------------------------
+
+// A traveller, and what its calls need to know of it.
+typedef struct entity_history_here {
+    orr_world* world;
+    const char* call;
+    orr_entity entity;
+    orri_time_types types;
+    orri_entity_slots memory;
+} entity_history_here;
+
+static orr_result entity_history_find(orr_world* world, const char* call, orr_entity entity,
+                                      entity_history_here* out)
+{
+    *out = (entity_history_here){.world = world, .call = call, .entity = entity};
+    orr_result result = orri_time_open(world, call, &out->types);
+    if (result != ORR_OK) {
+        return result;
+    }
+    if (orri_record_find(world, entity) == NULL) {
+        return orri_refuse_entity(world, call, entity, out->types.traveller);
+    }
+    if (!orr_component_has(world, entity, out->types.traveller)) {
+        orri_id_text who = orri_entity_format(world, entity);
+        return orri_refuse(&world->env, ORR_ERR_ABSENT, ORR_LOG_ID_ENTITY_REFUSED,
+                           "%s: entity %s has no orr_time_traveller; add it first", call, who.text);
+    }
+    out->memory = orri_entity_slots_of(world, entity);
+    return ORR_OK;
+}
+
+// ---- remembering and forgetting --------------------------------------------------------------------------------------------
+
+ORRI_COLD static orr_result entity_history_refuse_size(const entity_history_here* here,
+                                                       uint64_t slot, uint64_t size)
+{
+    orri_id_text who = orri_entity_format(here->world, here->entity);
+    return orri_refuse(&here->world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_CALL_REFUSED,
+                       "%s: with slot %llu entity %s would remember %llu bytes, more than %u; "
+                       "forget some slots first",
+                       here->call, (unsigned long long)slot, who.text, (unsigned long long)size,
+                       ORR_TRAVELLER_BYTES_MAX);
+}
+
+// With another image in a slot; NULL: with none.
+static orr_result entity_history_store(const entity_history_here* here, uint64_t slot,
+                                       const orri_bytes* image)
+{
+    orr_world* world = here->world;
+    orr_time_traveller now, next;
+    memcpy(&now, orr_component_get(world, here->entity, here->types.traveller), sizeof now);
+    orr_result result = orri_entity_slots_put(world, &now, slot, image, &next);
+    if (result != ORR_OK) {
+        return result;
+    }
+    uint64_t size = orri_entity_slots_in(&world->schema, &next).size;
+    return size > ORR_TRAVELLER_BYTES_MAX
+               ? entity_history_refuse_size(here, slot, size)
+               : orr_component_set(world, here->entity, here->types.traveller, &next);
+}
+
+orr_result orr_entity_remember(orr_world* world, orr_entity entity, uint64_t slot)
+{
+    ORR_ASSERT(world != NULL);
+    entity_history_here here;
+    orr_result result = entity_history_find(world, "orr_entity_remember", entity, &here);
+    if (result != ORR_OK) {
+        return result;
+    }
+    orri_bytes image = {.env = &world->env};
+    result = orri_entity_encode(world, here.call, entity, &image);
+    if (result == ORR_OK) {
+        result = entity_history_store(&here, slot, &image);
+    }
+    ORRI_RELEASE(&world->env, ORR_MEMORY_SYSTEM, image.data, image.capacity);
+    return result;
+}
+
+ORRI_COLD static orr_result entity_history_refuse_past(const entity_history_here* here,
+                                                       uint64_t slot, const char* remedy)
+{
+    char near[128];
+    orri_text text = {near, sizeof near, 0};
+    orri_entity_slots_near(&here->memory, (double)slot, &text);
+    orri_id_text who = orri_entity_format(here->world, here->entity);
+    return orri_refuse(&here->world->env, ORR_ERR_PAST, ORR_LOG_ID_CALL_REFUSED,
+                       "%s: entity %s remembers nothing in slot %llu; %s%s", here->call, who.text,
+                       (unsigned long long)slot, near, remedy);
+}
+
+orr_result orr_entity_forget(orr_world* world, orr_entity entity, uint64_t slot)
+{
+    ORR_ASSERT(world != NULL);
+    entity_history_here here;
+    bool found = false;
+    orr_result result = entity_history_find(world, "orr_entity_forget", entity, &here);
+    if (result != ORR_OK) {
+        return result;
+    }
+    (void)orri_entity_slots_find(&here.memory, slot, &found);
+    return found ? entity_history_store(&here, slot, NULL)
+                 : entity_history_refuse_past(&here, slot, "");
+}
+
+uint32_t orr_entity_slots(const orr_world* world, orr_entity entity, uint64_t* out,
+                          uint32_t out_count)
+{
+    ORR_ASSERT(world != NULL);
+    ORR_ASSERT(out != NULL || out_count == 0);
+    if (!orr_alive(world, entity) || orri_record_find(world, entity) == NULL) {
+        return 0;
+    }
+    orri_entity_slots memory = orri_entity_slots_of(world, entity);
+    for (uint32_t i = 0; i < memory.count && i < out_count; i++) {
+        out[i] = orri_entity_slots_slot(&memory, i);
+    }
+    return memory.count;
+}
+
+// ---- travelling -------------------------------------------------------------------------------------------------------------
+
+// What goes with a frame: the entity's time, and the position of its stretcher, if it has one.
+typedef struct entity_history_extra {
+    orr_time time;
+    orr_time_stretcher stretcher;
+    orri_given given[2];
+    uint32_t count;
+} entity_history_extra;
+
+static void entity_history_extras(const entity_history_here* here, uint64_t time,
+                                  entity_history_extra* out)
+{
+    out->time = entity_history_time(here->world, time);
+    out->given[0] = (orri_given){here->types.time, (const uint8_t*)&out->time};
+    out->count = 1;
+    const orr_time_stretcher* stretcher =
+        orr_component_get(here->world, here->entity, here->types.stretcher);
+    if (stretcher != NULL) {
+        out->stretcher = *stretcher;
+        out->stretcher.position = (double)time;
+        out->stretcher.state = ORR_STRETCH_MOVES;
+        out->given[out->count++] =
+            (orri_given){here->types.stretcher, (const uint8_t*)&out->stretcher};
+    }
+}
+
+// Makes the entity what an image says, at a time.
+static orr_result entity_history_load(const entity_history_here* here, orri_bytes_from image,
+                                      uint64_t time)
+{
+    entity_history_extra extra;
+    orri_decoded frame;
+    entity_history_extras(here, time, &extra);
+    orr_result result = orri_entity_decode(here->world, here->call, image, &frame);
+    if (result == ORR_OK) {
+        result = orri_decoded_apply(&frame, here->call, here->entity, extra.given, extra.count);
+        orri_decoded_free(&frame);
+    }
+    return result;
+}
+
+static orr_result entity_history_run(const entity_history_here* here,
+                                     const orri_single_entity* solo, uint64_t from, uint64_t to)
+{
+    orr_result result = ORR_OK;
+    for (uint64_t time = from; result == ORR_OK && time < to; time++) {
+        orr_time value = entity_history_time(here->world, time + 1);
+        result = orr_component_set(here->world, here->entity, here->types.time, &value);
+        if (result == ORR_OK) {
+            result = orri_single_entity_tick(solo, time + 1 - from);
+        }
+    }
+    return result;
+}
+
+static orr_result entity_history_arrive(const entity_history_here* here, uint64_t time)
+{
+    entity_history_extra extra;
+    entity_history_extras(here, time, &extra);
+    return extra.count == 1 ? ORR_OK
+                            : orr_component_set(here->world, here->entity, here->types.stretcher,
+                                                &extra.stretcher);
+}
+
+// Nothing is run for who is moved through what it remembers.
+static bool entity_history_stretched(const entity_history_here* here)
+{
+    const orr_time_stretcher* stretcher =
+        orr_component_get(here->world, here->entity, here->types.stretcher);
+    return stretcher != NULL && stretcher->drives.id == 0;
+}
+
+ORRI_COLD static orr_result entity_history_refuse_stretched(const entity_history_here* here,
+                                                            uint64_t slot)
+{
+    orri_id_text who = orri_entity_format(here->world, here->entity);
+    return orri_refuse(&here->world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+                       "%s: entity %s has an orr_time_stretcher, which moves it through what it "
+                       "remembers, and slot %llu is not; remember it, or remove the stretcher "
+                       "before going ahead",
+                       here->call, who.text, (unsigned long long)slot);
+}
+
+// Updates it alone. What is refused on the way leaves it as it was.
+static orr_result entity_history_ahead(const entity_history_here* here, uint64_t from, uint64_t to)
+{
+    orri_env* env = &here->world->env;
+    orri_single_entity solo = {here->world, here->call, here->entity, "orr_stretch"};
+    orri_bytes before = {.env = env};
+    orr_result result = orri_single_entity_check(&solo);
+    if (result == ORR_OK) {
+        result = orri_entity_encode(here->world, here->call, here->entity, &before);
+    }
+    if (result == ORR_OK) {
+        result = entity_history_run(here, &solo, from, to);
+        result = result == ORR_OK ? entity_history_arrive(here, to) : result;
+        if (result != ORR_OK) {
+            orri_bytes_from image = {.data = before.data, .count = before.count};
+            (void)entity_history_load(here, image, from);
+        }
+    }
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, before.data, before.capacity);
+    return result;
+}
+
+// So far ahead is what comes of a time that was to be past, but wrapped around.
+ORRI_COLD static orr_result entity_history_refuse_far(const entity_history_here* here, uint64_t now,
+                                                      uint64_t slot)
+{
+    orri_id_text who = orri_entity_format(here->world, here->entity);
+    return orri_refuse(&here->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
+                       "%s: entity %s remembers nothing in slot %llu, which lies %llu ticks ahead "
+                       "of its time, %llu; at most 4294967295",
+                       here->call, who.text, (unsigned long long)slot,
+                       (unsigned long long)(slot - now), (unsigned long long)now);
+}
+
+orr_result orr_entity_travel(orr_world* world, orr_entity entity, uint64_t slot)
+{
+    ORR_ASSERT(world != NULL);
+    entity_history_here here;
+    orr_result result = entity_history_find(world, "orr_entity_travel", entity, &here);
+    if (result != ORR_OK) {
+        return result;
+    }
+    bool found;
+    uint32_t at = orri_entity_slots_find(&here.memory, slot, &found);
+    if (found) {
+        return entity_history_load(&here, orri_entity_slots_image(&here.memory, at), slot);
+    }
+    uint64_t now = orr_time_of(world, entity);
+    if (slot == now) {
+        return ORR_OK;
+    }
+    if (slot > now && slot - now > UINT32_MAX) {
+        return entity_history_refuse_far(&here, now, slot);
+    }
+    if (slot > now && entity_history_stretched(&here)) {
+        return entity_history_refuse_stretched(&here, slot);
+    }
+    return slot > now
+               ? entity_history_ahead(&here, now, slot)
+               : entity_history_refuse_past(&here, slot, ", and its past is not computed again");
+}

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: MIT
+// Entities with a time of their own: a system that moves through what they remember.
+#include "codec/codec.h"
+#include <stdio.h>
+
+#define PLAYBACK_SYSTEM    "orr_stretch"
+#define PLAYBACK_TYPES_MAX (ORR_TERMS_MAX - 1) // Beside its own, in .by_id.
+
+// ---- the calls ------------------------------------------------------------------------------------------------------------
+
+static bool playback_finite(double x)
+{
+    return x - x == 0;
+}
+
+static orr_result playback_check(orr_world* world, const char* call, orr_entity entity,
+                                 orr_type* type)
+{
+    orri_time_types types = {0};
+    orr_result result = orri_time_open(world, call, &types);
+    *type = types.stretcher;
+    return result == ORR_OK && orri_record_find(world, entity) == NULL
+               ? orri_refuse_entity(world, call, entity, *type)
+               : result;
+}
+
+// Where a new stretcher begins: at the entity's time, which begins too if it had none.
+static double playback_begin(orr_world* world, orr_entity entity)
+{
+    return orr_has(world, entity, orr_time) ? (double)orr_time_of(world, entity) : 0;
+}
+
+// Once for each world: it is easily forgotten, and all calls are well without it.
+static void playback_warn(orr_world* world, const char* call, orr_entity entity)
+{
+    const char* name = PLAYBACK_SYSTEM;
+    if (world->stretch_said || orri_system_named(world, name, strlen(name)) != NULL) {
+        return;
+    }
+    world->stretch_said = true;
+    orri_id_text who = orri_entity_format(world, entity);
+    orri_log(&world->env, ORR_LOG_ID_STRETCHER_IDLE,
+             "%s: entity %s has a rate, but no system moves stretchers; add it with "
+             "orr_stretcher_add() (said once)",
+             call, who.text);
+}
+
+orr_result orr_time_stretch(orr_world* world, orr_entity entity, double rate)
+{
+    ORR_ASSERT(world != NULL);
+    const char* call = "orr_time_stretch";
+    orr_type type;
+    orr_result result = playback_check(world, call, entity, &type);
+    if (result != ORR_OK) {
+        return result;
+    }
+    if (!playback_finite(rate)) {
+        orri_id_text who = orri_entity_format(world, entity);
+        return orri_refuse(&world->env, ORR_ERR_RANGE, ORR_LOG_ID_CALL_REFUSED,
+                           "%s: the rate for entity %s is not finite", call, who.text);
+    }
+    const orr_time_stretcher* now = orr_component_get(world, entity, type);
+    orr_time_stretcher value =
+        now != NULL ? *now : (orr_time_stretcher){.position = playback_begin(world, entity)};
+    value.rate = rate;
+    result = orr_component_set(world, entity, type, &value);
+    if (result == ORR_OK && rate != 0) {
+        playback_warn(world, call, entity);
+    }
+    return result;
+}
+
+static orr_result playback_check_has(orr_world* world, const char* call, orr_entity entity)
+{
+    orr_type type;
+    orr_result result = playback_check(world, call, entity, &type);
+    if (result != ORR_OK || orr_component_has(world, entity, type)) {
+        return result;
+    }
+    orri_id_text who = orri_entity_format(world, entity);
+    return orri_refuse(&world->env, ORR_ERR_ABSENT, ORR_LOG_ID_ENTITY_REFUSED,
+                       "%s: entity %s has no orr_time_stretcher; give it a rate first, with "
+                       "orr_time_stretch()",
+                       call, who.text);
+}
+
+static orr_entity playback_drives(orr_world* world, orr_entity entity)
+{
+    const orr_time_stretcher* stretcher =
+        orr_alive(world, entity) ? orr_get(world, entity, orr_time_stretcher) : NULL;
+    return stretcher != NULL ? stretcher->drives : (orr_entity){0};
+}
+
+// True when what `from` drives, and so on, comes to `to`. A cycle elsewhere, which somebody wrote by hand, ends with the steps.
+static bool playback_leads(orr_world* world, orr_entity from, orr_entity to)
+{
+    uint64_t steps = orr_entity_count(world);
+    while (from.id != 0 && from.id != to.id && steps-- > 0) {
+        from = playback_drives(world, from);
+    }
+    return from.id == to.id;
+}
+
+orr_result orr_time_derivate(orr_world* world, orr_entity stretcher, orr_entity of)
+{
+    ORR_ASSERT(world != NULL);
+    const char* call = "orr_time_derivate";
+    bool own = of.id == 0 || of.id == stretcher.id;
+    orr_result result = playback_check_has(world, call, stretcher);
+    if (result == ORR_OK && !own) {
+        result = playback_check_has(world, call, of);
+    }
+    if (result != ORR_OK) {
+        return result;
+    }
+    if (!own && playback_leads(world, of, stretcher)) {
+        orri_id_text a = orri_entity_format(world, stretcher), b = orri_entity_format(world, of);
+        return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
+                           "%s: entity %s cannot drive %s, which drives it already, by itself or "
+                           "through others",
+                           call, a.text, b.text);
+    }
+    orr_time_stretcher value = *orr_get(world, stretcher, orr_time_stretcher);
+    value.drives = own ? (orr_entity){0} : of;
+    return orr_put(world, stretcher, orr_time_stretcher, &value);
+}
+
+// ---- a move ---------------------------------------------------------------------------------------------------------------
+
+// A stretcher that is to be moved, and how that goes.
+typedef struct playback_move {
+    orr_run* run;
+    orr_entity entity;
+    const orr_time_stretcher* stretcher;
+    orri_entity_slots memory;
+    double target;
+    // What was refused, and held back: it is said once.
+    orr_result result;
+    char text[ORRI_ERROR_SIZE];
+} playback_move;
+
+static void playback_hear(void* owner, orr_result result, orr_log_id id, const char* text)
+{
+    (void)id;
+    playback_move* m = owner;
+    m->result = result;
+    snprintf(m->text, sizeof m->text, "%s", text);
+}
+
+// The last slot at or below the target; UINT32_MAX: the target is not within what is remembered.
+static uint32_t playback_slot(const playback_move* m)
+{
+    const orri_entity_slots* memory = &m->memory;
+    uint32_t low = orri_entity_slots_below(memory, m->target);
+    bool within = low > 0 && (low < memory->count ||
+                              (double)orri_entity_slots_slot(memory, low - 1) == m->target);
+    return within ? low - 1 : UINT32_MAX;
+}
+
+static orr_stretch_state playback_lacks(playback_move* m)
+{
+    char near[128];
+    orri_text text = {near, sizeof near, 0};
+    orri_entity_slots_near(&m->memory, m->target, &text);
+    orri_id_text who = orri_entity_format(m->run->world, m->entity);
+    m->result = ORR_ERR_PAST;
+    snprintf(m->text, sizeof m->text,
+             PLAYBACK_SYSTEM ": entity %s cannot move from %g to %g: %s; remember states on both "
+                             "sides of where it goes (orr_entity_remember()), or change its rate",
+             who.text, m->stretcher->position, m->target, near);
+    return ORR_STRETCH_LACKS;
+}
+
+static orr_stretch_state playback_barred(playback_move* m, orr_type type)
+{
+    orri_id_text who = orri_entity_format(m->run->world, m->entity);
+    m->result = ORR_ERR_TYPE;
+    snprintf(m->text, sizeof m->text,
+             PLAYBACK_SYSTEM ": %s of entity %s would change, which it did not declare; name it in "
+                             "orr_stretcher_desc.types",
+             orri_type_label(m->run->world, type), who.text);
+    return ORR_STRETCH_BARRED;
+}
+
+// The frame at the target: of one slot, or of the two around it.
+static orr_result playback_frame(const playback_move* m, uint32_t slot, orri_decoded* out)
+{
+    orr_world* world = m->run->world;
+    orr_result result =
+        orri_entity_decode(world, PLAYBACK_SYSTEM, orri_entity_slots_image(&m->memory, slot), out);
+    double first = (double)orri_entity_slots_slot(&m->memory, slot);
+    if (result != ORR_OK || first == m->target) {
+        return result;
+    }
+    double second = (double)orri_entity_slots_slot(&m->memory, slot + 1);
+    orri_decoded later;
+    result = orri_entity_decode(world, PLAYBACK_SYSTEM,
+                                orri_entity_slots_image(&m->memory, slot + 1), &later);
+    if (result == ORR_OK) {
+        orri_decoded_interpolate(out, &later, (m->target - first) / (second - first));
+        orri_decoded_free(&later);
+    } else {
+        orri_decoded_free(out);
+    }
+    return result;
+}
+
+static orr_stretch_state playback_go(playback_move* m)
+{
+    uint32_t slot = playback_slot(m);
+    if (slot == UINT32_MAX) {
+        return playback_lacks(m);
+    }
+    orri_decoded frame;
+    if (playback_frame(m, slot, &frame) != ORR_OK) {
+        return ORR_STRETCH_REFUSED;
+    }
+    orr_type barred;
+    orr_result result = orri_decoded_send(&frame, m->run, m->entity, &barred);
+    orri_decoded_free(&frame);
+    return result == ORR_OK ? ORR_STRETCH_MOVES
+           : barred.id != 0 ? playback_barred(m, barred)
+                            : ORR_STRETCH_REFUSED;
+}
+
+// Refusals are heard here: the same one, tick after tick, is said once.
+static orr_stretch_state playback_try(playback_move* m)
+{
+    orri_env* env = &m->run->world->env;
+    orri_env_ear before = orri_ear_here;
+    orri_ear_here = (orri_env_ear){env, playback_hear, m};
+    orr_stretch_state state = playback_go(m);
+    orri_ear_here = before;
+    if (state != ORR_STRETCH_MOVES && state != m->stretcher->state) {
+        (void)orri_refuse(env, m->result, ORR_LOG_ID_CALL_REFUSED, "%s", m->text);
+    }
+    return state;
+}
+
+// A position as a time. Positions that somebody wrote by hand may be none.
+static uint64_t playback_time(double position)
+{
+    const double end = 18446744073709551616.0; // 2^64
+    return position >= end ? UINT64_MAX : position > 0 ? (uint64_t)position : 0;
+}
+
+static void playback_row(orr_run* run, orr_entity entity, orr_time_stretcher* stretcher,
+                         orr_time* time, const orr_time_traveller* traveller)
+{
+    orr_world* world = run->world;
+    playback_move move = {.run = run,
+                          .entity = entity,
+                          .stretcher = stretcher,
+                          .memory = orri_entity_slots_in(&world->schema, traveller),
+                          .target = stretcher->position + stretcher->rate};
+    // One that stands and remembers nothing has nowhere to be.
+    bool idle = stretcher->drives.id != 0 || (stretcher->rate == 0 && move.memory.count == 0);
+    orr_stretch_state state = idle ? ORR_STRETCH_MOVES : playback_try(&move);
+    if (state == ORR_STRETCH_MOVES && !idle) {
+        stretcher->position = move.target;
+    }
+    if (stretcher->drives.id == 0) { // Its entity's time stays where it stays.
+        time->origin = (int64_t)(orri_tick_now(world) - playback_time(stretcher->position));
+    }
+    stretcher->state = state;
+    stretcher->rate += stretcher->push;
+}
+
+// ---- the system -------------------------------------------------------------------------------------------------------------
+
+static void playback_reset(orr_query* query)
+{
+    ORR_EACH (it, query) {
+        orr_time_stretcher* s = orr_write(&it, orr_time_stretcher);
+        for (uint32_t i = 0; i < it.count; i++) {
+            s[i].push = 0;
+        }
+    }
+}
+
+// Rates as they were when the tick began: nothing has moved yet.
+static void playback_push(orr_query* query)
+{
+    orr_world* world = orr_query_world(query);
+    ORR_EACH (it, query) {
+        const orr_time_stretcher* s = orr_read(&it, orr_time_stretcher);
+        for (uint32_t i = 0; i < it.count; i++) {
+            bool pushes = s[i].drives.id != 0 && orr_alive(world, s[i].drives) &&
+                          orr_has(world, s[i].drives, orr_time_stretcher);
+            orr_time_stretcher* target = pushes ? orr_edit(world, s[i].drives, orr_time_stretcher)
+                                                : NULL;
+            if (target != NULL) {
+                target->push += s[i].rate;
+            }
+        }
+    }
+}
+
+static void playback_run(orr_run* run)
+{
+    orr_query* query = orr_run_query(run);
+    playback_reset(query);
+    playback_push(query);
+    ORR_EACH (it, query) {
+        orr_time_stretcher* s = orr_write(&it, orr_time_stretcher);
+        orr_time* t = orr_write(&it, orr_time);
+        const orr_time_traveller* m = orr_read(&it, orr_time_traveller);
+        for (uint32_t i = 0; i < it.count; i++) {
+            playback_row(run, orr_iter_entity(&it, i), &s[i], &t[i], &m[i]);
+        }
+    }
+}
+
+// All types that can be remembered, as a text. False (reported): there are too many.
+static bool playback_types(const orr_world* world, orri_text* out)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < world->schema.type_count; i++) {
+        const orri_type* type = world->schema.types[i];
+        if (orri_encode_skips(type) || orri_type_pseudo(type) || type->info.has_hooks ||
+            !orri_field_walk_plain(&type->info)) {
+            continue;
+        }
+        orri_text_add(out, "%s%s", count++ > 0 ? ", " : "", type->info.name);
+    }
+    if (count > PLAYBACK_TYPES_MAX) {
+        (void)orri_refuse(
+            orri_env_of(world), ORR_ERR_CAPACITY, ORR_LOG_ID_SYSTEM_REFUSED,
+            "orr_stretcher_add: the world has %u types that stretched entities could "
+            "have, more than %u; name those they do have, in orr_stretcher_desc.types",
+            count, PLAYBACK_TYPES_MAX);
+    }
+    return count <= PLAYBACK_TYPES_MAX;
+}
+
+orr_system orr_stretcher_add(orr_world* world, const orr_stretcher_desc* desc)
+{
+    ORR_ASSERT(world != NULL);
+    static const orr_stretcher_desc none = {0};
+    char types[ORR_QUERY_TEXT_MAX], any[ORR_QUERY_TEXT_MAX + 64], switches[ORR_QUERY_TEXT_MAX + 16];
+    orri_text text = {types, sizeof types, 0};
+    desc = desc != NULL ? desc : &none;
+    types[0] = '\0';
+    if (desc->types != NULL) {
+        orri_text_add(&text, "%s", desc->types);
+    } else if (!playback_types(world, &text)) {
+        return (orr_system){0};
+    }
+    const char* between = types[0] != '\0' ? ", " : "";
+    snprintf(any, sizeof any, "write orr_time_stretcher%s%s", between, types);
+    snprintf(switches, sizeof switches, "*%s%s", between, types);
+    const char* some = types[0] != '\0' ? types : NULL;
+    return orr_system_add(world, &(orr_system_desc){.name = PLAYBACK_SYSTEM,
+                                                    .query = "write orr_time_stretcher, write "
+                                                             "orr_time, orr_time_traveller",
+                                                    .run = playback_run,
+                                                    .once = true,
+                                                    .alone = true,
+                                                    .by_id = any,
+                                                    .adds = some,
+                                                    .removes = some,
+                                                    .changes = some,
+                                                    .switches = switches,
+                                                    .tags = "*",
+                                                    .pipeline = desc->pipeline,
+                                                    .before = desc->before,
+                                                    .after = desc->after});
+}
+
+#undef PLAYBACK_SYSTEM
+#undef PLAYBACK_TYPES_MAX

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+// What is remembered without being asked for: the last ticks, of earlier ones each Nth, within a budget.
+#include "history/history.h"
+#include "realtime/realtime.h"
+
+// A future that the world left by going back is another one now.
+void orri_history_tick_begins(orr_world* world)
+{
+    struct orri_history* history = world->history;
+    uint32_t first = orri_history_find(history, world->tick + 1);
+    if (ORR_UNLIKELY(first < history->memory_count)) {
+        orri_history_drop(world, first, history->memory_count - first);
+    }
+}
+
+static bool retention_on(const orr_history_desc* rules)
+{
+    return rules->recent != 0 || rules->every != 0;
+}
+
+// True when none that the rules made before memory `at` is of the same stretch of `every` ticks. In real time ticks are left out, and some are lost: so it is
+// not by number.
+static bool retention_first(const struct orri_history* history, uint32_t at, uint64_t tick)
+{
+    uint64_t every = history->rules.every;
+    while (at > 0 && !history->memories[at - 1].ruled) {
+        at--;
+    }
+    return every != 0 && (at == 0 || history->memories[at - 1].tick / every < tick / every);
+}
+
+// Memories that the rules made and no longer want, of the ticks that became too old since the last time. The newest first: what others lean on is near then.
+static void retention_forget_old(orr_world* world)
+{
+    struct orri_history* history = world->history;
+    const orr_history_desc* rules = &history->rules;
+    uint64_t oldest = world->tick > rules->recent ? world->tick - rules->recent : 0;
+    uint32_t first = orri_history_find(history, history->ruled_to);
+    for (uint32_t i = orri_history_find(history, oldest); i-- > first;) {
+        const orri_memory* memory = &history->memories[i];
+        if (memory->ruled && !retention_first(history, i, memory->tick)) {
+            orri_history_drop(world, i, 1);
+            history->forgotten++;
+        }
+    }
+    history->ruled_to = oldest;
+}
+
+// The oldest one that the rules made. False: there is none before memory `end`.
+static bool retention_forget_oldest(orr_world* world, uint32_t end)
+{
+    struct orri_history* history = world->history;
+    for (uint32_t i = 0; i < end; i++) {
+        if (history->memories[i].ruled) {
+            orri_history_drop(world, i, 1);
+            history->forgotten++;
+            return true;
+        }
+    }
+    return false;
+}
+
+// The oldest go first; the newest stays. A replay forgets what its run forgot: how much memory there is depends on who looks on.
+static void retention_keep_budget(orr_world* world)
+{
+    struct orri_history* history = world->history;
+    uint64_t most = history->rules.bytes_max;
+    uint32_t dropped = 0, told;
+    if (most == 0) {
+        return;
+    }
+    bool replays = orri_replay_budget(world, &told);
+    while (history->memory_count > 0 &&
+           (replays ? dropped < told : orri_history_bytes(world) > most) &&
+           retention_forget_oldest(world, history->memory_count - 1)) {
+        dropped++;
+    }
+    orri_realtime_log_budget(world, dropped);
+}
+
+// Whether the tick that is now is to be remembered.
+static bool retention_want(const orr_world* world)
+{
+    const struct orri_history* history = world->history;
+    return history->rules.recent != 0 ||
+           retention_first(history, orri_history_find(history, world->tick), world->tick);
+}
+
+void orri_history_tick_ended(orr_world* world)
+{
+    struct orri_history* history = world->history;
+    orri_history_sweep(world);
+    if (!retention_on(&history->rules)) {
+        return;
+    }
+    if (retention_want(world) && orri_history_keep(world, true) != ORR_OK) {
+        history->lost++; // The oldest makes room, for the world too.
+        (void)retention_forget_oldest(world, history->memory_count);
+    }
+    retention_forget_old(world);
+    retention_keep_budget(world);
+}
+
+bool orri_history_tick_wanted(const orr_world* world)
+{
+    const orr_history_desc* rules = &world->history->rules;
+    uint32_t transient = rules->sync_every > 0 ? rules->sync_every : 1;
+    return retention_on(rules) && world->schedule->pipelines[0]->tick % transient == 0 &&
+           retention_want(world);
+}
+
+void orri_history_tick_met(orr_world* world)
+{
+    orri_history_sweep(world);
+    if (orri_history_at(world, world->tick) == NULL) { // Else nothing ran since.
+        orri_history_tick_ended(world);
+    }
+}
+
+void orri_history_keep_now(orr_world* world)
+{
+    const struct orri_history* history = world->history;
+    const orri_memory* now =
+        history != NULL && history->rules.recent != 0 ? orri_history_at(world, world->tick) : NULL;
+    bool wanted = history != NULL && history->rules.recent != 0 &&
+                  (now == NULL || (now->ruled && !orri_snapshot_same(world, now->store)));
+    if (wanted && orri_history_keep(world, true) != ORR_OK) {
+        world->history->lost++;
+    }
+}
+
+orr_result orr_history_set(orr_world* world, const orr_history_desc* desc)
+{
+    ORR_ASSERT(world != NULL);
+    orr_result result = orri_step_between(world, "orr_history_set");
+    if (result != ORR_OK) {
+        return result;
+    }
+    if (desc == NULL) {
+        return orri_refuse_argument(world, "orr_history_set", "the desc is NULL");
+    }
+    struct orri_history* history = orri_history_of(world);
+    if (history == NULL) {
+        return ORR_ERR_MEMORY;
+    }
+    if (retention_on(desc) && orri_history_at(world, world->tick) == NULL) {
+        result = orri_history_keep(world, true);
+    }
+    if (result == ORR_OK) {
+        history->rules = *desc;
+        history->ruled_to = 0;
+        retention_forget_old(world);
+        retention_keep_budget(world);
+        while (!retention_on(desc) && retention_forget_oldest(world, history->memory_count)) {
+        }
+    }
+    return result;
+}

@@ -1,0 +1,518 @@
+// SPDX-License-Identifier: MIT
+// The schedule of a moment: what systems keep and how far their lives are, clocks of pipelines, and which blocks are new to systems with `changed` terms.
+// Nothing of spectators and of systems that only listen; nothing of plans, which follow from the systems, nor of the pause, which is the user's.
+#include "history/schedule_past.h"
+#include "realtime/realtime.h"
+#include "schedule/record/recording.h"
+
+typedef struct schedule_past_system {
+    orr_system handle;
+    uint64_t tick_first, since;
+    uint32_t state1, exports1; // Where in `bytes`, plus 1; 0: it had none yet.
+    bool created, started, removed, self_on, group_on, met_create, met_start;
+} schedule_past_system;
+
+typedef struct schedule_past_pipe {
+    uint64_t name_hash, start_ns, ran, due_ns, tick;
+    bool renewed;
+} schedule_past_pipe;
+
+// A block that was new to some system. Versions go on when the world goes back; what counts is which was written after which system had run.
+typedef struct schedule_past_block {
+    uint64_t version;
+    uint32_t cluster, chunk, column; // By its place in the order of clusters.
+} schedule_past_block;
+
+struct orri_schedule_past {
+    uint64_t tick, time_ns, passed_ns;
+    bool stale;
+    schedule_past_system* systems;
+    uint32_t system_count, system_capacity;
+    schedule_past_pipe* pipes; // None: there was no schedule.
+    uint32_t pipe_count, pipe_capacity;
+    uint8_t* bytes;
+    uint32_t byte_count, byte_capacity;
+    schedule_past_block* blocks;
+    uint32_t block_count, block_capacity;
+};
+
+static bool schedule_past_counts(const orri_system* system)
+{
+    return !system->pipe->spectator && !orri_system_outside(system);
+}
+
+// ---- remembering ------------------------------------------------------------------------------------------------------
+
+static bool schedule_past_keep(orri_env* env, orri_schedule_past* past,
+                               const orri_system_state* keep, uint32_t* at1)
+{
+    *at1 = 0;
+    if (keep->data == NULL) {
+        return true;
+    }
+    uint32_t size = keep->type->info.size;
+    if (!ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &past->bytes, &past->byte_capacity,
+                      past->byte_count + size)) {
+        return false;
+    }
+    *at1 = past->byte_count + 1;
+    if (size > 0) {
+        memcpy(past->bytes + past->byte_count, keep->data, size);
+        past->byte_count += size;
+    }
+    return true;
+}
+
+static bool schedule_past_take_system(orri_env* env, orri_schedule_past* past,
+                                      const orri_system* system)
+{
+    schedule_past_system was = {.handle = system->handle,
+                                .tick_first = system->tick_first,
+                                .since = orri_history_detach_since(system),
+                                .created = system->created,
+                                .started = system->started,
+                                .removed = system->removed,
+                                .self_on = system->self_on,
+                                .group_on = system->group_on,
+                                .met_create = system->met_create,
+                                .met_start = system->met_start};
+    if (!schedule_past_keep(env, past, &system->state, &was.state1) ||
+        !schedule_past_keep(env, past, &system->exports, &was.exports1)) {
+        return false;
+    }
+    past->systems[past->system_count++] = was;
+    return true;
+}
+
+static bool schedule_past_take(orr_world* world, orri_schedule_past* past)
+{
+    const struct orri_schedule* schedule = world->schedule;
+    orri_env* env = &world->env;
+    if (!ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &past->systems, &past->system_capacity,
+                      schedule->system_count) ||
+        !ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &past->pipes, &past->pipe_capacity,
+                      schedule->pipeline_count)) {
+        return false;
+    }
+    for (const orri_system* system = schedule->first; system != NULL; system = system->next) {
+        if (schedule_past_counts(system) && !schedule_past_take_system(env, past, system)) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
+        const orri_pipeline* pipe = schedule->pipelines[i];
+        if (!pipe->spectator) {
+            past->pipes[past->pipe_count++] = (schedule_past_pipe){pipe->name_hash, pipe->start_ns,
+                                                                   pipe->ran,       pipe->due_ns,
+                                                                   pipe->tick,      pipe->renewed};
+        }
+    }
+    past->time_ns = orri_history_detach_time(schedule);
+    past->passed_ns = schedule->passed_ns;
+    past->stale = schedule->stale;
+    return true;
+}
+
+// ---- what is new to whom ------------------------------------------------------------------------------------------------
+
+static bool schedule_past_looks(const orri_system* system)
+{
+    return schedule_past_counts(system) && system->query != NULL && system->query->has_changed &&
+           system->since != 0;
+}
+
+// When the first of those that look ran; UINT64_MAX: none does.
+static uint64_t schedule_past_least(const struct orri_schedule* schedule)
+{
+    uint64_t least = UINT64_MAX;
+    for (const orri_system* system = schedule->first; system != NULL; system = system->next) {
+        uint64_t since = schedule_past_looks(system) ? orri_history_detach_since(system)
+                                                     : UINT64_MAX;
+        least = since < least ? since : least;
+    }
+    return least;
+}
+
+// True when somebody asks whether the type was changed.
+static bool schedule_past_asked(const struct orri_schedule* schedule, orr_type type)
+{
+    bool asked = false;
+    for (const orri_system* system = schedule->first; system != NULL && !asked;
+         system = system->next) {
+        const orri_leaf* leaf = schedule_past_looks(system) ? &system->query->leaves[0] : NULL;
+        for (uint32_t t = 0; leaf != NULL && t < leaf->term_count && !asked; t++) {
+            asked = leaf->terms[t].changed && leaf->terms[t].type.id == type.id;
+        }
+    }
+    return asked;
+}
+
+static bool schedule_past_take_column(orr_world* world, orri_schedule_past* past,
+                                      const orri_cluster* cluster, schedule_past_block at,
+                                      uint64_t least)
+{
+    for (at.chunk = 0; at.chunk < cluster->chunk_count; at.chunk++) {
+        at.version = cluster->chunks[at.chunk]->columns[at.column].version;
+        if (at.version <= least) {
+            continue;
+        }
+        if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &past->blocks, &past->block_capacity,
+                          past->block_count + 1)) {
+            return false;
+        }
+        past->blocks[past->block_count++] = at;
+    }
+    return true;
+}
+
+// Of a type its values and its switches; with one that is asked for, also those of entities.
+static bool schedule_past_take_cluster(orr_world* world, orri_schedule_past* past,
+                                       const orri_cluster* cluster, uint32_t number, uint64_t least)
+{
+    uint32_t half = cluster->column_count;
+    bool any = false, done = true;
+    for (uint32_t c = 0; done && c < cluster->type_count; c++) {
+        if (schedule_past_asked(world->schedule, cluster->types[c])) {
+            schedule_past_block at = {.cluster = number, .column = c};
+            schedule_past_block bits = {.cluster = number, .column = half + c};
+            done = schedule_past_take_column(world, past, cluster, at, least) &&
+                   (!cluster->has_bits ||
+                    schedule_past_take_column(world, past, cluster, bits, least));
+            any = true;
+        }
+    }
+    schedule_past_block entities = {.cluster = number,
+                                    .column = half + orri_cluster_entity_column(cluster)};
+    return done && (!any || !cluster->has_bits ||
+                    schedule_past_take_column(world, past, cluster, entities, least));
+}
+
+static bool schedule_past_take_blocks(orr_world* world, orri_schedule_past* past)
+{
+    uint64_t least = schedule_past_least(world->schedule);
+    uint32_t number = 0;
+    bool done = true;
+    if (least == UINT64_MAX) {
+        return true;
+    }
+    orri_world_settle(world);
+    for (const orri_cluster* c = world->cluster_first; done && c != NULL; c = c->next, number++) {
+        done = schedule_past_take_cluster(world, past, c, number, least);
+    }
+    return done;
+}
+
+orri_schedule_past* orri_schedule_remember(orr_world* world)
+{
+    orri_schedule_past* past =
+        ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SYSTEM, orri_schedule_past, 1);
+    bool done = past != NULL;
+    if (done && world->schedule != NULL) {
+        done = schedule_past_take(world, past) && schedule_past_take_blocks(world, past);
+    }
+    if (!done) {
+        orri_schedule_forget(world, past);
+        (void)orri_refuse_memory(&world->env, "remembering systems");
+        return NULL;
+    }
+    past->tick = world->tick;
+    return past;
+}
+
+void orri_schedule_forget(orr_world* world, orri_schedule_past* past)
+{
+    orri_env* env = &world->env;
+    if (past == NULL) {
+        return;
+    }
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, past->systems, past->system_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, past->pipes, past->pipe_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, past->bytes, past->byte_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, past->blocks, past->block_capacity);
+    ORRI_FREE(env, ORR_MEMORY_SYSTEM, orri_schedule_past, past, 1);
+}
+
+uint64_t orri_schedule_past_bytes(const orri_schedule_past* past)
+{
+    return sizeof *past + past->system_capacity * sizeof *past->systems +
+           past->pipe_capacity * sizeof *past->pipes + past->byte_capacity +
+           past->block_capacity * sizeof *past->blocks;
+}
+
+// ---- whether it can be gone back to ----------------------------------------------------------------------------------------
+
+static const schedule_past_system* schedule_past_find(const orri_schedule_past* past,
+                                                      orr_system handle)
+{
+    for (uint32_t i = 0; i < past->system_count; i++) {
+        if (past->systems[i].handle.id == handle.id &&
+            past->systems[i].handle.generation == handle.generation) {
+            return &past->systems[i];
+        }
+    }
+    return NULL;
+}
+
+ORRI_COLD static orr_result schedule_past_refuse(orr_world* world, const orri_schedule_past* past,
+                                                 const char* what, const char* name,
+                                                 const char* since, const char* advice)
+{
+    return orri_refuse(&world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
+                       "orr_time_travel: %s '%s' was %s after tick %llu was remembered; %s", what,
+                       name, since, (unsigned long long)past->tick, advice);
+}
+
+static orr_result schedule_past_check_systems(orr_world* world, const orri_schedule_past* past)
+{
+    uint32_t found = 0;
+    for (const orri_system* system = world->schedule->first; system != NULL;
+         system = system->next) {
+        if (!schedule_past_counts(system)) {
+            continue;
+        }
+        const schedule_past_system* was = schedule_past_find(past, system->handle);
+        if (was == NULL) {
+            return schedule_past_refuse(
+                world, past, "system", system->desc.name, "added",
+                "remove it (and run a tick), or forget the ticks before it came");
+        }
+        if (system->removed && !was->removed) {
+            return schedule_past_refuse(world, past, "system", system->desc.name, "removed",
+                                        "forget the ticks before it went");
+        }
+        found++;
+    }
+    return found == past->system_count
+               ? ORR_OK
+               : schedule_past_refuse(world, past, "a system", "that is gone", "removed",
+                                      "forget the ticks before it went");
+}
+
+static orr_result schedule_past_check_pipes(orr_world* world, const orri_schedule_past* past)
+{
+    const struct orri_schedule* schedule = world->schedule;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
+        const orri_pipeline* pipe = schedule->pipelines[i];
+        // The first is always there: it had not begun.
+        if (!pipe->spectator && n++ >= past->pipe_count && i > 0) {
+            return schedule_past_refuse(world, past, "pipeline", pipe->name, "added",
+                                        "forget the ticks before it came");
+        }
+    }
+    return ORR_OK;
+}
+
+orr_result orri_schedule_restore_prepare(orr_world* world, const orri_schedule_past* past)
+{
+    if (world->schedule == NULL) {
+        ORR_ASSERT(past->system_count == 0);
+        return ORR_OK;
+    }
+    orr_result result = schedule_past_check_systems(world, past);
+    return result == ORR_OK ? schedule_past_check_pipes(world, past) : result;
+}
+
+bool orri_schedule_same(const orr_world* world, const orri_schedule_past* past)
+{
+    const struct orri_schedule* schedule = world->schedule;
+    if (schedule == NULL) {
+        return true;
+    }
+    uint32_t systems = 0, pipes = 0;
+    bool same = !schedule->posted && schedule->time_ns == past->time_ns &&
+                schedule->passed_ns == past->passed_ns;
+    for (const orri_system* system = schedule->first; same && system != NULL;
+         system = system->next) {
+        if (schedule_past_counts(system)) {
+            const schedule_past_system* was = schedule_past_find(past, system->handle);
+            same = was != NULL && was->removed == system->removed &&
+                   was->self_on == system->self_on && was->group_on == system->group_on;
+            systems++;
+        }
+    }
+    for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
+        pipes += !schedule->pipelines[i]->spectator;
+    }
+    // A world that had no systems yet is as one with the first pipeline alone.
+    uint32_t were = past->pipe_count > 0 ? past->pipe_count : 1;
+    return same && systems == past->system_count && pipes == were;
+}
+
+// ---- going back ---------------------------------------------------------------------------------------------------------------
+
+static void schedule_past_put_keep(const orri_schedule_past* past, const orri_system_state* keep,
+                                   uint32_t at1)
+{
+    if (keep->data == NULL) {
+        return;
+    }
+    if (at1 == 0) {
+        orr_value_default(&keep->type->info, keep->data);
+    } else if (keep->type->info.size > 0) {
+        memcpy(keep->data, past->bytes + at1 - 1, keep->type->info.size);
+    }
+}
+
+// True when it is switched or begun otherwise than it was: plans are made anew.
+static bool schedule_past_put_system(const orri_schedule_past* past,
+                                     const schedule_past_system* was, orri_system* system)
+{
+    bool wanted = was->self_on && was->group_on;
+    bool differs = system->created != was->created || system->started != was->started ||
+                   system->wanted != wanted || system->removed != was->removed;
+    system->tick_first = was->tick_first;
+    system->created = was->created;
+    system->started = was->started;
+    system->removed = was->removed;
+    system->met_create = was->met_create;
+    system->met_start = was->met_start;
+    __atomic_store_n(&system->self_on, was->self_on, __ATOMIC_RELAXED);
+    __atomic_store_n(&system->group_on, was->group_on, __ATOMIC_RELAXED);
+    system->wanted = wanted;
+    schedule_past_put_keep(past, &system->state, was->state1);
+    schedule_past_put_keep(past, &system->exports, was->exports1);
+    if (system->exports_shown != NULL) {
+        memcpy(system->exports_shown, system->exports.data, system->exports.type->info.size);
+    }
+    return differs;
+}
+
+static bool schedule_past_put_systems(const struct orri_schedule* schedule,
+                                      const orri_schedule_past* past)
+{
+    bool differs = false;
+    for (orri_system* system = schedule->first; system != NULL; system = system->next) {
+        const schedule_past_system* was =
+            schedule_past_counts(system) ? schedule_past_find(past, system->handle) : NULL;
+        if (was != NULL) {
+            differs |= schedule_past_put_system(past, was, system);
+        }
+    }
+    return differs;
+}
+
+static void schedule_past_put_pipes(struct orri_schedule* schedule, const orri_schedule_past* past)
+{
+    for (uint32_t i = 0, n = 0; i < schedule->pipeline_count; i++) {
+        orri_pipeline* pipe = schedule->pipelines[i];
+        bool known = !pipe->spectator && n < past->pipe_count;
+        schedule_past_pipe was = {.start_ns = past->time_ns};
+        if (known) {
+            was = past->pipes[n++];
+            ORR_ASSERT(was.name_hash == pipe->name_hash);
+        }
+        uint64_t due = pipe->due_ns;
+        if (!pipe->spectator) {
+            pipe->tick = was.tick;
+            pipe->renewed = was.renewed;
+        }
+        // Of a spectator that would stand until the time it saw comes again.
+        if (!pipe->spectator || due > past->time_ns) {
+            pipe->start_ns = was.start_ns;
+            pipe->ran = was.ran;
+            pipe->due_ns = known ? was.due_ns : orri_pipeline_due(pipe, 0);
+        }
+        if (pipe->spectator && pipe->due_ns > due) {
+            pipe->due_ns = due;
+        }
+    }
+}
+
+static void schedule_past_put_clocks(struct orri_schedule* schedule, const orri_schedule_past* past)
+{
+    orri_realtime* rt = schedule->realtime;
+    if (rt != NULL) {
+        orri_realtime_lock(rt); // Others may ask for the phase, and wait until they are due.
+    }
+    schedule->time_ns = past->time_ns;
+    schedule->passed_ns = past->passed_ns;
+    schedule_past_put_pipes(schedule, past);
+    if (rt != NULL) {
+        orri_history_detach_time_scale(rt);
+        orri_realtime_unlock(rt);
+    }
+}
+
+// How many systems that look, counted by when they ran, had run before a version; or up to it.
+static uint64_t schedule_past_rank(const orri_schedule_past* past, uint64_t version, bool up_to)
+{
+    uint64_t rank = 0;
+    for (uint32_t i = 0; i < past->system_count; i++) {
+        uint64_t since = past->systems[i].since;
+        bool first = since != 0 && (since < version || (up_to && since == version));
+        for (uint32_t k = 0; first && k < i; k++) {
+            first = past->systems[k].since != since;
+        }
+        rank += first;
+    }
+    return rank;
+}
+
+static void schedule_past_stamp(orri_cluster* cluster, const schedule_past_block* block,
+                                uint64_t version)
+{
+    if (block->chunk >= cluster->chunk_count) {
+        return;
+    }
+    orri_chunk* chunk = cluster->chunks[block->chunk];
+    orri_column* column = &chunk->columns[block->column];
+    orri_column_cold* cold = &orri_chunk_cold(chunk)[block->column];
+    cold->hash_version = cold->hash_version == column->version ? version : cold->hash_version;
+    column->version = version;
+    if (block->column < cluster->column_count &&
+        cluster->columns[block->column].version < version) {
+        cluster->columns[block->column].version = version;
+    }
+}
+
+// Versions from here on are in the order in which they were: what was written, and who had run then.
+static void schedule_past_put_changes(orr_world* world, const orri_schedule_past* past)
+{
+    orri_world_settle(world);
+    uint64_t now = world->epoch, last = 0;
+    for (orri_system* system = world->schedule->first; system != NULL; system = system->next) {
+        const schedule_past_system* was =
+            schedule_past_counts(system) ? schedule_past_find(past, system->handle) : NULL;
+        if (was != NULL) {
+            uint64_t rank = schedule_past_rank(past, was->since, true);
+            last = rank > last ? rank : last;
+            system->since = was->since != 0 ? now + 2 * rank : 0;
+        }
+    }
+    orri_cluster* cluster = world->cluster_first;
+    for (uint32_t i = 0, number = 0; i < past->block_count; i++) {
+        const schedule_past_block* block = &past->blocks[i];
+        for (; cluster != NULL && number < block->cluster; number++) {
+            cluster = cluster->next;
+        }
+        if (cluster != NULL) {
+            schedule_past_stamp(cluster, block,
+                                now + 2 * schedule_past_rank(past, block->version, false) + 1);
+        }
+    }
+    world->epoch =
+        now + 2 * last +
+        4; // Of none of these it is the epoch: they may be held. Nor the number before it.
+}
+
+void orri_schedule_restore(orr_world* world, const orri_schedule_past* past)
+{
+    struct orri_schedule* schedule = world->schedule;
+    if (schedule == NULL) {
+        return;
+    }
+    bool differs = schedule_past_put_systems(schedule, past) || past->stale;
+    schedule->stale |= differs;
+    schedule->switched |= differs;
+    schedule_past_put_clocks(schedule, past);
+    if (schedule->tape != NULL) { // It compares hashes as of the end of a tick.
+        schedule->tape->first_ns = schedule->pipelines[0]->due_ns;
+    }
+    schedule_past_put_changes(world, past);
+}
+
+void orri_schedule_restore_cancel(orr_world* world)
+{
+    (void)world; // Nothing was made ready.
+}

@@ -1,0 +1,570 @@
+// SPDX-License-Identifier: MIT
+// Who has what, and who waits. Everything is decided under one short mutex: a set fits as a whole or its holder goes in line.
+// Whoever gives something back looks through the line, from the front, and grants what can be granted: what somebody further in
+// front waits for is not given away, but to readers for a while (overtake.c). Nobody waits behind one it does not conflict with.
+//
+// There is no deadlock. Who waits for a set holds nothing, so only others in line that come later wait for it. Who waits for an
+// upgrade waits for readers of LIVE resources; a reader that waits itself could only be upgrading, and then it has let its reads
+// go. So the ones waited for in the end are at work, and will come to their release.
+#include "lock/lock_detail.h"
+
+#define LOCK_BIT(mode) ((uint32_t)1 << (mode))
+// Who passes one that waits lasts, as far as is known, so many times less long than whom that one waits for.
+#define LOCK_SHORTER 4
+
+// By mode: which others refuse it, as fields of a word and as bits of claims.
+static const uint64_t lock_refuses[ORRI_LOCK_MODES] = {
+    [ORRI_LOCK_READ] = ORRI_LOCK_ANY(ORRI_LOCK_EXCLUSIVE) | ORRI_LOCK_ANY(ORRI_LOCK_WRITE_WITHIN) |
+                       ORRI_LOCK_STOP,
+    [ORRI_LOCK_INCLUSIVE] = ORRI_LOCK_ANY(ORRI_LOCK_INCLUSIVE) |
+                            ORRI_LOCK_ANY(ORRI_LOCK_EXCLUSIVE) |
+                            ORRI_LOCK_ANY(ORRI_LOCK_WRITE_WITHIN),
+    [ORRI_LOCK_EXCLUSIVE] = ORRI_LOCK_COUNTS,
+    [ORRI_LOCK_READ_WITHIN] = ORRI_LOCK_ANY(ORRI_LOCK_EXCLUSIVE),
+    [ORRI_LOCK_WRITE_WITHIN] = ORRI_LOCK_ANY(ORRI_LOCK_READ) | ORRI_LOCK_ANY(ORRI_LOCK_INCLUSIVE) |
+                               ORRI_LOCK_ANY(ORRI_LOCK_EXCLUSIVE),
+};
+// Claims refuse more than holders do: what is wanted inclusively will be exclusive, so it stands behind who waits to read it (or two
+// that relieve each other would keep off one that reads from both). Claims that may be passed stand beside the others; whoever
+// may pass heeds them too, but for what it only reads.
+#define LOCK_BOTH(bits) ((uint32_t)(bits)*0x101)
+#define LOCK_READ_OFF   (LOCK_BIT(ORRI_LOCK_EXCLUSIVE) | LOCK_BIT(ORRI_LOCK_WRITE_WITHIN))
+#define LOCK_WRITING_OFF                                              \
+    [ORRI_LOCK_INCLUSIVE] = LOCK_BOTH(LOCK_BIT(ORRI_LOCK_MODES) - 1), \
+    [ORRI_LOCK_EXCLUSIVE] = LOCK_BOTH(LOCK_BIT(ORRI_LOCK_MODES) - 1), \
+    [ORRI_LOCK_WRITE_WITHIN] = LOCK_BOTH(                             \
+        LOCK_BIT(ORRI_LOCK_READ) | LOCK_BIT(ORRI_LOCK_INCLUSIVE) | LOCK_BIT(ORRI_LOCK_EXCLUSIVE))
+static const uint32_t lock_against[ORRI_LOCK_MODES] = {
+    LOCK_WRITING_OFF,
+    [ORRI_LOCK_READ] = LOCK_BOTH(LOCK_READ_OFF),
+    [ORRI_LOCK_READ_WITHIN] = LOCK_BOTH(LOCK_BIT(ORRI_LOCK_EXCLUSIVE)),
+};
+static const uint32_t lock_against_passing[ORRI_LOCK_MODES] = {
+    LOCK_WRITING_OFF,
+    [ORRI_LOCK_READ] = LOCK_READ_OFF,
+    [ORRI_LOCK_READ_WITHIN] = LOCK_BIT(ORRI_LOCK_EXCLUSIVE),
+};
+
+// ---- fitting --------------------------------------------------------------------------------------------------------------
+
+bool orri_lock_apart(uint32_t had, uint32_t wanted)
+{
+    return (lock_refuses[wanted] & ORRI_LOCK_ONE(had)) != 0;
+}
+
+uint64_t orri_lock_round(orri_locks* locks)
+{
+    locks->patience_ns = UINT64_MAX;
+    return ++locks->round;
+}
+
+static uint32_t lock_kept_off(const orri_locks* locks, const orri_lock* set, uint32_t count)
+{
+    uint32_t i = 0;
+    while (i < count && (locks->slots[set[i].resource].word & lock_refuses[set[i].mode]) == 0) {
+        i++;
+    }
+    return i;
+}
+
+uint32_t orri_lock_blocked(const orri_locks* locks, const orri_lock_holder* holder, uint64_t round)
+{
+    const orri_lock* set = holder->set;
+    uint32_t count = holder->count;
+    if (holder->state == ORRI_LOCK_UPGRADING) {
+        for (uint32_t i = 0; i < count; i++) {
+            if (set[i].mode == ORRI_LOCK_INCLUSIVE &&
+                (locks->slots[set[i].resource].word & ORRI_LOCK_ANY(ORRI_LOCK_READ)) != 0) {
+                return i;
+            }
+        }
+        return count;
+    }
+    if (round == 0) {
+        return lock_kept_off(locks, set, count);
+    }
+    bool passes = LOCK_SHORTER * holder->lasts_ns <= locks->patience_ns;
+    const uint32_t* against = passes ? lock_against_passing : lock_against;
+    for (uint32_t i = 0; i < count; i++) {
+        const orri_lock_slot* slot = &locks->slots[set[i].resource];
+        uint32_t mode = set[i].mode;
+        if ((slot->word & lock_refuses[mode]) != 0 ||
+            (slot->claims >> 16 == round && (slot->claims & against[mode]) != 0)) {
+            return i;
+        }
+    }
+    return count;
+}
+
+void orri_lock_claim(orri_locks* locks, const orri_lock_holder* holder, uint64_t round)
+{
+    uint32_t passed = 0;
+    if (holder->blocker != NULL) {
+        uint64_t patience = orri_lock_patience(locks, holder);
+        locks->patience_ns = patience < locks->patience_ns ? patience : locks->patience_ns;
+        passed = 8;
+    }
+    // What an upgrade waits for is kept for it by ORRI_LOCK_STOP; while a log is followed, which does without, only from who is aside.
+    bool upgrades = holder->state == ORRI_LOCK_UPGRADING;
+    for (uint32_t i = 0; (!upgrades || locks->follow != NULL) && i < holder->count; i++) {
+        orri_lock_slot* slot = &locks->slots[holder->set[i].resource];
+        bool kept = !upgrades || holder->set[i].mode == ORRI_LOCK_INCLUSIVE;
+        uint32_t mode = upgrades ? ORRI_LOCK_EXCLUSIVE : holder->set[i].mode;
+        slot->claims = (slot->claims >> 16 == round ? slot->claims : round << 16) |
+                       (kept ? LOCK_BIT(mode) << passed : 0);
+    }
+}
+
+void orri_lock_stop(orri_locks* locks, const orri_lock_holder* holder, bool on)
+{
+    for (uint32_t i = 0; i < holder->count; i++) {
+        if (holder->set[i].mode == ORRI_LOCK_INCLUSIVE) {
+            uint64_t* word = &locks->slots[holder->set[i].resource].word;
+            *word = on ? *word | ORRI_LOCK_STOP : *word & ~ORRI_LOCK_STOP;
+        }
+    }
+}
+
+// ---- granting ---------------------------------------------------------------------------------------------------------------
+
+static void lock_count(_Atomic uint64_t* count, uint64_t more)
+{
+    uint64_t now = atomic_load_explicit(count, memory_order_relaxed);
+    atomic_store_explicit(count, now + more, memory_order_relaxed);
+}
+
+static void lock_grant_set(orri_locks* locks, orri_lock_holder* holder)
+{
+    for (uint32_t i = 0; i < holder->count; i++) {
+        locks->slots[holder->set[i].resource].word += ORRI_LOCK_ONE(holder->set[i].mode);
+    }
+    holder->granted = ++locks->grants;
+    lock_count(&holder->takes, 1);
+}
+
+static void lock_grant_upgrade(orri_locks* locks, orri_lock_holder* holder)
+{
+    orri_lock_stop(locks, holder, false);
+    for (uint32_t i = 0; i < holder->count; i++) {
+        if (holder->set[i].mode == ORRI_LOCK_INCLUSIVE) {
+            locks->slots[holder->set[i].resource].word += ORRI_LOCK_ONE(ORRI_LOCK_EXCLUSIVE) -
+                                                          ORRI_LOCK_ONE(ORRI_LOCK_INCLUSIVE);
+        }
+    }
+    lock_count(&holder->upgrades, 1);
+}
+
+static void lock_grant(orri_locks* locks, orri_lock_holder* holder)
+{
+    bool upgrade = holder->state == ORRI_LOCK_UPGRADING;
+    if (upgrade) {
+        lock_grant_upgrade(locks, holder);
+    } else {
+        lock_grant_set(locks, holder);
+    }
+    if (holder->records != NULL) {
+        orri_lock_traced(holder, upgrade ? ORRI_LOCK_UPGRADED : ORRI_LOCK_TAKEN, false);
+    }
+    if (ORR_UNLIKELY(holder->aside)) {
+        atomic_fetch_add(&locks->beside, !upgrade);
+    } else if (locks->log != NULL) {
+        orri_lock_log_grant(locks, holder, upgrade);
+    }
+    holder->upgraded = upgrade;
+    holder->state = ORRI_LOCK_HELD;
+}
+
+// Grants to the one at a place in line and takes it out. Returns the end of the list it now stands in.
+static orri_lock_holder** lock_grant_at(orri_locks* locks, orri_lock_holder** place,
+                                        orri_lock_holder** granted_end)
+{
+    orri_lock_holder* holder = *place;
+    *place = holder->next;
+    if (holder->next == NULL) {
+        locks->waiting_end = place;
+    }
+    holder->next = NULL;
+    bool set = holder->state == ORRI_LOCK_ASKING;
+    lock_grant(locks, holder);
+    if (set) {
+        holder->since_grant = holder->granted;
+        holder->since_ns = locks->now_ns;
+    }
+    *granted_end = holder;
+    return &holder->next;
+}
+
+orri_lock_holder* orri_lock_serve(orri_locks* locks)
+{
+    orri_lock_holder* granted = NULL;
+    orri_lock_holder** end = &granted;
+    orri_lock_holder** turn;
+    while (locks->follow != NULL && (turn = orri_lock_turn(locks)) != NULL) {
+        end = lock_grant_at(locks, turn, end);
+    }
+    bool follows = locks->follow != NULL;
+    uint64_t round = orri_lock_round(locks);
+    for (orri_lock_holder** place = &locks->waiting; *place != NULL;) {
+        orri_lock_holder* holder = *place;
+        uint32_t blocked = orri_lock_blocked(locks, holder, round);
+        if (blocked == holder->count && (!follows || holder->aside)) {
+            end = lock_grant_at(locks, place, end);
+            continue;
+        }
+        if (holder->waits_for == ORRI_LOCK_TURN && (!follows || holder->aside)) {
+            holder->waits_for = holder->set[blocked].resource;
+        }
+        orri_lock_claim(locks, holder, round);
+        place = &holder->next;
+    }
+    return granted;
+}
+
+// A holder is told last: when its word is cleared it may be gone, so only the address of the word is used after that.
+bool orri_lock_tell(orri_locks* locks, orri_lock_holder* granted, const orri_lock_holder* self)
+{
+    const orr_platform* platform = locks->platform;
+    bool found = false;
+    while (granted != NULL) {
+        _Atomic uint32_t* word = &granted->word;
+        bool here = granted == self;
+        granted = granted->next;
+        ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, word);
+        atomic_store(word, 0);
+        if (!here) {
+            ORRI_SCHED_POINT(platform, ORR_SCHED_WAKE, word);
+            platform->thread_wake(platform->user, word, 1);
+        }
+        found |= here;
+    }
+    return found;
+}
+
+// ---- waiting ----------------------------------------------------------------------------------------------------------------
+
+bool orri_lock_ready(orri_lock_holder* holder)
+{
+    ORRI_SCHED_POINT(holder->locks->platform, ORR_SCHED_LOAD, &holder->word);
+    return atomic_load(&holder->word) == 0;
+}
+
+static void lock_count_wait(orri_lock_holder* holder, uint64_t wait_ns)
+{
+    lock_count(&holder->wait_count, 1);
+    lock_count(&holder->waited_ns, wait_ns);
+    if (wait_ns >= atomic_load_explicit(&holder->longest_ns, memory_order_relaxed)) {
+        atomic_store_explicit(&holder->longest_ns, wait_ns, memory_order_relaxed);
+        atomic_store_explicit(&holder->longest_resource, holder->waits_for, memory_order_relaxed);
+    }
+}
+
+#ifdef ORR_NO_THREADS
+// Nobody else runs who could release anything: a mistake of the owner. What was asked for is granted all the same, since the
+// counts bear it and waiting would have no end.
+static void lock_sleep(orri_lock_holder* holder)
+{
+    orri_locks* locks = holder->locks;
+    ORR_ASSERT(holder->word == 0 && "a pipeline waits for a lock, and there are no threads");
+    orri_lock_holder** place = &locks->waiting;
+    while (*place != holder) {
+        place = &(*place)->next;
+    }
+    orri_lock_holder* granted = NULL;
+    lock_grant_at(locks, place, &granted);
+    atomic_store(&holder->word, 0);
+}
+#else
+static void lock_sleep(orri_lock_holder* holder)
+{
+    const orr_platform* platform = holder->locks->platform;
+    ORRI_SCHED_POINT(platform, ORR_SCHED_WAIT, &holder->word);
+    platform->thread_wait(platform->user, &holder->word, 1, UINT64_MAX);
+}
+#endif
+
+void orri_lock_wait(orri_lock_holder* holder)
+{
+    if (!holder->waits) {
+        return;
+    }
+    while (!orri_lock_ready(holder)) {
+        lock_sleep(holder);
+    }
+    holder->waits = false;
+    uint64_t now = orri_lock_now(holder->locks);
+    lock_count_wait(holder, now > holder->asked_ns ? now - holder->asked_ns : 0);
+}
+
+// Under the mutex, with the holder's state saying what it wants; leaves the mutex. An upgrade goes to the front: what it holds,
+// others wait for.
+static bool lock_line_up(orri_locks* locks, orri_lock_holder* holder)
+{
+    if (locks->follow == NULL && (locks->waiting == NULL || holder->state == ORRI_LOCK_UPGRADING) &&
+        orri_lock_blocked(locks, holder, 0) == holder->count) {
+        lock_grant(locks, holder);
+        orri_locks_leave(locks);
+        return true;
+    }
+    orri_lock_holder** place = locks->waiting_end;
+    if (holder->state == ORRI_LOCK_UPGRADING) {
+        place = &locks->waiting;
+        if (locks->follow == NULL || holder->aside) {
+            orri_lock_stop(locks, holder, true);
+        }
+    }
+    holder->next = *place;
+    *place = holder;
+    if (holder->next == NULL) {
+        locks->waiting_end = &holder->next;
+    }
+    holder->waits_for = ORRI_LOCK_TURN;
+    orri_lock_comes(locks, holder);
+    atomic_store(&holder->word, 1);
+    orri_lock_holder* granted = orri_lock_serve(locks);
+    orri_locks_leave(locks);
+    if (orri_lock_tell(locks, granted, holder)) {
+        return true;
+    }
+    holder->waits = true;
+    return false;
+}
+
+// ---- taking and giving back -----------------------------------------------------------------------------------------------------
+
+#ifdef ORR_VALIDATE_ON
+static bool lock_set_valid(const orri_locks* locks, const orri_lock* set, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t mode = set[i].mode;
+        if (set[i].resource >= locks->count || mode >= ORRI_LOCK_MODES ||
+            (i > 0 && set[i].resource <= set[i - 1].resource)) {
+            return false;
+        }
+        bool live = (locks->slots[set[i].resource].word & ORRI_LOCK_IS_LIVE) != 0;
+        if (live ? mode > ORRI_LOCK_EXCLUSIVE : mode == ORRI_LOCK_INCLUSIVE) {
+            return false;
+        }
+    }
+    return true;
+}
+#endif
+
+bool orri_lock_ask(orri_lock_holder* holder, uint32_t who, const orri_lock* set, uint32_t count)
+{
+    orri_locks* locks = holder->locks;
+    orri_locks_enter(locks);
+    ORR_VALIDATE(lock_set_valid(locks, set, count));
+    bool idle = holder->state == ORRI_LOCK_FREE;
+    if (!idle) {
+        orri_locks_leave(locks);
+        ORR_ASSERT(idle && "a set is taken whole: release what is held before taking another");
+        return true;
+    }
+    holder->who = who;
+    holder->set = set;
+    holder->count = count;
+    holder->reads_ended = holder->upgraded = false;
+    holder->state = ORRI_LOCK_ASKING;
+    return lock_line_up(locks, holder);
+}
+
+void orri_lock_take(orri_lock_holder* holder, uint32_t who, const orri_lock* set, uint32_t count)
+{
+    if (!orri_lock_ask(holder, who, set, count)) {
+        orri_lock_wait(holder);
+    }
+}
+
+// True if its set has one in that mode, and of LIVE resources.
+static bool lock_holds_live(const orri_lock_holder* holder, uint32_t mode)
+{
+    for (uint32_t i = 0; i < holder->count; i++) {
+        const orri_lock_slot* slot = &holder->locks->slots[holder->set[i].resource];
+        if (holder->set[i].mode == mode && (slot->word & ORRI_LOCK_IS_LIVE) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool orri_lock_upgrade_ask(orri_lock_holder* holder)
+{
+    orri_locks* locks = holder->locks;
+    orri_locks_enter(locks);
+    bool can = holder->state == ORRI_LOCK_HELD;
+    bool reads = can && !holder->reads_ended && lock_holds_live(holder, ORRI_LOCK_READ);
+    if (!can || reads || holder->upgraded || !lock_holds_live(holder, ORRI_LOCK_INCLUSIVE)) {
+        orri_locks_leave(locks);
+        ORR_ASSERT(can && !reads && "reads end before an upgrade");
+        return true;
+    }
+    holder->state = ORRI_LOCK_UPGRADING;
+    return lock_line_up(locks, holder);
+}
+
+void orri_lock_upgrade(orri_lock_holder* holder)
+{
+    if (!orri_lock_upgrade_ask(holder)) {
+        orri_lock_wait(holder);
+    }
+}
+
+// Takes away what of a set is held, or only the reads that end with it.
+static void lock_drop(orri_locks* locks, orri_lock_holder* holder, bool reads_only)
+{
+    if (holder->records != NULL) {
+        orri_lock_traced(holder, ORRI_LOCK_RELEASED, reads_only);
+    }
+    for (uint32_t i = 0; i < holder->count; i++) {
+        orri_lock_slot* slot = &locks->slots[holder->set[i].resource];
+        uint32_t mode = orri_lock_mode_now(holder, &holder->set[i]);
+        bool ends = !reads_only ||
+                    (mode == ORRI_LOCK_READ && (slot->word & ORRI_LOCK_IS_LIVE) != 0);
+        if (ends && mode != ORRI_LOCK_MODES) {
+            slot->word -= ORRI_LOCK_ONE(mode);
+        }
+    }
+}
+
+static void lock_give_back(orri_lock_holder* holder, bool reads_only)
+{
+    orri_locks* locks = holder->locks;
+    orri_lock_holder* granted = NULL;
+    orri_locks_enter(locks);
+    bool held = holder->state == ORRI_LOCK_HELD;
+    if (held) {
+        lock_drop(locks, holder, reads_only);
+        holder->reads_ended = true;
+        holder->state = reads_only ? ORRI_LOCK_HELD : ORRI_LOCK_FREE;
+        if (locks->waiting != NULL) {
+            orri_lock_goes(locks, holder, reads_only);
+            granted = orri_lock_serve(locks);
+        }
+    }
+    orri_locks_leave(locks);
+    ORR_ASSERT(held && "nothing is held");
+    orri_lock_tell(locks, granted, NULL);
+    if (ORR_UNLIKELY(holder->aside) && held && !reads_only) {
+        atomic_fetch_sub(&locks->beside, 1);
+    }
+}
+
+void orri_lock_reads_end(orri_lock_holder* holder)
+{
+    lock_give_back(holder, true);
+}
+
+void orri_lock_release(orri_lock_holder* holder)
+{
+    lock_give_back(holder, false);
+}
+
+// ---- life -------------------------------------------------------------------------------------------------------------------
+
+orri_locks* orri_locks_create(orri_env* env)
+{
+    orri_locks* locks = ORRI_ALLOC_ZERO(env, ORR_MEMORY_SYSTEM, orri_locks, 1);
+    if (locks == NULL) {
+        orri_refuse_memory(env, "making the table of locks");
+        return NULL;
+    }
+    locks->env = env;
+    locks->platform = env->platform;
+    locks->waiting_end = &locks->waiting;
+    return locks;
+}
+
+void orri_locks_destroy(orri_locks* locks)
+{
+    if (locks == NULL) {
+        return;
+    }
+    while (locks->holders != NULL) {
+        orri_lock_holder_destroy(locks->holders);
+    }
+    orri_env* env = locks->env;
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, locks->slots, locks->capacity);
+    ORRI_FREE(env, ORR_MEMORY_SYSTEM, orri_locks, locks, 1);
+}
+
+orr_result orri_locks_add(orri_locks* locks, uint32_t count, orri_lock_kind kind,
+                          uint32_t* out_first)
+{
+    orri_locks_enter(locks);
+    uint32_t first = locks->count;
+    bool room =
+        count < UINT32_MAX - first && // UINT32_MAX is ORRI_LOCK_TURN.
+        ORRI_RESERVE(locks->env, ORR_MEMORY_SYSTEM, &locks->slots, &locks->capacity, first + count);
+    for (uint32_t i = first; room && i < first + count; i++) {
+        locks->slots[i] = (orri_lock_slot){kind == ORRI_LOCK_LIVE ? ORRI_LOCK_IS_LIVE : 0, 0};
+    }
+    locks->count += room ? count : 0;
+    orri_locks_leave(locks);
+    if (!room) {
+        return orri_refuse_memory(locks->env, "adding locks");
+    }
+    *out_first = first;
+    return ORR_OK;
+}
+
+uint32_t orri_locks_count(orri_locks* locks)
+{
+    orri_locks_enter(locks);
+    uint32_t count = locks->count;
+    orri_locks_leave(locks);
+    return count;
+}
+
+orr_result orri_lock_holder_create(orri_locks* locks, uint32_t number, orri_lock_holder** out)
+{
+    orri_env* env = locks->env;
+    if (locks->holder_count == ORRI_LOCK_HOLDERS) {
+        return orri_refuse(env, ORR_ERR_CAPACITY, ORR_LOG_ID_PLAN_REFUSED,
+                           "%u pipelines are the most that can share a world's locks",
+                           (unsigned)ORRI_LOCK_HOLDERS);
+    }
+    orri_lock_holder* holder = ORRI_ALLOC_ZERO(env, ORR_MEMORY_SYSTEM, orri_lock_holder, 1);
+    if (holder != NULL) {
+        holder->locks = locks;
+        holder->number = number;
+    }
+    if (holder == NULL || !orri_lock_ring_create(holder)) {
+        ORRI_FREE(env, ORR_MEMORY_SYSTEM, orri_lock_holder, holder, 1);
+        return orri_refuse_memory(env, "making a holder of locks");
+    }
+    holder->next_holder = locks->holders;
+    locks->holders = holder;
+    locks->holder_count++;
+    *out = holder;
+    return ORR_OK;
+}
+
+void orri_lock_holder_aside(orri_lock_holder* holder)
+{
+    holder->aside = true;
+}
+
+bool orri_locks_beside(const orri_locks* locks)
+{
+    return atomic_load(&locks->beside) > 0;
+}
+
+void orri_lock_holder_destroy(orri_lock_holder* holder)
+{
+    orri_locks* locks = holder->locks;
+    ORR_ASSERT(holder->state == ORRI_LOCK_FREE);
+    orri_lock_holder** place = &locks->holders;
+    while (*place != holder) {
+        place = &(*place)->next_holder;
+    }
+    *place = holder->next_holder;
+    locks->holder_count--;
+    orri_lock_ring_free(holder);
+    ORRI_FREE(locks->env, ORR_MEMORY_SYSTEM, orri_lock_holder, holder, 1);
+}
+
+#undef LOCK_BIT
+#undef LOCK_SHORTER
+#undef LOCK_BOTH
+#undef LOCK_READ_OFF
+#undef LOCK_WRITING_OFF

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: MIT
+// Commits: what lanes hold is done to the world. Values at the end of the system that sent them, unless their entity has
+// structure that waits; all the rest at the commit point, merged (merge.c) and made at once (store/apply.h). Everything
+// that may be refused comes first; what is said and counted comes last.
+#include "message/send/command_buffer.h"
+#include "store/pool/pool.h"
+
+// ---- what is said -------------------------------------------------------------------------------------------
+
+void orri_note_drop(orr_command_buffer* commands, const orri_strip* strip, uint32_t row,
+                    const char* why)
+{
+    if (commands->note.dropped++ == 0) {
+        commands->note.why = why;
+        commands->note.kind = strip->kind;
+        commands->note.type = strip->type;
+        commands->note.entity = strip->entities != NULL ? strip->entities[row] : (orr_entity){0};
+    }
+}
+
+void orri_note_twice(orr_command_buffer* commands, const orri_strip* strip, uint32_t row)
+{
+    if (commands->note.twice++ == 0) {
+        commands->note.twice_type = strip->type;
+        commands->note.twice_entity = strip->entities[row];
+    }
+}
+
+void orri_say_drop(const orr_world* world, orri_rights* rights, const char* kind, orr_type type,
+                   orr_entity entity, const char* why)
+{
+    if (__atomic_exchange_n(&rights->drop_said, true, __ATOMIC_RELAXED)) {
+        return;
+    }
+    orri_id_text id = orri_entity_format(world, entity);
+    bool typed = type.id != 0;
+    orri_log(orri_env_of(world), ORR_LOG_ID_MESSAGE_DROPPED,
+             "system '%s' sent %s%s%s%s%s, which has no effect: %s. More of it is counted "
+             "(orr_system_stats), but not said",
+             rights->name, kind, typed ? " of " : "", typed ? orri_type_label(world, type) : "",
+             entity.id != 0 ? " for " : "", entity.id != 0 ? id.text : "", why);
+}
+
+ORRI_COLD static void commit_say_twice(const orr_world* world, const orr_command_buffer* commands)
+{
+    orri_id_text id = orri_entity_format(world, commands->note.twice_entity);
+    char more[48] = "";
+    orri_text text = {more, sizeof more, 0};
+    if (commands->note.twice > 1) {
+        orri_text_add(&text, " (and %llu more)", (unsigned long long)(commands->note.twice - 1));
+    }
+    orri_log(orri_env_of(world), ORR_LOG_ID_ADDED_TWICE,
+             "system '%s' sent ComponentAdded of %s for %s%s, which has it already: the value is "
+             "set, nothing is added. Send ComponentChanged, or ask first",
+             commands->rights->name, orri_type_label(world, commands->note.twice_type), id.text,
+             more);
+}
+
+void orri_command_buffer_say(const orr_command_buffer* commands)
+{
+    const orr_world* world = commands->world;
+    const orri_command_buffer_note* note = &commands->note;
+    if (ORR_UNLIKELY(note->dropped > 0)) {
+        commands->rights->counts.dropped += note->dropped;
+        orri_say_drop(world, commands->rights, orri_sent_name_of(note->kind), note->type,
+                      note->entity, note->why);
+    }
+    if (ORR_UNLIKELY(note->twice > 0)) {
+        commit_say_twice(world, commands);
+    }
+}
+
+static void commit_left_out(void* user, uint32_t group, orr_entity entity, orr_type type,
+                            const char* what)
+{
+    const orri_merge* merge = user;
+    orri_rights* rights = merge->senders[group];
+    rights->counts.dropped++;
+    orri_say_drop(merge->world, rights, "a change", type, entity, what);
+}
+
+orr_result orri_refuse_commit(orr_world* world, const orri_rights* rights, bool others)
+{
+    orr_result result = orri_env_result(&world->env);
+    char why[256];
+    orri_text text = {why, sizeof why, 0};
+    orri_text_add(&text, "%s", world->env.error_text);
+    orri_text_cut(&text);
+    return orri_refuse(&world->env, result, ORR_LOG_ID_COMMIT_REFUSED,
+                       "what system '%s'%s sent cannot be done: %s. Nothing of it was done and "
+                       "nothing is lost; make room and call again",
+                       rights->name, others ? " and others" : "", why);
+}
+
+// Ids were out of line: they are put back at its head, and are given there.
+static orr_result commit_apply_held(orri_merge* merge, const orri_change_set_desc* desc)
+{
+    if (!orri_command_ids_return(merge)) {
+        return orri_env_result(&merge->world->env);
+    }
+    orr_result result = desc->count > 0 ? orri_change_set_apply(merge->world, desc) : ORR_OK;
+    if (result != ORR_OK) {
+        orri_command_ids_retake(merge);
+    }
+    return result;
+}
+
+// True when all creations are one group, of ids from the first position on: a strip has them in the order in which they were given. Who is
+// spoken of twice comes by way of the items, sorted by index.
+static bool commit_in_line(const orri_merge* merge)
+{
+    if (merge->item_count > 0) {
+        return false;
+    }
+    const orri_group* found = NULL;
+    uint64_t created = 0;
+    bool first = true;
+    for (uint32_t g = 0; g < merge->group_count; g++) {
+        if (merge->groups[g].deed == ORRI_CHANGE_KIND_CREATE) {
+            first = found == NULL;
+            found = &merge->groups[g];
+        }
+        if (!first) {
+            return false;
+        }
+    }
+    for (const orr_command_buffer* commands = merge->command_buffers->first; commands != NULL;
+         commands = commands->next) {
+        created += commands->create_count;
+        first = first && (commands->create_count == 0 || commands->base == 0);
+    }
+    return first && found != NULL && found->count == created;
+}
+
+orr_result orri_merge_apply(orri_merge* merge)
+{
+    bool holds = merge->command_buffers->holds && merge->creates;
+    if (merge->group_count == 0 && !holds) {
+        return ORR_OK;
+    }
+    orri_change_set_desc desc = {.call = "the commit",
+                                 .groups = merge->groups,
+                                 .count = merge->group_count,
+                                 .in_line = !holds && commit_in_line(merge),
+                                 .left_out = commit_left_out,
+                                 .user = merge};
+    return ORR_UNLIKELY(holds) ? commit_apply_held(merge, &desc)
+                               : orri_change_set_apply(merge->world, &desc);
+}
+
+// ---- who sent -------------------------------------------------------------------------------------------------
+
+// The number of a system among the senders; UINT32_MAX when memory is refused.
+static uint32_t commit_sender(orr_world* world, struct orri_command_buffers* command_buffers,
+                              orr_system system)
+{
+    for (uint32_t i = command_buffers->sender_count; i-- > 0;) {
+        if (command_buffers->senders[i].id == system.id) {
+            return i;
+        }
+    }
+    if (command_buffers->sender_count > UINT16_MAX ||
+        !ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &command_buffers->senders,
+                      &command_buffers->sender_capacity, command_buffers->sender_count + 1)) {
+        return UINT32_MAX;
+    }
+    command_buffers->senders[command_buffers->sender_count] = system;
+    return command_buffers->sender_count++;
+}
+
+static void commit_sources_of(struct orri_command_buffers* command_buffers,
+                              const orr_command_buffer* commands, uint32_t sender)
+{
+    for (uint32_t i = 0; i < commands->order_count; i++) {
+        const orri_strip* strip = &commands->strips[commands->order[i]];
+        for (uint32_t row = 0; strip->kind != ORRI_SENT_EVENT && row < strip->count; row++) {
+            uint32_t index = orri_id_index(strip->entities[row]);
+            if (strip->entities[row].id != 0 && index < command_buffers->source_capacity) {
+                command_buffers->sources[index] = (uint16_t)sender;
+            }
+        }
+    }
+}
+
+// Room to know who sent, before anything is done: what readers are told must not depend on a shortage.
+static bool commit_sources_reserve(orr_world* world, struct orri_command_buffers* command_buffers)
+{
+    command_buffers->sender_count = 0;
+    for (const orr_command_buffer* commands = command_buffers->first; commands != NULL;
+         commands = commands->next) {
+        if (commit_sender(world, command_buffers, commands->rights->system) == UINT32_MAX) {
+            return false;
+        }
+    }
+    return command_buffers->sender_count < 2 || !orri_has_readers(world) ||
+           ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &command_buffers->sources,
+                        &command_buffers->source_capacity, command_buffers->mark_words * 64);
+}
+
+static void commit_sources(orr_world* world, struct orri_command_buffers* command_buffers)
+{
+    if (command_buffers->sender_count > 1 && !orri_has_readers(world)) {
+        command_buffers->sender_count = 0; // Nobody will ask.
+    }
+    for (const orr_command_buffer* commands =
+             command_buffers->sender_count > 1 ? command_buffers->first : NULL;
+         commands != NULL; commands = commands->next) {
+        commit_sources_of(command_buffers, commands,
+                          commit_sender(world, command_buffers, commands->rights->system));
+    }
+}
+
+bool orri_commit_sender(const orr_world* world, orr_system* out)
+{
+    const struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
+    bool one = command_buffers != NULL && command_buffers->marks_old &&
+               command_buffers->sender_count == 1;
+    *out = one ? command_buffers->senders[0] : (orr_system){0};
+    return one;
+}
+
+orr_system orri_commit_source(const orr_world* world, uint32_t entity_index)
+{
+    const struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
+    if (command_buffers == NULL || !command_buffers->marks_old ||
+        command_buffers->sender_count == 0 ||
+        !orri_pending_get(command_buffers->seen, command_buffers->mark_words, entity_index)) {
+        return (orr_system){0};
+    }
+    if (command_buffers->sender_count == 1) {
+        return command_buffers->senders[0];
+    }
+    return entity_index < command_buffers->source_capacity
+               ? command_buffers->senders[command_buffers->sources[entity_index]]
+               : (orr_system){0};
+}
+
+// ---- the commit point --------------------------------------------------------------------------------------------
+
+// Changes that stand alone are marked where they are found to wait, or here, when their system's end has not seen them.
+static void commit_mark_changes(struct orri_command_buffers* command_buffers,
+                                orr_command_buffer* commands)
+{
+    for (uint32_t i = 0; i < commands->order_count; i++) {
+        const orri_strip* strip = &commands->strips[commands->order[i]];
+        bool alone = strip->kind == ORRI_SENT_CHANGE && !strip->bundled && strip->next1 == 0;
+        for (uint32_t row = 0; alone && row < strip->count; row++) {
+            orri_pending_mark(command_buffers, orri_id_index(strip->entities[row]));
+        }
+    }
+    commands->valued = true;
+}
+
+static bool commit_mark(orr_world* world, struct orri_command_buffers* command_buffers)
+{
+    if (!orri_pending_begin(world)) {
+        return false;
+    }
+    for (orr_command_buffer* commands = command_buffers->first; commands != NULL;
+         commands = commands->next) {
+        if (!commands->marked) {
+            orri_pending_add(command_buffers, commands);
+        }
+    }
+    for (orr_command_buffer* commands = command_buffers->first; commands != NULL;
+         commands = commands->next) {
+        if (!commands->valued) {
+            commit_mark_changes(command_buffers, commands);
+        }
+    }
+    return true;
+}
+
+static bool commit_merge(orri_merge* merge)
+{
+    for (orr_command_buffer* commands = merge->command_buffers->first; commands != NULL;
+         commands = commands->next) {
+        commands->note = (orri_command_buffer_note){0};
+        if (!orri_merge_lane_add(merge, commands) || !orri_merge_records(merge)) {
+            return false;
+        }
+    }
+    return orri_merge_items(merge);
+}
+
+// They were created without anything a moment ago, in rows and pages that were written then: nothing can be refused.
+static void commit_destroy_stillborn(const orri_merge* merge)
+{
+    for (uint32_t i = merge->stillborn_count; i-- > 0;) {
+        orr_result result = orr_destroy(merge->world, merge->stillborn[i]);
+        ORR_ASSERT(result == ORR_OK);
+        (void)result;
+    }
+}
+
+// Ids that were given ahead are taken, or go back to where they came from.
+static void commit_reset(orr_world* world, struct orri_command_buffers* command_buffers)
+{
+    command_buffers->reserved = 0;
+    command_buffers->cursor = (orri_index_cursor){0};
+    if (ORR_UNLIKELY(command_buffers->holds)) {
+        orri_posts_ripen(command_buffers);
+    }
+    if (ORR_UNLIKELY(command_buffers->aside)) {
+        orri_command_ids_forget_aside(command_buffers);
+    }
+    orri_command_buffers_trim(world);
+}
+
+orr_result orri_commit(orr_world* world)
+{
+    struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
+    if (command_buffers == NULL) {
+        return ORR_OK;
+    }
+    if (ORR_UNLIKELY(command_buffers->aside_first != NULL)) {
+        orr_result result = orri_transient_sends_commit(world);
+        if (result != ORR_OK) {
+            return result;
+        }
+    }
+    if (command_buffers->first == NULL) {
+        command_buffers->sender_count = 0;
+        command_buffers->merged = false;
+        commit_reset(world, command_buffers);
+        return ORR_OK;
+    }
+    orri_merge merge = orri_merge_begin(world);
+    merge.creates = true;
+    orr_result result = ORR_ERR_MEMORY;
+    if (commit_mark(world, command_buffers)) {
+        result = commit_sources_reserve(world, command_buffers) && commit_merge(&merge)
+                     ? orri_merge_apply(&merge)
+                     : orri_refuse_memory(&world->env, "merging what systems sent");
+    }
+    if (result != ORR_OK) {
+        orri_merge_end(&merge);
+        return orri_refuse_commit(world, command_buffers->first->rights,
+                                  command_buffers->first->rights != command_buffers->last->rights);
+    }
+    commit_destroy_stillborn(&merge);
+    for (const orr_command_buffer* commands = command_buffers->first; commands != NULL;
+         commands = commands->next) {
+        orri_command_buffer_say(commands);
+    }
+    commit_sources(world, command_buffers);
+    orri_merge_end(&merge);
+    if (ORR_UNLIKELY(command_buffers->holds)) {
+        orri_command_ids_forget(command_buffers);
+    }
+    orri_command_buffers_release(command_buffers, true);
+    command_buffers->marks_old = command_buffers->merged = true;
+    commit_reset(world, command_buffers);
+    return ORR_OK;
+}
+
+void orri_commit_abandon(orr_world* world)
+{
+    struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
+    for (const orr_command_buffer* commands = command_buffers != NULL ? command_buffers->first
+                                                                      : NULL;
+         commands != NULL; commands = commands->next) {
+        commands->rights->counts.dropped += commands->record_count;
+    }
+    if (command_buffers != NULL) {
+        orri_posts_abandon(command_buffers);
+        orri_transient_sends_abandon(world, command_buffers, true);
+        orri_command_buffers_release(command_buffers, true);
+        orri_pending_clear(command_buffers);
+        command_buffers->marks_old = false;
+        command_buffers->sender_count = 0;
+        commit_reset(world, command_buffers);
+    }
+}

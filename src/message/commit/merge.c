@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: MIT
+// Records to groups. What is mentioned once stays in the columns it was sent in: a strip, or a bundle of aligned ones, becomes a
+// group by pointing at it. Everything else, and whatever is not clear at first sight, goes entity by entity (merge_entity.c).
+#include "message/send/command_buffer.h"
+#include "store/pool/pool.h"
+
+#define MERGE_PARTS_MAX 34 // Strips of a bundle.
+
+orri_merge orri_merge_begin(orr_world* world)
+{
+    return (orri_merge){.world = world, .command_buffers = orri_command_buffers_at(world)};
+}
+
+void orri_merge_end(orri_merge* merge)
+{
+    orri_env* env = &merge->world->env;
+    orri_net_change_end(merge);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, merge->refs, merge->ref_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, merge->groups, merge->group_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, merge->senders, merge->sender_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, merge->stillborn, merge->stillborn_capacity);
+    if (merge->item_count > merge->command_buffers->item_peak) {
+        merge->command_buffers->item_peak = merge->item_count;
+    }
+    orri_commit_arena_reset(&merge->command_buffers->scratch);
+}
+
+void* orri_merge_take(orri_merge* merge, size_t size)
+{
+    return orri_commit_arena_take(merge->world, &merge->command_buffers->scratch, size);
+}
+
+bool orri_merge_lane_add(orri_merge* merge, orr_command_buffer* commands)
+{
+    if (!ORRI_RESERVE(&merge->world->env, ORR_MEMORY_TEMP, &merge->refs, &merge->ref_capacity,
+                      merge->ref_count + commands->order_count)) {
+        return false;
+    }
+    merge->commands = commands;
+    merge->lane_first = merge->ref_count;
+    merge->lane_order = merge->order;
+    merge->order += commands->record_count;
+    for (uint32_t i = 0; i < commands->order_count; i++) {
+        merge->refs[merge->ref_count++] =
+            (orri_merge_ref){commands, &commands->strips[commands->order[i]]};
+    }
+    return true;
+}
+
+bool orri_merge_item(orri_merge* merge, uint32_t place, uint32_t row)
+{
+    struct orri_command_buffers* command_buffers = merge->command_buffers;
+    if (!ORRI_RESERVE(&merge->world->env, ORR_MEMORY_MESSAGE, &command_buffers->items,
+                      &command_buffers->item_capacity, merge->item_count + 1)) {
+        return false;
+    }
+    merge->items = command_buffers->items;
+    const orri_strip* strip = merge->refs[merge->lane_first + place].strip;
+    uint64_t order = merge->lane_order + (strip->break_count == 1
+                                              ? strip->breaks[0].sequence + row
+                                              : orri_strip_sequence(strip, row));
+    merge->items[merge->item_count++] =
+        (orri_ranked){(uint64_t)orri_id_index(strip->entities[row]) << 32 | order,
+                      merge->lane_first + place, row};
+    return true;
+}
+
+bool orri_merge_group(orri_merge* merge, const orri_group* group, orri_rights* sender)
+{
+    orri_env* env = &merge->world->env;
+    uint32_t needed = merge->group_count + 1;
+    if (!ORRI_RESERVE(env, ORR_MEMORY_TEMP, &merge->groups, &merge->group_capacity, needed) ||
+        !ORRI_RESERVE(env, ORR_MEMORY_TEMP, &merge->senders, &merge->sender_capacity, needed)) {
+        return false;
+    }
+    merge->groups[merge->group_count] = *group;
+    merge->senders[merge->group_count++] = sender;
+    return true;
+}
+
+// ---- what is there --------------------------------------------------------------------------------------------
+
+const void* orri_value_there(const orr_world* world, orr_entity entity, const orri_type* type)
+{
+    const orri_record* record = orri_record_find(world, entity);
+    orr_type handle = {type->id};
+    if (record == NULL) {
+        return NULL;
+    }
+    if (orri_type_pinned(type)) {
+        return orri_pool_get(orri_pool_find(world, handle), orri_id_index(entity));
+    }
+    const orri_chunk* chunk = orri_place_chunk(world, record->place);
+    int32_t column = orri_table_column(world, orri_type_index(world, handle), chunk->id);
+    return column >= 0 ? orri_cells_at(chunk, (uint32_t)column, orri_place_slot(record->place)).data
+                       : NULL;
+}
+
+typedef struct merge_judge {
+    const orr_world* world;
+    const orri_type* type;
+    const void* old;
+    orr_entity wanted;
+    bool born; // Those to be created will do.
+} merge_judge;
+
+static bool merge_is_another(void* user, orr_entity entity)
+{
+    return entity.id != ((const merge_judge*)user)->wanted.id;
+}
+
+// As everywhere in the store: what the old value refers to may stay, dead or not.
+static bool merge_accepts(void* user, orr_entity entity)
+{
+    merge_judge* judge = user;
+    const char* field;
+    if (orri_record_find(judge->world, entity) != NULL ||
+        (judge->type->info.transient && orri_transient_find(judge->world, entity) != NULL) ||
+        (judge->born && orri_pending_mark_born(judge->world, entity))) {
+        return true;
+    }
+    judge->wanted = entity;
+    return judge->old != NULL &&
+           orri_value_entity_reject(judge->type, judge->old, merge_is_another, judge, &field).id ==
+               entity.id;
+}
+
+orri_refers orri_value_refers(const orr_world* world, const orri_type* type, const void* old,
+                              const void* value)
+{
+    merge_judge judge = {.world = world, .type = type, .old = old};
+    const char* field;
+    if (!type->info.has_entities ||
+        orri_value_entity_reject(type, value, merge_accepts, &judge, &field).id == 0) {
+        return ORRI_REFERS_ALIVE;
+    }
+    judge.born = true;
+    return orri_value_entity_reject(type, value, merge_accepts, &judge, &field).id == 0
+               ? ORRI_REFERS_BORN
+               : ORRI_REFERS_DEAD;
+}
+
+// ---- bundles: rows that stay in columns -------------------------------------------------------------------------
+
+typedef struct merge_part {
+    const orri_strip* strip;
+    uint32_t type_index;
+    uint32_t chunk; // Of the last look: id, and whether the chunk has the type.
+    bool has;
+    bool pinned, refers;
+} merge_part;
+
+typedef struct merge_bundle {
+    orri_merge* merge;
+    const orri_strip* head;
+    merge_part parts[MERGE_PARTS_MAX];
+    uint32_t part_count;
+    bool creates;
+    bool murky;       // No row is clear at first sight.
+    bool quick;       // One look by chunk tells whether rows are clear, if their entity is.
+    uint32_t* places; // By row, of those that are clear, if `quick` and they are alive.
+} merge_bundle;
+
+static void merge_bundle_add(merge_bundle* b, const orri_strip* strip)
+{
+    merge_part* part = &b->parts[b->part_count++];
+    *part = (merge_part){.strip = strip, .chunk = UINT32_MAX};
+    if (strip->info != NULL) {
+        part->type_index = orri_type_index(b->merge->world, strip->type);
+        part->pinned = orri_type_pinned(strip->info);
+        part->refers = strip->info->info.has_entities && strip->kind != ORRI_SENT_REMOVE &&
+                       strip->kind != ORRI_SENT_PRESET;
+    }
+    bool adds = strip->kind == ORRI_SENT_ADD || strip->kind == ORRI_SENT_PRESET;
+    bool inside = b->head->cluster.id == 0 || strip->own;
+    b->murky |= strip->ids != NULL || strip->kind >= ORRI_SENT_ON ||
+                (b->creates && strip != b->head && (!adds || !inside));
+}
+
+static merge_bundle merge_bundle_of(orri_merge* merge, const orri_strip* head)
+{
+    merge_bundle b = {.merge = merge, .head = head, .creates = head->kind == ORRI_SENT_CREATE};
+    merge_bundle_add(&b, head);
+    for (const orri_strip* s = head; s->next1 != 0 && b.part_count < MERGE_PARTS_MAX;) {
+        s = &merge->commands->strips[s->next1 - 1];
+        merge_bundle_add(&b, s);
+    }
+    return b;
+}
+
+static inline bool merge_part_has(const orr_world* world, merge_part* part, uint32_t index,
+                                  uint32_t place)
+{
+    if (ORR_UNLIKELY(part->pinned)) {
+        return orri_pool_get(orri_pool_find(world, part->strip->type), index) != NULL;
+    }
+    uint32_t chunk = place >> ORRI_SLOT_BITS;
+    if (chunk != part->chunk) {
+        part->chunk = chunk;
+        part->has = orri_table_column(world, part->type_index, chunk) >= 0;
+    }
+    return part->has;
+}
+
+static bool merge_part_refers(const orr_world* world, const merge_part* part, orr_entity entity,
+                              uint32_t row)
+{
+    const orri_strip* strip = part->strip;
+    const void* old = orri_value_there(world, entity, strip->info);
+    return orri_value_refers(world, strip->info, old,
+                             strip->values + (size_t)row * strip->stride) != ORRI_REFERS_DEAD;
+}
+
+// True when the row is what it seems: its entity is there, or created here, and nobody else speaks of it; what is added is not
+// there yet, and what is changed is.
+static inline bool merge_row_clear(merge_bundle* b, uint32_t row)
+{
+    const orr_world* world = b->merge->world;
+    const struct orri_command_buffers* command_buffers = b->merge->command_buffers;
+    orr_entity entity = b->head->entities[row];
+    uint32_t index = orri_id_index(entity);
+    if (orri_pending_get(command_buffers->multi, command_buffers->mark_words, index)) {
+        return false;
+    }
+    const orri_record* record = b->creates ? NULL : orri_record_find(world, entity);
+    if (record == NULL && !b->creates) {
+        return false;
+    }
+    for (uint32_t p = 0; p < b->part_count; p++) {
+        merge_part* part = &b->parts[p];
+        orri_sent kind = part->strip->kind;
+        if (record != NULL && kind >= ORRI_SENT_ADD && kind <= ORRI_SENT_CHANGE &&
+            merge_part_has(world, part, index, record->place) != (kind == ORRI_SENT_CHANGE)) {
+            return false;
+        }
+        if (ORR_UNLIKELY(part->refers) && !merge_part_refers(world, part, entity, row)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Types that come, change or go with the group.
+static bool merge_group_types(const merge_bundle* b, uint32_t first, orri_group* group)
+{
+    orri_given* given = orri_merge_take(b->merge, b->part_count * sizeof *given);
+    orr_type* taken = orri_merge_take(b->merge, b->part_count * sizeof *taken);
+    if (given == NULL || taken == NULL) {
+        return false;
+    }
+    group->given = given;
+    group->taken = taken;
+    for (uint32_t p = 0; p < b->part_count; p++) {
+        const orri_strip* strip = b->parts[p].strip;
+        if (strip->kind == ORRI_SENT_REMOVE) {
+            taken[group->taken_count++] = strip->type;
+        } else if (strip->kind != ORRI_SENT_CREATE) {
+            const uint8_t* values = strip->kind == ORRI_SENT_PRESET || strip->stride == 0
+                                        ? NULL
+                                        : strip->values + (size_t)first * strip->stride;
+            given[group->given_count++] = (orri_given){strip->type, values};
+        }
+    }
+    return true;
+}
+
+static bool merge_group_rows(const merge_bundle* b, uint32_t first, uint32_t count)
+{
+    const orri_strip* head = b->head;
+    orri_group group = {.deed = b->creates ? ORRI_CHANGE_KIND_CREATE : ORRI_CHANGE_KIND_CHANGE,
+                        .entities = head->entities + first,
+                        .count = count,
+                        .places = b->places != NULL ? b->places + first : NULL,
+                        .cluster = head->cluster};
+    if (head->kind == ORRI_SENT_DESTROY) {
+        group.deed = ORRI_CHANGE_KIND_DESTROY;
+    } else if (head->kind == ORRI_SENT_TAG_ON) {
+        group.tags_on = (const orr_tag*)(const void*)head->values + first;
+        group.tag_on_count = 1;
+    } else if (head->kind == ORRI_SENT_TAG_OFF) {
+        group.tags_off = (const orr_tag*)(const void*)head->values + first;
+        group.tag_off_count = 1;
+    } else if (!merge_group_types(b, first, &group)) {
+        return false;
+    }
+    return orri_merge_group(b->merge, &group, b->merge->commands->rights);
+}
+
+static bool merge_row_items(const merge_bundle* b, uint32_t row)
+{
+    for (uint32_t p = 0; p < b->part_count; p++) {
+        if (!orri_merge_item(b->merge, b->parts[p].strip->place, row)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Rows of one group have the same tag.
+static bool merge_same_tag(const orri_strip* strip, uint32_t a, uint32_t b)
+{
+    const orr_tag* tags = (const orr_tag*)(const void*)strip->values;
+    bool tagged = strip->kind == ORRI_SENT_TAG_ON || strip->kind == ORRI_SENT_TAG_OFF;
+    return !tagged || tags[a] == tags[b];
+}
+
+// True when all rows of a chunk have what the bundle changes, and lack what it adds.
+static bool merge_chunk_clear(const merge_bundle* b, uint32_t chunk)
+{
+    for (uint32_t p = 0; p < b->part_count; p++) {
+        orri_sent kind = b->parts[p].strip->kind;
+        bool typed = kind >= ORRI_SENT_ADD && kind <= ORRI_SENT_CHANGE;
+        if (typed && (orri_table_column(b->merge->world, b->parts[p].type_index, chunk) >= 0) !=
+                         (kind == ORRI_SENT_CHANGE)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+#define MERGE_SEQUENCE 64
+
+// True when the next rows are of ids that follow one another, whose records say the same of their places, within a page and a
+// chunk: so it is with entities that were created together. Their places are written.
+static inline bool merge_sequence(const orr_world* world, const orr_entity* entities,
+                                  uint32_t* places)
+{
+    uint64_t first = entities[0].id, index = first & ORR_HOT_ID_MASK, differs = 0;
+    uint32_t offset = index & ORRI_PAGE_MASK;
+    if (entities[MERGE_SEQUENCE - 1].id != first + (MERGE_SEQUENCE - 1) ||
+        offset + MERGE_SEQUENCE > ORRI_PAGE_SIZE || index + MERGE_SEQUENCE > world->hot.count) {
+        return false;
+    }
+    const orri_record* records = &world->hot.pages[index >> ORRI_PAGE_BITS][offset];
+    uint32_t generation = (uint32_t)(first >> 32), place = records[0].place, others = 0;
+    for (uint32_t i = 0; i < MERGE_SEQUENCE; i++) {
+        differs |= entities[i].id ^ (first + i);
+        others |= (records[i].generation ^ generation) | (records[i].place ^ (place + i));
+        places[i] = place + i;
+    }
+    return differs == 0 && others == 0 &&
+           orri_place_slot(place) <= ORRI_SLOT_MASK + 1 - MERGE_SEQUENCE;
+}
+
+// The end of the rows from `row` on that are clear, of a quick bundle for live entities: merge_row_clear() in a short loop, since
+// this is where a million adds pass. The places it finds are kept: looking twice costs as much again.
+static uint32_t merge_clear_live(const merge_bundle* b, uint32_t row)
+{
+    const orr_world* world = b->merge->world;
+    const uint64_t* multi = b->merge->command_buffers->multi_any ? b->merge->command_buffers->multi
+                                                                 : NULL;
+    const orr_entity* entities = b->head->entities;
+    orri_record* const* pages = world->hot.pages;
+    uint32_t count = b->head->count, ids = world->hot.count, chunk = UINT32_MAX;
+    uint32_t* places = b->places;
+    for (; row < count; row++) {
+        uint64_t id = entities[row].id, index = id & ORR_HOT_ID_MASK;
+        if (ORR_UNLIKELY(index >= ids || (multi != NULL && orri_bit_get(multi, (uint32_t)index)))) {
+            break;
+        }
+        orri_record record = pages[index >> ORRI_PAGE_BITS][index & ORRI_PAGE_MASK];
+        if (ORR_UNLIKELY(record.generation != id >> 32)) {
+            break;
+        }
+        if (ORR_UNLIKELY(record.place >> ORRI_SLOT_BITS != chunk)) {
+            chunk = record.place >> ORRI_SLOT_BITS;
+            if (!merge_chunk_clear(b, chunk)) {
+                break;
+            }
+        }
+        places[row] = record.place;
+        while (multi == NULL && count - row > MERGE_SEQUENCE + 1 &&
+               merge_sequence(world, entities + row + 1, places + row + 1) &&
+               places[row + 1] >> ORRI_SLOT_BITS == chunk) {
+            row += MERGE_SEQUENCE;
+        }
+    }
+    return row;
+}
+
+// The same for creations: nobody else speaks of them.
+static uint32_t merge_clear_born(const merge_bundle* b, uint32_t row)
+{
+    const struct orri_command_buffers* command_buffers = b->merge->command_buffers;
+    if (!command_buffers->multi_any) {
+        return b->head->count;
+    }
+    while (row < b->head->count &&
+           !orri_bit_get(command_buffers->multi, orri_id_index(b->head->entities[row]))) {
+        row++;
+    }
+    return row;
+}
+
+static bool merge_bundle_begin(merge_bundle* b)
+{
+    orri_sent kind = b->head->kind;
+    b->quick = !b->murky && kind != ORRI_SENT_TAG_ON && kind != ORRI_SENT_TAG_OFF;
+    for (uint32_t p = 0; p < b->part_count; p++) {
+        b->quick = b->quick && !b->parts[p].refers && (b->creates || !b->parts[p].pinned);
+    }
+    if (b->quick && !b->creates) {
+        b->places = orri_merge_take(b->merge, b->head->count * sizeof *b->places);
+        return b->places != NULL;
+    }
+    return true;
+}
+
+static bool merge_bundle_rows(merge_bundle* b)
+{
+    const orri_strip* head = b->head;
+    uint32_t first = 0; // Of the run of clear rows up to here.
+    for (uint32_t row = 0; row < head->count; row++) {
+        if (b->quick) {
+            row = b->creates ? merge_clear_born(b, row) : merge_clear_live(b, row);
+        }
+        if (row == head->count) {
+            break;
+        }
+        bool done = head->entities[row].id == 0;
+        bool clear = !done && !b->murky && !b->quick && merge_row_clear(b, row);
+        if (ORR_LIKELY(clear && merge_same_tag(head, first, row))) {
+            continue;
+        }
+        if (first < row && !merge_group_rows(b, first, row - first)) {
+            return false;
+        }
+        if (!done && !clear && !merge_row_items(b, row)) {
+            return false;
+        }
+        first = clear ? row : row + 1;
+    }
+    return first == head->count || merge_group_rows(b, first, head->count - first);
+}
+
+bool orri_merge_records(orri_merge* merge)
+{
+    const orr_command_buffer* commands = merge->commands;
+    for (uint32_t i = 0; i < commands->order_count; i++) {
+        const orri_strip* strip = &commands->strips[commands->order[i]];
+        if (strip->count == 0 || strip->bundled || strip->kind == ORRI_SENT_EVENT) {
+            continue;
+        }
+        merge_bundle b = merge_bundle_of(merge, strip);
+        if (!merge_bundle_begin(&b) || !merge_bundle_rows(&b)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// ---- items --------------------------------------------------------------------------------------------------------
+
+bool orri_merge_items(orri_merge* merge)
+{
+    if (merge->item_count == 0) {
+        return true;
+    }
+    orri_ranked* sorting = orri_merge_take(merge, merge->item_count * sizeof *sorting);
+    if (sorting == NULL) {
+        return false;
+    }
+    orri_ranked_sort(merge->items, merge->item_count, sorting);
+    for (uint32_t first = 0, end; first < merge->item_count; first = end) {
+        uint64_t index = merge->items[first].key >> 32;
+        for (end = first + 1; end < merge->item_count && merge->items[end].key >> 32 == index;) {
+            end++;
+        }
+        if (!orri_net_change_entity(merge, merge->items + first, end - first)) {
+            return false;
+        }
+    }
+    return orri_net_change_groups(merge);
+}
+
+#undef MERGE_PARTS_MAX
+#undef MERGE_SEQUENCE

@@ -1,0 +1,552 @@
+// SPDX-License-Identifier: MIT
+// The merge of one entity: its records, in the order in which they were sent, to one net change, by the table of
+// docs/MESSAGES.md. A small model of the entity is kept meanwhile: which of the types that are spoken of it has, had and gets.
+#include "message/commit/merge_entity.h"
+#include "store/pool/pool.h"
+
+static struct orri_net_change* merge_entity_of(orri_merge* merge)
+{
+    if (merge->net == NULL) {
+        merge->net =
+            ORRI_ALLOC_ZERO(&merge->world->env, ORR_MEMORY_TEMP, struct orri_net_change, 1);
+    }
+    return merge->net;
+}
+
+void orri_net_change_end(orri_merge* merge)
+{
+    struct orri_net_change* net = merge->net;
+    orri_env* env = &merge->world->env;
+    if (net == NULL) {
+        return;
+    }
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->parts, net->part_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->instances, net->instance_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->spots, net->spot_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->comers, net->comer_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->switches, net->switch_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->tags, net->tag_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->given, net->given_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->taken, net->taken_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->tags_on, net->tag_on_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->tags_off, net->tag_off_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->deeds, net->deed_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->flips, net->flip_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->entities, net->entity_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->values, net->value_capacity);
+    ORRI_FREE(env, ORR_MEMORY_TEMP, struct orri_net_change, net, 1);
+    merge->net = NULL;
+}
+
+// ---- what the entity has -----------------------------------------------------------------------------------------
+
+uint32_t orri_net_change_instances(const orri_merge* merge, orr_type type,
+                                   const orr_component_id** ids)
+{
+    *ids = NULL;
+    return merge->net->alive ? orr_instances_get(merge->world, merge->net->entity, type, NULL, ids)
+                             : 0;
+}
+
+// The instances that are there: nobody spoke of them yet.
+static bool merge_entity_part_count(orri_merge* merge, orri_net_change_part* part)
+{
+    struct orri_net_change* net = merge->net;
+    const orr_component_id* ids;
+    part->count = orri_net_change_instances(merge, part->type, &ids);
+    part->had = part->count > 0;
+    part->spots = net->spot_count;
+    if (!ORRI_NET_CHANGE_RESERVE(merge, &net->spots, &net->spot_capacity,
+                                 net->spot_count + part->count)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < part->count; i++) {
+        net->spots[net->spot_count++] = 0;
+    }
+    return true;
+}
+
+// The part of a type, made if missing. NULL when memory is refused.
+static orri_net_change_part* merge_entity_part_of(orri_merge* merge, orr_type type,
+                                                  const orri_type* info)
+{
+    struct orri_net_change* net = merge->net;
+    for (uint32_t i = 0; i < net->part_count; i++) {
+        if (net->parts[i].type.id == type.id) {
+            return &net->parts[i];
+        }
+    }
+    if (!ORRI_NET_CHANGE_RESERVE(merge, &net->parts, &net->part_capacity, net->part_count + 1)) {
+        return NULL;
+    }
+    orri_net_change_part* part = &net->parts[net->part_count];
+    *part = (orri_net_change_part){.type = type, .info = info};
+    if (info->info.multiplicity != ORR_MULTIPLE) {
+        part->had = net->alive && orri_value_there(merge->world, net->entity, info) != NULL;
+    } else if (!merge_entity_part_count(merge, part)) {
+        return NULL;
+    }
+    part->present = part->had;
+    net->part_count++;
+    return part;
+}
+
+static orri_net_change_instance* merge_entity_instance_add(orri_merge* merge,
+                                                           const orri_net_change_part* part,
+                                                           orr_component_id id,
+                                                           const orr_command_buffer* commands)
+{
+    struct orri_net_change* net = merge->net;
+    if (!ORRI_NET_CHANGE_RESERVE(merge, &net->instances, &net->instance_capacity,
+                                 net->instance_count + 1)) {
+        return NULL;
+    }
+    net->instances[net->instance_count] = (orri_net_change_instance){
+        .type = part->type, .id = id, .commands = commands, .part = (uint32_t)(part - net->parts)};
+    return &net->instances[net->instance_count++];
+}
+
+// An instance that comes. Ids are given in ascending order within a lane, and lanes come in order. NULL: none.
+static orri_net_change_instance* merge_entity_comer(const struct orri_net_change* net,
+                                                    orr_component_id id,
+                                                    const orr_command_buffer* commands)
+{
+    uint32_t low = 0, high = net->comer_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const orri_net_change_instance* seen = &net->instances[net->comers[middle]];
+        bool before = seen->commands != commands ? seen->commands->number < commands->number
+                                                 : seen->id < id;
+        low = before ? middle + 1 : low;
+        high = before ? high : middle;
+    }
+    orri_net_change_instance* found = low < net->comer_count ? &net->instances[net->comers[low]]
+                                                             : NULL;
+    return found != NULL && found->commands == commands && found->id == id ? found : NULL;
+}
+
+// One that is there. NULL: none; `*out_failed`: memory was refused.
+static orri_net_change_instance* merge_entity_known(orri_merge* merge,
+                                                    const orri_net_change_part* part,
+                                                    orr_component_id id, bool* out_failed)
+{
+    struct orri_net_change* net = merge->net;
+    const orr_component_id* ids;
+    uint32_t count = orri_net_change_instances(merge, part->type, &ids), i = 0;
+    while (i < count && ids[i] != id) {
+        i++;
+    }
+    if (i == count) {
+        return NULL;
+    }
+    uint32_t* spot = &net->spots[part->spots + i];
+    if (*spot == 0) {
+        if (part->cleared) {
+            return NULL;
+        }
+        *out_failed = merge_entity_instance_add(merge, part, id, NULL) == NULL;
+        *spot = *out_failed ? 0 : net->instance_count;
+    }
+    return *out_failed ? NULL : &net->instances[*spot - 1];
+}
+
+// An instance: of this commit by its provisional id and lane, or one that is there. NULL: none, or it was removed.
+// `*out_failed`: memory was refused.
+static orri_net_change_instance* merge_entity_instance_of(orri_merge* merge,
+                                                          const orri_net_change_part* part,
+                                                          orr_component_id id,
+                                                          const orr_command_buffer* commands,
+                                                          bool* out_failed)
+{
+    orri_net_change_instance* found = (id & ORRI_PROVISIONAL) != 0
+                                          ? merge_entity_comer(merge->net, id, commands)
+                                          : merge_entity_known(merge, part, id, out_failed);
+    bool fits = found != NULL && !found->removed && found->type.id == part->type.id;
+    return fits ? found : NULL;
+}
+
+// ---- records -----------------------------------------------------------------------------------------------------
+
+typedef struct merge_entity_record {
+    orr_command_buffer* commands;
+    const orri_strip* strip;
+    uint32_t row;
+    orr_component_id id;
+    const void* value; // NULL: the preset, or none.
+} merge_entity_record;
+
+static merge_entity_record merge_entity_record_at(const orri_merge* merge, const orri_ranked* item)
+{
+    const orri_merge_ref* ref = &merge->refs[item->index];
+    const orri_strip* strip = ref->strip;
+    merge_entity_record r = {.commands = ref->commands, .strip = strip, .row = item->chunk};
+    r.id = strip->ids != NULL ? strip->ids[r.row] : 0;
+    r.value = strip->stride > 0 ? strip->values + (size_t)r.row * strip->stride : NULL;
+    return r;
+}
+
+static void merge_entity_drop(const merge_entity_record* r, const char* why)
+{
+    orri_note_drop(r->commands, r->strip, r->row, why);
+}
+
+// What is not there, because this commit removed it, is passed over in silence: the sender could not know.
+static void merge_entity_absent(const merge_entity_record* r, bool removed)
+{
+    if (!removed) {
+        merge_entity_drop(r, "it does not have this component");
+    }
+}
+
+// True when the value may not be stored.
+static bool merge_entity_refers_to_dead(const orri_merge* merge, const merge_entity_record* r,
+                                        const orri_net_change_part* part)
+{
+    if (r->value == NULL || !part->info->info.has_entities) {
+        return false;
+    }
+    const void* old = part->info->info.multiplicity == ORR_UNIQUE && merge->net->alive
+                          ? orri_value_there(merge->world, merge->net->entity, part->info)
+                          : NULL;
+    if (orri_value_refers(merge->world, part->info, old, r->value) != ORRI_REFERS_DEAD) {
+        return false;
+    }
+    merge_entity_drop(r, "its value refers to an entity that is dead");
+    return true;
+}
+
+// Forgets the switch of a component that goes.
+static void merge_entity_unswitch(struct orri_net_change* net, orr_type type)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < net->switch_count; i++) {
+        if (net->switches[i].type.id != type.id) {
+            net->switches[kept++] = net->switches[i];
+        }
+    }
+    net->switch_count = kept;
+}
+
+static bool merge_entity_create(orri_merge* merge, const merge_entity_record* r)
+{
+    struct orri_net_change* net = merge->net;
+    const orri_cluster* cluster = orri_cluster_at(merge->world, r->strip->cluster);
+    net->born = true;
+    if (cluster == NULL) {
+        return true;
+    }
+    // What the cluster has is given type by type: something else may come to it.
+    for (uint32_t c = 0; c < cluster->type_count; c++) {
+        const orri_type* info = cluster->columns[c].type;
+        if (info->info.multiplicity == ORR_MULTIPLE) {
+            continue; // Its instances are records of their own.
+        }
+        orri_net_change_part* part = merge_entity_part_of(merge, cluster->types[c], info);
+        if (part == NULL) {
+            return false;
+        }
+        part->present = part->given = true;
+    }
+    if (!ORRI_NET_CHANGE_RESERVE(merge, &net->tags, &net->tag_capacity, cluster->tag_count)) {
+        return false;
+    }
+    for (uint32_t t = 0; t < cluster->tag_count; t++) {
+        net->tags[net->tag_count++] = (orri_net_change_tag){cluster->tags[t], true, false};
+    }
+    return true;
+}
+
+// A row has room for as many instances as the largest power of two within both limits.
+static uint32_t merge_entity_instances_max(const orri_type* info)
+{
+    uint32_t most = 1;
+    while (most * 2 <= ORR_INSTANCES_MAX &&
+           most * 2 * (uint64_t)info->info.size <= ORR_VALUE_SIZE_MAX) {
+        most *= 2;
+    }
+    return most;
+}
+
+static bool merge_entity_add(orri_merge* merge, const merge_entity_record* r)
+{
+    struct orri_net_change* net = merge->net;
+    orri_net_change_part* part = merge_entity_part_of(merge, r->strip->type, r->strip->info);
+    if (part == NULL) {
+        return false;
+    }
+    if (merge_entity_refers_to_dead(merge, r, part)) {
+        return true;
+    }
+    if (part->info->info.multiplicity == ORR_UNIQUE) {
+        if (part->present && orri_is_foreign(r->commands->rights->foreign,
+                                             part->info->id - merge->world->schema.type_base)) {
+            merge_entity_drop(r, "it has it already, and another pipeline writes this type");
+            return true;
+        }
+        if (part->present && !r->strip->own) {
+            orri_note_twice(r->commands, r->strip, r->row);
+        }
+        part->present = part->given = true;
+        part->value = r->value;
+        return true;
+    }
+    if (part->count >= merge_entity_instances_max(part->info)) {
+        merge_entity_drop(r, "it has as many instances as there can be");
+        return true;
+    }
+    orri_net_change_instance* instance =
+        ORRI_NET_CHANGE_RESERVE(merge, &net->comers, &net->comer_capacity, net->comer_count + 1)
+            ? merge_entity_instance_add(merge, part, r->id, r->commands)
+            : NULL;
+    if (instance == NULL) {
+        return false;
+    }
+    instance->value = r->value;
+    net->comers[net->comer_count++] = net->instance_count - 1;
+    part->present = true;
+    part->count++;
+    return true;
+}
+
+static bool merge_entity_change(orri_merge* merge, const merge_entity_record* r)
+{
+    orri_net_change_part* part = merge_entity_part_of(merge, r->strip->type, r->strip->info);
+    bool failed = false;
+    if (part == NULL) {
+        return false;
+    }
+    if (part->info->info.multiplicity == ORR_UNIQUE) {
+        if (!part->present) {
+            merge_entity_absent(r, part->removed);
+        } else if (!merge_entity_refers_to_dead(merge, r, part)) {
+            part->given = true;
+            part->value = r->value;
+        }
+        return true;
+    }
+    orri_net_change_instance* instance =
+        merge_entity_instance_of(merge, part, r->id, r->commands, &failed);
+    if (instance == NULL && !failed) {
+        merge_entity_absent(r, part->removed);
+    } else if (!failed && !merge_entity_refers_to_dead(merge, r, part)) {
+        instance->value = r->value;
+    }
+    return !failed;
+}
+
+static bool merge_entity_remove_all(orri_merge* merge, orri_net_change_part* part)
+{
+    struct orri_net_change* net = merge->net;
+    for (uint32_t i = 0; i < net->instance_count; i++) {
+        if (net->instances[i].type.id == part->type.id) {
+            net->instances[i].removed = true;
+        }
+    }
+    merge_entity_unswitch(net, part->type);
+    part->present = part->given = false;
+    part->cleared = part->removed = true;
+    part->count = 0;
+    return true;
+}
+
+static bool merge_entity_remove(orri_merge* merge, const merge_entity_record* r)
+{
+    orri_net_change_part* part = merge_entity_part_of(merge, r->strip->type, r->strip->info);
+    bool failed = false;
+    if (part == NULL) {
+        return false;
+    }
+    if (r->id == 0) {
+        return merge_entity_remove_all(merge, part);
+    }
+    orri_net_change_instance* instance =
+        merge_entity_instance_of(merge, part, r->id, r->commands, &failed);
+    if (instance != NULL) {
+        instance->removed = part->removed = true;
+        part->present = --part->count > 0;
+    }
+    return !failed;
+}
+
+static bool merge_entity_tag_record(orri_merge* merge, const merge_entity_record* r)
+{
+    struct orri_net_change* net = merge->net;
+    orr_tag tag;
+    memcpy(&tag, r->value, sizeof tag);
+    bool on = r->strip->kind == ORRI_SENT_TAG_ON;
+    if (!ORRI_NET_CHANGE_RESERVE(merge, &net->tags, &net->tag_capacity, net->tag_count + 1)) {
+        return false;
+    }
+    net->tags[net->tag_count++] = (orri_net_change_tag){tag, on, false};
+    return true;
+}
+
+bool orri_net_change_flip(orri_merge* merge, orr_type type, bool on)
+{
+    struct orri_net_change* net = merge->net;
+    for (uint32_t i = 0; i < net->switch_count; i++) {
+        orri_net_change_switch* s = &net->switches[i];
+        if (s->type.id == type.id) {
+            s->on = on;
+            return true;
+        }
+    }
+    if (!ORRI_NET_CHANGE_RESERVE(merge, &net->switches, &net->switch_capacity,
+                                 net->switch_count + 1)) {
+        return false;
+    }
+    net->switches[net->switch_count++] = (orri_net_change_switch){type, on};
+    return true;
+}
+
+static void merge_entity_flip_one(orri_net_change_instance* instance, bool on)
+{
+    instance->switched = true;
+    instance->on = on;
+}
+
+// All instances there are by now, one by one: those that come later are on.
+static bool merge_entity_flip_all(orri_merge* merge, const orri_net_change_part* part, bool on)
+{
+    struct orri_net_change* net = merge->net;
+    const orr_component_id* ids;
+    uint32_t count = part->cleared ? 0 : orri_net_change_instances(merge, part->type, &ids);
+    bool failed = false;
+    for (uint32_t i = 0; !failed && i < count; i++) {
+        uint32_t* spot = &net->spots[part->spots + i];
+        if (*spot == 0) {
+            failed = merge_entity_instance_add(merge, part, ids[i], NULL) == NULL;
+            *spot = failed ? 0 : net->instance_count;
+        }
+    }
+    for (uint32_t i = 0; i < net->instance_count; i++) {
+        orri_net_change_instance* instance = &net->instances[i];
+        if (instance->type.id == part->type.id && !instance->removed) {
+            merge_entity_flip_one(instance, on);
+        }
+    }
+    return !failed;
+}
+
+static bool merge_entity_switch_record(orri_merge* merge, const merge_entity_record* r)
+{
+    bool on = r->strip->kind == ORRI_SENT_ON, failed = false;
+    if (r->strip->info == NULL) {
+        return orri_net_change_flip(merge, (orr_type){0}, on);
+    }
+    const orri_net_change_part* part = merge_entity_part_of(merge, r->strip->type, r->strip->info);
+    if (part == NULL) {
+        return false;
+    }
+    if (!part->present) {
+        merge_entity_absent(r, part->removed);
+        return true;
+    }
+    if (part->info->info.multiplicity == ORR_UNIQUE) {
+        return orri_net_change_flip(merge, part->type, on);
+    }
+    if (r->id == 0) {
+        return merge_entity_flip_all(merge, part, on);
+    }
+    orri_net_change_instance* instance =
+        merge_entity_instance_of(merge, part, r->id, r->commands, &failed);
+    if (instance != NULL) {
+        merge_entity_flip_one(instance, on);
+    } else if (!failed) {
+        merge_entity_absent(r, part->removed);
+    }
+    return !failed;
+}
+
+static bool merge_entity_name_record(orri_merge* merge, const merge_entity_record* r)
+{
+    struct orri_net_change* net = merge->net;
+    orri_sent_name name;
+    memcpy(&name, r->value, sizeof name);
+    if (name.scope.id != 0 && orri_record_find(merge->world, name.scope) == NULL &&
+        !orri_pending_mark_born(merge->world, name.scope)) {
+        merge_entity_drop(r, "the scope of the name is dead");
+        return true;
+    }
+    net->renamed = true;
+    net->name = name;
+    net->name_lane = r->commands;
+    net->name_rank = r->commands->number << 32 | r->row;
+    return true;
+}
+
+static bool merge_entity_take(orri_merge* merge, const merge_entity_record* r)
+{
+    switch (r->strip->kind) {
+    case ORRI_SENT_CREATE:
+        return merge_entity_create(merge, r);
+    case ORRI_SENT_ADD:
+    case ORRI_SENT_PRESET:
+        return merge_entity_add(merge, r);
+    case ORRI_SENT_CHANGE:
+        return merge_entity_change(merge, r);
+    case ORRI_SENT_REMOVE:
+        return merge_entity_remove(merge, r);
+    case ORRI_SENT_TAG_ON:
+    case ORRI_SENT_TAG_OFF:
+        return merge_entity_tag_record(merge, r);
+    case ORRI_SENT_ON:
+    case ORRI_SENT_OFF:
+        return merge_entity_switch_record(merge, r);
+    case ORRI_SENT_NAME:
+        return merge_entity_name_record(merge, r);
+    default:
+        merge->net->destroyed = true;
+        return true;
+    }
+}
+
+// ---- one entity ----------------------------------------------------------------------------------------------------
+
+static void merge_entity_begin(orri_merge* merge, orr_entity entity)
+{
+    struct orri_net_change* net = merge->net;
+    net->entity = entity;
+    net->alive = orri_record_find(merge->world, entity) != NULL;
+    net->born = net->destroyed = net->renamed = false;
+    net->part_count = net->instance_count = net->switch_count = net->tag_count = 0;
+    net->spot_count = net->comer_count = 0;
+    net->commands = NULL;
+}
+
+// Of several ids with the same index only one can be alive, or be created.
+static orr_entity merge_entity_choose(const orri_merge* merge, const orri_ranked* items,
+                                      uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        merge_entity_record r = merge_entity_record_at(merge, &items[i]);
+        orr_entity entity = r.strip->entities[r.row];
+        if (r.strip->kind == ORRI_SENT_CREATE || orri_record_find(merge->world, entity) != NULL) {
+            return entity;
+        }
+    }
+    return (orr_entity){0};
+}
+
+bool orri_net_change_entity(orri_merge* merge, const orri_ranked* items, uint32_t count)
+{
+    struct orri_net_change* net = merge_entity_of(merge);
+    if (net == NULL) {
+        return false;
+    }
+    merge_entity_begin(merge, merge_entity_choose(merge, items, count));
+    for (uint32_t i = 0; i < count; i++) {
+        merge_entity_record r = merge_entity_record_at(merge, &items[i]);
+        bool creates = r.strip->kind == ORRI_SENT_CREATE;
+        bool there = net->alive || net->born || creates;
+        if (!there || r.strip->entities[r.row].id != net->entity.id) {
+            merge_entity_drop(&r, "the entity is dead");
+        } else if (!net->destroyed) {
+            if (!merge_entity_take(merge, &r)) {
+                return false;
+            }
+            net->commands = r.commands;
+        }
+    }
+    return net->commands == NULL || orri_net_change_finish(merge);
+}

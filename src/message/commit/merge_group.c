@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: MIT
+// The net change of an entity as a group of a change set. Neighbours with the same net change share one.
+#include "message/commit/merge_entity.h"
+
+#define MERGE_GROUP_MOST \
+    4096 // Entities that share a group: what is gathered for them stays in the cache.
+
+// ---- the group of the entity ------------------------------------------------------------------------------------
+
+static bool merge_group_type(orri_merge* merge, const orri_net_change_part* part, orri_group* group)
+{
+    struct orri_net_change* net = merge->net;
+    if (part->present && part->given) {
+        if (!ORRI_NET_CHANGE_RESERVE(merge, &net->given, &net->given_capacity,
+                                     group->given_count + 1)) {
+            return false;
+        }
+        net->given[group->given_count++] = (orri_given){part->type, part->value};
+    } else if (!part->present && part->had) {
+        if (!ORRI_NET_CHANGE_RESERVE(merge, &net->taken, &net->taken_capacity,
+                                     group->taken_count + 1)) {
+            return false;
+        }
+        net->taken[group->taken_count++] = part->type;
+    }
+    // Removed and added again it is on, as if it had been made anew.
+    if (part->info->info.multiplicity == ORR_UNIQUE && part->had && part->removed &&
+        part->present && !orr_component_enabled(merge->world, net->entity, part->type)) {
+        for (uint32_t i = 0; i < net->switch_count; i++) {
+            if (net->switches[i].type.id == part->type.id) {
+                return true;
+            }
+        }
+        return orri_net_change_flip(merge, part->type, true);
+    }
+    return true;
+}
+
+static bool merge_group_deed(orri_merge* merge, orri_group* group, orri_instance_change deed)
+{
+    struct orri_net_change* net = merge->net;
+    if (!ORRI_NET_CHANGE_RESERVE(merge, &net->deeds, &net->deed_capacity,
+                                 group->instance_count + 1)) {
+        return false;
+    }
+    net->deeds[group->instance_count++] = deed;
+    return true;
+}
+
+// All instances went, and others came: those that were there go one by one.
+static bool merge_group_cleared(orri_merge* merge, const orri_net_change_part* part,
+                                orri_group* group)
+{
+    const orr_component_id* ids;
+    uint32_t count = part->had && part->present && part->cleared &&
+                             part->info->info.multiplicity == ORR_MULTIPLE
+                         ? orri_net_change_instances(merge, part->type, &ids)
+                         : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!merge_group_deed(
+                merge, group,
+                (orri_instance_change){.type = part->type, .id = ids[i], .removed = true})) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool merge_group_instance(orri_merge* merge, orri_net_change_instance* instance,
+                                 orri_group* group)
+{
+    bool fresh = instance->commands != NULL;
+    const orri_net_change_part* part = &merge->net->parts[instance->part];
+    bool nothing = fresh ? instance->removed : !instance->removed && instance->value == NULL;
+    if (nothing || (!fresh && (part->cleared || !part->present))) {
+        return true;
+    }
+    instance->deed = group->instance_count;
+    return merge_group_deed(
+        merge, group,
+        (orri_instance_change){.type = instance->type,
+                               .id = fresh ? 0 : instance->id,
+                               .removed = instance->removed,
+                               .value = instance->removed ? NULL : instance->value});
+}
+
+static bool merge_group_switch(orri_merge* merge, orri_enable_change flip, orri_group* group)
+{
+    struct orri_net_change* net = merge->net;
+    if (!ORRI_NET_CHANGE_RESERVE(merge, &net->flips, &net->flip_capacity,
+                                 group->switch_count + 1)) {
+        return false;
+    }
+    net->flips[group->switch_count++] = flip;
+    return true;
+}
+
+// Components and the entity first, then instances: each is switched once, so the order does not matter.
+static bool merge_group_switches(orri_merge* merge, orri_group* group)
+{
+    const struct orri_net_change* net = merge->net;
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < net->switch_count; i++) {
+        const orri_net_change_switch* s = &net->switches[i];
+        ok = merge_group_switch(merge, (orri_enable_change){s->type, 0, s->on}, group);
+    }
+    for (uint32_t i = 0; ok && i < net->instance_count; i++) {
+        const orri_net_change_instance* instance = &net->instances[i];
+        if (instance->switched && !instance->removed) {
+            orr_component_id id = instance->commands != NULL ? ORRI_PROVISIONAL | instance->deed
+                                                             : instance->id;
+            ok = merge_group_switch(merge, (orri_enable_change){instance->type, id, instance->on},
+                                    group);
+        }
+    }
+    return ok;
+}
+
+// Of a tag that was sent several times the first record gets the last word. Sorted by tag and order: comparing each with each
+// would take for ever where somebody sends thousands.
+static bool merge_group_merge_tags(orri_merge* merge)
+{
+    struct orri_net_change* net = merge->net;
+    uint32_t count = net->tag_count;
+    orri_ranked* ranked = count > 1 ? orri_merge_take(merge, 2 * (size_t)count * sizeof *ranked)
+                                    : NULL;
+    if (count <= 1 || ranked == NULL) {
+        return count <= 1;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        ranked[i] = (orri_ranked){net->tags[i].tag, i, 0};
+    }
+    orri_ranked_sort(ranked, count, ranked + count);
+    for (uint32_t i = 0, first = 0; i < count; i++) {
+        orri_net_change_tag* tag = &net->tags[ranked[i].index];
+        tag->again = i > 0 && tag->tag == net->tags[ranked[first].index].tag;
+        first = tag->again ? first : i;
+        net->tags[ranked[first].index].on = tag->on;
+    }
+    return true;
+}
+
+static bool merge_group_tag(orri_merge* merge, orri_net_change_tag tag, orri_group* group)
+{
+    struct orri_net_change* net = merge->net;
+    if (tag.again) {
+        return true;
+    }
+    if (tag.on) {
+        if (!ORRI_NET_CHANGE_RESERVE(merge, &net->tags_on, &net->tag_on_capacity,
+                                     group->tag_on_count + 1)) {
+            return false;
+        }
+        net->tags_on[group->tag_on_count++] = tag.tag;
+        return true;
+    }
+    if (net->born) {
+        return true; // It never had it.
+    }
+    if (!ORRI_NET_CHANGE_RESERVE(merge, &net->tags_off, &net->tag_off_capacity,
+                                 group->tag_off_count + 1)) {
+        return false;
+    }
+    net->tags_off[group->tag_off_count++] = tag.tag;
+    return true;
+}
+
+// Fills the arrays of the net with what the group consists of.
+static bool merge_group_fill(orri_merge* merge, orri_group* group)
+{
+    struct orri_net_change* net = merge->net;
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < net->part_count; i++) {
+        ok = merge_group_type(merge, &net->parts[i], group) &&
+             merge_group_cleared(merge, &net->parts[i], group);
+    }
+    for (uint32_t i = 0; ok && i < net->instance_count; i++) {
+        ok = merge_group_instance(merge, &net->instances[i], group);
+    }
+    ok = ok && merge_group_switches(merge, group) && merge_group_merge_tags(merge);
+    for (uint32_t i = 0; ok && i < net->tag_count; i++) {
+        ok = merge_group_tag(merge, net->tags[i], group);
+    }
+    group->renamed = net->renamed;
+    group->name_rank = net->name_rank;
+    if (net->renamed && net->name.text1 != 0) {
+        group->scope = net->name.scope;
+        group->name = net->name_lane->texts + (net->name.text1 - 1);
+    }
+    group->given = net->given;
+    group->taken = net->taken;
+    group->tags_on = net->tags_on;
+    group->tags_off = net->tags_off;
+    group->instances = net->deeds;
+    group->switches = net->flips;
+    return ok;
+}
+
+// ---- sharing groups ------------------------------------------------------------------------------------------------
+
+static const void* merge_group_keep(orri_merge* merge, const void* data, size_t size, bool* ok)
+{
+    if (size == 0) {
+        return NULL;
+    }
+    void* kept = orri_merge_take(merge, size);
+    *ok = *ok && kept != NULL;
+    return kept != NULL ? memcpy(kept, data, size) : NULL;
+}
+
+// Moves the arrays of a group out of the net, which reuses its own.
+static bool merge_group_keep_all(orri_merge* merge, orri_group* g)
+{
+    bool ok = true;
+    g->given = merge_group_keep(merge, g->given, g->given_count * sizeof *g->given, &ok);
+    g->taken = merge_group_keep(merge, g->taken, g->taken_count * sizeof *g->taken, &ok);
+    g->tags_on = merge_group_keep(merge, g->tags_on, g->tag_on_count * sizeof *g->tags_on, &ok);
+    g->tags_off = merge_group_keep(merge, g->tags_off, g->tag_off_count * sizeof *g->tags_off, &ok);
+    g->instances =
+        merge_group_keep(merge, g->instances, g->instance_count * sizeof *g->instances, &ok);
+    g->switches = merge_group_keep(merge, g->switches, g->switch_count * sizeof *g->switches, &ok);
+    return ok;
+}
+
+// Values that are not plain are copied from where they lie, and from nowhere else: such groups have one entity.
+static bool merge_group_shares(const orri_merge* merge, const orri_group* g)
+{
+    bool shares = g->instance_count == 0 && g->switch_count == 0 && !g->renamed;
+    for (uint32_t i = 0; shares && i < g->given_count; i++) {
+        shares = g->given[i].values == NULL ||
+                 orri_type_at(&merge->world->schema, g->given[i].type)->plain;
+    }
+    return shares;
+}
+
+static bool merge_group_same_shape(const orri_group* a, const orri_group* b)
+{
+    bool same = a->deed == b->deed && a->given_count == b->given_count &&
+                a->taken_count == b->taken_count && a->tag_on_count == b->tag_on_count &&
+                a->tag_off_count == b->tag_off_count;
+    for (uint32_t i = 0; same && i < a->given_count; i++) {
+        same = a->given[i].type.id == b->given[i].type.id &&
+               (a->given[i].values == NULL) == (b->given[i].values == NULL);
+    }
+    for (uint32_t i = 0; same && i < a->taken_count; i++) {
+        same = a->taken[i].id == b->taken[i].id;
+    }
+    for (uint32_t i = 0; same && i < a->tag_on_count; i++) {
+        same = a->tags_on[i] == b->tags_on[i];
+    }
+    for (uint32_t i = 0; same && i < a->tag_off_count; i++) {
+        same = a->tags_off[i] == b->tags_off[i];
+    }
+    return same;
+}
+
+// The values of one type, of all entities of the open group, one after another.
+static bool merge_group_gather(orri_merge* merge, uint32_t which, orri_given* given)
+{
+    const struct orri_net_change* net = merge->net;
+    uint32_t size = orri_type_at(&merge->world->schema, given->type)->info.size;
+    uint8_t* values = orri_merge_take(merge, (size_t)net->open.count * size);
+    if (values == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < net->open.count; i++) {
+        const uint8_t* value = net->values[(size_t)i * net->open.given_count + which];
+        orri_value_move(values + (size_t)i * size, value, size);
+    }
+    given->values = values;
+    return true;
+}
+
+bool orri_net_change_groups(orri_merge* merge)
+{
+    struct orri_net_change* net = merge->net;
+    if (net == NULL || net->open.count == 0) {
+        return true;
+    }
+    orri_group group = net->open;
+    bool ok = true;
+    group.entities =
+        merge_group_keep(merge, net->entities, group.count * sizeof *net->entities, &ok);
+    for (uint32_t i = 0; ok && group.count > 1 && i < group.given_count; i++) {
+        orri_given* given = (orri_given*)(uintptr_t)&group.given[i];
+        ok = given->values == NULL || merge_group_gather(merge, i, given);
+    }
+    net->open.count = net->value_count = 0;
+    return ok && orri_merge_group(merge, &group, net->open_sender);
+}
+
+static bool merge_group_join(orri_merge* merge, const orri_group* group)
+{
+    struct orri_net_change* net = merge->net;
+    if (!ORRI_NET_CHANGE_RESERVE(merge, &net->entities, &net->entity_capacity,
+                                 net->open.count + 1) ||
+        !ORRI_NET_CHANGE_RESERVE(merge, &net->values, &net->value_capacity,
+                                 net->value_count + group->given_count)) {
+        return false;
+    }
+    net->entities[net->open.count++] = net->entity;
+    for (uint32_t i = 0; i < group->given_count; i++) {
+        net->values[net->value_count++] = group->given[i].values;
+    }
+    net->open_sender = net->commands->rights;
+    return true;
+}
+
+static bool merge_group_emit(orri_merge* merge, orri_group* group)
+{
+    struct orri_net_change* net = merge->net;
+    bool shares = merge_group_shares(merge, group);
+    if (!(shares && net->open.count > 0 && net->open.count < MERGE_GROUP_MOST &&
+          merge_group_same_shape(&net->open, group))) {
+        if (!orri_net_change_groups(merge)) {
+            return false;
+        }
+        // The open group's shape outlives the arrays it came in.
+        net->open = *group;
+        if (!merge_group_keep_all(merge, &net->open)) {
+            return false;
+        }
+    }
+    return merge_group_join(merge, group) && (shares || orri_net_change_groups(merge));
+}
+
+// ---- the entity's end ------------------------------------------------------------------------------------------------
+
+static bool merge_group_empty(const orri_group* g)
+{
+    return g->given_count + g->taken_count + g->tag_on_count + g->tag_off_count +
+                   g->instance_count + g->switch_count ==
+               0 &&
+           !g->renamed;
+}
+
+bool orri_net_change_finish(orri_merge* merge)
+{
+    struct orri_net_change* net = merge->net;
+    orri_group group = {.deed = net->born ? ORRI_CHANGE_KIND_CREATE : ORRI_CHANGE_KIND_CHANGE};
+    if (net->destroyed && net->born) {
+        // Its id was given, so it must have been alive: it is created without anything, and destroyed.
+        if (!ORRI_NET_CHANGE_RESERVE(merge, &merge->stillborn, &merge->stillborn_capacity,
+                                     merge->stillborn_count + 1)) {
+            return false;
+        }
+        merge->stillborn[merge->stillborn_count++] = net->entity;
+    } else if (net->destroyed) {
+        group.deed = ORRI_CHANGE_KIND_DESTROY;
+    } else if (!merge_group_fill(merge, &group)) {
+        return false;
+    } else if (!net->born && merge_group_empty(&group)) {
+        return true;
+    }
+    return merge_group_emit(merge, &group);
+}
+
+#undef MERGE_GROUP_MOST

@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: MIT
+// The end of a system: what it sent as ComponentChanged is done at once, where the entity has no structure that waits. Plain
+// values of chunks are written straight into their columns; others go through the merge. Events go to their queues.
+#include "message/deliver/baseline.h"
+#include "message/send/command_buffer.h"
+#include "store/pool/pool.h"
+
+// Who tells is to look at the rows written alone, if they are fewer than one in so many.
+#define VALUES_FEW 32u
+// Rows of which it is known where they are when those so many before are written.
+#define VALUES_SOON 16u
+
+typedef struct values_work {
+    orr_world* world;
+    struct orri_command_buffers* command_buffers;
+    const orri_rights* rights;
+    orri_merge merge;
+    bool changed;
+    orri_baseline_type* noted; // Of the strip at hand: rows are noted; NULL: they are not.
+} values_work;
+
+// The next lane of the system that was not seen yet; NULL: none.
+static orr_command_buffer* values_next(const values_work* w, orr_command_buffer* commands)
+{
+    commands = commands == NULL ? w->command_buffers->unseen : commands->next;
+    while (commands != NULL && (commands->rights != w->rights || commands->valued)) {
+        commands = commands->next;
+    }
+    return commands;
+}
+
+static bool values_is_free(const orri_strip* strip)
+{
+    return strip->kind == ORRI_SENT_CHANGE && !strip->bundled && strip->next1 == 0 &&
+           strip->count > 0;
+}
+
+static bool values_is_direct(const orri_strip* strip)
+{
+    return strip->info->plain && strip->ids == NULL && !orri_type_pinned(strip->info);
+}
+
+// True when a row must wait for the commit point: its entity has structure that waits, or its value refers to somebody who is
+// not there yet. Then whatever else is sent for the entity waits too.
+static bool values_waits(const values_work* w, const orri_strip* strip, uint32_t row)
+{
+    orr_entity entity = strip->entities[row];
+    uint32_t index = orri_id_index(entity);
+    bool waits = w->command_buffers->marks_any &&
+                 orri_pending_get(w->command_buffers->seen, w->command_buffers->mark_words, index);
+    if (!waits && strip->info->info.has_entities && w->command_buffers->marks_any) {
+        const void* old = orri_value_there(w->world, entity, strip->info);
+        waits = orri_value_refers(w->world, strip->info, old,
+                                  strip->values + (size_t)row * strip->stride) == ORRI_REFERS_BORN;
+    }
+    if (waits) {
+        orri_pending_mark(w->command_buffers, index);
+    }
+    return waits;
+}
+
+// ---- what may be refused ----------------------------------------------------------------------------------------
+
+// Somebody holds blocks: rows that will be written are kept for them first, or the blocks.
+static bool values_prepare(const values_work* w, const orri_strip* strip)
+{
+    uint32_t type_index = orri_type_index(w->world, strip->type), last = UINT32_MAX;
+    for (uint32_t row = 0; w->world->share_live > 0 && row < strip->count; row++) {
+        const orri_record* record = orri_record_find(w->world, strip->entities[row]);
+        uint32_t chunk = record != NULL ? record->place >> ORRI_SLOT_BITS : last;
+        int32_t column = chunk != last ? orri_table_column(w->world, type_index, chunk) : -1;
+        if (column < 0) {
+            continue;
+        }
+        orri_chunk* there = w->world->chunks[chunk];
+        if (!orri_rows_prepare(w->world, there, (uint32_t)column, orri_place_slot(record->place),
+                               1)) {
+            return false;
+        }
+        last = there->columns[column].share == NULL ? chunk : UINT32_MAX;
+    }
+    return true;
+}
+
+static bool values_collect(values_work* w, orri_strip* strip)
+{
+    for (uint32_t row = 0; row < strip->count; row++) {
+        if (strip->entities[row].id != 0 && !values_waits(w, strip, row) &&
+            !orri_merge_item(&w->merge, strip->place, row)) {
+            (void)orri_refuse_memory(&w->world->env, "merging what a system sent");
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool values_prepare_lane(values_work* w, orr_command_buffer* commands)
+{
+    commands->note = (orri_command_buffer_note){0};
+    if (!orri_merge_lane_add(&w->merge, commands)) {
+        (void)orri_refuse_memory(&w->world->env, "merging what a system sent");
+        return false;
+    }
+    for (uint32_t i = 0; i < commands->order_count; i++) {
+        orri_strip* strip = &commands->strips[commands->order[i]];
+        if (values_is_free(strip) &&
+            !(values_is_direct(strip) ? values_prepare(w, strip) : values_collect(w, strip))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Room in the queue of a type for the events of all lanes. What a full queue does not take is dropped.
+static orr_result values_reserve_events(values_work* w, orr_type type)
+{
+    uint64_t count = 0;
+    for (orr_command_buffer* commands = values_next(w, NULL); commands != NULL;
+         commands = values_next(w, commands)) {
+        for (uint32_t i = 0; i < commands->order_count; i++) {
+            const orri_strip* strip = &commands->strips[commands->order[i]];
+            bool of = strip->kind == ORRI_SENT_EVENT && strip->type.id == type.id;
+            count += of ? strip->count : 0;
+        }
+    }
+    if (count == 0 ||
+        (count <= UINT32_MAX && orri_events_reserve(w->world, type, (uint32_t)count))) {
+        return ORR_OK;
+    }
+    return count > UINT32_MAX ? ORR_ERR_CAPACITY : orri_env_result(&w->world->env);
+}
+
+static void values_drop_events(values_work* w, orr_type type)
+{
+    for (orr_command_buffer* commands = values_next(w, NULL); commands != NULL;
+         commands = values_next(w, commands)) {
+        for (uint32_t i = 0; i < commands->order_count; i++) {
+            orri_strip* strip = &commands->strips[commands->order[i]];
+            if (strip->kind == ORRI_SENT_EVENT && strip->type.id == type.id) {
+                commands->rights->counts.dropped += strip->count;
+                orri_strip_clear(strip);
+            }
+        }
+    }
+}
+
+static orr_result values_prepare_events(values_work* w)
+{
+    const uint64_t* sends = w->rights->sends;
+    for (uint32_t t = 0; sends != NULL && t < w->rights->type_words * 64; t++) {
+        if (sends[t >> 6] == 0) {
+            t |= 63;
+            continue;
+        }
+        orr_type type = {w->world->hot.type_base + t};
+        orr_result result = orri_bit_get(sends, t) ? values_reserve_events(w, type) : ORR_OK;
+        if (result == ORR_ERR_CAPACITY) {
+            w->command_buffers->overflowed = true;
+            values_drop_events(w, type);
+        } else if (result != ORR_OK) {
+            return result;
+        }
+    }
+    return ORR_OK;
+}
+
+// ---- what may not ------------------------------------------------------------------------------------------------
+
+// The column of a type in a chunk, stamped; NULL if it has none. Rows were prepared before, so nothing is refused.
+static uint8_t* values_column(orr_world* world, uint32_t type_index, uint32_t chunk,
+                              orri_baseline_type* noted, orri_dirty_rows_note** touch)
+{
+    int32_t column = orri_table_column(world, type_index, chunk);
+    if (column < 0) {
+        return NULL;
+    }
+    if (noted != NULL) {
+        *touch = orri_dirty_rows_begin(world, noted, world->chunks[chunk], (uint32_t)column);
+    }
+    uint8_t* data = orri_column_mark(world, world->chunks[chunk], (uint32_t)column);
+    if (*touch != NULL) {
+        (*touch)->data = data;
+    }
+    return data;
+}
+
+// Where the entity of an id is; false if it is dead or (with `marks`) marked.
+static inline bool values_place(orri_record* const* pages, uint32_t ids, const uint64_t* marks,
+                                uint64_t id, uint32_t* place)
+{
+    uint64_t index = id & ORR_HOT_ID_MASK;
+    if (ORR_UNLIKELY(index >= ids || (marks != NULL && orri_bit_get(marks, (uint32_t)index)))) {
+        return false;
+    }
+    orri_record record = pages[index >> ORRI_PAGE_BITS][index & ORRI_PAGE_MASK];
+    *place = record.place;
+    return ORR_LIKELY(record.generation == id >> 32);
+}
+
+// Rows to write from `row` on, until one is not clear: its entity dead, without the type, null or (with `marks`) marked. What the
+// loop needs is in locals: values are written through bytes, which might be anything.
+static inline uint32_t values_run(orr_world* world, const orri_strip* strip, uint32_t row,
+                                  uint32_t size, const uint64_t* marks)
+{
+    const orr_entity* entities = strip->entities;
+    const uint8_t* values = strip->values;
+    orri_record* const* pages = world->hot.pages;
+    uint32_t count = strip->count, type_index = orri_type_index(world, strip->type);
+    uint32_t ids = world->hot.count, last = UINT32_MAX;
+    uint8_t* data = NULL;
+    orri_dirty_rows_note* touch = NULL;
+    for (; row < count; row++) {
+        uint32_t place;
+        if (!values_place(pages, ids, marks, entities[row].id, &place)) {
+            break;
+        }
+        uint32_t chunk = place >> ORRI_SLOT_BITS, slot = orri_place_slot(place);
+        if (ORR_UNLIKELY(chunk != last)) {
+            data = values_column(world, type_index, chunk, NULL, &touch);
+            last = chunk;
+            if (data == NULL) {
+                break;
+            }
+        }
+        memcpy(data + (size_t)slot * size, values + (size_t)row * size, size);
+    }
+    return row;
+}
+
+// The same where rows are noted: most are in another chunk than the one before, and in one whose touch was begun already.
+static uint32_t values_run_noted(orr_world* world, const orri_strip* strip, uint32_t row,
+                                 const uint64_t* marks, orri_baseline_type* noted)
+{
+    const orr_entity* entities = strip->entities;
+    const uint8_t* values = strip->values;
+    orri_record* const* pages = world->hot.pages;
+    uint32_t count = strip->count, size = strip->stride, ids = world->hot.count;
+    orri_dirty_rows_list touches = orri_dirty_rows_list_of(world, noted);
+    for (; row < count; row++) {
+        uint32_t place;
+        if (!values_place(pages, ids, marks, entities[row].id, &place)) {
+            break;
+        }
+        // Fetched ahead: where one further on is; what was told of this one, which is compared soon and is nowhere near.
+        uint64_t ahead = entities[row + VALUES_SOON < count ? row + VALUES_SOON : row].id;
+        ahead &= ORR_HOT_ID_MASK;
+        ahead = ahead < ids ? ahead : 0;
+        __builtin_prefetch(&pages[ahead >> ORRI_PAGE_BITS][ahead & ORRI_PAGE_MASK]);
+        __builtin_prefetch(orri_baseline_at(noted, (uint32_t)entities[row].id), 1);
+        uint32_t chunk = place >> ORRI_SLOT_BITS, slot = orri_place_slot(place);
+        orri_dirty_rows_note* touch = orri_dirty_rows_open(&touches, chunk);
+        uint8_t* data = ORR_LIKELY(touch != NULL) ? touch->data : NULL;
+        if (ORR_UNLIKELY(touch == NULL)) {
+            data = values_column(world, orri_type_index(world, strip->type), chunk, noted, &touch);
+            touches = orri_dirty_rows_list_of(world, noted);
+            if (data == NULL) {
+                break;
+            }
+        }
+        if (ORR_LIKELY(touch != NULL)) {
+            orri_dirty_rows_row(touch, slot);
+        }
+        orri_value_move(data + (size_t)slot * size, values + (size_t)row * size, size);
+    }
+    return row;
+}
+
+static uint32_t values_run_sized(const values_work* w, const orri_strip* strip, uint32_t row,
+                                 const uint64_t* marks)
+{
+    if (w->noted != NULL) {
+        return values_run_noted(w->world, strip, row, marks, w->noted);
+    }
+    switch (strip->stride) {
+    case 8:
+        return values_run(w->world, strip, row, 8, marks);
+    case 16:
+        return values_run(w->world, strip, row, 16, marks);
+    default:
+        return values_run(w->world, strip, row, strip->stride, marks);
+    }
+}
+
+// A row by which a run ended, or any row of a type that refers: true if it must wait.
+static bool values_write_one(values_work* w, orr_command_buffer* commands, orri_strip* strip,
+                             uint32_t row)
+{
+    orr_entity entity = strip->entities[row];
+    const orri_record* record = orri_record_find(w->world, entity);
+    const void* value = strip->values + (size_t)row * strip->stride;
+    if (entity.id == 0) {
+        return false;
+    }
+    if (values_waits(w, strip, row)) {
+        return true;
+    }
+    const void* old = orri_value_there(w->world, entity, strip->info);
+    if (old == NULL) {
+        orri_note_drop(commands, strip, row,
+                       record == NULL ? "the entity is dead" : "it does not have this component");
+    } else if (orri_value_refers(w->world, strip->info, old, value) == ORRI_REFERS_DEAD) {
+        orri_note_drop(commands, strip, row, "its value refers to an entity that is dead");
+    } else {
+        orri_dirty_rows_note* touch = NULL;
+        uint32_t slot = orri_place_slot(record->place);
+        uint8_t* data = values_column(w->world, orri_type_index(w->world, strip->type),
+                                      record->place >> ORRI_SLOT_BITS, w->noted, &touch);
+        if (touch != NULL) {
+            orri_dirty_rows_row(touch, slot);
+        }
+        orri_value_move(data + (size_t)slot * strip->stride, value, strip->stride);
+        w->changed = true;
+    }
+    return false;
+}
+
+// Rows that wait stay; if there are any, the others are null afterwards.
+static void values_write(values_work* w, orr_command_buffer* commands, orri_strip* strip)
+{
+    const uint64_t* marks = w->command_buffers->marks_any ? w->command_buffers->seen : NULL;
+    bool refers = strip->info->info.has_entities;
+    uint32_t waiting = 0;
+    for (uint32_t row = 0, end; row < strip->count; row = end + 1) {
+        end = refers ? row : values_run_sized(w, strip, row, marks);
+        w->changed |= end > row;
+        bool waits = end < strip->count && values_write_one(w, commands, strip, end);
+        waiting += waits;
+        for (uint32_t done = row; marks != NULL && done < end + !waits && done < strip->count;
+             done++) {
+            strip->entities[done].id = 0;
+        }
+    }
+    if (waiting == 0) {
+        orri_strip_clear(strip);
+    }
+}
+
+// Rows are noted where somebody is to be told of a few of them. Then nobody else writes in the same epoch.
+static void values_write_strip(values_work* w, orr_command_buffer* commands, orri_strip* strip)
+{
+    bool few = orri_has_readers(w->world) && strip->count <= w->world->hot.count / VALUES_FEW;
+    w->noted = few ? orri_baseline_tracked(w->world->messages->told,
+                                           orri_type_index(w->world, strip->type))
+                   : NULL;
+    if (w->noted == NULL) {
+        values_write(w, commands, strip);
+        return;
+    }
+    orri_world_settle(w->world); // What systems wrote has its version now, not later an old one.
+    orri_epoch_end(w->world);
+    values_write(w, commands, strip);
+    orri_epoch_end(w->world);
+}
+
+static void values_write_lane(values_work* w, orr_command_buffer* commands)
+{
+    for (uint32_t i = 0; i < commands->order_count; i++) {
+        orri_strip* strip = &commands->strips[commands->order[i]];
+        if (values_is_free(strip) && values_is_direct(strip)) {
+            values_write_strip(w, commands, strip);
+        } else if (strip->kind == ORRI_SENT_EVENT && strip->count > 0) {
+            orri_events_append(w->world, strip->type, strip->values, strip->count);
+            orri_strip_clear(strip);
+        }
+    }
+}
+
+// What went through the merge is done.
+static void values_end_items(values_work* w)
+{
+    for (uint32_t i = 0; i < w->merge.item_count; i++) {
+        const orri_ranked* item = &w->merge.items[i];
+        w->merge.refs[item->index].strip->entities[item->chunk].id = 0;
+    }
+    for (uint32_t r = 0; r < w->merge.ref_count && w->merge.item_count > 0; r++) {
+        orri_strip* strip = w->merge.refs[r].strip;
+        uint32_t row = 0;
+        while (values_is_free(strip) && row < strip->count && strip->entities[row].id == 0) {
+            row++;
+        }
+        if (row == strip->count) {
+            orri_strip_clear(strip);
+        }
+    }
+}
+
+// ---- the whole ----------------------------------------------------------------------------------------------------
+
+static bool values_mark(const values_work* w)
+{
+    if (!orri_pending_begin(w->world)) {
+        return false;
+    }
+    for (orr_command_buffer* commands = values_next(w, NULL); commands != NULL;
+         commands = values_next(w, commands)) {
+        if (!commands->marked) {
+            orri_pending_add(w->command_buffers, commands);
+        }
+    }
+    return true;
+}
+
+static bool values_prepare_all(values_work* w)
+{
+    for (orr_command_buffer* commands = values_next(w, NULL); commands != NULL;
+         commands = values_next(w, commands)) {
+        if (!values_prepare_lane(w, commands)) {
+            return false;
+        }
+    }
+    if (!orri_merge_items(&w->merge)) {
+        (void)orri_refuse_memory(&w->world->env, "merging what a system sent");
+        return false;
+    }
+    return true;
+}
+
+static void values_finish(values_work* w)
+{
+    w->changed = w->merge.group_count > 0;
+    values_end_items(w);
+    for (orr_command_buffer *commands = values_next(w, NULL), *next; commands != NULL;
+         commands = next) {
+        values_write_lane(w, commands);
+        orri_command_buffer_say(commands);
+        next = values_next(w, commands);
+    }
+    for (orr_command_buffer* commands = w->command_buffers->unseen; commands != NULL;
+         commands = commands->next) {
+        commands->valued |= commands->rights == w->rights;
+    }
+    orri_command_buffers_release(w->command_buffers, false);
+}
+
+static orr_result values_commit(values_work* w, orri_rights* rights, bool* changed)
+{
+    if (values_next(w, NULL) == NULL) {
+        return ORR_OK;
+    }
+    w->merge = orri_merge_begin(w->world);
+    orr_result result = values_mark(w) && values_prepare_all(w) ? ORR_OK : ORR_ERR_MEMORY;
+    result = result == ORR_OK ? values_prepare_events(w) : result;
+    result = result == ORR_OK ? orri_merge_apply(&w->merge) : result;
+    if (result == ORR_OK) {
+        values_finish(w);
+        *changed = w->changed;
+    }
+    orri_merge_end(&w->merge);
+    return result == ORR_OK ? ORR_OK : orri_refuse_commit(w->world, rights, false);
+}
+
+orr_result orri_commit_values(orr_world* world, orri_rights* rights, bool* changed)
+{
+    *changed = false;
+    struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
+    if (ORR_UNLIKELY(command_buffers != NULL && command_buffers->aside_first != NULL)) {
+        orr_result result = orri_transient_sends_commit(world);
+        if (result != ORR_OK) {
+            return result;
+        }
+    }
+    if (ORR_LIKELY(command_buffers == NULL || command_buffers->unseen == NULL)) {
+        return ORR_OK;
+    }
+    return values_commit(
+        &(values_work){.world = world, .command_buffers = command_buffers, .rights = rights},
+        rights, changed);
+}
+
+#undef VALUES_FEW
+#undef VALUES_SOON

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: MIT
+// What was told of components: the last value of each, in pages by entity index; of multiple types a cell for each entity.
+// Bytes are kept as they are: hooks are not called. Owned handles are counted, so that an equal handle is an equal text.
+#include "message/deliver/baseline.h"
+
+#define BASELINE_CELL_HEAD ORRI_BLOCK_ALIGN
+
+// ---- who tracks what ----------------------------------------------------------------------------------------
+
+static bool baseline_values_opaque(const orr_type_info* info)
+{
+    bool found = info->kind == ORR_KIND_OPAQUE;
+    for (uint32_t f = 0; f < info->field_count && !found; f++) {
+        found = baseline_values_opaque(info->fields[f].type);
+    }
+    return found;
+}
+
+// A told value of a type with hooks is bytes that may no longer mean anything: only bytes are compared, so one that was moved
+// may be told again.
+static orri_baseline_type baseline_values_make(const orri_type* type)
+{
+    const orr_type_info* info = &type->info;
+    return (orri_baseline_type){.type = type,
+                                .pinned = info->storage == ORR_PINNED,
+                                .multiple = info->multiplicity == ORR_MULTIPLE,
+                                .exact = info->has_hooks ||
+                                         (!info->has_padding && !baseline_values_opaque(info)),
+                                .owned = info->has_owned};
+}
+
+static void baseline_values_watch(struct orri_baseline* told, const orri_reader* reader)
+{
+    const orr_query* query = reader->query;
+    for (uint32_t l = 0; l < query->leaf_count; l++) {
+        for (uint32_t t = 0; t < query->leaves[l].term_count; t++) {
+            uint32_t index = orri_type_index(query->world, query->leaves[l].terms[t].type);
+            if (index < told->type_count && told->types[index].pinned) {
+                told->types[index].watched = true;
+            }
+        }
+    }
+}
+
+static bool baseline_values_reserve(orr_world* world, struct orri_baseline* told)
+{
+    uint32_t types = world->schema.type_count, words = (told->on_count + 63) / 64;
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &told->types, &told->type_capacity, types)) {
+        return false;
+    }
+    for (uint32_t t = told->type_count; t < types; t++) {
+        told->types[t] = baseline_values_make(world->schema.types[t]);
+    }
+    told->type_count = types;
+    uint32_t needed = (types + 4) * words;
+    if (needed > told->tracker_count) {
+        uint64_t* trackers = ORRI_ALLOC(&world->env, ORR_MEMORY_MESSAGE, uint64_t, needed);
+        if (trackers == NULL) {
+            return false;
+        }
+        ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint64_t, told->trackers, told->tracker_count);
+        told->trackers = trackers;
+        told->tracker_count = needed;
+    }
+    told->words = words;
+    return orri_runs_prepare(world, told);
+}
+
+static void baseline_values_enter(struct orri_baseline* told, orri_reader* reader)
+{
+    told->switch_any = told->switch_any || reader->switches;
+    told->tag_any = told->tag_any || reader->tags;
+    if (reader->switches) {
+        orri_bit_set(told->switchers, reader->number, true);
+    }
+    if (reader->tags) {
+        orri_bit_set(told->taggers, reader->number, true);
+    }
+    if (reader->outside) {
+        orri_bit_set(told->outsiders, reader->number, true);
+    }
+    for (uint32_t t = 0; t < told->type_count; t++) {
+        orri_baseline_type* type = &told->types[t];
+        if (orri_reader_tracks(reader, (orr_type){type->type->id})) {
+            type->tracked = true;
+            type->watched = type->watched || type->pinned;
+            orri_bit_set(told->trackers + (size_t)t * told->words, reader->number, true);
+        }
+    }
+    baseline_values_watch(told, reader);
+}
+
+bool orri_baseline_refresh(orr_world* world, struct orri_baseline* told)
+{
+    if (!told->stale && told->type_count == world->schema.type_count) {
+        return true;
+    }
+    if (!baseline_values_reserve(world, told)) {
+        (void)orri_refuse_memory(&world->env, "noting who is to be told of what");
+        return false;
+    }
+    uint32_t words = told->words;
+    memset(told->trackers, 0, (size_t)(told->type_count + 4) * words * sizeof *told->trackers);
+    told->switchers = told->trackers + (size_t)told->type_count * words;
+    told->taggers = told->switchers + words;
+    told->fresh = told->taggers + words;
+    told->outsiders = told->fresh + words;
+    told->switch_any = told->tag_any = false;
+    for (uint32_t t = 0; t < told->type_count; t++) {
+        told->types[t].tracked = told->types[t].watched = false;
+    }
+    for (uint32_t r = 0; r < told->on_count; r++) {
+        told->on[r]->number = r;
+        baseline_values_enter(told, told->on[r]);
+    }
+    for (uint32_t t = 0; t < told->type_count; t++) {
+        orri_baseline_type* type = &told->types[t];
+        if (!type->tracked && !type->watched) {
+            orri_baseline_type_free(world, type);
+        }
+    }
+    told->stale = false;
+    told->numbering++;
+    return true;
+}
+
+// ---- room --------------------------------------------------------------------------------------------------------
+
+static size_t baseline_values_page_bytes(const orri_baseline_type* type)
+{
+    return type->multiple ? ORRI_BASELINE_SIZE * sizeof(orri_baseline_cell*)
+                          : (size_t)ORRI_BASELINE_SIZE * type->type->info.size;
+}
+
+static bool baseline_values_add_page(orr_world* world, orri_baseline_type* type, uint32_t page)
+{
+    uint32_t old = type->page_capacity;
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &type->pages, &type->page_capacity,
+                      page + 1)) {
+        return false;
+    }
+    for (uint32_t i = old; i < type->page_capacity; i++) {
+        type->pages[i] = NULL;
+    }
+    if (type->pages[page] == NULL) {
+        size_t bytes = baseline_values_page_bytes(type);
+        type->pages[page] =
+            orri_alloc_zero(&world->env, ORR_MEMORY_MESSAGE, bytes, ORRI_BLOCK_ALIGN);
+    }
+    return type->pages[page] != NULL;
+}
+
+bool orri_baseline_room(orr_world* world, orri_baseline_type* type, uint32_t index)
+{
+    uint32_t page = index >> ORRI_BASELINE_BITS;
+    bool there = page < type->page_capacity && type->pages[page] != NULL;
+    if (ORR_UNLIKELY(!there) && !baseline_values_add_page(world, type, page)) {
+        (void)orri_refuse_memory(&world->env, "noting values that readers were told");
+        return false;
+    }
+    if ((type->owned || type->pinned) && !type->multiple &&
+        !orri_bitset_reserve(world, &type->held, (uint64_t)(index | ORRI_BASELINE_MASK) + 1)) {
+        (void)orri_refuse_memory(&world->env, "noting values that readers were told");
+        return false;
+    }
+    return true;
+}
+
+static size_t baseline_cell_values(const orri_baseline_type* type, uint32_t capacity)
+{
+    return ((size_t)type->type->info.size * capacity + 7) & ~(size_t)7;
+}
+
+static size_t baseline_cell_bytes(const orri_baseline_type* type, uint32_t capacity)
+{
+    return BASELINE_CELL_HEAD + baseline_cell_values(type, capacity) + capacity * sizeof(uint32_t) +
+           capacity;
+}
+
+static orri_baseline_cell** baseline_cell_place(const orri_baseline_type* type, uint32_t index)
+{
+    return (orri_baseline_cell**)type->pages[index >> ORRI_BASELINE_BITS] +
+           (index & ORRI_BASELINE_MASK);
+}
+
+orri_baseline_cell* orri_baseline_cell_at(const orri_baseline_type* type, uint32_t index)
+{
+    uint32_t page = index >> ORRI_BASELINE_BITS;
+    return page < type->page_capacity && type->pages[page] != NULL
+               ? *baseline_cell_place(type, index)
+               : NULL;
+}
+
+static orri_baseline_cell* baseline_cell_make(orr_world* world, const orri_baseline_type* type,
+                                              uint32_t capacity)
+{
+    orri_baseline_cell* cell = orri_alloc(&world->env, ORR_MEMORY_MESSAGE,
+                                          baseline_cell_bytes(type, capacity), ORRI_BLOCK_ALIGN);
+    if (cell != NULL) {
+        uint8_t* values = (uint8_t*)cell + BASELINE_CELL_HEAD;
+        uint32_t* ids = (uint32_t*)(void*)(values + baseline_cell_values(type, capacity));
+        *cell = (orri_baseline_cell){0, capacity, values, ids, (uint8_t*)(ids + capacity)};
+    }
+    return cell;
+}
+
+static void baseline_cell_free(orr_world* world, const orri_baseline_type* type,
+                               orri_baseline_cell* cell)
+{
+    orri_free(&world->env, ORR_MEMORY_MESSAGE, cell, baseline_cell_bytes(type, cell->capacity),
+              ORRI_BLOCK_ALIGN);
+}
+
+bool orri_baseline_room_cell(orr_world* world, orri_baseline_type* type, uint32_t index,
+                             uint32_t count)
+{
+    if (!orri_baseline_room(world, type, index)) {
+        return false;
+    }
+    orri_baseline_cell** place = baseline_cell_place(type, index);
+    orri_baseline_cell* old = *place;
+    if (old != NULL && old->capacity >= count) {
+        return true;
+    }
+    uint32_t capacity = 1;
+    while (capacity < count) {
+        capacity *= 2;
+    }
+    orri_baseline_cell* cell = baseline_cell_make(world, type, capacity);
+    if (cell == NULL) {
+        (void)orri_refuse_memory(&world->env, "noting instances that readers were told");
+        return false;
+    }
+    if (old != NULL) {
+        cell->count = old->count;
+        memcpy(cell->values, old->values, (size_t)old->count * type->type->info.size);
+        memcpy(cell->ids, old->ids, old->count * sizeof *old->ids);
+        memcpy(cell->off, old->off, old->count);
+        baseline_cell_free(world, type, old);
+    }
+    *place = cell;
+    return true;
+}
+
+// ---- comparing -------------------------------------------------------------------------------------------------
+
+bool orri_baseline_differs(const orri_baseline_type* type, const void* a, const void* b)
+{
+    return type->exact ? memcmp(a, b, type->type->info.size) != 0
+                       : orr_value_compare(&type->type->info, a, b) != 0;
+}
+
+// ---- noting -------------------------------------------------------------------------------------------------------
+
+static void baseline_values_put_held(orri_baseline_type* type, uint32_t index,
+                                     const uint8_t* values, uint32_t count)
+{
+    uint32_t size = type->type->info.size;
+    for (uint32_t i = 0; i < count; i++, values += size) {
+        uint8_t* told = orri_baseline_at(type, index + i);
+        // First the new one, then the old: a text that stays is never given up.
+        orri_rows_retain(type->type, values, 1);
+        if (orri_bitset_has(&type->held, index + i)) {
+            orri_rows_release(type->type, told, 1);
+        }
+        if (size > 0) {
+            memcpy(told, values, size);
+        }
+        orri_bitset_put(&type->held, index + i, true);
+    }
+}
+
+void orri_baseline_put(orri_baseline_type* type, uint32_t index, const void* values, uint32_t count)
+{
+    size_t size = (size_t)type->type->info.size * count;
+    if (ORR_UNLIKELY(type->owned || type->pinned)) {
+        baseline_values_put_held(type, index, values, count);
+    } else if (size > 0) {
+        memcpy(orri_baseline_at(type, index), values, size);
+    }
+}
+
+orri_baseline_instances orri_baseline_instances_at(const orri_chunk* chunk, uint32_t column,
+                                                   uint32_t slot)
+{
+    const orri_cluster_column* entry = &chunk->cluster->columns[column];
+    orri_cells cells = orri_cells_at(chunk, column, slot);
+    const uint32_t* ids = (const uint32_t*)(const void*)chunk->columns[entry->counts + 1].data;
+    return (orri_baseline_instances){cells.counts[0], ids + ((size_t)slot << entry->shift),
+                                     cells.data};
+}
+
+// What was told to be off stays so, by id: ids and values of the cell are not yet new.
+static void baseline_cell_keep_off(orri_baseline_cell* cell, const orri_baseline_instances* now)
+{
+    uint8_t off[ORR_INSTANCES_MAX];
+    for (uint32_t i = 0; i < now->count; i++) {
+        uint32_t k = 0;
+        while (k < cell->count && cell->ids[k] != now->ids[i]) {
+            k++;
+        }
+        off[i] = k < cell->count ? cell->off[k] : 0;
+    }
+    memcpy(cell->off, off, now->count);
+}
+
+void orri_baseline_put_cell(orri_baseline_type* type, uint32_t index,
+                            const orri_baseline_instances* now)
+{
+    orri_baseline_cell* cell = *baseline_cell_place(type, index);
+    ORR_ASSERT(cell->capacity >= now->count);
+    orri_rows_retain(type->type, now->values, now->count);
+    orri_rows_release(type->type, cell->values, cell->count);
+    baseline_cell_keep_off(cell, now);
+    memcpy(cell->values, now->values, (size_t)now->count * type->type->info.size);
+    memcpy(cell->ids, now->ids, now->count * sizeof *now->ids);
+    cell->count = now->count;
+}
+
+void orri_baseline_drop(orr_world* world, orri_baseline_type* type, uint32_t index)
+{
+    orri_bitset_put(&type->off, index, false);
+    if (type->multiple) {
+        orri_baseline_cell* cell = orri_baseline_cell_at(type, index);
+        if (cell != NULL) {
+            orri_rows_release(type->type, cell->values, cell->count);
+            *baseline_cell_place(type, index) = NULL;
+            baseline_cell_free(world, type, cell);
+        }
+    } else if (orri_bitset_has(&type->held, index)) {
+        orri_rows_release(type->type, orri_baseline_at(type, index), 1);
+        orri_bitset_put(&type->held, index, false);
+    }
+}
+
+static void baseline_values_release(orr_world* world, orri_baseline_type* type, uint32_t page)
+{
+    for (uint32_t i = 0; i < ORRI_BASELINE_SIZE && (type->multiple || type->owned); i++) {
+        orri_baseline_drop(world, type, page << ORRI_BASELINE_BITS | i);
+    }
+}
+
+void orri_baseline_type_free(orr_world* world, orri_baseline_type* type)
+{
+    for (uint32_t p = 0; p < type->page_capacity; p++) {
+        if (type->pages[p] != NULL) {
+            baseline_values_release(world, type, p);
+            orri_free(&world->env, ORR_MEMORY_MESSAGE, type->pages[p],
+                      baseline_values_page_bytes(type), ORRI_BLOCK_ALIGN);
+        }
+    }
+    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, type->pages, type->page_capacity);
+    orri_bitset_free(world, &type->held);
+    orri_bitset_free(world, &type->off);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, type->owners, type->owner_count);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, type->touched1, type->touched_capacity);
+    type->pages = NULL;
+    type->owners = type->touched1 = NULL;
+    type->page_capacity = type->owner_count = type->touched_capacity = 0;
+    type->mark = type->value_mark = 0;
+}
+
+#undef BASELINE_CELL_HEAD

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT
+// Switches: entities, components and instances that were switched off or on, for readers that name orr_enabled. What was told is
+// a bit for each; who has just got to know an entity is told what is off.
+#include "message/deliver/baseline.h"
+
+// What can be switched: the entity (type NULL), a type in chunks, or (column -1) a pinned one.
+typedef struct diff_enabled_what {
+    orri_baseline_type* type;
+    int32_t column;
+} diff_enabled_what;
+
+typedef struct diff_enabled_state {
+    orr_component_id id;
+    bool off, told;
+} diff_enabled_state;
+
+static bool diff_enabled_bit_off(const orri_chunk* chunk, uint32_t column, uint32_t bit)
+{
+    const uint64_t* bits =
+        (const uint64_t*)(const void*)chunk->columns[chunk->column_count / 2 + column].data;
+    return bits != NULL && !orri_bit_get(bits, bit);
+}
+
+static uint32_t diff_enabled_instances(const diff_enabled_what* what, const orri_chunk* chunk,
+                                       uint32_t slot, uint32_t index, diff_enabled_state* out)
+{
+    uint32_t column = (uint32_t)what->column;
+    const orri_cluster_column* entry = &chunk->cluster->columns[column];
+    const uint32_t* ids = (const uint32_t*)(const void*)chunk->columns[entry->counts + 1].data +
+                          ((size_t)slot << entry->shift);
+    uint32_t count = orri_cells_at(chunk, column, slot).counts[0];
+    const orri_baseline_cell* told = orri_baseline_cell_at(what->type, index);
+    for (uint32_t i = 0; i < count; i++) {
+        out[i] = (diff_enabled_state){
+            ids[i], diff_enabled_bit_off(chunk, column, (slot << entry->shift) + i), false};
+        for (uint32_t k = 0; told != NULL && k < told->count; k++) {
+            out[i].told = out[i].told || (told->ids[k] == ids[i] && told->off[k] != 0);
+        }
+    }
+    return count;
+}
+
+// How it is and how it was told to be. At most ORR_INSTANCES_MAX.
+static uint32_t diff_enabled_states(const orri_diff* tell, const diff_enabled_what* what,
+                                    const orri_chunk* chunk, uint32_t slot, uint32_t index,
+                                    diff_enabled_state* out)
+{
+    if (what->type == NULL) {
+        *out = (diff_enabled_state){0,
+                                    diff_enabled_bit_off(chunk, chunk->cluster->type_count, slot),
+                                    orri_bitset_has(&tell->told->off, index)};
+        return 1;
+    }
+    if (what->column >= 0 && what->type->multiple) {
+        return diff_enabled_instances(what, chunk, slot, index, out);
+    }
+    *out = (diff_enabled_state){.told = orri_bitset_has(&what->type->off, index)};
+    if (what->column >= 0) {
+        out->off = diff_enabled_bit_off(chunk, (uint32_t)what->column, slot);
+        return 1;
+    }
+    const orri_pool* pool = orri_pool_find(tell->world, (orr_type){what->type->type->id});
+    out->off = !orri_pool_enabled(pool, index);
+    return orri_pool_get(pool, index) != NULL ? 1 : 0;
+}
+
+// What the entities of a shape have, one after another: number 0 is the entity. False at the end.
+static bool diff_enabled_next(const orri_diff* tell, const orr_type* types, uint32_t type_count,
+                              uint32_t* number, diff_enabled_what* out)
+{
+    const orr_world* world = tell->world;
+    while (*number <= type_count + world->pool_count) {
+        uint32_t n = (*number)++;
+        if (n == 0) {
+            *out = (diff_enabled_what){NULL, 0};
+            return true;
+        }
+        bool chunk = n <= type_count;
+        orr_type type = chunk ? types[n - 1]
+                              : (orr_type){world->pool_list[n - 1 - type_count]->type->id};
+        *out = (diff_enabled_what){orri_baseline_tracked(tell->told, orri_type_index(world, type)),
+                                   chunk ? (int32_t)n - 1 : -1};
+        if (out->type != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// ---- one row -------------------------------------------------------------------------------------------------------
+
+// True when nothing can be off, nor was.
+static bool diff_enabled_all_on(const orri_diff* tell, const orri_cluster* cluster)
+{
+    const orr_world* world = tell->world;
+    bool on = !cluster->has_bits && !tell->told->off_ever;
+    for (uint32_t p = 0; on && p < world->pool_count; p++) {
+        const orri_pool* pool = world->pool_list[p];
+        for (uint32_t b = 0; on && b < pool->block_count; b++) {
+            on = pool->blocks[b].enabled == NULL;
+        }
+    }
+    return on;
+}
+
+orri_switching orri_diff_switched(const orri_diff* tell, const orri_chunk* chunk, uint32_t slot,
+                                  uint32_t index)
+{
+    const orri_cluster* cluster = chunk->cluster;
+    orri_switching found = ORRI_SWITCH_ON;
+    diff_enabled_state states[ORR_INSTANCES_MAX];
+    diff_enabled_what what;
+    if (diff_enabled_all_on(tell, cluster)) {
+        return found;
+    }
+    for (uint32_t n = 0; diff_enabled_next(tell, cluster->types, cluster->type_count, &n, &what);) {
+        uint32_t count = diff_enabled_states(tell, &what, chunk, slot, index, states);
+        for (uint32_t i = 0; i < count; i++) {
+            if (states[i].off != states[i].told) {
+                return ORRI_SWITCH_DIFFERS;
+            }
+            found = states[i].off ? ORRI_SWITCH_OFF : found;
+        }
+    }
+    return found;
+}
+
+// ---- a piece ---------------------------------------------------------------------------------------------------------
+
+typedef struct diff_enabled_scan {
+    orri_diff* tell;
+    diff_enabled_what what;
+    bool enters;           // Who gets to know the entity, else who knew it.
+    orr_enabled values[2]; // Off, on.
+} diff_enabled_scan;
+
+static void diff_enabled_readers(const diff_enabled_scan* s, uint32_t run)
+{
+    const struct orri_baseline* told = s->tell->told;
+    const orri_runs* piece = &told->piece;
+    const uint64_t* trackers = s->what.type != NULL ? orri_baseline_trackers(told, s->what.type)
+                                                    : told->switchers;
+    for (uint32_t w = 0; w < told->words; w++) {
+        size_t i = (size_t)run * told->words + w;
+        uint64_t before = s->enters ? ~piece->before[i] : piece->before[i];
+        piece->to[i] = before & piece->after[i] & trackers[w] & told->switchers[w];
+    }
+}
+
+// Lists what is to be told of a run. A run with nothing goes to nobody. False when refused (reported).
+static bool diff_enabled_list(const diff_enabled_scan* s, uint32_t i)
+{
+    struct orri_baseline* told = s->tell->told;
+    orri_run* run = &told->piece.runs[i];
+    uint64_t* to = told->piece.to + (size_t)i * told->words;
+    diff_enabled_state states[ORR_INSTANCES_MAX];
+    diff_enabled_readers(s, i);
+    run->item = told->piece.item_count;
+    run->item_count = 0;
+    if (!run->switched || !orri_set_any(to, told->words)) {
+        memset(to, 0, told->words * sizeof *to);
+        return true;
+    }
+    uint32_t count =
+        diff_enabled_states(s->tell, &s->what, run->chunk, run->slot, run->index, states);
+    for (uint32_t k = 0; k < count; k++) {
+        if (s->enters ? states[k].off : states[k].off != states[k].told) {
+            if (!orri_runs_item(s->tell->world, &told->piece, states[k].id,
+                                &s->values[!states[k].off])) {
+                return false;
+            }
+            run->item_count++;
+        }
+    }
+    if (run->item_count == 0) {
+        memset(to, 0, told->words * sizeof *to);
+    }
+    return true;
+}
+
+static bool diff_enabled_deal(diff_enabled_scan* s)
+{
+    orri_runs* piece = &s->tell->told->piece;
+    orr_type what = {s->what.type != NULL ? s->what.type->type->id : 0};
+    orr_type enabled = orr_type_find(s->tell->world, orr_desc_orr_enabled.name);
+    s->values[0] = (orr_enabled){what, 0};
+    s->values[1] = (orr_enabled){what, 1};
+    piece->item_count = 0;
+    for (uint32_t i = 0; i < piece->run_count; i++) {
+        if (!diff_enabled_list(s, i)) {
+            return false;
+        }
+    }
+    return piece->item_count == 0 ||
+           orri_runs_deal(s->tell,
+                          &(orri_deal){.kind = ORR_COMPONENT_CHANGED,
+                                       .type = orri_type_at(&s->tell->world->schema, enabled),
+                                       .items = true,
+                                       .forced = ORR_CAUSE_ENABLED});
+}
+
+// Room for the bits that will be noted.
+static bool diff_enabled_reserve(const orri_diff* tell, const diff_enabled_what* what)
+{
+    struct orri_baseline* told = tell->told;
+    orri_bitset* set = what->type == NULL ? &told->off : &what->type->off;
+    for (uint32_t i = 0; i < told->piece.run_count; i++) {
+        const orri_run* run = &told->piece.runs[i];
+        if (run->switched && !orri_bitset_reserve(tell->world, set, (uint64_t)run->index + 1)) {
+            (void)orri_refuse_memory(&tell->world->env, "noting switches that readers were told");
+            return false;
+        }
+    }
+    return true;
+}
+
+bool orri_diff_switches(orri_diff* tell, const orri_shape* shape)
+{
+    const orri_runs* piece = &tell->told->piece;
+    bool any = false;
+    for (uint32_t i = 0; i < piece->run_count && !any; i++) {
+        any = piece->runs[i].switched;
+    }
+    diff_enabled_scan s = {.tell = tell};
+    for (uint32_t n = 0;
+         any && diff_enabled_next(tell, shape->types, shape->type_count, &n, &s.what);) {
+        if (!(s.what.type != NULL && s.what.type->multiple) &&
+            !diff_enabled_reserve(tell, &s.what)) {
+            return false;
+        }
+        for (uint32_t pass = 0; pass < 2; pass++) {
+            s.enters = pass == 1;
+            if (!diff_enabled_deal(&s)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static void diff_enabled_keep_cell(const diff_enabled_what* what, const diff_enabled_state* states,
+                                   uint32_t count, uint32_t index)
+{
+    orri_baseline_cell* cell = orri_baseline_cell_at(what->type, index);
+    for (uint32_t i = 0; cell != NULL && i < count; i++) {
+        for (uint32_t k = 0; k < cell->count; k++) {
+            cell->off[k] = cell->ids[k] == states[i].id ? states[i].off : cell->off[k];
+        }
+    }
+}
+
+void orri_diff_switches_keep(orri_diff* tell, const orri_shape* shape, const orri_run* run)
+{
+    diff_enabled_state states[ORR_INSTANCES_MAX];
+    diff_enabled_what what;
+    for (uint32_t n = 0;
+         run->switched && diff_enabled_next(tell, shape->types, shape->type_count, &n, &what);) {
+        uint32_t count =
+            diff_enabled_states(tell, &what, run->chunk, run->slot, run->index, states);
+        if (what.type != NULL && what.type->multiple) {
+            diff_enabled_keep_cell(&what, states, count, run->index);
+        } else {
+            orri_bitset_put(what.type == NULL ? &tell->told->off : &what.type->off, run->index,
+                            count > 0 && states[0].off);
+        }
+    }
+    tell->told->off_ever = tell->told->off_ever || run->switched;
+}

@@ -1,0 +1,523 @@
+// SPDX-License-Identifier: MIT
+// Telling, second step: instances of multiple types, and pinned values. Both are listed one by one (items), since an entity may
+// have got, changed and lost several.
+//
+// Pinned values are found by the blocks of their pools: who has a slot now, and who had it when it was told, may have got, lost
+// or changed a value. Their rows are marked, so that they are told in the order of clusters and rows, and so that their
+// members can be looked at before (diff_rows.c).
+#include "message/deliver/baseline.h"
+
+#define DIFF_INSTANCES_MASK_WORDS (ORR_CHUNK_CAPACITY / 64)
+
+// ---- rows whose pinned types changed --------------------------------------------------------------------------------
+
+static void diff_instances_free_masks(orr_world* world, uint64_t** masks, uint32_t count)
+{
+    for (uint32_t i = 0; masks != NULL && i < count; i++) {
+        ORRI_FREE(&world->env, ORR_MEMORY_TEMP, uint64_t, masks[i], DIFF_INSTANCES_MASK_WORDS);
+    }
+    ORRI_FREE(&world->env, ORR_MEMORY_TEMP, uint64_t*, masks, count);
+}
+
+void orri_diff_unsuspect(orri_diff* tell)
+{
+    diff_instances_free_masks(tell->world, tell->suspects, tell->suspect_count);
+    diff_instances_free_masks(tell->world, tell->gained, tell->suspect_count * tell->pool_count);
+    tell->suspects = tell->gained = NULL;
+}
+
+static bool diff_instances_begin_masks(orri_diff* tell)
+{
+    orri_env* env = &tell->world->env;
+    if (tell->suspects == NULL) {
+        tell->suspect_count = tell->world->chunk_count;
+        tell->pool_count = tell->world->pool_count;
+        tell->suspects = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, uint64_t*, tell->suspect_count);
+        tell->gained = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, uint64_t*,
+                                       tell->suspect_count * tell->pool_count);
+    }
+    return tell->suspects != NULL && tell->gained != NULL;
+}
+
+static bool diff_instances_mark(orri_diff* tell, uint64_t** masks, uint32_t place)
+{
+    uint64_t** mask = &masks[place >> ORRI_SLOT_BITS];
+    if (*mask == NULL) {
+        *mask = ORRI_ALLOC_ZERO(&tell->world->env, ORR_MEMORY_TEMP, uint64_t,
+                                DIFF_INSTANCES_MASK_WORDS);
+    }
+    if (*mask != NULL) {
+        orri_bit_set(*mask, orri_place_slot(place), true);
+    }
+    return *mask != NULL;
+}
+
+// `gained`: where it is marked that it got or lost a type; NULL: it did not.
+static bool diff_instances_suspect_one(orri_diff* tell, uint32_t index, uint64_t** gained)
+{
+    if (index >= tell->world->hot.count) {
+        return true;
+    }
+    const orri_record* record = orri_record_at(tell->world, index);
+    if ((record->generation & ORRI_DEAD) != 0) {
+        return true;
+    }
+    return diff_instances_mark(tell, tell->suspects, record->place) &&
+           (gained == NULL || diff_instances_mark(tell, gained, record->place));
+}
+
+static bool diff_instances_suspect_block(orri_diff* tell, const orri_baseline_type* type,
+                                         const orri_pool* pool, uint32_t block, uint64_t** gained)
+{
+    uint32_t first = block << pool->slot_bits, last = first + (1u << pool->slot_bits);
+    // When the world went back there may be fewer slots than were told.
+    uint32_t end = pool->slot_count > type->owner_count ? pool->slot_count : type->owner_count;
+    last = last < end ? last : end;
+    for (uint32_t slot = first; slot < last; slot++) {
+        uint32_t now = slot < pool->slot_count ? orri_pool_owner(pool, slot) : ORRI_INDEX_NONE;
+        uint32_t old = slot < type->owner_count ? type->owners[slot] : ORRI_INDEX_NONE;
+        bool marked =
+            (now == ORRI_INDEX_NONE ||
+             diff_instances_suspect_one(tell, now, now != old ? gained : NULL)) &&
+            (old == ORRI_INDEX_NONE || old == now || diff_instances_suspect_one(tell, old, gained));
+        if (!marked) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool diff_instances_suspect_type(orri_diff* tell, const orri_baseline_type* type)
+{
+    const orri_pool* pool = orri_pool_find(tell->world, (orr_type){type->type->id});
+    uint32_t number = 0;
+    while (pool != NULL && tell->world->pool_list[number] != pool) {
+        number++;
+    }
+    if (!type->watched || pool == NULL || pool->version <= type->mark) {
+        return true;
+    }
+    bool done = diff_instances_begin_masks(tell);
+    for (uint32_t b = 0; done && b < pool->block_count; b++) {
+        if (pool->blocks[b].version > type->mark) {
+            done = diff_instances_suspect_block(
+                tell, type, pool, b, tell->gained + (size_t)number * tell->suspect_count);
+        }
+    }
+    if (!done) {
+        (void)orri_refuse_memory(&tell->world->env, "finding pinned values to tell readers of");
+    }
+    return done;
+}
+
+bool orri_diff_suspect(orri_diff* tell, const orri_baseline_type* only)
+{
+    const struct orri_baseline* told = tell->told;
+    if (only != NULL) {
+        return diff_instances_suspect_type(tell, only);
+    }
+    for (uint32_t p = 0; p < tell->world->pool_count; p++) {
+        uint32_t index =
+            orri_type_index(tell->world, (orr_type){tell->world->pool_list[p]->type->id});
+        if (!diff_instances_suspect_type(tell, &told->types[index])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// ---- who has which slot --------------------------------------------------------------------------------------------------
+
+bool orri_diff_owners_reserve(orri_diff* tell)
+{
+    orr_world* world = tell->world;
+    for (uint32_t p = 0; p < world->pool_count; p++) {
+        const orri_pool* pool = world->pool_list[p];
+        uint32_t index = orri_type_index(world, (orr_type){pool->type->id});
+        orri_baseline_type* type = &tell->told->types[index];
+        uint32_t old = type->owner_count;
+        if (!type->watched) {
+            continue;
+        }
+        if (!ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &type->owners, &type->owner_count,
+                          pool->slot_count)) {
+            (void)orri_refuse_memory(&world->env, "noting pinned values that readers were told");
+            return false;
+        }
+        for (uint32_t i = old; i < type->owner_count; i++) {
+            type->owners[i] = ORRI_INDEX_NONE;
+        }
+    }
+    return true;
+}
+
+void orri_diff_owners_keep(orri_diff* tell)
+{
+    const orr_world* world = tell->world;
+    for (uint32_t p = 0; p < world->pool_count; p++) {
+        const orri_pool* pool = world->pool_list[p];
+        uint32_t index = orri_type_index(world, (orr_type){pool->type->id});
+        orri_baseline_type* type = &tell->told->types[index];
+        for (uint32_t b = 0; type->watched && b < pool->block_count; b++) {
+            uint32_t first = b << pool->slot_bits, end = first + (1u << pool->slot_bits);
+            uint32_t most = end < type->owner_count ? end : type->owner_count;
+            end = end < pool->slot_count ? end : pool->slot_count;
+            if (pool->blocks[b].version <= type->mark) {
+                continue;
+            }
+            if (end > first) {
+                memcpy(type->owners + first, pool->blocks[b].owners,
+                       (end - first) * sizeof *type->owners);
+            }
+            for (uint32_t slot = end > first ? end : first; slot < most; slot++) {
+                type->owners[slot] = ORRI_INDEX_NONE;
+            }
+        }
+        type->mark = type->watched ? world->epoch : type->mark;
+    }
+}
+
+// ---- what both have in common ---------------------------------------------------------------------------------------------
+
+typedef struct diff_instances_scan {
+    orri_diff* tell;
+    orri_baseline_type* type;
+    uint64_t* row;                      // Readers that get what happened to a row.
+    const orri_baseline_cluster* match; // Who selects the cluster at hand.
+} diff_instances_scan;
+
+// Who tracks the type, was told of the entity and still selects it. A type in chunks must have been told too: one that the
+// entity got since is told with its row.
+static bool diff_instances_readers(const diff_instances_scan* s, const orri_chunk* chunk,
+                                   uint32_t slot)
+{
+    const struct orri_baseline* told = s->tell->told;
+    uint32_t index = orri_chunk_ids(chunk)[slot];
+    const orri_head* head = orri_head_at(told, index);
+    orr_type type = {s->type->type->id};
+    memset(s->row, 0, told->words * sizeof *s->row);
+    if (head->generation != orri_record_at(s->tell->world, index)->generation ||
+        !(s->type->pinned || orri_shape_has(orri_shape_at(told, head->shape1), type))) {
+        return false;
+    }
+    const uint64_t* trackers = orri_baseline_trackers(told, s->type);
+    for (uint32_t w = 0; w < told->words; w++) {
+        uint64_t some = orri_match_some(s->match)[w];
+        for (uint64_t left = (orri_match_all(s->match)[w] | some) & trackers[w]; left != 0;
+             left &= left - 1) {
+            const orri_reader* reader = told->on[w * 64 + (uint32_t)__builtin_ctzll(left)];
+            bool knows = (left & -left & some) != 0 ? orri_reader_knows(reader, chunk, slot, index)
+                                                    : orri_bitset_has(&reader->members, index);
+            s->row[w] |= knows ? left & -left : 0;
+        }
+    }
+    return orri_set_any(s->row, told->words);
+}
+
+static bool diff_instances_deal(const diff_instances_scan* s, orr_message_kind kind)
+{
+    const struct orri_baseline* told = s->tell->told;
+    const orri_runs* piece = &told->piece;
+    for (uint32_t i = 0; i < piece->run_count; i++) {
+        for (uint32_t w = 0; w < told->words; w++) {
+            size_t at = (size_t)i * told->words + w;
+            piece->to[at] = piece->runs[i].kind == kind ? piece->after[at] : 0;
+        }
+    }
+    return orri_runs_deal(s->tell, &(orri_deal){.kind = kind,
+                                                .type = s->type->type,
+                                                .items = true,
+                                                .forced = kind == ORR_COMPONENT_CHANGED
+                                                              ? ORR_CAUSE_WRITTEN
+                                                              : ORR_CAUSE_COMPONENT});
+}
+
+static bool diff_instances_deal_all(const diff_instances_scan* s)
+{
+    return s->tell->told->piece.run_count == 0 || (diff_instances_deal(s, ORR_COMPONENT_ADDED) &&
+                                                   diff_instances_deal(s, ORR_COMPONENT_CHANGED) &&
+                                                   diff_instances_deal(s, ORR_COMPONENT_REMOVED));
+}
+
+// A run of one entity; its items follow.
+static void diff_instances_push(const diff_instances_scan* s, orr_message_kind kind,
+                                orri_chunk* chunk, uint32_t slot)
+{
+    orri_runs* piece = &s->tell->told->piece;
+    uint32_t index = orri_chunk_ids(chunk)[slot];
+    orri_runs_push(s->tell->told,
+                   &(orri_run){.chunk = chunk,
+                               .slot = slot,
+                               .index = index,
+                               .count = 1,
+                               .source = orri_diff_source(s->tell, index),
+                               .item = piece->item_count,
+                               .kind = (uint8_t)kind,
+                               .alone = true},
+                   NULL, s->row);
+}
+
+static bool diff_instances_item(const diff_instances_scan* s, orr_component_id id,
+                                const void* value)
+{
+    orri_runs* piece = &s->tell->told->piece;
+    if (!orri_runs_item(s->tell->world, piece, id, value)) {
+        return false;
+    }
+    piece->runs[piece->run_count - 1].item_count++;
+    return true;
+}
+
+// ---- instances -----------------------------------------------------------------------------------------------------------
+
+static bool diff_instances_flush_instances(const diff_instances_scan* s)
+{
+    orri_runs* piece = &s->tell->told->piece;
+    if (!diff_instances_deal_all(s)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < piece->run_count; i++) {
+        const orri_run* run = &piece->runs[i];
+        orri_baseline_instances now =
+            orri_baseline_instances_at(run->chunk, run->column, run->slot);
+        orri_baseline_put_cell(s->type, run->index, &now);
+    }
+    orri_runs_keep(s->tell);
+    return true;
+}
+
+static uint32_t diff_instances_find(const uint32_t* ids, uint32_t count, uint32_t id)
+{
+    uint32_t i = 0;
+    while (i < count && ids[i] != id) {
+        i++;
+    }
+    return i;
+}
+
+// Instances of one kind of difference, as a run. Mostly there are none, and mostly ids stand where they stood.
+static bool diff_instances_compare(const diff_instances_scan* s, const orri_run* at_row,
+                                   const orri_baseline_instances* now,
+                                   const orri_baseline_cell* told, orr_message_kind kind)
+{
+    orri_runs* piece = &s->tell->told->piece;
+    bool gone = kind == ORR_COMPONENT_REMOVED;
+    uint32_t count = gone ? told->count : now->count, other = gone ? now->count : told->count;
+    const uint32_t *ids = gone ? told->ids : now->ids, *others = gone ? now->ids : told->ids;
+    size_t size = s->type->type->info.size;
+    bool pushed = false;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t at = i < other && others[i] == ids[i] ? i
+                                                       : diff_instances_find(others, other, ids[i]);
+        const uint8_t* value = gone ? NULL : now->values + i * size;
+        bool differs = kind == ORR_COMPONENT_CHANGED
+                           ? at < other &&
+                                 orri_baseline_differs(s->type, value, told->values + at * size)
+                           : at == other;
+        if (!differs) {
+            continue;
+        }
+        if (!pushed) {
+            diff_instances_push(s, kind, at_row->chunk, at_row->slot);
+            piece->runs[piece->run_count - 1].column = at_row->column;
+            pushed = true;
+        }
+        if (!diff_instances_item(s, ids[i], value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool diff_instances_instances_row(const diff_instances_scan* s, orri_chunk* chunk,
+                                         uint32_t column, uint32_t slot)
+{
+    uint32_t index = orri_chunk_ids(chunk)[slot];
+    if (!diff_instances_readers(s, chunk, slot)) {
+        return true;
+    }
+    if (!orri_runs_room(s->tell)) {
+        return false;
+    }
+    orri_run row = {.chunk = chunk, .slot = slot, .column = column};
+    orri_baseline_instances now = orri_baseline_instances_at(chunk, column, slot);
+    if (!orri_baseline_room_cell(s->tell->world, s->type, index, now.count)) {
+        return false;
+    }
+    const orri_baseline_cell* told = orri_baseline_cell_at(s->type, index);
+    return diff_instances_compare(s, &row, &now, told, ORR_COMPONENT_ADDED) &&
+           diff_instances_compare(s, &row, &now, told, ORR_COMPONENT_CHANGED) &&
+           diff_instances_compare(s, &row, &now, told, ORR_COMPONENT_REMOVED);
+}
+
+// The newest of values, counts and ids.
+static uint64_t diff_instances_version(const orri_chunk* chunk, uint32_t column)
+{
+    const orri_column* columns = chunk->columns;
+    uint32_t counts = chunk->cluster->columns[column].counts;
+    uint64_t version = columns[column].version;
+    version = columns[counts].version > version ? columns[counts].version : version;
+    return columns[counts + 1].version > version ? columns[counts + 1].version : version;
+}
+
+static bool diff_instances_cluster(diff_instances_scan* s, orri_cluster* cluster, uint32_t column,
+                                   uint64_t rows_before)
+{
+    const orri_baseline_cluster* record = orri_baseline_match(s->tell, cluster);
+    if (record == NULL) {
+        return false;
+    }
+    s->match = record;
+    for (uint32_t i = 0; i < cluster->chunk_count; i++) {
+        orri_chunk* chunk = cluster->chunks[i];
+        uint32_t rows = diff_instances_version(chunk, column) > record->seen[column]
+                            ? orri_chunk_rows(chunk)
+                            : 0;
+        if (orri_section_ends(s->tell, orri_section(rows_before, i)) &&
+            !diff_instances_flush_instances(s)) {
+            return false;
+        }
+        for (uint32_t slot = 0; slot < rows; slot++) {
+            if (!diff_instances_instances_row(s, chunk, column, slot)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool diff_instances_skips(const orri_cluster* cluster, const orr_query* query)
+{
+    return cluster->row_count == 0 ||
+           (query != NULL && orri_entries_find(query, cluster) == UINT32_MAX);
+}
+
+bool orri_diff_instances(orri_diff* tell, orri_baseline_type* type, const orr_query* query)
+{
+    struct orri_baseline* told = tell->told;
+    uint32_t index = (uint32_t)(type - told->types);
+    if (index >= tell->world->table_capacity) {
+        return true;
+    }
+    const orri_table* table = (const orri_table*)(const void*)tell->world->tables[index];
+    diff_instances_scan s = {tell, type, told->set + 2 * told->words, NULL};
+    uint64_t rows_before = 0;
+    for (uint32_t i = 0; i < table->cluster_count; i++) {
+        const orri_table_cluster* entry = &table->clusters[i];
+        if (diff_instances_skips(entry->cluster, query)) {
+            continue;
+        }
+        if (!diff_instances_cluster(&s, entry->cluster, entry->column, rows_before)) {
+            return false;
+        }
+        rows_before += entry->cluster->row_count;
+    }
+    if (!diff_instances_flush_instances(&s)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < table->cluster_count; i++) {
+        const orri_table_cluster* entry = &table->clusters[i];
+        if (!diff_instances_skips(entry->cluster, query)) {
+            told->clusters[entry->cluster->index].seen[entry->column] = tell->world->epoch;
+        }
+    }
+    return true;
+}
+
+// ---- pinned values ---------------------------------------------------------------------------------------------------------
+
+static bool diff_instances_flush_pinned(const diff_instances_scan* s)
+{
+    orri_runs* piece = &s->tell->told->piece;
+    if (!diff_instances_deal_all(s)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < piece->run_count; i++) {
+        const orri_run* run = &piece->runs[i];
+        if (run->kind == ORR_COMPONENT_REMOVED) {
+            orri_baseline_drop(s->tell->world, s->type, run->index);
+        } else {
+            orri_baseline_put(s->type, run->index, piece->items[run->item].value, 1);
+        }
+    }
+    orri_runs_keep(s->tell);
+    return true;
+}
+
+static bool diff_instances_pinned_row(const diff_instances_scan* s, const orri_pool* pool,
+                                      orri_chunk* chunk, uint32_t slot)
+{
+    uint32_t index = orri_chunk_ids(chunk)[slot];
+    const uint8_t* now = orri_pool_get(pool, index);
+    bool held = orri_bitset_has(&s->type->held, index);
+    if ((now == NULL && !held) || !diff_instances_readers(s, chunk, slot)) {
+        return true;
+    }
+    if (now != NULL && held &&
+        (pool->size == 0 ||
+         !orri_baseline_differs(s->type, now, orri_baseline_at(s->type, index)))) {
+        return true;
+    }
+    if (!orri_runs_room(s->tell)) {
+        return false;
+    }
+    diff_instances_push(s,
+                        now == NULL ? ORR_COMPONENT_REMOVED
+                        : held      ? ORR_COMPONENT_CHANGED
+                                    : ORR_COMPONENT_ADDED,
+                        chunk, slot);
+    return (now == NULL || orri_baseline_room(s->tell->world, s->type, index)) &&
+           diff_instances_item(s, 0, now);
+}
+
+static bool diff_instances_pinned_chunk(const diff_instances_scan* s, const orri_pool* pool,
+                                        orri_chunk* chunk, const uint64_t* rows)
+{
+    for (uint32_t w = 0; w < DIFF_INSTANCES_MASK_WORDS; w++) {
+        for (uint64_t left = rows[w]; left != 0; left &= left - 1) {
+            if (!diff_instances_pinned_row(s, pool, chunk,
+                                           w * 64 + (uint32_t)__builtin_ctzll(left))) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+bool orri_diff_pinned(orri_diff* tell, orri_baseline_type* type)
+{
+    const orri_pool* pool = orri_pool_find(tell->world, (orr_type){type->type->id});
+    diff_instances_scan s = {tell, type, tell->told->set + 2 * tell->told->words, NULL};
+    if (tell->suspects == NULL || pool == NULL || pool->version <= type->mark) {
+        return true;
+    }
+    uint64_t rows_before = 0;
+    for (orri_cluster* c = tell->world->cluster_first; c != NULL; c = c->next) {
+        s.match = NULL;
+        for (uint32_t i = 0; i < c->chunk_count; i++) {
+            orri_chunk* chunk = c->chunks[i];
+            const uint64_t* rows = tell->suspects[chunk->id];
+            if (rows != NULL && s.match == NULL) {
+                s.match = orri_baseline_match(tell, c);
+                if (s.match == NULL) {
+                    return false;
+                }
+            }
+            if (orri_section_ends(tell, orri_section(rows_before, i)) &&
+                !diff_instances_flush_pinned(&s)) {
+                return false;
+            }
+            if (rows != NULL && !diff_instances_pinned_chunk(&s, pool, chunk, rows)) {
+                return false;
+            }
+        }
+        rows_before += c->row_count;
+    }
+    if (!diff_instances_flush_pinned(&s)) {
+        return false;
+    }
+    type->value_mark = tell->world->epoch;
+    return true;
+}
+
+#undef DIFF_INSTANCES_MASK_WORDS

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+// Lone rows: a few of some blocks, anywhere in them, whose values were sent. As runs of one row each they would cost more to list and
+// deal out than to copy; so they are one run, with a list of its rows beside it. Rows are compared, copied and noted in
+// short loops; everything between treats the run as any other.
+#include "message/deliver/baseline.h"
+
+_Static_assert(ORR_CHUNK_CAPACITY / 64 <= 32, "a touch has a bit for each of its words");
+
+static inline bool diff_sparse_differs(const orri_baseline_type* type, const uint8_t* a,
+                                       const uint8_t* b, size_t size)
+{
+    if (ORR_UNLIKELY(!type->exact)) {
+        return orri_baseline_differs(type, a, b);
+    }
+    return size == 16   ? memcmp(a, b, 16) != 0
+           : size == 12 ? memcmp(a, b, 12) != 0
+           : size == 8  ? memcmp(a, b, 8) != 0
+                        : memcmp(a, b, size) != 0;
+}
+
+// The rows of a touch, in order of slots.
+static uint32_t diff_sparse_list(const orri_dirty_rows_note* touch, const uint32_t* ids,
+                                 const uint8_t* data, size_t size, orri_sparse_rows* out)
+{
+    uint32_t count = 0;
+    for (uint32_t words = touch->words; words != 0; words &= words - 1) {
+        uint32_t word = (uint32_t)__builtin_ctz(words);
+        uint64_t left = touch->bits[word];
+        do {
+            uint32_t slot = word * 64 + (uint32_t)__builtin_ctzll(left);
+            out[count].value = data + slot * size;
+            out[count++].index = ids[slot];
+            left &= left - 1;
+        } while (ORR_UNLIKELY(left != 0));
+    }
+    return count;
+}
+
+// Keeps those whose values are not what was told.
+static uint32_t diff_sparse_compare(const orri_baseline_type* type, orri_sparse_rows* rows,
+                                    uint32_t count)
+{
+    void* const* pages = type->pages;
+    uint32_t kept = 0;
+    size_t size = type->type->info.size;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t index = rows[i].index, page = index >> ORRI_BASELINE_BITS;
+        ORR_ASSERT(page < type->page_capacity && pages[page] != NULL);
+        const uint8_t* value = rows[i].value;
+        uint8_t* told = (uint8_t*)pages[page] + (index & ORRI_BASELINE_MASK) * size;
+        rows[kept] = (orri_sparse_rows){value, told, index};
+        kept += diff_sparse_differs(type, value, told, size);
+    }
+    return kept;
+}
+
+// The run before, if these rows are to be told with it.
+static orri_run* diff_sparse_joined(const struct orri_baseline* told, const uint64_t* readers)
+{
+    const orri_runs* piece = &told->piece;
+    uint32_t last = piece->run_count - 1;
+    bool joins = piece->run_count > 0 && piece->runs[last].listed &&
+                 orri_set_equal(piece->after + (size_t)last * told->words, readers, told->words);
+    return joins ? &piece->runs[last] : NULL;
+}
+
+bool orri_sparse_rows_push(orri_diff* tell, const orri_baseline_type* type, orri_chunk* chunk,
+                           uint32_t column, const orri_dirty_rows_note* touch,
+                           const uint64_t* readers)
+{
+    orri_runs* piece = &tell->told->piece;
+    uint32_t first = piece->lone_count;
+    ORR_ASSERT(!tell->by_commit && !type->owned);
+    if (!ORRI_RESERVE(&tell->world->env, ORR_MEMORY_MESSAGE, &piece->lones, &piece->lone_capacity,
+                      first + touch->rows)) {
+        (void)orri_refuse_memory(&tell->world->env, "listing rows to tell readers of");
+        return false;
+    }
+    orri_sparse_rows* rows = piece->lones + first;
+    uint32_t count = diff_sparse_list(touch, orri_chunk_ids(chunk), chunk->columns[column].data,
+                                      type->type->info.size, rows);
+    count = diff_sparse_compare(type, rows, count);
+    orri_run* joined = diff_sparse_joined(tell->told, readers);
+    if (count > 0 && joined == NULL) {
+        if (!orri_runs_room(tell)) {
+            return false;
+        }
+        orri_run run = {.chunk = chunk,
+                        .column = column,
+                        .source = tell->source,
+                        .item = first,
+                        .alone = true,
+                        .listed = true};
+        orri_runs_push(tell->told, &run, NULL, readers);
+        joined = &piece->runs[piece->run_count - 1];
+    }
+    if (count > 0) {
+        joined->count += count;
+        piece->lone_count += count;
+    }
+    return true;
+}
+
+void orri_sparse_rows_fill(const orri_diff* tell, const orri_run* run, uint32_t size,
+                           orr_entity* entities, uint8_t* values)
+{
+    const orri_sparse_rows* rows = tell->told->piece.lones + run->item;
+    orri_record* const* pages = tell->world->hot.pages;
+    for (uint32_t i = 0, count = run->count; i < count; i++, values += size) {
+        uint32_t index = rows[i].index;
+        uint64_t generation = pages[index >> ORRI_PAGE_BITS][index & ORRI_PAGE_MASK].generation;
+        entities[i].id = generation << 32 | index;
+        orri_value_move(values, rows[i].value, size);
+    }
+}
+
+void orri_sparse_rows_put(const orri_runs* piece, const orri_run* run, uint32_t size)
+{
+    const orri_sparse_rows* rows = piece->lones + run->item;
+    for (uint32_t i = 0, count = run->count; i < count; i++) {
+        orri_value_move(rows[i].told, rows[i].value, size);
+    }
+}

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: MIT
+// Telling, second step: values of unique types in chunks. The hot way of a tick: after a direct system has written its
+// columns, each block with a new version is compared with what was told, and the rows that differ become runs. Entities with
+// indexes one after another, as they are created, are compared and copied as arrays.
+#include "message/deliver/baseline.h"
+
+#define DIFF_VALUES_AHEAD 16u
+
+typedef struct diff_values_scan {
+    orri_diff* tell;
+    orri_baseline_type* type;
+    uint64_t *all, *some, *row; // Readers that get every row of the cluster, or perhaps; of a row.
+    bool uniform;               // None that gets some.
+    bool rebit;                 // The cluster got or lost enable bits when the world went back.
+    bool by_row;                // Rows of the chunk at hand must be looked at one by one.
+    uint64_t rows_before;       // In the clusters before.
+} diff_values_scan;
+
+static bool diff_values_flush(const diff_values_scan* s)
+{
+    struct orri_baseline* told = s->tell->told;
+    orri_runs* piece = &told->piece;
+    if (piece->run_count == 0) {
+        return true;
+    }
+    memcpy(piece->to, piece->after, (size_t)piece->run_count * told->words * sizeof *piece->to);
+    if (!orri_runs_deal(s->tell, &(orri_deal){.kind = ORR_COMPONENT_CHANGED,
+                                              .type = s->type->type,
+                                              .forced = ORR_CAUSE_WRITTEN})) {
+        return false;
+    }
+    size_t size = s->type->type->info.size;
+    for (uint32_t i = 0; i < piece->run_count; i++) {
+        const orri_run* run = &piece->runs[i];
+        if (run->listed) {
+            orri_sparse_rows_put(piece, run, (uint32_t)size);
+            continue;
+        }
+        orri_baseline_put(s->type, run->index,
+                          run->chunk->columns[run->column].data + run->slot * size, run->count);
+    }
+    orri_runs_keep(s->tell);
+    return true;
+}
+
+// ---- who gets what -----------------------------------------------------------------------------------------------
+
+// Readers that are new may have been told of some rows, by a tell that was refused.
+static void diff_values_readers(diff_values_scan* s, const orri_baseline_cluster* record,
+                                const orri_cluster* cluster)
+{
+    const struct orri_baseline* told = s->tell->told;
+    const uint64_t* trackers = orri_baseline_trackers(told, s->type);
+    const uint64_t *all = orri_match_all(record), *some = orri_match_some(record);
+    for (uint32_t w = 0; w < told->words; w++) {
+        uint64_t fresh = all[w] & trackers[w] & told->fresh[w];
+        s->all[w] = all[w] & trackers[w] & ~fresh;
+        s->some[w] = (some[w] & trackers[w]) | fresh;
+        for (; fresh != 0; fresh &= fresh - 1) {
+            orri_reader_match(told->on[w * 64 + (uint32_t)__builtin_ctzll(fresh)], cluster);
+        }
+    }
+    s->uniform = !orri_set_any(s->some, told->words);
+}
+
+// Who was told of the value of a row, and selects its entity still. An entity that is new, or got the type since, is told with
+// its row.
+static bool diff_values_row(const diff_values_scan* s, const orri_chunk* chunk, uint32_t slot,
+                            uint32_t index)
+{
+    const struct orri_baseline* told = s->tell->told;
+    const orri_head* head = orri_head_at(told, index);
+    orr_type type = {s->type->type->id};
+    if (head->generation != orri_record_at(s->tell->world, index)->generation ||
+        !orri_shape_has(orri_shape_at(told, head->shape1), type)) {
+        return false;
+    }
+    for (uint32_t w = 0; w < told->words; w++) {
+        s->row[w] = 0;
+        for (uint64_t left = s->all[w]; left != 0; left &= left - 1) {
+            const orri_reader* reader = told->on[w * 64 + (uint32_t)__builtin_ctzll(left)];
+            s->row[w] |= orri_bitset_has(&reader->members, index) ? left & -left : 0;
+        }
+        for (uint64_t left = s->some[w]; left != 0; left &= left - 1) {
+            const orri_reader* reader = told->on[w * 64 + (uint32_t)__builtin_ctzll(left)];
+            s->row[w] |= orri_reader_knows(reader, chunk, slot, index) ? left & -left : 0;
+        }
+    }
+    return orri_set_any(s->row, told->words);
+}
+
+// ---- comparing ------------------------------------------------------------------------------------------------------
+
+// Which of `count` values, at most 64, differ. Words of 8 bytes, or of 4: loops that the compiler can unroll.
+#define DIFF_VALUES_DIFF(name, word, words)                                   \
+    static uint64_t name(const uint8_t* a, const uint8_t* b, uint32_t count)  \
+    {                                                                         \
+        uint64_t mask = 0;                                                    \
+        for (uint32_t i = 0; i < count;                                       \
+             i++, a += sizeof(word) * (words), b += sizeof(word) * (words)) { \
+            word x[words], y[words], any = 0;                                 \
+            memcpy(x, a, sizeof x);                                           \
+            memcpy(y, b, sizeof y);                                           \
+            for (uint32_t w = 0; w < (words); w++) {                          \
+                any |= x[w] ^ y[w];                                           \
+            }                                                                 \
+            mask |= (uint64_t)(any != 0) << i;                                \
+        }                                                                     \
+        return mask;                                                          \
+    }
+DIFF_VALUES_DIFF(values_diff_4, uint32_t, 1)
+DIFF_VALUES_DIFF(values_diff_8, uint64_t, 1)
+DIFF_VALUES_DIFF(values_diff_12, uint32_t, 3)
+DIFF_VALUES_DIFF(values_diff_16, uint64_t, 2)
+#undef DIFF_VALUES_DIFF
+
+static uint64_t diff_values_diff(const orri_baseline_type* type, const uint8_t* a, const uint8_t* b,
+                                 uint32_t count)
+{
+    uint32_t size = type->type->info.size;
+    if (type->exact && size == 16) {
+        return values_diff_16(a, b, count);
+    }
+    if (type->exact && size == 12) {
+        return values_diff_12(a, b, count);
+    }
+    if (type->exact && size == 8) {
+        return values_diff_8(a, b, count);
+    }
+    if (type->exact && size == 4) {
+        return values_diff_4(a, b, count);
+    }
+    uint64_t mask = 0;
+    for (uint32_t i = 0; i < count; i++, a += size, b += size) {
+        mask |= (uint64_t)orri_baseline_differs(type, a, b) << i;
+    }
+    return mask;
+}
+
+static bool diff_values_push(const diff_values_scan* s, orri_run* run)
+{
+    struct orri_baseline* told = s->tell->told;
+    if (!orri_runs_room(s->tell)) {
+        return false;
+    }
+    orri_runs_push(told, run, NULL, s->by_row ? s->row : s->all);
+    return true;
+}
+
+// Rows that differ, of some whose indexes follow each other.
+static bool diff_values_differ(const diff_values_scan* s, orri_chunk* chunk, uint32_t column,
+                               uint32_t slot, uint32_t index, uint64_t mask)
+{
+    bool single = s->by_row || s->tell->by_commit;
+    while (mask != 0) {
+        uint32_t first = (uint32_t)__builtin_ctzll(mask);
+        uint64_t gap = ~(mask >> first);
+        uint32_t count = single ? 1 : gap != 0 ? (uint32_t)__builtin_ctzll(gap) : 64;
+        mask &= first + count < 64 ? UINT64_MAX << (first + count) : 0;
+        if (s->by_row && !diff_values_row(s, chunk, slot + first, index + first)) {
+            continue;
+        }
+        orri_run run = {.chunk = chunk,
+                        .slot = slot + first,
+                        .index = index + first,
+                        .count = count,
+                        .column = column,
+                        .source = orri_diff_source(s->tell, index + first)};
+        if (!diff_values_push(s, &run)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// How many rows from here on, at most 64 and within one page of told values, have indexes that follow each other.
+static uint32_t diff_values_sequence(const uint32_t* ids, uint32_t rows)
+{
+    uint32_t first = ids[0], room = ORRI_BASELINE_SIZE - (first & ORRI_BASELINE_MASK);
+    uint32_t most = rows < 64 ? rows : 64, n = 1;
+    most = most < room ? most : room;
+    if (most == 64 && ids[63] == first + 63) {
+        uint32_t differ = 0;
+        for (uint32_t i = 0; i < 64; i++) {
+            differ |= ids[i] ^ (first + i);
+        }
+        if (ORR_LIKELY(differ == 0)) {
+            return 64;
+        }
+    }
+    while (n < most && ids[n] == first + n) {
+        n++;
+    }
+    return n;
+}
+
+// The same where not all were told, and bytes that were not must not be taken for a value.
+static uint64_t diff_values_diff_told(const diff_values_scan* s, const orri_chunk* chunk,
+                                      uint32_t column, uint32_t slot, uint32_t count)
+{
+    size_t size = s->type->type->info.size;
+    uint32_t index = orri_chunk_ids(chunk)[slot];
+    const uint8_t* data = chunk->columns[column].data + slot * size;
+    const uint8_t* told = orri_baseline_at(s->type, index);
+    uint64_t mask = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        bool differs = diff_values_row(s, chunk, slot + i, index + i) &&
+                       orri_baseline_differs(s->type, data + i * size, told + i * size);
+        mask |= (uint64_t)differs << i;
+    }
+    return mask;
+}
+
+// True when somebody may have been told of some of these entities: new ones are passed over.
+static bool diff_values_known(const diff_values_scan* s, uint32_t index, uint32_t count)
+{
+    const orri_head* heads = orri_head_at(s->tell->told, index);
+    uint32_t known = 0;
+    if (*orri_heads_known(s->tell->told, index) == 0) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        known |= heads[i].generation;
+    }
+    return known != 0;
+}
+
+// Some rows whose indexes follow each other.
+static bool diff_values_rows(diff_values_scan* s, orri_chunk* chunk, uint32_t column, uint32_t slot,
+                             uint32_t count)
+{
+    uint32_t index = orri_chunk_ids(chunk)[slot];
+    const uint8_t* told = orri_baseline_at(s->type, index);
+    if (told == NULL || (s->by_row && !diff_values_known(s, index, count))) {
+        return true; // Nobody was told of them.
+    }
+    const uint8_t* data = chunk->columns[column].data + slot * (size_t)s->type->type->info.size;
+    uint64_t mask = !s->by_row || s->type->exact
+                        ? diff_values_diff(s->type, data, told, count)
+                        : diff_values_diff_told(s, chunk, column, slot, count);
+    return mask == 0 || diff_values_differ(s, chunk, column, slot, index, mask);
+}
+
+// It is known which rows were written.
+static bool diff_values_touched(diff_values_scan* s, orri_chunk* chunk, uint32_t column,
+                                const orri_dirty_rows_note* touch)
+{
+    if (!s->by_row && !s->tell->by_commit) {
+        return orri_sparse_rows_push(s->tell, s->type, chunk, column, touch, s->all);
+    }
+    for (uint32_t w = 0; w < ORR_CHUNK_CAPACITY / 64; w++) {
+        for (uint64_t left = touch->bits[w]; left != 0; left &= left - 1) {
+            uint32_t slot = w * 64 + (uint32_t)__builtin_ctzll(left);
+            if (!diff_values_rows(s, chunk, column, slot, 1)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool diff_values_chunk(diff_values_scan* s, orri_chunk* chunk, uint32_t column,
+                              uint64_t seen)
+{
+    const uint32_t* ids = orri_chunk_ids(chunk);
+    uint32_t rows = orri_chunk_rows(chunk);
+    // Where no row came, went or moved since the last whole tell, all are as they were told.
+    // (When the world went back, some may have been off, in bits that are gone.)
+    s->by_row = !s->uniform || s->rebit ||
+                chunk->columns[chunk->cluster->type_count].version > s->tell->told->row_mark;
+    const orri_dirty_rows_note* touch =
+        orri_dirty_rows_of(s->tell->told, s->type, chunk, column, seen);
+    if (touch != NULL) {
+        return diff_values_touched(s, chunk, column, touch);
+    }
+    for (uint32_t slot = 0, count; slot < rows; slot += count) {
+        count = diff_values_sequence(ids + slot, rows - slot);
+        if (count == 1 && slot + DIFF_VALUES_AHEAD < rows) {
+            // Rows that were moved about have their values anywhere: those further on are fetched meanwhile.
+            uint32_t ahead = ids[slot + DIFF_VALUES_AHEAD];
+            __builtin_prefetch(orri_baseline_at(s->type, ahead), 1);
+            __builtin_prefetch(orri_record_at(s->tell->world, ahead));
+        }
+        if (!diff_values_rows(s, chunk, column, slot, count)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void orri_run_entities(const orri_diff* tell, const orri_run* run, orr_entity* out)
+{
+    uint64_t index = run->index;
+    if (run->chunk != NULL) {
+        const orri_record* records = orri_record_at(tell->world, run->index);
+        for (uint32_t i = 0; i < run->count; i++) {
+            out[i].id = (uint64_t)records[i].generation << 32 | (index + i);
+        }
+        return;
+    }
+    const orri_head* heads = orri_head_at(tell->told, run->index); // The dead: as they were told.
+    for (uint32_t i = 0; i < run->count; i++) {
+        out[i].id = (uint64_t)heads[i].generation << 32 | (index + i);
+    }
+}
+
+// ---- clusters ---------------------------------------------------------------------------------------------------------
+
+// Clusters are told together up to the end of a section: a thousand small clusters are not a thousand messages.
+static bool diff_values_cluster(diff_values_scan* s, orri_cluster* cluster, uint32_t column)
+{
+    struct orri_baseline* told = s->tell->told;
+    const orri_baseline_cluster* record = orri_baseline_cluster_of(s->tell, cluster);
+    if (record == NULL) {
+        return false;
+    }
+    if (cluster->columns[column].version <= record->seen[column]) {
+        return true;
+    }
+    record = orri_baseline_match(s->tell, cluster);
+    if (record == NULL) {
+        return false;
+    }
+    s->rebit = record->rebit;
+    diff_values_readers(s, record, cluster);
+    if (!orri_set_any(s->all, told->words) && !orri_set_any(s->some, told->words)) {
+        return true;
+    }
+    for (uint32_t i = 0; i < cluster->chunk_count; i++) {
+        orri_chunk* chunk = cluster->chunks[i];
+        if (chunk->columns[column].version <= record->seen[column]) {
+            continue;
+        }
+        if (orri_section_ends(s->tell, orri_section(s->rows_before, i)) && !diff_values_flush(s)) {
+            return false;
+        }
+        if (!diff_values_chunk(s, chunk, column, record->seen[column])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool diff_values_of_table(diff_values_scan* s, const orri_table* table)
+{
+    for (uint32_t i = 0; i < table->cluster_count; i++) {
+        const orri_table_cluster* entry = &table->clusters[i];
+        if (entry->cluster->row_count > 0 &&
+            !diff_values_cluster(s, entry->cluster, entry->column)) {
+            return false;
+        }
+        s->rows_before += entry->cluster->row_count;
+    }
+    return diff_values_flush(s);
+}
+
+static uint32_t diff_values_field(const orr_query* query, const orri_baseline_type* type)
+{
+    uint32_t f = 0;
+    while (query->fields[f].type.id != type->type->id) {
+        f++;
+    }
+    return f;
+}
+
+static bool diff_values_of_query(diff_values_scan* s, const orr_query* query)
+{
+    uint32_t field = diff_values_field(query, s->type);
+    for (uint32_t e = 0; e < query->entry_count; e++) {
+        orri_cluster* cluster = query->entries[e].cluster;
+        uint32_t column = orri_entry_map(query, e)[field];
+        if (cluster == NULL || column == ORRI_COLUMN_NONE || cluster->row_count == 0) {
+            continue;
+        }
+        if (!diff_values_cluster(s, cluster, column)) {
+            return false;
+        }
+        s->rows_before += cluster->row_count;
+    }
+    return diff_values_flush(s);
+}
+
+// All was told: what is written from now on is new.
+static void diff_values_seen(const orri_diff* tell, const orri_cluster* cluster, uint32_t column)
+{
+    orri_baseline_cluster* record =
+        cluster->index < tell->told->cluster_count ? &tell->told->clusters[cluster->index] : NULL;
+    if (record != NULL && record->sequence == cluster->sequence) {
+        record->seen[column] = tell->world->epoch;
+    }
+}
+
+static void diff_values_all_seen(const diff_values_scan* s, const orri_table* table,
+                                 const orr_query* query)
+{
+    uint32_t field = query != NULL ? diff_values_field(query, s->type) : 0;
+    for (uint32_t i = 0; query == NULL && i < table->cluster_count; i++) {
+        diff_values_seen(s->tell, table->clusters[i].cluster, table->clusters[i].column);
+    }
+    for (uint32_t e = 0; query != NULL && e < query->entry_count; e++) {
+        const orri_cluster* cluster = query->entries[e].cluster;
+        uint32_t column = orri_entry_map(query, e)[field];
+        if (cluster != NULL && column != ORRI_COLUMN_NONE) {
+            diff_values_seen(s->tell, cluster, column);
+        }
+    }
+}
+
+bool orri_diff_values(orri_diff* tell, orri_baseline_type* type, const orr_query* query)
+{
+    struct orri_baseline* told = tell->told;
+    uint32_t index = (uint32_t)(type - told->types), words = told->words;
+    if (type->type->info.size == 0 || index >= tell->world->table_capacity) {
+        return true; // A marker has no values; nobody has the type.
+    }
+    const orri_table* table = (const orri_table*)(const void*)tell->world->tables[index];
+    uint64_t* sets = told->set + 2 * words;
+    diff_values_scan s = {
+        .tell = tell, .type = type, .all = sets, .some = sets + words, .row = sets + 2 * words};
+    bool done = query != NULL ? diff_values_of_query(&s, query) : diff_values_of_table(&s, table);
+    if (done) {
+        diff_values_all_seen(&s, table, query);
+    }
+    return done;
+}
+
+#undef DIFF_VALUES_AHEAD

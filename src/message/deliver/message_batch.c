@@ -1,0 +1,554 @@
+// SPDX-License-Identifier: MIT
+// Batches: what a message is made of. One allocation holds the arrays, the readers' views and their lists of columns; it is freed
+// when the last reader has had it. Values are copied byte by byte, hooks are not called; owned handles are counted, so that
+// texts stay readable.
+#include "message/deliver/baseline.h"
+
+typedef struct message_batch_room {
+    uint8_t* base; // NULL: only counting.
+    size_t used;
+} message_batch_room;
+
+static void* message_batch_take(message_batch_room* room, size_t size, size_t align)
+{
+    room->used = (room->used + align - 1) & ~(align - 1);
+    void* at = room->base != NULL ? room->base + room->used : NULL;
+    room->used += size;
+    return at;
+}
+
+#define BATCH_TAKE(room, type, count) \
+    ((type*)message_batch_take(room, sizeof(type) * (size_t)(count), _Alignof(type)))
+
+// ---- counting --------------------------------------------------------------------------------------------------
+
+static const orri_run* message_batch_run(const orri_diff* tell, const orri_batch_plan* plan,
+                                         uint32_t pick)
+{
+    return &tell->told->piece.runs[plan->picks[pick]];
+}
+
+static uint32_t message_batch_rows(const orri_diff* tell, const orri_batch_plan* plan)
+{
+    uint32_t rows = 0;
+    for (uint32_t p = 0; p < plan->pick_count; p++) {
+        const orri_run* run = message_batch_run(tell, plan, p);
+        rows += plan->items ? run->item_count : run->count;
+    }
+    return rows;
+}
+
+static uint32_t message_batch_readers(const orri_diff* tell, const orri_batch_plan* plan)
+{
+    uint32_t count = 0;
+    for (uint32_t w = 0; w < tell->told->words; w++) {
+        count += (uint32_t)__builtin_popcountll(plan->receivers[w]);
+    }
+    return count;
+}
+
+static bool message_batch_wanted(const struct orri_baseline* told, const orri_batch_plan* plan,
+                                 const orri_baseline_type* type)
+{
+    const uint64_t* trackers = orri_baseline_trackers(told, type);
+    uint64_t any = 0;
+    for (uint32_t w = 0; w < told->words; w++) {
+        any |= trackers[w] & plan->receivers[w];
+    }
+    return any != 0;
+}
+
+// How many values of a type the entities have.
+static uint32_t message_batch_count_values(const orri_diff* tell, const orri_batch_plan* plan,
+                                           const orri_baseline_type* type, int32_t column,
+                                           uint32_t rows)
+{
+    if (column >= 0 && !type->multiple) {
+        return rows;
+    }
+    const orri_pool* pool = orri_pool_find(tell->world, (orr_type){type->type->id});
+    uint32_t count = 0;
+    for (uint32_t p = 0; p < plan->pick_count; p++) {
+        const orri_run* run = message_batch_run(tell, plan, p);
+        const uint16_t* counts =
+            column >= 0 ? orri_cells_at(run->chunk, (uint32_t)column, run->slot).counts : NULL;
+        for (uint32_t i = 0; i < run->count; i++) {
+            count += column >= 0 ? counts[i] : orri_pool_get(pool, run->index + i) != NULL;
+        }
+    }
+    return count;
+}
+
+static bool message_batch_add_column(orri_diff* tell, const orri_batch_plan* plan, orr_type type,
+                                     int32_t column, uint32_t rows, uint32_t* count)
+{
+    struct orri_baseline* told = tell->told;
+    const orri_baseline_type* found =
+        orri_baseline_tracked(told, orri_type_index(tell->world, type));
+    if (found == NULL || !message_batch_wanted(told, plan, found)) {
+        return true;
+    }
+    uint32_t values = message_batch_count_values(tell, plan, found, column, rows);
+    if (values == 0) {
+        return true; // Pinned, and nobody has it.
+    }
+    if (!ORRI_RESERVE(&tell->world->env, ORR_MEMORY_MESSAGE, &told->columns, &told->column_capacity,
+                      *count + 1)) {
+        return false;
+    }
+    told->columns[(*count)++] =
+        (orri_batch_column){.type = found, .column = column, .count = values};
+    return true;
+}
+
+// The columns of an EntityAdded: types in chunks, then pinned ones.
+static bool message_batch_list_columns(orri_diff* tell, const orri_batch_plan* plan, uint32_t rows,
+                                       uint32_t* count)
+{
+    bool done = true;
+    for (uint32_t c = 0; done && c < plan->shape->type_count; c++) {
+        done = message_batch_add_column(tell, plan, plan->shape->types[c], (int32_t)c, rows, count);
+    }
+    for (uint32_t p = 0; done && p < tell->world->pool_count; p++) {
+        const orri_pool* pool = tell->world->pool_list[p];
+        if (pool->live > 0) {
+            done =
+                message_batch_add_column(tell, plan, (orr_type){pool->type->id}, -1, rows, count);
+        }
+    }
+    return done;
+}
+
+// ---- laying out ------------------------------------------------------------------------------------------------
+
+static void message_batch_lay_column(message_batch_room* room, orri_batch_column* column,
+                                     uint32_t rows)
+{
+    const orr_type_info* info = &column->type->type->info;
+    orr_message_column* out = &column->out;
+    *out = (orr_message_column){.type = {column->type->type->id}};
+    if (info->size > 0) {
+        out->values =
+            message_batch_take(room, (size_t)info->size * column->count, ORRI_BLOCK_ALIGN);
+    }
+    if (column->column < 0 || column->type->multiple) {
+        out->firsts = BATCH_TAKE(room, uint32_t, rows + 1);
+    }
+    if (column->type->multiple) {
+        out->ids = BATCH_TAKE(room, orr_component_id, column->count);
+    }
+}
+
+static bool message_batch_has_values(const orri_batch_plan* plan)
+{
+    return plan->type != NULL && plan->type->info.size > 0 && plan->kind != ORR_COMPONENT_REMOVED;
+}
+
+// Of orr_enabled: the items' ids count if one is not 0.
+static bool message_batch_has_ids(const orri_diff* tell, const orri_batch_plan* plan)
+{
+    if (plan->type == NULL || !plan->items) {
+        return false;
+    }
+    const orri_run* run = message_batch_run(tell, plan, 0);
+    return plan->type->info.multiplicity == ORR_MULTIPLE ||
+           tell->told->piece.items[run->item].id != 0;
+}
+
+static void message_batch_lay(orri_diff* tell, const orri_batch_plan* plan,
+                              message_batch_room* room, uint32_t rows, uint32_t column_count,
+                              orri_batch* out)
+{
+    uint32_t readers = message_batch_readers(tell, plan);
+    orr_message* m = &out->message;
+    out->view_count = readers;
+    out->views = BATCH_TAKE(room, orri_message_view, readers);
+    m->entities = BATCH_TAKE(room, orr_entity, rows);
+    if (message_batch_has_ids(tell, plan)) {
+        m->ids = BATCH_TAKE(room, orr_component_id, rows);
+    }
+    if (message_batch_has_values(plan)) {
+        m->values =
+            message_batch_take(room, (size_t)plan->type->info.size * rows, ORRI_BLOCK_ALIGN);
+    }
+    for (uint32_t c = 0; c < column_count; c++) {
+        message_batch_lay_column(room, &tell->told->columns[c], rows);
+    }
+    // The list of all columns, then one for each reader.
+    m->columns = BATCH_TAKE(room, orr_message_column, (size_t)column_count * (readers + 1));
+    m->column_count = column_count;
+}
+
+// ---- filling -----------------------------------------------------------------------------------------------------
+
+static void message_batch_fill_rows(const orri_diff* tell, const orri_batch_plan* plan,
+                                    orri_batch* made)
+{
+    orr_entity* entities = (orr_entity*)(uintptr_t)made->message.entities;
+    uint8_t* values = (uint8_t*)(uintptr_t)made->message.values;
+    for (uint32_t p = 0; p < plan->pick_count; p++) {
+        const orri_run* run = message_batch_run(tell, plan, p);
+        if (run->listed) {
+            uint32_t size = plan->type->info.size;
+            orri_sparse_rows_fill(tell, run, size, entities, values);
+            entities += run->count;
+            values += (size_t)run->count * size;
+            continue;
+        }
+        orri_run_entities(tell, run, entities);
+        entities += run->count;
+        if (values != NULL) {
+            size_t size = plan->type->info.size;
+            memcpy(values, run->chunk->columns[run->column].data + run->slot * size,
+                   run->count * size);
+            values += run->count * size;
+        }
+    }
+}
+
+static void message_batch_fill_items(const orri_diff* tell, const orri_batch_plan* plan,
+                                     orri_batch* made)
+{
+    orr_entity* entities = (orr_entity*)(uintptr_t)made->message.entities;
+    orr_component_id* ids = (orr_component_id*)(uintptr_t)made->message.ids;
+    uint8_t* values = (uint8_t*)(uintptr_t)made->message.values;
+    uint32_t n = 0;
+    for (uint32_t p = 0; p < plan->pick_count; p++) {
+        const orri_run* run = message_batch_run(tell, plan, p);
+        for (uint32_t i = 0; i < run->item_count; i++, n++) {
+            const orri_item* item = &tell->told->piece.items[run->item + i];
+            orri_run_entities(tell, run, entities + n); // Its count is 1.
+            if (ids != NULL) {
+                ids[n] = item->id;
+            }
+            if (values != NULL) {
+                memcpy(values + (size_t)n * plan->type->info.size, item->value,
+                       plan->type->info.size);
+            }
+        }
+    }
+}
+
+// The instances of some rows, cell by cell.
+static uint32_t message_batch_fill_cells(const orri_run* run, const orri_batch_column* column,
+                                         uint32_t row, uint32_t n)
+{
+    orri_cells cells = orri_cells_at(run->chunk, (uint32_t)column->column, run->slot);
+    const orri_cluster_column* entry = &run->chunk->cluster->columns[column->column];
+    const uint32_t* ids =
+        (const uint32_t*)(const void*)run->chunk->columns[entry->counts + 1].data +
+        ((size_t)run->slot << entry->shift);
+    size_t size = cells.type->info.size;
+    for (uint32_t i = 0; i < run->count; i++) {
+        uint32_t count = cells.counts[i];
+        ((uint32_t*)(uintptr_t)column->out.firsts)[row + i] = n;
+        memcpy((orr_component_id*)(uintptr_t)column->out.ids + n, ids + ((size_t)i << entry->shift),
+               count * sizeof *ids);
+        if (size > 0) {
+            memcpy((uint8_t*)(uintptr_t)column->out.values + n * size,
+                   cells.data + (size_t)i * cells.size, count * size);
+        }
+        n += count;
+    }
+    return n;
+}
+
+static uint32_t message_batch_fill_pinned(const orri_diff* tell, const orri_run* run,
+                                          const orri_batch_column* column, uint32_t row, uint32_t n)
+{
+    const orri_pool* pool = orri_pool_find(tell->world, column->out.type);
+    for (uint32_t i = 0; i < run->count; i++) {
+        const uint8_t* value = orri_pool_get(pool, run->index + i);
+        ((uint32_t*)(uintptr_t)column->out.firsts)[row + i] = n;
+        if (value != NULL) {
+            if (pool->size > 0) {
+                memcpy((uint8_t*)(uintptr_t)column->out.values + (size_t)n * pool->size, value,
+                       pool->size);
+            }
+            n++;
+        }
+    }
+    return n;
+}
+
+static void message_batch_fill_column(const orri_diff* tell, const orri_batch_plan* plan,
+                                      const orri_batch_column* column, uint32_t rows)
+{
+    uint32_t row = 0, n = 0;
+    size_t size = column->type->type->info.size;
+    for (uint32_t p = 0; p < plan->pick_count; p++) {
+        const orri_run* run = message_batch_run(tell, plan, p);
+        if (column->column < 0) {
+            n = message_batch_fill_pinned(tell, run, column, row, n);
+        } else if (column->type->multiple) {
+            n = message_batch_fill_cells(run, column, row, n);
+        } else if (size > 0) {
+            const uint8_t* from = orri_run_stale(tell, run, column->type)
+                                      ? orri_baseline_at(column->type, run->index)
+                                      : run->chunk->columns[column->column].data + run->slot * size;
+            memcpy((uint8_t*)(uintptr_t)column->out.values + row * size, from, run->count * size);
+        }
+        row += run->count;
+    }
+    if (column->out.firsts != NULL) {
+        ((uint32_t*)(uintptr_t)column->out.firsts)[rows] = n;
+    }
+    if (column->type->owned) {
+        orri_rows_retain(column->type->type, column->out.values, column->count);
+    }
+}
+
+static void message_batch_fill_views(const orri_diff* tell, const orri_batch_plan* plan,
+                                     orri_batch* made)
+{
+    const struct orri_baseline* told = tell->told;
+    uint32_t columns = made->message.column_count, v = 0;
+    orr_message_column* out = (orr_message_column*)(uintptr_t)made->message.columns;
+    for (uint32_t c = 0; c < columns; c++) {
+        out[c] = told->columns[c].out;
+    }
+    for (uint32_t r = 0; r < told->on_count; r++) {
+        if (!orri_bit_get(plan->receivers, r)) {
+            continue;
+        }
+        out += columns;
+        uint32_t count = 0;
+        for (uint32_t c = 0; c < columns; c++) {
+            if (orri_bit_get(orri_baseline_trackers(told, told->columns[c].type), r)) {
+                out[count++] = told->columns[c].out;
+            }
+        }
+        made->views[v++] = (orri_message_view){NULL, made, told->on[r], out, count};
+    }
+}
+
+// ---- memory: batches come again every tick. Fresh memory costs more than filling a large one, asking for it more than a small one ----
+
+#define BATCH_SMALL 512u   // Up to so many bytes the allocator is asked, and
+#define BATCH_LARGE 65536u // from here on are those whose memory is fresh each time.
+
+// Which list of spares a size is of: of 1 KiB, 2 KiB … rounded up, or (0) of large ones, as they come; ORRI_SPARES: none.
+static uint32_t message_batch_list(size_t bytes)
+{
+    uint32_t list = 1;
+    if (bytes <= BATCH_SMALL || bytes >= BATCH_LARGE) {
+        return bytes <= BATCH_SMALL ? ORRI_SPARES : 0;
+    }
+    while (list < ORRI_SPARES && (size_t)BATCH_SMALL << list < bytes) {
+        list++;
+    }
+    return list;
+}
+
+static orri_batch* message_batch_alloc(orr_world* world, size_t bytes)
+{
+    // Where memory has a limit, nothing is kept that others may want, and nothing rounded up.
+    uint32_t list = world->env.bytes_max == 0 ? message_batch_list(bytes) : ORRI_SPARES;
+    orri_batch* none = NULL;
+    orri_batch** link = list < ORRI_SPARES ? &world->messages->told->spares[list] : &none;
+    bytes = list > 0 && list < ORRI_SPARES ? (size_t)BATCH_SMALL << list : bytes;
+    while (*link != NULL) {
+        orri_batch* spare = *link;
+        if (spare->bytes >= bytes && spare->bytes / 2 <= bytes) {
+            *link = spare->next;
+            ORRI_UNPOISON(spare, spare->bytes);
+            return spare;
+        }
+        link = &spare->next;
+    }
+    orri_batch* made = orri_alloc(&world->env, ORR_MEMORY_MESSAGE, bytes, ORRI_BLOCK_ALIGN);
+    if (made != NULL) {
+        made->bytes = bytes;
+    }
+    return made;
+}
+
+static void message_batch_give(orr_world* world, orri_batch* made)
+{
+    struct orri_baseline* told = world->messages->told;
+    uint32_t list = message_batch_list(made->bytes);
+    bool whole = list == 0 || made->bytes == (size_t)BATCH_SMALL << list; // Not made under a limit.
+    if (list == ORRI_SPARES || !whole || world->env.bytes_max != 0 || told->on_count == 0) {
+        orri_free(&world->env, ORR_MEMORY_MESSAGE, made, made->bytes, ORRI_BLOCK_ALIGN);
+        return;
+    }
+    made->spare_tick = world->tick;
+    made->next = told->spares[list];
+    told->spares[list] = made;
+    ORRI_POISON(made + 1, made->bytes - sizeof *made);
+}
+
+void orri_spares_trim(orr_world* world, struct orri_baseline* told, bool all)
+{
+    for (uint32_t list = 0; list < ORRI_SPARES; list++) {
+        orri_batch** link = &told->spares[list];
+        while (*link != NULL) {
+            orri_batch* spare = *link;
+            if (all || spare->spare_tick + 1 < world->tick) {
+                *link = spare->next;
+                ORRI_UNPOISON(spare, spare->bytes);
+                orri_free(&world->env, ORR_MEMORY_MESSAGE, spare, spare->bytes, ORRI_BLOCK_ALIGN);
+            } else {
+                link = &spare->next;
+            }
+        }
+    }
+}
+
+#undef BATCH_SMALL
+#undef BATCH_LARGE
+
+// ---- making and freeing --------------------------------------------------------------------------------------------
+
+static void message_batch_fill(const orri_diff* tell, const orri_batch_plan* plan, orri_batch* made)
+{
+    orr_message* m = &made->message;
+    m->kind = plan->kind;
+    m->cause = plan->cause;
+    m->tick = tell->world->tick;
+    m->system = plan->system;
+    m->world = tell->world;
+    m->type = (orr_type){plan->type != NULL ? plan->type->id : 0};
+    if (plan->shape != NULL) {
+        plan->shape->refs++;
+        m->types = plan->kind == ORR_ENTITY_ADDED ? plan->shape->types : NULL;
+        m->type_count = plan->kind == ORR_ENTITY_ADDED ? plan->shape->type_count : 0;
+        m->tags = plan->shape->tags;
+        m->tag_count = plan->shape->tag_count;
+    }
+    if (plan->items) {
+        message_batch_fill_items(tell, plan, made);
+    } else {
+        message_batch_fill_rows(tell, plan, made);
+    }
+    for (uint32_t c = 0; c < m->column_count; c++) {
+        message_batch_fill_column(tell, plan, &tell->told->columns[c], m->count);
+    }
+    message_batch_fill_views(tell, plan, made);
+    if (made->type != NULL && made->type->info.has_owned && m->values != NULL) {
+        orri_rows_retain(made->type, m->values, m->count);
+    }
+}
+
+orri_batch* orri_batch_build(orri_diff* tell, const orri_batch_plan* plan)
+{
+    uint32_t rows = message_batch_rows(tell, plan), columns = 0;
+    bool listed = plan->kind != ORR_ENTITY_ADDED ||
+                  message_batch_list_columns(tell, plan, rows, &columns);
+    orri_batch counted = {0};
+    message_batch_room room = {NULL, sizeof(orri_batch)};
+    if (listed) {
+        message_batch_lay(tell, plan, &room, rows, columns, &counted);
+    }
+    orri_batch* made = listed ? message_batch_alloc(tell->world, room.used) : NULL;
+    if (made == NULL) {
+        (void)orri_refuse_memory(&tell->world->env, "making a message to readers");
+        return NULL;
+    }
+    *made = (orri_batch){.bytes = made->bytes, .type = plan->type, .shape = plan->shape};
+    made->message.count = rows;
+    room = (message_batch_room){(uint8_t*)made, sizeof(orri_batch)};
+    message_batch_lay(tell, plan, &room, rows, columns, made);
+    made->refs = made->view_count;
+    message_batch_fill(tell, plan, made);
+    return made;
+}
+
+// Of a column without firsts every entity has one value.
+static uint32_t message_batch_column_values(const orr_message* m, const orr_message_column* column)
+{
+    return column->firsts != NULL ? column->firsts[m->count] : m->count;
+}
+
+void orri_batch_free(orr_world* world, orri_batch* made)
+{
+    const orr_message* m = &made->message;
+    if (made->type != NULL && made->type->info.has_owned && m->values != NULL) {
+        orri_rows_release(made->type, (void*)(uintptr_t)m->values, m->count);
+    }
+    for (uint32_t c = 0; c < m->column_count; c++) {
+        const orri_type* type = orri_type_at(&world->schema, m->columns[c].type);
+        if (type->info.has_owned) {
+            orri_rows_release(type, (void*)(uintptr_t)m->columns[c].values,
+                              message_batch_column_values(m, &m->columns[c]));
+        }
+    }
+    if (made->shape != NULL) {
+        orri_shape_release(world, world->messages->told, made->shape, 1);
+    }
+    message_batch_give(world, made);
+}
+
+void orri_batch_release(orr_world* world, orri_batch* made)
+{
+    ORR_ASSERT(made->refs > 0);
+    if (--made->refs == 0) {
+        orri_batch_free(world, made);
+    }
+}
+
+// ---- hash ------------------------------------------------------------------------------------------------------------
+
+static uint64_t message_batch_hash_name(const orr_world* world, orr_type type, uint64_t hash)
+{
+    const orri_type* found = orri_type_at(&world->schema, type);
+    return found != NULL ? orr_hash(found->info.name, strlen(found->info.name), hash)
+                         : orri_hash_word(hash, 0);
+}
+
+// What all rows of a message have in common. Numbers of types differ from world to world: they count by name. Ids of instances
+// are no state.
+static uint64_t message_batch_hash_head(const orr_world* world, const orri_message_view* view)
+{
+    const orr_message* m = &view->batch->message;
+    uint64_t hash = orri_hash_word(m->tick, (uint64_t)m->kind << 32 | (uint64_t)m->cause);
+    hash = message_batch_hash_name(world, m->type, hash);
+    for (uint32_t t = 0; t < m->type_count; t++) {
+        hash = message_batch_hash_name(world, m->types[t], hash);
+    }
+    for (uint32_t c = 0; c < view->column_count; c++) {
+        hash = message_batch_hash_name(world, view->columns[c].type, hash);
+    }
+    return m->tag_count > 0 ? orr_hash(m->tags, m->tag_count * sizeof *m->tags, hash) : hash;
+}
+
+static uint64_t message_batch_hash_columns(const orr_world* world, const orri_message_view* view,
+                                           uint32_t row, uint64_t hash)
+{
+    for (uint32_t c = 0; c < view->column_count; c++) {
+        const orr_message_column* column = &view->columns[c];
+        const orri_type* type = orri_type_at(&world->schema, column->type);
+        uint32_t first = column->firsts != NULL ? column->firsts[row] : row;
+        uint32_t count = column->firsts != NULL ? column->firsts[row + 1] - first : 1;
+        hash = orri_hash_word(hash, count);
+        if (column->values != NULL && count > 0) {
+            hash = orri_rows_hash(type,
+                                  (const uint8_t*)column->values + (size_t)first * type->info.size,
+                                  count, hash);
+        }
+    }
+    return hash;
+}
+
+// Row by row: into how many messages a stream is cut is no state.
+uint64_t orri_message_view_hash(const orr_world* world, const orri_message_view* view,
+                                uint64_t hash)
+{
+    const orr_message* m = &view->batch->message;
+    const orri_type* type = view->batch->type;
+    uint64_t head = message_batch_hash_head(world, view);
+    for (uint32_t i = 0; i < m->count; i++) {
+        hash = orri_hash_word(orri_hash_word(hash, head), m->entities[i].id);
+        if (m->values != NULL && orri_type_pseudo(type)) {
+            const orr_enabled* value = (const orr_enabled*)m->values + i;
+            hash = message_batch_hash_name(world, value->type, orri_hash_word(hash, value->on));
+        } else if (m->values != NULL) {
+            hash = orri_rows_hash(type, (const uint8_t*)m->values + (size_t)i * type->info.size, 1,
+                                  hash);
+        }
+        hash = message_batch_hash_columns(world, view, i, hash);
+    }
+    return hash;
+}
+
+#undef BATCH_TAKE

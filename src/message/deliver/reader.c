@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: MIT
+// Readers: who is told of what, and the queues of messages that wait for them.
+#include "message/deliver/baseline.h"
+
+_Static_assert(sizeof(orr_enabled) == 8 && offsetof(orr_enabled, on) == 4,
+               "the desc of orr_enabled in the store says so");
+
+// ---- what it tracks ----------------------------------------------------------------------------------------------
+
+static bool reader_names(const orri_reader* reader, orr_type type)
+{
+    for (uint32_t f = 0; f < reader->query->field_count; f++) {
+        if (reader->query->fields[f].type.id == type.id) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool reader_names_desc(const orri_reader* reader, const orr_type_desc* desc)
+{
+    orr_type type = orr_type_find(reader->world, desc->name);
+    return type.id != 0 && reader_names(reader, type);
+}
+
+bool orri_reader_tracks(const orri_reader* reader, orr_type type)
+{
+    const orri_type* found = orri_type_at(&reader->world->schema, type);
+    // Nobody is told of what only looks on.
+    return found != NULL && !orri_type_pseudo(found) && !found->info.transient &&
+           (reader->all_types || reader_names(reader, type));
+}
+
+bool orri_reader_asks(const orri_reader* reader, orr_type type)
+{
+    const orr_query* query = reader->query;
+    for (uint32_t l = 0; l < query->leaf_count; l++) {
+        for (uint32_t t = 0; t < query->leaves[l].term_count; t++) {
+            if (query->leaves[l].terms[t].type.id == type.id) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+void orri_reader_match(orri_reader* reader, const orri_cluster* cluster)
+{
+    uint32_t entry = orri_entries_find(reader->query, cluster);
+    reader->match = ORRI_MATCH_NONE;
+    if (entry != UINT32_MAX) {
+        reader->match = orri_entry_match(reader->query, entry);
+        reader->map = orri_entry_map(reader->query, entry);
+    }
+}
+
+// ---- the queue ------------------------------------------------------------------------------------------------------
+
+void orri_reader_empty(orri_reader* reader)
+{
+    while (reader->first != NULL) {
+        orri_message_view* view = reader->first;
+        reader->first = view->next;
+        orri_batch_release(reader->world, view->batch);
+    }
+    reader->last = NULL;
+    reader->queued = 0;
+    reader->taken_void = reader->handed;
+}
+
+void orri_reader_forget(orri_reader* reader)
+{
+    if (reader->members.count > 0) {
+        memset(reader->members.words, 0, reader->members.count * sizeof *reader->members.words);
+    }
+    reader->fresh = true;
+}
+
+ORRI_COLD static void reader_overflow(orri_reader* reader, uint64_t wanted)
+{
+    orri_reader_empty(reader);
+    orri_reader_forget(reader);
+    reader->lost = reader->shut = true;
+    (void)orri_refuse(&reader->world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_QUEUE_FULL,
+                      "the queue of system '%s' would hold %llu entities, its limit is %llu; it "
+                      "was emptied, and the system will be told of everything anew. Let it run "
+                      "more often, take all messages in each run, or raise its messages_max",
+                      reader->name, (unsigned long long)wanted,
+                      (unsigned long long)reader->queue_max);
+}
+
+void orri_reader_deliver(orri_message_view* view)
+{
+    orri_reader* reader = view->reader;
+    uint32_t count = view->batch->message.count;
+    if (!reader->shut && count > reader->queue_max - reader->queued) {
+        reader_overflow(reader, reader->queued + count);
+    }
+    if (reader->shut) {
+        orri_batch_release(reader->world, view->batch);
+        return;
+    }
+    view->next = NULL;
+    if (reader->last != NULL) {
+        reader->last->next = view;
+    } else {
+        reader->first = view;
+    }
+    reader->last = view;
+    reader->queued += count;
+}
+
+// Messages that were handed to a system and not taken come before what came since.
+static void reader_take_back(orri_reader* reader)
+{
+    orri_message_view *rest = reader->taken, *last = NULL;
+    uint64_t count = 0;
+    for (orri_message_view* view = rest; view != NULL; view = view->next) {
+        count += view->batch->message.count;
+        last = view;
+    }
+    reader->taken = NULL;
+    reader->handed = false;
+    if (last == NULL) {
+        return;
+    }
+    last->next = reader->first;
+    reader->first = rest;
+    reader->last = reader->last != NULL ? reader->last : last;
+    if (reader->taken_void) {
+        orri_reader_empty(reader);
+    } else if (count > reader->queue_max - reader->queued) {
+        uint64_t wanted = reader->queued + count;
+        reader_overflow(reader, wanted);
+        reader->shut = false; // There is no tell under way.
+    } else {
+        reader->queued += count;
+    }
+}
+
+void orri_reader_take(orri_reader* reader)
+{
+    ORR_ASSERT(!reader->handed && reader->taken == NULL && reader->held == NULL);
+    reader->taken = reader->first;
+    reader->handed = true;
+    reader->taken_void = false;
+    reader->first = reader->last = NULL;
+    reader->queued = 0;
+}
+
+void orri_reader_done(orri_reader* reader)
+{
+    while (reader->held != NULL) {
+        orri_message_view* view = reader->held;
+        reader->held = view->next;
+        if (reader->handed && reader->counts != NULL) {
+            reader->counts->received += view->batch->message.count;
+        }
+        orri_batch_release(reader->world, view->batch);
+    }
+    if (ORR_UNLIKELY(reader->handed)) {
+        reader_take_back(reader);
+    }
+}
+
+static const orr_message* reader_show(orri_reader* reader, orri_message_view* view)
+{
+    view->next = reader->held;
+    reader->held = view;
+    reader->message = view->batch->message;
+    reader->message.columns = view->column_count > 0 ? view->columns : NULL;
+    reader->message.column_count = view->column_count;
+    return &reader->message;
+}
+
+// In real time messages come while the system runs: it has what was handed to it, and nothing else of the reader.
+static const orr_message* reader_next_handed(orri_reader* reader)
+{
+    orri_message_view* view = reader->taken;
+    if (view == NULL) {
+        return NULL;
+    }
+    reader->taken = view->next;
+    return reader_show(reader, view);
+}
+
+const orr_message* orri_reader_next(orri_reader* reader)
+{
+    if (ORR_UNLIKELY(reader->world->realtime)) {
+        return reader_next_handed(reader);
+    }
+    // Batches are shared: while systems run side by side they are given back after all of them.
+    if (ORR_LIKELY(!reader->world->parallel)) {
+        orri_reader_done(reader);
+    }
+    orri_message_view* view = reader->first;
+    if (view == NULL) {
+        return NULL;
+    }
+    reader->first = view->next;
+    if (reader->first == NULL) {
+        reader->last = NULL;
+    }
+    (void)reader_show(reader, view);
+    reader->queued -= reader->message.count;
+    if (reader->counts != NULL) {
+        reader->counts->received += reader->message.count;
+    }
+    return &reader->message;
+}
+
+uint64_t orri_reader_queued(const orri_reader* reader)
+{
+    return reader->queued;
+}
+
+bool orri_reader_lost(orri_reader* reader)
+{
+    bool lost = reader->lost;
+    reader->lost = false;
+    return lost;
+}
+
+uint64_t orri_reader_hash(const orri_reader* reader, uint64_t hash)
+{
+    for (const orri_message_view* view = reader->first; view != NULL; view = view->next) {
+        hash = orri_message_view_hash(reader->world, view, hash);
+    }
+    return hash;
+}
+
+// ---- coming and going ------------------------------------------------------------------------------------------------
+
+static orri_reader* reader_make(orr_world* world, const orri_reader_desc* desc)
+{
+    orri_reader* reader = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_MESSAGE, orri_reader, 1);
+    size_t size = strlen(desc->name) + 1;
+    char* name = reader != NULL ? orri_alloc(&world->env, ORR_MEMORY_MESSAGE, size, 1) : NULL;
+    if (name == NULL) {
+        ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, orri_reader, reader, 1);
+        (void)orri_refuse_memory(&world->env, "making a reader of messages");
+        return NULL;
+    }
+    memcpy(name, desc->name, size);
+    reader->world = world;
+    reader->name = name;
+    reader->query = desc->query;
+    reader->all_types = desc->all_types;
+    reader->queue_max = desc->queue_max;
+    reader->counts = desc->counts;
+    reader->fresh = true;
+    reader->outside = desc->outside;
+    reader->switches = reader_names_desc(reader, &orr_desc_orr_enabled);
+    reader->tags = reader_names_desc(reader, &orr_desc_orr_tags);
+    return reader;
+}
+
+orri_reader* orri_reader_create(orr_world* world, const orri_reader_desc* desc)
+{
+    ORR_ASSERT(desc->name != NULL && desc->query != NULL && desc->query->world == world);
+    struct orri_baseline* told = orri_baseline_of(world);
+    orri_reader* reader = NULL;
+    // Room in the list of those switched on, so that switching on cannot fail.
+    if (told != NULL) {
+        uint32_t count = 1;
+        for (const orri_reader* other = told->first; other != NULL; other = other->next) {
+            count++;
+        }
+        if (!ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &told->on, &told->on_capacity, count)) {
+            (void)orri_refuse_memory(&world->env, "making a reader of messages");
+            return NULL;
+        }
+        reader = reader_make(world, desc);
+    }
+    if (reader != NULL) {
+        reader->birth = ++told->births;
+        reader->prev = told->last;
+        if (told->last != NULL) {
+            told->last->next = reader;
+        } else {
+            told->first = reader;
+        }
+        told->last = reader;
+    }
+    return reader;
+}
+
+// Those switched on, in order of creation, whichever was switched on first.
+static void reader_list(struct orri_baseline* told)
+{
+    told->on_count = 0;
+    for (orri_reader* reader = told->first; reader != NULL; reader = reader->next) {
+        if (reader->on) {
+            told->on[told->on_count++] = reader;
+        }
+    }
+    told->stale = true;
+}
+
+void orri_reader_enable(orr_world* world, orri_reader* reader, bool on)
+{
+    struct orri_baseline* told = world->messages->told;
+    if (reader->on == on) {
+        return;
+    }
+    orri_diff_hand_out(told); // Of a tell that was refused.
+    reader->on = on;
+    reader->lost = false;
+    orri_reader_empty(reader);
+    orri_reader_forget(reader);
+    reader_list(told);
+    if (told->on_count == 0) {
+        orri_baseline_forget(world, told);
+    }
+}
+
+void orri_reader_free(orr_world* world, orri_reader* reader)
+{
+    struct orri_baseline* told = world->messages->told;
+    orri_reader_empty(reader);
+    orri_reader_done(reader);
+    if (reader->prev != NULL) {
+        reader->prev->next = reader->next;
+    } else {
+        told->first = reader->next;
+    }
+    if (reader->next != NULL) {
+        reader->next->prev = reader->prev;
+    } else {
+        told->last = reader->prev;
+    }
+    orri_bitset_free(world, &reader->members);
+    orri_free(&world->env, ORR_MEMORY_MESSAGE, reader->name, strlen(reader->name) + 1, 1);
+    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, orri_reader, reader, 1);
+}
+
+void orri_reader_destroy(orr_world* world, orri_reader* reader)
+{
+    // When the world ends, messages end first, readers with them.
+    if (reader != NULL && world->messages != NULL && world->messages->told != NULL) {
+        orri_reader_enable(world, reader, false);
+        orri_reader_free(world, reader);
+    }
+}
+
+bool orri_has_readers(const orr_world* world)
+{
+    return world->messages != NULL && world->messages->told != NULL &&
+           world->messages->told->on_count > 0;
+}
+
+bool orri_readers_fresh(const orr_world* world)
+{
+    const struct orri_baseline* told = orri_has_readers(world) ? world->messages->told : NULL;
+    bool fresh = told != NULL && told->stale; // Who is on is not known yet.
+    for (uint32_t r = 0; told != NULL && !fresh && r < told->on_count; r++) {
+        fresh = told->on[r]->fresh;
+    }
+    return fresh;
+}
+
+bool orri_tracked(const orr_world* world, orr_type type)
+{
+    if (!orri_has_readers(world)) {
+        return false;
+    }
+    const struct orri_baseline* told = world->messages->told;
+    uint32_t index = orri_type_index(world, type);
+    if (!told->stale && index < told->type_count) {
+        return told->types[index].tracked;
+    }
+    bool tracked = false;
+    for (uint32_t r = 0; r < told->on_count && !tracked; r++) {
+        tracked = orri_reader_tracks(told->on[r], type);
+    }
+    return tracked;
+}

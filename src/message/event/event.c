@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: MIT
+// Queues of events: what came and was not read by everybody yet. Values lie one after another, so that a reader gets them as
+// an array. What all have read is left behind at the front; when the end of the memory is reached the rest goes to the
+// front, but only if it is no larger than what was left behind: so an event is moved once at most for every one dropped, and
+// a tick costs what was sent in it. (A ring would move nothing, and could not show its contents as one array.)
+#include "message/event/event.h"
+#include "store/world/access.h"
+
+#define EVENT_CAPACITY_MIN 64
+
+// ---- finding --------------------------------------------------------------------------------------------------------
+
+static struct orri_events* event_kept(const orr_world* world)
+{
+    return world->messages != NULL ? world->messages->events : NULL;
+}
+
+struct orri_events* orri_events_of(orr_world* world)
+{
+    struct orri_messages* messages = orri_messages_of(world);
+    if (messages == NULL || messages->events != NULL) {
+        return messages != NULL ? messages->events : NULL;
+    }
+    messages->events = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_MESSAGE, struct orri_events, 1);
+    if (messages->events == NULL) {
+        (void)orri_refuse_memory(&world->env, "beginning events");
+    }
+    return messages->events;
+}
+
+static orri_event_queue* event_find(const orr_world* world, orr_type type)
+{
+    const struct orri_events* events = event_kept(world);
+    uint32_t index = orri_type_index(world, type);
+    return events != NULL && index < events->capacity ? events->queues[index] : NULL;
+}
+
+static orri_event_queue* event_create(orr_world* world, orr_type type)
+{
+    orri_event_queue* queue = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_MESSAGE, orri_event_queue, 1);
+    if (queue != NULL) {
+        queue->type = type;
+        queue->info = orri_type_at(&world->schema, type);
+        queue->limit = ORR_EVENTS_MAX;
+    }
+    return queue;
+}
+
+static bool event_table_reserve(orr_world* world, struct orri_events* events, uint32_t needed)
+{
+    uint32_t old = events->capacity;
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &events->queues, &events->capacity,
+                      needed)) {
+        return false;
+    }
+    for (uint32_t i = old; i < events->capacity; i++) {
+        events->queues[i] = NULL;
+    }
+    return true;
+}
+
+orri_event_queue* orri_event_queue_of(orr_world* world, orr_type type)
+{
+    orri_event_queue* queue = event_find(world, type);
+    if (ORR_LIKELY(queue != NULL)) {
+        return queue;
+    }
+    ORR_ASSERT(orri_type_at(&world->schema, type) != NULL);
+    struct orri_events* events = orri_events_of(world);
+    if (events == NULL) {
+        return NULL;
+    }
+    uint32_t index = orri_type_index(world, type);
+    if (!event_table_reserve(world, events, index + 1) ||
+        (queue = event_create(world, type)) == NULL) {
+        (void)orri_refuse_memory(&world->env, "making a queue of events");
+        return NULL;
+    }
+    events->queues[index] = queue;
+    return queue;
+}
+
+// ---- which types ----------------------------------------------------------------------------------------------------
+
+static const char* event_unfit(const orri_type* type)
+{
+    if (type->info.has_owned) {
+        return "owns strings or arrays; send the entity that has them, or an inline string";
+    }
+    if (type->info.has_hooks) {
+        return "has hooks; events are copied as plain bytes";
+    }
+    if (type->info.multiplicity != ORR_UNIQUE) {
+        return "is a component of which an entity has several (ORR_MULTIPLE)";
+    }
+    if (type->info.storage != ORR_CHUNK) {
+        return "is a component that never moves (ORR_PINNED)";
+    }
+    return type->indexed_count != 0 ? "has indexed references; nobody could list those of an event"
+                                    : NULL;
+}
+
+orr_result orri_event_check(const orr_world* world, const char* call, orr_type type)
+{
+    const orri_type* found = orri_type_at(&world->schema, type);
+    if (found == NULL) {
+        return orri_refuse_type(world, call, type);
+    }
+    const char* why = event_unfit(found);
+    return why == NULL ? ORR_OK
+                       : orri_refuse(orri_env_of(world), ORR_ERR_TYPE, ORR_LOG_ID_SEND_REFUSED,
+                                     "%s: %s cannot be an event: it %s. Declare a type of its own "
+                                     "for the event",
+                                     call, found->info.name, why);
+}
+
+orr_result orr_events_limit(orr_world* world, orr_type type, uint32_t most)
+{
+    ORR_ASSERT(world != NULL);
+    if (orri_watched(world)) {
+        return orri_refuse_running(world, "orr_events_limit");
+    }
+    orr_result result = orri_event_check(world, "orr_events_limit", type);
+    if (result != ORR_OK) {
+        return result;
+    }
+    orri_event_queue* queue = orri_event_queue_of(world, type);
+    if (queue == NULL) {
+        return orri_env_result(&world->env);
+    }
+    queue->limit = most != 0 ? most : ORR_EVENTS_MAX;
+    return ORR_OK;
+}
+
+// ---- what waits -----------------------------------------------------------------------------------------------------
+
+// Under ASan only what waits may be touched, so that an array kept after its run is found.
+static void event_poison(const orri_event_queue* queue, bool all)
+{
+    size_t size = queue->info->info.size;
+    ORRI_POISON(queue->data, queue->capacity * size);
+    if (queue->data != NULL) {
+        ORRI_UNPOISON(all ? queue->data : orri_event_at(queue, queue->base),
+                      (all ? queue->capacity : queue->count) * size);
+    }
+}
+
+void orri_event_trim(orri_event_queue* queue)
+{
+    uint64_t least = orri_event_end(queue);
+    for (uint32_t i = 0; i < queue->cursor_count; i++) {
+        const orri_cursor* cursor = queue->cursors[i];
+        least = cursor->inbox->on && cursor->at < least ? cursor->at : least;
+    }
+    uint32_t dropped = (uint32_t)(least - queue->base);
+    queue->count -= dropped;
+    queue->first = queue->count > 0 ? queue->first + dropped : 0;
+    queue->base = least;
+    queue->at_base = 0;
+    for (uint32_t i = 0; i < queue->cursor_count; i++) {
+        queue->at_base += queue->cursors[i]->inbox->on && queue->cursors[i]->at == least;
+    }
+    event_poison(queue, false);
+}
+
+// Who has most left to read. There is one that is on.
+static const orri_cursor* event_slowest(const orri_event_queue* queue)
+{
+    for (uint32_t i = 0; i < queue->cursor_count; i++) {
+        if (queue->cursors[i]->inbox->on && queue->cursors[i]->at == queue->base) {
+            return queue->cursors[i];
+        }
+    }
+    ORR_ASSERT(queue->on_count == 0);
+    return NULL;
+}
+
+// Spectators lose what they have not read: the others go on as if there were none. True when somebody else waits.
+ORRI_COLD static bool event_drop_aside(orr_world* world, orri_event_queue* queue)
+{
+    bool others = false;
+    for (uint32_t i = 0; i < queue->cursor_count; i++) {
+        orri_cursor* cursor = queue->cursors[i];
+        orri_event_cursors* inbox = cursor->inbox;
+        others |= inbox->on && !inbox->aside;
+        if (!inbox->on || !inbox->aside) {
+            continue;
+        }
+        cursor->at = orri_event_end(queue);
+        if (!world->realtime) { // Otherwise the system may run, and it is its own.
+            cursor->asked = false;
+        }
+        if (!inbox->drop_said) {
+            inbox->drop_said = true;
+            orri_log(&world->env, ORR_LOG_ID_SPECTATOR_LATE,
+                     "spectator '%s' lost events %s that it had not read: more than %u would wait; "
+                     "let it run more often, or raise the limit with orr_events_limit()",
+                     inbox->name != NULL ? inbox->name : "", queue->info->info.name, queue->limit);
+        }
+    }
+    orri_event_trim(queue);
+    return others;
+}
+
+ORRI_COLD static bool event_refuse_full(orr_world* world, const orri_event_queue* queue,
+                                        uint32_t count)
+{
+    const orri_cursor* slowest = event_slowest(queue);
+    const char* name = slowest->inbox->name;
+    (void)orri_refuse(
+        &world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_QUEUE_FULL,
+        "%u events %s wait and %u more were sent, but at most %u may wait; system '%s' "
+        "has not read %u of them. Let it run and call orr_events() in every run, "
+        "switch it off, send fewer, or raise the limit with orr_events_limit()",
+        queue->count, queue->info->info.name, count, queue->limit,
+        name != NULL ? name : "(without a name)", queue->count);
+    return false;
+}
+
+static bool event_grow(orr_world* world, orri_event_queue* queue, uint32_t needed)
+{
+    uint64_t wanted = queue->capacity > 0 ? queue->capacity * 2ull : EVENT_CAPACITY_MIN;
+    while (wanted < needed) {
+        wanted *= 2;
+    }
+    uint32_t capacity = wanted < UINT32_MAX ? (uint32_t)wanted : needed;
+    const orr_type_info* info = &queue->info->info;
+    uint8_t* data = orri_alloc(&world->env, ORR_MEMORY_MESSAGE, orri_size_mul(info->size, capacity),
+                               info->align);
+    if (data == NULL) {
+        char doing[160];
+        orri_text text = {doing, sizeof doing, 0};
+        orri_text_add(&text, "keeping %u events %s for who has not read them", needed, info->name);
+        (void)orri_refuse_memory(&world->env, doing);
+        return false;
+    }
+    if (queue->count > 0) {
+        memcpy(data, orri_event_at(queue, queue->base), (size_t)queue->count * info->size);
+    }
+    event_poison(queue, true);
+    orri_free(&world->env, ORR_MEMORY_MESSAGE, queue->data, (size_t)queue->capacity * info->size,
+              info->align);
+    queue->data = data;
+    queue->capacity = capacity;
+    queue->first = 0;
+    event_poison(queue, false);
+    return true;
+}
+
+// Makes room for `count` more behind those that wait.
+static bool event_room(orr_world* world, orri_event_queue* queue, uint32_t count)
+{
+    if (ORR_LIKELY((uint64_t)queue->first + queue->count + count <= queue->capacity)) {
+        return true;
+    }
+    uint32_t needed = queue->count + count; // The limit has seen to it that this fits.
+    if (queue->first < queue->count || needed > queue->capacity) {
+        return event_grow(world, queue, needed);
+    }
+    event_poison(queue, true);
+    memcpy(queue->data, orri_event_at(queue, queue->base),
+           (size_t)queue->count * queue->info->info.size);
+    queue->first = 0;
+    event_poison(queue, false);
+    return true;
+}
+
+bool orri_event_room(orr_world* world, orri_event_queue* queue, uint32_t count)
+{
+    return count <= queue->capacity || event_grow(world, queue, count);
+}
+
+void orri_event_refill(orri_event_queue* queue, const void* values, uint32_t count)
+{
+    size_t size = queue->info->info.size;
+    ORR_ASSERT(count <= queue->capacity);
+    event_poison(queue, true);
+    queue->base = orri_event_end(queue); // Numbers are never used again.
+    queue->first = 0;
+    queue->count = count;
+    if (count * size > 0) {
+        memcpy(queue->data, values, count * size);
+    }
+}
+
+bool orri_events_reserve(orr_world* world, orr_type type, uint32_t count)
+{
+    orri_event_queue* queue = orri_event_queue_of(world, type);
+    if (queue == NULL) {
+        return false;
+    }
+    queue->skips = false;
+    if (queue->on_count == 0) {
+        return true; // Nobody waits for them: they will not be kept.
+    }
+    if ((uint64_t)queue->count + count > queue->limit) {
+        bool others = event_drop_aside(world, queue);
+        if ((uint64_t)queue->count + count > queue->limit) {
+            queue->skips = !others;
+            return !others || event_refuse_full(world, queue, count);
+        }
+    }
+    return event_room(world, queue, count);
+}
+
+void orri_events_append(orr_world* world, orr_type type, const void* values, uint32_t count)
+{
+    orri_event_queue* queue = event_find(world, type);
+    if (queue == NULL || queue->on_count == 0 || queue->skips || count == 0) {
+        return; // Nobody waits for them.
+    }
+    bool room = (uint64_t)queue->first + queue->count + count <= queue->capacity;
+    ORR_ASSERT(room); // It was reserved.
+    if (!room) {
+        return;
+    }
+    size_t size = queue->info->info.size;
+    uint8_t* to = orri_event_at(queue, orri_event_end(queue));
+    queue->count += count;
+    event_poison(queue, false);
+    if (size > 0) {
+        memcpy(to, values, count * size);
+        orri_rows_clean(queue->info, to, count);
+    }
+}
+
+// ---- as state -------------------------------------------------------------------------------------------------------
+
+// What waits, and how much of it each system has yet to read; spectators do not count. Not how many there ever were: two worlds in which the same
+// waits go on alike.
+static uint64_t event_hash(const orri_event_queue* queue, uint64_t hash)
+{
+    uint64_t first = orri_event_end(queue);
+    for (uint32_t i = 0; i < queue->cursor_count; i++) {
+        const orri_cursor* cursor = queue->cursors[i];
+        bool counts = cursor->inbox->on && !cursor->inbox->aside;
+        first = counts && cursor->at < first ? cursor->at : first;
+    }
+    uint32_t count = (uint32_t)(orri_event_end(queue) - first);
+    if (count == 0) {
+        return hash;
+    }
+    const orr_type_info* info = &queue->info->info;
+    hash = orr_hash(info->name, strlen(info->name), hash);
+    hash = orri_hash_word(hash, info->layout_hash);
+    hash = orri_hash_word(hash, count);
+    hash = orri_rows_hash(queue->info, orri_event_at(queue, first), count, hash);
+    for (uint32_t i = 0; i < queue->cursor_count; i++) {
+        const orri_cursor* cursor = queue->cursors[i];
+        if (!cursor->inbox->aside) {
+            uint64_t left = orri_event_end(queue) - cursor->at;
+            hash = orri_hash_word(hash, cursor->inbox->on ? left : UINT64_MAX);
+        }
+    }
+    return hash;
+}
+
+uint64_t orri_events_hash(const orr_world* world, uint64_t hash)
+{
+    const struct orri_events* events = event_kept(world);
+    for (uint32_t i = 0; events != NULL && i < events->capacity; i++) {
+        if (events->queues[i] != NULL && events->queues[i]->count > 0) {
+            hash = event_hash(events->queues[i], hash);
+        }
+    }
+    return hash;
+}
+
+static const char* event_wrong(const orri_event_queue* queue)
+{
+    uint32_t on = 0, at_base = 0;
+    for (uint32_t i = 0; i < queue->cursor_count; i++) {
+        const orri_cursor* cursor = queue->cursors[i];
+        if (cursor->queue != queue) {
+            return "has a cursor of another queue";
+        }
+        if (!cursor->inbox->on) {
+            continue;
+        }
+        if (cursor->at < queue->base || cursor->at > orri_event_end(queue)) {
+            return "has a cursor outside";
+        }
+        on++;
+        at_base += cursor->at == queue->base;
+    }
+    if (on != queue->on_count || at_base != queue->at_base) {
+        return "counts its cursors wrongly";
+    }
+    if (queue->count > 0 && at_base == 0) {
+        return "keeps what all have read";
+    }
+    return (uint64_t)queue->first + queue->count > queue->capacity ? "is longer than its memory"
+                                                                   : NULL;
+}
+
+orr_result orri_events_validate(orr_world* world)
+{
+    const struct orri_events* events = event_kept(world);
+    for (uint32_t i = 0; events != NULL && i < events->capacity; i++) {
+        const char* wrong = events->queues[i] != NULL ? event_wrong(events->queues[i]) : NULL;
+        if (wrong != NULL) {
+            return orri_refuse(&world->env, ORR_ERR_CORRUPT, ORR_LOG_ID_WORLD_CORRUPT,
+                               "the queue of events %s %s", events->queues[i]->info->info.name,
+                               wrong);
+        }
+    }
+    return ORR_OK;
+}
+
+// ---- end ------------------------------------------------------------------------------------------------------------
+
+static void event_destroy(orr_world* world, orri_event_queue* queue)
+{
+    const orr_type_info* info = &queue->info->info;
+    event_poison(queue, true);
+    orri_free(&world->env, ORR_MEMORY_MESSAGE, queue->data, (size_t)queue->capacity * info->size,
+              info->align);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, queue->cursors, queue->cursor_capacity);
+    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, orri_event_queue, queue, 1);
+}
+
+void orri_events_term(orr_world* world)
+{
+    struct orri_events* events = event_kept(world);
+    if (events == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < events->capacity; i++) {
+        if (events->queues[i] != NULL) {
+            event_destroy(world, events->queues[i]);
+        }
+    }
+    for (orri_event_cursors *inbox = events->first, *next; inbox != NULL; inbox = next) {
+        next = inbox->next;
+        orri_event_cursors_free(world, inbox);
+    }
+    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, events->queues, events->capacity);
+    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, struct orri_events, events, 1);
+    world->messages->events = NULL;
+}
+
+void orri_event_cursors_free(orr_world* world, orri_event_cursors* inbox)
+{
+    size_t size = sizeof *inbox + inbox->capacity * sizeof inbox->cursors[0];
+    for (uint32_t i = 0; i < inbox->count; i++) {
+        orri_cursor* cursor = &inbox->cursors[i];
+        orri_free(&world->env, ORR_MEMORY_MESSAGE, cursor->copy, cursor->copy_size,
+                  ORRI_BLOCK_ALIGN);
+    }
+    orri_free(&world->env, ORR_MEMORY_MESSAGE, inbox, size, _Alignof(orri_event_cursors));
+}
+
+#undef EVENT_CAPACITY_MIN

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+// Inboxes: how far each system has read the events it receives, and showing it the rest.
+#include "message/event/event.h"
+
+// ---- coming and going -----------------------------------------------------------------------------------------------
+
+static orri_cursor* event_cursor_find(orri_event_cursors* inbox, orr_type type)
+{
+    for (uint32_t i = 0; i < inbox->count; i++) {
+        if (inbox->cursors[i].queue->type.id == type.id) {
+            return &inbox->cursors[i];
+        }
+    }
+    return NULL;
+}
+
+static orri_event_cursors* event_cursor_allocate(orr_world* world, uint32_t capacity)
+{
+    size_t size = sizeof(orri_event_cursors) + (size_t)capacity * sizeof(orri_cursor);
+    orri_event_cursors* inbox =
+        orri_alloc_zero(&world->env, ORR_MEMORY_MESSAGE, size, _Alignof(orri_event_cursors));
+    if (inbox == NULL) {
+        (void)orri_refuse_memory(&world->env, "making a system's inbox of events");
+        return NULL;
+    }
+    inbox->capacity = capacity;
+    return inbox;
+}
+
+// A cursor that its queue does not know yet, but has room for. A type named twice gets one.
+static bool event_cursor_prepare(orr_world* world, orri_event_cursors* inbox, orr_type type)
+{
+    if (orri_event_check(world, "receives", type) != ORR_OK) {
+        return false;
+    }
+    if (event_cursor_find(inbox, type) != NULL) {
+        return true;
+    }
+    orri_event_queue* queue = orri_event_queue_of(world, type);
+    if (queue == NULL) {
+        return false;
+    }
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &queue->cursors, &queue->cursor_capacity,
+                      queue->cursor_count + 1)) {
+        (void)orri_refuse_memory(&world->env, "making a system's inbox of events");
+        return false;
+    }
+    inbox->cursors[inbox->count++] = (orri_cursor){.queue = queue, .inbox = inbox};
+    return true;
+}
+
+static void event_cursor_link(struct orri_events* events, orri_event_cursors* inbox)
+{
+    for (uint32_t i = 0; i < inbox->count; i++) {
+        orri_event_queue* queue = inbox->cursors[i].queue;
+        queue->cursors[queue->cursor_count++] = &inbox->cursors[i];
+    }
+    inbox->birth = ++events->births;
+    inbox->prev = events->last;
+    *(events->last != NULL ? &events->last->next : &events->first) = inbox;
+    events->last = inbox;
+}
+
+orri_event_cursors* orri_event_cursors_create(orr_world* world, const orr_type* types,
+                                              uint32_t count)
+{
+    struct orri_events* events = orri_events_of(world);
+    orri_event_cursors* inbox = events != NULL ? event_cursor_allocate(world, count) : NULL;
+    if (inbox == NULL) {
+        return NULL;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (!event_cursor_prepare(world, inbox, types[i])) {
+            orri_event_cursors_free(world, inbox);
+            return NULL;
+        }
+    }
+    event_cursor_link(events, inbox);
+    return inbox;
+}
+
+void orri_event_cursors_name(orri_event_cursors* inbox, const char* name)
+{
+    inbox->name = name;
+}
+
+void orri_event_cursors_aside(orri_event_cursors* inbox)
+{
+    inbox->aside = true;
+}
+
+static void event_cursor_leave(orri_cursor* cursor)
+{
+    orri_event_queue* queue = cursor->queue;
+    uint32_t i = 0;
+    while (queue->cursors[i] != cursor) {
+        i++;
+    }
+    queue->cursor_count--;
+    memmove(&queue->cursors[i], &queue->cursors[i + 1],
+            (queue->cursor_count - i) * sizeof queue->cursors[0]);
+}
+
+void orri_event_cursors_destroy(orr_world* world, orri_event_cursors* inbox)
+{
+    if (inbox == NULL) {
+        return;
+    }
+    orri_event_cursors_enable(world, inbox, false);
+    for (uint32_t i = 0; i < inbox->count; i++) {
+        event_cursor_leave(&inbox->cursors[i]);
+    }
+    struct orri_events* events = world->messages->events;
+    *(inbox->prev != NULL ? &inbox->prev->next : &events->first) = inbox->next;
+    *(inbox->next != NULL ? &inbox->next->prev : &events->last) = inbox->prev;
+    orri_event_cursors_free(world, inbox);
+}
+
+void orri_event_cursors_enable(orr_world* world, orri_event_cursors* inbox, bool on)
+{
+    if (inbox == NULL || inbox->on == on) {
+        return;
+    }
+    inbox->on = on;
+    for (uint32_t i = 0; i < inbox->count; i++) {
+        orri_cursor* cursor = &inbox->cursors[i];
+        orri_event_queue* queue = cursor->queue;
+        if (!world->realtime) { // Otherwise the system may run, and it is its own.
+            cursor->asked = false;
+        }
+        if (on) {
+            cursor->at = orri_event_end(queue);
+            queue->on_count++;
+            queue->at_base += cursor->at == queue->base;
+        } else {
+            queue->on_count--;
+            orri_event_trim(queue);
+        }
+    }
+}
+
+// ---- reading --------------------------------------------------------------------------------------------------------
+
+static void event_cursor_advance(orri_cursor* cursor)
+{
+    orri_event_queue* queue = cursor->queue;
+    // In real time events may have been dropped, or the inbox switched off, while the system ran.
+    if (!cursor->inbox->on || cursor->shown < cursor->at) {
+        cursor->asked = false;
+        return;
+    }
+    bool leaves = cursor->at == queue->base && cursor->shown != cursor->at;
+    cursor->at = cursor->shown;
+    cursor->asked = false;
+    if (leaves && --queue->at_base == 0) {
+        orri_event_trim(queue); // So a queue is looked over once a tick, however many read it.
+    }
+}
+
+void orri_event_cursors_done(orr_world* world, orri_event_cursors* inbox)
+{
+    (void)world;
+    for (uint32_t i = 0; inbox != NULL && i < inbox->count; i++) {
+        if (inbox->cursors[i].asked) {
+            event_cursor_advance(&inbox->cursors[i]);
+        }
+        inbox->cursors[i].copy_count = 0;
+    }
+}
+
+static size_t event_cursor_waiting(const orri_cursor* cursor)
+{
+    return cursor->inbox->on ? (size_t)(orri_event_end(cursor->queue) - cursor->at) : 0;
+}
+
+static bool event_cursor_copy_room(orr_world* world, orri_cursor* cursor)
+{
+    size_t size = event_cursor_waiting(cursor) * cursor->queue->info->info.size, room = 256;
+    if (size <= cursor->copy_size) {
+        return true;
+    }
+    while (room < size) {
+        room *= 2;
+    }
+    uint8_t* copy = orri_alloc(&world->env, ORR_MEMORY_MESSAGE, room, ORRI_BLOCK_ALIGN);
+    if (copy == NULL) {
+        (void)orri_refuse_memory(&world->env, "showing a system the events it receives");
+        return false;
+    }
+    orri_free(&world->env, ORR_MEMORY_MESSAGE, cursor->copy, cursor->copy_size, ORRI_BLOCK_ALIGN);
+    cursor->copy = copy;
+    cursor->copy_size = room;
+    return true;
+}
+
+bool orri_event_cursors_take(orr_world* world, orri_event_cursors* inbox)
+{
+    for (uint32_t i = 0; inbox != NULL && i < inbox->count; i++) {
+        ORR_ASSERT(inbox->cursors[i].copy_count == 0);
+        if (!event_cursor_copy_room(world, &inbox->cursors[i])) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; inbox != NULL && i < inbox->count; i++) {
+        orri_cursor* cursor = &inbox->cursors[i];
+        size_t count = event_cursor_waiting(cursor), size = cursor->queue->info->info.size;
+        cursor->copy_count = (uint32_t)count;
+        cursor->asked = false;
+        cursor->shown = cursor->at + count;
+        if (count * size > 0) { // Events are plain (orri_event_check()).
+            memcpy(cursor->copy, orri_event_at(cursor->queue, cursor->at), count * size);
+        }
+    }
+    return true;
+}
+
+ORRI_COLD static void event_cursor_refuse(const orr_world* world, orri_rights* rights,
+                                          orr_type type)
+{
+    const char* name = orri_type_label(world, type);
+    rights->counts.violations++;
+    (void)orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+                      "system '%s' asked for events %s, which it did not declare; declare them: "
+                      ".receives = \"%s\"",
+                      rights->name, name, name);
+}
+
+const void* orr_events_type(orr_run* run, orr_type type, uint32_t* count)
+{
+    static const uint64_t nothing[8]; // What markers point at.
+    ORR_ASSERT(count != NULL);
+    *count = 0; // Also when refused: whoever loops over it is safe.
+    if (orri_check_run(run, "orr_events") != ORR_OK) {
+        return NULL;
+    }
+    if (orri_type_at(&run->world->schema, type) == NULL) {
+        (void)orri_refuse_type(run->world, "orr_events", type);
+        return NULL;
+    }
+    orri_rights* rights = orri_command_buffer_rights(run->commands);
+    orri_cursor* cursor = rights->inbox != NULL ? event_cursor_find(rights->inbox, type) : NULL;
+    if (cursor == NULL) {
+        event_cursor_refuse(run->world, rights, type);
+        return NULL;
+    }
+    if (ORR_UNLIKELY(run->world->realtime)) { // Events come meanwhile: nothing else is looked at.
+        cursor->asked = true;
+        *count = cursor->copy_count;
+        const void* copy = cursor->queue->info->info.size > 0 ? (const void*)cursor->copy : nothing;
+        return *count > 0 ? copy : NULL;
+    }
+    if (!cursor->inbox->on) {
+        return NULL; // It is being started or stopped: nothing is kept for it.
+    }
+    const orri_event_queue* queue = cursor->queue;
+    if (!cursor->asked) {
+        cursor->inbox->name = rights->name;
+        cursor->asked = true;
+        cursor->shown = orri_event_end(queue);
+    }
+    *count = (uint32_t)(cursor->shown - cursor->at);
+    if (*count == 0) {
+        return NULL;
+    }
+    return queue->info->info.size > 0 ? (const void*)orri_event_at(queue, cursor->at) : nothing;
+}

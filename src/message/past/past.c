@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: MIT
+// Messages of a moment. Batches are never changed, so that a queue is remembered by holding what waits in it; of events and transactions there are
+// copies. What readers were told is not remembered: it is what the world was, but for what they were not told yet (baseline_past.c).
+#include "message/past/past.h"
+#include "message/past/past_parts.h"
+
+typedef struct past_reader {
+    uint64_t birth;
+    uint32_t first, count; // Of `views`.
+    bool on, fresh, lost;
+} past_reader;
+
+struct orri_messages_past {
+    uint32_t refs; // Its holder's, and one while the world could not be settled there.
+    past_reader* readers;
+    uint32_t reader_count;
+    orri_message_view** views; // Each counts in its batch.
+    uint32_t view_count;
+    orri_events_past* events;
+    struct orri_posts* posts;
+    orri_baseline_past* told;
+};
+
+static struct orri_baseline* past_told(const orr_world* world)
+{
+    return world->messages != NULL ? world->messages->told : NULL;
+}
+
+// ---- queues ---------------------------------------------------------------------------------------------------------
+
+static void past_count(const struct orri_baseline* told, uint32_t* readers, uint32_t* views)
+{
+    *readers = *views = 0;
+    for (const orri_reader* reader = told != NULL ? told->first : NULL; reader != NULL;
+         reader = reader->next) {
+        *readers += !reader->outside;
+        for (const orri_message_view* view = reader->outside ? NULL : reader->first; view != NULL;
+             view = view->next) {
+            (*views)++;
+        }
+    }
+}
+
+static void past_queue(orri_messages_past* past, const orri_reader* reader)
+{
+    ORR_ASSERT(reader->held == NULL && !reader->handed);
+    uint32_t first = past->view_count;
+    for (orri_message_view* view = reader->first; view != NULL; view = view->next) {
+        view->batch->refs++;
+        past->views[past->view_count++] = view;
+    }
+    past->readers[past->reader_count++] = (past_reader){.birth = reader->birth,
+                                                        .first = first,
+                                                        .count = past->view_count - first,
+                                                        .on = reader->on,
+                                                        .fresh = reader->fresh,
+                                                        .lost = reader->lost};
+}
+
+static bool past_queues(orr_world* world, orri_messages_past* past)
+{
+    const struct orri_baseline* told = past_told(world);
+    orri_env* env = &world->env;
+    uint32_t readers, views;
+    past_count(told, &readers, &views);
+    if (readers == 0) {
+        return true;
+    }
+    past->readers = ORRI_ALLOC(env, ORR_MEMORY_MESSAGE, past_reader, readers);
+    past->views = ORRI_ALLOC(env, ORR_MEMORY_MESSAGE, orri_message_view*, views);
+    if (past->readers == NULL || past->views == NULL) {
+        ORRI_FREE(env, ORR_MEMORY_MESSAGE, past_reader, past->readers, readers);
+        ORRI_FREE(env, ORR_MEMORY_MESSAGE, orri_message_view*, past->views, views);
+        past->readers = NULL;
+        past->views = NULL;
+        (void)orri_refuse_memory(env, "remembering queues of messages");
+        return false;
+    }
+    for (const orri_reader* reader = told->first; reader != NULL; reader = reader->next) {
+        if (!reader->outside) {
+            past_queue(past, reader);
+        }
+    }
+    return true;
+}
+
+static void past_release(orr_world* world, orri_messages_past* past)
+{
+    if (--past->refs > 0) {
+        return;
+    }
+    for (uint32_t i = 0; i < past->view_count; i++) {
+        orri_batch_release(world, past->views[i]->batch);
+    }
+    orri_env* env = &world->env;
+    if (past->readers != NULL) {
+        ORRI_FREE(env, ORR_MEMORY_MESSAGE, past_reader, past->readers, past->reader_count);
+        ORRI_FREE(env, ORR_MEMORY_MESSAGE, orri_message_view*, past->views, past->view_count);
+    }
+    orri_events_forget(world, past->events);
+    orri_posts_free(world, past->posts);
+    orri_baseline_past_free(world, past->told);
+    ORRI_FREE(env, ORR_MEMORY_MESSAGE, orri_messages_past, past, 1);
+}
+
+// ---- remembering ------------------------------------------------------------------------------------------------------
+
+orri_messages_past* orri_messages_remember(orr_world* world)
+{
+    if (orri_messages_settle(world) != ORR_OK) {
+        return NULL;
+    }
+    orri_messages_past* past =
+        ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_MESSAGE, orri_messages_past, 1);
+    if (past == NULL) {
+        (void)orri_refuse_memory(&world->env, "remembering messages");
+        return NULL;
+    }
+    past->refs = 1;
+    const struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
+    if (!past_queues(world, past) || !orri_events_remember(world, &past->events) ||
+        (command_buffers != NULL &&
+         !orri_posts_copy(world, command_buffers->shared->posted, false, &past->posts)) ||
+        !orri_baseline_remember(world, &past->told)) {
+        past_release(world, past);
+        return NULL;
+    }
+    return past;
+}
+
+void orri_messages_forget(orr_world* world, orri_messages_past* past)
+{
+    if (past != NULL) {
+        past_release(world, past);
+    }
+}
+
+uint64_t orri_messages_past_bytes(const orri_messages_past* past)
+{
+    uint64_t bytes = sizeof *past + past->reader_count * sizeof *past->readers +
+                     past->view_count * sizeof *past->views + orri_events_past_bytes(past->events) +
+                     orri_posts_bytes(past->posts) + orri_baseline_past_bytes(past->told);
+    for (uint32_t i = 0; i < past->view_count; i++) {
+        bytes += past->views[i]->batch->bytes / past->views[i]->batch->refs; // Others hold it, too.
+    }
+    return bytes;
+}
+
+bool orri_messages_past_whole(const orri_messages_past* past)
+{
+    return past->told == NULL;
+}
+
+// ---- going back ---------------------------------------------------------------------------------------------------------
+
+orr_result orri_messages_restore_prepare(orr_world* world, const orri_messages_past* past)
+{
+    if (world->messages == NULL) {
+        return ORR_OK;
+    }
+    struct orri_posts* posts;
+    if (!orri_events_restore_prepare(world, past->events) ||
+        !orri_posts_copy(world, past->posts, true, &posts)) {
+        return orri_env_result(&world->env);
+    }
+    ORR_ASSERT(world->messages->posts_ready == NULL);
+    world->messages->posts_ready = posts;
+    return ORR_OK;
+}
+
+void orri_messages_restore_cancel(orr_world* world)
+{
+    if (world->messages != NULL) {
+        orri_posts_free(world, world->messages->posts_ready);
+        world->messages->posts_ready = NULL;
+    }
+}
+
+static const past_reader* past_find(const orri_messages_past* past, const orri_reader* reader)
+{
+    for (uint32_t i = 0; i < past->reader_count; i++) {
+        if (past->readers[i].birth == reader->birth) {
+            return &past->readers[i];
+        }
+    }
+    return NULL;
+}
+
+// Its queue is what it was. A view of a reader is in no other list: it is linked again.
+static void past_fill(const orri_messages_past* past, const past_reader* was, orri_reader* reader)
+{
+    orri_reader_empty(reader);
+    for (uint32_t i = 0; i < was->count; i++) {
+        orri_message_view* view = past->views[was->first + i];
+        ORR_ASSERT(view->reader == reader);
+        view->batch->refs++;
+        view->next = NULL;
+        *(reader->last != NULL ? &reader->last->next : &reader->first) = view;
+        reader->last = view;
+        reader->queued += view->batch->message.count;
+    }
+    reader->lost = was->lost;
+}
+
+// Who came later was off, and had nothing.
+static void past_refill(orr_world* world, const orri_messages_past* past)
+{
+    struct orri_baseline* told = past_told(world);
+    for (orri_reader* reader = told != NULL ? told->first : NULL; reader != NULL;
+         reader = reader->next) {
+        const past_reader* was = reader->outside ? NULL : past_find(past, reader);
+        if (!reader->outside) {
+            orri_reader_enable(world, reader, was != NULL && was->on);
+        }
+        if (was != NULL) {
+            past_fill(past, was, reader);
+        }
+    }
+}
+
+orr_result orri_messages_settle(orr_world* world)
+{
+    orri_messages_past* past = world->messages != NULL ? world->messages->unsettled : NULL;
+    if (ORR_LIKELY(past == NULL)) {
+        return ORR_OK;
+    }
+    orr_result result = orri_diff_travel(world);
+    struct orri_baseline* told = past_told(world);
+    // Who was to be told of everything still is.
+    for (orri_reader* reader = told != NULL ? told->first : NULL;
+         result == ORR_OK && reader != NULL; reader = reader->next) {
+        const past_reader* was = reader->outside ? NULL : past_find(past, reader);
+        if (was == NULL ? !reader->outside : was->fresh) {
+            orri_reader_forget(reader);
+        }
+    }
+    if (result == ORR_OK && !orri_baseline_restore(world, past->told)) {
+        result = orri_env_result(&world->env);
+    }
+    if (result == ORR_OK) {
+        world->messages->unsettled = NULL;
+        past_release(world, past);
+    }
+    return result;
+}
+
+void orri_messages_restore(orr_world* world, orri_messages_past* past)
+{
+    struct orri_messages* messages = world->messages;
+    if (messages == NULL) {
+        return;
+    }
+    if (messages->unsettled != NULL) {
+        past_release(world, messages->unsettled);
+    }
+    past->refs++;
+    messages->unsettled = past;
+    orri_posts_restore(world, messages->posts_ready);
+    messages->posts_ready = NULL;
+    orri_events_restore(world, past->events);
+    if (messages->told != NULL) {
+        orri_spares_trim(world, messages->told, true); // Their ticks may lie ahead now.
+    }
+    past_refill(world, past);
+    if (orri_messages_settle(world) != ORR_OK) {
+        orri_log(&world->env, ORR_LOG_ID_MESSAGE_DROPPED,
+                 "the world went back, but there is no memory to tell readers of it; the next tick "
+                 "does that first");
+    }
+}
+
+void orri_messages_settled_term(orr_world* world)
+{
+    if (world->messages->unsettled != NULL) {
+        past_release(world, world->messages->unsettled);
+        world->messages->unsettled = NULL;
+    }
+}

@@ -1,0 +1,713 @@
+// SPDX-License-Identifier: MIT
+// Lanes: opened for a run, filled by sending (send.c), kept until what they hold was committed. A lane touches nothing but its
+// own memory while its system runs. Lanes are used in the same order again, so that each finds the memory it needed before.
+#include "message/send/command_buffer.h"
+
+#define BUFFER_ROWS_MIN 16   // Of a new strip.
+#define BUFFER_TURN     64   // Commits between two looks at memory that is kept.
+#define BUFFER_KEPT_MIN 4096 // Bytes of a block that is not worth a look.
+
+// ---- words --------------------------------------------------------------------------------------------------
+
+const char* orri_sent_name_of(orri_sent kind)
+{
+    static const char* const names[] = {
+        [ORRI_SENT_CREATE] = "EntityAdded",
+        [ORRI_SENT_DESTROY] = "EntityRemoved",
+        [ORRI_SENT_ADD] = "ComponentAdded",
+        [ORRI_SENT_PRESET] = "ComponentAdded",
+        [ORRI_SENT_CHANGE] = "ComponentChanged",
+        [ORRI_SENT_REMOVE] = "ComponentRemoved",
+        [ORRI_SENT_TAG_ON] = "a tag",
+        [ORRI_SENT_TAG_OFF] = "a tag taken off",
+        [ORRI_SENT_ON] = "a switch",
+        [ORRI_SENT_OFF] = "a switch",
+        [ORRI_SENT_NAME] = "a name",
+        [ORRI_SENT_EVENT] = "an event",
+    };
+    return names[kind];
+}
+
+orr_result orri_command_buffer_refuse_memory(orr_command_buffer* commands)
+{
+    commands->failed = true;
+    return orri_refuse(&commands->world->env, ORR_ERR_MEMORY, ORR_LOG_ID_SEND_REFUSED,
+                       "out of memory while system '%s' sent: what it sends from here on in this "
+                       "run may be lost",
+                       commands->rights->name);
+}
+
+orr_result orri_check_run(const orr_run* run, const char* call)
+{
+    if (run == NULL || run->world == NULL) {
+        // There is no world to tell.
+        ORR_ASSERT(run != NULL && "the run is NULL; pass on what the system's function was given");
+        return ORR_ERR_ARGUMENT;
+    }
+    if (ORR_LIKELY(run->commands != NULL && run->commands->open)) {
+        return ORR_OK;
+    }
+    if (run->commands == NULL && orri_atomic_section_here()) {
+        return orri_refuse(orri_env_of(run->world), ORR_ERR_STATE, ORR_LOG_ID_SEND_REFUSED,
+                           "%s: an atomic section has its value, and sees and does nothing else of "
+                           "the world; call it before or after the section",
+                           call);
+    }
+    return orri_refuse(orri_env_of(run->world), ORR_ERR_STATE, ORR_LOG_ID_SEND_REFUSED,
+                       "%s: %s; pass on the run that the system's function was given, while it "
+                       "runs. Between ticks the calls of the store do the same",
+                       call,
+                       run->commands == NULL ? "this is a loop, not the run of a system"
+                                             : "the system's function has returned");
+}
+
+orri_rights* orri_command_buffer_rights(const orr_command_buffer* commands)
+{
+    return commands->rights;
+}
+
+// ---- strips ---------------------------------------------------------------------------------------------------
+
+static uint32_t buffer_stride(orri_sent kind, const orri_type* info)
+{
+    switch (kind) {
+    case ORRI_SENT_ADD:
+    case ORRI_SENT_CHANGE:
+    case ORRI_SENT_EVENT:
+        return info->info.size;
+    case ORRI_SENT_TAG_ON:
+    case ORRI_SENT_TAG_OFF:
+        return (uint32_t)sizeof(orr_tag);
+    case ORRI_SENT_NAME:
+        return (uint32_t)sizeof(orri_sent_name);
+    default:
+        return 0;
+    }
+}
+
+static bool buffer_has_ids(const orri_strip* strip)
+{
+    return strip->info != NULL && strip->info->info.multiplicity == ORR_MULTIPLE &&
+           strip->kind != ORRI_SENT_EVENT;
+}
+
+static bool buffer_has_entities(const orri_strip* strip)
+{
+    return strip->kind != ORRI_SENT_EVENT && !strip->follows;
+}
+
+static size_t buffer_row_bytes(const orri_strip* strip)
+{
+    return strip->stride + (buffer_has_entities(strip) ? sizeof(orr_entity) : 0) +
+           (buffer_has_ids(strip) ? sizeof(orr_component_id) : 0);
+}
+
+// Values, then entities, then ids, within a block. Rows must be a multiple of 8, so that each part begins aligned.
+static void buffer_lay_out(orri_strip* strip, uint8_t* block, uint32_t capacity)
+{
+    uint8_t* entities = block + (size_t)capacity * strip->stride;
+    bool has = buffer_has_entities(strip);
+    uint8_t* ids = entities + (has ? (size_t)capacity * sizeof(orr_entity) : 0);
+    strip->values = block;
+    strip->entities = has ? (orr_entity*)(void*)entities : NULL;
+    strip->ids = buffer_has_ids(strip) ? (orr_component_id*)(void*)ids : NULL;
+    strip->capacity = capacity;
+}
+
+// Uses the block that the strip has kept, for rows of another kind too.
+static void buffer_reuse_block(orri_strip* strip)
+{
+    size_t rows = strip->block_size / (buffer_row_bytes(strip) > 0 ? buffer_row_bytes(strip) : 1);
+    uint32_t capacity = rows < UINT32_MAX - 7 ? (uint32_t)rows & ~7u : UINT32_MAX & ~7u;
+    buffer_lay_out(strip, strip->block, capacity);
+}
+
+static void buffer_move_rows(orri_strip* strip, const orri_strip* old)
+{
+    if (strip->stride > 0 && strip->info != NULL && !strip->info->plain) {
+        orri_rows_move(strip->info, strip->values, old->values, old->count);
+    } else if (strip->stride > 0) {
+        memcpy(strip->values, old->values, (size_t)old->count * strip->stride);
+    }
+    if (strip->entities != NULL) {
+        memcpy(strip->entities, old->entities, old->count * sizeof *strip->entities);
+    }
+    if (strip->ids != NULL) {
+        memcpy(strip->ids, old->ids, old->count * sizeof *strip->ids);
+    }
+}
+
+bool orri_strip_reserve(orr_command_buffer* commands, orri_strip* strip, uint32_t more)
+{
+    if (ORR_LIKELY(more <= strip->capacity - strip->count)) {
+        return true;
+    }
+    uint64_t wanted = (uint64_t)strip->capacity * 2;
+    uint64_t needed = (uint64_t)strip->count + more;
+    wanted = wanted > needed ? wanted : (needed + 7) & ~(uint64_t)7;
+    wanted = wanted > BUFFER_ROWS_MIN ? wanted : BUFFER_ROWS_MIN;
+    size_t size = wanted <= UINT32_MAX - 7 ? orri_size_mul(buffer_row_bytes(strip), (size_t)wanted)
+                                           : SIZE_MAX;
+    uint8_t* block = orri_alloc(&commands->world->env, ORR_MEMORY_MESSAGE, size, ORRI_BLOCK_ALIGN);
+    if (block == NULL) {
+        (void)orri_command_buffer_refuse_memory(commands);
+        return false;
+    }
+    orri_strip old = *strip;
+    buffer_lay_out(strip, block, (uint32_t)wanted);
+    if (old.count > 0) {
+        buffer_move_rows(strip, &old);
+    }
+    orri_free(&commands->world->env, ORR_MEMORY_MESSAGE, old.block, old.block_size,
+              ORRI_BLOCK_ALIGN);
+    strip->block = block;
+    strip->block_size = size;
+    return true;
+}
+
+uint32_t orri_strip_sequence(const orri_strip* strip, uint32_t row)
+{
+    uint32_t low = 0, high = strip->break_count;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (strip->breaks[middle].row <= row) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return strip->breaks[low].sequence + (row - strip->breaks[low].row);
+}
+
+uint32_t orri_command_buffer_records(const orr_command_buffer* commands)
+{
+    return commands->sequence +
+           (commands->current != NULL ? commands->current->count - commands->run_first : 0);
+}
+
+bool orri_command_buffer_turn(orr_command_buffer* commands, orri_strip* strip)
+{
+    if (commands->current == strip) {
+        return true;
+    }
+    if (!ORRI_RESERVE(&commands->world->env, ORR_MEMORY_MESSAGE, &strip->breaks,
+                      &strip->break_capacity, strip->break_count + 1)) {
+        return false;
+    }
+    commands->sequence = orri_command_buffer_records(commands);
+    commands->run_first = strip->count;
+    strip->breaks[strip->break_count++] = (orri_break){strip->count, commands->sequence};
+    commands->current = strip;
+    return true;
+}
+
+// A slot that is not in use: that which was of this kind and type before, else a new one, else any.
+static orri_strip* buffer_slot(orr_command_buffer* commands, orri_sent kind, orr_type type)
+{
+    orri_strip* found = NULL;
+    for (uint32_t i = 0; i < commands->strip_count; i++) {
+        orri_strip* strip = &commands->strips[i];
+        if (!strip->used && strip->kind == kind && strip->type.id == type.id) {
+            return strip;
+        }
+        found = !strip->used && commands->strip_count > ORRI_COMMAND_BUFFER_RECENT ? strip : found;
+    }
+    if (found != NULL) {
+        return found;
+    }
+    size_t current = commands->current != NULL ? (size_t)(commands->current - commands->strips) : 0;
+    if (!ORRI_RESERVE(&commands->world->env, ORR_MEMORY_MESSAGE, &commands->strips,
+                      &commands->strip_capacity, commands->strip_count + 1)) {
+        return NULL;
+    }
+    commands->current = commands->current != NULL ? commands->strips + current : NULL;
+    found = &commands->strips[commands->strip_count++];
+    *found = (orri_strip){.kind = kind};
+    return found;
+}
+
+static orri_strip* buffer_strip_make(orr_command_buffer* commands, orri_sent kind, orr_type type,
+                                     const orri_type* info)
+{
+    orri_strip* strip = NULL;
+    if (!commands->mute && ORRI_RESERVE(&commands->world->env, ORR_MEMORY_MESSAGE, &commands->order,
+                                        &commands->order_capacity, commands->order_count + 1)) {
+        strip = buffer_slot(commands, kind, type);
+    }
+    if (strip == NULL) {
+        (void)orri_command_buffer_refuse_memory(commands);
+        return NULL;
+    }
+    *strip = (orri_strip){.kind = kind,
+                          .type = type,
+                          .info = info,
+                          .stride = buffer_stride(kind, info),
+                          .used = true,
+                          .place = commands->order_count,
+                          .block = strip->block,
+                          .block_size = strip->block_size,
+                          .peak = strip->peak,
+                          .breaks = strip->breaks,
+                          .break_capacity = strip->break_capacity};
+    strip->quick = (info == NULL || (info->plain && !info->info.has_padding)) &&
+                   !commands->rights->aside;
+    strip->swift = strip->quick && !buffer_has_ids(strip);
+    if (strip->block != NULL) {
+        buffer_reuse_block(strip);
+    }
+    commands->order[commands->order_count++] = (uint32_t)(strip - commands->strips);
+    return strip;
+}
+
+orri_strip* orri_command_buffer_strip(orr_command_buffer* commands, orri_sent kind, orr_type type,
+                                      const orri_type* info)
+{
+    uint32_t* recent = &commands->recent[ORRI_COMMAND_BUFFER_RECENT_OF(kind, type)];
+    orri_strip* strip = *recent != 0 ? &commands->strips[*recent - 1] : NULL;
+    if (strip == NULL || strip->kind != kind || strip->type.id != type.id) {
+        strip = NULL;
+        for (uint32_t i = commands->order_count; strip == NULL && i-- > 0;) {
+            orri_strip* seen = &commands->strips[commands->order[i]];
+            bool same = seen->kind == kind && seen->type.id == type.id && !seen->own;
+            strip = same ? seen : NULL;
+        }
+        strip = strip != NULL ? strip : buffer_strip_make(commands, kind, type, info);
+        if (strip == NULL) {
+            return NULL;
+        }
+        *recent = (uint32_t)(strip - commands->strips) + 1;
+    }
+    if (!orri_command_buffer_turn(commands, strip)) {
+        (void)orri_command_buffer_refuse_memory(commands);
+        return NULL;
+    }
+    return strip;
+}
+
+orri_strip* orri_command_buffer_strip_own(orr_command_buffer* commands, orri_sent kind,
+                                          orr_type type, const orri_type* info)
+{
+    orri_strip* strip = buffer_strip_make(commands, kind, type, info);
+    if (strip == NULL) {
+        return NULL;
+    }
+    strip->own = true;
+    strip->swift = false;
+    strip->follows = kind != ORRI_SENT_CREATE;
+    if (strip->block != NULL) {
+        buffer_reuse_block(strip);
+    }
+    return strip;
+}
+
+uint32_t orri_command_buffer_text(orr_command_buffer* commands, const char* text)
+{
+    uint32_t size = (uint32_t)strlen(text) + 1, at = commands->text_count;
+    if (commands->mute || !ORRI_RESERVE(&commands->world->env, ORR_MEMORY_MESSAGE, &commands->texts,
+                                        &commands->text_capacity, at + size)) {
+        (void)orri_command_buffer_refuse_memory(commands);
+        return 0;
+    }
+    memcpy(commands->texts + at, text, size);
+    commands->text_count += size;
+    return at + 1;
+}
+
+void orri_strip_clear(orri_strip* strip)
+{
+    if (strip->stride > 0 && strip->info != NULL && !strip->info->plain) {
+        orri_rows_destruct(strip->info, strip->values, strip->count);
+    }
+    size_t used = strip->count * buffer_row_bytes(strip);
+    strip->peak = used > strip->peak ? used : strip->peak;
+    strip->count = 0;
+}
+
+// ---- lanes ------------------------------------------------------------------------------------------------------
+
+// Forgets all records; memory stays.
+static void buffer_empty(orr_command_buffer* commands)
+{
+    for (uint32_t i = 0; i < commands->order_count; i++) {
+        orri_strip* strip = &commands->strips[commands->order[i]];
+        orri_strip_clear(strip);
+        strip->used = false;
+        strip->break_count = 0;
+    }
+    memset(commands->recent, 0, sizeof commands->recent);
+    commands->order_count = 0;
+    commands->current = NULL;
+    commands->sequence = commands->run_first = 0;
+    commands->text_count = commands->many = commands->many_count = 0;
+}
+
+static void buffer_free_memory(orr_world* world, orr_command_buffer* commands)
+{
+    orri_env* env = &world->env;
+    buffer_empty(commands);
+    for (uint32_t i = 0; i < commands->strip_count; i++) {
+        orri_strip* strip = &commands->strips[i];
+        orri_free(env, ORR_MEMORY_MESSAGE, strip->block, strip->block_size, ORRI_BLOCK_ALIGN);
+        ORRI_RELEASE(env, ORR_MEMORY_MESSAGE, strip->breaks, strip->break_capacity);
+    }
+    ORRI_RELEASE(env, ORR_MEMORY_MESSAGE, commands->strips, commands->strip_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_MESSAGE, commands->order, commands->order_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_MESSAGE, commands->texts, commands->text_capacity);
+    if (commands->asides != NULL) {
+        orri_transient_sends_free(world, commands->asides);
+    }
+}
+
+static void buffer_free(orr_world* world, orr_command_buffer* commands)
+{
+    buffer_free_memory(world, commands);
+    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, orr_command_buffer, commands, 1);
+}
+
+// Those of a world, or others beside them. NULL when refused (reported).
+static struct orri_command_buffers* buffer_make_all(orr_world* world,
+                                                    struct orri_command_buffers_shared* shared)
+{
+    struct orri_command_buffers* command_buffers =
+        ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_MESSAGE, struct orri_command_buffers, 1);
+    if (command_buffers == NULL) {
+        (void)orri_refuse_memory(&world->env, "beginning lanes");
+        return NULL;
+    }
+    command_buffers->spare.mute = true;
+    command_buffers->shared = shared;
+    command_buffers->next = shared->all;
+    shared->all = command_buffers;
+    return command_buffers;
+}
+
+bool orri_command_buffers_begin(orr_world* world)
+{
+    struct orri_messages* messages = orri_messages_of(world);
+    if (messages == NULL || messages->command_buffers != NULL) {
+        return messages != NULL;
+    }
+    struct orri_command_buffers_shared* shared =
+        ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_MESSAGE, struct orri_command_buffers_shared, 1);
+    if (shared == NULL) {
+        (void)orri_refuse_memory(&world->env, "beginning lanes");
+        return false;
+    }
+    messages->command_buffers = buffer_make_all(world, shared);
+    if (messages->command_buffers == NULL) {
+        ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, struct orri_command_buffers_shared, shared, 1);
+    }
+    return messages->command_buffers != NULL;
+}
+
+struct orri_command_buffers* orri_command_buffers_make(orr_world* world)
+{
+    struct orri_command_buffers* command_buffers =
+        orri_command_buffers_begin(world)
+            ? buffer_make_all(world, orri_command_buffers_at(world)->shared)
+            : NULL;
+    if (command_buffers != NULL) {
+        command_buffers->holds = true;
+    }
+    return command_buffers;
+}
+
+static struct orri_command_buffers* buffer_own(const struct orri_command_buffers_shared* shared)
+{
+    struct orri_command_buffers* command_buffers = shared->all;
+    while (command_buffers->next != NULL) {
+        command_buffers = command_buffers->next;
+    }
+    return command_buffers;
+}
+
+void orri_command_buffers_use(orr_world* world, struct orri_command_buffers* command_buffers)
+{
+    struct orri_messages* messages = world->messages;
+    messages->command_buffers =
+        command_buffers != NULL ? command_buffers : buffer_own(messages->command_buffers->shared);
+}
+
+static orr_command_buffer* buffer_obtain(orr_world* world,
+                                         struct orri_command_buffers* command_buffers)
+{
+    orr_command_buffer* commands = command_buffers->free;
+    if (ORR_LIKELY(commands != NULL)) {
+        command_buffers->free = commands->next;
+        return commands;
+    }
+    commands = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_MESSAGE, orr_command_buffer, 1);
+    return commands != NULL ? commands : &command_buffers->spare;
+}
+
+orr_command_buffer* orri_command_buffer_open(orr_world* world, orri_rights* rights,
+                                             uint32_t creates_max)
+{
+    if (ORR_UNLIKELY(orri_command_buffers_at(world) == NULL) &&
+        !orri_command_buffers_begin(world)) {
+        return NULL;
+    }
+    struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
+    orr_command_buffer* commands = buffer_obtain(world, command_buffers);
+    ORR_ASSERT(!commands->open && commands->order_count == 0);
+    commands->world = world;
+    commands->command_buffers = command_buffers;
+    commands->rights = rights;
+    commands->next = NULL;
+    commands->open = true;
+    commands->marked = commands->valued = commands->failed = false;
+    commands->base = command_buffers->reserved;
+    commands->cursor = command_buffers->cursor;
+    commands->creates_max = rights->may_create ? creates_max : 0;
+    commands->create_count = commands->provisional_count = 0;
+    command_buffers->reserved += commands->creates_max;
+    if (rights->transacts != NULL) {
+        orri_posts_open(command_buffers, commands);
+    }
+    return commands;
+}
+
+bool orri_command_buffer_end(orr_command_buffer* commands)
+{
+    commands->open = false;
+    return commands->order_count != 0 || (commands->failed && !commands->mute) ||
+           commands->asides != NULL || orri_posts_any(commands->posts);
+}
+
+bool orri_command_buffer_real(const orr_command_buffer* commands)
+{
+    return commands != NULL && !commands->mute;
+}
+
+uint64_t orri_command_buffers_reserved(const orr_world* world)
+{
+    return orri_command_buffers_at(world)->reserved;
+}
+
+void orri_command_buffers_rewind(orr_world* world, uint64_t reserved)
+{
+    orri_command_buffers_at(world)->reserved = reserved;
+}
+
+void orri_command_buffer_close(orr_world* world, orr_command_buffer* commands)
+{
+    (void)world;
+    struct orri_command_buffers* command_buffers = commands->command_buffers;
+    commands->open = false;
+    if (commands->posts != NULL) {
+        orri_posts_close(command_buffers, commands);
+    }
+    if (ORR_UNLIKELY(commands->asides != NULL)) {
+        orri_transient_sends_close(command_buffers, commands);
+    }
+    if (ORR_LIKELY(commands->order_count == 0 && !commands->failed && !commands->mute)) {
+        commands->next = command_buffers->free;
+        command_buffers->free = commands;
+        return;
+    }
+    if (ORR_UNLIKELY(commands->failed)) {
+        atomic_store_explicit(&command_buffers->refused, true, memory_order_relaxed);
+    }
+    if (commands->mute) {
+        return;
+    }
+    if (commands->create_count > 0) {
+        command_buffers->cursor = commands->cursor;
+    }
+    commands->record_count = orri_command_buffer_records(commands);
+    commands->rights->counts.sent += commands->record_count;
+    if (commands->record_count == 0) {
+        buffer_empty(commands);
+        commands->next = command_buffers->free;
+        command_buffers->free = commands;
+        return;
+    }
+    if (command_buffers->last != NULL) {
+        command_buffers->last->next = commands;
+    } else {
+        command_buffers->first = commands;
+    }
+    if (command_buffers->unseen == NULL) {
+        command_buffers->unseen = commands;
+        command_buffers->seen_last = command_buffers->last;
+    }
+    commands->number = command_buffers->closed++;
+    command_buffers->last = commands;
+    command_buffers->used_count++;
+    command_buffers->used_peak = command_buffers->used_peak > command_buffers->used_count
+                                     ? command_buffers->used_peak
+                                     : command_buffers->used_count;
+}
+
+static bool buffer_waits(const orr_command_buffer* commands)
+{
+    for (uint32_t i = 0; i < commands->order_count; i++) {
+        if (commands->strips[commands->order[i]].count > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void orri_command_buffers_release(struct orri_command_buffers* command_buffers, bool all)
+{
+    // Those before `unseen` were looked at already, and wait: walking them for every system would be quadratic.
+    orr_command_buffer* before = all ? NULL : command_buffers->seen_last;
+    orr_command_buffer *freed = NULL, **freed_end = &freed;
+    orr_command_buffer** link = before != NULL ? &before->next : &command_buffers->first;
+    command_buffers->last = before;
+    command_buffers->unseen = command_buffers->seen_last = NULL;
+    while (*link != NULL) {
+        orr_command_buffer* commands = *link;
+        if (!all && buffer_waits(commands)) {
+            if (command_buffers->unseen == NULL &&
+                !commands->valued) { // Of callbacks of another system.
+                command_buffers->unseen = commands;
+                command_buffers->seen_last = command_buffers->last;
+            }
+            command_buffers->last = commands;
+            link = &commands->next;
+            continue;
+        }
+        *link = commands->next;
+        buffer_empty(commands);
+        command_buffers->used_count--;
+        *freed_end = commands;
+        freed_end = &commands->next;
+    }
+    // In the order of use, before those that were used earlier: the next run gets the memory that its like had.
+    *freed_end = command_buffers->free;
+    command_buffers->free = freed;
+}
+
+bool orri_commit_pending(const orr_world* world)
+{
+    const struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
+    return command_buffers != NULL &&
+           (command_buffers->first != NULL || command_buffers->aside_first != NULL);
+}
+
+bool orri_command_buffers_refused(orr_world* world)
+{
+    struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
+    return command_buffers != NULL &&
+           atomic_exchange_explicit(&command_buffers->refused, false, memory_order_relaxed);
+}
+
+bool orri_events_lost(orr_world* world)
+{
+    struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
+    bool lost = command_buffers != NULL && command_buffers->overflowed;
+    if (lost) {
+        command_buffers->overflowed = false;
+    }
+    return lost;
+}
+
+// ---- memory that is kept ---------------------------------------------------------------------------------------
+
+// Of a lane that is free: blocks that were never a quarter full go.
+static void buffer_trim(orr_world* world, orr_command_buffer* commands)
+{
+    for (uint32_t i = 0; i < commands->strip_count; i++) {
+        orri_strip* strip = &commands->strips[i];
+        if (strip->block_size > BUFFER_KEPT_MIN && strip->peak < strip->block_size / 4) {
+            orri_free(&world->env, ORR_MEMORY_MESSAGE, strip->block, strip->block_size,
+                      ORRI_BLOCK_ALIGN);
+            strip->block = NULL;
+            strip->block_size = 0;
+        }
+        strip->peak = 0;
+    }
+}
+
+void orri_command_buffers_trim(orr_world* world)
+{
+    struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
+    if (++command_buffers->turn < BUFFER_TURN) {
+        return;
+    }
+    command_buffers->turn = 0;
+    // One more than waited at once: a run has its lane before it is known whether it sends.
+    uint32_t kept = command_buffers->used_peak + 1;
+    orr_command_buffer** link = &command_buffers->free;
+    while (*link != NULL) {
+        orr_command_buffer* commands = *link;
+        if (kept > 0) {
+            buffer_trim(world, commands);
+            link = &commands->next;
+            kept--;
+        } else {
+            *link = commands->next;
+            buffer_free(world, commands);
+        }
+    }
+    command_buffers->used_peak = command_buffers->used_count;
+    if (command_buffers->item_peak < command_buffers->item_capacity / 4) {
+        ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, command_buffers->items,
+                     command_buffers->item_capacity);
+        command_buffers->items = NULL;
+        command_buffers->item_capacity = 0;
+    }
+    command_buffers->item_peak = 0;
+    orri_commit_arena_trim(world, &command_buffers->scratch);
+    orri_posts_trim(world);
+}
+
+static void buffer_free_all(orr_world* world, struct orri_command_buffers* command_buffers)
+{
+    orri_command_buffers_release(command_buffers, true);
+    orri_transient_sends_abandon(world, command_buffers, false);
+    for (orr_command_buffer* commands = command_buffers->free; commands != NULL;) {
+        orr_command_buffer* next = commands->next;
+        buffer_free(world, commands);
+        commands = next;
+    }
+    orri_pending_term(world, command_buffers);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, command_buffers->items,
+                 command_buffers->item_capacity);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, command_buffers->held,
+                 command_buffers->held_capacity);
+    orri_commit_arena_term(world, &command_buffers->scratch);
+    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, struct orri_command_buffers, command_buffers, 1);
+}
+
+void orri_command_buffers_destroy(orr_world* world, struct orri_command_buffers* command_buffers)
+{
+    if (command_buffers == NULL) {
+        return;
+    }
+    ORR_ASSERT(command_buffers != orri_command_buffers_at(world) && command_buffers->holds);
+    ORR_ASSERT(command_buffers->first == NULL && command_buffers->aside_first == NULL);
+    if (command_buffers->held_count >
+        0) { // A refusal was reported: what cannot be put back is not given again.
+        (void)orri_command_ids_free(world, command_buffers);
+    }
+    orri_posts_leave(command_buffers);
+    struct orri_command_buffers** link = &command_buffers->shared->all;
+    while (*link != command_buffers) {
+        link = &(*link)->next;
+    }
+    *link = command_buffers->next;
+    buffer_free_all(world, command_buffers);
+}
+
+void orri_command_buffers_term(orr_world* world)
+{
+    if (orri_command_buffers_at(world) == NULL) {
+        return;
+    }
+    struct orri_command_buffers_shared* shared = orri_command_buffers_at(world)->shared;
+    while (shared->all != NULL) {
+        struct orri_command_buffers* command_buffers = shared->all;
+        shared->all = command_buffers->next;
+        buffer_free_all(world, command_buffers);
+    }
+    orri_posts_term(world, shared);
+    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, struct orri_command_buffers_shared, shared, 1);
+    world->messages->command_buffers = NULL;
+}
+
+#undef BUFFER_ROWS_MIN
+#undef BUFFER_TURN
+#undef BUFFER_KEPT_MIN

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+// Ids that lanes hold (store/apply.h), so that several pipelines can promise some at once.
+//
+//   held: │ promised: of lane 1 │ of lane 2 │ … │ not promised │        base of a lane: where its own begin
+//
+// At the commit point those that were used are put back in line, in order of lanes, and given there like all others. What was promised and
+// not used is promised again.
+#include "message/send/command_buffer.h"
+#include "store/table/transient.h"
+
+void orri_command_buffers_aside(struct orri_command_buffers* command_buffers)
+{
+    ORR_ASSERT(command_buffers->holds && command_buffers->held_count == 0);
+    command_buffers->aside = true;
+}
+
+bool orri_command_buffers_hold(orr_world* world, uint32_t count)
+{
+    struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
+    ORR_ASSERT(command_buffers->holds);
+    uint64_t wanted = command_buffers->reserved + count;
+    if (wanted <= command_buffers->held_count) {
+        return true;
+    }
+    if (wanted > UINT32_MAX ||
+        !ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &command_buffers->held,
+                      &command_buffers->held_capacity, (uint32_t)wanted)) {
+        (void)orri_refuse_memory(&world->env, "making room for ids of entities to be created");
+        return false;
+    }
+    uint32_t more = (uint32_t)wanted - command_buffers->held_count;
+    orr_entity* ids = command_buffers->held + command_buffers->held_count;
+    if (!(command_buffers->aside ? orri_transient_hold(world, ids, more)
+                                 : orri_index_hold(world, ids, more))) {
+        return false;
+    }
+    command_buffers->held_count += more;
+    return true;
+}
+
+uint32_t orri_command_buffers_held_left(const orr_world* world)
+{
+    const struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
+    return command_buffers->reserved < command_buffers->held_count
+               ? command_buffers->held_count - (uint32_t)command_buffers->reserved
+               : 0;
+}
+
+bool orri_command_ids_free(orr_world* world, struct orri_command_buffers* command_buffers)
+{
+    if (command_buffers->aside) {
+        orri_command_ids_forget_aside(command_buffers);
+        orri_transient_unhold(world, command_buffers->held, command_buffers->held_count);
+    } else if (!orri_index_unhold(world, command_buffers->held, command_buffers->held_count)) {
+        return false;
+    }
+    command_buffers->held_count = 0;
+    return true;
+}
+
+bool orri_command_buffers_unhold(orr_world* world)
+{
+    struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
+    ORR_ASSERT(command_buffers->reserved == 0 && command_buffers->first == NULL &&
+               command_buffers->aside_first == NULL);
+    return orri_command_ids_free(world, command_buffers);
+}
+
+// ---- at the commit point -------------------------------------------------------------------------------------------
+
+// Of a lane of the simulation: spectators create with ids of another kind, one by one.
+static uint32_t command_ids_used(const orr_command_buffer* commands)
+{
+    return commands->rights->aside ? 0 : commands->create_count;
+}
+
+bool orri_command_ids_return(orri_merge* merge)
+{
+    const struct orri_command_buffers* command_buffers = merge->command_buffers;
+    uint32_t count = 0;
+    for (const orr_command_buffer* commands = command_buffers->first; commands != NULL;
+         commands = commands->next) {
+        count += command_ids_used(commands);
+    }
+    merge->held_count = 0;
+    if (count == 0) {
+        return true;
+    }
+    merge->held = orri_merge_take(merge, count * sizeof *merge->held);
+    if (merge->held == NULL) {
+        (void)orri_refuse_memory(&merge->world->env, "putting ids in line");
+        return false;
+    }
+    uint32_t at = 0;
+    for (const orr_command_buffer* commands = command_buffers->first; commands != NULL;
+         commands = commands->next) {
+        uint32_t used = command_ids_used(commands);
+        if (used > 0) {
+            memcpy(merge->held + at, command_buffers->held + commands->base,
+                   used * sizeof *merge->held);
+            at += used;
+        }
+    }
+    if (!orri_index_unhold(merge->world, merge->held, count)) {
+        return false;
+    }
+    merge->held_count = count;
+    return true;
+}
+
+void orri_command_ids_retake(orri_merge* merge)
+{
+    // They are the next ones still, and their pages were written a moment ago.
+    bool held = orri_index_hold(merge->world, merge->held, merge->held_count);
+    ORR_ASSERT(held);
+    (void)held;
+}
+
+static void command_ids_close_up(struct orri_command_buffers* command_buffers)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < command_buffers->held_count; i++) {
+        if (command_buffers->held[i].id != 0) {
+            command_buffers->held[kept++] = command_buffers->held[i];
+        }
+    }
+    command_buffers->held_count = kept;
+}
+
+void orri_command_ids_forget(struct orri_command_buffers* command_buffers)
+{
+    for (const orr_command_buffer* commands = command_buffers->first; commands != NULL;
+         commands = commands->next) {
+        for (uint32_t i = 0; i < command_ids_used(commands); i++) {
+            command_buffers->held[commands->base + i].id = 0;
+        }
+    }
+    command_ids_close_up(command_buffers);
+}
+
+// ---- of spectators: one by one -----------------------------------------------------------------------------------
+
+void orri_command_ids_return_aside(orr_world* world, orr_entity entity)
+{
+    orri_transient_unhold(world, &entity, 1);
+}
+
+void orri_command_ids_end_aside(orr_world* world, struct orri_command_buffers* command_buffers,
+                                orr_entity entity, bool created)
+{
+    orr_entity again;
+    if (!created) {
+        bool held = orri_transient_hold(world, &again, 1); // It is the next one.
+        ORR_ASSERT(held && again.id == entity.id);
+        (void)held;
+        return;
+    }
+    // They are created in the order in which they are held.
+    for (uint32_t i = 0; i < command_buffers->held_count; i++) {
+        uint32_t at = (command_buffers->held_next + i) % command_buffers->held_count;
+        if (command_buffers->held[at].id == entity.id) {
+            command_buffers->held[at].id = 0;
+            command_buffers->held_next = at + 1;
+            return;
+        }
+    }
+}
+
+void orri_command_ids_forget_aside(struct orri_command_buffers* command_buffers)
+{
+    command_ids_close_up(command_buffers);
+    command_buffers->held_next = 0;
+}

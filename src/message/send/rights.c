@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// The words for what a system sends without having declared it.
+#include "message/send/command_buffer.h"
+#include <stdio.h>
+
+typedef struct rights_words {
+    const char* field;
+    const char* what; // "%s" is the type.
+    const char* remedy;
+} rights_words;
+
+static const rights_words rights_all[] = {
+    {"creates", "sends ComponentAdded of %s",
+     "add %s to its .adds, or to .creates if the entity is a new one"},
+    {"adds", "sends ComponentAdded of %s",
+     "add %s to its .adds, or to .creates if the entity is a new one"},
+    {"removes", "sends ComponentRemoved of %s", "add %s to its .removes"},
+    {"changes", "sends ComponentChanged of %s", "add %s to its .changes"},
+    {"transacts", "transacts on %s", "add %s to its .transacts"},
+    {"atomics", "has an atomic section on %s", "add %s to its .atomics"},
+    {"query", "sends ComponentChanged of %s", "say 'write %s' in its .query"},
+    {"switches", "switches %s", "add %s to its .switches"},
+    {"sends", "sends the event %s", "add %s to its .sends"},
+    {"receives", "reads events of %s", "add %s to its .receives"},
+    // Without a type.
+    {"destroys", "sends EntityRemoved", "let its .destroys select the entity"},
+    {"renames", "sends a name", "set its .renames"},
+};
+
+// Without a type these mean something else.
+static const rights_words rights_entity[] = {
+    {"creates", "sends EntityAdded", "say in its .creates which types new entities may have"},
+    {"switches", "switches an entity", "add * to its .switches"},
+};
+
+static const rights_words* rights_find(const char* field, bool typed)
+{
+    for (uint32_t i = 0; !typed && i < ORRI_COUNT(rights_entity); i++) {
+        if (strcmp(rights_entity[i].field, field) == 0) {
+            return &rights_entity[i];
+        }
+    }
+    for (uint32_t i = 0; i < ORRI_COUNT(rights_all); i++) {
+        if (strcmp(rights_all[i].field, field) == 0) {
+            return &rights_all[i];
+        }
+    }
+    return NULL;
+}
+
+// Puts a name in the place of the words' only "%s".
+static void rights_put(orri_text* out, const char* words, const char* name)
+{
+    const char* gap = strstr(words, "%s");
+    if (gap == NULL) {
+        orri_text_add(out, "%s", words);
+        return;
+    }
+    orri_text_bytes(out, words, (size_t)(gap - words));
+    orri_text_add(out, "%s%s", name, gap + 2);
+}
+
+static orr_result rights_refuse(const orr_world* world, orri_rights* rights, const char* call,
+                                const char* what, const char* remedy, orr_entity entity)
+{
+    rights->counts.violations++;
+    orri_id_text id = orri_entity_format(world, entity);
+    bool named = entity.id != 0;
+    return orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+                       "%s: system '%s' %s%s%s, which it did not declare; %s", call, rights->name,
+                       what, named ? " for " : "", named ? id.text : "", remedy);
+}
+
+orr_result orri_refuse_right(const orr_world* world, orri_rights* rights, const char* call,
+                             const char* field, orr_type type, orr_entity entity)
+{
+    const char* name = orri_type_label(world, type);
+    const rights_words* words = rights_find(field, type.id != 0);
+    char what[128], remedy[192];
+    orri_text what_text = {what, sizeof what, 0}, remedy_text = {remedy, sizeof remedy, 0};
+    if (words != NULL) {
+        rights_put(&what_text, words->what, name);
+        rights_put(&remedy_text, words->remedy, name);
+    } else {
+        orri_text_add(&what_text, "uses %s", name);
+        orri_text_add(&remedy_text, "add %s to its .%s", name, field);
+    }
+    return rights_refuse(world, rights, call, what, remedy, entity);
+}
+
+orr_result orri_refuse_tag(const orr_world* world, orri_rights* rights, const char* call,
+                           orr_tag tag, bool on, orr_entity entity)
+{
+    char name[96], what[160], remedy[160];
+    orri_text text = {name, sizeof name, 0};
+    orri_tag_print(world, tag, &text);
+    snprintf(what, sizeof what, "%s %s", on ? "puts on" : "takes off", name);
+    snprintf(remedy, sizeof remedy, "add %s to its .tags", name);
+    return rights_refuse(world, rights, call, what, remedy, entity);
+}

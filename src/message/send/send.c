@@ -1,0 +1,649 @@
+// SPDX-License-Identifier: MIT
+// Sending: each call checks what the system declared, and appends to a strip of its lane. Whether a system may send a kind of
+// record of a type is asked when the strip is made; from then on a call costs little more than storing id and value.
+#include "message/send/command_buffer.h"
+#include "store/pool/pool.h"
+#include "store/relation/entity_name.h"
+#include "store/table/transient.h"
+
+// ---- what every call begins with ----------------------------------------------------------------------------
+
+static inline orr_command_buffer* send_lane(const orr_run* run, const char* call)
+{
+    if (ORR_LIKELY(run != NULL && run->commands != NULL && run->commands->open)) {
+        return run->commands;
+    }
+    (void)orri_check_run(run, call);
+    return NULL;
+}
+
+ORRI_COLD static orr_result send_no_lane(const orr_run* run)
+{
+    return run != NULL ? ORR_ERR_STATE : ORR_ERR_ARGUMENT;
+}
+
+ORRI_COLD static orr_result send_refuse(orr_command_buffer* commands, orr_result result,
+                                        const char* call, const char* what)
+{
+    return orri_refuse(&commands->world->env, result, ORR_LOG_ID_SEND_REFUSED,
+                       "%s: system '%s': %s", call, commands->rights->name, what);
+}
+
+static orr_result send_check_entity(orr_command_buffer* commands, const char* call,
+                                    orr_entity entity)
+{
+    return ORR_LIKELY(entity.id != 0)
+               ? ORR_OK
+               : send_refuse(commands, ORR_ERR_ARGUMENT, call,
+                             "the entity is null; was its creation refused?");
+}
+
+// A type that can be sent as a component.
+static orr_result send_check_type(orr_command_buffer* commands, const char* call, orr_type type,
+                                  orr_entity entity, const orri_type** out)
+{
+    *out = orri_type_at(&commands->world->schema, type);
+    if (*out == NULL) {
+        return orri_refuse_type(commands->world, call, type);
+    }
+    const char* name = (*out)->info.name;
+    if (strncmp(name, "orr_", 4) == 0) {
+        if (strcmp(name, "orr_name") == 0) {
+            orri_id_text id = orri_entity_format(commands->world, entity);
+            return orri_refuse(&commands->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SEND_REFUSED,
+                               "%s: system '%s': orr_name of entity %s is sent by orr_send_name() "
+                               "only; use that",
+                               call, commands->rights->name, id.text);
+        }
+        if (strcmp(name, "orr_enabled") == 0 || strcmp(name, "orr_tags") == 0) {
+            return send_refuse(commands, ORR_ERR_TYPE, call,
+                               "orr_enabled and orr_tags are no components; use "
+                               "orr_send_enable_type() and orr_send_tag()");
+        }
+    }
+    return ORR_OK;
+}
+
+// References to what is not there yet may be sent, owned handles must be there: they are counted by the lane.
+static orr_result send_check_value(orr_command_buffer* commands, const char* call,
+                                   const orri_type* type, const void* values, uint32_t count)
+{
+    if (ORR_UNLIKELY(values == NULL && type->info.size > 0 && count > 0)) {
+        return orri_refuse(&commands->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SEND_REFUSED,
+                           "%s: system '%s': the value of %s is NULL", call, commands->rights->name,
+                           type->info.name);
+    }
+    const char* field = "";
+    for (uint32_t i = 0; type->info.has_owned && i < count; i++) {
+        const uint8_t* value = (const uint8_t*)values + (size_t)i * type->info.size;
+        if (orri_value_owned_gone(type, value, &field)) {
+            return orri_refuse(&commands->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SEND_REFUSED,
+                               "%s: system '%s': %s.%s holds an owned string or array that is "
+                               "gone, or of another world; one that is not stored lives until the "
+                               "next tick",
+                               call, commands->rights->name, type->info.name, field);
+        }
+    }
+    return ORR_OK;
+}
+
+// ---- appending ----------------------------------------------------------------------------------------------
+
+static inline bool send_current(const orr_command_buffer* commands, orri_sent kind, orr_type type)
+{
+    const orri_strip* strip = commands->current;
+    return strip != NULL && strip->kind == kind && strip->type.id == type.id && !strip->own;
+}
+
+// Copies values to the end of a strip that has room.
+static bool send_copy(const orri_strip* strip, const void* values, uint32_t count)
+{
+    size_t stride = strip->stride;
+    uint8_t* to = strip->values + strip->count * stride;
+    if (stride == 0) {
+        return true;
+    }
+    if (strip->quick) {
+        memcpy(to, values, count * stride);
+        return true;
+    }
+    return orri_rows_copy(strip->info, to, values, count);
+}
+
+// One record, without its value. NULL when refused (reported).
+static orri_strip* send_room(orr_command_buffer* commands, orri_sent kind, orr_type type,
+                             const orri_type* info, uint32_t count)
+{
+    orri_strip* strip = send_current(commands, kind, type)
+                            ? commands->current
+                            : orri_command_buffer_strip(commands, kind, type, info);
+    return strip != NULL && orri_strip_reserve(commands, strip, count) ? strip : NULL;
+}
+
+// Appends records of some entities. `ids` may be NULL: 0.
+static orr_result send_append(orr_command_buffer* commands, const char* call, orri_strip* strip,
+                              const orr_entity* entities, const orr_component_id* ids,
+                              const void* values, uint32_t count)
+{
+    if (!send_copy(strip, values, count)) {
+        return orri_refuse_hook(commands->world, call, strip->info);
+    }
+    if (strip->entities != NULL) {
+        memcpy(strip->entities + strip->count, entities, count * sizeof *entities);
+    }
+    for (uint32_t i = 0; strip->ids != NULL && i < count; i++) {
+        strip->ids[strip->count + i] = ids != NULL ? ids[i] : 0;
+    }
+    strip->count += count;
+    return ORR_OK;
+}
+
+static orr_result send_one(orr_command_buffer* commands, const char* call, orri_sent kind,
+                           orr_type type, const orri_type* info, orr_entity entity,
+                           orr_component_id id, const void* value)
+{
+    orri_strip* strip = send_room(commands, kind, type, info, 1);
+    return strip != NULL ? send_append(commands, call, strip, &entity, &id, value, 1)
+                         : ORR_ERR_MEMORY;
+}
+
+// A strip that was looked for before, as the lane's current one; NULL: look for it the long way.
+ORRI_ASIDE static orri_strip* send_again(orr_command_buffer* commands, orri_sent kind,
+                                         orr_type type, orr_entity entity)
+{
+    uint32_t slot1 = commands->recent[ORRI_COMMAND_BUFFER_RECENT_OF(kind, type)];
+    orri_strip* strip = slot1 != 0 ? &commands->strips[slot1 - 1] : NULL;
+    bool same = strip != NULL && strip->kind == kind && strip->type.id == type.id;
+    bool ready = same && strip->quick && strip->ids == NULL && strip->count < strip->capacity &&
+                 !(strip->born_only && orri_record_find(commands->world, entity) != NULL);
+    return ready && orri_command_buffer_turn(commands, strip) ? strip : NULL;
+}
+
+// The short way: a kind and type that was sent before, values that are bytes as they come, and room. NULL: go the long way.
+static inline orri_strip* send_ready(orr_command_buffer* commands, orri_sent kind, orr_type type,
+                                     orr_entity entity)
+{
+    orri_strip* strip = commands->current;
+    if (ORR_LIKELY(strip != NULL && strip->kind == kind && strip->type.id == type.id &&
+                   strip->swift && strip->count != strip->capacity && entity.id != 0)) {
+        return strip;
+    }
+    return entity.id != 0 ? send_again(commands, kind, type, entity) : NULL;
+}
+
+static inline bool send_quick(orr_command_buffer* commands, orri_sent kind, orr_type type,
+                              orr_entity entity, const void* value)
+{
+    orri_strip* strip = value != NULL ? send_ready(commands, kind, type, entity) : NULL;
+    if (ORR_UNLIKELY(strip == NULL)) {
+        return false;
+    }
+    uint32_t row = strip->count++;
+    strip->entities[row] = entity;
+    orri_value_move(strip->values + (size_t)row * strip->stride, value, strip->stride);
+    return true;
+}
+
+// ---- components -----------------------------------------------------------------------------------------------
+
+// ComponentAdded is declared by `adds`; for entities that this commit creates, `creates` will do.
+static orr_result send_check_add(orr_command_buffer* commands, const char* call, orr_type type,
+                                 orr_entity entity)
+{
+    orri_rights* rights = commands->rights;
+    uint32_t index = orri_type_index(commands->world, type);
+    if (orri_right(rights->adds, rights, index)) {
+        return ORR_OK;
+    }
+    bool creates = orri_right(rights->creates, rights, index);
+    if (creates && orri_record_find(commands->world, entity) == NULL &&
+        orri_transient_find(commands->world, entity) == NULL) {
+        return ORR_OK;
+    }
+    return orri_refuse_right(commands->world, rights, call, "adds", type, entity);
+}
+
+ORRI_ASIDE static orr_result send_add_long(orr_command_buffer* commands, orr_entity entity,
+                                           orr_type type, const void* value,
+                                           orr_component_id* out_id)
+{
+    const char* call = "orr_send_add_type";
+    const orri_type* info;
+    orr_result result = send_check_entity(commands, call, entity);
+    result = result == ORR_OK ? send_check_type(commands, call, type, entity, &info) : result;
+    result = result == ORR_OK ? send_check_add(commands, call, type, entity) : result;
+    if (result == ORR_OK && value != NULL) {
+        result = send_check_value(commands, call, info, value, 1);
+    }
+    if (result != ORR_OK) {
+        return result;
+    }
+    bool multiple = info->info.multiplicity == ORR_MULTIPLE;
+    orr_component_id id = multiple ? ORRI_PROVISIONAL | (commands->provisional_count + 1) : 0;
+    orri_sent kind = value != NULL || info->info.size == 0 ? ORRI_SENT_ADD : ORRI_SENT_PRESET;
+    if (orri_transient_send(commands, entity)) {
+        if (out_id != NULL) {
+            *out_id = 0;
+        }
+        return orri_transient_send_send(commands, kind, entity, info, value);
+    }
+    result = send_one(commands, call, kind, type, info, entity, id, value);
+    if (result == ORR_OK) {
+        const orri_rights* rights = commands->rights;
+        orri_strip* strip = commands->current;
+        strip->born_only =
+            !orri_right(rights->adds, rights, orri_type_index(commands->world, type));
+        strip->swift = strip->swift && !strip->born_only;
+        commands->provisional_count += multiple;
+        if (out_id != NULL) {
+            *out_id = id;
+        }
+    }
+    return result;
+}
+
+orr_result orr_send_add_type(orr_run* run, orr_entity entity, orr_type type, const void* value,
+                             orr_component_id* out_id)
+{
+    orr_command_buffer* commands = send_lane(run, "orr_send_add_type");
+    if (ORR_UNLIKELY(commands == NULL)) {
+        return send_no_lane(run);
+    }
+    if (ORR_LIKELY(send_quick(commands, ORRI_SENT_ADD, type, entity, value))) {
+        if (out_id != NULL) {
+            *out_id = 0;
+        }
+        return ORR_OK;
+    }
+    return send_add_long(commands, entity, type, value, out_id);
+}
+
+// The id of an instance goes with a multiple type, and with no other.
+static orr_result send_check_id(orr_command_buffer* commands, const char* call,
+                                const orri_type* type, const orr_component_id* ids, uint32_t count,
+                                bool zero_allowed)
+{
+    bool multiple = type->info.multiplicity == ORR_MULTIPLE;
+    for (uint32_t i = 0; i < count; i++) {
+        orr_component_id id = ids != NULL ? ids[i] : 0;
+        if (multiple ? id == 0 && !zero_allowed : id != 0) {
+            return orri_refuse(&commands->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SEND_REFUSED,
+                               "%s: system '%s': %s is %s, so its id %s", call,
+                               commands->rights->name, type->info.name,
+                               multiple ? "a multiple type" : "unique",
+                               multiple ? "must say which instance is meant" : "is 0");
+        }
+    }
+    return ORR_OK;
+}
+
+// Of a spectator, whose entities may be of both kinds.
+ORRI_COLD static orr_result send_change_aside(orr_command_buffer* commands, const char* call,
+                                              const orri_type* info, const orr_entity* entities,
+                                              uint32_t count, const void* values)
+{
+    orr_result result = ORR_OK;
+    for (uint32_t i = 0; result == ORR_OK && i < count; i++) {
+        const void* value = (const uint8_t*)values + (size_t)i * info->info.size;
+        result =
+            orri_transient_send(commands, entities[i])
+                ? orri_transient_send_send(commands, ORRI_SENT_CHANGE, entities[i], info, value)
+                : send_one(commands, call, ORRI_SENT_CHANGE, (orr_type){info->id}, info,
+                           entities[i], 0, value);
+    }
+    return result;
+}
+
+ORRI_ASIDE static orr_result send_change_rows(orr_command_buffer* commands, const char* call,
+                                              orr_type type, const orr_entity* entities,
+                                              const orr_component_id* ids, uint32_t count,
+                                              const void* values)
+{
+    const orri_type* info;
+    orr_result result = ORR_OK;
+    for (uint32_t i = 0; result == ORR_OK && i < count; i++) {
+        result = send_check_entity(commands, call, entities[i]);
+    }
+    orr_entity first = count > 0 ? entities[0] : (orr_entity){0};
+    result = result == ORR_OK ? send_check_type(commands, call, type, first, &info) : result;
+    if (result != ORR_OK) {
+        return result;
+    }
+    orri_rights* rights = commands->rights;
+    if (!orri_right(rights->changes, rights, orri_type_index(commands->world, type))) {
+        const char* field = rights->reader != NULL ? "query" : "changes";
+        return orri_refuse_right(commands->world, rights, call, field, type, first);
+    }
+    result = send_check_id(commands, call, info, ids, count, false);
+    result = result == ORR_OK ? send_check_value(commands, call, info, values, count) : result;
+    if (result != ORR_OK || count == 0) {
+        return result;
+    }
+    if (ORR_UNLIKELY(rights->aside)) {
+        return send_change_aside(commands, call, info, entities, count, values);
+    }
+    orri_strip* strip = send_room(commands, ORRI_SENT_CHANGE, type, info, count);
+    return strip != NULL ? send_append(commands, call, strip, entities, ids, values, count)
+                         : ORR_ERR_MEMORY;
+}
+
+orr_result orr_send_change_type(orr_run* run, orr_entity entity, orr_type type, orr_component_id id,
+                                const void* value)
+{
+    const char* call = "orr_send_change_type";
+    orr_command_buffer* commands = send_lane(run, call);
+    if (ORR_UNLIKELY(commands == NULL)) {
+        return send_no_lane(run);
+    }
+    if (ORR_LIKELY(id == 0 && send_quick(commands, ORRI_SENT_CHANGE, type, entity, value))) {
+        return ORR_OK;
+    }
+    return send_change_rows(commands, call, type, &entity, &id, 1, value);
+}
+
+orr_result orr_send_change_many(orr_run* run, orr_type type, const orr_entity* entities,
+                                const orr_component_id* ids, uint32_t count, const void* values)
+{
+    const char* call = "orr_send_change_many";
+    orr_command_buffer* commands = send_lane(run, call);
+    if (commands == NULL) {
+        return send_no_lane(run);
+    }
+    if (count > 0 && entities == NULL) {
+        return send_refuse(commands, ORR_ERR_ARGUMENT, call, "the entities are NULL");
+    }
+    return send_change_rows(commands, call, type, entities, ids, count, values);
+}
+
+orr_result orr_send_remove_type(orr_run* run, orr_entity entity, orr_type type, orr_component_id id)
+{
+    const char* call = "orr_send_remove_type";
+    const orri_type* info;
+    orr_command_buffer* commands = send_lane(run, call);
+    if (ORR_UNLIKELY(commands == NULL)) {
+        return send_no_lane(run);
+    }
+    orri_strip* strip = id == 0 ? send_ready(commands, ORRI_SENT_REMOVE, type, entity) : NULL;
+    if (ORR_LIKELY(strip != NULL)) {
+        strip->entities[strip->count++] = entity;
+        return ORR_OK;
+    }
+    orr_result result = send_check_entity(commands, call, entity);
+    result = result == ORR_OK ? send_check_type(commands, call, type, entity, &info) : result;
+    if (result != ORR_OK) {
+        return result;
+    }
+    orri_rights* rights = commands->rights;
+    if (!orri_right(rights->removes, rights, orri_type_index(commands->world, type))) {
+        return orri_refuse_right(commands->world, rights, call, "removes", type, entity);
+    }
+    result = send_check_id(commands, call, info, &id, 1, true);
+    if (result == ORR_OK && orri_transient_send(commands, entity)) {
+        return orri_transient_send_send(commands, ORRI_SENT_REMOVE, entity, info, NULL);
+    }
+    return result == ORR_OK
+               ? send_one(commands, call, ORRI_SENT_REMOVE, type, info, entity, id, NULL)
+               : result;
+}
+
+// ---- entities -------------------------------------------------------------------------------------------------
+
+orr_result orri_refuse_ids(orr_command_buffer* commands, const char* call, uint32_t count)
+{
+    if (count > commands->creates_max - commands->create_count) {
+        return orri_refuse(&commands->world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_SEND_REFUSED,
+                           "%s: system '%s' has created %u entities in this run and asks for %u "
+                           "more, but its .creates_max is %u; raise it",
+                           call, commands->rights->name, commands->create_count, count,
+                           commands->creates_max);
+    }
+    if (commands->command_buffers->holds) {
+        return orri_refuse(
+            &commands->world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_SEND_REFUSED,
+            "%s: system '%s' wants to create an entity, but no id is at hand: there "
+            "was no memory for as many, or the world may have no more than %u; raise "
+            "entities_max",
+            call, commands->rights->name, commands->world->entities_max);
+    }
+    return orri_refuse(&commands->world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_SEND_REFUSED,
+                       "%s: system '%s' wants to create an entity, but the world may have %u and "
+                       "ids for all of them are taken or reserved; raise entities_max",
+                       call, commands->rights->name, commands->world->entities_max);
+}
+
+orr_entity orri_command_buffer_id(const orr_command_buffer* commands, orri_index_cursor* cursor,
+                                  uint32_t n)
+{
+    uint64_t position = commands->base + commands->create_count + n;
+    if (ORR_UNLIKELY(commands->command_buffers->holds)) {
+        return position < commands->command_buffers->held_count
+                   ? commands->command_buffers->held[position]
+                   : (orr_entity){0};
+    }
+    return position <= UINT32_MAX ? orri_index_nth(commands->world, cursor, (uint32_t)position)
+                                  : (orr_entity){0};
+}
+
+bool orri_command_buffer_ids(const orr_command_buffer* commands, orri_index_cursor* cursor,
+                             orr_entity* out, uint32_t count)
+{
+    uint64_t position = commands->base + commands->create_count;
+    if (ORR_UNLIKELY(commands->command_buffers->holds)) {
+        bool all = position + count <= commands->command_buffers->held_count;
+        if (all) {
+            memcpy(out, commands->command_buffers->held + position, count * sizeof *out);
+        }
+        return all;
+    }
+    return position <= UINT32_MAX &&
+           orri_index_next(commands->world, cursor, (uint32_t)position, out, count);
+}
+
+static orr_result send_check_create(orr_command_buffer* commands, const char* call, uint32_t count)
+{
+    if (!commands->rights->may_create) {
+        return orri_refuse_right(commands->world, commands->rights, call, "creates", (orr_type){0},
+                                 (orr_entity){0});
+    }
+    return count <= commands->creates_max - commands->create_count
+               ? ORR_OK
+               : orri_refuse_ids(commands, call, count);
+}
+
+orr_entity orr_send_create(orr_run* run)
+{
+    const char* call = "orr_send_create";
+    orr_command_buffer* commands = send_lane(run, call);
+    if (ORR_UNLIKELY(commands == NULL || send_check_create(commands, call, 1) != ORR_OK)) {
+        return (orr_entity){0};
+    }
+    if (ORR_UNLIKELY(commands->rights->aside)) {
+        return orri_transient_send_create(commands);
+    }
+    orri_strip* strip = send_room(commands, ORRI_SENT_CREATE, (orr_type){0}, NULL, 1);
+    if (ORR_UNLIKELY(strip == NULL)) {
+        return (orr_entity){0};
+    }
+    orr_entity entity = orri_command_buffer_id(commands, &commands->cursor, 0);
+    if (ORR_UNLIKELY(entity.id == 0)) {
+        (void)orri_refuse_ids(commands, call, 1);
+        return entity;
+    }
+    strip->entities[strip->count++] = entity;
+    commands->create_count++;
+    return entity;
+}
+
+static orr_result send_check_destroy(orr_command_buffer* commands, const char* call,
+                                     orr_entity entity)
+{
+    orri_rights* rights = commands->rights;
+    bool alive = orri_record_find(commands->world, entity) != NULL ||
+                 orri_transient_find(commands->world, entity) != NULL;
+    bool allowed = rights->may_destroy_any;
+    if (!allowed && alive) {
+        allowed = rights->destroys != NULL && orri_query_has(rights->destroys, entity);
+    } else if (!allowed) {
+        allowed = rights->may_create || rights->destroys != NULL;
+    }
+    return allowed ? ORR_OK
+                   : orri_refuse_right(commands->world, rights, call, "destroys", (orr_type){0},
+                                       entity);
+}
+
+orr_result orr_send_destroy(orr_run* run, orr_entity entity)
+{
+    const char* call = "orr_send_destroy";
+    orr_command_buffer* commands = send_lane(run, call);
+    if (ORR_UNLIKELY(commands == NULL)) {
+        return send_no_lane(run);
+    }
+    orr_result result = send_check_entity(commands, call, entity);
+    result = result == ORR_OK ? send_check_destroy(commands, call, entity) : result;
+    if (result == ORR_OK && ORR_UNLIKELY(commands->rights->aside)) {
+        return orri_transient_send(commands, entity)
+                   ? orri_transient_send_send(commands, ORRI_SENT_DESTROY, entity, NULL, NULL)
+                   : orri_transient_send_refuse(commands, call, entity);
+    }
+    return result == ORR_OK
+               ? send_one(commands, call, ORRI_SENT_DESTROY, (orr_type){0}, NULL, entity, 0, NULL)
+               : result;
+}
+
+// ---- tags, switches, names ---------------------------------------------------------------------------------------
+
+bool orri_may_tag(const orri_rights* rights, orr_tag tag)
+{
+    uint32_t low = 0, high = rights->tag_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (rights->tags[middle] < tag) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return rights->may_tag_any || (low < rights->tag_count && rights->tags[low] == tag);
+}
+
+orr_result orr_send_tag(orr_run* run, orr_entity entity, orr_tag tag, bool on)
+{
+    const char* call = "orr_send_tag";
+    orr_command_buffer* commands = send_lane(run, call);
+    if (commands == NULL) {
+        return send_no_lane(run);
+    }
+    orr_result result = send_check_entity(commands, call, entity);
+    if (result != ORR_OK) {
+        return result;
+    }
+    if (!orri_may_tag(commands->rights, tag)) {
+        return orri_refuse_tag(commands->world, commands->rights, call, tag, on, entity);
+    }
+    return send_one(commands, call, on ? ORRI_SENT_TAG_ON : ORRI_SENT_TAG_OFF, (orr_type){0}, NULL,
+                    entity, 0, &tag);
+}
+
+orr_result orr_send_enable_type(orr_run* run, orr_entity entity, orr_type type, orr_component_id id,
+                                bool on)
+{
+    const char* call = "orr_send_enable_type";
+    const orri_type* info = NULL;
+    orr_command_buffer* commands = send_lane(run, call);
+    if (commands == NULL) {
+        return send_no_lane(run);
+    }
+    orri_rights* rights = commands->rights;
+    orr_result result = send_check_entity(commands, call, entity);
+    if (result == ORR_OK && type.id != 0) {
+        result = send_check_type(commands, call, type, entity, &info);
+    }
+    if (result != ORR_OK) {
+        return result;
+    }
+    bool may = info != NULL
+                   ? orri_right(rights->switches, rights, orri_type_index(commands->world, type))
+                   : rights->may_switch_entities;
+    if (!may) {
+        return orri_refuse_right(commands->world, rights, call, "switches", type, entity);
+    }
+    if (info != NULL) {
+        result = send_check_id(commands, call, info, &id, 1, true);
+    } else if (id != 0) {
+        result =
+            send_refuse(commands, ORR_ERR_ARGUMENT, call, "an entity has no instances; give id 0");
+    }
+    if (result == ORR_OK && orri_transient_send(commands, entity)) {
+        return orri_transient_send_send(commands, on ? ORRI_SENT_ON : ORRI_SENT_OFF, entity, info,
+                                        NULL);
+    }
+    return result == ORR_OK ? send_one(commands, call, on ? ORRI_SENT_ON : ORRI_SENT_OFF, type,
+                                       info, entity, id, NULL)
+                            : result;
+}
+
+static bool send_name_valid(const char* name)
+{
+    size_t size = 0;
+    while (size <= ORR_ENTITY_NAME_MAX && (unsigned char)name[size] >= 0x20 && name[size] != 0x7F &&
+           name[size] != '/') {
+        size++;
+    }
+    return size > 0 && size <= ORR_ENTITY_NAME_MAX && name[size] == '\0';
+}
+
+orr_result orr_send_name(orr_run* run, orr_entity entity, orr_entity scope, const char* name)
+{
+    const char* call = "orr_send_name";
+    orr_command_buffer* commands = send_lane(run, call);
+    if (commands == NULL) {
+        return send_no_lane(run);
+    }
+    orr_result result = send_check_entity(commands, call, entity);
+    if (result != ORR_OK) {
+        return result;
+    }
+    if (!commands->rights->may_rename) {
+        return orri_refuse_right(commands->world, commands->rights, call, "renames", (orr_type){0},
+                                 entity);
+    }
+    if (name != NULL && !send_name_valid(name)) {
+        return send_refuse(commands, ORR_ERR_NAME, call,
+                           "this is no name for an entity; use 1 to 255 bytes without '/' and "
+                           "without control characters");
+    }
+    orri_sent_name sent = {name != NULL ? scope : (orr_entity){0}, 0};
+    if (name != NULL) {
+        sent.text1 = orri_command_buffer_text(commands, name);
+        if (sent.text1 == 0) {
+            return ORR_ERR_MEMORY;
+        }
+    }
+    return send_one(commands, call, ORRI_SENT_NAME, (orr_type){0}, NULL, entity, 0, &sent);
+}
+
+// ---- events -----------------------------------------------------------------------------------------------------
+
+orr_result orr_send_event_type(orr_run* run, orr_type type, const void* value)
+{
+    const char* call = "orr_send_event_type";
+    orr_command_buffer* commands = send_lane(run, call);
+    if (ORR_UNLIKELY(commands == NULL)) {
+        return send_no_lane(run);
+    }
+    if (!send_current(commands, ORRI_SENT_EVENT, type)) {
+        orri_rights* rights = commands->rights;
+        orr_result result = orri_event_check(commands->world, call, type);
+        if (result != ORR_OK) {
+            return result;
+        }
+        if (!orri_right(rights->sends, rights, orri_type_index(commands->world, type))) {
+            return orri_refuse_right(commands->world, rights, call, "sends", type, (orr_entity){0});
+        }
+    }
+    const orri_type* info = orri_type_at(&commands->world->schema, type);
+    orr_result result = send_check_value(commands, call, info, value, 1);
+    return result == ORR_OK
+               ? send_one(commands, call, ORRI_SENT_EVENT, type, info, (orr_entity){0}, 0, value)
+               : result;
+}

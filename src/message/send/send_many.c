@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: MIT
+// Sending many creations at once: ids, and columns of values, each copied in one go into strips of their own, which stay
+// aligned, so that the commit takes them as one group. All or nothing.
+#include "message/send/command_buffer.h"
+#include "store/pool/pool.h"
+
+// One call. Strips stand one after another in the lane's order: the creations, then one for each column.
+typedef struct send_many {
+    orr_command_buffer* commands;
+    const orri_cluster* cluster;
+    uint32_t count;
+    const orr_column_data* data;
+    uint32_t data_count;
+    uint32_t place; // In the lane's order, of the creations.
+    uint32_t strip_count;
+} send_many;
+
+static orri_strip* send_many_strip(const send_many* m, uint32_t i)
+{
+    return &m->commands->strips[m->commands->order[m->place + i]];
+}
+
+ORRI_COLD static orr_result send_many_refuse(const send_many* m, orr_result result, orr_type type,
+                                             const char* what)
+{
+    return orri_refuse(&m->commands->world->env, result, ORR_LOG_ID_SEND_REFUSED,
+                       "orr_send_create_many: system '%s': %s %s", m->commands->rights->name,
+                       orri_type_label(m->commands->world, type), what);
+}
+
+static const orr_column_data* send_many_data_of(const send_many* m, uint32_t end, orr_type type)
+{
+    for (uint32_t i = 0; i < end; i++) {
+        if (m->data[i].type.id == type.id) {
+            return &m->data[i];
+        }
+    }
+    return NULL;
+}
+
+static orr_result send_many_check_column(const send_many* m, uint32_t i)
+{
+    const orr_column_data* data = &m->data[i];
+    const orri_type* info = orri_type_at(&m->commands->world->schema, data->type);
+    const char* field;
+    if (info == NULL) {
+        return orri_refuse_type(m->commands->world, "orr_send_create_many", data->type);
+    }
+    if (orri_cluster_find_column(m->cluster, data->type) < 0) {
+        return send_many_refuse(m, ORR_ERR_ABSENT, data->type,
+                                "is given, but the cluster has no such column");
+    }
+    if (data->values == NULL && info->info.size > 0) {
+        return send_many_refuse(m, ORR_ERR_ARGUMENT, data->type,
+                                "has no values; leave the type out for presets");
+    }
+    if (send_many_data_of(m, i, data->type) != NULL) {
+        return send_many_refuse(m, ORR_ERR_ARGUMENT, data->type, "is given twice");
+    }
+    for (uint32_t row = 0; info->info.has_owned && row < m->count; row++) {
+        const uint8_t* value = (const uint8_t*)data->values + (size_t)row * info->info.size;
+        if (orri_value_owned_gone(info, value, &field)) {
+            return send_many_refuse(m, ORR_ERR_ARGUMENT, data->type,
+                                    "holds an owned string or array that is gone");
+        }
+    }
+    return ORR_OK;
+}
+
+// Everything the cluster has is declared.
+static orr_result send_many_check_rights(const send_many* m)
+{
+    const char* call = "orr_send_create_many";
+    orr_world* world = m->commands->world;
+    orri_rights* rights = m->commands->rights;
+    orr_entity none = {0};
+    if (!rights->may_create) {
+        return orri_refuse_right(world, rights, call, "creates", (orr_type){0}, none);
+    }
+    for (uint32_t c = 0; c < m->cluster->type_count; c++) {
+        orr_type type = m->cluster->types[c];
+        uint32_t index = orri_type_index(world, type);
+        if (!orri_right(rights->creates, rights, index) &&
+            !orri_right(rights->adds, rights, index)) {
+            return orri_refuse_right(world, rights, call, "creates", type, none);
+        }
+    }
+    for (uint32_t t = 0; t < m->cluster->tag_count; t++) {
+        if (!orri_may_tag(rights, m->cluster->tags[t])) {
+            return orri_refuse_tag(world, rights, call, m->cluster->tags[t], true, none);
+        }
+    }
+    return ORR_OK;
+}
+
+// ---- strips ---------------------------------------------------------------------------------------------------
+
+// The columns there are strips for: those with data, and the multiple types, whose instances are sent one by one.
+static bool send_many_column(const send_many* m, uint32_t c, orri_sent* kind)
+{
+    const orri_type* info = m->cluster->columns[c].type;
+    bool given = send_many_data_of(m, m->data_count, m->cluster->types[c]) != NULL;
+    *kind = given ? ORRI_SENT_ADD : ORRI_SENT_PRESET;
+    return given || info->info.multiplicity == ORR_MULTIPLE;
+}
+
+// True when the strips of the last call are for the same: then this one goes on with them.
+static bool send_many_continues(send_many* m)
+{
+    const orr_command_buffer* commands = m->commands;
+    if (commands->many == 0) {
+        return false;
+    }
+    m->place = commands->many - 1;
+    orr_cluster cluster = send_many_strip(m, 0)->cluster;
+    bool same = cluster.id == m->cluster->index + 1;
+    uint32_t count = 1;
+    for (uint32_t c = 0; same && c < m->cluster->type_count; c++) {
+        orri_sent kind;
+        if (send_many_column(m, c, &kind)) {
+            same = count < commands->many_count &&
+                   send_many_strip(m, count)->type.id == m->cluster->types[c].id &&
+                   send_many_strip(m, count)->kind == kind;
+            count++;
+        }
+    }
+    m->strip_count = count;
+    return same && count == commands->many_count;
+}
+
+static bool send_many_make_strips(send_many* m)
+{
+    orri_sent kind;
+    m->place = m->commands->order_count;
+    m->strip_count = 1;
+    orri_strip* strip =
+        orri_command_buffer_strip_own(m->commands, ORRI_SENT_CREATE, (orr_type){0}, NULL);
+    if (strip != NULL) {
+        strip->cluster = orri_cluster_handle(m->cluster);
+    }
+    for (uint32_t c = 0; strip != NULL && c < m->cluster->type_count; c++) {
+        if (send_many_column(m, c, &kind)) {
+            strip = orri_command_buffer_strip_own(m->commands, kind, m->cluster->types[c],
+                                                  m->cluster->columns[c].type);
+            m->strip_count++;
+        }
+    }
+    return strip != NULL;
+}
+
+// All strips have the entities of the first, wherever they are by now.
+static void send_many_follow(const send_many* m)
+{
+    for (uint32_t i = 1; i < m->strip_count; i++) {
+        send_many_strip(m, i)->entities = send_many_strip(m, 0)->entities;
+    }
+}
+
+static bool send_many_reserve_all(const send_many* m)
+{
+    for (uint32_t i = 0; i < m->strip_count; i++) {
+        orri_strip* strip = send_many_strip(m, i);
+        if (!orri_strip_reserve(m->commands, strip, m->count)) {
+            return false;
+        }
+        if (!ORRI_RESERVE(&m->commands->world->env, ORR_MEMORY_MESSAGE, &strip->breaks,
+                          &strip->break_capacity, strip->break_count + 1)) {
+            (void)orri_command_buffer_refuse_memory(m->commands);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool send_many_reserve(const send_many* m)
+{
+    bool reserved = send_many_reserve_all(m);
+    send_many_follow(m);
+    return reserved;
+}
+
+// ---- filling ----------------------------------------------------------------------------------------------------
+
+static bool send_many_copy(const send_many* m, orri_strip* strip)
+{
+    if (strip->kind != ORRI_SENT_ADD || strip->stride == 0) {
+        return true;
+    }
+    const void* values = send_many_data_of(m, m->data_count, strip->type)->values;
+    uint8_t* to = strip->values + (size_t)strip->count * strip->stride;
+    if (strip->quick) {
+        memcpy(to, values, (size_t)m->count * strip->stride);
+        return true;
+    }
+    return orri_rows_copy(strip->info, to, values, m->count);
+}
+
+// Values, past the rows that count. A hook that refuses undoes those before.
+static orr_result send_many_values(const send_many* m)
+{
+    for (uint32_t i = 1; i < m->strip_count; i++) {
+        orri_strip* strip = send_many_strip(m, i);
+        if (send_many_copy(m, strip)) {
+            continue;
+        }
+        const orri_type* refused = strip->info;
+        while (--i > 0) {
+            strip = send_many_strip(m, i);
+            if (strip->kind == ORRI_SENT_ADD && strip->stride > 0) {
+                orri_rows_destruct(strip->info,
+                                   strip->values + (size_t)strip->count * strip->stride, m->count);
+            }
+        }
+        return orri_refuse_hook(m->commands->world, "orr_send_create_many", refused);
+    }
+    return ORR_OK;
+}
+
+// The ids, past the rows that count.
+static orr_result send_many_ids(const send_many* m, orri_index_cursor* cursor)
+{
+    const orri_strip* strip = send_many_strip(m, 0);
+    bool all =
+        orri_command_buffer_ids(m->commands, cursor, strip->entities + strip->count, m->count);
+    return all ? ORR_OK : orri_refuse_ids(m->commands, "orr_send_create_many", m->count);
+}
+
+// Nothing of this can be refused.
+static void send_many_count(const send_many* m)
+{
+    for (uint32_t i = 0; i < m->strip_count; i++) {
+        orri_strip* strip = send_many_strip(m, i);
+        (void)orri_command_buffer_turn(m->commands, strip);
+        for (uint32_t row = 0; strip->ids != NULL && row < m->count; row++) {
+            strip->ids[strip->count + row] = ORRI_PROVISIONAL | ++m->commands->provisional_count;
+        }
+        strip->count += m->count;
+    }
+}
+
+static orr_result send_many_fill(const send_many* m, orr_entity* out)
+{
+    orri_index_cursor cursor = m->commands->cursor;
+    orr_result result = send_many_ids(m, &cursor);
+    result = result == ORR_OK ? send_many_values(m) : result;
+    if (result != ORR_OK) {
+        return result;
+    }
+    const orr_entity* entities = send_many_strip(m, 0)->entities + send_many_strip(m, 0)->count;
+    send_many_count(m);
+    m->commands->cursor = cursor;
+    m->commands->create_count += m->count;
+    m->commands->many = m->place + 1;
+    m->commands->many_count = m->strip_count;
+    if (out != NULL) {
+        memcpy(out, entities, m->count * sizeof *out);
+    }
+    return ORR_OK;
+}
+
+orr_result orr_send_create_many(orr_run* run, orr_cluster cluster, uint32_t count,
+                                const orr_column_data* data, uint32_t data_count, orr_entity* out)
+{
+    const char* call = "orr_send_create_many";
+    orr_result result = orri_check_run(run, call);
+    if (result != ORR_OK) {
+        return result;
+    }
+    if (orri_command_buffer_rights(run->commands)->aside) {
+        return orri_refuse(&run->world->env, ORR_ERR_STATE, ORR_LOG_ID_SEND_REFUSED,
+                           "%s: system '%s' is a spectator's, and transient entities are in no "
+                           "cluster; use orr_send_create() and orr_send_add()",
+                           call, orri_command_buffer_rights(run->commands)->name);
+    }
+    send_many m = {.commands = run->commands,
+                   .cluster = orri_cluster_at(run->world, cluster),
+                   .count = count,
+                   .data = data,
+                   .data_count = data_count};
+    if (m.cluster == NULL) {
+        return orri_refuse_cluster(run->world, call, cluster);
+    }
+    if (data == NULL && data_count > 0) {
+        return orri_refuse_argument(run->world, call, "data is NULL");
+    }
+    result = send_many_check_rights(&m);
+    for (uint32_t i = 0; result == ORR_OK && i < data_count; i++) {
+        result = send_many_check_column(&m, i);
+    }
+    if (result != ORR_OK || count == 0) {
+        return result;
+    }
+    if (count > m.commands->creates_max - m.commands->create_count) {
+        return orri_refuse_ids(m.commands, call, count);
+    }
+    bool room = (send_many_continues(&m) || send_many_make_strips(&m)) && send_many_reserve(&m);
+    return room ? send_many_fill(&m, out) : ORR_ERR_MEMORY;
+}

@@ -1,0 +1,633 @@
+// SPDX-License-Identifier: MIT
+// The tally: transactions that were collected are done. By type: every post finds its target; then posts are dealt out to ranges of
+// targets, each range keeping the order of systems, runs and calls; then every range is done, by whichever worker comes. Nothing is
+// sorted: that order within a range is all that counts, since ranges have no value in common.
+//
+//   streams of all lanes, in order ──slices──> places ──> ranges: amends in order ──> values
+//
+// Everything that may be refused comes first, for all types; then nothing can be.
+#include "message/transaction/transaction.h"
+#include "store/pool/pool.h"
+
+#define APPLY_AHEAD       16u    // Records fetched ahead.
+#define APPLY_SHARED_MIN  16384u // Posts that are worth other workers.
+#define APPLY_SLICE_POSTS 8192u
+#define APPLY_SLICES      64u
+#define APPLY_RANGE_POSTS 4096u
+#define APPLY_RANGES      32u // More streams than the first TLB has entries make dealing twice as slow.
+
+// In the place of a place.
+#define APPLY_DONE   UINT32_MAX
+#define APPLY_WAITS  (UINT32_MAX - 1)
+#define APPLY_DEAD   (UINT32_MAX - 2)
+#define APPLY_ABSENT (UINT32_MAX - 3) // The smallest of these.
+
+// Of a block of values.
+enum {
+    APPLY_UNKNOWN,
+    APPLY_LACKS, // The chunk has no such column.
+    APPLY_MEANT, // Some post is for a value in it.
+};
+
+// All transactions on one type.
+typedef struct apply_type {
+    orr_world* world;
+    struct orri_command_buffers* command_buffers;
+    const orri_hands* hands; // NULL: alone.
+    const uint64_t* marks;   // Whose structure waits; NULL: nobody's.
+    uint32_t type_index;
+    orri_op_site site;
+    orri_post_part* parts;
+    uint32_t part_count;
+    uint32_t count; // Posts.
+    orri_verb* verbs;
+    uint32_t* places;     // By post.
+    uint32_t* odd;        // By slice: posts that are not done.
+    uint32_t* starts;     // By slice and range: how many, then where the next one goes.
+    uint32_t* range_ends; // By range.
+    orri_op* amends;
+    uint8_t* states;  // By block.
+    uint8_t** blocks; // By block, if it is meant.
+    uint32_t block_count;
+    uint32_t slice_count, slice_posts, range_count, range_shift;
+    bool calls;
+    bool merged; // After structure was merged: the marks are of who it was about.
+} apply_type;
+
+static void apply_share(const apply_type* t, uint32_t count,
+                        void (*work)(void* context, uint32_t item))
+{
+    if (t->hands != NULL && count > 1) {
+        t->hands->run(t->hands->user, count, work, (void*)(uintptr_t)t);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        work((void*)(uintptr_t)t, i);
+    }
+}
+
+static orri_post_walk apply_begin(const apply_type* t, uint32_t slice)
+{
+    uint64_t first = (uint64_t)slice * t->slice_posts, end = first + t->slice_posts;
+    return orri_post_walk_begin(t->parts, t->part_count, (uint32_t)first,
+                                end < t->count ? (uint32_t)end : t->count);
+}
+
+// ---- finding targets --------------------------------------------------------------------------------------------
+
+// Workers find the same of a block.
+static bool apply_block(const apply_type* t, uint32_t block)
+{
+    uint8_t state = __atomic_load_n(&t->states[block], __ATOMIC_RELAXED);
+    if (ORR_UNLIKELY(state == APPLY_UNKNOWN)) {
+        bool has = t->site.pool != NULL || orri_table_column(t->world, t->type_index, block) >= 0;
+        state = has ? APPLY_MEANT : APPLY_LACKS;
+        __atomic_store_n(&t->states[block], state, __ATOMIC_RELAXED);
+    }
+    return state == APPLY_MEANT;
+}
+
+static inline uint32_t apply_place(const apply_type* t, orr_entity entity)
+{
+    uint64_t index = entity.id & ORR_HOT_ID_MASK;
+    if (ORR_UNLIKELY(entity.id == 0)) {
+        return APPLY_DONE;
+    }
+    if (ORR_UNLIKELY(t->marks != NULL) &&
+        orri_pending_get(t->marks, t->command_buffers->mark_words, orri_id_index(entity))) {
+        return APPLY_WAITS;
+    }
+    if (ORR_UNLIKELY(index >= t->world->hot.count)) {
+        return APPLY_DEAD;
+    }
+    orri_record record = *orri_record_at(t->world, (uint32_t)index);
+    if (ORR_UNLIKELY(record.generation != entity.id >> 32)) {
+        return APPLY_DEAD;
+    }
+    uint32_t place = record.place;
+    if (ORR_UNLIKELY(t->site.pool != NULL)) {
+        uint32_t slot1 = orri_pool_slot1(t->site.pool, (uint32_t)index);
+        if (slot1 == 0) {
+            return APPLY_ABSENT;
+        }
+        place = slot1 - 1;
+    }
+    return ORR_LIKELY(apply_block(t, place >> t->site.slot_bits)) ? place : APPLY_ABSENT;
+}
+
+static bool apply_lacks_instance(const apply_type* t, uint32_t place, const orri_verb* verb)
+{
+    return t->site.type->info.multiplicity == ORR_MULTIPLE &&
+           orri_op_instance(t->world, t->site.type, place, verb->id) == NULL;
+}
+
+static void apply_fetch(const apply_type* t, orr_entity entity)
+{
+    uint64_t index = entity.id & ORR_HOT_ID_MASK;
+    if (ORR_LIKELY(index < t->world->hot.count)) {
+        __builtin_prefetch(orri_record_at(t->world, (uint32_t)index));
+    }
+}
+
+static void apply_find(void* context, uint32_t slice)
+{
+    const apply_type* t = context;
+    uint32_t* counts = t->starts + (size_t)slice * t->range_count;
+    uint32_t shift = t->site.slot_bits + t->range_shift, odd = 0;
+    bool multiple = t->site.type->info.multiplicity == ORR_MULTIPLE;
+    orri_post_walk walk = apply_begin(t, slice);
+    orri_post_piece piece;
+    memset(counts, 0, t->range_count * sizeof *counts);
+    while (orri_post_walk_next(t->parts, &walk, &piece)) {
+        for (uint32_t i = 0; i < piece.count; i++) {
+            if (i + APPLY_AHEAD < piece.ahead) {
+                apply_fetch(t, piece.posts[i + APPLY_AHEAD].entity);
+            }
+            uint32_t place = apply_place(t, piece.posts[i].entity);
+            if (ORR_UNLIKELY(multiple) && place < APPLY_ABSENT &&
+                apply_lacks_instance(t, place, &piece.part->stream->verbs[piece.verb])) {
+                place = APPLY_ABSENT;
+            }
+            t->places[piece.first + i] = place;
+            if (ORR_LIKELY(place < APPLY_ABSENT)) {
+                counts[(uint64_t)place >> shift]++;
+            } else {
+                odd++;
+            }
+        }
+    }
+    t->odd[slice] = odd;
+}
+
+// Counts become where each slice puts its posts: range by range, in it slice by slice.
+static void apply_lay_out(const apply_type* t)
+{
+    uint32_t at = 0;
+    for (uint32_t r = 0; r < t->range_count; r++) {
+        for (uint32_t s = 0; s < t->slice_count; s++) {
+            uint32_t* start = &t->starts[(size_t)s * t->range_count + r];
+            uint32_t count = *start;
+            *start = at;
+            at += count;
+        }
+        t->range_ends[r] = at;
+    }
+}
+
+// ---- what may be refused ----------------------------------------------------------------------------------------
+
+static void* apply_take(const apply_type* t, size_t size, size_t count)
+{
+    return orri_commit_arena_take(t->world, &t->command_buffers->shared->tally,
+                                  orri_size_mul(size, count));
+}
+
+static bool apply_same_verbs(const orri_stream* a, const orri_stream* b)
+{
+    bool same = a->verb_count == b->verb_count;
+    for (uint32_t i = 0; same && i < a->verb_count; i++) {
+        const orri_verb *x = &a->verbs[i], *y = &b->verbs[i];
+        same = x->function == NULL && y->function == NULL && x->id == y->id &&
+               x->offset == y->offset && x->size == y->size && x->op == y->op;
+    }
+    return same;
+}
+
+static orri_stream* apply_stream(const struct orri_posts* posts, orr_type type)
+{
+    for (uint32_t i = 0; i < posts->stream_count; i++) {
+        if (posts->streams[i].type.id == type.id && posts->streams[i].count > 0) {
+            return &posts->streams[i];
+        }
+    }
+    return NULL;
+}
+
+// What another pipeline posted waits until the structure it sent beside is there.
+static bool apply_ripe(const struct orri_command_buffers* command_buffers,
+                       const struct orri_posts* posts)
+{
+    return posts->command_buffers == NULL || posts->command_buffers == command_buffers ||
+           posts->ripe;
+}
+
+// The streams of the type, and their verbs. False when refused.
+static bool apply_gather(apply_type* t)
+{
+    orr_type type = {t->site.type->id};
+    uint64_t verbs = 0, count = 0;
+    t->parts = apply_take(t, sizeof *t->parts, t->command_buffers->shared->posts_used);
+    for (struct orri_posts* posts = t->command_buffers->shared->posted;
+         t->parts != NULL && posts != NULL; posts = posts->next) {
+        orri_stream* stream = apply_ripe(t->command_buffers, posts) ? apply_stream(posts, type)
+                                                                    : NULL;
+        if (stream == NULL) {
+            continue;
+        }
+        t->calls |= stream->calls;
+        orri_post_part* before = t->part_count > 0 ? &t->parts[t->part_count - 1] : NULL;
+        bool same = before != NULL && apply_same_verbs(before->stream, stream);
+        t->parts[t->part_count++] =
+            (orri_post_part){.posts = posts,
+                             .stream = stream,
+                             .first = (uint32_t)count,
+                             .verbs = same ? before->verbs : (uint32_t)verbs,
+                             .done = stream->count};
+        verbs += same ? 0 : stream->verb_count;
+        count += stream->count;
+    }
+    t->count = (uint32_t)count;
+    t->verbs = count <= UINT32_MAX && verbs <= UINT32_MAX
+                   ? apply_take(t, sizeof *t->verbs, (size_t)verbs)
+                   : NULL;
+    for (uint32_t i = 0; t->verbs != NULL && i < t->part_count; i++) {
+        const orri_stream* stream = t->parts[i].stream;
+        memcpy(t->verbs + t->parts[i].verbs, stream->verbs,
+               stream->verb_count * sizeof *stream->verbs);
+    }
+    return t->parts != NULL && t->verbs != NULL;
+}
+
+// Into how many slices and ranges. Functions are called in the order of systems, whatever the target: one range.
+static void apply_divide(apply_type* t)
+{
+    uint32_t slices = t->hands != NULL ? t->count / APPLY_SLICE_POSTS : 1;
+    uint32_t ranges = t->calls ? 1 : t->count / APPLY_RANGE_POSTS;
+    slices = slices < 1 ? 1 : slices > APPLY_SLICES ? APPLY_SLICES : slices;
+    ranges = ranges < 1 ? 1 : ranges > APPLY_RANGES ? APPLY_RANGES : ranges;
+    t->slice_posts = (uint32_t)(((uint64_t)t->count + slices - 1) / slices);
+    t->slice_count = (uint32_t)(((uint64_t)t->count + t->slice_posts - 1) / t->slice_posts);
+    t->range_shift = 0;
+    while (t->block_count >> t->range_shift >= ranges && t->block_count >> t->range_shift > 0) {
+        t->range_shift++;
+    }
+    t->range_count = (t->block_count >> t->range_shift) + 1;
+}
+
+static bool apply_reserve(apply_type* t)
+{
+    apply_divide(t);
+    t->places = apply_take(t, sizeof *t->places, t->count);
+    t->amends = apply_take(t, sizeof *t->amends, t->count);
+    t->odd = apply_take(t, sizeof *t->odd, t->slice_count);
+    t->starts = apply_take(t, sizeof *t->starts, (size_t)t->slice_count * t->range_count);
+    t->range_ends = apply_take(t, sizeof *t->range_ends, t->range_count);
+    t->states = apply_take(t, 1, (size_t)t->block_count + 1);
+    t->blocks = apply_take(t, sizeof *t->blocks, (size_t)t->block_count + 1);
+    t->site.blocks = t->blocks;
+    if (t->places == NULL || t->amends == NULL || t->odd == NULL || t->starts == NULL ||
+        t->range_ends == NULL || t->states == NULL || t->blocks == NULL) {
+        return false;
+    }
+    memset(t->states, APPLY_UNKNOWN, (size_t)t->block_count + 1);
+    return true;
+}
+
+// The rows alone, where there are few.
+static bool apply_own_rows(const apply_type* t)
+{
+    for (uint32_t i = 0; i < t->count; i++) {
+        uint32_t place = t->places[i];
+        orri_chunk* chunk = place < APPLY_ABSENT ? orri_place_chunk(t->world, place) : NULL;
+        if (chunk != NULL && chunk->share_count > 0) {
+            int32_t column = orri_table_column(t->world, t->type_index, chunk->id);
+            if (!orri_rows_prepare(t->world, chunk, (uint32_t)column, orri_place_slot(place), 1)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+// Somebody holds blocks: what will be written is kept for them first.
+static bool apply_own_blocks(const apply_type* t)
+{
+    bool held = t->site.pool == NULL && t->world->share_live > 0;
+    if (held && t->count >> (ORRI_SLOT_BITS - t->world->undo_shift) <= t->block_count) {
+        return apply_own_rows(t);
+    }
+    for (uint32_t b = 0; held && b < t->block_count; b++) {
+        if (t->states[b] == APPLY_MEANT) {
+            int32_t column = orri_table_column(t->world, t->type_index, b);
+            if (!orri_column_prepare(t->world, t->world->chunks[b], (uint32_t)column)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static orr_result apply_prepare(apply_type* t)
+{
+    const orri_type* type = t->site.type;
+    t->site.world = t->world;
+    t->site.slot_bits = ORRI_SLOT_BITS;
+    t->block_count = t->world->chunk_count;
+    t->type_index = orri_type_index(t->world, (orr_type){type->id});
+    if (orri_type_pinned(type)) {
+        static const orri_pool nobodys = {.slot_bits = ORRI_SLOT_BITS};
+        const orri_pool* pool = orri_pool_find(t->world, (orr_type){type->id});
+        t->site.pool = pool != NULL ? pool : &nobodys;
+        t->site.slot_bits = t->site.pool->slot_bits;
+        t->block_count = t->site.pool->block_count;
+    }
+    if (!apply_gather(t)) {
+        return orri_refuse_memory(&t->world->env, "doing transactions");
+    }
+    t->hands = t->count >= APPLY_SHARED_MIN ? t->hands : NULL;
+    if (!apply_reserve(t)) {
+        return orri_refuse_memory(&t->world->env, "doing transactions");
+    }
+    apply_share(t, t->slice_count, apply_find);
+    apply_lay_out(t);
+    return apply_own_blocks(t) ? ORR_OK : orri_env_result(&t->world->env);
+}
+
+// ---- what may not -----------------------------------------------------------------------------------------------
+
+static void apply_stamp(const apply_type* t)
+{
+    for (uint32_t b = 0; b < t->block_count; b++) {
+        if (t->states[b] != APPLY_MEANT) {
+            continue;
+        }
+        if (t->site.pool != NULL) {
+            orri_pool* pool = orri_pool_find(t->world, (orr_type){t->site.type->id});
+            t->blocks[b] = pool->blocks[b].data;
+            uint32_t slot = b << pool->slot_bits; // Somebody has one of its slots.
+            while (orri_pool_owner(pool, slot) == ORRI_INDEX_NONE) {
+                slot++;
+            }
+            (void)orri_pool_write(t->world, pool, orri_pool_owner(pool, slot));
+        } else {
+            int32_t column = orri_table_column(t->world, t->type_index, b);
+            t->blocks[b] = orri_column_mark(t->world, t->world->chunks[b], (uint32_t)column);
+        }
+    }
+}
+
+// Posts of a slice go to their ranges.
+static void apply_deal(void* context, uint32_t slice)
+{
+    const apply_type* t = context;
+    uint32_t* starts = t->starts + (size_t)slice * t->range_count;
+    uint32_t shift = t->site.slot_bits + t->range_shift;
+    orri_post_walk walk = apply_begin(t, slice);
+    orri_post_piece piece;
+    while (orri_post_walk_next(t->parts, &walk, &piece)) {
+        uint32_t verb = piece.part->verbs + piece.verb;
+        const uint32_t* places = t->places + piece.first;
+        // What is far moves no more: from here on it is known by its address.
+        uint64_t base = t->verbs[verb].far ? (uint64_t)(uintptr_t)piece.part->posts->bytes : 0;
+        for (uint32_t i = 0; i < piece.count; i++) {
+            if (ORR_LIKELY(places[i] < APPLY_ABSENT)) {
+                t->amends[starts[(uint64_t)places[i] >> shift]++] =
+                    (orri_op){places[i], verb, base + piece.posts[i].number};
+            }
+        }
+    }
+}
+
+static void apply_do(void* context, uint32_t range)
+{
+    const apply_type* t = context;
+    uint32_t at = range > 0 ? t->range_ends[range - 1] : 0, end = t->range_ends[range];
+    while (at < end) {
+        uint32_t verb = t->amends[at].verb, next = at + 1;
+        while (next < end && t->amends[next].verb == verb) {
+            next++;
+        }
+        orri_op_run(&t->site, &t->verbs[verb], t->amends + at, next - at);
+        at = next;
+    }
+}
+
+// ---- afterwards -------------------------------------------------------------------------------------------------
+
+static void apply_drop(const apply_type* t, orri_post_part* part, orr_entity entity, bool dead)
+{
+    // Structure of the same commit destroyed the entity, or took the component away: the sender could not know.
+    bool known = t->merged &&
+                 orri_pending_get(t->command_buffers->seen, t->command_buffers->mark_words,
+                                  orri_id_index(entity));
+    if (!known) { // Its system may run at this moment, and have an atomic section without effect.
+        __atomic_fetch_add(&part->posts->rights->counts.dropped, 1, __ATOMIC_RELAXED);
+        orri_say_drop(t->world, part->posts->rights, "a transaction", (orr_type){t->site.type->id},
+                      entity, dead ? "the entity is dead" : "it does not have this component");
+    }
+}
+
+// Some posts had no effect, or wait.
+static void apply_odd(const apply_type* t)
+{
+    for (uint32_t p = 0; p < t->part_count; p++) {
+        orri_post_part* part = &t->parts[p];
+        for (uint32_t i = 0; i < part->stream->count; i++) {
+            uint32_t place = t->places[part->first + i];
+            if (place == APPLY_DEAD || place == APPLY_ABSENT) {
+                apply_drop(t, part, part->stream->posts[i].entity, place == APPLY_DEAD);
+            }
+            part->posts->waits |= place == APPLY_WAITS;
+            part->done -= place >= APPLY_ABSENT;
+        }
+    }
+}
+
+// In blocks that wait only what waits is left.
+static void apply_leave(const apply_type* t)
+{
+    for (uint32_t p = 0; p < t->part_count; p++) {
+        const orri_post_part* part = &t->parts[p];
+        bool any = false;
+        for (uint32_t i = 0; part->posts->waits && i < part->stream->count; i++) {
+            bool waits = t->places[part->first + i] == APPLY_WAITS;
+            part->stream->posts[i].entity.id = waits ? part->stream->posts[i].entity.id : 0;
+            any |= waits;
+        }
+        if (part->posts->waits && !any) { // Only other streams of the block wait.
+            uint32_t peak = part->posts->peak, count = part->stream->count;
+            part->posts->peak = count > peak ? count : peak;
+            part->stream->count = 0;
+        }
+    }
+}
+
+// Who did it, of all types so far.
+static void apply_name(const apply_type* t, bool* changed)
+{
+    for (uint32_t p = 0; p < t->part_count; p++) {
+        if (t->parts[p].done > 0) {
+            orr_system system = t->parts[p].posts->rights->system;
+            t->command_buffers->shared->transactor =
+                !*changed || t->command_buffers->shared->transactor.id == system.id
+                    ? system
+                    : (orr_system){0};
+            *changed = true;
+        }
+    }
+}
+
+static void apply_finish(apply_type* t, bool* changed)
+{
+    apply_stamp(t);
+    apply_share(t, t->slice_count, apply_deal);
+    // Functions are called by this thread, one after the other.
+    t->hands = t->calls ? NULL : t->hands;
+    apply_share(t, t->range_count, apply_do);
+    uint32_t odd = 0;
+    for (uint32_t s = 0; s < t->slice_count; s++) {
+        odd |= t->odd[s];
+    }
+    if (ORR_UNLIKELY(odd != 0)) {
+        apply_odd(t);
+    }
+    apply_name(t, changed);
+}
+
+// ---- all types --------------------------------------------------------------------------------------------------
+
+bool orri_transaction_pending(const orr_world* world)
+{
+    const struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
+    return command_buffers != NULL && command_buffers->shared->posted != NULL;
+}
+
+// True when some post that these lanes would do is of a type that the bits do not have. `bits` NULL: all are.
+static bool apply_waits(const orr_world* world, const uint64_t* bits, uint32_t words, bool all)
+{
+    const struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
+    for (const struct orri_posts* posts = command_buffers != NULL ? command_buffers->shared->posted
+                                                                  : NULL;
+         posts != NULL; posts = posts->next) {
+        for (uint32_t i = 0; (all || apply_ripe(command_buffers, posts)) && i < posts->stream_count;
+             i++) {
+            uint32_t index = orri_type_index(world, posts->streams[i].type);
+            bool has = bits != NULL && index / 64 < words && orri_bit_get(bits, index);
+            if (posts->streams[i].count > 0 && !has) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool orri_transaction_pending_for(const orr_world* world, const orri_foreign* foreign)
+{
+    return foreign != NULL ? apply_waits(world, foreign->bits, foreign->words, false)
+                           : apply_waits(world, NULL, 0, false);
+}
+
+bool orri_transaction_pending_unowned(const orr_world* world, const uint64_t* owned, uint32_t words)
+{
+    return apply_waits(world, owned, words, true);
+}
+
+orr_system orri_transaction_source(const orr_world* world)
+{
+    return orri_command_buffers_at(world)->shared->transactor;
+}
+
+// The types that were posted to, each once, in the order of types. False when refused.
+static bool apply_types(orr_world* world, struct orri_command_buffers* command_buffers,
+                        const orri_foreign* foreign, apply_type** out, uint32_t* count)
+{
+    uint32_t words = world->schema.type_count / 64 + 1;
+    uint64_t* bits =
+        orri_commit_arena_take(world, &command_buffers->shared->tally, words * sizeof *bits);
+    if (bits == NULL) {
+        return false;
+    }
+    memset(bits, 0, words * sizeof *bits);
+    *count = 0;
+    for (struct orri_posts* posts = command_buffers->shared->posted; posts != NULL;
+         posts = posts->next) {
+        for (uint32_t i = 0; i < posts->stream_count; i++) {
+            uint32_t index = orri_type_index(world, posts->streams[i].type);
+            bool some = posts->streams[i].count > 0;
+            bool far = orri_is_foreign(foreign, index) || !apply_ripe(command_buffers, posts);
+            posts->waits |= some && far;
+            *count += some && !far && !orri_bit_get(bits, index);
+            orri_bit_set(bits, index, orri_bit_get(bits, index) || (some && !far));
+        }
+    }
+    if (*count == 0) {
+        return true;
+    }
+    *out = orri_commit_arena_take(world, &command_buffers->shared->tally, *count * sizeof **out);
+    for (uint32_t i = 0, n = 0; *out != NULL && i < world->schema.type_count; i++) {
+        if (orri_bit_get(bits, i)) {
+            (*out)[n++] = (apply_type){.world = world, .command_buffers = command_buffers};
+            (*out)[n - 1].site.type = world->schema.types[i];
+        }
+    }
+    return *out != NULL;
+}
+
+static void apply_release(struct orri_command_buffers* command_buffers)
+{
+    for (struct orri_posts *posts = command_buffers->shared->posted, *next; posts != NULL;
+         posts = next) {
+        next = posts->next;
+        if (!posts->waits) {
+            orri_posts_done(command_buffers, posts);
+        } else {
+            posts->waits = false;
+        }
+    }
+}
+
+static orr_result apply_all(orr_world* world, apply_type* types, uint32_t count, bool* changed)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        orr_result result = apply_prepare(&types[i]);
+        if (result != ORR_OK) {
+            return result;
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        apply_finish(&types[i], changed);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        apply_leave(&types[i]);
+    }
+    apply_release(orri_command_buffers_at(world));
+    return ORR_OK;
+}
+
+orr_result orri_transaction_commit(orr_world* world, bool early, const orri_foreign* foreign,
+                                   const orri_hands* hands, bool* changed)
+{
+    *changed = false;
+    if (!orri_transaction_pending(world)) {
+        return ORR_OK;
+    }
+    struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
+    const orri_rights* rights = command_buffers->shared->posted->rights;
+    bool others = rights != command_buffers->shared->posted_last->rights;
+    apply_type* types = NULL;
+    uint32_t count = 0;
+    orr_result result = apply_types(world, command_buffers, foreign, &types, &count)
+                            ? ORR_OK
+                            : orri_refuse_memory(&world->env, "doing transactions");
+    bool marked = early && command_buffers->first != NULL && command_buffers->marks_any &&
+                  !command_buffers->marks_old;
+    for (uint32_t i = 0; result == ORR_OK && i < count; i++) {
+        types[i].hands = hands;
+        types[i].marks = marked ? command_buffers->seen : NULL;
+        types[i].merged = !early && command_buffers->merged && command_buffers->marks_old;
+    }
+    result = result == ORR_OK ? apply_all(world, types, count, changed) : result;
+    orri_commit_arena_reset(&command_buffers->shared->tally);
+    return result == ORR_OK ? ORR_OK : orri_refuse_commit(world, rights, others);
+}
+
+#undef APPLY_AHEAD
+#undef APPLY_SHARED_MIN
+#undef APPLY_SLICE_POSTS
+#undef APPLY_SLICES
+#undef APPLY_RANGE_POSTS
+#undef APPLY_RANGES
+#undef APPLY_DONE
+#undef APPLY_WAITS
+#undef APPLY_DEAD
+#undef APPLY_ABSENT

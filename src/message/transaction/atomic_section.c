@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: MIT
+// Atomic sections: a system changes a component of another entity at once, beside others that do so. What may be refused, and where the
+// value is, is found out first; then the section runs, guarded by its stripe (atomic_section.h) and with the world closed to it.
+#include "message/transaction/atomic_section.h"
+#include "base/htm.h"
+#include "message/send/command_buffer.h"
+#include "store/cow/share.h"
+#include "store/pool/pool.h"
+#include "store/world/access.h"
+
+#define ATOMIC_SECTION_STRIPES 256u // A power of two.
+#define ATOMIC_SECTION_LINE    64u
+#define ATOMIC_SECTION_TRIES   4u   // Transactions before the mutex is taken.
+#define ATOMIC_SECTION_WAITS   128u // Looks at a mutex that is held, before each of them.
+
+typedef struct atomic_section_stripe {
+    orri_mutex mutex;
+    uint8_t rest[ATOMIC_SECTION_LINE - sizeof(orri_mutex)];
+} atomic_section_stripe;
+
+struct orri_atomic_sections {
+    atomic_section_stripe stripes[ATOMIC_SECTION_STRIPES];
+    atomic_section_stripe blocks; // Around making a block one's own, and stamping it.
+    bool passing, counting;
+    _Atomic uint64_t passed;
+};
+
+// The section this thread is in.
+typedef struct atomic_section_here {
+    const orr_world* world; // NULL: none.
+    orri_rights* rights;
+    orr_type type;
+    orr_entity target;
+} atomic_section_here;
+
+static _Thread_local atomic_section_here section_now;
+
+// A section that can be done.
+typedef struct atomic_section_deed {
+    orr_world* world;
+    const orri_type* type;
+    uint8_t* value;
+    orr_section function;
+    void* user;
+} atomic_section_deed;
+
+// ---- the world's part --------------------------------------------------------------------------------------------
+
+bool orri_atomic_sections_begin(orr_world* world)
+{
+    struct orri_messages* messages = orri_messages_of(world);
+    if (messages == NULL || messages->sections != NULL) {
+        return messages != NULL;
+    }
+    messages->sections = orri_alloc_zero(&world->env, ORR_MEMORY_MESSAGE,
+                                         sizeof(struct orri_atomic_sections), ATOMIC_SECTION_LINE);
+    if (messages->sections == NULL) {
+        (void)orri_refuse_memory(&world->env, "making room for atomic sections");
+        return false;
+    }
+    messages->sections->passing = orri_htm_works() && world->env.platform->sched_point == NULL;
+    return true;
+}
+
+void orri_atomic_sections_term(orr_world* world)
+{
+    if (world->messages->sections != NULL) {
+        orri_free(&world->env, ORR_MEMORY_MESSAGE, world->messages->sections,
+                  sizeof(struct orri_atomic_sections), ATOMIC_SECTION_LINE);
+        world->messages->sections = NULL;
+    }
+}
+
+bool orri_atomic_section_way_set(orr_world* world, orri_atomic_section_way way)
+{
+    if (!orri_atomic_sections_begin(world)) {
+        return false;
+    }
+    struct orri_atomic_sections* sections = world->messages->sections;
+    sections->passing =
+        way != ORRI_ATOMIC_SECTION_MUTEX && orri_htm_works() &&
+        (way == ORRI_ATOMIC_SECTION_PASSING || world->env.platform->sched_point == NULL);
+    sections->counting = true;
+    return true;
+}
+
+uint64_t orri_atomic_section_passed(const orr_world* world)
+{
+    return atomic_load_explicit(&world->messages->sections->passed, memory_order_relaxed);
+}
+
+bool orri_atomic_section_here(void)
+{
+    return section_now.world != NULL;
+}
+
+// ---- what is refused ---------------------------------------------------------------------------------------------
+
+ORRI_COLD static orr_result atomic_section_refuse_nested(const orr_run* run, orr_entity target,
+                                                         orr_type type)
+{
+    const orr_world* world = run != NULL && run->world != NULL ? run->world : section_now.world;
+    orri_id_text outer = orri_entity_format(section_now.world, section_now.target);
+    orri_id_text inner = orri_entity_format(world, target);
+    section_now.rights->counts.violations++;
+    return orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+                       "orr_atomic: system '%s' is in an atomic section on %s of %s, and begins "
+                       "another within, on %s of %s; one component is held at a time: begin the "
+                       "second when the first has ended, or let one of them be a transaction "
+                       "(orr_transact)",
+                       section_now.rights->name,
+                       orri_type_label(section_now.world, section_now.type), outer.text,
+                       orri_type_label(world, type), inner.text);
+}
+
+ORRI_COLD static orr_result atomic_section_refuse(const orr_command_buffer* commands,
+                                                  orr_result result, const char* what)
+{
+    return orri_refuse(&commands->world->env, result, ORR_LOG_ID_SEND_REFUSED,
+                       "orr_atomic: system '%s': %s", commands->rights->name, what);
+}
+
+ORRI_COLD static orr_result atomic_section_refuse_id(const orr_command_buffer* commands,
+                                                     const orri_type* type)
+{
+    bool multiple = type->info.multiplicity == ORR_MULTIPLE;
+    return orri_refuse(&commands->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SEND_REFUSED,
+                       "orr_atomic: system '%s': %s is %s, so its id %s", commands->rights->name,
+                       type->info.name, multiple ? "a multiple type" : "unique",
+                       multiple ? "must be that of an instance that is there" : "is 0");
+}
+
+static orr_result atomic_section_check(const orr_command_buffer* commands, orr_entity target,
+                                       orr_type type, orr_component_id id, orr_section function)
+{
+    const orri_type* info = orri_type_at(&commands->world->schema, type);
+    if (ORR_UNLIKELY(function == NULL)) {
+        return atomic_section_refuse(commands, ORR_ERR_ARGUMENT, "the function is NULL");
+    }
+    if (ORR_UNLIKELY(info == NULL)) {
+        return orri_refuse_type(commands->world, "orr_atomic", type);
+    }
+    if (ORR_UNLIKELY(target.id == 0)) {
+        return atomic_section_refuse(commands, ORR_ERR_ARGUMENT,
+                                     "the target is null: a reference that was never set");
+    }
+    if (ORR_UNLIKELY(!orri_right(commands->rights->atomics, commands->rights,
+                                 orri_type_index(commands->world, type)))) {
+        return orri_refuse_right(commands->world, commands->rights, "orr_atomic", "atomics", type,
+                                 target);
+    }
+    bool multiple = info->info.multiplicity == ORR_MULTIPLE;
+    if (ORR_UNLIKELY(multiple ? id == 0 || (id & ORRI_PROVISIONAL) != 0 : id != 0)) {
+        return atomic_section_refuse_id(commands, info);
+    }
+    // Its lock is held, and who waits for that one may be in a section.
+    if (ORR_UNLIKELY(orri_refusing_here(&commands->world->env))) {
+        return atomic_section_refuse(commands, ORR_ERR_STATE,
+                                     "an error handler looks at the world, but does not change it");
+    }
+    return ORR_OK;
+}
+
+// Not an error: it died, or lost the component, before the system ran.
+ORRI_COLD static orr_result atomic_section_drop(const orr_command_buffer* commands,
+                                                orr_entity target, orr_type type, bool dead)
+{
+    orri_rights* rights = commands->rights;
+    __atomic_fetch_add(&rights->counts.dropped, 1, __ATOMIC_RELAXED);
+    if (!__atomic_exchange_n(&rights->drop_said, true, __ATOMIC_RELAXED)) {
+        orri_id_text who = orri_entity_format(commands->world, target);
+        orri_log(&commands->world->env, ORR_LOG_ID_MESSAGE_DROPPED,
+                 "system '%s': an atomic section on %s of %s has no effect: %s. More of it is "
+                 "counted (orr_system_stats), but not said",
+                 rights->name, orri_type_label(commands->world, type), who.text,
+                 dead ? "the entity is dead" : "it does not have this component");
+    }
+    return ORR_OK;
+}
+
+// ---- where the value is ------------------------------------------------------------------------------------------
+
+// The block of a column may be written from now on. The first of several threads copies it, if somebody holds it, and stamps it.
+static bool atomic_section_own(orr_world* world, orri_chunk* chunk, uint32_t column)
+{
+    orri_column* entry = &chunk->columns[column];
+    uint64_t epoch = orri_epoch(world);
+    if (ORR_LIKELY(__atomic_load_n(&entry->version, __ATOMIC_ACQUIRE) == epoch)) {
+        return true;
+    }
+    orri_mutex* mutex = &world->messages->sections->blocks.mutex;
+    bool owned = true;
+    orri_mutex_lock(world->env.platform, mutex);
+    if (__atomic_load_n(&entry->version, __ATOMIC_RELAXED) != epoch) {
+        owned = entry->share == NULL || orri_share_detach_column(world, chunk, column);
+        if (owned) {
+            entry->tick = orri_tick_now(world);
+            __atomic_store_n(&chunk->cluster->columns[column].version, epoch, __ATOMIC_RELAXED);
+            // Last: who sees it needs no lock any more.
+            __atomic_store_n(&entry->version, epoch, __ATOMIC_RELEASE);
+        }
+    }
+    orri_mutex_unlock(world->env.platform, mutex);
+    return owned;
+}
+
+// Which instance of a row has the id; UINT32_MAX: none. Looks at nothing that a section may write.
+static uint32_t atomic_section_instance(const orri_chunk* chunk, uint32_t column, uint32_t slot,
+                                        orr_component_id id)
+{
+    const orri_cluster_column* entry = &chunk->cluster->columns[column];
+    const uint16_t* counts = (const uint16_t*)(const void*)chunk->columns[entry->counts].data;
+    const uint32_t* ids = (const uint32_t*)(const void*)chunk->columns[entry->counts + 1].data +
+                          ((size_t)slot << entry->shift);
+    for (uint32_t i = 0; i < counts[slot]; i++) {
+        if (ids[i] == id) {
+            return i;
+        }
+    }
+    return UINT32_MAX;
+}
+
+// The value, to be written; NULL: the entity has none, or (`*result`) its block could not be copied.
+static uint8_t* atomic_section_value(orr_world* world, const orri_record* record, orr_entity target,
+                                     const orri_type* type, orr_component_id id, orr_result* result)
+{
+    orr_type handle = {type->id};
+    if (orri_type_pinned(type)) {
+        orri_pool* pool = orri_pool_find(world, handle);
+        return pool != NULL ? orri_pool_write(world, pool, orri_id_index(target)) : NULL;
+    }
+    orri_chunk* chunk = orri_place_chunk(world, record->place);
+    int32_t column = orri_table_column(world, orri_type_index(world, handle), chunk->id);
+    if (column < 0) {
+        return NULL;
+    }
+    uint32_t slot = orri_place_slot(record->place);
+    uint32_t number = id != 0 ? atomic_section_instance(chunk, (uint32_t)column, slot, id) : 0;
+    if (number == UINT32_MAX) {
+        return NULL;
+    }
+    if (ORR_UNLIKELY(!atomic_section_own(world, chunk, (uint32_t)column))) {
+        *result = orri_refuse_memory(&world->env, "copying a held block for an atomic section");
+        return NULL;
+    }
+    return chunk->columns[column].data + (size_t)slot * chunk->cluster->columns[column].size +
+           (size_t)number * type->info.size;
+}
+
+// ---- the section itself --------------------------------------------------------------------------------------------
+
+static void atomic_section_do(void* context)
+{
+    const atomic_section_deed* deed = context;
+    deed->function(deed->value, deed->user);
+    if (deed->type->info.has_padding) {
+        orri_rows_clean(deed->type, deed->value, 1);
+    }
+}
+
+// By a transaction of the processor. False: it was not done.
+static bool atomic_section_pass(struct orri_atomic_sections* sections, orri_mutex* mutex,
+                                atomic_section_deed* deed)
+{
+    for (uint32_t i = 0; sections->passing && i < ATOMIC_SECTION_TRIES; i++) {
+        for (uint32_t wait = 0; wait < ATOMIC_SECTION_WAITS &&
+                                atomic_load_explicit(&mutex->word, memory_order_relaxed) != 0;
+             wait++) {
+        }
+        orri_htm_end end = orri_htm_try(&mutex->word, atomic_section_do, deed);
+        if (end == ORRI_HTM_DONE || end == ORRI_HTM_NEVER) {
+            bool done = end == ORRI_HTM_DONE;
+            if (ORR_UNLIKELY(sections->counting) && done) {
+                atomic_fetch_add_explicit(&sections->passed, 1, memory_order_relaxed);
+            }
+            return done;
+        }
+    }
+    return false;
+}
+
+static void atomic_section_guarded(atomic_section_deed* deed, orr_entity target,
+                                   orr_component_id id)
+{
+    orr_world* world = deed->world;
+    if (!world->parallel) {
+        atomic_section_do(deed);
+        return;
+    }
+    struct orri_atomic_sections* sections = world->messages->sections;
+    uint64_t hash = orri_hash_word((uint64_t)deed->type->id << 32 | id, orri_id_index(target));
+    orri_mutex* mutex = &sections->stripes[hash & (ATOMIC_SECTION_STRIPES - 1)].mutex;
+    if (!atomic_section_pass(sections, mutex, deed)) {
+        orri_mutex_lock(world->env.platform, mutex);
+        atomic_section_do(deed);
+        orri_mutex_unlock(world->env.platform, mutex);
+    }
+}
+
+// With the world closed to it, if systems are watched.
+static void atomic_section_watched(atomic_section_deed* deed, orri_rights* rights,
+                                   orr_entity target, orr_component_id id)
+{
+    orr_world* world = deed->world;
+    const orri_access* before = world->guard;
+    const orri_access guard = {
+        .system = rights->name, .section = true, .violations = &rights->counts.violations};
+    if (before == NULL) {
+        atomic_section_guarded(deed, target, id);
+    } else if (world->parallel) {
+        orri_here here = orri_here_enter(world, &guard, orri_here_now.system, NULL);
+        atomic_section_guarded(deed, target, id);
+        orri_here_leave(here);
+    } else {
+        orr_hot_table** tables = world->hot.tables;
+        orri_access_leave(world);
+        orri_access_enter(world, &guard, NULL);
+        atomic_section_guarded(deed, target, id);
+        orri_access_leave(world);
+        orri_access_enter(world, before, tables);
+    }
+}
+
+orr_result orr_atomic(orr_run* run, orr_entity target, orr_type type, orr_component_id id,
+                      orr_section section, void* user)
+{
+    if (ORR_UNLIKELY(section_now.world != NULL)) {
+        return atomic_section_refuse_nested(run, target, type);
+    }
+    orr_result result = orri_check_run(run, "orr_atomic");
+    result = result == ORR_OK ? atomic_section_check(run->commands, target, type, id, section)
+                              : result;
+    if (ORR_UNLIKELY(result != ORR_OK)) {
+        return result;
+    }
+    orr_command_buffer* commands = run->commands;
+    orr_world* world = commands->world;
+    const orri_record* record = orri_record_find(world, target);
+    if (ORR_UNLIKELY(record == NULL)) {
+        return atomic_section_drop(commands, target, type, true);
+    }
+    atomic_section_deed deed = {.world = world,
+                                .type = orri_type_at(&world->schema, type),
+                                .function = section,
+                                .user = user};
+    deed.value = atomic_section_value(world, record, target, deed.type, id, &result);
+    if (ORR_UNLIKELY(deed.value == NULL)) {
+        return result == ORR_OK ? atomic_section_drop(commands, target, type, false) : result;
+    }
+    // Within, the run is nobody's: what is sent by it is refused.
+    section_now = (atomic_section_here){world, commands->rights, type, target};
+    run->commands = NULL;
+    atomic_section_watched(&deed, commands->rights, target, id);
+    run->commands = commands;
+    section_now = (atomic_section_here){0};
+    return ORR_OK;
+}
+
+#undef ATOMIC_SECTION_STRIPES
+#undef ATOMIC_SECTION_LINE
+#undef ATOMIC_SECTION_TRIES
+#undef ATOMIC_SECTION_WAITS

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+// Amending: what a transaction does to a value, once it is found. The common ops have loops of their own; the others share one.
+#include "message/transaction/transaction.h"
+#include "store/pool/pool.h"
+#include "store/world/access.h"
+
+// ---- numbers ----------------------------------------------------------------------------------------------------
+
+static inline float op_f32(uint64_t bits)
+{
+    uint32_t low = (uint32_t)bits;
+    float value;
+    memcpy(&value, &low, sizeof value);
+    return value;
+}
+
+static inline double op_f64(uint64_t bits)
+{
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+// Whether a float takes the place of another: smaller, or larger, or the other is no number.
+static inline bool op_float_wins(double now, double old, bool least)
+{
+    return (least ? now < old : now > old) || (old != old && now == now);
+}
+
+static inline bool op_wins(uint64_t now, uint64_t old, orr_kind kind, uint32_t size, bool least)
+{
+    switch (kind) {
+    case ORR_KIND_F32:
+        return op_float_wins(op_f32(now), op_f32(old), least);
+    case ORR_KIND_F64:
+        return op_float_wins(op_f64(now), op_f64(old), least);
+    case ORR_KIND_U8:
+    case ORR_KIND_U16:
+    case ORR_KIND_U32:
+    case ORR_KIND_U64:
+        return least ? now < old : now > old;
+    default:
+        return least ? orri_sign_extend(now, size) < orri_sign_extend(old, size)
+                     : orri_sign_extend(now, size) > orri_sign_extend(old, size);
+    }
+}
+
+static inline void op_add(uint8_t* at, uint64_t number, orr_kind kind, uint32_t size)
+{
+    uint64_t old = orri_load_unsigned(at, size);
+    if (kind == ORR_KIND_F32) {
+        float sum = op_f32(old) + op_f32(number);
+        memcpy(at, &sum, sizeof sum);
+    } else if (kind == ORR_KIND_F64) {
+        double sum = op_f64(old) + op_f64(number);
+        memcpy(at, &sum, sizeof sum);
+    } else {
+        orri_store(at, size, old + number); // The low bytes of a sum do not depend on the sign.
+    }
+}
+
+static inline void op_one(uint8_t* at, uint64_t number, orr_op op, orr_kind kind, uint32_t size)
+{
+    if (op == ORR_OP_ADD) {
+        op_add(at, number, kind, size);
+    } else if (op == ORR_OP_SET ||
+               op_wins(number, orri_load_unsigned(at, size), kind, size, op == ORR_OP_MIN)) {
+        orri_store(at, size, number);
+    }
+}
+
+// ---- values -----------------------------------------------------------------------------------------------------
+
+uint8_t* orri_op_instance(const orr_world* world, const orri_type* type, uint32_t place,
+                          orr_component_id id)
+{
+    const orri_chunk* chunk = orri_place_chunk(world, place);
+    orr_type handle = {type->id};
+    int32_t column = orri_table_column(world, orri_type_index(world, handle), chunk->id);
+    if (column < 0) {
+        return NULL;
+    }
+    uint32_t slot = orri_place_slot(place);
+    const orri_cluster_column* entry = &chunk->cluster->columns[column];
+    orri_cells cells = orri_cells_at(chunk, (uint32_t)column, slot);
+    const uint32_t* ids = (const uint32_t*)(const void*)chunk->columns[entry->counts + 1].data +
+                          ((size_t)slot << entry->shift);
+    for (uint32_t i = 0; i < *cells.counts; i++) {
+        if (ids[i] == id) {
+            return cells.data + (size_t)i * type->info.size;
+        }
+    }
+    return NULL;
+}
+
+static inline uint8_t* op_at(const orri_op_site* site, uint32_t place, size_t size)
+{
+    uint32_t mask = (1u << site->slot_bits) - 1;
+    return site->blocks[place >> site->slot_bits] + (place & mask) * size;
+}
+
+// The same for every type.
+static uint8_t* op_value(const orri_op_site* site, const orri_verb* verb, uint32_t place)
+{
+    return site->type->info.multiplicity == ORR_MULTIPLE
+               ? orri_op_instance(site->world, site->type, place, verb->id)
+               : op_at(site, place, site->type->info.size);
+}
+
+static inline void op_loop(const orri_op_site* site, const orri_verb* verb, const orri_op* amends,
+                           uint32_t count, orr_op op, orr_kind kind, uint32_t size)
+{
+    size_t stride = site->type->info.size, offset = verb->offset;
+    for (uint32_t i = 0; i < count; i++) {
+        op_one(op_at(site, amends[i].place, stride) + offset, amends[i].number, op, kind, size);
+    }
+}
+
+// Bytes that are no number, and instances.
+static void op_seldom(const orri_op_site* site, const orri_verb* verb, const orri_op* amends,
+                      uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint8_t* value = op_value(site, verb, amends[i].place);
+        if (!verb->far) {
+            op_one(value + verb->offset, amends[i].number, verb->op, verb->kind, verb->size);
+            continue;
+        }
+        memcpy(value + verb->offset, (const void*)(uintptr_t)amends[i].number, verb->size);
+        if (site->type->info.has_padding) {
+            orri_rows_clean(site->type, value, 1);
+        }
+    }
+}
+
+// ---- functions --------------------------------------------------------------------------------------------------
+
+static orr_entity op_target(const orri_op_site* site, uint32_t place)
+{
+    uint32_t index =
+        site->pool != NULL
+            ? orri_pool_owner(site->pool, place)
+            : orri_chunk_ids(orri_place_chunk(site->world, place))[orri_place_slot(place)];
+    return orri_id_make(index, orri_record_at(site->world, index)->generation);
+}
+
+static void op_call_all(const orri_op_site* site, const orri_verb* verb, const orri_op* amends,
+                        uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint8_t* value = op_value(site, verb, amends[i].place);
+        orr_entity target = op_target(site, amends[i].place);
+        verb->function(site->world, target, value, (const void*)(uintptr_t)amends[i].number);
+        if (site->type->info.has_padding) {
+            orri_rows_clean(site->type, value, 1);
+        }
+        if (ORR_UNLIKELY(site->world->messages->called != NULL)) {
+            site->world->messages->called(site->world, verb->rights, site->type, target, value);
+        }
+    }
+}
+
+// The world is closed to them: they have a value, and an argument.
+static void op_call(const orri_op_site* site, const orri_verb* verb, const orri_op* amends,
+                    uint32_t count)
+{
+    orr_world* world = site->world;
+    const orri_access guard = {.system = verb->rights->name,
+                               .posted = true,
+                               .violations = &verb->rights->counts.violations};
+    if (world->realtime) { // Systems of other pipelines run: who this is, the thread knows.
+        orri_here here = orri_here_enter(world, &guard, orri_here_now.system, NULL);
+        op_call_all(site, verb, amends, count);
+        orri_here_leave(here);
+        return;
+    }
+    uint32_t iterating = atomic_load_explicit(&world->iterating, memory_order_relaxed);
+    bool in_system = world->in_system;
+    world->in_system = true;
+    atomic_store_explicit(&world->iterating, iterating + 1, memory_order_relaxed);
+    orri_access_enter(world, &guard, NULL);
+    op_call_all(site, verb, amends, count);
+    orri_access_leave(world);
+    atomic_store_explicit(&world->iterating, iterating, memory_order_relaxed);
+    world->in_system = in_system;
+}
+
+// ---- all of it --------------------------------------------------------------------------------------------------
+
+void orri_op_run(const orri_op_site* site, const orri_verb* verb, const orri_op* amends,
+                 uint32_t count)
+{
+    if (verb->function != NULL) {
+        op_call(site, verb, amends, count);
+    } else if (verb->far || site->type->info.multiplicity == ORR_MULTIPLE) {
+        op_seldom(site, verb, amends, count);
+    } else if (verb->op == ORR_OP_ADD && verb->kind == ORR_KIND_F32) {
+        op_loop(site, verb, amends, count, ORR_OP_ADD, ORR_KIND_F32, 4);
+    } else if (verb->op == ORR_OP_ADD && verb->kind != ORR_KIND_F64 && verb->size == 4) {
+        op_loop(site, verb, amends, count, ORR_OP_ADD, ORR_KIND_U32, 4);
+    } else {
+        op_loop(site, verb, amends, count, verb->op, verb->kind, verb->size);
+    }
+}

@@ -1,0 +1,618 @@
+// SPDX-License-Identifier: MIT
+// Posting transactions: each call appends a post to the stream of its type. Whether a system may, and whether there is such a field,
+// is asked when a verb is used for the first time in a run; from then on a call costs little more than storing id and number.
+#include "message/transaction/transaction.h"
+#include "store/pool/pool.h"
+
+#define TRANSACTION_LOOK     16u // Verbs looked at, from the last one back, before there is another.
+#define TRANSACTION_ALIGN    16u   // Of arguments.
+#define TRANSACTION_KEPT_MIN 1024u // Posts of a stream whose memory is not worth a look.
+
+// ---- blocks -----------------------------------------------------------------------------------------------------
+
+bool orri_posts_any(const struct orri_posts* posts)
+{
+    for (uint32_t i = 0; posts != NULL && i < posts->stream_count; i++) {
+        if (posts->streams[i].count > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void orri_posts_open(struct orri_command_buffers* command_buffers, orr_command_buffer* commands)
+{
+    struct orri_command_buffers_shared* shared = command_buffers->shared;
+    if (commands->posts == NULL && shared->posts_free != NULL && !commands->mute) {
+        commands->posts = shared->posts_free;
+        shared->posts_free = commands->posts->next;
+    }
+}
+
+static void transaction_clear(struct orri_posts* posts)
+{
+    for (uint32_t i = 0; i < posts->stream_count; i++) {
+        orri_stream* stream = &posts->streams[i];
+        posts->peak = stream->count > posts->peak ? stream->count : posts->peak;
+        stream->count = stream->verb_count = stream->run_count = 0;
+        stream->calls = false;
+    }
+    posts->stream_count = posts->current = posts->byte_count = 0;
+    posts->command_buffers = NULL;
+    posts->ripe = false;
+}
+
+static void transaction_free_up(struct orri_command_buffers_shared* shared,
+                                struct orri_posts* posts)
+{
+    transaction_clear(posts);
+    posts->next = shared->posts_free;
+    shared->posts_free = posts;
+}
+
+void orri_posts_close(struct orri_command_buffers* command_buffers, orr_command_buffer* commands)
+{
+    struct orri_command_buffers_shared* shared = command_buffers->shared;
+    struct orri_posts* posts = commands->posts;
+    commands->posts = NULL;
+    if (!orri_posts_any(posts)) {
+        transaction_free_up(shared, posts);
+        return;
+    }
+    for (uint32_t i = 0; i < posts->stream_count; i++) {
+        commands->rights->counts.sent += posts->streams[i].count;
+    }
+    posts->rights = commands->rights;
+    posts->command_buffers = command_buffers->holds ? command_buffers : NULL;
+    posts->next = NULL;
+    if (shared->posted_last != NULL) {
+        shared->posted_last->next = posts;
+    } else {
+        shared->posted = posts;
+    }
+    shared->posted_last = posts;
+    shared->posts_used++;
+    shared->posts_peak = shared->posts_peak > shared->posts_used ? shared->posts_peak
+                                                                 : shared->posts_used;
+}
+
+void orri_posts_ripen(struct orri_command_buffers* command_buffers)
+{
+    for (struct orri_posts* posts = command_buffers->shared->posted; posts != NULL;
+         posts = posts->next) {
+        posts->ripe |= posts->command_buffers == command_buffers;
+    }
+}
+
+void orri_posts_leave(struct orri_command_buffers* command_buffers)
+{
+    for (struct orri_posts* posts = command_buffers->shared->posted; posts != NULL;
+         posts = posts->next) {
+        posts->command_buffers = posts->command_buffers == command_buffers ? NULL
+                                                                           : posts->command_buffers;
+    }
+}
+
+void orri_posts_done(struct orri_command_buffers* command_buffers, struct orri_posts* posts)
+{
+    struct orri_command_buffers_shared* shared = command_buffers->shared;
+    struct orri_posts **link = &shared->posted, *before = NULL;
+    while (*link != posts) {
+        before = *link;
+        link = &before->next;
+    }
+    *link = posts->next;
+    shared->posted_last = shared->posted_last == posts ? before : shared->posted_last;
+    shared->posts_used--;
+    transaction_free_up(shared, posts);
+}
+
+void orri_posts_abandon(struct orri_command_buffers* command_buffers)
+{
+    for (struct orri_posts *posts = command_buffers->shared->posted, *next; posts != NULL;
+         posts = next) {
+        next = posts->next;
+        if (command_buffers->holds && posts->command_buffers != command_buffers) {
+            continue; // Of another pipeline, which goes on.
+        }
+        for (uint32_t i = 0; i < posts->stream_count; i++) {
+            for (uint32_t k = 0; k < posts->streams[i].count; k++) {
+                posts->rights->counts.dropped += posts->streams[i].posts[k].entity.id != 0;
+            }
+        }
+        orri_posts_done(command_buffers, posts);
+    }
+}
+
+void orri_transaction_forget(orr_world* world, const orri_rights* rights)
+{
+    struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
+    uint64_t dropped = 0;
+    for (struct orri_posts *posts = command_buffers != NULL ? command_buffers->shared->posted
+                                                            : NULL,
+                           *next;
+         posts != NULL; posts = next) {
+        next = posts->next;
+        if (posts->rights == rights) {
+            for (uint32_t i = 0; i < posts->stream_count; i++) {
+                for (uint32_t k = 0; k < posts->streams[i].count; k++) {
+                    dropped += posts->streams[i].posts[k].entity.id != 0;
+                }
+            }
+            orri_posts_done(command_buffers, posts);
+        }
+    }
+    if (dropped > 0 && world->in_tick) { // Not when the world ends.
+        orri_log(&world->env, ORR_LOG_ID_MESSAGE_DROPPED,
+                 "system '%s' is removed, and with it %llu transactions that wait for another "
+                 "pipeline; let that tick first, or switch the system off instead",
+                 rights->name, (unsigned long long)dropped);
+    }
+}
+
+static uint64_t transaction_hash_stream(const struct orri_posts* posts, const orri_stream* stream,
+                                        uint64_t hash)
+{
+    hash = orri_hash_word(hash, stream->info->info.layout_hash);
+    for (uint32_t i = 0, run = 0; i < stream->count; i++) {
+        run += run + 1 < stream->run_count && stream->runs[run + 1].first <= i;
+        const orri_verb* verb = &stream->verbs[stream->runs[run].verb];
+        const orri_post* post = &stream->posts[i];
+        if (post->entity.id == 0) {
+            continue;
+        }
+        hash = orri_hash_word(hash, post->entity.id);
+        hash = orri_hash_word(hash, (uint64_t)verb->op << 32 | verb->offset);
+        hash = verb->far ? orr_hash(posts->bytes + post->number, verb->size, hash)
+                         : orri_hash_word(hash, post->number);
+    }
+    return hash;
+}
+
+uint64_t orri_posts_hash(const struct orri_posts* posts, uint64_t hash)
+{
+    for (uint32_t i = 0; posts != NULL && i < posts->stream_count; i++) {
+        hash = transaction_hash_stream(posts, &posts->streams[i], hash);
+    }
+    return hash;
+}
+
+uint64_t orri_transaction_hash(const orr_world* world, uint64_t hash)
+{
+    const struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
+    for (const struct orri_posts* posts = command_buffers != NULL ? command_buffers->shared->posted
+                                                                  : NULL;
+         posts != NULL; posts = posts->next) {
+        if (posts->rights->aside) {
+            continue; // Of a spectator.
+        }
+        hash = orr_hash(posts->rights->name, strlen(posts->rights->name), hash);
+        hash = orri_posts_hash(posts, hash);
+    }
+    return hash;
+}
+
+static void transaction_free_memory(orr_world* world, struct orri_posts* posts)
+{
+    orri_env* env = &world->env;
+    for (uint32_t i = 0; i < posts->stream_made; i++) {
+        orri_stream* stream = &posts->streams[i];
+        ORRI_RELEASE(env, ORR_MEMORY_MESSAGE, stream->posts, stream->capacity);
+        ORRI_RELEASE(env, ORR_MEMORY_MESSAGE, stream->verbs, stream->verb_capacity);
+        ORRI_RELEASE(env, ORR_MEMORY_MESSAGE, stream->runs, stream->run_capacity);
+    }
+    ORRI_RELEASE(env, ORR_MEMORY_MESSAGE, posts->streams, posts->stream_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_MESSAGE, posts->bytes, posts->byte_capacity);
+    *posts = (struct orri_posts){.next = posts->next};
+}
+
+void orri_posts_free(orr_world* world, struct orri_posts* posts)
+{
+    while (posts != NULL) {
+        struct orri_posts* next = posts->next;
+        transaction_free_memory(world, posts);
+        ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, struct orri_posts, posts, 1);
+        posts = next;
+    }
+}
+
+static uint32_t transaction_room(const struct orri_posts* posts)
+{
+    uint32_t room = 0;
+    for (uint32_t i = 0; i < posts->stream_made; i++) {
+        uint32_t capacity = posts->streams[i].capacity;
+        room = capacity > room ? capacity : room;
+    }
+    return room;
+}
+
+void orri_posts_trim(orr_world* world)
+{
+    struct orri_command_buffers_shared* shared = orri_command_buffers_at(world)->shared;
+    uint32_t kept = shared->posts_peak + 1;
+    struct orri_posts** link = &shared->posts_free;
+    for (; *link != NULL && kept > 0; kept--, link = &(*link)->next) {
+        uint32_t room = transaction_room(*link);
+        if (room > TRANSACTION_KEPT_MIN && (*link)->peak < room / 4) {
+            transaction_free_memory(world, *link);
+        }
+        (*link)->peak = 0;
+    }
+    orri_posts_free(world, *link);
+    *link = NULL;
+    shared->posts_peak = shared->posts_used;
+    orri_commit_arena_trim(world, &shared->tally);
+}
+
+void orri_posts_term(orr_world* world, struct orri_command_buffers_shared* shared)
+{
+    orri_posts_free(world, shared->posted);
+    orri_posts_free(world, shared->posts_free);
+    orri_commit_arena_term(world, &shared->tally);
+    shared->posted = shared->posted_last = shared->posts_free = NULL;
+}
+
+// ---- which field ------------------------------------------------------------------------------------------------
+
+// What lies at some bytes of a value.
+typedef struct transaction_field {
+    const orr_type_info* type;
+    uint32_t count;   // Elements, of an array as a whole; 0: one.
+    const char* name; // Of the innermost field there; "" if there is none.
+    bool indexed;
+} transaction_field;
+
+static const orr_field_info* transaction_field_at(const orr_type_info* type, uint32_t offset)
+{
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        const orr_field_info* field = &type->fields[i];
+        uint32_t count = field->count > 0 ? field->count : 1;
+        if (offset >= field->offset && offset - field->offset < field->type->size * count) {
+            return field;
+        }
+    }
+    return NULL;
+}
+
+// The field that takes up these bytes and no others; a null type if there is none.
+static transaction_field transaction_find(const orr_type_info* type, uint32_t offset, uint32_t size)
+{
+    transaction_field found = {.name = ""};
+    uint32_t depth = 0;
+    while (size > 0 && depth++ <= ORR_DEPTH_MAX) {
+        if (type->kind != ORR_KIND_STRUCT) {
+            found.type = offset == 0 && size == type->size ? type : NULL;
+            return found;
+        }
+        const orr_field_info* field = transaction_field_at(type, offset);
+        if (field == NULL) {
+            return found;
+        }
+        found.name = field->name;
+        found.indexed = (field->attributes.flags & ORR_FIELD_INDEXED) != 0;
+        offset -= field->offset;
+        if (field->count > 0 && offset == 0 && size == field->type->size * field->count) {
+            found.type = field->type;
+            found.count = field->count;
+            return found;
+        }
+        offset %= field->type->size;
+        if (offset == 0 && size == field->type->size) {
+            found.type = field->type;
+            return found;
+        }
+        type = field->type;
+    }
+    return found;
+}
+
+static bool transaction_overlaps_indexed(const orri_type* type, uint32_t offset, uint32_t size)
+{
+    for (uint32_t i = 0; i < type->indexed_count; i++) {
+        uint32_t at = type->indexed[i].offset;
+        if (at < offset + size && offset < at + (uint32_t)sizeof(orr_entity)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// A struct may have anything in it; what it has, its type says.
+static bool transaction_settable(const orri_type* type, const transaction_field* field,
+                                 uint32_t offset, uint32_t size)
+{
+    orr_kind kind = field->type->kind;
+    return !field->type->has_owned && !field->type->has_hooks && kind != ORR_KIND_STRING &&
+           kind != ORR_KIND_ARRAY && kind != ORR_KIND_OPAQUE &&
+           !transaction_overlaps_indexed(type, offset, size);
+}
+
+// ---- what is refused --------------------------------------------------------------------------------------------
+
+ORRI_COLD static orr_result transaction_refuse(const orr_command_buffer* commands,
+                                               orr_result result, const char* call,
+                                               const char* what)
+{
+    return orri_refuse(&commands->world->env, result, ORR_LOG_ID_SEND_REFUSED,
+                       "%s: system '%s': %s", call, commands->rights->name, what);
+}
+
+static orr_result transaction_check_type(const orr_command_buffer* commands, const char* call,
+                                         orr_type type, orr_component_id id, orr_entity entity)
+{
+    const orri_type* info = orri_type_at(&commands->world->schema, type);
+    if (info == NULL) {
+        return orri_refuse_type(commands->world, call, type);
+    }
+    if (!orri_right(commands->rights->transacts, commands->rights,
+                    orri_type_index(commands->world, type))) {
+        return orri_refuse_right(commands->world, commands->rights, call, "transacts", type,
+                                 entity);
+    }
+    if (strncmp(info->info.name, "orr_", 4) == 0) {
+        return transaction_refuse(commands, ORR_ERR_TYPE, call,
+                                  "the library's own types are not transacted on; send a change");
+    }
+    bool multiple = info->info.multiplicity == ORR_MULTIPLE;
+    if (multiple ? id == 0 || (id & ORRI_PROVISIONAL) != 0 : id != 0) {
+        return orri_refuse(&commands->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SEND_REFUSED,
+                           "%s: system '%s': %s is %s, so its id %s", call, commands->rights->name,
+                           info->info.name, multiple ? "a multiple type" : "unique",
+                           multiple ? "must be that of an instance that is there" : "is 0");
+    }
+    return ORR_OK;
+}
+
+ORRI_COLD static orr_result transaction_refuse_field(const orr_command_buffer* commands,
+                                                     const char* call, const orri_type* type,
+                                                     const transaction_field* field,
+                                                     uint32_t offset, uint32_t size,
+                                                     const char* what)
+{
+    return orri_refuse(&commands->world->env, ORR_ERR_FIELD, ORR_LOG_ID_SEND_REFUSED,
+                       "%s: system '%s': the %u bytes at %u of %s%s%s%s are %s", call,
+                       commands->rights->name, size, offset, type->info.name,
+                       field->name[0] != '\0' ? " (field " : "", field->name,
+                       field->name[0] != '\0' ? ")" : "", what);
+}
+
+static orr_result transaction_check_field(const orr_command_buffer* commands, const char* call,
+                                          const orri_type* type, orri_verb* verb)
+{
+    transaction_field field = transaction_find(&type->info, verb->offset, verb->size);
+    const char* what = NULL;
+    if ((uint32_t)verb->op > ORR_OP_MAX) {
+        return transaction_refuse(commands, ORR_ERR_ARGUMENT, call, "there is no such op");
+    }
+    if (field.type == NULL) {
+        what = "no field; give offset and size of one";
+    } else if (verb->op != ORR_OP_SET) {
+        bool number = field.type->kind >= ORR_KIND_I8 && field.type->kind <= ORR_KIND_F64;
+        what = !number || field.count > 0 ? "not a number; only ORR_OP_SET is for it" : NULL;
+    } else if (field.indexed || !transaction_settable(type, &field, verb->offset, verb->size)) {
+        what = "an indexed reference, or owned, or opaque; send a change of the component";
+    }
+    if (what != NULL) {
+        return transaction_refuse_field(commands, call, type, &field, verb->offset, verb->size,
+                                        what);
+    }
+    verb->kind = field.type->kind;
+    verb->far = verb->size > 8 || (verb->size & (verb->size - 1)) != 0;
+    return ORR_OK;
+}
+
+static orr_result transaction_check_call(const orr_command_buffer* commands, const char* call,
+                                         const orri_type* type)
+{
+    if (!type->plain) {
+        return orri_refuse(&commands->world->env, ORR_ERR_TYPE, ORR_LOG_ID_SEND_REFUSED,
+                           "%s: system '%s': %s has owned strings, arrays, hooks or indexed "
+                           "fields, which a function could break; transact on its number fields",
+                           call, commands->rights->name, type->info.name);
+    }
+    return ORR_OK;
+}
+
+// ---- appending --------------------------------------------------------------------------------------------------
+
+static bool transaction_same(const orri_verb* a, const orri_verb* b)
+{
+    return a->function == b->function && a->id == b->id && a->offset == b->offset &&
+           a->size == b->size && a->op == b->op;
+}
+
+// Where it stands among the stream's verbs; their number if it must be another.
+static uint32_t transaction_verb(const orri_stream* stream, const orri_verb* verb)
+{
+    for (uint32_t i = stream->verb_count, looks = 0; i-- > 0 && looks < TRANSACTION_LOOK; looks++) {
+        if (transaction_same(&stream->verbs[i], verb)) {
+            return i;
+        }
+    }
+    return stream->verb_count;
+}
+
+static orri_stream* transaction_stream(struct orri_posts* posts, orr_type type)
+{
+    for (uint32_t i = 0; i < posts->stream_count; i++) {
+        if (posts->streams[i].type.id == type.id) {
+            posts->current = i;
+            return &posts->streams[i];
+        }
+    }
+    return NULL;
+}
+
+static struct orri_posts* transaction_block(orr_command_buffer* commands)
+{
+    if (commands->posts == NULL && !commands->mute) {
+        commands->posts =
+            ORRI_ALLOC_ZERO(&commands->world->env, ORR_MEMORY_MESSAGE, struct orri_posts, 1);
+    }
+    return commands->posts;
+}
+
+// The stream of a type, made if missing. NULL when memory is refused (silent): without effect but room.
+static orri_stream* transaction_obtain(orr_command_buffer* commands, orr_type type,
+                                       const orri_type* info)
+{
+    struct orri_posts* posts = transaction_block(commands);
+    orri_stream* stream = posts != NULL ? transaction_stream(posts, type) : NULL;
+    if (stream != NULL || posts == NULL) {
+        return stream;
+    }
+    if (posts->stream_count == posts->stream_made) {
+        if (!ORRI_RESERVE(&commands->world->env, ORR_MEMORY_MESSAGE, &posts->streams,
+                          &posts->stream_capacity, posts->stream_made + 1)) {
+            return NULL;
+        }
+        posts->streams[posts->stream_made++] = (orri_stream){0};
+    }
+    posts->current = posts->stream_count;
+    stream = &posts->streams[posts->stream_count++];
+    stream->type = type;
+    stream->info = info;
+    return stream;
+}
+
+static bool transaction_reserve(orr_command_buffer* commands, orri_stream* stream, uint32_t verb,
+                                uint32_t bytes)
+{
+    orri_env* env = &commands->world->env;
+    struct orri_posts* posts = commands->posts;
+    return stream->count < UINT32_MAX - 1 && bytes <= UINT32_MAX - posts->byte_count &&
+           ORRI_RESERVE(env, ORR_MEMORY_MESSAGE, &stream->posts, &stream->capacity,
+                        stream->count + 1) &&
+           ORRI_RESERVE(env, ORR_MEMORY_MESSAGE, &stream->verbs, &stream->verb_capacity,
+                        verb + 1) &&
+           ORRI_RESERVE(env, ORR_MEMORY_MESSAGE, &stream->runs, &stream->run_capacity,
+                        stream->run_count + 1) &&
+           ORRI_RESERVE(env, ORR_MEMORY_MESSAGE, &posts->bytes, &posts->byte_capacity,
+                        posts->byte_count + bytes);
+}
+
+// Copies bytes behind those of the block, which has room. Where they are.
+static uint64_t transaction_keep(struct orri_posts* posts, const void* data, uint32_t size)
+{
+    uint32_t at = posts->byte_count;
+    if (size > 0) {
+        memcpy(posts->bytes + at, data, size);
+    }
+    posts->byte_count += (size + TRANSACTION_ALIGN - 1) & ~(TRANSACTION_ALIGN - 1);
+    return at;
+}
+
+// Everything that may be refused comes before anything that counts.
+static orr_result transaction_append(orr_command_buffer* commands, orr_entity target, orr_type type,
+                                     const orri_type* info, const orri_verb* verb, const void* data)
+{
+    orri_stream* stream = transaction_obtain(commands, type, info);
+    uint32_t number = stream != NULL ? transaction_verb(stream, verb) : 0;
+    uint32_t bytes = !verb->far                                    ? 0
+                     : verb->size > UINT32_MAX - TRANSACTION_ALIGN ? UINT32_MAX
+                                                                   : verb->size + TRANSACTION_ALIGN;
+    if (stream == NULL || !transaction_reserve(commands, stream, number, bytes)) {
+        return orri_command_buffer_refuse_memory(commands);
+    }
+    if (number == stream->verb_count) {
+        stream->verbs[stream->verb_count++] = *verb;
+        stream->verbs[number].rights = commands->rights;
+        stream->calls |= verb->function != NULL;
+    }
+    if (stream->run_count == 0 || stream->verb != number) {
+        stream->runs[stream->run_count++] = (orri_verb_run){stream->count, number};
+        stream->verb = number;
+    }
+    stream->posts[stream->count++] =
+        (orri_post){target, verb->far ? transaction_keep(commands->posts, data, verb->size)
+                                      : orri_load_unsigned(data, verb->size)};
+    return ORR_OK;
+}
+
+// ---- the calls --------------------------------------------------------------------------------------------------
+
+static orr_command_buffer* transaction_lane(const orr_run* run, const char* call,
+                                            orr_result* result)
+{
+    if (ORR_LIKELY(run != NULL && run->commands != NULL && run->commands->open)) {
+        return run->commands;
+    }
+    *result = orri_check_run(run, call);
+    return NULL;
+}
+
+ORRI_ASIDE static orr_result transaction_long(orr_command_buffer* commands, const char* call,
+                                              orr_entity target, orr_type type, orri_verb* verb,
+                                              const void* data, bool calls)
+{
+    if (target.id == 0) {
+        return transaction_refuse(
+            commands, ORR_ERR_ARGUMENT, call,
+            "the target is null: a reference that was never set, or a creation that was refused");
+    }
+    if (data == NULL && (!calls || verb->size > 0)) {
+        return transaction_refuse(commands, ORR_ERR_ARGUMENT, call,
+                                  calls ? "the argument is NULL" : "the number is NULL");
+    }
+    const orri_type* info = orri_type_at(&commands->world->schema, type);
+    orri_stream* stream = commands->posts != NULL ? transaction_stream(commands->posts, type)
+                                                  : NULL;
+    uint32_t known = stream != NULL ? transaction_verb(stream, verb) : 0;
+    if (stream != NULL && known < stream->verb_count) {
+        verb->kind = stream->verbs[known].kind;
+        verb->far = stream->verbs[known].far;
+        return transaction_append(commands, target, type, info, verb, data);
+    }
+    orr_result result = transaction_check_type(commands, call, type, verb->id, target);
+    if (result == ORR_OK) {
+        result = calls ? transaction_check_call(commands, call, info)
+                       : transaction_check_field(commands, call, info, verb);
+    }
+    return result == ORR_OK ? transaction_append(commands, target, type, info, verb, data) : result;
+}
+
+orr_result orr_transact_field(orr_run* run, orr_op op, orr_entity target, orr_type type,
+                              orr_component_id id, uint32_t offset, uint32_t size,
+                              const void* number)
+{
+    const char* call = "orr_transact_field";
+    orr_result result = ORR_OK;
+    orr_command_buffer* commands = transaction_lane(run, call, &result);
+    if (ORR_UNLIKELY(commands == NULL)) {
+        return result;
+    }
+    struct orri_posts* posts = commands->posts;
+    orri_stream* stream = posts != NULL && posts->stream_count > 0 ? &posts->streams[posts->current]
+                                                                   : NULL;
+    if (ORR_LIKELY(stream != NULL && stream->type.id == type.id && stream->count > 0 &&
+                   stream->count < stream->capacity && target.id != 0 && number != NULL)) {
+        const orri_verb* verb = &stream->verbs[stream->verb];
+        if (ORR_LIKELY(verb->op == op && verb->offset == offset && verb->size == size &&
+                       verb->id == id && !verb->far)) {
+            stream->posts[stream->count++] = (orri_post){target, orri_load_unsigned(number, size)};
+            return ORR_OK;
+        }
+    }
+    orri_verb verb = {.id = id, .offset = offset, .size = size, .op = op};
+    return transaction_long(commands, call, target, type, &verb, number, false);
+}
+
+orr_result orr_transact_call(orr_run* run, orr_entity target, orr_type type, orr_component_id id,
+                             orr_transaction function, const void* argument, uint32_t size)
+{
+    const char* call = "orr_transact_call";
+    orr_result result = ORR_OK;
+    orr_command_buffer* commands = transaction_lane(run, call, &result);
+    if (commands == NULL) {
+        return result;
+    }
+    if (function == NULL) {
+        return transaction_refuse(commands, ORR_ERR_ARGUMENT, call, "the function is NULL");
+    }
+    orri_verb verb = {.function = function, .id = id, .size = size, .far = true};
+    return transaction_long(commands, call, target, type, &verb, argument, true);
+}
+
+#undef TRANSACTION_LOOK
+#undef TRANSACTION_ALIGN
+#undef TRANSACTION_KEPT_MIN

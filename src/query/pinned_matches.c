@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: MIT
+// Working sets: the entities that have all the pinned types a query requires. The store tells of every pinned value that comes
+// or goes; the change is noted once, whatever the number of queries (listen.c), and each set follows in constant time
+// per change when it is iterated next. The walk through it goes by cluster and row; that order, and the pointers to the values,
+// are brought up to date then too, if members changed or rows moved.
+#include "query/query.h"
+#include "store/publish/publish.h"
+
+#define PINNED_MATCHES_HIDDEN UINT64_MAX // Key of a member whose cluster does not match.
+
+// ---- membership ----------------------------------------------------------------------------------------------
+
+// Where an entity stands in the set, plus 1; NULL: there is no page. Transient entities have pages of their own.
+static uint32_t* pinned_matches_position(const orri_pinned_matches* working, uint32_t index)
+{
+    bool transient = orri_index_transient(index);
+    const orri_positions* positions = &working->positions[transient];
+    uint32_t number = transient ? orri_transient_number(index) : index,
+             page = number >> ORRI_PAGE_BITS;
+    return page < positions->capacity && positions->pages[page] != NULL
+               ? &positions->pages[page][number & ORRI_PAGE_MASK]
+               : NULL;
+}
+
+static bool pinned_matches_belongs(const orr_query* query, uint32_t index)
+{
+    const orri_pinned_matches* working = query->working;
+    for (uint32_t t = 0; t < working->required_count; t++) {
+        const orri_required* term = &working->required[t];
+        if (!orri_pinned_has(orri_pool_find(query->world, term->type), index, term->state)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool pinned_matches_find_required(orr_query* query)
+{
+    orri_pinned_matches* working = query->working;
+    const orri_leaf* leaf = &query->leaves[0];
+    working->required =
+        ORRI_ALLOC(&query->world->env, ORR_MEMORY_QUERY, orri_required, leaf->term_count);
+    for (uint32_t t = 0; working->required != NULL && t < leaf->term_count; t++) {
+        const orri_type* type = orri_type_at(&query->world->schema, leaf->terms[t].type);
+        if (leaf->terms[t].kind == ORR_REQUIRED && type != NULL &&
+            type->info.storage == ORR_PINNED) {
+            working->required[working->required_count++] =
+                (orri_required){leaf->terms[t].type, leaf->terms[t].state, 0};
+        }
+    }
+    return working->required != NULL;
+}
+
+static bool pinned_matches_reserve_page(orr_query* query, uint32_t index)
+{
+    bool transient = orri_index_transient(index);
+    orri_positions* positions = &query->working->positions[transient];
+    orri_env* env = &query->world->env;
+    uint32_t number = transient ? orri_transient_number(index) : index;
+    uint32_t page = number >> ORRI_PAGE_BITS, old = positions->capacity;
+    if (!ORRI_RESERVE(env, ORR_MEMORY_QUERY, &positions->pages, &positions->capacity, page + 1)) {
+        return false;
+    }
+    for (uint32_t p = old; p < positions->capacity; p++) {
+        positions->pages[p] = NULL;
+    }
+    if (positions->pages[page] == NULL) {
+        positions->pages[page] = ORRI_ALLOC_ZERO(env, ORR_MEMORY_QUERY, uint32_t, ORRI_PAGE_SIZE);
+    }
+    return positions->pages[page] != NULL;
+}
+
+// Enters or leaves an entity as its pinned values say. Room is there.
+static void pinned_matches_update(orr_query* query, uint32_t index)
+{
+    orri_pinned_matches* working = query->working;
+    uint32_t* position = pinned_matches_position(working, index);
+    bool belongs = pinned_matches_belongs(query, index);
+    working->dirty = true;
+    if (belongs && *position == 0) {
+        ORR_ASSERT(working->count < working->capacity);
+        working->items[working->count++] = (orri_ranked){PINNED_MATCHES_HIDDEN, index, 0};
+        *position = working->count;
+    } else if (!belongs && position != NULL && *position != 0) {
+        uint32_t last = --working->count;
+        orri_ranked moved = working->items[last];
+        working->items[*position - 1] = moved;
+        *pinned_matches_position(working, moved.index) = *position;
+        *position = 0;
+    }
+}
+
+// ---- memory ------------------------------------------------------------------------------------------------------
+
+// Pointers are kept for required types alone: their values go with the members. Those of others come and go unnoticed, so
+// that the pool is asked.
+static bool pinned_matches_keeps(const orr_query* query, uint32_t field)
+{
+    const orri_pinned_matches* working = query->working;
+    for (uint32_t t = 0; t < working->required_count; t++) {
+        if (working->required[t].type.id == query->fields[field].type.id) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool pinned_matches_grow(orr_query* query, uint32_t needed)
+{
+    orri_pinned_matches* working = query->working;
+    orri_env* env = &query->world->env;
+    uint32_t old = working->capacity;
+    uint32_t capacity = old < 32 ? 64 : old * 2;
+    capacity = capacity > needed ? capacity : needed;
+    orri_ranked* items = ORRI_ALLOC(env, ORR_MEMORY_QUERY, orri_ranked, capacity);
+    orri_ranked* scratch = ORRI_ALLOC(env, ORR_MEMORY_QUERY, orri_ranked, capacity);
+    void** pointers[ORR_TERMS_MAX] = {NULL};
+    bool made = items != NULL && scratch != NULL;
+    for (uint32_t f = 0; made && f < query->field_count; f++) {
+        if (pinned_matches_keeps(query, f)) {
+            pointers[f] = ORRI_ALLOC(env, ORR_MEMORY_QUERY, void*, capacity);
+            made = pointers[f] != NULL;
+        }
+    }
+    if (made && working->count > 0) {
+        memcpy(items, working->items, working->count * sizeof *items);
+    }
+    // What is no longer needed: the new memory if some of it was refused, else the old.
+    ORRI_FREE(env, ORR_MEMORY_QUERY, orri_ranked, made ? working->items : items,
+              made ? old : capacity);
+    ORRI_FREE(env, ORR_MEMORY_QUERY, orri_ranked, made ? working->scratch : scratch,
+              made ? old : capacity);
+    for (uint32_t f = 0; f < query->field_count; f++) {
+        ORRI_FREE(env, ORR_MEMORY_QUERY, void*, made ? working->pointers[f] : pointers[f],
+                  made ? old : capacity);
+        working->pointers[f] = made ? pointers[f] : working->pointers[f];
+        query->hot_fields[f].pinned = working->pointers[f];
+    }
+    if (made) {
+        working->items = items;
+        working->scratch = scratch;
+        working->capacity = capacity;
+        working->dirty = true; // The pointers are to be found again.
+    }
+    return made;
+}
+
+static bool pinned_matches_follow(orr_query* query, uint32_t index)
+{
+    orri_pinned_matches* working = query->working;
+    if ((working->count == working->capacity && !pinned_matches_grow(query, working->count + 1)) ||
+        (pinned_matches_position(working, index) == NULL &&
+         !pinned_matches_reserve_page(query, index))) {
+        (void)orri_refuse_memory(&query->world->env, "bringing a query's working set up to date");
+        working->built = false; // Begin anew next time.
+        return false;
+    }
+    pinned_matches_update(query, index);
+    return true;
+}
+
+// The pool with the fewest values among the required ones; NULL: one has none at all.
+static const orri_pool* pinned_matches_smallest(const orr_query* query)
+{
+    const orri_pool* smallest = NULL;
+    for (uint32_t t = 0; t < query->working->required_count; t++) {
+        const orri_pool* pool = orri_pool_find(query->world, query->working->required[t].type);
+        if (pool == NULL) {
+            return NULL;
+        }
+        smallest = smallest == NULL || pool->live < smallest->live ? pool : smallest;
+    }
+    return smallest;
+}
+
+bool orri_pinned_matches_create(orr_query* query)
+{
+    query->working = ORRI_ALLOC_ZERO(&query->world->env, ORR_MEMORY_QUERY, orri_pinned_matches, 1);
+    if (query->working == NULL || !pinned_matches_find_required(query)) {
+        (void)orri_refuse_memory(&query->world->env, "making a query");
+        return false;
+    }
+    return true;
+}
+
+void orri_pinned_matches_destroy(orr_query* query)
+{
+    orri_pinned_matches* working = query->working;
+    orri_env* env = &query->world->env;
+    if (working == NULL) {
+        return;
+    }
+    for (uint32_t s = 0; s < 2; s++) {
+        const orri_positions* positions = &working->positions[s];
+        for (uint32_t p = 0; p < positions->capacity; p++) {
+            ORRI_FREE(env, ORR_MEMORY_QUERY, uint32_t, positions->pages[p], ORRI_PAGE_SIZE);
+        }
+        ORRI_RELEASE(env, ORR_MEMORY_QUERY, positions->pages, positions->capacity);
+    }
+    ORRI_FREE(env, ORR_MEMORY_QUERY, orri_required, working->required, query->leaves[0].term_count);
+    ORRI_FREE(env, ORR_MEMORY_QUERY, orri_ranked, working->items, working->capacity);
+    ORRI_FREE(env, ORR_MEMORY_QUERY, orri_ranked, working->scratch, working->capacity);
+    for (uint32_t f = 0; f < query->field_count; f++) {
+        ORRI_FREE(env, ORR_MEMORY_QUERY, void*, working->pointers[f], working->capacity);
+    }
+    ORRI_FREE(env, ORR_MEMORY_QUERY, orri_pinned_matches, working, 1);
+    query->working = NULL;
+}
+
+// ---- refreshing ----------------------------------------------------------------------------------------------------
+
+static bool pinned_matches_build(orr_query* query)
+{
+    orri_pinned_matches* working = query->working;
+    for (uint32_t i = 0; i < working->count; i++) {
+        *pinned_matches_position(working, working->items[i].index) = 0;
+    }
+    working->count = 0;
+    working->built = true;
+    const orri_pool* pool = pinned_matches_smallest(query);
+    for (uint32_t slot = 0; pool != NULL && slot < pool->slot_count; slot++) {
+        uint32_t owner = orri_pool_owner(pool, slot);
+        if (owner != ORRI_INDEX_NONE && !pinned_matches_follow(query, owner)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Reads what changed since, or begins anew where that was forgotten.
+static bool pinned_matches_catch_up(orr_query* query)
+{
+    orri_pinned_matches* working = query->working;
+    for (uint32_t t = 0; t < working->required_count; t++) {
+        const orri_watch* watch = orri_watch_of(query->world, working->required[t].type);
+        working->built = working->built && working->required[t].seen >= watch->base;
+    }
+    bool anew = !working->built;
+    if (anew && !pinned_matches_build(query)) {
+        return false;
+    }
+    for (uint32_t t = 0; t < working->required_count; t++) {
+        orri_required* term = &working->required[t];
+        orri_watch* watch = orri_watch_of(query->world, term->type);
+        for (uint64_t i = term->seen - watch->base; !anew && i < watch->count; i++) {
+            if (!pinned_matches_follow(query, watch->log[i])) {
+                return false;
+            }
+        }
+        if (watch->readers == 1) {
+            watch->base += watch->count;
+            watch->count = 0;
+        }
+        term->seen = watch->base + watch->count;
+    }
+    working->dirty = working->dirty || anew;
+    return true;
+}
+
+uint64_t orri_pinned_matches_count(const orr_query* query)
+{
+    uint64_t count = 0;
+    const orri_pool* pool = pinned_matches_smallest(query);
+    for (uint32_t slot = 0; pool != NULL && slot < pool->slot_count; slot++) {
+        uint32_t owner = orri_pool_owner(pool, slot);
+        if (owner != ORRI_INDEX_NONE) {
+            uint32_t place = orri_record_at(query->world, owner)->place;
+            const orri_chunk* chunk = orri_place_chunk(query->world, place);
+            uint32_t entry = orri_entries_find(query, chunk->cluster);
+            count += entry != UINT32_MAX && orri_query_row(query, orri_entry_map(query, entry),
+                                                           chunk, orri_place_slot(place));
+        }
+    }
+    return count;
+}
+
+static bool pinned_matches_stale(const orr_query* query)
+{
+    const orri_pinned_matches* working = query->working;
+    if (working->dirty || working->entries_mark != query->changes) {
+        return true;
+    }
+    for (uint32_t e = 0; e < query->entry_count; e++) {
+        const orri_cluster* cluster = query->entries[e].cluster;
+        if (cluster != NULL &&
+            cluster->columns[orri_cluster_entity_column(cluster)].version > working->mark) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void pinned_matches_rank(orr_query* query)
+{
+    orri_pinned_matches* working = query->working;
+    const orri_cluster* cluster = NULL;
+    uint32_t entry = UINT32_MAX;
+    working->visible = 0;
+    for (uint32_t i = 0; i < working->count; i++) {
+        orri_ranked* item = &working->items[i];
+        uint32_t place = orri_record_at(query->world, item->index)->place;
+        const orri_chunk* chunk = orri_place_chunk(query->world, place);
+        if (chunk->cluster != cluster) {
+            cluster = chunk->cluster;
+            entry = orri_entries_find(query, cluster);
+        }
+        uint32_t row = chunk->number * ORR_CHUNK_CAPACITY + orri_place_slot(place);
+        item->key = entry != UINT32_MAX ? (uint64_t)entry << 32 | row : PINNED_MATCHES_HIDDEN;
+        working->visible += entry != UINT32_MAX;
+    }
+}
+
+static void pinned_matches_point(orr_query* query)
+{
+    orri_pinned_matches* working = query->working;
+    for (uint32_t f = 0; f < query->field_count; f++) {
+        for (uint32_t i = 0; working->pointers[f] != NULL && i < working->count; i++) {
+            working->pointers[f][i] = (void*)(uintptr_t)orri_pinned_here(
+                query->world, query->fields[f].type, working->items[i].index);
+        }
+    }
+    for (uint32_t i = 0; i < working->count; i++) {
+        *pinned_matches_position(working, working->items[i].index) = i + 1;
+    }
+}
+
+// True when values are those that this pipeline sees of another: they lie elsewhere after each of its ticks.
+static bool pinned_matches_viewed(const orr_query* query)
+{
+    const orri_view* view = orri_view_here(query->world);
+    for (uint32_t f = 0; view != NULL && f < query->field_count; f++) {
+        if (query->working->pointers[f] != NULL && orri_view_has(view, query->fields[f].type)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool orri_pinned_matches_refresh(orr_query* query)
+{
+    orri_pinned_matches* working = query->working;
+    if (!pinned_matches_catch_up(query)) {
+        return false;
+    }
+    bool viewed = pinned_matches_viewed(query);
+    bool elsewhere = viewed || working->viewed;
+    working->viewed = viewed;
+    if (pinned_matches_stale(query)) {
+        pinned_matches_rank(query);
+        orri_ranked_sort(working->items, working->count, working->scratch);
+        pinned_matches_point(query);
+        working->dirty = false;
+        working->entries_mark = query->changes;
+        working->mark = orri_mark_now(query->world);
+    } else if (ORR_UNLIKELY(elsewhere)) {
+        pinned_matches_point(query);
+    }
+    return true;
+}
+
+#undef PINNED_MATCHES_HIDDEN

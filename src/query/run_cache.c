@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT
+// Lists of spans: where the rows of a query lie, kept from one iteration to the next for as long as no row of the world comes,
+// goes or moves and nothing is switched off or on. A loop then reads one array from front to back, whatever the number of clusters.
+//
+// Stamps wait as well. Marking a block as written touches two lines that the loop itself does not need, block by block; with
+// many small clusters that costs more than the work. So a write through a list is noted in the list's cell, and stamped when
+// somebody is about to look: a hash, a changed-since reader, a snapshot, or a change of structure. Held blocks would have
+// to be copied before they are written: while anybody holds one there are no lists.
+#include "query/query.h"
+
+#define RUN_CACHE_RUNS_MAX 16u // Runs of a chunk that a list may have on average.
+
+static orr_hot_span* run_cache_span(const orr_query* query, uint32_t i)
+{
+    return (orr_hot_span*)(void*)(query->list + i * query->list_stride);
+}
+
+static orr_hot_cell* run_cache_cells(orr_hot_span* span)
+{
+    return (orr_hot_cell*)(void*)(span + 1);
+}
+
+// ---- making ----------------------------------------------------------------------------------------------------
+
+static bool run_cache_reserve(orr_query* query, uint32_t needed)
+{
+    if (needed <= query->list_capacity) {
+        return true;
+    }
+    orri_env* env = &query->world->env;
+    uint32_t capacity = query->list_capacity < 4 ? 4 : query->list_capacity * 2;
+    capacity = capacity > needed ? capacity : needed;
+    uint8_t* list = orri_alloc(env, ORR_MEMORY_QUERY, orri_size_mul(query->list_stride, capacity),
+                               ORRI_BLOCK_ALIGN);
+    if (list == NULL) {
+        return false;
+    }
+    if (query->list_count > 0) {
+        memcpy(list, query->list, query->list_count * query->list_stride);
+    }
+    orri_free(env, ORR_MEMORY_QUERY, query->list, query->list_capacity * query->list_stride,
+              ORRI_BLOCK_ALIGN);
+    query->list = list;
+    query->list_capacity = capacity;
+    return true;
+}
+
+static bool run_cache_push(orr_query* query, const uint16_t* map, orri_chunk* chunk, uint32_t slot,
+                           uint32_t count)
+{
+    if (!run_cache_reserve(query, query->list_count + 1)) {
+        return false;
+    }
+    orr_hot_span* span = run_cache_span(query, query->list_count++);
+    *span = (orr_hot_span){(orr_hot_column*)(void*)chunk->columns, map, chunk, slot, count};
+    for (uint32_t f = 0; f < query->field_count; f++) {
+        uint8_t* data = NULL;
+        if (map[f] != ORRI_COLUMN_NONE) {
+            data = chunk->columns[map[f]].data +
+                   (size_t)slot * chunk->cluster->columns[map[f]].size;
+        }
+        run_cache_cells(span)[f] = (orr_hot_cell){data, 0, 0};
+    }
+    return true;
+}
+
+// The runs of rows of a chunk that match, told by enable bits and pinned types.
+static bool run_cache_add_runs(orr_query* query, const uint16_t* map, orri_chunk* chunk)
+{
+    uint32_t rows = orri_chunk_rows(chunk), first = 0, run = 0;
+    for (uint32_t word = 0; word * 64 < rows; word++) {
+        uint32_t left = rows - word * 64;
+        uint64_t all = left < 64 ? ((uint64_t)1 << left) - 1 : UINT64_MAX;
+        uint64_t mask = orri_query_mask(query, orri_entry_leaves(query, map), chunk, word, all);
+        for (uint32_t bit = 0; bit < 64 && word * 64 + bit < rows; bit++) {
+            if (mask >> bit & 1) {
+                first = run == 0 ? word * 64 + bit : first;
+                run++;
+            } else if (run > 0) {
+                if (!run_cache_push(query, map, chunk, first, run)) {
+                    return false;
+                }
+                run = 0;
+            }
+        }
+    }
+    return run == 0 || run_cache_push(query, map, chunk, first, run);
+}
+
+// A list of many short runs would be longer than the work: then rows are looked at as the loop goes.
+static bool run_cache_add_cluster(orr_query* query, const uint16_t* map,
+                                  const orri_cluster* cluster)
+{
+    uint32_t before = query->list_count;
+    for (uint32_t i = 0; i < cluster->chunk_count; i++) {
+        orri_chunk* chunk = cluster->chunks[i];
+        bool added = map[query->field_count] == ORRI_MATCH_ALL
+                         ? run_cache_push(query, map, chunk, 0, orri_chunk_rows(chunk))
+                         : run_cache_add_runs(query, map, chunk);
+        if (!added || query->list_count - before > (i + 1) * RUN_CACHE_RUNS_MAX) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// False when runs are too many, or memory is refused: then there is no list, and no harm.
+static bool run_cache_make(orr_query* query)
+{
+    query->list_count = 0;
+    for (uint32_t e = 0; e < query->entry_count; e++) {
+        const orri_cluster* cluster = query->entries[e].cluster;
+        if (cluster != NULL && cluster->row_count > 0 &&
+            !run_cache_add_cluster(query, orri_entry_map(query, e), cluster)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool run_cache_current(const orr_query* query)
+{
+    return query->list_structure == query->world->queries->structure;
+}
+
+// Storing to an atomic costs as much as a small loop; most of the time the flag is up already.
+static inline void run_cache_raise(_Atomic uint32_t* flag)
+{
+    if (*flag == 0) {
+        *flag = 1;
+    }
+}
+
+bool orri_run_cache_ready(orr_query* query)
+{
+    orr_world* world = query->world;
+    if (query->order != NULL || query->working != NULL || query->has_changed ||
+        world->share_live != 0 || world->appender != NULL || world->realtime) {
+        return false;
+    }
+    if (!run_cache_current(query)) {
+        bool free = false;
+        if (query->list_failed == world->queries->structure ||
+            !atomic_compare_exchange_strong(&query->listing, &free, true)) {
+            return false; // Nobody waits: without a list the loop finds its own way.
+        }
+        if (!run_cache_current(query)) {
+            query->list_structure = 0;
+            bool made = run_cache_make(query);
+            query->list_failed = made ? 0 : world->queries->structure;
+            query->list_structure = made ? world->queries->structure : 0;
+        }
+        query->listing = false;
+        if (query->list_structure == 0) {
+            return false;
+        }
+    }
+    run_cache_raise(&world->listed);
+    orri_run_cache_owe(query);
+    return true;
+}
+
+void orri_run_cache_owe(orr_query* query)
+{
+    if (query->writes) {
+        run_cache_raise(&query->owing);
+        run_cache_raise(&query->world->owing);
+    }
+}
+
+void orri_run_cache_term(orr_query* query)
+{
+    orri_free(&query->world->env, ORR_MEMORY_QUERY, query->list,
+              query->list_capacity * query->list_stride, ORRI_BLOCK_ALIGN);
+    query->list = NULL;
+    query->list_count = query->list_capacity = 0;
+}
+
+// ---- stamping what was written -------------------------------------------------------------------------------
+
+static void run_cache_stamp(orr_hot_span* span, uint32_t field, uint64_t tick, uint64_t version)
+{
+    orri_chunk* chunk = span->chunk;
+    uint32_t column = span->map[field];
+    orri_column* entry = &chunk->columns[column];
+    uint64_t* newest = &chunk->cluster->columns[column].version;
+    if (entry->version < version) {
+        entry->version = version;
+        entry->tick = tick;
+    }
+    if (__atomic_load_n(newest, __ATOMIC_RELAXED) < version) {
+        __atomic_store_n(newest, version, __ATOMIC_RELAXED);
+    }
+}
+
+// Loops on other threads may go on writing meanwhile: what one notes after a cell was taken is found the next time.
+void orri_run_cache_settle(orr_query* query)
+{
+    for (uint32_t i = 0; i < query->list_count; i++) {
+        orr_hot_span* span = run_cache_span(query, i);
+        for (uint32_t f = 0; f < query->field_count; f++) {
+            orr_hot_cell* cell = &run_cache_cells(span)[f];
+            if (__atomic_load_n(&cell->version, __ATOMIC_RELAXED) == 0) {
+                continue;
+            }
+            uint64_t version = __atomic_exchange_n(&cell->version, 0, __ATOMIC_ACQUIRE);
+            uint64_t tick = __atomic_load_n(&cell->tick, __ATOMIC_RELAXED);
+            if (cell->data != NULL) {
+                run_cache_stamp(span, f, tick, version);
+            }
+        }
+    }
+}
+
+void orri_run_caches_settle(orr_world* world)
+{
+    struct orri_queries* queries = world->queries;
+    orri_mutex_lock(world->env.platform, &queries->settling);
+    // Flags come down before cells are looked at, and never after: a loop raises them when it begins and again when it has
+    // ended, after the count of iterations went down. Who ended before a flag came down is seen through that count,
+    // cells and all; who ends later raises it again.
+    world->owing = 0;
+    for (orr_query* query = queries->first; query != NULL; query = query->next) {
+        if (query->owing) {
+            query->owing = 0;
+            bool open = world->iterating != 0;
+            orri_run_cache_settle(query);
+            if (open || world->iterating != 0) {
+                orri_run_cache_owe(query); // A loop that is open may write again.
+            }
+        }
+    }
+    orri_mutex_unlock(world->env.platform, &queries->settling);
+}
+
+void orri_run_caches_forget(orr_world* world)
+{
+    orri_world_settle(world);
+    world->queries->structure++;
+    world->listed = 0;
+}
+
+#undef RUN_CACHE_RUNS_MAX

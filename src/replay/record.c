@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+// A recording of lockstep: where it begins, ends, is gone on with and cut. What comes between is taken down by the schedule (lockstep.c there).
+#include "schedule/record/recording.h"
+#include <orrery/replay.h>
+
+static orr_result record_refuse(orr_world* world, orr_result result, const char* call,
+                                const char* why)
+{
+    return orri_refuse(&world->env, result, ORR_LOG_ID_CALL_REFUSED, "%s: %s", call, why);
+}
+
+static orr_result record_check(orr_world* world, const orr_recording* recording, bool append)
+{
+    const struct orri_schedule* schedule = world->schedule;
+    const char* wrong = NULL;
+    if (schedule->tape != NULL) {
+        wrong = schedule->tape->record != NULL
+                    ? "the world is recorded already; end that with orr_record_end()"
+                    : "a tick of a replay is half done; finish it with orr_replay()";
+    } else if (schedule->now != NULL) {
+        wrong = "a tick is half done; finish it with orr_step()";
+    } else if (recording->taking) {
+        wrong = "another world is recorded to it";
+    } else if (append && recording->turn_count > 0) {
+        wrong = "it is of a run in real time, to which nothing can be appended";
+    } else if (append && (recording->full || recording->refused)) {
+        wrong = "it ends early, for want of memory; cut it with orr_recording_cut() before the "
+                "tick from which it is to go on";
+    }
+    return wrong == NULL ? ORR_OK : record_refuse(world, ORR_ERR_STATE, "orr_record", wrong);
+}
+
+// What is recorded so far leads to where the world is.
+static orr_result record_check_append(orr_world* world, const orr_recording* recording)
+{
+    uint64_t end = recording->begin_tick + recording->taped_count;
+    const orri_lockstep_log_mark* mark = orri_lockstep_log_mark_at(recording, end);
+    if (recording->mark_count == 0) {
+        return ORR_OK; // It is empty.
+    }
+    if (end != world->tick) {
+        return orri_refuse(&world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
+                           "orr_record: the recording ends with tick %llu, the world is at tick "
+                           "%llu; cut it with orr_recording_cut(), or replay it to its end",
+                           (unsigned long long)end, (unsigned long long)world->tick);
+    }
+    if (mark != NULL && mark->hash != orr_world_hash(world)) {
+        return orri_refuse(
+            &world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
+            "orr_record: at its end, tick %llu, the recorded world has the hash %016llx, this one "
+            "%016llx: it is another; replay the recording on it",
+            (unsigned long long)end, (unsigned long long)mark->hash,
+            (unsigned long long)orr_world_hash(world));
+    }
+    return ORR_OK;
+}
+
+orr_result orr_record(orr_world* world, orr_recording* recording, const orr_record_desc* desc)
+{
+    ORR_ASSERT(world != NULL && recording != NULL);
+    static const orr_record_desc none = {0};
+    desc = desc != NULL ? desc : &none;
+    orr_result result = orri_step_check(world, "orr_record");
+    result = result == ORR_OK ? record_check(world, recording, desc->append) : result;
+    result = result == ORR_OK ? orri_impure_check(world, "orr_record") : result;
+    result = result == ORR_OK && desc->append ? record_check_append(world, recording) : result;
+    if (result != ORR_OK) {
+        return result;
+    }
+    orri_lockstep_log* tape = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SYSTEM, orri_lockstep_log, 1);
+    if (tape == NULL) {
+        return orri_refuse_memory(&world->env, "beginning a recording");
+    }
+    if (!desc->append || recording->mark_count == 0) {
+        orri_recording_clear(recording);
+        recording->lockstep = recording->hashed = true;
+        recording->begin_tick = world->tick;
+        recording->begin_hash = orr_world_hash(world);
+        recording->time_ns = world->schedule->time_ns;
+    }
+    if (!orri_lockstep_log_mark_now(world, recording)) {
+        ORRI_FREE(&world->env, ORR_MEMORY_SYSTEM, orri_lockstep_log, tape, 1);
+        return orri_refuse_memory(&world->env, "beginning a recording");
+    }
+    recording->hash_every = desc->hash_every;
+    recording->taking = true;
+    tape->record = recording;
+    tape->first_ns = world->schedule->pipelines[0]->due_ns;
+    orri_lockstep_log_set(world, tape);
+    return ORR_OK;
+}
+
+orr_result orr_record_end(orr_world* world)
+{
+    ORR_ASSERT(world != NULL);
+    orr_result result = orri_step_check(world, "orr_record_end");
+    orri_lockstep_log* tape = result == ORR_OK ? world->schedule->tape : NULL;
+    if (result != ORR_OK) {
+        return result;
+    }
+    if (tape == NULL || tape->record == NULL || world->schedule->now != NULL) {
+        return record_refuse(world, ORR_ERR_STATE, "orr_record_end",
+                             tape == NULL || tape->record == NULL
+                                 ? "the world is not recorded"
+                                 : "a tick is half done; finish it with orr_step()");
+    }
+    orri_lockstep_log_look(world, tape);
+    if (orri_lockstep_log_records(tape)) {
+        struct orr_recording* record = tape->record;
+        record->time_ns = world->schedule->time_ns;
+        orri_lockstep_log_cut(record, record->taped_count); // Calls of a tick that did not begin.
+        if (!orri_lockstep_log_mark_now(world, record)) {
+            orri_lockstep_log_lacks(world, tape);
+        }
+    }
+    orri_lockstep_log_set(world, NULL);
+    return ORR_OK;
+}
+
+orr_result orr_recording_cut(orr_recording* recording, uint64_t tick)
+{
+    ORR_ASSERT(recording != NULL);
+    if (!recording->lockstep || recording->taking) {
+        return orri_refuse(
+            &recording->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED, "orr_recording_cut: %s",
+            recording->taking            ? "a world is recorded to it; orr_record_end() first"
+            : recording->turn_count == 0 ? "it is empty; record to it, or load it"
+                                         : "it is of a run in real time, whose ticks overlap");
+    }
+    uint64_t last = recording->begin_tick + recording->taped_count;
+    if (tick < recording->begin_tick || tick > last) {
+        return orri_refuse(&recording->env, ORR_ERR_PAST, ORR_LOG_ID_CALL_REFUSED,
+                           "orr_recording_cut: tick %llu is not in it; it has %llu to %llu",
+                           (unsigned long long)tick, (unsigned long long)recording->begin_tick,
+                           (unsigned long long)last);
+    }
+    orri_lockstep_log_cut(recording, (uint32_t)(tick - recording->begin_tick));
+    return ORR_OK;
+}

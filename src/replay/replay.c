@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: MIT
+// A recording of lockstep, done again on a world that is as the recorded one was.
+#include "schedule/record/recording.h"
+#include <float.h>
+#include <orrery/history.h>
+#include <orrery/replay.h>
+#include <stdio.h>
+
+// A replay under way.
+typedef struct replay_run {
+    orr_world* world;
+    const orr_recording* recording;
+    orri_lockstep_log* tape;
+    orr_replay_desc desc;
+    orr_replay_report report;
+    uint64_t begun_ns, begun_time_ns; // By the clock, and the world's.
+} replay_run;
+
+// ---- what must be the same --------------------------------------------------------------------------------------------------
+
+static orr_result replay_refuse(orr_world* world, orr_result result, const char* why)
+{
+    return orri_refuse(&world->env, result, ORR_LOG_ID_CALL_REFUSED, "orr_replay: %s", why);
+}
+
+static orr_result replay_check(orr_world* world, const orr_recording* recording)
+{
+    const orri_lockstep_log* tape = world->schedule->tape;
+    const char* wrong = NULL;
+    if (!recording->lockstep) {
+        wrong = recording->turn_count > 0
+                    ? "the recording is of a run in real time; use orr_realtime() with .replay"
+                    : "the recording is empty";
+    } else if (tape != NULL && tape->record != NULL) {
+        wrong = "the world is recorded; end that with orr_record_end()";
+    } else if (tape != NULL && tape->replay != recording) {
+        wrong = "a tick of another replay is half done; finish that one";
+    } else if (tape == NULL && world->schedule->now != NULL) {
+        wrong = "a tick is half done; finish it with orr_step()";
+    } else if (recording->taking) {
+        wrong = "a world is recorded to it";
+    }
+    if (wrong != NULL) {
+        return replay_refuse(world, ORR_ERR_STATE, wrong);
+    }
+    return orri_recording_fits(world, recording, "orr_replay");
+}
+
+static orr_result replay_check_desc(orr_world* world, const orr_replay_desc* desc)
+{
+    if (!(desc->rate >= 0 && desc->rate <= DBL_MAX)) {
+        return orri_refuse(
+            &world->env, ORR_ERR_RANGE, ORR_LOG_ID_CALL_REFUSED,
+            "orr_replay: the rate %g is below 0, infinite or no number; 1 is as fast "
+            "as it was, 0 as fast as it goes",
+            desc->rate);
+    }
+    if (desc->until_tick != 0 && desc->until_tick < world->tick) {
+        return orri_refuse(&world->env, ORR_ERR_PAST, ORR_LOG_ID_CALL_REFUSED,
+                           "orr_replay: the world is at tick %llu already, behind until_tick %llu; "
+                           "go back with orr_time_travel(), or build it anew",
+                           (unsigned long long)world->tick, (unsigned long long)desc->until_tick);
+    }
+    return ORR_OK;
+}
+
+// ---- hashes -----------------------------------------------------------------------------------------------------------------
+
+static orr_result replay_verify(replay_run* run)
+{
+    orr_world* world = run->world;
+    const orri_lockstep_log_mark* mark = orri_lockstep_log_mark_at(run->recording, world->tick);
+    if (mark == NULL || run->desc.no_verify) {
+        return ORR_OK;
+    }
+    uint64_t hash = orr_world_hash(world);
+    run->report.verified++;
+    if (hash == mark->hash) {
+        run->report.agreed_tick = world->tick;
+        return ORR_OK;
+    }
+    run->report.differs_tick = world->tick;
+    run->report.hash = hash;
+    run->report.hash_recorded = mark->hash;
+    char agreed[96] = "build it in the same way, with the same seed";
+    if (run->report.verified > 1) {
+        snprintf(agreed, sizeof agreed,
+                 "tick %llu was the last that agreed; something depends on what is not recorded",
+                 (unsigned long long)run->report.agreed_tick);
+    } else if (run->report.ticks > 0) {
+        snprintf(agreed, sizeof agreed,
+                 "no tick was compared before; something depends on what is not recorded");
+    }
+    return orri_refuse(&world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
+                       "orr_replay: at tick %llu the world has the hash %016llx, the recorded one "
+                       "%016llx: %s",
+                       (unsigned long long)world->tick, (unsigned long long)hash,
+                       (unsigned long long)mark->hash, agreed);
+}
+
+// ---- a tick --------------------------------------------------------------------------------------------------------------------
+
+// Spectators that are due before it.
+static orr_result replay_spectators(orr_world* world, const orri_pipeline* pipe)
+{
+    const struct orri_schedule* schedule = world->schedule;
+    orr_result result = ORR_OK;
+    for (orri_pipeline* next = NULL; result == ORR_OK; next = NULL) {
+        for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
+            orri_pipeline* other = schedule->pipelines[i];
+            bool before = other->spectator && (other->due_ns < pipe->due_ns ||
+                                               (other->due_ns == pipe->due_ns && i < pipe->index));
+            next = before && (next == NULL || other->due_ns < next->due_ns) ? other : next;
+        }
+        if (next == NULL) {
+            break;
+        }
+        result = orri_tick(next, next->interval);
+    }
+    return result;
+}
+
+// So that a second of the world takes 1 / rate seconds.
+static void replay_pace(const replay_run* run, uint64_t time_ns)
+{
+    const orr_platform* platform = run->world->env.platform;
+    if (!(run->desc.rate > 0) || time_ns <= run->begun_time_ns) {
+        return;
+    }
+    double wanted = (double)(time_ns - run->begun_time_ns) / run->desc.rate;
+    uint64_t passed = platform->clock_ns(platform->user) - run->begun_ns;
+    if (wanted > (double)passed) {
+        platform->sleep_ns(platform->user, (uint64_t)(wanted - (double)passed));
+    }
+}
+
+// Memory was refused where a recorded input was to be put in.
+static orr_result replay_lacks(const replay_run* run)
+{
+    run->tape->lacks = false;
+    return orri_refuse(&run->world->env, ORR_ERR_MEMORY, ORR_LOG_ID_CALL_REFUSED,
+                       "orr_replay: in tick %llu memory was refused to a call, or to what impure "
+                       "systems did: the world lacks that; replay it from its beginning",
+                       (unsigned long long)run->world->tick);
+}
+
+static orr_result replay_astray(replay_run* run)
+{
+    run->report.differs_tick = run->world->tick;
+    char agreed[64] = "no tick was compared before";
+    if (run->report.verified > 0) {
+        snprintf(agreed, sizeof agreed, "tick %llu was the last that agreed",
+                 (unsigned long long)run->report.agreed_tick);
+    }
+    return orri_refuse(&run->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
+                       "orr_replay: in tick %llu impure systems did not run as they were recorded; "
+                       "%s. Are the systems the same, in the same order?",
+                       (unsigned long long)run->world->tick, agreed);
+}
+
+// Begins the next tick, or goes on with the one that is open.
+static orr_result replay_tick(replay_run* run)
+{
+    orr_world* world = run->world;
+    orri_lockstep_log* tape = run->tape;
+    const orri_lockstep_entry* taped = &run->recording->taped[tape->at];
+    orri_pipeline* pipe = orri_lockstep_log_pipeline(world, taped->number);
+    if (pipe == NULL) {
+        return replay_refuse(world, ORR_ERR_CONFLICT,
+                             "the recorded world has more pipelines than this one");
+    }
+    if (world->schedule->now == NULL) {
+        world->schedule->pipelines[0]->due_ns = taped->first_ns;
+        pipe->due_ns = taped->due_ns;
+        world->schedule->time_ns = taped->time_ns;
+        if (tape->begun) {
+            tape->now = *taped;
+            tape->begun = false;
+        }
+        replay_pace(run, taped->due_ns);
+        orr_result result = replay_spectators(world, pipe);
+        if (result != ORR_OK) {
+            return result;
+        }
+    }
+    orr_result result = orri_tick(pipe, taped->dt);
+    if (world->schedule->now != NULL || !tape->begun) {
+        return result; // Within it, or it did not begin.
+    }
+    run->report.ticks++;
+    size_t used = tape->impure_at - tape->input_begin;
+    tape->input_begin = tape->impure_at;
+    tape->at++;
+    if (tape->lacks) {
+        return replay_lacks(run);
+    }
+    if (tape->astray || used != taped->input_size) {
+        return replay_astray(run);
+    }
+    // What was dropped for want of room was dropped then, too.
+    return result == ORR_OK || result == ORR_ERR_CAPACITY ? replay_verify(run) : result;
+}
+
+// ---- the whole -------------------------------------------------------------------------------------------------------------------
+
+static orr_result replay_begin(replay_run* run)
+{
+    orr_world* world = run->world;
+    const orr_recording* recording = run->recording;
+    uint64_t last = recording->begin_tick + recording->taped_count;
+    if (world->tick < recording->begin_tick || world->tick > last) {
+        return orri_refuse(&world->env, ORR_ERR_PAST, ORR_LOG_ID_CALL_REFUSED,
+                           "orr_replay: the world is at tick %llu, the recording has %llu to %llu",
+                           (unsigned long long)world->tick,
+                           (unsigned long long)recording->begin_tick, (unsigned long long)last);
+    }
+    orr_result result = replay_verify(run);
+    orri_lockstep_log* tape =
+        result == ORR_OK ? ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SYSTEM, orri_lockstep_log, 1)
+                         : NULL;
+    if (tape == NULL) {
+        return result != ORR_OK ? result : orri_refuse_memory(&world->env, "beginning a replay");
+    }
+    tape->replay = recording;
+    tape->begun = true;
+    tape->at = (uint32_t)(world->tick - recording->begin_tick);
+    orri_lockstep_log_place(recording, tape->at, &tape->call_at, &tape->impure_at);
+    tape->input_begin = tape->impure_at;
+    orri_lockstep_log_set(world, tape);
+    run->tape = tape;
+    return ORR_OK;
+}
+
+static bool replay_goes_on(const replay_run* run)
+{
+    const orr_replay_desc* desc = &run->desc;
+    return run->world->schedule->now != NULL ||
+           (run->tape->at < run->recording->taped_count &&
+            (desc->until_tick == 0 || run->world->tick < desc->until_tick));
+}
+
+// It may not step the world, nor post: who does so is known by the thread.
+static bool replay_show(const replay_run* run)
+{
+    struct orri_schedule* schedule = run->world->schedule;
+    const orr_world* before = orri_tick_here;
+    orri_tick_here = run->world;
+    schedule->calling = run->tape->showing = true;
+    bool on = run->desc.on_tick(run->desc.user, run->world);
+    schedule->calling = run->tape->showing = false;
+    orri_tick_here = before;
+    return on;
+}
+
+static orr_result replay_all(replay_run* run)
+{
+    orr_world* world = run->world;
+    const orr_platform* platform = world->env.platform;
+    orr_result result = ORR_OK;
+    run->begun_ns = run->desc.rate > 0 ? platform->clock_ns(platform->user) : 0;
+    run->begun_time_ns = world->schedule->time_ns;
+    while (result == ORR_OK && replay_goes_on(run)) {
+        result = replay_tick(run);
+        if (result == ORR_OK && run->desc.on_tick != NULL && !replay_show(run)) {
+            break;
+        }
+    }
+    if (result == ORR_OK && run->tape->at == run->recording->taped_count) {
+        world->schedule->time_ns = run->recording->time_ns;
+    }
+    return result;
+}
+
+orr_result orr_replay(orr_world* world, const orr_recording* recording, const orr_replay_desc* desc,
+                      orr_replay_report* out)
+{
+    ORR_ASSERT(world != NULL && recording != NULL);
+    replay_run run = {.world = world, .recording = recording};
+    run.desc = desc != NULL ? *desc : run.desc;
+    orr_result result = orri_step_check(world, "orr_replay");
+    result = result == ORR_OK ? replay_check(world, recording) : result;
+    result = result == ORR_OK ? replay_check_desc(world, &run.desc) : result;
+    if (result != ORR_OK) {
+        return result;
+    }
+    run.tape = world->schedule->tape; // Of a tick that was refused to go on.
+    result = run.tape == NULL ? replay_begin(&run) : ORR_OK;
+    if (result == ORR_OK) {
+        run.tape->loose = false;
+        result = replay_all(&run);
+        run.tape->loose = true;
+        if (world->schedule->now == NULL && run.tape->begun) {
+            orri_lockstep_log_set(world, NULL);
+        }
+    }
+    if (out != NULL) {
+        *out = run.report;
+    }
+    return result;
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+// Which systems may run side by side: those that do not conflict. Conflict is decided by cluster and type: two writers of a type
+// on different clusters have nothing in common.
+#include "schedule/schedule.h"
+
+orri_touch orri_touches(const orr_world* world, const orri_system* system, uint32_t type_index,
+                        bool* any)
+{
+    const orri_access* guard = &system->guard;
+    orri_touch touch = ORRI_TOUCH_NONE;
+    if (any != NULL) {
+        *any = false;
+    }
+    for (uint32_t f = 0; f < system->query->field_count; f++) {
+        const orri_field* field = &system->query->fields[f];
+        if (orri_type_index(world, field->type) == type_index) {
+            touch = field->access == ORR_WRITE ? ORRI_TOUCH_WRITES : ORRI_TOUCH_READS;
+        }
+    }
+    if (guard->any_read != NULL && type_index < guard->type_count &&
+        orri_bit_get(guard->any_read, type_index)) {
+        bool writes = guard->any_write != NULL && orri_bit_get(guard->any_write, type_index);
+        touch = writes ? ORRI_TOUCH_WRITES : touch == ORRI_TOUCH_NONE ? ORRI_TOUCH_READS : touch;
+        if (any != NULL) {
+            *any = true;
+        }
+    }
+    if (system->atomic && orri_right(system->rights.atomics, &system->rights, type_index)) {
+        // Who also looks at it in the plain way must not be beside others' sections.
+        touch = touch == ORRI_TOUCH_NONE ? ORRI_TOUCH_ATOMIC : ORRI_TOUCH_WRITES;
+        if (any != NULL) {
+            *any = true;
+        }
+    }
+    return touch;
+}
+
+// ---- values ---------------------------------------------------------------------------------------------------------------
+
+// True when some cluster that both match has the type. Entries ascend by the number of their cluster.
+static bool conflict_meet(const orr_query* a, const orr_query* b, orr_type type)
+{
+    uint32_t i = 0, k = 0;
+    while (i < a->entry_count && k < b->entry_count) {
+        const orri_entry *x = &a->entries[i], *y = &b->entries[k];
+        if (x->sequence == y->sequence) {
+            if (x->cluster != NULL && orri_cluster_find_column(x->cluster, type) >= 0) {
+                return true;
+            }
+            i++;
+            k++;
+        } else if (x->sequence < y->sequence) {
+            i++;
+        } else {
+            k++;
+        }
+    }
+    return false;
+}
+
+static bool conflict_of_type(const orr_world* world, const orri_system* first,
+                             const orri_system* second, orr_type type)
+{
+    bool any_first, any_second;
+    uint32_t index = orri_type_index(world, type);
+    orri_touch a = orri_touches(world, first, index, &any_first);
+    orri_touch b = orri_touches(world, second, index, &any_second);
+    if (a == ORRI_TOUCH_NONE || b == ORRI_TOUCH_NONE ||
+        (a == b && (a == ORRI_TOUCH_READS || a == ORRI_TOUCH_ATOMIC))) {
+        return false;
+    }
+    // Pinned values lie together, whatever cluster their entities are in.
+    const orri_type* info = orri_type_at(&world->schema, type);
+    return any_first || any_second || orri_type_pinned(info) ||
+           conflict_meet(first->query, second->query, type);
+}
+
+static bool conflict_of_values(const orr_world* world, const orri_system* first,
+                               const orri_system* second)
+{
+    // An indirect system touches nothing itself: it is told, and sends.
+    if (first->desc.kind == ORR_INDIRECT || second->desc.kind == ORR_INDIRECT) {
+        return false;
+    }
+    for (uint32_t f = 0; f < first->query->field_count; f++) {
+        if (conflict_of_type(world, first, second, first->query->fields[f].type)) {
+            return true;
+        }
+    }
+    const orri_access* guard = &first->guard;
+    for (uint32_t i = 0; (guard->any_read != NULL || first->atomic) && i < world->schema.type_count;
+         i++) {
+        bool reached = guard->any_read != NULL && i < guard->type_count &&
+                       orri_bit_get(guard->any_read, i);
+        if ((reached || orri_right(first->rights.atomics, &first->rights, i)) &&
+            conflict_of_type(world, first, second, (orr_type){world->schema.type_base + i})) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// ---- everything else --------------------------------------------------------------------------------------------------
+
+static bool conflict_imports(const orri_system* importer, const orri_system* exporter)
+{
+    for (uint32_t i = 0; i < importer->import_count; i++) {
+        if (importer->imports[i] == exporter) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool orri_system_lists(const char* text, const orri_system* system)
+{
+    const char *at = text != NULL ? text : "", *item;
+    size_t size;
+    while (orri_list_next(&at, &item, &size)) {
+        item += *item == '?' ? (size--, 1) : 0;
+        const char* names[2] = {system->desc.name, system->desc.group};
+        for (uint32_t i = 0; i < 2; i++) {
+            if (names[i] != NULL && strlen(names[i]) == size && memcmp(names[i], item, size) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool orri_conflict(const orr_world* world, const orri_system* first, const orri_system* second)
+{
+    world->schedule->compared++;
+    // What is outside of the world is not declared: one after the other, where it may be the same.
+    bool outside = (first->desc.main_thread && second->desc.main_thread) ||
+                   (first->desc.impure && second->desc.impure) ||
+                   (first->desc.user != NULL && first->desc.user == second->desc.user);
+    return outside || orri_system_lists(second->desc.after, first) ||
+           orri_system_lists(first->desc.before, second) || conflict_imports(second, first) ||
+           conflict_imports(first, second) || conflict_of_values(world, first, second);
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+// Ends of systems: values that were sent are written, events go to their queues, readers are told. All of that waits for a
+// point, where it is done in the order of systems. Here: which later system cannot wait for it, by declarations alone; so
+// every run has the same points. What lies between two points is a group.
+#include "schedule/schedule.h"
+
+// ---- who is told of what ----------------------------------------------------------------------------------------------
+
+static void delivery_deps_track(orr_world* world, const orri_system* reader)
+{
+    struct orri_schedule* schedule = world->schedule;
+    schedule->told_any = true;
+    schedule->told_all |= reader->no_required;
+    for (uint32_t f = 0; f < reader->query->field_count; f++) {
+        orri_bit_set(schedule->told, orri_type_index(world, reader->query->fields[f].type), true);
+    }
+}
+
+bool orri_readers_of_find(orr_world* world)
+{
+    struct orri_schedule* schedule = world->schedule;
+    uint32_t words = world->schema.type_count / 64 + 1;
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &schedule->told, &schedule->told_words,
+                      words)) {
+        (void)orri_refuse_memory(&world->env, "planning a tick");
+        return false;
+    }
+    memset(schedule->told, 0, schedule->told_words * sizeof *schedule->told);
+    schedule->told_any = schedule->told_all = schedule->journal != NULL;
+    // Points do not depend on who looks on: a spectator may be told of several writes as one.
+    for (const orri_system* system = schedule->first; system != NULL; system = system->next) {
+        if (!system->removed && system->wanted && system->rights.reader != NULL &&
+            !system->pipe->spectator) {
+            delivery_deps_track(world, system);
+        }
+    }
+    return true;
+}
+
+static bool delivery_deps_readers(const orr_world* world, uint32_t type_index)
+{
+    const struct orri_schedule* schedule = world->schedule;
+    return schedule->told_all || (schedule->told_any && type_index / 64 < schedule->told_words &&
+                                  orri_bit_get(schedule->told, type_index));
+}
+
+// The first type that it writes, in place, and readers are told of; `both` (may be NULL) writes it, too. Null: none.
+static orr_type delivery_deps_writes_told(const orr_world* world, const orri_system* system,
+                                          const orri_system* both)
+{
+    for (uint32_t i = 0; world->schedule->told_any && i < world->schema.type_count; i++) {
+        if (delivery_deps_readers(world, i) &&
+            orri_touches(world, system, i, NULL) >= ORRI_TOUCH_ATOMIC &&
+            (both == NULL || orri_touches(world, both, i, NULL) >= ORRI_TOUCH_ATOMIC)) {
+            return (orr_type){world->schema.type_base + i};
+        }
+    }
+    return (orr_type){0};
+}
+
+// ---- the rules -----------------------------------------------------------------------------------------------------------
+
+// Values that were sent, and the second looks at or writes.
+static bool delivery_deps_values(const orr_world* world, const orri_system* first,
+                                 const orri_system* second, orri_reason* out)
+{
+    for (uint32_t i = 0; first->sends_changes && i < world->schema.type_count; i++) {
+        if (orri_right(first->rights.changes, &first->rights, i) &&
+            orri_touches(world, second, i, NULL) != ORRI_TOUCH_NONE) {
+            out->what = "may have sent changes of";
+            out->type = (orr_type){world->schema.type_base + i};
+            return true;
+        }
+    }
+    return false;
+}
+
+// Transactions are done after the values of all systems of the group: whoever looks at the type, writes it or sends changes of it
+// comes after a point. Others that transact need not: all are done in order.
+static bool delivery_deps_transacts(const orr_world* world, const orri_system* first,
+                                    const orri_system* second, orri_reason* out)
+{
+    for (uint32_t i = 0; first->transacts && i < world->schema.type_count; i++) {
+        if (orri_right(first->rights.transacts, &first->rights, i) &&
+            (orri_touches(world, second, i, NULL) != ORRI_TOUCH_NONE ||
+             orri_right(second->rights.changes, &second->rights, i))) {
+            out->what = "may have transacted on";
+            out->type = (orr_type){world->schema.type_base + i};
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool delivery_deps_events(const orr_world* world, const orri_system* first,
+                                 const orri_system* second, orri_reason* out)
+{
+    for (uint32_t i = 0; first->rights.sends != NULL && i < world->schema.type_count; i++) {
+        if (orri_right(first->rights.sends, &first->rights, i) &&
+            orri_right(second->rights.receives, &second->rights, i)) {
+            out->what = "sends events";
+            out->type = (orr_type){world->schema.type_base + i};
+            return true;
+        }
+    }
+    return false;
+}
+
+// True when all that it writes of what readers are told it writes by atomic sections.
+static bool delivery_deps_only_atomic(const orr_world* world, const orri_system* system)
+{
+    bool only = system->atomic && !system->everywhere && !system->sends_changes;
+    for (uint32_t i = 0; only && i < world->schema.type_count; i++) {
+        only = !delivery_deps_readers(world, i) ||
+               orri_touches(world, system, i, NULL) != ORRI_TOUCH_WRITES;
+    }
+    return only;
+}
+
+// What was written must be told before it is written again, or before somebody listens. After values were sent, or written by id,
+// everything that differs is told: then nobody else may have written in between. But systems with nothing but atomic sections may all
+// be of one group, whatever they write: it is told as nobody's in particular (group.c).
+static bool delivery_deps_telling(const orr_world* world, const orri_system* first,
+                                  const orri_system* second, orri_reason* out)
+{
+    bool widely = first->sends_changes || first->everywhere || first->atomic;
+    orr_type written = delivery_deps_writes_told(world, first, NULL);
+    if (second->rights.reader != NULL &&
+        (written.id != 0 || first->sends_changes || first->transacts)) {
+        out->what = "may have changed what";
+        out->rest = "is told of";
+        return true;
+    }
+    if (delivery_deps_only_atomic(world, first) && delivery_deps_only_atomic(world, second)) {
+        return false;
+    }
+    orr_type again = delivery_deps_writes_told(world, second, widely ? NULL : first);
+    if (again.id != 0 && (written.id != 0 || widely)) {
+        out->what = "may have changed what readers are told of, as";
+        out->rest = "may";
+        return true;
+    }
+    return false;
+}
+
+bool orri_delivery_deps_before(const orr_world* world, const orri_system* first,
+                               const orri_system* second, orri_reason* out)
+{
+    *out = (orri_reason){.sender = first, .reader = second};
+    if (first->alone != NULL || second->alone != NULL) {
+        *out = (orri_reason){.sender = first->alone != NULL ? first : second};
+        out->what = out->sender->alone;
+        return true;
+    }
+    return delivery_deps_values(world, first, second, out) ||
+           delivery_deps_transacts(world, first, second, out) ||
+           delivery_deps_events(world, first, second, out) ||
+           delivery_deps_telling(world, first, second, out);
+}

@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: MIT
+// The plan of a tick: systems in order, and commit points between them, placed by declarations alone: before the first later
+// system that names what may have been changed, or could meet an entity that was. So the serial run, and later every parallel
+// one, commits at the same places whatever was sent.
+#include "schedule/schedule.h"
+
+// ---- who is concerned -----------------------------------------------------------------------------------------------
+
+static const orri_leaf* plan_leaf(const orri_system* system)
+{
+    return &system->query->leaves[0];
+}
+
+// True when a system's terms, `any` or `atomics` name a type, or it sees every type.
+static bool plan_names(const orr_world* world, const orri_system* system, uint32_t type_index)
+{
+    const orri_access* guard = &system->guard;
+    if (guard->any_read != NULL && type_index < guard->type_count &&
+        orri_bit_get(guard->any_read, type_index)) {
+        return true;
+    }
+    if (orri_right(system->rights.atomics, &system->rights, type_index)) {
+        return true;
+    }
+    const orri_leaf* leaf = plan_leaf(system);
+    for (uint32_t i = 0; i < leaf->term_count; i++) {
+        if (leaf->terms[i].type.id != 0 &&
+            orri_type_index(world, leaf->terms[i].type) == type_index) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// The first type of some bits that a system names; null if none.
+static orr_type plan_named(const orr_world* world, const orri_system* system, const uint64_t* bits,
+                           uint32_t words)
+{
+    for (uint32_t w = 0; bits != NULL && w < words; w++) {
+        for (uint64_t left = bits[w]; left != 0; left &= left - 1) {
+            uint32_t index = w * 64 + (uint32_t)__builtin_ctzll(left);
+            if (plan_names(world, system, index)) {
+                return (orr_type){world->schema.type_base + index};
+            }
+        }
+    }
+    return (orr_type){0};
+}
+
+static bool plan_excludes(const orri_leaf* leaf, orr_type type, orr_tag tag)
+{
+    for (uint32_t i = 0; i < leaf->term_count; i++) {
+        const orr_term* term = &leaf->terms[i];
+        // "!X" leaves those whose X is off, "!disabled X" those whose X is on: only "!either X" leaves none. But X that is
+        // required is on, so that "X" and "!X" never meet.
+        if (term->kind == ORR_WITHOUT && term->state != ORR_DISABLED && term->type.id == type.id &&
+            (type.id != 0 || term->tag == tag)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// True when nothing that one selects can be selected by the other: one requires what the other excludes.
+static bool plan_apart(const orri_leaf* a, const orri_leaf* b)
+{
+    for (uint32_t i = 0; i < a->term_count; i++) {
+        const orr_term* term = &a->terms[i];
+        if (term->kind == ORR_REQUIRED && term->state == ORR_ENABLED &&
+            plan_excludes(b, term->type, term->tag)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// True when a sender may change a tag that a reader's terms, or queries of its own, ask for.
+static bool plan_tagged(const orri_system* sender, const orri_system* reader)
+{
+    const orri_leaf* leaf = plan_leaf(reader);
+    for (uint32_t i = 0; i < leaf->term_count; i++) {
+        if (leaf->terms[i].type.id == 0 && orri_may_tag(&sender->rights, leaf->terms[i].tag)) {
+            return true;
+        }
+    }
+    for (uint32_t i = 0; i < reader->guard.any_tag_count; i++) {
+        if (orri_may_tag(&sender->rights, reader->any_tags[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool plan_tracks(const orr_world* world, const orri_system* reader, const char* name)
+{
+    orr_type type = orr_type_find(world, name);
+    return type.id != 0 && plan_names(world, reader, orri_type_index(world, type));
+}
+
+// Whoever refers to the destroyed may go too, whatever else it has; or lose the reference.
+static bool plan_goes_along(const orr_world* world, const orri_system* reader)
+{
+    for (uint32_t t = 0; t < world->schema.type_count; t++) {
+        const orri_type* type = world->schema.types[t];
+        for (uint32_t i = 0; i < type->indexed_count; i++) {
+            if (type->indexed[i].on_destroy == ORR_ON_DESTROY_DESTROY ||
+                (type->indexed[i].on_destroy == ORR_ON_DESTROY_CLEAR &&
+                 plan_names(world, reader, t))) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool plan_destroys(const orr_world* world, const orri_system* sender,
+                          const orri_system* reader)
+{
+    if (sender->rights.may_destroy_any) {
+        return true;
+    }
+    return sender->destroys != NULL &&
+           (reader->guard.any_read != NULL || reader->atomic || plan_goes_along(world, reader) ||
+            (!plan_apart(&sender->destroys->leaves[0], plan_leaf(reader)) &&
+             !plan_apart(plan_leaf(reader), &sender->destroys->leaves[0])));
+}
+
+bool orri_affects(const orr_world* world, const orri_system* sender, const orri_system* reader,
+                  orri_reason* out)
+{
+    const orri_rights* rights = &sender->rights;
+    *out = (orri_reason){.sender = sender, .reader = reader};
+    const struct {
+        const uint64_t* bits;
+        const char* what;
+    } sets[] = {{rights->creates, "may create entities with"},
+                {rights->adds, "may add"},
+                {rights->removes, "may remove"},
+                {rights->switches, "may switch"}};
+    for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
+        out->type = plan_named(world, reader, sets[i].bits, rights->type_words);
+        out->what = sets[i].what;
+        if (out->type.id != 0) {
+            return true;
+        }
+    }
+    bool everything = reader->no_required &&
+                      !(reader->desc.once && plan_leaf(reader)->term_count == 0);
+    if (everything && sender->structural) {
+        out->what = "may change entities, and";
+        out->rest = "selects all of them";
+        return true;
+    }
+    if (plan_destroys(world, sender, reader)) {
+        out->what = "may destroy what";
+        out->rest = "selects";
+        return true;
+    }
+    if (rights->may_switch_entities) {
+        out->what = "may switch entities that";
+        out->rest = "selects";
+        return true;
+    }
+    if (sender->desc.switches != NULL && plan_tracks(world, reader, "orr_enabled")) {
+        out->what = "may switch types, and";
+        out->rest = "is told of it";
+        return true;
+    }
+    if (plan_tagged(sender, reader) || ((rights->may_tag_any || rights->tag_count > 0) &&
+                                        plan_tracks(world, reader, "orr_tags"))) {
+        out->what = "may change tags that";
+        out->rest = "names";
+        return true;
+    }
+    if (rights->may_rename && plan_tracks(world, reader, "orr_name")) {
+        out->what = "may change names, which";
+        out->rest = "reads";
+        return true;
+    }
+    return false;
+}
+
+// Changes of values that were sent may wait for structure of their entity.
+static bool plan_waits(const orr_world* world, const orri_system* sender, const orri_system* reader,
+                       orri_reason* out)
+{
+    orr_type type = plan_named(world, reader, sender->rights.changes, sender->rights.type_words);
+    *out = (orri_reason){
+        .sender = sender, .reader = reader, .what = "may have sent changes of", .type = type};
+    return type.id != 0;
+}
+
+// So may transactions; and what is sent of the type later must not be merged before them.
+static bool plan_owes(const orr_world* world, const orri_system* sender, const orri_system* reader,
+                      orri_reason* out)
+{
+    const orri_rights* rights = &sender->rights;
+    orr_type type = plan_named(world, reader, rights->transacts, rights->type_words);
+    for (uint32_t i = 0; sender->transacts && type.id == 0 && i < world->schema.type_count; i++) {
+        if (orri_right(rights->transacts, rights, i) &&
+            orri_right(reader->rights.changes, &reader->rights, i)) {
+            type = (orr_type){world->schema.type_base + i};
+        }
+    }
+    *out = (orri_reason){
+        .sender = sender, .reader = reader, .what = "may have transacted on", .type = type};
+    return type.id != 0;
+}
+
+// ---- placing -----------------------------------------------------------------------------------------------------------
+
+static orr_result plan_push(orri_pipeline* pipe, orri_step step)
+{
+    orr_world* world = pipe->world;
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &pipe->steps, &pipe->step_capacity,
+                      pipe->step_count + 1)) {
+        return orri_refuse_memory(&world->env, "planning a tick");
+    }
+    uint32_t at = pipe->step_count++;
+    pipe->same &= at < pipe->step_last && pipe->steps[at].system == step.system;
+    pipe->steps[at] = step;
+    return ORR_OK;
+}
+
+// Ends the group that began at step `first`.
+static orr_result plan_end(orri_pipeline* pipe, uint32_t first, bool commit,
+                           const orri_reason* reason)
+{
+    orr_result result =
+        plan_push(pipe, (orri_step){.commit = commit, .first = first, .reason = *reason});
+    if (result == ORR_OK) {
+        pipe->steps[first].first = first < pipe->step_count - 1 ? pipe->step_count - 1 : first;
+    }
+    return result;
+}
+
+// Whether a system cannot be of the group that began at step `first`.
+static bool plan_apart_from(const orri_pipeline* pipe, uint32_t first, const orri_system* system,
+                            orri_reason* out)
+{
+    const orr_world* world = pipe->world;
+    for (uint32_t i = first; i < pipe->step_count; i++) {
+        if (orri_delivery_deps_before(world, pipe->steps[i].system, system, out)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Whether a commit point is needed between the last one (at step `from`) and a system.
+static bool plan_needed(const orri_pipeline* pipe, uint32_t from, const orri_system* reader,
+                        orri_reason* out)
+{
+    const orr_world* world = pipe->world;
+    bool structural = false;
+    for (uint32_t i = from; i < pipe->step_count; i++) {
+        const orri_system* sender = pipe->steps[i].system;
+        if (sender == NULL) {
+            continue;
+        }
+        structural |= sender->structural;
+        if ((sender->structural && orri_affects(world, sender, reader, out)) ||
+            (structural && plan_waits(world, sender, reader, out))) {
+            return true;
+        }
+    }
+    // They are done at the end of their group: structure of a later system of it counts as well.
+    for (uint32_t i = from; structural && i < pipe->step_count; i++) {
+        const orri_system* sender = pipe->steps[i].system;
+        if (sender != NULL && plan_owes(world, sender, reader, out)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static orr_result plan_place(orri_pipeline* pipe, orri_system* const* order, uint32_t count)
+{
+    pipe->step_last = pipe->step_count;
+    pipe->step_count = 0;
+    // Otherwise another system may have the address of one that went.
+    pipe->same = !pipe->world->schedule->stale;
+    orri_reason reason;
+    uint32_t from = 0, group = 0;
+    orr_result result = ORR_OK;
+    for (uint32_t i = 0; result == ORR_OK && i < count; i++) {
+        if (!order[i]->wanted || order[i]->pipe != pipe) {
+            continue;
+        }
+        if (plan_needed(pipe, from, order[i], &reason)) {
+            result = plan_end(pipe, group, true, &reason);
+            from = group = pipe->step_count;
+        } else if (plan_apart_from(pipe, group, order[i], &reason)) {
+            result = plan_end(pipe, group, false, &reason);
+            group = pipe->step_count;
+        }
+        if (result == ORR_OK) {
+            order[i]->order = pipe->step_count - group;
+            result = plan_push(pipe, (orri_step){.system = order[i]});
+        }
+    }
+    reason = (orri_reason){.what = "the tick ends"};
+    return result == ORR_OK ? plan_end(pipe, group, true, &reason) : result;
+}
+
+// ---- other systems that are named ----------------------------------------------------------------------------------------
+
+ORRI_COLD static orr_result plan_refuse_import(orr_world* world, const orri_system* system,
+                                               const char* name, size_t size, const char* what)
+{
+    orri_near near;
+    orri_near_begin(&near, name, size);
+    for (const orri_system* other = world->schedule->first; other != NULL; other = other->next) {
+        if (other->desc.exports != NULL && !other->removed) {
+            orri_near_offer(&near, other->desc.name);
+        }
+    }
+    char words[256];
+    orri_text text = {words, sizeof words, 0};
+    words[0] = '\0';
+    orri_near_say(&near, &text);
+    return orri_refuse(&world->env, ORR_ERR_NAME, ORR_LOG_ID_PLAN_REFUSED,
+                       "system '%s', .imports: '%.*s' %s%s", system->desc.name, (int)size, name,
+                       what, words);
+}
+
+static orr_result plan_import(orr_world* world, orri_system* system)
+{
+    orri_visibility_drop_system(world, system);
+    ORRI_FREE(&world->env, ORR_MEMORY_SYSTEM, orri_system*, system->imports, system->import_count);
+    system->imports = NULL;
+    system->import_count = 0;
+    uint32_t count = 0;
+    const char *at = system->desc.imports != NULL ? system->desc.imports : "", *item;
+    size_t size;
+    for (const char* from = at; orri_list_next(&from, &item, &size);) {
+        count++;
+    }
+    if (count == 0) {
+        return ORR_OK;
+    }
+    system->imports = ORRI_ALLOC(&world->env, ORR_MEMORY_SYSTEM, orri_system*, count);
+    if (system->imports == NULL) {
+        return orri_refuse_memory(&world->env, "planning a tick");
+    }
+    system->import_count = count;
+    for (uint32_t i = 0; orri_list_next(&at, &item, &size); i++) {
+        orri_system* other = orri_system_named(world, item, size);
+        if (other == NULL || other->desc.exports == NULL) {
+            ORRI_FREE(&world->env, ORR_MEMORY_SYSTEM, orri_system*, system->imports, count);
+            system->imports = NULL;
+            system->import_count = 0;
+            return plan_refuse_import(world, system, item, size,
+                                      other == NULL ? "is no system" : "exports nothing");
+        }
+        system->imports[i] = other;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        orr_result result = orri_spectator_import(world, system, system->imports[i]);
+        if (result != ORR_OK) {
+            return result;
+        }
+    }
+    return ORR_OK;
+}
+
+// "?Hit": it need not be received.
+static bool plan_sends_maybe(const orri_system* sender, const char* type)
+{
+    const char *at = sender->desc.sends, *item;
+    size_t size;
+    while (orri_list_next(&at, &item, &size)) {
+        size_t blanks = *item == '?' ? 1 + strspn(item + 1, " \t\n") : 0;
+        if (blanks > 0 && strlen(type) == size - blanks &&
+            memcmp(item + blanks, type, size - blanks) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// An event that nobody reads was meant for somebody.
+static orr_result plan_check_events(orr_world* world, const orri_system* sender)
+{
+    for (uint32_t i = 0; sender->rights.sends != NULL && i < world->schema.type_count; i++) {
+        if (!orri_right(sender->rights.sends, &sender->rights, i)) {
+            continue;
+        }
+        bool read = plan_sends_maybe(sender, world->schema.types[i]->info.name);
+        for (const orri_system* other = world->schedule->first; !read && other != NULL;
+             other = other->next) {
+            read = !other->removed && orri_right(other->rights.receives, &other->rights, i);
+        }
+        if (!read) {
+            return orri_refuse(
+                &world->env, ORR_ERR_STATE, ORR_LOG_ID_PLAN_REFUSED,
+                "system '%s' sends events %s, which no system receives; put it into "
+                "the .receives of one, take it out of .sends, or write \"?%s\" there if "
+                "there may be none",
+                sender->desc.name, world->schema.types[i]->info.name,
+                world->schema.types[i]->info.name);
+        }
+    }
+    return ORR_OK;
+}
+
+static orr_result plan_look_up(orr_world* world)
+{
+    orr_result result = ORR_OK;
+    for (orri_system* system = world->schedule->first; result == ORR_OK && system != NULL;
+         system = system->next) {
+        if (!system->removed) {
+            result = orri_system_resolve(world, system);
+            result = result == ORR_OK ? plan_import(world, system) : result;
+        }
+    }
+    for (const orri_system* system = world->schedule->first; result == ORR_OK && system != NULL;
+         system = system->next) {
+        result = system->removed ? ORR_OK : plan_check_events(world, system);
+    }
+    return result;
+}
+
+orr_result orri_plan_make(orr_world* world)
+{
+    struct orri_schedule* schedule = world->schedule;
+    // A new type may have fields through which others go along with the destroyed.
+    if (!schedule->stale && schedule->step_types == world->schema.type_count) {
+        return ORR_OK;
+    }
+    orr_result result = plan_look_up(world);
+    if (result != ORR_OK) {
+        return result;
+    }
+    uint32_t room = schedule->system_count, count = 0;
+    orri_system** order = ORRI_ALLOC(&world->env, ORR_MEMORY_TEMP, orri_system*, room);
+    if (order == NULL) {
+        return orri_refuse_memory(&world->env, "planning a tick");
+    }
+    result = orri_system_order(world, true, order, &count);
+    if (result == ORR_OK && !(orri_readers_of_find(world) && orri_type_owners_sort(world))) {
+        result = ORR_ERR_MEMORY;
+    }
+    for (uint32_t i = 0; result == ORR_OK && i < schedule->pipeline_count; i++) {
+        result = plan_place(schedule->pipelines[i], order, count);
+    }
+    ORRI_FREE(&world->env, ORR_MEMORY_TEMP, orri_system*, order, room);
+    schedule->plans++;
+    schedule->stale = result != ORR_OK;
+    schedule->switched = schedule->switched && schedule->stale;
+    schedule->step_types = world->schema.type_count;
+    for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
+        orri_pipeline* pipe = schedule->pipelines[i];
+        // Types alone came: they have no cluster, and if they moved no point the systems conflict as before.
+        if (result != ORR_OK || !pipe->same || pipe->step_count != pipe->step_last) {
+            orri_parallel_forget(pipe);
+        }
+        pipe->renewed |= result == ORR_OK;
+    }
+    return result;
+}

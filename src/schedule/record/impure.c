@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: MIT
+// What impure systems do is an input of a run: taken down after each of their calls, and in a replay put in where they would have been called, without
+// calling them. Of a call there is what its lanes hold, the blocks it wrote, its state and exports, whom it switched, and which messages it took. Each
+// pipeline has bytes of its own, in the order of its calls: its thread alone writes them, without the floor.
+#include "realtime/realtime.h"
+#include "store/pool/pool.h"
+
+// ---- which ones ------------------------------------------------------------------------------------------------------------
+
+// In lockstep; NULL: neither recorded nor replayed, or it is real time.
+static orri_lockstep_log* impure_tape(const orri_system* system)
+{
+    const orr_world* world = system->pipe->world;
+    return world->realtime ? NULL : world->schedule->tape;
+}
+
+bool orri_impure_replays(const orri_system* system)
+{
+    const orri_pipeline* pipe = system->pipe;
+    const orri_lockstep_log* tape = impure_tape(system);
+    bool replays = pipe->world->realtime ? pipe->moment->rt->replay != NULL
+                                         : tape != NULL && tape->replay != NULL;
+    return system->desc.impure && !pipe->spectator && replays;
+}
+
+bool orri_impure_records(const orri_system* system)
+{
+    const orri_pipeline* pipe = system->pipe;
+    const orri_lockstep_log* tape = impure_tape(system);
+    bool records = pipe->world->realtime
+                       ? pipe->moment->keeps
+                       : tape != NULL && !pipe->spectator && orri_lockstep_log_records(tape);
+    return system->desc.impure && records;
+}
+
+bool orri_impure_any(const orri_pipeline* pipe, uint32_t first, uint32_t point)
+{
+    for (uint32_t i = first; i < point; i++) {
+        const orri_system* system = pipe->steps[i].system;
+        if (system->due && (orri_impure_replays(system) || orri_impure_records(system))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Where what it does goes; where that comes from, and what is next of it.
+static orri_kept* impure_to(const orri_system* system)
+{
+    const orri_lockstep_log* tape = impure_tape(system);
+    const orri_moment* moment = system->pipe->moment;
+    return tape != NULL ? &tape->record->inputs[0] : &moment->rt->record->inputs[moment->number];
+}
+
+static const orri_kept* impure_from(const orri_system* system)
+{
+    const orri_lockstep_log* tape = impure_tape(system);
+    const orri_moment* moment = system->pipe->moment;
+    return tape != NULL ? &tape->replay->inputs[0] : &moment->rt->replay->inputs[moment->number];
+}
+
+static size_t* impure_at(const orri_system* system)
+{
+    orri_lockstep_log* tape = impure_tape(system);
+    return tape != NULL ? &tape->impure_at : &system->pipe->moment->impure_at;
+}
+
+static bool impure_lost(const orri_system* system)
+{
+    const orri_lockstep_log* tape = impure_tape(system);
+    return tape != NULL ? tape->astray : atomic_load(&system->pipe->moment->rt->astray);
+}
+
+static void impure_astray(const orri_system* system)
+{
+    orri_lockstep_log* tape = impure_tape(system);
+    if (tape != NULL) {
+        tape->astray = true;
+    } else {
+        orri_turn_astray(system->pipe->moment->rt, system->pipe);
+    }
+}
+
+// A type with strings, arrays or hooks: its values are more than their bytes.
+static bool impure_more_than_bytes(const orri_system* system, uint32_t type_index)
+{
+    const orr_world* world = system->pipe->world;
+    const orri_rights* rights = &system->rights;
+    const orr_type_info* info = &world->schema.types[type_index]->info;
+    bool sends = orri_right(rights->creates, rights, type_index) ||
+                 orri_right(rights->adds, rights, type_index) ||
+                 orri_right(rights->changes, rights, type_index);
+    bool writes = system->desc.kind == ORR_DIRECT &&
+                  orri_touches(world, system, type_index, NULL) >= ORRI_TOUCH_ATOMIC;
+    return (sends || writes) && (info->has_owned || info->has_hooks);
+}
+
+// ---- what cannot be kept -------------------------------------------------------------------------------------------------
+
+orr_result orri_impure_check(orr_world* world, const char* call)
+{
+    for (const orri_system* system = world->schedule->first; system != NULL;
+         system = system->next) {
+        bool counts = system->desc.impure && !system->removed && system->resolved &&
+                      !system->pipe->spectator;
+        for (uint32_t i = 0; counts && i < world->schema.type_count; i++) {
+            if (impure_more_than_bytes(system, i)) {
+                return orri_refuse(
+                    &world->env, ORR_ERR_TYPE, ORR_LOG_ID_CALL_REFUSED,
+                    "%s: system '%s' is impure and changes %s, which has strings, arrays "
+                    "or hooks: such values cannot be kept in a recording; let it send what it "
+                    "knows as plain values, for a system that is not impure to make that of them",
+                    call, system->desc.name, world->schema.types[i]->info.name);
+            }
+        }
+    }
+    return ORR_OK;
+}
+
+// ---- state, exports, switches --------------------------------------------------------------------------------------------------
+
+static void impure_put_keeps(const orri_system* system, orri_bytes* out)
+{
+    const orri_system_state* keeps[2] = {&system->state, &system->exports};
+    for (uint32_t i = 0; i < 2; i++) {
+        size_t size = keeps[i]->data != NULL ? keeps[i]->type->info.size : 0;
+        orri_bytes_put_word(out, size);
+        orri_bytes_put(out, keeps[i]->data, size);
+    }
+    orri_bytes_put_word(out, system->wish_count | (uint64_t)system->pause << 32);
+    for (uint32_t i = 0; i < system->wish_count; i++) {
+        const orri_system_request* wish = &system->wishes[i];
+        orri_bytes_put_word(out, wish->target->name_hash);
+        orri_bytes_put_word(out, (uint64_t)wish->group << 1 | wish->on);
+    }
+}
+
+static orri_system* impure_target(const orr_world* world, uint64_t name_hash)
+{
+    orri_system* system = world->schedule->first;
+    while (system != NULL && system->name_hash != name_hash) {
+        system = system->next;
+    }
+    return system;
+}
+
+static bool impure_get_keeps(orri_system* system, orri_bytes_from* in)
+{
+    orr_world* world = system->pipe->world;
+    const orri_system_state* keeps[2] = {&system->state, &system->exports};
+    for (uint32_t i = 0; i < 2; i++) {
+        size_t size = orri_bytes_size(in, orri_bytes_word(in));
+        const uint8_t* data = orri_bytes_take(in, size);
+        if (data == NULL || size != (keeps[i]->data != NULL ? keeps[i]->type->info.size : 0)) {
+            return false;
+        }
+        if (size > 0) {
+            memcpy(keeps[i]->data, data, size);
+        }
+    }
+    uint64_t word = orri_bytes_word(in);
+    system->pause = (uint8_t)(word >> 32);
+    for (uint32_t i = 0; !in->failed && i < (uint32_t)word; i++) {
+        orri_system* target = impure_target(world, orri_bytes_word(in));
+        uint64_t how = orri_bytes_word(in);
+        if (target == NULL || !ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &system->wishes,
+                                            &system->wish_capacity, system->wish_count + 1)) {
+            return false;
+        }
+        system->wishes[system->wish_count++] = (orri_system_request){target, how >> 1, how & 1};
+    }
+    return !in->failed;
+}
+
+// ---- values that it wrote in place ---------------------------------------------------------------------------------------------
+
+// True for the stamp of what it wrote.
+static bool impure_stamped(const orri_system* system, uint64_t version)
+{
+    const orri_lockstep_log* tape = impure_tape(system);
+    return tape != NULL ? version >= tape->epoch : version == system->pipe->moment->clock[1];
+}
+
+// Blocks with the stamp of its group: more than it wrote, if others of the group did before, which does no harm.
+static void impure_put_columns(const orri_system* system, uint32_t type_index, orri_bytes* out)
+{
+    const orr_world* world = system->pipe->world;
+    if (type_index >= world->table_capacity) {
+        return;
+    }
+    const orri_table* table = (const orri_table*)(const void*)world->tables[type_index];
+    for (uint32_t c = 0; c < table->cluster_count; c++) {
+        const orri_cluster* cluster = table->clusters[c].cluster;
+        uint32_t column = table->clusters[c].column;
+        for (uint32_t i = 0; i < cluster->chunk_count; i++) {
+            const orri_chunk* chunk = cluster->chunks[i];
+            if (!impure_stamped(system, chunk->columns[column].version)) {
+                continue;
+            }
+            size_t size = (size_t)orri_chunk_rows(chunk) * cluster->columns[column].size;
+            orri_bytes_put_word(out, type_index + UINT64_C(1));
+            orri_bytes_put_word(out, cluster->identity_hash);
+            orri_bytes_put_word(out, cluster->index | (uint64_t)i << 32);
+            orri_bytes_put_word(out, size);
+            orri_bytes_put(out, chunk->columns[column].data, size);
+        }
+    }
+}
+
+static void impure_put_pool(const orri_system* system, uint32_t type_index, orri_bytes* out)
+{
+    const orr_world* world = system->pipe->world;
+    const orri_pool* pool = type_index < world->pool_capacity ? world->pools[type_index] : NULL;
+    for (uint32_t slot = 0; pool != NULL && slot < pool->slot_count; slot++) {
+        uint32_t owner = orri_pool_owner(pool, slot);
+        if (impure_stamped(system, orri_pool_block_of(pool, slot)->version) &&
+            owner != ORRI_INDEX_NONE) {
+            orri_bytes_put_word(out, type_index + UINT64_C(1));
+            orri_bytes_put_word(out, owner);
+            orri_bytes_put(out, orri_pool_at(pool, slot), pool->size);
+        }
+    }
+}
+
+static void impure_put_values(const orri_system* system, orri_bytes* out)
+{
+    const orr_world* world = system->pipe->world;
+    uint32_t types = system->desc.kind == ORR_DIRECT ? world->schema.type_count : 0;
+    if (!world->realtime) { // Stamps that were put off are looked at here.
+        if (system->in_units && system->query->units_listed) {
+            orri_run_cache_owe(system->query);
+        }
+        orri_world_settle(world);
+    }
+    for (uint32_t i = 0; i < types; i++) {
+        if (orri_touches(world, system, i, NULL) < ORRI_TOUCH_ATOMIC) {
+            continue;
+        }
+        if (orri_type_pinned(world->schema.types[i])) {
+            impure_put_pool(system, i, out);
+        } else {
+            impure_put_columns(system, i, out);
+        }
+    }
+    orri_bytes_put_word(out, 0);
+}
+
+static bool impure_get_column(orr_world* world, orr_type type, orri_bytes_from* in)
+{
+    uint64_t identity = orri_bytes_word(in), place = orri_bytes_word(in);
+    size_t size = orri_bytes_size(in, orri_bytes_word(in));
+    const uint8_t* data = orri_bytes_take(in, size);
+    uint32_t index = (uint32_t)place, number = (uint32_t)(place >> 32);
+    const orri_cluster* cluster =
+        data != NULL && index < world->slot_count ? world->slots[index].cluster : NULL;
+    int32_t column = cluster != NULL ? orri_cluster_find_column(cluster, type) : -1;
+    if (column < 0 || cluster->identity_hash != identity || number >= cluster->chunk_count) {
+        return false;
+    }
+    orri_chunk* chunk = cluster->chunks[number];
+    if (size != (size_t)orri_chunk_rows(chunk) * cluster->columns[column].size) {
+        return false;
+    }
+    uint8_t* to = orri_column_write(world, chunk, (uint32_t)column);
+    if (to != NULL && size > 0) {
+        memcpy(to, data, size);
+    }
+    return to != NULL;
+}
+
+static bool impure_get_pinned(orr_world* world, orr_type type, orri_bytes_from* in)
+{
+    orri_pool* pool = orri_pool_find(world, type);
+    uint32_t owner = (uint32_t)orri_bytes_word(in);
+    const uint8_t* data = pool != NULL ? orri_bytes_take(in, pool->size) : NULL;
+    uint8_t* to = data != NULL ? orri_pool_write(world, pool, owner) : NULL;
+    if (to != NULL) {
+        memcpy(to, data, pool->size);
+    }
+    return to != NULL;
+}
+
+static bool impure_get_values(orr_world* world, orri_bytes_from* in)
+{
+    bool good = true;
+    for (uint64_t type1 = orri_bytes_word(in); good && type1 != 0; type1 = orri_bytes_word(in)) {
+        if (type1 > world->schema.type_count) {
+            return false;
+        }
+        const orri_type* type = world->schema.types[type1 - 1];
+        orr_type handle = {type->id};
+        good = orri_type_pinned(type) ? impure_get_pinned(world, handle, in)
+                                      : impure_get_column(world, handle, in);
+    }
+    return good && !in->failed;
+}
+
+// ---- a call ----------------------------------------------------------------------------------------------------------------------
+
+// As bytes: the hash of the system's name, how many bytes follow, how many lanes there are (0: a callback, which has one), and all of the above.
+void orri_impure_record(orri_system* system, const orr_command_buffer* commands)
+{
+    orri_kept* kept = impure_to(system);
+    orri_bytes* out = &kept->bytes;
+    const orri_lockstep_log* tape = impure_tape(system);
+    if (tape != NULL && orri_impure_check(system->pipe->world, "recording") != ORR_OK) {
+        tape->record->refused = true; // It came after the recording had begun.
+        return;
+    }
+    uint32_t begin = out->count;
+    uint32_t command_buffers = commands != NULL ? 0 : system->lane_count - system->lane_ahead;
+    orri_bytes_put_word(out, system->name_hash);
+    orri_bytes_put_word(out, 0);
+    orri_bytes_put_word(out, command_buffers);
+    impure_put_keeps(system, out);
+    if (commands != NULL) {
+        orri_command_buffer_put(commands, kept);
+    } else {
+        for (uint32_t i = 0; i < command_buffers; i++) {
+            orri_command_buffer_put(system->command_buffers[system->lane_ahead + i], kept);
+        }
+        orri_heard_put(system->pipe->world, &system->rights, out);
+        impure_put_values(system, out);
+    }
+    if (out->failed) {
+        out->count = begin; // The recording ends with the next turn.
+        return;
+    }
+    uint64_t size = out->count - begin - 2 * sizeof(uint64_t);
+    memcpy(out->data + begin + sizeof size, &size, sizeof size);
+}
+
+// What is next for the system; `callback`: of that kind. False: nothing.
+static bool impure_next(const orri_system* system, bool callback, orri_bytes_from* in,
+                        uint32_t* command_buffers)
+{
+    const orri_kept* kept = impure_from(system);
+    size_t* at = impure_at(system);
+    orri_bytes_from from = {kept->bytes.data, kept->bytes.count, *at, false};
+    uint64_t name = orri_bytes_word(&from), size = orri_bytes_word(&from);
+    if (from.failed || impure_lost(system)) {
+        return false; // It is at its end.
+    }
+    size_t bytes = orri_bytes_size(&from, size);
+    *in = (orri_bytes_from){from.data + from.at, bytes, 0, from.failed};
+    *command_buffers = (uint32_t)orri_bytes_word(in);
+    bool own = name == system->name_hash && !in->failed && callback == (*command_buffers == 0);
+    if (own) {
+        *at = from.at + bytes;
+    } else if (!callback) {
+        impure_astray(system);
+    }
+    return own;
+}
+
+bool orri_impure_waits(orri_system* system)
+{
+    size_t at = *impure_at(system);
+    orri_bytes_from in;
+    uint32_t command_buffers;
+    bool waits = impure_next(system, true, &in, &command_buffers);
+    *impure_at(system) = at;
+    return waits;
+}
+
+void orri_impure_replay_callback(orri_system* system, orr_command_buffer* commands)
+{
+    orri_bytes_from in;
+    uint32_t command_buffers;
+    bool good = impure_next(system, true, &in, &command_buffers) && impure_get_keeps(system, &in) &&
+                orri_command_buffer_get(commands, &in, impure_from(system));
+    if (!good) {
+        impure_astray(system);
+    }
+}
+
+static bool impure_get(orri_system* system, orri_bytes_from* in, uint32_t command_buffers)
+{
+    const orri_kept* kept = impure_from(system);
+    if (command_buffers != system->lane_count - system->lane_ahead ||
+        !impure_get_keeps(system, in)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < command_buffers; i++) {
+        if (!orri_command_buffer_get(system->command_buffers[system->lane_ahead + i], in, kept)) {
+            return false;
+        }
+    }
+    orri_heard_get(system->pipe->world, &system->rights, in);
+    return impure_get_values(system->pipe->world, in);
+}
+
+static void impure_put_in(orri_system* system)
+{
+    orri_bytes_from in;
+    uint32_t command_buffers;
+    const orri_env* env = &system->pipe->world->env;
+    uint64_t refusals = env->refusals;
+    if (impure_next(system, false, &in, &command_buffers) &&
+        !impure_get(system, &in, command_buffers)) {
+        impure_astray(system);
+        orri_lockstep_log* tape = impure_tape(system);
+        if (tape != NULL) {
+            tape->lacks |= env->refusals != refusals;
+        }
+    }
+    for (uint32_t i = system->lane_ahead; i < system->lane_count; i++) {
+        (void)orri_command_buffer_end(system->command_buffers[i]);
+    }
+}
+
+void orri_impure_replay(orri_system* system)
+{
+    orri_moment* moment = system->pipe->moment;
+    if (impure_tape(system) != NULL) {
+        impure_put_in(system); // The caller has entered.
+        return;
+    }
+    orri_here before = orri_here_enter(moment->rt->world, &system->guard, system, NULL);
+    orri_here_now.clock = moment->clock;
+    orri_here_now.view = moment->view;
+    impure_put_in(system);
+    orri_here_leave(before);
+}

@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: MIT
+// What a run in real time depends on, kept in memory: whose turn it was on the floor, in which order locks were granted, how much time ticks were
+// given, what was called from outside. A replay takes it from there. Recording never stands in the way: without memory it ends.
+#include "realtime/realtime.h"
+#include "store/pool/pool.h"
+
+// ---- taking it down ---------------------------------------------------------------------------------------------------------
+
+bool orri_realtime_log_goes_on(const orri_realtime* rt, const orri_pipeline* pipe)
+{
+    return rt->record != NULL && !rt->record->full && !rt->record->refused && !pipe->spectator;
+}
+
+static void realtime_log_full(orri_realtime* rt)
+{
+    if (!rt->record->full) {
+        rt->record->full = true;
+        orri_log(
+            &rt->world->env, ORR_LOG_ID_RECORDING_FULL,
+            "orr_realtime: no memory for the recording after %llu ticks: what there is stays, and "
+            "can be replayed; the run goes on",
+            (unsigned long long)rt->record->ticks);
+    }
+}
+
+void orri_realtime_log_refused(orri_realtime* rt, const orri_pipeline* pipe)
+{
+    if (orri_realtime_log_goes_on(rt, pipe)) {
+        rt->record->refused = true;
+    }
+}
+
+void orri_realtime_log_lacks(orri_realtime* rt, const orri_pipeline* pipe)
+{
+    const orri_env* env = &rt->world->env;
+    if (orri_realtime_log_goes_on(rt, pipe) &&
+        atomic_load_explicit(&env->refusals, memory_order_relaxed) != rt->refusals) {
+        rt->record->refused = true;
+    }
+}
+
+void orri_realtime_log_turn(orri_realtime* rt, const orri_pipeline* pipe, orri_turn turn)
+{
+    struct orr_recording* record = rt->record;
+    if (!orri_realtime_log_goes_on(rt, pipe)) {
+        return;
+    }
+    // What was done since its last turn could not be kept: then this one cannot be come to either.
+    if (record->inputs[pipe->moment->number].bytes.failed ||
+        !ORRI_RESERVE(&record->env, ORR_MEMORY_SYSTEM, &record->turns, &record->turn_capacity,
+                      record->turn_count + 1)) {
+        realtime_log_full(rt);
+        return;
+    }
+    record->turns[record->turn_count++] = pipe->moment->number << 2 | (uint32_t)turn;
+    record->ticks += turn == ORRI_TURN_BEGIN;
+}
+
+void orri_realtime_log_dt(orri_realtime* rt, const orri_pipeline* pipe, float dt)
+{
+    struct orr_recording* record = rt->record;
+    if (orri_realtime_log_goes_on(rt, pipe)) {
+        if (ORRI_RESERVE(&record->env, ORR_MEMORY_SYSTEM, &record->dts, &record->dt_capacity,
+                         record->dt_count + 1)) {
+            record->dts[record->dt_count++] = dt;
+        } else {
+            record->turn_count--; // Its tick is not recorded.
+            record->ticks--;
+            realtime_log_full(rt);
+        }
+    }
+}
+
+void orri_realtime_log_calls(orri_realtime* rt, const orri_call* calls, bool meeting)
+{
+    struct orr_recording* record = rt->record;
+    uint32_t count = 0;
+    if (!orri_realtime_log_goes_on(rt, rt->schedule->pipelines[0])) {
+        return;
+    }
+    for (const orri_call* call = calls; call != NULL; call = call->next) {
+        count++;
+    }
+    bool room = ORRI_RESERVE(&record->env, ORR_MEMORY_SYSTEM, &record->call_counts,
+                             &record->count_capacity, record->count_count + 1) &&
+                ORRI_RESERVE(&record->env, ORR_MEMORY_SYSTEM, &record->calls,
+                             &record->call_capacity, record->call_count + count);
+    uint32_t kept = 0;
+    for (const orri_call* call = calls; room && call != NULL; call = call->next) {
+        orri_call* copy =
+            orri_call_make(&record->env, call->call, call->data, call->size, call->meeting);
+        room = copy != NULL;
+        record->calls[record->call_count + kept] = copy;
+        kept += room;
+    }
+    if (!room) {
+        for (uint32_t i = 0; i < kept; i++) {
+            orri_call_free(&record->env, record->calls[record->call_count + i]);
+        }
+        record->turn_count--;
+        realtime_log_full(rt);
+        return;
+    }
+    record->call_counts[record->count_count++] = count << 1 | meeting;
+    record->call_count += count;
+}
+
+// ---- clocks ---------------------------------------------------------------------------------------------------------------
+
+void orri_realtime_log_ended(orri_realtime* rt, const orri_pipeline* pipe)
+{
+    struct orr_recording* record = rt->record;
+    if (!orri_realtime_log_goes_on(rt, pipe)) {
+        return;
+    }
+    if (!ORRI_RESERVE(&record->env, ORR_MEMORY_SYSTEM, &record->ended, &record->ended_capacity,
+                      record->ended_count + 1)) {
+        realtime_log_full(rt);
+        return;
+    }
+    record->ended[record->ended_count++] =
+        (orri_realtime_log_clock){.start_ns = pipe->start_ns,
+                                  .ran = pipe->ran,
+                                  .due_ns = pipe->due_ns,
+                                  .dropped = pipe->moment->stats.dropped,
+                                  .time_ns = rt->pace.time_ns};
+}
+
+bool orri_replay_clock(orri_realtime* rt, orri_pipeline* pipe)
+{
+    if (atomic_load(&rt->astray) || rt->ended_at >= rt->replay->ended_count) {
+        return false;
+    }
+    const orri_realtime_log_clock* clock = &rt->replay->ended[rt->ended_at++];
+    pipe->start_ns = clock->start_ns;
+    pipe->ran = clock->ran;
+    pipe->due_ns = clock->due_ns;
+    pipe->moment->stats.dropped = clock->dropped;
+    rt->schedule->time_ns = clock->time_ns;
+    return true;
+}
+
+// Spectators went by a clock of their own: from here on they are due as if they came anew.
+static void realtime_log_spectators(const orri_realtime* rt)
+{
+    for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
+        orri_pipeline* pipe = rt->schedule->pipelines[i];
+        if (pipe->spectator) {
+            orri_pipeline_anew(pipe);
+        }
+    }
+}
+
+void orri_realtime_log_time(orri_realtime* rt)
+{
+    struct orri_schedule* schedule = rt->schedule;
+    if (rt->replay != NULL) {
+        bool ended = !orri_replay_open(rt) && !atomic_load(&rt->astray);
+        schedule->time_ns = ended ? rt->replay->time_ns : schedule->time_ns;
+        realtime_log_spectators(rt);
+        return;
+    }
+    if (rt->record != NULL) {
+        rt->record->time_ns = schedule->time_ns;
+    }
+}
+
+// ---- what is remembered --------------------------------------------------------------------------------------------------------
+
+void orri_realtime_log_budget(const orr_world* world, uint32_t choice)
+{
+    orri_realtime* rt = world->schedule != NULL ? world->schedule->realtime : NULL;
+    struct orr_recording* record = rt != NULL ? rt->record : NULL;
+    if (record == NULL || !orri_realtime_log_goes_on(rt, rt->schedule->pipelines[0])) {
+        return;
+    }
+    if (!ORRI_RESERVE(&record->env, ORR_MEMORY_SYSTEM, &record->budgets, &record->budget_capacity,
+                      record->budget_count + 1)) {
+        realtime_log_full(rt);
+        return;
+    }
+    record->budgets[record->budget_count++] = choice;
+}
+
+bool orri_replay_budget(const orr_world* world, uint32_t* choice)
+{
+    orri_realtime* rt = world->schedule != NULL ? world->schedule->realtime : NULL;
+    if (rt == NULL || rt->replay == NULL || rt->budget_at >= rt->replay->budget_count) {
+        return false;
+    }
+    *choice = rt->replay->budgets[rt->budget_at++];
+    return true;
+}
+
+// ---- hashes ---------------------------------------------------------------------------------------------------------------
+
+// What a pipeline owns: values by cluster and row, of the entities there are.
+static uint64_t realtime_log_hash_cluster(const orri_pipeline* pipe, const orri_cluster* cluster,
+                                          uint64_t hash)
+{
+    const orr_world* world = pipe->world;
+    for (uint32_t c = 0; c < cluster->type_count; c++) {
+        if (orri_type_owner_of(world, cluster->types[c]) != pipe) {
+            continue;
+        }
+        hash = orri_hash_word(hash, cluster->identity_hash);
+        for (uint32_t i = 0; i < cluster->chunk_count; i++) {
+            const orri_chunk* chunk = cluster->chunks[i];
+            uint32_t rows = orri_chunk_rows(chunk);
+            hash = orr_hash(orri_chunk_ids(chunk), rows * sizeof(uint32_t), hash);
+            hash = orri_cells_hash(orri_cells_at(chunk, c, 0), rows, hash);
+        }
+    }
+    return hash;
+}
+
+void orri_realtime_log_hash(orri_realtime* rt, orri_pipeline* pipe)
+{
+    orri_realtime_log_lacks(rt, pipe);
+    bool records = orri_realtime_log_goes_on(rt, pipe) && rt->record->hashed;
+    bool compares = rt->replay != NULL && rt->replay->hashed && !atomic_load(&rt->astray) &&
+                    rt->hash_at < rt->replay->hash_count;
+    if (pipe->spectator || (!records && !compares)) {
+        return;
+    }
+    uint64_t hash = orri_hash_word(pipe->tick, pipe->name_hash);
+    for (const orri_cluster* cluster = rt->world->cluster_first; cluster != NULL;
+         cluster = cluster->next) {
+        hash = realtime_log_hash_cluster(pipe, cluster, hash);
+    }
+    for (uint32_t p = 0; p < rt->world->pool_count; p++) {
+        orri_pool* pool = rt->world->pool_list[p];
+        if (pool->slot_count > 0 &&
+            orri_type_owner_of(rt->world, (orr_type){pool->type->id}) == pipe) {
+            hash = orri_pool_hash(pool, hash);
+        }
+    }
+    for (const orri_system* system = rt->schedule->first; system != NULL; system = system->next) {
+        const orri_system_state* keeps[2] = {&system->state, &system->exports};
+        for (uint32_t i = 0; system->pipe == pipe && i < 2; i++) {
+            if (keeps[i]->data != NULL) {
+                hash = orri_rows_hash(keeps[i]->type, keeps[i]->data, 1, hash);
+            }
+        }
+    }
+    struct orr_recording* record = rt->record;
+    if (records && ORRI_RESERVE(&record->env, ORR_MEMORY_SYSTEM, &record->hashes,
+                                &record->hash_capacity, record->hash_count + 1)) {
+        record->hashes[record->hash_count++] = hash;
+    } else if (records) {
+        realtime_log_full(rt);
+    }
+    if (compares && rt->replay->hashes[rt->hash_at++] != hash) {
+        (void)orri_turn_lost(rt);
+        (void)orri_refuse(&rt->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
+                          "orr_realtime: the replay differs from what was recorded: pipeline '%s' "
+                          "after its tick %llu has other values; its systems depend on something "
+                          "that is not recorded%s",
+                          pipe->name, (unsigned long long)pipe->tick,
+                          rt->world->timeline != 0 || rt->world->history != NULL
+                              ? ", or what is remembered is not the same: orr_history_set()"
+                              : "");
+        orri_realtime_fail(rt, ORR_ERR_CONFLICT);
+    }
+}
+
+// ---- calls from outside -------------------------------------------------------------------------------------------------------
+
+orri_call* orri_call_make(orri_env* env, orr_call function, const void* data, size_t size,
+                          bool meeting)
+{
+    orri_call* call = size <= UINT32_MAX - sizeof(orri_call)
+                          ? orri_alloc(env, ORR_MEMORY_SYSTEM, sizeof(orri_call) + size, 16)
+                          : NULL;
+    if (call != NULL) {
+        *call = (orri_call){.call = function, .meeting = meeting, .size = (uint32_t)size};
+        if (size > 0) {
+            memcpy(call->data, data, size);
+        }
+    }
+    return call;
+}
+
+void orri_call_free(orri_env* env, orri_call* call)
+{
+    orri_free(env, ORR_MEMORY_SYSTEM, call, sizeof(orri_call) + call->size, 16);
+}
+
+bool orri_recording_name(struct orr_recording* recording, orri_lockstep_log_kind kind,
+                         const char* name, size_t size, uint64_t word)
+{
+    orri_lockstep_log_names* names = &recording->names[kind];
+    bool room = ORRI_RESERVE(&recording->env, ORR_MEMORY_SYSTEM, &names->names, &names->capacity,
+                             names->count + 1);
+    char* copy = room ? ORRI_ALLOC(&recording->env, ORR_MEMORY_SYSTEM, char, size + 1) : NULL;
+    if (copy == NULL) {
+        return false;
+    }
+    memcpy(copy, name, size);
+    copy[size] = '\0';
+    names->names[names->count++] = (orri_lockstep_log_name){copy, word};
+    return true;
+}
+
+static void realtime_log_names_free(orri_env* env, orri_lockstep_log_names* names)
+{
+    for (uint32_t i = 0; i < names->count; i++) {
+        ORRI_FREE(env, ORR_MEMORY_SYSTEM, char, names->names[i].name,
+                  strlen(names->names[i].name) + 1);
+    }
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, names->names, names->capacity);
+}
+
+void orri_recording_clear(struct orr_recording* recording)
+{
+    orri_env* env = &recording->env;
+    for (uint32_t i = 0; i < recording->call_count; i++) {
+        orri_call_free(env, recording->calls[i]);
+    }
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->turns, recording->turn_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->dts, recording->dt_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->call_counts, recording->count_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->calls, recording->call_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->hashes, recording->hash_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->ended, recording->ended_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->budgets, recording->budget_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->taped, recording->taped_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->marks, recording->mark_capacity);
+    for (uint32_t kind = 0; kind < ORRI_LOCKSTEP_LOG_KINDS; kind++) {
+        realtime_log_names_free(env, &recording->names[kind]);
+    }
+    for (uint32_t i = 0; i < ORR_PIPELINES_MAX; i++) {
+        orri_kept* kept = &recording->inputs[i];
+        ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, kept->bytes.data, kept->bytes.capacity);
+        ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, kept->functions, kept->function_capacity);
+    }
+    orri_lock_log_free(env, &recording->grants);
+    // All but the env, which counts, and comes first.
+    memset((uint8_t*)recording + sizeof recording->env, 0,
+           sizeof *recording - sizeof recording->env);
+    for (uint32_t i = 0; i < ORR_PIPELINES_MAX; i++) {
+        recording->inputs[i].bytes.env = env;
+    }
+}
+
+// ---- beginning and end -------------------------------------------------------------------------------------------------------
+
+// Turns up to where the first pipeline would begin a tick too many. What others do before that belongs to it: so a replay of the same number of
+// ticks comes to the same.
+static uint32_t realtime_log_end(const orri_realtime* rt)
+{
+    uint64_t ticks = 0;
+    for (uint32_t i = 0; i < rt->replay->turn_count; i++) {
+        ticks += rt->replay->turns[i] == ORRI_TURN_BEGIN; // Number 0.
+        if (rt->desc.ticks > 0 && ticks > rt->desc.ticks) {
+            return i;
+        }
+    }
+    return rt->replay->turn_count;
+}
+
+bool orri_replay_open(const orri_realtime* rt)
+{
+    return rt->replay->full || rt->replay->refused || rt->turn_end < rt->replay->turn_count;
+}
+
+orr_result orri_realtime_log_begin(orri_realtime* rt)
+{
+    rt->record = rt->desc.record;
+    rt->replay = rt->desc.replay;
+    if (rt->record != NULL) {
+        orri_recording_clear(rt->record);
+        rt->record->hashed = rt->desc.hashes;
+        rt->refusals = rt->world->env.refusals;
+        rt->record->begin_hash = rt->desc.hashes ? orr_world_hash(rt->world) : 0;
+    }
+    if (rt->replay == NULL) {
+        return ORR_OK;
+    }
+    rt->turn_end = realtime_log_end(rt);
+    if (!rt->replay->hashed || orr_world_hash(rt->world) == rt->replay->begin_hash) {
+        return ORR_OK;
+    }
+    return orri_refuse(
+        &rt->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
+        "orr_realtime: the world is not as the recorded one was when it began; build "
+        "it in the same way, with the same seed");
+}
+
+void orri_realtime_log_grants(orri_realtime* rt, orri_lock_log* log)
+{
+    struct orr_recording* record = rt->record;
+    if (record != NULL) {
+        if (orri_locks_record_end(rt->locks) != ORR_OK ||
+            !ORRI_RESERVE(&record->env, ORR_MEMORY_SYSTEM, &record->grants.grants,
+                          &record->grants.capacity, log->count)) {
+            orri_recording_clear(record); // Without all grants turns mean nothing.
+            record->full = true;
+        } else if (log->count > 0) {
+            memcpy(record->grants.grants, log->grants, log->count * sizeof *log->grants);
+            record->grants.count = log->count;
+        }
+    }
+    orri_lock_log_free(&rt->world->env, log);
+}
+
+// ---- recordings ------------------------------------------------------------------------------------------------------------------
+
+orr_recording* orr_recording_create(void)
+{
+    orri_env env;
+    orri_env_init(&env, NULL, &(orr_allocator){0}, 0, NULL);
+    orr_recording* recording = ORRI_ALLOC_ZERO(&env, ORR_MEMORY_SYSTEM, orr_recording, 1);
+    if (recording != NULL) {
+        memcpy(&recording->env, &env, sizeof env); // It counts itself.
+        for (uint32_t i = 0; i < ORR_PIPELINES_MAX; i++) {
+            recording->inputs[i].bytes.env = &recording->env;
+        }
+    }
+    return recording;
+}
+
+void orr_recording_destroy(orr_recording* recording)
+{
+    if (recording != NULL) {
+        ORR_ASSERT(!recording->taking); // End that first: orr_record_end().
+        orri_recording_clear(recording);
+        orri_env env;
+        memcpy(&env, &recording->env, sizeof env);
+        ORRI_FREE(&env, ORR_MEMORY_SYSTEM, orr_recording, recording, 1);
+    }
+}
+
+void orr_recording_stats_get(const orr_recording* recording, orr_recording_stats* out)
+{
+    ORR_ASSERT(recording != NULL && out != NULL);
+    orr_memory_stats memory;
+    orri_mem_stats(&recording->env, &memory);
+    *out = (orr_recording_stats){
+        .ticks = recording->ticks,
+        .calls = recording->call_count,
+        .bytes = memory.total.bytes,
+        .full = recording->full,
+        .refused = recording->refused,
+        .realtime = recording->turn_count > 0,
+        .cut = recording->cut,
+        .changed = recording->changed_tick1 != 0,
+        .changed_tick = recording->changed_tick1 != 0 ? recording->changed_tick1 - 1 : 0,
+        .tick_first = recording->begin_tick,
+        .tick_last = recording->begin_tick + recording->taped_count,
+        .hashes = recording->lockstep ? recording->mark_count : recording->hash_count};
+}

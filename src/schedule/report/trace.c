@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT
+// A Chrome trace: a file of JSON that draws when each system ran. It is an array of events. The format lets the end be
+// missing, so only whole events are ever written: what a process that died left behind can be looked at.
+#include "schedule/schedule.h"
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#define TRACE_BUFFER_SIZE 65536
+#define TRACE_LANES_MAX   1024 // Rows with a name; further ones have a number alone.
+
+struct orri_trace {
+    orri_mutex busy;
+    orri_env* env;
+    char* path; // With its length + 1.
+    orr_file file;
+    uint64_t offset;   // Bytes in the file.
+    uint64_t begun_ns; // 0 of the picture.
+    bool ended;        // It could not be written: nothing more is.
+    bool separate;     // Some event was written.
+    uint64_t lanes_named[TRACE_LANES_MAX / 64];
+    size_t used;
+    char buffer[TRACE_BUFFER_SIZE];
+};
+
+// ---- writing --------------------------------------------------------------------------------------------------------
+
+ORRI_COLD static void trace_fail(orri_trace* trace, int error)
+{
+    const orr_platform* platform = trace->env->platform;
+    // A half written event goes, if the system lets it: what is left is the beginning of an array.
+    (void)platform->file_truncate(platform->user, trace->file, trace->offset);
+    platform->file_close(platform->user, trace->file);
+    trace->ended = true;
+    (void)orri_refuse(trace->env, ORR_ERR_IO, ORR_LOG_ID_TRACE_REFUSED,
+                      "the trace %s ends here, it could not be written: %s; free some room, or "
+                      "choose another file with orr_trace_set() or ORR_TRACE",
+                      trace->path, strerror(error));
+}
+
+static void trace_flush(orri_trace* trace)
+{
+    if (trace->ended || trace->used == 0) {
+        return;
+    }
+    const orr_platform* platform = trace->env->platform;
+    int error = platform->file_write(platform->user, trace->file, trace->offset, trace->buffer,
+                                     trace->used);
+    if (error != 0) {
+        trace_fail(trace, error);
+        return;
+    }
+    trace->offset += trace->used;
+    trace->used = 0;
+}
+
+// ---- JSON -----------------------------------------------------------------------------------------------------------
+
+// A text in quotes. Names are ASCII; anything else shows as a question mark, which is JSON in any case.
+static void trace_quote(orri_text* text, const char* words)
+{
+    orri_text_bytes(text, "\"", 1);
+    for (const char* at = words; *at != '\0'; at++) {
+        unsigned char c = (unsigned char)*at;
+        if (c == '"' || c == '\\') {
+            orri_text_add(text, "\\%c", c);
+        } else if (c < 0x20) {
+            orri_text_add(text, "\\u%04x", c);
+        } else {
+            orri_text_bytes(text, c < 0x7F ? at : "?", 1);
+        }
+    }
+    orri_text_bytes(text, "\"", 1);
+}
+
+static void trace_time(orri_text* text, const char* key, uint64_t ns)
+{
+    orri_text_add(text, ", \"%s\": %llu.%03u", key, (unsigned long long)(ns / 1000),
+                  (uint32_t)(ns % 1000));
+}
+
+// An event begins behind what was written before.
+static orri_text trace_event(orri_trace* trace)
+{
+    orri_text text = {trace->buffer + trace->used, TRACE_BUFFER_SIZE - trace->used, 0};
+    orri_text_add(&text, trace->separate ? ",\n" : "[\n");
+    return text;
+}
+
+// True when it is in the buffer as a whole; else there is room now, if there ever is.
+static bool trace_keep(orri_trace* trace, const orri_text* text)
+{
+    if (text->length >= text->size) {
+        trace_flush(trace);
+        return false;
+    }
+    trace->used += text->length;
+    trace->separate = true;
+    return true;
+}
+
+static void trace_say_name(orri_trace* trace, const char* what, uint32_t commands, const char* name)
+{
+    for (uint32_t attempt = 0; attempt < 2 && !trace->ended; attempt++) {
+        orri_text text = trace_event(trace);
+        orri_text_add(
+            &text,
+            "{\"name\": \"%s\", \"ph\": \"M\", \"pid\": 1, \"tid\": %u, \"args\": {\"name\": ",
+            what, commands);
+        trace_quote(&text, name);
+        orri_text_add(&text, "}}");
+        if (trace_keep(trace, &text)) {
+            return;
+        }
+    }
+}
+
+static void trace_say_lane(orri_trace* trace, uint32_t commands)
+{
+    if (commands >= TRACE_LANES_MAX || orri_bit_get(trace->lanes_named, commands)) {
+        return;
+    }
+    orri_bit_set(trace->lanes_named, commands, true);
+    char name[32];
+    orri_text text = {name, sizeof name, 0};
+    if (commands == 0) {
+        orri_text_add(&text, "driving thread");
+    } else {
+        orri_text_add(&text, "worker %u", commands);
+    }
+    trace_say_name(trace, "thread_name", commands, name);
+}
+
+static void trace_span(orri_trace* trace, const char* name, const char* category, uint32_t commands,
+                       uint64_t start_ns, uint64_t end_ns, const char* args)
+{
+    trace_say_lane(trace, commands);
+    uint64_t start = start_ns > trace->begun_ns ? start_ns - trace->begun_ns : 0;
+    uint64_t end = end_ns > trace->begun_ns ? end_ns - trace->begun_ns : 0;
+    for (uint32_t attempt = 0; attempt < 2 && !trace->ended; attempt++) {
+        orri_text text = trace_event(trace);
+        orri_text_add(&text, "{\"name\": ");
+        trace_quote(&text, name);
+        orri_text_add(&text, ", \"cat\": ");
+        trace_quote(&text, category);
+        orri_text_add(&text, ", \"ph\": \"X\", \"pid\": 1, \"tid\": %u", commands);
+        trace_time(&text, "ts", start);
+        trace_time(&text, "dur", end > start ? end - start : 0);
+        if (args != NULL) {
+            orri_text_add(&text, ", \"args\": {%s}", args);
+        }
+        orri_text_add(&text, "}");
+        if (trace_keep(trace, &text)) {
+            return; // What is larger than the buffer is left out.
+        }
+    }
+}
+
+// Workers tell of what they did at the same time.
+void orri_trace_name(orri_trace* trace, uint32_t commands, const char* name)
+{
+    orri_mutex_lock(trace->env->platform, &trace->busy);
+    trace_say_name(trace, "thread_name", commands, name);
+    orri_mutex_unlock(trace->env->platform, &trace->busy);
+}
+
+void orri_trace_span(orri_trace* trace, const char* name, const char* category, uint32_t commands,
+                     uint64_t start_ns, uint64_t end_ns, const char* args)
+{
+    orri_mutex_lock(trace->env->platform, &trace->busy);
+    trace_span(trace, name, category, commands, start_ns, end_ns, args);
+    orri_mutex_unlock(trace->env->platform, &trace->busy);
+}
+
+// ---- beginning and end ----------------------------------------------------------------------------------------------
+
+static void trace_free(orr_world* world, orri_trace* trace)
+{
+    orri_free(&world->env, ORR_MEMORY_SYSTEM, trace->path, strlen(trace->path) + 1, 1);
+    ORRI_FREE(&world->env, ORR_MEMORY_SYSTEM, orri_trace, trace, 1);
+}
+
+static orri_trace* trace_allocate(orr_world* world, const char* path)
+{
+    size_t size = strlen(path) + 1;
+    orri_trace* trace = ORRI_ALLOC(&world->env, ORR_MEMORY_SYSTEM, orri_trace, 1);
+    char* copy = trace != NULL ? orri_alloc(&world->env, ORR_MEMORY_SYSTEM, size, 1) : NULL;
+    if (copy == NULL) {
+        ORRI_FREE(&world->env, ORR_MEMORY_SYSTEM, orri_trace, trace, 1);
+        (void)orri_refuse_memory(&world->env, "beginning a trace");
+        return NULL;
+    }
+    memset(trace, 0, offsetof(orri_trace, buffer));
+    memcpy(copy, path, size);
+    trace->path = copy;
+    trace->env = &world->env;
+    return trace;
+}
+
+orri_trace* orri_trace_open(orr_world* world, const char* path)
+{
+    orri_trace* trace = trace_allocate(world, path);
+    if (trace == NULL) {
+        return NULL;
+    }
+    const orr_platform* platform = world->env.platform;
+    int error = platform->file_open(platform->user, path, ORR_FILE_TRUNCATE, &trace->file);
+    if (error != 0) {
+        trace_free(world, trace);
+        (void)orri_refuse(&world->env, ORR_ERR_IO, ORR_LOG_ID_TRACE_REFUSED,
+                          "the trace %s cannot be written: %s; see that its folder exists and may "
+                          "be written to (orr_trace_set(), ORR_TRACE)",
+                          path, strerror(error));
+        return NULL;
+    }
+    trace->begun_ns = platform->clock_ns(platform->user);
+    trace_say_name(trace, "process_name", 0, "Orrery");
+    return trace;
+}
+
+void orri_trace_close(orr_world* world, orri_trace* trace)
+{
+    if (trace == NULL) {
+        return;
+    }
+    static const char end[] = "\n]\n";
+    if (trace->used + sizeof end > TRACE_BUFFER_SIZE) {
+        trace_flush(trace);
+    }
+    if (!trace->ended) {
+        memcpy(trace->buffer + trace->used, end, sizeof end - 1);
+        trace->used += sizeof end - 1;
+        trace_flush(trace);
+    }
+    if (!trace->ended) {
+        world->env.platform->file_close(world->env.platform->user, trace->file);
+    }
+    trace_free(world, trace);
+}
+
+const char* orri_trace_env(orr_world* world, char* out, size_t out_size)
+{
+    static _Atomic uint32_t worlds; // Of the process, that asked.
+    const char* path = getenv("ORR_TRACE");
+    if (path == NULL || path[0] == '\0') {
+        return NULL;
+    }
+    uint32_t number = atomic_fetch_add(&worlds, 1) + 1;
+    orri_text text = {out, out_size, 0};
+    orri_text_add(&text, "%s", path);
+    if (number > 1) {
+        orri_text_add(&text, ".%u", number);
+    }
+    if (text.length >= out_size) {
+        (void)orri_refuse(&world->env, ORR_ERR_IO, ORR_LOG_ID_TRACE_REFUSED,
+                          "the path in ORR_TRACE has %zu bytes, %zu are allowed; there is no trace",
+                          text.length, out_size - 1);
+        return NULL;
+    }
+    return out;
+}
+
+orr_result orri_check_between_ticks(const orr_world* world, const char* call)
+{
+    if (orri_watched(world)) {
+        return orri_refuse_running(world, call);
+    }
+    return world->busy == NULL
+               ? ORR_OK
+               : orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+                             "%s: not now, %s", call, world->busy);
+}
+
+orr_result orr_trace_set(orr_world* world, const char* path)
+{
+    ORR_ASSERT(world != NULL);
+    orr_result result = orri_check_between_ticks(world, "orr_trace_set");
+    struct orri_schedule* schedule = result == ORR_OK ? orri_schedule_of(world) : NULL;
+    if (schedule == NULL) {
+        return orri_env_result(&world->env);
+    }
+    // The old one ends first: the new one may be the same file.
+    orri_trace_close(world, schedule->trace);
+    schedule->trace = path != NULL ? orri_trace_open(world, path) : NULL;
+    return path == NULL || schedule->trace != NULL ? ORR_OK : orri_env_result(&world->env);
+}
+
+#undef TRACE_LANES_MAX
+#undef TRACE_BUFFER_SIZE

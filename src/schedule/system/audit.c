@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+// The police that sees everything: what a system may not write is copied before it runs and compared afterwards. So writes
+// through pointers to read, or kept from somewhere else, are found, named and undone. For debugging: it copies the world.
+#include "schedule/schedule.h"
+
+// Bytes that must be the same afterwards.
+typedef struct audit_piece {
+    uint8_t* data;
+    uint8_t* copy;
+    size_t size;
+    uint32_t row_size;
+    const orri_chunk* chunk;  // Of a column,
+    const orri_pool* pool;    // of a slot of a pool (`slot`),
+    const orri_system* owner; // or of what a system keeps.
+    uint32_t slot;
+    const orri_type* type;
+    uint32_t column; // Of a column.
+    bool writable;   // It may be written, if it is asked for.
+} audit_piece;
+
+struct orri_audit_watch {
+    audit_piece* pieces;
+    uint32_t count, capacity;
+    uint64_t epoch; // That began with it.
+};
+
+// ---- before ---------------------------------------------------------------------------------------------------------
+
+static bool audit_add(orr_world* world, orri_audit_watch* watch, audit_piece piece)
+{
+    if (piece.size == 0) {
+        return true;
+    }
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_TEMP, &watch->pieces, &watch->capacity,
+                      watch->count + 1)) {
+        return false;
+    }
+    piece.copy = ORRI_ALLOC(&world->env, ORR_MEMORY_TEMP, uint8_t, piece.size);
+    if (piece.copy == NULL) {
+        return false;
+    }
+    memcpy(piece.copy, piece.data, piece.size);
+    watch->pieces[watch->count++] = piece;
+    return true;
+}
+
+// True when the system may write the column of a type in a cluster.
+static bool audit_may_write(const orr_world* world, const orri_system* system, bool selected,
+                            const orri_type* type)
+{
+    orr_type handle = {type->id};
+    uint32_t index = orri_type_index(world, handle);
+    if (system->guard.any_write != NULL && index < system->guard.type_count &&
+        orri_bit_get(system->guard.any_write, index)) {
+        return true;
+    }
+    if (orri_right(system->rights.atomics, &system->rights, index)) {
+        return true;
+    }
+    for (uint32_t f = 0; selected && f < system->query->field_count; f++) {
+        if (system->query->fields[f].type.id == handle.id) {
+            return system->query->fields[f].access == ORR_WRITE;
+        }
+    }
+    return false;
+}
+
+static bool audit_copy_cluster(orr_world* world, const orri_system* system, orri_audit_watch* watch,
+                               const orri_cluster* cluster)
+{
+    bool selected = system->desc.kind == ORR_DIRECT &&
+                    orri_entries_find(system->query, cluster) != UINT32_MAX;
+    for (uint32_t c = 0; c < cluster->type_count; c++) {
+        const orri_cluster_column* column = &cluster->columns[c];
+        if (column->size == 0) {
+            continue;
+        }
+        bool writable = audit_may_write(world, system, selected, column->type);
+        for (uint32_t i = 0; i < cluster->chunk_count; i++) {
+            const orri_chunk* chunk = cluster->chunks[i];
+            audit_piece piece = {.data = chunk->columns[c].data,
+                                 .size = (size_t)orri_chunk_rows(chunk) * column->size,
+                                 .row_size = column->size,
+                                 .chunk = chunk,
+                                 .column = c,
+                                 .writable = writable,
+                                 .type = column->type};
+            if (!audit_add(world, watch, piece)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool audit_copy_pool(orr_world* world, const orri_system* system, orri_audit_watch* watch,
+                            const orri_pool* pool)
+{
+    if (audit_may_write(world, system, system->desc.kind == ORR_DIRECT, pool->type)) {
+        return true;
+    }
+    for (uint32_t slot = 0; slot < pool->slot_count; slot++) {
+        if (orri_pool_owner(pool, slot) == ORRI_INDEX_NONE) {
+            continue;
+        }
+        audit_piece piece = {.data = orri_pool_at(pool, slot),
+                             .size = pool->size,
+                             .row_size = pool->size,
+                             .pool = pool,
+                             .slot = slot,
+                             .type = pool->type};
+        if (!audit_add(world, watch, piece)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool audit_copy_keeps(orr_world* world, const orri_system* system, orri_audit_watch* watch)
+{
+    bool copied = true;
+    for (const orri_system* other = world->schedule->first; copied && other != NULL;
+         other = other->next) {
+        const orri_system_state* keeps[2] = {&other->state, &other->exports};
+        // Its own: a parallel system's state is looked after in every tick (state.c).
+        for (uint32_t i = 0; copied && other != system && i < 2; i++) {
+            if (keeps[i]->data != NULL) {
+                copied = audit_add(world, watch,
+                                   (audit_piece){.data = keeps[i]->data,
+                                                 .size = keeps[i]->type->info.size,
+                                                 .row_size = keeps[i]->type->info.size,
+                                                 .owner = other,
+                                                 .type = keeps[i]->type});
+            }
+        }
+    }
+    return copied;
+}
+
+static void audit_free(orr_world* world, orri_audit_watch* watch)
+{
+    orri_env* env = &world->env;
+    for (uint32_t i = 0; i < watch->count; i++) {
+        ORRI_FREE(env, ORR_MEMORY_TEMP, uint8_t, watch->pieces[i].copy, watch->pieces[i].size);
+    }
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, watch->pieces, watch->capacity);
+    ORRI_FREE(env, ORR_MEMORY_TEMP, orri_audit_watch, watch, 1);
+}
+
+orri_audit_watch* orri_audit_begin(orr_world* world, const orri_system* system)
+{
+    orri_audit_watch* watch = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_TEMP, orri_audit_watch, 1);
+    if (watch == NULL) {
+        return NULL;
+    }
+    orri_world_settle(world);
+    watch->epoch = orri_epoch_next(world);
+    bool copied = audit_copy_keeps(world, system, watch);
+    for (const orri_cluster* cluster = world->cluster_first; copied && cluster != NULL;
+         cluster = cluster->next) {
+        copied = audit_copy_cluster(world, system, watch, cluster);
+    }
+    for (uint32_t i = 0; copied && i < world->pool_count; i++) {
+        copied = audit_copy_pool(world, system, watch, world->pool_list[i]);
+    }
+    if (!copied) { // Without memory it looks away: the system must run all the same.
+        audit_free(world, watch);
+        return NULL;
+    }
+    return watch;
+}
+
+// ---- after ----------------------------------------------------------------------------------------------------------
+
+// Where the first value is that differs; SIZE_MAX: none. Bytes between fields may be anything.
+static size_t audit_difference(const audit_piece* piece)
+{
+    bool padded = piece->type->info.has_padding;
+    size_t step = padded ? piece->type->info.size : 1;
+    if (!padded && memcmp(piece->data, piece->copy, piece->size) == 0) {
+        return SIZE_MAX;
+    }
+    for (size_t at = 0; at < piece->size; at += step) {
+        if (padded ? orr_value_compare(&piece->type->info, piece->data + at, piece->copy + at) != 0
+                   : piece->data[at] != piece->copy[at]) {
+            return at;
+        }
+    }
+    return SIZE_MAX;
+}
+
+static void audit_report(orr_world* world, orri_system* system, const audit_piece* piece, size_t at)
+{
+    uint32_t row = (uint32_t)(at / piece->row_size);
+    system->rights.counts.violations++;
+    if (piece->owner != NULL) {
+        (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+                          "system '%s' wrote %s of system '%s', which is not its own (undone); "
+                          "others' data is read "
+                          "only",
+                          system->desc.name, piece->type->info.name, piece->owner->desc.name);
+        return;
+    }
+    uint32_t index = piece->chunk != NULL ? orri_chunk_ids(piece->chunk)[row]
+                                          : orri_pool_owner(piece->pool, piece->slot);
+    orr_entity entity = orri_id_make(index, orri_record_at(world, index)->generation);
+    orri_id_text who = orri_entity_format(world, entity);
+    (void)orri_refuse(
+        &world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+        piece->writable
+            ? "system '%s' wrote %s of %s through a pointer from an earlier tick or system "
+              "(undone); "
+              "ask orr_write() for %s in every run"
+            : "system '%s' wrote %s of %s, which it did not declare to write (undone); make it "
+              "\"write %s\" in its .query or .by_id, and use the pointer that orr_write() gives",
+        system->desc.name, piece->type->info.name, who.text, piece->type->info.name);
+}
+
+// True when the block was asked for to be written while the system ran: it was stamped in the epoch that began with it. (One
+// with `changed` terms has ended that already.)
+static bool audit_asked(const orri_audit_watch* watch, const audit_piece* piece)
+{
+    return piece->writable && piece->chunk->columns[piece->column].version >= watch->epoch;
+}
+
+void orri_audit_end(orr_world* world, orri_system* system, orri_audit_watch* watch)
+{
+    orri_world_settle(world);
+    for (uint32_t i = 0; i < watch->count; i++) {
+        const audit_piece* piece = &watch->pieces[i];
+        size_t at = audit_difference(piece);
+        if (at != SIZE_MAX && !audit_asked(watch, piece)) {
+            audit_report(world, system, piece, at);
+            memcpy(piece->data, piece->copy, piece->size);
+        }
+    }
+    audit_free(world, watch);
+}

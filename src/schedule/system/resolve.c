@@ -1,0 +1,848 @@
+// SPDX-License-Identifier: MIT
+// What the texts of a desc mean: types, tags, terms. Looked up once, when all names can be known: at the latest when the tick
+// begins. The terms of a list are read by the parser of queries, so that a system says things as a query does.
+#include "schedule/schedule.h"
+#include "store/table/required_types.h"
+#include <stdio.h>
+
+enum {
+    RESOLVE_CREATES,
+    RESOLVE_ADDS,
+    RESOLVE_REMOVES,
+    RESOLVE_CHANGES,
+    RESOLVE_SWITCHES,
+    RESOLVE_SENDS,
+    RESOLVE_RECEIVES,
+    RESOLVE_ANY_READ,
+    RESOLVE_ANY_WRITE,
+    RESOLVE_TRANSACTS,
+    RESOLVE_ATOMICS,
+    RESOLVE_OVERWRITES,
+};
+_Static_assert(RESOLVE_OVERWRITES + 1 == ORRI_BIT_SETS, "a set of bits for each");
+
+// Terms of one text.
+typedef struct resolve_terms {
+    orr_term items[ORR_TERMS_MAX];
+    uint32_t count;
+    bool star; // There was a '*'.
+} resolve_terms;
+
+static uint64_t* resolve_bits(const orri_system* system, uint32_t set)
+{
+    return system->bits + (size_t)set * system->rights.type_words;
+}
+
+static orr_result resolve_refuse(orr_world* world, const orri_system* system, const char* what)
+{
+    return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED, "system '%s': %s",
+                       system->desc.name, what);
+}
+
+bool orri_list_next(const char** at, const char** item, size_t* size)
+{
+    const char* from = *at + strspn(*at, " \t\n,");
+    size_t length = strcspn(from, ",");
+    *at = from + length;
+    while (length > 0 && strchr(" \t\n", from[length - 1]) != NULL) {
+        length--;
+    }
+    *item = from;
+    *size = length;
+    return length > 0;
+}
+
+// ---- what is known ------------------------------------------------------------------------------------------------
+
+static bool resolve_word(const char* word, size_t size)
+{
+    static const char* const words[] = {"read", "write", "disabled", "either", "changed"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (strlen(words[i]) == size && memcmp(words[i], word, size) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// The next name in a text, whatever it names; `*at` goes on behind it. False at the end. One that is too long for any name is
+// empty.
+static bool resolve_name_next(const char** at, char name[ORR_NAME_MAX + 1])
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:";
+    *at += strcspn(*at, letters);
+    size_t size = strspn(*at, letters);
+    size_t kept = size <= ORR_NAME_MAX ? size : 0;
+    memcpy(name, *at, kept);
+    name[kept] = '\0';
+    *at += size;
+    return size > 0;
+}
+
+#define RESOLVE_TEXTS 14
+
+// Those that name types and tags; none is NULL.
+static void resolve_texts(const orr_system_desc* d, const char* out[RESOLVE_TEXTS])
+{
+    const char* texts[RESOLVE_TEXTS] = {
+        d->query, d->by_id, d->creates,  d->destroys, d->adds,      d->removes, d->switches,
+        d->tags,  d->sends, d->receives, d->changes,  d->transacts, d->atomics, d->overwrites};
+    for (uint32_t i = 0; i < RESOLVE_TEXTS; i++) {
+        out[i] = texts[i] != NULL ? texts[i] : "";
+    }
+}
+
+static bool resolve_name_known(const orr_world* world, const char* name)
+{
+    orr_tag tag;
+    return resolve_word(name, strlen(name)) || orr_type_find(world, name).id != 0 ||
+           orr_tag_find(world, name, &tag) ||
+           (name[0] != '\0' && strspn(name, "0123456789") == strlen(name));
+}
+
+bool orri_system_known(orr_world* world, const orri_system* system)
+{
+    const char* texts[RESOLVE_TEXTS];
+    resolve_texts(&system->desc, texts);
+    for (uint32_t i = 0; i < RESOLVE_TEXTS; i++) {
+        char name[ORR_NAME_MAX + 1];
+        for (const char* at = texts[i]; resolve_name_next(&at, name);) {
+            if (!resolve_name_known(world, name)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+// The library's own types are there as soon as somebody names them. All of them now: sets of bits have room for the types
+// there are when they are made.
+static orr_result resolve_builtins(orr_world* world, const orri_system* system)
+{
+    const char* texts[RESOLVE_TEXTS];
+    resolve_texts(&system->desc, texts);
+    for (uint32_t i = 0; i < RESOLVE_TEXTS; i++) {
+        char name[ORR_NAME_MAX + 1];
+        for (const char* at = texts[i]; resolve_name_next(&at, name);) {
+            const orr_type_desc* desc = orri_builtin_desc(name);
+            if (desc != NULL && orr_type_of(world, desc).id == 0) {
+                return orri_env_result(&world->env);
+            }
+        }
+    }
+    return ORR_OK;
+}
+
+// ---- texts to terms -------------------------------------------------------------------------------------------------
+
+// Reads a text; items that are a single '*' are taken out first where they are allowed.
+static orr_result resolve_parse(orr_world* world, const orri_system* system, const char* field,
+                                const char* text, bool star, resolve_terms* out)
+{
+    memset(out, 0, sizeof *out);
+    if (text == NULL) {
+        return ORR_OK;
+    }
+    char call[ORR_NAME_MAX + 32], rest[ORR_QUERY_TEXT_MAX + 1];
+    snprintf(call, sizeof call, "system '%s', .%s", system->desc.name, field);
+    const char* at = text;
+    const char* item;
+    size_t size, length = 0;
+    rest[0] = '\0';
+    while (star && orri_list_next(&at, &item, &size)) {
+        if (size == 1 && *item == '*') {
+            out->star = true;
+        } else if (length + size + 3 < sizeof rest) {
+            length += (size_t)snprintf(rest + length, sizeof rest - length, "%s%.*s",
+                                       length > 0 ? ", " : "", (int)size, item);
+        }
+    }
+    orr_state entities = ORR_ENABLED;
+    orr_result result = orri_terms_parse(world, call, out->star ? rest : text, out->items,
+                                         &out->count, &entities, false);
+    if (result == ORR_OK && entities != ORR_ENABLED) {
+        return resolve_refuse(world, system, "'*' with a word is for queries only");
+    }
+    return result;
+}
+
+// A text of types alone. `access`: "write" is allowed.
+static orr_result resolve_types(orr_world* world, const orri_system* system, const char* field,
+                                const char* text, bool access, bool star, resolve_terms* out)
+{
+    orr_result result = resolve_parse(world, system, field, text, star, out);
+    for (uint32_t i = 0; result == ORR_OK && i < out->count; i++) {
+        const orr_term* term = &out->items[i];
+        bool maybe = term->kind == ORR_OPTIONAL && strcmp(field, "sends") == 0;
+        bool plain = term->type.id != 0 && (term->kind == ORR_REQUIRED || maybe) &&
+                     term->state == ORR_ENABLED && !term->changed &&
+                     (access || term->access == ORR_READ);
+        if (!plain) {
+            return orri_refuse(&world->env, ORR_ERR_PARSE, ORR_LOG_ID_SYSTEM_REFUSED,
+                               "system '%s': .%s is a list of types%s: \"%s\" is more than that",
+                               system->desc.name, field,
+                               access ? ", \"write\" before those it writes" : "", text);
+        }
+    }
+    return result;
+}
+
+static void resolve_set(const orr_world* world, const orri_system* system, uint32_t set,
+                        const resolve_terms* terms)
+{
+    for (uint32_t i = 0; i < terms->count; i++) {
+        orri_bit_set(resolve_bits(system, set), orri_type_index(world, terms->items[i].type), true);
+    }
+}
+
+static orr_result resolve_list(orr_world* world, orri_system* system, const char* field,
+                               const char* text, uint32_t set, const uint64_t** right)
+{
+    resolve_terms terms;
+    orr_result result = resolve_types(world, system, field, text, false, false, &terms);
+    if (result == ORR_OK && terms.count > 0) {
+        resolve_set(world, system, set, &terms);
+        *right = resolve_bits(system, set);
+    }
+    return result;
+}
+
+// Types that come along when others are added.
+static orr_result resolve_needs(orr_world* world, const orri_system* system, uint32_t set)
+{
+    uint64_t* bits = resolve_bits(system, set);
+    for (uint32_t i = 0; i < world->schema.type_count; i++) {
+        if (!orri_bit_get(bits, i)) {
+            continue;
+        }
+        orr_type type = {world->schema.type_base + i};
+        orr_result result = orri_required_types_resolve(world, "orr_step", type);
+        if (result != ORR_OK) {
+            return result;
+        }
+        uint32_t count;
+        const orr_type* needed = orri_required_types_of(world, type, &count);
+        for (uint32_t n = 0; needed != NULL && n < count; n++) {
+            orri_bit_set(bits, orri_type_index(world, needed[n]), true);
+        }
+    }
+    return ORR_OK;
+}
+
+// ---- the query ------------------------------------------------------------------------------------------------------
+
+static orr_result resolve_check_query(orr_world* world, const orri_system* system,
+                                      const resolve_terms* terms)
+{
+    bool direct = system->desc.kind == ORR_DIRECT;
+    bool any = false;
+    for (uint32_t i = 0; i < terms->count; i++) {
+        const orr_term* term = &terms->items[i];
+        any |= term->kind != ORR_WITHOUT && term->type.id != 0;
+        if (!direct && term->changed) {
+            return resolve_refuse(world, system,
+                                  "an indirect system hears of changes; it has no 'changed' terms");
+        }
+    }
+    if (direct && !any && !system->desc.once) {
+        return resolve_refuse(
+            world, system,
+            "a direct system without required and optional types has nothing to work on; name in "
+            ".query what it reads or writes");
+    }
+    return ORR_OK;
+}
+
+// Types with indexed fields are not written in place, but changes of them can be sent: "write" means that alone.
+static void resolve_by_value(const orr_world* world, orri_system* system, resolve_terms* terms)
+{
+    system->sent_count = 0;
+    for (uint32_t i = 0; i < terms->count; i++) {
+        orr_term* term = &terms->items[i];
+        const orri_type* type = orri_type_at(&world->schema, term->type);
+        if (type != NULL && term->access == ORR_WRITE && orri_type_written_by_set(type)) {
+            term->access = ORR_READ;
+            system->sent[system->sent_count++] = term->type;
+        }
+    }
+}
+
+// What a system with state outside of the world does to the world is an input of it.
+static orr_result resolve_pure(orr_world* world, const orri_system* system,
+                               const resolve_terms* terms)
+{
+    bool outside = system->desc.user != NULL && !system->desc.impure && !system->pipe->spectator;
+    for (uint32_t i = 0; outside && i < terms->count; i++) {
+        if (terms->items[i].access == ORR_WRITE) {
+            return resolve_refuse(
+                world, system,
+                "it has state outside of the world (.user) and changes the world "
+                "(\"write\"); keep the state in .state, say .impure, or give what "
+                "never changes as .settings");
+        }
+    }
+    return ORR_OK;
+}
+
+static orr_result resolve_query(orr_world* world, orri_system* system)
+{
+    resolve_terms terms;
+    char call[ORR_NAME_MAX + 32];
+    snprintf(call, sizeof call, "system '%s', .query", system->desc.name);
+    memset(&terms, 0, sizeof terms);
+    if (system->desc.term_count > 0) {
+        memcpy(terms.items, system->desc.terms, system->desc.term_count * sizeof(orr_term));
+        terms.count = system->desc.term_count;
+    }
+    orr_state entities = ORR_ENABLED;
+    orr_result result = ORR_OK;
+    if (system->desc.query != NULL) {
+        result = orri_terms_parse(world, call, system->desc.query, terms.items, &terms.count,
+                                  &entities, true);
+    }
+    result = result == ORR_OK ? resolve_check_query(world, system, &terms) : result;
+    if (result != ORR_OK) {
+        return result;
+    }
+    result = resolve_pure(world, system, &terms);
+    if (result != ORR_OK) {
+        return result;
+    }
+    resolve_by_value(world, system, &terms);
+    system->no_required = true;
+    for (uint32_t i = 0; i < terms.count; i++) {
+        system->no_required &= terms.items[i].kind != ORR_REQUIRED &&
+                               terms.items[i].kind != ORR_ANY;
+    }
+    system->query = orr_query_create(world, &(orr_query_desc){.name = system->desc.name,
+                                                              .terms = terms.items,
+                                                              .term_count = terms.count,
+                                                              .entities = entities});
+    return system->query != NULL ? ORR_OK : orri_env_result(&world->env);
+}
+
+// What it may send changes of: what it says so of, and types that are changed in no other way. An indirect system has no other
+// way at all, so that its write terms say it.
+static orr_result resolve_changes(orr_world* world, orri_system* system)
+{
+    bool indirect = system->desc.kind == ORR_INDIRECT;
+    for (uint32_t f = 0; f < system->query->field_count; f++) {
+        if (indirect && system->query->fields[f].access == ORR_WRITE) {
+            orri_bit_set(resolve_bits(system, RESOLVE_CHANGES),
+                         orri_type_index(world, system->query->fields[f].type), true);
+        }
+    }
+    for (uint32_t i = 0; i < system->sent_count; i++) {
+        orri_bit_set(resolve_bits(system, RESOLVE_CHANGES), orri_type_index(world, system->sent[i]),
+                     true);
+    }
+    system->rights.changes = resolve_bits(system, RESOLVE_CHANGES);
+    return resolve_list(world, system, "changes", system->desc.changes, RESOLVE_CHANGES,
+                        &system->rights.changes);
+}
+
+static bool resolve_writes(const orri_system* system, orr_type type)
+{
+    for (uint32_t f = 0; f < system->query->field_count; f++) {
+        if (system->query->fields[f].type.id == type.id) {
+            return system->query->fields[f].access == ORR_WRITE;
+        }
+    }
+    return false;
+}
+
+// The types of `any`: bits to read and to write.
+static orr_result resolve_any_types(orr_world* world, orri_system* system,
+                                    const resolve_terms* terms)
+{
+    for (uint32_t i = 0; i < terms->count; i++) {
+        uint32_t index = orri_type_index(world, terms->items[i].type);
+        bool writes = terms->items[i].access == ORR_WRITE;
+        orri_bit_set(resolve_bits(system, RESOLVE_ANY_READ), index, true);
+        orri_bit_set(resolve_bits(system, RESOLVE_ANY_WRITE), index, writes);
+        bool own = resolve_writes(system, terms->items[i].type);
+        if (system->desc.parallel && (writes || own)) {
+            return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
+                               "system '%s': a parallel system may not reach %s of any entity and "
+                               "write it: another worker could be at the same value",
+                               system->desc.name, orri_type_label(world, terms->items[i].type));
+        }
+        if (writes) {
+            system->guard.any_write = resolve_bits(system, RESOLVE_ANY_WRITE);
+            // Types that are changed by sending alone: "write" means that.
+            const orri_type* type = orri_type_at(&world->schema, terms->items[i].type);
+            if (system->desc.kind == ORR_INDIRECT || orri_type_written_by_set(type)) {
+                orri_bit_set(resolve_bits(system, RESOLVE_CHANGES), index, true);
+            }
+        }
+        system->guard.any_read = resolve_bits(system, RESOLVE_ANY_READ);
+    }
+    return ORR_OK;
+}
+
+// A section has bytes, which it may make what it likes.
+static const char* resolve_no_section(const orri_type* type)
+{
+    return strncmp(type->info.name, "orr_", 4) == 0 ? "is the library's own; send a change"
+           : !type->plain
+               ? "has owned strings, arrays, hooks or indexed fields, which a section could "
+                 "break; transact on its number fields, or send a change"
+           : type->info.size == 0 ? "has no fields"
+                                  : NULL;
+}
+
+static orr_result resolve_atomics(orr_world* world, orri_system* system)
+{
+    resolve_terms terms;
+    orr_result result =
+        resolve_types(world, system, "atomics", system->desc.atomics, false, false, &terms);
+    for (uint32_t i = 0; result == ORR_OK && i < terms.count; i++) {
+        const orri_type* type = orri_type_at(&world->schema, terms.items[i].type);
+        uint32_t index = orri_type_index(world, terms.items[i].type);
+        const char* why = resolve_no_section(type);
+        if (why != NULL) {
+            return orri_refuse(&world->env, ORR_ERR_TYPE, ORR_LOG_ID_SYSTEM_REFUSED,
+                               "system '%s', .atomics: %s %s", system->desc.name, type->info.name,
+                               why);
+        }
+        if (system->desc.parallel && orri_touches(world, system, index, NULL) != ORRI_TOUCH_NONE) {
+            return orri_refuse(
+                &world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
+                "system '%s': a parallel system may not have atomic sections on %s "
+                "and read or write it by .query or .by_id: another worker could be at "
+                "the same value; read it in the section",
+                system->desc.name, type->info.name);
+        }
+    }
+    if (result == ORR_OK && terms.count > 0) {
+        resolve_set(world, system, RESOLVE_ATOMICS, &terms);
+        system->rights.atomics = resolve_bits(system, RESOLVE_ATOMICS);
+    }
+    return result;
+}
+
+// Blocks of it can be replaced only if all there is to a value is its bytes.
+static const char* resolve_no_overwrite(const orr_world* world, const orri_system* system,
+                                        orr_type handle)
+{
+    const orri_type* type = orri_type_at(&world->schema, handle);
+    bool any;
+    (void)orri_touches(world, system, orri_type_index(world, handle), &any);
+    return orri_type_pinned(type) ? "is pinned: there is no column to write"
+           : type->info.multiplicity != ORR_UNIQUE
+               ? "is multiple: rows differ in how many they have"
+           : !type->plain
+               ? "has owned strings, arrays, hooks or indexed fields, which end with the "
+                 "value that was there"
+           : !resolve_writes(system, handle)
+               ? "is not among its write terms; say \"write\" in .query"
+           : any
+               ? "is also reached by .by_id or .atomics, which looks at what is there; do without "
+                 "one of them"
+               : NULL;
+}
+
+static orr_result resolve_overwrites(orr_world* world, orri_system* system)
+{
+    resolve_terms terms;
+    orr_result result =
+        resolve_types(world, system, "overwrites", system->desc.overwrites, false, false, &terms);
+    for (uint32_t i = 0; result == ORR_OK && i < terms.count; i++) {
+        const char* why = resolve_no_overwrite(world, system, terms.items[i].type);
+        if (why != NULL) {
+            return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
+                               "system '%s', .overwrites: %s %s", system->desc.name,
+                               orri_type_label(world, terms.items[i].type), why);
+        }
+    }
+    if (result == ORR_OK && terms.count > 0) {
+        resolve_set(world, system, RESOLVE_OVERWRITES, &terms);
+        system->overwrites = resolve_bits(system, RESOLVE_OVERWRITES);
+    }
+    return result;
+}
+
+// Types and tags: what queries of its own may ask for.
+static orr_result resolve_any(orr_world* world, orri_system* system)
+{
+    resolve_terms all, types = {0};
+    orr_result result = resolve_parse(world, system, "by_id", system->desc.by_id, false, &all);
+    orr_tag tags[ORR_TERMS_MAX];
+    uint32_t tag_count = 0;
+    for (uint32_t i = 0; result == ORR_OK && i < all.count; i++) {
+        const orr_term* term = &all.items[i];
+        if (term->kind != ORR_REQUIRED || term->state != ORR_ENABLED || term->changed) {
+            return resolve_refuse(
+                world, system,
+                ".by_id is a list of types and tags: \"Position, write Health, #17\"");
+        }
+        if (term->type.id == 0) {
+            tags[tag_count++] = term->tag;
+        } else {
+            types.items[types.count++] = *term;
+        }
+    }
+    if (result != ORR_OK) {
+        return result;
+    }
+    if (tag_count > 0) {
+        system->any_tags = ORRI_ALLOC(&world->env, ORR_MEMORY_SYSTEM, orr_tag, tag_count);
+        if (system->any_tags == NULL) {
+            return orri_refuse_memory(&world->env, "looking up tags");
+        }
+        memcpy(system->any_tags, tags, tag_count * sizeof *tags);
+        system->guard.any_tags = system->any_tags;
+        system->guard.any_tag_count = tag_count;
+    }
+    result = resolve_pure(world, system, &types);
+    return result == ORR_OK ? resolve_any_types(world, system, &types) : result;
+}
+
+// ---- what it sends ------------------------------------------------------------------------------------------------------
+
+static orr_result resolve_destroys(orr_world* world, orri_system* system)
+{
+    resolve_terms terms;
+    orr_result result =
+        resolve_parse(world, system, "destroys", system->desc.destroys, true, &terms);
+    if (result != ORR_OK || system->desc.destroys == NULL) {
+        return result;
+    }
+    system->rights.may_destroy_any = terms.star;
+    if (!terms.star) {
+        system->destroys = orr_query_create(world, &(orr_query_desc){.name = system->desc.name,
+                                                                     .terms = terms.items,
+                                                                     .term_count = terms.count,
+                                                                     .entities = ORR_EITHER});
+        system->rights.destroys = system->destroys;
+        return system->destroys != NULL ? ORR_OK : orri_env_result(&world->env);
+    }
+    return ORR_OK;
+}
+
+static void resolve_sort_tags(orr_tag* tags, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        for (uint32_t k = i; k > 0 && tags[k - 1] > tags[k]; k--) {
+            orr_tag tag = tags[k];
+            tags[k] = tags[k - 1];
+            tags[k - 1] = tag;
+        }
+    }
+}
+
+static orr_result resolve_tags(orr_world* world, orri_system* system)
+{
+    resolve_terms terms;
+    orr_result result = resolve_parse(world, system, "tags", system->desc.tags, true, &terms);
+    if (result != ORR_OK) {
+        return result;
+    }
+    system->rights.may_tag_any = terms.star;
+    if (terms.count == 0) {
+        return ORR_OK;
+    }
+    orr_tag* tags = ORRI_ALLOC(&world->env, ORR_MEMORY_SYSTEM, orr_tag, terms.count);
+    if (tags == NULL) {
+        return orri_refuse_memory(&world->env, "looking up tags");
+    }
+    system->tags = tags;
+    system->rights.tags = tags;
+    system->rights.tag_count = terms.count;
+    for (uint32_t i = 0; i < terms.count; i++) {
+        if (terms.items[i].type.id != 0 || terms.items[i].kind != ORR_REQUIRED) {
+            return resolve_refuse(world, system, ".tags is a list of tags: \"#level1, #17\"");
+        }
+        tags[i] = terms.items[i].tag;
+    }
+    resolve_sort_tags(tags, terms.count);
+    return ORR_OK;
+}
+
+static orr_result resolve_switches(orr_world* world, orri_system* system)
+{
+    resolve_terms terms;
+    orr_result result =
+        resolve_types(world, system, "switches", system->desc.switches, false, true, &terms);
+    if (result == ORR_OK) {
+        system->rights.may_switch_entities = terms.star;
+        resolve_set(world, system, RESOLVE_SWITCHES, &terms);
+        system->rights.switches = resolve_bits(system, RESOLVE_SWITCHES);
+    }
+    return result;
+}
+
+static orr_result resolve_sends(orr_world* world, orri_system* system)
+{
+    const orr_system_desc* d = &system->desc;
+    orri_rights* rights = &system->rights;
+    orr_result result =
+        resolve_list(world, system, "creates", d->creates, RESOLVE_CREATES, &rights->creates);
+    if (result == ORR_OK) {
+        result = resolve_list(world, system, "adds", d->adds, RESOLVE_ADDS, &rights->adds);
+    }
+    if (result == ORR_OK) {
+        result =
+            resolve_list(world, system, "removes", d->removes, RESOLVE_REMOVES, &rights->removes);
+    }
+    if (result == ORR_OK) {
+        result = resolve_list(world, system, "transacts", d->transacts, RESOLVE_TRANSACTS,
+                              &rights->transacts);
+    }
+    if (result == ORR_OK) {
+        result = resolve_needs(world, system, RESOLVE_CREATES);
+    }
+    if (result == ORR_OK) {
+        result = resolve_needs(world, system, RESOLVE_ADDS);
+    }
+    if (result == ORR_OK) {
+        result = resolve_switches(world, system);
+    }
+    if (result == ORR_OK) {
+        result = resolve_destroys(world, system);
+    }
+    if (result == ORR_OK) {
+        result = resolve_tags(world, system);
+    }
+    rights->may_create = d->creates != NULL;
+    rights->may_rename = d->renames;
+    system->structural = d->creates != NULL || d->destroys != NULL || d->adds != NULL ||
+                         d->removes != NULL || d->switches != NULL || d->tags != NULL || d->renames;
+    return result;
+}
+
+// ---- events, state, messages ----------------------------------------------------------------------------------------------
+
+static orr_result resolve_events(orr_world* world, orri_system* system)
+{
+    resolve_terms terms;
+    orr_type types[ORR_TERMS_MAX];
+    orr_result result = resolve_list(world, system, "sends", system->desc.sends, RESOLVE_SENDS,
+                                     &system->rights.sends);
+    if (result == ORR_OK) {
+        result =
+            resolve_types(world, system, "receives", system->desc.receives, false, false, &terms);
+    }
+    for (uint32_t i = 0; result == ORR_OK && i < world->schema.type_count; i++) {
+        if (system->rights.sends != NULL && orri_bit_get(system->rights.sends, i)) {
+            result =
+                orri_event_check(world, system->desc.name, (orr_type){world->schema.type_base + i});
+        }
+    }
+    for (uint32_t i = 0; result == ORR_OK && i < terms.count; i++) {
+        types[i] = terms.items[i].type;
+        result = orri_event_check(world, system->desc.name, types[i]);
+    }
+    if (result != ORR_OK || terms.count == 0) {
+        return result;
+    }
+    resolve_set(world, system, RESOLVE_RECEIVES, &terms);
+    system->rights.receives = resolve_bits(system, RESOLVE_RECEIVES);
+    system->inbox = orri_event_cursors_create(world, types, terms.count);
+    system->rights.inbox = system->inbox;
+    if (system->inbox != NULL) {
+        orri_event_cursors_name(system->inbox, system->desc.name);
+        if (system->pipe->spectator || orri_system_outside(system)) {
+            orri_event_cursors_aside(system->inbox);
+        }
+    }
+    return system->inbox != NULL ? ORR_OK : orri_env_result(&world->env);
+}
+
+static orr_result resolve_keep(orr_world* world, orri_system* system, const orr_type_desc* desc,
+                               const char* field, orri_system_state* out)
+{
+    if (desc == NULL) {
+        return ORR_OK;
+    }
+    orr_type type = orr_type_of(world, desc);
+    const orri_type* found = orri_type_at(&world->schema, type);
+    if (found == NULL) {
+        return orri_env_result(&world->env);
+    }
+    if (!found->plain) {
+        return orri_refuse(&world->env, ORR_ERR_UNSUPPORTED, ORR_LOG_ID_SYSTEM_REFUSED,
+                           "system '%s': .%s is %s, which has owned strings, arrays, hooks or "
+                           "indexed fields; what a "
+                           "system keeps is plain data",
+                           system->desc.name, field, found->info.name);
+    }
+    return orri_system_state_make(world, out, found) ? ORR_OK : ORR_ERR_MEMORY;
+}
+
+static orr_result resolve_reader(orr_world* world, orri_system* system)
+{
+    if (system->desc.kind != ORR_INDIRECT) {
+        return ORR_OK;
+    }
+    uint64_t most = system->desc.messages_max != 0 ? system->desc.messages_max : 16777216u;
+    system->rights.reader = orri_reader_create(
+        world,
+        &(orri_reader_desc){.name = system->desc.name,
+                            .query = system->query,
+                            .all_types = system->no_required,
+                            .queue_max = most,
+                            .counts = &system->rights.counts,
+                            .outside = system->pipe->spectator || system->desc.user != NULL});
+    system->reads = system->rights.reader != NULL;
+    return system->reads ? ORR_OK : orri_env_result(&world->env);
+}
+
+// ---- all of it ------------------------------------------------------------------------------------------------------------
+
+static orr_result resolve_all(orr_world* world, orri_system* system)
+{
+    orr_result result = resolve_builtins(world, system);
+    // Types of states come first: bits are as many as there are types.
+    if (result == ORR_OK) {
+        result = resolve_keep(world, system, system->desc.state, "state", &system->state);
+    }
+    system->holds = system->desc.parallel && system->state.data != NULL;
+    if (result == ORR_OK && system->holds) {
+        bool made = orri_system_state_make(world, &system->state_before, system->state.type);
+        result = made ? ORR_OK : ORR_ERR_MEMORY;
+    }
+    if (result == ORR_OK) {
+        result = resolve_keep(world, system, system->desc.exports, "exports", &system->exports);
+    }
+    if (result == ORR_OK) {
+        result = resolve_query(world, system);
+    }
+    // While systems run no type can come.
+    if (result == ORR_OK && system->desc.renames &&
+        orr_type_of(world, &orr_desc_orr_name).id == 0) {
+        result = orri_env_result(&world->env);
+    }
+    if (result != ORR_OK) {
+        return result;
+    }
+    uint32_t words = world->schema.type_count / 64 + 1;
+    system->bits =
+        ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SYSTEM, uint64_t, (size_t)words * ORRI_BIT_SETS);
+    if (system->bits == NULL) {
+        return orri_refuse_memory(&world->env, "looking up the names of a system");
+    }
+    system->rights.type_words = words;
+    system->guard.type_count = words * 64;
+    result = resolve_changes(world, system);
+    result = result == ORR_OK ? resolve_any(world, system) : result;
+    result = result == ORR_OK ? resolve_atomics(world, system) : result;
+    system->atomic = system->rights.atomics != NULL;
+    result = result == ORR_OK ? resolve_overwrites(world, system) : result;
+    if (result == ORR_OK) {
+        result = resolve_sends(world, system);
+    }
+    if (result == ORR_OK) {
+        result = resolve_events(world, system);
+    }
+    return result == ORR_OK ? resolve_reader(world, system) : result;
+}
+
+void orri_system_unresolve(orr_world* world, orri_system* system)
+{
+    orri_env* env = &world->env;
+    if (system->rights.reader != NULL) {
+        orri_reader_destroy(world, system->rights.reader);
+        system->reads = false;
+    }
+    if (system->inbox != NULL) {
+        orri_event_cursors_destroy(world, system->inbox);
+    }
+    orr_query_destroy(system->query);
+    orr_query_destroy(system->destroys);
+    ORRI_FREE(env, ORR_MEMORY_SYSTEM, uint64_t, system->bits,
+              (size_t)system->rights.type_words * ORRI_BIT_SETS);
+    ORRI_FREE(env, ORR_MEMORY_SYSTEM, orr_tag, system->tags, system->rights.tag_count);
+    ORRI_FREE(env, ORR_MEMORY_SYSTEM, orr_tag, system->any_tags, system->guard.any_tag_count);
+    orri_reduce_free(world, system);
+    orri_system_state_free(world, &system->state);
+    orri_system_state_free(world, &system->exports);
+    orri_system_state_free(world, &system->state_before);
+    system->query = system->destroys = NULL;
+    system->bits = NULL;
+    system->overwrites = NULL;
+    system->tags = NULL;
+    system->any_tags = NULL;
+    system->inbox = NULL;
+    system->rights = (orri_rights){0};
+    system->guard = (orri_access){0};
+}
+
+// Counts of owned strings and arrays are the world's, and are kept in order; hooks are somebody's code.
+static bool resolve_owns(const orr_world* world, const orri_system* system, const uint64_t* bits)
+{
+    for (uint32_t i = 0; bits != NULL && i < world->schema.type_count; i++) {
+        if (orri_right(bits, &system->rights, i) &&
+            (world->schema.types[i]->info.has_owned || world->schema.types[i]->info.has_hooks)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool resolve_counts(const orr_world* world, const orri_system* system)
+{
+    const orri_rights* rights = &system->rights;
+    bool owns = resolve_owns(world, system, rights->creates) ||
+                resolve_owns(world, system, rights->adds) ||
+                resolve_owns(world, system, rights->changes) ||
+                resolve_owns(world, system, system->guard.any_write);
+    for (uint32_t f = 0; f < system->query->field_count; f++) {
+        owns |= system->query->fields[f].access == ORR_WRITE &&
+                system->query->fields[f].info->info.has_owned;
+    }
+    return owns;
+}
+
+static const char* resolve_alone(const orri_system* system)
+{
+    return system->whole ? "runs alone: it changes values with strings, arrays or hooks"
+           : system->query->has_changed ? "runs alone: it asks what changed since it last ran"
+           : system->desc.kind == ORR_DIRECT && system->kept
+               ? "runs alone: its rows come in an order that is kept, or are pinned"
+           : system->desc.alone ? "runs alone: it says so"
+                                : NULL;
+}
+
+orr_result orri_system_resolve(orr_world* world, orri_system* system)
+{
+    if (system->resolved) {
+        return ORR_OK;
+    }
+    orr_result result = resolve_all(world, system);
+    result = result == ORR_OK ? orri_spectator_check(world, system) : result;
+    if (result != ORR_OK) {
+        orri_system_unresolve(world, system);
+        return result;
+    }
+    system->rights.name = system->guard.system = system->desc.name;
+    system->rights.foreign = &system->pipe->foreign;
+    system->rights.system = system->handle;
+    bool looped = system->desc.kind == ORR_DIRECT && system->query->leaves[0].term_count > 0;
+    system->guard.query = looped ? system->query : NULL;
+    system->guard.violations = &system->rights.counts.violations;
+    system->guard.indirect = system->desc.kind == ORR_INDIRECT;
+    system->guard.spectator = system->rights.aside = system->pipe->spectator;
+    system->guard.parallel = system->desc.parallel;
+    system->everywhere = system->guard.any_write != NULL;
+    system->by_id = system->guard.any_read != NULL;
+    system->kept = system->query->order != NULL || system->query->working != NULL;
+    system->sends_changes = false;
+    for (uint32_t w = 0; w < system->rights.type_words; w++) {
+        system->sends_changes |= system->rights.changes[w] != 0;
+    }
+    system->transacts = system->rights.transacts != NULL;
+    system->may_send = system->structural || system->rights.sends != NULL ||
+                       system->sends_changes || system->transacts;
+    system->whole = resolve_counts(world, system);
+    system->guard.owns = system->whole;
+    system->guard.own_rows = system->desc.own_rows;
+    system->alone = resolve_alone(system);
+    system->guard.alone = system->alone != NULL && !system->desc.parallel;
+    system->guard.transient = system->guard.alone && system->desc.alone;
+    system->resolved = true;
+    return ORR_OK;
+}
+
+#undef RESOLVE_TEXTS

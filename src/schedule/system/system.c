@@ -1,0 +1,741 @@
+// SPDX-License-Identifier: MIT
+// Systems of a world: added, switched and removed, all of it with effect from the next tick on. What their descs mean is
+// found out in resolve.c; when they run, in order.c and plan.c.
+#include "realtime/realtime.h"
+
+#define SYSTEM_ORDERED_MAX \
+    256u // Systems up to which a circle is found when the last of it is added.
+
+// ---- the world's part --------------------------------------------------------------------------------------------
+
+static void system_end_all(orr_world* world)
+{
+    struct orri_schedule* schedule = world->schedule;
+    // The last comes first: it may lean on those before.
+    for (orri_system* system = schedule->last; system != NULL; system = system->prev) {
+        orri_system_hand_in(world,
+                            system); // Of a tick that is open: callbacks have lanes of their own.
+        if (system->started) {
+            orri_system_call_back(world, system, ORRI_LIFE_STOP);
+        }
+        if (system->created) {
+            orri_system_call_back(world, system, ORRI_LIFE_DESTROY);
+        }
+    }
+    while (schedule->last != NULL) {
+        orri_system_drop(world, schedule->last);
+    }
+}
+
+static void system_gone(orr_world* world)
+{
+    struct orri_schedule* schedule = world->schedule;
+    schedule->now = NULL;
+    world->busy = NULL;
+    world->iterating = 0;
+    orri_lockstep_log_gone(world); // What ends now is no tick.
+    system_end_all(world);
+    orri_parallel_end(world);
+    if (schedule->journal != NULL) {
+        orri_journal_destroy(world, schedule->journal);
+    }
+    if (schedule->trace != NULL) {
+        orri_trace_close(world, schedule->trace);
+    }
+    orri_env* env = &world->env;
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, schedule->slots, schedule->slot_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, schedule->generations, schedule->generation_capacity);
+    orri_type_owners_free(world);
+    orri_pipelines_free(world);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, schedule->told, schedule->told_words);
+    if (schedule->lock_text != NULL) {
+        ORRI_FREE(env, ORR_MEMORY_SYSTEM, char, schedule->lock_text, schedule->lock_text_size);
+    }
+    ORRI_FREE(env, ORR_MEMORY_SYSTEM, struct orri_schedule, schedule, 1);
+    world->schedule = NULL;
+}
+
+static bool system_sends(const orr_system_desc* desc)
+{
+    return desc->creates != NULL || desc->destroys != NULL || desc->adds != NULL ||
+           desc->removes != NULL || desc->switches != NULL || desc->tags != NULL || desc->renames ||
+           desc->sends != NULL || desc->changes != NULL || desc->transacts != NULL ||
+           desc->atomics != NULL;
+}
+
+bool orri_system_outside(const orri_system* system)
+{
+    const orr_system_desc* desc = &system->desc;
+    return desc->kind == ORR_INDIRECT && desc->user != NULL && !desc->impure &&
+           desc->state == NULL && desc->exports == NULL && !system_sends(desc);
+}
+
+static uint64_t system_digest(orr_world* world, uint64_t hash)
+{
+    for (const orri_system* system = world->schedule->first; system != NULL;
+         system = system->next) {
+        if (orri_system_outside(system) || system->pipe->spectator) {
+            continue;
+        }
+        hash = orri_hash_word(hash, system->name_hash);
+        hash = orri_hash_word(hash, system->tick_first);
+        hash = orri_hash_word(hash, (uint64_t)system->removed << 3 |
+                                        (uint64_t)system->started << 2 |
+                                        (uint64_t)system->wanted << 1 | system->created);
+        const orri_system_state* keeps[2] = {&system->state, &system->exports};
+        for (uint32_t i = 0; i < 2; i++) {
+            if (keeps[i]->data != NULL) {
+                hash = orri_rows_hash(keeps[i]->type, keeps[i]->data, 1, hash);
+            }
+        }
+        // Who keeps its own book is no part of the state; nor is what waits for it.
+        if (system->rights.reader != NULL && system->desc.user == NULL) {
+            hash = orri_reader_hash(system->rights.reader, hash);
+        }
+    }
+    hash = orri_transaction_hash(world, orri_pipelines_digest(world, hash));
+    return orri_events_hash(world, hash);
+}
+
+struct orri_schedule* orri_schedule_of(orr_world* world)
+{
+    if (world->schedule == NULL) {
+        struct orri_messages* messages = orri_messages_of(world);
+        if (messages == NULL) {
+            return NULL;
+        }
+        // Another thread may ask already whether it runs.
+        __atomic_store_n(&world->schedule,
+                         ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SYSTEM, struct orri_schedule, 1),
+                         __ATOMIC_RELEASE);
+        if (world->schedule == NULL) {
+            (void)orri_refuse_memory(&world->env, "beginning systems");
+            return NULL;
+        }
+        if (!orri_pipelines_begin(world)) {
+            ORRI_RELEASE(&world->env, ORR_MEMORY_SYSTEM, world->schedule->pipelines,
+                         world->schedule->pipeline_capacity);
+            ORRI_FREE(&world->env, ORR_MEMORY_SYSTEM, struct orri_schedule, world->schedule, 1);
+            world->schedule = NULL;
+            return NULL;
+        }
+        orri_extension* tenant = &world->extensions[ORRI_EXTENSION_SCHEDULE];
+        tenant->gone = system_gone;
+        tenant->digest = system_digest;
+        orr_access_check_set(world, ORR_ACCESS_CHECK_DEFAULT);
+#ifdef ORR_VALIDATE_ON
+        world->schedule->shuffle = orri_shuffle_env();
+#endif
+        messages->system_name = orr_system_name;
+        char path[1024];
+        if (orri_trace_env(world, path, sizeof path) != NULL) {
+            world->schedule->trace = orri_trace_open(world, path);
+        }
+    }
+    return world->schedule;
+}
+
+// ---- finding -----------------------------------------------------------------------------------------------------
+
+orri_system* orri_system_at(const orr_world* world, orr_system handle)
+{
+    const struct orri_schedule* schedule = world->schedule;
+    uint32_t index = handle.id - 1;
+    if (schedule == NULL || index >= schedule->slot_count ||
+        schedule->generations[index] != handle.generation) {
+        return NULL;
+    }
+    return schedule->slots[index];
+}
+
+orri_system* orri_system_named(const orr_world* world, const char* name, size_t size)
+{
+    if (world->schedule == NULL) {
+        return NULL;
+    }
+    for (orri_system* system = world->schedule->first; system != NULL; system = system->next) {
+        if (!system->removed && strlen(system->desc.name) == size &&
+            memcmp(system->desc.name, name, size) == 0) {
+            return system;
+        }
+    }
+    return NULL;
+}
+
+orr_system orr_system_find(const orr_world* world, const char* name)
+{
+    ORR_ASSERT(world != NULL);
+    const orri_system* system = name != NULL ? orri_system_named(world, name, strlen(name)) : NULL;
+    return system != NULL && !orri_spectator_hidden(world, system) ? system->handle
+                                                                   : (orr_system){0};
+}
+
+orr_system orr_system_next(const orr_world* world, orr_system handle)
+{
+    ORR_ASSERT(world != NULL);
+    if (world->schedule == NULL) {
+        return (orr_system){0};
+    }
+    const orri_system* system = world->schedule->first;
+    if (handle.id != 0) {
+        system = orri_system_at(world, handle);
+        system = system != NULL ? system->next : NULL;
+    }
+    while (system != NULL && (system->removed || orri_spectator_hidden(world, system))) {
+        system = system->next;
+    }
+    return system != NULL ? system->handle : (orr_system){0};
+}
+
+const char* orr_system_name(const orr_world* world, orr_system handle)
+{
+    ORR_ASSERT(world != NULL);
+    const orri_system* system = orri_system_at(world, handle);
+    return system != NULL ? system->desc.name : "";
+}
+
+// ---- adding ------------------------------------------------------------------------------------------------------
+
+ORRI_COLD static orr_result system_refuse(orr_world* world, const char* name, const char* what)
+{
+    return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
+                       "orr_system_add: system '%s': %s", name, what);
+}
+
+static bool system_blank(const char* text)
+{
+    return text == NULL || text[strspn(text, " \t\n")] == '\0';
+}
+
+// Atomic sections: who may have them, and where. Makes what they need.
+static orr_result system_check_atomics(orr_world* world, const orr_system_desc* desc)
+{
+    if (desc->atomics == NULL) {
+        return ORR_OK;
+    }
+    if (desc->kind != ORR_DIRECT) {
+        return system_refuse(world, desc->name,
+                             "an indirect system does not reach the world; .atomics is for direct "
+                             "ones, it may transact (.transacts)");
+    }
+    if (!world->atomic_sections) {
+        return orri_refuse(
+            &world->env, ORR_ERR_STATE, ORR_LOG_ID_SYSTEM_REFUSED,
+            "orr_system_add: system '%s' has atomic sections (.atomics), whose results may depend "
+            "on how fast threads are, and this world promises that they do not; transact "
+            "(.transacts), or set orr_world_desc.atomic_sections and do without the promise",
+            desc->name);
+    }
+    return orri_atomic_sections_begin(world) ? ORR_OK : ORR_ERR_MEMORY;
+}
+
+// What is done by chunks on several workers, and made one value of again.
+static orr_result system_check_parallel(orr_world* world, const orr_system_desc* desc)
+{
+    bool direct = desc->kind == ORR_DIRECT;
+    if (desc->parallel && (desc->once || !direct)) {
+        return system_refuse(
+            world, desc->name,
+            "only a direct system that is called per run of rows can be .parallel");
+    }
+    if (desc->parallel && desc->exports != NULL && desc->combine == NULL) {
+        return system_refuse(
+            world, desc->name,
+            "a parallel system that exports says how the values of its chunks become "
+            "one: set .combine");
+    }
+    if (desc->combine != NULL && desc->exports == NULL) {
+        return system_refuse(world, desc->name,
+                             ".combine without .exports; set .exports to the type of the values "
+                             "that it combines");
+    }
+    if (desc->combine != NULL && (desc->once || !direct)) {
+        return system_refuse(world, desc->name,
+                             "only a direct system that is called per run of rows has values to "
+                             ".combine; one that is called once writes its exports itself");
+    }
+    return ORR_OK;
+}
+
+// What can be said of a desc without looking up names.
+static orr_result system_check(orr_world* world, const orr_system_desc* desc, bool spectator)
+{
+    const char* name = desc->name;
+    bool direct = desc->kind == ORR_DIRECT;
+    if (desc->kind != ORR_DIRECT && desc->kind != ORR_INDIRECT) {
+        return system_refuse(world, name, "its kind is neither ORR_DIRECT nor ORR_INDIRECT");
+    }
+    if (desc->run == NULL) {
+        return system_refuse(world, name, "it has no function; set .run");
+    }
+    if (desc->term_count > 0 && desc->terms == NULL) {
+        return system_refuse(world, name, ".term_count without .terms");
+    }
+    if (desc->term_count > ORR_TERMS_MAX) {
+        return system_refuse(world, name, "it has more than ORR_TERMS_MAX terms");
+    }
+    if (desc->group != NULL && !orri_name_valid(desc->group)) {
+        return system_refuse(world, name, ".group is no name");
+    }
+    bool queried = !system_blank(desc->query) || desc->term_count > 0;
+    if (direct && !queried && !desc->once) {
+        return system_refuse(
+            world, name,
+            "a direct system needs required or optional terms; set .query to what it works on, "
+            "or .once if it is to be called once per tick, without rows");
+    }
+    if (direct && !desc->once && desc->receives != NULL) {
+        return system_refuse(world, name,
+                             "it is called for every run of rows, and would be given the same "
+                             "events each time; one that receives events is called .once");
+    }
+    if (!direct && desc->by_id != NULL) {
+        return system_refuse(
+            world, name, "an indirect system does not reach the world; .by_id is for direct ones");
+    }
+    orr_result result = system_check_parallel(world, desc);
+    if (result != ORR_OK) {
+        return result;
+    }
+    // What a spectator does is no input of the simulation: it may keep what it likes.
+    if (desc->user != NULL && system_sends(desc) && !desc->impure && !spectator) {
+        return system_refuse(
+            world, name,
+            "it has state outside of the world (.user) and sends changes; keep the state "
+            "in .state, say .impure, or give what never changes as .settings");
+    }
+    if (desc->overwrites != NULL && (desc->once || !direct)) {
+        return system_refuse(world, name,
+                             "only a direct system that is called per run of rows is given rows to "
+                             "overwrite; leave .overwrites out");
+    }
+    if (desc->own_rows && (desc->once || !direct || desc->by_id != NULL || system_sends(desc))) {
+        return system_refuse(
+            world, name,
+            "only a direct system that is called per run of rows, and has no .by_id "
+            "and sends nothing, touches its rows alone; leave .own_rows out");
+    }
+    return system_check_atomics(world, desc);
+}
+
+static bool system_text_copy(orr_world* world, const char** text)
+{
+    if (*text == NULL) {
+        return true;
+    }
+    size_t size = strlen(*text) + 1;
+    char* copy = ORRI_ALLOC(&world->env, ORR_MEMORY_SYSTEM, char, size);
+    if (copy != NULL) {
+        memcpy(copy, *text, size);
+    }
+    *text = copy;
+    return copy != NULL;
+}
+
+static void system_text_free(orr_world* world, const char* text)
+{
+    if (text != NULL) {
+        ORRI_FREE(&world->env, ORR_MEMORY_SYSTEM, char, (char*)(uintptr_t)text, strlen(text) + 1);
+    }
+}
+
+// Copies what the desc points to. What could not be copied is NULL.
+static bool system_copy_desc(orr_world* world, orr_system_desc* desc)
+{
+    bool copied = true;
+#define X(field) copied = system_text_copy(world, &desc->field) && copied;
+    ORRI_SYSTEM_TEXTS(X)
+#undef X
+    if (desc->term_count > 0) {
+        orr_term* terms = ORRI_ALLOC(&world->env, ORR_MEMORY_SYSTEM, orr_term, desc->term_count);
+        if (terms != NULL) {
+            memcpy(terms, desc->terms, desc->term_count * sizeof *terms);
+        }
+        desc->terms = terms;
+        copied = terms != NULL && copied;
+    }
+    return copied;
+}
+
+void orri_system_free(orr_world* world, orri_system* system)
+{
+    orri_env* env = &world->env;
+    orri_system_hand_in(world, system);
+    orri_transaction_forget(world, &system->rights);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, system->command_buffers, system->lane_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, system->wishes, system->wish_capacity);
+    orri_system_unresolve(world, system);
+    ORRI_FREE(env, ORR_MEMORY_SYSTEM, orr_hot_table*, system->tables, system->table_count);
+    ORRI_FREE(env, ORR_MEMORY_SYSTEM, orri_system*, system->imports, system->import_count);
+    if (system->desc.terms != NULL) {
+        ORRI_FREE(env, ORR_MEMORY_SYSTEM, orr_term, (orr_term*)(uintptr_t)system->desc.terms,
+                  system->desc.term_count);
+    }
+#define X(field) system_text_free(world, system->desc.field);
+    ORRI_SYSTEM_TEXTS(X)
+#undef X
+    orri_free(env, ORR_MEMORY_SYSTEM, system, sizeof *system, ORRI_BLOCK_ALIGN);
+}
+
+// Who joins a group is switched as the others of it; but not the simulation as who looks on.
+static bool system_group_on(const orr_world* world, const char* group, bool spectator)
+{
+    for (const orri_system* other = world->schedule->first; group != NULL && other != NULL;
+         other = other->next) {
+        if (!other->removed && other->pipe->spectator == spectator && other->desc.group != NULL &&
+            strcmp(other->desc.group, group) == 0) {
+            return other->group_on;
+        }
+    }
+    return true;
+}
+
+static orri_system* system_make(orr_world* world, const orr_system_desc* desc, orri_pipeline* pipe)
+{
+    orri_system* system =
+        orri_alloc_zero(&world->env, ORR_MEMORY_SYSTEM, sizeof *system, ORRI_BLOCK_ALIGN);
+    if (system == NULL) {
+        (void)orri_refuse_memory(&world->env, "adding a system");
+        return NULL;
+    }
+    system->desc = *desc;
+    system->pipe = pipe;
+    system->self_on = !desc->disabled;
+    system->group_on = system_group_on(world, desc->group, pipe->spectator);
+    system->wanted = system->self_on && system->group_on;
+    system->tick_first = UINT64_MAX;
+    system->desc.every = system->every = desc->every != 0 ? desc->every : 1;
+    system->run = desc->run;
+    system->creates_max = desc->creates_max;
+    system->by_rows = desc->kind == ORR_DIRECT && !desc->once;
+    system->reduces = desc->combine != NULL;
+    if (!system_copy_desc(world, &system->desc)) {
+        (void)orri_refuse_memory(&world->env, "adding a system");
+        orri_system_free(world, system);
+        return NULL;
+    }
+    system->name_hash = orr_hash(system->desc.name, strlen(system->desc.name), 0);
+    return system;
+}
+
+// The pipeline that a desc names; NULL (reported): there is none.
+static orri_pipeline* system_pipe(orr_world* world, const orr_system_desc* desc)
+{
+    if (desc->pipeline == NULL) {
+        return world->schedule->pipelines[0];
+    }
+    orri_pipeline* pipe = orri_pipeline_named(world, desc->pipeline);
+    if (pipe == NULL) {
+        orri_near near;
+        orri_near_begin(&near, desc->pipeline, strlen(desc->pipeline));
+        for (uint32_t i = 0; i < world->schedule->pipeline_count; i++) {
+            orri_near_offer(&near, world->schedule->pipelines[i]->name);
+        }
+        char words[256];
+        orri_text text = {words, sizeof words, 0};
+        words[0] = '\0';
+        orri_near_say(&near, &text);
+        (void)orri_refuse(&world->env, ORR_ERR_NAME, ORR_LOG_ID_SYSTEM_REFUSED,
+                          "orr_system_add: system '%s': there is no pipeline '%.80s'%s; "
+                          "orr_pipeline_add() comes first",
+                          desc->name, desc->pipeline, words);
+    }
+    return pipe;
+}
+
+// A slot that is free; the number of slots if there is none.
+static uint32_t system_slot(const struct orri_schedule* schedule)
+{
+    uint32_t index = 0;
+    while (index < schedule->slot_count && schedule->slots[index] != NULL) {
+        index++;
+    }
+    return index;
+}
+
+static bool system_enter(orr_world* world, orri_system* system)
+{
+    struct orri_schedule* schedule = world->schedule;
+    uint32_t index = system_slot(schedule);
+    if (index >= ORR_SYSTEMS_MAX) {
+        (void)orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_SYSTEM_REFUSED,
+                          "orr_system_add: a world has at most %u systems", ORR_SYSTEMS_MAX);
+        return false;
+    }
+    if (index == schedule->slot_count) {
+        if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &schedule->slots,
+                          &schedule->slot_capacity, index + 1) ||
+            !ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &schedule->generations,
+                          &schedule->generation_capacity, index + 1)) {
+            (void)orri_refuse_memory(&world->env, "adding a system");
+            return false;
+        }
+        schedule->generations[index] = 1;
+        schedule->slot_count++;
+    }
+    schedule->slots[index] = system;
+    system->handle = (orr_system){index + 1, schedule->generations[index]};
+    system->prev = schedule->last;
+    *(schedule->last != NULL ? &schedule->last->next : &schedule->first) = system;
+    schedule->last = system;
+    schedule->system_count++;
+    schedule->stale = true;
+    return true;
+}
+
+void orri_system_drop(orr_world* world, orri_system* system)
+{
+    orri_visibility_drop_system(world, system);
+    struct orri_schedule* schedule = world->schedule;
+    *(system->prev != NULL ? &system->prev->next : &schedule->first) = system->next;
+    *(system->next != NULL ? &system->next->prev : &schedule->last) = system->prev;
+    schedule->slots[system->handle.id - 1] = NULL;
+    schedule->generations[system->handle.id - 1]++;
+    schedule->system_count--;
+    schedule->stale = true;
+    orri_system_free(world, system);
+}
+
+// The system that makes the call, in which it is a breach; NULL: none.
+static const orri_system* system_breach(const orr_world* world)
+{
+    orri_system* running = orri_system_here(world);
+    if (running != NULL) {
+        running->rights.counts.violations++;
+    }
+    return running;
+}
+
+// What can be known now is refused now: a query that makes no sense, a cycle.
+static bool system_try(orr_world* world, orri_system* system)
+{
+    if (orri_system_known(world, system) && orri_system_resolve(world, system) != ORR_OK) {
+        return false;
+    }
+    if (world->schedule->system_count > SYSTEM_ORDERED_MAX) {
+        return true; // Ordering them all for each would take ever longer: the tick will say.
+    }
+    uint32_t count;
+    orri_system** order =
+        ORRI_ALLOC(&world->env, ORR_MEMORY_TEMP, orri_system*, world->schedule->system_count);
+    if (order == NULL) {
+        (void)orri_refuse_memory(&world->env, "ordering systems");
+        return false;
+    }
+    orr_result result = orri_system_order(world, false, order, &count);
+    ORRI_FREE(&world->env, ORR_MEMORY_TEMP, orri_system*, order, world->schedule->system_count);
+    return result == ORR_OK;
+}
+
+ORRI_COLD static orr_result system_refuse_realtime(orr_world* world, const char* call,
+                                                   const char* name, const char* done)
+{
+    return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_SYSTEM_REFUSED,
+                       "%s: system '%s' cannot be %s while the world runs in real time, except "
+                       "where all pipelines stand between ticks: post it (orr_post_exclusive)",
+                       call, name, done);
+}
+
+orr_system orr_system_add(orr_world* world, const orr_system_desc* desc)
+{
+    ORR_ASSERT(world != NULL);
+    static const orr_system none = {0};
+    if (desc == NULL || desc->name == NULL || !orri_name_valid(desc->name)) {
+        (void)orri_refuse(
+            &world->env, ORR_ERR_NAME, ORR_LOG_ID_SYSTEM_REFUSED,
+            "orr_system_add: a system needs a name of letters, digits, '_', '.' and ':'%s%.80s",
+            desc != NULL && desc->name != NULL ? "; this is no such: " : "",
+            desc != NULL && desc->name != NULL ? desc->name : "");
+        return none;
+    }
+    struct orri_schedule* schedule = orri_schedule_of(world);
+    if (schedule == NULL) {
+        return none;
+    }
+    if (orri_scattered(world)) {
+        (void)system_refuse_realtime(world, "orr_system_add", desc->name, "added");
+        return none;
+    }
+    if (schedule->now != NULL) {
+        const orri_system* running = system_breach(world);
+        (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_SYSTEM_REFUSED,
+                          "orr_system_add: system '%s' cannot be added while a tick is under "
+                          "way%s%s%s; add it between "
+                          "ticks",
+                          desc->name, running != NULL ? " (in '" : "",
+                          running != NULL ? running->desc.name : "", running != NULL ? "')" : "");
+        return none;
+    }
+    const orri_system* there = orri_system_named(world, desc->name, strlen(desc->name));
+    if (there != NULL) {
+        (void)orri_refuse(&world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_SYSTEM_REFUSED,
+                          "orr_system_add: there is a system '%s' already, in pipeline '%s'; this "
+                          "one is for '%.80s'",
+                          desc->name, there->pipe->name,
+                          desc->pipeline != NULL ? desc->pipeline : schedule->pipelines[0]->name);
+        return none;
+    }
+    orri_pipeline* pipe = system_pipe(world, desc);
+    bool fits = pipe != NULL && system_check(world, desc, pipe->spectator) == ORR_OK;
+    orri_system* system = fits ? system_make(world, desc, pipe) : NULL;
+    if (system == NULL) {
+        return none;
+    }
+    if (!system_enter(world, system)) {
+        orri_system_free(world, system);
+        return none;
+    }
+    if (!system_try(world, system) || !orri_type_owners_take(world, system)) {
+        orri_system_drop(world, system);
+        return none;
+    }
+    return system->handle;
+}
+
+// ---- removing and switching -----------------------------------------------------------------------------------------
+
+ORRI_COLD static orr_result system_refuse_handle(orr_world* world, const char* call,
+                                                 orr_system handle)
+{
+    return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
+                       "%s: %uv%u is no system of this world; it may have been removed", call,
+                       handle.id, handle.generation);
+}
+
+orr_result orr_system_remove(orr_world* world, orr_system handle)
+{
+    ORR_ASSERT(world != NULL);
+    orri_system* system = orri_system_at(world, handle);
+    if (system == NULL || system->removed) {
+        return system_refuse_handle(world, "orr_system_remove", handle);
+    }
+    if (orri_scattered(world)) {
+        return system_refuse_realtime(world, "orr_system_remove", system->desc.name, "removed");
+    }
+    if (world->schedule->now != NULL) {
+        const orri_system* running = system_breach(world);
+        return orri_refuse(
+            &world->env, ORR_ERR_STATE, ORR_LOG_ID_SYSTEM_REFUSED,
+            "orr_system_remove: system '%s' cannot be removed while a tick is under way%s%s%s; "
+            "switch it off with orr_system_enable(), and remove it between ticks",
+            system->desc.name, running != NULL ? " (in '" : "",
+            running != NULL ? running->desc.name : "", running != NULL ? "')" : "");
+    }
+    system->removed = true;
+    world->schedule->stale = true;
+    return ORR_OK;
+}
+
+orri_system* orri_system_here(const orr_world* world)
+{
+    bool here = orri_here_now.world == world && world->parallel;
+    if (ORR_UNLIKELY(world->schedule == NULL)) {
+        return NULL; // It never had a system.
+    }
+    return here ? (orri_system*)(uintptr_t)orri_here_now.system : world->schedule->running;
+}
+
+// Inside a system it waits until what that system sent is handed in: then it is done in the order of systems.
+static orr_result system_wish(orr_world* world, orri_system* by, orri_system_request wish)
+{
+    if (by->desc.parallel) {
+        by->rights.counts.violations++;
+        return orri_refuse(
+            &world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+            "system '%s' is parallel and switches '%s': its runs have no order; send an "
+            "event to a system that does it",
+            by->desc.name, wish.target->desc.name);
+    }
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &by->wishes, &by->wish_capacity,
+                      by->wish_count + 1)) {
+        return orri_refuse_memory(&world->env, "switching a system");
+    }
+    by->wishes[by->wish_count++] = wish;
+    return ORR_OK;
+}
+
+static void system_switch(orr_world* world, const orri_system_request* wish)
+{
+    orri_system* system = wish->target;
+    bool* on = wish->group ? &system->group_on : &system->self_on;
+    world->schedule->stale |= *on != wish->on;
+    world->schedule->switched |= *on != wish->on && !system->pipe->spectator;
+    __atomic_store_n(on, wish->on, __ATOMIC_RELAXED); // In real time others may ask meanwhile.
+    system->wanted = system->self_on && system->group_on;
+}
+
+void orri_system_grant(orr_world* world, orri_system* system)
+{
+    for (uint32_t i = 0; i < system->wish_count; i++) {
+        system_switch(world, &system->wishes[i]);
+    }
+    system->wish_count = 0;
+    if (ORR_UNLIKELY(system->pause != 0)) {
+        world->schedule->paused = system->pause == ORRI_PAUSE_ON;
+        system->pause = 0;
+    }
+}
+
+static orr_result system_set(orr_world* world, orri_system_request wish)
+{
+    orri_system* by = orri_system_here(world);
+    if (orri_spectator_refuses(world, by, "switches", wish.target)) {
+        return ORR_ERR_STATE;
+    }
+    bool kept = by != NULL && (orri_impure_records(by) || by->pipe->stage == ORRI_STAGE_STEPS);
+    if (kept) {
+        return system_wish(world, by, wish);
+    }
+    system_switch(world, &wish);
+    return ORR_OK;
+}
+
+orr_result orr_system_enable(orr_world* world, orr_system handle, bool on)
+{
+    ORR_ASSERT(world != NULL);
+    orri_system* system = orri_system_at(world, handle);
+    if (system == NULL || system->removed) {
+        return system_refuse_handle(world, "orr_system_enable", handle);
+    }
+    return system_set(world, (orri_system_request){system, false, on});
+}
+
+orr_result orr_group_enable(orr_world* world, const char* group, bool on)
+{
+    ORR_ASSERT(world != NULL);
+    bool found = false;
+    orr_result result = ORR_OK;
+    for (orri_system* system = world->schedule != NULL ? world->schedule->first : NULL;
+         result == ORR_OK && group != NULL && system != NULL; system = system->next) {
+        if (!system->removed && system->desc.group != NULL &&
+            strcmp(system->desc.group, group) == 0) {
+            found = true;
+            result = system_set(world, (orri_system_request){system, true, on});
+        }
+    }
+    return found ? result
+                 : orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
+                               "orr_group_enable: no system is in a group '%s'",
+                               group != NULL ? group : "(null)");
+}
+
+bool orr_system_enabled(const orr_world* world, orr_system handle)
+{
+    ORR_ASSERT(world != NULL);
+    const orri_system* system = orri_system_at(world, handle);
+    if (system == NULL || system->removed || orri_spectator_hidden(world, system)) {
+        return false;
+    }
+    bool self = __atomic_load_n(&system->self_on, __ATOMIC_RELAXED);
+    bool group = __atomic_load_n(&system->group_on, __ATOMIC_RELAXED);
+    const orri_system* by = orri_system_here(world);
+    for (uint32_t i = 0; by != NULL && i < by->wish_count; i++) {
+        const orri_system_request* wish = &by->wishes[i];
+        if (wish->target == system) {
+            *(wish->group ? &group : &self) = wish->on;
+        }
+    }
+    return self && group;
+}
+
+#undef SYSTEM_ORDERED_MAX

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+// Which pipeline writes which type. Claimed by name when a system is added, since types may come later; never given up or handed
+// on, also when the system is gone. So no two pipelines ever write the same values, and each can go at its own pace.
+#include "schedule/schedule.h"
+
+#define TYPE_OWNER_BLANKS " \t\r\n\v\f"
+
+// Who asks.
+typedef struct type_owner_ask {
+    orr_world* world;
+    const orri_system* system;
+    bool enters; // Notes claims that are new; else only looks whether they can be had.
+} type_owner_ask;
+
+// ---- claims ------------------------------------------------------------------------------------------------------------
+
+static orri_type_owner* type_owner_find(const struct orri_schedule* schedule, uint64_t hash)
+{
+    for (uint32_t i = 0; i < schedule->claim_count; i++) {
+        if (schedule->claims[i].type_hash == hash) {
+            return &schedule->claims[i];
+        }
+    }
+    return NULL;
+}
+
+ORRI_COLD static bool type_owner_refuse(const type_owner_ask* ask, const orri_type_owner* claim,
+                                        const char* type, size_t size)
+{
+    (void)orri_refuse(
+        &ask->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_SYSTEM_REFUSED,
+        "orr_system_add: system '%s' of pipeline '%s' writes %.*s, which pipeline '%s' writes "
+        "since system '%s' was added; put the system into that pipeline, or let it transact "
+        "(.transacts)",
+        ask->system->desc.name, ask->system->pipe->name, (int)size, type, claim->pipe->name,
+        claim->system);
+    return false;
+}
+
+static bool type_owner_enter(const type_owner_ask* ask, uint64_t hash)
+{
+    struct orri_schedule* schedule = ask->world->schedule;
+    orri_env* env = &ask->world->env;
+    const char* name = ask->system->desc.name;
+    size_t size = strlen(name) + 1;
+    char* copy = ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &schedule->claims, &schedule->claim_capacity,
+                              schedule->claim_count + 1)
+                     ? ORRI_ALLOC(env, ORR_MEMORY_SYSTEM, char, size)
+                     : NULL;
+    if (copy == NULL) {
+        (void)orri_refuse_memory(env, "adding a system");
+        return false;
+    }
+    memcpy(copy, name, size);
+    schedule->claims[schedule->claim_count++] = (orri_type_owner){hash, ask->system->pipe, copy};
+    return true;
+}
+
+static bool type_owner_type(const type_owner_ask* ask, const char* type, size_t size)
+{
+    uint64_t hash = orr_hash(type, size, 0);
+    const orri_type_owner* claim = type_owner_find(ask->world->schedule, hash);
+    if (claim != NULL && claim->pipe != ask->system->pipe) {
+        return type_owner_refuse(ask, claim, type, size);
+    }
+    return claim != NULL || !ask->enters || type_owner_enter(ask, hash);
+}
+
+// ---- what is written ---------------------------------------------------------------------------------------------------
+
+static bool type_owner_word(const char* word, size_t size, const char* text)
+{
+    return strlen(text) == size && memcmp(word, text, size) == 0;
+}
+
+// Takes words off the front of a member; the last one is a name in any case. Says which there were.
+static void type_owner_words(const char** at, size_t* size, bool* own, bool* writes)
+{
+    *own = *writes = false;
+    for (;;) {
+        size_t length = 0;
+        while (length < *size && strchr(TYPE_OWNER_BLANKS, (*at)[length]) == NULL) {
+            length++;
+        }
+        size_t next = length;
+        while (next < *size && strchr(TYPE_OWNER_BLANKS, (*at)[next]) != NULL) {
+            next++;
+        }
+        if (next >= *size) {
+            *size = length;
+            return;
+        }
+        *own = true;
+        *writes |= type_owner_word(*at, length, "write");
+        *at += next;
+        *size -= next;
+    }
+}
+
+// One item: "write Health|read Armor". Words of its first member hold for those that have none.
+static bool type_owner_item(const type_owner_ask* ask, const char* item, size_t size, bool all)
+{
+    bool first_writes = all;
+    for (size_t at = 0; at <= size;) {
+        size_t end = at;
+        while (end < size && item[end] != '|') {
+            end++;
+        }
+        const char* name = item + at;
+        size_t length = end - at;
+        while (length > 0 && strchr(TYPE_OWNER_BLANKS "?", *name) != NULL) {
+            name++;
+            length--;
+        }
+        bool own, writes;
+        type_owner_words(&name, &length, &own, &writes);
+        writes = own ? writes || all : first_writes;
+        first_writes = at == 0 ? writes : first_writes;
+        bool type = length > 0 && strchr("!#*", *name) == NULL && *item != '!';
+        if (type && writes && !type_owner_type(ask, name, length)) {
+            return false;
+        }
+        at = end + 1;
+    }
+    return true;
+}
+
+static bool type_owner_text(const type_owner_ask* ask, const char* text, bool all)
+{
+    const char *at = text != NULL ? text : "", *item;
+    size_t size;
+    bool had = true;
+    while (had && orri_list_next(&at, &item, &size)) {
+        had = type_owner_item(ask, item, size, all);
+    }
+    return had;
+}
+
+static bool type_owner_all(const type_owner_ask* ask)
+{
+    const orr_system_desc* desc = &ask->system->desc;
+    bool had = type_owner_text(ask, desc->query, false) &&
+               type_owner_text(ask, desc->by_id, false) &&
+               type_owner_text(ask, desc->changes, true) &&
+               type_owner_text(ask, desc->atomics, true);
+    for (uint32_t i = 0; had && i < desc->term_count; i++) {
+        if (desc->terms[i].access == ORR_WRITE && desc->terms[i].kind != ORR_WITHOUT) {
+            const char* name = orri_type_label(ask->world, desc->terms[i].type);
+            had = type_owner_type(ask, name, strlen(name));
+        }
+    }
+    return had;
+}
+
+bool orri_type_owners_take(orr_world* world, const orri_system* system)
+{
+    return type_owner_all(&(type_owner_ask){world, system, false}) &&
+           type_owner_all(&(type_owner_ask){world, system, true});
+}
+
+static void type_owner_foreign(orri_pipeline* pipe)
+{
+    const orr_world* world = pipe->world;
+    memset(pipe->foreign.bits, 0, pipe->foreign.words * sizeof *pipe->foreign.bits);
+    for (uint32_t i = 0; i < world->schema.type_count; i++) {
+        const orri_pipeline* by =
+            orri_type_owner_of(world, (orr_type){world->schema.type_base + i});
+        orri_bit_set(pipe->foreign.bits, i, by != NULL && by != pipe);
+    }
+}
+
+bool orri_type_owners_sort(orr_world* world)
+{
+    const struct orri_schedule* schedule = world->schedule;
+    for (uint32_t i = 0; schedule->pipeline_count > 1 && i < schedule->pipeline_count; i++) {
+        orri_pipeline* pipe = schedule->pipelines[i];
+        if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &pipe->foreign.bits, &pipe->foreign.words,
+                          world->schema.type_count / 64 + 1)) {
+            (void)orri_refuse_memory(&world->env, "planning a tick");
+            return false;
+        }
+        type_owner_foreign(pipe);
+    }
+    return true;
+}
+
+const orri_pipeline* orri_type_owner_of(const orr_world* world, orr_type type)
+{
+    const char* name = orri_type_label(world, type);
+    const orri_type_owner* claim =
+        type_owner_find(world->schedule, orr_hash(name, strlen(name), 0));
+    return claim != NULL ? claim->pipe : NULL;
+}
+
+void orri_type_owners_free(orr_world* world)
+{
+    struct orri_schedule* schedule = world->schedule;
+    for (uint32_t i = 0; i < schedule->claim_count; i++) {
+        char* name = schedule->claims[i].system;
+        ORRI_FREE(&world->env, ORR_MEMORY_SYSTEM, char, name, strlen(name) + 1);
+    }
+    ORRI_RELEASE(&world->env, ORR_MEMORY_SYSTEM, schedule->claims, schedule->claim_capacity);
+}
+
+#undef TYPE_OWNER_BLANKS

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+// A group of systems: made ready, run, and at its point ended one after the other. Between two points structure stays as it is.
+#include "schedule/record/recording.h"
+
+// ---- before -------------------------------------------------------------------------------------------------------------
+
+static bool group_due(const orri_pipeline* pipe, orri_system* system)
+{
+    if (ORR_UNLIKELY(!system->started)) {
+        return false; // A callback switched it off after the plan was made.
+    }
+    if (system->tick_first == UINT64_MAX) {
+        system->tick_first = pipe->tick;
+    }
+    return ORR_LIKELY(system->every == 1) || (pipe->tick - system->tick_first) % system->every == 0;
+}
+
+static bool group_pays(orri_pipeline* pipe, uint32_t first, uint32_t point)
+{
+    const orri_step* steps = pipe->steps;
+    for (uint32_t i = first; i < point; i++) {
+        steps[i].system->due = group_due(pipe, steps[i].system);
+    }
+    return orri_parallel_pays(pipe, first, point);
+}
+
+// The queue ran over: it begins anew, before it is told everything again.
+static void group_restart_lost(orr_world* world, orri_system* system)
+{
+    if (system->reads && ORR_UNLIKELY(orri_reader_lost(system->rights.reader))) {
+        orri_system_call_back(world, system, ORRI_LIFE_STOP);
+        orri_system_call_back(world, system, ORRI_LIFE_START);
+    }
+}
+
+orr_result orri_group_prepare(orri_pipeline* pipe, uint32_t first, uint32_t point)
+{
+    orr_world* world = pipe->world;
+    const orri_step* steps = pipe->steps;
+    bool units = (orri_parallel_ready(pipe) && group_pays(pipe, first, point)) ||
+                 world->schedule->shuffle != 0;
+    for (uint32_t i = first; i < point; i++) {
+        orri_system* system = steps[i].system;
+        system->due = group_due(pipe, system);
+        orr_result result = system->due ? orri_system_prepare(world, system, units) : ORR_OK;
+        if (ORR_UNLIKELY(result != ORR_OK)) {
+            return result;
+        }
+    }
+    for (uint32_t i = first; i < point; i++) {
+        if (steps[i].system->due) {
+            if (ORR_UNLIKELY(!steps[i].system->met_start)) {
+                orri_system_return(world, steps[i].system);
+            }
+            group_restart_lost(world, steps[i].system);
+        }
+    }
+    bool taped = ORR_UNLIKELY(world->schedule->tape != NULL) && orri_impure_any(pipe, first, point);
+    return taped && !orri_group_open_ahead(pipe, first, point)
+               ? orri_refuse_memory(&world->env, "beginning systems")
+               : ORR_OK;
+}
+
+// ---- running ------------------------------------------------------------------------------------------------------------
+
+void orri_group_run_one(orr_world* world, orri_system* system, const uint32_t* units)
+{
+    system->pipe->rows_before = system->stats.rows;
+    orri_system_call(world, system, units);
+    world->schedule->alone.taken++;
+    world->schedule->alone.rows += system->stats.rows - system->pipe->rows_before;
+    if (ORR_UNLIKELY(system->pipe->timed)) {
+        orri_timing_end(system->pipe, system, system->desc.name, "system");
+    }
+}
+
+static void group_probe(const orri_system* system, orri_probe_at at)
+{
+    orri_probe* probe = system->pipe->world->schedule->probe;
+    if (ORR_UNLIKELY(probe != NULL) && !system->pipe->spectator) {
+        probe->look(probe, system->pipe->world, at, system);
+    }
+}
+
+void orri_group_run(orri_pipeline* pipe, uint32_t first, uint32_t point)
+{
+    const orri_step* steps = pipe->steps;
+    // What an impure system did is looked at before the next one runs.
+    const struct orri_schedule* schedule = pipe->world->schedule;
+    bool taped = ORR_UNLIKELY(schedule->tape != NULL) && orri_impure_any(pipe, first, point);
+    if (!taped && ORR_LIKELY(schedule->probe == NULL) &&
+        (orri_parallel_run(pipe, first, point) || orri_shuffle_run(pipe, first, point))) {
+        return;
+    }
+    bool watched = orri_parallel_watch(pipe, true);
+    for (uint32_t i = first; i < point; i++) {
+        if (steps[i].system->due) {
+            if (watched) {
+                orri_parallel_says(pipe, i);
+            }
+            orri_group_run_one(pipe->world, steps[i].system, NULL);
+            group_probe(steps[i].system, ORRI_PROBE_RAN);
+        }
+    }
+    if (watched) {
+        orri_parallel_watch(pipe, false);
+    }
+}
+
+// ---- the end of a system --------------------------------------------------------------------------------------------------
+
+enum {
+    GROUP_HAND_IN,
+    GROUP_VALUES,
+    GROUP_TELL,
+    GROUP_TELL_ALL,    // Values were sent, or written by id.
+    GROUP_TELL_ATOMIC, // Those of its query are told; what is left is of atomic sections.
+};
+
+// Who changed values by atomic sections, as far as that can be known: null if others of its group may have.
+static orr_system group_section_source(const orri_system* system)
+{
+    const orri_pipeline* pipe = system->pipe;
+    const orri_step* point = &pipe->steps[pipe->at];
+    for (uint32_t i = point->first; i < pipe->at; i++) {
+        const orri_system* other = pipe->steps[i].system;
+        if (other != system && other->due && other->atomic) {
+            return (orr_system){0};
+        }
+    }
+    return system->handle;
+}
+
+// In real time others write at this moment: only what is this pipeline's is looked at.
+static orr_result group_tell_all(const orri_pipeline* pipe, orr_system source)
+{
+    return ORR_LIKELY(!pipe->world->realtime)
+               ? orri_diff_run(pipe->world, source, false)
+               : orri_diff_own(pipe->world, source, false, &pipe->foreign, false);
+}
+
+static orr_result group_tell(orr_world* world, orri_system* system)
+{
+    orri_pipeline* pipe = system->pipe;
+    if (pipe->phase == GROUP_TELL_ALL) {
+        return group_tell_all(pipe, system->handle);
+    }
+    orr_result result = pipe->phase == GROUP_TELL
+                            ? orri_diff_written(world, system->query, system->handle)
+                            : ORR_OK;
+    if (ORR_LIKELY(!system->atomic) || result != ORR_OK) {
+        return result;
+    }
+    pipe->phase = GROUP_TELL_ATOMIC;
+    return group_tell_all(pipe, group_section_source(system));
+}
+
+static orr_result group_values(orr_world* world, orri_system* system)
+{
+    bool changed = false;
+    orr_result result = system->may_send ? orri_commit_values(world, &system->rights, &changed)
+                                         : ORR_OK;
+    if (result == ORR_OK) {
+        system->pipe->phase = changed || system->everywhere ? GROUP_TELL_ALL : GROUP_TELL;
+    }
+    return result;
+}
+
+orr_result orri_system_end(orr_world* world, orri_system* system)
+{
+    orri_pipeline* pipe = system->pipe;
+    if (!system->due) {
+        return ORR_OK;
+    }
+    if (pipe->phase == GROUP_HAND_IN) {
+        system->stats.ticks++;
+        orri_system_hand_in(world, system);
+        orri_system_grant(world, system);
+        if (ORR_UNLIKELY(system->holds)) {
+            orri_system_state_check(world, system);
+        }
+        pipe->phase = GROUP_VALUES;
+    }
+    if (pipe->phase == GROUP_VALUES) {
+        orr_result result = group_values(world, system);
+        if (result != ORR_OK) {
+            return result;
+        }
+        group_probe(system, ORRI_PROBE_ENDED);
+    }
+    if (ORR_LIKELY(!orri_has_readers(world)) || pipe->spectator) {
+        return ORR_OK;
+    }
+    orr_result result = group_tell(world, system);
+    orri_timing_end(pipe, NULL, "tell", "tell");
+    return orri_journal_received(world, result);
+}

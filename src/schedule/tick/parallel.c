@@ -1,0 +1,696 @@
+// SPDX-License-Identifier: MIT
+// Systems of a group side by side. The group becomes a graph for the crew: a node is a system, or several that follow each
+// other. How it is cut into nodes and units is decided by what systems took before; none of it can change a result, because
+// whatever a system sends goes into lanes by (system, chunk), and systems that conflict stay in order.
+//
+//   batch: small systems in a row, done one after the other by one worker
+//   tile:  systems in a row that touch only their own rows, done chunk by chunk, so that a chunk stays in the cache
+#include "schedule/schedule.h"
+
+#define PARALLEL_GROUP_NS \
+    10000u // Systems between two points that take less are not worth another worker,
+#define PARALLEL_SMALL_NS  4000u  // nor is one of them that takes less.
+#define PARALLEL_ROW_NS    2u     // Of a system that was never timed.
+#define PARALLEL_PIECE_NS  10000u // Units are handed out together that take so long.
+#define PARALLEL_LACKS_ALL UINT32_MAX
+
+typedef struct parallel_edge {
+    uint32_t from, to; // Steps.
+} parallel_edge;
+
+typedef enum parallel_kind {
+    PARALLEL_ONE,
+    PARALLEL_BATCH,
+    PARALLEL_TILE,
+} parallel_kind;
+
+typedef struct parallel_node {
+    uint32_t first, last; // Steps.
+    parallel_kind kind;
+    uint64_t cost;
+} parallel_node;
+
+struct orri_parallel {
+    orri_jobs* jobs;
+    // Of all groups of the plan.
+    parallel_edge* edges; // By `to`, ascending.
+    uint32_t edge_count, edge_capacity;
+    uint64_t clusters; // Clusters ever made when they were found,
+    bool found;        // if they were.
+    uint64_t* reach;   // Scratch.
+    uint32_t reach_capacity;
+
+    // Of the group that runs.
+    orri_graph graph;
+    parallel_node* what; // By node.
+    uint32_t* of_step;   // Node by step of the group.
+    uint32_t* next;
+    uint32_t what_capacity, of_capacity, next_capacity, node_capacity;
+    orri_pipeline* pipe;
+    orr_world* world;
+
+    // Something else that is shared out: one node, an item for each unit.
+    orri_graph each;
+    orri_graph_node each_node;
+    void (*each_work)(void* context, uint32_t item);
+    void* each_context;
+
+    bool pays; // Of the group that is prepared: it is run by several.
+    orri_sharing sharing;
+    uint64_t seed, turn;
+};
+
+// ---- which systems wait for which ----------------------------------------------------------------------------------------
+
+static bool parallel_edge_add(struct orri_parallel* a, uint32_t from, uint32_t to)
+{
+    if (!ORRI_RESERVE(&a->world->env, ORR_MEMORY_SYSTEM, &a->edges, &a->edge_capacity,
+                      a->edge_count + 1)) {
+        return false;
+    }
+    a->edges[a->edge_count++] = (parallel_edge){from, to};
+    return true;
+}
+
+// The systems that one waits for; not those it waits for by way of another.
+static bool parallel_find_step(struct orri_parallel* a, uint32_t first, uint32_t to, uint32_t words)
+{
+    const orri_step* steps = a->pipe->steps;
+    uint64_t* mine = a->reach + (size_t)(to - first) * words;
+    memset(mine, 0, words * sizeof *mine);
+    for (uint32_t from = to; from-- > first;) {
+        if (!orri_bit_get(mine, from - first) &&
+            orri_conflict(a->world, steps[from].system, steps[to].system)) {
+            if (!parallel_edge_add(a, from, to)) {
+                return false;
+            }
+            const uint64_t* theirs = a->reach + (size_t)(from - first) * words;
+            for (uint32_t w = 0; w < words; w++) {
+                mine[w] |= theirs[w];
+            }
+            orri_bit_set(mine, from - first, true);
+        }
+    }
+    return true;
+}
+
+static bool parallel_find_group(struct orri_parallel* a, uint32_t first, uint32_t point)
+{
+    uint32_t count = point - first, words = count / 64 + 1;
+    if (!ORRI_RESERVE(&a->world->env, ORR_MEMORY_SYSTEM, &a->reach, &a->reach_capacity,
+                      count * words)) {
+        return false;
+    }
+    for (uint32_t to = first; to < point; to++) {
+        if (!parallel_find_step(a, first, to, words)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Anew when systems or clusters came. False when memory is refused.
+static bool parallel_find(struct orri_parallel* a)
+{
+    const orri_pipeline* pipe = a->pipe;
+    const orr_world* world = a->world;
+    if (ORR_LIKELY(a->found && a->clusters == world->cluster_sequence)) {
+        return true;
+    }
+    a->edge_count = 0;
+    a->found = true;
+    for (uint32_t i = 0; a->found && i < pipe->step_count; i++) {
+        if (pipe->steps[i].system == NULL) {
+            a->found = parallel_find_group(a, pipe->steps[i].first, i);
+        }
+    }
+    a->clusters = world->cluster_sequence;
+    return a->found;
+}
+
+void orri_parallel_forget(orri_pipeline* pipe)
+{
+    if (pipe->parallel != NULL) {
+        pipe->parallel->found = false;
+    }
+}
+
+// ---- how much a system does ------------------------------------------------------------------------------------------------
+
+// Rows that there are, of one that was never timed.
+static uint64_t parallel_guess(const orri_system* system)
+{
+    uint64_t rows = 0;
+    for (uint32_t e = 0; system->by_rows && e < system->query->entry_count; e++) {
+        const orri_cluster* cluster = system->query->entries[e].cluster;
+        rows += cluster != NULL ? cluster->row_count : 0;
+    }
+    return 100 + rows * PARALLEL_ROW_NS;
+}
+
+static inline uint64_t parallel_cost(const orri_system* system)
+{
+    return !system->due                       ? 0
+           : ORR_LIKELY(system->cost_ns != 0) ? system->cost_ns
+                                              : parallel_guess(system);
+}
+
+static bool parallel_chance(struct orri_parallel* a)
+{
+    return orr_random(a->seed, a->turn++, 0, 0) & 1;
+}
+
+// Whether something that would pay, or not, is done.
+static bool parallel_choose(struct orri_parallel* a, bool pays)
+{
+    switch (a->sharing) {
+    case ORRI_SHARE_NOTHING:
+        return false;
+    case ORRI_SHARE_ALL:
+        return true;
+    case ORRI_SHARE_RANDOM:
+        return parallel_chance(a);
+    default:
+        return pays;
+    }
+}
+
+// ---- nodes ------------------------------------------------------------------------------------------------------------------
+
+// Touches nothing but the rows it is given.
+static bool parallel_own_rows(const orri_system* system)
+{
+    return system->due && system->desc.parallel && system->in_units && !system->whole &&
+           !system->desc.main_thread && system->guard.any_read == NULL && !system->atomic &&
+           system->import_count == 0; // What is imported may be combined when all rows are through.
+}
+
+static bool parallel_same_units(const orr_query* a, const orr_query* b)
+{
+    if (a->unit_count != b->unit_count) {
+        return false;
+    }
+    for (uint32_t i = 0; i < a->unit_count; i++) {
+        const orri_unit *x = &a->units[i], *y = &b->units[i];
+        if (x->chunk != y->chunk || a->entries[x->entry].cluster != b->entries[y->entry].cluster) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Whether the system of step `at` goes into the node before it.
+static bool parallel_joins(struct orri_parallel* a, const parallel_node* node, uint32_t at)
+{
+    const orri_step* steps = a->pipe->steps;
+    const orri_system *before = steps[at - 1].system, *system = steps[at].system;
+    if (before->desc.main_thread != system->desc.main_thread) {
+        return false;
+    }
+    bool tiles = parallel_own_rows(before) && parallel_own_rows(system) &&
+                 node->kind != PARALLEL_BATCH && parallel_same_units(before->query, system->query);
+    if (tiles) {
+        return parallel_choose(a, true);
+    }
+    bool small = parallel_cost(before) < PARALLEL_SMALL_NS &&
+                 parallel_cost(system) < PARALLEL_SMALL_NS && node->cost < PARALLEL_PIECE_NS;
+    return node->kind != PARALLEL_TILE && parallel_choose(a, small);
+}
+
+static void parallel_cut(struct orri_parallel* a, uint32_t first, uint32_t point)
+{
+    const orri_step* steps = a->pipe->steps;
+    uint32_t count = 0;
+    for (uint32_t i = first; i < point; i++) {
+        if (count > 0 && parallel_joins(a, &a->what[count - 1], i)) {
+            parallel_node* node = &a->what[count - 1];
+            bool tile = parallel_own_rows(steps[i].system) &&
+                        parallel_own_rows(steps[i - 1].system) && node->kind != PARALLEL_BATCH &&
+                        parallel_same_units(steps[i - 1].system->query, steps[i].system->query);
+            node->kind = tile ? PARALLEL_TILE : PARALLEL_BATCH;
+            node->last = i + 1;
+        } else {
+            a->what[count++] = (parallel_node){i, i + 1, PARALLEL_ONE, 0};
+        }
+        a->what[count - 1].cost += parallel_cost(steps[i].system);
+        a->of_step[i - first] = count - 1;
+    }
+    a->graph.node_count = count;
+}
+
+// Units, and how many are handed out together.
+static void parallel_fill(struct orri_parallel* a, uint32_t n)
+{
+    const orri_step* steps = a->pipe->steps;
+    const parallel_node* what = &a->what[n];
+    const orri_system* system = steps[what->first].system;
+    orri_graph_node* node = &a->graph.nodes[n];
+    bool due = false;
+    for (uint32_t i = what->first; i < what->last; i++) {
+        due |= steps[i].system->due;
+    }
+    *node = (orri_graph_node){.name = system->desc.name, .here = system->desc.main_thread};
+    bool splits = what->kind == PARALLEL_TILE ||
+                  (what->kind == PARALLEL_ONE && system->due && system->desc.parallel &&
+                   system->in_units && !system->whole && !system->desc.main_thread);
+    splits &= system->query->unit_count > 0; // Who has none is called all the same.
+    if (splits && parallel_choose(a, what->cost >= PARALLEL_SMALL_NS)) {
+        uint32_t units = system->query->unit_count;
+        uint64_t each = units > 0 ? what->cost / units + 1 : 1;
+        node->items = units;
+        node->grain = (uint32_t)(PARALLEL_PIECE_NS / each) + 1;
+        if (a->sharing != ORRI_SHARE_AUTO) {
+            node->grain = 1;
+        }
+    } else {
+        node->items = due ? 1 : 0;
+        node->grain = UINT32_MAX; // As one.
+    }
+}
+
+static bool parallel_whole(const struct orri_parallel* a, uint32_t n)
+{
+    return a->graph.nodes[n].grain == UINT32_MAX;
+}
+
+// Edges between nodes. Those of the group's steps ascend by `to`.
+static bool parallel_connect(struct orri_parallel* a, uint32_t first, uint32_t point)
+{
+    orri_graph* graph = &a->graph;
+    for (uint32_t pass = 0; pass < 2; pass++) {
+        for (uint32_t e = 0; e < a->edge_count; e++) {
+            const parallel_edge* edge = &a->edges[e];
+            if (edge->to < first || edge->to >= point) {
+                continue;
+            }
+            uint32_t from = a->of_step[edge->from - first], to = a->of_step[edge->to - first];
+            if (from == to) {
+                continue;
+            }
+            if (pass == 0) {
+                graph->nodes[from].next_count++;
+            } else {
+                orri_graph_node* node = &graph->nodes[from];
+                a->next[node->next_first + node->next_count++] = to;
+                graph->nodes[to].needs++;
+            }
+        }
+        uint32_t at = 0;
+        for (uint32_t n = 0; pass == 0 && n < graph->node_count; n++) {
+            graph->nodes[n].next_first = at;
+            at += graph->nodes[n].next_count;
+            graph->nodes[n].next_count = 0;
+        }
+        if (pass == 0 &&
+            !ORRI_RESERVE(&a->world->env, ORR_MEMORY_SYSTEM, &a->next, &a->next_capacity, at)) {
+            return false;
+        }
+    }
+    graph->next = a->next;
+    return true;
+}
+
+// ---- running ----------------------------------------------------------------------------------------------------------------
+
+static uint64_t parallel_work(struct orri_parallel* a, uint32_t step, uint32_t first, uint32_t last,
+                              uint32_t worker)
+{
+    orr_world* world = a->world;
+    orri_system* system = a->pipe->steps[step].system;
+    if (!system->due) {
+        return 0;
+    }
+    orri_jobs_says(a->jobs, worker, system->handle.id - 1);
+    return orri_system_work(world, system, first, last, worker);
+}
+
+static uint32_t parallel_units(const orri_system* system)
+{
+    return system->in_units ? system->query->unit_count : 0;
+}
+
+static void parallel_node_run(void* context, uint32_t n, uint32_t first, uint32_t last,
+                              uint32_t worker)
+{
+    struct orri_parallel* a = context;
+    const orri_step* steps = a->pipe->steps;
+    const parallel_node* what = &a->what[n];
+    bool whole = parallel_whole(a, n), tile = what->kind == PARALLEL_TILE && !whole;
+    uint64_t rows = 0;
+    for (uint32_t unit = first; tile && unit < last; unit++) {
+        for (uint32_t i = what->first; i < what->last; i++) {
+            rows += parallel_work(a, i, unit, unit + 1, worker);
+        }
+    }
+    for (uint32_t i = what->first; !tile && i < what->last; i++) {
+        rows += parallel_work(a, i, whole ? 0 : first,
+                              whole ? parallel_units(steps[i].system) : last, worker);
+    }
+    orri_jobs_note(a->jobs, worker, rows);
+}
+
+static void parallel_waited(void* context, uint32_t worker, uint64_t begin_ns, uint64_t sleep_ns,
+                            uint64_t end_ns)
+{
+    const struct orri_parallel* a = context;
+    orri_timing_waited(a->world, worker, begin_ns, sleep_ns, end_ns);
+}
+
+static bool parallel_reserve(struct orri_parallel* a, uint32_t count)
+{
+    orri_env* env = &a->world->env;
+    return ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &a->what, &a->what_capacity, count) &&
+           ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &a->of_step, &a->of_capacity, count) &&
+           ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &a->graph.nodes, &a->node_capacity, count) &&
+           orri_graph_reserve(a->jobs, &a->graph, count);
+}
+
+bool orri_parallel_pays(orri_pipeline* pipe, uint32_t first, uint32_t point)
+{
+    struct orri_parallel* a = pipe->parallel;
+    const orri_step* steps = pipe->steps;
+    uint64_t cost = 0;
+    for (uint32_t i = first; i < point; i++) {
+        cost += parallel_cost(steps[i].system);
+    }
+    a->pays = a->sharing != ORRI_SHARE_AUTO ||
+              (cost >= PARALLEL_GROUP_NS && orri_jobs_workers(a->jobs) > 1);
+    return a->pays;
+}
+
+// True when one node comes after the other, and each is for one worker: nothing can be gained.
+static bool parallel_in_a_row(const struct orri_parallel* a)
+{
+    const orri_graph* graph = &a->graph;
+    if (a->sharing != ORRI_SHARE_AUTO) {
+        return false;
+    }
+    for (uint32_t n = 0; n < graph->node_count; n++) {
+        const orri_graph_node* node = &graph->nodes[n];
+        bool follows = n + 1 == graph->node_count ||
+                       (node->next_count > 0 && graph->next[node->next_first] == n + 1);
+        if (!parallel_whole(a, n) || !follows) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool orri_group_open_ahead(orri_pipeline* pipe, uint32_t first, uint32_t point)
+{
+    orr_world* world = pipe->world;
+    const orri_step* steps = pipe->steps;
+    uint64_t reserved = orri_command_buffers_reserved(world);
+    bool open = true;
+    for (uint32_t i = first; open && i < point; i++) {
+        open = !steps[i].system->due || orri_system_open_ahead(world, steps[i].system);
+    }
+    for (uint32_t i = first; !open && i < point; i++) {
+        orri_system_take_back(world, steps[i].system);
+    }
+    if (!open) {
+        orri_command_buffers_rewind(world, reserved);
+    }
+    return open;
+}
+
+// Without memory for workers the driving thread does it alone. Said once, and again only when they could be had in between, by a
+// group as large: `steps`.
+ORRI_COLD static bool parallel_lacks(orr_world* world, uint32_t steps)
+{
+    struct orri_schedule* schedule = world->schedule;
+    if (schedule->lacks == 0) {
+        orri_log(&world->env, ORR_LOG_ID_WORKERS_FEWER,
+                 "tick %llu: %u workers were asked for and there is no memory for %s: the calling "
+                 "thread works alone until there is. Results are the same, only later",
+                 (unsigned long long)world->tick, (unsigned)world->workers,
+                 steps == PARALLEL_LACKS_ALL ? "them" : "what they need to share this work");
+    }
+    schedule->lacks = steps > schedule->lacks ? steps : schedule->lacks;
+    return false;
+}
+
+static void parallel_lacked(orr_world* world, uint32_t steps)
+{
+    if (ORR_UNLIKELY(world->schedule->lacks != 0) && steps >= world->schedule->lacks) {
+        world->schedule->lacks = 0;
+    }
+}
+
+bool orri_parallel_cut(orri_pipeline* pipe, uint32_t first, uint32_t point)
+{
+    struct orri_parallel* a = pipe->parallel;
+    orr_world* world = pipe->world;
+    if (a == NULL || (world->schedule->audit == ORR_ACCESS_CHECK_FULL && !world->realtime) ||
+        !a->pays) {
+        return false;
+    }
+    if (ORR_UNLIKELY(!parallel_find(a) || !parallel_reserve(a, point - first))) {
+        return parallel_lacks(world, point - first);
+    }
+    parallel_cut(a, first, point);
+    for (uint32_t n = 0; n < a->graph.node_count; n++) {
+        parallel_fill(a, n);
+    }
+    if (ORR_UNLIKELY(!parallel_connect(a, first, point))) {
+        return parallel_lacks(world, point - first);
+    }
+    return !parallel_in_a_row(a);
+}
+
+void orri_parallel_go(orri_pipeline* pipe)
+{
+    struct orri_parallel* a = pipe->parallel;
+    orri_jobs_time(a->jobs, pipe->timed);
+    orri_jobs_trace(a->jobs, pipe->world->schedule->trace != NULL);
+    orri_jobs_run(a->jobs, &a->graph);
+}
+
+bool orri_parallel_run(orri_pipeline* pipe, uint32_t first, uint32_t point)
+{
+    orr_world* world = pipe->world;
+    if (!orri_parallel_cut(pipe, first, point)) {
+        return false;
+    }
+    if (ORR_UNLIKELY(!orri_group_open_ahead(pipe, first, point))) {
+        return parallel_lacks(world, point - first);
+    }
+    parallel_lacked(world, point - first);
+    const orri_step* steps = pipe->steps;
+    const orri_system* only = NULL;
+    uint32_t due = 0;
+    for (uint32_t i = first; i < point; i++) {
+        if (steps[i].system->due) {
+            orri_system_settle(world, steps[i].system);
+            only = steps[i].system;
+            due++;
+        }
+    }
+    orri_group_enter(world, due == 1 ? only : NULL);
+    orri_parallel_go(pipe);
+    orri_group_leave(world);
+    for (uint32_t i = first; i < point; i++) {
+        if (steps[i].system->due) {
+            orri_system_done(world, steps[i].system);
+            orri_timing_add(steps[i].system);
+        }
+    }
+    return true;
+}
+
+// ---- something else ---------------------------------------------------------------------------------------------------------
+
+static void parallel_each_run(void* context, uint32_t node, uint32_t first, uint32_t last,
+                              uint32_t worker)
+{
+    const struct orri_parallel* a = context;
+    (void)node;
+    (void)worker;
+    for (uint32_t i = first; i < last; i++) {
+        a->each_work(a->each_context, i);
+    }
+}
+
+static void parallel_each(void* user, uint32_t count, void (*work)(void* context, uint32_t item),
+                          void* context)
+{
+    struct orri_parallel* a = user;
+    a->each_work = work;
+    a->each_context = context;
+    a->each_node = (orri_graph_node){.name = "transactions", .items = count, .grain = 1};
+    orri_jobs_run(a->jobs, &a->each);
+}
+
+bool orri_parallel_hands(orri_pipeline* pipe, orri_hands* out)
+{
+    struct orri_parallel* a = pipe->parallel;
+    orr_world* world = pipe->world;
+    if (a == NULL || world->schedule->audit == ORR_ACCESS_CHECK_FULL ||
+        orri_jobs_workers(a->jobs) < 2) {
+        return false;
+    }
+    if (ORR_UNLIKELY(!orri_graph_reserve(a->jobs, &a->each, 1))) {
+        return parallel_lacks(world, 1);
+    }
+    a->each.nodes = &a->each_node;
+    a->each.node_count = 1;
+    a->each.run = parallel_each_run;
+    a->each.context = a;
+    *out = (orri_hands){parallel_each, a};
+    return true;
+}
+
+// ---- beginning and end --------------------------------------------------------------------------------------------------------
+
+static const char* parallel_name(void* context, uint32_t slot)
+{
+    const orr_world* world = context;
+    return world->schedule->slots[slot]->desc.name;
+}
+
+bool orri_parallel_watch(const orri_pipeline* pipe, bool on)
+{
+    struct orri_parallel* a = pipe->parallel;
+    if (a != NULL) {
+        orri_jobs_watch(a->jobs, on);
+    }
+    return a != NULL;
+}
+
+void orri_parallel_says(const orri_pipeline* pipe, uint32_t step)
+{
+    orri_jobs_says(pipe->parallel->jobs, 0, pipe->steps[step].system->handle.id - 1);
+}
+
+// Workers of a world, made when a pipeline first wants some. NULL without memory.
+static orri_jobs* parallel_crew(orr_world* world)
+{
+    struct orri_schedule* schedule = world->schedule;
+    if (schedule->jobs == NULL) {
+        schedule->jobs = orri_jobs_create(
+            &world->env, &(orri_jobs_desc){.workers = world->workers,
+                                           .own = world->pool.start != NULL ? &world->pool : NULL,
+                                           .stuck_ns = orri_timing_stuck_ns(world),
+                                           .watcher = world->stuck_ns != 0,
+                                           .name = parallel_name,
+                                           .context = world});
+        if (schedule->jobs != NULL) {
+            schedule->watched = orri_jobs_watches(schedule->jobs);
+            orri_timing_look(world);
+        }
+    }
+    return schedule->jobs;
+}
+
+// NULL without memory.
+ORRI_COLD static struct orri_parallel* parallel_make(orri_pipeline* pipe)
+{
+    orr_world* world = pipe->world;
+    orri_jobs* jobs = parallel_crew(world);
+    if (jobs == NULL) {
+        return NULL;
+    }
+    struct orri_parallel* a =
+        ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SYSTEM, struct orri_parallel, 1);
+    if (a == NULL) {
+        return NULL;
+    }
+    a->pipe = pipe;
+    a->world = world;
+    a->jobs = jobs;
+    return a;
+}
+
+// A world without workers has a crew too, of the driving thread alone, if it is to be watched.
+bool orri_parallel_ready(orri_pipeline* pipe)
+{
+    orr_world* world = pipe->world;
+    if (ORR_LIKELY((world->workers == 0 && world->stuck_ns == 0) || pipe->parallel != NULL)) {
+        return pipe->parallel != NULL;
+    }
+    struct orri_parallel* a = parallel_make(pipe);
+    if (a == NULL) {
+        return world->workers != 0 && parallel_lacks(world, PARALLEL_LACKS_ALL);
+    }
+    world->schedule->lacks = 0;
+    a->graph.run = parallel_node_run;
+    a->graph.waited = parallel_waited;
+    a->graph.context = a;
+    pipe->parallel = a;
+    return true;
+}
+
+static void parallel_free(struct orri_parallel* a)
+{
+    orri_env* env = &a->world->env;
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, a->edges, a->edge_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, a->reach, a->reach_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, a->what, a->what_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, a->of_step, a->of_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, a->next, a->next_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, a->graph.nodes, a->node_capacity);
+    a->pipe->parallel = NULL;
+    ORRI_FREE(env, ORR_MEMORY_SYSTEM, struct orri_parallel, a, 1);
+}
+
+// Rooms are as large as the crew says; the rest goes when no worker is left that could look at it.
+void orri_parallel_end(orr_world* world)
+{
+    struct orri_schedule* schedule = world->schedule;
+    for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
+        struct orri_parallel* a = schedule->pipelines[i]->parallel;
+        if (a != NULL) {
+            orri_graph_free(a->jobs, &a->graph);
+            orri_graph_free(a->jobs, &a->each);
+        }
+    }
+    orri_jobs_destroy(schedule->jobs);
+    schedule->jobs = NULL;
+    for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
+        if (schedule->pipelines[i]->parallel != NULL) {
+            parallel_free(schedule->pipelines[i]->parallel);
+        }
+    }
+}
+
+uint32_t orri_parallel_workers(const orr_world* world)
+{
+    const orri_jobs* jobs = orri_parallel_crew(world);
+    return jobs != NULL ? orri_jobs_workers(jobs) : 1;
+}
+
+void orri_parallel_stats(const orr_world* world, uint32_t worker, orr_worker_stats* out)
+{
+    if (world->schedule->jobs != NULL) {
+        orri_jobs_stats jobs;
+        orri_jobs_stats_get(world->schedule->jobs, worker, &jobs);
+        out->taken += jobs.claims;
+        out->stolen += jobs.steals;
+        out->rows += jobs.noted;
+        out->sleeps += jobs.sleeps;
+        out->busy_ns += jobs.busy_ns;
+        out->waiting_ns += jobs.idle_ns;
+    }
+}
+
+orri_jobs* orri_parallel_crew(const orr_world* world)
+{
+    return world->schedule != NULL ? world->schedule->jobs : NULL;
+}
+
+void orri_parallel_share(orr_world* world, orri_sharing sharing, uint64_t seed)
+{
+    const struct orri_schedule* schedule = orri_schedule_of(world);
+    for (uint32_t i = 0; schedule != NULL && i < schedule->pipeline_count; i++) {
+        if (orri_parallel_ready(schedule->pipelines[i])) {
+            schedule->pipelines[i]->parallel->sharing = sharing;
+            schedule->pipelines[i]->parallel->seed = seed;
+        }
+    }
+}
+
+#undef PARALLEL_GROUP_NS
+#undef PARALLEL_SMALL_NS
+#undef PARALLEL_ROW_NS
+#undef PARALLEL_PIECE_NS
+#undef PARALLEL_LACKS_ALL

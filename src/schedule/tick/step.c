@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: MIT
+// Stepping a world: pipelines in lockstep, on a clock that moves by their ticks alone. The one that is due first goes first.
+#include "realtime/realtime.h"
+
+#define STEP_MOST_NS UINT64_C(250000000)
+
+orr_result orri_step_check(orr_world* world, const char* call)
+{
+    if (orri_schedule_of(world) == NULL) {
+        return ORR_ERR_MEMORY;
+    }
+    orri_system* running = orri_system_here(world);
+    if (ORR_UNLIKELY(running == NULL && orri_realtime_runs(world))) {
+        return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+                           "%s: the world runs in real time, its pipelines tick by themselves; "
+                           "end that with orr_stop() and wait until orr_realtime() has returned",
+                           call);
+    }
+    const struct orri_schedule* schedule = world->schedule;
+    if (ORR_LIKELY(running == NULL && !schedule->inside && !orri_handles_here(world) &&
+                   !schedule->calling)) {
+        return ORR_OK;
+    }
+    if (running == NULL && schedule->calling) {
+        return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+                           schedule->tape != NULL && schedule->tape->showing
+                               ? "%s: not in on_tick of a replay; let it return false, and do "
+                                 "this when orr_replay() has returned"
+                               : "%s: not in a call that was posted: a tick begins",
+                           call);
+    }
+    if (running == NULL) {
+        return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+                           "%s: not from an error handler or a hook: a tick is under way", call);
+    }
+    running->rights.counts.violations++;
+    return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+                       "%s: not inside a system, here '%s'", call, running->desc.name);
+}
+
+bool orri_half_done(const struct orri_schedule* schedule)
+{
+    bool half = schedule->now != NULL;
+    for (uint32_t i = 0; i < schedule->pipeline_count && !half; i++) {
+        const orri_pipeline* pipe = schedule->pipelines[i];
+        half = pipe->stage != ORRI_STAGE_DONE || (pipe->moment != NULL && pipe->moment->copied);
+    }
+    return half;
+}
+
+orr_result orri_step_between(orr_world* world, const char* call)
+{
+    const struct orri_schedule* schedule = world->schedule;
+    if (orri_watched(world) || orri_scattered(world)) {
+        return orri_refuse_running(world, call);
+    }
+    if (schedule != NULL && orri_system_here(world) != NULL) {
+        return orri_step_check(world, call); // Its guard is off.
+    }
+    if (orri_handles_here(world) || (schedule != NULL && schedule->inside)) {
+        return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+                           "%s: not from an error handler or a hook", call);
+    }
+    if (schedule != NULL && orri_half_done(schedule)) {
+        return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+                           "%s: a tick is half done; go on with it first: orr_step()", call);
+    }
+    return orri_check_open(world, call);
+}
+
+// ---- which pipeline comes next ---------------------------------------------------------------------------------------------
+
+// The one that is under way; else the one that is due first, of several the one registered first.
+static orri_pipeline* step_next(const struct orri_schedule* schedule)
+{
+    if (schedule->now != NULL) {
+        return schedule->now;
+    }
+    for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
+        if (ORR_UNLIKELY(schedule->pipelines[i]->stage != ORRI_STAGE_DONE)) {
+            return schedule->pipelines[i]; // It was refused in real time.
+        }
+    }
+    orri_pipeline* next = schedule->pipelines[0];
+    for (uint32_t i = 1; i < schedule->pipeline_count; i++) {
+        if (schedule->pipelines[i]->due_ns < next->due_ns) {
+            next = schedule->pipelines[i];
+        }
+    }
+    return next;
+}
+
+orr_result orr_step(orr_world* world, uint32_t count)
+{
+    ORR_ASSERT(world != NULL);
+    orr_result result = orri_step_check(world, "orr_step");
+    for (uint32_t ran = 0; result == ORR_OK && ran < count;) {
+        orri_pipeline* pipe = step_next(world->schedule);
+        result = orri_tick(pipe, pipe->interval);
+        ran += pipe == world->schedule->pipelines[0];
+    }
+    return result;
+}
+
+// Runs what is due at `now_ns`, in order.
+static orr_result step_due(orr_world* world, uint64_t now_ns)
+{
+    struct orri_schedule* schedule = world->schedule;
+    orr_result result = ORR_OK;
+    for (orri_pipeline* pipe = step_next(schedule);
+         result == ORR_OK && !schedule->paused && (schedule->now != NULL || pipe->due_ns <= now_ns);
+         pipe = step_next(schedule)) {
+        result = orri_tick(pipe, pipe->interval);
+    }
+    return result;
+}
+
+// How much of the time that passed counts for pipelines with a rate: a program that was stopped for a while does not make good for it.
+static uint64_t step_counts(const struct orri_schedule* schedule, uint64_t elapsed_ns)
+{
+    uint64_t most = STEP_MOST_NS;
+    for (uint32_t i = 1; i < schedule->pipeline_count; i++) {
+        uint64_t two = 2 * schedule->pipelines[i]->interval_ns;
+        most = two > most && !schedule->pipelines[i]->spectator ? two : most;
+    }
+    return elapsed_ns < most ? elapsed_ns : most;
+}
+
+// The first pipeline has no rate: it runs once, with the time that passed, after all that is due before.
+static orr_result step_continuous(orr_world* world, uint64_t elapsed_ns)
+{
+    struct orri_schedule* schedule = world->schedule;
+    orri_pipeline* first = schedule->pipelines[0];
+    if (schedule->now != first) { // Else it goes on; its time was counted when it began.
+        // Time of a call that was refused before the first one's turn is still owed to it.
+        uint64_t from = schedule->passed_ns > 0 ? first->due_ns : schedule->time_ns;
+        uint64_t passed = schedule->passed_ns + elapsed_ns;
+        first->due_ns = from + step_counts(schedule, elapsed_ns);
+        schedule->passed_ns = passed < elapsed_ns ? UINT64_MAX : passed;
+    }
+    orr_result result = ORR_OK;
+    for (orri_pipeline* pipe = NULL; result == ORR_OK && !schedule->paused && pipe != first;) {
+        pipe = step_next(schedule);
+        result = orri_tick(pipe, pipe == first ? (float)((double)schedule->passed_ns * 1e-9)
+                                               : pipe->interval);
+    }
+    return result == ORR_OK ? step_due(world, schedule->time_ns) : result;
+}
+
+orr_result orr_update(orr_world* world, uint64_t elapsed_ns)
+{
+    ORR_ASSERT(world != NULL);
+    orr_result result = orri_step_check(world, "orr_update");
+    struct orri_schedule* schedule = world->schedule;
+    if (result != ORR_OK || schedule->paused) {
+        return result;
+    }
+    const orri_pipeline* first = schedule->pipelines[0];
+    if (first->rate_hz <= 0) {
+        return step_continuous(world, elapsed_ns);
+    }
+    // The first pipeline runs at most twice; time beyond that is dropped, in whole intervals, for all of them.
+    uint64_t most = first->due_ns != UINT64_MAX ? first->due_ns + 2 * first->interval_ns - 1
+                                                : UINT64_MAX;
+    uint64_t now_ns = schedule->time_ns + elapsed_ns;
+    now_ns = now_ns < elapsed_ns ? UINT64_MAX : now_ns;
+    if (now_ns > most) {
+        now_ns -= ((now_ns - most - 1) / first->interval_ns + 1) * first->interval_ns;
+    }
+    result = step_due(world, now_ns);
+    schedule->time_ns = now_ns > schedule->time_ns ? now_ns : schedule->time_ns;
+    return result;
+}
+
+orr_result orr_run_until(orr_world* world, uint64_t tick,
+                         bool (*done)(void* user, orr_world* world), void* user)
+{
+    ORR_ASSERT(world != NULL);
+    orr_result result = orri_step_check(world, "orr_run_until");
+    while (result == ORR_OK && !world->schedule->paused &&
+           (world->tick < tick || world->schedule->now != NULL)) {
+        orri_pipeline* pipe = step_next(world->schedule);
+        result = orri_tick(pipe, pipe->interval);
+        if (result == ORR_OK && done != NULL && !pipe->spectator && done(user, world)) {
+            break;
+        }
+    }
+    return result;
+}
+
+orr_result orri_step_to(orr_world* world, uint64_t tick)
+{
+    orr_result result = orri_step_check(world, "orr_time_travel");
+    while (result == ORR_OK && world->tick < tick) {
+        orri_pipeline* pipe = step_next(world->schedule);
+        result = orri_tick(pipe, pipe->interval);
+    }
+    return result;
+}
+
+void orr_pause(orr_world* world, bool on)
+{
+    ORR_ASSERT(world != NULL);
+    struct orri_schedule* schedule = orri_schedule_of(world);
+    if (schedule == NULL) {
+        return;
+    }
+    if (orri_spectator_refuses(world, orri_system_here(world), "pauses", NULL)) {
+        return;
+    }
+    if (orri_system_here(world) == NULL) {
+        orri_realtime_pause(world, on);
+        return;
+    }
+    bool steps = world->realtime || (schedule->inside && schedule->now != NULL &&
+                                     schedule->now->stage == ORRI_STAGE_STEPS);
+    orri_system* by = steps ? orri_system_here(world) : NULL;
+    if (by == NULL) {
+        schedule->paused = on;
+    } else if (by->desc.parallel) {
+        by->rights.counts.violations++;
+        (void)orri_refuse(
+            &world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+            "orr_pause: system '%s' is parallel: its runs have no order; send an event to "
+            "a system that does it",
+            by->desc.name);
+    } else {
+        by->pause = on ? ORRI_PAUSE_ON
+                       : ORRI_PAUSE_OFF; // When it is handed in: in the order of systems.
+    }
+}
+
+bool orr_paused(const orr_world* world)
+{
+    ORR_ASSERT(world != NULL);
+    return world->schedule != NULL && world->schedule->paused;
+}
+
+bool orr_tick_open(const orr_world* world)
+{
+    ORR_ASSERT(world != NULL);
+    const struct orri_schedule* schedule = world->schedule;
+    bool meets = orri_here_now.world == world && orri_here_now.gathered;
+    return schedule != NULL && (schedule->now != NULL || (meets && orri_half_done(schedule)));
+}
+
+orr_result orr_tick_abandon(orr_world* world)
+{
+    ORR_ASSERT(world != NULL);
+    orr_result result = orri_step_check(world, "orr_tick_abandon");
+    if (result == ORR_OK && world->schedule->now == NULL) {
+        return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+                           "orr_tick_abandon: no tick is half done");
+    }
+    orri_pipeline* pipe = world->schedule->now;
+    if (result == ORR_OK && pipe->moment != NULL) {
+        orri_moment_resume(pipe, false); // Of a tick that was refused in real time.
+    }
+    for (orri_system* system = world->schedule->first; result == ORR_OK && system != NULL;
+         system = system->next) {
+        if (system->pipe == pipe) {
+            orri_system_hand_in(world, system);
+        }
+    }
+    if (result == ORR_OK) {
+        orri_commit_abandon(world);
+    }
+    return result;
+}
+
+// Settings that a running tick looks at are for between ticks.
+static bool step_settles(orr_world* world, const char* call)
+{
+    if (orri_schedule_of(world) == NULL) {
+        return false;
+    }
+    if (ORR_UNLIKELY(orri_scattered(world) || world->schedule->inside)) {
+        (void)orri_refuse_running(world, call);
+        return false;
+    }
+    return true;
+}
+
+void orr_stats_time_all(orr_world* world, bool on)
+{
+    ORR_ASSERT(world != NULL);
+    if (step_settles(world, "orr_stats_time_all")) {
+        world->schedule->time_all = on;
+    }
+}
+
+void orr_access_check_set(orr_world* world, orr_access_check audit)
+{
+    ORR_ASSERT(world != NULL);
+    if (step_settles(world, "orr_access_check_set")) {
+#ifdef ORR_VALIDATE_ON
+        world->schedule->audit = audit != ORR_ACCESS_CHECK_DEFAULT ? audit : ORR_ACCESS_CHECK_FULL;
+#else
+        world->schedule->audit = audit != ORR_ACCESS_CHECK_DEFAULT ? audit : ORR_ACCESS_CHECK_CALLS;
+#endif
+    }
+}
+
+#undef STEP_MOST_NS

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+// States in between, by what the schema says: numbers with a fraction go straight from one to the other, quaternions around the sphere, everything else
+// stays as it was until the later state is reached.
+#include "codec/codec.h"
+#include <orrery/math.h>
+
+typedef struct interpolate_pair {
+    uint8_t* value;
+    const uint8_t* later;
+    double share;
+} interpolate_pair;
+
+static bool interpolate_finite(double x)
+{
+    return x - x == 0;
+}
+
+// ---- numbers --------------------------------------------------------------------------------------------------------------
+
+static double interpolate_number(double a, double b, double share)
+{
+    bool steps = a == b || !interpolate_finite(a) || !interpolate_finite(b);
+    return steps ? a : a * (1 - share) + b * share;
+}
+
+static void interpolate_float(uint8_t* value, const uint8_t* later, bool wide, double share)
+{
+    if (wide) {
+        double a, b;
+        memcpy(&a, value, sizeof a);
+        memcpy(&b, later, sizeof b);
+        a = interpolate_number(a, b, share);
+        memcpy(value, &a, sizeof a);
+        return;
+    }
+    float a, b;
+    memcpy(&a, value, sizeof a);
+    memcpy(&b, later, sizeof b);
+    a = (float)interpolate_number((double)a, (double)b, share);
+    memcpy(value, &a, sizeof a);
+}
+
+// To the nearest, of two the one further on. The difference of two integers fits an unsigned one, whatever they are.
+static void interpolate_integer(uint8_t* value, const uint8_t* later, const orr_type_info* type,
+                                double share)
+{
+    bool is_signed = type->kind <= ORR_KIND_I64;
+    uint64_t a = is_signed ? (uint64_t)orri_load_signed(value, type->size)
+                           : orri_load_unsigned(value, type->size);
+    uint64_t b = is_signed ? (uint64_t)orri_load_signed(later, type->size)
+                           : orri_load_unsigned(later, type->size);
+    bool falls = is_signed ? (int64_t)b < (int64_t)a : b < a;
+    uint64_t whole = falls ? a - b : b - a;
+    double part = (double)whole * share + 0.5;
+    uint64_t step = part < 18446744073709549568.0 ? (uint64_t)part : whole;
+    step = step < whole ? step : whole;
+    a = falls ? a - step : a + step;
+    orri_store(value, type->size, a);
+}
+
+// ---- quaternions ------------------------------------------------------------------------------------------------------------
+
+static void interpolate_load(double out[4], const uint8_t* from, bool wide)
+{
+    for (uint32_t i = 0; i < 4; i++) {
+        if (wide) {
+            memcpy(&out[i], from + i * 8, 8);
+        } else {
+            float number;
+            memcpy(&number, from + i * 4, 4);
+            out[i] = (double)number;
+        }
+    }
+}
+
+static void interpolate_store(uint8_t* to, const double q[4], bool wide)
+{
+    for (uint32_t i = 0; i < 4; i++) {
+        float number = (float)q[i];
+        memcpy(to + (size_t)i * (wide ? 8 : 4), wide ? (const void*)&q[i] : (const void*)&number,
+               wide ? 8 : 4);
+    }
+}
+
+static double interpolate_dot(const double a[4], const double b[4])
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3];
+}
+
+// False: it has no direction.
+static bool interpolate_normalise(double q[4])
+{
+    double length = orr_sqrt(interpolate_dot(q, q));
+    if (!(length > 0) || !interpolate_finite(length)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        q[i] /= length;
+    }
+    return true;
+}
+
+#define INTERPOLATE_CLOSE \
+    0.9995 // Above it sines are too small to be divided by, and a straight line is as good.
+
+static void interpolate_quaternion(uint8_t* value, const uint8_t* later, bool wide, double share)
+{
+    double a[4], b[4];
+    interpolate_load(a, value, wide);
+    interpolate_load(b, later, wide);
+    if (!interpolate_normalise(a) || !interpolate_normalise(b)) {
+        return; // No rotation: it stays as it is.
+    }
+    double cosine = interpolate_dot(a, b), of_a = 1 - share, of_b = share;
+    double sign = cosine < 0 ? -1 : 1; // q and -q are the same rotation: the shorter way.
+    cosine *= sign;
+    if (cosine < INTERPOLATE_CLOSE) {
+        double angle = orr_acos(cosine), sine = orr_sin(angle);
+        of_a = orr_sin(angle * (1 - share)) / sine;
+        of_b = orr_sin(angle * share) / sine;
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        a[i] = a[i] * of_a + b[i] * (of_b * sign);
+    }
+    if (interpolate_normalise(a)) {
+        interpolate_store(value, a, wide);
+    }
+}
+
+// ---- values -----------------------------------------------------------------------------------------------------------------
+
+static bool interpolate_grain(void* user, const orri_field_span* grain)
+{
+    const interpolate_pair* p = user;
+    orr_kind kind = grain->type->kind;
+    bool floats = kind == ORR_KIND_F32 || kind == ORR_KIND_F64, wide = kind == ORR_KIND_F64;
+    bool integers = kind >= ORR_KIND_I8 && kind <= ORR_KIND_U64 &&
+                    grain->how == ORR_INTERPOLATION_LINEAR;
+    if (grain->how == ORR_INTERPOLATION_STEPWISE || (!floats && !integers)) {
+        return true;
+    }
+    if (grain->quaternion) {
+        interpolate_quaternion(p->value + grain->offset, p->later + grain->offset, wide, p->share);
+        return true;
+    }
+    for (uint32_t i = 0; i < grain->count; i++) {
+        uint32_t at = grain->offset + i * grain->type->size;
+        if (floats) {
+            interpolate_float(p->value + at, p->later + at, wide, p->share);
+        } else {
+            interpolate_integer(p->value + at, p->later + at, grain->type, p->share);
+        }
+    }
+    return true;
+}
+
+void orri_value_interpolate(const orr_type_info* type, void* value, const void* later, double share)
+{
+    interpolate_pair pair = {value, later, share};
+    (void)orri_field_walk(type, interpolate_grain, &pair);
+}
+
+void orri_decoded_interpolate(orri_decoded* frame, const orri_decoded* later, double share)
+{
+    ORR_ASSERT(share >= 0 && share <= 1);
+    for (uint32_t i = 0, j = 0; share > 0 && i < frame->part_count; i++) {
+        orri_decoded_part* part = &frame->parts[i];
+        const char* name = part->type->info.name;
+        while (j < later->part_count && strcmp(later->parts[j].type->info.name, name) < 0) {
+            j++;
+        }
+        bool both = j < later->part_count && later->parts[j].type == part->type;
+        uint32_t size = part->type->info.size;
+        for (uint32_t k = 0; both && k < part->count && k < later->parts[j].count; k++) {
+            orri_value_interpolate(&part->type->info, part->values + (size_t)k * size,
+                                   later->parts[j].values + (size_t)k * size, share);
+        }
+    }
+}
+
+#undef INTERPOLATE_CLOSE

@@ -1,0 +1,766 @@
+// SPDX-License-Identifier: MIT
+// Components and tags of single entities, and values by batch. Adding and removing is nothing but a move to
+// the cluster of the wanted set.
+#include "store/cow/row_log.h"
+#include "store/pool/pool.h"
+#include "store/publish/publish.h"
+#include "store/relation/relation.h"
+#include "store/table/required_types.h"
+#include "store/table/transient.h"
+#include "store/world/access.h"
+
+#define COMPONENT_AHEAD 16 // How far rows are fetched ahead in batches.
+
+// What this thread's pipeline sees of a type that others write: `*has` when there is something of the kind.
+static uint8_t* component_find_seen(const orr_world* world, const orri_record* record,
+                                    uint32_t type_index, bool* has)
+{
+    orr_type type = {type_index + world->hot.type_base};
+    const orri_view* view = orri_view_here(world);
+    *has = view != NULL && orri_view_has(view, type);
+    const orr_hot_table* table = *has ? orri_view_table(view, type) : NULL;
+    uint32_t place = record->place, chunk = place >> ORRI_SLOT_BITS;
+    if (table == &orri_table_none.hot) { // Multiple: cells differ in size from cluster to cluster.
+        int32_t column = orri_table_column(world, type_index, chunk);
+        return column >= 0 ? orri_cells_here(world, world->chunks[chunk], (uint32_t)column,
+                                             orri_place_slot(place))
+                                 .data
+                           : NULL;
+    }
+    return table != NULL && chunk < table->capacity && table->data[chunk] != NULL
+               ? table->data[chunk] + (size_t)orri_place_slot(place) * table->size
+               : NULL;
+}
+
+// The value of a type in the row of a record; NULL if the entity lacks it.
+static inline uint8_t* component_find(const orr_world* world, const orri_record* record,
+                                      uint32_t type_index)
+{
+    if (ORR_UNLIKELY(type_index >= world->table_capacity)) {
+        return NULL;
+    }
+    if (ORR_UNLIKELY(world->realtime)) {
+        bool has;
+        uint8_t* seen = component_find_seen(world, record, type_index, &has);
+        if (has) {
+            return seen;
+        }
+    }
+    const orr_hot_table* table = world->tables[type_index];
+    uint32_t place = record->place, chunk = place >> ORRI_SLOT_BITS;
+    uint8_t* data = NULL;
+    if (ORR_LIKELY(chunk < table->capacity)) {
+        data = table->data[chunk];
+    } else {
+        int32_t column = orri_table_column_far(world, type_index, chunk);
+        return column >= 0
+                   ? orri_cells_at(world->chunks[chunk], (uint32_t)column, orri_place_slot(place))
+                         .data
+                   : NULL;
+    }
+    return ORR_LIKELY(data != NULL) ? data + (size_t)orri_place_slot(place) * table->size : NULL;
+}
+
+// The same for types of both storages.
+static inline uint8_t* component_value(const orr_world* world, const orri_record* record,
+                                       orr_entity entity, const orri_type* type)
+{
+    orr_type handle = {type->id};
+    return ORR_UNLIKELY(orri_type_pinned(type))
+               ? (uint8_t*)(uintptr_t)orri_pinned_here(world, handle, orri_id_index(entity))
+               : component_find(world, record, orri_type_index(world, handle));
+}
+
+// ---- references ------------------------------------------------------------------------------------------
+
+typedef struct component_judge {
+    const orr_world* world;
+    const orri_type* type;
+    const void* old; // The value that is there already; NULL: none.
+    orr_entity wanted;
+} component_judge;
+
+static bool component_is_another(void* user, orr_entity entity)
+{
+    return entity.id != ((const component_judge*)user)->wanted.id;
+}
+
+// A live entity, or a dead one that the old value refers to as well: reading, changing and setting a value must not
+// fail because a target died in between.
+static bool component_accepts(void* user, orr_entity entity)
+{
+    component_judge* judge = user;
+    if (ORR_LIKELY(orri_record_find(judge->world, entity) != NULL) ||
+        (judge->type->info.transient && orri_transient_alive(judge->world, entity))) {
+        return true;
+    }
+    const char* field;
+    judge->wanted = entity;
+    return judge->old != NULL &&
+           orri_value_entity_reject(judge->type, judge->old, component_is_another, judge, &field)
+                   .id == entity.id;
+}
+
+static const void* component_old_value(const orr_world* world, const orr_entity* entities,
+                                       uint32_t i, const orri_type* type)
+{
+    const orri_record* record = entities != NULL ? orri_record_find(world, entities[i]) : NULL;
+    return record != NULL ? component_value(world, record, entities[i], type) : NULL;
+}
+
+static orr_result component_check_value(const orr_world* world, const char* call,
+                                        const orri_type* type, const void* value,
+                                        component_judge* judge)
+{
+    const char* field = "";
+    orr_entity rejected = orri_value_entity_reject(type, value, component_accepts, judge, &field);
+    if (rejected.id != 0) {
+        orri_id_text name = orri_entity_format(world, rejected);
+        return orri_refuse(orri_env_of(world), ORR_ERR_ENTITY, ORR_LOG_ID_ENTITY_REFUSED,
+                           "%s: %s.%s refers to entity %s, which is not alive; store a live "
+                           "entity or null",
+                           call, type->info.name, field, name.text);
+    }
+    if (type->info.has_owned && orri_value_owned_gone(type, value, &field)) {
+        return orri_refuse(orri_env_of(world), ORR_ERR_ARGUMENT, ORR_LOG_ID_VALUE_REFUSED,
+                           "%s: %s.%s holds an owned string or array that is gone, or of another "
+                           "world; one that is not stored lives until the next tick",
+                           call, type->info.name, field);
+    }
+    return ORR_OK;
+}
+
+orr_result orri_check_references(const orr_world* world, const char* call, const orri_type* type,
+                                 const orr_entity* entities, const void* values, uint32_t count)
+{
+    if (!type->info.has_entities && !type->info.has_owned) {
+        return ORR_OK;
+    }
+    component_judge judge = {.world = world, .type = type};
+    for (uint32_t i = 0; i < count; i++) {
+        judge.old = component_old_value(world, entities, i, type);
+        orr_result result = component_check_value(
+            world, call, type, (const uint8_t*)values + (size_t)i * type->info.size, &judge);
+        if (result != ORR_OK) {
+            return result;
+        }
+    }
+    return ORR_OK;
+}
+
+orr_result orri_check_value(const orr_world* world, const char* call, const orri_type* type,
+                            const void* old, const void* value)
+{
+    component_judge judge = {.world = world, .type = type, .old = old};
+    return type->info.has_entities || type->info.has_owned
+               ? component_check_value(world, call, type, value, &judge)
+               : ORR_OK;
+}
+
+// ---- staging ---------------------------------------------------------------------------------------------
+
+// Rows are fetched ahead half as far as records: by then the record is there.
+static inline void component_fetch_row(const orr_world* world, orr_entity entity,
+                                       uint32_t type_index)
+{
+    const orri_record* record = orri_record_at(world, orri_id_index(entity));
+    const uint8_t* value = component_find(world, record, type_index);
+    if (value != NULL) {
+        __builtin_prefetch(value, 1);
+    }
+}
+
+static bool component_stage_one(orr_world* world, const orri_staged* staged, uint32_t i)
+{
+    const orri_record* record = orri_record_at(world, orri_id_index(staged->entities[i]));
+    orri_chunk* chunk = orri_place_chunk(world, record->place);
+    int32_t column =
+        orri_table_column(world, orri_type_index(world, (orr_type){staged->type->id}), chunk->id);
+    return orri_rows_prepare(world, chunk, (uint32_t)column, orri_place_slot(record->place), 1);
+}
+
+static bool component_stage_copy(orri_staged* staged, uint32_t i)
+{
+    size_t size = staged->type->info.size;
+    uint8_t* copy = staged->copies + staged->copy_count * size;
+    if (!orri_rows_copy(staged->type, copy, staged->values + i * size, 1)) {
+        return false;
+    }
+    staged->copy_count++;
+    return true;
+}
+
+// The pages of the index for what the last copy refers to.
+static bool component_stage_relation(orr_world* world, const orri_staged* staged, uint32_t i)
+{
+    const uint8_t* copy = staged->copies +
+                          (staged->copy_count - 1) * (size_t)staged->type->info.size;
+    return orri_relation_prepare(world, orri_table_relation(world, staged->type),
+                                 orri_id_index(staged->entities[i]), copy);
+}
+
+orr_result orri_stage_values(orr_world* world, const char* call, const orri_type* type,
+                             const orr_entity* entities, const uint32_t* places, uint32_t count,
+                             const void* values, orri_staged* out)
+{
+    *out = (orri_staged){.type = type,
+                         .entities = entities,
+                         .places = places,
+                         .count = count,
+                         .values = type->info.size > 0 ? values : orri_marker_byte};
+    if (type->plain && world->share_frozen == 0) {
+        return ORR_OK; // Nothing can be refused.
+    }
+    if (!type->plain) {
+        out->copies = orri_alloc(&world->env, ORR_MEMORY_TEMP, (size_t)count * type->info.size,
+                                 ORRI_BLOCK_ALIGN);
+        if (out->copies == NULL) {
+            return orri_refuse_memory(&world->env, "staging values");
+        }
+        out->copy_capacity = count;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (places != NULL && places[i] != 0) {
+            continue;
+        }
+        if (!component_stage_one(world, out, i)) {
+            return orri_env_result(&world->env);
+        }
+        if (!type->plain && !component_stage_copy(out, i)) {
+            return orri_refuse_hook(world, call, type);
+        }
+        if (type->indexed_count > 0 && !component_stage_relation(world, out, i)) {
+            return orri_refuse_memory(&world->env, "keeping who refers to whom");
+        }
+    }
+    return ORR_OK;
+}
+
+// Overwrites a value in the world; of a type that is not plain `value` is moved in and raw afterwards.
+static void component_overwrite(const orri_type* type, uint8_t* data, const void* value,
+                                void* moved)
+{
+    if (ORR_LIKELY(type->plain && !type->info.has_padding && type->info.size <= 16)) {
+        // Through registers, so `value` may be this very place.
+        orri_value_move(data, value, type->info.size);
+    } else if (type->plain) {
+        memmove(data, value, type->info.size);
+        if (type->info.has_padding) {
+            orri_rows_clean(type, data, 1);
+        }
+    } else {
+        orri_rows_destruct(type, data, 1);
+        orri_rows_move(type, data, moved, 1);
+    }
+}
+
+static void component_stage_set(orr_world* world, const orri_staged* staged, uint32_t i,
+                                uint32_t copy)
+{
+    const orri_type* type = staged->type;
+    const orri_record* record = orri_record_at(world, orri_id_index(staged->entities[i]));
+    orri_chunk* chunk = orri_place_chunk(world, record->place);
+    int32_t column =
+        orri_table_column(world, orri_type_index(world, (orr_type){type->id}), chunk->id);
+    uint32_t slot = orri_place_slot(record->place);
+    uint8_t* data = orri_rows_write(world, chunk, (uint32_t)column, slot, 1);
+    ORR_ASSERT(data != NULL);
+    size_t size = type->info.size;
+    data += slot * size;
+    component_overwrite(type, data, staged->values + i * size,
+                        staged->copies != NULL ? staged->copies + copy * size : NULL);
+    if (type->indexed_count > 0) {
+        orri_relation_set(world, orri_table_relation(world, type),
+                          orri_id_index(staged->entities[i]), data);
+    }
+}
+
+// Who holds the block of an entity's value; NULL: nobody.
+static inline const orri_share* component_holder(const orr_world* world, orr_entity entity,
+                                                 uint32_t type_index, uint32_t* slot)
+{
+    uint32_t place = orri_record_at(world, orri_id_index(entity))->place;
+    const orri_chunk* chunk = orri_place_chunk(world, place);
+    int32_t column = orri_table_column(world, type_index, chunk->id);
+    *slot = orri_place_slot(place);
+    return column >= 0 ? chunk->columns[column].share : NULL;
+}
+
+// What writing one of the next values reads and writes.
+static inline void component_fetch_next(const orr_world* world, const orri_staged* staged,
+                                        uint32_t i)
+{
+    if (i + COMPONENT_AHEAD < staged->count) {
+        __builtin_prefetch(
+            orri_record_at(world, orri_id_index(staged->entities[i + COMPONENT_AHEAD])));
+        component_fetch_row(world, staged->entities[i + COMPONENT_AHEAD / 2],
+                            orri_type_index(world, (orr_type){staged->type->id}));
+    }
+}
+
+// The same where blocks are held, with their logs: each step needs what the one before fetched.
+static void component_fetch_held(const orr_world* world, const orri_staged* staged, uint32_t i)
+{
+    uint32_t type_index = orri_type_index(world, (orr_type){staged->type->id}), slot;
+    const orr_entity* ahead = staged->entities + i;
+    uint32_t left = staged->count - i;
+    if (left > 3 * COMPONENT_AHEAD / 2) {
+        __builtin_prefetch(orri_record_at(world, orri_id_index(ahead[3 * COMPONENT_AHEAD / 2])));
+    }
+    if (left > COMPONENT_AHEAD) {
+        __builtin_prefetch(component_holder(world, ahead[COMPONENT_AHEAD], type_index, &slot));
+    }
+    if (left > COMPONENT_AHEAD / 2) {
+        component_fetch_row(world, ahead[COMPONENT_AHEAD / 2], type_index);
+        const orri_share* share =
+            component_holder(world, ahead[COMPONENT_AHEAD / 2], type_index, &slot);
+        if (share != NULL) {
+            orri_row_log_fetch(share, slot);
+        }
+    }
+}
+
+void orri_stage_end(orr_world* world, orri_staged* staged, bool set)
+{
+    uint32_t copy = 0;
+    bool held = world->share_live > 0;
+    for (uint32_t i = 0; set && i < staged->count; i++) {
+        if (ORR_UNLIKELY(held)) {
+            component_fetch_held(world, staged, i);
+        } else {
+            component_fetch_next(world, staged, i);
+        }
+        if (staged->places == NULL || staged->places[i] == 0) {
+            component_stage_set(world, staged, i, copy++);
+        }
+    }
+    if (staged->copies != NULL) {
+        if (!set) {
+            orri_rows_destruct(staged->type, staged->copies, staged->copy_count);
+        }
+        orri_free(&world->env, ORR_MEMORY_TEMP, staged->copies,
+                  (size_t)staged->copy_capacity * staged->type->info.size, ORRI_BLOCK_ALIGN);
+    }
+}
+
+// ---- one component ------------------------------------------------------------------------------------------
+
+// What the thread's system may see of a type, while systems run side by side; NULL: nothing, or the guard is to be asked.
+static inline const orr_hot_table* component_table_here(const orr_world* world, orr_type type)
+{
+    const orri_here* here = &orri_here_now;
+    uint32_t index = orri_type_index(world, type);
+    return here->world == world && here->tables != NULL && index < world->table_capacity
+               ? here->tables[index]
+               : NULL;
+}
+
+// As orr_component_get(), which finds no tables then. NULL: there is more to it.
+static const void* component_get_here(const orr_world* world, orr_entity entity, orr_type type)
+{
+    const orr_hot_table* table = component_table_here(world, type);
+    if (table == NULL || (entity.id & ORR_HOT_ID_MASK) >= world->hot.count) {
+        return NULL;
+    }
+    const orri_record* record = orri_record_at(world, orri_id_index(entity));
+    uint32_t chunk = record->place >> ORRI_SLOT_BITS;
+    if (record->generation != orri_id_generation(entity) || chunk >= table->capacity ||
+        table->data[chunk] == NULL) {
+        return NULL;
+    }
+    return table->data[chunk] + (size_t)orri_place_slot(record->place) * table->size;
+}
+
+orr_reader orr_reader_make_far(const orr_world* world, orr_type type)
+{
+    ORR_ASSERT(world != NULL);
+    orr_reader reader = {world->hot.pages, NULL, world->hot.count, 0, 0, type, world};
+    const orr_hot_table* table = world->parallel ? component_table_here(world, type) : NULL;
+    if (table != NULL) {
+        reader.data = table->data;
+        reader.capacity = table->capacity;
+        reader.size = table->size;
+    }
+    return reader;
+}
+
+// Of a transient entity.
+ORRI_COLD static const void* component_get_apart(const orr_world* world, orr_entity entity,
+                                                 orr_type type)
+{
+    return orri_pinned_here(world, type, orri_id_index(entity));
+}
+
+const void* orr_component_get_far(const orr_world* world, orr_entity entity, orr_type type)
+{
+    ORR_ASSERT(world != NULL);
+    const void* value = world->parallel ? component_get_here(world, entity, type) : NULL;
+    if (value != NULL) {
+        return value;
+    }
+    if (!orri_access_reads(world, "orr_component_get", type, entity)) {
+        return NULL;
+    }
+    const orri_record* record = orri_record_find(world, entity);
+    if (record == NULL && orri_transient_alive(world, entity)) {
+        return component_get_apart(world, entity, type);
+    }
+    if (record == NULL) {
+        (void)orri_refuse_entity(world, "orr_component_get", entity, type);
+        return NULL;
+    }
+    const orri_type* found = orri_type_at(&world->schema, type);
+    if (found == NULL) {
+        (void)orri_refuse_type(world, "orr_component_get", type);
+        return NULL;
+    }
+    return component_value(world, record, entity, found);
+}
+
+const void* orr_reader_get_far(const orr_world* world, orr_type type, orr_entity entity)
+{
+    ORR_ASSERT(world != NULL);
+    if (!orri_access_reads(world, "orr_reader_get", type, entity)) {
+        return NULL;
+    }
+    const orri_record* record = orri_record_find(world, entity);
+    const orri_type* found = orri_type_at(&world->schema, type);
+    if (record == NULL && orri_transient_alive(world, entity)) {
+        return component_get_apart(world, entity, type);
+    }
+    return record != NULL && found != NULL ? component_value(world, record, entity, found) : NULL;
+}
+
+ORRI_COLD static void* component_refuse_edit(const orr_world* world,
+                                             const orri_cluster_column* column)
+{
+    const char* call = "orr_component_edit";
+    (void)(column->counts != 0 ? orri_refuse_multiple(world, call, (orr_type){column->type->id})
+                               : orri_refuse_in_place(world, call, column->type));
+    return NULL;
+}
+
+void* orr_component_edit(orr_world* world, orr_entity entity, orr_type type)
+{
+    ORR_ASSERT(world != NULL);
+    if (!orri_access_writes(world, "orr_component_edit", type, entity)) {
+        return NULL;
+    }
+    const orri_record* record = orri_record_find(world, entity);
+    if (ORR_UNLIKELY(record == NULL)) {
+        if (orri_transient_alive(world, entity)) {
+            return orri_pinned_edit(world, "orr_component_edit", entity, type);
+        }
+        (void)orri_refuse_entity(world, "orr_component_edit", entity, type);
+        return NULL;
+    }
+    orri_chunk* chunk = orri_place_chunk(world, record->place);
+    int32_t column = orri_table_column(world, orri_type_index(world, type), chunk->id);
+    if (column < 0) {
+        return orri_pinned_edit(world, "orr_component_edit", entity, type);
+    }
+    const orri_cluster_column* owner = &chunk->cluster->columns[column];
+    if (ORR_UNLIKELY((owner->counts | owner->by_value) != 0)) {
+        return component_refuse_edit(world, owner);
+    }
+    uint32_t slot = orri_place_slot(record->place);
+    uint8_t* data = orri_rows_write(world, chunk, (uint32_t)column, slot, 1);
+    return data != NULL ? data + (size_t)slot * owner->size : NULL;
+}
+
+ORRI_COLD static bool component_has_apart(const orr_world* world, orr_entity entity, orr_type type)
+{
+    return orri_transient_alive(world, entity) && component_get_apart(world, entity, type) != NULL;
+}
+
+bool orr_component_has(const orr_world* world, orr_entity entity, orr_type type)
+{
+    ORR_ASSERT(world != NULL);
+    if (!orri_access_reads(world, "orr_component_has", type, entity)) {
+        return false;
+    }
+    const orri_record* record = orri_record_find(world, entity);
+    if (ORR_UNLIKELY(record == NULL)) {
+        return component_has_apart(world, entity, type);
+    }
+    return component_find(world, record, orri_type_index(world, type)) != NULL ||
+           orri_pool_get(orri_pool_find(world, type), orri_id_index(entity)) != NULL;
+}
+
+// Follows an edge with one row; a new target without rows is undone when the move is refused.
+static orr_result component_move(orr_world* world, const char* call, const orri_record* record,
+                                 orr_entity entity, const orri_type* type, int direction,
+                                 const void* value)
+{
+    bool created;
+    orri_cluster* from = orri_place_chunk(world, record->place)->cluster;
+    const orri_transition* plan =
+        orri_transition_edge(world, call, from, (orr_type){type->id}, direction, &created);
+    if (ORR_UNLIKELY(plan == NULL)) {
+        return orri_env_result(&world->env);
+    }
+    orri_cluster* to = plan->to;
+    orr_result result = orri_move_one(world, call, plan, orri_id_index(entity), type, value);
+    if (ORR_UNLIKELY(result != ORR_OK) && created) {
+        orri_cluster_undo(world, to);
+    }
+    return result;
+}
+
+// The value may lie in the world itself, in a block that moves when the target grows: keep its bytes.
+static orr_result component_set_new(orr_world* world, const orri_record* record, orr_entity entity,
+                                    const orri_type* type, const void* value)
+{
+    _Alignas(ORRI_BLOCK_ALIGN) uint8_t small[256];
+    size_t size = type->info.size;
+    uint8_t* kept = small;
+    if (size > sizeof small) {
+        kept = orri_alloc(&world->env, ORR_MEMORY_TEMP, size, ORRI_BLOCK_ALIGN);
+        if (kept == NULL) {
+            return orri_refuse_memory(&world->env, "keeping a value");
+        }
+    }
+    if (size > 0) {
+        memcpy(kept, value, size);
+    }
+    orr_result result =
+        component_move(world, "orr_component_set", record, entity, type, ORRI_EDGE_ADD, kept);
+    if (size > sizeof small) {
+        orri_free(&world->env, ORR_MEMORY_TEMP, kept, size, ORRI_BLOCK_ALIGN);
+    }
+    return result;
+}
+
+ORRI_COLD static orr_result component_set_staged(orr_world* world, orr_entity entity,
+                                                 const orri_type* type, const void* value)
+{
+    orri_staged staged;
+    orr_result result =
+        orri_stage_values(world, "orr_component_set", type, &entity, NULL, 1, value, &staged);
+    orri_stage_end(world, &staged, result == ORR_OK);
+    return result;
+}
+
+orr_result orr_component_set(orr_world* world, orr_entity entity, orr_type type, const void* value)
+{
+    ORR_ASSERT(world != NULL);
+    if (!orri_access_writes(world, "orr_component_set", type, entity)) {
+        return ORR_ERR_STATE;
+    }
+    const orri_record* record = orri_record_find(world, entity);
+    const orri_type* found = orri_type_at(&world->schema, type);
+    if (ORR_UNLIKELY(record == NULL)) {
+        return orri_transient_set(world, "orr_component_set", entity, type, value);
+    }
+    if (ORR_UNLIKELY(found == NULL)) {
+        return orri_refuse_type(world, "orr_component_set", type);
+    }
+    if (ORR_UNLIKELY(found->info.multiplicity != ORR_UNIQUE)) {
+        return orri_refuse_multiple(world, "orr_component_set", type);
+    }
+    if (ORR_UNLIKELY(value == NULL && found->info.size > 0)) {
+        orri_id_text name = orri_entity_format(world, entity);
+        return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
+                           "orr_component_set: the value of %s for entity %s is NULL; use "
+                           "orr_component_add() for the preset",
+                           found->info.name, name.text);
+    }
+    orr_result result = ORR_OK;
+    if (ORR_UNLIKELY(found->info.has_entities || found->info.has_owned)) {
+        result = orri_check_references(world, "orr_component_set", found, &entity, value, 1);
+        if (result != ORR_OK) {
+            return result;
+        }
+    }
+    if (ORR_UNLIKELY(orri_type_pinned(found))) {
+        return orri_pinned_set(world, "orr_component_set", entity, found, value);
+    }
+    orri_chunk* chunk = orri_place_chunk(world, record->place);
+    int32_t column = orri_table_column(world, orri_type_index(world, type), chunk->id);
+    if (column < 0) {
+        result = orri_check_open_of(world, "orr_component_set", type, entity);
+        return result == ORR_OK ? component_set_new(world, record, entity, found, value) : result;
+    }
+    if (!found->plain) {
+        return component_set_staged(world, entity, found, value);
+    }
+    uint32_t slot = orri_place_slot(record->place);
+    uint8_t* data = orri_rows_write(world, chunk, (uint32_t)column, slot, 1);
+    if (ORR_UNLIKELY(data == NULL)) {
+        return orri_env_result(&world->env);
+    }
+    if (found->info.size > 0) {
+        component_overwrite(found, data + (size_t)slot * found->info.size, value, NULL);
+    }
+    return ORR_OK;
+}
+
+// Of a type in chunks.
+ORRI_ASIDE static orr_result component_edge_chunk(orr_world* world, const char* call,
+                                                  const orri_record* record, orr_entity entity,
+                                                  const orri_type* found, int direction)
+{
+    orr_type type = {found->id};
+    bool has = component_find(world, record, orri_type_index(world, type)) != NULL;
+    if (has == (direction == ORRI_EDGE_ADD) && ORR_LIKELY(!orri_watched(world))) {
+        return ORR_OK;
+    }
+    if (ORR_UNLIKELY(!orri_world_open(world))) {
+        orr_result result = orri_check_open_of(world, call, type, entity);
+        if (result != ORR_OK) {
+            return result;
+        }
+    }
+    if (direction == ORRI_EDGE_REMOVE) {
+        const orr_hot_table* table = world->tables[orri_type_index(world, type)];
+        if (ORR_UNLIKELY(((const orri_table*)(const void*)table)->needed)) {
+            const orri_cluster* cluster = orri_place_chunk(world, record->place)->cluster;
+            orr_result result =
+                orri_required_types_check_remove(world, call, cluster, entity, type);
+            if (result != ORR_OK) {
+                return result;
+            }
+        }
+    }
+    return component_move(world, call, record, entity, found, direction, NULL);
+}
+
+static inline orr_result component_edge(orr_world* world, const char* call, orr_entity entity,
+                                        orr_type type, int direction)
+{
+    const orri_record* record = orri_record_find(world, entity);
+    if (ORR_UNLIKELY(record == NULL)) {
+        return orri_transient_edge(world, call, entity, type, direction == ORRI_EDGE_ADD);
+    }
+    const orri_type* found = orri_type_at(&world->schema, type);
+    if (ORR_UNLIKELY(found == NULL)) {
+        return orri_refuse_type(world, call, type);
+    }
+    if (!orri_type_pinned(found)) {
+        return component_edge_chunk(world, call, record, entity, found, direction);
+    }
+    if (ORR_UNLIKELY(orri_watched(world))) {
+        return orri_refuse_structure(world, call, type, entity);
+    }
+    return direction == ORRI_EDGE_ADD ? orri_pinned_add(world, call, entity, found)
+                                      : orri_pinned_remove(world, call, entity, found);
+}
+
+orr_result orr_component_add(orr_world* world, orr_entity entity, orr_type type)
+{
+    ORR_ASSERT(world != NULL);
+    return component_edge(world, "orr_component_add", entity, type, ORRI_EDGE_ADD);
+}
+
+orr_result orr_component_remove(orr_world* world, orr_entity entity, orr_type type)
+{
+    ORR_ASSERT(world != NULL);
+    return component_edge(world, "orr_component_remove", entity, type, ORRI_EDGE_REMOVE);
+}
+
+// ---- batches of values --------------------------------------------------------------------------------------
+
+static orr_result component_refuse_absent(const orr_world* world, const char* call,
+                                          orr_entity entity, orr_type type)
+{
+    orri_id_text name = orri_entity_format(world, entity);
+    return orri_refuse(orri_env_of(world), ORR_ERR_ABSENT, ORR_LOG_ID_ENTITY_REFUSED,
+                       "%s: entity %s has no %s; add it first", call, name.text,
+                       orri_type_label(world, type));
+}
+
+static inline void component_fetch_ahead(const orr_world* world, const orr_entity* entities,
+                                         uint32_t i, uint32_t count)
+{
+    if (i + COMPONENT_AHEAD < count) {
+        uint32_t ahead = orri_id_index(entities[i + COMPONENT_AHEAD]);
+        if (ahead < world->hot.count) {
+            __builtin_prefetch(orri_record_at(world, ahead));
+        }
+    }
+}
+
+// Everything a batch of values can be refused for, before anything is touched: all are alive and have the type.
+static orr_result component_check_many(const orr_world* world, const char* call,
+                                       const orr_entity* entities, uint32_t count, orr_type type,
+                                       const void* values)
+{
+    const orri_type* found = orri_type_at(&world->schema, type);
+    if (found == NULL) {
+        return orri_refuse_type(world, call, type);
+    }
+    if (found->info.multiplicity != ORR_UNIQUE) {
+        return orri_refuse_multiple(world, call, type);
+    }
+    if (count > 0 && (entities == NULL || (values == NULL && found->info.size > 0))) {
+        return orri_refuse_argument(world, call, "entities or values are NULL");
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        component_fetch_ahead(world, entities, i, count);
+        const orri_record* record = orri_record_find(world, entities[i]);
+        if (record == NULL) {
+            return orri_refuse_entity(world, call, entities[i], type);
+        }
+        if (component_value(world, record, entities[i], found) == NULL) {
+            return component_refuse_absent(world, call, entities[i], type);
+        }
+    }
+    return ORR_OK;
+}
+
+orr_result orr_component_set_many(orr_world* world, const orr_entity* entities, uint32_t count,
+                                  orr_type type, const void* values)
+{
+    ORR_ASSERT(world != NULL);
+    if (!orri_access_writes(world, "orr_component_set_many", type,
+                            entities != NULL && count > 0 ? entities[0] : (orr_entity){0})) {
+        return ORR_ERR_STATE;
+    }
+    const char* call = "orr_component_set_many";
+    orr_result result = component_check_many(world, call, entities, count, type, values);
+    if (result != ORR_OK) {
+        return result;
+    }
+    const orri_type* found = orri_type_at(&world->schema, type);
+    result = orri_check_references(world, call, found, entities, values, count);
+    if (result != ORR_OK || found->info.size == 0) {
+        return result;
+    }
+    if (orri_type_pinned(found)) {
+        return orri_pinned_set_many(world, call, entities, count, found, values);
+    }
+    orri_staged staged;
+    result = orri_stage_values(world, call, found, entities, NULL, count, values, &staged);
+    orri_stage_end(world, &staged, result == ORR_OK);
+    return result;
+}
+
+orr_result orr_component_get_many(const orr_world* world, const orr_entity* entities,
+                                  uint32_t count, orr_type type, void* out)
+{
+    ORR_ASSERT(world != NULL);
+    if (!orri_access_reads(world, "orr_component_get_many", type,
+                           entities != NULL && count > 0 ? entities[0] : (orr_entity){0})) {
+        return ORR_ERR_STATE;
+    }
+    const char* call = "orr_component_get_many";
+    orr_result result = component_check_many(world, call, entities, count, type, out);
+    if (result != ORR_OK) {
+        return result;
+    }
+    const orri_type* found = orri_type_at(&world->schema, type);
+    uint32_t size = found->info.size;
+    for (uint32_t i = 0; size > 0 && i < count; i++) {
+        component_fetch_ahead(world, entities, i, count);
+        if (i + COMPONENT_AHEAD / 2 < count) {
+            component_fetch_row(world, entities[i + COMPONENT_AHEAD / 2],
+                                orri_type_index(world, type));
+        }
+        const orri_record* record = orri_record_at(world, orri_id_index(entities[i]));
+        orri_value_move((uint8_t*)out + (size_t)i * size,
+                        component_value(world, record, entities[i], found), size);
+    }
+    return ORR_OK;
+}
+
+#undef COMPONENT_AHEAD

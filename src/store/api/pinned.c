@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: MIT
+// The component calls on pinned types. What all types have in common (who is alive, which type, references) is checked
+// before one gets here.
+//
+// A value that is set anew is made in its place, never moved into it: the new one is copied aside first, which may be
+// refused; then the old one goes and the copy is copied in. Only a hook that refuses what it has just accepted makes us
+// move the copy instead.
+#include "store/pool/pool.h"
+#include "store/relation/entity_name.h"
+
+orr_result orri_refuse_pinned(const orr_world* world, const char* call, orr_type type)
+{
+    return orri_refuse(orri_env_of(world), ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
+                       "%s: %s is pinned, and pinned types are not part of a cluster; add it to "
+                       "the entities with orr_component_add_many(), or look for it with a query",
+                       call, orri_type_label(world, type));
+}
+
+// ---- setting what is there ---------------------------------------------------------------------------------
+
+static void pinned_overwrite_plain(const orri_type* type, uint8_t* place, const void* value)
+{
+    memmove(place, value, type->info.size);
+    if (type->info.has_padding) {
+        orri_rows_clean(type, place, 1);
+    }
+}
+
+// `copy` is raw afterwards.
+void orri_pinned_overwrite(const orri_type* type, uint8_t* place, void* copy)
+{
+    orri_rows_destruct(type, place, 1);
+    if (orri_rows_copy(type, place, copy, 1)) {
+        orri_rows_destruct(type, copy, 1);
+    } else {
+        orri_rows_move(type, place, copy, 1);
+    }
+}
+
+static orr_result pinned_set_hooked(orr_world* world, const char* call, orri_pool* pool,
+                                    uint32_t index, const void* value)
+{
+    _Alignas(ORRI_BLOCK_ALIGN) uint8_t small[256];
+    uint8_t* copy = small;
+    if (pool->size > sizeof small) {
+        copy = orri_alloc(&world->env, ORR_MEMORY_TEMP, pool->size, ORRI_BLOCK_ALIGN);
+        if (copy == NULL) {
+            return orri_refuse_memory(&world->env, "keeping a value");
+        }
+    }
+    bool made = orri_rows_copy(pool->type, copy, value, 1);
+    if (made) {
+        orri_pinned_overwrite(pool->type, orri_pool_write(world, pool, index), copy);
+    }
+    if (copy != small) {
+        orri_free(&world->env, ORR_MEMORY_TEMP, copy, pool->size, ORRI_BLOCK_ALIGN);
+    }
+    return made ? ORR_OK : orri_refuse_hook(world, call, pool->type);
+}
+
+orr_result orri_pinned_set(orr_world* world, const char* call, orr_entity entity,
+                           const orri_type* type, const void* value)
+{
+    orri_pool* pool = orri_pool_obtain(world, type);
+    uint32_t index = orri_id_index(entity);
+    if (ORR_UNLIKELY(pool == NULL)) {
+        return orri_env_result(&world->env);
+    }
+    if (ORR_UNLIKELY(pool->is_name)) {
+        return orri_refuse_name_write(world, call, entity);
+    }
+    if (orri_pool_slot1(pool, index) == 0) {
+        return orri_pool_add(world, call, type, index, pool->size > 0 ? value : orri_marker_byte);
+    }
+    if (pool->size == 0) {
+        return ORR_OK;
+    }
+    if (!pool->plain) {
+        return pinned_set_hooked(world, call, pool, index, value);
+    }
+    pinned_overwrite_plain(type, orri_pool_write(world, pool, index), value);
+    return ORR_OK;
+}
+
+// ---- one entity --------------------------------------------------------------------------------------------
+
+// Names have owned strings, so that they come this way.
+orr_result orri_pinned_add_hooked(orr_world* world, const char* call, orr_entity entity,
+                                  const orri_type* type)
+{
+    orri_pool* pool = orri_pool_obtain(world, type);
+    if (pool == NULL) {
+        return orri_env_result(&world->env);
+    }
+    if (pool->is_name && orri_pool_slot1(pool, orri_id_index(entity)) == 0) {
+        return orri_refuse_name_write(world, call, entity);
+    }
+    return orri_pool_add(world, call, type, orri_id_index(entity), NULL);
+}
+
+void* orri_pinned_edit(orr_world* world, const char* call, orr_entity entity, orr_type type)
+{
+    orri_pool* pool = orri_pool_find(world, type);
+    if (pool == NULL) {
+        return NULL;
+    }
+    if (ORR_UNLIKELY(pool->is_name)) {
+        (void)orri_refuse_name_write(world, call, entity);
+        return NULL;
+    }
+    return orri_pool_write(world, pool, orri_id_index(entity));
+}
+
+orr_result orri_pinned_enable(orr_world* world, const char* call, orr_entity entity,
+                              const orri_type* type, bool on)
+{
+    orri_pool* pool = orri_pool_find(world, (orr_type){type->id});
+    if (pool == NULL || orri_pool_slot1(pool, orri_id_index(entity)) == 0) {
+        orri_id_text name = orri_entity_format(world, entity);
+        return orri_refuse(&world->env, ORR_ERR_ABSENT, ORR_LOG_ID_ENTITY_REFUSED,
+                           "%s: entity %s has no %s; add it first", call, name.text,
+                           type->info.name);
+    }
+    return orri_pool_enable(world, pool, orri_id_index(entity), on);
+}
+
+// ---- many entities -------------------------------------------------------------------------------------------
+
+static void pinned_unmark(orr_world* world, const orr_entity* entities, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        orri_record_at(world, orri_id_index(entities[i]))->generation &= ~ORRI_DEAD;
+    }
+}
+
+// All are alive and none is listed twice. A mark in the record, as in batch.c, notices the second mention; it is gone
+// again when this returns.
+static orr_result pinned_check_list(orr_world* world, const char* call, const orr_entity* entities,
+                                    uint32_t count, const orri_type* type)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        orri_record* record = orri_record_find(world, entities[i]);
+        if (ORR_LIKELY(record != NULL)) {
+            if (world->index.share_count > 0 &&
+                !orri_index_prepare(world, orri_id_index(entities[i]))) {
+                pinned_unmark(world, entities, i);
+                return orri_refuse_memory(&world->env, "checking a list of entities");
+            }
+            orri_record_at(world, orri_id_index(entities[i]))->generation |= ORRI_DEAD;
+            continue;
+        }
+        pinned_unmark(world, entities, i);
+        if (orri_record_find(world, entities[i]) == NULL) {
+            return orri_refuse_entity(world, call, entities[i], (orr_type){type->id});
+        }
+        orri_id_text name = orri_entity_format(world, entities[i]);
+        return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_ENTITY_REFUSED,
+                           "%s: entity %s is listed twice", call, name.text);
+    }
+    pinned_unmark(world, entities, count);
+    return ORR_OK;
+}
+
+// A batch of values: those of entities that have the type already are copied aside before they are set.
+typedef struct pinned_batch {
+    orr_world* world;
+    const char* call;
+    orri_pool* pool;
+    const orr_entity* entities;
+    uint32_t count;
+    const uint8_t* values; // NULL: presets, and what is there stays.
+    uint8_t* copies;       // Of values that are set and not plain, one after another.
+    uint32_t copy_count, copy_capacity;
+    uint32_t fresh_count; // Entities that lack the type.
+} pinned_batch;
+
+static bool pinned_has(const pinned_batch* b, uint32_t i)
+{
+    return orri_pool_slot1(b->pool, orri_id_index(b->entities[i])) != 0;
+}
+
+static const uint8_t* pinned_value(const pinned_batch* b, uint32_t i)
+{
+    return b->values == NULL   ? NULL
+           : b->pool->size > 0 ? b->values + (size_t)i * b->pool->size
+                               : orri_marker_byte;
+}
+
+static bool pinned_sets(const pinned_batch* b)
+{
+    return b->values != NULL && b->pool->size > 0 && b->fresh_count < b->count;
+}
+
+static orr_result pinned_stage(pinned_batch* b)
+{
+    if (!pinned_sets(b) || b->pool->plain) {
+        return ORR_OK;
+    }
+    b->copy_capacity = b->count - b->fresh_count;
+    b->copies = orri_alloc(&b->world->env, ORR_MEMORY_TEMP,
+                           orri_size_mul(b->pool->size, b->copy_capacity), ORRI_BLOCK_ALIGN);
+    if (b->copies == NULL) {
+        return orri_refuse_memory(&b->world->env, "keeping values");
+    }
+    for (uint32_t i = 0; i < b->count; i++) {
+        uint8_t* copy = b->copies + (size_t)b->copy_count * b->pool->size;
+        if (pinned_has(b, i)) {
+            if (!orri_rows_copy(b->pool->type, copy, pinned_value(b, i), 1)) {
+                return orri_refuse_hook(b->world, b->call, b->pool->type);
+            }
+            b->copy_count++;
+        }
+    }
+    return ORR_OK;
+}
+
+// Throws copies away that were not used, and their memory.
+static void pinned_stage_end(pinned_batch* b)
+{
+    if (b->copies != NULL) {
+        orri_rows_destruct(b->pool->type, b->copies, b->copy_count);
+        orri_free(&b->world->env, ORR_MEMORY_TEMP, b->copies,
+                  (size_t)b->copy_capacity * b->pool->size, ORRI_BLOCK_ALIGN);
+    }
+}
+
+// Sets the values of those that have the type; before any entity gets it anew.
+static void pinned_stage_set(pinned_batch* b)
+{
+    uint32_t copy = 0;
+    for (uint32_t i = 0; pinned_sets(b) && i < b->count; i++) {
+        if (!pinned_has(b, i)) {
+            continue;
+        }
+        uint8_t* place = orri_pool_write(b->world, b->pool, orri_id_index(b->entities[i]));
+        if (b->pool->plain) {
+            pinned_overwrite_plain(b->pool->type, place, pinned_value(b, i));
+        } else {
+            orri_pinned_overwrite(b->pool->type, place, b->copies + (size_t)copy++ * b->pool->size);
+        }
+    }
+    b->copy_count = 0;
+}
+
+// Makes the new values in the slots they will have; none on refusal.
+static orr_result pinned_make_all(const pinned_batch* b)
+{
+    orri_pool_cursor cursor = orri_pool_cursor_begin(b->pool);
+    uint32_t made = 0;
+    for (uint32_t i = 0; i < b->count; i++) {
+        if (pinned_has(b, i)) {
+            continue;
+        }
+        if (!orri_pool_make(b->pool, orri_pool_cursor_next(b->pool, &cursor), pinned_value(b, i))) {
+            cursor = orri_pool_cursor_begin(b->pool);
+            while (made-- > 0) {
+                orri_pool_unmake(b->pool, orri_pool_cursor_next(b->pool, &cursor));
+            }
+            return orri_refuse_hook(b->world, b->call, b->pool->type);
+        }
+        made++;
+    }
+    return ORR_OK;
+}
+
+static bool pinned_reserve_all(pinned_batch* b)
+{
+    for (uint32_t i = 0; i < b->count; i++) {
+        if (!pinned_has(b, i)) {
+            b->fresh_count++;
+            if (!orri_pool_reserve_page(b->world, b->pool, orri_id_index(b->entities[i]))) {
+                return false;
+            }
+        }
+    }
+    return b->fresh_count == 0 || orri_pool_reserve(b->world, b->pool, b->fresh_count);
+}
+
+static void pinned_enter_all(const pinned_batch* b)
+{
+    for (uint32_t i = 0; i < b->count; i++) {
+        if (pinned_has(b, i)) {
+            continue;
+        }
+        uint32_t index = orri_id_index(b->entities[i]);
+        if (b->pool->plain) {
+            orri_pool_enter_plain(b->world, b->pool, index, pinned_value(b, i));
+        } else {
+            orri_pool_enter(b->world, b->pool, index);
+        }
+    }
+}
+
+static orr_result pinned_transfer(pinned_batch* b)
+{
+    if (!pinned_reserve_all(b)) {
+        return orri_env_result(&b->world->env);
+    }
+    orr_result result = pinned_stage(b);
+    if (result == ORR_OK && !b->pool->plain) {
+        result = pinned_make_all(b);
+    }
+    if (result == ORR_OK) {
+        pinned_stage_set(b);
+        pinned_enter_all(b);
+    }
+    pinned_stage_end(b);
+    return result;
+}
+
+orr_result orri_pinned_add_many(orr_world* world, const char* call, const orr_entity* entities,
+                                uint32_t count, const orri_type* type, const void* values)
+{
+    orr_result result = pinned_check_list(world, call, entities, count, type);
+    if (result != ORR_OK) {
+        return result;
+    }
+    pinned_batch b = {.world = world,
+                      .call = call,
+                      .pool = orri_pool_obtain(world, type),
+                      .entities = entities,
+                      .count = count,
+                      .values = values};
+    if (b.pool == NULL) {
+        return orri_env_result(&world->env);
+    }
+    return b.pool->is_name ? orri_refuse_name_write(world, call, entities[0]) : pinned_transfer(&b);
+}
+
+orr_result orri_pinned_remove_many(orr_world* world, const char* call, const orr_entity* entities,
+                                   uint32_t count, const orri_type* type)
+{
+    orr_result result = pinned_check_list(world, call, entities, count, type);
+    orri_pool* pool = orri_pool_find(world, (orr_type){type->id});
+    for (uint32_t i = 0; result == ORR_OK && pool != NULL && i < count; i++) {
+        orri_pool_remove(world, pool, orri_id_index(entities[i]));
+    }
+    return result;
+}
+
+orr_result orri_pinned_set_many(orr_world* world, const char* call, const orr_entity* entities,
+                                uint32_t count, const orri_type* type, const void* values)
+{
+    pinned_batch b = {.world = world,
+                      .call = call,
+                      .pool = orri_pool_find(world, (orr_type){type->id}),
+                      .entities = entities,
+                      .count = count,
+                      .values = values};
+    if (b.pool == NULL) {
+        return ORR_OK; // Nobody has it: the list is empty.
+    }
+    if (b.pool->is_name && count > 0) {
+        return orri_refuse_name_write(world, call, entities[0]);
+    }
+    orr_result result = pinned_stage(&b);
+    if (result == ORR_OK) {
+        pinned_stage_set(&b);
+    }
+    pinned_stage_end(&b);
+    return result;
+}
+
+// ---- copies ------------------------------------------------------------------------------------------------
+
+static bool pinned_copied(const orri_pool* pool, uint32_t from)
+{
+    return !pool->is_name && !pool->type->info.transient && orri_pool_slot1(pool, from) != 0;
+}
+
+// The slot the next value will get.
+static uint32_t pinned_next_slot(const orri_pool* pool)
+{
+    orri_pool_cursor cursor = orri_pool_cursor_begin(pool);
+    return orri_pool_cursor_next(pool, &cursor);
+}
+
+static orr_result pinned_copy_one(orr_world* world, const char* call, orri_pool* pool,
+                                  uint32_t from, uint32_t to)
+{
+    if (!orri_pool_reserve(world, pool, 1) || !orri_pool_reserve_page(world, pool, to) ||
+        (!orri_pool_enabled(pool, from) &&
+         !orri_pool_reserve_bits(world, pool, pinned_next_slot(pool)))) {
+        return orri_env_result(&world->env);
+    }
+    const uint8_t* value = orri_pool_get(pool, from);
+    return orri_pool_make(pool, pinned_next_slot(pool), value)
+               ? ORR_OK
+               : orri_refuse_hook(world, call, pool->type);
+}
+
+static void pinned_copy_unmake(orr_world* world, uint32_t from, uint32_t pool_count)
+{
+    while (pool_count-- > 0) {
+        const orri_pool* pool = world->pool_list[pool_count];
+        if (pinned_copied(pool, from)) {
+            orri_pool_unmake(pool, pinned_next_slot(pool));
+        }
+    }
+}
+
+orr_result orri_pinned_copy_make(orr_world* world, const char* call, uint32_t from, uint32_t to)
+{
+    for (uint32_t p = 0; world->pinned_live > 0 && p < world->pool_count; p++) {
+        orri_pool* pool = world->pool_list[p];
+        orr_result result = pinned_copied(pool, from) ? pinned_copy_one(world, call, pool, from, to)
+                                                      : ORR_OK;
+        if (result != ORR_OK) {
+            pinned_copy_unmake(world, from, p);
+            return result;
+        }
+    }
+    return ORR_OK;
+}
+
+void orri_pinned_copy_abandon(orr_world* world, uint32_t from)
+{
+    pinned_copy_unmake(world, from, world->pool_count);
+}
+
+void orri_pinned_copy_enter(orr_world* world, uint32_t from, uint32_t to)
+{
+    for (uint32_t p = 0; world->pinned_live > 0 && p < world->pool_count; p++) {
+        orri_pool* pool = world->pool_list[p];
+        if (!pinned_copied(pool, from)) {
+            continue;
+        }
+        uint32_t slot = pinned_next_slot(pool);
+        orri_pool_enter(world, pool, to); // Stamps: before that nothing of the block is written.
+        if (!orri_pool_enabled(pool, from)) {
+            orri_bit_set(orri_pool_block_of(pool, slot)->enabled, orri_pool_within(pool, slot),
+                         false);
+        }
+    }
+}

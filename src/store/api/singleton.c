@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// Singletons: components of the world's own entity. Which entity that is, is state; whether it has been asked for is not,
+// until it is there.
+#include "store/world/access.h"
+#include <orrery/kinds.h>
+
+orr_entity orr_world_entity(orr_world* world)
+{
+    ORR_ASSERT(world != NULL);
+    if (orri_record_find(world, world->singleton) != NULL) {
+        return world->singleton;
+    }
+    orr_entity entity = {0};
+    if (orri_check_open(world, "orr_world_entity") == ORR_OK) {
+        entity = orr_create(world);
+    }
+    if (entity.id != 0) {
+        world->singleton = entity;
+    }
+    return entity;
+}
+
+const void* orr_singleton_get(const orr_world* world, orr_type type)
+{
+    ORR_ASSERT(world != NULL);
+    if (!orri_access_reads(world, "orr_singleton_get", type, world->singleton)) {
+        return NULL;
+    }
+    return orri_record_find(world, world->singleton) != NULL
+               ? orr_component_get(world, world->singleton, type)
+               : NULL;
+}

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+// Who refers to whom in a change set, and who dies with whom. Links are kept by entity index, so they are entered before any row
+// moves: from then on they tell who must die with those that are destroyed, as it will be when all else is done.
+// Given back, they are what the values in the rows say.
+#include "store/change/change_detail.h"
+
+typedef enum links_step {
+    LINKS_PREPARE, // Pages; may be refused.
+    LINKS_ENTER,
+    LINKS_UNDO,
+} links_step;
+
+// One value of an entity that comes, instead of one that goes; either may be NULL.
+static bool links_one(orr_world* world, links_step step, orri_relation* relation, uint32_t index,
+                      const void* value, const void* old)
+{
+    if (step == LINKS_PREPARE) {
+        return value == NULL || orri_relation_prepare(world, relation, index, value);
+    }
+    orri_relation_set(world, relation, index, step == LINKS_ENTER ? value : old);
+    return true;
+}
+
+// The value in a row of a cluster.
+static const void* links_value(const orri_cluster* cluster, uint32_t column, uint32_t row)
+{
+    return orri_cells_at(orri_cluster_chunk_of(cluster, row), column, row & ORRI_SLOT_MASK).data;
+}
+
+static const void* links_old(const orri_walk* walk, uint32_t column)
+{
+    const orri_chunk* chunk = orri_place_chunk(walk->change->world, walk->place);
+    return orri_cells_at(chunk, column, orri_place_slot(walk->place)).data;
+}
+
+// Columns of a row that are new or go.
+static bool links_row(const orri_walk* walk, links_step step)
+{
+    const orri_route* route = walk->route;
+    const orri_transition* plan = route->plan;
+    orr_world* world = walk->change->world;
+    uint32_t index = orri_id_index(walk->entity);
+    uint32_t added = plan != NULL          ? plan->new_count
+                     : route->from == NULL ? route->to->type_count
+                                           : 0;
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < added; i++) {
+        uint32_t c = plan != NULL ? plan->added[i] : i;
+        orri_relation* relation = route->to->columns[c].table->relation;
+        if (relation != NULL) {
+            ok =
+                links_one(world, step, relation, index, links_value(route->to, c, walk->row), NULL);
+        }
+    }
+    for (uint32_t i = 0; ok && plan != NULL && i < plan->dropped_count; i++) {
+        uint32_t c = plan->dropped[i];
+        orri_relation* relation = route->from->columns[c].table->relation;
+        if (relation != NULL) {
+            ok = links_one(world, step, relation, index, NULL, links_old(walk, c));
+        }
+    }
+    return ok;
+}
+
+// A given value that the entity has already.
+static bool links_given(const orri_walk* walk, links_step step, uint32_t k, orri_copies* copies)
+{
+    const orri_route* route = walk->route;
+    uint32_t column = walk->change->columns[route->columns + k];
+    if (column == ORRI_GIVEN_NONE || (column & ORRI_GIVEN_HAS) == 0) {
+        return true;
+    }
+    const orri_type* type = copies->type;
+    orri_relation* relation = orri_table_relation(walk->change->world, type);
+    int32_t from = orri_cluster_find_column(route->from, (orr_type){type->id});
+    const void* value = copies->data + (size_t)copies->used++ * type->info.size;
+    return links_one(walk->change->world, step, relation, orri_id_index(walk->entity), value,
+                     links_old(walk, (uint32_t)from));
+}
+
+static bool links_group_given(orri_change* c, uint32_t g, links_step step)
+{
+    const orri_group* group = &c->desc->groups[g];
+    bool ok = true;
+    for (uint32_t k = 0; k < group->given_count; k++) {
+        const orri_type* type = orri_type_at(&c->world->schema, group->given[k].type);
+        orri_copies* copies = type->indexed_count > 0 ? orri_change_copies(c, g, k) : NULL;
+        if (copies == NULL) {
+            continue;
+        }
+        copies->used = 0;
+        orri_walk walk = orri_walk_begin(c, g);
+        while (ok && orri_walk_next(&walk)) {
+            ok = links_given(&walk, step, k, copies);
+        }
+        copies->used = 0;
+    }
+    return ok;
+}
+
+static bool links_route(const orri_route* route)
+{
+    return route->plan != NULL ? route->plan->indexed : route->from == NULL && route->to->indexed;
+}
+
+static bool links_group(orri_change* c, uint32_t g, links_step step)
+{
+    const orri_part* part = &c->parts[g];
+    bool any = false, ok = true;
+    for (uint32_t r = part->route_first; r < part->route_first + part->route_count; r++) {
+        any = any || links_route(&c->routes[r]);
+    }
+    orri_walk walk = orri_walk_begin(c, g);
+    while (any && ok && orri_walk_next(&walk)) {
+        ok = links_row(&walk, step);
+    }
+    return ok && (part->copies_count == 0 || links_group_given(c, g, step));
+}
+
+static bool links_all(orri_change* c, links_step step)
+{
+    bool ok = true;
+    for (uint32_t g = 0; ok && g < c->desc->count; g++) {
+        ok = c->desc->groups[g].deed == ORRI_CHANGE_KIND_DESTROY || links_group(c, g, step);
+    }
+    return ok;
+}
+
+// ---- ids that are alive afterwards ---------------------------------------------------------------------------
+
+static bool links_know_created(orri_change* c)
+{
+    uint32_t end = 0;
+    for (uint32_t g = 0; g < c->desc->count; g++) {
+        const orri_group* group = &c->desc->groups[g];
+        for (uint32_t i = 0; group->deed == ORRI_CHANGE_KIND_CREATE && i < group->count; i++) {
+            uint32_t index = orri_id_index(group->entities[i]);
+            end = index >= end ? index + 1 : end;
+        }
+    }
+    if (end > c->world->entities_max) {
+        return true; // Not given ahead: refused when they are to be created.
+    }
+    c->ahead.bits = ORRI_ALLOC_ZERO(&c->world->env, ORR_MEMORY_TEMP, uint64_t, end / 64 + 1);
+    if (c->ahead.bits == NULL) {
+        return false;
+    }
+    c->ahead.end = end;
+    for (uint32_t g = 0; g < c->desc->count; g++) {
+        const orri_group* group = &c->desc->groups[g];
+        for (uint32_t i = 0; group->deed == ORRI_CHANGE_KIND_CREATE && i < group->count; i++) {
+            orri_bit_set(c->ahead.bits, orri_id_index(group->entities[i]), true);
+        }
+    }
+    return true;
+}
+
+// ---- who dies ------------------------------------------------------------------------------------------------
+
+static bool links_add_late(orri_change* c, const orri_walk* walk)
+{
+    orr_world* world = c->world;
+    if (!ORRI_CHANGE_ADD(c, c->late, c->late_count, c->late_capacity)) {
+        return false;
+    }
+    c->late[c->late_count++] = walk->entity;
+    orri_cascade_unmark(world, orri_id_index(walk->entity));
+    // It leaves one row for another first, and then that one: any row there may have to fill the gap.
+    const orri_cluster* cluster = walk->route->to;
+    bool ok = world->share_live == 0 || orri_index_prepare_all(world);
+    for (uint32_t i = 0; ok && world->share_live > 0 && i < cluster->chunk_count; i++) {
+        ok = orri_chunk_prepare(world, cluster->chunks[i]);
+    }
+    return ok;
+}
+
+// Parts those who go with others: some are to change, or to be created, in this very set. All are marked.
+static bool links_part(orri_change* c)
+{
+    bool ok = true;
+    for (uint32_t g = 0; g < c->desc->count; g++) {
+        orri_walk walk = orri_walk_begin(c, g);
+        while (ok && c->desc->groups[g].deed != ORRI_CHANGE_KIND_DESTROY && orri_walk_next(&walk)) {
+            if (orri_cascade_marked(c->world, orri_id_index(walk.entity))) {
+                ok = links_add_late(c, &walk);
+            }
+        }
+    }
+    uint32_t count = c->cascade.count - c->cascade.given_count;
+    orr_entity* fallen = ORRI_ALLOC(&c->world->env, ORR_MEMORY_TEMP, orr_entity, count);
+    c->fallen_places = ORRI_ALLOC(&c->world->env, ORR_MEMORY_TEMP, uint32_t, count);
+    c->fallen = (orri_group){.deed = ORRI_CHANGE_KIND_DESTROY, .entities = fallen};
+    c->parts[c->desc->count].places = c->fallen_places;
+    for (uint32_t i = c->cascade.given_count; ok && fallen != NULL && i < c->cascade.count; i++) {
+        if (orri_cascade_marked(c->world, orri_id_index(c->cascade.list[i]))) {
+            fallen[c->fallen.count++] = c->cascade.list[i];
+        }
+    }
+    return ok && fallen != NULL && c->fallen_places != NULL;
+}
+
+static bool links_list(orri_change* c)
+{
+    for (uint32_t g = 0; g < c->desc->count; g++) {
+        const orri_group* group = &c->desc->groups[g];
+        for (uint32_t i = 0; group->deed == ORRI_CHANGE_KIND_DESTROY && i < group->count; i++) {
+            if (!orri_cascade_add(&c->cascade, orri_id_index(group->entities[i]))) {
+                return false;
+            }
+        }
+    }
+    c->cascade.given_count = c->cascade.count;
+    return c->cascade.count == 0 || orri_cascade_spread(&c->cascade);
+}
+
+static orr_result links_doom(orri_change* c)
+{
+    bool ok = links_list(c);
+    if (ok && c->cascade.count > c->cascade.given_count) {
+        ok = links_part(c);
+    }
+    for (uint32_t i = 0; i < c->cascade.count; i++) {
+        orri_cascade_unmark(c->world, orri_id_index(c->cascade.list[i]));
+    }
+    if (!ok) {
+        return orri_refuse_memory(&c->world->env, "collecting what is destroyed together");
+    }
+    if (!orri_cascade_prepare(&c->cascade)) {
+        return orri_env_result(&c->world->env);
+    }
+    return c->fallen.count > 0 ? orri_change_route_fallen(c) : ORR_OK;
+}
+
+// ---- all of it -----------------------------------------------------------------------------------------------
+
+orr_result orri_change_link(orri_change* c)
+{
+    orr_world* world = c->world;
+    if (world->relation_count == 0) {
+        return ORR_OK;
+    }
+    if (c->create_count > 0 && !links_know_created(c)) {
+        return orri_refuse_memory(&world->env, "keeping who refers to whom");
+    }
+    world->ahead = &c->ahead;
+    bool ok = links_all(c, LINKS_PREPARE);
+    if (ok) {
+        (void)links_all(c, LINKS_ENTER);
+        c->linked = true;
+    }
+    world->ahead = NULL;
+    return ok ? links_doom(c) : orri_refuse_memory(&world->env, "keeping who refers to whom");
+}
+
+void orri_change_unlink(orri_change* c)
+{
+    if (c->linked) {
+        (void)links_all(c, LINKS_UNDO);
+    }
+}

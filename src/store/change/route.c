@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: MIT
+// Routes of a change set: which rows of a group go from where to where. One pass over the entities finds their places; where
+// a chunk begins, its cluster tells the route. Then room is made at the end of every route, once per cluster.
+#include "store/change/change_detail.h"
+#include "store/world/commit_scope.h"
+
+#define ROUTE_AHEAD 16 // How far records are fetched ahead.
+
+// ---- walking -------------------------------------------------------------------------------------------------
+
+orri_walk orri_walk_begin(orri_change* c, uint32_t g)
+{
+    const orri_part* part = &c->parts[g];
+    for (uint32_t r = part->route_first; r < part->route_first + part->route_count; r++) {
+        c->routes[r].used = 0;
+        if (c->routes[r].from != NULL) {
+            c->routes[r].from->batch_route = r + 1;
+        }
+    }
+    return (orri_walk){.change = c,
+                       .group = orri_change_group(c, g),
+                       .part = part,
+                       .route = c->routes + part->route_first};
+}
+
+bool orri_walk_next(orri_walk* walk)
+{
+    const orri_change* c = walk->change;
+    if (walk->at == walk->group->count) {
+        return false;
+    }
+    walk->entity = walk->group->entities[walk->at];
+    if (walk->part->places != NULL) {
+        walk->place = walk->part->places[walk->at];
+        const orri_cluster* from = orri_place_chunk(c->world, walk->place)->cluster;
+        walk->route = c->routes + (from->batch_route - 1);
+    }
+    walk->row = walk->route->base + walk->route->used++;
+    walk->at++;
+    return true;
+}
+
+// ---- finding routes ------------------------------------------------------------------------------------------
+
+static bool route_list(orri_change* c, orri_cluster* cluster)
+{
+    if (cluster->batch_listed) {
+        return true;
+    }
+    if (!orri_commit_scope_touch(c->world, cluster) ||
+        !ORRI_CHANGE_ADD(c, c->clusters, c->cluster_count, c->cluster_capacity)) {
+        return false;
+    }
+    c->clusters[c->cluster_count++] = cluster;
+    cluster->batch_listed = true;
+    return true;
+}
+
+static orr_result route_add(orri_change* c, uint32_t g, orri_cluster* from, orr_entity entity)
+{
+    orri_route route = {.group = g, .from = from};
+    if (!ORRI_CHANGE_ADD(c, c->routes, c->route_count, c->route_capacity) ||
+        (from != NULL && !route_list(c, from))) {
+        return ORR_ERR_MEMORY;
+    }
+    if (orri_change_group(c, g)->deed != ORRI_CHANGE_KIND_DESTROY) {
+        orr_result result = orri_change_aim(c, g, entity, &route);
+        if (result != ORR_OK) {
+            return result;
+        }
+        if (!route_list(c, route.to)) {
+            return ORR_ERR_MEMORY;
+        }
+    }
+    c->routes[c->route_count++] = route;
+    c->parts[g].route_count++;
+    c->parts[g].moves = c->parts[g].moves || route.to != from;
+    if (from != NULL) {
+        from->batch_route = c->route_count;
+    }
+    return ORR_OK;
+}
+
+// Held blocks that will be written: all of a row that leaves, else those of the given values, and of these the rows alone.
+static bool route_prepare_chunk(orri_change* c, const orri_route* route, orri_chunk* chunk,
+                                const uint32_t* places, uint32_t count)
+{
+    if (ORR_LIKELY(chunk->share_count == 0)) {
+        return true;
+    }
+    for (uint32_t i = 0; route->to != route->from && i < count; i++) {
+        if (!orri_chunk_prepare_rows(c->world, chunk, orri_place_slot(places[i]), 1)) {
+            return false;
+        }
+    }
+    uint32_t given = route->to == route->from ? orri_change_group(c, route->group)->given_count : 0;
+    for (uint32_t k = 0; k < given; k++) {
+        uint32_t column = c->columns[route->columns + k];
+        for (uint32_t i = 0; column != ORRI_GIVEN_NONE && i < count; i++) {
+            if (!orri_rows_prepare(c->world, chunk, column & ~ORRI_GIVEN_HAS,
+                                   orri_place_slot(places[i]), 1)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+// The route of some rows of a chunk; NULL when refused.
+static orri_route* route_of(orri_change* c, uint32_t g, orri_chunk* chunk, orr_entity entity,
+                            const uint32_t* places, uint32_t count, orr_result* result)
+{
+    orri_cluster* from = chunk->cluster;
+    uint32_t at = from->batch_route;
+    *result = at != 0 && c->routes[at - 1].group == g ? ORR_OK : route_add(c, g, from, entity);
+    if (*result != ORR_OK) {
+        return NULL;
+    }
+    orri_route* route = &c->routes[from->batch_route - 1];
+    if (!route_prepare_chunk(c, route, chunk, places, count)) {
+        *result = orri_env_result(&c->world->env);
+        return NULL;
+    }
+    return route;
+}
+
+// What is noted and prepared for single entities.
+ORRI_COLD static orr_result route_visit(orri_change* c, const orri_route* route, orr_entity entity)
+{
+    for (uint32_t i = 0; i < route->left_count; i++) {
+        orri_skipped left = c->route_lefts[route->left_first + i];
+        left.group = route->group;
+        left.entity = entity;
+        if (!orri_change_leave(c, left)) {
+            return ORR_ERR_MEMORY;
+        }
+    }
+    return route->to == route->from || orri_index_prepare(c->world, orri_id_index(entity))
+               ? ORR_OK
+               : orri_refuse_memory(&c->world->env, "copying a held page of the entity index");
+}
+
+// Where the entities of a group are.
+static orr_result route_look(orri_change* c, const orri_group* group, uint32_t* places)
+{
+    const orr_world* world = c->world;
+    for (uint32_t i = 0; i < group->count; i++) {
+        if (i + ROUTE_AHEAD < group->count) {
+            uint32_t ahead = orri_id_index(group->entities[i + ROUTE_AHEAD]);
+            if (ahead < world->hot.count) {
+                __builtin_prefetch(orri_record_at(world, ahead), 1);
+            }
+        }
+        const orri_record* record = orri_record_find(world, group->entities[i]);
+        if (ORR_UNLIKELY(record == NULL)) {
+            return orri_refuse_entity(c->world, c->desc->call, group->entities[i], (orr_type){0});
+        }
+        places[i] = record->place;
+    }
+    return ORR_OK;
+}
+
+static orr_result route_collect(orri_change* c, uint32_t g)
+{
+    orr_world* world = c->world;
+    const orri_group* group = orri_change_group(c, g);
+    const uint32_t* places = c->parts[g].places;
+    orr_result result = ORR_OK;
+    for (uint32_t i = 0, end; i < group->count; i = end) {
+        uint32_t chunk = places[i] >> ORRI_SLOT_BITS;
+        for (end = i + 1; end < group->count && places[end] >> ORRI_SLOT_BITS == chunk;) {
+            end++;
+        }
+        orri_route* route =
+            route_of(c, g, world->chunks[chunk], group->entities[i], places + i, end - i, &result);
+        if (route == NULL) {
+            return result;
+        }
+        route->count += end - i;
+        bool visits = world->index.share_count > 0 || route->left_count > 0;
+        for (uint32_t k = i; ORR_UNLIKELY(visits) && result == ORR_OK && k < end; k++) {
+            result = route_visit(c, route, group->entities[k]);
+        }
+        if (result != ORR_OK) {
+            return result;
+        }
+    }
+    return ORR_OK;
+}
+
+// Counts the rows that leave and come.
+static orr_result route_count(orri_change* c, uint32_t g)
+{
+    const orri_part* part = &c->parts[g];
+    for (uint32_t r = part->route_first; r < part->route_first + part->route_count; r++) {
+        orri_route* route = &c->routes[r];
+        if (route->from == route->to) {
+            continue;
+        }
+        if (route->from != NULL) {
+            route->from->batch_count += route->count;
+        }
+        if (route->to != NULL) {
+            uint64_t end = (uint64_t)route->to->row_count + route->to->batch_incoming;
+            if (end + route->count > UINT32_MAX) {
+                return orri_refuse_room(c->world, c->desc->call);
+            }
+            route->base = (uint32_t)end;
+            route->to->batch_incoming += route->count;
+        }
+    }
+    return ORR_OK;
+}
+
+orr_result orri_change_route(orri_change* c, uint32_t g, uint32_t* places)
+{
+    const orri_group* group = orri_change_group(c, g);
+    c->parts[g].route_first = c->route_count;
+    if (group->count == 0) {
+        return ORR_OK;
+    }
+    orr_result result;
+    if (group->deed == ORRI_CHANGE_KIND_CREATE) {
+        result = route_add(c, g, NULL, group->entities[0]);
+        if (result == ORR_OK) {
+            orri_route* route = &c->routes[c->route_count - 1];
+            route->count = group->count;
+            for (uint32_t i = 0; result == ORR_OK && route->left_count > 0 && i < group->count;
+                 i++) {
+                orri_route noted = *route;
+                noted.from = noted.to; // No record yet that could be held.
+                result = route_visit(c, &noted, group->entities[i]);
+            }
+        }
+    } else {
+        result = places != NULL ? route_look(c, group, places) : ORR_OK;
+        result = result == ORR_OK ? route_collect(c, g) : result;
+    }
+    return result == ORR_OK ? route_count(c, g) : result;
+}
+
+// ---- making room ---------------------------------------------------------------------------------------------
+
+// The rows at the end of a cluster that may fill gaps: their blocks and records, if they are held.
+static bool route_prepare_tail(orr_world* world, const orri_cluster* cluster)
+{
+    uint64_t end = (uint64_t)cluster->row_count + cluster->batch_incoming - cluster->batch_count;
+    for (uint64_t row = end; world->share_live > 0 && row < cluster->row_count; row++) {
+        orri_chunk* chunk = orri_cluster_chunk_of(cluster, (uint32_t)row);
+        uint32_t slot = (uint32_t)row & ORRI_SLOT_MASK;
+        if (!orri_chunk_prepare_rows(world, chunk, slot, 1) ||
+            !orri_index_prepare(world, orri_chunk_ids(chunk)[slot])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool route_prepare_tails(orri_change* c)
+{
+    for (uint32_t i = 0; i < c->cluster_count; i++) {
+        if (!route_prepare_tail(c->world, c->clusters[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool route_reserve_cluster(orr_world* world, orri_cluster* to)
+{
+    if (to->batch_incoming == 0) {
+        return true;
+    }
+    if (!orri_cluster_reserve(world, to, to->batch_incoming)) {
+        return false;
+    }
+    uint32_t end = to->row_count + to->batch_incoming;
+    for (uint32_t row = to->row_count, stop; row < end; row = stop) {
+        orri_chunk* chunk = orri_cluster_chunk_of(to, row);
+        stop = (row | ORRI_SLOT_MASK) + 1;
+        stop = stop < end ? stop : end;
+        if (!orri_chunk_prepare_rows(world, chunk, row & ORRI_SLOT_MASK, stop - row)) {
+            return false;
+        }
+        orri_rows_open(chunk, row & ORRI_SLOT_MASK, stop - row);
+    }
+    return true;
+}
+
+orr_result orri_change_reserve(orri_change* c)
+{
+    for (uint32_t i = 0; i < c->cluster_count; i++) {
+        if (!route_reserve_cluster(c->world, c->clusters[i])) {
+            return orri_refuse_room(c->world, c->desc->call);
+        }
+    }
+    for (uint32_t r = 0; r < c->route_count; r++) {
+        if (c->routes[r].plan != NULL &&
+            !orri_transition_prepare_bits(c->world, c->routes[r].plan)) {
+            return orri_refuse_memory(&c->world->env, "making enable bits");
+        }
+    }
+    return route_prepare_tails(c) ? ORR_OK
+                                  : orri_refuse_memory(&c->world->env, "preparing rows to move");
+}
+
+orr_result orri_change_route_fallen(orri_change* c)
+{
+    orr_result result = orri_change_route(c, c->desc->count, c->fallen_places);
+    if (result == ORR_OK && !route_prepare_tails(c)) {
+        result = orri_refuse_memory(&c->world->env, "preparing rows to move");
+    }
+    return result;
+}
+
+#undef ROUTE_AHEAD

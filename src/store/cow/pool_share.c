@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: MIT
+// Blocks of pools held for snapshots, and pools that become what they were. A value never moves while it lives, so it is the holder who gets the copy;
+// going back moves the values of the copy to where they were, and the holder shares the block again.
+#include "store/pool/pool.h"
+#include "store/relation/entity_name.h"
+#include "store/world/access.h"
+
+// ---- copies --------------------------------------------------------------------------------------------------
+
+static uint32_t pool_share_used(const orri_pool* pool, uint32_t number)
+{
+    uint32_t slots = 1u << pool->slot_bits, first = number << pool->slot_bits;
+    uint32_t left = pool->slot_count > first ? pool->slot_count - first : 0;
+    return left < slots ? left : slots;
+}
+
+static uint32_t* pool_share_links(const orri_pool* pool, uint32_t number)
+{
+    return pool->links + ((size_t)number << pool->slot_bits);
+}
+
+// The next slots with owners from `*slot` on; 0: there are none.
+static uint32_t pool_share_run(const uint32_t* owners, uint32_t used, uint32_t* slot)
+{
+    uint32_t run = 0;
+    while (*slot < used && owners[*slot] == ORRI_INDEX_NONE) {
+        ++*slot;
+    }
+    while (*slot + run < used && owners[*slot + run] != ORRI_INDEX_NONE) {
+        run++;
+    }
+    return run;
+}
+
+static void pool_share_destruct(const orri_type* type, uint8_t* values, const uint32_t* owners,
+                                uint32_t used)
+{
+    uint32_t run;
+    for (uint32_t slot = 0; !type->plain && (run = pool_share_run(owners, used, &slot)) > 0;
+         slot += run) {
+        orri_rows_destruct(type, values + (size_t)slot * type->info.size, run);
+    }
+}
+
+static bool pool_share_copy_values(const orri_pool_share* share, uint8_t* to,
+                                   const orri_pool_block* block)
+{
+    const orri_type* type = share->pool->type;
+    uint32_t run;
+    for (uint32_t slot = 0; (run = pool_share_run(block->owners, share->used, &slot)) > 0;
+         slot += run) {
+        size_t offset = (size_t)slot * type->info.size;
+        if (!orri_rows_copy(type, to + offset, block->data + offset, run)) {
+            pool_share_destruct(type, to, block->owners, slot);
+            return false;
+        }
+    }
+    return true;
+}
+
+static size_t pool_share_line(size_t bytes)
+{
+    return (bytes + ORRI_BLOCK_ALIGN - 1) & ~(size_t)(ORRI_BLOCK_ALIGN - 1);
+}
+
+size_t orri_pool_share_bytes(const orri_pool_share* share)
+{
+    size_t words = (share->used + 63) / 64;
+    return pool_share_line((size_t)share->used * share->pool->size) + words * sizeof(uint64_t) +
+           2 * sizeof(uint32_t) * (size_t)share->used;
+}
+
+// Values, bits, owners, links, in one piece.
+static bool pool_share_copy(orr_world* world, orri_pool_share* share)
+{
+    const orri_pool* pool = share->pool;
+    const orri_pool_block* block = &pool->blocks[share->number];
+    size_t bytes = orri_pool_share_bytes(share), words = (share->used + 63) / 64;
+    uint8_t* memory = orri_alloc(&world->env, ORR_MEMORY_SHARE, bytes, ORRI_BLOCK_ALIGN);
+    if (memory == NULL) {
+        orri_refusal_pardon(&world->env);
+        return false;
+    }
+    if (!pool_share_copy_values(share, memory, block)) {
+        orri_free(&world->env, ORR_MEMORY_SHARE, memory, bytes, ORRI_BLOCK_ALIGN);
+        return false;
+    }
+    uint64_t* bits = (uint64_t*)(void*)(memory + pool_share_line((size_t)share->used * pool->size));
+    share->bytes = bytes;
+    share->values = memory;
+    share->owners = (uint32_t*)(void*)(bits + words);
+    share->links = share->owners + share->used;
+    share->enabled = block->enabled != NULL ? bits : NULL;
+    if (block->enabled != NULL) {
+        memcpy(bits, block->enabled, words * sizeof *bits);
+    }
+    memcpy(share->owners, block->owners, share->used * sizeof *share->owners);
+    memcpy(share->links, pool_share_links(pool, share->number), share->used * sizeof *share->links);
+    return true;
+}
+
+// Last: who sees that nobody holds the block may write to it.
+static void pool_share_unhook(orri_pool_share* share)
+{
+    share->attached = false;
+    __atomic_store_n(&share->pool->blocks[share->number].share, NULL, __ATOMIC_RELEASE);
+}
+
+void orri_pool_share_detach(orr_world* world, orri_pool_block* block)
+{
+    // As for columns: in real time systems find nothing held.
+    ORR_ASSERT(!world->realtime || orri_here_now.world != world || orri_here_now.clock == NULL);
+    // The first of several workers copies, the others wait.
+    orri_mutex_lock(world->env.platform, &world->sharing);
+    orri_pool_share* share = __atomic_load_n(&block->share, __ATOMIC_RELAXED);
+    bool lost = share != NULL && !pool_share_copy(world, share);
+    if (lost) {
+        share->lost = true;
+        world->share_losses++;
+    }
+    if (share != NULL) {
+        pool_share_unhook(share);
+    }
+    orri_mutex_unlock(world->env.platform, &world->sharing);
+    if (lost) {
+        orri_log(&world->env, ORR_LOG_ID_SHARE_LOST,
+                 "a held state of %u values of %s is lost: no memory for its copy; give the world "
+                 "more memory or hold less",
+                 share->used, share->pool->type->info.name);
+    }
+}
+
+bool orri_pool_share_part(orr_world* world, orri_pool_block* block)
+{
+    if (block->share != NULL) {
+        if (!pool_share_copy(world, block->share)) {
+            return false;
+        }
+        pool_share_unhook(block->share);
+    }
+    return true;
+}
+
+// ---- holding ---------------------------------------------------------------------------------------------------
+
+orri_pool_share* orri_pool_share_take(orr_world* world, orri_pool* pool, uint32_t number)
+{
+    orri_pool_share* share = pool->blocks[number].share;
+    if (share != NULL) {
+        share->refs++;
+        return share;
+    }
+    share = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHARE, orri_pool_share, 1);
+    if (share == NULL) {
+        (void)orri_refuse_memory(&world->env, "taking hold of pinned values");
+        return NULL;
+    }
+    *share = (orri_pool_share){.pool = pool,
+                               .number = number,
+                               .refs = 1,
+                               .used = pool_share_used(pool, number),
+                               .attached = true};
+    pool->blocks[number].share = share;
+    world->share_live++;
+    orri_epoch_end(world); // As share_make(): what is written from now on must stamp anew.
+    return share;
+}
+
+void orri_pool_share_release(orr_world* world, orri_pool_share* share)
+{
+    ORR_ASSERT(share->refs > 0);
+    if (--share->refs > 0) {
+        return;
+    }
+    if (share->attached) {
+        pool_share_unhook(share);
+    } else if (!share->lost) {
+        pool_share_destruct(share->pool->type, share->values, share->owners, share->used);
+        orri_free(&world->env, ORR_MEMORY_SHARE, share->values, share->bytes, ORRI_BLOCK_ALIGN);
+    }
+    world->share_live--;
+    ORRI_FREE(&world->env, ORR_MEMORY_SHARE, orri_pool_share, share, 1);
+}
+
+// ---- a pool at one moment -----------------------------------------------------------------------------------------
+
+static size_t pool_node_bytes(uint32_t block_count)
+{
+    return sizeof(orri_pool_node) + block_count * sizeof(*((orri_pool_node*)NULL)->blocks);
+}
+
+bool orri_pool_node_same(const orri_pool_node* node, const orri_pool* pool)
+{
+    bool same = node->pool == pool && node->slot_count == pool->slot_count &&
+                node->free_first == pool->free_first && node->live == pool->live;
+    for (uint32_t i = 0; same && i < node->block_count; i++) {
+        same = pool->blocks[i].share == node->blocks[i].share &&
+               pool->blocks[i].tick == node->blocks[i].tick;
+    }
+    return same;
+}
+
+orri_pool_node* orri_pool_node_take(orr_world* world, orri_pool* pool, orri_pool_node* last)
+{
+    if (last != NULL && orri_pool_node_same(last, pool)) {
+        last->refs++;
+        return last;
+    }
+    uint32_t slots = 1u << pool->slot_bits, count = (pool->slot_count + slots - 1) / slots;
+    orri_pool_node* node = orri_alloc_zero(&world->env, ORR_MEMORY_SHARE, pool_node_bytes(count),
+                                           _Alignof(orri_pool_node));
+    if (node == NULL) {
+        (void)orri_refuse_memory(&world->env, "taking hold of pinned values");
+        return NULL;
+    }
+    node->pool = pool;
+    node->refs = 1;
+    node->slot_count = pool->slot_count;
+    node->free_first = pool->free_first;
+    node->live = pool->live;
+    node->block_count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        node->blocks[i].tick = pool->blocks[i].tick;
+        node->blocks[i].share = orri_pool_share_take(world, pool, i);
+        if (node->blocks[i].share == NULL) {
+            (void)orri_pool_node_release(world, node);
+            return NULL;
+        }
+    }
+    return node;
+}
+
+bool orri_pool_node_release(orr_world* world, orri_pool_node* node)
+{
+    if (--node->refs > 0) {
+        return false;
+    }
+    for (uint32_t i = 0; i < node->block_count; i++) {
+        if (node->blocks[i].share != NULL) {
+            orri_pool_share_release(world, node->blocks[i].share);
+        }
+    }
+    orri_free(&world->env, ORR_MEMORY_SHARE, node, pool_node_bytes(node->block_count),
+              _Alignof(orri_pool_node));
+    return true;
+}
+
+bool orri_pool_node_lost(const orri_pool_node* node)
+{
+    for (uint32_t i = 0; i < node->block_count; i++) {
+        if (node->blocks[i].share->lost) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// ---- going back ------------------------------------------------------------------------------------------------------
+
+// What a block was: NULL, nothing.
+static orri_pool_share* pool_back_share(const orri_pool_node* node, uint32_t i)
+{
+    return node != NULL && i < node->block_count ? node->blocks[i].share : NULL;
+}
+
+static bool pool_back_kept(const orri_pool* pool, const orri_pool_node* node, uint32_t i)
+{
+    const orri_pool_share* share = pool_back_share(node, i);
+    return share != NULL ? share->attached : pool_share_used(pool, i) == 0;
+}
+
+bool orri_pool_ready(orr_world* world, orri_pool* pool, const orri_pool_node* node)
+{
+    for (uint32_t i = 0; i < pool->block_count; i++) {
+        const orri_pool_share* share = pool_back_share(node, i);
+        if (pool_back_kept(pool, node, i)) {
+            continue;
+        }
+        if (!orri_pool_share_part(world, &pool->blocks[i]) ||
+            (share != NULL && share->enabled != NULL &&
+             !orri_pool_reserve_bits(world, pool, i << pool->slot_bits))) {
+            return false;
+        }
+        for (uint32_t slot = 0; share != NULL && slot < share->used; slot++) {
+            if (share->owners[slot] != ORRI_INDEX_NONE &&
+                !orri_pool_reserve_page(world, pool, share->owners[slot])) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool pool_back_bit(const uint64_t* bits, uint32_t slot)
+{
+    return bits == NULL || orri_bit_get(bits, slot);
+}
+
+// Who listens hears of slots that have another owner now, or another state.
+static void pool_back_tell(orr_world* world, const orri_pool* pool, uint32_t i,
+                           const orri_pool_share* share)
+{
+    const orri_pool_block* block = &pool->blocks[i];
+    uint32_t slots = 1u << pool->slot_bits;
+    for (uint32_t slot = 0; world->listener.pinned_changed != NULL && slot < slots; slot++) {
+        uint32_t now = block->owners[slot];
+        uint32_t then = share != NULL && slot < share->used ? share->owners[slot] : ORRI_INDEX_NONE;
+        bool same = now == then &&
+                    (now == ORRI_INDEX_NONE ||
+                     pool_back_bit(block->enabled, slot) == pool_back_bit(share->enabled, slot));
+        if (!same && now != ORRI_INDEX_NONE) {
+            world->listener.pinned_changed(world, pool, now);
+        }
+        if (!same && then != ORRI_INDEX_NONE && then != now) {
+            world->listener.pinned_changed(world, pool, then);
+        }
+    }
+}
+
+// The block has no values any more, and nobody's page leads to it.
+static void pool_back_empty(orr_world* world, orri_pool* pool, uint32_t i, uint32_t used)
+{
+    orri_pool_block* block = &pool->blocks[i];
+    uint32_t slots = 1u << pool->slot_bits;
+    pool_share_destruct(pool->type, block->data, block->owners, used);
+    for (uint32_t slot = 0; slot < used; slot++) {
+        if (block->owners[slot] != ORRI_INDEX_NONE) {
+            *orri_pool_entry(pool, block->owners[slot]) = 0;
+        }
+    }
+    memset(block->owners, 0xFF, slots * sizeof *block->owners);
+    if (block->enabled != NULL) {
+        memset(block->enabled, 0xFF, (slots + 63) / 64 * sizeof *block->enabled);
+    }
+    ORRI_POISON(block->data, (size_t)slots * pool->size);
+    block->version = pool->version = world->epoch;
+    block->hash_version = 0;
+    block->tick = 0;
+}
+
+// The values of the share move to where they were; then it has nothing of its own.
+static void pool_back_fill(orr_world* world, orri_pool* pool, orri_pool_share* share)
+{
+    orri_pool_block* block = &pool->blocks[share->number];
+    uint32_t run;
+    for (uint32_t slot = 0; (run = pool_share_run(share->owners, share->used, &slot)) > 0;
+         slot += run) {
+        size_t offset = (size_t)slot * pool->size;
+        ORRI_UNPOISON(block->data + offset, (size_t)run * pool->size);
+        orri_rows_move(pool->type, block->data + offset, share->values + offset, run);
+    }
+    memcpy(block->owners, share->owners, share->used * sizeof *share->owners);
+    memcpy(pool_share_links(pool, share->number), share->links, share->used * sizeof *share->links);
+    if (share->enabled != NULL) {
+        // Bits past the last slot that was used are on, as those of free slots.
+        for (uint32_t slot = 0; slot < share->used; slot++) {
+            orri_bit_set(block->enabled, slot, orri_bit_get(share->enabled, slot));
+        }
+    }
+    for (uint32_t slot = 0; slot < share->used; slot++) {
+        if (share->owners[slot] != ORRI_INDEX_NONE) {
+            *orri_pool_entry(pool, share->owners[slot]) = (share->number << pool->slot_bits) +
+                                                          slot + 1;
+        }
+    }
+    orri_free(&world->env, ORR_MEMORY_SHARE, share->values, share->bytes, ORRI_BLOCK_ALIGN);
+    share->values = NULL;
+    share->owners = share->links = NULL;
+    share->enabled = NULL;
+    share->bytes = 0;
+    share->attached = true;
+    block->share = share;
+}
+
+void orri_pool_back(orr_world* world, orri_pool* pool, const orri_pool_node* node)
+{
+    // All go before any come: an entity may have had another slot.
+    for (uint32_t i = 0; i < pool->block_count; i++) {
+        if (!pool_back_kept(pool, node, i)) {
+            pool_back_tell(world, pool, i, pool_back_share(node, i));
+            pool_back_empty(world, pool, i, pool_share_used(pool, i));
+        }
+    }
+    for (uint32_t i = 0; node != NULL && i < node->block_count; i++) {
+        if (!node->blocks[i].share->attached) {
+            pool_back_fill(world, pool, node->blocks[i].share);
+            pool->blocks[i].tick = node->blocks[i].tick;
+        }
+    }
+    world->pinned_live -= pool->live;
+    pool->slot_count = node != NULL ? node->slot_count : 0;
+    pool->free_first = node != NULL ? node->free_first : 0;
+    pool->live = node != NULL ? node->live : 0;
+    world->pinned_live += pool->live;
+}

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: MIT
+// What dies when an entity dies: all whose indexed references say so, level by level, without recursion; and what is
+// left behind: references that become null or stay as they are.
+//
+// First the whole list is made, marking those that are on it; then all that may be refused is prepared; then, in one
+// go, links are cut, fields cleared and rows destroyed.
+#include "store/relation/relation.h"
+
+typedef orri_cascade cascade;
+
+// ---- the list --------------------------------------------------------------------------------------------
+
+// The marks of an index's page; NULL where nobody refers to anybody, so that nobody is met again.
+static uint64_t* cascade_marks(const orr_world* world, uint32_t index)
+{
+    uint32_t page = index >> ORRI_PAGE_BITS;
+    return page < world->relation_marks.capacity ? world->relation_marks.list[page] : NULL;
+}
+
+bool orri_cascade_marked(const orr_world* world, uint32_t index)
+{
+    const uint64_t* marks = cascade_marks(world, index);
+    return marks != NULL && orri_bit_get(marks, index & ORRI_PAGE_MASK);
+}
+
+static void cascade_mark(const orr_world* world, uint32_t index, bool on)
+{
+    uint64_t* marks = cascade_marks(world, index);
+    if (marks != NULL) {
+        orri_bit_set(marks, index & ORRI_PAGE_MASK, on);
+    }
+}
+
+void orri_cascade_unmark(const orr_world* world, uint32_t index)
+{
+    cascade_mark(world, index, false);
+}
+
+// False for an entity that is about to be created.
+static bool cascade_is_there(const orr_world* world, uint32_t index)
+{
+    return index < world->hot.count && (orri_record_at(world, index)->generation & ORRI_DEAD) == 0;
+}
+
+static bool cascade_add(cascade* d, uint32_t index)
+{
+    if (!ORRI_RESERVE(&d->world->env, ORR_MEMORY_TEMP, &d->list, &d->capacity, d->count + 1)) {
+        return false;
+    }
+    d->list[d->count++] = orri_id_make(index, cascade_is_there(d->world, index)
+                                                  ? orri_record_at(d->world, index)->generation
+                                                  : 0); // Not yet known, and not asked for.
+    cascade_mark(d->world, index, true);
+    return true;
+}
+
+bool orri_cascade_add(orri_cascade* d, uint32_t index)
+{
+    return cascade_add(d, index);
+}
+
+static bool cascade_follow(cascade* d, const orri_element* element, uint32_t target)
+{
+    for (uint32_t next = orri_head_of(element, target); next != 0;
+         next = orri_link_find(element, next - 1)->next) {
+        if (!orri_cascade_marked(d->world, next - 1) && !cascade_add(d, next - 1)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool cascade_follow_all(cascade* d, uint32_t target)
+{
+    for (const orri_relation* r = d->world->relations; r != NULL; r = r->next) {
+        for (uint32_t e = 0; e < r->type->indexed_count; e++) {
+            if (r->type->indexed[e].on_destroy == ORR_ON_DESTROY_DESTROY &&
+                !cascade_follow(d, &r->elements[e], target)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+// Adds what goes with those on the list, and with these, until no more do.
+bool orri_cascade_spread(orri_cascade* d)
+{
+    bool ok = true;
+    for (uint32_t first = 0, end = d->count; ok && first < end; end = d->count) {
+        for (; ok && first < end; first++) {
+            ok = cascade_follow_all(d, orri_id_index(d->list[first]));
+        }
+        orri_entities_sort(d->list + end, d->count - end);
+    }
+    return ok;
+}
+
+// Takes the marks off again, before anybody may hear of a refusal.
+static bool cascade_spread(cascade* d)
+{
+    bool ok = orri_cascade_spread(d);
+    for (uint32_t i = 0; i < d->count; i++) {
+        cascade_mark(d->world, orri_id_index(d->list[i]), false);
+    }
+    return ok;
+}
+
+// ---- what is left behind ---------------------------------------------------------------------------------
+
+static orri_chunk* cascade_column(const orr_world* world, const orri_type* type, uint32_t index,
+                                  uint32_t* column)
+{
+    orri_chunk* chunk = orri_place_chunk(world, orri_record_at(world, index)->place);
+    *column =
+        (uint32_t)orri_table_column(world, orri_type_index(world, (orr_type){type->id}), chunk->id);
+    return chunk;
+}
+
+// Makes sure that references to one entity can be cleared. Those on the list too, which does no harm, except in
+// clusters that go as a whole.
+static bool cascade_prepare(orr_world* world, uint32_t target)
+{
+    for (const orri_relation* r = world->relations; r != NULL; r = r->next) {
+        for (uint32_t e = 0; e < r->type->indexed_count; e++) {
+            const orri_element* element = &r->elements[e];
+            bool clears = r->type->indexed[e].on_destroy == ORR_ON_DESTROY_CLEAR;
+            for (uint32_t next = clears ? orri_head_of(element, target) : 0; next != 0;
+                 next = orri_link_find(element, next - 1)->next) {
+                uint32_t column = UINT32_MAX;
+                orri_chunk* chunk = cascade_is_there(world, next - 1)
+                                        ? cascade_column(world, r->type, next - 1, &column)
+                                        : NULL;
+                // Who is about to get the value has a row waiting that is prepared.
+                if (column != UINT32_MAX && !chunk->cluster->doomed &&
+                    !orri_rows_prepare(world, chunk, column,
+                                       orri_place_slot(orri_record_at(world, next - 1)->place),
+                                       1)) {
+                    return false;
+                }
+            }
+        }
+    }
+    return true;
+}
+
+// False when a held block would have to be copied and memory is refused.
+static bool cascade_clear(orr_world* world, const orri_type* type, uint32_t e, uint32_t index)
+{
+    uint32_t column;
+    orri_chunk* chunk = cascade_column(world, type, index, &column);
+    uint32_t slot = orri_place_slot(orri_record_at(world, index)->place);
+    uint8_t* data = orri_rows_write(world, chunk, column, slot, 1);
+    if (data != NULL) {
+        memset(data + (size_t)slot * type->info.size + type->indexed[e].offset, 0,
+               sizeof(orr_entity));
+    }
+    return data != NULL;
+}
+
+// Nobody refers to an entity any more. `clear`: the fields become null whatever their policy says.
+static void cascade_release(orr_world* world, uint32_t target, bool clear)
+{
+    for (const orri_relation* r = world->relations; r != NULL; r = r->next) {
+        for (uint32_t e = 0; e < r->type->indexed_count; e++) {
+            bool clears = clear || r->type->indexed[e].on_destroy == ORR_ON_DESTROY_CLEAR;
+            for (uint32_t next; (next = orri_head_of(&r->elements[e], target)) != 0;) {
+                if (clears && !cascade_clear(world, r->type, e, next - 1)) {
+                    break;
+                }
+                orri_link_cut(&r->elements[e], next - 1);
+            }
+        }
+    }
+}
+
+// What was made ahead and not used may be referred to all the same. If the copy of a held block is refused, the
+// reference stays, and its link: the next entity to get this id is the one it means.
+void orri_relation_undo_rows(orr_world* world, const orri_cluster* cluster, uint32_t first,
+                             uint32_t count)
+{
+    for (uint32_t row = first; row < first + count; row++) {
+        const orri_chunk* chunk = orri_cluster_chunk_of(cluster, row);
+        uint32_t index = orri_chunk_ids(chunk)[row & ORRI_SLOT_MASK];
+        orri_relation_leave(world, cluster, index);
+        cascade_release(world, index, true);
+    }
+}
+
+// ---- destroying ------------------------------------------------------------------------------------------
+
+// Cannot fail: all is prepared. Those who die are no referrers any more before anybody is left behind.
+static void cascade_commit(void* user)
+{
+    const cascade* d = user;
+    orr_world* world = d->world;
+    for (uint32_t i = 0; i < d->count; i++) {
+        uint32_t index = orri_id_index(d->list[i]);
+        orri_relation_leave(
+            world, orri_place_chunk(world, orri_record_at(world, index)->place)->cluster, index);
+    }
+    for (uint32_t i = 0; i < d->count; i++) {
+        cascade_release(world, orri_id_index(d->list[i]), false);
+    }
+}
+
+void orri_cascade_commit(const orri_cascade* d)
+{
+    cascade_commit((void*)(uintptr_t)d);
+}
+
+bool orri_cascade_prepare(const orri_cascade* d)
+{
+    for (uint32_t i = 0; i < d->count; i++) {
+        if (!cascade_prepare(d->world, orri_id_index(d->list[i]))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void cascade_commit_clusters(void* user)
+{
+    const cascade* d = user;
+    cascade_commit(user);
+    for (orri_cluster* cluster = d->world->cluster_first; cluster != NULL;
+         cluster = cluster->next) {
+        if (cluster->doomed) {
+            bool killed = orri_cluster_kill_rows(d->world, cluster);
+            ORR_ASSERT(killed);
+            (void)killed;
+        }
+    }
+}
+
+// From the given ones to all, and everything prepared.
+static orr_result cascade_complete(cascade* d)
+{
+    d->given_count = d->count;
+    if (!cascade_spread(d)) {
+        return orri_refuse_memory(&d->world->env, "collecting what is destroyed together");
+    }
+    return orri_cascade_prepare(d) ? ORR_OK : orri_env_result(&d->world->env);
+}
+
+static orr_result cascade_end(cascade* d, orr_result result)
+{
+    ORRI_RELEASE(&d->world->env, ORR_MEMORY_TEMP, d->list, d->capacity);
+    return result;
+}
+
+// Takes marks off that were set for a list that is given up.
+static orr_result cascade_abandon(cascade* d)
+{
+    for (uint32_t i = 0; i < d->count; i++) {
+        cascade_mark(d->world, orri_id_index(d->list[i]), false);
+    }
+    return cascade_end(d, ORR_OK);
+}
+
+orr_result orri_relation_destroy(orr_world* world, const char* call, const orr_entity* entities,
+                                 uint32_t count)
+{
+    cascade d = {.world = world};
+    for (uint32_t i = 0; i < count; i++) {
+        bool alive = orri_record_find(world, entities[i]) != NULL;
+        if (!alive || !cascade_add(&d, orri_id_index(entities[i]))) {
+            (void)cascade_abandon(&d);
+            return alive ? orri_refuse_memory(&world->env, "beginning a batch")
+                         : orri_refuse_entity(world, call, entities[i], (orr_type){0});
+        }
+    }
+    orr_result result = cascade_complete(&d);
+    if (result == ORR_OK) {
+        result = orri_destroy_batch(world, call, d.list, d.count, cascade_commit, &d);
+    }
+    return cascade_end(&d, result);
+}
+
+static bool cascade_add_cluster(cascade* d, const orri_cluster* cluster)
+{
+    for (uint32_t row = 0; row < cluster->row_count; row++) {
+        uint32_t index = orri_chunk_ids(orri_cluster_chunk_of(cluster, row))[row & ORRI_SLOT_MASK];
+        if (!orri_index_prepare(d->world, index) || !cascade_add(d, index)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+orr_result orri_relation_destroy_clusters(orr_world* world, const char* call)
+{
+    cascade d = {.world = world};
+    for (orri_cluster* cluster = world->cluster_first; cluster != NULL; cluster = cluster->next) {
+        if (cluster->doomed && !cascade_add_cluster(&d, cluster)) {
+            (void)cascade_abandon(&d);
+            return orri_refuse_memory(&world->env, "collecting what is destroyed together");
+        }
+    }
+    orr_result result = cascade_complete(&d);
+    uint32_t more = d.count - d.given_count;
+    if (result == ORR_OK && more == 0) {
+        cascade_commit_clusters(&d);
+    } else if (result == ORR_OK) {
+        result = orri_destroy_batch(world, call, d.list + d.given_count, more,
+                                    cascade_commit_clusters, &d);
+    }
+    return cascade_end(&d, result);
+}

@@ -1,0 +1,640 @@
+// SPDX-License-Identifier: MIT
+// Taking snapshots, releasing them, and what they cost. Going back is in restore.c.
+//
+// A look at each column tells whether the node that the last snapshot made of a chunk still says what is there: nobody wrote since if its shares are
+// still attached. So a world that stands still costs a snapshot nothing but lists.
+#include "store/cow/row_log.h"
+#include "store/snapshot/snapshot_detail.h"
+#include "store/world/access.h"
+
+// ---- nodes of chunks -------------------------------------------------------------------------------------------
+
+static size_t snapshot_chunk_bytes(uint32_t column_count)
+{
+    return sizeof(orri_chunk_node) + column_count * sizeof(orri_column_node);
+}
+
+static void snapshot_chunk_release(orr_world* world, orri_chunk_node* node)
+{
+    if (node == NULL || --node->refs > 0) {
+        return;
+    }
+    for (uint32_t c = 0; c < node->column_count; c++) {
+        if (node->columns[c].share != NULL) {
+            orri_share_release(world, node->columns[c].share);
+        }
+    }
+    if (world->snapshots->chunks[node->id] == node) {
+        world->snapshots->chunks[node->id] = NULL;
+    }
+    orri_free(&world->env, ORR_MEMORY_SHARE, node, snapshot_chunk_bytes(node->column_count),
+              _Alignof(orri_chunk_node));
+}
+
+static bool snapshot_chunk_same(const orri_chunk_node* node, const orri_chunk* chunk)
+{
+    if (node == NULL || node->sequence != chunk->cluster->sequence ||
+        node->number != chunk->number || node->capacity != chunk->capacity) {
+        return false;
+    }
+    for (uint32_t c = 0; c < node->column_count; c++) {
+        const orri_column* column = &chunk->columns[c];
+        bool memory = orri_chunk_cold(chunk)[c].extent != NULL;
+        if (node->columns[c].tick != column->tick || memory != (node->columns[c].share != NULL) ||
+            (memory &&
+             (node->columns[c].share != column->share || !orri_share_clean(column->share)))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static orri_chunk_node* snapshot_chunk_take(orr_world* world, orri_chunk* chunk)
+{
+    orri_chunk_node** newest = &world->snapshots->chunks[chunk->id];
+    if (snapshot_chunk_same(*newest, chunk)) {
+        (*newest)->refs++;
+        return *newest;
+    }
+    orri_chunk_node* node = orri_alloc_zero(&world->env, ORR_MEMORY_SHARE,
+                                            snapshot_chunk_bytes(chunk->column_count),
+                                            _Alignof(orri_chunk_node));
+    if (node == NULL) {
+        (void)orri_refuse_memory(&world->env, "taking hold of a chunk");
+        return NULL;
+    }
+    node->refs = 1;
+    node->id = chunk->id;
+    node->number = chunk->number;
+    node->capacity = chunk->capacity;
+    node->sequence = chunk->cluster->sequence;
+    node->column_count = chunk->column_count;
+    for (uint32_t c = 0; c < chunk->column_count; c++) {
+        node->columns[c].tick = chunk->columns[c].tick;
+        if (orri_chunk_cold(chunk)[c].extent != NULL) {
+            orri_share* share = orri_share_column(world, chunk, c, ORRI_SHARE_HISTORY);
+            if (share == NULL) {
+                snapshot_chunk_release(world, node);
+                return NULL;
+            }
+            node->columns[c].share = share;
+        }
+    }
+    *newest = node;
+    return node;
+}
+
+// ---- nodes of clusters -----------------------------------------------------------------------------------------
+
+static size_t snapshot_cluster_bytes(uint32_t chunks, uint32_t types, uint32_t tags)
+{
+    return sizeof(orri_cluster_node) + chunks * sizeof(orri_chunk_node*) + tags * sizeof(orr_tag) +
+           types * (sizeof(orr_type) + sizeof(uint16_t)) + (types + 1) * sizeof(bool);
+}
+
+static void snapshot_cluster_release(orr_world* world, orri_cluster_node* node)
+{
+    if (node == NULL || --node->refs > 0) {
+        return;
+    }
+    for (uint32_t i = 0; i < node->chunk_count; i++) {
+        snapshot_chunk_release(world, node->chunks[i]);
+    }
+    if (world->snapshots->clusters[node->index] == node) {
+        world->snapshots->clusters[node->index] = NULL;
+    }
+    orri_free(&world->env, ORR_MEMORY_SHARE, node,
+              snapshot_cluster_bytes(node->chunk_count, node->type_count, node->tag_count),
+              _Alignof(orri_cluster_node));
+}
+
+static orri_cluster_node* snapshot_cluster_make(orr_world* world, const orri_cluster* cluster)
+{
+    uint32_t types = cluster->type_count, tags = cluster->tag_count;
+    uint32_t chunks = cluster->chunk_count;
+    orri_cluster_node* node = orri_alloc_zero(&world->env, ORR_MEMORY_SHARE,
+                                              snapshot_cluster_bytes(chunks, types, tags),
+                                              _Alignof(orri_cluster_node));
+    if (node == NULL) {
+        (void)orri_refuse_memory(&world->env, "taking hold of a cluster");
+        return NULL;
+    }
+    *node = (orri_cluster_node){.refs = 1,
+                                .index = cluster->index,
+                                .generation = cluster->generation,
+                                .sequence = cluster->sequence,
+                                .row_count = cluster->row_count,
+                                .type_count = types,
+                                .tag_count = tags,
+                                .chunk_count = chunks,
+                                .chunks = (orri_chunk_node**)(void*)(node + 1)};
+    node->tags = (orr_tag*)(void*)(node->chunks + chunks);
+    node->types = (orr_type*)(void*)(node->tags + tags);
+    node->capacities = (uint16_t*)(void*)(node->types + types);
+    node->has_bits = (bool*)(void*)(node->capacities + types);
+    if (tags > 0) {
+        memcpy(node->tags, cluster->tags, tags * sizeof *node->tags);
+    }
+    for (uint32_t c = 0; c < types; c++) {
+        node->types[c] = cluster->types[c];
+        node->capacities[c] = cluster->capacities[c];
+    }
+    for (uint32_t c = 0; c <= types; c++) {
+        node->has_bits[c] = cluster->columns[c].has_bits;
+    }
+    return node;
+}
+
+// The last node of a cluster, if the chunks and all the rest are what they were; chunks of the node are looked at, not taken.
+static bool snapshot_cluster_same(const orri_cluster_node* node, const orri_cluster* cluster)
+{
+    if (node == NULL || node->sequence != cluster->sequence ||
+        node->row_count != cluster->row_count || node->chunk_count != cluster->chunk_count) {
+        return false;
+    }
+    for (uint32_t c = 0; c <= node->type_count; c++) {
+        if (node->has_bits[c] != cluster->columns[c].has_bits) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < node->chunk_count; i++) {
+        if (node->chunks[i]->id != cluster->chunks[i]->id ||
+            !snapshot_chunk_same(node->chunks[i], cluster->chunks[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static orri_cluster_node* snapshot_cluster_take(orr_world* world, const orri_cluster* cluster)
+{
+    orri_cluster_node** newest = &world->snapshots->clusters[cluster->index];
+    if (snapshot_cluster_same(*newest, cluster)) {
+        (*newest)->refs++;
+        return *newest;
+    }
+    orri_cluster_node* node = snapshot_cluster_make(world, cluster);
+    for (uint32_t i = 0; node != NULL && i < node->chunk_count; i++) {
+        node->chunks[i] = snapshot_chunk_take(world, cluster->chunks[i]);
+        if (node->chunks[i] == NULL) {
+            snapshot_cluster_release(world, node);
+            return NULL;
+        }
+    }
+    if (node != NULL) {
+        *newest = node;
+    }
+    return node;
+}
+
+// ---- names of tags ----------------------------------------------------------------------------------------------
+
+static void snapshot_tags_release(orr_world* world, orri_tags_node* node)
+{
+    if (node == NULL || --node->refs > 0) {
+        return;
+    }
+    orri_tags_drop(world, &node->list);
+    if (world->snapshots->tags == node) {
+        world->snapshots->tags = NULL;
+    }
+    ORRI_FREE(&world->env, ORR_MEMORY_SHARE, orri_tags_node, node, 1);
+}
+
+static orri_tags_node* snapshot_tags_take(orr_world* world)
+{
+    orri_tags_node* last = world->snapshots->tags;
+    if (last != NULL && last->state == world->tag_state) {
+        last->refs++;
+        return last;
+    }
+    orri_tags_node* node = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHARE, orri_tags_node, 1);
+    if (node == NULL || !orri_tags_copy(world, world->tags, world->tag_count, &node->list)) {
+        ORRI_FREE(&world->env, ORR_MEMORY_SHARE, orri_tags_node, node, 1);
+        (void)orri_refuse_memory(&world->env, "remembering the names of tags");
+        return NULL;
+    }
+    node->refs = 1;
+    node->state = world->tag_state;
+    world->snapshots->tags = node;
+    return node;
+}
+
+// ---- what the newest has ----------------------------------------------------------------------------------------
+
+static bool snapshot_grow(orr_world* world, void* list, uint32_t* capacity, uint32_t needed)
+{
+    void*** data = list;
+    uint32_t old = *capacity;
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SHARE, data, capacity, needed)) {
+        return false;
+    }
+    for (uint32_t i = old; i < *capacity; i++) {
+        (*data)[i] = NULL;
+    }
+    return true;
+}
+
+static bool snapshot_newest_reserve(orr_world* world)
+{
+    if (world->snapshots == NULL) {
+        world->snapshots = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHARE, struct orri_snapshots, 1);
+    }
+    struct orri_snapshots* newest = world->snapshots;
+    return newest != NULL &&
+           snapshot_grow(world, &newest->chunks, &newest->chunk_capacity, world->chunk_count) &&
+           snapshot_grow(world, &newest->clusters, &newest->cluster_capacity, world->slot_count) &&
+           snapshot_grow(world, &newest->pools, &newest->pool_capacity, world->pool_capacity);
+}
+
+static void snapshot_newest_drop(orr_world* world)
+{
+    struct orri_snapshots* newest = world->snapshots;
+    if (newest != NULL && newest->count == 0) {
+        ORRI_RELEASE(&world->env, ORR_MEMORY_SHARE, newest->chunks, newest->chunk_capacity);
+        ORRI_RELEASE(&world->env, ORR_MEMORY_SHARE, newest->clusters, newest->cluster_capacity);
+        ORRI_RELEASE(&world->env, ORR_MEMORY_SHARE, newest->pools, newest->pool_capacity);
+        ORRI_FREE(&world->env, ORR_MEMORY_SHARE, struct orri_snapshots, newest, 1);
+        world->snapshots = NULL;
+    }
+}
+
+// ---- taking -------------------------------------------------------------------------------------------------------
+
+static uint32_t snapshot_pools_count(const orr_world* world)
+{
+    uint32_t count = 0;
+    for (uint32_t p = 0; p < world->pool_count; p++) {
+        count += !world->pool_list[p]->type->info.transient;
+    }
+    return count;
+}
+
+// The lists, with nothing in them yet.
+static orri_snapshot* snapshot_make(orr_world* world)
+{
+    orri_snapshot* snapshot = snapshot_newest_reserve(world)
+                                  ? ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHARE, orri_snapshot, 1)
+                                  : NULL;
+    if (snapshot == NULL) {
+        return NULL;
+    }
+    orri_env* env = &world->env;
+    world->snapshots->count++;
+    snapshot->world = world;
+    snapshot->losses = world->share_losses;
+    snapshot->page_count = (world->hot.count + ORRI_PAGE_SIZE - 1) / ORRI_PAGE_SIZE;
+    snapshot->cluster_count = world->cluster_count;
+    snapshot->slot_count = world->slot_count;
+    snapshot->pool_count = snapshot_pools_count(world);
+    snapshot->pages = ORRI_ALLOC_ZERO(env, ORR_MEMORY_SHARE, orri_share*, snapshot->page_count);
+    snapshot->clusters =
+        ORRI_ALLOC_ZERO(env, ORR_MEMORY_SHARE, orri_cluster_node*, snapshot->cluster_count);
+    snapshot->slots = ORRI_ALLOC(env, ORR_MEMORY_SHARE, orri_slot_note, snapshot->slot_count);
+    snapshot->pools = ORRI_ALLOC_ZERO(env, ORR_MEMORY_SHARE, orri_pool_node*, snapshot->pool_count);
+    return snapshot;
+}
+
+static void snapshot_note(orri_snapshot* snapshot, const orr_world* world)
+{
+    snapshot->tick = world->tick;
+    snapshot->singleton = world->singleton;
+    snapshot->instance_last = world->instance_last;
+    snapshot->entity_count = world->hot.count;
+    snapshot->free_first = world->index.free_first;
+    snapshot->free_count = world->index.free_count;
+    snapshot->live_count = world->index.live_count;
+    snapshot->slot_free = world->slot_free;
+    for (uint32_t i = 0; i < world->slot_count; i++) {
+        const orri_cluster_slot* slot = &world->slots[i];
+        snapshot->slots[i] = (orri_slot_note){slot->generation, slot->free_next};
+    }
+}
+
+static bool snapshot_take_pools(orri_snapshot* snapshot, orr_world* world)
+{
+    uint32_t taken = 0;
+    for (uint32_t p = 0; p < world->pool_count; p++) {
+        orri_pool* pool = world->pool_list[p];
+        uint32_t index = orri_type_index(world, (orr_type){pool->type->id});
+        if (pool->type->info.transient) {
+            continue;
+        }
+        orri_pool_node** newest = &world->snapshots->pools[index];
+        orri_pool_node* node = orri_pool_node_take(world, pool, *newest);
+        if (node == NULL) {
+            return false;
+        }
+        *newest = snapshot->pools[taken++] = node;
+    }
+    return true;
+}
+
+static bool snapshot_take_all(orri_snapshot* snapshot, orr_world* world)
+{
+    for (uint32_t p = 0; p < snapshot->page_count; p++) {
+        snapshot->pages[p] = orri_share_page(world, p, ORRI_SHARE_HISTORY);
+        if (snapshot->pages[p] == NULL) {
+            return false;
+        }
+    }
+    uint32_t i = 0;
+    for (const orri_cluster* cluster = world->cluster_first; cluster != NULL;
+         cluster = cluster->next) {
+        snapshot->clusters[i] = snapshot_cluster_take(world, cluster);
+        if (snapshot->clusters[i++] == NULL) {
+            return false;
+        }
+    }
+    snapshot->tags = snapshot_tags_take(world);
+    return snapshot->tags != NULL && snapshot_take_pools(snapshot, world);
+}
+
+orri_snapshot* orri_snapshot_take(orr_world* world)
+{
+    if (orri_check_open(world, "remembering the world") != ORR_OK) {
+        return NULL;
+    }
+    orri_world_settle(world);
+    orri_snapshot* snapshot = snapshot_make(world);
+    if (snapshot == NULL || snapshot->pages == NULL || snapshot->clusters == NULL ||
+        snapshot->slots == NULL || snapshot->pools == NULL) {
+        if (snapshot != NULL) {
+            orri_snapshot_release(world, snapshot);
+        } else {
+            snapshot_newest_drop(world);
+        }
+        (void)orri_refuse_memory(&world->env, "remembering the world");
+        return NULL;
+    }
+    snapshot_note(snapshot, world);
+    if (!snapshot_take_all(snapshot, world)) {
+        orri_snapshot_release(world, snapshot);
+        return NULL;
+    }
+    return snapshot;
+}
+
+void orri_snapshot_release(orr_world* world, orri_snapshot* snapshot)
+{
+    orri_env* env = &world->env;
+    for (uint32_t p = 0; snapshot->pages != NULL && p < snapshot->page_count; p++) {
+        if (snapshot->pages[p] != NULL) {
+            orri_share_release(world, snapshot->pages[p]);
+        }
+    }
+    for (uint32_t i = 0; snapshot->clusters != NULL && i < snapshot->cluster_count; i++) {
+        snapshot_cluster_release(world, snapshot->clusters[i]);
+    }
+    for (uint32_t p = 0; snapshot->pools != NULL && p < snapshot->pool_count; p++) {
+        orri_pool_node* node = snapshot->pools[p];
+        uint32_t index = node != NULL ? orri_type_index(world, (orr_type){node->pool->type->id})
+                                      : 0;
+        if (node != NULL && orri_pool_node_release(world, node) &&
+            world->snapshots->pools[index] == node) {
+            world->snapshots->pools[index] = NULL;
+        }
+    }
+    snapshot_tags_release(world, snapshot->tags);
+    ORRI_FREE(env, ORR_MEMORY_SHARE, orri_share*, snapshot->pages, snapshot->page_count);
+    ORRI_FREE(env, ORR_MEMORY_SHARE, orri_cluster_node*, snapshot->clusters,
+              snapshot->cluster_count);
+    ORRI_FREE(env, ORR_MEMORY_SHARE, orri_slot_note, snapshot->slots, snapshot->slot_count);
+    ORRI_FREE(env, ORR_MEMORY_SHARE, orri_pool_node*, snapshot->pools, snapshot->pool_count);
+    ORRI_FREE(env, ORR_MEMORY_SHARE, orri_snapshot, snapshot, 1);
+    world->snapshots->count--;
+    snapshot_newest_drop(world);
+}
+
+// ---- asking -------------------------------------------------------------------------------------------------------
+
+static bool snapshot_chunk_lost(const orri_chunk_node* node)
+{
+    for (uint32_t c = 0; c < node->column_count; c++) {
+        if (node->columns[c].share != NULL && node->columns[c].share->lost) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool snapshot_lost_somewhere(const orri_snapshot* snapshot)
+{
+    bool lost = false;
+    for (uint32_t p = 0; !lost && p < snapshot->page_count; p++) {
+        lost = snapshot->pages[p]->lost;
+    }
+    for (uint32_t i = 0; !lost && i < snapshot->cluster_count; i++) {
+        const orri_cluster_node* cluster = snapshot->clusters[i];
+        for (uint32_t k = 0; !lost && k < cluster->chunk_count; k++) {
+            lost = snapshot_chunk_lost(cluster->chunks[k]);
+        }
+    }
+    for (uint32_t p = 0; !lost && p < snapshot->pool_count; p++) {
+        lost = orri_pool_node_lost(snapshot->pools[p]);
+    }
+    return lost;
+}
+
+bool orri_snapshot_lost(const orri_snapshot* snapshot)
+{
+    orri_snapshot* asked = (orri_snapshot*)(uintptr_t)snapshot; // What is noted is no part of it.
+    uint64_t losses = snapshot->world->share_losses;
+    if (!asked->lost && asked->losses != losses) {
+        asked->lost = snapshot_lost_somewhere(snapshot);
+        asked->losses = losses;
+    }
+    return asked->lost;
+}
+
+// What others lean on is looked at with all of them.
+static bool snapshot_share_valid(const orri_share* share)
+{
+    bool own = share != NULL && share->attached == NULL && share->base == NULL && !share->lost;
+    return !own || orri_row_log_valid(share, UINT32_MAX);
+}
+
+bool orri_snapshot_valid(const orri_snapshot* snapshot)
+{
+    bool valid = true;
+    for (uint32_t p = 0; valid && p < snapshot->page_count; p++) {
+        valid = snapshot_share_valid(snapshot->pages[p]);
+    }
+    for (uint32_t i = 0; valid && i < snapshot->cluster_count; i++) {
+        const orri_cluster_node* cluster = snapshot->clusters[i];
+        for (uint32_t k = 0; valid && k < cluster->chunk_count; k++) {
+            const orri_chunk_node* chunk = cluster->chunks[k];
+            for (uint32_t c = 0; valid && c < chunk->column_count; c++) {
+                valid = snapshot_share_valid(chunk->columns[c].share);
+            }
+        }
+    }
+    return valid;
+}
+
+// A pool that came later is none while nothing is in it.
+static bool snapshot_pools_same(const orr_world* world, const orri_snapshot* snapshot)
+{
+    uint32_t seen = 0;
+    for (uint32_t p = 0; p < world->pool_count; p++) {
+        const orri_pool* pool = world->pool_list[p];
+        if (pool->type->info.transient) {
+            continue;
+        }
+        bool known = seen < snapshot->pool_count && snapshot->pools[seen]->pool == pool;
+        if (known ? !orri_pool_node_same(snapshot->pools[seen], pool) : pool->slot_count > 0) {
+            return false;
+        }
+        seen += known;
+    }
+    return seen == snapshot->pool_count;
+}
+
+// What is no block.
+static bool snapshot_numbers_same(const orr_world* world, const orri_snapshot* snapshot)
+{
+    return snapshot->tick == world->tick && snapshot->singleton.id == world->singleton.id &&
+           snapshot->entity_count == world->hot.count &&
+           snapshot->free_first == world->index.free_first &&
+           snapshot->cluster_count == world->cluster_count &&
+           snapshot->slot_count == world->slot_count && snapshot->tags->state == world->tag_state;
+}
+
+static bool snapshot_cluster_unwritten(const orri_cluster* cluster, uint64_t mark)
+{
+    bool unwritten = true;
+    for (uint32_t c = 0; unwritten && c < cluster->column_count; c++) {
+        unwritten = cluster->columns[c].version <= mark;
+    }
+    for (uint32_t i = 0; unwritten && cluster->has_bits && i < cluster->chunk_count; i++) {
+        const orri_chunk* chunk = cluster->chunks[i];
+        for (uint32_t c = cluster->column_count; unwritten && c < chunk->column_count; c++) {
+            unwritten = chunk->columns[c].version <= mark;
+        }
+    }
+    return unwritten;
+}
+
+bool orri_snapshot_same_since(orr_world* world, const orri_snapshot* snapshot, uint64_t mark)
+{
+    orri_world_settle(world);
+    bool same = snapshot_numbers_same(world, snapshot);
+    for (uint32_t p = 0; same && p < world->index.page_count; p++) {
+        same = world->index.metas[p].version <= mark;
+    }
+    for (const orri_cluster* c = world->cluster_first; same && c != NULL; c = c->next) {
+        same = snapshot_cluster_unwritten(c, mark);
+    }
+    for (uint32_t p = 0; same && p < world->pool_count; p++) {
+        same = world->pool_list[p]->type->info.transient || world->pool_list[p]->version <= mark;
+    }
+    return same;
+}
+
+bool orri_snapshot_same(orr_world* world, const orri_snapshot* snapshot)
+{
+    orri_world_settle(world);
+    const orri_index* index = &world->index;
+    bool same = snapshot_numbers_same(world, snapshot);
+    for (uint32_t p = 0; same && p < snapshot->page_count; p++) {
+        same = index->metas[p].share == snapshot->pages[p] && orri_share_clean(snapshot->pages[p]);
+    }
+    uint32_t i = 0;
+    for (const orri_cluster* cluster = world->cluster_first; same && cluster != NULL;
+         cluster = cluster->next, i++) {
+        same = snapshot_cluster_same(snapshot->clusters[i], cluster);
+    }
+    return same && snapshot_pools_same(world, snapshot);
+}
+
+// Bytes in hand, by who else has them.
+typedef struct snapshot_sum {
+    uint64_t round, own, shared;
+} snapshot_sum;
+
+static bool snapshot_counted(snapshot_sum* sum, uint64_t* round)
+{
+    bool counted = *round == sum->round;
+    *round = sum->round;
+    return counted;
+}
+
+static void snapshot_sum_one(snapshot_sum* sum, orri_share* share)
+{
+    if (snapshot_counted(sum, &share->round)) {
+        return;
+    }
+    sum->own += sizeof *share + orri_row_log_bytes(share) +
+                (share->counts != NULL ? share->rows * sizeof *share->counts : 0);
+    if (share->attached != NULL) {
+        sum->shared += share->size;
+    } else if (!share->lost && share->base == NULL) {
+        sum->own += share->size;
+    }
+}
+
+// With what it leans on and nobody else asks for. Such a one was counted if its own base was.
+static void snapshot_sum_share(snapshot_sum* sum, orri_share* share)
+{
+    for (orri_share* at = share; at != NULL && (at == share || at->refs == 0); at = at->base) {
+        snapshot_sum_one(sum, at);
+    }
+}
+
+static void snapshot_sum_cluster(snapshot_sum* sum, orri_cluster_node* node)
+{
+    if (snapshot_counted(sum, &node->round)) {
+        return;
+    }
+    sum->own += snapshot_cluster_bytes(node->chunk_count, node->type_count, node->tag_count);
+    for (uint32_t i = 0; i < node->chunk_count; i++) {
+        orri_chunk_node* chunk = node->chunks[i];
+        if (snapshot_counted(sum, &chunk->round)) {
+            continue;
+        }
+        sum->own += snapshot_chunk_bytes(chunk->column_count);
+        for (uint32_t c = 0; c < chunk->column_count; c++) {
+            snapshot_sum_share(sum, chunk->columns[c].share);
+        }
+    }
+}
+
+static void snapshot_sum_pool(snapshot_sum* sum, orri_pool_node* node)
+{
+    if (snapshot_counted(sum, &node->round)) {
+        return;
+    }
+    sum->own += sizeof *node + node->block_count * sizeof node->blocks[0];
+    for (uint32_t i = 0; i < node->block_count; i++) {
+        orri_pool_share* share = node->blocks[i].share;
+        if (!snapshot_counted(sum, &share->round)) {
+            sum->own += sizeof *share + share->bytes;
+            sum->shared += share->attached ? orri_pool_share_bytes(share) : 0;
+        }
+    }
+}
+
+void orri_snapshot_bytes(const orri_snapshot* snapshot, uint64_t round, uint64_t* own,
+                         uint64_t* shared)
+{
+    snapshot_sum sum = {.round = round};
+    sum.own = sizeof *snapshot + snapshot->page_count * sizeof *snapshot->pages +
+              snapshot->cluster_count * sizeof *snapshot->clusters +
+              snapshot->slot_count * sizeof *snapshot->slots +
+              snapshot->pool_count * sizeof *snapshot->pools;
+    for (uint32_t p = 0; p < snapshot->page_count; p++) {
+        snapshot_sum_share(&sum, snapshot->pages[p]);
+    }
+    for (uint32_t i = 0; i < snapshot->cluster_count; i++) {
+        snapshot_sum_cluster(&sum, snapshot->clusters[i]);
+    }
+    for (uint32_t p = 0; p < snapshot->pool_count; p++) {
+        snapshot_sum_pool(&sum, snapshot->pools[p]);
+    }
+    if (!snapshot_counted(&sum, &snapshot->tags->round)) {
+        sum.own += sizeof *snapshot->tags +
+                   snapshot->tags->list.capacity * sizeof *snapshot->tags->list.entries;
+    }
+    *own = sum.own;
+    *shared = sum.shared;
+}

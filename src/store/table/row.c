@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: MIT
+// One row moves from cluster to cluster, or leaves. Everything that may be refused comes first (room in the
+// target, copies of held blocks, construct and copy hooks); then nothing can fail: values are moved, the gap is
+// filled with the cluster's last row, and both records are patched.
+#include "store/relation/relation.h"
+
+// ---- enable bits --------------------------------------------------------------------------------------
+
+static bool row_bits_needed(const orri_transition* plan, uint32_t from, uint32_t to)
+{
+    return plan->from->columns[from].has_bits && !plan->to->columns[to].has_bits;
+}
+
+bool orri_transition_prepare_bits(orr_world* world, const orri_transition* plan)
+{
+    if (ORR_LIKELY(!plan->from->has_bits)) {
+        return true;
+    }
+    for (uint32_t i = 0; i < plan->kept_count; i++) {
+        if (row_bits_needed(plan, plan->kept[i].from, plan->kept[i].to) &&
+            !orri_cluster_add_bits(world, plan->to, plan->kept[i].to)) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < plan->resized_count; i++) {
+        if (row_bits_needed(plan, plan->resized[i].from, plan->resized[i].to) &&
+            !orri_cluster_add_bits(world, plan->to, plan->resized[i].to)) {
+            return false;
+        }
+    }
+    return !row_bits_needed(plan, plan->from->type_count, plan->to->type_count) ||
+           orri_cluster_add_bits(world, plan->to, plan->to->type_count);
+}
+
+static void row_bits_column(orri_chunk* to, uint32_t to_column, uint32_t to_slot, orri_chunk* from,
+                            uint32_t from_column, uint32_t from_slot, uint32_t count)
+{
+    uint64_t* target = (uint64_t*)(void*)orri_chunk_bits(to, to_column)->data;
+    const uint64_t* source = (const uint64_t*)(void*)orri_chunk_bits(from, from_column)->data;
+    uint32_t to_shift = to->cluster->columns[to_column].shift;
+    uint32_t from_shift = from->cluster->columns[from_column].shift;
+    if (target == NULL || source == NULL) {
+        return;
+    }
+    if (ORR_LIKELY(to_shift == from_shift)) {
+        orri_bits_copy(target, to_slot << to_shift, source, from_slot << from_shift,
+                       count << to_shift);
+        return;
+    }
+    // Bits past the last instance are on, so those that both have room for are all there is to copy.
+    uint32_t both = 1u << (to_shift < from_shift ? to_shift : from_shift);
+    for (uint32_t i = 0; i < count; i++) {
+        orri_bits_copy(target, (to_slot + i) << to_shift, source, (from_slot + i) << from_shift,
+                       both);
+    }
+}
+
+void orri_transition_move_bits(const orri_transition* plan, orri_chunk* to, uint32_t to_slot,
+                               orri_chunk* from, uint32_t from_slot, uint32_t count)
+{
+    for (uint32_t c = 0; c <= plan->to->type_count; c++) {
+        uint64_t* target = (uint64_t*)(void*)orri_chunk_bits(to, c)->data;
+        uint32_t shift = plan->to->columns[c].shift;
+        if (target != NULL) {
+            orri_bits_fill(target, to_slot << shift, count << shift, true);
+        }
+    }
+    for (uint32_t i = 0; i < plan->resized_count; i++) {
+        row_bits_column(to, plan->resized[i].to, to_slot, from, plan->resized[i].from, from_slot,
+                        count);
+    }
+    for (uint32_t i = 0; i < plan->kept_count; i++) {
+        row_bits_column(to, plan->kept[i].to, to_slot, from, plan->kept[i].from, from_slot, count);
+    }
+    row_bits_column(to, plan->to->type_count, to_slot, from, plan->from->type_count, from_slot,
+                    count);
+}
+
+// ---- making values --------------------------------------------------------------------------------------
+
+void orri_column_destruct(orri_cluster* cluster, uint32_t column, uint32_t first, uint32_t count)
+{
+    const orri_type* type = cluster->columns[column].type;
+    while (count > 0 && !type->plain) {
+        uint32_t slot = first & ORRI_SLOT_MASK;
+        uint32_t run = ORR_CHUNK_CAPACITY - slot < count ? ORR_CHUNK_CAPACITY - slot : count;
+        orri_cells_destruct(orri_cells_at(orri_cluster_chunk_of(cluster, first), column, slot),
+                            run);
+        first += run;
+        count -= run;
+    }
+}
+
+bool orri_column_construct(orri_cluster* cluster, uint32_t column, uint32_t first, uint32_t count)
+{
+    uint32_t done = 0;
+    while (done < count) {
+        uint32_t slot = (first + done) & ORRI_SLOT_MASK;
+        uint32_t left = count - done;
+        uint32_t run = ORR_CHUNK_CAPACITY - slot < left ? ORR_CHUNK_CAPACITY - slot : left;
+        if (!orri_cells_make(orri_cluster_chunk_of(cluster, first + done), column, slot, run,
+                             NULL)) {
+            orri_column_destruct(cluster, column, first, done);
+            return false;
+        }
+        done += run;
+    }
+    return true;
+}
+
+static bool row_make_value(orri_chunk* chunk, uint32_t column, uint32_t slot, const void* value)
+{
+    const orri_cluster_column* entry = &chunk->cluster->columns[column];
+    const orri_type* type = entry->type;
+    if (ORR_UNLIKELY(entry->counts != 0)) {
+        return orri_cells_make(chunk, column, slot, 1, value);
+    }
+    uint8_t* target = chunk->columns[column].data + (size_t)slot * entry->size;
+    if (ORR_LIKELY(type->plain && value == NULL && type->zero_preset)) {
+        memset(target, 0, type->info.size);
+        return true;
+    }
+    if (ORR_LIKELY(type->plain && value != NULL && !type->info.has_padding)) {
+        orri_value_move(target, value, type->info.size);
+        return true;
+    }
+    return value != NULL ? orri_rows_copy(type, target, value, 1)
+                         : orri_rows_construct(type, target, 1);
+}
+
+static orr_result row_make_new(orr_world* world, const char* call, const orri_transition* plan,
+                               orri_chunk* target, uint32_t slot, const orri_type* value_type,
+                               const void* value)
+{
+    for (uint32_t i = 0; i < plan->new_count; i++) {
+        uint32_t c = plan->added[i];
+        const orri_type* type = plan->to->columns[c].type;
+        if (ORR_UNLIKELY(!row_make_value(target, c, slot, type == value_type ? value : NULL))) {
+            while (i-- > 0) {
+                orri_column_destruct(plan->to, plan->added[i], plan->to->row_count, 1);
+            }
+            return orri_refuse_hook(world, call, type);
+        }
+    }
+    return ORR_OK;
+}
+
+// The pages of the index for what the new values refer to.
+static orr_result row_prepare_relations(orr_world* world, const orri_transition* plan,
+                                        uint32_t index)
+{
+    uint32_t row = plan->to->row_count;
+    if (!plan->indexed || orri_relation_prepare_move(world, plan, row, index)) {
+        return ORR_OK;
+    }
+    for (uint32_t i = 0; i < plan->new_count; i++) {
+        orri_column_destruct(plan->to, plan->added[i], row, 1);
+    }
+    return orri_refuse_memory(&world->env, "keeping who refers to whom");
+}
+
+// ---- moving one ---------------------------------------------------------------------------------------------
+
+bool orri_row_prepare_remove(orr_world* world, orri_chunk* chunk, uint32_t index)
+{
+    const orri_cluster* cluster = chunk->cluster;
+    uint32_t last_row = cluster->row_count - 1;
+    orri_chunk* last = orri_cluster_chunk_of(cluster, last_row);
+    if (ORR_LIKELY((chunk->share_count | last->share_count | world->index.share_count) == 0)) {
+        return true;
+    }
+    uint32_t last_slot = last_row & ORRI_SLOT_MASK, last_index = orri_chunk_ids(last)[last_slot];
+    uint32_t slot = orri_place_slot(orri_record_at(world, index)->place);
+    return orri_chunk_prepare_rows(world, chunk, slot, 1) &&
+           orri_chunk_prepare_rows(world, last, last_slot, 1) && orri_index_prepare(world, index) &&
+           orri_index_prepare(world, last_index);
+}
+
+void orri_row_remove(orr_world* world, orri_chunk* chunk, uint32_t slot)
+{
+    orri_cluster* cluster = chunk->cluster;
+    uint32_t last_row = cluster->row_count - 1;
+    uint32_t last_slot = last_row & ORRI_SLOT_MASK;
+    orri_chunk* last = orri_cluster_chunk_of(cluster, last_row);
+    orri_chunk_stamp_rows(world, chunk);
+    if (last != chunk || last_slot != slot) {
+        orri_chunk_stamp_rows(world, last);
+        orri_row_relocate(world, chunk, slot, last, last_slot);
+    }
+    cluster->row_count = last_row;
+    orri_rows_close(last, last_slot, 1);
+    if (ORR_UNLIKELY(last_slot == 0)) {
+        orri_cluster_trim(world, cluster);
+    }
+}
+
+static void row_keep(const orri_transition* plan, orri_chunk* target, uint32_t target_slot,
+                     orri_chunk* chunk, uint32_t slot)
+{
+    for (uint32_t i = 0; i < plan->kept_count; i++) {
+        orri_transition_pair pair = plan->kept[i];
+        uint8_t* to = target->columns[pair.to].data + (size_t)target_slot * pair.size;
+        uint8_t* from = chunk->columns[pair.from].data + (size_t)slot * pair.size;
+        const orri_type* type = plan->plain ? NULL : plan->from->columns[pair.from].type;
+        if (ORR_LIKELY(type == NULL || type->plain)) {
+            orri_value_move(to, from, pair.size);
+        } else {
+            orri_cells_move(orri_cells_at(target, pair.to, target_slot),
+                            orri_cells_at(chunk, pair.from, slot), 1);
+        }
+    }
+    if (ORR_UNLIKELY(plan->resized_count > 0)) {
+        orri_cells_resize(plan, target, target_slot, chunk, slot, 1);
+    }
+}
+
+static void row_drop(const orri_transition* plan, orri_chunk* chunk, uint32_t slot)
+{
+    for (uint32_t i = 0; !plan->dropped_plain && i < plan->dropped_count; i++) {
+        orri_cells_destruct(orri_cells_at(chunk, plan->dropped[i], slot), 1);
+    }
+}
+
+// The short way: nothing can be refused any more, and everything was stamped in this epoch.
+static inline bool row_short(orr_world* world, const orri_transition* plan, uint32_t index,
+                             const orri_type* value_type, const void* value)
+{
+    orri_cluster *to = plan->to, *from = plan->from;
+    uint32_t row = to->row_count, last_row = from->row_count - 1;
+    if (row == to->row_capacity || !plan->simple || !from->direct || !to->direct ||
+        (value != NULL && value_type->info.has_padding)) {
+        return false;
+    }
+    orri_record* record = orri_record_at(world, index);
+    uint32_t place = record->place;
+    uint32_t slot = orri_place_slot(place), target_slot = row & ORRI_SLOT_MASK;
+    orri_chunk* chunk = orri_place_chunk(world, place);
+    orri_chunk* target = orri_cluster_chunk_of(to, row);
+    orri_chunk* last = orri_cluster_chunk_of(from, last_row);
+    if (target->stamp != world->epoch || !orri_row_stamped(world, chunk, last, last_row, index)) {
+        return false;
+    }
+    orri_rows_open(target, target_slot, 1);
+    for (uint32_t i = 0; i < plan->kept_count; i++) {
+        orri_transition_pair pair = plan->kept[i];
+        orri_value_move(target->columns[pair.to].data + (size_t)target_slot * pair.size,
+                        chunk->columns[pair.from].data + (size_t)slot * pair.size, pair.size);
+    }
+    for (uint32_t i = 0; i < plan->new_count; i++) {
+        uint32_t c = plan->added[i], size = to->sizes[c];
+        uint8_t* data = target->columns[c].data + (size_t)target_slot * size;
+        if (value != NULL && to->columns[c].type == value_type) {
+            orri_value_move(data, value, size);
+        } else {
+            orri_value_zero(data, size); // Simple plans have zero presets.
+        }
+    }
+    orri_chunk_ids(target)[target_slot] = index;
+    to->row_count = row + 1;
+    orri_row_close_gap(world, from, chunk, place, last, last_row);
+    record->place = orri_place_make(target, target_slot);
+    return true;
+}
+
+ORRI_COLD static orr_result row_long(orr_world* world, const char* call,
+                                     const orri_transition* plan, uint32_t index,
+                                     const orri_type* value_type, const void* value)
+{
+    orri_cluster* to = plan->to;
+    if (ORR_UNLIKELY(to->row_count == to->row_capacity) && !orri_cluster_reserve(world, to, 1)) {
+        return orri_refuse_room(world, call);
+    }
+    uint32_t place = orri_record_at(world, index)->place;
+    uint32_t slot = orri_place_slot(place), target_slot = to->row_count & ORRI_SLOT_MASK;
+    orri_chunk* chunk = orri_place_chunk(world, place);
+    orri_chunk* target = orri_cluster_chunk_of(to, to->row_count);
+    if (!orri_transition_prepare_bits(world, plan) ||
+        !orri_chunk_prepare_rows(world, target, target_slot, 1) ||
+        !orri_row_prepare_remove(world, chunk, index)) {
+        orri_cluster_trim(world, to);
+        return orri_refuse_memory(&world->env, "preparing to move a row");
+    }
+    orri_rows_open(target, target_slot, 1);
+    orr_result result = row_make_new(world, call, plan, target, target_slot, value_type, value);
+    if (result == ORR_OK) {
+        result = row_prepare_relations(world, plan, index);
+    }
+    if (ORR_UNLIKELY(result != ORR_OK)) {
+        orri_rows_close(target, target_slot, 1);
+        orri_cluster_trim(world, to);
+        return result;
+    }
+    orri_chunk_stamp_rows(world, target);
+    row_keep(plan, target, target_slot, chunk, slot);
+    row_drop(plan, chunk, slot);
+    orri_chunk_ids(target)[target_slot] = index;
+    if (ORR_UNLIKELY(to->has_bits)) {
+        orri_transition_move_bits(plan, target, target_slot, chunk, slot, 1);
+    }
+    if (plan->indexed) {
+        orri_relation_moved(world, plan, to->row_count, index);
+    }
+    to->row_count++;
+    orri_row_remove(world, chunk, slot);
+    orri_index_write(world, index)->place = orri_place_make(target, target_slot);
+    return ORR_OK;
+}
+
+orr_result orri_move_one(orr_world* world, const char* call, const orri_transition* plan,
+                         uint32_t index, const orri_type* value_type, const void* value)
+{
+    if (ORR_LIKELY(row_short(world, plan, index, value_type, value))) {
+        return ORR_OK;
+    }
+    return row_long(world, call, plan, index, value_type, value);
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// Changes of structure beside systems that run: where they may reach, and memory that these still read. See commit_scope.h.
+#include "store/world/commit_scope.h"
+
+ORRI_COLD static bool commit_scope_refuse(orr_world* world, const char* what)
+{
+    (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+                      "a commit beside running systems %s; it is done again where none runs", what);
+    return false;
+}
+
+static void commit_scope_note(orr_world* world, orri_commit_scope* reach, uint32_t index)
+{
+    uint32_t old = reach->words;
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &reach->bits, &reach->words,
+                      index / 64 + 1)) {
+        reach->lost = true; // Commits wait longer, nothing else.
+        return;
+    }
+    for (uint32_t w = old; w < reach->words; w++) {
+        reach->bits[w] = 0;
+    }
+    reach->count += !orri_bit_get(reach->bits, index);
+    orri_bit_set(reach->bits, index, true);
+}
+
+bool orri_commit_scope_touch_long(orr_world* world, const orri_cluster* cluster)
+{
+    orri_commit_scope* reach = world->reach;
+    if (cluster->transient || orri_commit_scope_has(reach, cluster->index)) {
+        return !cluster->transient || reach->learns ||
+               commit_scope_refuse(world, "is about transient ones");
+    }
+    if (!reach->learns) {
+        return commit_scope_refuse(world, "came to a cluster that it has not");
+    }
+    commit_scope_note(world, reach, cluster->index);
+    return true;
+}
+
+bool orri_commit_scope_registry_long(orr_world* world)
+{
+    return world->reach->learns || commit_scope_refuse(world, "would make a cluster");
+}
+
+void orri_commit_scope_free(orr_world* world, orri_commit_scope* reach)
+{
+    ORRI_RELEASE(&world->env, ORR_MEMORY_SYSTEM, reach->bits, reach->words);
+    *reach = (orri_commit_scope){0};
+}
+
+// ---- memory that others still read -----------------------------------------------------------------------------------------
+
+bool orri_retire_reserve(orr_world* world)
+{
+    return !world->realtime || ORRI_RESERVE(&world->env, ORR_MEMORY_TEMP, &world->retired,
+                                            &world->retired_capacity, world->retired_count + 1);
+}
+
+void orri_retire(orr_world* world, orr_memory_purpose purpose, void* memory, size_t size,
+                 size_t align)
+{
+    if (!world->realtime) {
+        orri_free(&world->env, purpose, memory, size, align);
+        return;
+    }
+    ORR_ASSERT(world->retired_count < world->retired_capacity);
+    world->retired[world->retired_count++] = (orri_retired){memory, size, align, purpose};
+}
+
+void orri_retired_free(orr_world* world)
+{
+    while (world->retired_count > 0) {
+        const orri_retired* last = &world->retired[--world->retired_count];
+        orri_free(&world->env, last->purpose, last->memory, last->size, last->align);
+    }
+    ORRI_RELEASE(&world->env, ORR_MEMORY_TEMP, world->retired, world->retired_capacity);
+    world->retired = NULL;
+    world->retired_capacity = 0;
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+// The words of refusals: which call, which entity and type by name, and what to do.
+#include "store/relation/entity_name.h"
+#include "store/table/transient.h"
+#include "store/world/access.h"
+#include <stdio.h>
+
+orri_id_text orri_id_format(orr_entity entity)
+{
+    orri_id_text out;
+    uint32_t generation = orri_id_generation(entity);
+    uint32_t salt = generation >> ORRI_GENERATION_BITS;
+    if (entity.id == 0) {
+        snprintf(out.text, sizeof out.text, "null");
+    } else if (salt != 0) {
+        snprintf(out.text, sizeof out.text, "%uv%us%u", orri_id_index(entity),
+                 generation & ORRI_GENERATION_MASK, salt);
+    } else {
+        snprintf(out.text, sizeof out.text, "%uv%u", orri_id_index(entity), generation);
+    }
+    return out;
+}
+
+orri_id_text orri_entity_format(const orr_world* world, orr_entity entity)
+{
+    orri_id_text id = orri_id_format(entity), out;
+    // Who has only its rows to itself does not look for names.
+    bool looks = !orri_watched(world) || !orri_access_of(world)->own_rows;
+    const char* name = looks && orri_record_find(world, entity) != NULL
+                           ? orri_name_of(world, orri_id_index(entity))
+                           : NULL;
+    if (name == NULL) {
+        return id;
+    }
+    char cut[64]; // A name may be as long as half a message.
+    orri_text text = {cut, sizeof cut, 0};
+    orri_text_add(&text, "%s", name);
+    orri_text_cut(&text);
+    snprintf(out.text, sizeof out.text, "%s (%.40s)", cut, id.text);
+    return out;
+}
+
+const char* orri_type_label(const orr_world* world, orr_type type)
+{
+    const orri_type* found = orri_type_at(&world->schema, type);
+    return found != NULL ? found->info.name : "(no type)";
+}
+
+// Why an id is not alive, as far as can be told.
+static const char* refuse_entity_reason(const orr_world* world, orr_entity entity)
+{
+    if (((orri_id_generation(entity) ^ world->salt) & ~ORRI_GENERATION_MASK) != 0) {
+        return "is of a world with another id_salt";
+    }
+    if (orri_transient_alive(world, entity)) {
+        return "is transient, and this is not for transient entities (orr_create_transient)";
+    }
+    if (orri_id_transient(entity)) {
+        return orri_watched(world) ? "is transient: dead, not created yet, or hidden from the "
+                                     "simulation"
+                                   : "was a transient one, and is dead";
+    }
+    if (orri_id_index(entity) >= world->hot.count) {
+        return orri_watched(world) ? "is not created yet: what was sent is alive after the commit"
+                                   : "was never created in this world";
+    }
+    return "is dead";
+}
+
+orr_result orri_refuse_entity(const orr_world* world, const char* call, orr_entity entity,
+                              orr_type type)
+{
+    orri_id_text name = orri_entity_format(world, entity);
+    const char* reason = refuse_entity_reason(world, entity);
+    if (entity.id == 0) {
+        return orri_refuse(orri_env_of(world), ORR_ERR_ENTITY, ORR_LOG_ID_ENTITY_REFUSED,
+                           "%s: the entity is null, so its %s cannot be reached; was its creation "
+                           "refused?",
+                           call, type.id != 0 ? orri_type_label(world, type) : "components");
+    }
+    if (type.id == 0) {
+        return orri_refuse(orri_env_of(world), ORR_ERR_ENTITY, ORR_LOG_ID_ENTITY_REFUSED,
+                           "%s: entity %s %s; check with orr_alive()", call, name.text, reason);
+    }
+    return orri_refuse(orri_env_of(world), ORR_ERR_ENTITY, ORR_LOG_ID_ENTITY_REFUSED,
+                       "%s: entity %s %s, so its %s cannot be reached; check with orr_alive()",
+                       call, name.text, reason, orri_type_label(world, type));
+}
+
+orr_result orri_refuse_type(const orr_world* world, const char* call, orr_type type)
+{
+    if (type.id == 0) {
+        return orri_refuse(orri_env_of(world), ORR_ERR_TYPE, ORR_LOG_ID_CALL_REFUSED,
+                           "%s: the type is null; was its registration refused?", call);
+    }
+    return orri_refuse(
+        orri_env_of(world), ORR_ERR_TYPE, ORR_LOG_ID_CALL_REFUSED,
+        "%s: the type is not registered in this world; it is of another world, or was "
+        "never given (every world registers its own types)",
+        call);
+}
+
+orr_result orri_refuse_cluster(const orr_world* world, const char* call, orr_cluster cluster)
+{
+    return orri_refuse(orri_env_of(world), ORR_ERR_CLUSTER, ORR_LOG_ID_CLUSTER_REFUSED,
+                       "%s: cluster %uv%u %s; get it again with orr_cluster_get()", call,
+                       cluster.id, cluster.generation,
+                       cluster.id == 0                  ? "is null"
+                       : cluster.id > world->slot_count ? "is not of this world"
+                                                        : "was deleted");
+}
+
+orr_result orri_refuse_argument(const orr_world* world, const char* call, const char* what)
+{
+    return orri_refuse(orri_env_of(world), ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED, "%s: %s",
+                       call, what);
+}
+
+orr_result orri_refuse_hook(const orr_world* world, const char* call, const orri_type* type)
+{
+    return orri_refuse(orri_env_of(world), ORR_ERR_HOOK, ORR_LOG_ID_CALL_REFUSED,
+                       "%s: a construct or copy hook of %s refused; nothing was changed", call,
+                       type->info.name);
+}
+
+orr_result orri_refuse_in_place(const orr_world* world, const char* call, const orri_type* type)
+{
+    return orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+                       "%s: %s has indexed fields, which are not written in place; use orr_set()",
+                       call, type->info.name);
+}
+
+orr_result orri_refuse_room(const orr_world* world, const char* call)
+{
+    uint32_t chunks = world->chunk_count - 1 - world->chunk_free_count;
+    if (chunks >= ORRI_CHUNKS_MAX) {
+        return orri_refuse(orri_env_of(world), ORR_ERR_CAPACITY, ORR_LOG_ID_CALL_REFUSED,
+                           "%s: the world has %u chunks, the most it can have; fewer clusters with "
+                           "few rows would need fewer",
+                           call, chunks);
+    }
+    char doing[ORRI_ERROR_SIZE / 2];
+    snprintf(doing, sizeof doing, "%s made room in a cluster", call);
+    return orri_refuse_memory(orri_env_of(world), doing);
+}
+
+orr_result orri_check_open(const orr_world* world, const char* call)
+{
+    if (ORR_LIKELY(orri_world_open(world))) {
+        return ORR_OK;
+    }
+    if (ORR_UNLIKELY(world->realtime) && orri_watched(world)) {
+        return orri_refuse_structure(world, call, (orr_type){0}, (orr_entity){0});
+    }
+    // On the floor, with structure alone.
+    bool handles = orri_handles_here(world);
+    bool floor = ORR_UNLIKELY(world->realtime) && orri_here_now.loops == 0 && !handles;
+    if (world->appender == NULL && !handles && (world->iterating == 0 || floor)) {
+        // Nothing but lists that queries keep of where rows lie: they are told, and the call goes on.
+        if (world->listed != 0) {
+            world->listener.structure_change((orr_world*)(uintptr_t)world);
+        }
+        ORR_ASSERT(orri_world_open(world) || floor || world->in_handler != 0);
+        return ORR_OK;
+    }
+    if (handles) {
+        return orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+                           "%s: an error handler may look at the world, not change it", call);
+    }
+    if (orri_watched(world)) {
+        return orri_refuse_structure(world, call, (orr_type){0}, (orr_entity){0});
+    }
+    if (world->busy != NULL) {
+        return orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED, "%s: %s",
+                           call, world->busy);
+    }
+    if (world->appender == NULL) {
+        return orri_refuse(
+            orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+            "%s: not while a query is iterated, the loop would walk on what changes. Make the call "
+            "after the loop, for entities collected in it; orr_query_add(), orr_query_remove() and "
+            "orr_query_destroy_entities() change all that match. (A loop left without "
+            "orr_iter_end() stays open until the next tick)",
+            call);
+    }
+    return orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+                       "%s: an appender is open on this world; call orr_append_end() first", call);
+}

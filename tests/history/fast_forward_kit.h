@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// What tests of going ahead in real time share: where a world went, and what it was there.
+#ifndef TEST_FAR_KIT_H
+#define TEST_FAR_KIT_H
+
+#include "history/everything_kit.h"
+
+enum {
+    FAR = 60, // Ticks of the world.
+    MARKS = 256
+};
+
+static struct {
+    uint64_t hashes[MARKS]; // By the world's tick.
+    uint64_t tick, run;     // Where it came to; ticks that were run on the way.
+    uint32_t calls;
+    bool again; // In one call.
+    kit* kit;
+    bool every; // There is a meeting after every tick, not only where it is remembered.
+} far;
+
+ORR_MAYBE_UNUSED static void far_check(orr_world* world, uint64_t tick)
+{
+    HARD_CHECK(orr_world_tick(world) == tick, "it is tick %u, not %u",
+               (unsigned)orr_world_tick(world), (unsigned)tick);
+    HARD_CHECK(orr_world_validate(world) == ORR_OK, "%s", orr_error_last(world));
+}
+
+ORR_MAYBE_UNUSED static void far_go(orr_world* world, uint64_t tick)
+{
+    HARD_CHECK(orr_time_travel(world, tick) == ORR_OK, "%s", orr_error_last(world));
+    far_check(world, tick);
+}
+
+// What calls found is the same in a replay.
+static uint64_t far_hashes[MARKS];
+
+ORR_MAYBE_UNUSED static void far_same(orr_world* world, bool replays)
+{
+    (void)world;
+    CHECK(far.calls >= 3);
+    if (!replays) {
+        memcpy(far_hashes, far.hashes, sizeof far_hashes);
+    }
+    CHECK(memcmp(far_hashes, far.hashes, sizeof far_hashes) == 0);
+}
+
+#endif

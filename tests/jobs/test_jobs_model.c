@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+// The crew under a controlled scheduler: small graphs, run twice and rebuilt in between, by two and three workers, in all
+// schedules with at most two preemptions (as many as there is time for), then with random priorities. A schedule fails if a
+// unit is not done once, a node begins early, somebody touches the graph after the run, or nobody can go on.
+#include "test.h"
+
+#include "base/util.h"
+#include "jobs/jobs.h"
+#include "support/controlled.h"
+
+enum {
+    MODEL_NODES = 4,
+    MODEL_UNITS = 4
+};
+
+typedef struct model_shape {
+    const char* name;
+    uint32_t workers;
+    uint32_t node_count;
+    orri_graph_node nodes[MODEL_NODES];
+    uint32_t next[MODEL_NODES];
+    bool own;      // The helpers are threads of the user's.
+    bool timeouts; // Somebody watches.
+    bool extra;    // They come once more than promised, perhaps when the crew is gone.
+    bool watcher;  // And a thread that does nothing else.
+} model_shape;
+
+typedef struct model {
+    const model_shape* shape;
+    orr_platform table; // The scheduler's, with the look at the retired graph.
+    const orr_platform* scheduler;
+    orri_env env;
+    orri_graph graph;
+    orri_graph_node nodes[MODEL_NODES];
+    uint32_t next[MODEL_NODES];
+    uint32_t hits[MODEL_NODES][MODEL_UNITS];
+    uint32_t left[MODEL_NODES];
+    uint32_t busy; // Bits of workers in a call.
+    const char *room, *room_end;
+    bool retired;
+    orr_thread threads[4];
+    uint32_t thread_count;
+    struct {
+        void (*help)(void* arg);
+        void* arg;
+    } calls[4];
+} model;
+
+static model* model_now; // Of the schedule that runs; sched points know no other.
+
+// What follows the point is the access, so the look comes after the others had their turn.
+static void model_point(void* user, orr_sched_kind kind, const void* word)
+{
+    model* m = model_now;
+    const char* at = word;
+    m->scheduler->sched_point(user, kind, word);
+    controlled_check(!m->retired || at < m->room || at >= m->room_end,
+                     "a graph is looked at after its run");
+}
+
+// Those of the workers stand inside spins, which are choices already.
+static void model_yield(void* user)
+{
+    (void)user;
+}
+
+static void model_log(void* user, const orr_log_line* line)
+{
+    const model* m = user;
+    bool extra = m->shape->extra && line->id == ORR_LOG_ID_HELP_UNASKED;
+    controlled_check(extra, "%s", line->text);
+}
+
+// With a point in it, so that a call takes time in which others can go on.
+static void model_run(void* context, uint32_t node, uint32_t first, uint32_t last, uint32_t worker)
+{
+    model* m = context;
+    const orri_graph_node* info = &m->nodes[node];
+    controlled_check(first < last && last <= info->items, "units %u to %u", first, last);
+    controlled_check(worker == 0 || !info->here, "node %u is for the caller", node);
+    controlled_check((m->busy >> worker & 1) == 0, "worker %u twice", worker);
+    for (uint32_t i = 0; i < node; i++) {
+        for (uint32_t j = 0; j < m->nodes[i].next_count; j++) {
+            controlled_check(m->next[m->nodes[i].next_first + j] != node || m->left[i] == 0,
+                             "node %u before %u", node, i);
+        }
+    }
+    m->busy |= 1u << worker;
+    ORRI_SCHED_POINT(&m->table, ORR_SCHED_LOAD, &m->busy);
+    for (uint32_t i = first; i < last; i++) {
+        controlled_check(m->hits[node][i]++ == 0, "unit %u of node %u twice", i, node);
+    }
+    m->left[node] -= last - first;
+    m->busy &= ~(1u << worker);
+}
+
+static void model_thread(void* arg)
+{
+    model* m = model_now;
+    uint32_t call = (uint32_t)(uintptr_t)arg;
+    m->calls[call].help(m->calls[call].arg);
+}
+
+static uint32_t model_start(void* user, uint32_t count, void (*help)(void* arg), void* arg)
+{
+    model* m = user;
+    uint32_t started = 0, calls = count + m->shape->extra;
+    for (; started < calls && m->thread_count < ORRI_COUNT(m->threads); started++) {
+        uint32_t call = m->thread_count++;
+        m->calls[call].help = help;
+        m->calls[call].arg = arg;
+        int error = m->table.thread_create(m->table.user, "own", model_thread,
+                                           (void*)(uintptr_t)call, &m->threads[call]);
+        controlled_check(error == 0, "no thread");
+    }
+    return started < count ? started : count;
+}
+
+static void model_once(model* m, orri_jobs* jobs)
+{
+    memset(m->hits, 0, sizeof m->hits);
+    for (uint32_t i = 0; i < m->shape->node_count; i++) {
+        m->left[i] = m->nodes[i].items;
+    }
+    m->retired = false;
+    orri_jobs_run(jobs, &m->graph);
+    m->retired = true;
+    controlled_check(m->busy == 0, "still busy: %x", m->busy);
+    for (uint32_t i = 0; i < m->shape->node_count; i++) {
+        for (uint32_t j = 0; j < m->nodes[i].items; j++) {
+            controlled_check(m->hits[i][j] == 1, "unit %u of node %u not done", j, i);
+        }
+    }
+}
+
+// What an owner does between runs. It takes its time, so that whoever is late can be seen: a yield, at which going over is no
+// preemption.
+static void model_rebuild(model* m, orri_jobs* jobs)
+{
+    m->scheduler->thread_yield(m->scheduler->user);
+    orri_graph_free(jobs, &m->graph);
+    memcpy(m->nodes, m->shape->nodes, sizeof m->nodes);
+    memcpy(m->next, m->shape->next, sizeof m->next);
+    m->graph = (orri_graph){.nodes = m->nodes,
+                            .node_count = m->shape->node_count,
+                            .next = m->next,
+                            .run = model_run,
+                            .context = m};
+    controlled_check(orri_graph_reserve(jobs, &m->graph, m->shape->node_count), "no room");
+    m->room = (const char*)m->graph.room;
+    m->room_end = m->room + 4096; // Bitmaps, states, and the parts of these few nodes.
+    ORRI_SCHED_POINT(&m->table, ORR_SCHED_STORE, &m->nodes);
+}
+
+static void model_body(const orr_platform* platform, void* arg)
+{
+    model m = {.shape = arg, .scheduler = platform, .table = *platform};
+    model_now = &m;
+    m.table.sched_point = model_point;
+    m.table.thread_yield = model_yield;
+    orri_env_init(&m.env, &m.table, NULL, 0, &(orr_log_desc){.sink = model_log, .user = &m});
+    orr_pool own = {.user = &m, .start = model_start};
+    orri_jobs* jobs =
+        orri_jobs_create(&m.env, &(orri_jobs_desc){.workers = m.shape->workers,
+                                                   .own = m.shape->own ? &own : NULL,
+                                                   .stuck_ns = m.shape->timeouts ? 1000000000 : 0,
+                                                   .watcher = m.shape->watcher,
+                                                   .spins = 1});
+    model_rebuild(&m, jobs);
+    model_once(&m, jobs);
+    model_rebuild(&m, jobs);
+    model_once(&m, jobs);
+    orri_graph_free(jobs, &m.graph);
+    m.room = m.room_end = NULL;
+    orri_jobs_destroy(jobs);
+    for (uint32_t i = 0; i < m.thread_count; i++) {
+        platform->thread_join(platform->user, m.threads[i]);
+    }
+}
+
+static const model_shape shapes[] = {
+    {"two units", 2, 1, {{"a", 2, 1, 0, 0, 0, false}}, {0}, false, false, false, false},
+    {"three units", 2, 1, {{"a", 3, 1, 0, 0, 0, false}}, {0}, false, false, false, false},
+    {"two nodes",
+     2,
+     2,
+     {{"a", 1, 1, 0, 0, 0, false}, {"b", 1, 1, 0, 0, 0, false}},
+     {0},
+     false,
+     false,
+     false,
+     false},
+    {"shared, then the caller's",
+     2,
+     2,
+     {{"a", 2, 1, 0, 0, 1, false}, {"b", 2, 1, 1, 0, 0, true}},
+     {1},
+     false,
+     false,
+     false,
+     false},
+    {"diamond",
+     2,
+     4,
+     {{"a", 1, 1, 0, 0, 2, false},
+      {"b", 1, 1, 1, 2, 1, false},
+      {"c", 2, 1, 1, 3, 1, false},
+      {"d", 1, 1, 2, 0, 0, false}},
+     {1, 2, 3, 3},
+     false,
+     false,
+     false,
+     false},
+    {"watched", 2, 1, {{"a", 2, 1, 0, 0, 0, false}}, {0}, false, true, false, false},
+    {"own threads", 2, 1, {{"a", 2, 1, 0, 0, 0, false}}, {0}, true, false, false, false},
+    {"a call too many", 2, 1, {{"a", 2, 1, 0, 0, 0, false}}, {0}, true, false, true, false},
+    {"a watcher, alone", 1, 1, {{"a", 2, 1, 0, 0, 0, false}}, {0}, false, true, false, true},
+    {"a watcher, own threads", 2, 1, {{"a", 2, 1, 0, 0, 0, false}}, {0}, true, true, false, true},
+    {"three workers", 3, 1, {{"a", 3, 1, 0, 0, 0, false}}, {0}, false, false, false, false},
+    {"three workers, four units",
+     3,
+     1,
+     {{"a", 4, 1, 0, 0, 0, false}},
+     {0},
+     false,
+     false,
+     false,
+     false},
+    {"three workers, a fork",
+     3,
+     3,
+     {{"a", 2, 1, 0, 0, 2, false}, {"b", 1, 1, 1, 0, 0, true}, {"c", 2, 1, 1, 0, 0, false}},
+     {1, 2},
+     false,
+     false,
+     false,
+     false},
+    {"three workers, own threads",
+     3,
+     1,
+     {{"a", 3, 1, 0, 0, 0, false}},
+     {0},
+     true,
+     false,
+     false,
+     false},
+};
+
+static uint64_t model_explore(controlled_strategy strategy, uint64_t schedules)
+{
+    uint64_t all = 0;
+    for (uint32_t i = 0; i < ORRI_COUNT(shapes); i++) {
+        controlled_result result =
+            controlled_explore(&(controlled_desc){.name = shapes[i].name,
+                                                  .body = model_body,
+                                                  .arg = (void*)(uintptr_t)&shapes[i],
+                                                  .strategy = strategy,
+                                                  .timeouts_max = shapes[i].timeouts ? 2 : 0,
+                                                  .schedules_max = schedules});
+        CONTROLLED_PASS(result);
+        printf("  %-28s %8" PRIu64 " schedules, %8" PRIu64 " distinct%s\n", shapes[i].name,
+               result.schedules, result.distinct, result.exhausted ? ", all there are" : "");
+        all += result.schedules;
+    }
+    return all;
+}
+
+// `--long` makes ten million of both together.
+static uint64_t model_share(uint64_t fast, uint64_t slow, uint64_t most)
+{
+    return test_long() && !test_slow() ? most : test_slow() ? slow : fast;
+}
+
+ORR_TEST(crew_in_all_schedules_of_two_preemptions_does_what_it_must)
+{
+    uint64_t all = model_explore(CONTROLLED_DEPTH_FIRST, model_share(40000, 1500, 1000000));
+    CHECK(all >= model_share(100000, 10000, 4000000));
+}
+
+ORR_TEST(crew_with_random_priorities_does_what_it_must)
+{
+    uint64_t all = model_explore(CONTROLLED_PRIORITIES, model_share(12000, 1000, 600000));
+    CHECK(all >= model_share(100000, 10000, 6000000));
+}

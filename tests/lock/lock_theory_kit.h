@@ -1,0 +1,547 @@
+// SPDX-License-Identifier: MIT
+// The protocol of the locks as a model: up to four systems on three resources. What a system does is a walk through nodes (take a
+// set, let reads go, upgrade, release); whoever waits stands in a line that is served as docs/LOCKS.md says. A step is one section
+// of the table's mutex. States are searched by breadth, so that what is found first is found by a shortest way.
+//
+// Who may pass whom the table also decides by what it learned (who lasts long). The model knows nothing of that: whoever may pass by
+// the rule passes in one successor and waits in another, so whatever is learned, what the table does is among what is searched.
+#ifndef ORR_LOCK_THEORY_KIT_H
+#define ORR_LOCK_THEORY_KIT_H
+
+#include "test.h"
+
+#include "base/util.h"
+#include <stdlib.h>
+
+enum {
+    SYSTEMS = 4,
+    RESOURCES = 3,
+    SETS = 64, // Two bits per resource.
+    NODES = 256,
+    SUCCESSORS = 16,
+    N = 0, // Modes.
+    R,
+    I,
+    X,
+};
+
+#define MODES(a, b, c) ((uint8_t)((a) | (b) << 2 | (c) << 4))
+
+// ---- modes ------------------------------------------------------------------------------------------------------------------
+
+static bool conflict[SETS][SETS]; // Two sets that two systems cannot hold together.
+static bool by_reads[SETS][SETS]; // They conflict, or not; where they do, the first only reads.
+static uint8_t raised[SETS];      // Inclusive as exclusive.
+// Resource 0 stands for others, as the registry does for the rows of all clusters: there I means "write within", which excludes who reads
+// all of them, but not others who write some. (Who takes all exclusively takes each; so "read within", which excludes nobody else, is N.)
+static bool within;
+
+static inline uint32_t mode_of(uint32_t set, uint32_t resource)
+{
+    return set >> (2 * resource) & 3;
+}
+
+static inline void tables_make(void)
+{
+    static const bool transient[4][4] = {
+        [R][X] = true, [X][R] = true, [I][I] = true, [I][X] = true, [X][I] = true, [X][X] = true};
+    for (uint32_t a = 0; a < SETS; a++) {
+        raised[a] = 0;
+        for (uint32_t r = 0; r < RESOURCES; r++) {
+            uint32_t mode = mode_of(a, r);
+            bool group = within && r == 0;
+            raised[a] |= (uint8_t)((mode == I && !group ? X : mode) << (2 * r));
+        }
+        for (uint32_t b = 0; b < SETS; b++) {
+            conflict[a][b] = false;
+            by_reads[a][b] = true;
+            for (uint32_t r = 0; r < RESOURCES; r++) {
+                uint32_t x = mode_of(a, r), y = mode_of(b, r);
+                bool here = within && r == 0 && (x == I || y == I) ? x != y && x != N && y != N
+                                                                   : transient[x][y];
+                conflict[a][b] |= here;
+                by_reads[a][b] &= !here || mode_of(a, r) == R;
+            }
+        }
+    }
+}
+
+// `plain`: bits of resources whose reads are kept.
+static inline uint8_t without_reads(uint32_t set, uint32_t plain)
+{
+    for (uint32_t r = 0; r < RESOURCES; r++) {
+        if (mode_of(set, r) == R && (plain >> r & 1) == 0) {
+            set &= ~(3u << (2 * r));
+        }
+    }
+    return (uint8_t)set;
+}
+
+static inline uint8_t joined(uint32_t a, uint32_t b)
+{
+    uint32_t all = 0;
+    for (uint32_t r = 0; r < RESOURCES; r++) {
+        uint32_t x = mode_of(a, r), y = mode_of(b, r);
+        all |= (x > y ? x : y) << (2 * r);
+    }
+    return (uint8_t)all;
+}
+
+// ---- what systems do ----------------------------------------------------------------------------------------------------------
+
+typedef enum op_kind {
+    OP_END,
+    OP_IDLE, // Holds nothing, and begins with any of the model's first nodes that it may, or does not.
+    OP_TAKE,
+    OP_READS_END,
+    OP_UPGRADE,
+    OP_RELEASE,
+} op_kind;
+
+typedef struct node {
+    uint8_t kind, next;
+    uint8_t held;   // Before it is done.
+    uint8_t wanted; // Of OP_TAKE what it asks for, of OP_UPGRADE all that it then holds.
+} node;
+
+typedef enum passing {
+    PASS_NEVER,
+    PASS_BOUNDED, // Ours.
+    PASS_ALWAYS,
+    PASS_INCLUSIVE, // As ours, but who wants something inclusively passes those who wait to read it.
+} passing;
+
+typedef struct state {
+    uint8_t at[SYSTEMS];
+    uint8_t line[SYSTEMS];
+    uint8_t waiting;
+    // Of who waits for a set: bits of those who had theirs before it came, as long as one of them has something it cannot have
+    // beside it. 0: nobody passes it.
+    uint8_t older[SYSTEMS];
+} state;
+
+typedef struct model {
+    node nodes[NODES];
+    uint32_t node_count;
+    uint32_t count; // Systems.
+    uint8_t starts[SYSTEMS];
+    const char* names[SYSTEMS];
+    passing passes;
+    // What an idle system may begin with: nodes first[from[i]] to first[to[i]].
+    uint8_t first[NODES];
+    uint32_t from[SYSTEMS], to[SYSTEMS];
+    // All systems do the same and are not told apart; resources that mean the same neither. By each of these orders of
+    // resources: what a node becomes.
+    bool anonymous;
+    uint8_t twins[6][NODES];
+    uint32_t twin_count;
+    // Visited, by breadth.
+    uint64_t* states;
+    uint32_t* parents;
+    uint32_t reached, capacity;
+    uint32_t* table; // Number of a state + 1.
+    uint32_t bits;
+    uint64_t all, steps; // Of all searches.
+    // Successors of one step.
+    state out[SUCCESSORS];
+    uint32_t out_count;
+} model;
+
+static model m;
+
+static inline uint8_t node_add(op_kind kind, uint32_t held, uint32_t wanted)
+{
+    CHECK(m.node_count < NODES);
+    m.nodes[m.node_count] =
+        (node){(uint8_t)kind, (uint8_t)(m.node_count + 1), (uint8_t)held, (uint8_t)wanted};
+    return (uint8_t)m.node_count++;
+}
+
+// ---- the line ---------------------------------------------------------------------------------------------------------------
+
+static inline uint32_t held_of(const state* s, uint32_t system)
+{
+    return m.nodes[s->at[system]].held;
+}
+
+static inline uint32_t wanted_of(const state* s, uint32_t system)
+{
+    return m.nodes[s->at[system]].wanted;
+}
+
+static inline uint32_t kind_of(const state* s, uint32_t system)
+{
+    return m.nodes[s->at[system]].kind;
+}
+
+static inline bool waits(const state* s, uint32_t system)
+{
+    for (uint32_t i = 0; i < s->waiting; i++) {
+        if (s->line[i] == system) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Whether it can be passed: one that it found still keeps it off.
+static inline bool is_open(const state* s, uint32_t system)
+{
+    for (uint32_t j = 0; j < m.count; j++) {
+        if ((s->older[system] >> j & 1) != 0 && conflict[wanted_of(s, system)][held_of(s, j)]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// After something was given back. Who can never keep it off again is not remembered: what holds less than all cannot come to
+// conflict but by its upgrade.
+static inline void settle(state* s)
+{
+    for (uint32_t i = 0; i < s->waiting; i++) {
+        uint32_t me = s->line[i];
+        if (m.passes == PASS_ALWAYS || (s->older[me] != 0 && !is_open(s, me))) {
+            s->older[me] = 0;
+        }
+        for (uint32_t j = 0; s->older[me] != 0 && j < m.count; j++) {
+            if (!conflict[wanted_of(s, me)][raised[held_of(s, j)]]) {
+                s->older[me] &= (uint8_t) ~(1u << j);
+            }
+        }
+    }
+}
+
+typedef enum fit {
+    FITS_NOT,
+    FITS_PASSING, // If it passes somebody.
+    FITS,
+} fit;
+
+static inline fit fits(const state* s, uint32_t place)
+{
+    uint32_t me = s->line[place];
+    uint32_t wanted = wanted_of(s, me);
+    bool upgrade = kind_of(s, me) == OP_UPGRADE;
+    fit result = FITS;
+    for (uint32_t j = 0; j < m.count; j++) {
+        if (j != me && conflict[wanted][held_of(s, j)]) {
+            return FITS_NOT;
+        }
+    }
+    for (uint32_t i = 0; !upgrade && i < place; i++) {
+        uint32_t other = s->line[i];
+        // Whatever it wants inclusively it will have exclusively, before it gives it back.
+        uint32_t at_last = m.passes == PASS_INCLUSIVE ? wanted : raised[wanted];
+        if (!conflict[at_last][wanted_of(s, other)]) {
+            continue;
+        }
+        // Who waits for an upgrade stands in front, and keeps new readers off; others what they wait for, unless they are passed.
+        bool passes = kind_of(s, other) == OP_TAKE && by_reads[at_last][wanted_of(s, other)] &&
+                      (m.passes == PASS_ALWAYS || (m.passes != PASS_NEVER && s->older[other] != 0));
+        if (!passes) {
+            return FITS_NOT;
+        }
+        result = FITS_PASSING;
+    }
+    return result;
+}
+
+static inline void line_remove(state* s, uint32_t place)
+{
+    for (uint32_t i = place; i + 1 < SYSTEMS; i++) {
+        s->line[i] = s->line[i + 1];
+    }
+    s->line[SYSTEMS - 1] = 0;
+    s->waiting--;
+}
+
+static inline void line_insert(state* s, uint32_t system, bool front)
+{
+    uint32_t place = front ? 0 : s->waiting;
+    for (uint32_t i = SYSTEMS - 1; i > place; i--) {
+        s->line[i] = s->line[i - 1];
+    }
+    CHECK(place < SYSTEMS);
+    s->line[place] = (uint8_t)system;
+    s->waiting++;
+}
+
+// Lets in who can be let in, from the front; who would pass somebody is let in or not.
+static inline void serve(state s, uint32_t place)
+{
+    while (place < SYSTEMS && place < s.waiting) {
+        fit how = fits(&s, place);
+        if (how == FITS_PASSING) {
+            serve(s, place + 1);
+        }
+        if (how == FITS_NOT) {
+            place++;
+        } else {
+            uint32_t me = s.line[place];
+            s.at[me] = m.nodes[s.at[me]].next;
+            s.older[me] = 0;
+            line_remove(&s, place);
+        }
+    }
+    CHECK(m.out_count < SUCCESSORS);
+    m.out[m.out_count++] = s;
+}
+
+// The next step of a system that does not wait: all that may come of it.
+static inline void step(const state* before, uint32_t system)
+{
+    state s = *before;
+    uint32_t kind = kind_of(&s, system);
+    m.out_count = 0;
+    if (kind == OP_TAKE || kind == OP_UPGRADE) {
+        line_insert(&s, system, kind == OP_UPGRADE);
+        for (uint32_t j = 0; kind == OP_TAKE && j < m.count; j++) {
+            s.older[system] |= (uint8_t)((j != system && held_of(&s, j) != 0) << j);
+        }
+    } else {
+        s.at[system] = m.nodes[s.at[system]].next;
+        for (uint32_t j = 0; kind == OP_RELEASE && j < m.count; j++) {
+            s.older[j] &= (uint8_t) ~(1u << system);
+        }
+    }
+    settle(&s);
+    serve(s, 0);
+}
+
+// ---- states as numbers --------------------------------------------------------------------------------------------------------
+
+static inline uint64_t state_pack(const state* s)
+{
+    uint64_t bits = s->waiting;
+    for (uint32_t i = 0; i < SYSTEMS; i++) {
+        bits = bits << 8 | s->at[i];
+        bits = bits << 4 | s->older[i];
+        bits = bits << 2 | s->line[i];
+    }
+    return bits;
+}
+
+static inline state state_unpack(uint64_t bits)
+{
+    state s;
+    for (uint32_t i = SYSTEMS; i-- > 0; bits >>= 14) {
+        s.line[i] = bits & 3;
+        s.older[i] = bits >> 2 & 15;
+        s.at[i] = (uint8_t)(bits >> 6);
+    }
+    s.waiting = (uint8_t)bits;
+    return s;
+}
+
+// Systems in a new order: those in line as they stand there, the others by their node and by who found them. Two of which both are
+// the same do the same for all others, so it does not matter which comes first.
+static inline uint64_t state_ordered(const state* s, const uint8_t* as)
+{
+    uint32_t keys[SYSTEMS], count = m.count, in_line = 0;
+    for (uint32_t i = 0; i < s->waiting; i++) {
+        in_line |= 1u << s->line[i];
+        keys[i] = s->line[i];
+    }
+    for (uint32_t i = 0, end = s->waiting; i < count; i++) {
+        if ((in_line >> i & 1) == 0) {
+            uint32_t key = (uint32_t)as[s->at[i]] << 8;
+            for (uint32_t j = 0; j < s->waiting; j++) {
+                key |= (uint32_t)(s->older[s->line[j]] >> i & 1) << (2 + j);
+            }
+            key |= i;
+            uint32_t to = end++;
+            for (; to > s->waiting && keys[to - 1] > key; to--) {
+                keys[to] = keys[to - 1];
+            }
+            keys[to] = key;
+        }
+    }
+    uint64_t bits = s->waiting;
+    for (uint32_t i = 0; i < SYSTEMS; i++) {
+        uint32_t old = i < count ? keys[i] & 3 : 0, older = 0;
+        for (uint32_t j = 0; i < s->waiting && j < count; j++) {
+            older |= (uint32_t)(s->older[old] >> (keys[j] & 3) & 1) << j;
+        }
+        bits = bits << 8 | (i < count ? as[s->at[old]] : 0);
+        bits = bits << 4 | older;
+        bits = bits << 2 | (i < s->waiting ? i : 0);
+    }
+    return bits;
+}
+
+// One of all states that differ in the names of systems and resources alone.
+static inline uint64_t state_canonical(const state* s)
+{
+    uint64_t least = UINT64_MAX;
+    for (uint32_t t = 0; t < m.twin_count; t++) {
+        uint64_t bits = state_ordered(s, m.twins[t]);
+        least = bits < least ? bits : least;
+    }
+    return least;
+}
+
+// ---- search -----------------------------------------------------------------------------------------------------------------
+
+static inline void model_begin(uint32_t count, passing passes)
+{
+    if (m.states == NULL) {
+        m.capacity = 1 << 10;
+        m.states = malloc(m.capacity * sizeof *m.states);
+        m.parents = malloc(m.capacity * sizeof *m.parents);
+        m.table = malloc(sizeof *m.table << 11);
+        CHECK(m.states != NULL && m.parents != NULL && m.table != NULL);
+    }
+    tables_make();
+    m.count = count;
+    m.passes = passes;
+    m.node_count = 0;
+    m.anonymous = false;
+    m.reached = 0;
+}
+
+static inline uint32_t* search_place(uint64_t bits)
+{
+    uint32_t at = (uint32_t)(bits * UINT64_C(0x9E3779B97F4A7C15) >> (64 - m.bits));
+    while (m.table[at] != 0 && m.states[m.table[at] - 1] != bits) {
+        at = (at + 1) & ((1u << m.bits) - 1);
+    }
+    return &m.table[at];
+}
+
+static inline void search_grow(void)
+{
+    if (m.reached == m.capacity) {
+        m.capacity *= 2;
+        m.states = realloc(m.states, m.capacity * sizeof *m.states);
+        m.parents = realloc(m.parents, m.capacity * sizeof *m.parents);
+        m.table = realloc(m.table, 2 * m.capacity * sizeof *m.table);
+        CHECK(m.states != NULL && m.parents != NULL && m.table != NULL);
+    }
+    if (m.reached >= 1u << (m.bits - 1)) {
+        m.bits++;
+        memset(m.table, 0, sizeof *m.table << m.bits);
+        for (uint32_t i = 0; i < m.reached; i++) {
+            *search_place(m.states[i]) = i + 1;
+        }
+    }
+}
+
+// Returns its number.
+static inline uint32_t search_reach(const state* s, uint32_t parent)
+{
+    uint64_t bits = m.anonymous ? state_canonical(s) : state_pack(s);
+    uint32_t* place = search_place(bits);
+    if (*place == 0) {
+        search_grow();
+        place = search_place(bits);
+        m.states[m.reached] = bits;
+        m.parents[m.reached] = parent;
+        *place = ++m.reached;
+    }
+    return *place - 1;
+}
+
+static inline void check_holders(const state* s)
+{
+    for (uint32_t i = 0; i < m.count; i++) {
+        for (uint32_t j = 0; j < i; j++) {
+            if (conflict[held_of(s, i)][held_of(s, j)]) {
+                test_fail(__FILE__, __LINE__, "systems %u and %u hold what cannot be held together",
+                          (unsigned)i, (unsigned)j);
+            }
+        }
+    }
+}
+
+static inline uint32_t line_place(const state* s, uint32_t system)
+{
+    uint32_t place = 0;
+    while (place < s->waiting && s->line[place] != system) {
+        place++;
+    }
+    return place;
+}
+
+// What the bound rests on. While W waits for a set nobody who was behind it comes before it; those it found become fewer; and once
+// they are gone nobody who came later is let have what W wants.
+static inline void check_step(const state* s, const state* to)
+{
+    for (uint32_t i = 0; i < s->waiting; i++) {
+        uint32_t w = s->line[i], place = line_place(to, w);
+        if (kind_of(s, w) != OP_TAKE || place == to->waiting) {
+            continue;
+        }
+        bool fine = (to->older[w] & ~s->older[w]) == 0;
+        for (uint32_t j = 0; j < m.count; j++) {
+            bool before = line_place(s, j) < i;
+            bool had = held_of(s, j) != 0;
+            fine &= before || line_place(to, j) > place || !waits(to, j) ||
+                    kind_of(to, j) == OP_UPGRADE || j == w;
+            fine &= before || had || held_of(to, j) == 0 || to->older[w] != 0 ||
+                    !conflict[wanted_of(to, w)][raised[held_of(to, j)]];
+        }
+        if (!fine) {
+            test_fail(__FILE__, __LINE__, "system %u is overtaken", (unsigned)w);
+        }
+    }
+}
+
+typedef void search_edge(uint32_t from, uint32_t to, uint32_t system);
+
+// One system's steps from a state.
+static inline void search_step(const state* s, uint32_t at, uint32_t system, search_edge* edge)
+{
+    step(s, system);
+    uint32_t count = m.out_count;
+    state out[SUCCESSORS];
+    memcpy(out, m.out, count * sizeof *out);
+    m.steps += count;
+    for (uint32_t k = 0; k < count; k++) {
+        if (m.passes <= PASS_BOUNDED) {
+            check_step(s, &out[k]);
+        }
+        uint32_t to = search_reach(&out[k], at);
+        if (edge != NULL) {
+            edge(at, to, system);
+        }
+    }
+}
+
+// All states, nearest first. Returns the number of the first in which somebody waits, or has not come to its end, and nobody can
+// go on; UINT32_MAX if there is none.
+static inline uint32_t search_all(search_edge* edge)
+{
+    state s = {0};
+    uint32_t deadlock = UINT32_MAX;
+    m.bits = 10;
+    memset(m.table, 0, sizeof *m.table << m.bits);
+    memcpy(s.at, m.starts, sizeof s.at);
+    search_reach(&s, UINT32_MAX);
+    for (uint32_t at = 0; at < m.reached && deadlock == UINT32_MAX; at++) {
+        s = state_unpack(m.states[at]);
+        bool moves = false, ended = true;
+        check_holders(&s);
+        for (uint32_t i = 0; i < m.count; i++) {
+            uint32_t kind = kind_of(&s, i);
+            if (kind == OP_IDLE) {
+                for (uint32_t k = m.from[i]; k < m.to[i]; k++) {
+                    state begun = s;
+                    begun.at[i] = m.first[k];
+                    search_step(&begun, at, i, edge);
+                }
+            } else if (kind != OP_END) {
+                ended = false;
+                if (!waits(&s, i)) {
+                    moves = true;
+                    search_step(&s, at, i, edge);
+                }
+            }
+        }
+        deadlock = !moves && !ended ? at : UINT32_MAX;
+    }
+    m.all += m.reached;
+    return deadlock;
+}
+
+#endif

@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: MIT
+// Who passes one that waits: by hand, and in a play of pipelines in a time of our own, where every wait is known to the nanosecond.
+#include "lock/lock_kit.h"
+
+// ---- by hand ----------------------------------------------------------------------------------------------------------------------
+
+static void kit_give(lock_kit* kit, uint32_t h)
+{
+    orri_lock_wait(kit->h[h]);
+    orri_lock_release(kit->h[h]);
+    CHECK_OK(orri_locks_validate(kit->locks));
+}
+
+ORR_TEST(reader_passes_a_commit_as_long_as_one_is_there_that_the_commit_found)
+{
+    lock_kit kit;
+    kit_init(&kit);
+    CHECK(ASK(kit.h[0], {0, R}));
+    CHECK(ASK(kit.h[1], {0, R}, {4, X}));
+    CHECK(!ASK(kit.h[2], {0, X}));
+    CHECK(ASK(kit.h[3], {0, R})); // It passes; again, and while one of the two is left.
+    kit_give(&kit, 3);
+    CHECK(ASK(kit.h[3], {0, R}));
+    kit_give(&kit, 1);
+    CHECK(ASK(kit.h[4], {0, R}));
+    kit_give(&kit, 4);
+    kit_give(&kit, 0);
+    CHECK(!orri_lock_ready(
+        kit.h[2])); // h3 still reads. It passed: it is none of those that were found.
+    CHECK(!ASK(kit.h[4], {0, R}));
+    CHECK(!ASK(kit.h[0], {0, R}));
+    CHECK_OK(orri_locks_validate(kit.locks));
+    kit_give(&kit, 3);
+    CHECK(orri_lock_ready(kit.h[2]) && !orri_lock_ready(kit.h[4]));
+    kit_give(&kit, 2);
+    kit_give(&kit, 4);
+    kit_give(&kit, 0);
+    kit_free(&kit);
+}
+
+ORR_TEST(who_takes_again_is_none_of_those_that_were_found)
+{
+    lock_kit kit;
+    kit_init(&kit);
+    CHECK(ASK(kit.h[0], {0, R}));
+    CHECK(ASK(kit.h[1], {0, R}));
+    CHECK(!ASK(kit.h[2], {0, X}));
+    kit_give(&kit, 0);
+    CHECK(ASK(kit.h[0], {0, R})); // h1 was found: h0 passes.
+    kit_give(&kit, 1);
+    CHECK(!ASK(
+        kit.h[1],
+        {0, R})); // h0 was found too, but gave that back: two in turns do not keep the commit off.
+    kit_give(&kit, 0);
+    kit_give(&kit, 2);
+    kit_give(&kit, 1);
+    kit_free(&kit);
+}
+
+ORR_TEST(only_what_is_read_passes)
+{
+    lock_kit kit;
+    kit_init(&kit);
+    CHECK(ASK(kit.h[0], {0, R}, {4, R}));
+    CHECK(!ASK(kit.h[1], {0, X}, {4, X}, {5, R}));
+    CHECK(!ASK(kit.h[2], {0, X})); // Who writes stands in line by coming.
+    CHECK(
+        !ASK(kit.h[3], {0, R}, {5, X})); // It reads 0, but 5 it would write, and h1 waits for that.
+    CHECK(ASK(kit.h[4], {0, R}, {4, R}, {6, X}));
+    kit_give(&kit, 4);
+    CHECK(!ASK(kit.h[4], {4, I}));
+    kit_give(&kit, 0);
+    CHECK(orri_lock_ready(kit.h[1]));
+    CHECK(!orri_lock_ready(kit.h[2]) && !orri_lock_ready(kit.h[3]) && !orri_lock_ready(kit.h[4]));
+    kit_give(&kit, 1);
+    CHECK(orri_lock_ready(kit.h[2]) && !orri_lock_ready(kit.h[3]) && orri_lock_ready(kit.h[4]));
+    kit_give(&kit, 2);
+    kit_give(&kit, 3);
+    kit_give(&kit, 4);
+    kit_free(&kit);
+}
+
+// It will be exclusive when it is upgraded: two that relieve each other would keep off one that reads what both of them change.
+ORR_TEST(who_wants_it_inclusively_stands_behind_one_that_waits_to_read_it)
+{
+    lock_kit kit;
+    kit_init(&kit);
+    CHECK(ASK(kit.h[0], {4, I}));
+    orri_lock_upgrade(kit.h[0]);
+    CHECK(!ASK(kit.h[1], {4, R}, {5, R}));
+    CHECK(!ASK(kit.h[2], {5, I})); // Nobody has 5.
+    kit_give(&kit, 0);
+    CHECK(orri_lock_ready(kit.h[1]) &&
+          orri_lock_ready(kit.h[2])); // Beside a reader that has it, it may look.
+    kit_give(&kit, 1);
+    kit_give(&kit, 2);
+    kit_free(&kit);
+}
+
+ORR_TEST(upgrade_that_waits_is_passed_by_no_reader)
+{
+    lock_kit kit;
+    kit_init(&kit);
+    CHECK(ASK(kit.h[0], {0, R}, {4, I}));
+    CHECK(ASK(kit.h[1], {4, R}));
+    CHECK(!ASK(kit.h[2], {0, X}));
+    CHECK(!orri_lock_upgrade_ask(kit.h[0]));
+    CHECK(!ASK(kit.h[3], {0, R}, {4, R})); // The commit it would pass, the upgrade not.
+    CHECK(ASK(kit.h[4], {0, R}, {5, R}));
+    kit_give(&kit, 4);
+    kit_give(&kit, 1);
+    CHECK(orri_lock_ready(kit.h[0]));
+    CHECK(!orri_lock_ready(kit.h[3]));
+    kit_give(&kit, 0);
+    CHECK(orri_lock_ready(kit.h[2]) && !orri_lock_ready(kit.h[3]));
+    kit_give(&kit, 2);
+    kit_give(&kit, 3);
+    kit_free(&kit);
+}
+
+ORR_TEST(reads_that_are_let_go_keep_nobody_off_any_more)
+{
+    lock_kit kit;
+    kit_init(&kit);
+    CHECK(ASK(kit.h[0], {4, R}, {5, X}));
+    CHECK(ASK(kit.h[1], {6, X}));
+    CHECK(!ASK(kit.h[2], {4, X}, {6, R})); // It found h0 and h1.
+    CHECK(ASK(kit.h[3], {4, R}));
+    orri_lock_reads_end(kit.h[0]);
+    CHECK(ASK(kit.h[4], {4, R})); // h1 is left.
+    kit_give(&kit, 1);
+    CHECK(!ASK(kit.h[1], {4, R})); // h0 still has 5, but that is no matter.
+    kit_give(&kit, 3);
+    kit_give(&kit, 4);
+    CHECK(orri_lock_ready(kit.h[2]));
+    kit_give(&kit, 2);
+    kit_give(&kit, 1);
+    kit_give(&kit, 0);
+    kit_free(&kit);
+}
+
+ORR_TEST(who_lasted_long_does_not_pass_one_that_waits_for_a_short_one)
+{
+    lock_kit kit;
+    kit_init(&kit);
+    // h1 has its set for 100, as those see that wait.
+    CHECK(ASK(kit.h[1], {0, R}));
+    CHECK(!ASK(kit.h[2], {0, X}));
+    kit.fake.now_ns += 100;
+    kit_give(&kit, 1);
+    kit_give(&kit, 2);
+    CHECK(ASK(kit.h[0], {0, R}));
+    CHECK(!ASK(kit.h[2], {0, X}));
+    CHECK(!ASK(kit.h[1],
+               {0, R})); // Of h0 nothing is known but that it is there: h1 would last longer.
+    CHECK(ASK(kit.h[3], {0, R})); // Of h3 nothing is known.
+    kit.fake.now_ns += 399;
+    kit_give(&kit, 3);
+    CHECK(!orri_lock_ready(kit.h[1]));
+    kit.fake.now_ns +=
+        1; // h0 is there for four times as long as h1 was: h1 passes, when somebody comes or goes.
+    CHECK(!ASK(kit.h[3], {0, X}));
+    CHECK(orri_lock_ready(kit.h[1]));
+    kit_give(&kit, 1);
+    kit_give(&kit, 0);
+    kit_give(&kit, 2);
+    kit_give(&kit, 3);
+    kit_free(&kit);
+}
+
+ORR_TEST(validate_finds_a_blocker_that_is_none)
+{
+    lock_kit kit;
+    kit_init(&kit);
+    CHECK(ASK(kit.h[0], {0, R}));
+    CHECK(!ASK(kit.h[1], {0, X}));
+    CHECK(ASK(kit.h[2], {0, R}));
+    CHECK_OK(orri_locks_validate(kit.locks));
+    for (uint32_t wrong = 2; wrong < 4; wrong++) { // h2 came later, h3 has nothing.
+        kit.h[1]->blocker = kit.h[wrong];
+        CHECK_RESULT(orri_locks_validate(kit.locks), ORR_ERR_CORRUPT);
+        CHECK_CONTAINS(kit.env.error_text, "L3");
+    }
+    kit.h[1]->blocker = kit.h[0];
+    kit_give(&kit, 2);
+    kit_give(&kit, 0);
+    kit_give(&kit, 1);
+    kit_free(&kit);
+}
+
+// Thousands of locks in one set, of which the other takes one.
+ORR_TEST(blocker_is_found_in_large_sets)
+{
+    static orri_lock large[3000];
+    lock_kit kit;
+    kit_init(&kit);
+    uint32_t first;
+    CHECK_OK(orri_locks_add(kit.locks, 6000, ORRI_LOCK_LIVE, &first));
+    for (uint32_t i = 0; i < ORRI_COUNT(large); i++) {
+        large[i] = (orri_lock){first + 2 * i, R};
+    }
+    for (uint32_t i = 0; i < 6000; i += 499) {
+        orri_lock one = {first + i, X}, read = {first + i, R};
+        CHECK(orri_lock_ask(kit.h[0], 0, large, ORRI_COUNT(large)));
+        bool free = orri_lock_ask(kit.h[1], 0, &one, 1);
+        CHECK_EQ(free, i % 2 == 1);
+        CHECK_EQ(orri_lock_ask(kit.h[2], 0, &read, 1), !free); // It passes.
+        kit_give(&kit, 0);
+        if (free) {
+            kit_give(&kit, 1);
+            kit_give(&kit, 2);
+        } else {
+            kit_give(&kit, 2);
+            kit_give(&kit, 1);
+        }
+        // And the other way round: the large one waits.
+        CHECK(orri_lock_ask(kit.h[0], 0, &one, 1));
+        CHECK_EQ(orri_lock_ask(kit.h[1], 0, large, ORRI_COUNT(large)), free);
+        CHECK_EQ(kit.h[1]->blocker == kit.h[0], !free);
+        kit_give(&kit, 0);
+        kit_give(&kit, 1);
+    }
+    kit_free(&kit);
+}
+
+// ---- a play ---------------------------------------------------------------------------------------------------------------------
+
+enum {
+    ACTORS = KIT_HOLDERS,
+    STEPS = 2,
+    US = 1000,
+    MS = 1000000,
+};
+
+typedef struct actor_step {
+    orri_lock set[2];
+    uint32_t count;
+    uint64_t ns; // About.
+} actor_step;
+
+// A pipeline: in each tick it takes one set after the other, each for a while.
+typedef struct actor {
+    const char* name;
+    uint64_t period_ns; // 0: the next tick begins a little after the last one.
+    actor_step steps[STEPS];
+    uint32_t step_count;
+    // While it plays.
+    bool waits;
+    uint32_t step;
+    uint64_t begun, next, asked; // When its tick began, what it does next is due, it asked.
+    uint64_t longest_ns[STEPS];  // Wait, by step.
+    // What the wait is bound by: how long those take that had something when it came, the longest that came later and was let
+    // in before it, and those that stood before it in line, one after the other.
+    uint64_t found_ns, later_ns, before_ns;
+    uint32_t before;
+} actor;
+
+typedef struct stage {
+    lock_kit kit;
+    actor all[ACTORS];
+    uint32_t count;
+    uint64_t chance;
+    uint64_t waits;
+} stage;
+
+static uint64_t any(stage* s, uint64_t below)
+{
+    s->chance = s->chance * UINT64_C(6364136223846793005) + 1442695040888963407;
+    return (s->chance >> 33) % below;
+}
+
+// Within a tenth.
+static uint64_t about(stage* s, uint64_t ns)
+{
+    return ns - ns / 10 + any(s, ns / 5 + 1);
+}
+
+static void actor_granted(stage* s, uint32_t i)
+{
+    actor* a = &s->all[i];
+    uint64_t now = s->kit.fake.now_ns, waited = now - a->asked;
+    if (a->waits) {
+        CHECK(waited <= a->found_ns + a->later_ns + a->before_ns);
+        s->waits++;
+    }
+    a->longest_ns[a->step] = waited > a->longest_ns[a->step] ? waited : a->longest_ns[a->step];
+    a->waits = false;
+    uint64_t lasts = about(s, a->steps[a->step++].ns);
+    a->next = now + lasts;
+    for (uint32_t j = 0; j < s->count; j++) {
+        actor* other = &s->all[j];
+        if (other->waits && (other->before >> i & 1) != 0) {
+            other->before_ns += lasts;
+            other->before &= ~(1u << i);
+        } else if (other->waits && lasts > other->later_ns) {
+            other->later_ns = lasts;
+        }
+    }
+}
+
+static void actor_ask(stage* s, uint32_t i)
+{
+    actor* a = &s->all[i];
+    const actor_step* step = &a->steps[a->step];
+    uint64_t now = s->kit.fake.now_ns;
+    a->begun = a->step == 0 ? now : a->begun;
+    a->asked = now;
+    a->found_ns = a->later_ns = a->before_ns = a->before = 0;
+    for (uint32_t j = 0; j < s->count; j++) {
+        const actor* other = &s->all[j];
+        a->before |= (uint32_t)other->waits << j;
+        if (!other->waits && other->step > 0 && j != i && other->next - now > a->found_ns) {
+            a->found_ns = other->next - now;
+        }
+    }
+    if (orri_lock_ask(s->kit.h[i], 0, step->set, step->count)) {
+        actor_granted(s, i);
+    } else {
+        a->waits = true;
+    }
+}
+
+// What is due: it gives back what it has, then asks for its next set or is done for now.
+static void actor_act(stage* s, uint32_t i)
+{
+    actor* a = &s->all[i];
+    uint64_t now = s->kit.fake.now_ns;
+    if (a->step > 0) {
+        orri_lock_release(s->kit.h[i]);
+    }
+    if (a->step < a->step_count) {
+        actor_ask(s, i);
+    } else {
+        a->step = 0;
+        a->next = a->period_ns == 0 ? now + about(s, 50 * US) : a->begun + a->period_ns;
+        a->next = a->next < now ? now : a->next;
+    }
+}
+
+// Whoever has something gives it back, until nobody waits.
+static void stage_clear(stage* s)
+{
+    for (bool left = true; left;) {
+        left = false;
+        for (uint32_t i = 0; i < s->count; i++) {
+            left |= s->kit.h[i]->state != ORRI_LOCK_FREE;
+            if (s->kit.h[i]->state == ORRI_LOCK_HELD) {
+                kit_give(&s->kit, i);
+            }
+        }
+    }
+    kit_free(&s->kit);
+}
+
+static void play(stage* s, uint64_t end_ns)
+{
+    kit_init(&s->kit);
+    while (s->kit.fake.now_ns < end_ns) {
+        uint32_t first = s->count;
+        for (uint32_t i = 0; i < s->count; i++) {
+            if (!s->all[i].waits && (first == s->count || s->all[i].next < s->all[first].next)) {
+                first = i;
+            }
+        }
+        CHECK(first < s->count); // Somebody is at work.
+        s->kit.fake.now_ns = s->all[first].next;
+        actor_act(s, first);
+        for (uint32_t i = 0; i < s->count; i++) {
+            if (s->all[i].waits && orri_lock_ready(s->kit.h[i])) {
+                orri_lock_wait(s->kit.h[i]);
+                actor_granted(s, i);
+            }
+        }
+        CHECK_OK(orri_locks_validate(s->kit.locks));
+    }
+    stage_clear(s);
+}
+
+#define READS(ns)            \
+    {                        \
+        {{0, R}}, 1, (ns)*US \
+    }
+#define COMMITS(ns)          \
+    {                        \
+        {{0, X}}, 1, (ns)*US \
+    }
+
+// A reader at 60 Hz, one or two that read as long as it says, and one that commits 30 times a second. Longest waits of the
+// reader and of the commits.
+static void play_writers(uint64_t writer_ms, uint64_t second_ms, uint64_t* reader, uint64_t* commit)
+{
+    stage s = {.count = second_ms == 0 ? 3 : 4, .chance = 5};
+    s.all[0] = (actor){"reader", 16666667, {READS(20)}, .step_count = 1};
+    s.all[1] = (actor){"churn", 33333333, {READS(5), COMMITS(30)}, .step_count = 2};
+    s.all[2] = (actor){"writer", 0, {READS(writer_ms * 1000)}, .step_count = 1};
+    s.all[3] = (actor){"second", 0, {READS(second_ms * 1000)}, .step_count = 1};
+    for (uint32_t i = 0; i < s.count; i++) {
+        s.all[i].next = i * 777 * US;
+    }
+    play(&s, UINT64_C(60000) * MS);
+    *reader = s.all[0].longest_ns[0];
+    *commit = s.all[1].longest_ns[1];
+    printf("  beside %2u and %2u ms: longest wait of a reader %7.3f ms, of a commit %7.3f ms\n",
+           (unsigned)writer_ms, (unsigned)second_ms, (double)*reader / MS, (double)*commit / MS);
+}
+
+ORR_TEST(reader_does_not_wait_for_long_systems_and_the_commit_waits_for_one_of_them_alone)
+{
+    static const uint64_t both[][2] = {{2, 0}, {12, 0}, {70, 0}, {12, 12}, {70, 70}, {70, 30}};
+    uint64_t reader, commit;
+    for (uint32_t i = 0; i < ORRI_COUNT(both); i++) {
+        play_writers(both[i][0], both[i][1], &reader, &commit);
+        CHECK(reader < MS / 10);                             // For a commit, or not at all.
+        CHECK(commit < both[i][0] * MS * 11 / 10 + MS / 10); // The rest of the longest.
+    }
+    // A quarter as long passes, and may be the last: that is what the reader then waits for.
+    play_writers(70, 12, &reader, &commit);
+    CHECK(reader < UINT64_C(12) * MS * 11 / 10 + MS / 10);
+    CHECK(commit < UINT64_C(82) * MS * 11 / 10 + MS / 10);
+}
+
+// Any sets, any lengths: nobody waits longer than for those it found, the longest that was let in before it, and those before it
+// in line.
+ORR_TEST(no_wait_is_longer_than_its_bound)
+{
+    stage s = {.chance = test_seed()};
+    uint64_t waits = 0;
+    for (uint32_t round = 0; round < (test_slow() ? 20 : 400); round++) {
+        s.count = 2 + (uint32_t)any(&s, ACTORS - 1);
+        for (uint32_t i = 0; i < s.count; i++) {
+            actor* a = &s.all[i];
+            *a = (actor){.name = "any", .step_count = 1 + (uint32_t)any(&s, STEPS)};
+            a->period_ns = any(&s, 2) * (1 + any(&s, 40)) * 100 * US;
+            a->next = any(&s, MS);
+            for (uint32_t k = 0; k < a->step_count; k++) {
+                actor_step* step = &a->steps[k];
+                step->ns = (UINT64_C(10) * US) << any(&s, 10);
+                step->count = 1 + (uint32_t)any(&s, 2);
+                step->set[0] = (orri_lock){(uint32_t)any(&s, 2), any(&s, 3) == 0 ? X : R};
+                step->set[1] = (orri_lock){2 + (uint32_t)any(&s, 2), any(&s, 3) == 0 ? X : R};
+            }
+        }
+        s.waits = 0;
+        play(&s, 100 * MS);
+        waits += s.waits;
+    }
+    printf("  %" PRIu64 " waits\n", waits);
+    CHECK(waits > 1000);
+}

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: MIT
+// Batches of messages: shared by readers, few for many rows, in an order that depends on the world alone.
+#include "message/deliver/stage_kit.h"
+
+// ---- sharing -----------------------------------------------------------------------------------------------------------
+
+ORR_TEST(readers_of_the_same_rows_share_one_batch) /* N0-58 */
+{
+    stage s;
+    orr_world* w = stage_begin(&s);
+    orri_reader* a = tell_kit_reader(w, "Position, ?Velocity");
+    orri_reader* b = tell_kit_reader(w, "Position");
+    CHECK_OK(orr_create_many(w, KIT_CLUSTER(w, Position, Velocity), 3, NULL, 0, NULL));
+    CHECK_OK(orri_diff_run(w, (orr_system){0, 0}, false));
+    const orr_message *ma = orri_reader_next(a), *mb = orri_reader_next(b);
+    CHECK(ma->entities == mb->entities && ma->count == 3 && mb->count == 3);
+    CHECK_EQ(ma->column_count, 2);
+    CHECK_EQ(mb->column_count, 1);
+    CHECK(orr_values(ma, Position) == orr_values(mb, Position));
+    CHECK(orr_values(mb, Velocity) == NULL);
+    CHECK(orr_message_column_of(ma, KIT_TYPE(w, Velocity)) != NULL);
+    CHECK(orr_message_column_of(mb, KIT_TYPE(w, Velocity)) == NULL);
+    CHECK(orr_message_values(ma, ORR_TYPE(Crowd)) == NULL); // Not even registered.
+    CHECK(!orr_message_is(ma, Position));
+    stage_end(&s);
+}
+
+static uint64_t stage_blocks(const orr_world* w)
+{
+    orr_memory_stats stats;
+    orr_world_memory_get(w, &stats);
+    return stats.by_purpose[ORR_MEMORY_MESSAGE].blocks;
+}
+
+ORR_TEST(batch_is_freed_when_its_last_reader_is_done) /* N0-58 */
+{
+    stage s;
+    orr_world* w = stage_begin(&s);
+    orri_reader *a = tell_kit_reader(w, "Tiny"), *b = tell_kit_reader(w, "Tiny");
+    orr_entity e = orr_create(w);
+    orr_set(w, e, Tiny, {1});
+    (void)tell_kit_tell(w, a);
+    (void)tell_kit_take(b);
+    uint64_t before = stage_blocks(w);
+    orr_set(w, e, Tiny, {2});
+    CHECK_OK(orri_diff_run(w, (orr_system){0, 0}, false));
+    CHECK_EQ(stage_blocks(w), before + 1);
+    CHECK(orri_reader_next(a) != NULL);
+    CHECK(orri_reader_next(a) == NULL);
+    CHECK_EQ(stage_blocks(w), before + 1); // The other has not had it.
+    const orr_message* m = orri_reader_next(b);
+    CHECK(orr_message_is(m, Tiny) && orr_values(m, Tiny)->value == 2);
+    CHECK_EQ(stage_blocks(w), before + 1); // It reads it.
+    orri_reader_done(b);
+    CHECK_EQ(stage_blocks(w), before);
+    orri_reader_done(b);
+    // A reader that goes gives its part back.
+    orr_set(w, e, Tiny, {3});
+    CHECK_OK(orri_diff_run(w, (orr_system){0, 0}, false));
+    CHECK(orri_reader_next(a) != NULL);
+    orri_reader_destroy(w, b);
+    orri_reader_done(a);
+    CHECK(stage_blocks(w) < before);
+    stage_end(&s);
+}
+
+ORR_TEST(reader_that_gets_other_rows_gets_a_batch_of_its_own)
+{
+    stage s;
+    orr_world* w = stage_begin(&s);
+    orri_reader* on = tell_kit_reader(w, "Tiny");
+    orri_reader* too = tell_kit_reader(w, "Tiny");
+    orri_reader* all = tell_kit_reader(w, "either *, Tiny");
+    orri_reader* off = tell_kit_reader(w, "disabled *, Tiny");
+    orr_entity ids[4];
+    CHECK_OK(orr_create_many(w, KIT_CLUSTER(w, Tiny), 4, NULL, 0, ids));
+    CHECK_OK(orr_entity_enable(w, ids[1], false));
+    (void)tell_kit_tell(w, on);
+    (void)tell_kit_take(too);
+    TAKES(all, "EntityAdded created 0v1 1v1 2v1 3v1 {Tiny} Tiny: {value: 0}, {value: 0}, {value: "
+               "0}, {value: 0}\n");
+    TAKES(off, "EntityAdded created 1v1 {Tiny} Tiny: {value: 0}\n");
+    Tiny* values = orr_column_write(w, orr_entity_cluster(w, ids[0]), 0, KIT_TYPE(w, Tiny));
+    for (uint8_t i = 0; i < 4; i++) {
+        values[i].value = 10 + i;
+    }
+    CHECK_OK(orri_diff_run(w, (orr_system){0, 0}, false));
+    const orr_message* a = orri_reader_next(on);
+    const orr_message* b = orri_reader_next(too);
+    CHECK_EQ(a->count, 3);
+    CHECK(a->entities == b->entities && a->values == b->values);
+    TAKES(all, "ComponentChanged written Tiny 0v1 {value: 10} 1v1 {value: 11} 2v1 {value: 12} 3v1 "
+               "{value: 13}\n");
+    TAKES(off, "ComponentChanged written Tiny 1v1 {value: 11}\n");
+    CHECK(orri_reader_next(on) == NULL);
+    stage_end(&s);
+}
+
+ORR_TEST(readers_by_the_hundred_are_told)
+{
+    stage s;
+    orr_world* w = stage_begin(&s);
+    orri_reader* readers[130];
+    for (uint32_t i = 0; i < 130; i++) {
+        readers[i] = tell_kit_reader(w, i % 3 == 0   ? "Tiny"
+                                        : i % 3 == 1 ? "Tiny, !Frozen"
+                                                     : "Frozen");
+    }
+    orr_entity a = orr_create(w);
+    orr_set(w, a, Tiny, {1});
+    CHECK_OK(orri_diff_run(w, (orr_system){0, 0}, false));
+    for (uint32_t i = 0; i < 130; i++) {
+        TAKES(readers[i], i % 3 < 2 ? "EntityAdded created 0v1 {Tiny} Tiny: {value: 1}\n" : "");
+    }
+    orr_add(w, a, Frozen);
+    orr_set(w, a, Tiny, {2});
+    CHECK_OK(orri_diff_run(w, (orr_system){0, 0}, false));
+    for (uint32_t i = 0; i < 130; i++) {
+        TAKES(readers[i], i % 3 == 0   ? "ComponentChanged written Tiny 0v1 {value: 2}\n"
+                          : i % 3 == 1 ? "EntityRemoved component 0v1\n"
+                                       : "EntityAdded component 0v1 {Tiny Frozen} Frozen:\n");
+    }
+    stage_end(&s);
+}
+
+// ---- order -----------------------------------------------------------------------------------------------------------
+
+ORR_TEST(clusters_come_in_order_of_creation_and_rows_in_order)
+{
+    stage s;
+    orr_world* w = stage_begin(&s);
+    orri_reader* r = tell_kit_reader(w, "Tiny");
+    orr_cluster late, early = KIT_CLUSTER(w, Tiny, Frozen);
+    late = KIT_CLUSTER(w, Tiny);
+    CHECK_OK(orr_create_many(w, late, 2, NULL, 0, NULL));
+    CHECK_OK(orr_create_many(w, early, 2, NULL, 0, NULL));
+    TELLS(r, "EntityAdded created 2v1 3v1 {Tiny Frozen} Tiny: {value: 0}, {value: 0}\n"
+             "EntityAdded created 0v1 1v1 {Tiny} Tiny: {value: 0}, {value: 0}\n");
+    Tiny* values = orr_column_write(w, late, 0, KIT_TYPE(w, Tiny));
+    values[0].value = values[1].value = 1;
+    values = orr_column_write(w, early, 0, KIT_TYPE(w, Tiny));
+    values[1].value = 2;
+    // Small clusters that go to the same readers share a message.
+    TELLS(r, "ComponentChanged written Tiny 3v1 {value: 2} 0v1 {value: 1} 1v1 {value: 1}\n");
+    stage_end(&s);
+}
+
+ORR_TEST(many_rows_are_a_few_messages)
+{
+    stage s;
+    orr_world* w = stage_begin(&s);
+    orri_reader* r = tell_kit_reader(w, "Velocity");
+    orr_cluster cluster = KIT_CLUSTER(w, Velocity);
+    enum {
+        MANY = 100000
+    };
+    CHECK_OK(orr_create_many(w, cluster, MANY, NULL, 0, NULL));
+    orr_query* query = orr_query_text(w, "write Velocity");
+    for (uint32_t round = 0; round < 3; round++) {
+        uint32_t messages = 0, rows = 0;
+        CHECK_OK(round == 0 ? orri_diff_run(w, (orr_system){0, 0}, false)
+                            : orri_diff_written(w, query, (orr_system){4, 1}));
+        CHECK_EQ(orri_reader_queued(r), round < 2 ? MANY : MANY / 7 + 1);
+        for (const orr_message* m; (m = orri_reader_next(r)) != NULL; messages++) {
+            CHECK(m->kind == (round == 0 ? ORR_ENTITY_ADDED : ORR_COMPONENT_CHANGED));
+            CHECK_EQ(m->system.id, round == 0 ? 0 : 4);
+            const Velocity* v = orr_values(m, Velocity);
+            for (uint32_t i = 0; i < m->count; i++, rows++) {
+                uint32_t row = round < 2 ? rows : rows * 7;
+                CHECK_EQ(orri_id_index(m->entities[i]), row);
+                CHECK_EQ(v[i].x, round == 0 ? 0 : row + round);
+            }
+        }
+        CHECK_EQ(rows, round < 2 ? MANY : MANY / 7 + 1);
+        CHECK_EQ(messages, 7); // Sections of 16384 rows.
+        uint32_t row = 0;
+        ORR_EACH (it, query) {
+            Velocity* v = orr_write(&it, Velocity);
+            for (uint32_t i = 0; i < it.count; i++, row++) {
+                v[i].x = round == 0 ? (float)(row + 1) : row % 7 == 0 ? v[i].x + 1 : v[i].x;
+            }
+        }
+    }
+    stage_end(&s);
+}
+
+ORR_TEST(rows_in_any_order_are_told_right)
+{
+    stage s;
+    orr_world* w = stage_begin(&s);
+    mirror* m = mirror_make(w, "Velocity, ?Health", false, TELL_KIT_ALL);
+    enum {
+        MANY = 5000
+    };
+    static orr_entity ids[MANY];
+    orr_type health = KIT_TYPE(w, Health);
+    CHECK_OK(orr_create_many(w, KIT_CLUSTER(w, Velocity), MANY, NULL, 0, ids));
+    for (uint32_t round = 0; round < 4; round++) {
+        for (uint32_t i = 0; i < MANY; i++) {
+            orr_entity id = ids[(i * 7919u) % MANY];
+            if (i % 3 == round) {
+                CHECK_OK(orr_component_add(w, id, health));
+            }
+            if (i % 5 == round) {
+                orr_edit(w, id, Velocity)->x += 1;
+            }
+        }
+        CHECK_OK(orri_diff_run(w, (orr_system){0, 0}, false));
+        mirror_take(m);
+        mirror_compare(m);
+    }
+    CHECK_OK(orr_rows_move_all(w, orr_entity_cluster(w, ids[0]), KIT_CLUSTER(w, Velocity, Frozen)));
+    CHECK_OK(orr_destroy_many(w, ids, MANY / 2));
+    CHECK_OK(orri_diff_run(w, (orr_system){0, 0}, false));
+    mirror_take(m);
+    mirror_compare(m);
+    mirror_free(m);
+    stage_end(&s);
+}
+
+// More runs than a piece holds, of every sort.
+ORR_TEST(pieces_that_are_full_are_told_in_parts)
+{
+    stage s;
+    orr_world* w = stage_begin(&s);
+    enum {
+        MANY = 10000
+    };
+    static orr_entity ids[MANY];
+    mirror* m[2] = {
+        mirror_make(w, "either *, Tiny, ?Body, ?Shot, ?orr_enabled", false, TELL_KIT_ALL),
+        mirror_make(w, "Tiny, ?Body, ?Padded", false, TELL_KIT_ALL)};
+    CHECK_OK(orr_create_many(w, KIT_CLUSTER(w, Tiny, Shot, Padded), MANY, NULL, 0, ids));
+    for (uint32_t round = 0; round < 4; round++) {
+        CHECK_OK(orri_diff_run(w, (orr_system){0, 0}, false));
+        for (uint32_t i = 0; i < 2; i++) {
+            mirror_take(m[i]);
+            mirror_compare(m[i]);
+        }
+        for (uint32_t i = 0; i < MANY; i++) {
+            orr_entity id = ids[(i * 7919u) % MANY];
+            if (round == 0) {
+                orr_set(w, id, Body, {(int32_t)i, 1});
+                (void)orr_instance_add(w, id, KIT_TYPE(w, Shot), NULL);
+                CHECK_OK(orr_entity_enable(w, id, i % 3 != 0));
+            } else if (round == 1) {
+                orr_edit(w, id, Body)->speed = (int32_t)i;
+                orr_edit(w, id, Padded)->c = (uint16_t)i;
+                orr_add(w, id, Frozen);
+            } else if (round == 2 && orri_id_index(id) % 2 == 0) {
+                CHECK_OK(orr_destroy(w, id));
+            }
+        }
+    }
+    CHECK_EQ(orr_entity_count(w), MANY / 2);
+    mirror_free(m[0]);
+    mirror_free(m[1]);
+    stage_end(&s);
+}
+
+ORR_TEST(rows_that_an_appender_takes_back_are_told_to_be_gone)
+{
+    stage s;
+    orr_world* w = stage_begin(&s);
+    orri_reader* r = tell_kit_reader(w, "Tiny");
+    orr_appender a;
+    CHECK_OK(orr_append_begin(w, KIT_CLUSTER(w, Tiny), NULL, 0, &a));
+    CHECK_EQ(orr_append(&a), 0);
+    CHECK_OK(orri_diff_run(w, (orr_system){0, 0}, false)); // Rows made ahead count as entities.
+    uint64_t ahead = orri_reader_queued(r);
+    CHECK(ahead > 1 && ahead == orr_entity_count(w));
+    (void)tell_kit_take(r);
+    orr_append_end(&a);
+    CHECK_EQ(orr_entity_count(w), 1);
+    CHECK_OK(orri_diff_run(w, (orr_system){0, 0}, false));
+    CHECK_EQ(orri_reader_queued(r), ahead - 1);
+    const orr_message* m = orri_reader_next(r);
+    CHECK(m->kind == ORR_ENTITY_REMOVED && m->count == ahead - 1 &&
+          m->entities[0].id == 1 + ((uint64_t)1 << 32));
+    stage_end(&s);
+}
+
+ORR_TEST(relinked_chunks_are_told)
+{
+    stage s;
+    orr_world* w = stage_begin(&s);
+    orri_reader* r = tell_kit_reader(w, "Velocity, ?Health, ?orr_tags");
+    orr_entity ids[2];
+    orr_cluster from = KIT_CLUSTER(w, Velocity);
+    CHECK_OK(orr_create_many(w, from, 2, NULL, 0, ids));
+    (void)tell_kit_tell(w, r);
+    CHECK_OK(orr_rows_move_all(w, from, KIT_CLUSTER(w, Velocity, Health)));
+    TELLS(r, "ComponentAdded component Health 0v1 {value: 100, armour: 0} 1v1 {value: 100, armour: "
+             "0}\n");
+    orr_query* query = orr_query_text(w, "Health");
+    CHECK_OK(orr_query_remove(query, KIT_TYPE(w, Health)));
+    TELLS(r, "ComponentRemoved component Health 0v1 1v1\n");
+    orr_type velocity = KIT_TYPE(w, Velocity);
+    orr_tag tag = 5;
+    CHECK_OK(orr_rows_move_all(w, from, kit_cluster(w, &velocity, 1, &tag, 1)));
+    TELLS(r, "ComponentChanged component orr_tags 0v1 1v1 {#5}\n");
+    CHECK_OK(orr_clusters_delete(w, &(orr_cluster_match){.tags = &tag, .tag_count = 1}, NULL));
+    TELLS(r, "EntityRemoved destroyed 0v1 1v1\n");
+    stage_end(&s);
+}
+
+ORR_TEST(referrers_that_die_along_are_told)
+{
+    stage s;
+    orr_world* w = stage_begin(&s);
+    orri_reader* r = tell_kit_reader(w, "Parent");
+    orr_entity a = orr_create(w), b = orr_create(w), c = orr_create(w);
+    orr_set(w, b, Parent, {a});
+    orr_set(w, c, Parent, {b});
+    TELLS(r, "EntityAdded created 1v1 2v1 {Parent} Parent: {entity: 0v1}, {entity: 1v1}\n");
+    CHECK_OK(orr_destroy(w, a));
+    TELLS(r, "EntityRemoved destroyed 1v1 2v1\n");
+    stage_end(&s);
+}

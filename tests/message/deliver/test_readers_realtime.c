@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: MIT
+// What a system that runs is handed while others go on: messages, events; and who tells of what.
+#include "message/deliver/baseline.h"
+#include "message/deliver/stage_kit.h"
+#include "message/event/event.h"
+#include <orrery/schedule.h>
+
+ORR_STRUCT(Hit, (uint32_t, number))
+ORR_MARKER(Bell)
+
+#define CHANGED(n) "ComponentChanged written Health 0v1 {value: " #n ", armour: 0}\n"
+
+// ---- messages ----------------------------------------------------------------------------------------------------
+
+typedef struct hearing {
+    stage s;
+    orr_world* world;
+    orri_reader* reader;
+    orri_counts counts;
+    orr_entity bob;
+} hearing;
+
+static void hearing_begin(hearing* h, uint64_t queue_max)
+{
+    memset(h, 0, sizeof *h);
+    orr_world* w = h->world = stage_begin(&h->s);
+    orr_query* query = orr_query_text(w, "Health");
+    h->reader = orri_reader_create(
+        w, &(orri_reader_desc){
+               .name = "r", .query = query, .queue_max = queue_max, .counts = &h->counts});
+    orri_reader_enable(w, h->reader, true);
+    h->bob = orr_create(w);
+    CHECK_OK(orr_set(w, h->bob, Health, {1, 0}));
+    CHECK_OK(orri_diff_run(w, (orr_system){0}, false));
+    (void)tell_kit_take(h->reader);
+    orri_reader_done(h->reader);
+    h->counts.received = 0;
+    w->realtime = true;
+}
+
+static void hearing_end(hearing* h)
+{
+    orri_reader_destroy(h->world, h->reader);
+    h->world->realtime = false;
+    stage_end(&h->s);
+}
+
+static void hearing_say(hearing* h, int32_t value)
+{
+    CHECK_OK(orr_set(h->world, h->bob, Health, {value, 0}));
+    CHECK_OK(orri_diff_run(h->world, (orr_system){0}, false));
+}
+
+static int32_t heard(const orr_message* m)
+{
+    return m != NULL ? ((const Health*)m->values)->value : -1;
+}
+
+ORR_TEST(reader_has_what_was_handed_to_it_and_no_more)
+{
+    hearing h;
+    hearing_begin(&h, TELL_KIT_ALL);
+    TAKES(h.reader, ""); // Nothing was handed to it.
+    hearing_say(&h, 2);
+    hearing_say(&h, 3);
+    CHECK_EQ(orri_reader_queued(h.reader), 2);
+    orri_reader_take(h.reader);
+    CHECK_EQ(orri_reader_queued(h.reader), 0);
+    const orr_message* first = orri_reader_next(h.reader);
+    CHECK_EQ(heard(first), 2);
+    const Health* value = first->values;
+    hearing_say(&h, 4); // While it runs.
+    CHECK_EQ(heard(orri_reader_next(h.reader)), 3);
+    CHECK_EQ(value->value, 2); // Until it is done all stays.
+    CHECK(orri_reader_next(h.reader) == NULL);
+    CHECK_EQ(orri_reader_queued(h.reader), 1);
+    CHECK_EQ(h.counts.received, 0); // Counted by who has the floor.
+    orri_reader_done(h.reader);
+    CHECK_EQ(h.counts.received, 2);
+    CHECK(orri_reader_next(h.reader) == NULL);
+    orri_reader_take(h.reader);
+    TAKES(h.reader, CHANGED(4));
+    orri_reader_done(h.reader);
+    CHECK_EQ(h.counts.received, 3);
+    // Nothing waits.
+    orri_reader_take(h.reader);
+    CHECK(orri_reader_next(h.reader) == NULL);
+    orri_reader_done(h.reader);
+    hearing_end(&h);
+}
+
+ORR_TEST(reader_gets_first_what_it_did_not_take)
+{
+    hearing h;
+    hearing_begin(&h, TELL_KIT_ALL);
+    for (int32_t i = 2; i < 5; i++) {
+        hearing_say(&h, i);
+    }
+    orri_reader_take(h.reader);
+    CHECK_EQ(heard(orri_reader_next(h.reader)), 2);
+    hearing_say(&h, 5);
+    uint64_t hash = orri_reader_hash(h.reader, 1);
+    orri_reader_done(h.reader);
+    CHECK_EQ(orri_reader_queued(h.reader), 3);
+    CHECK(orri_reader_hash(h.reader, 1) != hash);
+    orri_reader_take(h.reader);
+    orri_reader_done(h.reader); // It took none.
+    hearing_say(&h, 6);
+    CHECK_EQ(orri_reader_queued(h.reader), 4);
+    orri_reader_take(h.reader);
+    TAKES(h.reader, CHANGED(3) CHANGED(4) CHANGED(5) CHANGED(6));
+    orri_reader_done(h.reader);
+    CHECK_EQ(orri_reader_queued(h.reader), 0);
+    CHECK_EQ(h.counts.received, 5);
+    hearing_end(&h);
+}
+
+ORR_TEST(reader_that_takes_too_little_is_told_anew)
+{
+    hearing h;
+    hearing_begin(&h, 3);
+    // What it reads does not wait: the limit is for the rest.
+    for (int32_t i = 2; i < 5; i++) {
+        hearing_say(&h, i);
+    }
+    orri_reader_take(h.reader);
+    for (int32_t i = 5; i < 8; i++) {
+        hearing_say(&h, i);
+    }
+    CHECK_EQ(orri_reader_queued(h.reader), 3);
+    CHECK_EQ(heard(orri_reader_next(h.reader)), 2);
+    CHECK_EQ(heard(orri_reader_next(h.reader)), 3);
+    CHECK_EQ(h.s.k.errors.count, 0);
+    orri_reader_done(h.reader); // 4 comes back: too many.
+    CHECK_EQ(h.s.k.errors.result, ORR_ERR_CAPACITY);
+    CHECK(orri_reader_lost(h.reader));
+    CHECK_EQ(orri_reader_queued(h.reader), 0);
+    CHECK_OK(orri_diff_run(h.world, (orr_system){0}, false));
+    orri_reader_take(h.reader);
+    TAKES(h.reader, "EntityAdded reader 0v1 {Health} Health: {value: 7, armour: 0}\n");
+    orri_reader_done(h.reader);
+    // The queue runs over while it runs: what it has not taken is void.
+    hearing_say(&h, 8);
+    hearing_say(&h, 9);
+    orri_reader_take(h.reader);
+    CHECK_EQ(heard(orri_reader_next(h.reader)), 8);
+    for (int32_t i = 10; i < 14; i++) {
+        hearing_say(&h, i);
+    }
+    CHECK(orri_reader_lost(h.reader));
+    orri_reader_done(h.reader);
+    CHECK_EQ(orri_reader_queued(h.reader), 0);
+    CHECK_OK(orri_diff_run(h.world, (orr_system){0}, false));
+    orri_reader_take(h.reader);
+    TAKES(h.reader, "EntityAdded reader 0v1 {Health} Health: {value: 13, armour: 0}\n");
+    orri_reader_done(h.reader);
+    hearing_end(&h);
+}
+
+ORR_TEST(reader_that_is_switched_off_or_ends_gives_back_what_it_was_handed)
+{
+    hearing h;
+    hearing_begin(&h, TELL_KIT_ALL);
+    orri_reader* other = tell_kit_reader_of(h.world, "Health", false, TELL_KIT_ALL);
+    CHECK_OK(orri_diff_run(h.world, (orr_system){0}, false));
+    // Batches are shared; each gives back its own part.
+    hearing_say(&h, 2);
+    hearing_say(&h, 3);
+    orri_reader_take(h.reader);
+    orri_reader_take(other);
+    CHECK_EQ(heard(orri_reader_next(h.reader)), 2);
+    orri_reader_enable(h.world, h.reader, false);
+    orri_reader_done(h.reader);
+    CHECK_EQ(orri_reader_queued(h.reader), 0);
+    CHECK(orri_reader_next(other)->kind == ORR_ENTITY_ADDED);
+    CHECK_EQ(heard(orri_reader_next(other)), 2);
+    orri_reader_done(other);
+    CHECK_EQ(orri_reader_queued(other), 1);
+    orri_reader_take(other);
+    orri_reader_destroy(h.world, other);
+    orri_reader_enable(h.world, h.reader, true);
+    hearing_say(&h, 4);
+    orri_reader_take(h.reader);
+    hearing_end(&h);
+}
+
+// ---- events --------------------------------------------------------------------------------------------------------
+
+typedef struct ear {
+    orri_rights rights;
+    orri_event_cursors* inbox;
+    orr_run run;
+} ear;
+
+static void ear_begin(orr_world* w, ear* e, const char* name)
+{
+    orr_type types[] = {KIT_TYPE(w, Hit), KIT_TYPE(w, Bell)};
+    *e = (ear){.rights = {.name = name}};
+    e->inbox = orri_event_cursors_create(w, types, 2);
+    CHECK(e->inbox != NULL);
+    orri_event_cursors_name(e->inbox, name);
+    orri_event_cursors_enable(w, e->inbox, true);
+    e->rights.inbox = e->inbox;
+}
+
+static void ear_open(orr_world* w, ear* e)
+{
+    CHECK(orri_event_cursors_take(w, e->inbox));
+    e->run = (orr_run){.world = w, .commands = orri_command_buffer_open(w, &e->rights, 0)};
+}
+
+static void ear_close(orr_world* w, ear* e)
+{
+    orri_command_buffer_close(w, e->run.commands);
+    orri_event_cursors_done(w, e->inbox);
+    CHECK_OK(orri_events_validate(w));
+}
+
+static void ear_hears(ear* e, uint32_t first, uint32_t count)
+{
+    uint32_t got = 77;
+    const Hit* hits = orr_events(&e->run, Hit, &got);
+    CHECK_EQ(got, count);
+    CHECK_EQ(hits != NULL, count > 0);
+    for (uint32_t i = 0; i < count; i++) {
+        CHECK_EQ(hits[i].number, first + i);
+    }
+}
+
+static void hit(orr_world* w, uint32_t number)
+{
+    orr_type type = KIT_TYPE(w, Hit);
+    CHECK(orri_events_reserve(w, type, 1));
+    orri_events_append(w, type, &(Hit){number}, 1);
+}
+
+static void ring(orr_world* w)
+{
+    orr_type type = KIT_TYPE(w, Bell);
+    CHECK(orri_events_reserve(w, type, 1));
+    orri_events_append(w, type, &(Hit){0}, 1);
+}
+
+ORR_TEST(events_are_shown_as_they_were_when_the_system_began)
+{
+    stage s;
+    orr_world* w = stage_begin(&s);
+    ear a, b;
+    ear_begin(w, &a, "a");
+    ear_begin(w, &b, "b");
+    w->realtime = true;
+    hit(w, 1);
+    hit(w, 2);
+    ring(w);
+    ear_open(w, &a);
+    ear_hears(&a, 1, 2);
+    for (uint32_t i = 3; i < 300; i++) {
+        hit(w, i); // The queue moves.
+    }
+    ear_hears(&a, 1, 2); // And again.
+    uint32_t rings = 0;
+    CHECK(orr_events(&a.run, Bell, &rings) != NULL);
+    CHECK_EQ(rings, 1);
+    ear_close(w, &a);
+    ear_open(w, &a);
+    ear_open(w, &b);
+    ear_hears(&a, 3, 297);
+    ear_hears(&b, 1, 299);
+    CHECK(orr_events(&a.run, Bell, &rings) == NULL);
+    CHECK_EQ(rings, 0);
+    ear_close(w, &b);
+    ear_close(w, &a);
+    // What it does not ask for waits.
+    ear_open(w, &b);
+    CHECK(orr_events(&b.run, Bell, &rings) != NULL);
+    ear_hears(&b, 0, 0);
+    hit(w, 300);
+    ear_close(w, &b);
+    ear_open(w, &b);
+    ear_close(w, &b);
+    ear_open(w, &b);
+    ear_hears(&b, 300, 1);
+    ear_close(w, &b);
+    ear_open(w, &a);
+    ear_hears(&a, 300, 1);
+    ear_close(w, &a);
+    CHECK_EQ(orri_event_queue_of(w, KIT_TYPE(w, Hit))->count, 0);
+    orri_event_cursors_destroy(w, a.inbox);
+    w->realtime = false;
+    stage_end(&s);
+}
+
+ORR_TEST(events_dropped_while_a_system_runs_are_not_read_twice)
+{
+    stage s;
+    orr_world* w = stage_begin(&s);
+    ear a, b;
+    ear_begin(w, &a, "a");
+    ear_begin(w, &b, "looks on");
+    orri_event_cursors_aside(b.inbox);
+    CHECK_OK(orr_events_limit(w, KIT_TYPE(w, Hit), 4));
+    w->realtime = true;
+    hit(w, 1);
+    hit(w, 2);
+    ear_open(w, &a);
+    ear_hears(&a, 1, 2);
+    ear_close(w, &a);
+    ear_open(w, &b);
+    ear_hears(&b, 1, 2);
+    hit(w, 3);
+    hit(w, 4);
+    hit(w, 5); // Too many because of who looks on: it loses them.
+    ear_hears(&b, 1, 2);
+    ear_close(w, &b);
+    ear_open(w, &b);
+    ear_hears(&b, 5, 1);
+    ear_close(w, &b);
+    // Off and on again while it runs: what came before is not for it.
+    ear_open(w, &a);
+    ear_hears(&a, 3, 3);
+    orri_event_cursors_enable(w, a.inbox, false);
+    CHECK_OK(orri_events_validate(w));
+    orri_event_cursors_done(w, a.inbox);
+    CHECK_OK(orri_events_validate(w));
+    orri_command_buffer_close(w, a.run.commands);
+    orri_event_cursors_enable(w, a.inbox, true);
+    hit(w, 6);
+    ear_open(w, &a);
+    ear_hears(&a, 6, 1);
+    orri_event_cursors_enable(w, a.inbox, false);
+    orri_event_cursors_enable(w, a.inbox, true);
+    ear_close(w, &a);
+    ear_open(w, &a);
+    ear_hears(&a, 0, 0);
+    ear_close(w, &a);
+    CHECK(orri_event_cursors_take(w, NULL));
+    w->realtime = false;
+    stage_end(&s);
+}
+
+ORR_TEST(events_without_memory_are_shown_later)
+{
+    stage s;
+    orr_world* w = stage_begin(&s);
+    ear a;
+    ear_begin(w, &a, "a");
+    w->realtime = true;
+    for (uint32_t i = 0; i < 200; i++) {
+        hit(w, i);
+    }
+    ring(w);
+    failing_alloc_arm(&s.k.memory, 1, false);
+    CHECK(!orri_event_cursors_take(w, a.inbox));
+    CHECK_EQ(s.k.errors.result, ORR_ERR_MEMORY);
+    failing_alloc_arm(&s.k.memory, 0, false);
+    a.run = (orr_run){.world = w, .commands = orri_command_buffer_open(w, &a.rights, 0)};
+    ear_hears(&a, 0, 0);
+    ear_close(w, &a);
+    ear_open(w, &a);
+    ear_hears(&a, 0, 200);
+    ear_close(w, &a);
+    failing_alloc_arm(&s.k.memory, 1, true); // The memory is kept.
+    hit(w, 7);
+    ear_open(w, &a);
+    ear_hears(&a, 7, 1);
+    ear_close(w, &a);
+    failing_alloc_arm(&s.k.memory, 0, false);
+    w->realtime = false;
+    stage_end(&s);
+}
+
+// ---- who tells of what --------------------------------------------------------------------------------------------------
+
+typedef struct owners {
+    uint64_t bits[2][ORR_TYPES_MAX / 64];
+    orri_foreign foreign[2]; // 0 writes Velocity and Body, 1 writes Health and Shot.
+} owners;
+
+static void owners_begin(orr_world* w, owners* o)
+{
+    *o = (owners){0};
+    orri_bit_set(o->bits[1], orri_type_index(w, KIT_TYPE(w, Velocity)), true);
+    orri_bit_set(o->bits[1], orri_type_index(w, KIT_TYPE(w, Body)), true);
+    orri_bit_set(o->bits[0], orri_type_index(w, KIT_TYPE(w, Health)), true);
+    orri_bit_set(o->bits[0], orri_type_index(w, KIT_TYPE(w, Shot)), true);
+    for (uint32_t i = 0; i < 2; i++) {
+        o->foreign[i] = (orri_foreign){o->bits[i], ORR_TYPES_MAX / 64};
+    }
+}
+
+#define OWNER_TELLS(which, structure) \
+    CHECK_OK(orri_diff_own(w, (orr_system){(which) + 1, 1}, false, &o.foreign[which], structure))
+
+ORR_TEST(values_are_told_by_who_owns_the_type)
+{
+    stage s;
+    orr_world* w = stage_begin(&s);
+    owners o;
+    owners_begin(w, &o);
+    orri_reader* r = tell_kit_reader(w, "Velocity, ?Health, ?Body, ?Shot");
+    orr_entity a = orr_create(w);
+    CHECK_OK(orr_set(w, a, Velocity, {1, 1}));
+    CHECK_OK(orr_set(w, a, Health, {1, 1}));
+    CHECK_OK(orr_set(w, a, Body, {1, 1}));
+    orr_component_id shot = orr_add_instance(w, a, Shot, {1, 1});
+    (void)tell_kit_tell(w, r);
+    CHECK_OK(orr_set(w, a, Velocity, {2, 2}));
+    CHECK_OK(orr_set(w, a, Health, {2, 2}));
+    CHECK_OK(orr_set(w, a, Body, {2, 2}));
+    CHECK_OK(orr_instance_set(w, a, KIT_TYPE(w, Shot), shot, &(Shot){2, 2}));
+    OWNER_TELLS(0, false);
+    TAKES(r, "ComponentChanged written by 1 Velocity 0v1 {x: 2, y: 2}\n"
+             "ComponentChanged written by 1 Body 0v1 {mass: 2, speed: 2}\n");
+    OWNER_TELLS(0, false);
+    TAKES(r, "");
+    OWNER_TELLS(1, false);
+    TAKES(r, "ComponentChanged written by 2 Health 0v1 {value: 2, armour: 2}\n"
+             "ComponentChanged written by 2 Shot 0v1/1 {power: 2, range: 2}\n");
+    // Structure, by the first: rows, the dead; values of its own. The other's wait.
+    CHECK_OK(orr_set(w, a, Health, {3, 3}));
+    CHECK_OK(orr_set(w, a, Velocity, {3, 3}));
+    orr_entity b = orr_create(w);
+    CHECK_OK(orr_set(w, b, Velocity, {4, 4}));
+    CHECK_OK(orr_set(w, b, Health, {4, 4}));
+    OWNER_TELLS(0, true);
+    TAKES(r,
+          "EntityAdded created by 1 1v1 {Velocity Health} Velocity: {x: 4, y: 4} Health: {value: "
+          "4, armour: 4}\n"
+          "ComponentChanged written by 1 Velocity 0v1 {x: 3, y: 3}\n");
+    CHECK_OK(orr_set(w, b, Health, {5, 5}));
+    CHECK_OK(orr_destroy(w, a));
+    OWNER_TELLS(0, true);
+    TAKES(r, "EntityRemoved destroyed by 1 0v1\n");
+    OWNER_TELLS(1, false);
+    TAKES(r, "ComponentChanged written by 2 Health 1v1 {value: 5, armour: 5}\n");
+    TELLS(r, "");
+    stage_end(&s);
+}
+
+ORR_TEST(who_comes_later_is_told_what_all_know)
+{
+    stage s;
+    orr_world* w = stage_begin(&s);
+    owners o;
+    owners_begin(w, &o);
+    orri_reader* r = tell_kit_reader(w, "Health");
+    orr_entity a = orr_create(w);
+    CHECK_OK(orr_set(w, a, Health, {1, 1}));
+    CHECK_OK(orr_set(w, a, Velocity, {1, 1}));
+    (void)tell_kit_tell(w, r);
+    CHECK_OK(orr_set(w, a, Health, {2, 2}));
+    orri_reader* late = tell_kit_reader_of(w, "Health, ?Velocity", false, TELL_KIT_ALL);
+    OWNER_TELLS(0, false);
+    TAKES(late, ""); // It is told with structure.
+    OWNER_TELLS(0, true);
+    TAKES(r, "");
+    TAKES(late, "EntityAdded reader 0v1 {Velocity Health} Velocity: {x: 1, y: 1} Health: "
+                "{value: 1, armour: 1}\n");
+    // Back to what it was: both know.
+    CHECK_OK(orr_set(w, a, Health, {1, 1}));
+    OWNER_TELLS(1, false);
+    TAKES(r, "");
+    TAKES(late, "");
+    CHECK_OK(orr_set(w, a, Health, {3, 3}));
+    OWNER_TELLS(1, false);
+    TAKES(r, "ComponentChanged written by 2 Health 0v1 {value: 3, armour: 3}\n");
+    TAKES(late, "ComponentChanged written by 2 Health 0v1 {value: 3, armour: 3}\n");
+    stage_end(&s);
+}

@@ -1,0 +1,643 @@
+// SPDX-License-Identifier: MIT
+// Queues of events: each reader gets each event once and in order, whatever the others do.
+#include "message/event/event.h"
+#include "support/pinned_kit.h"
+#include "support/store_kit.h"
+#include "test.h"
+
+#include <stdlib.h>
+
+ORR_STRUCT(Hit, (uint32_t, number))
+ORR_STRUCT(Loud, (uint8_t, a), (double, b), (uint16_t, c)) // 13 bytes of 24 are padding.
+ORR_STRUCT_EX(Several, (.multiplicity = ORR_MULTIPLE), (uint32_t, number))
+ORR_STRUCT(Child, (orr_entity, parent, (.flags = ORR_FIELD_INDEXED)))
+ORR_MARKER(Bell)
+
+// A system that does nothing but read.
+typedef struct ear {
+    orri_rights rights;
+    orri_event_cursors* inbox;
+    orr_run run;
+} ear;
+
+static void ear_open_types(orr_world* world, ear* e, const char* name, const orr_type* types,
+                           uint32_t count)
+{
+    *e = (ear){.rights = {.name = name}};
+    e->inbox = orri_event_cursors_create(world, types, count);
+    CHECK(e->inbox != NULL);
+    orri_event_cursors_name(e->inbox, name);
+    orri_event_cursors_enable(world, e->inbox, true);
+    e->rights.inbox = e->inbox;
+}
+
+// One that receives Hit.
+static void ear_open(orr_world* world, ear* e, const char* name)
+{
+    orr_type hit = KIT_TYPE(world, Hit);
+    ear_open_types(world, e, name, &hit, 1);
+}
+
+static void ear_begin(orr_world* world, ear* e)
+{
+    e->run = (orr_run){.world = world, .commands = orri_command_buffer_open(world, &e->rights, 0)};
+}
+
+static void ear_end(orr_world* world, ear* e)
+{
+    orri_event_cursors_done(world, e->inbox);
+    orri_command_buffer_close(world, e->run.commands);
+}
+
+static void send(orr_world* world, uint32_t number)
+{
+    orr_type type = KIT_TYPE(world, Hit);
+    CHECK(orri_events_reserve(world, type, 1));
+    orri_events_append(world, type, &(Hit){number}, 1);
+}
+
+// One run in which it asks and is shown first … first + count - 1.
+static void ear_expect(orr_world* world, ear* e, uint32_t first, uint32_t count)
+{
+    ear_begin(world, e);
+    uint32_t got = 77;
+    const Hit* hits = orr_events(&e->run, Hit, &got);
+    CHECK_EQ(got, count);
+    CHECK((hits != NULL) == (count > 0));
+    for (uint32_t i = 0; i < count; i++) {
+        CHECK_EQ(hits[i].number, first + i);
+    }
+    ear_end(world, e);
+}
+
+static orri_event_queue* queue_of(orr_world* world)
+{
+    return orri_event_queue_of(world, KIT_TYPE(world, Hit));
+}
+
+ORR_TEST(events_reach_each_reader_once_and_in_order)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    ear a, b;
+    ear_open(world, &a, "a");
+    ear_open(world, &b, "b");
+    ear_expect(world, &a, 0, 0);
+    send(world, 1);
+    send(world, 2);
+    ear_expect(world, &a, 1, 2);
+    ear_expect(world, &a, 0, 0);
+    send(world, 3);
+    ear_expect(world, &a, 3, 1);
+    ear_expect(world, &b, 1, 3);
+    CHECK_EQ(queue_of(world)->count, 0); // Read by all, so gone.
+    ear_expect(world, &b, 0, 0);
+    CHECK_EQ(k.errors.count, 0);
+    orri_event_cursors_destroy(world, a.inbox);
+    orri_event_cursors_destroy(world, b.inbox);
+    kit_end(&k);
+}
+
+ORR_TEST(event_sent_during_a_run_comes_in_the_next_one)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    ear a;
+    ear_open(world, &a, "a");
+    send(world, 1);
+    ear_begin(world, &a);
+    uint32_t count;
+    CHECK_EQ(orr_events(&a.run, Hit, &count)->number, 1);
+    // What it sends itself is in the queue before it counts as having read.
+    send(world, 2);
+    CHECK_EQ(orr_events(&a.run, Hit, &count)->number, 1); // Asking again gives the same.
+    CHECK_EQ(count, 1);
+    ear_end(world, &a);
+    ear_expect(world, &a, 2, 1);
+    // The same when there was nothing at first.
+    ear_begin(world, &a);
+    CHECK(orr_events(&a.run, Hit, &count) == NULL);
+    send(world, 3);
+    CHECK(orr_events(&a.run, Hit, &count) == NULL);
+    CHECK_EQ(count, 0);
+    ear_end(world, &a);
+    ear_expect(world, &a, 3, 1);
+    kit_end(&k); // An inbox that nobody gave back goes with the world.
+}
+
+ORR_TEST(event_nobody_asked_for_waits)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    orr_type types[] = {KIT_TYPE(world, Hit), KIT_TYPE(world, Loud), KIT_TYPE(world, Hit)};
+    ear a;
+    ear_open_types(world, &a, "a", types, 3); // Named twice is received once.
+    CHECK_EQ(a.inbox->count, 2);
+    send(world, 1);
+    ear_begin(world, &a);
+    uint32_t count;
+    CHECK(orr_events(&a.run, Loud, &count) == NULL);
+    ear_end(world, &a);
+    send(world, 2);
+    ear_expect(world, &a, 1, 2);
+    kit_end(&k);
+}
+
+ORR_TEST(events_of_several_runs_of_a_system_are_the_same)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    ear a;
+    ear_open(world, &a, "a");
+    send(world, 1);
+    for (uint32_t run = 0; run < 3; run++) {
+        uint32_t count;
+        ear_begin(world, &a);
+        CHECK_EQ(orr_events(&a.run, Hit, &count)->number, 1);
+        CHECK_EQ(count, 1);
+        orri_command_buffer_close(world, a.run.commands);
+    }
+    orri_event_cursors_done(world, a.inbox);
+    ear_expect(world, &a, 0, 0);
+    kit_end(&k);
+}
+
+ORR_TEST(event_marker_is_counted)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    orr_type bell = KIT_TYPE(world, Bell);
+    ear a;
+    ear_open_types(world, &a, "a", &bell, 1);
+    CHECK(orri_events_reserve(world, bell, 3));
+    orri_events_append(world, bell, NULL, 3);
+    ear_begin(world, &a);
+    uint32_t count;
+    CHECK(orr_events_type(&a.run, bell, &count) != NULL);
+    CHECK_EQ(count, 3);
+    uint64_t three = orri_events_hash(world, 1);
+    ear_end(world, &a);
+    CHECK(orri_events_hash(world, 1) != three);
+    kit_end(&k);
+}
+
+ORR_TEST(event_types_that_are_not_plain_are_refused)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    static const struct {
+        const orr_type_desc* desc;
+        const char* word;
+    } cases[] = {
+        {ORR_TYPE(Label), "owns strings"}, {ORR_TYPE(List), "owns strings or arrays"},
+        {ORR_TYPE(Token), "has hooks"},    {ORR_TYPE(Several), "ORR_MULTIPLE"},
+        {ORR_TYPE(Body), "ORR_PINNED"},    {ORR_TYPE(Seen), "ORR_PINNED"},
+        {ORR_TYPE(Child), "indexed"},
+    };
+    for (uint32_t i = 0; i < ORRI_COUNT(cases); i++) {
+        orr_type type = orr_type_of(world, cases[i].desc);
+        CHECK_RESULT(orri_event_check(world, "sends", type), ORR_ERR_TYPE);
+        CHECK_CONTAINS(k.errors.text, cases[i].word);
+        CHECK_CONTAINS(k.errors.text, cases[i].desc->name);
+        CHECK_EQ(k.errors.id, ORR_LOG_ID_SEND_REFUSED);
+        CHECK(orri_event_cursors_create(world, &type, 1) == NULL);
+        CHECK_RESULT(orr_events_limit(world, type, 5), ORR_ERR_TYPE);
+    }
+    CHECK_RESULT(orri_event_check(world, "sends", (orr_type){0}), ORR_ERR_TYPE);
+    CHECK_OK(orri_event_check(world, "sends", KIT_TYPE(world, Link))); // References are plain.
+    CHECK_OK(orri_event_check(world, "sends", KIT_TYPE(world, Bell)));
+    kit_end(&k);
+}
+
+ORR_TEST(event_past_the_limit_is_refused_in_words)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    orr_type hit = KIT_TYPE(world, Hit);
+    ear quick, slow;
+    ear_open(world, &quick, "quick");
+    ear_open(world, &slow, "slow");
+    CHECK_OK(orr_events_limit(world, hit, 5));
+    for (uint32_t i = 0; i < 4; i++) {
+        send(world, i);
+    }
+    ear_expect(world, &quick, 0, 4);
+    uint64_t hash = orri_events_hash(world, 1);
+    CHECK(!orri_events_reserve(world, hit, 2));
+    CHECK_RESULT(k.errors.result, ORR_ERR_CAPACITY);
+    CHECK_EQ(k.errors.id, ORR_LOG_ID_QUEUE_FULL);
+    CHECK_STR(
+        k.errors.text,
+        "4 events Hit wait and 2 more were sent, but at most 5 may wait; system 'slow' has not "
+        "read 4 of them. Let it run and call orr_events() in every run, switch it off, send "
+        "fewer, or raise the limit with orr_events_limit()");
+    CHECK_EQ(orri_events_hash(world, 1), hash);
+    send(world, 4);                            // One more has room.
+    CHECK_OK(orr_events_limit(world, hit, 2)); // Below what waits: nothing is lost.
+    CHECK(!orri_events_reserve(world, hit, 1));
+    ear_expect(world, &slow, 0, 5);
+    CHECK(!orri_events_reserve(world, hit, 2)); // `quick` has one left.
+    CHECK_CONTAINS(k.errors.text, "quick");
+    ear_expect(world, &quick, 4, 1);
+    send(world, 5);
+    CHECK_OK(orr_events_limit(world, hit, 0));
+    CHECK_EQ(queue_of(world)->limit, ORR_EVENTS_MAX);
+    kit_end(&k);
+}
+
+ORR_TEST(event_not_declared_is_a_breach)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    ear deaf = {.rights = {.name = "deaf"}}, other;
+    ear_open(world, &other, "other");
+    ear_begin(world, &deaf);
+    uint32_t count = 7;
+    CHECK(orr_events(&deaf.run, Hit, &count) == NULL);
+    CHECK_EQ(count, 0);
+    CHECK_STR(k.errors.text,
+              "system 'deaf' asked for events Hit, which it did not declare; declare "
+              "them: .receives = \"Hit\"");
+    CHECK_EQ(k.errors.id, ORR_LOG_ID_BREACH);
+    ear_begin(world, &other);
+    CHECK(orr_events(&other.run, Loud, &count) == NULL);
+    CHECK_CONTAINS(k.errors.text, "system 'other' asked for events Loud");
+    CHECK(orr_events_type(&other.run, (orr_type){0}, &count) == NULL);
+    CHECK_RESULT(k.errors.result, ORR_ERR_TYPE);
+    CHECK_EQ(deaf.rights.counts.violations, 1);
+    CHECK_EQ(other.rights.counts.violations, 1);
+    CHECK(orr_events(&(orr_run){.world = world}, Hit, &count) == NULL); // Not in a system.
+    CHECK_EQ(k.errors.count, 4);
+    ear_end(world, &deaf);
+    ear_end(world, &other);
+    kit_end(&k);
+}
+
+ORR_TEST(event_without_a_reader_is_not_kept)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    send(world, 1);
+    ear a;
+    ear_open(world, &a, "a");
+    ear_expect(world, &a, 0, 0);                                     // From now on.
+    orri_events_append(world, KIT_TYPE(world, Loud), &(Loud){0}, 1); // Of no queue at all.
+    CHECK_EQ(k.errors.count, 0);
+    kit_end(&k);
+}
+
+ORR_TEST(event_does_not_wait_for_who_is_off)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    ear a, b;
+    ear_open(world, &a, "a");
+    ear_open(world, &b, "b");
+    send(world, 1);
+    ear_expect(world, &b, 1, 1);
+    CHECK_EQ(queue_of(world)->count, 1);
+    orri_event_cursors_enable(world, a.inbox, false);
+    orri_event_cursors_enable(world, a.inbox, false); // Twice does no harm.
+    CHECK_EQ(queue_of(world)->count, 0);
+    ear_expect(world, &a, 0, 0);
+    send(world, 2);
+    ear_expect(world, &b, 2, 1);
+    orri_event_cursors_enable(world, a.inbox, true);
+    ear_expect(world, &a, 0, 0);
+    send(world, 3);
+    ear_expect(world, &a, 3, 1);
+    orri_event_cursors_enable(world, a.inbox, false);
+    orri_event_cursors_enable(world, b.inbox, false);
+    CHECK_EQ(queue_of(world)->count, 0);
+    send(world, 4); // All are off: that is no mistake, and it is not kept.
+    CHECK_EQ(k.errors.count, 0);
+    orri_event_cursors_enable(world, b.inbox, true);
+    ear_expect(world, &b, 0, 0);
+    // One that goes is not waited for either.
+    send(world, 5);
+    orri_event_cursors_destroy(world, b.inbox);
+    CHECK_EQ(queue_of(world)->count, 0);
+    orri_event_cursors_destroy(world, NULL);
+    kit_end(&k);
+}
+
+// ---- memory ---------------------------------------------------------------------------------------------------------
+
+ORR_TEST(queue_memory_is_used_again)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    ear a, late;
+    ear_open(world, &a, "a");
+    ear_open(world, &late, "late");
+    uint32_t sent = 0, read = 0, read_late = 0;
+    for (uint32_t tick = 0; tick < 3000; tick++) {
+        for (uint32_t i = 0; i < 10 + tick % 7; i++) {
+            send(world, sent++);
+        }
+        ear_expect(world, &a, read, sent - read);
+        read = sent;
+        if (tick % 2 == 1) { // Reads what came up to the tick before: never all.
+            ear_begin(world, &late);
+            uint32_t count;
+            const Hit* hits = orr_events(&late.run, Hit, &count);
+            CHECK_EQ(hits[0].number, read_late);
+            CHECK_EQ(hits[count - 1].number, sent - 1);
+            send(world, sent++);
+            ear_end(world, &late);
+            read_late += count;
+        }
+        if (tick == 100) {
+            failing_alloc_arm(&k.memory, 0, false);
+        }
+    }
+    CHECK_EQ(k.memory.requests, 0); // It has found its size long ago,
+    CHECK(queue_of(world)->capacity <= 128);
+    CHECK(sent > 30000);
+    kit_end(&k);
+}
+
+// What waits is not moved at every tick: a slow reader's backlog goes to a new place when it doubles.
+ORR_TEST(queue_that_is_not_read_grows_by_doubling)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    ear a;
+    ear_open(world, &a, "a");
+    uint32_t moves = 0;
+    const uint8_t* data = NULL;
+    for (uint32_t i = 0; i < 100000; i++) {
+        send(world, i);
+        moves += queue_of(world)->data != data;
+        data = queue_of(world)->data;
+    }
+    CHECK(moves <= 12);
+    ear_expect(world, &a, 0, 100000);
+    kit_end(&k);
+}
+
+ORR_TEST(event_out_of_memory_has_no_effect)
+{
+    for (uint64_t n = 1;; n++) {
+        kit k = {0};
+        orr_world* world = kit_begin(&k, NULL);
+        orr_type types[] = {KIT_TYPE(world, Hit), KIT_TYPE(world, Loud), KIT_TYPE(world, Tiny)};
+        uint64_t hash = orr_world_hash(world);
+        failing_alloc_arm(&k.memory, n, false);
+        uint64_t refused = 0;
+        orri_event_cursors* inbox;
+        while ((inbox = orri_event_cursors_create(world, types, 2)) == NULL) {
+            CHECK_EQ(++refused, k.memory.refused);
+            CHECK_RESULT(k.errors.result, ORR_ERR_MEMORY);
+            CHECK_OK(orr_world_validate(world));
+            CHECK_EQ(orr_world_hash(world), hash);
+        }
+        orri_event_cursors_enable(world, inbox, true);
+        for (uint32_t i = 0; i < 200; i++) {
+            while (!orri_events_reserve(world, types[0], 1)) {
+                CHECK_EQ(++refused, k.memory.refused);
+                CHECK_CONTAINS(k.errors.text, "Hit");
+                CHECK_EQ(orri_event_queue_of(world, types[0])->count, i);
+                CHECK_OK(orri_events_validate(world));
+            }
+            orri_events_append(world, types[0], &(Hit){i}, 1);
+        }
+        while (orr_events_limit(world, types[2], 7) != ORR_OK) {
+            refused++;
+        }
+        bool last = k.memory.refused == 0;
+        CHECK_EQ(k.errors.count, last ? 0 : 1);
+        orri_event_cursors_destroy(world, inbox);
+        kit_end(&k);
+        if (last) {
+            CHECK(n > 6);
+            break;
+        }
+    }
+}
+
+// ---- state ----------------------------------------------------------------------------------------------------------
+
+ORR_TEST(events_unread_are_state)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    orr_type types[] = {KIT_TYPE(world, Hit), KIT_TYPE(world, Loud)};
+    ear a, b;
+    ear_open_types(world, &a, "a", types, 2);
+    ear_open_types(world, &b, "b", types, 2);
+    uint64_t none = orri_events_hash(world, 1);
+    CHECK_EQ(none, 1);
+    send(world, 1);
+    uint64_t one = orri_events_hash(world, 1);
+    CHECK(one != none);
+    ear_expect(world, &a, 1, 1);
+    uint64_t read_by_a = orri_events_hash(world, 1);
+    CHECK(read_by_a != one);
+    ear_expect(world, &b, 1, 1);
+    CHECK_EQ(orri_events_hash(world, 1), none);
+    // The same waits again: how many there were before does not matter.
+    send(world, 1);
+    CHECK_EQ(orri_events_hash(world, 1), one);
+    ear_expect(world, &b, 1, 1);
+    CHECK(orri_events_hash(world, 1) != read_by_a); // Another one has read it.
+    ear_expect(world, &a, 1, 1);
+    send(world, 2);
+    CHECK(orri_events_hash(world, 1) != one);
+    orri_event_cursors_enable(world, a.inbox, false);
+    orri_event_cursors_enable(world, b.inbox, false);
+    CHECK_EQ(orri_events_hash(world, 1), none);
+    kit_end(&k);
+}
+
+static void send_loud(orr_world* world, uint8_t fill, uint8_t a, double b, uint16_t c)
+{
+    Loud value;
+    memset(&value, fill, sizeof value);
+    value.a = a, value.b = b, value.c = c;
+    orr_type type = KIT_TYPE(world, Loud);
+    CHECK(orri_events_reserve(world, type, 1));
+    orri_events_append(world, type, &value, 1);
+}
+
+ORR_TEST(event_padding_is_clean_and_order_counts)
+{
+    kit k[3] = {0};
+    uint64_t hashes[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        orr_world* world = kit_begin(&k[i], NULL);
+        orr_type loud = KIT_TYPE(world, Loud);
+        ear a;
+        ear_open_types(world, &a, "a", &loud, 1);
+        uint8_t fill = i == 1 ? 0xFF : 0x00, second = i == 2;
+        send_loud(world, fill, (uint8_t)(1 + second), 2, 3);
+        send_loud(world, fill, (uint8_t)(2 - second), 2, 3);
+        hashes[i] = orri_events_hash(world, 1);
+        ear_begin(world, &a);
+        uint32_t count;
+        const uint8_t* bytes = (const uint8_t*)orr_events(&a.run, Loud, &count);
+        for (uint32_t at = 1; at < offsetof(Loud, b); at++) {
+            CHECK_EQ(bytes[at], 0);
+        }
+        ear_end(world, &a);
+        kit_end(&k[i]);
+    }
+    CHECK_EQ(hashes[0], hashes[1]);
+    CHECK(hashes[0] != hashes[2]);
+}
+
+ORR_TEST(event_queue_that_is_wrong_is_found)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    ear a;
+    ear_open(world, &a, "a");
+    send(world, 1);
+    orri_event_queue* queue = queue_of(world);
+    queue->at_base++;
+    CHECK_RESULT(orri_events_validate(world), ORR_ERR_CORRUPT);
+    CHECK_CONTAINS(k.errors.text, "the queue of events Hit counts its cursors wrongly");
+    queue->at_base--;
+    a.inbox->cursors[0].at += 2;
+    CHECK_RESULT(orri_events_validate(world), ORR_ERR_CORRUPT);
+    a.inbox->cursors[0].at -= 1, queue->at_base = 0;
+    CHECK_RESULT(orri_events_validate(world), ORR_ERR_CORRUPT);
+    CHECK_CONTAINS(k.errors.text, "keeps what all have read");
+    a.inbox->cursors[0].at -= 1, queue->at_base = 1;
+    uint32_t capacity = queue->capacity;
+    queue->capacity = 0;
+    CHECK_RESULT(orri_events_validate(world), ORR_ERR_CORRUPT);
+    queue->capacity = capacity;
+    a.inbox->cursors[0].queue = NULL;
+    CHECK_RESULT(orri_events_validate(world), ORR_ERR_CORRUPT);
+    a.inbox->cursors[0].queue = queue;
+    kit_end(&k);
+}
+
+// ---- against an oracle ----------------------------------------------------------------------------------------------
+
+enum {
+    EARS = 6,
+    KINDS = 3,
+    SENT_MAX = 200000
+};
+
+typedef struct listening {
+    kit k;
+    orr_world* world;
+    orr_type types[KINDS]; // Of 4, 4 and 8 bytes.
+    ear ears[EARS];
+    bool there[EARS], on[EARS], asked[EARS][KINDS];
+    uint32_t next[EARS][KINDS], shown[EARS][KINDS]; // What it has not read; what it was shown.
+    uint32_t sent[KINDS];
+    uint64_t random;
+} listening;
+
+static uint32_t pick(listening* l, uint32_t below)
+{
+    l->random = orr_random(l->random, 1, 2, 3);
+    return (uint32_t)orr_random_below(l->random, below);
+}
+
+static void listening_send(listening* l)
+{
+    uint32_t kind = pick(l, KINDS), count = pick(l, pick(l, 8) == 0 ? 400 : 12);
+    uint64_t values[400];
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t number = l->sent[kind]++;
+        if (kind == 2) {
+            values[i] = number;
+        } else {
+            memcpy((uint32_t*)(void*)values + i, &number, sizeof number);
+        }
+    }
+    CHECK(orri_events_reserve(l->world, l->types[kind], count));
+    orri_events_append(l->world, l->types[kind], values, count);
+}
+
+static void listening_ask(listening* l, uint32_t e, uint32_t kind)
+{
+    uint32_t count;
+    const uint8_t* values = orr_events_type(&l->ears[e].run, l->types[kind], &count);
+    if (!l->on[e]) {
+        CHECK_EQ(count, 0);
+        return;
+    }
+    if (!l->asked[e][kind]) {
+        l->asked[e][kind] = true;
+        l->shown[e][kind] = l->sent[kind];
+    }
+    CHECK_EQ(count, l->shown[e][kind] - l->next[e][kind]);
+    size_t size = kind == 2 ? 8 : 4;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t number;
+        memcpy(&number, values + i * size, sizeof number);
+        CHECK_EQ(number, l->next[e][kind] + i);
+    }
+}
+
+static void listening_run(listening* l, uint32_t e)
+{
+    ear_begin(l->world, &l->ears[e]);
+    for (uint32_t step = pick(l, 5); step > 0; step--) {
+        if (pick(l, 4) == 0) {
+            listening_send(l);
+        } else {
+            listening_ask(l, e, pick(l, KINDS));
+        }
+    }
+    ear_end(l->world, &l->ears[e]);
+    for (uint32_t kind = 0; kind < KINDS; kind++) {
+        if (l->asked[e][kind]) {
+            l->next[e][kind] = l->shown[e][kind];
+        }
+        l->asked[e][kind] = false;
+    }
+}
+
+static void listening_switch(listening* l, uint32_t e, bool on)
+{
+    orri_event_cursors_enable(l->world, l->ears[e].inbox, on);
+    if (on && !l->on[e]) {
+        memcpy(l->next[e], l->sent, sizeof l->sent);
+    }
+    l->on[e] = on;
+}
+
+static void listening_step(listening* l)
+{
+    uint32_t e = pick(l, EARS), what = pick(l, 20);
+    if (what < 8) {
+        listening_send(l);
+    } else if (!l->there[e]) {
+        ear_open_types(l->world, &l->ears[e], "ear", l->types, KINDS);
+        l->there[e] = l->on[e] = true;
+        memcpy(l->next[e], l->sent, sizeof l->sent);
+    } else if (what < 18) {
+        listening_run(l, e);
+    } else if (what == 18) {
+        listening_switch(l, e, pick(l, 2) != 0);
+    } else {
+        orri_event_cursors_destroy(l->world, l->ears[e].inbox);
+        l->there[e] = l->on[e] = false;
+    }
+}
+
+ORR_TEST(events_at_random_are_what_an_oracle_says)
+{
+    listening* l = calloc(1, sizeof *l);
+    l->world = kit_begin(&l->k, NULL);
+    l->random = test_seed();
+    l->types[0] = KIT_TYPE(l->world, Hit);
+    l->types[1] = KIT_TYPE(l->world, uint32_t);
+    l->types[2] = KIT_TYPE(l->world, uint64_t);
+    for (uint32_t step = 0; step < 20000; step++) {
+        listening_step(l);
+        if (step % 64 == 0) {
+            CHECK_OK(orri_events_validate(l->world));
+        }
+    }
+    CHECK(l->sent[0] > 1000);
+    kit_end(&l->k);
+    free(l);
+}

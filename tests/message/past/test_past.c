@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+// Messages when a world goes back: readers that are part of its state go on as they did, whatever they were told meanwhile; the others are told what is
+// different, and nothing else.
+#include "message/deliver/baseline.h"
+#include "message/deliver/play_kit.h"
+#include "support/memory_kit.h"
+
+#include <stdlib.h>
+
+enum {
+    MEMORIES = 6
+};
+
+static void play_outside(play* p, uint32_t first)
+{
+    for (uint32_t i = first; i < p->mirror_count; i++) {
+        mirror_reader(p->mirrors[i])->outside = true;
+        mirror_loosen(p->mirrors[i]);
+    }
+    p->world->messages->told->stale = true;
+}
+
+// What is held is the world's when it ends.
+static void play_forget(play* p, memory* memories, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        memory_forget(p->world, &memories[i]);
+    }
+}
+
+// Sometimes memory is refused: then the world is as it was, or what readers could not be told is made good for.
+static bool play_back(play* p, memory* m)
+{
+    uint64_t now = orr_world_hash(p->world);
+    if (draw(p, 3) == 0) {
+        failing_alloc_arm(&p->k.memory, draw(p, 60) + 1, draw(p, 2) == 0);
+    }
+    orr_result result = memory_back(p->world, m);
+    CHECK(result == ORR_OK || (result == ORR_ERR_MEMORY && p->k.memory.refused > 0));
+    failing_alloc_arm(&p->k.memory, 0, false);
+    if (result != ORR_OK) {
+        CHECK_EQ(orr_world_hash(p->world), now);
+        return false;
+    }
+    CHECK_OK(orri_messages_settle(p->world));
+    return true;
+}
+
+ORR_TEST(mirrors_outside_are_what_the_world_has_after_every_travel)
+{
+    play* p = calloc(1, sizeof *p);
+    memory memories[MEMORIES] = {0};
+    uint64_t hashes[MEMORIES] = {0};
+    play_begin(p, test_seed(), 0);
+    play_outside(p, 0);
+    uint32_t steps = test_rounds(800, 200, 50000), travels = 0;
+    for (uint32_t i = 0; i < steps; i++) {
+        uint32_t at = (uint32_t)draw(p, MEMORIES);
+        uint64_t what = draw(p, 6);
+        if (what == 0) { // Perhaps before all was told.
+            memory_forget(p->world, &memories[at]);
+            CHECK(memory_take(p->world, &memories[at]));
+            hashes[at] = orr_world_hash(p->world);
+        } else if (what == 1 && memories[at].store != NULL) {
+            if (!play_back(p, &memories[at])) {
+                continue;
+            }
+            CHECK_EQ(orr_world_hash(p->world), hashes[at]);
+            CHECK_OK(orr_world_validate(p->world));
+            travels++;
+            play_take(p, true);
+            if (!orri_messages_past_whole(memories[at].messages)) {
+                memset(p->behind, 0, sizeof p->behind);
+                CHECK_OK(orri_diff_run(p->world, (orr_system){0, 0}, false)); // With all else.
+                play_take(p, true);
+            }
+            play_compare(p);
+        }
+        if (draw(p, 2) == 0) {
+            play_step(p);
+        } else {
+            play_change(p);
+        }
+    }
+    CHECK(travels > steps / 50);
+    play_forget(p, memories, MEMORIES);
+    play_end(p);
+    free(p);
+}
+
+// What all readers get from here on, in some steps that are always the same. (Mirrors cannot go back: messages are thrown away.)
+static uint64_t play_again(play* p, uint64_t* world_hash)
+{
+    p->drawn = 1000000;
+    p->hash = 0;
+    for (uint32_t i = 0; i < 4; i++) {
+        for (uint64_t n = draw(p, 4); n > 0; n--) {
+            play_change(p);
+        }
+        CHECK_OK(orri_diff_run(p->world, (orr_system){0, 0}, draw(p, 2) == 0));
+        for (uint32_t r = 0; r < p->mirror_count; r++) {
+            orri_reader* reader = mirror_reader(p->mirrors[r]);
+            p->hash = orri_reader_hash(reader, p->hash);
+            for (uint64_t n = draw(p, 6); n > 0 && orri_reader_next(reader) != NULL; n--) {
+            }
+            orri_reader_done(reader);
+        }
+    }
+    *world_hash = orr_world_hash(p->world);
+    return p->hash;
+}
+
+// Also changes that had not been told, and messages that waited.
+ORR_TEST(readers_of_the_state_are_told_the_same_again)
+{
+    uint32_t rounds = test_rounds(120, 30, 5000), untold = 0;
+    play* p = calloc(1, sizeof *p);
+    play_begin(p, test_seed(), 0);
+    for (uint32_t i = 0; i < 10; i++) {
+        play_step(p);
+    }
+    for (uint32_t i = 0; i < rounds; i++) {
+        memory m;
+        orr_entity ids[IDS];
+        memcpy(ids, p->ids, sizeof ids);
+        uint64_t then = orr_world_hash(p->world), before = p->drawn, worlds[2];
+        CHECK(memory_take(p->world, &m));
+        untold += !orri_messages_past_whole(m.messages);
+        uint64_t told = play_again(p, &worlds[0]);
+        if (draw(p, 2) == 0) { // Readers are switched off meanwhile.
+            orri_reader_enable(p->world, mirror_reader(p->mirrors[i % p->mirror_count]), false);
+        }
+        CHECK_OK(memory_back(p->world, &m));
+        CHECK_EQ(orr_world_hash(p->world), then);
+        memcpy(p->ids, ids, sizeof ids);
+        CHECK_EQ(play_again(p, &worlds[1]), told);
+        CHECK_EQ(worlds[1], worlds[0]);
+        CHECK_OK(orr_world_validate(p->world));
+        memory_forget(p->world, &m);
+        p->drawn = before + 7 * i;
+        for (uint64_t n = draw(p, 3); n > 0; n--) {
+            play_change(p);
+        }
+    }
+    CHECK(untold > rounds / 4);
+    play_end(p);
+    free(p);
+}
+
+// Bits that were not there go with the travel, and no row moves: who was off is on again, and comes with the value it had.
+ORR_TEST(reader_outside_hears_of_who_was_off_once)
+{
+    kit k;
+    memory m;
+    orr_world* world = kit_begin(&k, NULL);
+    (void)KIT_TYPE(world, Position);
+    orr_entity e = orr_create(world), other = orr_create(world);
+    CHECK_OK(orr_set(world, e, Position, {1, 0, 0}));
+    CHECK_OK(orr_set(world, other, Position, {5, 0, 0}));
+    mirror* seen = mirror_make(world, "Position", false, TELL_KIT_ALL);
+    mirror_reader(seen)->outside = true;
+    CHECK_OK(orri_diff_run(world, (orr_system){0, 0}, false));
+    CHECK(memory_take(world, &m));
+    CHECK_OK(orr_set(world, e, Position, {2, 0, 0}));
+    CHECK_OK(orri_diff_run(world, (orr_system){0, 0}, false));
+    CHECK_OK(orr_entity_enable(world, e, false));
+    CHECK_OK(orri_diff_run(world, (orr_system){0, 0}, false));
+    mirror_take(seen);
+    mirror_compare(seen);
+    CHECK_OK(memory_back(world, &m));
+    CHECK_STR(tell_kit_take(mirror_reader(seen)),
+              "EntityAdded travel 0v1 {Position} Position: {x: 1, y: 0, z: 0}\n");
+    CHECK_OK(memory_back(world, &m)); // Nothing differs.
+    CHECK_STR(tell_kit_take(mirror_reader(seen)), "");
+    memory_forget(world, &m);
+    orri_reader_destroy(world, mirror_reader(seen));
+    mirror_free(seen);
+    kit_end(&k);
+}

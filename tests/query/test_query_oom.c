@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: MIT
+// Out of memory with queries in the world. A script of changes goes past queries of every kind; for each step and every N
+// the Nth allocation within it is refused, once and for good. A refused step leaves the hash and what every query
+// answers as they were, and repeated it does what it would have done.
+#include "query/query_kit.h"
+#include "support/pinned_kit.h"
+#include "test.h"
+
+#include <stdlib.h>
+
+ORR_STRUCT_EX(Shard, (.multiplicity = ORR_MULTIPLE), (int32_t, size, (.preset = "7")))
+ORR_STRUCT(Holder,
+           (orr_entity, owner, (.flags = ORR_FIELD_INDEXED, .on_destroy = ORR_ON_DESTROY_DESTROY)))
+ORR_STRUCT_EX(Engine, (.needs = "Velocity"), (int32_t, power))
+
+enum {
+    MANY = 300,
+    QUERIES = 10,
+    ANSWERS = 4 * MANY
+};
+
+typedef struct hunger {
+    kit k;
+    orr_world* world;
+    orr_cluster cluster;
+    orr_entity many[MANY], bob;
+    orr_component_id shard;
+    orr_bundle bundle;
+    orr_query* queries[QUERIES];
+    orr_query* made; // By a step.
+    orr_entity answers[QUERIES][ANSWERS];
+    uint32_t counts[QUERIES];
+} hunger;
+
+#define TYPE(name) KIT_TYPE(h->world, name)
+
+static orr_result hunger_result(const hunger* h, bool done)
+{
+    return done ? ORR_OK : h->k.errors.result;
+}
+
+static uint64_t hunger_group(void* user, const orr_world* world, orr_cluster cluster)
+{
+    (void)user;
+    return 3 - kit_info(world, cluster).type_count % 3;
+}
+
+// ---- steps -----------------------------------------------------------------------------------------------------
+
+static orr_result step_cluster(hunger* h)
+{
+    orr_type type = TYPE(Position);
+    return orr_cluster_get(h->world, &(orr_cluster_desc){.types = &type, .type_count = 1},
+                           &h->cluster);
+}
+
+static orr_result step_create_many(hunger* h)
+{
+    return orr_create_many(h->world, h->cluster, MANY, NULL, 0, h->many);
+}
+
+static orr_result step_bob(hunger* h)
+{
+    h->bob = orr_create(h->world);
+    return hunger_result(h, h->bob.id != 0);
+}
+
+static orr_result step_set(hunger* h)
+{
+    return orr_set(h->world, h->bob, Position, {3, 1, 2});
+}
+
+static orr_result step_add_health(hunger* h)
+{
+    return orr_add(h->world, h->bob, Health);
+}
+
+static orr_result step_tag(hunger* h)
+{
+    return orr_tag_add(h->world, h->bob, 5);
+}
+
+static orr_result step_engine(hunger* h)
+{
+    return orr_set(h->world, h->many[7], Engine, {4});
+}
+
+static orr_result step_switch_off(hunger* h)
+{
+    return orr_enable(h->world, h->many[3], Position, false);
+}
+
+static orr_result step_entity_off(hunger* h)
+{
+    return orr_entity_enable(h->world, h->many[4], false);
+}
+
+static orr_result step_pin(hunger* h)
+{
+    return orr_set(h->world, h->many[5], Body, {1, 2});
+}
+
+static orr_result step_pin_many(hunger* h)
+{
+    return orr_component_add_many(h->world, h->many + 10, 100, TYPE(Body), NULL);
+}
+
+static orr_result step_pin_hooked(hunger* h)
+{
+    return orr_add(h->world, h->many[11], Ghost);
+}
+
+static orr_result step_pin_off(hunger* h)
+{
+    return orr_enable(h->world, h->many[12], Body, false);
+}
+
+static orr_result step_instance(hunger* h)
+{
+    h->shard = orr_instance_add(h->world, h->many[20], TYPE(Shard), &(Shard){1});
+    return hunger_result(h, h->shard != 0);
+}
+
+static orr_result step_instance_more(hunger* h)
+{
+    return hunger_result(h, orr_instance_add(h->world, h->many[20], TYPE(Shard), NULL) != 0);
+}
+
+static orr_result step_instance_off(hunger* h)
+{
+    return orr_instance_enable(h->world, h->many[20], TYPE(Shard), h->shard, false);
+}
+
+static orr_result step_instance_gone(hunger* h)
+{
+    return orr_instance_remove(h->world, h->many[20], TYPE(Shard), h->shard);
+}
+
+static orr_result step_name(hunger* h)
+{
+    return orr_name_set(h->world, h->bob, (orr_entity){0}, "bob");
+}
+
+static orr_result step_name_below(hunger* h)
+{
+    return orr_name_set(h->world, h->many[0], h->bob, "first");
+}
+
+static orr_result step_singleton(hunger* h)
+{
+    return hunger_result(h, orr_world_entity(h->world).id != 0);
+}
+
+static orr_result step_hold(hunger* h)
+{
+    return orr_set(h->world, h->many[30], Holder, {h->many[31]});
+}
+
+static orr_result step_hold_many(hunger* h)
+{
+    Holder holders[20];
+    for (uint32_t i = 0; i < 20; i++) {
+        holders[i].owner = h->many[50];
+    }
+    return orr_component_add_many(h->world, h->many + 60, 20, TYPE(Holder), holders);
+}
+
+static orr_result step_bundle(hunger* h)
+{
+    return orr_bundle_register(h->world, "mixed", "Position {x: 2}, Shard, Shard {size: 2}, Body",
+                               &h->bundle);
+}
+
+static orr_result step_bundle_create(hunger* h)
+{
+    return orr_bundle_create(h->world, h->bundle, 12, NULL);
+}
+
+static orr_result step_bundle_add(hunger* h)
+{
+    return orr_bundle_add(h->world, h->many[13], h->bundle);
+}
+
+static orr_result step_bundle_remove(hunger* h)
+{
+    return orr_bundle_remove(h->world, h->many[13], h->bundle);
+}
+
+static orr_result step_copy(hunger* h)
+{
+    return hunger_result(h, orr_copy(h->world, h->many[20]).id != 0);
+}
+
+static orr_result step_query_text(hunger* h)
+{
+    h->made = orr_query_text(h->world, "write Position, ?Velocity, Body|Shard|#5");
+    return hunger_result(h, h->made != NULL);
+}
+
+static orr_result step_query_set(hunger* h)
+{
+    orr_query_desc desc = {.set = ORR_UNION, .left = h->queries[0], .right = h->queries[6]};
+    h->made = orr_query_create(h->world, &desc);
+    return hunger_result(h, h->made != NULL);
+}
+
+static orr_result step_loop_sorted(hunger* h)
+{
+    uint32_t errors = h->k.errors.count;
+    ORR_EACH (it, h->queries[1]) {
+    }
+    return hunger_result(h, h->k.errors.count == errors);
+}
+
+static orr_result step_loop_working(hunger* h)
+{
+    uint32_t errors = h->k.errors.count;
+    ORR_EACH (it, h->queries[3]) {
+    }
+    return hunger_result(h, h->k.errors.count == errors);
+}
+
+static orr_result step_bulk_add_whole(hunger* h)
+{
+    return orr_query_add(h->queries[8], TYPE(Tiny), &(Tiny){9});
+}
+
+static orr_result step_bulk_add_some(hunger* h)
+{
+    return orr_query_add(h->queries[0], TYPE(Engine), &(Engine){6});
+}
+
+static orr_result step_bulk_add_pinned(hunger* h)
+{
+    return orr_query_add(h->queries[0], TYPE(Ghost), NULL);
+}
+
+static orr_result step_bulk_add_instance(hunger* h)
+{
+    return orr_query_add(h->queries[8], TYPE(Shard), &(Shard){5});
+}
+
+static orr_result step_bulk_remove(hunger* h)
+{
+    return orr_query_remove(h->queries[8], TYPE(Tiny));
+}
+
+static orr_result step_bulk_remove_pinned(hunger* h)
+{
+    return orr_query_remove(h->queries[0], TYPE(Body));
+}
+
+static orr_result step_destroy_owner(hunger* h)
+{
+    return orr_destroy(h->world, h->many[50]); // With twenty others.
+}
+
+static orr_result step_bulk_destroy(hunger* h)
+{
+    return orr_query_destroy_entities(h->queries[6]);
+}
+
+static orr_result step_clusters_delete(hunger* h)
+{
+    orr_type type = TYPE(Engine);
+    uint32_t count;
+    return orr_clusters_delete(h->world, &(orr_cluster_match){.types = &type, .type_count = 1},
+                               &count);
+}
+
+typedef struct hunger_step {
+    const char* name;
+    orr_result (*run)(hunger* h);
+} hunger_step;
+
+#define STEP(name)         \
+    {                      \
+#name, step_##name \
+    }
+
+static const hunger_step steps[] = {
+    STEP(cluster),       STEP(create_many),        STEP(bob),
+    STEP(set),           STEP(add_health),         STEP(tag),
+    STEP(engine),        STEP(switch_off),         STEP(entity_off),
+    STEP(pin),           STEP(pin_many),           STEP(pin_hooked),
+    STEP(pin_off),       STEP(instance),           STEP(instance_more),
+    STEP(instance_more), STEP(instance_off),       STEP(instance_gone),
+    STEP(name),          STEP(name_below),         STEP(singleton),
+    STEP(hold),          STEP(hold_many),          STEP(bundle),
+    STEP(bundle_create), STEP(bundle_add),         STEP(bundle_remove),
+    STEP(copy),          STEP(query_text),         STEP(query_set),
+    STEP(loop_sorted),   STEP(loop_working),       STEP(bulk_add_whole),
+    STEP(bulk_add_some), STEP(bulk_add_pinned),    STEP(bulk_add_instance),
+    STEP(bulk_remove),   STEP(bulk_remove_pinned), STEP(destroy_owner),
+    STEP(bulk_destroy),  STEP(clusters_delete),
+};
+
+#undef STEP
+
+// ---- the sweep -----------------------------------------------------------------------------------------------------
+
+static void hunger_begin(hunger* h)
+{
+    memset(h, 0, sizeof *h);
+    h->world = kit_begin(&h->k, NULL);
+    const orr_type_desc* descs[] = {ORR_TYPE(Position), ORR_TYPE(Velocity), ORR_TYPE(Health),
+                                    ORR_TYPE(Tiny),     ORR_TYPE(Body),     ORR_TYPE(Ghost),
+                                    ORR_TYPE(Shard),    ORR_TYPE(Holder),   ORR_TYPE(Engine)};
+    for (uint32_t i = 0; i < sizeof descs / sizeof descs[0]; i++) {
+        CHECK(orr_type_of(h->world, descs[i]).id != 0);
+    }
+    const orr_query_desc asked[QUERIES] = {
+        {.text = "write Position, !Velocity"},
+        {.text = "write Position", .order_by = "Position.x"},
+        {.text = "Position|Health", .group_by = hunger_group},
+        {.text = "write Body, ?Ghost, Position"},
+        {.text = "Shard, !Body"},
+        {.text = "either *"},
+        {.text = "Health|Engine|Ghost"},
+        {.text = "disabled Position, either *"},
+        {.text = "Holder"},
+    };
+    for (uint32_t q = 0; q + 1 < QUERIES; q++) {
+        h->queries[q] = orr_query_create(h->world, &asked[q]);
+        CHECK(h->queries[q] != NULL);
+    }
+    h->queries[QUERIES - 1] = orr_query_create(
+        h->world,
+        &(orr_query_desc){.set = ORR_DIFFERENCE, .left = h->queries[2], .right = h->queries[3]});
+    CHECK(h->queries[QUERIES - 1] != NULL);
+}
+
+static void hunger_ask(hunger* h)
+{
+    for (uint32_t q = 0; q < QUERIES; q++) {
+        h->counts[q] = (uint32_t)orr_query_entities(h->queries[q], 0, h->answers[q], ANSWERS);
+        CHECK_EQ(orr_query_count(h->queries[q]), h->counts[q]);
+    }
+}
+
+static void hunger_compare(hunger* h, const char* name)
+{
+    static orr_entity now[ANSWERS];
+    for (uint32_t q = 0; q < QUERIES; q++) {
+        uint64_t count = orr_query_entities(h->queries[q], 0, now, ANSWERS);
+        if (count != h->counts[q] || memcmp(now, h->answers[q], sizeof now[0] * count) != 0) {
+            test_fail(__FILE__, __LINE__, "step %s was refused, and query %u answers otherwise",
+                      name, q);
+        }
+    }
+}
+
+// Runs the steps before one, and this one with its nth allocation refused. `asked`: lists, orders and working sets of
+// before are there. False when the step needs fewer allocations.
+static bool hunger_run(uint32_t last, uint64_t nth, bool for_good, bool asked, uint64_t expected)
+{
+    static hunger h;
+    hunger_begin(&h);
+    for (uint32_t i = 0; i < last; i++) {
+        CHECK_OK(steps[i].run(&h));
+    }
+    uint64_t before = orr_world_hash(h.world);
+    if (asked) {
+        hunger_ask(&h);
+    }
+    failing_alloc_arm(&h.k.memory, nth, for_good);
+    orr_result result = steps[last].run(&h);
+    bool refused = h.k.memory.refused > 0;
+    failing_alloc_arm(&h.k.memory, 0, false);
+    if (result != ORR_OK) {
+        CHECK(refused);
+        if (result != ORR_ERR_MEMORY || orr_world_hash(h.world) != before) {
+            test_fail(__FILE__, __LINE__, "step %s, allocation %u: %s, %s", steps[last].name,
+                      (unsigned)nth, orr_result_name(result), h.k.errors.text);
+        }
+        CHECK_OK(orr_world_validate(h.world));
+        if (asked) {
+            hunger_compare(&h, steps[last].name);
+        }
+        CHECK_OK(steps[last].run(&h));
+    }
+    CHECK_EQ(orr_world_hash(h.world), expected);
+    hunger_ask(&h);
+    kit_end(&h.k);
+    return refused;
+}
+
+static uint64_t hunger_hash_after(uint32_t last)
+{
+    static hunger h;
+    hunger_begin(&h);
+    for (uint32_t i = 0; i <= last; i++) {
+        CHECK_OK(steps[i].run(&h));
+    }
+    uint64_t hash = orr_world_hash(h.world);
+    kit_end(&h.k);
+    return hash;
+}
+
+static void hunger_sweep(bool for_good, bool asked)
+{
+    uint32_t refused = 0;
+    for (uint32_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        uint64_t expected = hunger_hash_after(i), nth = 1;
+        while (hunger_run(i, nth, for_good, asked, expected)) {
+            nth++;
+        }
+        refused += (uint32_t)(nth - 1);
+    }
+    printf("  %u allocations refused, one after the other\n", refused);
+    CHECK(refused > 100);
+}
+
+ORR_TEST(hunger_refused_once_leaves_hash_and_answers_and_can_be_repeated)
+{
+    hunger_sweep(false, true);
+}
+
+ORR_TEST(hunger_refused_for_good_leaves_hash_and_answers)
+{
+    hunger_sweep(true, true);
+}
+
+ORR_TEST(hunger_refused_before_anybody_asked_leaves_the_hash)
+{
+    hunger_sweep(false, false);
+}
+
+#undef TYPE

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: MIT
+// Who overlaps whom in real time, besides what the world guards: things outside of it that systems of several pipelines reach; and where a
+// pipeline may wait without holding anybody up.
+#include "realtime/hard_kit.h"
+#include "schedule/tick/overlap_kit.h"
+
+// ---- the same thing outside ----------------------------------------------------------------------------------------------------
+
+static room beside_room;
+static meeting beside_meeting;
+static _Atomic uint32_t beside_begun, beside_others;
+
+static void beside_visit(orr_run* run)
+{
+    (void)run;
+    visit(&beside_room);
+}
+
+static void beside_visit_too(orr_run* run)
+{
+    (void)run;
+    visit(&beside_room);
+    beside_others++;
+}
+
+// Ten times each, when all three have begun: beginning needs structure alone.
+static void beside_meet(orr_run* run)
+{
+    uint32_t* met = orr_run_user(run);
+    beside_begun += run->tick == 1;
+    if (beside_begun == 3 && *met < 10) {
+        ++*met;
+        meet(&beside_meeting);
+    }
+}
+
+static orr_world* beside_begin(kit* k)
+{
+    orr_world* world = hard_begin(k, 0);
+    hard_pipe(world, "a", 0, false);
+    hard_pipe(world, "b", 0, true);
+    beside_room = (room){0};
+    beside_meeting = (meeting){0};
+    beside_begun = beside_others = 0;
+    return world;
+}
+
+static void beside_stop(orr_run* run)
+{
+    uint32_t others = beside_others; // Both come often.
+    if (others >= 20 && beside_room.visits >= others + 20) {
+        orr_stop(run->world);
+    }
+}
+
+static const char* beside_trace(kit* k)
+{
+    static char text[200000];
+    (void)orr_lock_trace_print(k->world, text, sizeof text);
+    return text;
+}
+
+ORR_TEST(beside_systems_of_two_pipelines_with_one_user_never_overlap)
+{
+    kit k;
+    uint32_t shared = 0, other = 0;
+    orr_world* world = beside_begin(&k);
+    KIT_SYSTEM(world, .name = "stop", .once = true, .user = &other, .run = beside_stop);
+    KIT_SYSTEM(world, .name = "one", .once = true, .pipeline = "a", .user = &shared,
+               .run = beside_visit);
+    KIT_SYSTEM(world, .name = "two", .once = true, .pipeline = "b", .user = &shared,
+               .run = beside_visit_too);
+    KIT_SYSTEM(world, .name = "three", .once = true, .pipeline = "b", .user = &shared,
+               .run = beside_visit_too);
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.lock_trace = 50}));
+    CHECK_EQ(beside_room.crowded, 0);
+    CHECK_CONTAINS(beside_trace(&k), "a, one: .user of one exclusive taken");
+    CHECK_CONTAINS(beside_trace(&k), "b, two: .user of one exclusive taken");
+    CHECK(strstr(beside_trace(&k), ".user of stop") == NULL); // Nobody else has it.
+    hard_end(&k);
+}
+
+ORR_TEST(beside_impure_systems_of_two_pipelines_never_overlap)
+{
+    kit k;
+    orr_world* world = beside_begin(&k);
+    ORR_REGISTER(world, Tree);
+    KIT_SYSTEM(world, .name = "stop", .once = true, .run = beside_stop);
+    KIT_SYSTEM(world, .name = "one", .once = true, .pipeline = "a", .impure = true,
+               .run = beside_visit);
+    KIT_SYSTEM(world, .name = "two", .once = true, .impure = true, .run = beside_visit_too);
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.lock_trace = 50}));
+    CHECK_EQ(beside_room.crowded, 0);
+    CHECK_CONTAINS(beside_trace(&k), "a, one: what is impure exclusive taken");
+    hard_end(&k);
+}
+
+// Also while the locks for these are made: the run is refused, and goes on when it is called again.
+ORR_TEST(beside_without_memory_it_is_refused_and_begins_again)
+{
+    uint64_t refused = 1, ended = 0;
+    for (uint64_t n = 1; refused > 0; n++) {
+        kit k;
+        uint32_t shared[3] = {0};
+        orr_world* world = beside_begin(&k);
+        static const char* const names[] = {"one", "two", "three", "four", "five", "six"};
+        static const char* const pipes[] = {"main", "a", "b"};
+        for (uint32_t i = 0; i < 6; i++) {
+            KIT_SYSTEM(world, .name = names[i], .once = true, .pipeline = pipes[i % 3],
+                       .user = &shared[i % 2], .impure = i % 3 != 2, .run = kit_run_nothing);
+        }
+        failing_alloc_arm(&k.memory, n, n % 2 == 0);
+        orr_result result = orr_realtime(world, &(orr_realtime_desc){.ticks = 1});
+        refused = k.memory.refused;
+        failing_alloc_arm(&k.memory, 0, false);
+        CHECK(result == ORR_OK || (result == ORR_ERR_MEMORY && refused > 0));
+        ended += result != ORR_OK;
+        CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 1}));
+        k.errors = (kit_errors){0};
+        hard_end(&k);
+    }
+    CHECK(ended > 10);
+}
+
+static void beside_stop_met(orr_run* run)
+{
+    beside_begun += run->tick == 1;
+    if (beside_meeting.come >= 20 || beside_meeting.missed > 0) {
+        orr_stop(run->world);
+    }
+}
+
+// Each has its own, one of them is impure: nothing keeps them apart, and no lock is made for it.
+ORR_TEST(beside_systems_that_share_nothing_overlap)
+{
+    kit k;
+    uint32_t one = 0, two = 0;
+    orr_world* world = beside_begin(&k);
+    KIT_SYSTEM(world, .name = "stop", .once = true, .run = beside_stop_met);
+    KIT_SYSTEM(world, .name = "one", .once = true, .pipeline = "a", .user = &one, .impure = true,
+               .run = beside_meet);
+    KIT_SYSTEM(world, .name = "two", .once = true, .pipeline = "b", .user = &two,
+               .run = beside_meet);
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.lock_trace = 50}));
+    CHECK_EQ(beside_meeting.missed, 0);
+    CHECK_EQ(beside_meeting.come, 20);
+    CHECK(strstr(beside_trace(&k), ".user") == NULL);
+    CHECK(strstr(beside_trace(&k), "impure") == NULL);
+    hard_end(&k);
+}
+
+// ---- a place to wait -------------------------------------------------------------------------------------------------------------
+
+// A gate: who waits for the screen comes to it, and goes on when it is opened.
+typedef struct beside_gate {
+    _Atomic uint32_t come, opened, late;
+    _Atomic uint64_t commits, ticks, meetings;
+    _Atomic bool free; // Nobody waits any more.
+    _Atomic bool ended;
+    orr_world* world;
+    _Atomic uint32_t elsewhere;
+} beside_gate;
+static beside_gate gate;
+
+static bool beside_until(const _Atomic uint64_t* word, uint64_t value)
+{
+    for (uint32_t i = 0; i < 100000 && *word < value; i++) {
+        hard_sleep(100000);
+    }
+    return *word >= value;
+}
+
+// Stands there until others committed twenty times more, then once met. Who held something up would wait for ever.
+static void beside_screen(void* user)
+{
+    (void)user;
+    uint64_t commits = gate.commits, meetings = gate.meetings;
+    if (gate.come++ < 3) {
+        gate.late += !beside_until(&gate.commits, commits + 20);
+        gate.late += !beside_until(&gate.meetings, meetings + 1);
+    }
+}
+
+static void beside_meets(orr_world* world, void* data)
+{
+    (void)data;
+    gate.late += orr_world_validate(world) != ORR_OK;
+    gate.meetings++;
+}
+
+static void beside_churn(orr_run* run)
+{
+    gate.commits++;
+    for (uint32_t i = 0; i < run->count && i < 3; i++) {
+        orr_send_destroy(run, orr_iter_entity(run, i));
+        orr_entity fresh = orr_send_create(run);
+        orr_send_add(run, fresh, Tree, {run->tick, 2 * run->tick});
+    }
+    if (run->tick % 10 == 0) {
+        gate.late += orr_post_exclusive(run->world, beside_meets, NULL, 0) != ORR_OK;
+    }
+    if (gate.ticks >= 5) {
+        orr_stop(run->world);
+    }
+}
+
+static void beside_draw(orr_run* run)
+{
+    const Tree* t = orr_read(run, Tree);
+    for (uint32_t i = 0; i < run->count; i++) {
+        HARD_CHECK(t[i].twice == 2 * t[i].tick, "a tree is torn");
+    }
+    gate.ticks = run->tick;
+}
+
+static orr_world* beside_gated(kit* k, orr_pipeline_desc desc)
+{
+    gate = (beside_gate){0};
+    orr_world* world = hard_begin(k, 0);
+    gate.world = world;
+    ORR_REGISTER(world, Tree);
+    CHECK_OK(orr_create_many(world, KIT_CLUSTER(world, Tree), 100, NULL, 0, NULL));
+    desc.name = "view";
+    CHECK(orr_pipeline_add(world, &desc).id != 0);
+    KIT_SYSTEM(world, .name = "churn", .query = "Tree", .creates = "Tree", .destroys = "Tree",
+               .run = beside_churn);
+    KIT_SYSTEM(world, .name = "draw", .pipeline = "view", .query = "Tree", .run = beside_draw);
+    return world;
+}
+
+ORR_TEST(beside_who_waits_for_the_screen_holds_up_no_commit_and_no_meeting)
+{
+    for (uint32_t i = 0; i < 4; i++) {
+        kit k;
+        orr_world* world = beside_gated(&k, (orr_pipeline_desc){.spectator = i % 2 == 0,
+                                                                .wait = beside_screen,
+                                                                .wait_main = i >= 2});
+        CHECK_OK(orr_realtime(world, NULL));
+        CHECK_EQ(gate.late, 0);
+        CHECK(gate.come >= gate.ticks); // Once before each tick.
+        CHECK(gate.come <= gate.ticks + 1);
+        hard_end(&k);
+    }
+}
+
+static void beside_stand(void* user)
+{
+    (void)user;
+    gate.come++;
+    while (!gate.free && gate.opened < gate.come) {
+        hard_sleep(100000);
+    }
+}
+
+static bool beside_comes(uint32_t count)
+{
+    for (uint32_t i = 0; i < 100000 && gate.come < count; i++) {
+        hard_sleep(100000);
+    }
+    return gate.come == count;
+}
+
+static void beside_guide(void* data)
+{
+    orr_world* world = data;
+    uint64_t commits;
+    gate.late += !beside_comes(1);
+    orr_pause(world, true); // Does not wait for it.
+    gate.opened = 1;
+    while (!orr_paused(world)) {
+        hard_sleep(100000);
+    }
+    for (uint32_t i = 0; i < 20; i++) { // It came back, and stands: nothing begins.
+        hard_sleep(100000);
+    }
+    gate.late += gate.ticks != 0 || gate.come != 1;
+    orr_pause(world, false);
+    gate.late += !beside_until(&gate.ticks, 1) || !beside_comes(2);
+    commits = gate.commits;
+    gate.late += !beside_until(&gate.commits, commits + 5);
+    orr_stop(world); // It does not return before the one at the gate has gone through.
+    for (uint32_t i = 0; i < 20; i++) {
+        hard_sleep(100000);
+    }
+    gate.late += gate.ended || !orr_running(world) || gate.ticks != 1;
+    gate.free = true;
+}
+
+ORR_TEST(beside_pause_and_stop_while_one_waits_for_the_screen)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        kit k;
+        orr_world* world =
+            beside_gated(&k, (orr_pipeline_desc){.wait = beside_stand, .wait_main = i == 1});
+        const orr_platform* platform = orr_platform_default();
+        orr_thread guide;
+        CHECK(platform->thread_create(NULL, "guide", beside_guide, world, &guide) == 0);
+        CHECK_OK(orr_realtime(world, NULL));
+        gate.ended = true;
+        platform->thread_join(NULL, guide);
+        CHECK_EQ(gate.late, 0);
+        CHECK_EQ(gate.ticks, 1); // Stopped at the gate: no other began.
+        hard_end(&k);
+    }
+}
+
+static _Thread_local bool beside_here;
+
+static void beside_where(void* user)
+{
+    gate.come++;
+    gate.elsewhere += beside_here != (user != NULL);
+    // The world belongs to its pipelines: nothing of it is to be had here.
+    gate.late += orr_create(gate.world).id != 0;
+    if (gate.come >= 5) {
+        orr_stop(gate.world);
+    }
+}
+
+ORR_TEST(beside_wait_is_called_on_the_thread_it_asks_for_and_has_no_right_to_the_world)
+{
+    beside_here = true;
+    for (uint32_t i = 0; i < 2; i++) {
+        kit k;
+        orr_world* world = beside_gated(
+            &k, (orr_pipeline_desc){
+                    .wait = beside_where, .wait_main = i == 1, .wait_user = i == 1 ? &gate : NULL});
+        CHECK_OK(orr_step(world, 3)); // Not in lockstep.
+        CHECK_EQ(gate.come, 0);
+        gate.ticks = 0;
+        CHECK_OK(orr_realtime(world, NULL));
+        CHECK(gate.come >= 5);
+        CHECK_EQ(gate.elsewhere, 0);
+        CHECK_EQ(gate.late, 0);
+        KIT_ERROR(&k, ORR_ERR_STATE, "orr_create: the world runs in real time");
+        hard_end(&k);
+    }
+}
+
+ORR_TEST(beside_wait_of_a_pipeline_with_a_rate_is_refused)
+{
+    kit k;
+    orr_world* world = hard_begin(&k, 0);
+    CHECK_EQ(orr_pipeline_add(
+                 world, &(orr_pipeline_desc){.name = "view", .rate_hz = 60, .wait = beside_stand})
+                 .id,
+             0);
+    KIT_ERROR(&k, ORR_ERR_ARGUMENT, "'view': wait is for a continuous one");
+    hard_end(&k);
+}

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: MIT
+// Which locks are taken in real time, by the trace; and what readers find when they have theirs.
+#include "schedule/system_kit.h"
+#include <stdatomic.h>
+
+ORR_STRUCT_EX(Coal, (.live = true), (uint64_t, value))
+ORR_STRUCT_EX(Iron, (.live = true), (uint64_t, value))
+ORR_STRUCT(Steel, (uint64_t, value))
+
+static char trace[1 << 20];
+
+// The lines of a system, or of "commit", without their numbers, in order; those of its `tick`th turn would repeat, so each line once.
+static const char* lines_of(const char* who)
+{
+    static char out[4096];
+    char want[64];
+    out[0] = '\0';
+    snprintf(want, sizeof want, ", %s: ", who);
+    for (char* line = trace; *line != '\0';) {
+        char* end = strchr(line, '\n');
+        *end = '\0';
+        const char* at = strstr(line, want);
+        if (at != NULL) {
+            char text[128];
+            snprintf(text, sizeof text, "%s; ", at + strlen(want));
+            if (strstr(out, text) == NULL) {
+                strncat(out, text, sizeof out - strlen(out) - 1);
+            }
+        }
+        *end = '\n';
+        line = end + 1;
+    }
+    return out;
+}
+
+static orr_world* begin_forge(kit* k)
+{
+    orr_world* world = kit_begin(k, &(orr_world_desc){.rate_hz = 1000});
+    orr_access_check_set(world, ORR_ACCESS_CHECK_CALLS);
+    ORR_REGISTER(world, Coal, Iron, Steel);
+    for (uint32_t i = 0; i < 3; i++) {
+        orr_entity entity = orr_create(world);
+        CHECK_OK(orr_set(world, entity, Coal, {0}));
+        CHECK_OK(orr_set(world, entity, Iron, {0}));
+        CHECK_OK(orr_set(world, entity, Steel, {0}));
+    }
+    CHECK(orr_pipeline_add(world, &(orr_pipeline_desc){.name = "A", .rate_hz = 1000}).id != 0);
+    CHECK(orr_pipeline_add(world, &(orr_pipeline_desc){.name = "B", .rate_hz = 1000}).id != 0);
+    return world;
+}
+
+static void run_forge(orr_world* world, uint32_t ticks)
+{
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = ticks, .lock_trace = 5000}));
+    CHECK(orr_lock_trace_print(world, trace, sizeof trace) < sizeof trace);
+}
+
+static void nothing(orr_run* run)
+{
+    (void)run;
+}
+
+static void burn(orr_run* run)
+{
+    Coal* coal = orr_write(run, Coal);
+    Steel* steel = orr_write(run, Steel);
+    for (uint32_t i = 0; i < run->count; i++) {
+        coal[i].value++;
+        steel[i].value++;
+    }
+}
+
+/* N0-06, N0-53, N0-02 */
+ORR_TEST(realtime_direct_systems_take_read_and_exclusive_locks)
+{
+    kit k;
+    orr_world* world = begin_forge(&k);
+    // Coal and Iron are live, Steel is published; each is read by the other pipeline.
+    KIT_SYSTEM(world, .name = "burn", .pipeline = "A", .query = "write Coal, write Steel, Iron",
+               .run = burn);
+    KIT_SYSTEM(world, .name = "melt", .pipeline = "B", .query = "write Iron, Coal, Steel",
+               .run = nothing);
+    run_forge(world, 20);
+    // Between pipelines: structure to read (which clusters there are, where entities are), the live types by cluster. Within: what the plan
+    // grants, by type.
+    CHECK_STR(lines_of("burn"), "registry read taken; "
+                                "index read taken; "
+                                "Coal of cluster 3 exclusive taken; "
+                                "Iron of cluster 3 read taken; "
+                                "Coal exclusive granted by plan; "
+                                "Iron read granted by plan; "
+                                "Steel exclusive granted by plan; "
+                                "Coal exclusive released; "
+                                "Iron read released; "
+                                "Steel exclusive released; "
+                                "Iron of cluster 3 read released; "
+                                "registry read released; "
+                                "index read released; "
+                                "Coal of cluster 3 exclusive released; ");
+    CHECK_CONTAINS(lines_of("melt"), "Iron of cluster 3 exclusive taken");
+    CHECK_CONTAINS(lines_of("melt"), "Coal of cluster 3 read taken");
+    CHECK(strstr(lines_of("melt"), "Steel of cluster") == NULL); // It is published: no lock.
+    kit_end(&k);
+}
+
+// ---- indirect systems -----------------------------------------------------------------------------------------------------------
+
+static void stoke(orr_run* run)
+{
+    for (const orr_message* m; (m = orr_receive(run)) != NULL;) {
+        for (uint32_t i = 0; m->kind != ORR_ENTITY_REMOVED && i < m->count; i++) {
+            orr_send_change(run, m->entities[i], Coal, {run->tick});
+        }
+    }
+}
+
+/* N0-03, N0-09, N0-51 */
+ORR_TEST(realtime_indirect_systems_take_inclusive_locks_that_are_upgraded)
+{
+    kit k;
+    orr_world* world = begin_forge(&k);
+    KIT_SYSTEM(world, .name = "stoke", .kind = ORR_INDIRECT, .pipeline = "A",
+               .query = "write Coal, Steel", .run = stoke);
+    KIT_SYSTEM(world, .name = "look", .pipeline = "B", .query = "Coal", .run = nothing);
+    run_forge(world, 20);
+    const char* lines = lines_of("stoke");
+    CHECK_CONTAINS(lines, "Coal of cluster 3 inclusive taken; ");
+    // The same lock, without a gap: nothing is released before it is exclusive, and values are written under it.
+    const char* upgraded = strstr(lines, "Coal of cluster 3 exclusive upgraded; ");
+    const char* released = strstr(lines, "Coal of cluster 3 exclusive released; ");
+    CHECK(upgraded != NULL && released != NULL && upgraded < released);
+    CHECK(strstr(lines, "Coal of cluster 3 read") == NULL);
+    CHECK(strstr(lines, "Steel") == NULL); // It hears of it; it never reads it.
+    CHECK(strstr(lines, "Coal of cluster 3 inclusive released") == NULL);
+    kit_end(&k);
+}
+
+// ---- commits -----------------------------------------------------------------------------------------------------------------------
+
+static void replace(orr_run* run)
+{
+    for (uint32_t i = 0; i < run->count; i++) {
+        orr_send_destroy(run, orr_iter_entity(run, i));
+        orr_entity entity = orr_send_create(run);
+        orr_send_add(run, entity, Coal, {0});
+        orr_send_add(run, entity, Steel, {0});
+    }
+}
+
+/* N0-53, N0-55 */
+ORR_TEST(realtime_commits_hold_structure_exclusively_and_nothing_else)
+{
+    kit k;
+    orr_world* world = begin_forge(&k);
+    KIT_SYSTEM(world, .name = "replace", .pipeline = "A", .query = "Steel", .run = replace,
+               .creates = "Coal, Steel", .destroys = "Steel");
+    KIT_SYSTEM(world, .name = "burn", .pipeline = "B", .query = "write Coal, write Steel",
+               .run = burn);
+    run_forge(world, 20);
+    CHECK_CONTAINS(lines_of("commit"), "registry exclusive taken; ");
+    CHECK_CONTAINS(lines_of("commit"), "index exclusive taken; ");
+    CHECK(strstr(lines_of("commit"), " of cluster ") == NULL);
+    CHECK_CONTAINS(lines_of("replace"), "registry read taken; ");
+    CHECK_CONTAINS(lines_of("replace"), "index read released; ");
+    kit_end(&k);
+}
+
+// ---- what a reader finds --------------------------------------------------------------------------------------------------------------
+
+static _Atomic uint64_t made, faults, compared;
+static uint64_t heard, told_value;
+
+static void create_one(orr_run* run)
+{
+    orr_send_add(run, orr_send_create(run), Steel, {run->tick});
+}
+
+// Its group begins after the commit: as many were made as it has ticked.
+static void count_made(orr_run* run)
+{
+    made = run->tick;
+}
+
+static void count_heard(orr_run* run)
+{
+    ORR_MESSAGES(m, run)
+    {
+        heard += m->kind == ORR_ENTITY_ADDED ? m->count : 0;
+    }
+    // Whatever was made and told before it had its locks is among what it was handed; while it has them nothing is made.
+    faults += heard < made + 3;
+    compared++;
+}
+
+/* N0-12 */
+ORR_TEST(realtime_messages_until_the_locks_are_granted_are_handed_over)
+{
+    kit k;
+    made = faults = compared = heard = 0;
+    orr_world* world = begin_forge(&k);
+    KIT_SYSTEM(world, .name = "create", .pipeline = "A", .once = true, .run = create_one,
+               .creates = "Steel", .creates_max = 1);
+    KIT_SYSTEM(world, .name = "count", .pipeline = "A", .once = true, .query = "Steel",
+               .run = count_made);
+    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .pipeline = "B", .query = "Steel",
+               .run = count_heard);
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 200}));
+    CHECK(made > 20 && compared > 20);
+    CHECK_EQ(faults, 0);
+    kit_end(&k);
+}
+
+static void listen(orr_run* run)
+{
+    ORR_MESSAGES(m, run)
+    {
+        const Coal* coal = orr_values(m, Coal);
+        told_value = coal != NULL && m->count > 0 ? coal[m->count - 1].value : told_value;
+    }
+}
+
+static void peek(orr_run* run)
+{
+    const Coal* coal = orr_read(run, Coal);
+    faults += coal[run->count - 1].value != told_value;
+    compared++;
+}
+
+/* N0-52 */
+ORR_TEST(realtime_locks_are_released_after_data_is_written_and_others_are_informed)
+{
+    kit k;
+    faults = compared = told_value = 0;
+    orr_world* world = begin_forge(&k);
+    KIT_SYSTEM(world, .name = "burn", .pipeline = "A", .query = "write Coal, write Steel",
+               .run = burn);
+    // Both are made ready at one moment, under the lock: who sees a value has been told of it.
+    KIT_SYSTEM(world, .name = "listen", .kind = ORR_INDIRECT, .pipeline = "B", .query = "Coal",
+               .run = listen);
+    KIT_SYSTEM(world, .name = "peek", .pipeline = "B", .query = "Coal", .run = peek);
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 200}));
+    CHECK(told_value > 20 && compared > 20);
+    CHECK_EQ(faults, 0);
+    kit_end(&k);
+}
+
+// ---- sets, as the model of the locks has them --------------------------------------------------------------------------------------
+
+typedef struct taker {
+    const char* name;
+    uint32_t held, sets, commits;
+    bool taking, commit, structure;
+} taker;
+
+// One line of the trace: `rest` is what follows the system's name.
+static void taker_follow(taker* t, bool commit, const char* rest)
+{
+    bool structure = strncmp(rest, "registry ", 9) == 0 || strncmp(rest, "index ", 6) == 0;
+    if (strstr(rest, " taken") != NULL) {
+        if (!t->taking) {
+            CHECK_EQ(t->held, 0); // Nothing is added to what is held.
+            *t = (taker){.name = t->name, .sets = t->sets + 1, .commits = t->commits + commit};
+        }
+        t->taking = true;
+        t->commit = commit;
+        t->structure |= structure;
+        CHECK(structure || !commit || strncmp(rest, "rows of cluster ", 16) == 0);
+        t->held++;
+        return;
+    }
+    if (t->taking) {
+        CHECK(
+            t->structure); // Whoever takes anything has to do with structure; a structural step with nothing else.
+    }
+    t->taking = false;
+    if (strstr(rest, " released") != NULL && (structure || strstr(rest, " of cluster ") != NULL)) {
+        CHECK(t->held > 0);
+        t->held--;
+    }
+}
+
+static void forge_more(orr_run* run)
+{
+    orr_entity entity = orr_send_create(run);
+    CHECK_OK(orr_send_add(run, entity, Coal, {run->tick}));
+    CHECK_OK(orr_send_add(run, entity, Steel, {0}));
+}
+
+// The model searches sets that read structure or have it alone, and structural steps that take it alone and hold nothing else
+// (test_lock_theory.c, "as in the library").
+ORR_TEST(realtime_sets_are_those_that_the_model_searches)
+{
+    kit k;
+    orr_world* world = begin_forge(&k);
+    taker takers[] = {{.name = " main, "}, {.name = " A, "}, {.name = " B, "}};
+    KIT_SYSTEM(world, .name = "more", .once = true, .creates = "Coal, Steel", .creates_max = 1,
+               .run = forge_more);
+    KIT_SYSTEM(world, .name = "stoke", .kind = ORR_INDIRECT, .pipeline = "A",
+               .query = "write Coal, Steel", .run = stoke);
+    KIT_SYSTEM(world, .name = "melt", .pipeline = "B", .query = "write Iron, Coal, Steel",
+               .run = nothing);
+    run_forge(world, 20);
+    for (char* line = trace; *line != '\0'; line = strchr(line, '\n') + 1) {
+        for (uint32_t i = 0; i < 3; i++) {
+            char* name = strstr(line, takers[i].name);
+            if (name != NULL && name < strchr(line, '\n')) {
+                char* who = name + strlen(takers[i].name);
+                char text[128];
+                snprintf(text, sizeof text, "%.*s", (int)(strchr(line, '\n') - who), who);
+                const char* rest = strstr(text, ": ");
+                CHECK(rest != NULL);
+                taker_follow(&takers[i], strncmp(text, "commit: ", 8) == 0, rest + 2);
+            }
+        }
+    }
+    CHECK(takers[0].commits > 0 && takers[1].sets > 0 && takers[2].sets > 0);
+    kit_end(&k);
+}

@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: MIT
+// Loops in real time: one that is left without being ended ends with its system or call, whoever comes next; and while one is open in a call
+// from outside, structure stays as it is. As in lockstep.
+#include "realtime/hard_kit.h"
+
+ORR_STRUCT(Deep, (float, z))
+ORR_STRUCT(Wide, (float, x))
+ORR_STRUCT(Dent, (int32_t, depth))
+
+static orr_query* loose_query;
+static orr_iter loose_iter;
+static _Atomic uint32_t loose_wrong, loose_looks;
+
+static orr_world* loose_begin(kit* k, uint32_t workers)
+{
+    orr_world* world = hard_begin(k, workers);
+    ORR_REGISTER(world, Deep, Wide);
+    for (uint32_t i = 0; i < 50; i++) {
+        orr_entity entity = orr_create(world);
+        CHECK_OK(orr_set(world, entity, Deep, {0}));
+        CHECK_OK(orr_set(world, entity, Wide, {0}));
+    }
+    loose_query = orr_query_create(
+        world, &(orr_query_desc){ORR_TERMS(ORR_R(world, Deep)), .order_by = "Deep.z"});
+    CHECK(loose_query != NULL);
+    hard_pipe(world, "a", 300, false);
+    loose_wrong = loose_looks = 0;
+    return world;
+}
+
+static void loose_go(orr_world* world, bool realtime, uint32_t ticks)
+{
+    orr_result result = realtime ? orr_realtime(world, &(orr_realtime_desc){.ticks = ticks})
+                                 : orr_step(world, ticks);
+    CHECK_OK(result);
+}
+
+// ---- loops that are left ----------------------------------------------------------------------------------------------------
+
+static void loose_write(orr_run* run)
+{
+    Deep* d = orr_write(run, Deep);
+    for (uint32_t i = 0; i < run->count; i++) {
+        d[i].z = (float)(orr_run_random(run, orr_iter_entity(run, i)) % 1000);
+    }
+}
+
+static void loose_leave(orr_run* run)
+{
+    (void)run;
+    orr_iter it; // ORR_EACH would end it.
+    orr_iter_begin(&it, loose_query, NULL);
+    loose_wrong += !orr_iter_next(&it);
+}
+
+static void loose_check(orr_run* run)
+{
+    float last = -1;
+    (void)run;
+    loose_looks++;
+    ORR_EACH (it, loose_query) {
+        const Deep* d = orr_read(&it, Deep);
+        for (uint32_t i = 0; i < it.count; i++) {
+            loose_wrong += d[i].z < last;
+            last = d[i].z;
+        }
+    }
+}
+
+// One leaves a loop over a kept order in every tick; the order that the next ones see, in this pipeline and in another, is right.
+static void loose_order(bool realtime, uint32_t workers)
+{
+    kit k;
+    orr_world* world = loose_begin(&k, workers);
+    KIT_SYSTEM(world, .name = "write", .query = "write Deep", .run = loose_write);
+    KIT_SYSTEM(world, .name = "leave", .once = true, .alone = true, .by_id = "Deep",
+               .run = loose_leave);
+    KIT_SYSTEM(world, .name = "check", .once = true, .alone = true, .by_id = "Deep",
+               .run = loose_check);
+    KIT_SYSTEM(world, .name = "again", .once = true, .alone = true, .pipeline = "a",
+               .by_id = "Deep", .run = loose_check);
+    loose_go(world, realtime, 20);
+    CHECK_EQ(loose_wrong, 0);
+    CHECK(loose_looks >= 20);
+    CHECK_OK(orr_query_count(loose_query) == 50 ? ORR_OK : ORR_ERR_STATE);
+    CHECK(orr_create(world).id != 0); // Nothing is open any more.
+    CHECK_OK(orr_world_validate(world));
+    hard_end(&k);
+}
+
+ORR_TEST(loose_loop_over_an_order_that_is_left_ends_with_its_system)
+{
+    for (uint32_t workers = 0; workers <= 2; workers += 2) {
+        loose_order(false, workers);
+        loose_order(true, workers);
+    }
+}
+
+static void loose_keep(orr_run* run)
+{
+    if (run->tick == 2) {
+        orr_iter_begin(&loose_iter, orr_run_query(run), NULL);
+        loose_wrong += !orr_iter_next(&loose_iter);
+    } else if (run->tick == 4) {
+        loose_looks++;
+        loose_wrong += orr_iter_next(&loose_iter);
+        orr_iter_end(&loose_iter);
+    }
+}
+
+// An iterator that outlived its system is told so when it is asked to go on: rows may have moved.
+ORR_TEST(loose_iterator_that_outlives_its_system_is_refused)
+{
+    for (uint32_t i = 0; i < 4; i++) {
+        kit k;
+        orr_world* world = loose_begin(&k, 0);
+        KIT_SYSTEM(world, .name = "keep", .once = true, .query = "Wide", .alone = i >= 2,
+                   .run = loose_keep);
+        loose_go(world, i % 2 == 1, 8);
+        CHECK_EQ(loose_wrong, 0);
+        CHECK_EQ(loose_looks, 1);
+        KIT_ERROR(&k, ORR_ERR_STATE, "iteration ends here");
+        hard_end(&k);
+    }
+}
+
+static void loose_start(orr_run* run)
+{
+    loose_leave(run);
+}
+
+ORR_TEST(loose_loop_that_is_left_in_a_callback_ends_with_it)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        kit k;
+        orr_world* world = loose_begin(&k, 0);
+        KIT_SYSTEM(world, .name = "write", .query = "write Deep", .run = loose_write);
+        KIT_SYSTEM(world, .name = "leave", .once = true, .alone = true, .by_id = "Deep",
+                   .start = loose_start, .run = kit_run_nothing);
+        KIT_SYSTEM(world, .name = "check", .once = true, .alone = true, .by_id = "Deep",
+                   .run = loose_check);
+        loose_go(world, i == 1, 5);
+        CHECK_EQ(loose_wrong, 0);
+        CHECK_EQ(loose_looks, 5);
+        hard_end(&k);
+    }
+}
+
+// Only who says .alone has structure for itself in real time. One that is alone among its own, because it asks what changed, has not.
+ORR_TEST(loose_loop_over_an_order_needs_alone)
+{
+    kit k;
+    orr_world* world = loose_begin(&k, 0);
+    KIT_SYSTEM(world, .name = "sloppy", .query = "changed Wide", .by_id = "Deep",
+               .run = loose_check);
+    loose_go(world, true, 3);
+    KIT_ERROR(&k, ORR_ERR_STATE, "sloppy' loops over a query with an order");
+    hard_end(&k);
+}
+
+// ---- calls from outside ---------------------------------------------------------------------------------------------------------
+
+typedef struct loose_call {
+    orr_query* query;
+    uint32_t deeds; // Of loose_try(), as bits.
+    uint32_t done;
+} loose_call;
+static loose_call loose_heard[8];
+static uint32_t loose_calls;
+
+// Everything that changes structure. @return what was not refused, as bits.
+static uint32_t loose_try(orr_world* world, orr_entity entity)
+{
+    uint32_t done = 0;
+    done |= (uint32_t)(orr_create(world).id != 0) << 0;
+    done |= (uint32_t)(orr_destroy(world, entity) == ORR_OK) << 1;
+    done |= (uint32_t)(orr_remove(world, entity, Wide) == ORR_OK) << 2;
+    done |= (uint32_t)(orr_set(world, entity, Fruit, {1}) == ORR_OK) << 3;
+    done |= (uint32_t)(orr_tag_add(world, entity, 7) == ORR_OK) << 4;
+    return done;
+}
+
+static void loose_change(orr_world* world, void* data)
+{
+    loose_call* call = data;
+    orr_entity entity = {0};
+    ORR_EACH (it, call->query) {
+        entity = orr_iter_entity(&it, 0);
+        call->deeds |= loose_try(world, entity);
+    }
+    call->done = orr_set(world, entity, Dent, {1}) == ORR_OK;
+    orr_iter left;
+    orr_iter_begin(&left, call->query, NULL); // It stays open until this call ends.
+    loose_wrong += !orr_iter_next(&left);
+    loose_heard[loose_calls++] = *call;
+}
+
+static bool loose_predicate(void* user, const orr_world* world, orr_cluster cluster)
+{
+    (void)cluster;
+    *(uint32_t*)user += orr_create((orr_world*)(uintptr_t)world).id != 0;
+    return true;
+}
+
+static void loose_ask(orr_world* world, void* data)
+{
+    (void)data;
+    uint32_t created = 0;
+    orr_query* query =
+        orr_query_create(world, &(orr_query_desc){ORR_TERMS(ORR_R(world, Wide)),
+                                                  .predicate = loose_predicate, .user = &created});
+    loose_heard[loose_calls++] = (loose_call){.deeds = created, .done = query != NULL};
+    orr_query_destroy(query);
+}
+
+static void loose_post(orr_run* run)
+{
+    orr_world* world = run->world;
+    loose_call call = {.query = loose_query};
+    if (run->tick == 2) {
+        for (uint32_t i = 0; i < 2; i++) {
+            loose_wrong += orr_post(world, loose_change, &call, sizeof call) != ORR_OK;
+            loose_wrong += orr_post_exclusive(world, loose_change, &call, sizeof call) != ORR_OK;
+        }
+        loose_wrong += orr_post(world, loose_ask, NULL, 0) != ORR_OK;
+    }
+}
+
+ORR_TEST(loose_call_that_changes_structure_inside_its_loop_is_refused)
+{
+    kit k;
+    orr_world* world = loose_begin(&k, 0);
+    ORR_REGISTER(world, Dent, Fruit);
+    loose_calls = 0;
+    KIT_SYSTEM(world, .name = "post", .once = true, .run = loose_post);
+    KIT_SYSTEM(world, .name = "write", .pipeline = "a", .query = "write Deep", .run = loose_write);
+    loose_go(world, true, 5);
+    CHECK_EQ(loose_wrong, 0);
+    CHECK_EQ(loose_calls, 5);
+    for (uint32_t i = 0; i < loose_calls; i++) {
+        CHECK_EQ(loose_heard[i].deeds, 0);
+        CHECK_EQ(loose_heard[i].done, 1);
+    }
+    KIT_ERROR(&k, ORR_ERR_STATE, "not while a query is iterated");
+    CHECK_EQ(orr_entity_count(world), 50);
+    CHECK_OK(orr_world_validate(world));
+    hard_end(&k);
+}
+
+// What is left when the run ends is done with the world as in lockstep: each call for itself.
+static void loose_post_last(orr_run* run)
+{
+    loose_call call = {.query = loose_query};
+    if (run->tick == 3) {
+        for (uint32_t i = 0; i < 3; i++) {
+            loose_wrong += orr_post(run->world, loose_change, &call, sizeof call) != ORR_OK;
+        }
+        orr_stop(run->world);
+    }
+}
+
+ORR_TEST(loose_calls_at_the_end_of_a_run_leave_no_loop_open)
+{
+    kit k;
+    orr_world* world = loose_begin(&k, 0);
+    ORR_REGISTER(world, Dent, Fruit);
+    loose_calls = 0;
+    KIT_SYSTEM(world, .name = "post", .once = true, .run = loose_post_last);
+    CHECK_OK(orr_realtime(world, NULL));
+    CHECK_EQ(loose_calls, 3);
+    for (uint32_t i = 0; i < loose_calls; i++) {
+        CHECK_EQ(loose_heard[i].deeds, 0);
+        CHECK_EQ(loose_heard[i].done, 1);
+    }
+    KIT_ERROR(&k, ORR_ERR_STATE, "not while a query is iterated");
+    CHECK(orr_create(world).id != 0);
+    hard_end(&k);
+}
+
+// ---- the journal --------------------------------------------------------------------------------------------------------------
+
+static _Atomic uint32_t loose_found, loose_posted;
+
+static void loose_journal(orr_run* run)
+{
+    orr_journal_entry entries[4];
+    loose_found += orr_journal_get(run->world, (orr_entity){0}, entries, 4);
+    loose_looks++;
+}
+
+static void loose_journal_call(orr_world* world, void* data)
+{
+    (void)data;
+    orr_journal_entry entries[4];
+    loose_posted += orr_journal_get(world, (orr_entity){0}, entries, 4) > 0;
+}
+
+static void loose_journal_post(orr_run* run)
+{
+    orr_send_add(run, orr_send_create(run), Dent, {(int32_t)run->tick});
+    if (run->tick == 5) {
+        loose_wrong += orr_post(run->world, loose_journal_call, NULL, 0) != ORR_OK;
+        loose_wrong += orr_post_exclusive(run->world, loose_journal_call, NULL, 0) != ORR_OK;
+    }
+}
+
+ORR_TEST(loose_journal_is_not_read_by_systems_while_it_is_written)
+{
+    kit k;
+    orr_world* world = loose_begin(&k, 0);
+    ORR_REGISTER(world, Dent);
+    CHECK_OK(orr_journal_set(world, 100));
+    loose_found = loose_posted = 0;
+    KIT_SYSTEM(world, .name = "post", .once = true, .creates = "Dent", .run = loose_journal_post);
+    KIT_SYSTEM(world, .name = "look", .once = true, .run = loose_journal);
+    KIT_SYSTEM(world, .name = "beside", .once = true, .pipeline = "a", .run = loose_journal);
+    loose_go(world, true, 10);
+    CHECK_EQ(loose_found, 0);
+    CHECK_EQ(loose_posted, 2);
+    CHECK_EQ(loose_wrong, 0);
+    KIT_ERROR(&k, ORR_ERR_STATE, "orr_journal_get: not while pipelines run");
+    // Each tick created one, and gave it a Dent: nothing of it was lost, whoever ran beside.
+    CHECK_EQ(orr_journal_get(world, (orr_entity){0}, NULL, 0), 10);
+    loose_go(world, false, 10); // In lockstep it is.
+    CHECK(loose_found > 0);
+    hard_end(&k);
+}
+
+// ---- what is said ---------------------------------------------------------------------------------------------------------------
+
+ORR_STRUCT(Never, (int32_t, x))
+
+// Each call, and what its refusal tells the caller to do.
+static void loose_say(orr_world* world, const char* hash, const char* type)
+{
+    loose_wrong += orr_world_hash(world) != 0 || strstr(orr_error_last(world), hash) == NULL;
+    loose_wrong += orr_world_validate(world) == ORR_OK ||
+                   strstr(orr_error_last(world), hash) == NULL;
+    loose_looks++;
+    if (type != NULL) {
+        loose_wrong += orr_type_of(world, ORR_TYPE(Never)).id != 0 ||
+                       strstr(orr_error_last(world), type) == NULL;
+        loose_wrong += orr_create(world).id != 0;
+    }
+}
+
+static void loose_say_call(orr_world* world, void* data)
+{
+    (void)data;
+    loose_say(world, "not while pipelines run; post it for where all of them stand", NULL);
+}
+
+static void loose_say_meeting(orr_world* world, void* data)
+{
+    (void)data;
+    loose_wrong += orr_world_hash(world) == 0 || orr_world_validate(world) != ORR_OK;
+    loose_looks++;
+}
+
+static void loose_stranger(void* data)
+{
+    loose_say(data, "orr_post_exclusive", "post the call (orr_post");
+}
+
+static void loose_say_run(orr_run* run)
+{
+    const orr_platform* platform = orr_platform_default();
+    orr_thread thread;
+    if (run->tick == 3) {
+        loose_say(run->world, "(orr_post_exclusive), or call it between runs",
+                  "is the first to use");
+        loose_wrong +=
+            platform->thread_create(NULL, "stranger", loose_stranger, run->world, &thread) != 0;
+        platform->thread_join(NULL, thread);
+        loose_wrong += orr_post(run->world, loose_say_call, NULL, 0) != ORR_OK;
+        loose_wrong += orr_post_exclusive(run->world, loose_say_meeting, NULL, 0) != ORR_OK;
+    }
+}
+
+static uint32_t loose_marks;
+
+static void loose_mark_call(orr_world* world, void* data)
+{
+    (void)world, (void)data;
+    loose_marks++;
+}
+
+ORR_TEST(loose_refusals_say_what_to_do)
+{
+    kit k;
+    orr_world* world = loose_begin(&k, 0);
+    KIT_SYSTEM(world, .name = "say", .once = true, .run = loose_say_run);
+    loose_go(world, true, 6);
+    CHECK_EQ(loose_wrong, 0);
+    CHECK_EQ(loose_looks, 4);
+    k.errors = (kit_errors){0};
+    CHECK_OK(orr_post(world, loose_mark_call, NULL, 0)); // In lockstep it waits for the next tick.
+    CHECK_EQ(loose_marks, 0);
+    CHECK_OK(orr_step(world, 1));
+    CHECK_EQ(loose_marks, 1);
+    k.errors = (kit_errors){0};
+    CHECK_RESULT(orr_post_exclusive(world, NULL, NULL, 0), ORR_ERR_ARGUMENT);
+    KIT_ERROR(&k, ORR_ERR_ARGUMENT, "orr_post_exclusive: the call, or its data, is NULL");
+    hard_end(&k);
+}
+
+// ---- the world's tick -------------------------------------------------------------------------------------------------------------
+
+static _Atomic uint64_t loose_newest;
+
+// What a system sees never goes back, and is within its own tick: it has begun.
+static void loose_tick(orr_run* run)
+{
+    uint64_t now = orr_world_tick(run->world), before = loose_newest;
+    uint64_t* last = &orr_state(run, Count)->last;
+    loose_wrong += now < *last || (orr_run_settings(run) != NULL && now < run->tick);
+    *last = now;
+    while (now > before && !atomic_compare_exchange_weak(&loose_newest, &before, now)) {
+    }
+}
+
+ORR_TEST(loose_world_tick_counts_ticks_that_began_of_all_but_spectators)
+{
+    kit k;
+    orr_world* world = loose_begin(&k, 0);
+    hard_pipe(world, "b", 0, false);
+    hard_pipe(world, "view", 0, true);
+    loose_newest = 0;
+    static const char* const names[] = {"main", "a", "b", "view"};
+    for (uint32_t i = 0; i < 4; i++) {
+        KIT_SYSTEM(world, .name = names[i], .pipeline = names[i], .once = true,
+                   .state = ORR_TYPE(Count), .settings = i < 3 ? names[i] : NULL,
+                   .run = loose_tick);
+    }
+    loose_go(world, true, 20);
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < 4; i++) {
+        orr_pipeline_stats stats;
+        CHECK_OK(orr_pipeline_stats_get(world, orr_pipeline_find(world, names[i]), &stats));
+        sum += stats.spectator ? 0 : stats.tick;
+    }
+    CHECK_EQ(loose_wrong, 0);
+    CHECK_EQ(orr_world_tick(world), sum);
+    CHECK(loose_newest <= sum);
+    hard_end(&k);
+}

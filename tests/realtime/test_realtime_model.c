@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: MIT
+// Pipelines at the same time under a controlled scheduler: threads take turns wherever they could, at every lock, turn, wait, and in the midst of
+// every row that a system writes or reads. Each schedule is recorded, and replayed on a fresh world under whatever schedule comes then: it
+// must come to the same hash. A schedule also fails if a reader sees half a tick, if something is lost, or if nobody can go on.
+#include "realtime/explore_kit.h"
+#include "scenarios/clocks.h"
+#include <orrery/orrery.h>
+
+ORR_STRUCT(Apple, (uint64_t, tick), (uint64_t, twice))
+ORR_STRUCT(Berry, (uint64_t, seen))
+ORR_STRUCT(Core, (uint64_t, value))
+ORR_STRUCT_EX(Vine, (.live = true), (uint64_t, tick), (uint64_t, twice))
+ORR_STRUCT(Dropped, (uint64_t, tick))
+ORR_STRUCT(Count, (uint64_t, heard), (uint64_t, last))
+
+enum {
+    ROWS = 2
+};
+
+typedef struct model {
+    const orr_platform* platform;
+    orr_world* world;
+    uint64_t posted, done;
+    bool
+        stops; // The first pipeline calls orr_stop() instead of a limit; what grows is impure, and overwrites.
+} model;
+
+static model* model_now;
+
+static void model_point(void)
+{
+    ORRI_SCHED_POINT(model_now->platform, ORR_SCHED_STORE, model_now);
+}
+
+// ---- systems ------------------------------------------------------------------------------------------------------------
+
+// Every row is broken until it is written to the end.
+static void grow(orr_run* run)
+{
+    Apple* a = orr_write(run, Apple);
+    Vine* v = orr_write(run, Vine);
+    for (uint32_t i = 0; i < run->count; i++) {
+        a[i].tick = v[i].tick = run->tick;
+        model_point();
+        a[i].twice = v[i].twice = 2 * run->tick;
+    }
+    orr_send_event(run, Dropped, {run->tick});
+}
+
+static void look(orr_run* run)
+{
+    const Apple* a = orr_read(run, Apple);
+    const Vine* v = orr_read(run, Vine);
+    Berry* b = orr_write(run, Berry);
+    for (uint32_t i = 0; i < run->count; i++) {
+        uint64_t tick = a[i].tick, live = v[i].tick;
+        model_point();
+        controlled_check(a[i].tick == tick && a[i].twice == 2 * tick, "half a tick is seen");
+        controlled_check(v[i].tick == live && v[i].twice == 2 * live, "a lock does not hold");
+        controlled_check(live >= tick, "what is published is newer than what is");
+        b[i].seen = b[i].seen * 31 + tick * 7 + live;
+    }
+}
+
+static void hear(orr_run* run)
+{
+    uint32_t count;
+    const Dropped* d = orr_events(run, Dropped, &count);
+    Count* c = orr_state(run, Count);
+    for (uint32_t i = 0; i < count; i++) {
+        model_point();
+        // One for each cluster.
+        controlled_check(d[i].tick == c->last + 1 || (d[i].tick == c->last && c->last > 0),
+                         "event %u after %u", (unsigned)d[i].tick, (unsigned)c->last);
+        c->last = d[i].tick;
+        c->heard++;
+    }
+}
+
+static void add_one(orr_world* world, void* data)
+{
+    orr_entity entity = orr_create(world);
+    orr_set(world, entity, Apple, {0, 0});
+    orr_set(world, entity, Berry, {*(uint64_t*)data});
+    orr_set(world, entity, Vine, {0, 0});
+    model_now->done++;
+}
+
+static void hash_all(orr_world* world, void* data)
+{
+    (void)data;
+    controlled_check(orr_world_hash(world) != 0, "no hash");
+    controlled_check(orr_world_validate(world) == ORR_OK, "%s", orr_error_last(world));
+    model_now->done++;
+}
+
+// Rows come and go; in its second tick it asks for something from outside.
+static void turn(orr_run* run)
+{
+    orr_entity ids[ROWS + 2];
+    if (run->tick == 1) {
+        orr_iter_entities(run, ids);
+        orr_entity entity = orr_send_create(run);
+        orr_send_add(run, entity, Apple, {0, 0});
+        orr_send_add(run, entity, Berry, {0});
+        orr_send_add(run, entity, Vine, {0, 0});
+        orr_send_add(run, entity, Core, {0});
+        orr_send_destroy(run, ids[0]);
+        uint64_t value = 5;
+        model_now->posted += orr_post(run->world, add_one, &value, sizeof value) == ORR_OK;
+    }
+    if (run->tick == 2) {
+        model_now->posted += orr_post_exclusive(run->world, hash_all, NULL, 0) == ORR_OK;
+        if (model_now->stops) {
+            orr_stop(run->world);
+        }
+    }
+}
+
+// ---- a world ------------------------------------------------------------------------------------------------------------
+
+static void model_error(void* user, orr_world* world, const orr_error* error)
+{
+    (void)user;
+    (void)world;
+    controlled_check(false, "%s", error->text);
+}
+
+static void model_row(orr_world* world, uint64_t seen)
+{
+    orr_entity entity = orr_create(world);
+    orr_set(world, entity, Apple, {0, 0});
+    orr_set(world, entity, Berry, {seen});
+    orr_set(world, entity, Vine, {0, 0});
+    orr_set(world, entity, Core, {0});
+}
+
+static void model_systems(orr_world* world)
+{
+    const orr_system_desc systems[] = {
+        {.name = "turn",
+         .query = "Core",
+         .run = turn,
+         .creates = "Apple, Berry, Vine, Core",
+         .creates_max = 1,
+         .destroys = "Core"},
+        {.name = "grow",
+         .pipeline = "a",
+         .query = "write Apple, write Vine",
+         .overwrites = model_now->stops ? "Apple" : NULL,
+         .impure = model_now->stops,
+         .sends = "Dropped",
+         .run = grow},
+        {.name = "look", .pipeline = "b", .query = "Apple, Vine, write Berry", .run = look},
+        {.name = "hear",
+         .pipeline = "b",
+         .once = true,
+         .receives = "Dropped",
+         .state = ORR_TYPE(Count),
+         .run = hear},
+    };
+    for (uint32_t i = 0; i < ORRI_COUNT(systems); i++) {
+        controlled_check(orr_system_add(world, &systems[i]).id != 0, "refused");
+    }
+}
+
+static orr_world* model_build(const orr_platform* platform)
+{
+    orr_world* world = orr_world_create(
+        &(orr_world_desc){.platform = platform, .rate_hz = 100, .on_error = model_error});
+    ORR_REGISTER(world, Apple, Berry, Core, Vine, Dropped);
+    orr_access_check_set(world, ORR_ACCESS_CHECK_CALLS);
+    orr_pipeline_add(world, &(orr_pipeline_desc){.name = "a", .rate_hz = 200});
+    orr_pipeline_add(world, &(orr_pipeline_desc){.name = "b", .rate_hz = 100});
+    for (uint32_t i = 0; i < ROWS; i++) {
+        model_row(world, i);
+    }
+    model_systems(world);
+    return world;
+}
+
+static void model_body(const orr_platform* platform, void* arg)
+{
+    model m = {.platform = platform, .stops = *(const bool*)arg};
+    model_now = &m;
+    orr_recording* recording = orr_recording_create();
+    orr_world* world = model_build(platform);
+    orr_result result =
+        orr_realtime(world, &(orr_realtime_desc){.ticks = 3, .record = recording, .hashes = true});
+    controlled_check(result == ORR_OK, "%s", orr_error_last(world));
+    controlled_check(m.posted == m.done && m.done >= 2, "%u of %u calls were done",
+                     (unsigned)m.done, (unsigned)m.posted);
+    controlled_check(orr_world_validate(world) == ORR_OK, "%s", orr_error_last(world));
+    uint64_t hash = orr_world_hash(world);
+    orr_world_destroy(world);
+    world = model_build(platform);
+    result = orr_realtime(world, &(orr_realtime_desc){.replay = recording});
+    controlled_check(result == ORR_OK, "replay: %s", orr_error_last(world));
+    controlled_check(orr_world_hash(world) == hash, "the replay came to something else");
+    orr_world_destroy(world);
+    orr_recording_destroy(recording);
+}
+
+ORR_TEST(realtime_in_schedules_of_one_preemption_replays_to_the_same)
+{
+    explore("one preemption", model_body, &(bool){false}, CONTROLLED_DEPTH_FIRST,
+            explore_share(5000, 40, 200000));
+}
+
+ORR_TEST(realtime_with_random_priorities_replays_to_the_same)
+{
+    explore("priorities", model_body, &(bool){false}, CONTROLLED_PRIORITIES,
+            explore_share(5000, 40, 200000));
+}
+
+ORR_TEST(realtime_that_is_stopped_loses_nothing_in_any_schedule)
+{
+    explore("stopped", model_body, &(bool){true}, CONTROLLED_RANDOM,
+            explore_share(2000, 40, 100000));
+}
+
+// ---- commits beside systems that keep to their rows ------------------------------------------------------------------------------
+
+static uint64_t narrow_commits; // In all schedules.
+
+static void narrow_spawn(orr_run* run)
+{
+    orr_entity entity = orr_send_create(run);
+    orr_send_add(run, entity, Core, {run->tick});
+    if (run->tick == 3) {
+        orr_send_add(run, entity, Berry, {1}); // A cluster that no commit touched yet.
+    }
+}
+
+static void narrow_grow(orr_run* run)
+{
+    Apple* a = orr_write(run, Apple);
+    for (uint32_t i = 0; i < run->count; i++) {
+        orr_entity entity = orr_iter_entity(run, i);
+        a[i].tick = run->tick;
+        model_point();
+        a[i].twice = 2 * run->tick;
+        controlled_check(entity.id == orr_iter_entity(run, i).id, "a row moved");
+    }
+}
+
+static void narrow_look(orr_run* run)
+{
+    const Apple* a = orr_read(run, Apple);
+    for (uint32_t i = 0; i < run->count; i++) {
+        uint64_t tick = a[i].tick;
+        model_point();
+        controlled_check(a[i].tick == tick && a[i].twice == 2 * tick, "half a tick is seen");
+    }
+}
+
+static void narrow_body(const orr_platform* platform, void* arg)
+{
+    (void)arg;
+    model m = {.platform = platform};
+    model_now = &m;
+    orr_world* world = orr_world_create(
+        &(orr_world_desc){.platform = platform, .rate_hz = 100, .on_error = model_error});
+    ORR_REGISTER(world, Apple, Berry, Core);
+    orr_access_check_set(world, ORR_ACCESS_CHECK_CALLS);
+    orr_pipeline_add(world, &(orr_pipeline_desc){.name = "a", .rate_hz = 100});
+    orr_pipeline_add(world, &(orr_pipeline_desc){.name = "b", .rate_hz = 100, .spectator = true});
+    for (uint32_t i = 0; i < ROWS; i++) {
+        orr_set(world, orr_create(world), Apple, {0, 0});
+    }
+    const orr_system_desc systems[] = {
+        {.name = "spawn",
+         .once = true,
+         .creates = "Core, Berry",
+         .creates_max = 1,
+         .run = narrow_spawn},
+        {.name = "grow",
+         .pipeline = "a",
+         .query = "write Apple",
+         .own_rows = true,
+         .run = narrow_grow},
+        {.name = "look", .pipeline = "b", .query = "Apple", .own_rows = true, .run = narrow_look},
+    };
+    for (uint32_t i = 0; i < ORRI_COUNT(systems); i++) {
+        controlled_check(orr_system_add(world, &systems[i]).id != 0, "refused");
+    }
+    orr_result result = orr_realtime(world, &(orr_realtime_desc){.ticks = 4, .lock_trace = 100});
+    controlled_check(result == ORR_OK, "%s", orr_error_last(world));
+    controlled_check(orr_world_validate(world) == ORR_OK, "%s", orr_error_last(world));
+    controlled_check(orr_entity_count(world) == ROWS + 4, "something is lost");
+    static char text[100000];
+    (void)orr_lock_trace_print(world, text, sizeof text);
+    narrow_commits += strstr(text, "commit: registry write within taken") != NULL;
+    orr_world_destroy(world);
+}
+
+ORR_TEST(realtime_commits_beside_systems_are_whole_in_any_schedule)
+{
+    static const controlled_strategy strategies[] = {CONTROLLED_DEPTH_FIRST, CONTROLLED_PRIORITIES};
+    controlled_thread_local(&orri_here_now, sizeof orri_here_now);
+    controlled_thread_local(&orri_refused_last, sizeof orri_refused_last);
+    controlled_thread_local(&orri_ear_here, sizeof orri_ear_here);
+    for (uint32_t i = 0; i < ORRI_COUNT(strategies); i++) {
+        narrow_commits = 0;
+        controlled_result result = controlled_explore(
+            &(controlled_desc){.name = "narrow",
+                               .body = narrow_body,
+                               .strategy = strategies[i],
+                               .preemptions_max = 1,
+                               .timeouts_max = 3,
+                               .cores = 1,
+                               .clock_step_ns = 1000,
+                               .schedules_max = explore_share(3000, 40, 200000)});
+        CONTROLLED_PASS(result);
+        printf("  %-28s %8" PRIu64 " schedules, %8" PRIu64 " distinct\n", "commits beside systems",
+               result.schedules, result.distinct);
+        CHECK(narrow_commits > result.schedules / 2);
+    }
+}
+
+// ---- the scenario -----------------------------------------------------------------------------------------------------------------
+
+static const orr_platform* clocks_platform;
+
+// Others go on while a value that they read in place is half written.
+static void clocks_yield(void)
+{
+    clocks_platform->thread_yield(clocks_platform->user);
+}
+
+// Its systems find torn reads, half ticks and lost events themselves.
+static orr_world* clocks_begin(const orr_platform* platform, clocks* c, double draw_hz)
+{
+    orr_world* world = orr_world_create(&(orr_world_desc){
+        .platform = platform, .rate_hz = CLOCKS_LOGIC_HZ, .on_error = model_error});
+    orr_access_check_set(world, ORR_ACCESS_CHECK_CALLS);
+    *c = (clocks){0};
+    clocks_platform = platform;
+    clocks_desc desc = {.size = 4, .draw_hz = draw_hz, .half = clocks_yield};
+    controlled_check(clocks_build(c, world, &desc), "refused");
+    return world;
+}
+
+static void clocks_end(orr_world* world, const clocks* c)
+{
+    for (uint32_t i = 0; i < CLOCKS_FAULTS; i++) {
+        controlled_check(c->found[i] == 0, "%s", clocks_fault_name((clocks_fault)i));
+    }
+    orr_world_destroy(world);
+}
+
+static uint64_t clocks_looked, clocks_drawn; // In all schedules.
+
+static void clocks_body(const orr_platform* platform, void* arg)
+{
+    static clocks c;
+    (void)arg;
+    orr_recording* recording = orr_recording_create();
+    orr_world* world = clocks_begin(platform, &c, 50);
+    orr_result result =
+        orr_realtime(world, &(orr_realtime_desc){.ticks = 3, .record = recording, .hashes = true});
+    controlled_check(result == ORR_OK, "%s", orr_error_last(world));
+    uint64_t hash = orr_world_hash(world);
+    clocks_looked += c.looked;
+    clocks_drawn += c.drawn;
+    clocks_end(world, &c);
+    world = clocks_begin(platform, &c, 80); // Who looks on is no part of it.
+    result = orr_realtime(world, &(orr_realtime_desc){.replay = recording});
+    controlled_check(result == ORR_OK, "replay: %s", orr_error_last(world));
+    controlled_check(orr_world_hash(world) == hash, "the replay came to something else");
+    clocks_end(world, &c);
+    orr_recording_destroy(recording);
+}
+
+ORR_TEST(realtime_clocks_are_without_a_fault_in_any_schedule)
+{
+    uint64_t schedules = explore_share(1000, 20, 50000);
+    controlled_thread_local(&orri_here_now, sizeof orri_here_now);
+    controlled_thread_local(&orri_refused_last, sizeof orri_refused_last);
+    for (uint32_t i = 0; i < 2; i++) {
+        controlled_result result = controlled_explore(
+            &(controlled_desc){.name = i == 0 ? "clocks, priorities" : "clocks, by chance",
+                               .body = clocks_body,
+                               .strategy = i == 0 ? CONTROLLED_PRIORITIES : CONTROLLED_RANDOM,
+                               .timeouts_max = 3,
+                               .steps_max = 200000,
+                               .cores = 1,
+                               .clock_step_ns = 1000,
+                               .schedules_max = schedules});
+        CONTROLLED_PASS(result);
+        printf("  %-28s %8" PRIu64 " schedules, %8" PRIu64 " distinct\n",
+               i == 0 ? "clocks, priorities" : "clocks, by chance", result.schedules,
+               result.distinct);
+        CHECK(clocks_looked > result.schedules && clocks_drawn > result.schedules);
+    }
+}

@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: MIT
+// Commits beside systems that keep to their rows: they wait only for those that walk the clusters they touch; what is read and told meanwhile is
+// whole; and whatever a commit needs beyond the clusters it has, it gets.
+#include "realtime/hard_kit.h"
+#include "schedule/tick/overlap_kit.h"
+
+ORR_STRUCT(Rock, (uint64_t, value), (uint64_t, twice))
+ORR_STRUCT(Dust, (uint64_t, value), (uint64_t, twice))
+ORR_STRUCT(Spark, (uint64_t, value))
+ORR_STRUCT(Glow, (uint64_t, value))
+ORR_STRUCT(Mark0, (uint32_t, value))
+ORR_STRUCT(Mark1, (uint32_t, value))
+ORR_STRUCT(Mark2, (uint32_t, value))
+
+static _Atomic uint32_t
+    narrow_commits; // Of the pipeline that creates: groups that began after one.
+static _Atomic bool narrow_inside;
+static uint32_t narrow_met, narrow_late;
+static _Atomic uint32_t narrow_rows;
+
+static void narrow_reset(void)
+{
+    narrow_commits = 0;
+    narrow_inside = false;
+    narrow_met = narrow_late = 0;
+    narrow_rows = 0;
+}
+
+static orr_world* narrow_begin(kit* k, uint32_t rocks)
+{
+    narrow_reset();
+    orr_world* world = hard_begin(k, 0);
+    hard_pipe(world, "walk", 0, false);
+    ORR_REGISTER(world, Rock, Dust, Spark, Glow, Mark0, Mark1, Mark2);
+    for (uint32_t i = 0; i < rocks; i++) {
+        CHECK_OK(orr_set(world, orr_create(world), Rock, {1, 2}));
+    }
+    return world;
+}
+
+static void narrow_count(orr_run* run)
+{
+    narrow_commits++;
+    if (run->tick > 400) {
+        orr_stop(run->world);
+    }
+}
+
+static void narrow_spark(orr_run* run)
+{
+    orr_send_add(run, orr_send_create(run), Spark, {run->tick});
+}
+
+// Stays in its rows until two more commits were made, where they can be; at first they cannot, nothing is known of them.
+static void narrow_wait(orr_run* run)
+{
+    const orr_platform* platform = orr_platform_default();
+    uint64_t patience = *(const uint64_t*)orr_run_settings(run);
+    uint32_t before = narrow_commits;
+    if (before < 10) {
+        return;
+    }
+    uint64_t until = platform->clock_ns(NULL) + patience;
+    while (narrow_commits < before + 3 && platform->clock_ns(NULL) < until) {
+        platform->thread_yield(NULL);
+    }
+    if (narrow_commits >= before + 3) {
+        narrow_met++;
+    } else {
+        narrow_late++;
+    }
+    if (narrow_met + narrow_late >= 5) {
+        orr_stop(run->world);
+    }
+}
+
+static void narrow_run_waiting(bool own_rows, const char* query, uint64_t patience_ns, kit* k)
+{
+    orr_world* world = narrow_begin(k, 10);
+    KIT_SYSTEM(world, .name = "spark", .once = true, .creates = "Spark", .creates_max = 1,
+               .run = narrow_spark);
+    KIT_SYSTEM(world, .name = "count", .once = true, .by_id = "Spark", .run = narrow_count);
+    KIT_SYSTEM(world, .name = "wait", .pipeline = "walk", .query = query, .own_rows = own_rows,
+               .settings = &patience_ns, .run = narrow_wait);
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.lock_trace = 200}));
+}
+
+static const char* narrow_trace(const kit* k)
+{
+    static char text[1 << 22];
+    (void)orr_lock_trace_print(k->world, text, sizeof text);
+    return text;
+}
+
+/* N0-53 */
+ORR_TEST(narrow_commit_does_not_wait_for_a_system_that_keeps_to_other_clusters)
+{
+    kit k;
+    narrow_run_waiting(true, "write Rock", MEET_PATIENCE_NS, &k);
+    CHECK_EQ(narrow_met, 5);
+    const char* text = narrow_trace(&k);
+    CHECK_CONTAINS(text, "wait: registry read within taken");
+    CHECK_CONTAINS(text, "wait: rows of cluster");
+    CHECK_CONTAINS(text, "commit: registry write within taken");
+    CHECK_CONTAINS(text, "commit: index exclusive taken");
+    hard_end(&k);
+}
+
+// What the first test shows is not so by chance.
+ORR_TEST(narrow_commit_waits_for_a_system_that_may_look_anywhere)
+{
+    kit k;
+    narrow_run_waiting(false, "write Rock", 30000000, &k);
+    CHECK_EQ(narrow_met, 0);
+    hard_end(&k);
+}
+
+ORR_TEST(narrow_commit_waits_for_a_system_that_walks_its_cluster)
+{
+    kit k;
+    narrow_run_waiting(true, "Spark", 30000000, &k);
+    CHECK_EQ(narrow_met, 0);
+    CHECK(narrow_late > 0);
+    hard_end(&k);
+}
+
+// ---- everything at once -------------------------------------------------------------------------------------------------------
+
+static void storm_walk(orr_run* run)
+{
+    Rock* rocks = orr_write(run, Rock);
+    for (uint32_t i = 0; i < run->count; i++) {
+        HARD_CHECK(rocks[i].twice == 2 * rocks[i].value, "a rock is torn");
+        HARD_CHECK(orr_iter_entity(run, i).id != 0, "a rock without an id");
+        rocks[i].value++;
+        rocks[i].twice += 2;
+    }
+    narrow_rows += run->count;
+}
+
+// Published values of others, in clusters of its own and of those that commits touch.
+static void storm_look(orr_run* run)
+{
+    const Rock* rocks = orr_read(run, Rock);
+    const Dust* dust = orr_read(run, Dust);
+    for (uint32_t i = 0; i < run->count; i++) {
+        HARD_CHECK(rocks == NULL || rocks[i].twice == 2 * rocks[i].value, "a rock is seen torn");
+        HARD_CHECK(dust == NULL || dust[i].twice == 2 * dust[i].value, "dust is seen torn");
+    }
+}
+
+static void storm_stir(orr_run* run)
+{
+    Dust* dust = orr_write(run, Dust);
+    for (uint32_t i = 0; i < run->count; i++) {
+        dust[i].value += i;
+        dust[i].twice = 2 * dust[i].value;
+    }
+}
+
+// Creates, and now and then in a cluster that none has been in.
+static void storm_create(orr_run* run)
+{
+    uint64_t random = orr_run_random(run, (orr_entity){0});
+    uint32_t count = random % 7 == 0 ? 600 : 3;
+    for (uint32_t i = 0; i < count; i++) {
+        orr_entity entity = orr_send_create(run);
+        orr_send_add(run, entity, Dust, {i, 2 * i});
+        if (random % 11 == 0) {
+            orr_send_add(run, entity, Mark0, {i});
+        }
+        if (random % 13 == 0) {
+            orr_send_add(run, entity, Mark1, {i});
+        }
+        if (random % 17 == 0) {
+            orr_send_add(run, entity, Rock, {i, 2 * i}); // Into clusters that are walked.
+        }
+    }
+    if (run->tick == *(const uint64_t*)orr_run_settings(run)) {
+        orr_stop(run->world);
+    }
+}
+
+static void storm_change(orr_run* run)
+{
+    for (uint32_t i = 0; i < run->count; i++) {
+        orr_entity entity = orr_iter_entity(run, i);
+        uint64_t random = orr_run_random(run, entity);
+        if (random % 64 == 0) {
+            orr_send_destroy(run, entity);
+        } else if (random % 64 == 1) {
+            orr_send_add(run, entity, Mark2, {1});
+        } else if (random % 64 == 2) {
+            orr_send_remove(run, entity, Mark2);
+        } else if (random % 1024 == 3) {
+            orr_send_enable_type(run, entity, (orr_type){0}, 0, false);
+        }
+    }
+}
+
+// A mirror by messages: what lives, and the sum of what it has.
+typedef struct storm_mirror {
+    uint32_t living;
+    uint64_t heard;
+    uint32_t generations[1 << 18]; // By index, of those who live; 0: none.
+} storm_mirror;
+
+static void storm_mirror_note(storm_mirror* mirror, const orr_run* run, const orr_message* m)
+{
+    for (uint32_t i = 0; i < m->count; i++) {
+        uint32_t index = (uint32_t)m->entities[i].id & ((1 << 18) - 1);
+        uint32_t generation = (uint32_t)(m->entities[i].id >> 32);
+        uint32_t* known = &mirror->generations[index];
+        bool adds = m->kind == ORR_ENTITY_ADDED;
+        HARD_CHECK(*known == (adds ? 0 : generation),
+                   "tick %u: entity %u is told as %s (cause %u, %u of them), it was %u then",
+                   (unsigned)run->tick, (unsigned)index, adds ? "new" : "gone", (unsigned)m->cause,
+                   (unsigned)m->count, (unsigned)*known);
+        *known = adds ? generation : 0;
+    }
+    mirror->living += m->kind == ORR_ENTITY_ADDED ? m->count : 0;
+    mirror->living -= m->kind == ORR_ENTITY_REMOVED ? m->count : 0;
+}
+
+// Also when its queue ran over, for it may be late while others go on: then it is told everything anew.
+static void storm_hear_anew(orr_run* run)
+{
+    memset(orr_run_user(run), 0, sizeof(storm_mirror));
+}
+
+static void storm_hear(orr_run* run)
+{
+    storm_mirror* mirror = orr_run_user(run);
+    ORR_MESSAGES(m, run)
+    {
+        if (m->kind == ORR_ENTITY_ADDED || m->kind == ORR_ENTITY_REMOVED) {
+            storm_mirror_note(mirror, run, m);
+        }
+        const Rock* rocks = orr_values(m, Rock);
+        for (uint32_t i = 0; rocks != NULL && i < m->count; i++) {
+            HARD_CHECK(rocks[i].twice == 2 * rocks[i].value, "a rock is told torn");
+        }
+        mirror->heard += m->count;
+    }
+}
+
+static uint64_t storm_entities(orr_world* world, const char* text)
+{
+    orr_query* query = orr_query_text(world, text);
+    uint64_t count = orr_query_count(query);
+    orr_query_destroy(query);
+    return count;
+}
+
+static void storm_add(orr_world* world, const uint64_t* ticks, storm_mirror* mirrors)
+{
+    hard_pipe(world, "draw", 0, true);
+    hard_pipe(world, "hear", 100, false);
+    KIT_SYSTEM(world, .name = "create", .once = true, .creates = "Dust, Mark0, Mark1, Rock",
+               .creates_max = 600, .settings = ticks, .run = storm_create);
+    KIT_SYSTEM(world, .name = "stir", .query = "write Dust", .run = storm_stir);
+    KIT_SYSTEM(world, .name = "change", .query = "Dust", .destroys = "Dust", .adds = "Mark2",
+               .removes = "Mark2", .switches = "*", .run = storm_change);
+    KIT_SYSTEM(world, .name = "walk", .pipeline = "walk", .query = "write Rock", .own_rows = true,
+               .parallel = true, .run = storm_walk);
+    KIT_SYSTEM(world, .name = "look", .pipeline = "draw", .query = "?Rock, ?Dust, !Mark2",
+               .own_rows = true, .run = storm_look);
+    KIT_SYSTEM(world, .name = "look_dust", .pipeline = "draw", .query = "Dust, ?Rock",
+               .own_rows = true, .run = storm_look);
+    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .pipeline = "hear",
+               .query = "?Rock, ?Dust", .user = &mirrors[0], .start = storm_hear_anew,
+               .run = storm_hear);
+    KIT_SYSTEM(world, .name = "hear_rocks", .kind = ORR_INDIRECT, .pipeline = "hear",
+               .query = "Rock, !Mark2", .user = &mirrors[1], .start = storm_hear_anew,
+               .run = storm_hear);
+}
+
+static void storm_run(uint32_t workers, uint32_t rocks, uint64_t ticks)
+{
+    kit k;
+    static storm_mirror mirrors[2];
+    memset(mirrors, 0, sizeof mirrors);
+    narrow_reset();
+    orr_world* world = hard_begin(&k, workers);
+    hard_pipe(world, "walk", 0, false);
+    ORR_REGISTER(world, Rock, Dust, Spark, Glow, Mark0, Mark1, Mark2);
+    for (uint32_t i = 0; i < rocks; i++) {
+        CHECK_OK(orr_set(world, orr_create(world), Rock, {i, 2 * (uint64_t)i}));
+    }
+    storm_add(world, &ticks, mirrors);
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.lock_trace = 5000}));
+    CHECK_OK(orr_world_validate(world));
+    CHECK(narrow_rows > 0);
+    CHECK_CONTAINS(narrow_trace(&k), "commit: registry write within taken");
+    // In lockstep, when nothing is sent any more, all that waits is told.
+    CHECK_OK(orr_system_enable(world, orr_system_find(world, "create"), false));
+    CHECK_OK(orr_system_enable(world, orr_system_find(world, "change"), false));
+    CHECK_OK(orr_step(world, 10));
+    CHECK_EQ(mirrors[0].living, storm_entities(world, "?Rock, ?Dust"));
+    CHECK_EQ(mirrors[1].living, storm_entities(world, "Rock, !Mark2"));
+    hard_end(&k);
+}
+
+ORR_TEST(narrow_commits_beside_walks_leave_a_whole_world)
+{
+    static const uint32_t workers[] = {0, 2, 3};
+    for (uint32_t i = 0; i < 3; i++) {
+        storm_run(workers[i], 3000, test_rounds(300, 60, 3000));
+    }
+}
+
+// Lists that systems read grow under them: pages of the index (at 32,768 entities), chunks that views know.
+ORR_TEST(narrow_commits_grow_what_systems_beside_them_read)
+{
+    storm_run(0, 32000, test_rounds(120, 60, 1000));
+}
+
+// ---- refusals ------------------------------------------------------------------------------------------------------------------
+
+static void narrow_glow(orr_run* run)
+{
+    Glow* glow = orr_write(run, Glow);
+    for (uint32_t i = 0; i < run->count; i++) {
+        glow[i].value++;
+    }
+}
+
+// Memory that is refused to a commit beside others, or to what is published: the tick stays open, and goes on.
+ORR_TEST(narrow_commits_without_memory_lose_nothing)
+{
+    uint32_t refusals = 0, most = test_rounds(150, 40, 1500);
+    for (uint32_t n = 1; n <= most; n++) {
+        kit k;
+        orr_world* world = narrow_begin(&k, 5);
+        hard_pipe(world, "draw", 0, true);
+        KIT_SYSTEM(world, .name = "spark", .once = true, .creates = "Spark, Glow", .creates_max = 1,
+                   .run = narrow_spark);
+        KIT_SYSTEM(world, .name = "glow", .query = "write Glow", .run = narrow_glow);
+        KIT_SYSTEM(world, .name = "wait", .pipeline = "walk", .query = "write Rock",
+                   .own_rows = true, .run = kit_run_nothing);
+        KIT_SYSTEM(world, .name = "look", .pipeline = "draw", .query = "Rock", .own_rows = true,
+                   .run = kit_run_nothing);
+        CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 3}));
+        failing_alloc_arm(&k.memory, n, n % 3 == 0);
+        orr_result result = orr_realtime(world, &(orr_realtime_desc){.ticks = 5});
+        uint64_t lost = k.memory.refused > 0 ? 5 : 0; // Sends that are refused.
+        refusals += lost > 0;
+        failing_alloc_arm(&k.memory, 0, false);
+        CHECK(result == ORR_OK || result == ORR_ERR_MEMORY);
+        // A tick that was open says when it ends that something it sent is missing.
+        result = orr_realtime(world, &(orr_realtime_desc){.ticks = 1});
+        CHECK(result == ORR_OK || (result == ORR_ERR_MEMORY && lost > 0));
+        CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 3}));
+        CHECK_OK(orr_world_validate(world));
+        // One in each tick that began and was not refused to send.
+        orr_pipeline_stats stats;
+        CHECK_OK(orr_pipeline_stats_get(world, orr_pipeline_find(world, "main"), &stats));
+        CHECK(storm_entities(world, "Spark") + lost >= stats.tick);
+        k.errors = (kit_errors){0};
+        hard_end(&k);
+    }
+    CHECK(refusals > 10);
+}
+
+// ---- what such a system may not -----------------------------------------------------------------------------------------------------
+
+static orr_entity narrow_other;
+
+static void narrow_peek(orr_run* run)
+{
+    const char* what = orr_run_settings(run);
+    if (strcmp(what, "alive") == 0) {
+        CHECK(!orr_alive(run->world, narrow_other));
+    } else if (strcmp(what, "count") == 0) {
+        CHECK_EQ(orr_entity_count(run->world), 0);
+    } else if (strcmp(what, "print") == 0) {
+        char text[64];
+        orr_entity_print(run->world, narrow_other, text, sizeof text);
+        CHECK_CONTAINS(text, "not to be looked at");
+    } else {
+        CHECK(orr_get(run->world, narrow_other, Rock) == NULL);
+    }
+}
+
+ORR_TEST(narrow_system_that_looks_beyond_its_rows_is_named)
+{
+    static const char* const peeks[] = {"alive", "count", "print", "get"};
+    for (uint32_t i = 0; i < ORRI_COUNT(peeks); i++) {
+        kit k;
+        orr_world* world = narrow_begin(&k, 2);
+        narrow_other = orr_create(world);
+        KIT_SYSTEM(world, .name = "peek", .query = "Rock", .own_rows = true, .settings = peeks[i],
+                   .run = narrow_peek);
+        CHECK_OK(orr_step(world, 1));
+        CHECK_CONTAINS(k.errors.text, "system 'peek'");
+        orr_system_stats stats;
+        CHECK_OK(orr_system_stats_get(world, orr_system_find(world, "peek"), &stats));
+        CHECK(stats.violations > 0);
+        k.errors = (kit_errors){0};
+        hard_end(&k);
+    }
+}
+
+ORR_TEST(narrow_system_that_sends_or_reaches_by_id_is_refused)
+{
+    kit k;
+    orr_world* world = narrow_begin(&k, 1);
+    const orr_system_desc wrong[] = {
+        {.name = "a", .query = "Rock", .own_rows = true, .by_id = "Dust", .run = kit_run_nothing},
+        {.name = "b", .query = "Rock", .own_rows = true, .creates = "Dust", .run = kit_run_nothing},
+        {.name = "c", .query = "Rock", .own_rows = true, .once = true, .run = kit_run_nothing},
+        {.name = "d",
+         .query = "Rock",
+         .own_rows = true,
+         .kind = ORR_INDIRECT,
+         .run = kit_run_nothing}};
+    for (uint32_t i = 0; i < ORRI_COUNT(wrong); i++) {
+        k.errors = (kit_errors){0};
+        CHECK_EQ(orr_system_add(world, &wrong[i]).id, 0);
+        CHECK_CONTAINS(k.errors.text, "leave .own_rows out");
+    }
+    k.errors = (kit_errors){0};
+    hard_end(&k);
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+// A world in real time on real threads, and another thread that makes all calls that are for any thread, again and again. What happens when is not
+// looked at: nothing is lost, nothing hangs, and it is for the thread sanitizer.
+#include "schedule/system_kit.h"
+#include <stdatomic.h>
+
+typedef struct beside {
+    orr_world* world;
+    orr_pipeline pipelines[3];
+    uint32_t posted, done, met; // `done` and `met` on the world's threads.
+    _Atomic bool ended;
+    _Atomic uint64_t ticks;
+    _Atomic uint32_t refused;
+} beside;
+
+static beside b;
+
+static void beside_tick(orr_run* run)
+{
+    (void)run;
+    atomic_fetch_add(&b.ticks, 1);
+}
+
+static void beside_call(orr_world* world, void* data)
+{
+    orr_entity entity = orr_create(world);
+    (void)orr_set(world, entity, Position, {*(float*)data, 0, 0});
+    b.done++;
+}
+
+static void beside_meeting(orr_world* world, void* data)
+{
+    (void)data;
+    b.met += orr_world_validate(world) == ORR_OK && orr_world_hash(world) != 0;
+    b.done++;
+}
+
+static void beside_calls(uint32_t i)
+{
+    float value = (float)i;
+    b.posted += orr_post(b.world, beside_call, &value, sizeof value) == ORR_OK;
+    b.posted += i % 8 == 0 && orr_post_exclusive(b.world, beside_meeting, NULL, 0) == ORR_OK;
+    orr_wait_stats stats;
+    (void)orr_wait_stats_get(b.world, b.pipelines[i % 3], &stats);
+    (void)orr_time_scale_set(b.world, i % 2 == 0 ? 4 : 20);
+    (void)orr_time_scale(b.world);
+    orr_pause(b.world, i % 3 == 0);
+    if (orr_paused(b.world)) {
+        (void)orr_realtime_step(b.world, 2);
+    }
+}
+
+// They are refused, and do no harm.
+static void beside_refused(void)
+{
+    uint32_t refused = orr_step(b.world, 1) == ORR_ERR_STATE;
+    refused += orr_update(b.world, 1000) == ORR_ERR_STATE;
+    refused += orr_realtime(b.world, NULL) == ORR_ERR_STATE;
+    refused += orr_run_until(b.world, UINT64_MAX, NULL, NULL) == ORR_ERR_STATE;
+    orr_world_destroy(b.world);
+    atomic_fetch_add(&b.refused, refused);
+}
+
+static void beside_thread(void* arg)
+{
+    uint32_t rounds = *(const uint32_t*)arg;
+    while (atomic_load(&b.ticks) == 0) {
+        orr_platform_default()->thread_yield(NULL);
+    }
+    for (uint32_t i = 0; i < rounds; i++) {
+        beside_calls(i);
+        beside_refused();
+        orr_platform_default()->sleep_ns(NULL, 200000);
+    }
+    orr_pause(b.world, false);
+    orr_stop(b.world);
+}
+
+// Handlers are called on the thread that was refused.
+static void beside_error(void* user, orr_world* world, const orr_error* error)
+{
+    (void)user;
+    (void)world;
+    (void)error;
+}
+
+ORR_TEST(realtime_with_a_thread_that_calls_all_it_may_loses_nothing)
+{
+    uint32_t rounds = test_rounds(200, 60, 5000);
+    memset(&b, 0, sizeof b);
+    b.world = orr_world_create(&(orr_world_desc){
+        .rate_hz = 1000, .on_error = beside_error, .log = {.level = ORR_LOG_OFF}});
+    ORR_REGISTER(b.world, Position);
+    orr_access_check_set(b.world, ORR_ACCESS_CHECK_CALLS);
+    b.pipelines[0] = orr_pipeline_find(b.world, "main");
+    b.pipelines[1] = orr_pipeline_add(b.world, &(orr_pipeline_desc){.name = "b", .rate_hz = 400});
+    b.pipelines[2] =
+        orr_pipeline_add(b.world, &(orr_pipeline_desc){.name = "o", .spectator = true});
+    static const char* const names[] = {"main", "b", "o"};
+    for (uint32_t i = 0; i < 3; i++) {
+        KIT_SYSTEM(b.world, .name = names[i], .pipeline = names[i], .once = true,
+                   .by_id = "Position", .run = beside_tick);
+    }
+    orr_thread thread;
+    const orr_platform* platform = orr_platform_default();
+    CHECK_EQ(platform->thread_create(NULL, "beside", beside_thread, &rounds, &thread), 0);
+    CHECK_OK(orr_realtime(b.world, NULL));
+    platform->thread_join(NULL, thread);
+    CHECK_EQ(b.done, b.posted);
+    CHECK_EQ(b.posted, rounds + (rounds + 7) / 8);
+    CHECK_EQ(b.met, (rounds + 7) / 8);
+    CHECK_EQ(b.refused, rounds * 4);
+    CHECK_EQ(orr_entity_count(b.world), rounds);
+    CHECK_OK(orr_step(b.world, 3));
+    CHECK_OK(orr_world_validate(b.world));
+    orr_world_destroy(b.world);
+}
+
+// ---- an error handler on another thread ---------------------------------------------------------------------------------------------
+
+static _Atomic uint32_t slow_handled, slow_made, slow_failed;
+static _Atomic bool slow_over;
+
+static void slow_handler(void* user, orr_world* world, const orr_error* error)
+{
+    (void)user, (void)world, (void)error;
+    const orr_platform* platform = orr_platform_default();
+    _Atomic uint32_t word = 0;
+    slow_handled++;
+    platform->thread_wait(platform->user, &word, 0, 3000000);
+}
+
+static void slow_make(orr_world* world, void* data)
+{
+    (void)data;
+    slow_made += orr_create(world).id != 0;
+}
+
+// Posts nothing, again and again: each is refused, and said on this thread.
+static void slow_thread(void* arg)
+{
+    while (!slow_over) {
+        slow_failed += orr_post(arg, NULL, NULL, 0) != ORR_OK;
+    }
+}
+
+// Refusals that are told on one thread do not close the world to the one that drives it: in real time, when its last calls are done, or in lockstep.
+ORR_TEST(handler_on_another_thread_keeps_nobody_from_changing_the_world)
+{
+    slow_handled = slow_made = slow_failed = 0;
+    slow_over = false;
+    orr_world* world =
+        orr_world_create(&(orr_world_desc){.rate_hz = 500, .on_error = slow_handler});
+    ORR_REGISTER(world, Position);
+    CHECK_OK(orr_set(world, orr_create(world), Position, {0, 0, 0}));
+    KIT_SYSTEM(world, .name = "tick", .query = "Position", .run = kit_run_nothing);
+    const orr_platform* platform = orr_platform_default();
+    orr_thread thread;
+    CHECK_EQ(platform->thread_create(platform->user, "slow", slow_thread, world, &thread), 0);
+    while (slow_handled == 0) {
+        platform->thread_yield(platform->user);
+    }
+    for (uint32_t i = 0; i < 20; i++) {
+        CHECK(orr_create(world).id != 0);
+        CHECK_OK(orr_post(world, slow_make, NULL, 0));
+        CHECK_OK(orr_step(world, 1));
+        CHECK_OK(orr_post(world, slow_make, NULL, 0));
+        CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 2}));
+    }
+    slow_over = true;
+    platform->thread_join(platform->user, thread);
+    CHECK_EQ(slow_made, 40);
+    CHECK(slow_failed > 10);
+    orr_world_destroy(world);
+}
+
+// ---- names ------------------------------------------------------------------------------------------------------------------------
+
+static void name_first(orr_run* run)
+{
+    if (run->tick == 2) {
+        CHECK_OK(orr_send_name(run, orr_iter_entity(run, 0), (orr_entity){0}, "first"));
+    }
+}
+
+ORR_TEST(realtime_system_that_names_needs_no_name_before)
+{
+    kit k;
+    orr_world* world = kit_begin(&k, &(orr_world_desc){.rate_hz = 500});
+    ORR_REGISTER(world, Position);
+    orr_entity entity = orr_create(world);
+    CHECK_OK(orr_set(world, entity, Position, {0, 0, 0}));
+    KIT_SYSTEM(world, .name = "name", .query = "Position", .renames = true, .run = name_first);
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 4}));
+    CHECK_STR(orr_name_get(world, entity), "first");
+    kit_end(&k);
+}

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT
+// Threads that have no business in a world that runs in real time: what they may not call is refused wherever its pipelines are, and what they may call
+// does no harm around beginnings and ends of runs. For the thread sanitizer, too.
+#include "realtime/hard_kit.h"
+#include <pthread.h>
+
+static struct {
+    orr_world* world;
+    orr_entity entity;
+    _Atomic uint32_t refused; // Calls of the handler, on any thread.
+    // Of the place from which the stranger is let loose.
+    _Atomic bool begins, over;
+    uint32_t calls, allowed;
+    const char* first_allowed;
+} st;
+
+static void stranger_error(void* user, orr_world* world, const orr_error* error)
+{
+    (void)user;
+    (void)world;
+    HARD_CHECK(error->text[0] != '\0', "no words");
+    st.refused++;
+}
+
+// ---- what may not be called -------------------------------------------------------------------------------------------------------
+
+static void stranger_call(const char* name, bool refused)
+{
+    st.calls++;
+    st.allowed += !refused;
+    st.first_allowed = !refused && st.first_allowed == NULL ? name : st.first_allowed;
+}
+
+// Everything from a single value to the whole world.
+static void stranger_calls(void)
+{
+    orr_world* world = st.world;
+    orr_query* query = orr_query_create(world, &(orr_query_desc){ORR_TERMS(ORR_R(world, Tree))});
+    stranger_call("orr_create", orr_create(world).id == 0);
+    stranger_call("orr_set", orr_set(world, st.entity, Tree, {1, 3}) != ORR_OK);
+    stranger_call("orr_destroy", orr_destroy(world, st.entity) != ORR_OK);
+    stranger_call("orr_query_create", query == NULL);
+    stranger_call("orr_world_hash", orr_world_hash(world) == 0);
+    stranger_call("orr_world_validate", orr_world_validate(world) != ORR_OK);
+    stranger_call("orr_step", orr_step(world, 1) == ORR_ERR_STATE);
+    stranger_call("orr_update", orr_update(world, 1000000) == ORR_ERR_STATE);
+    stranger_call("orr_realtime", orr_realtime(world, NULL) == ORR_ERR_STATE);
+    stranger_call("orr_system_add",
+                  KIT_ADD(world, .name = "x", .once = true, .run = tree_grow).id == 0);
+    stranger_call("orr_system_remove",
+                  orr_system_remove(world, orr_system_find(world, "look")) != ORR_OK);
+}
+
+// Is inline, and looks up the entity before it can be refused: a race with whoever creates at that moment, so it is for where nobody does.
+static void stranger_read(void)
+{
+    stranger_call("orr_get", orr_get(st.world, st.entity, Tree) == NULL);
+}
+
+enum {
+    STRANGER_ROUNDS = 20,
+    STRANGER_CALLS = 12
+};
+
+static void stranger_thread(void* arg)
+{
+    (void)arg;
+    while (!st.begins) {
+        hard_sleep(50000);
+    }
+    for (uint32_t i = 0; i < STRANGER_ROUNDS; i++) {
+        stranger_calls();
+        stranger_read();
+    }
+    st.over = true;
+}
+
+// Whoever calls this stays where it is until the stranger has made all its calls.
+static void stranger_lets_loose(void)
+{
+    st.begins = true;
+    while (!st.over) {
+        hard_sleep(50000);
+    }
+}
+
+static void stranger_begin(void)
+{
+    memset(&st, 0, sizeof st);
+    st.world = orr_world_create(&(orr_world_desc){
+        .rate_hz = 200, .on_error = stranger_error, .log = {.level = ORR_LOG_OFF}});
+    orr_access_check_set(st.world, ORR_ACCESS_CHECK_CALLS);
+    CHECK_OK(orr_time_scale_set(st.world, 5));
+    trees_add(st.world, 50);
+    st.entity = orr_create(st.world);
+    CHECK_OK(orr_set(st.world, st.entity, Tree, {0, 0}));
+}
+
+static void stranger_run(void (*thread)(void* arg), const orr_realtime_desc* desc)
+{
+    const orr_platform* platform = orr_platform_default();
+    orr_thread handle;
+    CHECK_EQ(platform->thread_create(platform->user, "stranger", thread, NULL, &handle), 0);
+    CHECK_OK(orr_realtime(st.world, desc));
+    st.over = true;
+    platform->thread_join(platform->user, handle);
+}
+
+// Nothing that was refused has done anything.
+static void stranger_end(uint64_t entities)
+{
+    if (st.allowed != 0) {
+        test_fail(__FILE__, __LINE__, "%u of %u calls were allowed, the first of them %s",
+                  st.allowed, st.calls, st.first_allowed);
+    }
+    CHECK(orr_alive(st.world, st.entity));
+    CHECK_EQ(orr_entity_count(st.world), entities);
+    CHECK_OK(orr_step(st.world, 3));
+    CHECK_OK(orr_world_validate(st.world));
+    CHECK_EQ(atomic_exchange(&hard_faults, 0), 0);
+    orr_world_destroy(st.world);
+}
+
+static void stranger_meets(orr_world* world, void* data)
+{
+    (void)data;
+    stranger_lets_loose();
+    HARD_CHECK(orr_world_hash(world) != 0, "a meeting is refused what is for meetings");
+    orr_entity entity = orr_create(world);
+    HARD_CHECK(orr_destroy(world, entity) == ORR_OK, "%s", orr_error_last(world));
+}
+
+static void stranger_posted(orr_world* world, void* data)
+{
+    (void)data;
+    stranger_lets_loose();
+    orr_entity entity = orr_create(world);
+    HARD_CHECK(orr_destroy(world, entity) == ORR_OK, "%s", orr_error_last(world));
+}
+
+static void stranger_in_a_system(orr_run* run)
+{
+    if (run->tick == 4) {
+        stranger_lets_loose();
+    }
+}
+
+static void stranger_asks_to_meet(orr_run* run)
+{
+    if (run->tick == 4) {
+        (void)orr_post_exclusive(run->world, stranger_meets, NULL, 0);
+    }
+}
+
+static void stranger_asks_to_post(orr_run* run)
+{
+    if (run->tick == 4) {
+        (void)orr_post(run->world, stranger_posted, NULL, 0);
+    }
+}
+
+static void stranger_is_refused(void (*run)(orr_run* run))
+{
+    stranger_begin();
+    KIT_SYSTEM(st.world, .name = "guide", .once = true, .run = run);
+    stranger_run(stranger_thread, &(orr_realtime_desc){.ticks = 8});
+    CHECK_EQ(st.calls, STRANGER_ROUNDS * STRANGER_CALLS);
+    CHECK_EQ(st.refused, st.calls); // Each of them is said.
+    stranger_end(51);
+}
+
+ORR_TEST(realtime_stranger_is_refused_while_a_system_runs)
+{
+    stranger_is_refused(stranger_in_a_system);
+}
+
+ORR_TEST(realtime_stranger_is_refused_during_a_meeting)
+{
+    stranger_is_refused(stranger_asks_to_meet);
+}
+
+ORR_TEST(realtime_stranger_is_refused_while_a_posted_call_is_done)
+{
+    stranger_is_refused(stranger_asks_to_post);
+}
+
+// ---- at any moment ----------------------------------------------------------------------------------------------------------------
+
+static uint32_t loose_made;
+
+static void loose_make(orr_world* world, void* data)
+{
+    (void)data;
+    orr_entity entity = orr_create(world);
+    HARD_CHECK(orr_set(world, entity, Fruit, {1}) == ORR_OK, "%s", orr_error_last(world));
+    loose_made++;
+}
+
+static void loose_meet(orr_world* world, void* data)
+{
+    loose_make(world, data);
+    HARD_CHECK(orr_world_hash(world) != 0 && orr_world_validate(world) == ORR_OK, "%s",
+               orr_error_last(world));
+}
+
+static void loose_ask(orr_run* run)
+{
+    (void)orr_post(run->world, loose_make, NULL, 0);
+    (void)orr_post_exclusive(run->world, loose_meet, NULL, 0);
+    st.begins = true;
+    if (run->tick > 10 && st.over) {
+        orr_stop(run->world);
+    }
+}
+
+static void loose_thread(void* arg)
+{
+    (void)arg;
+    while (!st.begins) {
+        hard_sleep(50000);
+    }
+    for (uint32_t i = 0; i < test_rounds(300, 100, 3000); i++) {
+        stranger_calls();
+    }
+    st.over = true;
+}
+
+// Ticks, calls and meetings go on beside it; whatever it meets with, it is refused.
+ORR_TEST(realtime_stranger_is_refused_at_any_moment)
+{
+    stranger_begin();
+    loose_made = 0;
+    KIT_SYSTEM(st.world, .name = "ask", .once = true, .run = loose_ask);
+    stranger_run(loose_thread, NULL);
+    CHECK(loose_made > 0 && st.refused == st.calls);
+    stranger_end(51 + loose_made);
+}
+
+// ---- what may be called, around beginnings and ends ---------------------------------------------------------------------------------
+
+static void edge_thread(void* arg)
+{
+    (void)arg;
+    for (uint32_t i = 0; !st.over; i++) {
+        orr_pause(st.world, i % 4 == 0);
+        CHECK_OK(orr_time_scale_set(st.world, 1 + i % 7));
+        if (i % 3 == 0) {
+            orr_stop(st.world);
+        }
+        (void)orr_time_scale(st.world);
+        orr_platform_default()->thread_yield(NULL);
+    }
+    orr_pause(st.world, false);
+}
+
+// Runs of a tick or none, one after another, while another thread pauses, stops and wishes without looking whether there is one.
+ORR_TEST(realtime_pauses_wishes_and_stops_of_a_stranger_around_beginnings_and_ends_of_runs)
+{
+    const orr_platform* platform = orr_platform_default();
+    orr_thread handle;
+    stranger_begin();
+    CHECK_EQ(platform->thread_create(platform->user, "edge", edge_thread, NULL, &handle), 0);
+    for (uint32_t i = 0; i < test_rounds(150, 60, 2000); i++) {
+        CHECK_OK(orr_realtime(st.world, &(orr_realtime_desc){.ticks = 1 + i % 2}));
+        CHECK(hard_ticks(st.world, "main") <= 1 + i % 2);
+    }
+    st.over = true;
+    platform->thread_join(platform->user, handle);
+    // Nothing of it is left but what outlasts runs.
+    CHECK(!orr_paused(st.world));
+    CHECK_OK(orr_time_scale_set(st.world, 5));
+    CHECK(orr_time_scale(st.world) == 5);
+    CHECK_OK(orr_realtime(st.world, &(orr_realtime_desc){.ticks = 3}));
+    CHECK_EQ(hard_ticks(st.world, "main"), 3);
+    CHECK_EQ(st.refused, 0);
+    stranger_end(51);
+}
+
+// ---- posted while real time begins -------------------------------------------------------------------------------------------
+
+static struct {
+    orr_world* world;
+    uint32_t at, points; // Real time begins at this one of the poster's points.
+    _Atomic bool go;     // It may begin.
+    _Atomic uint32_t done;
+} eager;
+static _Thread_local bool eager_posts;
+
+static void eager_point(void* user, orr_sched_kind kind, const void* word)
+{
+    (void)user, (void)kind, (void)word;
+    if (!eager_posts || ++eager.points != eager.at) {
+        return;
+    }
+    eager.go = true;
+    for (uint32_t i = 0; i < 100 && !orr_running(eager.world);
+         i++) { // It cannot while the poster holds something.
+        hard_sleep(500000);
+    }
+}
+
+static void eager_call(orr_world* world, void* data)
+{
+    (void)data;
+    eager.done++;
+    orr_stop(world);
+}
+
+static void* eager_post(void* data)
+{
+    (void)data;
+    eager_posts = true;
+    HARD_CHECK(orr_post(eager.world, eager_call, NULL, 0) == ORR_OK, "not posted");
+    eager_posts = false;
+    eager.go = true;
+    return NULL;
+}
+
+// Wherever the poster is when it begins: what was posted is done in that run.
+ORR_TEST(realtime_call_posted_while_it_begins_is_done)
+{
+    orr_platform platform = *orr_platform_default();
+    platform.sched_point = eager_point;
+    memset(&eager, 0, sizeof eager);
+    do {
+        kit k;
+        pthread_t thread;
+        eager.world = kit_begin(&k, &(orr_world_desc){.rate_hz = 200, .platform = &platform});
+        eager.at++;
+        eager.points = 0;
+        eager.done = 0;
+        eager.go = false;
+        KIT_SYSTEM(eager.world, .name = "idle", .once = true, .run = kit_run_nothing);
+        CHECK(pthread_create(&thread, NULL, eager_post, NULL) == 0);
+        while (!eager.go) {
+            hard_sleep(100000);
+        }
+        CHECK_OK(orr_realtime(eager.world, &(orr_realtime_desc){.for_ns = 3000000000}));
+        CHECK(pthread_join(thread, NULL) == 0);
+        CHECK_EQ(eager.done, 1);
+        kit_end(&k);
+    } while (eager.points >= eager.at);
+    CHECK(eager.at > 3);
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// The tool that looks into recordings, called as a function.
+#define _GNU_SOURCE // fmemopen, truncate
+#include "replay/replay_kit.h"
+
+#include "../../apps/recording/tool.h"
+
+static char said[1 << 16], complained[4096];
+
+static int tool_say(uint32_t count, char** words)
+{
+    char* argv[8] = {(char*)(uintptr_t) "orrery-recording"};
+    memcpy(argv + 1, words, count * sizeof *words);
+    FILE* out = fmemopen(said, sizeof said, "w");
+    FILE* err = fmemopen(complained, sizeof complained, "w");
+    CHECK(out != NULL && err != NULL);
+    int code = tool_main((int)count + 1, argv, out, err);
+    fclose(out);
+    fclose(err);
+    return code;
+}
+
+#define SAY(...)   tool_say(sizeof((char*[]){__VA_ARGS__}) / sizeof(char*), (char*[]){__VA_ARGS__})
+#define WORD(text) ((char*)(uintptr_t)(text))
+
+// A run of some ticks, that differs from others by what is posted before tick `odd`.
+static void tool_make(const char* path, uint32_t ticks, uint32_t odd)
+{
+    stage s;
+    orr_recording* recording = orr_recording_create();
+    stage_make(&s, &(orr_world_desc){.rate_hz = 90}, true);
+    dev = (device){0};
+    CHECK_OK(orr_record(s.world, recording, &(orr_record_desc){.hash_every = 5}));
+    for (uint32_t i = 1; i <= ticks; i++) {
+        if (i == odd) {
+            uint32_t count = 3;
+            CHECK_OK(orr_post(s.world, call_spawn, &count, sizeof count));
+        }
+        CHECK_OK(orr_run_until(s.world, i, NULL, NULL));
+    }
+    CHECK_OK(orr_record_end(s.world));
+    CHECK_OK(orr_recording_save(s.world, recording, path));
+    stage_end(&s);
+    orr_recording_destroy(recording);
+}
+
+ORR_TEST(tool_shows_checks_cuts_and_compares_recordings)
+{
+    char a[200], b[200], c[200];
+    snprintf(a, sizeof a, "%s", stage_path("a"));
+    snprintf(b, sizeof b, "%s", stage_path("b"));
+    snprintf(c, sizeof c, "%s", stage_path("c"));
+    tool_make(a, 40, 11);
+    tool_make(b, 40, 23);
+    CHECK_EQ(SAY(WORD("--help")), TOOL_OK);
+    CHECK_CONTAINS(said, "compare A B");
+    CHECK_CONTAINS(said, "more ticks than the\nother"); // That is a difference, too.
+    CHECK_EQ(SAY(WORD("info"), a), TOOL_OK);
+    CHECK_CONTAINS(said, "lockstep");
+    CHECK_CONTAINS(said, "40, from 0 to 40");
+    CHECK_CONTAINS(said, "spawn 1");
+    CHECK_CONTAINS(said, "physics (90 Hz)");
+    CHECK_CONTAINS(said, "sense (impure)");
+    CHECK_EQ(SAY(WORD("list"), a, WORD("--from"), WORD("10"), WORD("--to"), WORD("12")), TOOL_OK);
+    CHECK_CONTAINS(said, "spawn(4)");
+    CHECK_CONTAINS(said, "hash ");
+    CHECK(strstr(said, "        13  ") == NULL && strstr(said, "        12  ") != NULL);
+    CHECK_EQ(SAY(WORD("check"), a), TOOL_OK);
+    CHECK_CONTAINS(said, "whole");
+    CHECK_EQ(SAY(WORD("compare"), a, a), TOOL_OK);
+    CHECK_EQ(SAY(WORD("compare"), a, b), TOOL_DIFFERENT);
+    CHECK_CONTAINS(said, "tick 11 differs: the calls before it");
+    CHECK_EQ(SAY(WORD("cut"), b, WORD("10"), c), TOOL_OK);
+    CHECK_EQ(SAY(WORD("compare"), a, c), TOOL_DIFFERENT);
+    CHECK_CONTAINS(said, "the same up to tick 10");
+    CHECK_EQ(SAY(WORD("cut"), b, WORD("41"), c), TOOL_BAD);
+    CHECK_EQ(SAY(WORD("cut"), b, WORD("x"), c), TOOL_WRONG);
+    CHECK_EQ(truncate(c, 900), 0);
+    CHECK_EQ(SAY(WORD("check"), c), TOOL_DIFFERENT);
+    CHECK_CONTAINS(said, "cut off");
+    CHECK_EQ(SAY(WORD("info"), WORD("/nowhere")), TOOL_BAD);
+    CHECK_CONTAINS(complained, "/nowhere");
+    CHECK_EQ(SAY(WORD("shred"), a), TOOL_WRONG);
+    CHECK_EQ(SAY(WORD("info")), TOOL_WRONG);
+    CHECK_EQ(remove(a) | remove(b) | remove(c), 0);
+}

@@ -1,0 +1,9 @@
+set(ORR_TESTS_REPLAY
+    tests/replay/test_desync.c
+    tests/replay/test_recording_tool.c
+    tests/replay/test_replay.c
+    tests/replay/test_replay_file.c
+    tests/replay/test_replay_odd.c
+    tests/replay/test_replay_realtime.c)
+set(ORR_TEST_EXTRA_REPLAY
+    tests/support/store_kit.c)

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// Reading in real time, as a system of the pipeline that has a view.
+#ifndef TEST_READING_KIT_H
+#define TEST_READING_KIT_H
+
+#include "store/publish/publish.h"
+#include "test.h"
+
+typedef struct reading {
+    orri_access guard;
+    uint64_t bits[4];
+    _Atomic uint64_t violations;
+    uint64_t clock[2];
+    orr_hot_table* tables[256];
+    orri_here before;
+} reading;
+
+static void reading_begin(reading* r, orr_world* world, const orri_view* view, uint64_t since_view)
+{
+    memset(r, 0, sizeof *r);
+    memset(r->bits, 0xFF, sizeof r->bits);
+    r->guard = (orri_access){.system = "reader",
+                             .any_read = r->bits,
+                             .any_write = r->bits,
+                             .type_count = 256,
+                             .alone = true,
+                             .transient = true,
+                             .violations = &r->violations};
+    r->clock[0] = 41;
+    r->clock[1] = world->epoch;
+    world->realtime = true;
+    orri_access_parallel(world, true, NULL);
+    CHECK(world->table_capacity <= 256);
+    orri_access_tables(world, &r->guard, r->tables);
+    r->before = orri_here_enter(world, &r->guard, r, r->tables);
+    orri_here_now.clock = r->clock;
+    orri_here_now.view = view;
+    orri_here_now.since_view = since_view;
+}
+
+static void reading_end(reading* r, orr_world* world)
+{
+    orri_here_leave(r->before);
+    orri_access_alone(world);
+    world->realtime = false;
+    CHECK_EQ(r->violations, 0);
+}
+
+#endif

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// What tests of published values share: a world with a publisher, and views of one type.
+#ifndef TEST_PUBLISH_KIT_H
+#define TEST_PUBLISH_KIT_H
+
+#include "store/cow/share.h"
+#include "store/publish/publish.h"
+#include "support/store_kit.h"
+#include "test.h"
+
+typedef struct stage {
+    kit k;
+    orr_world* world;
+    orri_publisher* publisher;
+    orr_type health, velocity, frozen, label, token;
+    uint64_t tick;
+    // Of lent blocks: who overwrites these rows, how, and who looks.
+    orri_cluster* cluster;
+    orr_entity* rows;
+    orri_view *first, *second;
+    orri_reclaim_how how;
+} stage;
+
+static void stage_begin(stage* s)
+{
+    *s = (stage){0};
+    s->world = kit_begin(&s->k, NULL);
+    s->health = KIT_TYPE(s->world, Health);
+    s->velocity = KIT_TYPE(s->world, Velocity);
+    s->frozen = KIT_TYPE(s->world, Frozen);
+    s->label = KIT_TYPE(s->world, Label);
+    s->token = KIT_TYPE(s->world, Token);
+    s->publisher = orri_publisher_create(s->world);
+    CHECK(s->publisher != NULL);
+}
+
+static void stage_check(stage* s)
+{
+    CHECK_OK(orri_publisher_validate(s->publisher));
+    CHECK_OK(orr_world_validate(s->world));
+}
+
+static void stage_end(stage* s)
+{
+    stage_check(s);
+    orri_publisher_destroy(s->publisher);
+    CHECK_EQ(s->world->share_live, 0);
+    kit_end(&s->k);
+}
+
+static void stage_set(stage* s, orr_entity entity, int32_t value)
+{
+    CHECK_OK(orr_component_set(s->world, entity, s->health, &(Health){value, 0}));
+}
+
+ORR_MAYBE_UNUSED static orr_entity stage_create(stage* s, int32_t value)
+{
+    orr_entity entity = orr_create_in(s->world, KIT_CLUSTER(s->world, Health));
+    stage_set(s, entity, value);
+    return entity;
+}
+
+// A view of Health as it is now; the type is published from now on.
+ORR_MAYBE_UNUSED static orri_view* stage_view(stage* s)
+{
+    CHECK_OK(orri_publish_add(s->publisher, s->health));
+    orri_view* view = orri_view_create(s->publisher, &s->health, 1);
+    CHECK(view != NULL);
+    CHECK_OK(orri_view_pin(view));
+    return view;
+}
+
+#endif

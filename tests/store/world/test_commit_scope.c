@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// Lists that are replaced while systems may read them. (How far commits reach beside systems: tests/realtime/test_realtime_narrow.c.)
+#include "store/world/commit_scope.h"
+#include "support/store_kit.h"
+#include "test.h"
+
+static orr_world* reach_begin(kit* k)
+{
+    orr_world* world = kit_begin(k, NULL);
+    (void)orr_create(world);
+    return world;
+}
+
+static bool longer_list(orr_world* world)
+{
+    return orri_index_pages(world, world->transient.page_capacity, 2 * world->index.page_capacity);
+}
+
+ORR_TEST(list_replaced_beside_systems_stays_until_none_runs)
+{
+    kit k;
+    orr_world* world = reach_begin(&k);
+    orri_record** old = world->hot.pages;
+    orri_record* page = old[0];
+    uint64_t blocks = k.memory.live_blocks;
+    world->realtime = true;
+    CHECK(longer_list(world));
+    CHECK(world->hot.pages != old && world->hot.pages[0] == page);
+    CHECK_EQ(world->retired_count, 1);
+    CHECK_EQ(k.memory.live_blocks, blocks + 2); // The old one, and the note of it.
+    CHECK(old[0] == page);
+    world->realtime = false;
+    orri_retired_free(world);
+    CHECK_EQ(k.memory.live_blocks, blocks);
+    kit_end(&k);
+}
+
+ORR_TEST(list_replaced_where_no_system_runs_is_gone)
+{
+    kit k;
+    orr_world* world = reach_begin(&k);
+    uint64_t blocks = k.memory.live_blocks;
+    CHECK(longer_list(world));
+    CHECK_EQ(world->retired_count, 0);
+    CHECK_EQ(k.memory.live_blocks, blocks);
+    kit_end(&k);
+}
+
+ORR_TEST(list_without_room_to_note_the_old_one_is_not_replaced)
+{
+    kit k;
+    orr_world* world = reach_begin(&k);
+    orri_record** old = world->hot.pages;
+    world->realtime = true;
+    for (uint64_t n = 1; n <= 2; n++) {
+        failing_alloc_arm(&k.memory, n, false);
+        CHECK(!longer_list(world));
+        CHECK_EQ(k.memory.refused, 1);
+        CHECK(world->hot.pages == old);
+        CHECK_EQ(world->retired_count, 0);
+    }
+    failing_alloc_arm(&k.memory, 0, false);
+    world->realtime = false;
+    orri_retired_free(world);
+    CHECK_OK(orr_world_validate(world));
+    kit_end(&k);
+}
