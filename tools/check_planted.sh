@@ -130,7 +130,7 @@ plant "far chunks forgotten when a table grows over them" \
 plant "index pages of a refused creation kept" \
     src/store/api/entity.c 's/orri_index_trim\(world\);/(void)0;/'
 plant "pinned values of the dead kept, on the short way" \
-    src/store/world/world.h '/orri_index_kill_one/,/^}/s/world->pinned_live != 0/false/'
+    src/store/world/world.h '/orri_index_kill_one/,/^}/s/world->pinned.live != 0/false/'
 plant "pinned value ended before its listeners are told" \
     src/store/pool/pool.c '/^static void pool_leave/,/^}/{s/orri_rows_destruct\(.*\);/(void)0;/;s/if \(world->listener\.pinned_changed/orri_rows_destruct(pool->type, orri_pool_at(pool, slot), 1);&/}'
 plant "pinned slot given back with its enable bit off" \
@@ -256,7 +256,7 @@ plant "journal forgets the newest when it is resized" \
 plant "order of sending lost between strips" \
     src/message/commit/merge.c 's/: orri_strip_sequence\(strip, row\)\)/: row)/'
 plant "second mention of an entity not seen" \
-    src/message/commit/pending.c 's/again = \(old & w->bits\) \| w->again/again = w->again/'
+    src/message/commit/pending.c 's/again = \(old & w->chunks.bits\) \| w->again/again = w->again/'
 plant "changes do not wait for structure" \
     src/message/commit/values.c 's/marks = w->command_buffers->marks_any \? w->command_buffers->seen : NULL/marks = NULL/'
 plant "provisional id taken for one of another run" \
@@ -278,9 +278,9 @@ plant "what a refused commit dropped is counted again" \
 plant "commit point placed for required terms alone" \
     src/schedule/plan/plan.c '/^static bool plan_names/,/^}/s/if \(leaf->terms\[i\]\.type\.id != 0/if (leaf->terms[i].kind == ORR_REQUIRED \&\& leaf->terms[i].type.id != 0/'
 plant "system that was refused to go on runs again" \
-    src/schedule/tick/tick.c '/^static orr_result tick_go/,/^}/s/world->iterating = 1;/world->iterating = 1, pipe->phase = 0;/'
+    src/schedule/tick/tick.c '/^static orr_result tick_go/,/^}/s/world->loops.iterating = 1;/world->loops.iterating = 1, pipe->phase = 0;/'
 plant "tables of a system seen by those after it" \
-    src/store/world/access.c '/^void orri_access_leave/,/^}/s/world->hot\.tables = world->tables;/(void)0;/'
+    src/store/world/access.c '/^void orri_access_leave/,/^}/s/world->hot\.tables = world->tables.list;/(void)0;/'
 plant "structure changed inside a system, where nothing would happen" \
     src/store/api/component.c 's/ORRI_EDGE_ADD\) && ORR_LIKELY\(!orri_watched\(world\)\)/ORRI_EDGE_ADD)/'
 plant "events sent by callbacks lost" \
@@ -292,7 +292,7 @@ plant "messages of several senders in the order of other readers" \
 plant "cause of entering taken from what others ask for" \
     src/message/deliver/diff_rows.c 's/run->cause == ORR_CAUSE_COMPONENT && others > 0/false/'
 plant "half a tell handed out when the rest is refused" \
-    src/message/deliver/diff.c '/^static void diff_end/,/^}/s/done \|\| tell->world->busy == NULL/true/'
+    src/message/deliver/diff.c '/^static void diff_end/,/^}/s/done \|\| tell->world->context->busy == NULL/true/'
 plant "remainder of time forgotten" \
     src/schedule/tick/step.c 's/schedule->time_ns = now_ns > schedule->time_ns \? now_ns : schedule->time_ns;/(void)now_ns;/'
 plant "system waits for one whose name begins alike" \
@@ -316,7 +316,7 @@ plant "writes of its own are news to a system" \
 plant "creates_max of a system by rows ignored" \
     src/schedule/tick/call.c '/^static uint32_t call_most/,/^}/s/if \(system->creates_max != 0 \|\| /if ((system->creates_max != 0 \&\& !system->in_units) || /'
 plant "loop that a system left goes on" \
-    src/schedule/tick/call.c '/^static void call_leave/,/^}/s/world->iteration_era\+\+;/(void)0;/'
+    src/schedule/tick/call.c '/^static void call_leave/,/^}/s/world->loops.era\+\+;/(void)0;/'
 plant "stale handle taken for another system" \
     src/schedule/system/system.c '/^void orri_system_drop/,/^}/s/schedule->generations\[system->handle\.id - 1\]\+\+;/(void)0;/'
 plant "hash does not know that a system was started" \
@@ -343,7 +343,7 @@ plant "one that never began is destroyed" \
     src/schedule/tick/tick.c '/^static void tick_life_end/,/^}/s/system->removed \&\& system->created/system->removed/' \
     src/schedule/tick/call.c 's/ \&\& \*met != begins;/;/'
 plant "hook runs a tick inside a tick" \
-    src/schedule/tick/tick.c '/^orr_result orri_tick/,/^}/s/schedule->inside = pipe->world->in_tick = true;/(void)0;/'
+    src/schedule/tick/tick.c '/^orr_result orri_tick/,/^}/s/schedule->inside = pipe->world->running.in_tick = true;/(void)0;/'
 plant "what is written by id told in the next tick" \
     src/schedule/tick/group.c 's/= changed \|\| system->everywhere \? GROUP_TELL_ALL/= changed ? GROUP_TELL_ALL/'
 plant "time by all ticks, not by those that were timed" \
@@ -383,7 +383,7 @@ plant "ids of instances left behind when a strip grows" \
 plant "events of the callbacks of a second system lost" \
     src/message/send/command_buffer.c '/^void orri_command_buffers_release/,/^}/s/command_buffers->unseen == NULL \&\& !commands->valued/false/'
 plant "copies of held blocks made when nothing may be refused" \
-    src/message/commit/values.c '/^static bool values_prepare\(/,/^}/s/w->world->share_live > 0 \&\& row < strip->count/false \&\& row < strip->count/'
+    src/message/commit/values.c '/^static bool values_prepare\(/,/^}/s/w->world->cow.live > 0 \&\& row < strip->count/false \&\& row < strip->count/'
 plant "changed value of a type that refers not told" \
     src/message/commit/values.c '/^static bool values_write_one/,/^}/s/w->changed = true;/(void)0;/'
 plant "sender forgotten for want of memory" \
@@ -487,14 +487,14 @@ plant "executor: point made before the last unit is done" \
     tests/schedule/tick/test_parallel_model.c 's/controlled_check\(room == NULL \|\|/controlled_check(true || room == NULL ||/'
 #   Two systems that had no cluster in common write the same rows at once.
 plant "executor: conflicts not found anew when a cluster appears" \
-    src/schedule/tick/parallel.c 's/a->found \&\& a->clusters == world->cluster_sequence/a->found/'
+    src/schedule/tick/parallel.c 's/a->found \&\& a->clusters == world->clusters.sequence/a->found/'
 #   A system begins before one that it waits for, having been thought to wait for it by way of another.
 plant "executor: order between two systems lost" \
     src/schedule/tick/parallel.c '/^static bool parallel_find_step/,/^}/s/mine\[w\] \|= theirs\[w\]/mine[w] |= theirs[w] | 1/'
 plant "reading by id let through beside one that may" \
     src/schedule/tick/parallel.c 's/orri_group_enter\(world, due == 1 \? only : NULL\)/orri_group_enter(world, only)/'
 plant "reading by id sees all tables while systems run side by side" \
-    src/store/api/component.c '/^static inline const orr_hot_table\* component_table_here/,/^}/s/here->tables\[index\]/world->tables[index]/'
+    src/store/api/component.c '/^static inline const orr_hot_table\* component_table_here/,/^}/s/here->tables\[index\]/world->tables.list[index]/'
 # Locks between pipelines: found by their model.
 #   The holder looks, sees that it still has to wait, is woken while it does not yet sleep, and then is told that it may go on.
 plant "lock: wake-up lost, woken before it is told" \
@@ -571,7 +571,7 @@ plant "idle workers look for far too long" \
 plant "idle workers come back to look though nobody called" \
     src/jobs/sleep.c '/^static void sleep_now/,/^}/s/uint64_t timeout_ns = orri_jobs_look_ns\(jobs\);/uint64_t timeout_ns = 1000000;/'
 plant "conflicts found anew in every tick" \
-    src/schedule/tick/parallel.c 's/a->found \&\& a->clusters == world->cluster_sequence/false/'
+    src/schedule/tick/parallel.c 's/a->found \&\& a->clusters == world->clusters.sequence/false/'
 plant "conflicts of the plan before kept for other systems" \
     src/schedule/plan/plan.c 's/result != ORR_OK \|\| !pipe->same \|\| pipe->step_count != pipe->step_last/false/'
 plant "pipeline: a type is written by two" \
@@ -686,7 +686,7 @@ plant "history: a commit logs no rows that fill gaps" \
 plant "real time: a commit beside systems goes beyond the clusters it has" \
     src/store/change/route.c 's/!orri_commit_scope_touch\(c->world, cluster\) \|\|/false ||/'
 plant "real time: a commit beside systems makes clusters" \
-    src/store/world/commit_scope.c 's/return world->reach->learns \|\| commit_scope_refuse\(world, "would make a cluster"\);/return true;/'
+    src/store/world/commit_scope.c 's/return world->change.commit_scope->learns \|\| commit_scope_refuse\(world, "would make a cluster"\);/return true;/'
 plant "real time: a system that keeps to its rows does not lock them" \
     src/realtime/lock_sets.c 's/lock_sets_cluster\(pipe, cluster->index, ORRI_LOCK_READ\)/true/'
 plant "real time: a commit beside systems does not lock the rows it changes" \
@@ -700,7 +700,7 @@ plant "real time: a view is pinned once and for all" \
 plant "real time: messages come to a system while it runs" \
     src/realtime/turn.c 's/^        orri_reader_take\(system->rights\.reader\);//'
 plant "real time: locks lack the clusters that came while they were waited for" \
-    src/realtime/turn.c 's/if \(ORR_UNLIKELY\(clusters != world->cluster_sequence\)\) \{/if (false) {/'
+    src/realtime/turn.c 's/if \(ORR_UNLIKELY\(clusters != world->clusters.sequence\)\) \{/if (false) {/'
 plant "real time: meetings that call meetings starve other pipelines" \
     src/realtime/thread.c 's/ && \(rt->meets \|\| !\(due && pipe->moment->met < rt->meetings\)\)//'
 plant "real time: calls that call again starve the first pipeline" \
@@ -770,11 +770,11 @@ plant "history: events that waited are gone" \
 plant "history: real time does not leave the other future" \
     src/schedule/tick/tick.c '/Others look at what follows/,/return;/s/hears\(world\);/(void)0;/'
 plant "history: nobody meets for the window" \
-    src/realtime/thread.c 's/rt->world->tick_wanted\(rt->world\)/false/'
+    src/realtime/thread.c 's/rt->world->tick_hooks.wanted\(rt->world\)/false/'
 plant "history: a meeting does not move the window" \
-    src/realtime/posted_calls.c 's/world->tick_met\(world\);/(void)0;/'
+    src/realtime/posted_calls.c 's/world->tick_hooks.met\(world\);/(void)0;/'
 plant "history: the last tick of a run is not remembered" \
-    src/realtime/realtime.c 's/rt->world->tick_met\(rt->world\);/(void)0;/'
+    src/realtime/realtime.c 's/rt->world->tick_hooks.met\(rt->world\);/(void)0;/'
 plant "history: of older ticks those with a number are kept" \
     src/history/retention.c 's/\(at == 0 \|\| history->memories\[at - 1\]\.tick \/ every < tick \/ every\)/tick % every == 0/'
 plant "history: the window meets at every tick" \

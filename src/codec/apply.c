@@ -114,9 +114,9 @@ static void entity_apply_types(orri_entity_apply* c, const orri_cluster* cluster
     for (uint32_t i = 0; i < cluster->type_count; i++) {
         entity_apply_take(c, cluster->columns[i].type);
     }
-    for (uint32_t i = 0; i < world->pool_count; i++) {
-        if (orri_pool_get(world->pool_list[i], orri_id_index(c->entity)) != NULL) {
-            entity_apply_take(c, world->pool_list[i]->type);
+    for (uint32_t i = 0; i < world->pinned.count; i++) {
+        if (orri_pool_get(world->pinned.list[i], orri_id_index(c->entity)) != NULL) {
+            entity_apply_take(c, world->pinned.list[i]->type);
         }
     }
 }

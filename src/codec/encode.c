@@ -116,8 +116,8 @@ static bool encode_find_types(orr_world* world, const orri_cluster* cluster, uin
     for (uint32_t c = 0; fits && c < cluster->type_count; c++) {
         fits = encode_add_type(world, types, cluster->columns[c].type);
     }
-    for (uint32_t i = 0; fits && i < world->pool_count; i++) {
-        const orri_pool* pool = world->pool_list[i];
+    for (uint32_t i = 0; fits && i < world->pinned.count; i++) {
+        const orri_pool* pool = world->pinned.list[i];
         fits = orri_pool_get(pool, index) == NULL || encode_add_type(world, types, pool->type);
     }
     return fits;

@@ -38,10 +38,10 @@ struct orri_history* orri_history_of(orr_world* world)
         }
         world->extensions[ORRI_EXTENSION_HISTORY].gone = history_gone;
         world->extensions[ORRI_EXTENSION_HISTORY].validate = history_validate;
-        world->tick_begins = orri_history_tick_begins;
-        world->tick_ended = orri_history_tick_ended;
-        world->tick_wanted = orri_history_tick_wanted;
-        world->tick_met = orri_history_tick_met;
+        world->tick_hooks.begins = orri_history_tick_begins;
+        world->tick_hooks.ended = orri_history_tick_ended;
+        world->tick_hooks.wanted = orri_history_tick_wanted;
+        world->tick_hooks.met = orri_history_tick_met;
     }
     return world->history;
 }
@@ -233,10 +233,10 @@ void orri_history_sweep(orr_world* world)
 {
     struct orri_history* history = world->history;
     uint32_t kept = 0;
-    if (history->losses == world->share_losses) {
+    if (history->losses == world->cow.losses) {
         return;
     }
-    history->losses = world->share_losses;
+    history->losses = world->cow.losses;
     for (uint32_t i = 0; i < history->memory_count; i++) {
         if (orri_snapshot_lost(history->memories[i].store)) {
             history_end(world, &history->memories[i]);

@@ -24,7 +24,7 @@ struct orri_history {
     uint32_t memory_count, memory_capacity;
     orr_history_desc rules;
     uint64_t ruled_to; // Ticks before it have been looked at by the rules.
-    uint64_t losses;   // world->share_losses when all memories were whole.
+    uint64_t losses;   // world->cow.losses when all memories were whole.
     uint64_t remembered, forgotten, lost, travels, ticks_run;
     uint64_t number_last;
     uint64_t stands; // The number of the memory the world went to last: those ahead are its future.

@@ -196,7 +196,7 @@ static bool schedule_past_take_blocks(orr_world* world, orri_schedule_past* past
         return true;
     }
     orri_world_settle(world);
-    for (const orri_cluster* c = world->cluster_first; done && c != NULL; c = c->next, number++) {
+    for (const orri_cluster* c = world->clusters.first; done && c != NULL; c = c->next, number++) {
         done = schedule_past_take_cluster(world, past, c, number, least);
     }
     return done;
@@ -480,7 +480,7 @@ static void schedule_past_put_changes(orr_world* world, const orri_schedule_past
             system->since = was->since != 0 ? now + 2 * rank : 0;
         }
     }
-    orri_cluster* cluster = world->cluster_first;
+    orri_cluster* cluster = world->clusters.first;
     for (uint32_t i = 0, number = 0; i < past->block_count; i++) {
         const schedule_past_block* block = &past->blocks[i];
         for (; cluster != NULL && number < block->cluster; number++) {

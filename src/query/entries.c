@@ -183,7 +183,8 @@ static bool entries_hopeless(const orr_query* query, const orri_cluster* cluster
 bool orri_entries_match(orr_query* query, orri_cluster* cluster)
 {
     // Where systems run beside the change, they walk what they matched.
-    ORR_ASSERT(query->world->reach == NULL || query->world->reach->learns);
+    ORR_ASSERT(query->world->change.commit_scope == NULL ||
+               query->world->change.commit_scope->learns);
     if (entries_hopeless(query, cluster)) {
         return true;
     }
@@ -320,8 +321,8 @@ static uint32_t entries_build_plain(orr_query* query, const orri_table* table, u
 bool orri_entries_build(orr_query* query)
 {
     const orri_table* table = entries_anchor(query);
-    orri_cluster* cluster = query->world->cluster_first;
-    uint32_t count = table != NULL ? table->cluster_count : query->world->cluster_count;
+    orri_cluster* cluster = query->world->clusters.first;
+    uint32_t count = table != NULL ? table->cluster_count : query->world->clusters.count;
     bool plain = table != NULL && entries_plain(query);
     uint16_t leaves[ORRI_NODES_MAX];
     if (plain && !entries_reserve(query, count)) {

@@ -261,7 +261,7 @@ static void explain_list_matching(const orr_query* query, orri_text* out)
 {
     uint32_t lines = 0;
     explain_sum rest = {0};
-    for (const orri_cluster* c = query->world->cluster_first; c != NULL; c = c->next) {
+    for (const orri_cluster* c = query->world->clusters.first; c != NULL; c = c->next) {
         explain_look look = explain_look_at(query, c);
         if (!explain_matches(&look)) {
             continue;
@@ -285,7 +285,7 @@ static bool explain_passed_over(const orr_query* query, const orri_cluster* clus
 
 static void explain_list_others(const orr_query* query, orri_text* out)
 {
-    for (const orri_cluster* c = query->world->cluster_first; c != NULL; c = c->next) {
+    for (const orri_cluster* c = query->world->clusters.first; c != NULL; c = c->next) {
         if (explain_passed_over(query, c)) {
             orri_text_add(out, "\n%10u  ", c->row_count);
             explain_cluster(query->world, c, out);
@@ -305,7 +305,7 @@ typedef struct explain_kind {
 static void explain_kinds_find(const orr_query* query, explain_kind* kinds, uint32_t* count,
                                explain_sum* rest)
 {
-    for (const orri_cluster* c = query->world->cluster_first; c != NULL; c = c->next) {
+    for (const orri_cluster* c = query->world->clusters.first; c != NULL; c = c->next) {
         if (!explain_passed_over(query, c)) {
             continue;
         }
@@ -370,7 +370,7 @@ size_t orr_query_explain(const orr_query* query, char* out, size_t out_size)
     orri_text text = {out, out != NULL ? out_size : 0, 0};
     explain_sum matching = {0}, others = {0};
     uint64_t empty = 0;
-    for (const orri_cluster* c = query->world->cluster_first; c != NULL; c = c->next) {
+    for (const orri_cluster* c = query->world->clusters.first; c != NULL; c = c->next) {
         explain_look look = explain_look_at(query, c);
         bool matches = explain_matches(&look);
         if (matches || c->row_count > 0) {

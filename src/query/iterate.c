@@ -36,8 +36,8 @@ static void iterate_init(orr_iter* it, orr_query* query, uint64_t since)
     orr_world* world = query->world;
     it->count = 0;
     if (ORR_LIKELY(!world->realtime)) {
-        it->dt = world->dt;
-        it->tick = world->run_tick != 0 ? world->run_tick : world->tick;
+        it->dt = world->context->dt;
+        it->tick = world->context->run_tick != 0 ? world->context->run_tick : world->tick;
     }
     it->commands = NULL;
     it->unit1 = 0;
@@ -46,8 +46,8 @@ static void iterate_init(orr_iter* it, orr_query* query, uint64_t since)
     it->world = world;
     it->field_count = query->field_count;
     it->clock = &world->tick;
-    it->era_now = &world->iteration_era;
-    it->era = world->iteration_era;
+    it->era_now = &world->loops.era;
+    it->era = world->loops.era;
     it->each.since = since;
     it->each.only_group = false;
     it->each.group = 0;

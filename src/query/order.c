@@ -350,14 +350,14 @@ static void order_repair(orr_query* query)
 // Loops of an earlier era have ended with their tick.
 static bool order_is_open(const orr_query* query)
 {
-    return query->order->open != 0 && query->order->open_era == query->world->iteration_era;
+    return query->order->open != 0 && query->order->open_era == query->world->loops.era;
 }
 
 void orri_order_open(orr_query* query)
 {
     if (!order_is_open(query)) {
         query->order->open = 0;
-        query->order->open_era = query->world->iteration_era;
+        query->order->open_era = query->world->loops.era;
     }
     query->order->open++;
 }
@@ -375,7 +375,7 @@ bool orri_order_refresh(orr_query* query)
         return true;
     }
     orri_world_settle(world);
-    uint32_t words = world->chunk_count / 64 + 1;
+    uint32_t words = world->chunks.count / 64 + 1;
     // What this pipeline sees of a key that others write may change as a whole: no mark tells.
     const orri_view* view = orri_view_here(world);
     bool seen = view != NULL && orri_view_has(view, order->type);

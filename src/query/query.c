@@ -391,7 +391,7 @@ void orr_query_destroy(orr_query* query)
     if (query == NULL) {
         return;
     }
-    if (query->world->iterating != 0 &&
+    if (query->world->loops.iterating != 0 &&
         orri_check_open(query->world, "orr_query_destroy") != ORR_OK) {
         return;
     }

@@ -82,8 +82,8 @@ static void terms_near_types(const orr_world* world, orri_near* near)
 
 static void terms_near_tags(const orr_world* world, orri_near* near)
 {
-    for (uint32_t i = 0; i < world->tag_count; i++) {
-        orri_near_offer(near, world->tags[i].name);
+    for (uint32_t i = 0; i < world->tags.count; i++) {
+        orri_near_offer(near, world->tags.entries[i].name);
     }
 }
 

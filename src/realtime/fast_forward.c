@@ -61,7 +61,7 @@ static orr_result fast_forward_meet(orri_realtime* rt, bool wanted)
 {
     fast_forward_return(rt);
     if (wanted) {
-        rt->world->tick_met(rt->world);
+        rt->world->tick_hooks.met(rt->world);
     }
     orr_result result = orri_realtime_stale(rt) ? orri_realtime_ready(rt) : ORR_OK;
     fast_forward_leave(rt);
@@ -76,7 +76,8 @@ static orr_result fast_forward_run(orri_realtime* rt, uint64_t tick)
     while (result == ORR_OK && world->tick < tick) {
         orri_pipeline* pipe = fast_forward_next(rt->schedule);
         result = fast_forward_tick(rt, pipe);
-        bool wanted = pipe->index == 0 && world->tick_wanted != NULL && world->tick_wanted(world);
+        bool wanted = pipe->index == 0 && world->tick_hooks.wanted != NULL &&
+                      world->tick_hooks.wanted(world);
         if (result == ORR_OK && (wanted || orri_realtime_stale(rt))) {
             result = fast_forward_meet(rt, wanted);
         }

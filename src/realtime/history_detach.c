@@ -47,10 +47,10 @@ static bool history_detach_any_held(const orri_cluster* cluster, uint32_t column
 void orri_history_detach_group(const orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
     orr_world* world = pipe->world;
-    if (ORR_LIKELY(world->snapshots == NULL)) {
+    if (ORR_LIKELY(world->cow.snapshots == NULL)) {
         return;
     }
-    for (const orri_cluster* cluster = world->cluster_first; cluster != NULL;
+    for (const orri_cluster* cluster = world->clusters.first; cluster != NULL;
          cluster = cluster->next) {
         for (uint32_t c = 0; c < cluster->type_count; c++) {
             uint32_t index = orri_type_index(world, cluster->types[c]);
@@ -64,8 +64,8 @@ void orri_history_detach_group(const orri_pipeline* pipe, uint32_t first, uint32
             }
         }
     }
-    for (uint32_t p = 0; p < world->pool_count; p++) {
-        orri_pool* pool = world->pool_list[p];
+    for (uint32_t p = 0; p < world->pinned.count; p++) {
+        orri_pool* pool = world->pinned.list[p];
         uint32_t index = orri_type_index(world, (orr_type){pool->type->id});
         bool parts = history_detach_writes(pipe, first, point, index, NULL);
         for (uint32_t i = 0; parts && i < pool->block_count; i++) {

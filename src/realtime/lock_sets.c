@@ -106,16 +106,16 @@ static bool lock_sets_type(orri_pipeline* pipe, uint32_t first, uint32_t point, 
         return mode == LOCK_SETS_NONE ||
                lock_sets_push(moment, lock_sets_resource(rt, &live->whole1), mode);
     }
-    if (type_index >= world->table_capacity) {
+    if (type_index >= world->tables.capacity) {
         return true;
     }
-    const orri_table* table = (const orri_table*)(const void*)world->tables[type_index];
+    const orri_table* table = (const orri_table*)(const void*)world->tables.list[type_index];
     if (table == &orri_table_none) {
         return true; // Nobody has it.
     }
     uint32_t before = live->cluster_capacity;
     if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &live->clusters1, &live->cluster_capacity,
-                      world->slot_count)) {
+                      world->clusters.slot_count)) {
         return lock_sets_push(moment, LOCK_SETS_NONE, 0);
     }
     for (uint32_t c = before; c < live->cluster_capacity; c++) {
@@ -192,7 +192,7 @@ static bool lock_sets_cluster(orri_pipeline* pipe, uint32_t index, uint32_t mode
     orri_realtime* rt = pipe->moment->rt;
     uint32_t before = rt->cluster_capacity, first;
     if (!ORRI_RESERVE(&rt->world->env, ORR_MEMORY_SYSTEM, &rt->clusters1, &rt->cluster_capacity,
-                      rt->world->slot_count)) {
+                      rt->world->clusters.slot_count)) {
         return lock_sets_push(pipe->moment, LOCK_SETS_NONE, 0);
     }
     for (uint32_t c = before; c < rt->cluster_capacity; c++) {
@@ -213,7 +213,8 @@ bool orri_lock_set_commit_scope(orri_pipeline* pipe, const orri_commit_scope* re
     orri_lock_set_structure(pipe, ORRI_LOCK_EXCLUSIVE);
     pipe->moment->set[0].mode = ORRI_LOCK_WRITE_WITHIN;
     bool done = true;
-    for (uint32_t c = 0; done && c < reach->words * 64 && c < pipe->world->slot_count; c++) {
+    for (uint32_t c = 0; done && c < reach->words * 64 && c < pipe->world->clusters.slot_count;
+         c++) {
         done = !orri_commit_scope_has(reach, c) || lock_sets_cluster(pipe, c, ORRI_LOCK_EXCLUSIVE);
     }
     lock_sets_sort(pipe->moment);

@@ -50,11 +50,11 @@ orri_call* orri_calls_replay(orri_realtime* rt)
 // What a call left open has ended, as it would with the next tick. Nobody else is at rows.
 static void posted_calls_end_loops(orr_world* world)
 {
-    bool left = world->realtime ? orri_here_now.loops != 0 : world->iterating != 0;
+    bool left = world->realtime ? orri_here_now.loops != 0 : world->loops.iterating != 0;
     if (ORR_UNLIKELY(left)) {
         orri_here_now.loops = 0;
-        world->iterating = world->realtime;
-        world->iteration_era++;
+        world->loops.iterating = world->realtime;
+        world->loops.era++;
     }
 }
 
@@ -127,8 +127,8 @@ static orr_result posted_calls_gathered(orri_realtime* rt, orri_call* calls)
     orri_here_now.gathered = true; // Who calls from elsewhere is refused all the same.
     orri_schema_thaw(&world->schema);
     bool done = calls != NULL;
-    if (world->tick_met != NULL) {
-        world->tick_met(world);
+    if (world->tick_hooks.met != NULL) {
+        world->tick_hooks.met(world);
     }
     orri_calls_do(rt->world, calls);
     orri_realtime_lock(rt);

@@ -334,8 +334,8 @@ static void realtime_note(orri_realtime* rt)
 // The tick with which the run ends is remembered as at a meeting.
 static void realtime_met(const orri_realtime* rt)
 {
-    if (rt->world->tick_met != NULL && !orri_half_done(rt->schedule)) {
-        rt->world->tick_met(rt->world);
+    if (rt->world->tick_hooks.met != NULL && !orri_half_done(rt->schedule)) {
+        rt->world->tick_hooks.met(rt->world);
     }
 }
 
@@ -369,18 +369,19 @@ static void realtime_close(orri_realtime* rt)
     orri_visibility_free(rt);
     orri_publisher_destroy(rt->publisher);
     schedule->now = NULL;
-    schedule->inside = world->in_tick = false;
-    world->busy = NULL;
-    world->dt = 0;
-    world->run_tick = 0;
+    schedule->inside = world->running.in_tick = false;
+    world->context->busy = NULL;
+    world->context->dt = 0;
+    world->context->run_tick = 0;
     for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
         orri_pipeline* pipe = schedule->pipelines[i];
         realtime_moment_end(world, pipe);
         if (pipe->stage != ORRI_STAGE_DONE && schedule->now == NULL) {
             schedule->now = pipe;
-            world->busy = "a tick is half done, it was refused to go on; call orr_realtime() or "
-                          "orr_step() again when there is memory";
-            world->iterating = 1;
+            world->context->busy =
+                "a tick is half done, it was refused to go on; call orr_realtime() or "
+                "orr_step() again when there is memory";
+            world->loops.iterating = 1;
         }
     }
     orri_command_buffers_use(world, NULL);
@@ -396,14 +397,16 @@ void orri_realtime_open(orri_realtime* rt, bool open)
         orri_world_settle(world);
         orri_schema_freeze(&world->schema);
         orri_access_parallel(world, true, NULL);
-        world->iteration_era++; // Loops of before have ended.
+        world->loops.era++; // Loops of before have ended.
         world->realtime = true;
-        world->iterating = 1; // Closed to all but who has the floor.
+        world->loops.iterating = 1; // Closed to all but who has the floor.
     } else {
         world->realtime = false;
+        world->own_context = *world->context; // As the last turn left it.
+        world->context = &world->own_context;
         orri_access_alone(world);
         orri_schema_thaw(&world->schema);
-        world->iterating = 0;
+        world->loops.iterating = 0;
     }
 }
 
@@ -418,7 +421,7 @@ static orr_result realtime_run(orri_realtime* rt)
         orri_locks_follow(rt->locks, &rt->replay->grants);
     }
     schedule->now = NULL;
-    rt->world->iterating = 0;
+    rt->world->loops.iterating = 0;
     orri_realtime_open(rt, false);
     orri_mutex_lock(rt->platform, &schedule->posting);
     __atomic_store_n(&schedule->realtime, rt, __ATOMIC_RELAXED);
@@ -429,7 +432,7 @@ static orr_result realtime_run(orri_realtime* rt)
         schedule->posted = false;
     }
     orri_mutex_unlock(rt->platform, &schedule->posting);
-    schedule->inside = rt->world->in_tick = true;
+    schedule->inside = rt->world->running.in_tick = true;
     realtime_start(rt);
     realtime_main(rt);
     realtime_join(rt);
@@ -459,7 +462,7 @@ static orr_result realtime_run(orri_realtime* rt)
 static orr_result realtime_check(orr_world* world, const orr_realtime_desc* desc)
 {
     const char* wrong = NULL;
-    if (world->appender != NULL) {
+    if (world->append.open != NULL) {
         return orri_check_open(world, "orr_realtime");
     }
     if (desc->record != NULL && desc->replay != NULL) {

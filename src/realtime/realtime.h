@@ -46,6 +46,7 @@ typedef struct orri_moment {
     size_t impure_at;         // In a replay: what comes next of that.
     uint32_t number;          // Among pipelines that are no spectators; theirs come behind.
     struct orri_command_buffers* command_buffers; // Its own.
+    orri_tick_context tick; // What calls see of its tick while it has the turn.
     orri_lock_holder* holder;
     orri_lock* set; // What it holds, or waits for.
     uint32_t set_count, set_capacity;

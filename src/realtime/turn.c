@@ -197,10 +197,11 @@ static void turn_on(orri_pipeline* pipe)
     bool open = pipe->stage != ORRI_STAGE_DONE || pipe->moment->copied;
     pipe->moment->outside = orri_here_enter(world, NULL, NULL, NULL);
     schedule->now = open ? pipe : NULL;
-    world->busy = open ? "a tick is under way" : NULL;
-    world->dt = open ? pipe->dt : 0;
-    world->run_tick = open ? pipe->tick : 0;
-    orri_command_buffers_use(world, pipe->moment->command_buffers);
+    pipe->moment->tick = (orri_tick_context){.busy = open ? "a tick is under way" : NULL,
+                                             .dt = open ? pipe->dt : 0,
+                                             .run_tick = open ? pipe->tick : 0,
+                                             .commands = pipe->moment->command_buffers};
+    world->context = &pipe->moment->tick;
     pipe->moment->keeps = orri_realtime_log_goes_on(pipe->moment->rt, pipe);
 }
 
@@ -319,7 +320,7 @@ orri_commit_scope* orri_turn_commit_scope(const orri_pipeline* pipe)
 static bool turn_apart(const orri_pipeline* pipe)
 {
     const orr_world* world = pipe->world;
-    return world->relation_count == 0 && world->index.share_count == 0 &&
+    return world->relations.count == 0 && world->index.share_count == 0 &&
            !pipe->moment->rt->broken && !orri_readers_fresh(world) &&
            !orri_turn_far_transactions(pipe);
 }
@@ -396,9 +397,9 @@ static orr_result turn_prepare(orri_pipeline* pipe, uint32_t first, uint32_t poi
         if (!orri_lock_set_group(pipe, first, point)) {
             return orri_env_result(&world->env);
         }
-        uint64_t clusters = world->cluster_sequence;
+        uint64_t clusters = world->clusters.sequence;
         turn_lock(pipe, pipe->steps[first].system->handle.id);
-        if (ORR_UNLIKELY(clusters != world->cluster_sequence)) {
+        if (ORR_UNLIKELY(clusters != world->clusters.sequence)) {
             orri_turn_release(
                 pipe); // While it waited clusters came, whose values are not in its set.
             continue;
@@ -588,7 +589,7 @@ void orri_turn_end_loops(orri_pipeline* pipe)
     if (ORR_UNLIKELY(moment->left)) {
         moment->left = false;
         moment->era++;
-        pipe->world->iteration_era += moment->set[0].mode == ORRI_LOCK_EXCLUSIVE; // Of kept orders.
+        pipe->world->loops.era += moment->set[0].mode == ORRI_LOCK_EXCLUSIVE; // Of kept orders.
     }
 }
 

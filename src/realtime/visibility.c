@@ -244,7 +244,7 @@ static void visibility_unkeep(orri_realtime* rt)
 {
     for (orri_system* system = rt->schedule->first; system != NULL; system = system->next) {
         orri_visibility_drop_system(rt->world, system);
-        system->table_changes = rt->world->table_changes -
+        system->table_changes = rt->world->tables.changes -
                                 1; // Made anew, with the view or without.
     }
 }

@@ -185,7 +185,7 @@ static bool world_diff_chunk(const world_diff_worlds* w, const orri_chunk* x, co
 
 static bool world_diff_clusters(const world_diff_worlds* w)
 {
-    const orri_cluster *x = w->a->cluster_first, *y = w->b->cluster_first;
+    const orri_cluster *x = w->a->clusters.first, *y = w->b->clusters.first;
     for (; x != NULL && y != NULL; x = x->next, y = y->next) {
         if (x->identity_hash != y->identity_hash) {
             break;
@@ -219,8 +219,8 @@ static bool world_diff_clusters(const world_diff_worlds* w)
 
 static bool world_diff_pools(const world_diff_worlds* w)
 {
-    for (uint32_t p = 0; p < w->a->pool_count && p < w->b->pool_count; p++) {
-        const orri_pool *x = w->a->pool_list[p], *y = w->b->pool_list[p];
+    for (uint32_t p = 0; p < w->a->pinned.count && p < w->b->pinned.count; p++) {
+        const orri_pool *x = w->a->pinned.list[p], *y = w->b->pinned.list[p];
         uint32_t slots = x->slot_count < y->slot_count ? x->slot_count : y->slot_count;
         bool same = strcmp(x->type->info.name, y->type->info.name) == 0;
         if (!same || !world_diff_at(w, orri_type_index(w->a, (orr_type){x->type->id}))) {

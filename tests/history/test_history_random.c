@@ -43,8 +43,8 @@ static void rig_begin(rig* r, bool with_clocks, uint32_t workers, uint64_t seed)
         &r->k, &(orr_world_desc){.rate_hz = CLOCKS_LOGIC_HZ, .workers = workers, .seed = seed});
     orr_access_check_set(world, ORR_ACCESS_CHECK_CALLS);
     // Rows are logged for memories however small their blocks, and logs of many lengths turn into copies.
-    world->undo_least = 0;
-    world->undo_shift = (uint32_t)(seed % 4);
+    world->cow.row_log_least = 0;
+    world->cow.row_log_shift = (uint32_t)(seed % 4);
     if (with_clocks) {
         CHECK(clocks_build(&r->c, world, &(clocks_desc){.size = 500}));
     } else {

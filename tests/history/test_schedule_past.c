@@ -690,8 +690,8 @@ ORR_TEST(recall_ticks_say_when_they_begin_and_have_ended)
 {
     kit k;
     orr_world* world = kit_begin(&k, &(orr_world_desc){.rate_hz = 60});
-    world->tick_begins = hook_begins;
-    world->tick_ended = hook_ended;
+    world->tick_hooks.begins = hook_begins;
+    world->tick_hooks.ended = hook_ended;
     hook_line[0] = '\0';
     orr_tick_advance(world);
     CHECK_STR(hook_line, "0)(0 "); // What was done without systems is the tick that ends.

@@ -109,7 +109,7 @@ void ops_memories_release(ops* s)
             s->memories[i] = NULL;
         }
     }
-    MODEL_CHECK(s->world->snapshots == NULL);
+    MODEL_CHECK(s->world->cow.snapshots == NULL);
 }
 
 // ---- tokens ------------------------------------------------------------------------------------------------------

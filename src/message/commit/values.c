@@ -65,14 +65,14 @@ static bool values_waits(const values_work* w, const orri_strip* strip, uint32_t
 static bool values_prepare(const values_work* w, const orri_strip* strip)
 {
     uint32_t type_index = orri_type_index(w->world, strip->type), last = UINT32_MAX;
-    for (uint32_t row = 0; w->world->share_live > 0 && row < strip->count; row++) {
+    for (uint32_t row = 0; w->world->cow.live > 0 && row < strip->count; row++) {
         const orri_record* record = orri_record_find(w->world, strip->entities[row]);
         uint32_t chunk = record != NULL ? record->place >> ORRI_SLOT_BITS : last;
         int32_t column = chunk != last ? orri_table_column(w->world, type_index, chunk) : -1;
         if (column < 0) {
             continue;
         }
-        orri_chunk* there = w->world->chunks[chunk];
+        orri_chunk* there = w->world->chunks.list[chunk];
         if (!orri_rows_prepare(w->world, there, (uint32_t)column, orri_place_slot(record->place),
                                1)) {
             return false;
@@ -175,9 +175,9 @@ static uint8_t* values_column(orr_world* world, uint32_t type_index, uint32_t ch
         return NULL;
     }
     if (noted != NULL) {
-        *touch = orri_dirty_rows_begin(world, noted, world->chunks[chunk], (uint32_t)column);
+        *touch = orri_dirty_rows_begin(world, noted, world->chunks.list[chunk], (uint32_t)column);
     }
-    uint8_t* data = orri_column_mark(world, world->chunks[chunk], (uint32_t)column);
+    uint8_t* data = orri_column_mark(world, world->chunks.list[chunk], (uint32_t)column);
     if (*touch != NULL) {
         (*touch)->data = data;
     }

@@ -54,7 +54,7 @@ static void diff_end(orri_diff* tell, bool done)
     struct orri_baseline* told = tell->told;
     orri_runs_abandon(tell);
     // In a tick nothing happens before the next call: readers will see one tell. Elsewhere who left may be back by then.
-    if (done || tell->world->busy == NULL) {
+    if (done || tell->world->context->busy == NULL) {
         orri_diff_hand_out(told);
     }
     orri_diff_unsuspect(tell);
@@ -157,7 +157,7 @@ orr_result orri_diff_own(orr_world* world, orr_system source, bool by_commit,
 // Only in going back does a cluster lose its enable bits. Clusters that are new are looked at anyway.
 static void diff_find_bits(const orr_world* world, const struct orri_baseline* told)
 {
-    for (const orri_cluster* c = world->cluster_first; c != NULL; c = c->next) {
+    for (const orri_cluster* c = world->clusters.first; c != NULL; c = c->next) {
         orri_baseline_cluster* record = c->index < told->cluster_count ? &told->clusters[c->index]
                                                                        : NULL;
         if (record != NULL && record->shape != NULL && record->match_bits != c->bits_added) {

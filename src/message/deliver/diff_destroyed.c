@@ -19,8 +19,8 @@ static void diff_destroyed_forget_types(orri_diff* tell, const orri_shape* shape
     for (uint32_t c = 0; c < shape->type_count; c++) {
         diff_destroyed_forget_type(tell, shape->types[c], run);
     }
-    for (uint32_t p = 0; p < tell->world->pool_count; p++) {
-        diff_destroyed_forget_type(tell, (orr_type){tell->world->pool_list[p]->type->id}, run);
+    for (uint32_t p = 0; p < tell->world->pinned.count; p++) {
+        diff_destroyed_forget_type(tell, (orr_type){tell->world->pinned.list[p]->type->id}, run);
     }
 }
 

@@ -69,7 +69,7 @@ static bool diff_enabled_next(const orri_diff* tell, const orr_type* types, uint
                               uint32_t* number, diff_enabled_what* out)
 {
     const orr_world* world = tell->world;
-    while (*number <= type_count + world->pool_count) {
+    while (*number <= type_count + world->pinned.count) {
         uint32_t n = (*number)++;
         if (n == 0) {
             *out = (diff_enabled_what){NULL, 0};
@@ -77,7 +77,7 @@ static bool diff_enabled_next(const orri_diff* tell, const orr_type* types, uint
         }
         bool chunk = n <= type_count;
         orr_type type = chunk ? types[n - 1]
-                              : (orr_type){world->pool_list[n - 1 - type_count]->type->id};
+                              : (orr_type){world->pinned.list[n - 1 - type_count]->type->id};
         *out = (diff_enabled_what){orri_baseline_tracked(tell->told, orri_type_index(world, type)),
                                    chunk ? (int32_t)n - 1 : -1};
         if (out->type != NULL) {
@@ -94,8 +94,8 @@ static bool diff_enabled_all_on(const orri_diff* tell, const orri_cluster* clust
 {
     const orr_world* world = tell->world;
     bool on = !cluster->has_bits && !tell->told->off_ever;
-    for (uint32_t p = 0; on && p < world->pool_count; p++) {
-        const orri_pool* pool = world->pool_list[p];
+    for (uint32_t p = 0; on && p < world->pinned.count; p++) {
+        const orri_pool* pool = world->pinned.list[p];
         for (uint32_t b = 0; on && b < pool->block_count; b++) {
             on = pool->blocks[b].enabled == NULL;
         }

@@ -30,8 +30,8 @@ static bool diff_instances_begin_masks(orri_diff* tell)
 {
     orri_env* env = &tell->world->env;
     if (tell->suspects == NULL) {
-        tell->suspect_count = tell->world->chunk_count;
-        tell->pool_count = tell->world->pool_count;
+        tell->suspect_count = tell->world->chunks.count;
+        tell->pool_count = tell->world->pinned.count;
         tell->suspects = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, uint64_t*, tell->suspect_count);
         tell->gained = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, uint64_t*,
                                        tell->suspect_count * tell->pool_count);
@@ -91,7 +91,7 @@ static bool diff_instances_suspect_type(orri_diff* tell, const orri_baseline_typ
 {
     const orri_pool* pool = orri_pool_find(tell->world, (orr_type){type->type->id});
     uint32_t number = 0;
-    while (pool != NULL && tell->world->pool_list[number] != pool) {
+    while (pool != NULL && tell->world->pinned.list[number] != pool) {
         number++;
     }
     if (!type->watched || pool == NULL || pool->version <= type->mark) {
@@ -116,9 +116,9 @@ bool orri_diff_suspect(orri_diff* tell, const orri_baseline_type* only)
     if (only != NULL) {
         return diff_instances_suspect_type(tell, only);
     }
-    for (uint32_t p = 0; p < tell->world->pool_count; p++) {
+    for (uint32_t p = 0; p < tell->world->pinned.count; p++) {
         uint32_t index =
-            orri_type_index(tell->world, (orr_type){tell->world->pool_list[p]->type->id});
+            orri_type_index(tell->world, (orr_type){tell->world->pinned.list[p]->type->id});
         if (!diff_instances_suspect_type(tell, &told->types[index])) {
             return false;
         }
@@ -131,8 +131,8 @@ bool orri_diff_suspect(orri_diff* tell, const orri_baseline_type* only)
 bool orri_diff_owners_reserve(orri_diff* tell)
 {
     orr_world* world = tell->world;
-    for (uint32_t p = 0; p < world->pool_count; p++) {
-        const orri_pool* pool = world->pool_list[p];
+    for (uint32_t p = 0; p < world->pinned.count; p++) {
+        const orri_pool* pool = world->pinned.list[p];
         uint32_t index = orri_type_index(world, (orr_type){pool->type->id});
         orri_baseline_type* type = &tell->told->types[index];
         uint32_t old = type->owner_count;
@@ -154,8 +154,8 @@ bool orri_diff_owners_reserve(orri_diff* tell)
 void orri_diff_owners_keep(orri_diff* tell)
 {
     const orr_world* world = tell->world;
-    for (uint32_t p = 0; p < world->pool_count; p++) {
-        const orri_pool* pool = world->pool_list[p];
+    for (uint32_t p = 0; p < world->pinned.count; p++) {
+        const orri_pool* pool = world->pinned.list[p];
         uint32_t index = orri_type_index(world, (orr_type){pool->type->id});
         orri_baseline_type* type = &tell->told->types[index];
         for (uint32_t b = 0; type->watched && b < pool->block_count; b++) {
@@ -396,10 +396,10 @@ bool orri_diff_instances(orri_diff* tell, orri_baseline_type* type, const orr_qu
 {
     struct orri_baseline* told = tell->told;
     uint32_t index = (uint32_t)(type - told->types);
-    if (index >= tell->world->table_capacity) {
+    if (index >= tell->world->tables.capacity) {
         return true;
     }
-    const orri_table* table = (const orri_table*)(const void*)tell->world->tables[index];
+    const orri_table* table = (const orri_table*)(const void*)tell->world->tables.list[index];
     diff_instances_scan s = {tell, type, told->set + 2 * told->words, NULL};
     uint64_t rows_before = 0;
     for (uint32_t i = 0; i < table->cluster_count; i++) {
@@ -492,7 +492,7 @@ bool orri_diff_pinned(orri_diff* tell, orri_baseline_type* type)
         return true;
     }
     uint64_t rows_before = 0;
-    for (orri_cluster* c = tell->world->cluster_first; c != NULL; c = c->next) {
+    for (orri_cluster* c = tell->world->clusters.first; c != NULL; c = c->next) {
         s.match = NULL;
         for (uint32_t i = 0; i < c->chunk_count; i++) {
             orri_chunk* chunk = c->chunks[i];

@@ -76,7 +76,7 @@ static bool diff_rows_gained(const diff_rows_scan* s, const orri_chunk* chunk, u
     bool gained = false;
     for (uint32_t p = 0; tell->gained != NULL && p < tell->pool_count && !gained; p++) {
         const uint64_t* rows = tell->gained[(size_t)p * tell->suspect_count + chunk->id];
-        orr_type type = {tell->world->pool_list[p]->type->id};
+        orr_type type = {tell->world->pinned.list[p]->type->id};
         gained = rows != NULL && orri_bit_get(rows, slot) &&
                  (reader == NULL || orri_reader_asks(reader, type));
     }
@@ -388,8 +388,8 @@ static bool diff_rows_reserve(const diff_rows_scan* s)
             return false;
         }
     }
-    for (uint32_t p = 0; p < world->pool_count; p++) {
-        const orri_pool* pool = world->pool_list[p];
+    for (uint32_t p = 0; p < world->pinned.count; p++) {
+        const orri_pool* pool = world->pinned.list[p];
         orri_baseline_type* type = diff_rows_tracked(s, (orr_type){pool->type->id});
         if (type != NULL && pool->live > 0 && !diff_rows_reserve_pinned(s, type, pool)) {
             return false;
@@ -448,8 +448,8 @@ static void diff_rows_keep_values(const diff_rows_scan* s, uint32_t i)
             diff_rows_keep_type(run, type, c);
         }
     }
-    for (uint32_t p = 0; p < world->pool_count; p++) {
-        const orri_pool* pool = world->pool_list[p];
+    for (uint32_t p = 0; p < world->pinned.count; p++) {
+        const orri_pool* pool = world->pinned.list[p];
         orri_baseline_type* type = diff_rows_tracked(s, (orr_type){pool->type->id});
         if (type != NULL && diff_rows_notes(s, i, type)) {
             diff_rows_keep_pinned(s, run, type, pool);
@@ -739,7 +739,7 @@ bool orri_diff_rows(orri_diff* tell)
                         .before = told->set + 2 * told->words,
                         .after = told->set + 3 * told->words};
     bool done = true;
-    for (orri_cluster* c = tell->world->cluster_first; done && c != NULL; c = c->next) {
+    for (orri_cluster* c = tell->world->clusters.first; done && c != NULL; c = c->next) {
         done = diff_rows_cluster(&s, c);
     }
     return done;

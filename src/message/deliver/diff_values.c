@@ -410,10 +410,10 @@ bool orri_diff_values(orri_diff* tell, orri_baseline_type* type, const orr_query
 {
     struct orri_baseline* told = tell->told;
     uint32_t index = (uint32_t)(type - told->types), words = told->words;
-    if (type->type->info.size == 0 || index >= tell->world->table_capacity) {
+    if (type->type->info.size == 0 || index >= tell->world->tables.capacity) {
         return true; // A marker has no values; nobody has the type.
     }
-    const orri_table* table = (const orri_table*)(const void*)tell->world->tables[index];
+    const orri_table* table = (const orri_table*)(const void*)tell->world->tables.list[index];
     uint64_t* sets = told->set + 2 * words;
     diff_values_scan s = {
         .tell = tell, .type = type, .all = sets, .some = sets + words, .row = sets + 2 * words};

@@ -109,8 +109,8 @@ static bool message_batch_list_columns(orri_diff* tell, const orri_batch_plan* p
     for (uint32_t c = 0; done && c < plan->shape->type_count; c++) {
         done = message_batch_add_column(tell, plan, plan->shape->types[c], (int32_t)c, rows, count);
     }
-    for (uint32_t p = 0; done && p < tell->world->pool_count; p++) {
-        const orri_pool* pool = tell->world->pool_list[p];
+    for (uint32_t p = 0; done && p < tell->world->pinned.count; p++) {
+        const orri_pool* pool = tell->world->pinned.list[p];
         if (pool->live > 0) {
             done =
                 message_batch_add_column(tell, plan, (orr_type){pool->type->id}, -1, rows, count);

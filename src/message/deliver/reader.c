@@ -190,7 +190,7 @@ const orr_message* orri_reader_next(orri_reader* reader)
         return reader_next_handed(reader);
     }
     // Batches are shared: while systems run side by side they are given back after all of them.
-    if (ORR_LIKELY(!reader->world->parallel)) {
+    if (ORR_LIKELY(!reader->world->running.parallel)) {
         orri_reader_done(reader);
     }
     orri_message_view* view = reader->first;

@@ -75,7 +75,7 @@ static bool baseline_past_rows_written(const orri_cluster* cluster, const orri_c
 static void baseline_past_scan_rows(baseline_past_scan* s)
 {
     uint64_t mark = s->tell.told->row_mark;
-    for (const orri_cluster* c = s->tell.world->cluster_first; c != NULL; c = c->next) {
+    for (const orri_cluster* c = s->tell.world->clusters.first; c != NULL; c = c->next) {
         bool look = c->has_bits || c->columns[c->type_count].version > mark;
         for (uint32_t i = 0; look && i < c->chunk_count; i++) {
             if (baseline_past_rows_written(c, c->chunks[i], mark)) {
@@ -149,10 +149,10 @@ static void baseline_past_scan_values(baseline_past_scan* s)
             }
             continue;
         }
-        if (!type->tracked || t >= world->table_capacity) {
+        if (!type->tracked || t >= world->tables.capacity) {
             continue;
         }
-        const orri_table* table = (const orri_table*)(const void*)world->tables[t];
+        const orri_table* table = (const orri_table*)(const void*)world->tables.list[t];
         for (uint32_t i = 0; i < table->cluster_count; i++) {
             baseline_past_scan_cluster(s, table->clusters[i].cluster, table->clusters[i].column);
         }
@@ -239,8 +239,8 @@ static bool baseline_past_values_differ(const baseline_past_scan* s, const orri_
             return true;
         }
     }
-    for (uint32_t p = 0; p < world->pool_count; p++) {
-        const orri_pool* pool = world->pool_list[p];
+    for (uint32_t p = 0; p < world->pinned.count; p++) {
+        const orri_pool* pool = world->pinned.list[p];
         orr_type id = {pool->type->id};
         const orri_baseline_type* type = orri_baseline_tracked(told, orri_type_index(world, id));
         const uint8_t* now = orri_pool_get(pool, index);
@@ -365,9 +365,9 @@ static bool baseline_past_keep_values(baseline_past_scan* s, const orri_shape* s
                                       uint32_t index)
 {
     const orr_world* world = s->tell.world;
-    for (uint32_t i = 0; i < shape->type_count + world->pool_count; i++) {
+    for (uint32_t i = 0; i < shape->type_count + world->pinned.count; i++) {
         bool pinned = i >= shape->type_count;
-        orr_type id = pinned ? (orr_type){world->pool_list[i - shape->type_count]->type->id}
+        orr_type id = pinned ? (orr_type){world->pinned.list[i - shape->type_count]->type->id}
                              : shape->types[i];
         orri_baseline_type* type = orri_baseline_tracked(s->tell.told, orri_type_index(world, id));
         if (type != NULL && !baseline_past_keep_value(s, type, index)) {
@@ -424,8 +424,8 @@ static bool baseline_past_keep_owners(baseline_past_scan* s)
 {
     orri_baseline_past* past = s->past;
     orr_world* world = s->tell.world;
-    for (uint32_t p = 0; p < world->pool_count; p++) {
-        const orri_pool* pool = world->pool_list[p];
+    for (uint32_t p = 0; p < world->pinned.count; p++) {
+        const orri_pool* pool = world->pinned.list[p];
         uint32_t index = orri_type_index(world, (orr_type){pool->type->id});
         const orri_baseline_type* type = &s->tell.told->types[index];
         if (!type->watched || pool->version <= type->mark) {

@@ -91,9 +91,9 @@ static void baseline_restore_clear(orr_world* world, struct orri_baseline* told,
         return;
     }
     orri_shape* shape = orri_shape_at(told, head->shape1);
-    for (uint32_t i = 0; i < shape->type_count + world->pool_count; i++) {
+    for (uint32_t i = 0; i < shape->type_count + world->pinned.count; i++) {
         bool pinned = i >= shape->type_count;
-        orr_type id = pinned ? (orr_type){world->pool_list[i - shape->type_count]->type->id}
+        orr_type id = pinned ? (orr_type){world->pinned.list[i - shape->type_count]->type->id}
                              : shape->types[i];
         orri_baseline_type* type = orri_baseline_tracked(told, orri_type_index(world, id));
         orri_baseline_cell* cell =

@@ -412,20 +412,9 @@ struct orri_command_buffers* orri_command_buffers_make(orr_world* world)
     return command_buffers;
 }
 
-static struct orri_command_buffers* buffer_own(const struct orri_command_buffers_shared* shared)
-{
-    struct orri_command_buffers* command_buffers = shared->all;
-    while (command_buffers->next != NULL) {
-        command_buffers = command_buffers->next;
-    }
-    return command_buffers;
-}
-
 void orri_command_buffers_use(orr_world* world, struct orri_command_buffers* command_buffers)
 {
-    struct orri_messages* messages = world->messages;
-    messages->command_buffers =
-        command_buffers != NULL ? command_buffers : buffer_own(messages->command_buffers->shared);
+    world->context->commands = command_buffers;
 }
 
 static orr_command_buffer* buffer_obtain(orr_world* world,

@@ -186,7 +186,11 @@ struct orri_command_buffers {
 
 static inline struct orri_command_buffers* orri_command_buffers_at(const orr_world* world)
 {
-    return world->messages != NULL ? world->messages->command_buffers : NULL;
+    if (world->messages == NULL) {
+        return NULL;
+    }
+    struct orri_command_buffers* commands = world->context->commands;
+    return commands != NULL ? commands : world->messages->command_buffers;
 }
 
 // ---- command_buffer.c: strips ----------------------------------------------------------------------------------------

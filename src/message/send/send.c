@@ -403,12 +403,12 @@ orr_result orri_refuse_ids(orr_command_buffer* commands, const char* call, uint3
             "%s: system '%s' wants to create an entity, but no id is at hand: there "
             "was no memory for as many, or the world may have no more than %u; raise "
             "entities_max",
-            call, commands->rights->name, commands->world->entities_max);
+            call, commands->rights->name, commands->world->limits.entities);
     }
     return orri_refuse(&commands->world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_SEND_REFUSED,
                        "%s: system '%s' wants to create an entity, but the world may have %u and "
                        "ids for all of them are taken or reserved; raise entities_max",
-                       call, commands->rights->name, commands->world->entities_max);
+                       call, commands->rights->name, commands->world->limits.entities);
 }
 
 orr_entity orri_command_buffer_id(const orr_command_buffer* commands, orri_index_cursor* cursor,

@@ -302,14 +302,14 @@ static bool apply_own_rows(const apply_type* t)
 // Somebody holds blocks: what will be written is kept for them first.
 static bool apply_own_blocks(const apply_type* t)
 {
-    bool held = t->site.pool == NULL && t->world->share_live > 0;
-    if (held && t->count >> (ORRI_SLOT_BITS - t->world->undo_shift) <= t->block_count) {
+    bool held = t->site.pool == NULL && t->world->cow.live > 0;
+    if (held && t->count >> (ORRI_SLOT_BITS - t->world->cow.row_log_shift) <= t->block_count) {
         return apply_own_rows(t);
     }
     for (uint32_t b = 0; held && b < t->block_count; b++) {
         if (t->states[b] == APPLY_MEANT) {
             int32_t column = orri_table_column(t->world, t->type_index, b);
-            if (!orri_column_prepare(t->world, t->world->chunks[b], (uint32_t)column)) {
+            if (!orri_column_prepare(t->world, t->world->chunks.list[b], (uint32_t)column)) {
                 return false;
             }
         }
@@ -322,7 +322,7 @@ static orr_result apply_prepare(apply_type* t)
     const orri_type* type = t->site.type;
     t->site.world = t->world;
     t->site.slot_bits = ORRI_SLOT_BITS;
-    t->block_count = t->world->chunk_count;
+    t->block_count = t->world->chunks.count;
     t->type_index = orri_type_index(t->world, (orr_type){type->id});
     if (orri_type_pinned(type)) {
         static const orri_pool nobodys = {.slot_bits = ORRI_SLOT_BITS};
@@ -361,7 +361,7 @@ static void apply_stamp(const apply_type* t)
             (void)orri_pool_write(t->world, pool, orri_pool_owner(pool, slot));
         } else {
             int32_t column = orri_table_column(t->world, t->type_index, b);
-            t->blocks[b] = orri_column_mark(t->world, t->world->chunks[b], (uint32_t)column);
+            t->blocks[b] = orri_column_mark(t->world, t->world->chunks.list[b], (uint32_t)column);
         }
     }
 }

@@ -283,7 +283,7 @@ static void atomic_section_guarded(atomic_section_deed* deed, orr_entity target,
                                    orr_component_id id)
 {
     orr_world* world = deed->world;
-    if (!world->parallel) {
+    if (!world->running.parallel) {
         atomic_section_do(deed);
         return;
     }
@@ -302,12 +302,12 @@ static void atomic_section_watched(atomic_section_deed* deed, orri_rights* right
                                    orr_entity target, orr_component_id id)
 {
     orr_world* world = deed->world;
-    const orri_access* before = world->guard;
+    const orri_access* before = world->running.access;
     const orri_access guard = {
         .system = rights->name, .section = true, .violations = &rights->counts.violations};
     if (before == NULL) {
         atomic_section_guarded(deed, target, id);
-    } else if (world->parallel) {
+    } else if (world->running.parallel) {
         orri_here here = orri_here_enter(world, &guard, orri_here_now.system, NULL);
         atomic_section_guarded(deed, target, id);
         orri_here_leave(here);

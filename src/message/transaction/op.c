@@ -174,15 +174,15 @@ static void op_call(const orri_op_site* site, const orri_verb* verb, const orri_
         orri_here_leave(here);
         return;
     }
-    uint32_t iterating = atomic_load_explicit(&world->iterating, memory_order_relaxed);
-    bool in_system = world->in_system;
-    world->in_system = true;
-    atomic_store_explicit(&world->iterating, iterating + 1, memory_order_relaxed);
+    uint32_t iterating = atomic_load_explicit(&world->loops.iterating, memory_order_relaxed);
+    bool in_system = world->running.in_system;
+    world->running.in_system = true;
+    atomic_store_explicit(&world->loops.iterating, iterating + 1, memory_order_relaxed);
     orri_access_enter(world, &guard, NULL);
     op_call_all(site, verb, amends, count);
     orri_access_leave(world);
-    atomic_store_explicit(&world->iterating, iterating, memory_order_relaxed);
-    world->in_system = in_system;
+    atomic_store_explicit(&world->loops.iterating, iterating, memory_order_relaxed);
+    world->running.in_system = in_system;
 }
 
 // ---- all of it --------------------------------------------------------------------------------------------------

@@ -142,7 +142,7 @@ void orri_transaction_forget(orr_world* world, const orri_rights* rights)
             orri_posts_done(command_buffers, posts);
         }
     }
-    if (dropped > 0 && world->in_tick) { // Not when the world ends.
+    if (dropped > 0 && world->running.in_tick) { // Not when the world ends.
         orri_log(&world->env, ORR_LOG_ID_MESSAGE_DROPPED,
                  "system '%s' is removed, and with it %llu transactions that wait for another "
                  "pipeline; let that tick first, or switch the system off instead",

@@ -185,10 +185,10 @@ static bool impure_stamped(const orri_system* system, uint64_t version)
 static void impure_put_columns(const orri_system* system, uint32_t type_index, orri_bytes* out)
 {
     const orr_world* world = system->pipe->world;
-    if (type_index >= world->table_capacity) {
+    if (type_index >= world->tables.capacity) {
         return;
     }
-    const orri_table* table = (const orri_table*)(const void*)world->tables[type_index];
+    const orri_table* table = (const orri_table*)(const void*)world->tables.list[type_index];
     for (uint32_t c = 0; c < table->cluster_count; c++) {
         const orri_cluster* cluster = table->clusters[c].cluster;
         uint32_t column = table->clusters[c].column;
@@ -210,7 +210,8 @@ static void impure_put_columns(const orri_system* system, uint32_t type_index, o
 static void impure_put_pool(const orri_system* system, uint32_t type_index, orri_bytes* out)
 {
     const orr_world* world = system->pipe->world;
-    const orri_pool* pool = type_index < world->pool_capacity ? world->pools[type_index] : NULL;
+    const orri_pool* pool = type_index < world->pinned.capacity ? world->pinned.pools[type_index]
+                                                                : NULL;
     for (uint32_t slot = 0; pool != NULL && slot < pool->slot_count; slot++) {
         uint32_t owner = orri_pool_owner(pool, slot);
         if (impure_stamped(system, orri_pool_block_of(pool, slot)->version) &&
@@ -251,8 +252,9 @@ static bool impure_get_column(orr_world* world, orr_type type, orri_bytes_from* 
     size_t size = orri_bytes_size(in, orri_bytes_word(in));
     const uint8_t* data = orri_bytes_take(in, size);
     uint32_t index = (uint32_t)place, number = (uint32_t)(place >> 32);
-    const orri_cluster* cluster =
-        data != NULL && index < world->slot_count ? world->slots[index].cluster : NULL;
+    const orri_cluster* cluster = data != NULL && index < world->clusters.slot_count
+                                      ? world->clusters.slots[index].cluster
+                                      : NULL;
     int32_t column = cluster != NULL ? orri_cluster_find_column(cluster, type) : -1;
     if (column < 0 || cluster->identity_hash != identity || number >= cluster->chunk_count) {
         return false;

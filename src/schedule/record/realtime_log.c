@@ -224,12 +224,12 @@ void orri_realtime_log_hash(orri_realtime* rt, orri_pipeline* pipe)
         return;
     }
     uint64_t hash = orri_hash_word(pipe->tick, pipe->name_hash);
-    for (const orri_cluster* cluster = rt->world->cluster_first; cluster != NULL;
+    for (const orri_cluster* cluster = rt->world->clusters.first; cluster != NULL;
          cluster = cluster->next) {
         hash = realtime_log_hash_cluster(pipe, cluster, hash);
     }
-    for (uint32_t p = 0; p < rt->world->pool_count; p++) {
-        orri_pool* pool = rt->world->pool_list[p];
+    for (uint32_t p = 0; p < rt->world->pinned.count; p++) {
+        orri_pool* pool = rt->world->pinned.list[p];
         if (pool->slot_count > 0 &&
             orri_type_owner_of(rt->world, (orr_type){pool->type->id}) == pipe) {
             hash = orri_pool_hash(pool, hash);

@@ -264,10 +264,10 @@ orr_result orri_check_between_ticks(const orr_world* world, const char* call)
     if (orri_watched(world)) {
         return orri_refuse_running(world, call);
     }
-    return world->busy == NULL
+    return world->context->busy == NULL
                ? ORR_OK
                : orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                             "%s: not now, %s", call, world->busy);
+                             "%s: not now, %s", call, world->context->busy);
 }
 
 orr_result orr_trace_set(orr_world* world, const char* path)

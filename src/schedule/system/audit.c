@@ -156,12 +156,12 @@ orri_audit_watch* orri_audit_begin(orr_world* world, const orri_system* system)
     orri_world_settle(world);
     watch->epoch = orri_epoch_next(world);
     bool copied = audit_copy_keeps(world, system, watch);
-    for (const orri_cluster* cluster = world->cluster_first; copied && cluster != NULL;
+    for (const orri_cluster* cluster = world->clusters.first; copied && cluster != NULL;
          cluster = cluster->next) {
         copied = audit_copy_cluster(world, system, watch, cluster);
     }
-    for (uint32_t i = 0; copied && i < world->pool_count; i++) {
-        copied = audit_copy_pool(world, system, watch, world->pool_list[i]);
+    for (uint32_t i = 0; copied && i < world->pinned.count; i++) {
+        copied = audit_copy_pool(world, system, watch, world->pinned.list[i]);
     }
     if (!copied) { // Without memory it looks away: the system must run all the same.
         audit_free(world, watch);

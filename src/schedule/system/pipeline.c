@@ -146,7 +146,8 @@ orri_pipeline* orri_pipeline_make(orr_world* world, const orr_pipeline_desc* des
 bool orri_pipelines_begin(orr_world* world)
 {
     return orri_pipeline_make(world, &(orr_pipeline_desc){.name = PIPELINE_FIRST,
-                                                          .rate_hz = world->rate_hz}) != NULL;
+                                                          .rate_hz = world->settings.rate_hz}) !=
+           NULL;
 }
 
 void orri_pipelines_free(orr_world* world)

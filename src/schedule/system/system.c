@@ -31,8 +31,8 @@ static void system_gone(orr_world* world)
 {
     struct orri_schedule* schedule = world->schedule;
     schedule->now = NULL;
-    world->busy = NULL;
-    world->iterating = 0;
+    world->context->busy = NULL;
+    world->loops.iterating = 0;
     orri_lockstep_log_gone(world); // What ends now is no tick.
     system_end_all(world);
     orri_parallel_end(world);
@@ -218,7 +218,7 @@ static orr_result system_check_atomics(orr_world* world, const orr_system_desc* 
                              "an indirect system does not reach the world; .atomics is for direct "
                              "ones, it may transact (.transacts)");
     }
-    if (!world->atomic_sections) {
+    if (!world->settings.atomic_sections) {
         return orri_refuse(
             &world->env, ORR_ERR_STATE, ORR_LOG_ID_SYSTEM_REFUSED,
             "orr_system_add: system '%s' has atomic sections (.atomics), whose results may depend "
@@ -628,7 +628,7 @@ orr_result orr_system_remove(orr_world* world, orr_system handle)
 
 orri_system* orri_system_here(const orr_world* world)
 {
-    bool here = orri_here_now.world == world && world->parallel;
+    bool here = orri_here_now.world == world && world->running.parallel;
     if (ORR_UNLIKELY(world->schedule == NULL)) {
         return NULL; // It never had a system.
     }

@@ -8,8 +8,8 @@
 
 static bool call_tables_fit(const orr_world* world, const orri_system* system)
 {
-    return system->tables != NULL && system->table_changes == world->table_changes &&
-           system->table_count == world->table_capacity;
+    return system->tables != NULL && system->table_changes == world->tables.changes &&
+           system->table_count == world->tables.capacity;
 }
 
 // What reading by id may see: made anew when types got their first clusters.
@@ -18,27 +18,27 @@ static orr_result call_tables(orr_world* world, orri_system* system)
     if (!system->by_id || call_tables_fit(world, system)) {
         return ORR_OK;
     }
-    if (system->table_count != world->table_capacity || system->tables == NULL) {
+    if (system->table_count != world->tables.capacity || system->tables == NULL) {
         orr_hot_table** tables =
-            ORRI_ALLOC(&world->env, ORR_MEMORY_SYSTEM, orr_hot_table*, world->table_capacity);
+            ORRI_ALLOC(&world->env, ORR_MEMORY_SYSTEM, orr_hot_table*, world->tables.capacity);
         if (tables == NULL) {
             return orri_refuse_memory(&world->env, "beginning a system");
         }
         ORRI_FREE(&world->env, ORR_MEMORY_SYSTEM, orr_hot_table*, system->tables,
                   system->table_count);
         system->tables = tables;
-        system->table_count = world->table_capacity;
+        system->table_count = world->tables.capacity;
     }
     orri_access_tables(world, &system->guard, system->tables);
     const orri_view* view = world->realtime ? system->pipe->moment->view : NULL;
-    for (uint32_t i = 0; view != NULL && i < world->table_capacity; i++) {
+    for (uint32_t i = 0; view != NULL && i < world->tables.capacity; i++) {
         orr_type type = {world->schema.type_base + i};
         if (i < world->schema.type_count && orri_view_has(view, type) &&
             orri_right(system->guard.any_read, &system->rights, i)) {
             system->tables[i] = orri_view_table(view, type);
         }
     }
-    system->table_changes = world->table_changes;
+    system->table_changes = world->tables.changes;
     return ORR_OK;
 }
 
@@ -183,9 +183,9 @@ static void call_enter(orr_world* world, orri_system* system)
 {
     struct orri_schedule* schedule = world->schedule;
     schedule->running = system;
-    world->in_system = true;
+    world->running.in_system = true;
     // Structure stays as it is. Nobody else counts at this moment, so that no locked instruction is needed.
-    atomic_store_explicit(&world->iterating, 1, memory_order_relaxed);
+    atomic_store_explicit(&world->loops.iterating, 1, memory_order_relaxed);
     if (schedule->audit != ORR_ACCESS_CHECK_OFF) {
         // Callbacks come unprepared: without tables reading by id goes the long way.
         orri_access_enter(world, &system->guard,
@@ -195,23 +195,23 @@ static void call_enter(orr_world* world, orri_system* system)
 
 static void call_leave(orr_world* world)
 {
-    if (world->guard != NULL) {
+    if (world->running.access != NULL) {
         orri_access_leave(world);
     }
     world->schedule->running = NULL;
-    world->in_system = false;
-    if (ORR_UNLIKELY(world->iterating != 1)) {
-        world->iteration_era++; // It left a loop without ending it: that one has ended.
+    world->running.in_system = false;
+    if (ORR_UNLIKELY(world->loops.iterating != 1)) {
+        world->loops.era++; // It left a loop without ending it: that one has ended.
     }
-    atomic_store_explicit(&world->iterating, 0, memory_order_relaxed);
+    atomic_store_explicit(&world->loops.iterating, 0, memory_order_relaxed);
 }
 
 void orri_group_enter(orr_world* world, const orri_system* only)
 {
     bool fits = only != NULL && call_tables_fit(world, only);
-    world->in_system = true;
+    world->running.in_system = true;
     orri_schema_freeze(&world->schema);
-    atomic_store_explicit(&world->iterating, 1, memory_order_relaxed);
+    atomic_store_explicit(&world->loops.iterating, 1, memory_order_relaxed);
     orri_access_parallel(world, world->schedule->audit != ORR_ACCESS_CHECK_OFF,
                          fits ? only->tables : NULL);
 }
@@ -220,11 +220,11 @@ void orri_group_leave(orr_world* world)
 {
     orri_access_alone(world);
     orri_schema_thaw(&world->schema);
-    world->in_system = false;
-    if (ORR_UNLIKELY(world->iterating != 1)) {
-        world->iteration_era++;
+    world->running.in_system = false;
+    if (ORR_UNLIKELY(world->loops.iterating != 1)) {
+        world->loops.era++;
     }
-    atomic_store_explicit(&world->iterating, 0, memory_order_relaxed);
+    atomic_store_explicit(&world->loops.iterating, 0, memory_order_relaxed);
 }
 
 // What a call was given.

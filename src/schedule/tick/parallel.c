@@ -114,7 +114,7 @@ static bool parallel_find(struct orri_parallel* a)
 {
     const orri_pipeline* pipe = a->pipe;
     const orr_world* world = a->world;
-    if (ORR_LIKELY(a->found && a->clusters == world->cluster_sequence)) {
+    if (ORR_LIKELY(a->found && a->clusters == world->clusters.sequence)) {
         return true;
     }
     a->edge_count = 0;
@@ -124,7 +124,7 @@ static bool parallel_find(struct orri_parallel* a)
             a->found = parallel_find_group(a, pipe->steps[i].first, i);
         }
     }
-    a->clusters = world->cluster_sequence;
+    a->clusters = world->clusters.sequence;
     return a->found;
 }
 
@@ -423,7 +423,7 @@ ORRI_COLD static bool parallel_lacks(orr_world* world, uint32_t steps)
         orri_log(&world->env, ORR_LOG_ID_WORKERS_FEWER,
                  "tick %llu: %u workers were asked for and there is no memory for %s: the calling "
                  "thread works alone until there is. Results are the same, only later",
-                 (unsigned long long)world->tick, (unsigned)world->workers,
+                 (unsigned long long)world->tick, (unsigned)world->settings.workers,
                  steps == PARALLEL_LACKS_ALL ? "them" : "what they need to share this work");
     }
     schedule->lacks = steps > schedule->lacks ? steps : schedule->lacks;
@@ -568,12 +568,14 @@ static orri_jobs* parallel_crew(orr_world* world)
     struct orri_schedule* schedule = world->schedule;
     if (schedule->jobs == NULL) {
         schedule->jobs = orri_jobs_create(
-            &world->env, &(orri_jobs_desc){.workers = world->workers,
-                                           .own = world->pool.start != NULL ? &world->pool : NULL,
-                                           .stuck_ns = orri_timing_stuck_ns(world),
-                                           .watcher = world->stuck_ns != 0,
-                                           .name = parallel_name,
-                                           .context = world});
+            &world->env,
+            &(orri_jobs_desc){.workers = world->settings.workers,
+                              .own = world->settings.pool.start != NULL ? &world->settings.pool
+                                                                        : NULL,
+                              .stuck_ns = orri_timing_stuck_ns(world),
+                              .watcher = world->settings.stuck_ns != 0,
+                              .name = parallel_name,
+                              .context = world});
         if (schedule->jobs != NULL) {
             schedule->watched = orri_jobs_watches(schedule->jobs);
             orri_timing_look(world);
@@ -605,12 +607,13 @@ ORRI_COLD static struct orri_parallel* parallel_make(orri_pipeline* pipe)
 bool orri_parallel_ready(orri_pipeline* pipe)
 {
     orr_world* world = pipe->world;
-    if (ORR_LIKELY((world->workers == 0 && world->stuck_ns == 0) || pipe->parallel != NULL)) {
+    if (ORR_LIKELY((world->settings.workers == 0 && world->settings.stuck_ns == 0) ||
+                   pipe->parallel != NULL)) {
         return pipe->parallel != NULL;
     }
     struct orri_parallel* a = parallel_make(pipe);
     if (a == NULL) {
-        return world->workers != 0 && parallel_lacks(world, PARALLEL_LACKS_ALL);
+        return world->settings.workers != 0 && parallel_lacks(world, PARALLEL_LACKS_ALL);
     }
     world->schedule->lacks = 0;
     a->graph.run = parallel_node_run;

@@ -165,15 +165,15 @@ orr_result orri_single_entity_tick(const orri_single_entity* solo, uint64_t ahea
     orri_float_mode mode = orri_float_mode_set();
     uint64_t tick = pipe->tick + ahead;
     orr_result result = ORR_OK;
-    world->dt = pipe->interval;
-    world->run_tick = tick;
+    world->context->dt = pipe->interval;
+    world->context->run_tick = tick;
     for (uint32_t i = 0; result == ORR_OK && i < pipe->step_count; i++) {
         if (pipe->steps[i].system != NULL) {
             result = single_entity_call(solo, pipe->steps[i].system, tick);
         }
     }
-    world->dt = 0;
-    world->run_tick = 0;
+    world->context->dt = 0;
+    world->context->run_tick = 0;
     orri_float_mode_restore(mode);
     return result;
 }

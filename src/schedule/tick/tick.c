@@ -173,9 +173,10 @@ static orr_result tick_transact(orri_pipeline* pipe, bool early)
 static orr_result tick_commit_all(const orri_pipeline* pipe)
 {
     orr_world* world = pipe->world;
-    world->reach = ORR_UNLIKELY(world->realtime) ? orri_turn_commit_scope(pipe) : NULL;
+    world->change.commit_scope = ORR_UNLIKELY(world->realtime) ? orri_turn_commit_scope(pipe)
+                                                               : NULL;
     orr_result result = orri_commit(world);
-    world->reach = NULL;
+    world->change.commit_scope = NULL;
     return result;
 }
 
@@ -416,7 +417,7 @@ static void tick_forward(orri_pipeline* pipe)
 static void tick_remembers(const orri_pipeline* pipe, bool ended)
 {
     orr_world* world = pipe->world;
-    void (*hears)(orr_world * world) = ended ? world->tick_ended : world->tick_begins;
+    void (*hears)(orr_world * world) = ended ? world->tick_hooks.ended : world->tick_hooks.begins;
     if (ORR_LIKELY(hears == NULL) || pipe->spectator) {
         return;
     }
@@ -426,16 +427,16 @@ static void tick_remembers(const orri_pipeline* pipe, bool ended)
         return;
     }
     bool inside = world->schedule->inside;
-    world->schedule->inside = world->in_tick = false;
+    world->schedule->inside = world->running.in_tick = false;
     hears(world);
-    world->schedule->inside = world->in_tick = inside;
+    world->schedule->inside = world->running.in_tick = inside;
 }
 
 static orr_result tick_begin(orri_pipeline* pipe, float dt)
 {
     orr_world* world = pipe->world;
     struct orri_schedule* schedule = world->schedule;
-    if (world->appender != NULL) {
+    if (world->append.open != NULL) {
         return orri_check_open(world, "orr_step");
     }
     orr_result result = orri_command_buffers_begin(world) ? ORR_OK : ORR_ERR_MEMORY;
@@ -459,12 +460,12 @@ static orr_result tick_begin(orri_pipeline* pipe, float dt)
     pipe->stage = ORRI_STAGE_LIFE;
     pipe->at = 0;
     pipe->phase = 0;
-    pipe->dt = world->dt = dt;
-    world->run_tick = pipe->tick;
+    pipe->dt = world->context->dt = dt;
+    world->context->run_tick = pipe->tick;
     // Who wants to hear of slow systems, where nobody can watch, has the time looked at.
     pipe->timed = schedule->time_all || schedule->trace != NULL ||
                   pipe->tick % TICK_TIMED_EVERY == 1 ||
-                  (world->stuck_ns != 0 && !schedule->watched);
+                  (world->settings.stuck_ns != 0 && !schedule->watched);
     orri_timing_begin(pipe);
     pipe->tick_ns = pipe->clock_ns;
     return ORR_OK;
@@ -474,9 +475,9 @@ static orr_result tick_end(orri_pipeline* pipe)
 {
     orr_world* world = pipe->world;
     world->schedule->now = NULL;
-    world->busy = NULL;
-    world->dt = 0;
-    world->run_tick = 0;
+    world->context->busy = NULL;
+    world->context->dt = 0;
+    world->context->run_tick = 0;
     if (ORR_LIKELY(!world->realtime)) { // There its own thread does it.
         orri_pipeline_ticked(pipe);
     }
@@ -505,17 +506,18 @@ static orr_result tick_end(orri_pipeline* pipe)
 static orr_result tick_go(orri_pipeline* pipe)
 {
     orr_world* world = pipe->world;
-    if (world->busy != NULL) {
-        world->iterating = world->realtime; // It was stopped; now it goes on.
+    if (world->context->busy != NULL) {
+        world->loops.iterating = world->realtime; // It was stopped; now it goes on.
         orri_timing_begin(pipe);
     }
-    world->busy = "a tick is under way"; // Others find their own.
+    world->context->busy = "a tick is under way"; // Others find their own.
     while (pipe->stage != ORRI_STAGE_DONE) {
         orr_result result = tick_part(pipe);
         if (ORR_UNLIKELY(result != ORR_OK)) {
-            world->busy = "the tick is half done, it was refused to go on; call orr_step() again "
-                          "when there is memory";
-            world->iterating = 1;
+            world->context->busy =
+                "the tick is half done, it was refused to go on; call orr_step() again "
+                "when there is memory";
+            world->loops.iterating = 1;
             return result;
         }
         if (ORR_UNLIKELY(world->schedule->probe != NULL) && !world->realtime && !pipe->spectator) {
@@ -553,7 +555,7 @@ orr_result orri_tick(orri_pipeline* pipe, float dt)
         result = orri_lockstep_log_before(pipe, dt);
     }
     if (ORR_LIKELY(lockstep)) {
-        schedule->inside = pipe->world->in_tick = true;
+        schedule->inside = pipe->world->running.in_tick = true;
     }
     const orr_world* before = orri_tick_here;
     orri_tick_here = lockstep ? pipe->world : before;
@@ -562,7 +564,7 @@ orr_result orri_tick(orri_pipeline* pipe, float dt)
     result = begun ? tick_go(pipe) : result;
     orri_tick_here = before;
     if (ORR_LIKELY(lockstep)) {
-        schedule->inside = pipe->world->in_tick = false;
+        schedule->inside = pipe->world->running.in_tick = false;
     }
     if (ORR_UNLIKELY(schedule->tape != NULL) && simulates) {
         orri_lockstep_log_after(pipe);

@@ -12,7 +12,7 @@ static uint64_t timing_now(const orr_world* world)
 
 uint64_t orri_timing_stuck_ns(const orr_world* world)
 {
-    return world->stuck_ns != 0 ? world->stuck_ns : TIMING_STUCK_NS;
+    return world->settings.stuck_ns != 0 ? world->settings.stuck_ns : TIMING_STUCK_NS;
 }
 
 // Where nobody else is there to see it, at least afterwards.

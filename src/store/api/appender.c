@@ -11,7 +11,7 @@ orr_result orr_append_begin(orr_world* world, orr_cluster handle, const orr_type
 {
     ORR_ASSERT(world != NULL);
     const char* call = "orr_append_begin";
-    if (out != NULL && out != world->appender) {
+    if (out != NULL && out != world->append.open) {
         *out = (orr_appender){
             0}; // Refused or not: orr_append() then refuses, and ending it does nothing.
     }
@@ -46,14 +46,14 @@ orr_result orr_append_begin(orr_world* world, orr_cluster handle, const orr_type
             return orri_refuse_in_place(world, call, orri_type_at(&world->schema, types[i]));
         }
     }
-    if (world->append_entities == NULL) {
-        world->append_entities =
+    if (world->append.entities == NULL) {
+        world->append.entities =
             ORRI_ALLOC(&world->env, ORR_MEMORY_WORLD, orr_entity, ORR_CHUNK_CAPACITY);
-        if (world->append_entities == NULL) {
+        if (world->append.entities == NULL) {
             return orri_refuse_memory(&world->env, "opening an appender");
         }
     }
-    *out = (orr_appender){.entities = world->append_entities,
+    *out = (orr_appender){.entities = world->append.entities,
                           .world = world,
                           .cluster = handle,
                           .type_count = type_count,
@@ -61,14 +61,14 @@ orr_result orr_append_begin(orr_world* world, orr_cluster handle, const orr_type
     for (uint32_t i = 0; i < type_count; i++) {
         out->types[i] = types[i];
     }
-    world->appender = out;
+    world->append.open = out;
     return ORR_OK;
 }
 
 bool orr_append_run(orr_appender* appender)
 {
     orr_world* world = appender->world;
-    if (world == NULL || world->appender != appender) {
+    if (world == NULL || world->append.open != appender) {
         return false; // Never begun, or ended.
     }
     ORR_ASSERT(appender->used == appender->count);
@@ -83,15 +83,15 @@ bool orr_append_run(orr_appender* appender)
     uint32_t count = chunk->capacity - slot;
     count = count < appender->run_next ? count : appender->run_next;
     // A run larger than what the world's limit leaves would refuse ids that can still be given.
-    uint32_t left = world->index.free_count + (world->entities_max - world->hot.count);
+    uint32_t left = world->index.free_count + (world->limits.entities - world->hot.count);
     count = count < left || left == 0 ? count : left;
     uint32_t fresh_before = world->hot.count;
-    if (orri_rows_create(world, "orr_append", cluster, count, NULL, 0, world->append_entities) !=
+    if (orri_rows_create(world, "orr_append", cluster, count, NULL, 0, world->append.entities) !=
         ORR_OK) {
         orri_cluster_trim(world, cluster);
         return false;
     }
-    world->append_run_fresh = world->hot.count - fresh_before;
+    world->append.run_fresh = world->hot.count - fresh_before;
     for (uint32_t i = 0; i < appender->type_count; i++) {
         int32_t column = orri_cluster_find_column(cluster, appender->types[i]);
         appender->columns[i] = chunk->columns[column].data +
@@ -109,13 +109,13 @@ void orr_append_end(orr_appender* appender)
     if (world == NULL) {
         return; // Never begun, or ended.
     }
-    ORR_ASSERT(world->appender == appender);
+    ORR_ASSERT(world->append.open == appender);
     orri_cluster* cluster = orri_cluster_at(world, appender->cluster);
     uint32_t unused = appender->count - appender->used;
-    world->appender = NULL;
+    world->append.open = NULL;
     if (unused > 0) {
         uint32_t first = cluster->row_count - unused;
-        if (world->relation_count != 0) {
+        if (world->relations.count != 0) {
             orri_relation_undo_rows(world, cluster, first, unused);
         }
         for (uint32_t c = 0; !cluster->plain && c < cluster->type_count; c++) {
@@ -126,7 +126,7 @@ void orr_append_end(orr_appender* appender)
         if (orri_chunk_prepare(world, chunk)) {
             orri_chunk_stamp(world, chunk);
         }
-        orri_index_undo(world, chunk, first & ORRI_SLOT_MASK, unused, world->append_run_fresh);
+        orri_index_undo(world, chunk, first & ORRI_SLOT_MASK, unused, world->append.run_fresh);
         cluster->row_count = first;
         orri_rows_close(chunk, first & ORRI_SLOT_MASK, unused);
     }

@@ -312,7 +312,7 @@ static bool batch_prepare_relations_all(batch_work* b)
 // The pages of the index for what the new values refer to. Undoes all values on refusal.
 static orr_result batch_prepare_relations(batch_work* b)
 {
-    bool done = b->world->relation_count == 0 || batch_prepare_relations_all(b);
+    bool done = b->world->relations.count == 0 || batch_prepare_relations_all(b);
     for (uint32_t k = 0; k < b->cluster_count; k++) {
         orri_cluster* from = b->clusters[k];
         const orri_transition* plan = from->batch_plan;
@@ -549,7 +549,7 @@ orr_result orr_destroy_many(orr_world* world, const orr_entity* entities, uint32
     if (result != ORR_OK || count == 0) {
         return result;
     }
-    return world->relation_count != 0
+    return world->relations.count != 0
                ? orri_relation_destroy(world, call, entities, count)
                : orri_destroy_batch(world, call, entities, count, NULL, NULL);
 }

@@ -11,7 +11,7 @@
 
 const orri_bundle* orri_bundle_at(const orr_world* world, orr_bundle bundle)
 {
-    return bundle.id - 1 < world->bundle_count ? world->bundles[bundle.id - 1] : NULL;
+    return bundle.id - 1 < world->bundles.count ? world->bundles.list[bundle.id - 1] : NULL;
 }
 
 // There are few, and names are looked up where text is read only.
@@ -23,8 +23,8 @@ const orri_bundle* orri_bundle_named(const orr_world* world, const char* name)
 orr_bundle orr_bundle_find(const orr_world* world, const char* name)
 {
     ORR_ASSERT(world != NULL);
-    for (uint32_t i = 0; name != NULL && i < world->bundle_count; i++) {
-        if (strcmp(world->bundles[i]->name, name) == 0) {
+    for (uint32_t i = 0; name != NULL && i < world->bundles.count; i++) {
+        if (strcmp(world->bundles.list[i]->name, name) == 0) {
             return (orr_bundle){i + 1};
         }
     }
@@ -42,10 +42,10 @@ static void bundle_free(orr_world* world, orri_bundle* bundle)
 
 void orri_bundles_term(orr_world* world)
 {
-    while (world->bundle_count > 0) {
-        bundle_free(world, world->bundles[--world->bundle_count]);
+    while (world->bundles.count > 0) {
+        bundle_free(world, world->bundles.list[--world->bundles.count]);
     }
-    ORRI_RELEASE(&world->env, ORR_MEMORY_SCHEMA, world->bundles, world->bundle_capacity);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_SCHEMA, world->bundles.list, world->bundles.capacity);
 }
 
 static bool bundle_same(const orri_bundle* a, const orri_bundle* b)
@@ -69,12 +69,12 @@ static orr_result bundle_enter(orr_world* world, const char* name, orri_bundle* 
     if (bundle->name != NULL) {
         memcpy(bundle->name, name, size);
     }
-    if (bundle->name == NULL || !ORRI_RESERVE(&world->env, ORR_MEMORY_SCHEMA, &world->bundles,
-                                              &world->bundle_capacity, world->bundle_count + 1)) {
+    if (bundle->name == NULL || !ORRI_RESERVE(&world->env, ORR_MEMORY_SCHEMA, &world->bundles.list,
+                                              &world->bundles.capacity, world->bundles.count + 1)) {
         return orri_refuse_memory(&world->env, "registering a bundle");
     }
-    world->bundles[world->bundle_count++] = bundle;
-    out->id = world->bundle_count;
+    world->bundles.list[world->bundles.count++] = bundle;
+    out->id = world->bundles.count;
     return ORR_OK;
 }
 

@@ -75,11 +75,11 @@ static bool bundle_parse_unknown(bundle_parse_parser* p, const char* name, size_
     for (uint32_t i = 0; !tag && i < world->schema.type_count; i++) {
         orri_near_offer(&near, world->schema.types[i]->info.name);
     }
-    for (uint32_t i = 0; !tag && i < world->bundle_count; i++) {
-        orri_near_offer(&near, world->bundles[i]->name);
+    for (uint32_t i = 0; !tag && i < world->bundles.count; i++) {
+        orri_near_offer(&near, world->bundles.list[i]->name);
     }
-    for (uint32_t i = 0; tag && i < world->tag_count; i++) {
-        orri_near_offer(&near, world->tags[i].name);
+    for (uint32_t i = 0; tag && i < world->tags.count; i++) {
+        orri_near_offer(&near, world->tags.entries[i].name);
     }
     char words[ORRI_ERROR_SIZE / 2] = "";
     orri_near_say(&near, &(orri_text){words, sizeof words, 0});

@@ -157,7 +157,7 @@ static inline orri_chunk* column_span_chunk(const orr_world* world, const orri_c
     if (ORR_UNLIKELY(found < 0)) {
         return column_absent(world, type);
     }
-    const orri_table* table = (const orri_table*)(const void*)world->tables[type_index];
+    const orri_table* table = (const orri_table*)(const void*)world->tables.list[type_index];
     if (ORR_UNLIKELY(table->multiple)) {
         (void)orri_refuse_multiple(world, "orr_span_read or orr_span_write", type);
         return NULL;
@@ -168,7 +168,7 @@ static inline orri_chunk* column_span_chunk(const orr_world* world, const orri_c
 static inline uint8_t* column_span_start(const orr_world* world, const orri_chunk* chunk,
                                          uint32_t column, orr_type type, uint32_t row)
 {
-    size_t size = world->tables[orri_type_index(world, type)]->size;
+    size_t size = world->tables.list[orri_type_index(world, type)]->size;
     return chunk->columns[column].data + (row & ORRI_SLOT_MASK) * size;
 }
 

@@ -22,7 +22,7 @@ static uint8_t* component_find_seen(const orr_world* world, const orri_record* r
     uint32_t place = record->place, chunk = place >> ORRI_SLOT_BITS;
     if (table == &orri_table_none.hot) { // Multiple: cells differ in size from cluster to cluster.
         int32_t column = orri_table_column(world, type_index, chunk);
-        return column >= 0 ? orri_cells_here(world, world->chunks[chunk], (uint32_t)column,
+        return column >= 0 ? orri_cells_here(world, world->chunks.list[chunk], (uint32_t)column,
                                              orri_place_slot(place))
                                  .data
                            : NULL;
@@ -36,7 +36,7 @@ static uint8_t* component_find_seen(const orr_world* world, const orri_record* r
 static inline uint8_t* component_find(const orr_world* world, const orri_record* record,
                                       uint32_t type_index)
 {
-    if (ORR_UNLIKELY(type_index >= world->table_capacity)) {
+    if (ORR_UNLIKELY(type_index >= world->tables.capacity)) {
         return NULL;
     }
     if (ORR_UNLIKELY(world->realtime)) {
@@ -46,17 +46,17 @@ static inline uint8_t* component_find(const orr_world* world, const orri_record*
             return seen;
         }
     }
-    const orr_hot_table* table = world->tables[type_index];
+    const orr_hot_table* table = world->tables.list[type_index];
     uint32_t place = record->place, chunk = place >> ORRI_SLOT_BITS;
     uint8_t* data = NULL;
     if (ORR_LIKELY(chunk < table->capacity)) {
         data = table->data[chunk];
     } else {
         int32_t column = orri_table_column_far(world, type_index, chunk);
-        return column >= 0
-                   ? orri_cells_at(world->chunks[chunk], (uint32_t)column, orri_place_slot(place))
-                         .data
-                   : NULL;
+        return column >= 0 ? orri_cells_at(world->chunks.list[chunk], (uint32_t)column,
+                                           orri_place_slot(place))
+                                 .data
+                           : NULL;
     }
     return ORR_LIKELY(data != NULL) ? data + (size_t)orri_place_slot(place) * table->size : NULL;
 }
@@ -208,7 +208,7 @@ orr_result orri_stage_values(orr_world* world, const char* call, const orri_type
                          .places = places,
                          .count = count,
                          .values = type->info.size > 0 ? values : orri_marker_byte};
-    if (type->plain && world->share_frozen == 0) {
+    if (type->plain && world->cow.frozen == 0) {
         return ORR_OK; // Nothing can be refused.
     }
     if (!type->plain) {
@@ -323,7 +323,7 @@ static void component_fetch_held(const orr_world* world, const orri_staged* stag
 void orri_stage_end(orr_world* world, orri_staged* staged, bool set)
 {
     uint32_t copy = 0;
-    bool held = world->share_live > 0;
+    bool held = world->cow.live > 0;
     for (uint32_t i = 0; set && i < staged->count; i++) {
         if (ORR_UNLIKELY(held)) {
             component_fetch_held(world, staged, i);
@@ -350,7 +350,7 @@ static inline const orr_hot_table* component_table_here(const orr_world* world, 
 {
     const orri_here* here = &orri_here_now;
     uint32_t index = orri_type_index(world, type);
-    return here->world == world && here->tables != NULL && index < world->table_capacity
+    return here->world == world && here->tables != NULL && index < world->tables.capacity
                ? here->tables[index]
                : NULL;
 }
@@ -375,7 +375,7 @@ orr_reader orr_reader_make_far(const orr_world* world, orr_type type)
 {
     ORR_ASSERT(world != NULL);
     orr_reader reader = {world->hot.pages, NULL, world->hot.count, 0, 0, type, world};
-    const orr_hot_table* table = world->parallel ? component_table_here(world, type) : NULL;
+    const orr_hot_table* table = world->running.parallel ? component_table_here(world, type) : NULL;
     if (table != NULL) {
         reader.data = table->data;
         reader.capacity = table->capacity;
@@ -394,7 +394,7 @@ ORRI_COLD static const void* component_get_apart(const orr_world* world, orr_ent
 const void* orr_component_get_far(const orr_world* world, orr_entity entity, orr_type type)
 {
     ORR_ASSERT(world != NULL);
-    const void* value = world->parallel ? component_get_here(world, entity, type) : NULL;
+    const void* value = world->running.parallel ? component_get_here(world, entity, type) : NULL;
     if (value != NULL) {
         return value;
     }
@@ -612,7 +612,7 @@ ORRI_ASIDE static orr_result component_edge_chunk(orr_world* world, const char* 
         }
     }
     if (direction == ORRI_EDGE_REMOVE) {
-        const orr_hot_table* table = world->tables[orri_type_index(world, type)];
+        const orr_hot_table* table = world->tables.list[orri_type_index(world, type)];
         if (ORR_UNLIKELY(((const orri_table*)(const void*)table)->needed)) {
             const orri_cluster* cluster = orri_place_chunk(world, record->place)->cluster;
             orr_result result =

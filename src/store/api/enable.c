@@ -82,10 +82,10 @@ ORRI_COLD static orr_result enable_component_long(orr_world* world, orr_entity e
 // The column of a type, plus 1, if the table has the chunk; 0 sends the caller the long way, without a call here.
 static inline uint32_t enable_column_near(const orr_world* world, uint32_t type_index, uint32_t id)
 {
-    if (ORR_UNLIKELY(type_index >= world->table_capacity)) {
+    if (ORR_UNLIKELY(type_index >= world->tables.capacity)) {
         return 0;
     }
-    const orri_table* table = (const orri_table*)(const void*)world->tables[type_index];
+    const orri_table* table = (const orri_table*)(const void*)world->tables.list[type_index];
     return ORR_LIKELY(id < table->hot.capacity) ? table->column[id] : 0;
 }
 
@@ -97,7 +97,7 @@ orr_result orr_component_enable(orr_world* world, orr_entity entity, orr_type ty
         uint32_t place = record->place, id = place >> ORRI_SLOT_BITS;
         uint32_t column = enable_column_near(world, orri_type_index(world, type), id);
         if (ORR_LIKELY(column != 0)) {
-            const orri_column* bits = orri_chunk_bits(world->chunks[id], column - 1);
+            const orri_column* bits = orri_chunk_bits(world->chunks.list[id], column - 1);
             if (ORR_LIKELY(bits->data != NULL && bits->version == orri_epoch(world))) {
                 orri_bit_set((uint64_t*)(void*)bits->data, orri_place_slot(place), on);
                 return ORR_OK;

@@ -117,7 +117,7 @@ static void entity_give_rows(orr_world* world, orri_cluster* cluster, uint32_t c
 ORRI_COLD static orr_result entity_refuse_rows(orr_world* world, const char* call,
                                                const orri_cluster* cluster, uint32_t count)
 {
-    if (world->chunk_count - 1 - world->chunk_free_count >= ORRI_CHUNKS_MAX) {
+    if (world->chunks.count - 1 - world->chunks.free_count >= ORRI_CHUNKS_MAX) {
         return orri_refuse_room(world, call);
     }
     size_t row = 0;
@@ -208,7 +208,7 @@ orr_entity orr_create(orr_world* world)
 {
     ORR_ASSERT(world != NULL);
     orr_entity entity;
-    orri_cluster* cluster = world->cluster_empty;
+    orri_cluster* cluster = world->clusters.empty;
     if (ORR_LIKELY(cluster != NULL && orri_world_open(world)) &&
         entity_create_short(world, cluster, &entity)) {
         return entity;
@@ -391,7 +391,7 @@ ORRI_COLD static orr_result entity_destroy_long(orr_world* world, orri_chunk* ch
     if (result != ORR_OK) {
         return result;
     }
-    if (world->relation_count != 0 && orri_relation_referred(world, index)) {
+    if (world->relations.count != 0 && orri_relation_referred(world, index)) {
         orr_entity entity = orri_id_make(index, orri_record_at(world, index)->generation);
         return orri_relation_destroy(world, "orr_destroy", &entity, 1);
     }
@@ -424,7 +424,8 @@ ORRI_COLD static orr_result entity_destroy_apart(orr_world* world, orr_entity en
 orr_result orr_destroy(orr_world* world, orr_entity entity)
 {
     ORR_ASSERT(world != NULL);
-    if (ORR_UNLIKELY(world->guard != NULL)) { // Who may not change rows may not look at them first.
+    if (ORR_UNLIKELY(world->running.access !=
+                     NULL)) { // Who may not change rows may not look at them first.
         orr_result result = orri_check_open_of(world, "orr_destroy", (orr_type){0}, entity);
         if (result != ORR_OK) {
             return result;

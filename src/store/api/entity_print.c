@@ -74,8 +74,8 @@ static void entity_print_pinned(const orr_world* world, orri_text* text, orr_ent
                                 const char** separator)
 {
     uint32_t index = orri_id_index(entity);
-    for (uint32_t i = 0; i < world->pool_count; i++) {
-        const orri_pool* pool = world->pool_list[i];
+    for (uint32_t i = 0; i < world->pinned.count; i++) {
+        const orri_pool* pool = world->pinned.list[i];
         const uint8_t* value = orri_pinned_here(world, (orr_type){pool->type->id}, index);
         if (value != NULL && !pool->is_name) {
             entity_print_component(text, pool->type, value, orri_pool_enabled(pool, index),

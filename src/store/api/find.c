@@ -179,7 +179,7 @@ orr_cluster orr_cluster_next(const orr_world* world, orr_cluster handle)
     ORR_ASSERT(world != NULL);
     const orri_cluster* next = NULL;
     if (handle.id == 0) {
-        next = world->cluster_first;
+        next = world->clusters.first;
     } else {
         const orri_cluster* cluster = orri_cluster_at(world, handle);
         next = cluster != NULL ? cluster->next : NULL;
@@ -194,8 +194,8 @@ const orri_table* orri_table_rarest(const orr_world* world, const orr_type* type
     const orri_table* rarest = NULL;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t index = orri_type_index(world, types[i]);
-        const orri_table* table = index < world->table_capacity
-                                      ? (const orri_table*)(const void*)world->tables[index]
+        const orri_table* table = index < world->tables.capacity
+                                      ? (const orri_table*)(const void*)world->tables.list[index]
                                       : &orri_table_none;
         if (rarest == NULL || table->cluster_count < rarest->cluster_count) {
             rarest = table;
@@ -275,8 +275,8 @@ uint32_t orr_clusters_find(const orr_world* world, const orr_cluster_match* matc
     uint32_t found = 0;
     const orri_table* table =
         wanted->type_count > 0 ? orri_table_rarest(world, wanted->types, wanted->type_count) : NULL;
-    const orri_cluster* cluster = world->cluster_first;
-    uint32_t count = table != NULL ? table->cluster_count : world->cluster_count;
+    const orri_cluster* cluster = world->clusters.first;
+    uint32_t count = table != NULL ? table->cluster_count : world->clusters.count;
     for (uint32_t i = 0; i < count; i++) {
         cluster = table != NULL ? table->clusters[i].cluster : cluster;
         if (find_matches(world, cluster, wanted)) {
@@ -311,19 +311,19 @@ orr_result orr_clusters_delete(orr_world* world, const orr_cluster_match* match,
     }
     // Decide first: the match may point at the lists of a cluster that goes, and a predicate sees a whole world.
     uint32_t count = 0;
-    for (orri_cluster* cluster = world->cluster_first; cluster != NULL; cluster = cluster->next) {
+    for (orri_cluster* cluster = world->clusters.first; cluster != NULL; cluster = cluster->next) {
         cluster->doomed = find_matches(world, cluster, match);
     }
-    if (world->relation_count != 0) {
+    if (world->relations.count != 0) {
         result = orri_relation_destroy_clusters(world, call);
-        for (orri_cluster* c = world->cluster_first; result != ORR_OK && c != NULL; c = c->next) {
+        for (orri_cluster* c = world->clusters.first; result != ORR_OK && c != NULL; c = c->next) {
             c->doomed = false;
         }
         if (result != ORR_OK) {
             return result;
         }
     }
-    for (orri_cluster *cluster = world->cluster_first, *next; cluster != NULL; cluster = next) {
+    for (orri_cluster *cluster = world->clusters.first, *next; cluster != NULL; cluster = next) {
         next = cluster->next;
         if (cluster->doomed) {
             orri_cluster_destroy(world, cluster);

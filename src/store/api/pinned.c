@@ -392,7 +392,7 @@ static orr_result pinned_copy_one(orr_world* world, const char* call, orri_pool*
 static void pinned_copy_unmake(orr_world* world, uint32_t from, uint32_t pool_count)
 {
     while (pool_count-- > 0) {
-        const orri_pool* pool = world->pool_list[pool_count];
+        const orri_pool* pool = world->pinned.list[pool_count];
         if (pinned_copied(pool, from)) {
             orri_pool_unmake(pool, pinned_next_slot(pool));
         }
@@ -401,8 +401,8 @@ static void pinned_copy_unmake(orr_world* world, uint32_t from, uint32_t pool_co
 
 orr_result orri_pinned_copy_make(orr_world* world, const char* call, uint32_t from, uint32_t to)
 {
-    for (uint32_t p = 0; world->pinned_live > 0 && p < world->pool_count; p++) {
-        orri_pool* pool = world->pool_list[p];
+    for (uint32_t p = 0; world->pinned.live > 0 && p < world->pinned.count; p++) {
+        orri_pool* pool = world->pinned.list[p];
         orr_result result = pinned_copied(pool, from) ? pinned_copy_one(world, call, pool, from, to)
                                                       : ORR_OK;
         if (result != ORR_OK) {
@@ -415,13 +415,13 @@ orr_result orri_pinned_copy_make(orr_world* world, const char* call, uint32_t fr
 
 void orri_pinned_copy_abandon(orr_world* world, uint32_t from)
 {
-    pinned_copy_unmake(world, from, world->pool_count);
+    pinned_copy_unmake(world, from, world->pinned.count);
 }
 
 void orri_pinned_copy_enter(orr_world* world, uint32_t from, uint32_t to)
 {
-    for (uint32_t p = 0; world->pinned_live > 0 && p < world->pool_count; p++) {
-        orri_pool* pool = world->pool_list[p];
+    for (uint32_t p = 0; world->pinned.live > 0 && p < world->pinned.count; p++) {
+        orri_pool* pool = world->pinned.list[p];
         if (!pinned_copied(pool, from)) {
             continue;
         }

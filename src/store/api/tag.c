@@ -10,7 +10,7 @@ static uint32_t tag_name_slot(const orr_world* world, const uint32_t* table, uin
                               const char* name)
 {
     uint32_t slot = (uint32_t)orr_hash(name, strlen(name), 0) & (size - 1);
-    while (table[slot] != 0 && strcmp(world->tags[table[slot] - 1].name, name) != 0) {
+    while (table[slot] != 0 && strcmp(world->tags.entries[table[slot] - 1].name, name) != 0) {
         slot = (slot + 1) & (size - 1);
     }
     return slot;
@@ -20,7 +20,7 @@ static uint32_t tag_value_slot(const orr_world* world, const uint32_t* table, ui
                                orr_tag tag)
 {
     uint32_t slot = (uint32_t)orri_hash_word(0, tag) & (size - 1);
-    while (table[slot] != 0 && world->tags[table[slot] - 1].tag != tag) {
+    while (table[slot] != 0 && world->tags.entries[table[slot] - 1].tag != tag) {
         slot = (slot + 1) & (size - 1);
     }
     return slot;
@@ -28,25 +28,25 @@ static uint32_t tag_value_slot(const orr_world* world, const uint32_t* table, ui
 
 static const orri_tag_entry* tag_by_name(const orr_world* world, const char* name)
 {
-    uint32_t size = world->tag_table_size;
-    uint32_t id = size > 0 ? world->tag_names[tag_name_slot(world, world->tag_names, size, name)]
+    uint32_t size = world->tags.table_size;
+    uint32_t id = size > 0 ? world->tags.names[tag_name_slot(world, world->tags.names, size, name)]
                            : 0;
-    return id != 0 ? &world->tags[id - 1] : NULL;
+    return id != 0 ? &world->tags.entries[id - 1] : NULL;
 }
 
 static const orri_tag_entry* tag_by_value(const orr_world* world, orr_tag tag)
 {
-    uint32_t size = world->tag_table_size;
-    uint32_t id = size > 0 ? world->tag_values[tag_value_slot(world, world->tag_values, size, tag)]
-                           : 0;
-    return id != 0 ? &world->tags[id - 1] : NULL;
+    uint32_t size = world->tags.table_size;
+    uint32_t id =
+        size > 0 ? world->tags.values[tag_value_slot(world, world->tags.values, size, tag)] : 0;
+    return id != 0 ? &world->tags.entries[id - 1] : NULL;
 }
 
 // Tables at most half full.
 static bool tag_grow_tables(orr_world* world)
 {
-    uint32_t old = world->tag_table_size, size = old == 0 ? 16 : old * 2;
-    if (world->tag_count * 2 < old) {
+    uint32_t old = world->tags.table_size, size = old == 0 ? 16 : old * 2;
+    if (world->tags.count * 2 < old) {
         return true;
     }
     uint32_t* names = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SCHEMA, uint32_t, size);
@@ -56,27 +56,27 @@ static bool tag_grow_tables(orr_world* world)
         ORRI_FREE(&world->env, ORR_MEMORY_SCHEMA, uint32_t, values, size);
         return false;
     }
-    for (uint32_t i = 0; i < world->tag_count; i++) {
-        names[tag_name_slot(world, names, size, world->tags[i].name)] = i + 1;
-        values[tag_value_slot(world, values, size, world->tags[i].tag)] = i + 1;
+    for (uint32_t i = 0; i < world->tags.count; i++) {
+        names[tag_name_slot(world, names, size, world->tags.entries[i].name)] = i + 1;
+        values[tag_value_slot(world, values, size, world->tags.entries[i].tag)] = i + 1;
     }
-    ORRI_FREE(&world->env, ORR_MEMORY_SCHEMA, uint32_t, world->tag_names, old);
-    ORRI_FREE(&world->env, ORR_MEMORY_SCHEMA, uint32_t, world->tag_values, old);
-    world->tag_names = names;
-    world->tag_values = values;
-    world->tag_table_size = size;
+    ORRI_FREE(&world->env, ORR_MEMORY_SCHEMA, uint32_t, world->tags.names, old);
+    ORRI_FREE(&world->env, ORR_MEMORY_SCHEMA, uint32_t, world->tags.values, old);
+    world->tags.names = names;
+    world->tags.values = values;
+    world->tags.table_size = size;
     return true;
 }
 
 void orri_tags_term(orr_world* world)
 {
-    for (uint32_t i = 0; i < world->tag_count; i++) {
-        orri_free(&world->env, ORR_MEMORY_SCHEMA, world->tags[i].name,
-                  strlen(world->tags[i].name) + 1, 1);
+    for (uint32_t i = 0; i < world->tags.count; i++) {
+        orri_free(&world->env, ORR_MEMORY_SCHEMA, world->tags.entries[i].name,
+                  strlen(world->tags.entries[i].name) + 1, 1);
     }
-    ORRI_RELEASE(&world->env, ORR_MEMORY_SCHEMA, world->tags, world->tag_capacity);
-    ORRI_FREE(&world->env, ORR_MEMORY_SCHEMA, uint32_t, world->tag_names, world->tag_table_size);
-    ORRI_FREE(&world->env, ORR_MEMORY_SCHEMA, uint32_t, world->tag_values, world->tag_table_size);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_SCHEMA, world->tags.entries, world->tags.capacity);
+    ORRI_FREE(&world->env, ORR_MEMORY_SCHEMA, uint32_t, world->tags.names, world->tags.table_size);
+    ORRI_FREE(&world->env, ORR_MEMORY_SCHEMA, uint32_t, world->tags.values, world->tags.table_size);
 }
 
 static orr_result tag_check_name(orr_world* world, orr_tag tag, const char* name)
@@ -115,26 +115,26 @@ orr_result orr_tag_register(orr_world* world, orr_tag tag, const char* name)
     if (result != ORR_OK || tag_by_value(world, tag) != NULL) {
         return result;
     }
-    if (world->tag_count >= world->tags_max) {
+    if (world->tags.count >= world->limits.tags) {
         return orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_CALL_REFUSED,
                            "orr_tag_register: '%s' would be named tag %u of at most %u", name,
-                           world->tag_count + 1, world->tags_max);
+                           world->tags.count + 1, world->limits.tags);
     }
     size_t size = strlen(name) + 1;
     char* copy = orri_alloc(&world->env, ORR_MEMORY_SCHEMA, size, 1);
     if (copy == NULL || !tag_grow_tables(world) ||
-        !ORRI_RESERVE(&world->env, ORR_MEMORY_SCHEMA, &world->tags, &world->tag_capacity,
-                      world->tag_count + 1)) {
+        !ORRI_RESERVE(&world->env, ORR_MEMORY_SCHEMA, &world->tags.entries, &world->tags.capacity,
+                      world->tags.count + 1)) {
         orri_free(&world->env, ORR_MEMORY_SCHEMA, copy, size, 1);
         return orri_refuse_memory(&world->env, "naming a tag");
     }
     memcpy(copy, name, size);
-    uint32_t table = world->tag_table_size;
-    world->tags[world->tag_count] = (orri_tag_entry){tag, copy};
-    uint32_t by_name = tag_name_slot(world, world->tag_names, table, copy);
-    uint32_t by_value = tag_value_slot(world, world->tag_values, table, tag);
-    world->tag_names[by_name] = world->tag_values[by_value] = ++world->tag_count;
-    world->tag_state = ++world->tag_states;
+    uint32_t table = world->tags.table_size;
+    world->tags.entries[world->tags.count] = (orri_tag_entry){tag, copy};
+    uint32_t by_name = tag_name_slot(world, world->tags.names, table, copy);
+    uint32_t by_value = tag_value_slot(world, world->tags.values, table, tag);
+    world->tags.names[by_name] = world->tags.values[by_value] = ++world->tags.count;
+    world->tags.state = ++world->tags.states;
     return ORR_OK;
 }
 
@@ -178,21 +178,21 @@ void orri_tags_drop(orr_world* world, orri_tag_list* list)
 // The tables never shrink, so that they have room for any list there ever was.
 void orri_tags_put(orr_world* world, orri_tag_list* list, uint64_t state)
 {
-    tag_entries_free(world, world->tags, world->tag_count, world->tag_capacity);
-    world->tags = list->entries;
-    world->tag_count = list->count;
-    world->tag_capacity = list->capacity;
-    world->tag_state = state;
+    tag_entries_free(world, world->tags.entries, world->tags.count, world->tags.capacity);
+    world->tags.entries = list->entries;
+    world->tags.count = list->count;
+    world->tags.capacity = list->capacity;
+    world->tags.state = state;
     *list = (orri_tag_list){0};
-    uint32_t size = world->tag_table_size;
+    uint32_t size = world->tags.table_size;
     if (size > 0) {
-        memset(world->tag_names, 0, size * sizeof *world->tag_names);
-        memset(world->tag_values, 0, size * sizeof *world->tag_values);
+        memset(world->tags.names, 0, size * sizeof *world->tags.names);
+        memset(world->tags.values, 0, size * sizeof *world->tags.values);
     }
-    for (uint32_t i = 0; i < world->tag_count; i++) {
-        const orri_tag_entry* entry = &world->tags[i];
-        world->tag_names[tag_name_slot(world, world->tag_names, size, entry->name)] = i + 1;
-        world->tag_values[tag_value_slot(world, world->tag_values, size, entry->tag)] = i + 1;
+    for (uint32_t i = 0; i < world->tags.count; i++) {
+        const orri_tag_entry* entry = &world->tags.entries[i];
+        world->tags.names[tag_name_slot(world, world->tags.names, size, entry->name)] = i + 1;
+        world->tags.values[tag_value_slot(world, world->tags.values, size, entry->tag)] = i + 1;
     }
 }
 

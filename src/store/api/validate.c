@@ -47,10 +47,10 @@ static orr_result validate_records(orr_world* world)
         }
         live++;
         uint32_t id = record.place >> ORRI_SLOT_BITS;
-        if (id == 0 || id >= world->chunk_count || world->chunks[id] == NULL) {
+        if (id == 0 || id >= world->chunks.count || world->chunks.list[id] == NULL) {
             return validate_fail(world, "S1 (place)", i, record.place);
         }
-        const orri_chunk* chunk = world->chunks[id];
+        const orri_chunk* chunk = world->chunks.list[id];
         uint32_t slot = orri_place_slot(record.place);
         if (slot >= orri_chunk_rows(chunk) || orri_chunk_ids(chunk)[slot] != i) {
             return validate_fail(world, "S1 (record and row agree)", i, record.place);
@@ -166,7 +166,8 @@ static orr_result validate_cells(orr_world* world, orri_chunk* chunk)
 static orr_result validate_chunk(orr_world* world, orri_cluster* cluster, uint32_t number)
 {
     orri_chunk* chunk = cluster->chunks[number];
-    if (chunk->cluster != cluster || chunk->number != number || world->chunks[chunk->id] != chunk ||
+    if (chunk->cluster != cluster || chunk->number != number ||
+        world->chunks.list[chunk->id] != chunk ||
         chunk->column_count != 2 * cluster->column_count) {
         return validate_fail(world, "S4 (chunk)", cluster->index, number);
     }
@@ -223,7 +224,7 @@ static orr_result validate_cluster(orr_world* world, orri_cluster* cluster)
     if (result == ORR_OK && cluster->chunk_count != chunks) {
         result = validate_fail(world, "S4 (chunks)", cluster->chunk_count, chunks);
     }
-    if (result == ORR_OK && world->slots[cluster->index].cluster != cluster) {
+    if (result == ORR_OK && world->clusters.slots[cluster->index].cluster != cluster) {
         result = validate_fail(world, "S3 (slot)", cluster->index, 0);
     }
     if (result == ORR_OK && (cluster->batch_count | cluster->batch_used | cluster->batch_incoming |
@@ -240,7 +241,7 @@ static orr_result validate_clusters(orr_world* world)
 {
     uint32_t count = 0;
     uint64_t rows = 0, chunks = 0;
-    for (orri_cluster* cluster = world->cluster_first; cluster != NULL; cluster = cluster->next) {
+    for (orri_cluster* cluster = world->clusters.first; cluster != NULL; cluster = cluster->next) {
         orr_result result = validate_cluster(world, cluster);
         if (result != ORR_OK) {
             return result;
@@ -249,7 +250,7 @@ static orr_result validate_clusters(orr_world* world)
         rows += cluster->row_count;
         chunks += cluster->chunk_count;
     }
-    if (count != world->cluster_count || rows != world->index.live_count) {
+    if (count != world->clusters.count || rows != world->index.live_count) {
         return validate_fail(world, "S3 (count), S1 (rows)", count, rows);
     }
     orr_result result = orri_transient_validate(world);
@@ -257,7 +258,7 @@ static orr_result validate_clusters(orr_world* world)
         return result;
     }
     chunks += world->transient.cluster != NULL ? world->transient.cluster->chunk_count : 0;
-    uint64_t held = world->chunk_count - 1 - world->chunk_free_count;
+    uint64_t held = world->chunks.count - 1 - world->chunks.free_count;
     return chunks == held ? ORR_OK : validate_fail(world, "S4 (directory)", chunks, held);
 }
 
@@ -329,9 +330,9 @@ static bool validate_count_pool(const orri_pool* pool, uint32_t* counts)
 
 static bool validate_count_bundles(const orr_world* world, uint32_t* counts)
 {
-    for (uint32_t b = 0; b < world->bundle_count; b++) {
-        for (uint32_t i = 0; i < world->bundles[b]->item_count; i++) {
-            const orri_bundle_item* item = &world->bundles[b]->items[i];
+    for (uint32_t b = 0; b < world->bundles.count; b++) {
+        for (uint32_t i = 0; i < world->bundles.list[b]->item_count; i++) {
+            const orri_bundle_item* item = &world->bundles.list[b]->items[i];
             if (item->value != NULL && item->type->info.has_owned &&
                 !validate_count_rows(item->type, item->value, 1, counts)) {
                 return false;
@@ -343,12 +344,12 @@ static bool validate_count_bundles(const orr_world* world, uint32_t* counts)
 
 static bool validate_count_all(const orr_world* world, uint32_t* counts)
 {
-    for (uint32_t i = 0; i < world->pool_count; i++) {
-        if (!validate_count_pool(world->pool_list[i], counts)) {
+    for (uint32_t i = 0; i < world->pinned.count; i++) {
+        if (!validate_count_pool(world->pinned.list[i], counts)) {
             return false;
         }
     }
-    for (orri_cluster* cluster = world->cluster_first; cluster != NULL; cluster = cluster->next) {
+    for (orri_cluster* cluster = world->clusters.first; cluster != NULL; cluster = cluster->next) {
         for (uint32_t i = 0; i < cluster->chunk_count; i++) {
             if (!validate_count_chunk(cluster->chunks[i], counts)) {
                 return false;
@@ -372,7 +373,7 @@ static orr_result validate_owned(orr_world* world)
     for (uint32_t i = 0; i < schema->type_count; i++) {
         presets = presets || (schema->types[i]->info.has_owned && schema->types[i]->preset != NULL);
     }
-    bool others = presets || world->share_live > 0 || world->messages != NULL ||
+    bool others = presets || world->cow.live > 0 || world->messages != NULL ||
                   world->publisher != NULL;
     orr_result result = ORR_OK;
     if (!validate_count_all(world, counts)) {
@@ -415,8 +416,8 @@ static bool validate_link(const orr_world* world, const orri_relation* relation,
 // Checks the links of all values of a type; returns how many there are, or ORRI_INDEX_NONE for a wrong one.
 static uint32_t validate_links(const orr_world* world, const orri_relation* relation, uint32_t e)
 {
-    const orri_table* table = (const orri_table*)(const void*)world
-                                  ->tables[orri_type_index(world, (orr_type){relation->type->id})];
+    const orri_table* table = (const orri_table*)(const void*)world->tables
+                                  .list[orri_type_index(world, (orr_type){relation->type->id})];
     uint32_t count = 0;
     for (uint32_t i = 0; i < table->cluster_count; i++) {
         const orri_table_cluster* entry = &table->clusters[i];
@@ -453,13 +454,14 @@ static orr_result validate_element(orr_world* world, const orri_relation* relati
 static orr_result validate_relations(orr_world* world)
 {
     orr_result result = ORR_OK;
-    for (const orri_relation* r = world->relations; r != NULL && result == ORR_OK; r = r->next) {
+    for (const orri_relation* r = world->relations.first; r != NULL && result == ORR_OK;
+         r = r->next) {
         for (uint32_t e = 0; result == ORR_OK && e < r->type->indexed_count; e++) {
             result = validate_element(world, r, e);
         }
     }
-    for (uint32_t p = 0; result == ORR_OK && p < world->relation_marks.capacity; p++) {
-        const uint64_t* marks = world->relation_marks.list[p];
+    for (uint32_t p = 0; result == ORR_OK && p < world->relations.marks.capacity; p++) {
+        const uint64_t* marks = world->relations.marks.list[p];
         for (uint32_t i = 0; marks != NULL && i < ORRI_PAGE_SIZE / 64; i++) {
             if (marks[i] != 0) {
                 return validate_fail(world, "S12 (scratch)", p, i);
@@ -472,7 +474,7 @@ static orr_result validate_relations(orr_world* world)
 orr_result orr_world_validate(orr_world* world)
 {
     ORR_ASSERT(world != NULL);
-    if (ORR_UNLIKELY(world->in_system || orri_watched(world) || orri_scattered(world))) {
+    if (ORR_UNLIKELY(world->running.in_system || orri_watched(world) || orri_scattered(world))) {
         return orri_refuse_running(world, "orr_world_validate");
     }
     orri_world_settle(world);

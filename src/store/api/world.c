@@ -15,11 +15,11 @@ static void world_refused(void* owner, orr_result result, orr_log_id id, const c
     orr_world* world = owner;
     // A handler may look at the world, not change it: a commit may be under way. One that does not heed its own errors
     // must not call itself for ever.
-    if (world->on_error != NULL && world->in_handler < WORLD_HANDLERS) {
+    if (world->errors.handler != NULL && world->errors.in_handler < WORLD_HANDLERS) {
         orr_error error = {result, id, text};
-        world->in_handler++;
-        world->on_error(world->on_error_user, world, &error);
-        world->in_handler--;
+        world->errors.in_handler++;
+        world->errors.handler(world->errors.user, world, &error);
+        world->errors.in_handler--;
     } else {
         orri_log(&world->env, id, "%s", text);
     }
@@ -69,27 +69,29 @@ static void world_init(orr_world* world, const orr_world_desc* desc)
     world->hot.type_base = world->schema.type_base = world_type_base();
     world->schema.clock = &world->tick;
     world->epoch = 1;
-    world->undo_shift = ORRI_ROW_LOG_SHIFT;
-    world->undo_least = ORRI_ROW_LOG_LEAST;
-    world->iteration_era = 1;
+    world->context = &world->own_context;
+    world->cow.row_log_shift = ORRI_ROW_LOG_SHIFT;
+    world->cow.row_log_least = ORRI_ROW_LOG_LEAST;
+    world->loops.era = 1;
     world->seed = desc->seed;
-    world->rate_hz = desc->rate_hz;
-    world->atomic_sections = desc->atomic_sections;
-    world->workers = desc->workers;
-    world->pool = desc->pool;
-    world->stuck_ns = desc->stuck_ns;
+    world->settings.rate_hz = desc->rate_hz;
+    world->settings.atomic_sections = desc->atomic_sections;
+    world->settings.workers = desc->workers;
+    world->settings.pool = desc->pool;
+    world->settings.stuck_ns = desc->stuck_ns;
     world->salt = desc->id_salt << ORRI_GENERATION_BITS;
-    world->entities_max = world_limit(desc->entities_max, ORR_ENTITIES_MAX);
-    world->clusters_max = world_limit(desc->clusters_max, ORR_CLUSTERS_MAX);
-    world->tags_max = world_limit(desc->tags_max, ORR_TAGS_MAX);
-    world->chunk_count = 1; // Id 0 is never given.
+    world->limits.entities = world_limit(desc->entities_max, ORR_ENTITIES_MAX);
+    world->limits.clusters = world_limit(desc->clusters_max, ORR_CLUSTERS_MAX);
+    world->limits.tags = world_limit(desc->tags_max, ORR_TAGS_MAX);
+    world->chunks.count = 1; // Id 0 is never given.
     orri_index_init(world);
     for (uint32_t level = 0; level < ORRI_LEVELS; level++) {
-        orri_source_init(&world->row_small[level], orri_block_bytes(sizeof(uint32_t), level), 0);
+        orri_source_init(&world->chunks.row_small[level], orri_block_bytes(sizeof(uint32_t), level),
+                         0);
     }
-    orri_source_init(&world->bits, ORRI_BITS_BYTES, 0);
-    world->on_error = desc->on_error;
-    world->on_error_user = desc->on_error_user;
+    orri_source_init(&world->chunks.bits, ORRI_BITS_BYTES, 0);
+    world->errors.handler = desc->on_error;
+    world->errors.user = desc->on_error_user;
     world->env.on_refusal = world_refused;
     world->env.on_refusal_owner = world;
 }
@@ -120,12 +122,12 @@ orr_world* orr_world_create(const orr_world_desc* desc)
 // Whoever called the one that calls this needs the world afterwards.
 static orr_result world_destroy_check(orr_world* world)
 {
-    if (world->in_system) {
+    if (world->running.in_system) {
         return orri_refuse_running(world, "orr_world_destroy");
     }
     const char* why =
-        world->in_handler != 0 ? "not from an error handler"
-        : world->in_tick
+        world->errors.in_handler != 0 ? "not from an error handler"
+        : world->running.in_tick
             ? "a tick is under way; call it between ticks, in real time after orr_stop() and when "
               "orr_realtime() has returned"
             : NULL;
@@ -147,33 +149,33 @@ void orr_world_destroy(orr_world* world)
             world->extensions[i].gone(world);
         }
     }
-    ORR_ASSERT(world->share_live == 0);
-    world->iterating = 0;
+    ORR_ASSERT(world->cow.live == 0);
+    world->loops.iterating = 0;
     if (world->listener.world_gone != NULL) {
         world->listener.world_gone(world);
         world->listener = (orri_listener){0};
     }
-    for (orri_cluster* cluster = world->cluster_first; cluster != NULL; cluster = cluster->next) {
+    for (orri_cluster* cluster = world->clusters.first; cluster != NULL; cluster = cluster->next) {
         (void)orri_cluster_kill_rows(world, cluster);
     }
     orri_transient_term(world);
     orri_pools_term(world);
     orri_names_term(world);
     orri_clusters_term(world);
-    ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, orri_transition*, world->plan_pairs,
-              world->plan_bucket_count);
-    ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, orri_transition*, world->plan_edges,
-              world->plan_bucket_count);
+    ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, orri_transition*, world->transitions.pairs,
+              world->transitions.bucket_count);
+    ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, orri_transition*, world->transitions.edges,
+              world->transitions.bucket_count);
     for (uint32_t level = 0; level < ORRI_LEVELS; level++) {
-        orri_source_term(&world->row_small[level], &world->env);
+        orri_source_term(&world->chunks.row_small[level], &world->env);
     }
-    orri_source_term(&world->bits, &world->env);
+    orri_source_term(&world->chunks.bits, &world->env);
     orri_index_term(world);
     orri_retired_free(world);
-    ORRI_RELEASE(&world->env, ORR_MEMORY_WORLD, world->chunks, world->chunk_capacity);
-    ORRI_RELEASE(&world->env, ORR_MEMORY_WORLD, world->chunk_free, world->chunk_free_capacity);
-    ORRI_FREE(&world->env, ORR_MEMORY_WORLD, orr_entity, world->append_entities,
-              world->append_entities != NULL ? ORR_CHUNK_CAPACITY : 0);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_WORLD, world->chunks.list, world->chunks.capacity);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_WORLD, world->chunks.free, world->chunks.free_capacity);
+    ORRI_FREE(&world->env, ORR_MEMORY_WORLD, orr_entity, world->append.entities,
+              world->append.entities != NULL ? ORR_CHUNK_CAPACITY : 0);
     orri_tags_term(world);
     orri_bundles_term(world);
     orri_schema_term(&world->schema);
@@ -208,24 +210,25 @@ void orr_tick_advance(orr_world* world)
         (void)orri_refuse_running(world, "orr_tick_advance");
         return;
     }
-    if (ORR_UNLIKELY(world->busy != NULL)) {
+    if (ORR_UNLIKELY(world->context->busy != NULL)) {
         (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                          "orr_tick_advance: %s", world->busy);
+                          "orr_tick_advance: %s", world->context->busy);
         return;
     }
     // What is done without systems is done after this call: so the tick that was, ends here.
-    if (world->tick_ended != NULL) {
-        world->tick_ended(world);
+    if (world->tick_hooks.ended != NULL) {
+        world->tick_hooks.ended(world);
     }
-    if (world->tick_begins != NULL) {
-        world->tick_begins(world);
+    if (world->tick_hooks.begins != NULL) {
+        world->tick_hooks.begins(world);
     }
     orri_tick_advance(world);
 }
 
 void orri_tick_advance(orr_world* world)
 {
-    ORR_VALIDATE(world->appender != NULL || world->realtime || orr_world_validate(world) == ORR_OK);
+    ORR_VALIDATE(world->append.open != NULL || world->realtime ||
+                 orr_world_validate(world) == ORR_OK);
     orri_tick_aside(world);
     world->tick++;
     if (ORR_LIKELY(!world->realtime)) { // There it waits until no system runs.
@@ -240,10 +243,10 @@ void orri_tick_aside(orr_world* world)
         return; // Loops of other pipelines go on.
     }
     // A loop that was left without being ended ends here; its iterator is told by the era.
-    if (world->iterating != 0) {
-        world->iterating = 0;
+    if (world->loops.iterating != 0) {
+        world->loops.iterating = 0;
     }
-    world->iteration_era++;
+    world->loops.era++;
 }
 
 // ---- what it tells -----------------------------------------------------------------------------------------
@@ -255,10 +258,10 @@ void orr_world_stats_get(const orr_world* world, orr_world_stats* out)
     orr_memory_stats memory;
     orri_mem_stats(&world->env, &memory);
     *out = (orr_world_stats){.entities = world->index.live_count,
-                             .clusters = world->cluster_count,
-                             .chunks = world->chunk_count - 1 - world->chunk_free_count,
+                             .clusters = world->clusters.count,
+                             .chunks = world->chunks.count - 1 - world->chunks.free_count,
                              .types = world->schema.type_count,
-                             .tags = world->tag_count,
+                             .tags = world->tags.count,
                              .blobs = world->schema.blob_live,
                              .bytes = memory.total.bytes};
 }

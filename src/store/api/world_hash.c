@@ -100,7 +100,7 @@ static uint64_t world_hash_chunk(orri_chunk* chunk, uint64_t hash)
 
 static uint64_t world_hash_clusters(orr_world* world, uint64_t hash)
 {
-    for (orri_cluster* cluster = world->cluster_first; cluster != NULL; cluster = cluster->next) {
+    for (orri_cluster* cluster = world->clusters.first; cluster != NULL; cluster = cluster->next) {
         hash = orri_hash_word(hash, (uint64_t)cluster->index << 32 | cluster->generation);
         hash = orri_hash_word(hash, cluster->identity_hash);
         hash = orri_hash_word(hash, cluster->row_count);
@@ -108,18 +108,19 @@ static uint64_t world_hash_clusters(orr_world* world, uint64_t hash)
             hash = world_hash_chunk(cluster->chunks[i], hash);
         }
     }
-    hash = orri_hash_word(hash, world->slot_count);
-    for (uint32_t id = world->slot_free; id != 0; id = world->slots[id - 1].free_next) {
-        hash = orri_hash_word(hash, (uint64_t)id << 32 | world->slots[id - 1].generation);
+    hash = orri_hash_word(hash, world->clusters.slot_count);
+    for (uint32_t id = world->clusters.slot_free; id != 0;
+         id = world->clusters.slots[id - 1].free_next) {
+        hash = orri_hash_word(hash, (uint64_t)id << 32 | world->clusters.slots[id - 1].generation);
     }
     return hash;
 }
 
 static uint64_t world_hash_tags(const orr_world* world, uint64_t hash)
 {
-    for (uint32_t i = 0; i < world->tag_count; i++) {
-        hash = orri_hash_word(hash, world->tags[i].tag);
-        hash = orr_hash(world->tags[i].name, strlen(world->tags[i].name), hash);
+    for (uint32_t i = 0; i < world->tags.count; i++) {
+        hash = orri_hash_word(hash, world->tags.entries[i].tag);
+        hash = orr_hash(world->tags.entries[i].name, strlen(world->tags.entries[i].name), hash);
     }
     return hash;
 }
@@ -127,7 +128,7 @@ static uint64_t world_hash_tags(const orr_world* world, uint64_t hash)
 uint64_t orr_world_hash(orr_world* world)
 {
     ORR_ASSERT(world != NULL);
-    if (ORR_UNLIKELY(world->in_system || orri_watched(world) || orri_scattered(world))) {
+    if (ORR_UNLIKELY(world->running.in_system || orri_watched(world) || orri_scattered(world))) {
         (void)orri_refuse_running(world, "orr_world_hash");
         return 0;
     }

@@ -313,7 +313,7 @@ static void change_set_say(const orri_change* c, const orri_skipped* left, orri_
         orri_text_add(out,
                       "it would be the first with its components and tags, and the world has %u "
                       "clusters, as many as it may have; raise clusters_max",
-                      c->world->clusters_max);
+                      c->world->limits.clusters);
         break;
     case ORRI_SKIPPED_COMPONENT:
         orri_text_add(out, "it has no %s", type);

@@ -219,7 +219,7 @@ static void transfer_pass_chunk(transfer* r, uint32_t i)
         }
     }
     ORR_ASSERT(chunk->share_count == 0);
-    world->chunks[header->id] = header;
+    world->chunks.list[header->id] = header;
     orri_chunk_free(world, chunk);
     orri_chunk_enter(header);
     transfer_stamp(world, header);

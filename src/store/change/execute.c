@@ -55,7 +55,7 @@ static void execute_values_plain(orri_change* c, uint32_t g, uint32_t k, const o
     const uint8_t* values = group->given[k].values;
     uint32_t size = type->info.size, chunk_id = 0;
     uint32_t type_index = orri_type_index(world, group->given[k].type);
-    const orri_table* table = (const orri_table*)(const void*)world->tables[type_index];
+    const orri_table* table = (const orri_table*)(const void*)world->tables.list[type_index];
     uint8_t* data = NULL;
     for (uint32_t i = 0; i < group->count; i++) {
         uint32_t place = places[i];
@@ -65,8 +65,8 @@ static void execute_values_plain(orri_change* c, uint32_t g, uint32_t k, const o
         if (place >> ORRI_SLOT_BITS != chunk_id) {
             chunk_id = place >> ORRI_SLOT_BITS;
             uint32_t column = (uint32_t)orri_table_column(world, type_index, chunk_id);
-            data =
-                orri_column_mark(world, world->chunks[chunk_id], column); // Its rows were prepared.
+            data = orri_column_mark(world, world->chunks.list[chunk_id],
+                                    column); // Its rows were prepared.
         }
         uint8_t* to = data + (size_t)orri_place_slot(place) * size;
         orri_value_move(to, values + (size_t)i * size, size);

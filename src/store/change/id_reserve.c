@@ -9,8 +9,8 @@ orr_entity orri_index_nth(const orr_world* world, orri_index_cursor* cursor, uin
     const orri_index* index = &world->index;
     if (position >= index->free_count) {
         uint64_t fresh = (uint64_t)world->hot.count + (position - index->free_count);
-        return fresh < world->entities_max ? orri_id_make((uint32_t)fresh, world->salt | 1)
-                                           : (orr_entity){0};
+        return fresh < world->limits.entities ? orri_id_make((uint32_t)fresh, world->salt | 1)
+                                              : (orr_entity){0};
     }
     if (cursor->next1 == 0 || cursor->position > position) {
         *cursor = (orri_index_cursor){0, index->free_first + 1};
@@ -45,7 +45,7 @@ bool orri_index_next(const orr_world* world, orri_index_cursor* cursor, uint32_t
     uint32_t listed = position < index->free_count ? index->free_count - position : 0, i = 0;
     listed = listed < count ? listed : count;
     uint64_t fresh = (uint64_t)world->hot.count + position + listed - index->free_count;
-    if (listed < count && fresh + (count - listed) > world->entities_max) {
+    if (listed < count && fresh + (count - listed) > world->limits.entities) {
         return false;
     }
     if (listed > 0) {
@@ -64,7 +64,7 @@ bool orri_index_next(const orr_world* world, orri_index_cursor* cursor, uint32_t
 
 bool orri_reserved_ids_has(const orr_world* world, orr_entity entity)
 {
-    const orri_reserved_ids* ahead = world->ahead;
+    const orri_reserved_ids* ahead = world->change.reserved_ids;
     uint32_t index = orri_id_index(entity);
     if (index >= ahead->end || !orri_bit_get(ahead->bits, index)) {
         return false;

@@ -138,7 +138,7 @@ static bool links_know_created(orri_change* c)
             end = index >= end ? index + 1 : end;
         }
     }
-    if (end > c->world->entities_max) {
+    if (end > c->world->limits.entities) {
         return true; // Not given ahead: refused when they are to be created.
     }
     c->ahead.bits = ORRI_ALLOC_ZERO(&c->world->env, ORR_MEMORY_TEMP, uint64_t, end / 64 + 1);
@@ -167,8 +167,8 @@ static bool links_add_late(orri_change* c, const orri_walk* walk)
     orri_cascade_unmark(world, orri_id_index(walk->entity));
     // It leaves one row for another first, and then that one: any row there may have to fill the gap.
     const orri_cluster* cluster = walk->route->to;
-    bool ok = world->share_live == 0 || orri_index_prepare_all(world);
-    for (uint32_t i = 0; ok && world->share_live > 0 && i < cluster->chunk_count; i++) {
+    bool ok = world->cow.live == 0 || orri_index_prepare_all(world);
+    for (uint32_t i = 0; ok && world->cow.live > 0 && i < cluster->chunk_count; i++) {
         ok = orri_chunk_prepare(world, cluster->chunks[i]);
     }
     return ok;
@@ -236,19 +236,19 @@ static orr_result links_doom(orri_change* c)
 orr_result orri_change_link(orri_change* c)
 {
     orr_world* world = c->world;
-    if (world->relation_count == 0) {
+    if (world->relations.count == 0) {
         return ORR_OK;
     }
     if (c->create_count > 0 && !links_know_created(c)) {
         return orri_refuse_memory(&world->env, "keeping who refers to whom");
     }
-    world->ahead = &c->ahead;
+    world->change.reserved_ids = &c->ahead;
     bool ok = links_all(c, LINKS_PREPARE);
     if (ok) {
         (void)links_all(c, LINKS_ENTER);
         c->linked = true;
     }
-    world->ahead = NULL;
+    world->change.reserved_ids = NULL;
     return ok ? links_doom(c) : orri_refuse_memory(&world->env, "keeping who refers to whom");
 }
 

@@ -171,8 +171,8 @@ static orr_result route_collect(orri_change* c, uint32_t g)
         for (end = i + 1; end < group->count && places[end] >> ORRI_SLOT_BITS == chunk;) {
             end++;
         }
-        orri_route* route =
-            route_of(c, g, world->chunks[chunk], group->entities[i], places + i, end - i, &result);
+        orri_route* route = route_of(c, g, world->chunks.list[chunk], group->entities[i],
+                                     places + i, end - i, &result);
         if (route == NULL) {
             return result;
         }
@@ -245,7 +245,7 @@ orr_result orri_change_route(orri_change* c, uint32_t g, uint32_t* places)
 static bool route_prepare_tail(orr_world* world, const orri_cluster* cluster)
 {
     uint64_t end = (uint64_t)cluster->row_count + cluster->batch_incoming - cluster->batch_count;
-    for (uint64_t row = end; world->share_live > 0 && row < cluster->row_count; row++) {
+    for (uint64_t row = end; world->cow.live > 0 && row < cluster->row_count; row++) {
         orri_chunk* chunk = orri_cluster_chunk_of(cluster, (uint32_t)row);
         uint32_t slot = (uint32_t)row & ORRI_SLOT_MASK;
         if (!orri_chunk_prepare_rows(world, chunk, slot, 1) ||

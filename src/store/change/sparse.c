@@ -180,7 +180,7 @@ static void sparse_make_all_pinned(orri_change* c)
             }
         }
     }
-    for (uint32_t g = 0; c->world->pool_count > 0 && g < c->desc->count; g++) {
+    for (uint32_t g = 0; c->world->pinned.count > 0 && g < c->desc->count; g++) {
         const orri_group* group = &c->desc->groups[g];
         for (uint32_t k = 0; sparse_changes(group) && k < group->taken_count; k++) {
             orri_pool* pool = orri_pool_find(c->world, group->taken[k]);

@@ -111,17 +111,17 @@ void orri_pool_share_detach(orr_world* world, orri_pool_block* block)
     // As for columns: in real time systems find nothing held.
     ORR_ASSERT(!world->realtime || orri_here_now.world != world || orri_here_now.clock == NULL);
     // The first of several workers copies, the others wait.
-    orri_mutex_lock(world->env.platform, &world->sharing);
+    orri_mutex_lock(world->env.platform, &world->cow.mutex);
     orri_pool_share* share = __atomic_load_n(&block->share, __ATOMIC_RELAXED);
     bool lost = share != NULL && !pool_share_copy(world, share);
     if (lost) {
         share->lost = true;
-        world->share_losses++;
+        world->cow.losses++;
     }
     if (share != NULL) {
         pool_share_unhook(share);
     }
-    orri_mutex_unlock(world->env.platform, &world->sharing);
+    orri_mutex_unlock(world->env.platform, &world->cow.mutex);
     if (lost) {
         orri_log(&world->env, ORR_LOG_ID_SHARE_LOST,
                  "a held state of %u values of %s is lost: no memory for its copy; give the world "
@@ -161,7 +161,7 @@ orri_pool_share* orri_pool_share_take(orr_world* world, orri_pool* pool, uint32_
                                .used = pool_share_used(pool, number),
                                .attached = true};
     pool->blocks[number].share = share;
-    world->share_live++;
+    world->cow.live++;
     orri_epoch_end(world); // As share_make(): what is written from now on must stamp anew.
     return share;
 }
@@ -178,7 +178,7 @@ void orri_pool_share_release(orr_world* world, orri_pool_share* share)
         pool_share_destruct(share->pool->type, share->values, share->owners, share->used);
         orri_free(&world->env, ORR_MEMORY_SHARE, share->values, share->bytes, ORRI_BLOCK_ALIGN);
     }
-    world->share_live--;
+    world->cow.live--;
     ORRI_FREE(&world->env, ORR_MEMORY_SHARE, orri_pool_share, share, 1);
 }
 
@@ -387,9 +387,9 @@ void orri_pool_back(orr_world* world, orri_pool* pool, const orri_pool_node* nod
             pool->blocks[i].tick = node->blocks[i].tick;
         }
     }
-    world->pinned_live -= pool->live;
+    world->pinned.live -= pool->live;
     pool->slot_count = node != NULL ? node->slot_count : 0;
     pool->free_first = node != NULL ? node->free_first : 0;
     pool->live = node != NULL ? node->live : 0;
-    world->pinned_live += pool->live;
+    world->pinned.live += pool->live;
 }

@@ -83,8 +83,9 @@ size_t orri_row_log_bytes(const orri_share* share)
 void orri_row_log_allow(const orr_world* world, orri_share* share)
 {
     bool plain = share->row_size > 0 && (share->type == NULL || share->type->plain);
-    share->log_max = plain && share->size >= world->undo_least ? share->rows >> world->undo_shift
-                                                               : 0;
+    share->log_max = plain && share->size >= world->cow.row_log_least
+                         ? share->rows >> world->cow.row_log_shift
+                         : 0;
 }
 
 static bool row_log_marks_ready(orr_world* world, orri_share* share)
@@ -387,7 +388,7 @@ void orri_row_log_lose(orr_world* world, orri_share* share)
             row_log_lean(next, share);
         }
         one->lost = true;
-        world->share_losses++;
+        world->cow.losses++;
         orri_row_log_drop(world, one);
         orri_share_settle(world, one);
     }

@@ -14,7 +14,7 @@
 
 #include "store/cow/share.h"
 
-// As a world begins (world->undo_shift, world->undo_least). From a row in twenty-five on a copy is as fast, and a small block is copied faster than logged (bench/README.md).
+// As a world begins (world->cow.row_log_shift, world->cow.row_log_least). From a row in twenty-five on a copy is as fast, and a small block is copied faster than logged (bench/README.md).
 #define ORRI_ROW_LOG_SHIFT 4
 #define ORRI_ROW_LOG_LEAST 2048
 

@@ -6,8 +6,8 @@
 
 static void share_set_kind(orr_world* world, orri_share* share, orri_share_kind kind)
 {
-    world->share_frozen += (uint64_t)(kind == ORRI_SHARE_FROZEN) -
-                           (uint64_t)(share->kind == ORRI_SHARE_FROZEN);
+    world->cow.frozen += (uint64_t)(kind == ORRI_SHARE_FROZEN) -
+                         (uint64_t)(share->kind == ORRI_SHARE_FROZEN);
     share->kind = kind;
 }
 
@@ -41,7 +41,7 @@ static orri_share* share_make(orr_world* world, orri_share_kind kind, orri_share
         *attach = share;
         (*counter)++;
     }
-    world->share_live++;
+    world->cow.live++;
     // What was stamped until now is seen by the holder: later writes must stamp (and detach) anew.
     orri_epoch_end(world);
     return share;
@@ -114,7 +114,7 @@ orri_share* orri_share_lend(orr_world* world, orri_chunk* chunk, uint32_t column
 {
     orri_column* entry = &chunk->columns[column];
     const orri_cluster_column* info = &chunk->cluster->columns[column];
-    ORR_ASSERT(world->appender == NULL && info->type->plain && info->size > 0);
+    ORR_ASSERT(world->append.open == NULL && info->type->plain && info->size > 0);
     if (entry->share != NULL && orri_share_clean(entry->share)) {
         return share_again(world, entry->share, ORRI_SHARE_FROZEN);
     }
@@ -184,7 +184,7 @@ static void share_free(orr_world* world, orri_share* share)
         share_free_data(world, share);
     }
     orri_row_log_drop(world, share);
-    world->share_live--;
+    world->cow.live--;
     if (share->counts != NULL) {
         ORRI_FREE(&world->env, ORR_MEMORY_SHARE, uint16_t, share->counts, share->rows);
     }
@@ -215,7 +215,7 @@ void orri_share_release(orr_world* world, orri_share* share)
 
 static void share_lose(orr_world* world, orri_share* share)
 {
-    world->share_losses++;
+    world->cow.losses++;
     share->lost = true;
     share->data = NULL;
     share_unhook(share);
@@ -239,9 +239,9 @@ static bool share_copy_values(orr_world* world, const orri_share* share, void* t
     if (share->type->plain) {
         return orri_cells_copy(cells, from, share->rows);
     }
-    orri_mutex_lock(world->env.platform, &world->sharing);
+    orri_mutex_lock(world->env.platform, &world->cow.mutex);
     bool copied = orri_cells_copy(cells, from, share->rows);
-    orri_mutex_unlock(world->env.platform, &world->sharing);
+    orri_mutex_unlock(world->env.platform, &world->cow.mutex);
     return copied;
 }
 

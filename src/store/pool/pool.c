@@ -87,14 +87,14 @@ static void pool_free(orr_world* world, orri_pool* pool)
 
 void orri_pools_term(orr_world* world)
 {
-    ORR_ASSERT(world->pinned_live == 0);
-    for (uint32_t i = 0; i < world->pool_count; i++) {
-        pool_free(world, world->pool_list[i]);
+    ORR_ASSERT(world->pinned.live == 0);
+    for (uint32_t i = 0; i < world->pinned.count; i++) {
+        pool_free(world, world->pinned.list[i]);
     }
-    ORRI_RELEASE(&world->env, ORR_MEMORY_WORLD, world->pools, world->pool_capacity);
-    ORRI_RELEASE(&world->env, ORR_MEMORY_WORLD, world->pool_list, world->pool_list_capacity);
-    world->pools = world->pool_list = NULL;
-    world->pool_capacity = world->pool_count = world->pool_list_capacity = 0;
+    ORRI_RELEASE(&world->env, ORR_MEMORY_WORLD, world->pinned.pools, world->pinned.capacity);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_WORLD, world->pinned.list, world->pinned.list_capacity);
+    world->pinned.pools = world->pinned.list = NULL;
+    world->pinned.capacity = world->pinned.count = world->pinned.list_capacity = 0;
 }
 
 // ---- making a pool ---------------------------------------------------------------------------------------
@@ -110,18 +110,18 @@ static uint8_t pool_bits_for(uint32_t size)
 
 static bool pool_reserve_lists(orr_world* world, uint32_t index)
 {
-    uint32_t old = world->pool_capacity;
-    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_WORLD, &world->pools, &world->pool_capacity,
+    uint32_t old = world->pinned.capacity;
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_WORLD, &world->pinned.pools, &world->pinned.capacity,
                       index + 1) ||
-        !ORRI_RESERVE(&world->env, ORR_MEMORY_WORLD, &world->pool_list, &world->pool_list_capacity,
-                      world->pool_count + 1)) {
-        for (uint32_t i = old; i < world->pool_capacity; i++) {
-            world->pools[i] = NULL;
+        !ORRI_RESERVE(&world->env, ORR_MEMORY_WORLD, &world->pinned.list,
+                      &world->pinned.list_capacity, world->pinned.count + 1)) {
+        for (uint32_t i = old; i < world->pinned.capacity; i++) {
+            world->pinned.pools[i] = NULL;
         }
         return false;
     }
-    for (uint32_t i = old; i < world->pool_capacity; i++) {
-        world->pools[i] = NULL;
+    for (uint32_t i = old; i < world->pinned.capacity; i++) {
+        world->pinned.pools[i] = NULL;
     }
     return true;
 }
@@ -129,11 +129,11 @@ static bool pool_reserve_lists(orr_world* world, uint32_t index)
 // In order of types, whichever came to be used first.
 static void pool_list_enter(orr_world* world, orri_pool* pool)
 {
-    uint32_t i = world->pool_count++;
-    for (; i > 0 && world->pool_list[i - 1]->type->id > pool->type->id; i--) {
-        world->pool_list[i] = world->pool_list[i - 1];
+    uint32_t i = world->pinned.count++;
+    for (; i > 0 && world->pinned.list[i - 1]->type->id > pool->type->id; i--) {
+        world->pinned.list[i] = world->pinned.list[i - 1];
     }
-    world->pool_list[i] = pool;
+    world->pinned.list[i] = pool;
 }
 
 ORRI_COLD static orri_pool* pool_create(orr_world* world, const orri_type* type)
@@ -156,7 +156,7 @@ ORRI_COLD static orri_pool* pool_create(orr_world* world, const orri_type* type)
     if (pool->small && type->preset != NULL) {
         memcpy(pool->preset, type->preset, pool->size);
     }
-    world->pools[index] = pool;
+    world->pinned.pools[index] = pool;
     pool_list_enter(world, pool);
     return pool;
 }
@@ -336,7 +336,7 @@ static inline uint32_t pool_take(orr_world* world, orri_pool* pool, uint32_t ind
     block->owners[within] = index;
     *entry = slot1;
     pool->live++;
-    world->pinned_live++;
+    world->pinned.live++;
     return slot1 - 1;
 }
 
@@ -487,7 +487,7 @@ static inline void pool_remove_entry(orr_world* world, orri_pool* pool, uint32_t
     block->stamp = block->version;
     block->owners[orri_pool_within(pool, slot1 - 1)] = ORRI_INDEX_NONE;
     pool->live--;
-    world->pinned_live--;
+    world->pinned.live--;
     if (!pool->plain || pool_heard(world)) {
         pool_remove_told(world, pool, index, slot1 - 1);
         return;
@@ -538,8 +538,8 @@ orr_result orri_pinned_remove(orr_world* world, const char* call, orr_entity ent
 
 void orri_pinned_drop(orr_world* world, const uint32_t* indexes, uint32_t count)
 {
-    for (uint32_t p = 0; p < world->pool_count; p++) {
-        orri_pool* pool = world->pool_list[p];
+    for (uint32_t p = 0; p < world->pinned.count; p++) {
+        orri_pool* pool = world->pinned.list[p];
         for (uint32_t i = 0; pool->live > 0 && i < count; i++) {
             pool_remove(world, pool, indexes[i]);
         }

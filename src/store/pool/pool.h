@@ -49,7 +49,7 @@ struct orri_pool {
 static inline orri_pool* orri_pool_find(const orr_world* world, orr_type type)
 {
     uint32_t index = orri_type_index(world, type);
-    return index < world->pool_capacity ? world->pools[index] : NULL;
+    return index < world->pinned.capacity ? world->pinned.pools[index] : NULL;
 }
 
 // Of transient entities. (pool.c)

@@ -88,8 +88,8 @@ uint64_t orri_pool_hash(orri_pool* pool, uint64_t hash)
 
 uint64_t orri_pools_hash(orr_world* world, uint64_t hash)
 {
-    for (uint32_t p = 0; p < world->pool_count; p++) {
-        orri_pool* pool = world->pool_list[p];
+    for (uint32_t p = 0; p < world->pinned.count; p++) {
+        orri_pool* pool = world->pinned.list[p];
         if (pool->slot_count != 0 && !pool->type->info.transient) {
             hash = orri_pool_hash(pool, hash);
         }
@@ -192,10 +192,10 @@ orr_result orri_pools_validate(orr_world* world)
 {
     uint64_t live = 0;
     orr_result result = ORR_OK;
-    for (uint32_t p = 0; p < world->pool_count && result == ORR_OK; p++) {
-        const orri_pool* pool = world->pool_list[p];
+    for (uint32_t p = 0; p < world->pinned.count && result == ORR_OK; p++) {
+        const orri_pool* pool = world->pinned.list[p];
         if (orri_pool_find(world, (orr_type){pool->type->id}) != pool ||
-            (p > 0 && world->pool_list[p - 1]->type->id >= pool->type->id)) {
+            (p > 0 && world->pinned.list[p - 1]->type->id >= pool->type->id)) {
             result = pool_state_fail(world, pool, "order of pools", p);
         }
         result = result == ORR_OK ? pool_state_check_blocks(world, pool) : result;
@@ -204,7 +204,7 @@ orr_result orri_pools_validate(orr_world* world)
         result = result == ORR_OK ? pool_state_check_pages(world, pool, true) : result;
         result = result == ORR_OK ? pool_state_check_free(world, pool) : result;
         live += pool->live;
-        if (result == ORR_OK && p + 1 == world->pool_count && live != world->pinned_live) {
+        if (result == ORR_OK && p + 1 == world->pinned.count && live != world->pinned.live) {
             result = pool_state_fail(world, pool, "count of all pools", (uint32_t)live);
         }
     }

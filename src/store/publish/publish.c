@@ -368,7 +368,7 @@ static orri_published_type* publish_type_make(orri_publisher* publisher, orr_typ
                  : type->type->info.multiplicity == ORR_MULTIPLE ? ORRI_PUBLISHED_CELLS
                                                                  : ORRI_PUBLISHED_ROWS;
     type->editions = orri_edition_take(publisher, type,
-                                       type->kind != ORRI_PUBLISHED_POOL ? world->chunk_count : 0);
+                                       type->kind != ORRI_PUBLISHED_POOL ? world->chunks.count : 0);
     if (type->editions == NULL ||
         !ORRI_RESERVE(&world->env, ORR_MEMORY_SHOWN, &publisher->types, &publisher->type_capacity,
                       publisher->type_count + 1)) {
@@ -418,7 +418,7 @@ static publish_source publish_source_at(const orri_publisher* publisher,
         const orri_pool_block* live = &orri_pool_find(publisher->world, type->handle)->blocks[id];
         return (publish_source){live->data, live->version, old->rows};
     }
-    const orri_chunk* chunk = publisher->world->chunks[id];
+    const orri_chunk* chunk = publisher->world->chunks.list[id];
     const orri_column* live = &chunk->columns[old->column];
     return (publish_source){live->data, live->version, orri_chunk_rows(chunk)};
 }
@@ -471,7 +471,8 @@ static bool publish_copy_fresh(orri_publisher* publisher, orri_published_type* t
         publish_source source = publish_source_at(publisher, type, id, old);
         if (ORR_LIKELY(source.version == old->source) ||
             (ORR_UNLIKELY(type->lends) &&
-             orri_zero_copy_wanted(type, old, publisher->world, publisher->world->chunks[id]))) {
+             orri_zero_copy_wanted(type, old, publisher->world,
+                                   publisher->world->chunks.list[id]))) {
             continue;
         }
         if (type->making == NULL) {

@@ -236,7 +236,7 @@ static inline bool orri_zero_copy_wanted(const orri_published_type* type,
                                          const orri_edition_block* old, const orr_world* world,
                                          const orri_chunk* chunk)
 {
-    return ORR_UNLIKELY(type->lends) && old->lend && world->appender == NULL &&
+    return ORR_UNLIKELY(type->lends) && old->lend && world->append.open == NULL &&
            orri_chunk_rows(chunk) > 0;
 }
 // A lent block that no edition has any more. Floor.

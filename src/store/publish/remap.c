@@ -91,7 +91,7 @@ static bool remap_reserve_chunks(orri_publisher* publisher)
 {
     uint32_t old = publisher->followed_capacity;
     if (!ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_SHOWN, &publisher->followed,
-                      &publisher->followed_capacity, publisher->world->chunk_count)) {
+                      &publisher->followed_capacity, publisher->world->chunks.count)) {
         return false;
     }
     if (publisher->followed_capacity > old) {
@@ -110,11 +110,12 @@ static bool remap_collect(orri_publisher* publisher, const orri_published_type* 
     if (!remap_reserve_chunks(publisher)) {
         return false;
     }
-    for (uint32_t id = 1; id < world->chunk_count; id++) {
-        orri_chunk* chunk = world->chunks[id];
+    for (uint32_t id = 1; id < world->chunks.count; id++) {
+        orri_chunk* chunk = world->chunks.list[id];
         const orri_remapped* old = &publisher->followed[id];
-        if (id + REMAP_AHEAD < world->chunk_count && world->chunks[id + REMAP_AHEAD] != NULL) {
-            __builtin_prefetch(&world->chunks[id + REMAP_AHEAD]->stamp);
+        if (id + REMAP_AHEAD < world->chunks.count &&
+            world->chunks.list[id + REMAP_AHEAD] != NULL) {
+            __builtin_prefetch(&world->chunks.list[id + REMAP_AHEAD]->stamp);
         }
         if (ORR_LIKELY(!remap_suspect(publisher, added, chunk, old))) {
             continue;
@@ -284,7 +285,7 @@ static bool remap_stays(const orri_published_type* type, const orri_remap_change
 static bool remap_build_edition(orri_publisher* publisher, orri_published_type* type,
                                 orri_edition* edition)
 {
-    if (!orri_remap_reserve(publisher, edition, publisher->world->chunk_count,
+    if (!orri_remap_reserve(publisher, edition, publisher->world->chunks.count,
                             publisher->change_count)) {
         (void)orri_refuse_memory(&publisher->world->env, "moving published values");
         return false;
@@ -310,7 +311,7 @@ static bool remap_build_edition(orri_publisher* publisher, orri_published_type* 
 // Rolls of the chunks of a multiple type that are not as they were.
 static bool remap_build_rolls(orri_publisher* publisher, orri_published_type* type)
 {
-    bool made = orri_owner_lists_reserve(publisher, type, publisher->world->chunk_count);
+    bool made = orri_owner_lists_reserve(publisher, type, publisher->world->chunks.count);
     for (uint32_t c = 0; made && c < publisher->change_count; c++) {
         const orri_remap_change* change = &publisher->changes[c];
         int32_t column = remap_column(change->chunk, type);
@@ -395,7 +396,7 @@ static bool remap_prepare_ids(orri_publisher* publisher)
 // Columns of chunks that the view has none for, or not enough.
 static bool remap_prepare_view(orri_publisher* publisher, orri_view* view)
 {
-    if (!orri_view_reserve(view, publisher->world->chunk_count) ||
+    if (!orri_view_reserve(view, publisher->world->chunks.count) ||
         !ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_SHOWN, &publisher->made_views,
                       &publisher->made_view_capacity,
                       publisher->made_view_count + publisher->change_count)) {

@@ -15,8 +15,8 @@ ORRI_COLD static orr_result publish_validate_corrupt(const orri_publisher* publi
 // Rows have changed since they were followed: nothing can be said of them.
 static bool publish_validate_stale(const orri_publisher* publisher, uint32_t id)
 {
-    const orri_chunk* chunk = id < publisher->world->chunk_count ? publisher->world->chunks[id]
-                                                                 : NULL;
+    const orri_chunk* chunk =
+        id < publisher->world->chunks.count ? publisher->world->chunks.list[id] : NULL;
     const orri_remapped* followed = &publisher->followed[id];
     return chunk == NULL || chunk != followed->chunk || chunk->stamp != followed->stamp;
 }
@@ -25,7 +25,7 @@ static orr_result publish_validate_rows(const orri_publisher* publisher, uint32_
 {
     const orr_world* world = publisher->world;
     const orri_remapped* followed = &publisher->followed[id];
-    const orri_chunk* chunk = world->chunks[id];
+    const orri_chunk* chunk = world->chunks.list[id];
     bool same = followed->rows == orri_chunk_rows(chunk);
     for (uint32_t r = 0; same && r < followed->rows; r++) {
         uint32_t index = orri_chunk_ids(chunk)[r];
@@ -49,7 +49,7 @@ static orr_result publish_validate_roll(const orri_publisher* publisher,
     bool pool = type->kind == ORRI_PUBLISHED_POOL;
     bool right = block == NULL || stale ||
                  (pool ? orri_published_pool_agrees(publisher, type, id, roll)
-                       : orri_published_cell_agrees(type, publisher->world->chunks[id], roll));
+                       : orri_published_cell_agrees(type, publisher->world->chunks.list[id], roll));
     return right ? ORR_OK
                  : publish_validate_corrupt(publisher, type, id, "a roll is not as it was");
 }
@@ -78,7 +78,7 @@ static orr_result publish_validate_block(const orri_publisher* publisher,
     bool stale = followed->chunk != NULL && publish_validate_stale(publisher, id);
     int32_t column =
         followed->chunk != NULL && !stale
-            ? orri_cluster_find_column(publisher->world->chunks[id]->cluster, type->handle)
+            ? orri_cluster_find_column(publisher->world->chunks.list[id]->cluster, type->handle)
             : -1;
     if (!stale && (block != NULL) != (column >= 0)) {
         return publish_validate_corrupt(publisher, type, id, "a block is missing, or one too many");
@@ -96,7 +96,7 @@ static orr_result publish_validate_block(const orri_publisher* publisher,
         return ORR_OK;
     }
     stale = stale ||
-            (block != NULL && orri_published_cell_stale(type, publisher->world->chunks[id]));
+            (block != NULL && orri_published_cell_stale(type, publisher->world->chunks.list[id]));
     return publish_validate_roll(publisher, type, block, id, stale);
 }
 
@@ -148,8 +148,8 @@ static orr_result publish_validate_lent(const orri_publisher* publisher,
     for (uint32_t id = 0; right && looks && id < type->editions->capacity; id++) {
         const orri_edition_block* block = type->editions->blocks[id];
         bool there = block != NULL && !publish_validate_stale(publisher, id);
-        const orri_share* share = there ? publisher->world->chunks[id]->columns[block->column].share
-                                        : NULL;
+        const orri_share* share =
+            there ? publisher->world->chunks.list[id]->columns[block->column].share : NULL;
         right = share == NULL || share != block->share;
     }
     return right ? ORR_OK
@@ -191,7 +191,7 @@ static const uint8_t* publish_validate_seen(const orri_view* view, const orri_pu
 static orr_result publish_validate_columns(const orri_view* view, uint32_t id)
 {
     const orri_publisher* publisher = view->publisher;
-    const orri_chunk* chunk = publisher->world->chunks[id];
+    const orri_chunk* chunk = publisher->world->chunks.list[id];
     const orri_view_chunk* entry = view->chunks[id];
     if ((entry != NULL) != orri_view_shows(view, chunk)) {
         return publish_validate_corrupt(publisher, NULL, id, "a view shows it wrongly");
@@ -262,8 +262,8 @@ bool orri_publish_remapped(const orri_publisher* publisher)
         if (type->kind == ORRI_PUBLISHED_POOL && orri_published_pool_stale(publisher, type)) {
             return false;
         }
-        for (uint32_t id = 1; id < world->chunk_count; id++) {
-            const orri_chunk* chunk = world->chunks[id];
+        for (uint32_t id = 1; id < world->chunks.count; id++) {
+            const orri_chunk* chunk = world->chunks.list[id];
             bool published = chunk != NULL &&
                              orri_cluster_find_column(chunk->cluster, type->handle) >= 0;
             if (published &&

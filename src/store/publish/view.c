@@ -232,16 +232,17 @@ static bool view_take_chunks(orri_view* view)
 {
     const orri_publisher* publisher = view->publisher;
     const orr_world* world = publisher->world;
-    if (!orri_view_reserve(view, world->chunk_count)) {
+    if (!orri_view_reserve(view, world->chunks.count)) {
         return false;
     }
-    for (uint32_t id = 1; id < world->chunk_count; id++) {
-        if (publisher->followed[id].chunk != NULL && orri_view_shows(view, world->chunks[id])) {
-            orri_view_chunk* entry = orri_view_chunk_make(view, world->chunks[id]);
+    for (uint32_t id = 1; id < world->chunks.count; id++) {
+        if (publisher->followed[id].chunk != NULL &&
+            orri_view_shows(view, world->chunks.list[id])) {
+            orri_view_chunk* entry = orri_view_chunk_make(view, world->chunks.list[id]);
             if (entry == NULL) {
                 return false;
             }
-            orri_view_refresh(view, id, world->chunks[id], entry);
+            orri_view_refresh(view, id, world->chunks.list[id], entry);
         }
     }
     return true;
@@ -379,8 +380,8 @@ uint64_t orri_view_unseen(const orri_view* view, orr_type handle, uint64_t since
     bool any = type != NULL && type->edition != NULL && type->type->kind != ORRI_PUBLISHED_POOL;
     for (uint32_t id = 0; any && id < type->edition->capacity; id++) {
         const orri_edition_block* block = type->edition->blocks[id];
-        const orri_chunk* chunk = block != NULL && id < world->chunk_count ? world->chunks[id]
-                                                                           : NULL;
+        const orri_chunk* chunk = block != NULL && id < world->chunks.count ? world->chunks.list[id]
+                                                                            : NULL;
         if (chunk == NULL || block->column >= chunk->cluster->type_count) {
             continue;
         }

@@ -82,7 +82,7 @@ static bool zero_copy_type(orri_publisher* publisher, orri_published_type* type)
     const orri_edition* newest = type->editions;
     for (uint32_t id = 0; type->lends && id < newest->capacity; id++) {
         const orri_edition_block* old = newest->blocks[id];
-        orri_chunk* chunk = old != NULL ? publisher->world->chunks[id] : NULL;
+        orri_chunk* chunk = old != NULL ? publisher->world->chunks.list[id] : NULL;
         if (old == NULL || chunk->columns[old->column].version == old->source ||
             !orri_zero_copy_wanted(type, old, publisher->world, chunk)) {
             continue;
@@ -208,7 +208,7 @@ orr_result orri_reclaim(orri_publisher* publisher, orr_type handle, orri_reclaim
     orri_reclaim_how how = ORRI_RECLAIM_NONE;
     for (uint32_t id = 0; id < type->editions->capacity; id++) {
         orri_edition_block* newest = type->editions->blocks[id];
-        orri_chunk* chunk = newest != NULL ? publisher->world->chunks[id] : NULL;
+        orri_chunk* chunk = newest != NULL ? publisher->world->chunks.list[id] : NULL;
         if (newest == NULL || (newest->decided && chunk->columns[newest->column].share == NULL)) {
             continue;
         }
@@ -256,7 +256,7 @@ orr_result orri_publish_lends(orri_publisher* publisher, orr_type handle, bool o
     on &= type->size > 0 && type->kind == ORRI_PUBLISHED_ROWS;
     for (uint32_t id = 0; type->lends && !on && id < type->editions->capacity; id++) {
         const orri_edition_block* block = type->editions->blocks[id];
-        if (block != NULL && !orri_column_prepare(world, world->chunks[id], block->column)) {
+        if (block != NULL && !orri_column_prepare(world, world->chunks.list[id], block->column)) {
             return orri_env_result(&world->env);
         }
     }

@@ -14,7 +14,7 @@ typedef orri_cascade cascade;
 static uint64_t* cascade_marks(const orr_world* world, uint32_t index)
 {
     uint32_t page = index >> ORRI_PAGE_BITS;
-    return page < world->relation_marks.capacity ? world->relation_marks.list[page] : NULL;
+    return page < world->relations.marks.capacity ? world->relations.marks.list[page] : NULL;
 }
 
 bool orri_cascade_marked(const orr_world* world, uint32_t index)
@@ -72,7 +72,7 @@ static bool cascade_follow(cascade* d, const orri_element* element, uint32_t tar
 
 static bool cascade_follow_all(cascade* d, uint32_t target)
 {
-    for (const orri_relation* r = d->world->relations; r != NULL; r = r->next) {
+    for (const orri_relation* r = d->world->relations.first; r != NULL; r = r->next) {
         for (uint32_t e = 0; e < r->type->indexed_count; e++) {
             if (r->type->indexed[e].on_destroy == ORR_ON_DESTROY_DESTROY &&
                 !cascade_follow(d, &r->elements[e], target)) {
@@ -121,7 +121,7 @@ static orri_chunk* cascade_column(const orr_world* world, const orri_type* type,
 // clusters that go as a whole.
 static bool cascade_prepare(orr_world* world, uint32_t target)
 {
-    for (const orri_relation* r = world->relations; r != NULL; r = r->next) {
+    for (const orri_relation* r = world->relations.first; r != NULL; r = r->next) {
         for (uint32_t e = 0; e < r->type->indexed_count; e++) {
             const orri_element* element = &r->elements[e];
             bool clears = r->type->indexed[e].on_destroy == ORR_ON_DESTROY_CLEAR;
@@ -161,7 +161,7 @@ static bool cascade_clear(orr_world* world, const orri_type* type, uint32_t e, u
 // Nobody refers to an entity any more. `clear`: the fields become null whatever their policy says.
 static void cascade_release(orr_world* world, uint32_t target, bool clear)
 {
-    for (const orri_relation* r = world->relations; r != NULL; r = r->next) {
+    for (const orri_relation* r = world->relations.first; r != NULL; r = r->next) {
         for (uint32_t e = 0; e < r->type->indexed_count; e++) {
             bool clears = clear || r->type->indexed[e].on_destroy == ORR_ON_DESTROY_CLEAR;
             for (uint32_t next; (next = orri_head_of(&r->elements[e], target)) != 0;) {
@@ -223,7 +223,7 @@ static void cascade_commit_clusters(void* user)
 {
     const cascade* d = user;
     cascade_commit(user);
-    for (orri_cluster* cluster = d->world->cluster_first; cluster != NULL;
+    for (orri_cluster* cluster = d->world->clusters.first; cluster != NULL;
          cluster = cluster->next) {
         if (cluster->doomed) {
             bool killed = orri_cluster_kill_rows(d->world, cluster);
@@ -291,7 +291,7 @@ static bool cascade_add_cluster(cascade* d, const orri_cluster* cluster)
 orr_result orri_relation_destroy_clusters(orr_world* world, const char* call)
 {
     cascade d = {.world = world};
-    for (orri_cluster* cluster = world->cluster_first; cluster != NULL; cluster = cluster->next) {
+    for (orri_cluster* cluster = world->clusters.first; cluster != NULL; cluster = cluster->next) {
         if (cluster->doomed && !cascade_add_cluster(&d, cluster)) {
             (void)cascade_abandon(&d);
             return orri_refuse_memory(&world->env, "collecting what is destroyed together");

@@ -51,22 +51,23 @@ orri_relation* orri_relation_create(orr_world* world, const orri_type* type)
                                               _Alignof(orri_relation));
     if (relation != NULL) {
         relation->type = type;
-        relation->next = world->relations;
-        world->relations = relation;
-        world->relation_count++;
+        relation->next = world->relations.first;
+        world->relations.first = relation;
+        world->relations.count++;
     }
     return relation;
 }
 
 void orri_relations_reset(orr_world* world)
 {
-    for (orri_relation* relation = world->relations; relation != NULL; relation = relation->next) {
+    for (orri_relation* relation = world->relations.first; relation != NULL;
+         relation = relation->next) {
         for (uint32_t e = 0; e < relation->type->indexed_count; e++) {
             relation_pages_free(world, &relation->elements[e].links, RELATION_LINK_BYTES);
             relation_pages_free(world, &relation->elements[e].heads, RELATION_HEAD_BYTES);
         }
     }
-    relation_pages_free(world, &world->relation_marks, RELATION_MARK_BYTES);
+    relation_pages_free(world, &world->relations.marks, RELATION_MARK_BYTES);
 }
 
 bool orri_relation_room(orr_world* world, orri_relation* relation, uint32_t e, uint32_t index,
@@ -75,7 +76,7 @@ bool orri_relation_room(orr_world* world, orri_relation* relation, uint32_t e, u
     orri_element* element = &relation->elements[e];
     return relation_page_make(world, &element->links, index, RELATION_LINK_BYTES) &&
            relation_page_make(world, &element->heads, target, RELATION_HEAD_BYTES) &&
-           relation_page_make(world, &world->relation_marks, index, RELATION_MARK_BYTES);
+           relation_page_make(world, &world->relations.marks, index, RELATION_MARK_BYTES);
 }
 
 static void relation_pages_clear(const orri_pages* pages, size_t bytes)
@@ -89,13 +90,14 @@ static void relation_pages_clear(const orri_pages* pages, size_t bytes)
 
 void orri_relations_renew(orr_world* world)
 {
-    for (orri_relation* relation = world->relations; relation != NULL; relation = relation->next) {
+    for (orri_relation* relation = world->relations.first; relation != NULL;
+         relation = relation->next) {
         for (uint32_t e = 0; e < relation->type->indexed_count; e++) {
             relation_pages_clear(&relation->elements[e].links, RELATION_LINK_BYTES);
             relation_pages_clear(&relation->elements[e].heads, RELATION_HEAD_BYTES);
         }
     }
-    for (orri_cluster* cluster = world->cluster_first; cluster != NULL; cluster = cluster->next) {
+    for (orri_cluster* cluster = world->clusters.first; cluster != NULL; cluster = cluster->next) {
         if (cluster->indexed) {
             orri_relation_enter_rows(world, cluster, 0, cluster->row_count);
         }
@@ -105,13 +107,14 @@ void orri_relations_renew(orr_world* world)
 void orri_relations_term(orr_world* world)
 {
     orri_relations_reset(world);
-    for (orri_relation *relation = world->relations, *next; relation != NULL; relation = next) {
+    for (orri_relation *relation = world->relations.first, *next; relation != NULL;
+         relation = next) {
         next = relation->next;
         orri_free(&world->env, ORR_MEMORY_INDEX, relation, relation_bytes(relation->type),
                   _Alignof(orri_relation));
     }
-    world->relations = NULL;
-    world->relation_count = 0;
+    world->relations.first = NULL;
+    world->relations.count = 0;
 }
 
 // ---- one value -------------------------------------------------------------------------------------------
@@ -122,7 +125,7 @@ orr_entity orri_relation_target(const orr_world* world, const orri_relation* rel
     orr_entity target;
     memcpy(&target, (const uint8_t*)value + relation->type->indexed[e].offset, sizeof target);
     bool alive = orri_record_find(world, target) != NULL ||
-                 (world->ahead != NULL && orri_reserved_ids_has(world, target));
+                 (world->change.reserved_ids != NULL && orri_reserved_ids_has(world, target));
     return alive ? target : (orr_entity){0};
 }
 
@@ -136,7 +139,7 @@ bool orri_relation_prepare(orr_world* world, orri_relation* relation, uint32_t i
             (!relation_page_make(world, &element->links, index, RELATION_LINK_BYTES) ||
              !relation_page_make(world, &element->heads, orri_id_index(target),
                                  RELATION_HEAD_BYTES) ||
-             !relation_page_make(world, &world->relation_marks, index, RELATION_MARK_BYTES))) {
+             !relation_page_make(world, &world->relations.marks, index, RELATION_MARK_BYTES))) {
             return false;
         }
     }
@@ -281,7 +284,7 @@ void orri_relation_leave(orr_world* world, const orri_cluster* cluster, uint32_t
 
 bool orri_relation_referred(const orr_world* world, uint32_t index)
 {
-    for (const orri_relation* r = world->relations; r != NULL; r = r->next) {
+    for (const orri_relation* r = world->relations.first; r != NULL; r = r->next) {
         for (uint32_t e = 0; e < r->type->indexed_count; e++) {
             if (orri_head_of(&r->elements[e], index) != 0) {
                 return true;

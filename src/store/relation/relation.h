@@ -51,8 +51,8 @@ static inline uint32_t orri_head_of(const orri_element* element, uint32_t index)
 static inline orri_relation* orri_table_relation(const orr_world* world, const orri_type* type)
 {
     uint32_t index = orri_type_index(world, (orr_type){type->id});
-    return index < world->table_capacity
-               ? ((const orri_table*)(const void*)world->tables[index])->relation
+    return index < world->tables.capacity
+               ? ((const orri_table*)(const void*)world->tables.list[index])->relation
                : NULL;
 }
 

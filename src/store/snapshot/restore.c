@@ -152,8 +152,8 @@ static bool restore_bits_differ(const orri_cluster* cluster, const orri_cluster_
 static bool restore_ready_cluster(orr_world* world, orri_restore* way,
                                   const orri_cluster_node* node, restore_cluster* back)
 {
-    const orri_cluster_slot* slot = node->index < world->slot_count ? &world->slots[node->index]
-                                                                    : NULL;
+    const orri_cluster_slot* slot =
+        node->index < world->clusters.slot_count ? &world->clusters.slots[node->index] : NULL;
     orri_cluster* cluster = slot != NULL ? slot->cluster : NULL;
     back->fresh = cluster == NULL || cluster->sequence != node->sequence;
     if (back->fresh) {
@@ -266,8 +266,8 @@ static const orri_pool_node* restore_pool_node(const orri_snapshot* then, const 
 
 static bool restore_ready_pools(orr_world* world, orri_restore* way)
 {
-    for (uint32_t p = 0; p < world->pool_count; p++) {
-        orri_pool* pool = world->pool_list[p];
+    for (uint32_t p = 0; p < world->pinned.count; p++) {
+        orri_pool* pool = world->pinned.list[p];
         const orri_pool_node* node = restore_pool_node(way->snapshot, pool);
         if (pool->type->info.transient) {
             continue;
@@ -285,12 +285,12 @@ static bool restore_ready_ids(orr_world* world)
 {
     uint32_t transient = world->transient.cluster != NULL ? world->transient.cluster->chunk_count
                                                           : 0;
-    uint32_t needed = world->chunk_count + transient;
+    uint32_t needed = world->chunks.count + transient;
     return needed <= ORRI_CHUNKS_MAX + 1 &&
-           ORRI_RESERVE(&world->env, ORR_MEMORY_WORLD, &world->chunks, &world->chunk_capacity,
+           ORRI_RESERVE(&world->env, ORR_MEMORY_WORLD, &world->chunks.list, &world->chunks.capacity,
                         needed) &&
-           ORRI_RESERVE(&world->env, ORR_MEMORY_WORLD, &world->chunk_free,
-                        &world->chunk_free_capacity, needed);
+           ORRI_RESERVE(&world->env, ORR_MEMORY_WORLD, &world->chunks.free,
+                        &world->chunks.free_capacity, needed);
 }
 
 static bool restore_ready_all(orr_world* world, orri_restore* way)
@@ -312,9 +312,9 @@ static bool restore_ready_all(orr_world* world, orri_restore* way)
     if (!restore_ready_index(world, way)) {
         return false;
     }
-    way->relations = way->relations && world->relation_count != 0;
+    way->relations = way->relations && world->relations.count != 0;
     return restore_ready_relations(world, way) && restore_ready_pools(world, way) &&
-           (world->tag_state == then->tags->state ||
+           (world->tags.state == then->tags->state ||
             orri_tags_copy(world, then->tags->list.entries, then->tags->list.count, &way->tags)) &&
            (told == 0 || world->listener.cluster_room == NULL ||
             world->listener.cluster_room(world, told));
@@ -429,8 +429,8 @@ static void restore_drop_transient(orr_world* world, const orri_snapshot* then, 
 
 static void restore_pools(orr_world* world, orri_restore* way)
 {
-    for (uint32_t p = 0; p < world->pool_count; p++) {
-        orri_pool* pool = world->pool_list[p];
+    for (uint32_t p = 0; p < world->pinned.count; p++) {
+        orri_pool* pool = world->pinned.list[p];
         if (pool->type->info.transient) {
             restore_drop_transient(world, way->snapshot, pool);
         } else {
@@ -472,7 +472,7 @@ static void restore_clear_cluster(orr_world* world, const orri_cluster_node* nod
 // Clusters that were not there go, with all they have.
 static void restore_clear_others(orr_world* world)
 {
-    for (orri_cluster *cluster = world->cluster_first, *next; cluster != NULL; cluster = next) {
+    for (orri_cluster *cluster = world->clusters.first, *next; cluster != NULL; cluster = next) {
         next = cluster->next;
         if (!cluster->doomed) {
             continue;
@@ -488,7 +488,7 @@ static void restore_clear_others(orr_world* world)
 
 static void restore_clear(orr_world* world, orri_restore* way)
 {
-    for (orri_cluster* cluster = world->cluster_first; cluster != NULL; cluster = cluster->next) {
+    for (orri_cluster* cluster = world->clusters.first; cluster != NULL; cluster = cluster->next) {
         cluster->doomed = true;
     }
     for (uint32_t i = 0; i < way->cluster_count; i++) {
@@ -507,12 +507,12 @@ static void restore_slots(orr_world* world, orri_restore* way)
 {
     const orri_snapshot* then = way->snapshot;
     orri_cluster* last = NULL;
-    uint32_t now = world->slot_count;
-    world->slot_count = then->slot_count;
-    world->slot_free = then->slot_free;
+    uint32_t now = world->clusters.slot_count;
+    world->clusters.slot_count = then->slot_count;
+    world->clusters.slot_free = then->slot_free;
     for (uint32_t i = 0; i < then->slot_count; i++) {
-        orri_cluster* cluster = i < now ? world->slots[i].cluster : NULL;
-        world->slots[i] =
+        orri_cluster* cluster = i < now ? world->clusters.slots[i].cluster : NULL;
+        world->clusters.slots[i] =
             (orri_cluster_slot){cluster, then->slots[i].generation, then->slots[i].free_next};
     }
     for (uint32_t i = 0; i < way->cluster_count; i++) {
@@ -526,13 +526,13 @@ static void restore_slots(orr_world* world, orri_restore* way)
         }
         cluster->prev = last;
         cluster->next = NULL;
-        *(last != NULL ? &last->next : &world->cluster_first) = cluster;
+        *(last != NULL ? &last->next : &world->clusters.first) = cluster;
         last = cluster;
     }
     if (last == NULL) {
-        world->cluster_first = NULL;
+        world->clusters.first = NULL;
     }
-    world->cluster_last = last;
+    world->clusters.last = last;
 }
 
 // The values of a frozen holder's share, made for the world. NULL: they are the holder's own to give.
@@ -656,7 +656,7 @@ static void restore_cluster_fill(orr_world* world, orri_restore* way, const orri
     for (uint32_t i = 0; i < node->chunk_count; i++) {
         orri_chunk* chunk = cluster->chunks[i];
         if (back->made[i] != NULL) {
-            world->chunks[chunk->id] = chunk;
+            world->chunks.list[chunk->id] = chunk;
             orri_chunk_enter(chunk);
         }
         restore_chunk(world, way, chunk, node->chunks[i], back->spare[i], back->made[i] != NULL);
@@ -674,7 +674,7 @@ static void restore_cluster_fill(orr_world* world, orri_restore* way, const orri
 // The chunks of transient entities have the ids that are left.
 static void restore_apart_ids(orr_world* world, orri_chunk* chunk, uint32_t id)
 {
-    world->chunks[id] = chunk;
+    world->chunks.list[id] = chunk;
     if (chunk->id == id) {
         return;
     }
@@ -689,7 +689,7 @@ static void restore_apart_leave(orr_world* world)
 {
     const orri_cluster* transient = world->transient.cluster;
     for (uint32_t i = 0; transient != NULL && i < transient->chunk_count; i++) {
-        world->chunks[transient->chunks[i]->id] = NULL;
+        world->chunks.list[transient->chunks[i]->id] = NULL;
     }
 }
 
@@ -699,12 +699,12 @@ static void restore_apart_enter(orr_world* world)
     uint32_t next = 1;
     for (uint32_t i = 0; transient != NULL && i < transient->chunk_count; i++) {
         uint32_t id = transient->chunks[i]->id;
-        if (world->chunks[id] != NULL) {
-            while (next < world->chunk_count && world->chunks[next] != NULL) {
+        if (world->chunks.list[id] != NULL) {
+            while (next < world->chunks.count && world->chunks.list[next] != NULL) {
                 next++;
             }
             id = next;
-            world->chunk_count += id == world->chunk_count;
+            world->chunks.count += id == world->chunks.count;
         }
         restore_apart_ids(world, transient->chunks[i], id);
     }
@@ -714,10 +714,10 @@ static void restore_apart_enter(orr_world* world)
 static void restore_chunk_ids(orr_world* world)
 {
     restore_apart_enter(world);
-    world->chunk_free_count = 0;
-    for (uint32_t id = world->chunk_count; id-- > 1;) {
-        if (world->chunks[id] == NULL) {
-            world->chunk_free[world->chunk_free_count++] = id;
+    world->chunks.free_count = 0;
+    for (uint32_t id = world->chunks.count; id-- > 1;) {
+        if (world->chunks.list[id] == NULL) {
+            world->chunks.free[world->chunks.free_count++] = id;
         }
     }
 }
@@ -760,7 +760,7 @@ void orri_snapshot_restore(orr_world* world, orri_restore* way)
 {
     const orri_snapshot* then = way->snapshot;
     ORR_ASSERT(!orri_snapshot_lost(then) && world->publisher == NULL);
-    if (world->listed != 0) {
+    if (world->loops.listed != 0) {
         world->listener.structure_change(world);
     }
     orri_epoch_end(world);
@@ -776,7 +776,7 @@ void orri_snapshot_restore(orr_world* world, orri_restore* way)
     world->tick = then->tick;
     world->singleton = then->singleton;
     world->instance_last = then->instance_last;
-    if (world->tag_state != then->tags->state) {
+    if (world->tags.state != then->tags->state) {
         orri_tags_put(world, &way->tags, then->tags->state);
     }
     if (way->relations) {
@@ -786,7 +786,7 @@ void orri_snapshot_restore(orr_world* world, orri_restore* way)
         orri_names_renew(world);
     }
     // Who keeps something by the clusters there are (parallel.c) looks anew.
-    world->cluster_sequence++;
+    world->clusters.sequence++;
     restore_tell(world, way);
     restore_end(world, way);
     // Blocks that were stamped are held: nobody may take the stamp for the right to write.

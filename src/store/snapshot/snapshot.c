@@ -24,8 +24,8 @@ static void snapshot_chunk_release(orr_world* world, orri_chunk_node* node)
             orri_share_release(world, node->columns[c].share);
         }
     }
-    if (world->snapshots->chunks[node->id] == node) {
-        world->snapshots->chunks[node->id] = NULL;
+    if (world->cow.snapshots->chunks[node->id] == node) {
+        world->cow.snapshots->chunks[node->id] = NULL;
     }
     orri_free(&world->env, ORR_MEMORY_SHARE, node, snapshot_chunk_bytes(node->column_count),
               _Alignof(orri_chunk_node));
@@ -51,7 +51,7 @@ static bool snapshot_chunk_same(const orri_chunk_node* node, const orri_chunk* c
 
 static orri_chunk_node* snapshot_chunk_take(orr_world* world, orri_chunk* chunk)
 {
-    orri_chunk_node** newest = &world->snapshots->chunks[chunk->id];
+    orri_chunk_node** newest = &world->cow.snapshots->chunks[chunk->id];
     if (snapshot_chunk_same(*newest, chunk)) {
         (*newest)->refs++;
         return *newest;
@@ -100,8 +100,8 @@ static void snapshot_cluster_release(orr_world* world, orri_cluster_node* node)
     for (uint32_t i = 0; i < node->chunk_count; i++) {
         snapshot_chunk_release(world, node->chunks[i]);
     }
-    if (world->snapshots->clusters[node->index] == node) {
-        world->snapshots->clusters[node->index] = NULL;
+    if (world->cow.snapshots->clusters[node->index] == node) {
+        world->cow.snapshots->clusters[node->index] = NULL;
     }
     orri_free(&world->env, ORR_MEMORY_SHARE, node,
               snapshot_cluster_bytes(node->chunk_count, node->type_count, node->tag_count),
@@ -168,7 +168,7 @@ static bool snapshot_cluster_same(const orri_cluster_node* node, const orri_clus
 
 static orri_cluster_node* snapshot_cluster_take(orr_world* world, const orri_cluster* cluster)
 {
-    orri_cluster_node** newest = &world->snapshots->clusters[cluster->index];
+    orri_cluster_node** newest = &world->cow.snapshots->clusters[cluster->index];
     if (snapshot_cluster_same(*newest, cluster)) {
         (*newest)->refs++;
         return *newest;
@@ -195,28 +195,29 @@ static void snapshot_tags_release(orr_world* world, orri_tags_node* node)
         return;
     }
     orri_tags_drop(world, &node->list);
-    if (world->snapshots->tags == node) {
-        world->snapshots->tags = NULL;
+    if (world->cow.snapshots->tags == node) {
+        world->cow.snapshots->tags = NULL;
     }
     ORRI_FREE(&world->env, ORR_MEMORY_SHARE, orri_tags_node, node, 1);
 }
 
 static orri_tags_node* snapshot_tags_take(orr_world* world)
 {
-    orri_tags_node* last = world->snapshots->tags;
-    if (last != NULL && last->state == world->tag_state) {
+    orri_tags_node* last = world->cow.snapshots->tags;
+    if (last != NULL && last->state == world->tags.state) {
         last->refs++;
         return last;
     }
     orri_tags_node* node = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHARE, orri_tags_node, 1);
-    if (node == NULL || !orri_tags_copy(world, world->tags, world->tag_count, &node->list)) {
+    if (node == NULL ||
+        !orri_tags_copy(world, world->tags.entries, world->tags.count, &node->list)) {
         ORRI_FREE(&world->env, ORR_MEMORY_SHARE, orri_tags_node, node, 1);
         (void)orri_refuse_memory(&world->env, "remembering the names of tags");
         return NULL;
     }
     node->refs = 1;
-    node->state = world->tag_state;
-    world->snapshots->tags = node;
+    node->state = world->tags.state;
+    world->cow.snapshots->tags = node;
     return node;
 }
 
@@ -237,25 +238,27 @@ static bool snapshot_grow(orr_world* world, void* list, uint32_t* capacity, uint
 
 static bool snapshot_newest_reserve(orr_world* world)
 {
-    if (world->snapshots == NULL) {
-        world->snapshots = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHARE, struct orri_snapshots, 1);
+    if (world->cow.snapshots == NULL) {
+        world->cow.snapshots =
+            ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHARE, struct orri_snapshots, 1);
     }
-    struct orri_snapshots* newest = world->snapshots;
+    struct orri_snapshots* newest = world->cow.snapshots;
     return newest != NULL &&
-           snapshot_grow(world, &newest->chunks, &newest->chunk_capacity, world->chunk_count) &&
-           snapshot_grow(world, &newest->clusters, &newest->cluster_capacity, world->slot_count) &&
-           snapshot_grow(world, &newest->pools, &newest->pool_capacity, world->pool_capacity);
+           snapshot_grow(world, &newest->chunks, &newest->chunk_capacity, world->chunks.count) &&
+           snapshot_grow(world, &newest->clusters, &newest->cluster_capacity,
+                         world->clusters.slot_count) &&
+           snapshot_grow(world, &newest->pools, &newest->pool_capacity, world->pinned.capacity);
 }
 
 static void snapshot_newest_drop(orr_world* world)
 {
-    struct orri_snapshots* newest = world->snapshots;
+    struct orri_snapshots* newest = world->cow.snapshots;
     if (newest != NULL && newest->count == 0) {
         ORRI_RELEASE(&world->env, ORR_MEMORY_SHARE, newest->chunks, newest->chunk_capacity);
         ORRI_RELEASE(&world->env, ORR_MEMORY_SHARE, newest->clusters, newest->cluster_capacity);
         ORRI_RELEASE(&world->env, ORR_MEMORY_SHARE, newest->pools, newest->pool_capacity);
         ORRI_FREE(&world->env, ORR_MEMORY_SHARE, struct orri_snapshots, newest, 1);
-        world->snapshots = NULL;
+        world->cow.snapshots = NULL;
     }
 }
 
@@ -264,8 +267,8 @@ static void snapshot_newest_drop(orr_world* world)
 static uint32_t snapshot_pools_count(const orr_world* world)
 {
     uint32_t count = 0;
-    for (uint32_t p = 0; p < world->pool_count; p++) {
-        count += !world->pool_list[p]->type->info.transient;
+    for (uint32_t p = 0; p < world->pinned.count; p++) {
+        count += !world->pinned.list[p]->type->info.transient;
     }
     return count;
 }
@@ -280,12 +283,12 @@ static orri_snapshot* snapshot_make(orr_world* world)
         return NULL;
     }
     orri_env* env = &world->env;
-    world->snapshots->count++;
+    world->cow.snapshots->count++;
     snapshot->world = world;
-    snapshot->losses = world->share_losses;
+    snapshot->losses = world->cow.losses;
     snapshot->page_count = (world->hot.count + ORRI_PAGE_SIZE - 1) / ORRI_PAGE_SIZE;
-    snapshot->cluster_count = world->cluster_count;
-    snapshot->slot_count = world->slot_count;
+    snapshot->cluster_count = world->clusters.count;
+    snapshot->slot_count = world->clusters.slot_count;
     snapshot->pool_count = snapshot_pools_count(world);
     snapshot->pages = ORRI_ALLOC_ZERO(env, ORR_MEMORY_SHARE, orri_share*, snapshot->page_count);
     snapshot->clusters =
@@ -304,9 +307,9 @@ static void snapshot_note(orri_snapshot* snapshot, const orr_world* world)
     snapshot->free_first = world->index.free_first;
     snapshot->free_count = world->index.free_count;
     snapshot->live_count = world->index.live_count;
-    snapshot->slot_free = world->slot_free;
-    for (uint32_t i = 0; i < world->slot_count; i++) {
-        const orri_cluster_slot* slot = &world->slots[i];
+    snapshot->slot_free = world->clusters.slot_free;
+    for (uint32_t i = 0; i < world->clusters.slot_count; i++) {
+        const orri_cluster_slot* slot = &world->clusters.slots[i];
         snapshot->slots[i] = (orri_slot_note){slot->generation, slot->free_next};
     }
 }
@@ -314,13 +317,13 @@ static void snapshot_note(orri_snapshot* snapshot, const orr_world* world)
 static bool snapshot_take_pools(orri_snapshot* snapshot, orr_world* world)
 {
     uint32_t taken = 0;
-    for (uint32_t p = 0; p < world->pool_count; p++) {
-        orri_pool* pool = world->pool_list[p];
+    for (uint32_t p = 0; p < world->pinned.count; p++) {
+        orri_pool* pool = world->pinned.list[p];
         uint32_t index = orri_type_index(world, (orr_type){pool->type->id});
         if (pool->type->info.transient) {
             continue;
         }
-        orri_pool_node** newest = &world->snapshots->pools[index];
+        orri_pool_node** newest = &world->cow.snapshots->pools[index];
         orri_pool_node* node = orri_pool_node_take(world, pool, *newest);
         if (node == NULL) {
             return false;
@@ -339,7 +342,7 @@ static bool snapshot_take_all(orri_snapshot* snapshot, orr_world* world)
         }
     }
     uint32_t i = 0;
-    for (const orri_cluster* cluster = world->cluster_first; cluster != NULL;
+    for (const orri_cluster* cluster = world->clusters.first; cluster != NULL;
          cluster = cluster->next) {
         snapshot->clusters[i] = snapshot_cluster_take(world, cluster);
         if (snapshot->clusters[i++] == NULL) {
@@ -391,8 +394,8 @@ void orri_snapshot_release(orr_world* world, orri_snapshot* snapshot)
         uint32_t index = node != NULL ? orri_type_index(world, (orr_type){node->pool->type->id})
                                       : 0;
         if (node != NULL && orri_pool_node_release(world, node) &&
-            world->snapshots->pools[index] == node) {
-            world->snapshots->pools[index] = NULL;
+            world->cow.snapshots->pools[index] == node) {
+            world->cow.snapshots->pools[index] = NULL;
         }
     }
     snapshot_tags_release(world, snapshot->tags);
@@ -402,7 +405,7 @@ void orri_snapshot_release(orr_world* world, orri_snapshot* snapshot)
     ORRI_FREE(env, ORR_MEMORY_SHARE, orri_slot_note, snapshot->slots, snapshot->slot_count);
     ORRI_FREE(env, ORR_MEMORY_SHARE, orri_pool_node*, snapshot->pools, snapshot->pool_count);
     ORRI_FREE(env, ORR_MEMORY_SHARE, orri_snapshot, snapshot, 1);
-    world->snapshots->count--;
+    world->cow.snapshots->count--;
     snapshot_newest_drop(world);
 }
 
@@ -439,7 +442,7 @@ static bool snapshot_lost_somewhere(const orri_snapshot* snapshot)
 bool orri_snapshot_lost(const orri_snapshot* snapshot)
 {
     orri_snapshot* asked = (orri_snapshot*)(uintptr_t)snapshot; // What is noted is no part of it.
-    uint64_t losses = snapshot->world->share_losses;
+    uint64_t losses = snapshot->world->cow.losses;
     if (!asked->lost && asked->losses != losses) {
         asked->lost = snapshot_lost_somewhere(snapshot);
         asked->losses = losses;
@@ -476,8 +479,8 @@ bool orri_snapshot_valid(const orri_snapshot* snapshot)
 static bool snapshot_pools_same(const orr_world* world, const orri_snapshot* snapshot)
 {
     uint32_t seen = 0;
-    for (uint32_t p = 0; p < world->pool_count; p++) {
-        const orri_pool* pool = world->pool_list[p];
+    for (uint32_t p = 0; p < world->pinned.count; p++) {
+        const orri_pool* pool = world->pinned.list[p];
         if (pool->type->info.transient) {
             continue;
         }
@@ -496,8 +499,9 @@ static bool snapshot_numbers_same(const orr_world* world, const orri_snapshot* s
     return snapshot->tick == world->tick && snapshot->singleton.id == world->singleton.id &&
            snapshot->entity_count == world->hot.count &&
            snapshot->free_first == world->index.free_first &&
-           snapshot->cluster_count == world->cluster_count &&
-           snapshot->slot_count == world->slot_count && snapshot->tags->state == world->tag_state;
+           snapshot->cluster_count == world->clusters.count &&
+           snapshot->slot_count == world->clusters.slot_count &&
+           snapshot->tags->state == world->tags.state;
 }
 
 static bool snapshot_cluster_unwritten(const orri_cluster* cluster, uint64_t mark)
@@ -522,11 +526,12 @@ bool orri_snapshot_same_since(orr_world* world, const orri_snapshot* snapshot, u
     for (uint32_t p = 0; same && p < world->index.page_count; p++) {
         same = world->index.metas[p].version <= mark;
     }
-    for (const orri_cluster* c = world->cluster_first; same && c != NULL; c = c->next) {
+    for (const orri_cluster* c = world->clusters.first; same && c != NULL; c = c->next) {
         same = snapshot_cluster_unwritten(c, mark);
     }
-    for (uint32_t p = 0; same && p < world->pool_count; p++) {
-        same = world->pool_list[p]->type->info.transient || world->pool_list[p]->version <= mark;
+    for (uint32_t p = 0; same && p < world->pinned.count; p++) {
+        same = world->pinned.list[p]->type->info.transient ||
+               world->pinned.list[p]->version <= mark;
     }
     return same;
 }
@@ -540,7 +545,7 @@ bool orri_snapshot_same(orr_world* world, const orri_snapshot* snapshot)
         same = index->metas[p].share == snapshot->pages[p] && orri_share_clean(snapshot->pages[p]);
     }
     uint32_t i = 0;
-    for (const orri_cluster* cluster = world->cluster_first; same && cluster != NULL;
+    for (const orri_cluster* cluster = world->clusters.first; same && cluster != NULL;
          cluster = cluster->next, i++) {
         same = snapshot_cluster_same(snapshot->clusters[i], cluster);
     }

@@ -38,7 +38,7 @@ typedef struct orri_cluster_node {
 
 typedef struct orri_tags_node {
     uint32_t refs;
-    uint64_t state; // world->tag_state.
+    uint64_t state; // world->tags.state.
     uint64_t round;
     orri_tag_list list;
 } orri_tags_node;
@@ -49,7 +49,7 @@ typedef struct orri_slot_note {
 
 struct orri_snapshot {
     orr_world* world;
-    uint64_t losses; // world->share_losses when it was last seen to be whole.
+    uint64_t losses; // world->cow.losses when it was last seen to be whole.
     bool lost;
     uint64_t tick;
     orr_entity singleton;

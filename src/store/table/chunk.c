@@ -42,14 +42,15 @@ static orri_source* chunk_source(orr_world* world, const orri_chunk* chunk, uint
 {
     orri_cluster* cluster = chunk->cluster;
     if (column >= cluster->column_count) {
-        return cluster->columns[column - cluster->column_count].shift == 0 ? &world->bits : NULL;
+        return cluster->columns[column - cluster->column_count].shift == 0 ? &world->chunks.bits
+                                                                           : NULL;
     }
     if (chunk->capacity == ORR_CHUNK_CAPACITY) {
         return &cluster->columns[column].source;
     }
     uint32_t level = chunk_level(chunk->capacity);
     if (column >= cluster->type_count) {
-        return column == cluster->type_count ? &world->row_small[level] : NULL;
+        return column == cluster->type_count ? &world->chunks.row_small[level] : NULL;
     }
     return cluster->columns[column].counts == 0 ? &cluster->columns[column].table->small[level]
                                                 : NULL;
@@ -182,9 +183,9 @@ static void chunk_table_set(orri_table* table, const orri_chunk* chunk, uint32_t
 static void chunk_table_catch_up(orr_world* world, orri_table* table, uint32_t first)
 {
     orr_type type = {table->type->id};
-    for (uint32_t id = first > 0 ? first : 1; id < table->hot.capacity && id < world->chunk_count;
+    for (uint32_t id = first > 0 ? first : 1; id < table->hot.capacity && id < world->chunks.count;
          id++) {
-        const orri_chunk* chunk = world->chunks[id];
+        const orri_chunk* chunk = world->chunks.list[id];
         int32_t column = chunk != NULL && chunk->ids != NULL
                              ? orri_cluster_find_column(chunk->cluster, type)
                              : -1;
@@ -274,7 +275,7 @@ void orri_chunk_leave(const orri_chunk* chunk)
 
 int32_t orri_table_column_far(const orr_world* world, uint32_t type_index, uint32_t chunk_id)
 {
-    const orri_chunk* chunk = world->chunks[chunk_id];
+    const orri_chunk* chunk = world->chunks.list[chunk_id];
     return orri_cluster_find_column(chunk->cluster, (orr_type){type_index + world->hot.type_base});
 }
 
@@ -358,27 +359,27 @@ void orri_chunk_free(orr_world* world, orri_chunk* chunk)
 
 static bool chunk_id_take(orr_world* world, orri_chunk* chunk)
 {
-    if (world->chunk_free_count > 0) {
-        chunk->id = world->chunk_free[--world->chunk_free_count];
+    if (world->chunks.free_count > 0) {
+        chunk->id = world->chunks.free[--world->chunks.free_count];
     } else {
-        uint32_t needed = world->chunk_count + 1;
+        uint32_t needed = world->chunks.count + 1;
         if (needed > ORRI_CHUNKS_MAX + 1 ||
-            !ORRI_RESERVE(&world->env, ORR_MEMORY_WORLD, &world->chunks, &world->chunk_capacity,
-                          needed) ||
-            !ORRI_RESERVE(&world->env, ORR_MEMORY_WORLD, &world->chunk_free,
-                          &world->chunk_free_capacity, needed)) {
+            !ORRI_RESERVE(&world->env, ORR_MEMORY_WORLD, &world->chunks.list,
+                          &world->chunks.capacity, needed) ||
+            !ORRI_RESERVE(&world->env, ORR_MEMORY_WORLD, &world->chunks.free,
+                          &world->chunks.free_capacity, needed)) {
             return false;
         }
-        chunk->id = world->chunk_count++;
+        chunk->id = world->chunks.count++;
     }
-    world->chunks[chunk->id] = chunk;
+    world->chunks.list[chunk->id] = chunk;
     return true;
 }
 
 static void chunk_id_give(orr_world* world, const orri_chunk* chunk)
 {
-    world->chunks[chunk->id] = NULL;
-    world->chunk_free[world->chunk_free_count++] = chunk->id;
+    world->chunks.list[chunk->id] = NULL;
+    world->chunks.free[world->chunks.free_count++] = chunk->id;
 }
 
 bool orri_chunk_reserve_tables(orr_world* world, const orri_cluster* cluster, uint32_t chunk_id)

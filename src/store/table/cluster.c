@@ -53,12 +53,12 @@ static bool cluster_equals(const orri_cluster* cluster, const cluster_set* set)
 static orri_cluster* cluster_lookup_hashed(const orr_world* world, uint64_t hash,
                                            const cluster_set* set)
 {
-    if (world->cluster_bucket_count == 0) {
+    if (world->clusters.bucket_count == 0) {
         return NULL;
     }
-    uint32_t id = world->cluster_buckets[hash & (world->cluster_bucket_count - 1)];
+    uint32_t id = world->clusters.buckets[hash & (world->clusters.bucket_count - 1)];
     while (id != 0) {
-        orri_cluster* cluster = world->slots[id - 1].cluster;
+        orri_cluster* cluster = world->clusters.slots[id - 1].cluster;
         if (cluster->hash == hash && cluster_equals(cluster, set)) {
             return cluster;
         }
@@ -109,23 +109,23 @@ bool orri_cluster_has_tag(const orri_cluster* cluster, orr_tag tag)
 
 static bool cluster_grow_buckets(orr_world* world)
 {
-    if (world->cluster_count < world->cluster_bucket_count) {
+    if (world->clusters.count < world->clusters.bucket_count) {
         return true;
     }
-    uint32_t count = world->cluster_bucket_count == 0 ? 16 : world->cluster_bucket_count * 2;
+    uint32_t count = world->clusters.bucket_count == 0 ? 16 : world->clusters.bucket_count * 2;
     uint32_t* buckets = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_CLUSTER, uint32_t, count);
     if (buckets == NULL) {
         return false;
     }
-    for (orri_cluster* cluster = world->cluster_first; cluster != NULL; cluster = cluster->next) {
+    for (orri_cluster* cluster = world->clusters.first; cluster != NULL; cluster = cluster->next) {
         uint32_t bucket = (uint32_t)cluster->hash & (count - 1);
         cluster->bucket_next = buckets[bucket];
         buckets[bucket] = cluster->index + 1;
     }
-    ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, uint32_t, world->cluster_buckets,
-              world->cluster_bucket_count);
-    world->cluster_buckets = buckets;
-    world->cluster_bucket_count = count;
+    ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, uint32_t, world->clusters.buckets,
+              world->clusters.bucket_count);
+    world->clusters.buckets = buckets;
+    world->clusters.bucket_count = count;
     return true;
 }
 
@@ -143,20 +143,20 @@ static void cluster_table_init(orr_world* world, orri_table* table, const orri_t
 static orri_table* cluster_table_obtain(orr_world* world, orr_type type)
 {
     uint32_t index = orri_type_index(world, type);
-    uint32_t old = world->table_capacity;
-    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_WORLD, &world->tables, &world->table_capacity,
+    uint32_t old = world->tables.capacity;
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_WORLD, &world->tables.list, &world->tables.capacity,
                       index + 1)) {
         return NULL;
     }
-    for (uint32_t i = old; i < world->table_capacity; i++) {
-        world->tables[i] = &orri_table_none.hot;
+    for (uint32_t i = old; i < world->tables.capacity; i++) {
+        world->tables.list[i] = &orri_table_none.hot;
     }
-    if (ORR_LIKELY(world->guard ==
+    if (ORR_LIKELY(world->running.access ==
                    NULL)) { // Systems see what theirs allow; when they have ended, these.
-        world->hot.tables = world->tables;
-        world->hot.table_capacity = world->table_capacity;
+        world->hot.tables = world->tables.list;
+        world->hot.table_capacity = world->tables.capacity;
     }
-    if (world->tables[index] == &orri_table_none.hot) {
+    if (world->tables.list[index] == &orri_table_none.hot) {
         orri_table* table = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_CLUSTER, orri_table, 1);
         if (table == NULL) {
             return NULL;
@@ -170,10 +170,10 @@ static orri_table* cluster_table_obtain(orr_world* world, orr_type type)
                 return NULL;
             }
         }
-        world->tables[index] = &table->hot;
-        world->table_changes++;
+        world->tables.list[index] = &table->hot;
+        world->tables.changes++;
     }
-    return (orri_table*)(void*)world->tables[index];
+    return (orri_table*)(void*)world->tables.list[index];
 }
 
 // Types, row ids, and two more for each multiple type.
@@ -334,8 +334,8 @@ static void cluster_index_leave(const orri_cluster* cluster)
 static orri_cluster* cluster_alloc(orr_world* world, const cluster_set* set)
 {
     if (!cluster_grow_buckets(world) ||
-        !ORRI_RESERVE(&world->env, ORR_MEMORY_CLUSTER, &world->slots, &world->slot_capacity,
-                      world->slot_count + 1)) {
+        !ORRI_RESERVE(&world->env, ORR_MEMORY_CLUSTER, &world->clusters.slots,
+                      &world->clusters.slot_capacity, world->clusters.slot_count + 1)) {
         return NULL;
     }
     uint32_t column_count = cluster_column_count(world, set);
@@ -355,14 +355,14 @@ static orri_cluster* cluster_alloc(orr_world* world, const cluster_set* set)
 
 static void cluster_slot_take(orr_world* world, orri_cluster* cluster)
 {
-    if (world->slot_free != 0) {
-        cluster->index = world->slot_free - 1;
-        world->slot_free = world->slots[cluster->index].free_next;
+    if (world->clusters.slot_free != 0) {
+        cluster->index = world->clusters.slot_free - 1;
+        world->clusters.slot_free = world->clusters.slots[cluster->index].free_next;
     } else {
-        cluster->index = world->slot_count++;
-        world->slots[cluster->index] = (orri_cluster_slot){.generation = 1};
+        cluster->index = world->clusters.slot_count++;
+        world->clusters.slots[cluster->index] = (orri_cluster_slot){.generation = 1};
     }
-    orri_cluster_slot* slot = &world->slots[cluster->index];
+    orri_cluster_slot* slot = &world->clusters.slots[cluster->index];
     slot->cluster = cluster;
     slot->free_next = 0;
     cluster->generation = slot->generation;
@@ -371,26 +371,26 @@ static void cluster_slot_take(orr_world* world, orri_cluster* cluster)
 // Where it is looked up: its number, sequence and hash are known.
 static void cluster_enter(orr_world* world, orri_cluster* cluster)
 {
-    uint32_t bucket = (uint32_t)cluster->hash & (world->cluster_bucket_count - 1);
-    cluster->bucket_next = world->cluster_buckets[bucket];
-    world->cluster_buckets[bucket] = cluster->index + 1;
-    world->cluster_count++;
+    uint32_t bucket = (uint32_t)cluster->hash & (world->clusters.bucket_count - 1);
+    cluster->bucket_next = world->clusters.buckets[bucket];
+    world->clusters.buckets[bucket] = cluster->index + 1;
+    world->clusters.count++;
     cluster_index_enter(cluster);
     if (cluster->type_count == 0 && cluster->tag_count == 0) {
-        world->cluster_empty = cluster;
+        world->clusters.empty = cluster;
     }
 }
 
 static void cluster_link(orr_world* world, orri_cluster* cluster)
 {
-    cluster->prev = world->cluster_last;
-    if (world->cluster_last != NULL) {
-        world->cluster_last->next = cluster;
+    cluster->prev = world->clusters.last;
+    if (world->clusters.last != NULL) {
+        world->clusters.last->next = cluster;
     } else {
-        world->cluster_first = cluster;
+        world->clusters.first = cluster;
     }
-    world->cluster_last = cluster;
-    cluster->sequence = ++world->cluster_sequence;
+    world->clusters.last = cluster;
+    cluster->sequence = ++world->clusters.sequence;
     cluster_enter(world, cluster);
 }
 
@@ -449,13 +449,13 @@ orri_cluster* orri_cluster_obtain_sized(orr_world* world, const char* call, cons
     if (cluster != NULL) {
         return cluster;
     }
-    if (world->cluster_count >= world->clusters_max || type_count > ORR_CLUSTER_TYPES_MAX ||
+    if (world->clusters.count >= world->limits.clusters || type_count > ORR_CLUSTER_TYPES_MAX ||
         tag_count > ORR_CLUSTER_TAGS_MAX) {
         (void)orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_CLUSTER_REFUSED,
                           "%s: a cluster of %u types and %u tags would pass a limit (%u types, %u "
                           "tags, %u clusters in this world)",
                           call, type_count, tag_count, ORR_CLUSTER_TYPES_MAX, ORR_CLUSTER_TAGS_MAX,
-                          world->clusters_max);
+                          world->limits.clusters);
         return NULL;
     }
     cluster = orri_commit_scope_registry(world) ? cluster_make(world, call, &set, hash) : NULL;
@@ -485,23 +485,23 @@ bool orri_cluster_barred(const orr_world* world, const orr_type* types, const ui
                          uint32_t type_count, const orr_tag* tags, uint32_t tag_count)
 {
     cluster_set set = {types, capacities, tags, type_count, tag_count};
-    return world->cluster_count >= world->clusters_max &&
+    return world->clusters.count >= world->limits.clusters &&
            cluster_lookup_hashed(world, cluster_hash(&set), &set) == NULL;
 }
 
 orri_cluster* orri_cluster_refuge(orr_world* world, const char* call, bool* created)
 {
     cluster_set set = {0};
-    orri_cluster* cluster = world->cluster_empty;
+    orri_cluster* cluster = world->clusters.empty;
     *created = cluster == NULL;
     return cluster != NULL ? cluster : cluster_make(world, call, &set, cluster_hash(&set));
 }
 
 orri_cluster* orri_cluster_of_nothing(orr_world* world, const char* call, bool* created)
 {
-    if (ORR_LIKELY(world->cluster_empty != NULL)) {
+    if (ORR_LIKELY(world->clusters.empty != NULL)) {
         *created = false;
-        return world->cluster_empty;
+        return world->clusters.empty;
     }
     return orri_cluster_obtain(world, call, NULL, 0, NULL, 0, created);
 }
@@ -511,25 +511,25 @@ orri_cluster* orri_cluster_of_nothing(orr_world* world, const char* call, bool* 
 static void cluster_unlink(orr_world* world, orri_cluster* cluster)
 {
     uint32_t* link =
-        &world->cluster_buckets[(uint32_t)cluster->hash & (world->cluster_bucket_count - 1)];
+        &world->clusters.buckets[(uint32_t)cluster->hash & (world->clusters.bucket_count - 1)];
     while (*link != cluster->index + 1) {
-        link = &world->slots[*link - 1].cluster->bucket_next;
+        link = &world->clusters.slots[*link - 1].cluster->bucket_next;
     }
     *link = cluster->bucket_next;
     cluster_index_leave(cluster);
     if (cluster->prev != NULL) {
         cluster->prev->next = cluster->next;
     } else {
-        world->cluster_first = cluster->next;
+        world->clusters.first = cluster->next;
     }
     if (cluster->next != NULL) {
         cluster->next->prev = cluster->prev;
     } else {
-        world->cluster_last = cluster->prev;
+        world->clusters.last = cluster->prev;
     }
-    world->cluster_count--;
-    if (world->cluster_empty == cluster) {
-        world->cluster_empty = NULL;
+    world->clusters.count--;
+    if (world->clusters.empty == cluster) {
+        world->clusters.empty = NULL;
     }
 }
 
@@ -572,16 +572,17 @@ static void cluster_leave(orr_world* world, orri_cluster* cluster)
 static void cluster_destroy(orr_world* world, orri_cluster* cluster, bool was_visible)
 {
     cluster_leave(world, cluster);
-    orri_cluster_slot* slot = &world->slots[cluster->index];
+    orri_cluster_slot* slot = &world->clusters.slots[cluster->index];
     slot->cluster = NULL;
     slot->generation += was_visible;
     if (slot->generation == 0 && was_visible) {
         // All generations are used up: the number is never given again.
-    } else if (!was_visible && cluster->index + 1 == world->slot_count && slot->generation == 1) {
-        world->slot_count--;
+    } else if (!was_visible && cluster->index + 1 == world->clusters.slot_count &&
+               slot->generation == 1) {
+        world->clusters.slot_count--;
     } else {
-        slot->free_next = world->slot_free;
-        world->slot_free = cluster->index + 1;
+        slot->free_next = world->clusters.slot_free;
+        world->clusters.slot_free = cluster->index + 1;
     }
     cluster_free(world, cluster);
 }
@@ -633,13 +634,13 @@ void orri_cluster_destroy(orr_world* world, orri_cluster* cluster)
 
 void orri_clusters_term(orr_world* world)
 {
-    while (world->cluster_last != NULL) {
-        cluster_destroy(world, world->cluster_last, true);
+    while (world->clusters.last != NULL) {
+        cluster_destroy(world, world->clusters.last, true);
     }
     orri_relations_term(world);
     orri_required_types_term(world);
-    for (uint32_t i = 0; i < world->table_capacity; i++) {
-        orri_table* table = (orri_table*)(void*)world->tables[i];
+    for (uint32_t i = 0; i < world->tables.capacity; i++) {
+        orri_table* table = (orri_table*)(void*)world->tables.list[i];
         if (table == &orri_table_none) {
             continue;
         }
@@ -651,10 +652,11 @@ void orri_clusters_term(orr_world* world)
         ORRI_RELEASE(&world->env, ORR_MEMORY_CLUSTER, table->clusters, table->cluster_capacity);
         ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, orri_table, table, 1);
     }
-    ORRI_RELEASE(&world->env, ORR_MEMORY_WORLD, world->tables, world->table_capacity);
-    ORRI_RELEASE(&world->env, ORR_MEMORY_CLUSTER, world->slots, world->slot_capacity);
-    ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, uint32_t, world->cluster_buckets,
-              world->cluster_bucket_count);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_WORLD, world->tables.list, world->tables.capacity);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_CLUSTER, world->clusters.slots,
+                 world->clusters.slot_capacity);
+    ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, uint32_t, world->clusters.buckets,
+              world->clusters.bucket_count);
 }
 
 // ---- going back (restore.c) ---------------------------------------------------------------------
@@ -689,14 +691,14 @@ void orri_cluster_abandon(orr_world* world, orri_cluster* cluster)
 
 void orri_cluster_admit(orr_world* world, orri_cluster* cluster)
 {
-    world->slots[cluster->index].cluster = cluster;
+    world->clusters.slots[cluster->index].cluster = cluster;
     cluster_enter(world, cluster);
 }
 
 void orri_cluster_expel(orr_world* world, orri_cluster* cluster)
 {
     cluster_leave(world, cluster);
-    world->slots[cluster->index].cluster = NULL;
+    world->clusters.slots[cluster->index].cluster = NULL;
     cluster_free(world, cluster);
 }
 
@@ -714,7 +716,7 @@ static orr_result cluster_clear(orr_world* world, const char* call, orr_cluster 
         return orri_refuse_cluster(world, call, handle);
     }
     *out = cluster;
-    if (world->relation_count != 0) {
+    if (world->relations.count != 0) {
         cluster->doomed = true;
         result = orri_relation_destroy_clusters(world, call);
         cluster->doomed = false;
@@ -754,7 +756,7 @@ orr_result orr_entities_destroy_all(orr_world* world)
     if (!orri_index_prepare_all(world)) {
         return orri_refuse_memory(&world->env, "copying held pages of the entity index");
     }
-    for (orri_cluster* cluster = world->cluster_first; cluster != NULL; cluster = cluster->next) {
+    for (orri_cluster* cluster = world->clusters.first; cluster != NULL; cluster = cluster->next) {
         bool killed = orri_cluster_kill_rows(world, cluster);
         ORR_ASSERT(killed);
         (void)killed;

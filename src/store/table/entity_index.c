@@ -164,11 +164,11 @@ orr_result orri_index_reserve(orr_world* world, const char* call, uint32_t count
     orri_index* index = &world->index;
     uint32_t from_list = count < index->free_count ? count : index->free_count;
     uint32_t fresh = count - from_list;
-    if (fresh > world->entities_max - world->hot.count) {
+    if (fresh > world->limits.entities - world->hot.count) {
         return orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_ENTITY_REFUSED,
                            "%s: the world's limit of %u entities is reached (%u alive); raise "
                            "entities_max of its desc",
-                           call, world->entities_max, index->live_count);
+                           call, world->limits.entities, index->live_count);
     }
     while ((uint64_t)index->page_count * ORRI_PAGE_SIZE < (uint64_t)world->hot.count + fresh) {
         if (!index_add_page(world)) {
@@ -313,7 +313,7 @@ static uint32_t index_kill_run(orr_world* world, const uint32_t* indexes, uint32
 
 void orri_index_kill(orr_world* world, const uint32_t* indexes, uint32_t count)
 {
-    if (ORR_UNLIKELY(world->pinned_live != 0)) {
+    if (ORR_UNLIKELY(world->pinned.live != 0)) {
         orri_pinned_drop(world, indexes, count);
     }
     for (uint32_t i = 0; i < count;) {

@@ -13,7 +13,7 @@ struct orri_required_types {
 
 static orri_required_types* required_entry(const orr_world* world, uint32_t type_index)
 {
-    return type_index < world->needs_capacity ? &world->needs[type_index] : NULL;
+    return type_index < world->required.capacity ? &world->required.list[type_index] : NULL;
 }
 
 // ---- resolving -------------------------------------------------------------------------------------------
@@ -110,13 +110,13 @@ uint32_t orri_types_insert(orr_type* types, uint32_t count, orr_type type)
 
 static bool required_reserve(orr_world* world)
 {
-    uint32_t old = world->needs_capacity;
-    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_CLUSTER, &world->needs, &world->needs_capacity,
-                      world->schema.type_count)) {
+    uint32_t old = world->required.capacity;
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_CLUSTER, &world->required.list,
+                      &world->required.capacity, world->schema.type_count)) {
         return false;
     }
-    for (uint32_t i = old; i < world->needs_capacity; i++) {
-        world->needs[i] = (orri_required_types){0};
+    for (uint32_t i = old; i < world->required.capacity; i++) {
+        world->required.list[i] = (orri_required_types){0};
     }
     return true;
 }
@@ -133,12 +133,12 @@ static orr_result required_keep(const required_list* list)
     for (uint32_t i = 0; i < count; i++) {
         uint32_t index = orri_type_index(world, list->types[i + 1]);
         (void)orri_types_insert(types, i, list->types[i + 1]);
-        world->needs[index].needed = true;
-        if (index < world->table_capacity && world->tables[index] != &orri_table_none.hot) {
-            ((orri_table*)(void*)world->tables[index])->needed = true;
+        world->required.list[index].needed = true;
+        if (index < world->tables.capacity && world->tables.list[index] != &orri_table_none.hot) {
+            ((orri_table*)(void*)world->tables.list[index])->needed = true;
         }
     }
-    orri_required_types* entry = &world->needs[orri_type_index(world, list->types[0])];
+    orri_required_types* entry = &world->required.list[orri_type_index(world, list->types[0])];
     *entry = (orri_required_types){types, count, true, entry->needed};
     return ORR_OK;
 }
@@ -179,13 +179,13 @@ bool orri_required_types_needed(const orr_world* world, uint32_t type_index)
 
 void orri_required_types_term(orr_world* world)
 {
-    for (uint32_t i = 0; i < world->needs_capacity; i++) {
-        ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, orr_type, world->needs[i].types,
-                  world->needs[i].count);
+    for (uint32_t i = 0; i < world->required.capacity; i++) {
+        ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, orr_type, world->required.list[i].types,
+                  world->required.list[i].count);
     }
-    ORRI_RELEASE(&world->env, ORR_MEMORY_CLUSTER, world->needs, world->needs_capacity);
-    world->needs = NULL;
-    world->needs_capacity = 0;
+    ORRI_RELEASE(&world->env, ORR_MEMORY_CLUSTER, world->required.list, world->required.capacity);
+    world->required.list = NULL;
+    world->required.capacity = 0;
 }
 
 // ---- sets of types ---------------------------------------------------------------------------------------

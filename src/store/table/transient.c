@@ -195,7 +195,7 @@ void orri_transient_destroy(orr_world* world, orr_entity entity)
     uint32_t index = orri_id_index(entity);
     orri_record* record = orri_record_at(world, index);
     uint32_t place = record->place;
-    if (world->pinned_live != 0) {
+    if (world->pinned.live != 0) {
         orri_pinned_drop(world, &index, 1);
     }
     uint32_t generation = record->generation | ORRI_DEAD;

@@ -6,15 +6,15 @@
 
 static uint32_t transition_bucket(const orr_world* world, uint64_t from, uint64_t key)
 {
-    return (uint32_t)orri_hash_word(from, key) & (world->plan_bucket_count - 1);
+    return (uint32_t)orri_hash_word(from, key) & (world->transitions.bucket_count - 1);
 }
 
 static bool transition_grow_buckets(orr_world* world)
 {
-    if (world->plan_count < world->plan_bucket_count) {
+    if (world->transitions.count < world->transitions.bucket_count) {
         return true;
     }
-    uint32_t old = world->plan_bucket_count, count = old == 0 ? 16 : old * 2;
+    uint32_t old = world->transitions.bucket_count, count = old == 0 ? 16 : old * 2;
     orri_transition** pairs =
         ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_CLUSTER, orri_transition*, count);
     orri_transition** edges =
@@ -24,25 +24,27 @@ static bool transition_grow_buckets(orr_world* world)
         ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, orri_transition*, edges, count);
         return false;
     }
-    world->plan_bucket_count = count;
+    world->transitions.bucket_count = count;
     for (uint32_t i = 0; i < old; i++) {
-        for (orri_transition *plan = world->plan_pairs[i], *next; plan != NULL; plan = next) {
+        for (orri_transition *plan = world->transitions.pairs[i], *next; plan != NULL;
+             plan = next) {
             next = plan->pair_next;
             uint32_t bucket = transition_bucket(world, plan->from->index, plan->to->index);
             plan->pair_next = pairs[bucket];
             pairs[bucket] = plan;
         }
-        for (orri_transition *plan = world->plan_edges[i], *next; plan != NULL; plan = next) {
+        for (orri_transition *plan = world->transitions.edges[i], *next; plan != NULL;
+             plan = next) {
             next = plan->edge_next;
             uint32_t bucket = transition_bucket(world, plan->from->index, plan->edge);
             plan->edge_next = edges[bucket];
             edges[bucket] = plan;
         }
     }
-    ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, orri_transition*, world->plan_pairs, old);
-    ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, orri_transition*, world->plan_edges, old);
-    world->plan_pairs = pairs;
-    world->plan_edges = edges;
+    ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, orri_transition*, world->transitions.pairs, old);
+    ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, orri_transition*, world->transitions.edges, old);
+    world->transitions.pairs = pairs;
+    world->transitions.edges = edges;
     return true;
 }
 
@@ -112,8 +114,8 @@ static void transition_fill(orri_transition* plan)
 static void transition_link(orr_world* world, orri_transition* plan)
 {
     uint32_t bucket = transition_bucket(world, plan->from->index, plan->to->index);
-    plan->pair_next = world->plan_pairs[bucket];
-    world->plan_pairs[bucket] = plan;
+    plan->pair_next = world->transitions.pairs[bucket];
+    world->transitions.pairs[bucket] = plan;
     plan->from_next = plan->from->plans_from;
     if (plan->from_next != NULL) {
         plan->from_next->from_prev = plan;
@@ -124,7 +126,7 @@ static void transition_link(orr_world* world, orri_transition* plan)
         plan->to_next->to_prev = plan;
     }
     plan->to->plans_to = plan;
-    world->plan_count++;
+    world->transitions.count++;
 }
 
 static orri_transition* transition_create(orr_world* world, orri_cluster* from, orri_cluster* to)
@@ -147,8 +149,9 @@ static orri_transition* transition_create(orr_world* world, orri_cluster* from, 
 
 orri_transition* orri_transition_pair_get(orr_world* world, orri_cluster* from, orri_cluster* to)
 {
-    if (world->plan_bucket_count > 0) {
-        orri_transition* plan = world->plan_pairs[transition_bucket(world, from->index, to->index)];
+    if (world->transitions.bucket_count > 0) {
+        orri_transition* plan =
+            world->transitions.pairs[transition_bucket(world, from->index, to->index)];
         while (plan != NULL && (plan->from != from || plan->to != to)) {
             plan = plan->pair_next;
         }
@@ -195,8 +198,8 @@ static orri_transition* transition_edge_link(orr_world* world, orri_cluster* fro
     }
     plan->edge = edge;
     uint32_t bucket = transition_bucket(world, from->index, edge);
-    plan->edge_next = world->plan_edges[bucket];
-    world->plan_edges[bucket] = plan;
+    plan->edge_next = world->transitions.edges[bucket];
+    world->transitions.edges[bucket] = plan;
     return plan;
 }
 
@@ -225,8 +228,8 @@ static orri_transition* transition_edge_create(orr_world* world, const char* cal
 static orri_transition* transition_edge_look_up(orr_world* world, orri_cluster* from, uint64_t edge)
 {
     orri_transition* plan = NULL;
-    if (ORR_LIKELY(world->plan_bucket_count > 0)) {
-        plan = world->plan_edges[transition_bucket(world, from->index, edge)];
+    if (ORR_LIKELY(world->transitions.bucket_count > 0)) {
+        plan = world->transitions.edges[transition_bucket(world, from->index, edge)];
         while (plan != NULL && (plan->from != from || plan->edge != edge)) {
             plan = plan->edge_next;
         }
@@ -271,13 +274,13 @@ static void transition_destroy(orr_world* world, orri_transition* plan)
         plan->from->edge_last = NULL;
     }
     orri_transition** link =
-        &world->plan_pairs[transition_bucket(world, plan->from->index, plan->to->index)];
+        &world->transitions.pairs[transition_bucket(world, plan->from->index, plan->to->index)];
     while (*link != plan) {
         link = &(*link)->pair_next;
     }
     *link = plan->pair_next;
     if (plan->edge != 0) {
-        link = &world->plan_edges[transition_bucket(world, plan->from->index, plan->edge)];
+        link = &world->transitions.edges[transition_bucket(world, plan->from->index, plan->edge)];
         while (*link != plan) {
             link = &(*link)->edge_next;
         }
@@ -292,7 +295,7 @@ static void transition_destroy(orr_world* world, orri_transition* plan)
     if (plan->to_next != NULL) {
         plan->to_next->to_prev = plan->to_prev;
     }
-    world->plan_count--;
+    world->transitions.count--;
     orri_free(&world->env, ORR_MEMORY_CLUSTER, plan, transition_bytes(plan->from, plan->to),
               _Alignof(orri_transition));
 }

@@ -20,7 +20,8 @@ static const orri_access guard_stranger = {.system = "of another thread",
 
 const orri_access* orri_access_of(const orr_world* world)
 {
-    return world->parallel && orri_here_now.world == world ? orri_here_now.guard : world->guard;
+    return world->running.parallel && orri_here_now.world == world ? orri_here_now.guard
+                                                                   : world->running.access;
 }
 
 bool orri_watched_far(const orr_world* world)
@@ -228,37 +229,38 @@ orr_result orri_refuse_running(const orr_world* world, const char* call)
 
 void orri_access_enter(orr_world* world, const orri_access* guard, orr_hot_table** tables)
 {
-    ORR_ASSERT(world->guard == NULL);
-    world->guard = guard;
+    ORR_ASSERT(world->running.access == NULL);
+    world->running.access = guard;
     if (guard != NULL) {
         world->hot.tables = tables;
-        world->hot.table_capacity = tables != NULL ? world->table_capacity : 0;
+        world->hot.table_capacity = tables != NULL ? world->tables.capacity : 0;
     }
 }
 
 void orri_access_parallel(orr_world* world, bool watched, orr_hot_table** tables)
 {
-    ORR_ASSERT(!world->parallel);
-    world->parallel = true;
+    ORR_ASSERT(!world->running.parallel);
+    world->running.parallel = true;
     orri_access_enter(world, watched ? &guard_stranger : NULL, tables);
 }
 
 void orri_access_alone(orr_world* world)
 {
-    world->parallel = false;
+    world->running.parallel = false;
     orri_access_leave(world);
 }
 
 void orri_access_leave(orr_world* world)
 {
-    world->guard = NULL;
-    world->hot.tables = world->tables;
-    world->hot.table_capacity = world->table_capacity;
+    world->running.access = NULL;
+    world->hot.tables = world->tables.list;
+    world->hot.table_capacity = world->tables.capacity;
 }
 
 void orri_access_tables(const orr_world* world, const orri_access* guard, orr_hot_table** tables)
 {
-    for (uint32_t i = 0; i < world->table_capacity; i++) {
-        tables[i] = access_has(guard, guard->any_read, i) ? world->tables[i] : &orri_table_none.hot;
+    for (uint32_t i = 0; i < world->tables.capacity; i++) {
+        tables[i] = access_has(guard, guard->any_read, i) ? world->tables.list[i]
+                                                          : &orri_table_none.hot;
     }
 }

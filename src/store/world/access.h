@@ -31,7 +31,7 @@ typedef struct orri_here {
     const orri_access* guard;
     const void* system; // Of the schedule.
     orr_hot_table**
-        tables; // What reading by id may see, world->table_capacity of them; NULL: the guard is asked.
+        tables; // What reading by id may see, world->tables.capacity of them; NULL: the guard is asked.
     // In real time: tick and epoch as they were when the group began, side by side, and what this pipeline sees of values that others
     // write (publish.h). NULL: those of the world.
     const uint64_t* clock;
@@ -49,7 +49,7 @@ static inline void orri_loop_open(orr_world* world)
     if (ORR_UNLIKELY(world->realtime)) {
         orri_here_now.loops++;
     } else {
-        world->iterating++;
+        world->loops.iterating++;
     }
 }
 static inline void orri_loop_close(orr_world* world)
@@ -57,7 +57,7 @@ static inline void orri_loop_close(orr_world* world)
     if (ORR_UNLIKELY(world->realtime)) {
         orri_here_now.loops -= orri_here_now.loops > 0;
     } else {
-        world->iterating--;
+        world->loops.iterating--;
     }
 }
 
@@ -84,7 +84,7 @@ const orri_access* orri_access_of(const orr_world* world);
 // time the thread that has the floor is not watched.
 static inline bool orri_watched(const orr_world* world)
 {
-    return ORR_UNLIKELY(world->guard != NULL) && orri_watched_far(world);
+    return ORR_UNLIKELY(world->running.access != NULL) && orri_watched_far(world);
 }
 // Systems may run on several threads from now on, each between orri_here_enter() and orri_here_leave(). `watched`: with guards; reading by
 // id finds what `tables` (may be NULL) have for all of them, and otherwise the thread's own.
@@ -102,10 +102,10 @@ static inline void orri_here_leave(orri_here before)
 {
     orri_here_now = before;
 }
-// While it runs. `tables` (may be NULL: no types) are those the inline functions may see, world->table_capacity of them.
+// While it runs. `tables` (may be NULL: no types) are those the inline functions may see, world->tables.capacity of them.
 void orri_access_enter(orr_world* world, const orri_access* guard, orr_hot_table** tables);
 void orri_access_leave(orr_world* world);
-// Fills such tables. To be done again when world->table_changes has changed.
+// Fills such tables. To be done again when world->tables.changes has changed.
 void orri_access_tables(const orr_world* world, const orri_access* guard, orr_hot_table** tables);
 // True when it is a thread of the program's own that reaches for a world in real time: reported.
 ORRI_COLD bool orri_access_strange(const orr_world* world, const char* call);

@@ -26,7 +26,7 @@ static void commit_scope_note(orr_world* world, orri_commit_scope* reach, uint32
 
 bool orri_commit_scope_touch_long(orr_world* world, const orri_cluster* cluster)
 {
-    orri_commit_scope* reach = world->reach;
+    orri_commit_scope* reach = world->change.commit_scope;
     if (cluster->transient || orri_commit_scope_has(reach, cluster->index)) {
         return !cluster->transient || reach->learns ||
                commit_scope_refuse(world, "is about transient ones");
@@ -40,7 +40,7 @@ bool orri_commit_scope_touch_long(orr_world* world, const orri_cluster* cluster)
 
 bool orri_commit_scope_registry_long(orr_world* world)
 {
-    return world->reach->learns || commit_scope_refuse(world, "would make a cluster");
+    return world->change.commit_scope->learns || commit_scope_refuse(world, "would make a cluster");
 }
 
 void orri_commit_scope_free(orr_world* world, orri_commit_scope* reach)
@@ -53,8 +53,9 @@ void orri_commit_scope_free(orr_world* world, orri_commit_scope* reach)
 
 bool orri_retire_reserve(orr_world* world)
 {
-    return !world->realtime || ORRI_RESERVE(&world->env, ORR_MEMORY_TEMP, &world->retired,
-                                            &world->retired_capacity, world->retired_count + 1);
+    return !world->realtime ||
+           ORRI_RESERVE(&world->env, ORR_MEMORY_TEMP, &world->change.retired,
+                        &world->change.retired_capacity, world->change.retired_count + 1);
 }
 
 void orri_retire(orr_world* world, orr_memory_purpose purpose, void* memory, size_t size,
@@ -64,17 +65,19 @@ void orri_retire(orr_world* world, orr_memory_purpose purpose, void* memory, siz
         orri_free(&world->env, purpose, memory, size, align);
         return;
     }
-    ORR_ASSERT(world->retired_count < world->retired_capacity);
-    world->retired[world->retired_count++] = (orri_retired){memory, size, align, purpose};
+    ORR_ASSERT(world->change.retired_count < world->change.retired_capacity);
+    world->change.retired[world->change.retired_count++] =
+        (orri_retired){memory, size, align, purpose};
 }
 
 void orri_retired_free(orr_world* world)
 {
-    while (world->retired_count > 0) {
-        const orri_retired* last = &world->retired[--world->retired_count];
+    while (world->change.retired_count > 0) {
+        const orri_retired* last = &world->change.retired[--world->change.retired_count];
         orri_free(&world->env, last->purpose, last->memory, last->size, last->align);
     }
-    ORRI_RELEASE(&world->env, ORR_MEMORY_TEMP, world->retired, world->retired_capacity);
-    world->retired = NULL;
-    world->retired_capacity = 0;
+    ORRI_RELEASE(&world->env, ORR_MEMORY_TEMP, world->change.retired,
+                 world->change.retired_capacity);
+    world->change.retired = NULL;
+    world->change.retired_capacity = 0;
 }

@@ -22,13 +22,14 @@ static inline bool orri_commit_scope_has(const orri_commit_scope* reach, uint32_
 ORRI_COLD bool orri_commit_scope_touch_long(orr_world* world, const orri_cluster* cluster);
 static inline bool orri_commit_scope_touch(orr_world* world, const orri_cluster* cluster)
 {
-    return ORR_LIKELY(world->reach == NULL) || orri_commit_scope_touch_long(world, cluster);
+    return ORR_LIKELY(world->change.commit_scope == NULL) ||
+           orri_commit_scope_touch_long(world, cluster);
 }
 // Before clusters come, or queries match one anew. False (reported): systems of others walk what they matched.
 ORRI_COLD bool orri_commit_scope_registry_long(orr_world* world);
 static inline bool orri_commit_scope_registry(orr_world* world)
 {
-    return ORR_LIKELY(world->reach == NULL) || orri_commit_scope_registry_long(world);
+    return ORR_LIKELY(world->change.commit_scope == NULL) || orri_commit_scope_registry_long(world);
 }
 void orri_commit_scope_free(orr_world* world, orri_commit_scope* reach);
 

@@ -105,9 +105,9 @@ orr_result orri_refuse_cluster(const orr_world* world, const char* call, orr_clu
     return orri_refuse(orri_env_of(world), ORR_ERR_CLUSTER, ORR_LOG_ID_CLUSTER_REFUSED,
                        "%s: cluster %uv%u %s; get it again with orr_cluster_get()", call,
                        cluster.id, cluster.generation,
-                       cluster.id == 0                  ? "is null"
-                       : cluster.id > world->slot_count ? "is not of this world"
-                                                        : "was deleted");
+                       cluster.id == 0                           ? "is null"
+                       : cluster.id > world->clusters.slot_count ? "is not of this world"
+                                                                 : "was deleted");
 }
 
 orr_result orri_refuse_argument(const orr_world* world, const char* call, const char* what)
@@ -132,7 +132,7 @@ orr_result orri_refuse_in_place(const orr_world* world, const char* call, const 
 
 orr_result orri_refuse_room(const orr_world* world, const char* call)
 {
-    uint32_t chunks = world->chunk_count - 1 - world->chunk_free_count;
+    uint32_t chunks = world->chunks.count - 1 - world->chunks.free_count;
     if (chunks >= ORRI_CHUNKS_MAX) {
         return orri_refuse(orri_env_of(world), ORR_ERR_CAPACITY, ORR_LOG_ID_CALL_REFUSED,
                            "%s: the world has %u chunks, the most it can have; fewer clusters with "
@@ -155,12 +155,12 @@ orr_result orri_check_open(const orr_world* world, const char* call)
     // On the floor, with structure alone.
     bool handles = orri_handles_here(world);
     bool floor = ORR_UNLIKELY(world->realtime) && orri_here_now.loops == 0 && !handles;
-    if (world->appender == NULL && !handles && (world->iterating == 0 || floor)) {
+    if (world->append.open == NULL && !handles && (world->loops.iterating == 0 || floor)) {
         // Nothing but lists that queries keep of where rows lie: they are told, and the call goes on.
-        if (world->listed != 0) {
+        if (world->loops.listed != 0) {
             world->listener.structure_change((orr_world*)(uintptr_t)world);
         }
-        ORR_ASSERT(orri_world_open(world) || floor || world->in_handler != 0);
+        ORR_ASSERT(orri_world_open(world) || floor || world->errors.in_handler != 0);
         return ORR_OK;
     }
     if (handles) {
@@ -170,11 +170,11 @@ orr_result orri_check_open(const orr_world* world, const char* call)
     if (orri_watched(world)) {
         return orri_refuse_structure(world, call, (orr_type){0}, (orr_entity){0});
     }
-    if (world->busy != NULL) {
+    if (world->context->busy != NULL) {
         return orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED, "%s: %s",
-                           call, world->busy);
+                           call, world->context->busy);
     }
-    if (world->appender == NULL) {
+    if (world->append.open == NULL) {
         return orri_refuse(
             orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
             "%s: not while a query is iterated, the loop would walk on what changes. Make the call "

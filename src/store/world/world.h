@@ -49,7 +49,7 @@ static inline orri_record* orri_record_find(const orr_world* world, orr_entity e
 
 static inline orri_chunk* orri_place_chunk(const orr_world* world, uint32_t place)
 {
-    return world->chunks[place >> ORRI_SLOT_BITS];
+    return world->chunks.list[place >> ORRI_SLOT_BITS];
 }
 
 static inline uint32_t orri_place_slot(uint32_t place)
@@ -95,10 +95,10 @@ ORRI_COLD int32_t orri_table_column_far(const orr_world* world, uint32_t type_in
 static inline int32_t orri_table_column(const orr_world* world, uint32_t type_index,
                                         uint32_t chunk_id)
 {
-    if (ORR_UNLIKELY(type_index >= world->table_capacity)) {
+    if (ORR_UNLIKELY(type_index >= world->tables.capacity)) {
         return -1;
     }
-    const orri_table* table = (const orri_table*)(const void*)world->tables[type_index];
+    const orri_table* table = (const orri_table*)(const void*)world->tables.list[type_index];
     return ORR_LIKELY(chunk_id < table->hot.capacity)
                ? (int32_t)table->column[chunk_id] - 1
                : orri_table_column_far(world, type_index, chunk_id);
@@ -217,12 +217,13 @@ orr_result orri_check_open(const orr_world* world, const char* call);
 // True for who was called as error handler. Others, on other threads, do not mind that one runs: calls from outside may be refused anywhere.
 static inline bool orri_handles_here(const orr_world* world)
 {
-    return world->in_handler != 0 && orri_refusing_here(&world->env);
+    return world->errors.in_handler != 0 && orri_refusing_here(&world->env);
 }
 // True when nothing keeps rows from moving: the quick form of the above. In real time it depends on who asks.
 static inline bool orri_world_open(const orr_world* world)
 {
-    return world->appender == NULL && (world->iterating | world->listed | world->in_handler) == 0 &&
+    return world->append.open == NULL &&
+           (world->loops.iterating | world->loops.listed | world->errors.in_handler) == 0 &&
            !world->realtime;
 }
 // A tick begins, and the world counts it. (world.c)
@@ -232,21 +233,22 @@ void orri_tick_aside(orr_world* world);
 // Before versions or ticks of blocks are looked at.
 static inline void orri_world_settle(const orr_world* world)
 {
-    if (ORR_UNLIKELY(world->owing != 0)) {
+    if (ORR_UNLIKELY(world->loops.owing != 0)) {
         world->listener.settle((orr_world*)(uintptr_t)world);
     }
 }
 // The same, and nobody is told of deaths: one row may go at once.
 static inline bool orri_world_quiet(const orr_world* world)
 {
-    return world->appender == NULL &&
-           (world->iterating | world->listed | world->in_handler | world->relation_count) == 0 &&
+    return world->append.open == NULL &&
+           (world->loops.iterating | world->loops.listed | world->errors.in_handler |
+            world->relations.count) == 0 &&
            !world->realtime;
 }
 // True when destroying an entity may mean more: others refer to it by indexed fields.
 static inline bool orri_world_related(const orr_world* world)
 {
-    return world->relation_count != 0;
+    return world->relations.count != 0;
 }
 // True for types whose values may not be written in place.
 static inline bool orri_type_written_by_set(const orri_type* type)
@@ -291,7 +293,7 @@ orr_result orri_index_reserve(orr_world* world, const char* call, uint32_t count
 void orri_index_trim(orr_world* world);
 // Pages for so many records. False when refused (silent); pages too many go with orri_index_trim().
 bool orri_index_room(orr_world* world, uint32_t count);
-// True for the id of an entity that is about to be created; world->ahead is not NULL (id_reserve.c).
+// True for the id of an entity that is about to be created; world->change.reserved_ids is not NULL (id_reserve.c).
 bool orri_reserved_ids_has(const orr_world* world, orr_entity entity);
 // How many records of a page were given. One may have been made for ids that were then not.
 static inline uint32_t orri_page_rows(const orr_world* world, uint32_t page)
@@ -323,7 +325,7 @@ static inline bool orri_index_ready(const orr_world* world)
     uint32_t next = world->index.free_first;
     if (next == ORRI_INDEX_NONE) {
         next = world->hot.count;
-        if (next >= world->entities_max || next >> ORRI_PAGE_BITS >= world->index.page_count) {
+        if (next >= world->limits.entities || next >> ORRI_PAGE_BITS >= world->index.page_count) {
             return false;
         }
     }
@@ -360,7 +362,7 @@ ORRI_COLD void orri_pinned_drop(orr_world* world, const uint32_t* indexes, uint3
 // Kills one entity; its record may be written, and its row is still there.
 static inline void orri_index_kill_one(orr_world* world, uint32_t index, orri_record* record)
 {
-    if (ORR_UNLIKELY(world->pinned_live != 0)) {
+    if (ORR_UNLIKELY(world->pinned.live != 0)) {
         orri_pinned_drop(world, &index, 1);
     }
     uint32_t generation = record->generation | ORRI_DEAD;
@@ -494,10 +496,10 @@ void orri_chunk_give(orr_world* world, orri_chunk* chunk);
 static inline orri_cluster* orri_cluster_at(const orr_world* world, orr_cluster handle)
 {
     uint32_t index = handle.id - 1;
-    if (ORR_UNLIKELY(index >= world->slot_count)) {
+    if (ORR_UNLIKELY(index >= world->clusters.slot_count)) {
         return NULL;
     }
-    const orri_cluster_slot* slot = &world->slots[index];
+    const orri_cluster_slot* slot = &world->clusters.slots[index];
     return ORR_LIKELY(slot->generation == handle.generation) ? slot->cluster : NULL;
 }
 static inline orr_cluster orri_cluster_handle(const orri_cluster* cluster)

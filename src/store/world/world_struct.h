@@ -328,127 +328,223 @@ typedef struct orri_pages {
     uint32_t capacity;
 } orri_pages;
 
+// ---- the world: parts by owner ---------------------------------------------------------------------------
+
+// Where the columns of each type are (table/chunk.c).
+typedef struct orri_type_tables {
+    orr_hot_table** list; // By type index.
+    uint32_t capacity;
+    uint32_t changes; // Counts new entries of the list.
+} orri_type_tables;
+
+// Limits of the desc, with defaults filled in.
+typedef struct orri_limits {
+    uint32_t entities, clusters, tags;
+} orri_limits;
+
+// Blocks that snapshots and readers share with the world (cow/).
+typedef struct orri_cow {
+    _Atomic uint64_t live;   // Shares not yet released.
+    _Atomic uint64_t losses; // Shares ever lost for want of memory.
+    uint64_t frozen;         // Live shares that are frozen. Only these can refuse a write.
+    orri_mutex mutex;        // Around copies that several workers may make at the same time.
+    // A share logs single rows until 1 in (1 << row_log_shift) rows is logged, then copies the block.
+    // Blocks of fewer than row_log_least bytes are copied at once (row_log.h).
+    uint32_t row_log_shift, row_log_least;
+    struct orri_snapshots*
+        snapshots; // The newest share of everything (snapshot.c); NULL: no snapshot.
+} orri_cow;
+
+// All chunks of the world (table/chunk.c).
+typedef struct orri_chunks {
+    orri_chunk** list; // By chunk id; [0] is never used.
+    uint32_t* free;    // Ids that can be given again.
+    uint32_t count, capacity, free_capacity, free_count;
+    orri_source row_small[ORRI_LEVELS]; // First blocks of row ids.
+    orri_source bits;                   // Blocks of enable bits.
+} orri_chunks;
+
+// All clusters of the world (table/cluster.c).
+typedef struct orri_clusters {
+    orri_cluster_slot* slots;
+    uint32_t slot_count, slot_capacity, slot_free; // slot_free is an index + 1.
+    uint32_t count;
+    orri_cluster *first, *last; // In order of creation.
+    orri_cluster* empty;        // The cluster of entities without components; NULL until needed.
+    uint32_t* buckets;          // Look-up by identity: index + 1.
+    uint32_t bucket_count;
+    uint64_t sequence; // Clusters ever made.
+} orri_clusters;
+
+// Cached transitions between clusters (table/transition.c).
+typedef struct orri_transitions {
+    orri_transition **pairs, **edges; // Two look-ups with bucket_count buckets each.
+    uint32_t bucket_count, count;
+} orri_transitions;
+
+// Named tags (api/tag.c).
+typedef struct orri_tags {
+    orri_tag_entry* entries; // In order of naming.
+    uint32_t count, capacity;
+    uint64_t state, states;   // Number of this list of names, and how many there ever were.
+    uint32_t *names, *values; // Look-up by name and by value.
+    uint32_t table_size;      // Of both look-ups: a power of two, or 0.
+} orri_tags;
+
+// The user's error handler.
+typedef struct orri_error_state {
+    orr_error_handler handler;
+    void* user;
+    _Atomic uint32_t in_handler; // Nested calls of the handler, all on one thread.
+} orri_error_state;
+
+// The open appender (api/appender.c).
+typedef struct orri_append_state {
+    orr_appender* open; // NULL: none.
+    orr_entity* entities;
+    uint32_t run_fresh; // Fresh ids of the open run; the rest came from the free list.
+} orri_append_state;
+
+// Open iterations and what queries cached of the rows.
+typedef struct orri_loops {
+    _Atomic uint32_t iterating; // Open iterations. While there are some, structure does not change.
+    _Atomic uint32_t
+        listed; // Queries that cache where rows lie; they are notified before rows move.
+    _Atomic uint32_t owing; // Queries with writes that are not stamped yet.
+    uint32_t era;           // An iteration of an earlier era has ended.
+} orri_loops;
+
+// Pinned values (pool/pool.h).
+typedef struct orri_pinned_pools {
+    uint64_t live; // Values in all pools; 0: destroying an entity need not look for any.
+    orri_pool **pools,
+        **list; // By type index, NULL: none; and the existing ones in order of types.
+    uint32_t capacity, count, list_capacity;
+} orri_pinned_pools;
+
+// Types with indexed references (relation/relation.h).
+typedef struct orri_relations {
+    uint32_t count; // When not 0, every destruction looks for referrers.
+    struct orri_relation* first;
+    orri_pages marks; // Bits: scratch of a destruction, 0 outside. No page: nobody there refers.
+} orri_relations;
+
+// Types that bring others along (table/required_types.c).
+typedef struct orri_required_lists {
+    orri_required_types* list; // By type index.
+    uint32_t capacity;
+} orri_required_lists;
+
+typedef struct orri_bundles {
+    orri_bundle** list; // In order of registration.
+    uint32_t count, capacity;
+} orri_bundles;
+
+// Called at the ends of ticks; set by the history module. NULL: nothing to do.
+typedef struct orri_tick_hooks {
+    // A tick that the world counts begins (also by orr_tick_advance()). Nothing of it is done, nothing can keep it from beginning.
+    void (*begins)(orr_world* world);
+    // All of the tick is done. In lockstep, or at a sync point of real time.
+    void (*ended)(orr_world* world);
+    // Real time: should the pipelines stop at a sync point for the tick that the first pipeline ended?
+    bool (*wanted)(const orr_world* world);
+    // Real time: the pipelines stand at that sync point, or the run has ended.
+    void (*met)(orr_world* world);
+} orri_tick_hooks;
+
+// Settings of the desc that the schedule reads.
+typedef struct orri_world_settings {
+    uint32_t workers;
+    orr_pool pool;
+    uint64_t stuck_ns;
+    double rate_hz;
+    bool atomic_sections;
+} orri_world_settings;
+
+// The system that runs.
+typedef struct orri_running {
+    bool in_system; // The function of a system runs.
+    bool in_tick;   // A tick runs at this moment; false while a refused tick waits.
+    // Several threads may run systems: each thread knows its own (orri_here_now).
+    bool parallel;
+    // What the running system may reach; NULL: no system runs, or it is not checked. While several run: an access that allows nothing;
+    // ask orri_access_of().
+    const orri_access* access;
+} orri_running;
+
+// The tick under way, as calls to the world see it. In real time each pipeline has its own; orr_world.context is that of the pipeline
+// whose turn it is.
+typedef struct orri_tick_context {
+    // Text for refused calls: a tick is under way, so structure changes by messages only. NULL: no tick. While it is set, `iterating` is not 0.
+    const char* busy;
+    float dt;          // Of the tick; 0 between ticks.
+    uint64_t run_tick; // The pipeline's tick; 0 between ticks.
+    struct orri_command_buffers*
+        commands; // Where systems record changes; NULL: the world's own buffers.
+} orri_tick_context;
+
+// A change of structure under way.
+typedef struct orri_change_state {
+    const orri_reserved_ids* reserved_ids; // NULL outside of a change set.
+    // In real time, while a commit is done: the clusters it may touch (commit_scope.h). NULL: all of them, no system runs.
+    struct orri_commit_scope* commit_scope;
+    orri_retired* retired; // Memory that running systems may still read; freed when none runs.
+    uint32_t retired_count, retired_capacity;
+} orri_change_state;
+
 // ---- the world ----------------------------------------------------------------------------------------
 
 struct orr_world {
-    orr_hot_world
-        hot; // First: what the inline functions of store.h read. Its tables are those below, or the
-             // part of them that the running system may see.
-    orr_hot_table** tables; // By type index.
-    uint32_t table_capacity;
-    uint32_t table_changes; // Counts new entries of `tables`.
+    // First: what the inline functions of store.h read. Its tables are `tables` below, or the part of them that the running system may see.
+    orr_hot_world hot;
+    orri_type_tables tables;
     orri_env env;
     orri_schema schema;
     uint64_t tick, epoch; // Side by side: the inline functions of query.h read both.
     uint64_t seed;
-    _Atomic uint64_t share_live;   // Shares not yet released.
-    _Atomic uint64_t share_losses; // Shares ever lost.
-    uint64_t share_frozen;         // Of the live ones: frozen. Only these can refuse a write.
-    orri_mutex sharing; // Around copies for shares that workers may make at the same time.
-    // How much a holder logs of a block before it gets a copy (row_log.h): a row in so many, as a shift; and blocks below so many bytes are copied at once.
-    uint32_t undo_shift, undo_least;
-    struct orri_snapshots*
-        snapshots;        // What the newest has of each thing (snapshot.c); NULL: there is none.
-    uint64_t pinned_live; // Values in pools: 0 tells a destroyer that there is nothing to look for.
-    uint32_t salt;        // Already shifted into the generation word.
-    uint32_t entities_max, clusters_max, tags_max;
+    orri_cow cow;
+    orri_pinned_pools pinned;
+    uint32_t salt; // Already shifted into the generation word.
+    orri_limits limits;
 
     orri_index index;
     orri_transient transient;
-
-    orri_chunk** chunks; // Directory by chunk id; [0] is never used.
-    uint32_t* chunk_free;
-    uint32_t chunk_count, chunk_capacity, chunk_free_capacity, chunk_free_count;
-
-    orri_source row_small[ORRI_LEVELS]; // First blocks of row ids.
-    orri_source bits;
-
-    orri_cluster_slot* slots;
-    uint32_t slot_count, slot_capacity, slot_free; // slot_free is index1.
-    uint32_t cluster_count;
-    orri_cluster *cluster_first, *cluster_last; // Creation order.
-    orri_cluster* cluster_empty;                // Of entities without anything; NULL until needed.
-    uint32_t* cluster_buckets;                  // index1.
-    uint32_t cluster_bucket_count;
-    orri_transition **plan_pairs, **plan_edges; // Buckets, the same number of both.
-    uint32_t plan_bucket_count, plan_count;
-
-    orri_tag_entry* tags; // In order of naming.
-    uint32_t tag_count, tag_capacity;
-    uint64_t tag_state, tag_states;   // Which list of names this is; how many there ever were.
-    uint32_t *tag_names, *tag_values; // Look-up by name and by value (tag.c).
-    uint32_t tag_table_size;          // A power of two, or 0.
-
-    orr_error_handler on_error;
-    void* on_error_user;
-    orr_appender* appender; // Open one; NULL: none.
-    orr_entity* append_entities;
-    uint32_t
-        append_run_fresh; // Of the open run: how many ids were fresh, the rest came from the free list.
+    orri_chunks chunks;
+    orri_clusters clusters;
+    orri_transitions transitions;
+    orri_tags tags;
+    orri_error_state errors;
+    orri_append_state append;
 
     orri_listener listener;
-    struct orri_queries* queries; // Of the query module.
-    // Open iterations: structure stays as it is meanwhile. An iteration of an earlier era has ended.
-    _Atomic uint32_t iterating;
-    // Some query keeps a list of where rows lie, which must not move before it is told; some has writes to stamp.
-    _Atomic uint32_t listed, owing;
-    _Atomic uint32_t in_handler; // Error handlers that run, within each other; on one thread.
-    uint32_t
-        relation_count; // Types with indexed references: when not 0, deaths are told (relation.h).
-    uint32_t iteration_era;
-    uint64_t cluster_sequence; // Clusters ever made.
-    uint32_t instance_last;    // The orr_component_id given last. Not state.
+    orri_loops loops;
+    orri_relations relations;
+    uint32_t instance_last; // The orr_component_id given last. Not state.
+    orri_names* names;      // Look-up of names (entity_name.c); NULL: no entity ever had a name.
+    orr_entity singleton;   // The world's own entity; null, or dead: it has none.
+    orri_required_lists required;
+    orri_bundles bundles;
 
-    // Pinned values (pool.h). All pools by type index, NULL: none; and those there are, in order of types.
-    orri_pool **pools, **pool_list;
-    uint32_t pool_capacity, pool_count, pool_list_capacity;
-    orri_names* names;    // Look-up of names (entity_name.c); NULL: nobody ever had one.
-    orr_entity singleton; // The world's own entity; null, or dead: it has none.
-    struct orri_relation* relations;
-    orri_required_types* needs; // By type index (required_types.c).
-    uint32_t needs_capacity;
-    orri_bundle** bundles; // In order of registration.
-    uint32_t bundle_count, bundle_capacity;
-    struct orri_messages* messages; // Of the message module.
-    struct orri_schedule* schedule; // Of the schedule module.
-    struct orri_history* history;   // Of the history module.
-    uint64_t timeline;              // Counts the times it went back. Not state.
-    // Set by the history module; NULL: nothing to do. A tick that the world counts begins (also by orr_tick_advance()), nothing of it is done, nothing can keep it
-    // from beginning; and, in lockstep or at a meeting of real time, it is all done.
-    void (*tick_begins)(orr_world* world);
-    void (*tick_ended)(orr_world* world);
-    // In real time, on the floor: whether pipelines should meet for the tick that the first one has ended; and they did, or the run has ended.
-    bool (*tick_wanted)(const orr_world* world);
-    void (*tick_met)(orr_world* world);
-    orri_extension extensions[ORRI_EXTENSION_COUNT];
-    uint32_t workers; // Of the desc, as what follows.
-    orr_pool pool;
-    uint64_t stuck_ns;
-    double rate_hz; // Of the desc, as what follows.
-    bool atomic_sections;
-    bool stretch_said; // That no system moves stretchers.
-    bool in_system;    // The function of a system runs.
-    bool in_tick;      // A tick is under way at this moment, not stopped.
-    float dt;          // Of the tick under way; 0 between ticks.
-    uint64_t run_tick; // Of its pipeline, likewise.
-    // Of the system that runs; NULL: none, or it is not watched. While several run, one that allows nothing: ask orri_access_of().
-    const orri_access* guard;
-    bool
-        parallel; // Systems may run on several threads: who they are, each thread knows (orri_here_now).
-    // Pipelines run at the same time. What they do besides running systems is done one after the other ("on the floor", by the thread that has
-    // it); guard, abreast and iterating stay as they are meanwhile, and queries have no lists.
-    bool realtime;
+    // Of the modules below, each made when first needed.
+    struct orri_queries* queries;
+    struct orri_messages* messages;
+    struct orri_schedule* schedule;
+    struct orri_history* history;
     struct orri_publisher*
-        publisher; // What pipelines see of each other (publish.h); NULL: nothing.
-    // A tick is under way, so structure is changed by messages only: `iterating` is not 0 then. What to say to who tries.
-    const char* busy;
-    const orri_reserved_ids* ahead; // NULL outside of a change set.
-    // In real time, while a commit is done: the clusters it has to itself (commit_scope.h). NULL: all, no system runs.
-    struct orri_commit_scope* reach;
-    orri_retired* retired; // Memory that systems may still read, until none runs.
-    uint32_t retired_count, retired_capacity;
-    orri_pages
-        relation_marks; // Bits: scratch of a destruction, 0 outside. No page: nobody there refers.
+        publisher; // Values as other pipelines see them (publish.h); NULL: nothing is published.
+    orri_extension extensions[ORRI_EXTENSION_COUNT];
+    orri_tick_hooks tick_hooks;
+    uint64_t timeline; // Counts travels back. Not state.
+    bool stretch_said; // The warning that no system moves stretchers was logged.
+
+    orri_world_settings settings;
+    orri_running running;
+    // Pipelines run at the same time. All work of their ticks but the systems themselves is done one pipeline at a time, by the thread that has
+    // the turn; `running` and `loops` do not change meanwhile, and queries cache nothing.
+    bool realtime;
+    orri_tick_context* context;    // Never NULL.
+    orri_tick_context own_context; // Of lockstep.
+    orri_change_state change;
 };
 
 #endif

@@ -451,7 +451,7 @@ static bool play_is_empty(void* user, const orr_world* world, orr_cluster cluste
 // A world that has grown is made small again, in one of the ways there are.
 static void play_shrink(play* p)
 {
-    if (p->world->cluster_count > 200) {
+    if (p->world->clusters.count > 200) {
         CHECK_OK(
             orr_clusters_delete(p->world, &(orr_cluster_match){.predicate = play_is_empty}, NULL));
     }

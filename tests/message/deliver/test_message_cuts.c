@@ -117,7 +117,7 @@ static void cut_tell(cut_world* c, const orr_query* written)
         orri_reader_destroy(c->w, other);
         return;
     }
-    c->w->busy = "a test";
+    c->w->context->busy = "a test";
     orr_result result;
     do {
         bool refuse = c->variant == CUT_REFUSED && c->refuse++ < 40;
@@ -126,7 +126,7 @@ static void cut_tell(cut_world* c, const orr_query* written)
                                  : orri_diff_run(c->w, (orr_system){9, 1}, false);
     } while (result != ORR_OK);
     failing_alloc_arm(&c->k.memory, 0, false);
-    c->w->busy = NULL;
+    c->w->context->busy = NULL;
 }
 
 static void cut_expect(cut_world* c, const char* text)

@@ -90,9 +90,9 @@ ORR_TEST(conflicts_are_not_found_anew_by_ticks_that_change_values_and_entities)
     orr_world* world = conflict_begin(&k);
     CHECK_ANEW(world, PAIRS);
     CHECK_EQ(world->schedule->plans, 1);
-    uint64_t clusters = world->cluster_sequence;
+    uint64_t clusters = world->clusters.sequence;
     CHECK_EQ(found_in(world, 50), 0);
-    CHECK_EQ(world->cluster_sequence, clusters); // Nothing appeared, as the test means it.
+    CHECK_EQ(world->clusters.sequence, clusters); // Nothing appeared, as the test means it.
     CHECK_EQ(world->schedule->plans, 1);
     CHECK_EQ(k.errors.count, 0);
     kit_end(&k);
@@ -158,11 +158,11 @@ ORR_TEST(conflicts_are_found_anew_when_a_cluster_appears)
     wanted = KIT_TYPE(world, Late);
     CHECK_EQ(found_in(world, 1), 0);
     CHECK_EQ(orr_has(world, marked, Late), true);
-    uint64_t first = found_in(world, 2), clusters = world->cluster_sequence;
+    uint64_t first = found_in(world, 2), clusters = world->clusters.sequence;
     CHECK_EQ(first % PAIRS, 0);
     CHECK(first >= PAIRS && first <= 2 * PAIRS); // "Velocity, Late" and "Velocity, Late, Frozen".
     CHECK_EQ(found_in(world, 4), 0);
-    CHECK_EQ(world->cluster_sequence, clusters);
+    CHECK_EQ(world->clusters.sequence, clusters);
     CHECK_EQ(world->schedule->plans, 1);
     kit_end(&k);
 }

@@ -205,19 +205,19 @@ ORR_TEST(journal_is_not_switched_inside_a_tick)
 {
     writing w;
     begin(&w);
-    w.world->busy = "a tick is under way";
+    w.world->context->busy = "a tick is under way";
     CHECK_RESULT(orr_journal_set(w.world, 10), ORR_ERR_STATE);
     CHECK_STR(w.k.errors.text, "orr_journal_set: not now, a tick is under way");
     CHECK_RESULT(orr_trace_set(w.world, "x"), ORR_ERR_STATE);
     _Atomic uint64_t violations = 0;
     orri_access guard = {.system = "move", .violations = &violations};
-    w.world->guard = &guard;
+    w.world->running.access = &guard;
     CHECK_RESULT(orr_journal_set(w.world, 10), ORR_ERR_STATE);
     CHECK_CONTAINS(w.k.errors.text, "'move'");
     CHECK_EQ(w.k.errors.id, ORR_LOG_ID_BREACH);
     CHECK_EQ(violations, 1);
-    w.world->guard = NULL;
-    w.world->busy = NULL;
+    w.world->running.access = NULL;
+    w.world->context->busy = NULL;
     end(&w);
 }
 

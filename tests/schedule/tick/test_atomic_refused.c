@@ -325,7 +325,7 @@ ORR_TEST(atomic_section_in_an_error_handler_is_refused)
 {
     kit k;
     orr_world* world = nest_begin(&k, 0);
-    world->on_error = shoot_from_handler;
+    world->errors.handler = shoot_from_handler;
     KIT_SYSTEM(world, .name = "provoke", .query = "Velocity", .atomics = "Score", .run = provoke);
     in_handler = ORR_OK;
     KIT_STEP(world, 1);

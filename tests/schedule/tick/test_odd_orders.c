@@ -72,7 +72,7 @@ ORR_TEST(world_is_not_destroyed_by_its_error_handler)
     for (uint32_t i = 0; i < ORRI_COUNT(worker_counts); i++) {
         kit k;
         orr_world* world = begin_with(&k, &(orr_world_desc){.workers = worker_counts[i]});
-        world->on_error = destroy_on_error;
+        world->errors.handler = destroy_on_error;
         CHECK_RESULT(orr_destroy(world, (orr_entity){0}), ORR_ERR_ENTITY);
         CHECK_CONTAINS(k.errors.text, "orr_world_destroy: not from an error handler");
         fuse.refuse = true;

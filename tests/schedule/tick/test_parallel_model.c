@@ -69,7 +69,7 @@ static void model_pause(void)
             m->table.user); // It takes some time, so that it is worth sharing out.
         ORRI_SCHED_POINT(&m->table, ORR_SCHED_LOAD, &m->inside);
         m->inside--;
-        controlled_check(m->world->in_system, "a point is made while a system runs");
+        controlled_check(m->world->running.in_system, "a point is made while a system runs");
     }
 }
 
@@ -197,7 +197,7 @@ static void model_point(void* user, orr_sched_kind kind, const void* word)
 {
     model* m = model_now;
     m->scheduler->sched_point(user, kind, word);
-    if (controlled_self() == 0 || m->world == NULL || m->world->parallel) {
+    if (controlled_self() == 0 || m->world == NULL || m->world->running.parallel) {
         return;
     }
     const orri_jobs* jobs = orri_parallel_crew(m->world); // NULL: late, while the world ends.

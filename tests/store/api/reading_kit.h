@@ -30,7 +30,7 @@ static void reading_begin(reading* r, orr_world* world, const orri_view* view, u
     r->clock[1] = world->epoch;
     world->realtime = true;
     orri_access_parallel(world, true, NULL);
-    CHECK(world->table_capacity <= 256);
+    CHECK(world->tables.capacity <= 256);
     orri_access_tables(world, &r->guard, r->tables);
     r->before = orri_here_enter(world, &r->guard, r, r->tables);
     orri_here_now.clock = r->clock;

@@ -417,7 +417,7 @@ ORR_TEST(type_in_far_chunks_is_found_by_every_call)
     }
     orr_entity bob = orr_create(world), first = bob;
     CHECK_OK(orr_set(world, bob, Velocity, {1, 2}));
-    CHECK(world->chunks[orri_record_find(world, bob)->place >> ORRI_SLOT_BITS]->id >= 1024);
+    CHECK(world->chunks.list[orri_record_find(world, bob)->place >> ORRI_SLOT_BITS]->id >= 1024);
     for (orr_tag tag = 0; tag < 500; tag++) {
         orr_reader reader = orr_reader_make(world, velocity);
         CHECK_EQ(((const Velocity*)orr_component_get(world, bob, velocity))->y, 2);

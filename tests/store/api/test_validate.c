@@ -89,8 +89,8 @@ ORR_TEST(validate_finds_broken_clusters)
     orr_tag* tags = (orr_tag*)(uintptr_t)tagged->tags;
     BREAK(tags[0], 9, "S3");
     BREAK(tagged->hash, tagged->hash + 1, "S3");
-    BREAK(b.world->slots[tagged->index].cluster, b.cluster, "S3");
-    BREAK(b.world->cluster_count, 9u, "S3");
+    BREAK(b.world->clusters.slots[tagged->index].cluster, b.cluster, "S3");
+    BREAK(b.world->clusters.count, 9u, "S3");
     BREAK(b.cluster->batch_count, 1u, "S10");
     kit_end(&b.k);
 }
@@ -103,8 +103,8 @@ ORR_TEST(validate_finds_broken_chunks)
     BREAK(b.cluster->chunks[1]->capacity, 1024u, "S4");
     BREAK(b.cluster->row_count, b.cluster->row_count + 1, "S");
     BREAK(b.cluster->row_count, 5000u, "S4");
-    BREAK(b.world->chunks[b.chunk->id], NULL, "S4");
-    BREAK(b.world->chunk_free_count, b.world->chunk_free_count + 1, "S4");
+    BREAK(b.world->chunks.list[b.chunk->id], NULL, "S4");
+    BREAK(b.world->chunks.free_count, b.world->chunks.free_count + 1, "S4");
     kit_end(&b.k);
 }
 

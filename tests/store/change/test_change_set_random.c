@@ -722,8 +722,8 @@ static void hold(model* m, orri_share* share)
 static void hold_some(model* m)
 {
     orr_world* world = m->a.world;
-    for (uint32_t i = 0; world->chunk_count > 1 && i < 20; i++) {
-        orri_chunk* chunk = world->chunks[1 + below(m, world->chunk_count - 1)];
+    for (uint32_t i = 0; world->chunks.count > 1 && i < 20; i++) {
+        orri_chunk* chunk = world->chunks.list[1 + below(m, world->chunks.count - 1)];
         if (chunk != NULL) {
             hold(m, orri_share_column(world, chunk, below(m, chunk->column_count),
                                       below(m, 2) == 0 ? ORRI_SHARE_FROZEN : ORRI_SHARE_HISTORY));

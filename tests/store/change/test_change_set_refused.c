@@ -153,8 +153,8 @@ static void rich_hold(rich* r)
     for (uint32_t page = 0; page < r->world->index.page_count; page++) {
         r->shares[r->share_count++] = orri_share_page(r->world, page, ORRI_SHARE_FROZEN);
     }
-    for (uint32_t i = 1; i < r->world->chunk_count; i++) {
-        orri_chunk* chunk = r->world->chunks[i];
+    for (uint32_t i = 1; i < r->world->chunks.count; i++) {
+        orri_chunk* chunk = r->world->chunks.list[i];
         for (uint32_t c = 0; chunk != NULL && c < chunk->column_count; c++) {
             CHECK(r->share_count < ORRI_COUNT(r->shares));
             r->shares[r->share_count++] = orri_share_column(r->world, chunk, c, ORRI_SHARE_FROZEN);
@@ -295,8 +295,8 @@ static void refuse_every(bool held, bool for_good, bool by_hooks)
     rich_fill(&r);
     watcher w = {.hash = orr_world_hash(r.world)};
     uint32_t last = r.world->instance_last, refusals = 0;
-    r.world->on_error = watch;
-    r.world->on_error_user = &w;
+    r.world->errors.handler = watch;
+    r.world->errors.user = &w;
     for (uint64_t n = 1;; n++) {
         if (by_hooks) {
             kit_tokens.refuse_after = (uint32_t)n;

@@ -111,7 +111,7 @@ static void scene_end(void)
             check_all();
         }
     }
-    CHECK_EQ(c.world->share_live, 0);
+    CHECK_EQ(c.world->cow.live, 0);
     kit_end(&c.kit);
 }
 
@@ -360,7 +360,7 @@ ORR_TEST(undo_of_instances_and_pinned_beside_goes_back)
         CHECK_OK(orr_set(c.world, shards[i], Anchor, {i}));
     }
     const void* pinned = orr_get(c.world, shards[3], Anchor);
-    c.world->undo_least = 0;
+    c.world->cow.row_log_least = 0;
     remember(0);
     uint64_t before = c.kit.memory.live_bytes;
     const orr_component_id* ids;
@@ -428,7 +428,7 @@ ORR_TEST(undo_chain_of_three_forgotten_in_any_order_keeps_the_others)
             forget(orders[way % 6][i]);
             check_all();
         }
-        CHECK_EQ(c.world->share_live, 0);
+        CHECK_EQ(c.world->cow.live, 0);
         scene_end();
     }
 }
@@ -437,7 +437,7 @@ ORR_TEST(undo_chain_of_three_forgotten_in_any_order_keeps_the_others)
 ORR_TEST(undo_middle_forgotten_merges_its_log)
 {
     scene_begin();
-    c.world->undo_shift = 8; // Five rows.
+    c.world->cow.row_log_shift = 8; // Five rows.
     for (uint32_t i = 0; i < 3; i++) {
         remember(i);
         for (uint32_t k = 0; k < 3; k++) {
@@ -616,7 +616,7 @@ ORR_TEST(undo_refused_memory_while_forgetting_loses_nothing)
 {
     for (uint64_t n = 1, refused = 1; refused > 0; n++) {
         scene_begin();
-        c.world->undo_shift = n % 2 == 0 ? 8 : 3;
+        c.world->cow.row_log_shift = n % 2 == 0 ? 8 : 3;
         for (uint32_t i = 0; i < 4; i++) {
             remember(i);
             for (uint32_t k = 0; k < 5; k++) {
@@ -665,7 +665,7 @@ ORR_TEST(undo_at_random_everybody_has_what_was_held)
     uint32_t rounds = test_rounds(12, 4, 200);
     for (uint32_t round = 0; round < rounds; round++) {
         scene_begin();
-        c.world->undo_shift = (uint32_t)(test_random() % 9);
+        c.world->cow.row_log_shift = (uint32_t)(test_random() % 9);
         for (uint32_t step = 0; step < 400; step++) {
             uint64_t draw = test_random();
             uint32_t i = (uint32_t)(draw >> 4) % MANY;

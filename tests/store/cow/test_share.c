@@ -477,8 +477,8 @@ ORR_TEST(batch_refused_for_want_of_a_copy_shows_a_whole_world_to_the_handler)
         bool alive = true;
         held_begin(&k, ORRI_SHARE_FROZEN);
         uint64_t hash = orr_world_hash(h.world);
-        h.world->on_error = curious_on_error;
-        h.world->on_error_user = &alive;
+        h.world->errors.handler = curious_on_error;
+        h.world->errors.user = &alive;
         failing_alloc_arm(&k.memory, n, false);
         orr_result result = orr_destroy_many(h.world, h.ids, 3);
         failing_alloc_arm(&k.memory, 0, false);

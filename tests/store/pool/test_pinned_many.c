@@ -582,9 +582,9 @@ ORR_TEST(pinned_validation_finds_what_is_broken)
     pool->blocks[0].enabled[0] = 0;
     CHECK_RESULT(orr_world_validate(world), ORR_ERR_CORRUPT);
     pool->blocks[0].enabled[0] = UINT64_MAX;
-    world->pinned_live++;
+    world->pinned.live++;
     CHECK_RESULT(orr_world_validate(world), ORR_ERR_CORRUPT);
-    world->pinned_live--;
+    world->pinned.live--;
     pool->blocks[0].version += 100;
     CHECK_RESULT(orr_world_validate(world), ORR_ERR_CORRUPT);
     pool->blocks[0].version -= 100;

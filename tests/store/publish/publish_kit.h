@@ -44,7 +44,7 @@ static void stage_end(stage* s)
 {
     stage_check(s);
     orri_publisher_destroy(s->publisher);
-    CHECK_EQ(s->world->share_live, 0);
+    CHECK_EQ(s->world->cow.live, 0);
     kit_end(&s->k);
 }
 

@@ -27,7 +27,7 @@ static const void* view_value(const orri_view* view, const orr_world* world, orr
     if (chunk >= table->capacity || table->data[chunk] == NULL) {
         return NULL;
     }
-    const orri_chunk* at = world->chunks[chunk];
+    const orri_chunk* at = world->chunks.list[chunk];
     int32_t column = orri_cluster_find_column(at->cluster, type);
     CHECK(column >= 0);
     CHECK(orri_view_columns(view, at)[column].data == table->data[chunk]);
@@ -605,8 +605,8 @@ static void duet_read(void* arg)
         d->torn += result != ORR_OK;
         int32_t value = -1;
         const orr_world* world = d->s.world;
-        for (uint32_t id = 1; id < world->chunk_count; id++) {
-            const orri_chunk* chunk = world->chunks[id];
+        for (uint32_t id = 1; id < world->chunks.count; id++) {
+            const orri_chunk* chunk = world->chunks.list[id];
             const orri_column* columns = orri_view_columns(d->view, chunk);
             for (uint32_t r = 0; r < orri_chunk_rows(chunk); r++) {
                 int32_t at = ((const Health*)(const void*)columns[0].data)[r].value;

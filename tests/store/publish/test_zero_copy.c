@@ -119,7 +119,7 @@ ORR_TEST(lent_block_that_is_remembered_is_lost_rather_than_a_write_refused)
     CHECK(share->lost);
     CHECK_EQ(live(&s, 0), 3);
     orri_share_release(s.world, share);
-    CHECK_EQ(s.world->share_live, 0);
+    CHECK_EQ(s.world->cow.live, 0);
     kit_end(&s.k);
 }
 

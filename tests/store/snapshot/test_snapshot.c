@@ -303,7 +303,7 @@ ORR_TEST(snapshot_gone_back_to_after_each_change_is_what_it_was)
         check_as_it_was();
         orri_snapshot_release(a.world, snapshot);
         orri_snapshot_release(a.world, later);
-        CHECK(a.world->snapshots == NULL && a.world->share_live == 0);
+        CHECK(a.world->cow.snapshots == NULL && a.world->cow.live == 0);
         kit_end(&a.kit);
     }
 }
@@ -337,7 +337,7 @@ ORR_TEST(snapshots_of_many_moments_are_visited_and_released_in_any_order)
         snapshots[which] = snapshots[left - 1];
         hashes[which] = hashes[left - 1];
     }
-    CHECK_EQ(a.world->share_live, 0);
+    CHECK_EQ(a.world->cow.live, 0);
     kit_end(&a.kit);
 }
 
@@ -541,7 +541,7 @@ ORR_TEST(snapshot_refused_memory_holds_nothing)
             break;
         }
         CHECK_RESULT(a.kit.errors.result, ORR_ERR_MEMORY);
-        CHECK(a.world->share_live == 0 && a.world->snapshots == NULL);
+        CHECK(a.world->cow.live == 0 && a.world->cow.snapshots == NULL);
         CHECK_EQ(a.kit.memory.live_bytes, bytes);
         CHECK_EQ(orr_world_hash(a.world), hash);
     }

@@ -26,7 +26,7 @@ ORR_TEST(list_replaced_beside_systems_stays_until_none_runs)
     world->realtime = true;
     CHECK(longer_list(world));
     CHECK(world->hot.pages != old && world->hot.pages[0] == page);
-    CHECK_EQ(world->retired_count, 1);
+    CHECK_EQ(world->change.retired_count, 1);
     CHECK_EQ(k.memory.live_blocks, blocks + 2); // The old one, and the note of it.
     CHECK(old[0] == page);
     world->realtime = false;
@@ -41,7 +41,7 @@ ORR_TEST(list_replaced_where_no_system_runs_is_gone)
     orr_world* world = reach_begin(&k);
     uint64_t blocks = k.memory.live_blocks;
     CHECK(longer_list(world));
-    CHECK_EQ(world->retired_count, 0);
+    CHECK_EQ(world->change.retired_count, 0);
     CHECK_EQ(k.memory.live_blocks, blocks);
     kit_end(&k);
 }
@@ -57,7 +57,7 @@ ORR_TEST(list_without_room_to_note_the_old_one_is_not_replaced)
         CHECK(!longer_list(world));
         CHECK_EQ(k.memory.refused, 1);
         CHECK(world->hot.pages == old);
-        CHECK_EQ(world->retired_count, 0);
+        CHECK_EQ(world->change.retired_count, 0);
     }
     failing_alloc_arm(&k.memory, 0, false);
     world->realtime = false;
