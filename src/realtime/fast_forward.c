@@ -40,7 +40,7 @@ static orr_result fast_forward_tick(orri_realtime* rt, orri_pipeline* pipe)
     uint64_t before = pipe->tick;
     orri_turn_enter_between(pipe);
     orr_result result = orri_tick(pipe, pipe->interval);
-    bool open = pipe->stage != ORRI_STAGE_DONE || pipe->moment->copied;
+    bool open = pipe->stage != ORRI_STAGE_DONE || pipe->moment->driven.copied;
     orri_turn_release(pipe);
     if (open) { // As in any tick: it goes on when there is memory, in the next run.
         orri_realtime_log_refused(rt, pipe);

@@ -81,7 +81,7 @@ void orri_history_detach_group(const orri_pipeline* pipe, uint32_t first, uint32
 uint64_t orri_history_detach_since(const orri_system* system)
 {
     const orri_moment* moment = system->pipe->moment;
-    const orri_view* view = moment != NULL ? moment->view : NULL;
+    const orri_view* view = moment != NULL ? moment->driven.view : NULL;
     const orr_query* query = system->query;
     uint64_t since = system->since;
     if (view == NULL || query == NULL || !query->has_changed || since == 0) {
@@ -114,9 +114,9 @@ void orri_schedule_leave(orr_world* world)
     history_detach_sinces(rt);
     for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
         orri_moment* moment = rt->schedule->pipelines[i]->moment;
-        if (moment->view != NULL) {
-            orri_view_destroy(moment->view);
-            moment->view = NULL;
+        if (moment->driven.view != NULL) {
+            orri_view_destroy(moment->driven.view);
+            moment->driven.view = NULL;
         }
     }
     orri_publisher_destroy(rt->publisher);

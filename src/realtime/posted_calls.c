@@ -47,49 +47,6 @@ orri_call* orri_calls_replay(orri_realtime* rt)
     return first;
 }
 
-// What a call left open has ended, as it would with the next tick. Nobody else is at rows.
-static void posted_calls_end_loops(orr_world* world)
-{
-    bool left = world->realtime ? orri_here_now.loops != 0 : world->loops.iterating != 0;
-    if (ORR_UNLIKELY(left)) {
-        orri_here_now.loops = 0;
-        world->loops.iterating = world->realtime;
-        world->loops.era++;
-    }
-}
-
-void orri_calls_do(orr_world* world, orri_call* calls)
-{
-    for (orri_call *call = calls, *next; call != NULL; call = next) {
-        next = call->next;
-        call->call(world, call->data);
-        posted_calls_end_loops(world);
-        orri_call_free(&world->env, call);
-    }
-}
-
-void orri_calls_free(orr_world* world, orri_call* calls)
-{
-    for (orri_call *call = calls, *next; call != NULL; call = next) {
-        next = call->next;
-        orri_call_free(&world->env, call);
-    }
-}
-
-orri_call* orri_posts_take(struct orri_schedule* schedule)
-{
-    if (!schedule->posted) {
-        return NULL;
-    }
-    const orr_platform* platform = schedule->pipelines[0]->world->env.platform;
-    orri_mutex_lock(platform, &schedule->posting);
-    orri_call* first = schedule->post_first;
-    schedule->post_first = schedule->post_last = NULL;
-    schedule->posted = false;
-    orri_mutex_unlock(platform, &schedule->posting);
-    return first;
-}
-
 // A tick that was refused to go on keeps what it has promised.
 void orri_realtime_unhold(orri_realtime* rt)
 {
@@ -175,12 +132,6 @@ void orri_calls(orri_realtime* rt, orri_pipeline* pipe, orri_call* calls, bool m
 }
 
 // ---- from any thread ---------------------------------------------------------------------------------------------------------------
-
-bool orri_realtime_runs(const orr_world* world)
-{
-    const struct orri_schedule* schedule = __atomic_load_n(&world->schedule, __ATOMIC_ACQUIRE);
-    return schedule != NULL && __atomic_load_n(&schedule->realtime, __ATOMIC_RELAXED) != NULL;
-}
 
 bool orr_running(const orr_world* world)
 {
@@ -432,17 +383,12 @@ orr_result orr_realtime_step(orr_world* world, uint32_t ticks)
 
 void orri_realtime_pause(orr_world* world, bool on)
 {
-    orri_realtime* rt = posted_calls_hold(world);
-    if (rt != NULL) {
-        orri_realtime_lock(rt);
-    }
+    orri_realtime* rt = world->schedule->realtime;
+    orri_realtime_lock(rt);
     world->schedule->paused = on;
-    if (rt != NULL) {
-        orri_pipeline_thread_look(rt);
-        orri_realtime_unlock(rt);
-        orri_realtime_ring(rt);
-    }
-    orri_mutex_unlock(world->env.platform, &world->schedule->posting);
+    orri_pipeline_thread_look(rt);
+    orri_realtime_unlock(rt);
+    orri_realtime_ring(rt);
 }
 
 orr_result orr_wait_stats_get(orr_world* world, orr_pipeline pipeline, orr_wait_stats* out)

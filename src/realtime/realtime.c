@@ -141,6 +141,11 @@ static bool realtime_holder(orri_realtime* rt, orri_pipeline* pipe)
         bool before = other->spectator == pipe->spectator ? i < pipe->index : pipe->spectator;
         moment->number += before;
     }
+    bool replays = rt->replay != NULL;
+    moment->driven.recorded = rt->record != NULL ? &rt->record->inputs[moment->number] : NULL;
+    moment->driven.replayed = replays ? &rt->replay->inputs[moment->number] : NULL;
+    moment->driven.replays = replays;
+    moment->driven.diverged = &rt->astray;
     if (orri_lock_holder_create(rt->locks, moment->number, &moment->holder) != ORR_OK) {
         return false;
     }
@@ -159,6 +164,7 @@ static bool realtime_moment(orri_realtime* rt, orri_pipeline* pipe)
             (void)orri_refuse_memory(env, "beginning real time");
             return false;
         }
+        pipe->driven = &pipe->moment->driven;
     }
     orri_moment* moment = pipe->moment;
     moment->rt = rt;
@@ -167,11 +173,11 @@ static bool realtime_moment(orri_realtime* rt, orri_pipeline* pipe)
     moment->own = (orri_time_scale_own){.interval_ns = pipe->interval_ns};
     moment->began_ns = rt->schedule->time_ns;
     moment->began_real_ns = 0;
-    moment->era += moment->era == 0;
+    moment->driven.era += moment->driven.era == 0;
     moment->ticking = false;
     moment->resumes = pipe->stage != ORRI_STAGE_DONE;
     moment->waits = ORRI_WAITS_NOT;
-    moment->impure_at = 0;
+    moment->driven.replay_at = 0;
     if (moment->command_buffers == NULL) {
         moment->command_buffers = orri_command_buffers_make(rt->world);
         if (moment->command_buffers != NULL && pipe->spectator) {
@@ -189,9 +195,13 @@ static void realtime_moment_end(orr_world* world, orri_pipeline* pipe)
         return;
     }
     moment->rt = NULL;
-    moment->holder = NULL; // It went with the locks.
-    if (moment->copied) {  // All of its tick was done, and there is nobody to see it.
-        moment->copied = false;
+    moment->driven.recorded = NULL;
+    moment->driven.replayed = NULL;
+    moment->driven.replays = false;
+    moment->driven.diverged = NULL;
+    moment->holder = NULL;       // It went with the locks.
+    if (moment->driven.copied) { // All of its tick was done, and there is nobody to see it.
+        moment->driven.copied = false;
         orri_pipeline_ticked(pipe);
     }
     if (moment->command_buffers != NULL && pipe->stage == ORRI_STAGE_DONE) {
@@ -209,6 +219,7 @@ void orri_moment_free(orr_world* world, orri_pipeline* pipe)
         realtime_moment_end(world, pipe);
         ORRI_FREE(&world->env, ORR_MEMORY_SYSTEM, orri_moment, pipe->moment, 1);
         pipe->moment = NULL;
+        pipe->driven = NULL;
     }
 }
 
@@ -221,7 +232,7 @@ void orri_moment_resume(orri_pipeline* pipe, bool ended)
     if (ended) {
         realtime_moment_end(world, pipe);
     } else {
-        pipe->moment->copied = false;
+        pipe->moment->driven.copied = false;
         orri_command_buffers_use(world, pipe->moment->command_buffers);
     }
 }
@@ -503,6 +514,33 @@ static orr_result realtime_finish(orr_world* world, const orr_realtime_desc* des
     return ORR_OK;
 }
 
+static bool realtime_wants_exclusive(const orri_pipeline* pipe)
+{
+    return pipe->moment->rt->broken || orri_turn_far_transactions(pipe);
+}
+
+static void realtime_diverge(const orri_pipeline* pipe)
+{
+    orri_turn_astray(pipe->moment->rt, pipe);
+}
+
+static const orri_driver realtime_driver = {
+    .tick_begin = orri_turn_pin,
+    .tick_end = orri_turn_show,
+    .group = orri_turn_group,
+    .exclusive = orri_turn_exclusive,
+    .narrow = orri_turn_narrow,
+    .commit_scope = orri_turn_commit_scope,
+    .remap = orri_turn_follow,
+    .release = orri_turn_release,
+    .wants_exclusive = realtime_wants_exclusive,
+    .end_loops = orri_turn_end_loops,
+    .diverge = realtime_diverge,
+    .resume = orri_moment_resume,
+    .pause = orri_realtime_pause,
+    .pipeline_free = orri_moment_free,
+};
+
 orr_result orr_realtime(orr_world* world, const orr_realtime_desc* desc)
 {
     ORR_ASSERT(world != NULL);
@@ -520,6 +558,7 @@ orr_result orr_realtime(orr_world* world, const orr_realtime_desc* desc)
     }
     rt->world = world;
     rt->schedule = world->schedule;
+    rt->schedule->driver = &realtime_driver;
     rt->platform = world->env.platform;
     rt->desc = *desc;
     result = orri_realtime_log_begin(rt);

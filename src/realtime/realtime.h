@@ -42,26 +42,19 @@ typedef enum orri_waits {
 // What a pipeline has in real time.
 typedef struct orri_moment {
     struct orri_realtime* rt; // NULL: not now.
-    bool keeps;               // What its impure systems do is taken down now. Set on the floor.
-    size_t impure_at;         // In a replay: what comes next of that.
+    orri_driven driven;       // What its ticks read and write (pipe->driven points here).
     uint32_t number;          // Among pipelines that are no spectators; theirs come behind.
     struct orri_command_buffers* command_buffers; // Its own.
     orri_tick_context tick; // What calls see of its tick while it has the turn.
     orri_lock_holder* holder;
     orri_lock* set; // What it holds, or waits for.
     uint32_t set_count, set_capacity;
-    bool holding, exclusive;
-    bool narrow;              // The latter of some clusters only: systems of others run.
+    bool narrow;              // `driven.exclusive` is of some clusters only: systems of others run.
     bool beside;              // Some system of another pipeline keeps to its rows.
     orri_commit_scope* reach; // By step of the plan: clusters that its commits touched so far.
     uint32_t reach_count;
-    uint64_t clock[2]; // Tick and epoch of the group that runs.
-    uint32_t era;      // Of loops: those of an earlier one have ended.
-    bool left;         // A system of the group left one without ending it.
-    orri_view* view;   // NULL: it reads nothing that others write.
-    orr_type* shown;   // Types of it that others see.
+    orr_type* shown;                                   // Types of it that others see.
     uint32_t shown_count, shown_plain, shown_capacity; // Plain ones first.
-    bool copied;       // In this tick's end they were copied already.
     orri_here outside; // Of the thread, before it came onto the floor.
     orri_time_scale_own own;
     bool ticking;
@@ -243,9 +236,7 @@ void orri_realtime_on_main(orri_pipeline* pipe, orri_system* system);
 // Around a run: the world is closed to all but who has the floor; and `open`, as it is in lockstep again.
 void orri_realtime_open(orri_realtime* rt, bool open);
 
-// From any thread, also while a meeting is held: then the world belongs to who holds it.
-bool orri_realtime_runs(const orr_world* world);
-// From any thread, whether it runs or not.
+// As orri_driver.pause.
 void orri_realtime_pause(orr_world* world, bool on);
 // A tick that was refused in real time goes on in lockstep, with its lanes; or has ended there.
 void orri_moment_resume(orri_pipeline* pipe, bool ended);

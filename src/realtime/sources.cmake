@@ -4,6 +4,7 @@ set(ORR_SOURCES_REALTIME
     src/realtime/lock_sets.c
     src/realtime/posted_calls.c
     src/realtime/realtime.c
+    src/realtime/realtime_log.c
     src/realtime/thread.c
     src/realtime/turn.c
     src/realtime/visibility.c)
@@ -14,6 +15,7 @@ set(ORR_SMALL_REALTIME
     src/realtime/lock_sets.c
     src/realtime/posted_calls.c
     src/realtime/realtime.c
+    src/realtime/realtime_log.c
     src/realtime/thread.c
     src/realtime/turn.c
     src/realtime/visibility.c)

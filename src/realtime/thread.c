@@ -223,9 +223,9 @@ bool orri_realtime_stale(const orri_realtime* rt)
 static bool thread_tick(orri_realtime* rt, orri_pipeline* pipe, float dt)
 {
     uint64_t before = pipe->tick;
-    bool resumed = pipe->stage != ORRI_STAGE_DONE || pipe->moment->copied;
+    bool resumed = pipe->stage != ORRI_STAGE_DONE || pipe->moment->driven.copied;
     orr_result result = orri_tick(pipe, dt);
-    bool open = pipe->stage != ORRI_STAGE_DONE || pipe->moment->copied;
+    bool open = pipe->stage != ORRI_STAGE_DONE || pipe->moment->driven.copied;
     // What was refused within a tick that ended was said; the next one tries again.
     bool failed = open || (pipe->tick == before && !resumed);
     orri_turn_release(pipe);

@@ -194,7 +194,7 @@ static void turn_on(orri_pipeline* pipe)
 {
     orr_world* world = pipe->world;
     struct orri_schedule* schedule = world->schedule;
-    bool open = pipe->stage != ORRI_STAGE_DONE || pipe->moment->copied;
+    bool open = pipe->stage != ORRI_STAGE_DONE || pipe->moment->driven.copied;
     pipe->moment->outside = orri_here_enter(world, NULL, NULL, NULL);
     schedule->now = open ? pipe : NULL;
     pipe->moment->tick = (orri_tick_context){.busy = open ? "a tick is under way" : NULL,
@@ -202,7 +202,7 @@ static void turn_on(orri_pipeline* pipe)
                                              .run_tick = open ? pipe->tick : 0,
                                              .commands = pipe->moment->command_buffers};
     world->context = &pipe->moment->tick;
-    pipe->moment->keeps = orri_realtime_log_goes_on(pipe->moment->rt, pipe);
+    pipe->moment->driven.records = orri_realtime_log_goes_on(pipe->moment->rt, pipe);
 }
 
 void orri_turn_enter(orri_pipeline* pipe)
@@ -256,24 +256,24 @@ static void turn_wait_lock(orri_pipeline* pipe, bool granted)
 static void turn_lock(orri_pipeline* pipe, uint32_t who)
 {
     orri_moment* moment = pipe->moment;
-    ORR_ASSERT(!moment->holding);
+    ORR_ASSERT(!moment->driven.holding);
     orri_turn_leave(pipe);
     turn_wait_lock(pipe, orri_lock_ask(moment->holder, who, moment->set, moment->set_count));
-    moment->holding = true;
+    moment->driven.holding = true;
     orri_turn_enter(pipe);
 }
 
 void orri_turn_release(orri_pipeline* pipe)
 {
     orri_moment* moment = pipe->moment;
-    if (moment->holding) {
+    if (moment->driven.holding) {
         // Whoever had structure alone leaves what is published as the rows are, or says that it is not.
-        ORR_VALIDATE(!moment->exclusive || moment->narrow || moment->rt->broken ||
+        ORR_VALIDATE(!moment->driven.exclusive || moment->narrow || moment->rt->broken ||
                      pipe->world->index.live_count > TURN_CHECKED ||
                      (orri_publish_remapped(moment->rt->publisher) &&
                       orri_publisher_validate(moment->rt->publisher) == ORR_OK));
         orri_lock_release(moment->holder);
-        moment->holding = moment->exclusive = moment->narrow = false;
+        moment->driven.holding = moment->driven.exclusive = moment->narrow = false;
         if (pipe->spectator && moment->rt->replay != NULL) {
             turn_look(moment->rt, pipe); // Others may have waited for that alone.
         }
@@ -285,7 +285,7 @@ void orri_turn_exclusive(orri_pipeline* pipe)
     orri_moment* moment = pipe->moment;
     orri_lock_set_structure(pipe, ORRI_LOCK_EXCLUSIVE);
     turn_lock(pipe, 0);
-    moment->exclusive = true;
+    moment->driven.exclusive = true;
 }
 
 orr_result orri_turn_follow(orri_pipeline* pipe)
@@ -334,7 +334,7 @@ bool orri_turn_narrow(orri_pipeline* pipe)
         return false;
     }
     turn_lock(pipe, 0);
-    moment->exclusive = moment->narrow = true;
+    moment->driven.exclusive = moment->narrow = true;
     if (!turn_apart(pipe)) { // While it waited.
         orri_turn_release(pipe);
         return false;
@@ -505,8 +505,8 @@ static orr_result turn_ready(orri_pipeline* pipe, uint32_t first, uint32_t point
     // From here on nothing is refused: who was said to overwrite does. Before the clock is taken, since what has its stamp is written
     // without a look.
     orri_reclaim_end(pipe->moment->rt->publisher, result == ORR_OK);
-    pipe->moment->clock[0] = world->tick;
-    pipe->moment->clock[1] =
+    pipe->moment->driven.clock[0] = world->tick;
+    pipe->moment->driven.clock[1] =
         orri_epoch_end(world); // Two groups beside each other write different ones.
     return result;
 }
@@ -586,9 +586,9 @@ static void turn_back(orri_pipeline* pipe, bool alone)
 void orri_turn_end_loops(orri_pipeline* pipe)
 {
     orri_moment* moment = pipe->moment;
-    if (ORR_UNLIKELY(moment->left)) {
-        moment->left = false;
-        moment->era++;
+    if (ORR_UNLIKELY(moment->driven.loop_left)) {
+        moment->driven.loop_left = false;
+        moment->driven.era++;
         pipe->world->loops.era += moment->set[0].mode == ORRI_LOCK_EXCLUSIVE; // Of kept orders.
     }
 }
@@ -635,7 +635,7 @@ orr_result orri_turn_group(orri_pipeline* pipe, uint32_t first, uint32_t point)
 orr_result orri_turn_pin(orri_pipeline* pipe)
 {
     const orri_moment* moment = pipe->moment;
-    return moment->view != NULL ? orri_view_pin(moment->view) : ORR_OK;
+    return moment->driven.view != NULL ? orri_view_pin(moment->driven.view) : ORR_OK;
 }
 
 static void turn_show_exports(const orri_pipeline* pipe)
@@ -658,11 +658,11 @@ orr_result orri_turn_show(orri_pipeline* pipe)
     // In a recording that is a turn whoever reads: it has to be one without its spectators, too.
     bool turns = !pipe->spectator && (rt->record != NULL || rt->replay != NULL);
     if (moment->shown_count > 0 || turns) {
-        moment->copied = true; // The tick is open until all of it is shown.
+        moment->driven.copied = true; // The tick is open until all of it is shown.
         orri_lock_set_one(pipe, rt->registry, ORRI_LOCK_READ);
         orri_turn_leave(pipe);
         turn_wait_lock(pipe, orri_lock_ask(moment->holder, 0, moment->set, 1));
-        moment->holding = true;
+        moment->driven.holding = true;
         // What does not follow the rows cannot be copied either. (Who says so has structure alone.)
         result = rt->broken ? ORR_ERR_MEMORY
                             : orri_publish_copy(rt->publisher, moment->shown, moment->shown_plain);
@@ -682,7 +682,7 @@ orr_result orri_turn_show(orri_pipeline* pipe)
     }
     if (result == ORR_OK) {
         turn_show_exports(pipe);
-        moment->copied = false;
+        moment->driven.copied = false;
         orri_realtime_log_hash(rt, pipe);
     }
     return result;

@@ -137,7 +137,7 @@ static orr_result visibility_types(orri_realtime* rt)
 static orr_result visibility_view(orri_realtime* rt, orri_pipeline* pipe)
 {
     const orr_world* world = rt->world;
-    orri_view* before = pipe->moment->view;
+    orri_view* before = pipe->moment->driven.view;
     uint32_t count = 0, most = world->schema.type_count;
     orr_type* types = ORRI_ALLOC(&rt->world->env, ORR_MEMORY_TEMP, orr_type, most);
     if (types == NULL) {
@@ -162,7 +162,7 @@ static orr_result visibility_view(orri_realtime* rt, orri_pipeline* pipe)
     if (before != NULL) {
         orri_view_destroy(before);
     }
-    pipe->moment->view = view;
+    pipe->moment->driven.view = view;
     return result;
 }
 
@@ -222,28 +222,10 @@ static orr_result visibility_exports(orri_realtime* rt)
     return ORR_OK;
 }
 
-void orri_visibility_drop_system(orr_world* world, orri_system* system)
-{
-    orri_env* env = &world->env;
-    if (system->exports_shown != NULL) {
-        orri_free(env, ORR_MEMORY_SYSTEM, system->exports_shown, system->exports.type->info.size,
-                  ORRI_BLOCK_ALIGN);
-        system->exports_shown = NULL;
-    }
-    for (uint32_t i = 0; system->imports_seen != NULL && i < system->import_count; i++) {
-        if (system->imports_seen[i] != NULL) {
-            orri_free(env, ORR_MEMORY_SYSTEM, system->imports_seen[i],
-                      system->imports[i]->exports.type->info.size, ORRI_BLOCK_ALIGN);
-        }
-    }
-    ORRI_FREE(env, ORR_MEMORY_SYSTEM, uint8_t*, system->imports_seen, system->import_count);
-    system->imports_seen = NULL;
-}
-
 static void visibility_unkeep(orri_realtime* rt)
 {
     for (orri_system* system = rt->schedule->first; system != NULL; system = system->next) {
-        orri_visibility_drop_system(rt->world, system);
+        orri_exports_release(rt->world, system);
         system->table_changes = rt->world->tables.changes -
                                 1; // Made anew, with the view or without.
     }
@@ -413,9 +395,9 @@ void orri_visibility_free(orri_realtime* rt)
         if (moment == NULL) {
             continue;
         }
-        if (moment->view != NULL) {
-            orri_view_destroy(moment->view);
-            moment->view = NULL;
+        if (moment->driven.view != NULL) {
+            orri_view_destroy(moment->driven.view);
+            moment->driven.view = NULL;
         }
         visibility_unreach(rt->world, moment);
         ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, moment->shown, moment->shown_capacity);

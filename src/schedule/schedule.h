@@ -5,6 +5,7 @@
 
 #include "jobs/jobs.h"
 #include "message/message.h"
+#include "store/publish/publish.h"
 #include "store/world/access.h"
 #include <orrery/schedule.h>
 
@@ -195,6 +196,57 @@ typedef enum orri_stage {
     ORRI_STAGE_DONE,
 } orri_stage;
 
+// What the ticks of a pipeline read and write of its state under a driver (orri_driver). The driver owns it.
+typedef struct orri_driven {
+    orri_view* view;     // Types of other pipelines, as last published; NULL: it reads none.
+    uint64_t clock[2];   // Tick and epoch of the group of systems that runs.
+    uint32_t era;        // Of loops: a loop of an earlier era has ended.
+    bool loop_left;      // A system of the group returned from a loop without ending it.
+    bool holding;        // It holds the locks of a group.
+    bool exclusive;      // It holds all structure exclusively: no system of any pipeline runs.
+    bool copied;         // The tick is done; what it wrote was copied, but is not published yet.
+    bool records;        // What its impure systems do is recorded now.
+    bool replays;        // Its impure systems are not called: a recording has what they did.
+    orri_kept* recorded; // Where that goes.
+    const orri_kept* replayed;    // Where that comes from,
+    size_t replay_at;             // and the next byte of it.
+    const _Atomic bool* diverged; // The replay did something else than was recorded.
+} orri_driven;
+
+struct orri_commit_scope;
+struct orri_pipeline;
+
+// What a tick asks of the module that drives pipelines beside each other. The module realtime fills it when a world first runs in real time; in
+// lockstep nothing of it is called.
+typedef struct orri_driver {
+    // The tick begins: it sees what other pipelines published last. On refusal (reported) it does not begin.
+    orr_result (*tick_begin)(struct orri_pipeline* pipe);
+    // The tick is done: what it wrote is published. On refusal (reported) calling again goes on.
+    orr_result (*tick_end)(struct orri_pipeline* pipe);
+    // Runs the systems of steps [first, point). Their locks are held until `release`.
+    orr_result (*group)(struct orri_pipeline* pipe, uint32_t first, uint32_t point);
+    // Waits until no system of any pipeline runs, and keeps it so until `release`.
+    void (*exclusive)(struct orri_pipeline* pipe);
+    // The same for the clusters that commits at this step touched so far. False: not worth it, or not possible; nothing is held.
+    bool (*narrow)(struct orri_pipeline* pipe);
+    // The clusters that a commit must keep to, or is to note; NULL: all.
+    struct orri_commit_scope* (*commit_scope)(const struct orri_pipeline* pipe);
+    // Published values follow their rows. With structure held by `exclusive` or `narrow`.
+    orr_result (*remap)(struct orri_pipeline* pipe);
+    void (*release)(struct orri_pipeline* pipe);
+    // True when something waits that needs `exclusive`.
+    bool (*wants_exclusive)(const struct orri_pipeline* pipe);
+    // Loops that the pipeline's systems left open have ended.
+    void (*end_loops)(struct orri_pipeline* pipe);
+    // An impure system cannot be replayed as recorded. Reports.
+    void (*diverge)(const struct orri_pipeline* pipe);
+    // A tick that was refused under the driver goes on in lockstep; `ended`: it has ended there.
+    void (*resume)(struct orri_pipeline* pipe, bool ended);
+    // Pauses a world that runs, or lets it go on. With `posting` held.
+    void (*pause)(orr_world* world, bool on);
+    void (*pipeline_free)(orr_world* world, struct orri_pipeline* pipe);
+} orri_driver;
+
 // Systems with a clock of their own (pipeline.c). In lockstep at most one of them is within a tick.
 typedef struct orri_pipeline {
     orr_world* world;
@@ -231,7 +283,8 @@ typedef struct orri_pipeline {
     uint64_t tick_ns;     // When the tick began, likewise.
     uint64_t rows_before; // Of the system that runs.
 
-    struct orri_moment* moment; // In real time (realtime.h); NULL: it never was.
+    orri_driven* driven;        // State under a driver; NULL: it never ran under one.
+    struct orri_moment* moment; // The driver's own state of it, which contains `driven`.
     void (*wait)(void* user);   // Of the desc.
     void* wait_user;
     bool wait_main;
@@ -285,8 +338,9 @@ struct orri_schedule {
     uint32_t lacks;
     bool
         watched; // Another thread sees when a system is stuck; otherwise it is named when it returns, if timed.
-    struct orri_realtime*
-        realtime; // While it runs in real time. Under `posting`, for who calls from outside.
+    // The run in real time; NULL: none. Changed with `posting` held, so that other threads can ask.
+    struct orri_realtime* realtime;
+    const orri_driver* driver; // NULL: the world never ran in real time.
     orri_mutex posting;
     // In lockstep, under `posting`: calls that wait for the first pipeline's next tick, and what ticks are recorded to, or follow (recording.h).
     struct orri_call *post_first, *post_last;
@@ -350,8 +404,11 @@ orr_result orri_step_to(orr_world* world, uint64_t tick);
 // True when the tick of some pipeline is half done, perhaps since it was refused in real time.
 bool orri_half_done(const struct orri_schedule* schedule);
 
-// visibility.c: a system goes, or its imports are looked up anew: what it has in real time is given back.
-void orri_visibility_drop_system(orr_world* world, orri_system* system);
+// state.c: a system goes, or its imports are looked up anew: copies of exports that real time made are freed.
+void orri_exports_release(orr_world* world, orri_system* system);
+
+// step.c: true while the world runs in real time. From any thread, also while a sync point is held.
+bool orri_realtime_runs(const orr_world* world);
 
 // The world whose tick this thread drives in lockstep; NULL: none. So who posts from another thread is told from a system that does.
 extern _Thread_local const orr_world* orri_tick_here;

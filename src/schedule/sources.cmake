@@ -4,10 +4,11 @@ set(ORR_SOURCES_SCHEDULE
     src/schedule/plan/order.c
     src/schedule/plan/plan.c
     src/schedule/record/call_registry.c
+    src/schedule/record/calls.c
     src/schedule/record/compat.c
     src/schedule/record/impure.c
     src/schedule/record/lockstep.c
-    src/schedule/record/realtime_log.c
+    src/schedule/record/recording.c
     src/schedule/report/journal.c
     src/schedule/report/report.c
     src/schedule/report/trace.c
@@ -38,7 +39,6 @@ set(ORR_SMALL_SCHEDULE
     src/schedule/record/compat.c
     src/schedule/record/impure.c
     src/schedule/record/lockstep.c
-    src/schedule/record/realtime_log.c
     src/schedule/report/journal.c
     src/schedule/report/report.c
     src/schedule/report/trace.c

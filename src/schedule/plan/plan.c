@@ -326,7 +326,7 @@ ORRI_COLD static orr_result plan_refuse_import(orr_world* world, const orri_syst
 
 static orr_result plan_import(orr_world* world, orri_system* system)
 {
-    orri_visibility_drop_system(world, system);
+    orri_exports_release(world, system);
     ORRI_FREE(&world->env, ORR_MEMORY_SYSTEM, orri_system*, system->imports, system->import_count);
     system->imports = NULL;
     system->import_count = 0;

@@ -2,7 +2,7 @@
 // What impure systems do is an input of a run: taken down after each of their calls, and in a replay put in where they would have been called, without
 // calling them. Of a call there is what its lanes hold, the blocks it wrote, its state and exports, whom it switched, and which messages it took. Each
 // pipeline has bytes of its own, in the order of its calls: its thread alone writes them, without the floor.
-#include "realtime/realtime.h"
+#include "schedule/record/recording.h"
 #include "store/pool/pool.h"
 
 // ---- which ones ------------------------------------------------------------------------------------------------------------
@@ -18,7 +18,7 @@ bool orri_impure_replays(const orri_system* system)
 {
     const orri_pipeline* pipe = system->pipe;
     const orri_lockstep_log* tape = impure_tape(system);
-    bool replays = pipe->world->realtime ? pipe->moment->rt->replay != NULL
+    bool replays = pipe->world->realtime ? pipe->driven->replays
                                          : tape != NULL && tape->replay != NULL;
     return system->desc.impure && !pipe->spectator && replays;
 }
@@ -28,7 +28,7 @@ bool orri_impure_records(const orri_system* system)
     const orri_pipeline* pipe = system->pipe;
     const orri_lockstep_log* tape = impure_tape(system);
     bool records = pipe->world->realtime
-                       ? pipe->moment->keeps
+                       ? pipe->driven->records
                        : tape != NULL && !pipe->spectator && orri_lockstep_log_records(tape);
     return system->desc.impure && records;
 }
@@ -48,27 +48,25 @@ bool orri_impure_any(const orri_pipeline* pipe, uint32_t first, uint32_t point)
 static orri_kept* impure_to(const orri_system* system)
 {
     const orri_lockstep_log* tape = impure_tape(system);
-    const orri_moment* moment = system->pipe->moment;
-    return tape != NULL ? &tape->record->inputs[0] : &moment->rt->record->inputs[moment->number];
+    return tape != NULL ? &tape->record->inputs[0] : system->pipe->driven->recorded;
 }
 
 static const orri_kept* impure_from(const orri_system* system)
 {
     const orri_lockstep_log* tape = impure_tape(system);
-    const orri_moment* moment = system->pipe->moment;
-    return tape != NULL ? &tape->replay->inputs[0] : &moment->rt->replay->inputs[moment->number];
+    return tape != NULL ? &tape->replay->inputs[0] : system->pipe->driven->replayed;
 }
 
 static size_t* impure_at(const orri_system* system)
 {
     orri_lockstep_log* tape = impure_tape(system);
-    return tape != NULL ? &tape->impure_at : &system->pipe->moment->impure_at;
+    return tape != NULL ? &tape->impure_at : &system->pipe->driven->replay_at;
 }
 
 static bool impure_lost(const orri_system* system)
 {
     const orri_lockstep_log* tape = impure_tape(system);
-    return tape != NULL ? tape->astray : atomic_load(&system->pipe->moment->rt->astray);
+    return tape != NULL ? tape->astray : atomic_load(system->pipe->driven->diverged);
 }
 
 static void impure_astray(const orri_system* system)
@@ -77,7 +75,7 @@ static void impure_astray(const orri_system* system)
     if (tape != NULL) {
         tape->astray = true;
     } else {
-        orri_turn_astray(system->pipe->moment->rt, system->pipe);
+        system->pipe->world->schedule->driver->diverge(system->pipe);
     }
 }
 
@@ -178,7 +176,7 @@ static bool impure_get_keeps(orri_system* system, orri_bytes_from* in)
 static bool impure_stamped(const orri_system* system, uint64_t version)
 {
     const orri_lockstep_log* tape = impure_tape(system);
-    return tape != NULL ? version >= tape->epoch : version == system->pipe->moment->clock[1];
+    return tape != NULL ? version >= tape->epoch : version == system->pipe->driven->clock[1];
 }
 
 // Blocks with the stamp of its group: more than it wrote, if others of the group did before, which does no harm.
@@ -413,14 +411,14 @@ static void impure_put_in(orri_system* system)
 
 void orri_impure_replay(orri_system* system)
 {
-    orri_moment* moment = system->pipe->moment;
+    orri_driven* driven = system->pipe->driven;
     if (impure_tape(system) != NULL) {
         impure_put_in(system); // The caller has entered.
         return;
     }
-    orri_here before = orri_here_enter(moment->rt->world, &system->guard, system, NULL);
-    orri_here_now.clock = moment->clock;
-    orri_here_now.view = moment->view;
+    orri_here before = orri_here_enter(system->pipe->world, &system->guard, system, NULL);
+    orri_here_now.clock = driven->clock;
+    orri_here_now.view = driven->view;
     impure_put_in(system);
     orri_here_leave(before);
 }

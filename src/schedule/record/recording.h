@@ -195,7 +195,7 @@ typedef struct orri_probe {
                  const orri_system* system);
 } orri_probe;
 
-// ---- posted_calls.c ------------------------------------------------------------------------------------------------------------
+// ---- calls.c ------------------------------------------------------------------------------------------------------------
 
 // Calls that were posted in lockstep, off the list.
 orri_call* orri_posts_take(struct orri_schedule* schedule);

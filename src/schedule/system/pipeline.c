@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Pipelines: systems with a clock of their own. A world begins with one, "main". Which types a pipeline writes is claimed when
 // its systems are added, and stays so (type_owner.c).
-#include "realtime/realtime.h"
+#include "schedule/record/recording.h"
 
 #define PIPELINE_FIRST   "main"
 #define PIPELINE_STEP_NS UINT64_C(16666667)
@@ -99,7 +99,9 @@ static orr_result pipeline_check(orr_world* world, const orr_pipeline_desc* desc
 static void pipeline_free(orri_pipeline* pipe)
 {
     orri_env* env = &pipe->world->env;
-    orri_moment_free(pipe->world, pipe);
+    if (pipe->driven != NULL) {
+        pipe->world->schedule->driver->pipeline_free(pipe->world, pipe);
+    }
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, pipe->steps, pipe->step_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, pipe->foreign.bits, pipe->foreign.words);
     if (pipe->name != NULL) {

@@ -176,3 +176,21 @@ const void* orr_system_exports(const orr_world* world, orr_system handle)
     }
     return system != NULL ? system->exports.data : NULL;
 }
+
+void orri_exports_release(orr_world* world, orri_system* system)
+{
+    orri_env* env = &world->env;
+    if (system->exports_shown != NULL) {
+        orri_free(env, ORR_MEMORY_SYSTEM, system->exports_shown, system->exports.type->info.size,
+                  ORRI_BLOCK_ALIGN);
+        system->exports_shown = NULL;
+    }
+    for (uint32_t i = 0; system->imports_seen != NULL && i < system->import_count; i++) {
+        if (system->imports_seen[i] != NULL) {
+            orri_free(env, ORR_MEMORY_SYSTEM, system->imports_seen[i],
+                      system->imports[i]->exports.type->info.size, ORRI_BLOCK_ALIGN);
+        }
+    }
+    ORRI_FREE(env, ORR_MEMORY_SYSTEM, uint8_t*, system->imports_seen, system->import_count);
+    system->imports_seen = NULL;
+}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Systems of a world: added, switched and removed, all of it with effect from the next tick on. What their descs mean is
 // found out in resolve.c; when they run, in order.c and plan.c.
-#include "realtime/realtime.h"
+#include "schedule/record/recording.h"
 
 #define SYSTEM_ORDERED_MAX \
     256u // Systems up to which a circle is found when the last of it is added.
@@ -485,7 +485,7 @@ static bool system_enter(orr_world* world, orri_system* system)
 
 void orri_system_drop(orr_world* world, orri_system* system)
 {
-    orri_visibility_drop_system(world, system);
+    orri_exports_release(world, system);
     struct orri_schedule* schedule = world->schedule;
     *(system->prev != NULL ? &system->prev->next : &schedule->first) = system->next;
     *(system->next != NULL ? &system->next->prev : &schedule->last) = system->prev;

@@ -2,7 +2,8 @@
 // Calling a system: its function for every run of rows, or once, with a lane to send into, and the world closed to
 // everything else.
 #include "base/float.h"
-#include "realtime/realtime.h"
+#include "schedule/record/recording.h"
+#include "store/publish/publish.h"
 
 // ---- before ---------------------------------------------------------------------------------------------------------
 
@@ -30,7 +31,7 @@ static orr_result call_tables(orr_world* world, orri_system* system)
         system->table_count = world->tables.capacity;
     }
     orri_access_tables(world, &system->guard, system->tables);
-    const orri_view* view = world->realtime ? system->pipe->moment->view : NULL;
+    const orri_view* view = world->realtime ? system->pipe->driven->view : NULL;
     for (uint32_t i = 0; view != NULL && i < world->tables.capacity; i++) {
         orr_type type = {world->schema.type_base + i};
         if (i < world->schema.type_count && orri_view_has(view, type) &&
@@ -48,7 +49,7 @@ static bool call_refresh(const orr_world* world, const orri_system* system)
     if (ORR_LIKELY(!world->realtime)) {
         return orri_query_refresh(system->query);
     }
-    orri_here_now.view = system->pipe->moment->view; // On the floor: otherwise there is none.
+    orri_here_now.view = system->pipe->driven->view; // On the floor: otherwise there is none.
     bool refreshed = orri_query_refresh(system->query);
     orri_here_now.view = NULL;
     return refreshed;
@@ -358,7 +359,7 @@ void orri_system_settle(orr_world* world, const orri_system* system)
 static void call_here_leave(const orri_system* system, orri_here before)
 {
     if (ORR_UNLIKELY(orri_here_now.loops != 0)) {
-        __atomic_store_n(&system->pipe->moment->left, true, __ATOMIC_RELAXED);
+        __atomic_store_n(&system->pipe->driven->loop_left, true, __ATOMIC_RELAXED);
     }
     orri_here_leave(before);
 }
@@ -372,10 +373,10 @@ uint64_t orri_system_work(orr_world* world, orri_system* system, uint32_t first,
         orri_here_enter(world, watched ? &system->guard : NULL, system,
                         watched && call_tables_fit(world, system) ? system->tables : NULL);
     if (ORR_UNLIKELY(world->realtime)) {
-        orri_here_now.clock = system->pipe->moment->clock;
-        orri_here_now.view = system->pipe->moment->view;
+        orri_here_now.clock = system->pipe->driven->clock;
+        orri_here_now.view = system->pipe->driven->view;
         orri_here_now.since_view = system->since;
-        orri_here_now.era = &system->pipe->moment->era;
+        orri_here_now.era = &system->pipe->driven->era;
     }
     call_sum sum = call_work(world, system, first, last);
     call_here_leave(system, before);
@@ -401,7 +402,7 @@ void orri_system_done(orr_world* world, orri_system* system)
         orri_world_settle(world);
         // In real time others may have written since its group ended.
         system->since = ORR_LIKELY(!world->realtime) ? orri_epoch_end(world)
-                                                     : system->pipe->moment->clock[1];
+                                                     : system->pipe->driven->clock[1];
     }
     if (system->reads) {
         orri_reader_done(system->rights.reader);
@@ -519,11 +520,11 @@ ORRI_COLD static void call_back_realtime(orr_world* world, orri_system* system,
                                          void (*callback)(orr_run* run))
 {
     orri_here before = orri_here_enter(world, &system->guard, system, NULL);
-    orri_here_now.view = system->pipe->moment->view; // Whole ticks of others.
-    orri_here_now.era = &system->pipe->moment->era;
+    orri_here_now.view = system->pipe->driven->view; // Whole ticks of others.
+    orri_here_now.era = &system->pipe->driven->era;
     call_back(world, system, callback);
     call_here_leave(system, before);
-    orri_turn_end_loops(system->pipe);
+    world->schedule->driver->end_loops(system->pipe);
     if (system->pipe->stage != ORRI_STAGE_STEPS) {
         orri_system_grant(world, system); // Of an impure one, which records what it switches.
     }

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Stepping a world: pipelines in lockstep, on a clock that moves by their ticks alone. The one that is due first goes first.
-#include "realtime/realtime.h"
+#include "schedule/record/recording.h"
+
+bool orri_realtime_runs(const orr_world* world)
+{
+    const struct orri_schedule* schedule = __atomic_load_n(&world->schedule, __ATOMIC_ACQUIRE);
+    return schedule != NULL && __atomic_load_n(&schedule->realtime, __ATOMIC_RELAXED) != NULL;
+}
 
 #define STEP_MOST_NS UINT64_C(250000000)
 
@@ -43,7 +49,7 @@ bool orri_half_done(const struct orri_schedule* schedule)
     bool half = schedule->now != NULL;
     for (uint32_t i = 0; i < schedule->pipeline_count && !half; i++) {
         const orri_pipeline* pipe = schedule->pipelines[i];
-        half = pipe->stage != ORRI_STAGE_DONE || (pipe->moment != NULL && pipe->moment->copied);
+        half = pipe->stage != ORRI_STAGE_DONE || (pipe->driven != NULL && pipe->driven->copied);
     }
     return half;
 }
@@ -209,7 +215,13 @@ void orr_pause(orr_world* world, bool on)
         return;
     }
     if (orri_system_here(world) == NULL) {
-        orri_realtime_pause(world, on);
+        orri_mutex_lock(world->env.platform, &schedule->posting);
+        if (schedule->realtime != NULL) {
+            schedule->driver->pause(world, on);
+        } else {
+            schedule->paused = on;
+        }
+        orri_mutex_unlock(world->env.platform, &schedule->posting);
         return;
     }
     bool steps = world->realtime || (schedule->inside && schedule->now != NULL &&
@@ -253,8 +265,9 @@ orr_result orr_tick_abandon(orr_world* world)
                            "orr_tick_abandon: no tick is half done");
     }
     orri_pipeline* pipe = world->schedule->now;
-    if (result == ORR_OK && pipe->moment != NULL) {
-        orri_moment_resume(pipe, false); // Of a tick that was refused in real time.
+    if (result == ORR_OK && pipe->driven != NULL) {
+        pipe->world->schedule->driver->resume(pipe,
+                                              false); // Of a tick that was refused in real time.
     }
     for (orri_system* system = world->schedule->first; result == ORR_OK && system != NULL;
          system = system->next) {

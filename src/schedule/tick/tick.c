@@ -3,7 +3,8 @@
 // tick stays open at that point, and goes on from there when it is called again: nothing is done twice, nothing is lost.
 #include "base/float.h"
 #include "message/past/past.h"
-#include "realtime/realtime.h"
+#include "schedule/record/recording.h"
+#include "store/world/commit_scope.h"
 
 #define TICK_TIMED_EVERY 16u
 
@@ -134,7 +135,7 @@ static orr_result tick_tell(orr_world* world, orr_system source, bool by_commit)
     orr_result result =
         ORR_LIKELY(!world->realtime)
             ? orri_diff_run(world, source, by_commit)
-            : orri_diff_own(world, source, by_commit, &pipe->foreign, pipe->moment->exclusive);
+            : orri_diff_own(world, source, by_commit, &pipe->foreign, pipe->driven->exclusive);
     return orri_journal_received(world, result);
 }
 
@@ -173,8 +174,8 @@ static orr_result tick_transact(orri_pipeline* pipe, bool early)
 static orr_result tick_commit_all(const orri_pipeline* pipe)
 {
     orr_world* world = pipe->world;
-    world->change.commit_scope = ORR_UNLIKELY(world->realtime) ? orri_turn_commit_scope(pipe)
-                                                               : NULL;
+    world->change.commit_scope =
+        ORR_UNLIKELY(world->realtime) ? pipe->world->schedule->driver->commit_scope(pipe) : NULL;
     orr_result result = orri_commit(world);
     world->change.commit_scope = NULL;
     return result;
@@ -224,14 +225,16 @@ static orr_result tick_called_back(orri_pipeline* pipe)
 // In real time what changes structure is done where no system of any pipeline runs, and what is published follows.
 static orr_result tick_exclusive(orri_pipeline* pipe, orr_result (*work)(orri_pipeline* pipe))
 {
-    orri_turn_exclusive(pipe);
-    orr_result result = orri_turn_follow(pipe); // Of a change before, if that was refused.
+    pipe->world->schedule->driver->exclusive(pipe);
+    orr_result result =
+        pipe->world->schedule->driver->remap(pipe); // Of a change before, if that was refused.
     if (result == ORR_OK) {
         result = work(pipe);
-        orr_result followed = orri_turn_follow(pipe); // Rows may have moved before it was refused.
+        orr_result followed = pipe->world->schedule->driver->remap(
+            pipe); // Rows may have moved before it was refused.
         result = result == ORR_OK ? followed : result;
     }
-    orri_turn_release(pipe);
+    pipe->world->schedule->driver->release(pipe);
     return result;
 }
 
@@ -244,7 +247,7 @@ static void tick_hear_nothing(void* owner, orr_result result, orr_log_id id, con
 // changed or said. Then it is done where no system runs.
 static bool tick_narrow(orri_pipeline* pipe, orr_result* out)
 {
-    if (!orri_turn_narrow(pipe)) {
+    if (!pipe->world->schedule->driver->narrow(pipe)) {
         return false;
     }
     orri_env_ear before = orri_ear_here;
@@ -254,10 +257,10 @@ static bool tick_narrow(orri_pipeline* pipe, orr_result* out)
     if (done) {
         pipe->phase = TICK_COMMIT_TELL;
         *out = tick_commit(pipe);
-        orr_result followed = orri_turn_follow(pipe);
+        orr_result followed = pipe->world->schedule->driver->remap(pipe);
         *out = *out == ORR_OK ? followed : *out;
     }
-    orri_turn_release(pipe);
+    pipe->world->schedule->driver->release(pipe);
     return done;
 }
 
@@ -266,7 +269,7 @@ static orr_result tick_locked(orri_pipeline* pipe, bool changes,
                               orr_result (*work)(orri_pipeline* pipe))
 {
     changes = pipe->world->realtime &&
-              (changes || pipe->moment->rt->broken || orri_turn_far_transactions(pipe));
+              (changes || pipe->world->schedule->driver->wants_exclusive(pipe));
     return ORR_UNLIKELY(changes) ? tick_exclusive(pipe, work) : work(pipe);
 }
 
@@ -281,7 +284,7 @@ static orr_result tick_outside(orri_pipeline* pipe)
     if (pipe->phase == 0) {
         result = pipe->renewed ? tick_called_back(pipe) : ORR_OK;
         // In real time nothing is changed outside but by calls, which tell at once.
-        if (result == ORR_OK && (!pipe->world->realtime || pipe->moment->exclusive)) {
+        if (result == ORR_OK && (!pipe->world->realtime || pipe->driven->exclusive)) {
             result = tick_tell(pipe->world, (orr_system){0}, false);
         }
     }
@@ -303,7 +306,7 @@ static orr_result tick_group(orri_pipeline* pipe)
     uint32_t first = pipe->at, point = pipe->steps[first].first;
     orr_result result;
     if (ORR_UNLIKELY(pipe->world->realtime)) {
-        result = orri_turn_group(pipe, first, point);
+        result = pipe->world->schedule->driver->group(pipe, first, point);
     } else {
         result = orri_group_prepare(pipe, first, point);
         if (result == ORR_OK) {
@@ -321,7 +324,7 @@ static orr_result tick_group(orri_pipeline* pipe)
 // goes on after a refusal holds nothing any more. Both want structure alone.
 static bool tick_ends_alone(const orri_pipeline* pipe, const orri_step* step)
 {
-    bool alone = !pipe->moment->holding;
+    bool alone = !pipe->driven->holding;
     for (uint32_t i = step->first; pipe->spectator && i < pipe->at; i++) {
         alone |= pipe->steps[i].system->structural;
     }
@@ -333,15 +336,15 @@ static orr_result tick_point(orri_pipeline* pipe, const orri_step* step)
     uint64_t begun = pipe->clock_ns;
     bool ends = pipe->ended < pipe->at - step->first;
     if (ORR_UNLIKELY(pipe->world->realtime) && ends && tick_ends_alone(pipe, step)) {
-        orri_turn_release(pipe);
-        orri_turn_exclusive(pipe);
+        pipe->world->schedule->driver->release(pipe);
+        pipe->world->schedule->driver->exclusive(pipe);
     }
     while (pipe->ended < pipe->at - step->first) {
         orri_system* system = pipe->steps[step->first + pipe->ended].system;
         orr_result result = orri_system_end(pipe->world, system);
         if (result != ORR_OK) {
             if (pipe->world->realtime) {
-                orri_turn_release(pipe);
+                pipe->world->schedule->driver->release(pipe);
             }
             return result;
         }
@@ -352,8 +355,9 @@ static orr_result tick_point(orri_pipeline* pipe, const orri_step* step)
         orri_timing_point(pipe, begun);
     }
     if (ORR_UNLIKELY(pipe->world->realtime)) {
-        orr_result result = pipe->moment->exclusive ? orri_turn_follow(pipe) : ORR_OK;
-        orri_turn_release(pipe);
+        orr_result result = pipe->driven->exclusive ? pipe->world->schedule->driver->remap(pipe)
+                                                    : ORR_OK;
+        pipe->world->schedule->driver->release(pipe);
         if (result != ORR_OK) {
             return result;
         }
@@ -444,7 +448,8 @@ static orr_result tick_begin(orri_pipeline* pipe, float dt)
         result = orri_messages_settle(world);
     }
     if (result == ORR_OK) { // In real time plans are made at meetings.
-        result = ORR_UNLIKELY(world->realtime) ? orri_turn_pin(pipe) : orri_plan_make(world);
+        result = ORR_UNLIKELY(world->realtime) ? pipe->world->schedule->driver->tick_begin(pipe)
+                                               : orri_plan_make(world);
     }
     if (result != ORR_OK) {
         return result;
@@ -526,7 +531,7 @@ static orr_result tick_go(orri_pipeline* pipe)
         tick_forward(pipe);
     }
     if (ORR_UNLIKELY(world->realtime)) {
-        orr_result result = orri_turn_show(pipe);
+        orr_result result = pipe->world->schedule->driver->tick_end(pipe);
         if (result != ORR_OK) {
             return result;
         }
@@ -541,9 +546,9 @@ orr_result orri_tick(orri_pipeline* pipe, float dt)
     struct orri_schedule* schedule = pipe->world->schedule;
     ORR_ASSERT(schedule->now == NULL || schedule->now == pipe);
     orri_float_mode mode = orri_float_mode_set();
-    bool resumes = ORR_UNLIKELY(pipe->moment != NULL) && !pipe->world->realtime;
+    bool resumes = ORR_UNLIKELY(pipe->driven != NULL) && !pipe->world->realtime;
     if (resumes) {
-        orri_moment_resume(pipe, false);
+        pipe->world->schedule->driver->resume(pipe, false);
         schedule->now = pipe->stage != ORRI_STAGE_DONE ? pipe : schedule->now;
     }
     // In real time all of the run is one, for who calls from outside.
@@ -570,7 +575,7 @@ orr_result orri_tick(orri_pipeline* pipe, float dt)
         orri_lockstep_log_after(pipe);
     }
     if (resumes && schedule->now == NULL) {
-        orri_moment_resume(pipe, true);
+        pipe->world->schedule->driver->resume(pipe, true);
     }
     if (ORR_LIKELY(lockstep) && begun && schedule->now == NULL) {
         tick_remembers(pipe, true);
