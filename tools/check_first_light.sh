@@ -30,5 +30,5 @@ for wrong in --no-such-option "--entities 5" "--entities many" --seconds; do
         fail "$wrong is accepted"
     fi
 done
-"$1" --help | grep -q -- --entities || fail "--help does not help"
+"$1" --help | grep -q -- --entities || fail "--help prints no help"
 echo "check_first_light: the same world in every run ($first)"

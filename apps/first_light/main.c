@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// First light: what `./dev run` shows. Builds a world of a million entities, lives with it for a while, and
-// prints what it did, how fast, and what it takes in memory.
+// First light: the program that `./dev run` starts. It builds a world of a million entities, runs a
+// list of operations on it, and prints the time of each and the memory used.
 //
-// The story is fixed: everything that changes the world depends on the number of entities alone, so its hash is
-// the same on every machine and in every run. Only the last act, which is measured by the clock, is not hashed.
+// All changes of the world depend only on the number of entities, so its hash is the same on every
+// machine and in every run. Only the last part, which runs for a given time, is not hashed.
 #include <inttypes.h>
 #include <orrery/orrery.h>
 #include <stdio.h>
@@ -23,20 +23,20 @@ typedef struct light_options {
     uint32_t seconds;
 } light_options;
 
-// The world and what the story needs to remember of it.
-typedef struct light_story {
+// The world and the handles and buffers that the steps share.
+typedef struct light_state {
     orr_world* world;
     orr_type position, velocity, health, burning;
     orr_cluster rocks;                // Position, Velocity.
     orr_cluster ships[LIGHT_LEVELS];  // Position, Velocity, Health and the tag of a level.
     orr_cluster places[LIGHT_LEVELS]; // Position and the tag of a level.
-    orr_entity *ids, *shuffled;       // Of all, in creation order and in another one.
-    Position* positions;              // Of the rocks to be.
+    orr_entity *ids, *shuffled;       // All ids, in creation order and shuffled.
+    Position* positions;              // Initial values of the rocks.
     Velocity* velocities;
     uint32_t count, rock_count, ship_count;
     uint32_t ticks;
-    volatile double kept; // So that what is only read is read at all.
-} light_story;
+    volatile double kept; // Keeps the compiler from removing reads.
+} light_state;
 
 static _Noreturn void light_die(const char* text)
 {
@@ -50,7 +50,7 @@ static void light_on_error(void* user, orr_world* world, const orr_error* error)
     light_die(error->text);
 }
 
-// Refusals end the program in light_on_error(); this is for the reader of the code.
+// light_on_error() already ends the program on errors; this makes the check visible.
 static void light_must(orr_result result)
 {
     if (result != ORR_OK) {
@@ -64,9 +64,9 @@ static uint64_t light_now_ns(void)
     return platform->clock_ns(platform->user);
 }
 
-// ---- the table ------------------------------------------------------------------------------------------
+// ---- the table ----------------------------------------------------------------------------------
 
-// A number with thousands apart.
+// A number with thousands separators.
 static const char* light_number(uint64_t number, char out[32])
 {
     char digits[24];
@@ -83,7 +83,7 @@ static const char* light_number(uint64_t number, char out[32])
 
 static void light_head_print(void)
 {
-    printf("%-44s %12s %9s %9s %9s\n", "what", "how many", "ms", "ns each", "M/s");
+    printf("%-44s %12s %9s %9s %9s\n", "operation", "count", "ms", "ns each", "M/s");
 }
 
 static void light_row_print(const char* what, uint64_t count, uint64_t ns)
@@ -95,9 +95,9 @@ static void light_row_print(const char* what, uint64_t count, uint64_t ns)
     fflush(stdout);
 }
 
-// ---- acts: each returns how many things it did ------------------------------------------------------------
+// ---- steps: each returns the number of operations -----------------------------------------------
 
-static void light_prepare_rocks(light_story* s)
+static void light_prepare_rocks(light_state* s)
 {
     s->positions = malloc(sizeof *s->positions * s->rock_count);
     s->velocities = malloc(sizeof *s->velocities * s->rock_count);
@@ -111,7 +111,7 @@ static void light_prepare_rocks(light_story* s)
     }
 }
 
-static uint64_t light_spawn_rocks(light_story* s)
+static uint64_t light_spawn_rocks(light_state* s)
 {
     orr_column_data data[] = {{s->position, s->positions}, {s->velocity, s->velocities}};
     light_must(orr_create_many(s->world, s->rocks, s->rock_count, data, 2, s->ids));
@@ -119,7 +119,7 @@ static uint64_t light_spawn_rocks(light_story* s)
     return s->rock_count;
 }
 
-static uint64_t light_spawn_ships(light_story* s)
+static uint64_t light_spawn_ships(light_state* s)
 {
     orr_type types[] = {s->position, s->velocity};
     for (uint32_t level = 0; level < LIGHT_LEVELS; level++) {
@@ -136,7 +136,7 @@ static uint64_t light_spawn_ships(light_story* s)
     return s->ship_count;
 }
 
-static uint64_t light_spawn_places(light_story* s)
+static uint64_t light_spawn_places(light_state* s)
 {
     uint32_t each = (s->rock_count - s->ship_count) / LIGHT_LEVELS;
     for (uint32_t i = 0; i < each * LIGHT_LEVELS; i++) {
@@ -146,8 +146,8 @@ static uint64_t light_spawn_places(light_story* s)
     return (uint64_t)each * LIGHT_LEVELS;
 }
 
-// Position += Velocity × dt over one cluster. Runs of several chunks, when these lie side by side.
-static uint64_t light_move_cluster(light_story* s, orr_cluster cluster)
+// Position += Velocity × dt over one cluster. A span may cover several adjacent chunks.
+static uint64_t light_move_cluster(light_state* s, orr_cluster cluster)
 {
     Position* p;
     uint32_t count = UINT32_MAX;
@@ -165,19 +165,19 @@ static uint64_t light_move_cluster(light_story* s, orr_cluster cluster)
     return moved;
 }
 
-static uint64_t light_move_tick(light_story* s)
+static uint64_t light_move_tick(light_state* s)
 {
     orr_tick_advance(s->world);
     uint64_t moved = light_move_cluster(s, s->rocks);
     for (uint32_t level = 0; level < LIGHT_LEVELS; level++) {
-        if (s->ships[level].id != 0) { // Not unloaded.
+        if (s->ships[level].id != 0) { // Unless unloaded.
             moved += light_move_cluster(s, s->ships[level]);
         }
     }
     return moved;
 }
 
-static uint64_t light_move(light_story* s)
+static uint64_t light_move(light_state* s)
 {
     uint64_t moved = 0;
     for (uint32_t tick = 0; tick < s->ticks; tick++) {
@@ -186,8 +186,8 @@ static uint64_t light_move(light_story* s)
     return moved;
 }
 
-// Fisher and Yates with numbers by key: the same order in every run.
-static void light_shuffle(light_story* s)
+// Fisher-Yates shuffle with keyed random numbers: the same order in every run.
+static void light_shuffle(light_state* s)
 {
     memcpy(s->shuffled, s->ids, sizeof *s->ids * s->count);
     for (uint32_t i = s->count; i > 1; i--) {
@@ -198,7 +198,7 @@ static void light_shuffle(light_story* s)
     }
 }
 
-static uint64_t light_get(light_story* s)
+static uint64_t light_get(light_state* s)
 {
     double sum = 0;
     for (uint32_t i = 0; i < s->count; i++) {
@@ -209,7 +209,7 @@ static uint64_t light_get(light_story* s)
     return s->count;
 }
 
-static uint64_t light_set(light_story* s)
+static uint64_t light_set(light_state* s)
 {
     for (uint32_t i = 0; i < s->count; i++) {
         Position value = {(float)(i % 1024), 1};
@@ -218,12 +218,12 @@ static uint64_t light_set(light_story* s)
     return s->count;
 }
 
-static orr_entity* light_ships(const light_story* s)
+static orr_entity* light_ships(const light_state* s)
 {
     return s->ids + s->rock_count;
 }
 
-static uint64_t light_ignite(light_story* s)
+static uint64_t light_ignite(light_state* s)
 {
     for (uint32_t i = 0; i < s->ship_count; i++) {
         light_must(orr_component_add(s->world, light_ships(s)[i], s->burning));
@@ -231,13 +231,13 @@ static uint64_t light_ignite(light_story* s)
     return s->ship_count;
 }
 
-static uint64_t light_extinguish(light_story* s)
+static uint64_t light_extinguish(light_state* s)
 {
     light_must(orr_component_remove_many(s->world, light_ships(s), s->ship_count, s->burning));
     return s->ship_count;
 }
 
-static uint64_t light_toggle(light_story* s)
+static uint64_t light_toggle(light_state* s)
 {
     for (uint32_t i = 0; i < s->ship_count; i++) {
         light_must(orr_component_enable(s->world, light_ships(s)[i], s->health, i % 3 != 0));
@@ -245,7 +245,7 @@ static uint64_t light_toggle(light_story* s)
     return s->ship_count;
 }
 
-static uint64_t light_destroy(light_story* s)
+static uint64_t light_destroy(light_state* s)
 {
     uint32_t first = s->rock_count / 2, count = s->rock_count / 4;
     for (uint32_t i = 0; i < count; i++) {
@@ -254,8 +254,8 @@ static uint64_t light_destroy(light_story* s)
     return count;
 }
 
-// One component more for every rock: the cluster's chunks are handed over, not copied.
-static uint64_t light_add_bulk(light_story* s)
+// Adds a component to every rock: the chunks of the cluster are transferred, not copied.
+static uint64_t light_add_bulk(light_state* s)
 {
     orr_cluster with_health = {0};
     orr_type types[] = {s->position, s->velocity, s->health};
@@ -269,7 +269,7 @@ static uint64_t light_add_bulk(light_story* s)
     return moved;
 }
 
-static uint64_t light_unload(light_story* s)
+static uint64_t light_unload(light_state* s)
 {
     uint64_t before = orr_entity_count(s->world);
     orr_tag level = 2;
@@ -283,46 +283,46 @@ static uint64_t light_unload(light_story* s)
     return before - orr_entity_count(s->world);
 }
 
-static uint64_t light_hash(light_story* s)
+static uint64_t light_hash(light_state* s)
 {
     s->kept = (double)orr_world_hash(s->world);
     return orr_entity_count(s->world);
 }
 
-static uint64_t light_validate(light_story* s)
+static uint64_t light_validate(light_state* s)
 {
     light_must(orr_world_validate(s->world));
     return orr_entity_count(s->world);
 }
 
-// ---- the story ----------------------------------------------------------------------------------------------
+// ---- the list of steps --------------------------------------------------------------------------
 
-typedef struct light_act {
+typedef struct light_step {
     const char* what;
-    void (*prepare)(light_story* s); // Not timed; NULL: nothing.
-    uint64_t (*run)(light_story* s);
-} light_act;
+    void (*prepare)(light_state* s); // Not timed. May be NULL.
+    uint64_t (*run)(light_state* s);
+} light_step;
 
-static const light_act light_acts[] = {
+static const light_step light_steps[] = {
     {"create rocks, in one call", light_prepare_rocks, light_spawn_rocks},
-    {"create ships, by an appender", NULL, light_spawn_ships},
+    {"create ships with an appender", NULL, light_spawn_ships},
     {"create places, one call each", NULL, light_spawn_places},
-    {"move all that has a Velocity, tick by tick", NULL, light_move},
+    {"move all entities with a Velocity, per tick", NULL, light_move},
     {"get a Position by id, shuffled", light_shuffle, light_get},
     {"set a Position by id, shuffled", NULL, light_set},
     {"add a component to each ship", NULL, light_ignite},
-    {"remove it again, in one call", NULL, light_extinguish},
-    {"switch a component of each ship off or on", NULL, light_toggle},
+    {"remove it from all ships, in one call", NULL, light_extinguish},
+    {"enable or disable a component of each ship", NULL, light_toggle},
     {"destroy rocks, one call each", NULL, light_destroy},
     {"add a component to all rocks, in one call", NULL, light_add_bulk},
     {"unload a level: delete its clusters", NULL, light_unload},
     {"hash the world, first time", NULL, light_hash},
-    {"hash it again, nothing changed", NULL, light_hash},
-    {"check every invariant", NULL, light_validate}};
+    {"hash it again, unchanged", NULL, light_hash},
+    {"validate all invariants", NULL, light_validate}};
 
-static void light_open(light_story* s, const light_options* options)
+static void light_open(light_state* s, const light_options* options)
 {
-    *s = (light_story){0};
+    *s = (light_state){0};
     s->rock_count = options->entities / 2;
     s->ship_count = options->entities / 4 / LIGHT_LEVELS * LIGHT_LEVELS;
     s->ticks = 10 + 50000000 / options->entities;
@@ -350,20 +350,20 @@ static void light_open(light_story* s, const light_options* options)
     }
 }
 
-static void light_story_run(light_story* s)
+static void light_steps_run(light_state* s)
 {
     light_head_print();
-    for (size_t i = 0; i < sizeof light_acts / sizeof light_acts[0]; i++) {
-        if (light_acts[i].prepare != NULL) {
-            light_acts[i].prepare(s);
+    for (size_t i = 0; i < sizeof light_steps / sizeof light_steps[0]; i++) {
+        if (light_steps[i].prepare != NULL) {
+            light_steps[i].prepare(s);
         }
         uint64_t start = light_now_ns();
-        uint64_t count = light_acts[i].run(s);
-        light_row_print(light_acts[i].what, count, light_now_ns() - start);
+        uint64_t count = light_steps[i].run(s);
+        light_row_print(light_steps[i].what, count, light_now_ns() - start);
     }
 }
 
-static void light_memory_print(const light_story* s)
+static void light_memory_print(const light_state* s)
 {
     orr_memory_stats memory;
     orr_world_stats stats;
@@ -371,23 +371,23 @@ static void light_memory_print(const light_story* s)
     orr_world_stats_get(s->world, &stats);
     char entities[32], clusters[32], chunks[32], bytes[32];
     double per = stats.entities > 0 ? 1.0 / (double)stats.entities : 0;
-    printf("\nin memory: %s entities in %s clusters and %s chunks\n",
+    printf("\nmemory: %s entities in %s clusters and %s chunks\n",
            light_number(stats.entities, entities), light_number(stats.clusters, clusters),
            light_number(stats.chunks, chunks));
-    printf("%-12s %14s %14s %17s\n", "purpose", "bytes", "at most", "bytes per entity");
+    printf("%-12s %14s %14s %17s\n", "purpose", "bytes", "peak", "bytes per entity");
     for (int i = 0; i <= ORR_MEMORY_PURPOSE_COUNT; i++) {
         bool all = i == ORR_MEMORY_PURPOSE_COUNT;
         const orr_memory_use* use = all ? &memory.total : &memory.by_purpose[i];
         char peak[32];
         printf("%-12s %14s %14s %17.2f\n",
-               all ? "in all" : orr_memory_purpose_name((orr_memory_purpose)i),
+               all ? "total" : orr_memory_purpose_name((orr_memory_purpose)i),
                light_number(use->bytes, bytes), light_number(use->bytes_peak, peak),
                (double)use->bytes * per);
     }
 }
 
-// The last act: what one tick of moving costs, for as long as was asked.
-static void light_soak(light_story* s, uint32_t seconds)
+// The last part: runs ticks for the requested time and measures them.
+static void light_soak(light_state* s, uint32_t seconds)
 {
     uint64_t start = light_now_ns(), end = start + (uint64_t)seconds * 1000000000u, now = start;
     uint64_t moved = 0, ticks = 0, longest = 0;
@@ -399,25 +399,23 @@ static void light_soak(light_story* s, uint32_t seconds)
         longest = now - begin > longest ? now - begin : longest;
     } while (now < end);
     char tick_text[32], moved_text[32];
-    printf(
-        "\nmoving on for %.1f s: %s ticks, %s moves, %.0f million a second; a tick takes %.3f ms, "
-        "at most %.3f ms\n",
-        (double)(now - start) / 1e9, light_number(ticks, tick_text),
-        light_number(moved, moved_text), (double)moved * 1e3 / (double)(now - start),
-        (double)(now - start) / 1e6 / (double)ticks, (double)longest / 1e6);
+    printf("\nmoved for %.1f s: %s ticks, %s moves, %.0f million a second; a tick takes %.3f ms, "
+           "at most %.3f ms\n",
+           (double)(now - start) / 1e9, light_number(ticks, tick_text),
+           light_number(moved, moved_text), (double)moved * 1e3 / (double)(now - start),
+           (double)(now - start) / 1e6 / (double)ticks, (double)longest / 1e6);
 }
 
-// ---- options -------------------------------------------------------------------------------------------------
+// ---- options ------------------------------------------------------------------------------------
 
 static const char light_help[] =
     "usage: first_light [--entities N] [--seconds N]\n"
-    "Builds a world, works on it, and prints what was done, how fast, and what it takes in "
-    "memory.\n"
+    "Builds a world, runs operations on it, and prints the time of each and the memory used.\n"
     "\n"
-    "  --entities N   how many, 1000 to 50000000. Default 1000000\n"
-    "  --seconds N    how long to go on moving at the end, 0 to 3600. Default 2\n"
+    "  --entities N   number of entities, 1000 to 50000000. Default 1000000\n"
+    "  --seconds N    time to run ticks at the end, 0 to 3600. Default 2\n"
     "\n"
-    "The hash at the end depends on --entities alone: it is the same in every run, on every "
+    "The hash at the end depends only on --entities: it is the same in every run, on every "
     "machine.\n";
 
 static uint32_t light_option_number(int argc, char** argv, int* at, uint32_t min, uint32_t max)
@@ -460,23 +458,23 @@ int main(int argc, char** argv)
     char entities[32];
     printf("Orrery %s: a world of %s entities\n\n", orr_version(),
            light_number(options.entities, entities));
-    light_story story;
-    light_open(&story, &options);
-    light_story_run(&story);
-    uint64_t hash = orr_world_hash(story.world), tick = orr_world_tick(story.world);
-    light_memory_print(&story);
+    light_state state;
+    light_open(&state, &options);
+    light_steps_run(&state);
+    uint64_t hash = orr_world_hash(state.world), tick = orr_world_tick(state.world);
+    light_memory_print(&state);
     if (options.seconds > 0) {
-        light_soak(&story, options.seconds);
+        light_soak(&state, options.seconds);
     }
     printf("\nthe world's hash after tick %" PRIu64 " is %016" PRIx64
-           ": the same in every run with as many entities\n",
+           ": the same in every run with this number of entities\n",
            tick, hash);
-    printf("read next: examples/01_hello_world/main.c, then docs/SYSTEMS.md; ./dev bench "
-           "compares with raw arrays\n");
-    orr_world_destroy(story.world);
-    free(story.positions);
-    free(story.velocities);
-    free(story.ids);
-    free(story.shuffled);
+    printf("next: examples/01_hello_world/main.c, then docs/SYSTEMS.md; ./dev bench compares with "
+           "raw arrays\n");
+    orr_world_destroy(state.world);
+    free(state.positions);
+    free(state.velocities);
+    free(state.ids);
+    free(state.shuffled);
     return 0;
 }

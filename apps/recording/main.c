@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// orrery-recording: looks into recordings. `orrery-recording --help` tells how.
+// orrery-recording: inspects recordings. `orrery-recording --help` lists the commands.
 #include "tool.h"
 
 int main(int argc, char** argv)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The tool for recordings, as a function: main.c calls it, and so does its test.
+// The command-line tool for recordings as a function. main.c and the test call it.
 #ifndef RECORDING_TOOL_H
 #define RECORDING_TOOL_H
 
@@ -12,31 +12,32 @@
 // Exit codes.
 enum {
     TOOL_OK = 0,
-    TOOL_DIFFERENT =
-        1, // `compare` found a difference, or one that ends earlier; `check`: the file was cut off.
-    TOOL_WRONG = 2, // The arguments.
-    TOOL_BAD = 3,   // A file cannot be read or written, or is no whole recording.
+    TOOL_DIFFERENT = 1, // `compare`: the recordings or their lengths differ. `check`: truncated.
+    TOOL_WRONG = 2,     // The arguments are wrong.
+    TOOL_BAD = 3,       // A file cannot be read or written, or is damaged.
 };
 
 static const char tool_help[] =
-    "orrery-recording: looks into recordings of worlds (docs/REPLAY.md)\n"
+    "orrery-recording: inspects recordings of worlds (docs/REPLAY.md)\n"
     "\n"
-    "  info FILE                    what it is of, and what it has\n"
-    "  list FILE [--from T --to T]  its ticks: pipeline, dt, calls with sizes, bytes of impure "
-    "systems, hash\n"
-    "  check FILE                   reads all of it, with its checksums\n"
-    "  cut FILE TICK OUT            writes what there is up to a tick of the world\n"
-    "  compare A B                  the first tick whose inputs or hash differ\n"
-    "  --help                       this\n"
+    "  info FILE                    prints a summary: ticks, calls, types, pipelines, systems\n"
+    "  list FILE [--from T --to T]  prints the ticks: pipeline, dt, calls with sizes, bytes of\n"
+    "                               impure systems, hash\n"
+    "  check FILE                   reads the whole file and verifies its checksums\n"
+    "  cut FILE TICK OUT            writes the recording up to a tick of the world to OUT\n"
+    "  compare A B                  prints the first tick whose inputs or hashes differ\n"
+    "  --help                       prints this text\n"
     "\n"
-    "Ends with 0; 1 if compare finds a difference, which it is also if one has more ticks than "
-    "the\n"
-    "other, or check a file that was cut off; 2 if the arguments are wrong; 3 if a file cannot be\n"
-    "read or written, or is damaged.\n";
+    "Exit codes:\n"
+    "  0  success\n"
+    "  1  compare: the recordings differ, or one has more ticks than the other;\n"
+    "     check: the file is truncated\n"
+    "  2  wrong arguments\n"
+    "  3  a file cannot be read or written, or is damaged\n";
 
 typedef struct tool {
     FILE *out, *err;
-    orr_world* world; // It has nothing: files say themselves what is in them.
+    orr_world* world; // Empty: files contain the names they need.
     orr_recording *a, *b;
 } tool;
 
@@ -53,7 +54,7 @@ static int tool_wrong(const tool* t, const char* why)
     return TOOL_WRONG;
 }
 
-// All digits, and no more than fit.
+// Decimal digits only, at most 19 of them.
 static bool tool_number(const char* text, uint64_t* out)
 {
     char* end;
@@ -62,7 +63,7 @@ static bool tool_number(const char* text, uint64_t* out)
     return digits && *end == '\0' && strlen(text) < 20;
 }
 
-// ---- commands -----------------------------------------------------------------------------------------------------------
+// ---- commands -----------------------------------------------------------------------------------
 
 static int tool_info(const tool* t)
 {
@@ -108,7 +109,8 @@ static int tool_list(const tool* t, int argc, char** argv)
     orr_recording_stats stats;
     orr_recording_stats_get(t->a, &stats);
     if (stats.realtime) {
-        return tool_wrong(t, "the ticks of real time overlap and are not listed; use info");
+        return tool_wrong(t,
+                          "ticks of a real-time recording overlap and cannot be listed; use info");
     }
     from = from > stats.tick_first ? from : stats.tick_first + 1;
     to = to < stats.tick_last ? to : stats.tick_last;
@@ -126,7 +128,7 @@ static int tool_check(const tool* t, const char* path)
     orr_recording_stats stats;
     orr_recording_stats_get(t->a, &stats);
     fprintf(t->out, "%s: %" PRIu64 " ticks, %" PRIu64 " calls, %" PRIu64 " hashes; %s\n", path,
-            stats.ticks, stats.calls, stats.hashes, stats.cut ? "cut off" : "whole");
+            stats.ticks, stats.calls, stats.hashes, stats.cut ? "truncated" : "complete");
     if (stats.cut) {
         fprintf(t->out, "ends after tick %" PRIu64 "\n", stats.tick_last);
     }
@@ -140,7 +142,8 @@ static int tool_cut(const tool* t, const char* text, const char* out)
         return tool_wrong(t, "cut FILE TICK OUT, with a tick of the world");
     }
     if (orr_recording_cut(t->a, tick) != ORR_OK) {
-        fprintf(t->err, "orrery-recording: it cannot be cut behind tick %" PRIu64 "\n", tick);
+        fprintf(t->err, "orrery-recording: the recording cannot be cut after tick %" PRIu64 "\n",
+                tick);
         return TOOL_BAD;
     }
     return orr_recording_save(t->world, t->a, out) == ORR_OK ? TOOL_OK : TOOL_BAD;
@@ -153,7 +156,7 @@ static int tool_compare(const tool* t)
     orr_recording_stats_get(t->a, &a);
     orr_recording_stats_get(t->b, &b);
     if (orr_recording_compare(t->a, t->b, &difference) != ORR_OK) {
-        return tool_wrong(t, "only recordings of lockstep are compared");
+        return tool_wrong(t, "only recordings of lockstep can be compared");
     }
     if (difference.differ) {
         fprintf(t->out, "tick %" PRIu64 " differs: %s\n", difference.tick, difference.what);
@@ -164,15 +167,15 @@ static int tool_compare(const tool* t)
         return TOOL_DIFFERENT;
     }
     if (a.ticks != b.ticks) {
-        fprintf(t->out, "the same up to tick %" PRIu64 ", where one of them ends\n",
+        fprintf(t->out, "equal up to tick %" PRIu64 ", where one recording ends\n",
                 a.tick_last < b.tick_last ? a.tick_last : b.tick_last);
         return TOOL_DIFFERENT;
     }
-    fprintf(t->out, "the same: %" PRIu64 " ticks\n", a.ticks);
+    fprintf(t->out, "equal: %" PRIu64 " ticks\n", a.ticks);
     return TOOL_OK;
 }
 
-// ---- all of it -------------------------------------------------------------------------------------------------------------
+// ---- running a command --------------------------------------------------------------------------
 
 static int tool_do(const tool* t, int argc, char** argv)
 {
@@ -182,8 +185,7 @@ static int tool_do(const tool* t, int argc, char** argv)
     bool compare = strcmp(command, "compare") == 0;
     int wanted = info || check ? 3 : cut ? 5 : compare ? 4 : list ? argc : -1;
     if (argc < 3 || argc != wanted) {
-        return tool_wrong(t, argc > 1 ? "the command is unknown, or its arguments are not right"
-                                      : "no command");
+        return tool_wrong(t, argc > 1 ? "unknown command, or wrong arguments" : "no command");
     }
     if (orr_recording_load(t->world, t->a, argv[2]) != ORR_OK ||
         (compare && orr_recording_load(t->world, t->b, argv[3]) != ORR_OK)) {

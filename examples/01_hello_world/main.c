@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The smallest whole program: two component types, one entity, and a loop over columns.
+// The smallest complete program: two component types, one entity, and a loop over columns.
 //
-// Component data lies in plain arrays, one per type and chunk, so a loop over entities is a loop over arrays.
+// Component values are stored in plain arrays, one per type and chunk. A loop over entities is a
+// loop over arrays.
 #include <orrery/orrery.h>
 #include <stdio.h>
 

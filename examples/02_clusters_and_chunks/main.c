@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Where entities live. Those with the same types and tags are rows of one cluster; a cluster is a list of
-// chunks of 2048 rows; a chunk has one array per type. Removing a row moves the last one into the gap, so
-// rows stay dense and an entity's address may change while its id does not.
+// Where entities are stored. Entities with the same types and tags are rows of one cluster. A
+// cluster is a list of chunks of 2048 rows. A chunk has one array per type. Removing a row moves
+// the last row into the gap: rows stay dense, and an entity's address may change while its id does
+// not.
 #include <inttypes.h>
 #include <orrery/orrery.h>
 #include <stdio.h>
@@ -53,7 +54,7 @@ int main(void)
     if (orr_create_many(world, stars, STARS, NULL, 0, ids) != ORR_OK) {
         return 1;
     }
-    printf("5000 stars, made in one call:\n");
+    printf("5000 stars, created in one call:\n");
     clusters_print(world);
     address_print(world, ids[3000], "star 3000");
     address_print(world, ids[4999], "star 4999");
@@ -69,7 +70,7 @@ int main(void)
     if (orr_rows_move_all(world, stars, comets) != ORR_OK) {
         return 1;
     }
-    printf("all others follow in one call:\n");
+    printf("all other stars move there in one call:\n");
     clusters_print(world);
     orr_world_destroy(world);
     return 0;

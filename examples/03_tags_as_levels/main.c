@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Tags as levels. A tag is a number of yours that is part of a cluster's identity: entities of one level lie
-// together, are found together, and a whole level is unloaded by deleting its clusters, at a cost by chunk.
+// Tags as levels. A tag is a number chosen by the program. It is part of a cluster's identity, so
+// the entities of one level are stored together and found together. Deleting the clusters of a
+// level unloads it, at a cost per chunk, not per entity.
 #include <inttypes.h>
 #include <orrery/orrery.h>
 #include <stdio.h>

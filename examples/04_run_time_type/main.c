@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// A component type without a C struct behind it: built at run time, as a script, an editor or a mod would.
-// Its values are written, read and found through the schema alone.
+// A component type without a C struct: built at run time, as a script, an editor or a mod would do.
+// The program writes, reads and finds its values through the schema only.
 #include <orrery/orrery.h>
 #include <stdio.h>
 #include <string.h>
 
-// Refusals reach this handler in words; without one they go to the log on stderr.
+// Receives the text of each error. Without a handler, errors go to the log on stderr.
 static void on_error(void* user, orr_world* world, const orr_error* error)
 {
     (void)user, (void)world;
@@ -26,7 +26,7 @@ static orr_result spell_register(orr_world* world, orr_type* out)
         {.name = "element", .type = &element},
         {.name = "damage", .type = &orr_desc_float, .attributes = {.min = 0, .max = 100}},
         {.name = "range", .type = &orr_desc_double, .attributes = {.unit = "m", .preset = "12.5"}}};
-    orr_type_desc spell = {.name = "Spell", .fields = fields, .field_count = 4}; // size 0: laid out
+    orr_type_desc spell = {.name = "Spell", .fields = fields, .field_count = 4}; // size 0: computed
     return orr_type_register(world, &spell, out);
 }
 
@@ -50,7 +50,7 @@ int main(void)
         orr_component_set(world, scroll, spell, value) != ORR_OK) {
         return 1;
     }
-    printf("set from text; what the text leaves out gets its preset:\n  ");
+    printf("set from text; missing fields get their presets:\n  ");
     orr_print(world, scroll);
 
     orr_field_place damage;
@@ -62,7 +62,7 @@ int main(void)
     printf("changed through a field found by name:\n  ");
     orr_print(world, scroll);
 
-    printf("mistakes are refused and change nothing:\n");
+    printf("invalid input is refused and changes nothing:\n");
     printf("  %s\n", orr_result_name(orr_field_find(info, "damge", &damage)));
     printf("  %s\n", orr_result_name(orr_value_parse(info, "{damage: 400}", value)));
     printf("  %s\n", orr_result_name(orr_value_parse(info, "{element: earth}", value)));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// A richer type: enum, mask, range and preset, a reference to another entity, an owned string; filled by an appender,
-// printed and parsed through its schema.
+// A type with an enum, a mask, a range and a preset, a reference to another entity and an owned
+// string. Its values are filled in by an appender, and printed and parsed through the schema.
 #include <orrery/orrery.h>
 #include <stdio.h>
 
 ORR_ENUM(Mood, CALM, ANGRY, ASLEEP)
 ORR_MASK(Weakness, FIRE, ICE, SILVER)
-ORR_STRUCT(Monster, (orr_string, name), // owned: a handle to an immutable text
+ORR_STRUCT(Monster, (orr_string, name), // owned: a handle of an immutable text
            (Mood, mood),                //
            (Weakness, weakness),        //
            (float, health, (.min = 0, .max = 100, .preset = "80")), //
@@ -21,7 +21,8 @@ int main(void)
         return 1;
     }
 
-    // The appender makes rows ahead; the columns are filled in place. Owned strings are assigned, so that they count.
+    // The appender creates rows; the program fills the columns in place. Owned strings are set by
+    // orr_string_assign(), which counts references.
     const char* names[3] = {"Grub", "Snarl", "Moth"};
     orr_entity ids[3];
     orr_appender a;
@@ -40,7 +41,7 @@ int main(void)
     }
     orr_append_end(&a);
 
-    // Read, change, put back.
+    // Copy, change, put back.
     Monster grub = *orr_get(world, ids[0], Monster);
     grub.weakness = FIRE | SILVER;
     grub.target = ids[2];
@@ -49,12 +50,12 @@ int main(void)
         orr_print(world, ids[n]);
     }
 
-    // A reference to an entity that dies stays, and is seen to be dead.
+    // A reference to a destroyed entity keeps its id; orr_alive() detects it.
     orr_destroy(world, ids[2]);
     printf("the target of Grub is %s\n",
            orr_alive(world, orr_get(world, ids[0], Monster)->target) ? "alive" : "dead");
 
-    // Text in: fields that are not named get their presets; nonsense is refused in words.
+    // Parsing text: missing fields get their presets; errors say what is wrong.
     const orr_type_info* info = orr_type_info_get(world, type);
     Monster parsed;
     const char* texts[] = {"{name: \"Fang\", mood: ASLEEP, weakness: ICE}", "{health: 400}",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A query: which entities have what, and their columns. It is matched once, when it is made, and kept up to date as
-// entities come, go and change; so it is made at the start and kept. A loop over it is a loop over plain arrays.
+// A query finds the entities that have certain components, and gives access to their columns. It is
+// matched once, when it is created, and updated as entities change. Create queries at the start and
+// keep them. A loop over a query is a loop over plain arrays.
 #include <inttypes.h>
 #include <orrery/orrery.h>
 #include <stdio.h>
@@ -10,13 +11,13 @@ ORR_STRUCT(Velocity, (float, x), (float, y))
 ORR_STRUCT(Mass, (float, kg))
 ORR_MARKER(Frozen)
 
-// Falls, if it has a mass; moves; stays where it is while it is frozen.
+// Entities with a Mass fall, all move; the query excludes Frozen entities.
 static void move(orr_query* moving)
 {
     ORR_EACH (it, moving) {
-        Velocity* v = orr_write(&it, Velocity); // also says that this block has changed
+        Velocity* v = orr_write(&it, Velocity); // also marks this block as changed
         Position* p = orr_write(&it, Position);
-        const Mass* m = orr_read(&it, Mass); // optional: NULL where these rows have none
+        const Mass* m = orr_read(&it, Mass); // optional: NULL if these rows have none
         printf("  %" PRIu32 " %s a Mass\n", it.count, m != NULL ? "with" : "without");
         for (uint32_t i = 0; i < it.count; i++) {
             v[i].y -= m != NULL ? 10 : 0;
@@ -52,7 +53,7 @@ int main(void)
 
     printf("first tick, the icicle is frozen:\n");
     move(moving);
-    orr_remove(world, icicle, Frozen); // nothing else to do: it is in the query from now on
+    orr_remove(world, icicle, Frozen); // the query contains it from now on
     orr_tick_advance(world);
     printf("second tick, it is not:\n");
     move(moving);
@@ -62,6 +63,6 @@ int main(void)
     orr_print(world, icicle);
     printf("%" PRIu64 " entities match; the first is ", orr_query_count(moving));
     orr_print(world, orr_query_first(moving));
-    orr_world_destroy(world); // its queries go with it
+    orr_world_destroy(world); // also destroys its queries
     return 0;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A query as text, as a config file, a console or a script would give it. Mistakes are answered with the place, the
-// reason and the nearest name; a query that finds less than you think explains itself.
+// A query as text, as from a config file, a console or a script. Errors state the column, the
+// reason and the most similar name. orr_query_explain() shows which clusters match, and why others
+// do not.
 #include <inttypes.h>
 #include <orrery/orrery.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@ static void on_error(void* user, orr_world* world, const orr_error* error)
     printf("refused: %s\n", error->text);
 }
 
-// Makes some entities with these types, in the level or outside of it.
+// Creates entities with these types, inside or outside the level.
 static bool some_make(orr_world* world, uint32_t count, bool in_level, orr_cluster_desc desc)
 {
     orr_tag level = LEVEL_1;
@@ -45,7 +46,7 @@ int main(void)
         return 1;
     }
 
-    printf("---- wrong ones\n");
+    printf("---- invalid queries\n");
     const char* wrong[] = {"write Position, Velocty, #level1", "Position, Velocity !Frozen",
                            "Position, #leve1", "write !Frozen"};
     for (int i = 0; i < 4; i++) {
@@ -54,13 +55,13 @@ int main(void)
         }
     }
 
-    // A name is a type, # a tag; ! is without, ? optional, | at least one of them.
+    // A name is a type, # a tag; ! means without, ? optional, | at least one of these.
     orr_query* query =
         orr_query_text(world, "write Position, Velocity, #level1, !Frozen, Health|Armor");
     if (query == NULL) {
         return 1;
     }
-    printf("---- a right one finds %" PRIu64 "\n", orr_query_count(query));
+    printf("---- a valid query finds %" PRIu64 "\n", orr_query_count(query));
     char text[2048];
     orr_query_explain(query, text, sizeof text);
     printf("%s\n", text);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The same as 07_query, in C++17: types instead of macros, lambdas instead of loops, over the same calls. The terms decide what
-// a lambda gets; one that asks to write what is declared read does not compile.
+// 07_query in C++17: types instead of macros, lambdas instead of loops, the same calls underneath.
+// The terms of the query determine the arguments of a lambda. A lambda that takes a non-const
+// reference to a type that is only read does not compile.
 #include <cstdio>
 #include <orrery/orrery.hpp>
 
@@ -23,7 +24,7 @@ int main()
     orr::entity icicle = world.create(Position{5, 50}, Velocity{0, 0}, Mass{1});
     world.add<Frozen>(icicle);
     orr_name_set(world, stone, orr::entity{},
-                 "stone"); // a world goes where an orr_world* is asked for
+                 "stone"); // orr::world converts to orr_world*
     orr_name_set(world, cloud, orr::entity{}, "cloud");
     orr_name_set(world, icicle, orr::entity{}, "icicle");
 
@@ -40,13 +41,13 @@ int main()
         orr_print(world, e);
     }
 
-    // With the id as first argument; a lambda that returns bool ends the loop with false.
+    // The id may be the first argument. A lambda that returns false ends the loop.
     moving.each([&](orr::entity e, const Position& p, const Velocity&, const Mass*) {
         std::printf("%s is at height %g\n", orr_name_get(world, e), static_cast<double>(p.y));
         return p.y > 100;
     });
 
-    // By runs of rows, for loops that the compiler is to vectorise.
+    // Runs of rows, for loops that the compiler can vectorise.
     float sum = 0;
     moving.spans([&](orr::span rows, const Position* p, const Velocity*, const Mass*) {
         for (uint32_t i = 0; i < rows.count(); i++) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Several components of one type on one entity: a `multiple` type. Each instance has an id that stays while the others
-// come and go; all instances of an entity lie side by side in its row, so a loop over them is a loop over an array.
+// Several components of one type on one entity: a `multiple` type. Each instance has an id, which
+// stays the same when others are added and removed. All instances of an entity are stored next to
+// each other in its row, so a loop over them is a loop over an array.
 #include <inttypes.h>
 #include <orrery/orrery.h>
 #include <stdio.h>
@@ -49,7 +50,7 @@ int main(void)
     orr_component_id right = orr_instance_add(world, crab, collider, &(Collider){2, 1, 0.5f});
     colliders_print(world, query, "a ball, and a crab with a body and two claws:");
 
-    // By id: one is changed, one is switched off, one goes. The others keep their order and their ids.
+    // Change one instance by its id, disable one, remove one. The others keep order and ids.
     orr_instance_set(world, crab, collider, right, &(Collider){3, 1, 0.8f});
     orr_instance_enable(world, crab, collider, body, false);
     orr_instance_remove(world, crab, collider, left);

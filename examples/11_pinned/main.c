@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A component that never moves. Values in chunks change their place when entities come and go; a `pinned` value does not, so
-// that a physics engine, a driver or a C library may keep a plain pointer to it for as long as the entity has it.
+// A component that never moves. Values in chunks move when entities are created and destroyed; a
+// `pinned` value does not. A physics engine, a driver or a C library may keep a plain pointer to it
+// for as long as the entity has the component.
 #include <inttypes.h>
 #include <orrery/orrery.h>
 #include <stdio.h>
@@ -8,7 +9,7 @@
 ORR_STRUCT(Position, (float, x))
 ORR_STRUCT_EX(Body, (.storage = ORR_PINNED), (float, height), (float, speed))
 
-// An engine of somebody else's, which knows nothing of entities and keeps pointers to its bodies.
+// A third-party engine: it knows nothing of entities and keeps pointers to its bodies.
 static Body* engine_bodies[4];
 static int engine_count;
 
@@ -41,18 +42,18 @@ int main(void)
     const Body* body = orr_get(world, ids[999], Body);
 
     orr_destroy_many(world, ids, 300); // rows from the end fill the gaps
-    engine_step();                     // the engine's pointers are as good as before
+    engine_step();                     // the engine's pointers are still valid
     printf("the Position of entity 999 has %s\n",
            position == orr_get(world, ids[999], Position) ? "stayed" : "moved");
     printf("its Body has %s\n", body == orr_get(world, ids[999], Body) ? "stayed" : "moved");
 
-    // A query over a pinned type walks those that have one, not the rows of the clusters: three, not seven hundred.
+    // A query over a pinned type visits only the entities that have one: three, not seven hundred.
     printf("%" PRIu32 " of %" PRIu64 " entities have a Body:\n",
            orr_pinned_count(world, orr_type_of(world, ORR_TYPE(Body))), orr_entity_count(world));
     ORR_EACH (it, bodies) {
         Position* p = orr_write(&it, Position);
         for (uint32_t i = 0; i < it.count; i++) {
-            const Body* b = orr_read_pinned(&it, Body, i); // value by value: they lie in no column
+            const Body* b = orr_read_pinned(&it, Body, i); // one by one: there is no column
             p[i].x += b->height;
             orr_print(world, orr_iter_entity(&it, i));
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A cross product: all pairs of two queries, or of one with itself. It comes in blocks, a run of rows against a run of rows, so
-// that the inner loops are plain loops over arrays that are in the cache.
+// A cross product: all pairs of two queries, or of one query with itself. It is iterated in blocks,
+// a run of rows against a run of rows, so the inner loops are plain loops over arrays in the cache.
 #include <inttypes.h>
 #include <orrery/orrery.h>
 #include <stdio.h>
@@ -15,16 +15,16 @@ static bool touch(Circle a, Circle b)
     return x * x + y * y < r * r;
 }
 
-// Each pair once: whether a touches b is whether b touches a.
+// Each pair once: touching is symmetric.
 static void touching_print(orr_query* circles)
 {
-    uint64_t looked = 0;
+    uint64_t tested = 0;
     ORR_CROSS (pair, circles, circles, ORR_PAIRS_ONCE) {
         const Circle* a = orr_read(&pair.left, Circle);
         const Circle* b = orr_read(&pair.right, Circle);
         for (uint32_t i = 0; i < pair.left.count; i++) {
             for (uint32_t j = orr_cross_from(&pair, i); j < pair.right.count; j++) {
-                looked++;
+                tested++;
                 if (touch(a[i], b[j])) {
                     printf("  %g, %g touches %g, %g\n", (double)a[i].x, (double)a[i].y,
                            (double)b[j].x, (double)b[j].y);
@@ -32,10 +32,10 @@ static void touching_print(orr_query* circles)
             }
         }
     }
-    printf("looked at %" PRIu64 " pairs\n", looked);
+    printf("tested %" PRIu64 " pairs\n", tested);
 }
 
-// Ordered pairs of two queries: every magnet pulls at every other thing.
+// Ordered pairs of two queries: every magnet pulls every other entity.
 static void magnets_pull(orr_query* pulled, orr_query* magnets)
 {
     ORR_CROSS (pair, pulled, magnets, ORR_PAIRS_ORDERED) {
@@ -45,7 +45,7 @@ static void magnets_pull(orr_query* pulled, orr_query* magnets)
         const Magnet* m = orr_read(&pair.right, Magnet);
         for (uint32_t i = 0; i < pair.left.count; i++) {
             for (uint32_t j = 0; j < pair.right.count; j++) {
-                if (!orr_cross_self(&pair, i, j)) { // a magnet does not pull at itself
+                if (!orr_cross_self(&pair, i, j)) { // a magnet does not pull itself
                     f[i].x += to[j].x > at[i].x ? m[j].strength : -m[j].strength;
                 }
             }
@@ -71,7 +71,7 @@ int main(void)
 
     magnets_pull(orr_query_text(world, "Circle, write Force"),
                  orr_query_text(world, "Circle, Magnet"));
-    printf("two magnets, at x 5 and 9, pull at all others:\n");
+    printf("two magnets, at x 5 and 9, pull all others:\n");
     for (int i = 0; i < 6; i++) {
         printf("  at x %g: force %g\n", (double)orr_get(world, e[i], Circle)->x,
                (double)orr_get(world, e[i], Force)->x);

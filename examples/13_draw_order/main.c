@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Sorted iteration and groups. Things are drawn back to front: a query gives its entities in order of a number of theirs, and
-// keeps that order, so that only what changed is sorted again. Groups sort whole clusters, by a key you compute from their
-// types and tags: no row is looked at for that.
+// Sorted iteration and groups. Sprites are drawn back to front: a query returns its entities sorted
+// by a field and keeps that order, so that only changed entities are sorted again. Groups sort
+// whole clusters by a key that the program computes from their types and tags, without reading
+// rows.
 #include <orrery/orrery.h>
 #include <stdio.h>
 
@@ -36,7 +37,7 @@ static void draw(orr_query* query, const char* title)
     printf("\n");
 }
 
-// Asked once per cluster, not per entity. The answer may depend on the cluster's types and tags alone.
+// Called once per cluster. The result may depend only on the cluster's types and tags.
 static uint64_t layer_of(void* user, const orr_world* world, orr_cluster cluster)
 {
     (void)user;
@@ -63,7 +64,7 @@ int main(void)
     if (plain == NULL || layers == NULL || sorted == NULL) {
         return 1;
     }
-    draw(plain, "as they lie:       ");
+    draw(plain, "in storage order:  ");
     draw(layers, "layer by layer:    ");
     printf("the ground alone:  ");
     ORR_EACH_OF (it, layers, .only_group = true, .group = GROUND) {
@@ -75,7 +76,7 @@ int main(void)
     printf("\n");
     draw(sorted, "back to front:     ");
 
-    orr_edit(world, hero, Sprite)->depth = 8; // The next loop finds the order repaired.
+    orr_edit(world, hero, Sprite)->depth = 8; // The next loop updates the order.
     draw(sorted, "hero behind a tree:");
     orr_world_destroy(world);
     return 0;

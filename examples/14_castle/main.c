@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Names, bundles, needs and relations: a small scene. A castle is found by its name, its doors by their paths; they are made of a
-// bundle, know the castle by an indexed reference, and die with it.
+// Names, bundles, required types and relations in a small scene. A castle is found by its name, its
+// doors by their paths. The doors are created from a bundle, refer to the castle by an indexed
+// reference, and are destroyed with it.
 #include <inttypes.h>
 #include <orrery/orrery.h>
 #include <stdio.h>
 
 ORR_STRUCT(Position, (float, x), (float, y))
 ORR_STRUCT(Health, (float, now, (.preset = "100")), (float, max, (.preset = "100")))
-ORR_STRUCT_EX(Hinge, (.needs = "Position"), (float, angle)) // who gets a Hinge gets a Position too
+ORR_STRUCT_EX(Hinge, (.needs = "Position"), (float, angle)) // adding a Hinge adds a Position
 ORR_STRUCT(PartOf,
            (orr_entity, whole, (.flags = ORR_FIELD_INDEXED, .on_destroy = ORR_ON_DESTROY_DESTROY)))
 ORR_STRUCT(Gravity, (float, g))
@@ -68,7 +69,7 @@ int main(void)
     orr_edit(world, postern, Health)->now = 5;
     printf("the postern has %g health left\n", (double)orr_get(world, postern, Health)->now);
 
-    // What cannot be is refused, in words.
+    // Invalid changes are refused with an explanation.
     orr_remove(world, gate, Position);
     orr_name_set(world, postern, castle, "gate");
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A system: a function over rows, with a line that says what it reads and writes. Systems run once per tick, in the order in
-// which they were added; a world with a rate has the same dt in every tick.
+// A system is a function over rows, with a query that declares what it reads and writes. Systems
+// run once per tick, in the order in which they were added. In a world with a rate every tick has
+// the same dt.
 #include <inttypes.h>
 #include <orrery/orrery.h>
 #include <stdio.h>
@@ -9,7 +10,7 @@ ORR_STRUCT(Position, (float, x), (float, y))
 ORR_STRUCT(Velocity, (float, x), (float, y))
 ORR_MARKER(Frozen)
 
-static void fall(orr_run* run) // called once per run of rows: up to 2048 that lie one after another
+static void fall(orr_run* run) // called per run of up to 2048 consecutive rows
 {
     Velocity* v = orr_write(run, Velocity);
     for (uint32_t i = 0; i < run->count; i++) {
@@ -31,7 +32,7 @@ int main(void)
 {
     orr_world* world = orr_world_create(&(orr_world_desc){.rate_hz = 64});
 
-    // Names are looked up when the next tick begins, so the types need not be known yet.
+    // Names are resolved when the next tick begins, so the types may be registered later.
     orr_system falling = orr_system_add(
         world, &(orr_system_desc){.name = "fall", .query = "write Velocity, !Frozen", .run = fall});
     orr_system moving = orr_system_add(
@@ -47,7 +48,7 @@ int main(void)
     orr_add(world, cloud, Frozen);
 
     if (orr_step(world, 64) != ORR_OK) { // one second
-        return 1;                        // refused; the log says why
+        return 1;                        // refused; the log has the reason
     }
     printf("after %" PRIu64 " ticks:\n", orr_world_tick(world));
     orr_print(world, stone);
@@ -62,6 +63,6 @@ int main(void)
     orr_system_stats stats;
     orr_system_stats_get(world, moving, &stats);
     printf("move ran in %" PRIu64 " ticks and got %" PRIu64 " rows\n", stats.ticks, stats.rows);
-    orr_world_destroy(world); // its systems go with it
+    orr_world_destroy(world); // also destroys its systems
     return 0;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// An indirect system: it does not see the world, it is told. First of everything its query selects, then of what changes. So
-// it can keep a mirror in a form of its own: here a table of blips, as a renderer or a physics engine would have.
+// An indirect system does not access the world: it receives messages. First it receives everything
+// its query selects, then the changes. So it can keep a mirror in its own format: here a table of
+// blips, as a renderer or a physics engine would have.
 #include <inttypes.h>
 #include <orrery/orrery.h>
 #include <stdio.h>
@@ -24,15 +25,15 @@ static uint32_t radar_find(const radar* r, orr_entity ship)
     return i; // r->count: not there yet
 }
 
-static void listen(orr_run* run)
+static void receive(orr_run* run)
 {
     radar* r = orr_run_user(run);
     ORR_MESSAGES(m, run)
-    { // arrays of entities to which the same happened
+    { // one message: an array of entities with the same change
         char text[200];
         orr_message_print(m, 3, text, sizeof text);
         printf("  %s\n", text);
-        const Position* p = orr_values(m, Position); // NULL when the message has none
+        const Position* p = orr_values(m, Position); // NULL if the message has none
         for (uint32_t i = 0; i < m->count; i++) {
             uint32_t at = radar_find(r, m->entities[i]);
             if (m->kind == ORR_ENTITY_REMOVED) {
@@ -73,13 +74,13 @@ int main(void)
 {
     radar screen = {0};
     orr_world* world = orr_world_create(NULL);
-    // Nothing has them yet when the first tick begins, and systems name them by text only: so they are made known.
+    // Systems use these types only by name, and no entity has them yet: register them here.
     orr_type_of(world, ORR_TYPE(Velocity));
     orr_type_of(world, ORR_TYPE(Hidden));
     orr_system_add(world, &(orr_system_desc){.name = "radar",
                                              .kind = ORR_INDIRECT,
                                              .query = "Position, !Hidden",
-                                             .run = listen,
+                                             .run = receive,
                                              .user = &screen,
                                              .after = "move"});
     orr_system_add(world, &(orr_system_desc){
@@ -89,16 +90,16 @@ int main(void)
     orr_entity buoy = orr_create_named(world, "buoy");
     orr_set(world, buoy, Position, {5, 5});
 
-    step(world, &screen, "it is told what there is");
-    step(world, &screen, "nothing changed, so nothing is told");
-    orr_set(world, ship, Velocity, {1, 0}); // not told: the radar does not ask for velocities
+    step(world, &screen, "the first tick sends the present state");
+    step(world, &screen, "no change, no message");
+    orr_set(world, ship, Velocity, {1, 0}); // no message: the radar's query has no Velocity
     step(world, &screen, "the ship moves");
     orr_add(world, ship, Hidden);
-    step(world, &screen, "hidden, it leaves");
+    step(world, &screen, "a hidden ship leaves the query");
     orr_remove(world, ship, Hidden);
-    step(world, &screen, "and comes back where it is by now");
+    step(world, &screen, "it returns, at its new position");
     orr_destroy(world, buoy);
-    step(world, &screen, "the buoy is gone");
+    step(world, &screen, "the buoy is destroyed");
     orr_world_destroy(world);
     return 0;
 }

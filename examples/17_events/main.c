@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Events: what is not a change of state, but happened. A type of yours, sent by systems that say so and read by systems that
-// say so; each reader gets each event once, in an order that is the same in every run.
+// Events report something that happened and is not a change of state. An event is a value of a type
+// that a system declares to send (.sends) and others to receive (.receives). Each receiver gets
+// each event once, in an order that is the same in every run.
 #include <inttypes.h>
 #include <orrery/orrery.h>
 #include <stdio.h>
@@ -24,7 +25,7 @@ static void move(orr_run* run)
     }
 }
 
-static void hurt(orr_run* run) // runs later than `move`: it reads what was sent in this tick
+static void hurt(orr_run* run) // runs after `move`: receives the events of this tick
 {
     uint32_t count;
     const Bounce* bounces = orr_events(run, Bounce, &count);
@@ -36,7 +37,7 @@ static void hurt(orr_run* run) // runs later than `move`: it reads what was sent
     }
 }
 
-static void tell(orr_run* run) // every fifth tick: what happened meanwhile has waited for it
+static void report(orr_run* run) // every fifth tick: receives all events since its last run
 {
     uint32_t count;
     const Bounce* bounces = orr_events(run, Bounce, &count);
@@ -50,23 +51,23 @@ static void tell(orr_run* run) // every fifth tick: what happened meanwhile has 
 int main(void)
 {
     orr_world* world = orr_world_create(NULL);
-    orr_type_of(world, ORR_TYPE(Bounce)); // systems name it by text only: so it is made known
+    orr_type_of(world, ORR_TYPE(Bounce)); // systems use it only by name: register it
     orr_system_add(world, &(orr_system_desc){.name = "move",
                                              .query = "write Position, write Velocity",
                                              .run = move,
                                              .sends = "Bounce"});
-    // `once`: called once a tick, not per run of rows. `any`: it writes Health by id.
+    // .once: called once a tick, not per run of rows. .by_id: writes Health of any entity.
     orr_system_add(world, &(orr_system_desc){.name = "hurt",
                                              .query = "write Health",
                                              .once = true,
                                              .run = hurt,
                                              .by_id = "write Health",
                                              .receives = "Bounce"});
-    orr_system_add(world, &(orr_system_desc){.name = "tell",
+    orr_system_add(world, &(orr_system_desc){.name = "report",
                                              .query = "Health",
                                              .once = true,
                                              .every = 5,
-                                             .run = tell,
+                                             .run = report,
                                              .receives = "Bounce"});
 
     orr_entity ball = orr_create_named(world, "ball");

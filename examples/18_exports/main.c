@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a system keeps: a state of its own, and exports that other systems may read. Both are values of a schema and part of
-// the world: they begin with their presets, are hashed, and will be saved and wound back with it.
+// A system can have a state of its own, and exports that other systems may read. Both are values of
+// registered types and part of the world: they begin with their presets, are hashed, and are
+// restored when the world travels back in time.
 #include <inttypes.h>
 #include <orrery/orrery.h>
 #include <stdio.h>
@@ -13,8 +14,8 @@ ORR_STRUCT(Log, (uint32_t, days), (float, way))
 // Two days of wind from one side, two from the other.
 static void weather(orr_run* run)
 {
-    Season* season = orr_state(run, Season); // nobody else sees it
-    Wind* wind = orr_export(run, Wind);      // to write here, to read elsewhere
+    Season* season = orr_state(run, Season); // private to this system
+    Wind* wind = orr_export(run, Wind);      // written here, read by others
     if (season->days_left == 0) {
         *season = (Season){.days_left = 2, .number = season->number + 1};
     }
@@ -24,7 +25,7 @@ static void weather(orr_run* run)
 
 static void sail(orr_run* run) // once per tick: it counts days, not runs of rows
 {
-    const Wind* wind = orr_import(run, "weather", Wind); // NULL if it were not in `imports`
+    const Wind* wind = orr_import(run, "weather", Wind); // NULL if not declared in .imports
     Log* log = orr_state(run, Log);
     ORR_EACH (it, orr_run_query(run)) {
         Position* p = orr_write(&it, Position);
@@ -58,14 +59,15 @@ int main(void)
         if (orr_step(world, 1) != ORR_OK) {
             return 1;
         }
-        const Wind* wind = orr_system_exports(world, clouds); // between ticks anybody may look
+        const Wind* wind = orr_system_exports(world, clouds); // readable between ticks
         printf("day %" PRIu32 ", wind %g %g: ", day, (double)wind->x, (double)wind->y);
         orr_print(world, ship);
     }
     const Log* log = orr_system_state(world, sailing);
     printf("%" PRIu32 " days, %g miles of x\n", log->days, (double)log->way);
 
-    // The state is part of the hash: two worlds that look alike but will go on differently are told apart.
+    // State is part of the hash: worlds with equal components but unequal state have unequal
+    // hashes.
     uint64_t hash = orr_world_hash(world);
     orr_step(world, 1);
     printf("the hash %s\n", orr_world_hash(world) != hash ? "has changed" : "is the same");

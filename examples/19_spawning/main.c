@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A system that creates and destroys. Inside a tick structure is not changed but sent: everything sent is merged and done at
-// a commit point, before the first later system that could see it. The id of a new entity is good at once.
+// A system that creates and destroys entities. Inside a tick a system does not change structure but
+// sends changes. They are merged and applied at a commit point, before the first later system that
+// could see them. The id of a new entity is valid at once.
 #include <inttypes.h>
 #include <orrery/orrery.h>
 #include <stdio.h>
@@ -24,12 +25,11 @@ static void shoot(orr_run* run) // every second tick
         orr_send_add(run, bullet, Position, {p[i].x});
         orr_send_add(run, bullet, Velocity, {10});
         orr_send_add_preset(run, bullet, Bullet);
-        gun[i] = (Gun){.wait = 1, .last = bullet}; // stored before it lives
+        gun[i] = (Gun){.wait = 1, .last = bullet}; // the id can be stored before the entity exists
     }
 }
 
-static void move(
-    orr_run* run) // moves the bullets of this tick too: a commit point stands before it
+static void move(orr_run* run) // also moves bullets of this tick: a commit point precedes it
 {
     Position* p = orr_write(run, Position);
     const Velocity* v = orr_read(run, Velocity);
@@ -46,7 +46,7 @@ static void age(orr_run* run)
         bullet[i].ticks_left--;
         if (bullet[i].ticks_left == 1) {
             orr_send_add_preset(run, self, Spent);
-            orr_send_remove(run, self, Velocity); // both are one move
+            orr_send_remove(run, self, Velocity); // merged: the row moves once
         } else if (bullet[i].ticks_left == 0) {
             orr_send_destroy(run, self);
         }
@@ -56,7 +56,7 @@ static void age(orr_run* run)
 int main(void)
 {
     orr_world* world = orr_world_create(NULL);
-    // Nothing has them yet when the first tick begins, and systems name them by text only: so they are made known.
+    // Systems use these types only by name, and no entity has them yet: register them here.
     orr_type_of(world, ORR_TYPE(Velocity));
     orr_type_of(world, ORR_TYPE(Bullet));
     orr_type_of(world, ORR_TYPE(Spent));
@@ -91,7 +91,7 @@ int main(void)
         printf("\n");
     }
     orr_entity last = orr_get(world, cannon, Gun)->last;
-    printf("the last one %s\n", orr_alive(world, last) ? "is still there" : "is gone");
+    printf("the last bullet is %s\n", orr_alive(world, last) ? "alive" : "destroyed");
     orr_system_stats stats;
     orr_system_stats_get(world, aging, &stats);
     printf("age sent %" PRIu64 " changes, %" PRIu64 " were dropped\n", stats.sent, stats.dropped);

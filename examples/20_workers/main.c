@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The same world on one thread and on several: systems that have nothing in common overlap, parallel ones are shared out by
-// chunks, and the answer is the same.
+// The same world on one thread and on several. Systems without common data overlap, the chunks of
+// parallel systems are distributed among the workers, and the result is the same.
 #include <inttypes.h>
 #include <orrery/orrery.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static void move(orr_run* run) // parallel: called for each chunk, on any worker
     }
 }
 
-static void cool(orr_run* run) // touches nothing that move does: they overlap
+static void cool(orr_run* run) // shares no data with move: both overlap
 {
     Heat* h = orr_write(run, Heat);
     for (uint32_t i = 0; i < run->count; i++) {
@@ -27,7 +27,7 @@ static void cool(orr_run* run) // touches nothing that move does: they overlap
     }
 }
 
-static void burn_out(orr_run* run) // what it sends is done after it, in the order of rows
+static void burn_out(orr_run* run) // its changes are applied after it, in row order
 {
     const Heat* h = orr_read(run, Heat);
     for (uint32_t i = 0; i < run->count; i++) {

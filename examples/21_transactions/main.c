@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Writing to others: a thousand archers hit one giant, from any worker, and no arrow is lost. Transactions are collected and done in the
-// order of systems, of chunks and of calls.
+// Writing to other entities: a thousand archers hit one giant, from any worker, and no arrow is
+// lost. Transactions are collected and applied in the order of systems, then chunks, then calls.
 #include <orrery/orrery.h>
 #include <stdio.h>
 
@@ -19,7 +19,7 @@ static void shoot(orr_run* run) // parallel: two chunks may hit the same giant a
     }
 }
 
-// A transaction of your own: what it does depends on what is there.
+// A custom transaction: its result depends on the current value.
 static void weaken(const orr_world* world, orr_entity target, void* value, const void* argument)
 {
     Giant* giant = value;
@@ -28,7 +28,7 @@ static void weaken(const orr_world* world, orr_entity target, void* value, const
     giant->hp -= (int32_t)((float)giant->hp * ((const Poison*)argument)->share);
 }
 
-static void poison(orr_run* run) // later in the order, so after all arrows
+static void poison(orr_run* run) // after shoot, so applied after all arrows
 {
     const orr_entity* giant = orr_run_settings(run);
     Poison tenth = {0.1f};
@@ -36,7 +36,7 @@ static void poison(orr_run* run) // later in the order, so after all arrows
                       sizeof tenth);
 }
 
-static void look(orr_run* run) // reads what the others transact on: it waits for them
+static void look(orr_run* run) // reads Giant: runs after all transactions on it
 {
     const Giant* g = orr_read(run, Giant);
     printf("%d hp, %u arrows, fury %.1f, hardest %d\n", g->hp, g->arrows, (double)g->fury,

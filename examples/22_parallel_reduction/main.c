@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One answer from many workers: every chunk has a sum of its own, and the sums are combined two by two, in an order that does
-// not depend on who was first. So even the bits of a float are the same.
+// One result from many workers: every chunk has its own partial sum. Partial sums are combined in
+// pairs, in an order that does not depend on timing, so even floats are equal to the last bit.
 #include <orrery/orrery.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@ ORR_STRUCT(Motion, (float, energy), (float, fastest), (uint32_t, bodies))
 static void measure(orr_run* run) // parallel: on any worker
 {
     const Velocity* v = orr_read(run, Velocity);
-    Motion* part = orr_export(run, Motion); // of this chunk; begins as the presets, here 0
+    Motion* part = orr_export(run, Motion); // of this chunk; begins with the presets, here 0
     for (uint32_t i = 0; i < run->count; i++) {
         float speed2 = v[i].x * v[i].x + v[i].y * v[i].y;
         part->energy += 0.5f * speed2;
@@ -29,7 +29,7 @@ static void combine(void* into, const void* part)
     a->bodies += b->bodies;
 }
 
-static void calm_down(orr_run* run) // after it: sees the sum over all chunks
+static void calm_down(orr_run* run) // runs later: sees the sum of all chunks
 {
     const Motion* all = orr_import(run, "measure", Motion);
     Velocity* v = orr_write(run, Velocity);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Writing to others at once: miners on any worker take from one seam, and each knows on the spot what it got. Nothing is taken twice. Who
-// gets the last of it depends on how fast threads are, so the world has to allow it; the sums come out the same.
+// Writing to other entities immediately: miners on any worker take coal from one seam, and each
+// knows at once how much it got. Nothing is taken twice. The timing of threads decides which miner
+// gets the last coal, so the world must allow atomic sections; the totals are the same in every
+// run.
 #include <orrery/orrery.h>
 #include <stdio.h>
 
@@ -11,7 +13,7 @@ typedef struct load {
     int32_t wanted, taken;
 } load;
 
-static void take(void* value, void* user) // alone with this seam; sees nothing else of the world
+static void take(void* value, void* user) // exclusive access to this seam, and to nothing else
 {
     Seam* seam = value;
     load* l = user;
@@ -19,7 +21,7 @@ static void take(void* value, void* user) // alone with this seam; sees nothing 
     seam->coal -= l->taken;
 }
 
-static void dig(orr_run* run) // parallel: a transaction could not tell the miner what it got
+static void dig(orr_run* run) // parallel: a transaction could not return a result
 {
     Miner* m = orr_write(run, Miner);
     for (uint32_t i = 0; i < run->count; i++) {
@@ -45,7 +47,7 @@ static void weigh_both(void* into, const void* part)
     ((Weight*)into)->coal += ((const Weight*)part)->coal;
 }
 
-static void look(orr_run* run) // reads what the others have sections on: it waits for them
+static void look(orr_run* run) // reads Seam: runs after all sections on it
 {
     const Seam* seam = orr_read(run, Seam);
     const Weight* weight = orr_import(run, "weigh", Weight);
@@ -77,11 +79,11 @@ int main(void)
     orr_step(world, 4);
     orr_world_destroy(world);
 
-    // A world that keeps its promise says no.
+    // A deterministic world refuses atomic sections.
     world = orr_world_create(NULL);
     orr_system refused = orr_system_add(
         world,
         &(orr_system_desc){.name = "dig", .query = "write Miner", .atomics = "Seam", .run = dig});
-    printf("without .atomic_sections: %s\n", refused.id == 0 ? "refused" : "taken");
+    printf("without .atomic_sections: %s\n", refused.id == 0 ? "refused" : "accepted");
     orr_world_destroy(world);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A simulation at 60 Hz, and beside it a spectator that draws as fast as it likes. It keeps things of its own in the world: a smoothed position of every
-// ball, and sparks where one bounces. None of that is part of the simulation: the world has the same hash without it.
+// A simulation at 60 Hz, and a spectator that draws at a rate of its own. The spectator stores its
+// own data in the world: a smoothed position of every ball, and sparks where a ball bounces. None
+// of it is part of the simulation: the world has the same hash without the spectator.
 #include <orrery/orrery.h>
 #include <stdio.h>
 
@@ -10,7 +11,7 @@ ORR_STRUCT(Bounce, (float, speed)) // An event.
 ORR_STRUCT_EX(Drawn, (.transient = true), (float, y))
 ORR_STRUCT_EX(Spark, (.transient = true), (float, left))
 
-// ---- the simulation ----------------------------------------------------------------------------------------------
+// ---- the simulation -----------------------------------------------------------------------------
 
 static void fall(orr_run* run)
 {
@@ -27,9 +28,9 @@ static void fall(orr_run* run)
     }
 }
 
-// ---- the spectator ------------------------------------------------------------------------------------------------
+// ---- the spectator ------------------------------------------------------------------------------
 
-static void welcome(orr_run* run) // everything new gets a place to be drawn at
+static void welcome(orr_run* run) // every new entity gets a drawn position
 {
     const Position* p = orr_read(run, Position);
     for (uint32_t i = 0; i < run->count; i++) {
@@ -51,7 +52,7 @@ static void smooth(orr_run* run)
     }
 }
 
-static void strike(orr_run* run) // sparks are entities of the spectator's own
+static void strike(orr_run* run) // sparks are transient entities
 {
     uint32_t count;
     const Bounce* bounces = orr_events(run, Bounce, &count);
@@ -73,7 +74,7 @@ static void fade(orr_run* run)
     }
 }
 
-static void observe(orr_world* world, double rate_hz)
+static void spectator_add(orr_world* world, double rate_hz)
 {
     orr_pipeline_add(world,
                      &(orr_pipeline_desc){.name = "view", .rate_hz = rate_hz, .spectator = true});
@@ -100,19 +101,19 @@ static void observe(orr_world* world, double rate_hz)
                                              .run = fade});
 }
 
-// ---- both --------------------------------------------------------------------------------------------------------
+// ---- both ---------------------------------------------------------------------------------------
 
 static uint64_t three_seconds(double spectator_hz)
 {
     orr_world* world = orr_world_create(&(orr_world_desc){.rate_hz = 60});
     ORR_REGISTER(world, Position, Velocity, Bounce);
-    // "?Bounce": there may be nobody who listens.
+    // "?Bounce": the event may have no receiver.
     orr_system_add(world, &(orr_system_desc){.name = "fall",
                                              .query = "write Position, write Velocity",
                                              .sends = "?Bounce",
                                              .run = fall});
     if (spectator_hz > 0) {
-        observe(world, spectator_hz);
+        spectator_add(world, spectator_hz);
     }
     orr_entity ball = orr_create(world);
     orr_set(world, ball, Position, {5});
@@ -126,12 +127,12 @@ static uint64_t three_seconds(double spectator_hz)
 int main(void)
 {
     uint64_t watched = three_seconds(144);
-    printf("\nThe same without anybody looking: %s\n",
+    printf("\nWithout the spectator: %s\n",
            three_seconds(0) == watched ? "the same hash" : "another hash");
 
     orr_world* world = orr_world_create(&(orr_world_desc){.rate_hz = 60});
     ORR_REGISTER(world, Position, Drawn);
-    printf("\nA system of the simulation that asks for what is only drawn:\n");
+    printf("\nA system of the simulation that reads a transient type:\n");
     orr_system_add(
         world, &(orr_system_desc){.name = "cheat", .query = "write Position, Drawn", .run = fall});
     printf("%s\n", orr_error_last(world));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Three clocks in one world: physics 120 times a second, logic 30 times, and a log once. Each is a pipeline; a type is written by
-// one of them and read by all.
+// Three rates in one world: physics 120 times a second, logic 30 times, a log once. Each is a
+// pipeline. A type is written by one pipeline and may be read by all.
 #include <orrery/orrery.h>
 #include <stdio.h>
 
@@ -40,7 +40,7 @@ static void report(orr_run* run)
 
 int main(void)
 {
-    orr_world* world = orr_world_create(&(orr_world_desc){.rate_hz = 30}); // of "main": logic
+    orr_world* world = orr_world_create(&(orr_world_desc){.rate_hz = 30}); // rate of "main": logic
     orr_pipeline_add(world, &(orr_pipeline_desc){.name = "physics", .rate_hz = 120});
     orr_pipeline_add(world, &(orr_pipeline_desc){.name = "log", .rate_hz = 1});
 
@@ -62,7 +62,7 @@ int main(void)
 
     orr_step(world, 8 * 30 + 1); // ticks of "main"; the others run when they are due
 
-    // Two pipelines never write one type: it would depend on luck who is last.
+    // Two pipelines cannot write one type: the result would depend on timing.
     printf("\nA second pipeline that writes Position:\n");
     orr_system_add(
         world, &(orr_system_desc){

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Systems in C++17: what a system works on follows from the arguments of its lambda. T& writes, const T& reads, const T* is there or
-// not; what it may send is declared by types.
+// Systems in C++17: the arguments of the lambda define the query. T& writes, const T& reads, const
+// T* is optional. Types declare what the system may send.
 #include <cstdio>
 #include <orrery/orrery.hpp>
 
@@ -54,14 +54,14 @@ int main()
     orr::system score = world.system("score").receives<Hit>().state<Score>().once(
         [](orr::run& run) { run.state<Score>()->hits += run.events<Hit>().size(); });
     world.system("watch").query<orr::read<Health>>().on_message([](orr::run& run, orr::message m) {
-        for (const Health& h : m.values<Health>()) { // an indirect system: it is told
+        for (const Health& h : m.values<Health>()) { // an indirect system: it receives messages
             std::printf("tick %u: %s %d\n", static_cast<unsigned>(run.tick()),
-                        m.is<Health>() ? "health is now" : "there is one with health",
+                        m.is<Health>() ? "health is now" : "new entity with health",
                         static_cast<int>(h.value));
         }
     });
     if (!score) {
-        return 1; // refused; the log says why
+        return 1; // refused; the log has the reason
     }
 
     orr::entity giant = world.create(Position{8}, Velocity{-8}, Health{100});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// One world by the clock on the wall: a simulation 60 times a second, a spectator that draws as fast as it can, a log twice a second, all at the same
-// time; somebody throws in a ball from another thread. Everything the run depends on is recorded, and a replay comes to the same.
+// One world in real time: a simulation 60 times a second, a spectator that draws as often as
+// possible and a log twice a second, all at the same time. Another thread posts a call that creates
+// a ball. The run is recorded, and a replay reaches the same hash.
 #include <orrery/orrery.h>
 #include <stdio.h>
 
@@ -22,7 +23,7 @@ static void fall(orr_run* run) // "main", 60 times a second
     }
 }
 
-static void draw(orr_run* run) // "view", never waits for `fall`: it sees the last whole tick
+static void draw(orr_run* run) // "view": reads the last complete tick, never waits
 {
     const Position* p = orr_read(run, Position);
     for (uint32_t i = 0; i < run->count; i++) {
@@ -31,7 +32,7 @@ static void draw(orr_run* run) // "view", never waits for `fall`: it sees the la
     }
 }
 
-static void tell(orr_run* run) // "log", twice a second
+static void report(orr_run* run) // "log", twice a second
 {
     const Position* p = orr_read(run, Position);
     unsigned above = 0;
@@ -53,8 +54,9 @@ static orr_world* build(void)
                                              .pipeline = "view",
                                              .query = "Position, write Drawn",
                                              .run = draw});
-    orr_system_add(world, &(orr_system_desc){
-                              .name = "tell", .pipeline = "log", .query = "Position", .run = tell});
+    orr_system_add(world,
+                   &(orr_system_desc){
+                       .name = "report", .pipeline = "log", .query = "Position", .run = report});
     for (int i = 0; i < 9; i++) {
         orr_entity ball = orr_create(world);
         orr_set(world, ball, Position, {(float)(10 + i)});
@@ -64,14 +66,14 @@ static orr_world* build(void)
     return world;
 }
 
-static void throw_in(orr_world* world, void* data) // done between two ticks, with the world at rest
+static void throw_in(orr_world* world, void* data) // runs between two ticks, while no system runs
 {
     orr_entity ball = orr_create(world);
     orr_put(world, ball, Position, data);
     orr_set(world, ball, Velocity, {0});
 }
 
-static void from_outside(void* data) // as from a window or a network: at any moment
+static void from_outside(void* data) // as from a window or a network: at any time
 {
     while (!orr_running(data)) {
         orr_platform_default()->thread_yield(NULL);
@@ -91,10 +93,10 @@ int main(void)
     uint64_t hash = orr_world_hash(world);
     orr_world_destroy(world);
 
-    printf("and again, from the recording:\n");
+    printf("replay of the recording:\n");
     world = build();
     bool same = orr_realtime(world, &(orr_realtime_desc){.replay = recording}) == ORR_OK;
-    printf("the same: %s\n", same && orr_world_hash(world) == hash ? "yes" : "no");
+    printf("same hash: %s\n", same && orr_world_hash(world) == hash ? "yes" : "no");
     orr_world_destroy(world);
     orr_recording_destroy(recording);
 }

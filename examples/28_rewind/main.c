@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Time that does not only go forward. First a small world is wound back and run again, the same and otherwise. Then one entity has a time of its
-// own: its states are remembered in slots, and played at any rate.
+// Time travel. First a small world goes back in time and runs again, once unchanged and once with a
+// change. Then a single entity has a time of its own: its states are stored in slots and played
+// back at any rate.
 #include <orrery/orrery.h>
 #include <stdio.h>
 
 ORR_STRUCT(Position, (float, x), (float, y))
 ORR_STRUCT(Velocity, (float, x), (float, y))
 ORR_STRUCT(Bounces,
-           (int32_t, count)) // An integer: as in the lower slot, until the next is reached.
+           (int32_t, count)) // An integer is not interpolated: playback takes the lower slot.
 
 static void fly(orr_run* run)
 {
@@ -44,8 +45,9 @@ static void play(orr_world* world, orr_entity ball, double rate, int ticks)
     }
 }
 
-// A ball flies for 8 ticks, remembers every second one, and is then played slower, backwards, and faster and faster.
-static void stretch(void)
+// A ball flies for 10 ticks and stores its state in every second one. Then it is played back
+// slower, backwards, and with acceleration.
+static void playback(void)
 {
     orr_world* world = orr_world_create(NULL);
     ORR_REGISTER(world, Position, Velocity, Bounces);
@@ -53,7 +55,7 @@ static void stretch(void)
                                              .query = "write Position, write Velocity, "
                                                       "write Bounces, !orr_time_stretcher",
                                              .run = fly});
-    orr_stretcher_add(world, NULL); // The system that moves stretched entities.
+    orr_stretcher_add(world, NULL); // The playback system.
 
     orr_entity ball = orr_create_named(world, "ball");
     orr_set(world, ball, Position, {0, 0});
@@ -66,24 +68,23 @@ static void stretch(void)
     }
     orr_print(world, ball);
 
-    orr_entity_travel(world, ball, 6); // As it was then.
+    orr_entity_travel(world, ball, 6); // Restores slot 6.
     printf("\ntick |  rate | its time | position       | bounces\n");
     play(world, ball, 0.5, 4);
     play(world, ball, -1.25, 4);
     play(world, ball, 0, 1);
 
-    orr_entity foot = orr_create_named(world, "foot"); // On the pedal: it drives the ball's rate.
+    orr_entity foot = orr_create_named(world, "foot"); // Its rate is added to the ball's rate.
     orr_time_stretch(world, foot, 0.5);
     orr_time_derivate(world, foot, ball);
     play(world, ball, 0, 4);
 
-    orr_step(world,
-             4); // Where nothing is remembered it cannot go: that is said once, and it stays.
+    orr_step(world, 4); // Beyond the last slot playback stops, with one error in the log.
     show(world, ball);
     orr_world_destroy(world);
 }
 
-// ---- a world that is wound back ---------------------------------------------------------------------------------------------
+// ---- time travel of a world -------------------------------------------------------------------
 
 static void draw(orr_world* world)
 {
@@ -132,16 +133,16 @@ static void rewind_world(void)
         orr_time_travel(world, tick);
         draw(world);
     }
-    printf("and on: the same again\n");
+    printf("forward: the same again\n");
     run(world, 3);
 
-    printf("back to 2, one ball less, and on: another future\n");
+    printf("back to 2, without one ball: another future\n");
     orr_time_travel(world, 2);
     orr_destroy(world, balls[3]);
     run(world, 3);
     orr_history_stats stats;
     orr_history_stats_get(world, &stats);
-    printf("%u ticks are remembered, %llu to %llu; it went back %llu times\n\n", stats.ticks,
+    printf("%u ticks remembered, %llu to %llu; went back %llu times\n\n", stats.ticks,
            (unsigned long long)stats.tick_first, (unsigned long long)stats.tick_last,
            (unsigned long long)stats.travels);
     orr_world_destroy(world);
@@ -150,6 +151,6 @@ static void rewind_world(void)
 int main(void)
 {
     rewind_world();
-    stretch();
+    playback();
     return 0;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Rollback netcode, both ends of it in one program: two peers, each with a world of its own, exchange only what their players press, over a line
-// that delays, reorders and loses packets. Neither waits for the other: who has not heard yet guesses that the other still presses what it
-// pressed last, and when it turns out otherwise goes back to that tick and runs again. After 10,000 ticks both worlds had the same hash after
-// every one of them. docs/ROLLBACK.md explains it.
+// Rollback netcode, with both peers in one program. Each peer has a world of its own. The peers
+// exchange only the keys of their players, over a connection that delays, reorders and loses
+// packets. Neither waits for the other: a peer predicts that the other still presses the last known
+// keys. When a prediction was wrong, the peer goes back to that tick and runs again. Both worlds
+// have the same hash after each of 10,000 ticks. docs/ROLLBACK.md explains the method.
 #include <inttypes.h>
 #include <orrery/orrery.h>
 #include <stdio.h>
@@ -10,14 +11,14 @@
 
 enum {
     TICKS = 10000,
-    DELAY = 2,   // ticks between pressing and acting, so that most packets come in time
-    AHEAD = 30,  // how far a peer runs ahead of what it knows of the other before it waits
-    LAG_MIN = 2, // ticks a packet is under way
+    DELAY = 2,   // ticks from a key press to its effect: most packets arrive in that time
+    AHEAD = 30,  // ticks a peer runs ahead of the last known keys of the other, then it waits
+    LAG_MIN = 2, // ticks a packet takes
     LAG_MAX = 9,
     LOSS = 15, // packets of 100 that never arrive
 };
 
-// ---- the game: what both worlds run -------------------------------------------------------------------------------------------
+// ---- the game, run by both worlds ---------------------------------------------------------------
 
 ORR_STRUCT(Position, (float, x), (float, y))
 ORR_STRUCT(Velocity, (float, x), (float, y))
@@ -62,7 +63,7 @@ static void move(orr_run* run)
     }
 }
 
-static void hit(orr_run* run) // each bullet looks at both ships
+static void hit(orr_run* run) // tests each bullet against the other player's ship
 {
     Bullet* bullet = orr_write(run, Bullet);
     const Position* p = orr_read(run, Position);
@@ -81,18 +82,17 @@ static void hit(orr_run* run) // each bullet looks at both ships
     }
 }
 
-// ---- a peer -------------------------------------------------------------------------------------------------------------------
+// ---- a peer -------------------------------------------------------------------------------------
 
 typedef struct peer {
     uint32_t number;
     orr_world* world;
     orr_entity ships[2];
-    uint8_t keys[2][TICKS + AHEAD +
-                    1];    // what each player pressed, or is thought to have pressed, by tick
-    uint32_t known;        // ticks of the other's keys that have been heard of
-    uint32_t acknowledged; // ticks of our keys that the other is known to have
-    float lead;            // ticks we are ahead of what we hear of the other, smoothed
-    float their_lead;      // what the other thinks it is ahead of us
+    uint8_t keys[2][TICKS + AHEAD + 1]; // known or predicted keys, by player and tick
+    uint32_t known;                     // last tick whose keys were received from the other
+    uint32_t acknowledged;              // last tick whose keys the other has received
+    float lead;                         // ticks ahead of the last received keys, smoothed
+    float their_lead;                   // the same, as estimated by the other
     uint64_t hashes[TICKS + 1];
     uint32_t rollbacks, rerun, waited, longest;
 } peer;
@@ -122,7 +122,7 @@ static void peer_begin(peer* me, uint32_t number)
         orr_set(me->world, me->ships[i], Velocity, {0, 0});
         orr_set(me->world, me->ships[i], Pilot, {.number = i});
     }
-    // Each tick is remembered as it ends: what that costs is what the tick changed.
+    // Each tick is remembered when it ends. The cost is proportional to what the tick changed.
     orr_history_set(me->world, &(orr_history_desc){.recent = AHEAD + 1});
 }
 
@@ -136,8 +136,8 @@ static void peer_tick(peer* me, uint32_t tick)
     me->hashes[tick] = orr_world_hash(me->world);
 }
 
-// The other's keys up to tick `last` are these. Goes back if it was thought otherwise.
-static void peer_hear(peer* me, uint32_t first, uint32_t last, const uint8_t* keys)
+// Receives keys of the other up to tick `last`. Goes back to the first wrong prediction.
+static void peer_receive(peer* me, uint32_t first, uint32_t last, const uint8_t* keys)
 {
     uint8_t* theirs = me->keys[1 - me->number];
     uint32_t now = (uint32_t)orr_world_tick(me->world), wrong = 0;
@@ -151,7 +151,7 @@ static void peer_hear(peer* me, uint32_t first, uint32_t last, const uint8_t* ke
     me->known = last > me->known ? last : me->known;
     for (uint32_t tick = me->known + 1; tick <= now; tick++) {
         wrong = wrong == 0 && theirs[tick] != theirs[me->known] ? tick : wrong;
-        theirs[tick] = theirs[me->known]; // guessed anew
+        theirs[tick] = theirs[me->known]; // new prediction
     }
     if (wrong != 0) {
         orr_time_travel(me->world, wrong - 1);
@@ -164,13 +164,13 @@ static void peer_hear(peer* me, uint32_t first, uint32_t last, const uint8_t* ke
     }
 }
 
-// ---- the line between them ----------------------------------------------------------------------------------------------------
+// ---- the connection -----------------------------------------------------------------------------
 
 typedef struct packet {
     uint32_t arrives, to;
-    uint32_t first, last;  // ticks whose keys it has
-    uint32_t acknowledges; // ticks of the receiver's keys that the sender has
-    float lead;            // the sender's
+    uint32_t first, last;  // ticks whose keys it contains
+    uint32_t acknowledges; // last tick of the receiver's keys that the sender has
+    float lead;            // of the sender
     uint8_t keys[64];
 } packet;
 
@@ -179,13 +179,13 @@ typedef struct line {
     uint32_t count, lost, sent;
 } line;
 
-static uint32_t chance(uint32_t below) // the weather, the same in each run
+static uint32_t chance(uint32_t below) // random numbers, the same in each run
 {
     static uint64_t drawn;
     return (uint32_t)(orr_random(99, drawn++, 0, 0) % below);
 }
 
-// Everything the other may not have yet goes into every packet: so a lost one costs nothing but time.
+// Every packet contains all keys not yet acknowledged, so a lost packet costs only time.
 static void line_send(line* between, peer* me, uint32_t now, uint32_t pressed)
 {
     between->sent++;
@@ -220,15 +220,16 @@ static void line_deliver(line* between, peer* peers, uint32_t now)
         me->lead += ((float)orr_world_tick(me->world) + DELAY - (float)p.last - me->lead) / 16;
         me->their_lead = p.lead;
         if (p.first <= me->known + 1 && p.last > me->known) {
-            peer_hear(me, p.first, p.last, p.keys);
+            peer_receive(me, p.first, p.last, p.keys);
         }
     }
 }
 
-// ---- both together ------------------------------------------------------------------------------------------------------------
+// ---- both peers ---------------------------------------------------------------------------------
 
-// Who is ahead hears of everything later, and would go back for both. How long packets take is in what either sees of the other: not in the difference.
-// Who is ahead waits for a tick, once a second at most: nobody notices.
+// The peer that is ahead receives all keys later and would do nearly all the rollbacks. Both leads
+// contain the packet delay; their difference does not. The peer that is ahead skips a tick, at most
+// one per second, which players do not notice.
 static bool peer_early(const peer* me, uint32_t now)
 {
     return now % 60 == 59 && me->lead - me->their_lead > 2;
@@ -240,8 +241,8 @@ static void peer_frame(peer* me, line* between, uint32_t now)
     if (tick <= TICKS && tick <= me->known + AHEAD && !peer_early(me, now)) {
         uint8_t* mine = me->keys[me->number];
         uint8_t last = mine[tick + DELAY - 1];
-        mine[tick + DELAY] = chance(8) == 0 ? (uint8_t)chance(8)
-                                            : last; // what the player presses now
+        // The player presses new keys now and then.
+        mine[tick + DELAY] = chance(8) == 0 ? (uint8_t)chance(8) : last;
         uint8_t* theirs = me->keys[1 - me->number];
         if (tick > me->known) {
             theirs[tick] = theirs[me->known];
@@ -263,7 +264,7 @@ int main(void)
     for (; peers[0].known < TICKS || peers[1].known < TICKS || now < TICKS; now++) {
         line_deliver(&between, peers, now);
         peer_frame(&peers[0], &between, now);
-        if (now >= 5) { // the other was started a little later
+        if (now >= 5) { // the other peer starts five ticks later
             peer_frame(&peers[1], &between, now);
         }
     }

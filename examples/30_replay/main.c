@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
-// A run is recorded to a file, with what the player did; replayed to the same hashes; cut, and gone on with otherwise. Then two runs that should be
-// the same and are not: where they part is found, down to the field.
+// A run is recorded to a file with the inputs of the player, replayed with equal hashes, and
+// replayed to its middle, from where it continues differently. Then two runs should be equal but
+// are not: the program finds the first difference, down to the field.
 #include <orrery/orrery.h>
 #include <stdio.h>
 
 ORR_STRUCT(Position, (double, x))
 ORR_STRUCT(Velocity, (double, x))
 
-typedef struct Push { // What a player does: bytes that a file can hold.
+typedef struct Push { // An input of the player: plain bytes that a file can hold.
     uint64_t entity;
     double by;
 } Push;
 
-static void push(orr_world* world, void* data) // an input: whatever comes from outside is posted
+static void push(orr_world* world, void* data) // applies the input; posted by play()
 {
     const Push* p = data;
     Velocity* v = orr_edit(world, (orr_entity){p->entity}, Velocity);
@@ -29,7 +30,7 @@ static void move(orr_run* run)
     for (uint32_t i = 0; i < run->count; i++) {
         p[i].x += v[i].x * run->dt;
         if (*wrong && run->tick == 700 && i == 2) {
-            p[i].x += 1e-12; // The mistake to be found: who would see it?
+            p[i].x += 1e-12; // The error to be found.
         }
     }
 }
@@ -42,7 +43,7 @@ static orr_world* build(orr_entity balls[4], const bool* wrong) // the same worl
                                              .query = "write Position, Velocity",
                                              .settings = wrong,
                                              .run = move});
-    orr_call_register(world, "push", push); // files know it by this name
+    orr_call_register(world, "push", push); // the name used in files
     for (int i = 0; i < 4; i++) {
         balls[i] = orr_create(world);
         orr_set(world, balls[i], Position, {i});
@@ -51,7 +52,7 @@ static orr_world* build(orr_entity balls[4], const bool* wrong) // the same worl
     return world;
 }
 
-// A player who pushes one of the balls now and then.
+// The player pushes one of the balls now and then.
 static void play(orr_world* world, const orr_entity balls[4], int ticks)
 {
     for (int i = 0; i < ticks; i++) {
@@ -94,11 +95,11 @@ int main(void)
 
     world = build(balls, &right);
     orr_replay(world, one, &(orr_replay_desc){.until_tick = 500}, NULL);
-    orr_step(world, 500); // From here on nobody pushes.
-    say(world, "cut at 500, and gone on:", balls[0]);
+    orr_step(world, 500); // Without further input.
+    say(world, "from tick 500 without input:", balls[0]);
     orr_world_destroy(world);
 
-    // On another machine, say: the same inputs, another answer.
+    // As on another machine: equal inputs, another result.
     orr_world* other = build(balls, &wrong);
     orr_history_set(other, &(orr_history_desc){.every = 256});
     orr_record(other, two, &(orr_record_desc){.hash_every = 64});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A world that runs by the clock on the wall, and is wound back while it does: paused, moved along what is remembered as with a slider, gone ahead faster than
-// time, and let go again. Everything of this is done at meetings: calls that are posted, from any thread, and done where all pipelines stand between ticks.
+// Time travel of a world that runs in real time. The world is paused, moved along its remembered
+// ticks like a slider, fast-forwarded, and resumed. All of this happens at a sync point: in a call
+// posted by orr_post_exclusive(), which runs when all pipelines are between ticks.
 #include <orrery/orrery.h>
 #include <stdio.h>
 
@@ -37,8 +38,9 @@ static void show(orr_world* world, const char* what)
     printf("%-24s frame %3u |%*s\n", what, b->frame, (int)(b->meters * 8) + 1, "o");
 }
 
-// The world counts the ticks of both pipelines, and is remembered after those of the first. So who wants to go back by a frame asks which tick that is; a tick in
-// between cannot be gone back to, and going ahead to one would run it, which begins another future.
+// The world counts the ticks of both pipelines, but is remembered only after ticks of the first. To
+// step by one frame, ask for the nearest remembered tick. Other ticks cannot be restored, and
+// travelling forward to one would run it, which drops the remembered future.
 static bool step_back(orr_world* world)
 {
     uint64_t before, after, now = orr_world_tick(world);
@@ -53,12 +55,12 @@ static bool step_forward(orr_world* world)
     return after != UINT64_MAX && orr_time_travel(world, after) == ORR_OK;
 }
 
-// The slider of a debugger, or of a player who wants another try.
+// The slider of a debugger, or of a player who tries again.
 static void scrub(orr_world* world, void* data)
 {
     (void)data;
     uint64_t paused = orr_world_tick(world);
-    orr_remember(world); // By itself: it stays, however far the window moves on.
+    orr_remember(world); // The window moves on, but this tick stays.
     orr_pause(world, true);
     show(world, "paused");
     for (int i = 1; i <= 25 && step_back(world); i++) {
@@ -68,23 +70,23 @@ static void scrub(orr_world* world, void* data)
     }
     for (int i = 1; i <= 20 && step_forward(world); i++) {
         if (i % 10 == 0) {
-            show(world, "forward, as it was");
+            show(world, "forward");
         }
     }
     orr_time_travel(world, paused);
-    while (orr_get(world, ball, Ball)->frame < 90) { // Of that nothing is remembered: ticks run.
+    while (orr_get(world, ball, Ball)->frame < 90) { // Not remembered: runs ticks.
         orr_time_travel(world, orr_world_tick(world) + 1);
     }
-    show(world, "ahead of time");
+    show(world, "fast-forward");
     orr_time_travel(world, paused);
-    show(world, "back, and let go");
+    show(world, "back, resumed");
     orr_pause(world, false);
 }
 
 static void ask(orr_run* run)
 {
     if (run->tick == 60 && orr_timeline(run->world) == 0) {
-        orr_post_exclusive(run->world, scrub, NULL, 0); // From any thread, or an impure system.
+        orr_post_exclusive(run->world, scrub, NULL, 0); // From any thread or an impure system.
     }
     if (run->tick == 100) {
         orr_stop(run->world);
@@ -106,11 +108,11 @@ int main(void)
     orr_set(world, ball, Ball, {4, 3, 0});
     orr_set(world, ball, Spin, {0});
 
-    // Any of the last 200 ticks of the world: about 40 frames.
+    // All of the last 200 ticks of the world: about 40 frames.
     orr_history_set(world, &(orr_history_desc){.recent = 200});
-    orr_time_scale_set(world, 10); // An example should not take a second.
+    orr_time_scale_set(world, 10); // So that the example runs for less than a second.
     if (orr_realtime(world, NULL) == ORR_OK) {
-        show(world, "when it was stopped");
+        show(world, "stopped");
     }
     orr_world_destroy(world);
     return 0;
