@@ -2,6 +2,10 @@
 # Everything that runs: tests, fuzzers, benchmarks, examples, apps. All of it hidden from embedders.
 
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+# The library is C alone: of all commands only those that build C++ tests and examples need a C++ compiler.
+if(ORR_BUILD_CXX AND (ORR_BUILD_EXTRAS OR (ORR_BUILD_TESTS AND NOT ORR_GOLDEN_ONLY)))
+    enable_language(CXX)
+endif()
 
 # ---- scenarios: worlds shared by tests, benchmarks and examples -------------------------------------
 
@@ -85,8 +89,8 @@ if(ORR_BUILD_TESTS)
             if(ORR_GOLDEN_ONLY AND NOT source MATCHES "golden")
                 continue()
             endif()
-            if(source MATCHES "\\.cpp$")
-                enable_language(CXX)
+            if(source MATCHES "\\.cpp$" AND NOT ORR_BUILD_CXX)
+                continue()
             endif()
             orr_test(${source} "${orr_test_kit}")
         endforeach()
@@ -113,8 +117,8 @@ if(ORR_BUILD_EXTRAS)
     endif()
     foreach(main IN LISTS orr_examples)
         get_filename_component(example ${main} DIRECTORY)
-        if(main MATCHES "\\.cpp$")
-            enable_language(CXX)
+        if(main MATCHES "\\.cpp$" AND NOT ORR_BUILD_CXX)
+            continue()
         endif()
         orr_program(example_${example} examples/${main})
     endforeach()
