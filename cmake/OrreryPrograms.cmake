@@ -79,7 +79,7 @@ endfunction()
 
 if(ORR_BUILD_TESTS)
     enable_testing()
-    set(ORR_TESTS_OPTIMISED "golden|model|lock|math" CACHE INTERNAL "")
+    set(ORR_TESTS_OPTIMISED "golden|model|lock|math|random|hash|cross|shuffle|mirror|_odd" CACHE INTERNAL "")
     include(tests/support/tests_support.cmake)
     list(APPEND ORR_TEST_SUPPORT tests/test.c)
     if(ORR_GOLDEN_ONLY) # No controlled threads, which need stacks to switch.

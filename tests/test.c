@@ -23,6 +23,9 @@ static int test_outcome; // 1 failed, 2 skipped.
 static uint64_t seed_value, seed_state;
 static bool seed_given, seed_asked, long_run, quick_run, times_shown;
 static const char* only_file; // NULL: all files of the program.
+#define WITHOUT_MAX 32
+static const char* without[WITHOUT_MAX]; // Parts of names of tests that are left out.
+static int without_count;
 
 void test_register(test_case* test)
 {
@@ -120,6 +123,11 @@ static bool test_selected(const test_case* test, char** names, int name_count)
     if (only_file != NULL && !file_is(test->file, only_file)) {
         return false;
     }
+    for (int i = 0; i < without_count; i++) {
+        if (strstr(test->name, without[i]) != NULL) {
+            return false;
+        }
+    }
     for (int i = 0; i < name_count; i++) {
         if (strstr(test->name, names[i]) != NULL) {
             return true;
@@ -170,6 +178,10 @@ int main(int argc, char** argv)
             list = true;
         } else if (strcmp(argv[i], "--file") == 0 && i + 1 < argc) {
             only_file = argv[++i];
+        } else if (strcmp(argv[i], "--without") == 0 && i + 1 < argc) {
+            if (without_count < WITHOUT_MAX) {
+                without[without_count++] = argv[++i];
+            }
         } else if (strcmp(argv[i], "--times") == 0) {
             times_shown = true;
         } else if (strcmp(argv[i], "--long") == 0) {

@@ -8,7 +8,8 @@
 //
 // The test files of a module are one program, `tests_store`; a target of its own makes a program of one file, `test_batch`,
 // for a debugger. Either way: `NAME…` runs the tests whose name contains NAME, `--file test_batch` only those of that file,
-// `--seed N` sets test_seed(), `--long` runs more rounds, `--times` prints how long each test took, `--list` lists.
+// `--without NAME` leaves out
+// those whose name contains NAME, `--seed N` sets test_seed(), `--long` runs more rounds, `--times` prints how long each test took, `--list` lists.
 // A failed check ends its test; the rest still run. Each file is run in a process of its own (./dev test, ctest), so that
 // a crash, a handler or a changed locale concerns no other file.
 #ifndef ORR_TEST_H
