@@ -10,19 +10,20 @@ temporary
 compiler=${CC:-gcc}
 jobs=${ORR_JOBS:-$(nproc)}
 flags="-std=c17 -O1 -ffp-contract=off -fPIC -fno-semantic-interposition -w -pthread"
-tests=$(cmake_list tests/store/tests.cmake ORR_TESTS_STORE | tr ' ' '\n' | grep -v test_generation)
-tests+=" tests/base/math/test_math_special.c tests/base/test_math_golden.c"
-tests+=" $(cmake_list tests/model/tests.cmake ORR_TESTS_MODEL)"
-tests+=" $(cmake_list tests/query/tests.cmake ORR_TESTS_QUERY | grep '\.c$')"
-tests+=" $(cmake_list tests/message/tests.cmake ORR_TESTS_MESSAGE)"
-tests+=" $(cmake_list tests/schedule/tests.cmake ORR_TESTS_SCHEDULE | grep '\.c$')"
-tests+=" $(cmake_list tests/history/tests.cmake ORR_TESTS_HISTORY | grep '\.c$' | grep -v test_recording_tool)"
-tests+=" tests/base/test_sync_model.c tests/base/test_controlled.c"
-shared="$(cmake_list tests/support/tests_support.cmake ORR_TEST_SUPPORT)"
-shared+=" $(cmake_list tests/model/tests.cmake ORR_TEST_EXTRA_MODEL)"
-shared+=" $(cmake_list tests/query/tests.cmake ORR_TEST_EXTRA_QUERY)"
-shared+=" $(cmake_list tests/message/tests.cmake ORR_TEST_EXTRA_MESSAGE)"
-shared+=" $(cmake_list tests/schedule/tests.cmake ORR_TEST_EXTRA_SCHEDULE)"
+# Of every module the tests in C that can run from anywhere: not what is written in C++, not the program that needs a tool of the
+# build, not those that bring functions of their own. Of the base and below only what the plants need.
+tests= shared="$(cmake_list tests/support/tests_support.cmake ORR_TEST_SUPPORT)"
+while read -r module; do
+    case $module in
+    platform | schema) continue ;;
+    base) only='math_special|math_golden|sync_model|controlled' ;;
+    *) only='.' ;;
+    esac
+    for source in $(cmake_list "tests/$module/tests.cmake" "ORR_TESTS_${module^^}" | grep '\.c$' | grep -v test_recording_tool | grep -E "$only"); do
+        grep -q ORR_TEST_ALONE "$source" || tests+=" $source"
+    done
+    shared+=" $(cmake_list "tests/$module/tests.cmake" "ORR_TEST_EXTRA_${module^^}")"
+done < <(cat src/modules.txt; echo model)
 shared+=" $(cmake_list scenarios/scenarios.cmake ORR_SCENARIOS)"
 library=
 while read -r module; do
@@ -865,7 +866,7 @@ apply() { # folder, pairs…
 # the quick ones first. With each: how long it may take.
 in_order() { # file
     local module noun
-    module=$(basename "$(dirname "$1")") noun=$(basename "$1")
+    module=$(cut -d/ -f2 <<<"$1") noun=$(basename "$1")
     noun=${noun%.*}
     awk -v module="$module" -v name="test_$noun" '{
         print ($2 == name ? 0 : $1 == module ? 1 : 2), $3, $2, int($3 / 50) + 10
@@ -914,7 +915,7 @@ sound() { # source of a test program
     local start name
     start=$(now_ms) name=$(basename "$1" .c)
     run_test "$work/base" "$name" 600
-    echo "$(basename "$(dirname "$1")") $name $(($(now_ms) - start))" >"$work/base/$name.time"
+    echo "$(cut -d/ -f2 <<<"$1") $name $(($(now_ms) - start))" >"$work/base/$name.time"
 }
 export -f sound run_test now_ms
 export work

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// ORR_TEST_ALONE: it replaces functions of libc, and so cannot share a program with other tests.
 // What a healthy system hardly ever does: calls interrupted by signals, reads and writes in pieces, no room for a
 // thread. The functions below take the place of libc's in this program and do it on demand. Not under
 // sanitizers, which need these functions for themselves.

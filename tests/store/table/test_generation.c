@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// ORR_TEST_ALONE: it brings a library of its own, and so cannot share a program with tests of the other one.
 // What happens when all generations of an index are used up. There are 16 million of them, so this program
 // is built with its own copy of the store in which there are three; the library's copy is not linked.
 #define ORRI_GENERATION_MAX 3u
