@@ -4,6 +4,7 @@
 # A plant that no longer applies fails too, so that the list follows the source.
 #
 #     tools/check_planted.sh [NAME…]    # only the plants whose name contains NAME
+#     tools/check_planted.sh --apply    # only whether every plant still changes its files, which takes seconds
 source "$(dirname "$0")/common.sh"
 
 temporary
@@ -257,7 +258,7 @@ plant "journal forgets the newest when it is resized" \
 plant "order of sending lost between strips" \
     src/message/commit/merge.c 's/: orri_strip_sequence\(strip, row\)\)/: row)/'
 plant "second mention of an entity not seen" \
-    src/message/commit/pending.c 's/again = \(old & w->chunks.bits\) \| w->again/again = w->again/'
+    src/message/commit/pending.c 's/again = \(old & w->bits\) \| w->again/again = w->again/'
 plant "changes do not wait for structure" \
     src/message/commit/values.c 's/marks = w->command_buffers->marks_any \? w->command_buffers->seen : NULL/marks = NULL/'
 plant "provisional id taken for one of another run" \
@@ -382,7 +383,7 @@ plant "creations by the array remembered by the next run" \
 plant "ids of instances left behind when a strip grows" \
     src/message/send/command_buffer.c '/^static void buffer_move_rows/,/^}/s/memcpy\(strip->ids, old->ids, .*\);/(void)0;/'
 plant "events of the callbacks of a second system lost" \
-    src/message/send/command_buffer.c '/^void orri_command_buffers_release/,/^}/s/command_buffers->unseen == NULL \&\& !commands->valued/false/'
+    src/message/send/command_buffer.c '/^void orri_command_buffers_release/,/^}/s/command_buffers->unseen == NULL/false/'
 plant "copies of held blocks made when nothing may be refused" \
     src/message/commit/values.c '/^static bool values_prepare\(/,/^}/s/w->world->cow.live > 0 \&\& row < strip->count/false \&\& row < strip->count/'
 plant "changed value of a type that refers not told" \
@@ -628,7 +629,7 @@ plant "a spectator waits for no transient entity it created" \
 plant "ids of a commit that is refused stay in line" \
     src/message/commit/commit.c 's/^        orri_command_ids_retake\(merge\);/        (void)0;/'
 plant "transactions are done before the structure they were posted with" \
-    src/message/transaction/apply.c 's/posts->command_buffers == command_buffers \|\| posts->ripe/posts->command_buffers == command_buffers || true/'
+    src/message/transaction/apply.c '/^static bool apply_ripe/,/^}/s/posts->ripe/true/'
 plant "who comes later is told more than all know" \
     src/message/deliver/message_batch.c 's/orri_run_stale\(tell, run, column->type\)/false/'
 plant "messages that were not taken come last" \
@@ -654,7 +655,7 @@ plant "published: a slot's new owner has the value of the old one" \
 plant "published: a working set points to what was seen before" \
     src/query/pinned_matches.c 's/\} else if \(ORR_UNLIKELY\(elsewhere\)\) \{/} else if (false) {/'
 plant "published: pinned values of a system's query are live" \
-    src/schedule/tick/call.c 's/orri_here_now\.view = system->pipe->moment->view; \/\/ On the floor.*$/(void)0;/'
+    src/schedule/tick/call.c '/^static bool call_refresh/,/^}/s/orri_here_now\.view = system->pipe->driven->view;/(void)0;/'
 plant "real time: a paused world catches up" \
     src/realtime/thread.c 's/ && \(!rt->pace\.paused \|\| pipe->due_ns <= rt->step_ns\)//'
 plant "real time: the end of a pause by a system wakes nobody" \
@@ -697,7 +698,7 @@ plant "real time: what a commit beside systems replaces is freed under them" \
 plant "real time: live types are read without a lock" \
     src/realtime/lock_sets.c 's/return touch == ORRI_TOUCH_READS \? ORRI_LOCK_READ : LOCK_SETS_NONE;/return LOCK_SETS_NONE;/'
 plant "real time: a view is pinned once and for all" \
-    src/realtime/turn.c 's/return moment->view != NULL \? orri_view_pin\(moment->view\) : ORR_OK;/return moment->view != NULL \&\& pipe->tick == 0 ? orri_view_pin(moment->view) : ORR_OK;/'
+    src/realtime/turn.c 's/return moment->driven\.view != NULL \? /return moment->driven.view != NULL \&\& pipe->tick == 0 ? /'
 plant "real time: messages come to a system while it runs" \
     src/realtime/turn.c 's/^        orri_reader_take\(system->rights\.reader\);//'
 plant "real time: locks lack the clusters that came while they were waited for" \
@@ -711,7 +712,7 @@ plant "real time: the journal is not handed what it is told" \
 plant "real time: strangers are let in while a meeting is held" \
     src/store/world/access.h 's/orri_here_now\.world == world && orri_here_now\.gathered/world->realtime/'
 plant "real time: loops over an order that are left stay open" \
-    src/realtime/turn.c 's/iteration_era \+= moment->set\[0\]\.mode == ORRI_LOCK_EXCLUSIVE;/iteration_era += 0;/'
+    src/realtime/turn.c 's/loops\.era \+= moment->set\[0\]\.mode == ORRI_LOCK_EXCLUSIVE;/loops.era += 0;/'
 plant "real time: a call changes structure inside its loop" \
     src/store/world/refuse.c 's/orri_here_now\.loops == 0 &&/true \&\&/'
 plant "real time: systems that share a pointer overlap" \
@@ -811,7 +812,7 @@ plant "ahead: spectators are late by what was gone ahead" \
 plant "ahead: a thread that starts late takes up a tick of the meeting" \
     src/realtime/thread.c 's/if \(pipe->moment->resumes\) \{/if (pipe->stage != ORRI_STAGE_DONE) {/'
 plant "history: a replay has a budget of its own" \
-    src/schedule/record/realtime_log.c '/^bool orri_replay_budget/,/^}/s/if \(rt == NULL \|\| /if (true || rt == NULL || /'
+    src/realtime/realtime_log.c '/^bool orri_replay_budget/,/^}/s/if \(rt == NULL \|\| /if (true || rt == NULL || /'
 plant "history: a window that is switched off leaves a tick" \
     src/history/retention.c 's/while \(!retention_on\(desc\) \&\& /while (false \&\& /'
 plant "replay: by the clock it does not wait" \
@@ -827,7 +828,7 @@ plant "desync: who posted a function is not named" \
 plant "desync: the first instance stands for all" \
     src/replay/world_diff.c 's/count = \*a\.counts < \*b\.counts \? \*a\.counts : \*b\.counts;/count = 1;/'
 plant "recording: goes on though memory was refused" \
-    src/schedule/record/realtime_log.c '/^void orri_realtime_log_lacks/,/^}/s/rt->record->refused = true;/(void)0;/'
+    src/realtime/realtime_log.c '/^void orri_realtime_log_lacks/,/^}/s/rt->record->refused = true;/(void)0;/'
 
 # ---- planting ------------------------------------------------------------------------------------------
 
@@ -908,6 +909,23 @@ wanted() {
     done
     [ $# -eq 0 ]
 }
+
+if [ "${1:-}" = --apply ]; then
+    for entry in "${plants[@]}"; do
+        IFS=$'\037' read -r -d '' -a words <<<"$entry" || true
+        words[-1]=${words[-1]%$'\n'}
+        [ -n "${words[-1]}" ] || unset 'words[-1]'
+        for ((i = 1; i < ${#words[@]}; i += 2)); do
+            if [ ! -f "${words[i]}" ]; then
+                complain "${words[0]}: there is no file ${words[i]}"
+            elif sed -E "${words[i + 1]}" "${words[i]}" | cmp -s - "${words[i]}"; then
+                complain "${words[0]}: no longer applies to ${words[i]}"
+            fi
+        done
+    done
+    finish "${#plants[@]} plants apply"
+    exit
+fi
 
 # Without a plant everything must pass; that also tells how long each program takes, in milliseconds.
 now_ms() { printf '%s' "$((${EPOCHREALTIME//[.,]/} / 1000))"; }
