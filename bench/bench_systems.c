@@ -251,7 +251,7 @@ const bench_work bench_frame_7_2 = {"frame_7", "per entity", systems_frame_2_ope
 // Access checks on and off, in the same world.
 static bench_sample systems_checks(bench_env* env, orr_access_check level)
 {
-    orr_access_check_set(env->world, audit);
+    orr_access_check_set(env->world, level);
     bench_sample sample = systems_frame_ours(env);
     sample.check = 0;
     return sample;
