@@ -204,7 +204,7 @@ typedef struct orr_bundle {
 
 /// Registers a bundle with a name. Its items are given as text:
 ///
-///     orr_bundle_register(world, "fighter", "HitReceiver, HitSender {damage: 3}, Health", &fighter);
+///     orr_bundle_register(world, "fighter", "HitSender {damage: 3}, Health", &fighter);
 ///     orr_bundle_register(world, "monster", "fighter, Health {now: 80}, #level1", &monster);
 ///
 /// An item is a type with a value, or without one for its preset; a tag that has a name; or a
