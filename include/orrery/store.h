@@ -28,8 +28,8 @@
 /// refused, except where the same id was stored before. A world always detects types of another
 /// world; it detects entities of another world only if both worlds have different id_salts.
 ///
-/// C++: this header is valid C++17, except orr_set() and ORR_TYPES(), which need C. Use orr_put()
-/// and a plain array instead.
+/// C++: this header is valid C++17. The macros orr_set(), ORR_TYPES() and ORR_REGISTER() exist in C
+/// only; use orr_put(), a plain array and orr_type_of() instead.
 #ifndef ORRERY_STORE_H
 #define ORRERY_STORE_H
 
@@ -110,7 +110,8 @@ typedef struct orr_world_desc {
     void* on_error_user;        ///< Passed to on_error.
     uint64_t seed; ///< Seed of the world's random numbers. Part of the state. Default 0.
     uint64_t memory_bytes_max; ///< Limit of the world's memory, in bytes. Default 0: no limit.
-    uint32_t entities_max;     ///< Most entities. Default and upper limit ORR_ENTITIES_MAX.
+    uint32_t
+        entities_max; ///< Most entity indexes in use. Default and upper limit ORR_ENTITIES_MAX.
     /// Most clusters. Default and upper limit ORR_CLUSTERS_MAX. A commit may create one cluster
     /// more.
     uint32_t clusters_max;
@@ -125,8 +126,8 @@ typedef struct orr_world_desc {
     /// (schedule.h). With workers the allocator must be thread-safe. Default 0: the calling thread
     /// runs all systems, one after another.
     uint32_t workers;
-    orr_pool
-        pool; ///< The program's own threads, used as workers. Default: the world creates threads.
+    /// The program's own threads, used as workers. Default: the world creates threads.
+    orr_pool pool;
     /// Time in nanoseconds after which the log names a system that has not returned. If set, one
     /// extra thread watches the systems, with any number of workers; on a platform without threads
     /// the system is named when it returns, and every tick is timed. Default 0: 10 seconds without
@@ -152,8 +153,7 @@ typedef struct orr_world_stats {
     uint64_t bytes;    ///< Memory in use, as orr_memory_stats.total.bytes.
 } orr_world_stats;
 
-// ORR_NO_ASSERT changes the ABI. The other name makes a program and a library that disagree fail to
-// link.
+// A program and a library that disagree on ORR_NO_ASSERT fail to link, because the names differ.
 #ifdef ORR_NO_ASSERT
 #define orr_world_create orr_world_create_noassert
 #endif
