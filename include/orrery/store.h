@@ -110,8 +110,8 @@ typedef struct orr_world_desc {
     void* on_error_user;        ///< Passed to on_error.
     uint64_t seed; ///< Seed of the world's random numbers. Part of the state. Default 0.
     uint64_t memory_bytes_max; ///< Limit of the world's memory, in bytes. Default 0: no limit.
-    uint32_t
-        entities_max; ///< Most entity indexes in use. Default and upper limit ORR_ENTITIES_MAX.
+    /// Most entity indexes in use. Default and upper limit ORR_ENTITIES_MAX.
+    uint32_t entities_max;
     /// Most clusters. Default and upper limit ORR_CLUSTERS_MAX. A commit may create one cluster
     /// more.
     uint32_t clusters_max;
