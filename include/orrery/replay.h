@@ -6,12 +6,12 @@
 ///
 ///     orr_call_register(world, "fire", fire);               // its name in files
 ///     orr_record(world, recording, &(orr_record_desc){.hash_every = 60});
-///     orr_post(world, fire, &(Shot){.angle = 0.5f}, sizeof(Shot)); // done in the next tick, recorded
+///     orr_post(world, fire, &(Shot){.angle = 0.5f}, sizeof(Shot)); // done in the next tick
 ///     orr_step(world, 600);
 ///     orr_record_end(world);
 ///     orr_recording_save(world, recording, "run.orr");
 ///
-///     orr_recording_load(world, recording, "run.orr"); // on a world that was built in the same way
+///     orr_recording_load(world, recording, "run.orr"); // on a world that was built the same way
 ///     orr_replay(world, recording, NULL, NULL);        // ORR_OK: all recorded hashes were equal
 ///
 /// A recording has inputs and hashes, not the content of the world: the program builds the same

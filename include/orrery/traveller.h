@@ -82,9 +82,9 @@ ORR_API uint32_t orr_entity_slots(const orr_world* world, orr_entity entity, uin
 /// the world changes. Allocates.
 ///
 /// If the slot is empty, the number is compared with the entity's time:
-/// - ahead: the entity alone is updated, tick by tick, as running ticks would update it. All systems
-/// that select it must touch nothing but their own rows; any other system that selects the entity,
-/// or may change it by id, is refused by name (ORR_ERR_STATE).
+/// - ahead: the entity alone is updated, tick by tick, as running ticks would update it. All
+///   systems that select it must touch nothing but their own rows; any other system that selects
+///   the entity, or may change it by id, is refused by name (ORR_ERR_STATE).
 /// - equal: nothing happens.
 /// - past: ORR_ERR_PAST; the log names the nearest used slots.
 /// @return ORR_ERR_ABSENT without orr_time_traveller; ORR_ERR_FORMAT if a saved type is not
