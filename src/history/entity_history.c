@@ -7,7 +7,7 @@
 _Static_assert(sizeof(orr_time) == 8 && sizeof(orr_time_traveller) == 128 &&
                    sizeof(orr_time_stretcher) == 40 && offsetof(orr_time_stretcher, state) == 32 &&
                    sizeof(orr_stretch_state) == 4,
-               "a type of traveller.h changed: change its desc in store/api/pseudo_types.c, too");
+               "a type of traveller.h changed: change its desc in store/table/pseudo_types.c");
 
 // ---- time ---------------------------------------------------------------------------------------
 

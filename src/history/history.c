@@ -77,11 +77,11 @@ const orri_memory* orri_history_at(const orr_world* world, uint64_t tick)
 // and freed by other threads.
 static bool history_refuse_running(const orr_world* world, const char* call)
 {
-    bool running = orri_scattered(world);
-    if (running) {
+    bool hidden = orri_scattered(world);
+    if (hidden) {
         (void)orri_refuse_running(world, call);
     }
-    return running;
+    return hidden;
 }
 
 bool orr_remembered(const orr_world* world, uint64_t tick)
