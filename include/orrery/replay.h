@@ -128,9 +128,9 @@ typedef struct orr_recorded_tick {
     uint64_t tick; ///< The world's tick.
     /// Name of the pipeline; "" if the recording was not loaded from a file.
     const char* pipeline;
-    uint32_t
-        pipeline_number; ///< Number of the pipeline among those that are not spectators, from 0.
-    float dt;            ///< Seconds.
+    /// Number of the pipeline, from 0, not counting spectators.
+    uint32_t pipeline_number;
+    float dt; ///< Seconds.
     uint32_t call_first,
         call_count;      ///< Calls done before the tick: index of the first, and number.
     uint32_t input_size; ///< Bytes recorded of impure systems in this tick.

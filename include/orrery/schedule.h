@@ -167,10 +167,10 @@ typedef struct orr_system_desc {
     /// only if they touch clusters that it iterates. No effect for a system with terms of multiple
     /// or pinned types, or of types with strings, arrays or hooks. Not with `once`.
     bool own_rows;
-    const char*
-        switches;     ///< Types of components it enables or disables. "*" in the list: entities.
+    /// Types of components it enables or disables. "*" in the list: entities.
+    const char* switches;
     const char* tags; ///< Tags it adds or removes: "#level1, #17". "*": any tag.
-    bool renames;     ///< It changes names of entities.
+    bool renames;     ///< It changes names of entities. Default false.
     /// Event types it sends. "?Hit": it is not an error if no system receives Hit, for example
     /// where only spectators do.
     const char* sends;
@@ -194,14 +194,14 @@ typedef struct orr_system_desc {
     /// indirect system with a `user` pointer and no `state` is outside of the world's state: when
     /// the world travels in time, it receives the differences as messages.
     const orr_type_desc* state;
-    const orr_type_desc*
-        exports; ///< Type of a value for other systems (orr_export(), orr_import()).
-    /// Combines two exports: adds `part` to `into`. With it, every chunk of rows has its own
-    /// export, which begins each tick with the type's preset. After the last run the exports are
-    /// combined pairwise, neighbour with neighbour, in an order that depends only on the number of
-    /// chunks; the result is what others import. So a parallel system can compute a sum whose bits
-    /// do not depend on the number of workers. Called on any worker; it must not access anything
-    /// else. Not with `once`.
+    /// Type of a value that other systems may import (orr_export(), orr_import()).
+    const orr_type_desc* exports;
+    /// Combines two exports: `into` becomes the combination of `into` and `part`. With it, every
+    /// chunk of rows has its own export, which begins each tick with the type's preset. After the
+    /// last run the exports are combined pairwise, neighbour with neighbour, in an order that
+    /// depends only on the number of chunks; the result is what others import. So a parallel system
+    /// can compute a sum whose bits do not depend on the number of workers. Called on any worker;
+    /// it must not access anything else. Not with `once`.
     void (*combine)(void* into, const void* part);
     const char* imports; ///< Systems whose exports it reads.
     /// The system has state outside of the world (`user`) and changes the world: its results are an
@@ -215,15 +215,15 @@ typedef struct orr_system_desc {
     /// exists.
     const void* settings;
 
-    // Callbacks, each called once, between ticks. They may use state, exports and `user`, and send.
+    // Callbacks, called between ticks. They may use state, exports and `user`, and send.
     void (*create)(orr_run* run);  ///< When the system takes effect.
-    void (*start)(orr_run* run);   ///< Before its first tick, and again after it was enabled.
-    void (*stop)(orr_run* run);    ///< After it was disabled, and when its world ends.
+    void (*start)(orr_run* run);   ///< Before its first tick, and each time after it was enabled.
+    void (*stop)(orr_run* run);    ///< After it was disabled or removed, and when its world ends.
     void (*destroy)(orr_run* run); ///< When the system is removed or its world ends, after `stop`.
 
     /// Limit of unread entities in the message queue of an indirect system. Beyond it the queue is
-    /// emptied, an error is logged, and the system receives the whole current state again. Default
-    /// 16,777,216.
+    /// emptied, an error is logged, `stop` and `start` are called, and the system receives the
+    /// whole current state again. Default 16,777,216.
     uint32_t messages_max;
 } orr_system_desc;
 
@@ -295,8 +295,8 @@ ORR_API const void* orr_system_exports(const orr_world* world, orr_system system
 //
 // If a tick cannot continue (memory for a commit is refused), the call returns the error and the
 // tick stays half done: everything before that point is done, nothing after it. Calling again
-// continues there. Meanwhile values can be read and written, but nothing can be created, destroyed
-// or moved.
+// continues there. Meanwhile the world can be read; calls that change structure, names or enable
+// bits are refused with ORR_ERR_STATE.
 
 /// Runs `count` ticks of the first pipeline, and the ticks of other pipelines that are due before.
 /// A continuous first pipeline uses a dt of 1/60 s.
@@ -392,8 +392,8 @@ ORR_API bool orr_running(const orr_world* world);
 /// that wait when orr_realtime() ends are done before it returns. When the world travels in time,
 /// waiting calls stay posted, and are done when the next tick begins.
 ///
-/// From any thread, once the world has a system. During a replay posted calls are ignored, because
-/// the recording has its own.
+/// From any thread; before the world has a system only from the thread that drives it. During a
+/// replay posted calls are ignored, because the recording has its own.
 /// @return ORR_ERR_STATE inside a system of the simulation that is not impure (it sends changes
 /// instead), and in `on_tick` of a replay.
 ORR_API orr_result orr_post(orr_world* world, orr_call call, const void* data, size_t size);
@@ -521,8 +521,8 @@ typedef struct orr_worker_stats {
     uint64_t rows;    ///< Rows it passed to systems.
     uint64_t sleeps;  ///< How often it found no work for so long that it went to sleep.
     uint64_t busy_ns; ///< Time inside systems, in timed ticks (every 16th, or all).
-    uint64_t
-        waiting_ns; ///< Time in these ticks outside of systems, while other workers were inside.
+    /// Time in these ticks outside of systems, while other workers were inside.
+    uint64_t waiting_ns;
 } orr_worker_stats;
 /// Number of workers, including the driving thread; 1 before the first tick. Fewer than requested
 /// if threads or memory could not be obtained (logged once). Missing memory is retried in each

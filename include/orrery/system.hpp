@@ -25,8 +25,8 @@
 ///                  column to write and `const T*` for a column to read. Without column arguments
 ///                  use run.write<T>() and run.read<T>() for the terms of query<>().
 ///     once         calls it once per tick, with orr::run&. run.each() loops over query<>().
-///     on_message   indirect system: calls it once per tick with orr::run&, or for every message with
-///                  (orr::run&, orr::message). query<>() selects the messages.
+///     on_message   indirect system: calls it once per tick with orr::run&, or for every message
+///                  with (orr::run&, orr::message). query<>() selects the entities and types.
 ///
 /// query<…>() adds terms, as in make_query<…>(). A term of a type that is also an argument replaces
 /// the term of the argument: query<changed<read<T>>>(). The lambda must capture nothing.
@@ -644,19 +644,19 @@ class [[nodiscard]] system_builder<detail::list<Terms...>, detail::list<Declared
         return with_value(&D::messages_max, entities);
     }
 
-    // Callbacks with orr::run&, each called once, between ticks.
+    // Callbacks with orr::run&, called between ticks.
 
     /// Called when the system takes effect.
     template <class F> auto on_create(F) const
     {
         return with_value(&D::create, callback<F>());
     }
-    /// Called before its first tick, and again after it was enabled.
+    /// Called before its first tick, and each time after it was enabled.
     template <class F> auto on_start(F) const
     {
         return with_value(&D::start, callback<F>());
     }
-    /// Called after it was disabled, and when its world ends.
+    /// Called after it was disabled or removed, and when its world ends.
     template <class F> auto on_stop(F) const
     {
         return with_value(&D::stop, callback<F>());

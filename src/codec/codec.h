@@ -2,12 +2,11 @@
 // Codec: the state of one entity as bytes, and back. An *image* is the state as bytes without
 // addresses. A *frame* (orri_decoded) is an image decoded into values of this world.
 //
-// entity ──encode.c──> image ──entity_slots.c──> blobs of its orr_time_traveller: all images by
-// slot
-//                         │
-//                         └──decode.c──> frame ──apply.c──> entity, by a change set or by messages
-//                                          │
-//                                          └── two frames interpolated to one (interpolate.c)
+//   entity ──encode.c──> image ──entity_slots.c──> slots: blobs of its orr_time_traveller
+//                          │
+//                          └──decode.c──> frame ──apply.c──> entity, by change set or by messages
+//                                           │
+//                                           └── interpolate.c: one frame from two
 //
 // An image is canonical: types by name, in the order of names; padding is 0; every NaN has the same
 // bits; the content of strings and arrays in place of their handles. So equal states are equal

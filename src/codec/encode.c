@@ -10,7 +10,7 @@
 //           name
 //           enable bits, one per instance
 //           values
-//           content of their strings and arrays, in order: element size << 32 | bytes, then the bytes
+//           content of their strings and arrays: element size << 32 | bytes, then the bytes
 #include "codec/codec.h"
 
 #define ENCODE_VERSION 1u

@@ -55,9 +55,11 @@ bool orri_history_stands(orr_world* world, const orri_memory* memory);
 void orri_history_drop(orr_world* world, uint32_t first, uint32_t count);
 // Frees memories that were lost because memory ran out.
 void orri_history_sweep(orr_world* world);
-// Hooks around a tick. (retention.c) A tick begins: forgets the memories of later ticks, which
-// belong to an abandoned timeline. In real time it is called while systems run, so it touches no
-// block of the world.
+
+// ---- hooks around a tick (retention.c) ----------------------------------------------------------
+
+// A tick begins: forgets the memories of later ticks, which belong to an abandoned timeline. In
+// real time it is called while systems run, so it touches no block of the world.
 void orri_history_tick_begins(orr_world* world);
 // A tick ended: remembers it if the settings say so, and forgets old memories.
 void orri_history_tick_ended(orr_world* world);
@@ -67,6 +69,7 @@ bool orri_history_tick_wanted(const orr_world* world);
 // In real time, at a sync point: as orri_history_tick_ended(), unless the tick is already
 // remembered.
 void orri_history_tick_met(orr_world* world);
+
 // Before a travel: remembers the changes made since the last tick ended under that tick, so that a
 // later travel can return to them. Does nothing without `rules.recent`.
 void orri_history_keep_now(orr_world* world);

@@ -433,8 +433,8 @@ static void schedule_past_put_clocks(struct orri_schedule* schedule, const orri_
 {
     orri_realtime* rt = schedule->realtime;
     if (rt != NULL) {
-        orri_realtime_lock(
-            rt); // Other threads read these clocks (orr_phase()) and wait for due times.
+        // Other threads read these clocks (orr_phase()) and wait for due times.
+        orri_realtime_lock(rt);
     }
     schedule->time_ns = past->time_ns;
     schedule->passed_ns = past->passed_ns;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Finds where two runs diverge (orr_desync_find()):
 //
-// 1. Recorded hashes tell the last tick at which the runs agree, and the first one at which they
-// differ. 2. Both worlds go to the last tick at which they agree. 3. Both run tick by tick. After
-// each step of a tick a note with the world's hash is taken. 4. The first note that differs names
-// the system. world_diff.c then names the value.
+//   1. Recorded hashes tell the last tick at which the runs agree, and the first one at which they
+//      differ.
+//   2. Both worlds go to the last tick at which they agree.
+//   3. Both run tick by tick. After each step of a tick a note with the world's hash is taken.
+//   4. The first note that differs names the system. world_diff.c then names the value.
 #include "replay/desync.h"
 #include "base/util.h"
 #include "message/transaction/transaction.h"

@@ -1,24 +1,30 @@
 // SPDX-License-Identifier: MIT
 // Layout of recording files. Numbers are little endian. "v" is a number of variable length: 7 bits
 // per byte, the low bits first. "z" is a zigzag-coded v: a signed difference. A text is a v (its
-// bytes), then the bytes.
+// bytes), then the bytes. [x] is only present if a flag says so.
 //
-// file "ORRTAPE\n" │ u32 version │ u32 0: lockstep, 1: real time │ blocks block u32 kind │ u32 size
-// │ u32 hash of kind and size │ bytes │ u64 hash of all before it in the block
-//            Both hashes are seeded with the number of the block, so blocks cannot be swapped. The first
-//            hash tells a wrong size from a file that was cut off.
+//   file     "ORRTAPE\n" | u32 version | u32 0: lockstep, 1: real time | blocks
+//   block    u32 kind | u32 size | u32 hash of kind and size | content | u64 hash of all of these
+//            Both hashes are seeded with the number of the block, so blocks cannot be swapped. The
+//            first hash tells a wrong size from a file that was cut off.
+//
+// Content of a block, by kind:
+//
 //   HEAD     u64 tick and u64 hash of the world at the beginning, u8 1 if the run has hashes
 //   TYPE PIPE SYST CALL FUNC
-//            tables of names: v count, then per name: text, u64 (its meaning: orri_lockstep_log_name.word)
-// TICK ticks of lockstep: v index of the first one; per tick: u8 flags, v pipeline, [u32 dt], z due
-//            time (to the tick before), z world time and z due time of the first pipeline (both to the due
-//            time), v number of calls; per call: v name, u8 1 if exclusive, v size, bytes; then v size and
-//            bytes of impure systems, [u64 hash]
+//            table of names: v count, then per name: text, u64 (orri_lockstep_log_name.word)
+//   TICK     ticks of lockstep: v index of the first tick, then per tick:
+//            u8 flags, v pipeline, [u32 dt]
+//            z due time, relative to the tick before in this block
+//            z world time and z due time of the first pipeline, both relative to the due time
+//            v number of calls, then per call: v name, u8 1 if exclusive, v size, bytes
+//            v size and bytes of impure systems, [u64 hash]
 //   TURN DTIM CCNT GRNT HASH ENDS BUDG
-//            real time: arrays of numbers, split into blocks
-// POST real time: calls, as in TICK INPT real time: u32 pipeline, then bytes of impure systems DONE
-// u64 ticks, u64 calls, u64 time, u8 flags, u64 changed tick + 1 (0: none). A file without DONE
-//            was cut off.
+//            real time: arrays of numbers; a long array is split into several blocks
+//   POST     real time: calls, as in TICK
+//   INPT     real time: u32 pipeline, then bytes of impure systems
+//   DONE     u64 ticks, u64 calls, u64 time, u8 flags, u64 changed tick + 1 (0: none)
+//            A file without DONE was cut off.
 #ifndef ORRI_REPLAY_FILE_H
 #define ORRI_REPLAY_FILE_H
 
@@ -37,10 +43,11 @@
 #define ORRI_FILE_FOUR(a, b, c, d) \
     ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
 
+// Kinds of blocks.
 typedef enum orri_file_block {
     ORRI_BLOCK_HEAD = ORRI_FILE_FOUR('H', 'E', 'A', 'D'),
-    ORRI_BLOCK_TYPE =
-        ORRI_FILE_FOUR('T', 'Y', 'P', 'E'), // Names, in the order of orri_lockstep_log_kind.
+    // TYPE to FUNC: tables of names, in the order of orri_lockstep_log_kind.
+    ORRI_BLOCK_TYPE = ORRI_FILE_FOUR('T', 'Y', 'P', 'E'),
     ORRI_BLOCK_PIPE = ORRI_FILE_FOUR('P', 'I', 'P', 'E'),
     ORRI_BLOCK_SYST = ORRI_FILE_FOUR('S', 'Y', 'S', 'T'),
     ORRI_BLOCK_CALL = ORRI_FILE_FOUR('C', 'A', 'L', 'L'),
