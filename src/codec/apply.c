@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A frame becomes the state of an entity: what differs, as one net change. Instances keep their ids by position; what is as it was is left alone, so that
-// nothing counts as written that was not.
+// Applies a frame to an entity: finds the differences and makes them as one net change. Instances
+// keep their ids by position. Equal values are not written, so they do not count as changed.
 #include "codec/codec.h"
 
-// Room for one more; sets `failed` when refused.
+// Makes room for one more item of a list; sets `failed` when refused.
 #define ENTITY_APPLY_ROOM(c, list, count, capacity)                                          \
     ((c)->failed = (c)->failed || !ORRI_RESERVE(&(c)->frame->world->env, ORR_MEMORY_TEMP,    \
                                                 &(c)->list, &(c)->capacity, (c)->count + 1), \
@@ -18,14 +18,14 @@ static void entity_apply_switch(orri_entity_apply* c, const orri_type* type, orr
     }
 }
 
-static void entity_apply_instance(orri_entity_apply* c, orri_instance_change deed)
+static void entity_apply_instance(orri_entity_apply* c, orri_instance_change change)
 {
     if (ENTITY_APPLY_ROOM(c, instances, instance_count, instance_capacity)) {
-        c->instances[c->instance_count++] = deed;
+        c->instances[c->instance_count++] = change;
     }
 }
 
-// ---- types --------------------------------------------------------------------------------------------------------------
+// ---- types --------------------------------------------------------------------------------------
 
 static void entity_apply_unique(orri_entity_apply* c, const orri_decoded_part* part)
 {
@@ -45,7 +45,7 @@ static void entity_apply_unique(orri_entity_apply* c, const orri_decoded_part* p
     }
 }
 
-// An instance that is there, at a position that the frame has too.
+// An instance that exists in both the entity and the frame.
 static void entity_apply_old_instance(orri_entity_apply* c, const orri_decoded_part* part,
                                       uint32_t i, const uint8_t* now, orr_component_id id)
 {
@@ -73,16 +73,17 @@ static void entity_apply_multiple(orri_entity_apply* c, const orri_decoded_part*
         } else if (i < has) {
             entity_apply_old_instance(c, part, i, now, ids[i]);
         } else {
-            uint32_t deed = c->instance_count;
+            uint32_t index = c->instance_count;
             const uint8_t* value = part->values + (size_t)i * part->type->info.size;
             entity_apply_instance(c, (orri_instance_change){type, 0, false, value});
             if (!orri_bit_get(part->on, i)) {
-                entity_apply_switch(c, part->type, ORRI_PROVISIONAL | deed, false);
+                entity_apply_switch(c, part->type, ORRI_PROVISIONAL | index, false);
             }
         }
     }
 }
 
+// True if the frame has the type, or the type is not part of frames.
 static bool entity_apply_keeps(const orri_entity_apply* c, const orri_type* type)
 {
     for (uint32_t i = 0; i < c->frame->part_count; i++) {
@@ -93,6 +94,7 @@ static bool entity_apply_keeps(const orri_entity_apply* c, const orri_type* type
     return orri_encode_skips(type);
 }
 
+// Removes the type, unless the frame keeps it.
 static void entity_apply_take(orri_entity_apply* c, const orri_type* type)
 {
     if (!entity_apply_keeps(c, type) && ENTITY_APPLY_ROOM(c, taken, taken_count, taken_capacity)) {
@@ -121,7 +123,7 @@ static void entity_apply_types(orri_entity_apply* c, const orri_cluster* cluster
     }
 }
 
-// ---- tags ---------------------------------------------------------------------------------------------------------------
+// ---- tags ---------------------------------------------------------------------------------------
 
 static bool entity_apply_has_tag(const orr_tag* tags, uint32_t count, orr_tag tag)
 {
@@ -150,7 +152,7 @@ static void entity_apply_tags(orri_entity_apply* c, const orri_cluster* cluster)
     }
 }
 
-// ---- all of it ------------------------------------------------------------------------------------------------------------
+// ---- all differences ----------------------------------------------------------------------------
 
 bool orri_entity_apply_find(orri_entity_apply* load, const orri_decoded* frame, orr_entity entity)
 {
@@ -180,7 +182,7 @@ void orri_entity_apply_free(orri_entity_apply* load)
     ORRI_RELEASE(env, ORR_MEMORY_TEMP, load->tags_off, load->tag_off_capacity);
 }
 
-// ---- by a change set ----------------------------------------------------------------------------------------------------
+// ---- by a change set ----------------------------------------------------------------------------
 
 static orr_result entity_apply_run(const orri_entity_apply* c, const char* call)
 {
@@ -221,7 +223,7 @@ orr_result orri_decoded_apply(const orri_decoded* frame, const char* call, orr_e
     return result;
 }
 
-// ---- by messages ----------------------------------------------------------------------------------------------------------
+// ---- by messages --------------------------------------------------------------------------------
 
 // The first type that the system has not declared; null: none.
 static orr_type entity_apply_barred(const orri_entity_apply* c, const orri_rights* rights)
