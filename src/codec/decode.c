@@ -3,6 +3,7 @@
 // interpolated and applied to an entity. encode.c has the layout. Image bytes are checked, because
 // a program may have written them.
 #include "codec/codec.h"
+#include "schema/field_walk.h"
 
 #define DECODE_VERSION 1u
 
@@ -281,6 +282,24 @@ void orri_decoded_free(orri_decoded* frame)
     ORRI_RELEASE(env, ORR_MEMORY_TEMP, frame->parts, frame->part_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_TEMP, frame->tags, frame->tag_capacity);
     *frame = (orri_decoded){.world = frame->world};
+}
+
+void orri_decoded_interpolate(orri_decoded* frame, const orri_decoded* later, double share)
+{
+    ORR_ASSERT(share >= 0 && share <= 1);
+    for (uint32_t i = 0, j = 0; share > 0 && i < frame->part_count; i++) {
+        orri_decoded_part* part = &frame->parts[i];
+        const char* name = part->type->info.name;
+        while (j < later->part_count && strcmp(later->parts[j].type->info.name, name) < 0) {
+            j++;
+        }
+        bool both = j < later->part_count && later->parts[j].type == part->type;
+        uint32_t size = part->type->info.size;
+        for (uint32_t k = 0; both && k < part->count && k < later->parts[j].count; k++) {
+            orri_value_interpolate(&part->type->info, part->values + (size_t)k * size,
+                                   later->parts[j].values + (size_t)k * size, share);
+        }
+    }
 }
 
 #undef DECODE_VERSION

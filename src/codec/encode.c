@@ -12,6 +12,7 @@
 //           values
 //           content of their strings and arrays: element size << 32 | bytes, then the bytes
 #include "codec/codec.h"
+#include "schema/field_walk.h"
 
 #define ENCODE_VERSION 1u
 

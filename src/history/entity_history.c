@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Time and slots of single entities: orr_time_of(), orr_entity_remember(), orr_entity_forget(),
 // orr_entity_slots() and orr_entity_travel().
-#include "codec/codec.h"
+#include "history/entity_history.h"
 
 // Their descs are in the store (pseudo_types.c), so that the types can be found by name.
 _Static_assert(sizeof(orr_time) == 8 && sizeof(orr_time_traveller) == 128 &&

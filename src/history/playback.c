@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Playback: the system "orr_stretch", which moves entities through their slots, and its calls
 // orr_time_stretch(), orr_time_derivate() and orr_stretcher_add().
-#include "codec/codec.h"
+#include "history/entity_history.h"
+#include "schema/field_walk.h"
 #include <stdio.h>
 
 #define PLAYBACK_SYSTEM    "orr_stretch"

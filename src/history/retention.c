@@ -111,8 +111,8 @@ void orri_history_tick_ended(orr_world* world)
 bool orri_history_tick_wanted(const orr_world* world)
 {
     const orr_history_desc* rules = &world->history->rules;
-    uint32_t transient = rules->sync_every > 0 ? rules->sync_every : 1;
-    return retention_on(rules) && world->schedule->pipelines[0]->tick % transient == 0 &&
+    uint32_t interval = rules->sync_every > 0 ? rules->sync_every : 1;
+    return retention_on(rules) && world->schedule->pipelines[0]->tick % interval == 0 &&
            retention_want(world);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What a value is made of, run by run, through structs and arrays of structs.
-#include "codec/codec.h"
+#include "schema/field_walk.h"
 
 typedef struct field_walk_state {
     bool (*visit)(void* user, const orri_field_span* grain);

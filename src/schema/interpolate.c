@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // States in between, by what the schema says: numbers with a fraction go straight from one to the other, quaternions around the sphere, everything else
 // stays as it was until the later state is reached.
-#include "codec/codec.h"
+#include "schema/field_walk.h"
 #include <orrery/math.h>
 
 typedef struct interpolate_pair {
@@ -158,24 +158,6 @@ void orri_value_interpolate(const orr_type_info* type, void* value, const void* 
 {
     interpolate_pair pair = {value, later, share};
     (void)orri_field_walk(type, interpolate_grain, &pair);
-}
-
-void orri_decoded_interpolate(orri_decoded* frame, const orri_decoded* later, double share)
-{
-    ORR_ASSERT(share >= 0 && share <= 1);
-    for (uint32_t i = 0, j = 0; share > 0 && i < frame->part_count; i++) {
-        orri_decoded_part* part = &frame->parts[i];
-        const char* name = part->type->info.name;
-        while (j < later->part_count && strcmp(later->parts[j].type->info.name, name) < 0) {
-            j++;
-        }
-        bool both = j < later->part_count && later->parts[j].type == part->type;
-        uint32_t size = part->type->info.size;
-        for (uint32_t k = 0; both && k < part->count && k < later->parts[j].count; k++) {
-            orri_value_interpolate(&part->type->info, part->values + (size_t)k * size,
-                                   later->parts[j].values + (size_t)k * size, share);
-        }
-    }
 }
 
 #undef INTERPOLATE_CLOSE

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // States between two others, by what the schema says of each field.
 #include "codec/codec.h"
+#include "schema/field_walk.h"
 #include "history/entity_history_kit.h"
 #include <orrery/math.h>
 

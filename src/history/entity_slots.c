@@ -8,7 +8,7 @@
 // shared by copies of the entity and by snapshots of the world, is hashed once, and is freed with
 // its last user. Slots are distributed to pages in order, so a change costs one page, not all
 // slots.
-#include "codec/codec.h"
+#include "history/entity_history.h"
 
 #define SLOTS_ENTRY 16u   // Bytes per slot in the table of a page.
 #define SLOTS_PAGE  4096u // A page of at most so many bytes is never split.
