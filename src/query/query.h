@@ -109,8 +109,8 @@ struct orr_query {
     // The units in order (units.c).
     orri_unit* units;
     uint32_t unit_count, unit_capacity;
-    uint64_t unit_structure,
-        unit_changes;       // queries->structure and `changes` of the units; 0: none.
+    // queries->structure and `changes` when the units were listed; 0: never.
+    uint64_t unit_structure, unit_changes;
     bool units_listed;      // The run cache is valid and has exactly one span for each unit.
     bool writes;            // Some field is written.
     _Atomic uint32_t owing; // Cells of the run cache may have writes that are not stamped yet.
@@ -118,8 +118,9 @@ struct orr_query {
 
 // Log of changes of one pinned type, for the queries whose pinned sets depend on it: indexes of
 // entities that got or lost a value, or whose value was enabled or disabled. A change costs the
-// same for any number of queries; each query reads the log when it is iterated. A log that grows
-// longer than the pool is discarded, and queries that had not read it rebuild their sets.
+// same for any number of queries; each query reads the log when it is iterated. A full log whose
+// capacity is at least 4096 and twice the values of the pool is discarded instead of grown; queries
+// that had not read it rebuild their sets.
 typedef struct orri_watch {
     uint32_t readers; // Queries that depend on the type.
     uint32_t* log;
