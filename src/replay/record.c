@@ -112,8 +112,8 @@ orr_result orr_record_end(orr_world* world)
     if (orri_lockstep_log_records(tape)) {
         struct orr_recording* record = tape->record;
         record->time_ns = world->schedule->time_ns;
-        orri_lockstep_log_cut(record,
-                              record->taped_count); // Drops calls of a tick that did not begin.
+        // Drops calls of a tick that did not begin.
+        orri_lockstep_log_cut(record, record->taped_count);
         if (!orri_lockstep_log_mark_now(world, record)) {
             orri_lockstep_log_lacks(world, tape);
         }
