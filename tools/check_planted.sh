@@ -210,7 +210,7 @@ plant "group key not looked at when a cluster appears late" \
 plant "pairs once come twice where two queries overlap" \
     src/query/pairs.c 's/if \(!cross->overlap \|\| !pairs_mirrored\(cross\)\)/if (true)/'
 plant "bulk change hands two clusters to one target" \
-    src/query/bulk.c 's/ \&\& plan->to->batch_incoming == 0;/;/'
+    src/query/bulk.c 's/transition->to->batch_incoming == 0;/true;/'
 plant "capacity halved too early" \
     src/store/api/instance.c 's/\(cell\.count - 1\) \* 4 <= capacity/(cell.count - 1) * 2 <= capacity/'
 plant "order of instances lost on removal" \
@@ -643,7 +643,7 @@ plant "published: what waits to be shown does not follow" \
 plant "published: a value by id falls through the view" \
     src/store/api/component.c 's/^        if \(has\) \{/        if (has \&\& seen == NULL) {/'
 plant "published: changed-since of a view by the live version" \
-    src/query/iterate.c 's/if \(iterate_viewed\(it, type\)\) \{/if (false) {/'
+    src/query/iterate.c 's/if \(iterate_published\(it, type\)\) \{/if (false) {/'
 plant "published: live columns of a view stay where they were" \
     src/store/cow/share.c 's/orri_publish_moved_column\(world->publisher, chunk, column\);/(void)0;/'
 plant "published: instances are followed by their place, not by id" \
