@@ -780,7 +780,7 @@ plant "history: the last tick of a run is not remembered" \
 plant "history: of older ticks those with a number are kept" \
     src/history/retention.c 's/\(at == 0 \|\| history->memories\[at - 1\]\.tick \/ every < tick \/ every\)/tick % every == 0/'
 plant "history: the window meets at every tick" \
-    src/history/retention.c 's/% transient == 0/% transient < transient/'
+    src/history/retention.c 's/% interval == 0/% interval < interval/'
 plant "ahead: who waited aside begins a tick while a meeting is held" \
     src/realtime/thread.c 's/\(rt->meets \|\| /(false || /'
 plant "ahead: ticks at a meeting take turns of the replay" \
