@@ -347,7 +347,7 @@ ORR_TEST(crew_without_all_its_threads_warns_and_works)
             test_skip("built without threads");
         }
         CHECK_EQ(orri_jobs_workers(jobs), most + 1);
-        CHECK_CONTAINS(set.text, "5 workers were asked for");
+        CHECK_CONTAINS(set.text, "workers requested: 5");
         plan_kit kit;
         plan_random(&kit, jobs, most, 40, 10);
         for (uint32_t i = 0; i < 50; i++) {
