@@ -89,11 +89,11 @@ ORR_TEST(refusal_with_an_owner_goes_to_the_owner_alone)
     CHECK_RESULT(owner.result, ORR_ERR_MEMORY);
     CHECK_EQ(owner.id, ORR_LOG_ID_MEMORY_REFUSED);
     CHECK_STR(owner.text,
-              "out of memory while growing the index; 0 bytes are held, the allocator gave "
-              "no more");
+              "out of memory while growing the index; 0 bytes are in use and the allocator "
+              "returned NULL");
     env.bytes_max = 4096;
     CHECK_RESULT(orri_refuse_memory(&env, "growing"), ORR_ERR_MEMORY);
-    CHECK_STR(owner.text, "out of memory while growing; 0 of at most 4096 bytes are held "
+    CHECK_STR(owner.text, "out of memory while growing; 0 of at most 4096 bytes are in use "
                           "(memory_bytes_max)");
 }
 

@@ -249,7 +249,7 @@ ORR_TEST(log_flush_tells_what_no_line_told) /* N3-10 */
     CHECK_EQ(set.lines.count, 3);
     CHECK_EQ(set.lines.last.id, ORR_LOG_ID_LINES_SUPPRESSED);
     CHECK_EQ(set.lines.last.level, ORR_LOG_WARNING);
-    CHECK_STR(set.lines.text, "lines held back by the rate limit: MEMORY_REFUSED 4, LEAK 5");
+    CHECK_STR(set.lines.text, "lines suppressed by the rate limit: MEMORY_REFUSED 4, LEAK 5");
     orri_log_flush(&set.env);
     CHECK_EQ(set.lines.count, 3);
     orri_log(&set.env, ORR_LOG_ID_LEAK, "b");
