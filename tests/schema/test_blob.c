@@ -273,7 +273,7 @@ ORR_TEST(blob_make_without_memory_has_no_effect_at_any_allocation)
                     break;
                 }
                 CHECK(same(out, (orr_string){7, 7}));
-                CHECK_REFUSED(&f, ORR_ERR_MEMORY, "making an owned string or array");
+                CHECK_REFUSED(&f, ORR_ERR_MEMORY, "creating an owned string or array");
             }
         }
         fixture_end(&f);
@@ -310,7 +310,7 @@ ORR_TEST(validate_finds_what_is_broken)
     orri_blob* fresh = &f.schema.blobs[young.id - 1];
     orri_blob* freed = &f.schema.blobs[f.schema.blob_free - 1];
     CHECK_OK(orri_schema_validate(&f.schema));
-    CHECK_BREAKS(&f, type->id, 2, "a type is not where its number says");
+    CHECK_BREAKS(&f, type->id, 2, "a type is not at the place of its number");
     for (uint32_t i = 0; i < f.schema.name_capacity; i++) {
         if (f.schema.names[i] != 0) {
             CHECK_BREAKS(&f, f.schema.names[i], 0, "a type is not found by its name");
@@ -322,14 +322,14 @@ ORR_TEST(validate_finds_what_is_broken)
             CHECK_BREAKS(&f, f.schema.statics[i].id, 0, "a static desc leads to no type");
         }
     }
-    CHECK_BREAKS(&f, freed->count, 1, "a free blob is counted or young");
-    CHECK_BREAKS(&f, counted->count, 0, "a blob that nobody counts is not young");
+    CHECK_BREAKS(&f, freed->count, 1, "a free slot has a count or is young");
+    CHECK_BREAKS(&f, counted->count, 0, "a blob with count 0 is not young");
     CHECK_BREAKS(&f, f.schema.blob_live, 3, "blob_live is wrong");
-    CHECK_BREAKS(&f, f.schema.blob_young, kept.id, "the young list holds one too many");
-    CHECK_BREAKS(&f, fresh->next, young.id, "the young list holds one too many");
-    CHECK_BREAKS(&f, f.schema.blob_young, 0, "the young list misses one");
-    CHECK_BREAKS(&f, f.schema.blob_free, kept.id, "the free list holds one too many");
-    CHECK_BREAKS(&f, freed->next, f.schema.blob_free, "the free list holds one too many");
+    CHECK_BREAKS(&f, f.schema.blob_young, kept.id, "the young list is too long");
+    CHECK_BREAKS(&f, fresh->next, young.id, "the young list is too long");
+    CHECK_BREAKS(&f, f.schema.blob_young, 0, "the young list is too short");
+    CHECK_BREAKS(&f, f.schema.blob_free, kept.id, "the free list is too long");
+    CHECK_BREAKS(&f, freed->next, f.schema.blob_free, "the free list is too long");
     uint32_t* bucket = &f.schema.buckets[counted->hash & (f.schema.bucket_count - 1)];
     CHECK_BREAKS(&f, *bucket, 0, "a blob is in no bucket");
     CHECK_BREAKS(&f, *bucket, f.schema.blob_free, "a blob is in the wrong bucket");

@@ -281,7 +281,7 @@ static void conflict(fixture* f, const orr_type_desc* desc, const char* part)
     CHECK_RESULT(orri_type_register(&f->schema, desc, &out), ORR_ERR_CONFLICT);
     CHECK_EQ(out.id, 77);
     CHECK_EQ(f->schema.type_count, count);
-    CHECK_CONTAINS(f->env.error_text, "type T: the name is taken");
+    CHECK_CONTAINS(f->env.error_text, "type T: the name is used");
     CHECK_REFUSED(f, ORR_ERR_CONFLICT, part);
 }
 

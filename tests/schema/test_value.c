@@ -546,10 +546,10 @@ ORR_TEST(find_refuses_what_is_not_there_and_names_what_is_near)
         {"rotation[1", "[ must be followed by an index and ]"},
         {"rotation[-1]", "[ must be followed by an index and ]"},
         {"rotation[1]x", "expected '.' or the end after ]"},
-        {"rotation[1][0]", "rotation is no fixed array"},
+        {"rotation[1][0]", "rotation is not a fixed array"},
         {"rotation.x", "float has no fields before an element is chosen by [index]"},
         {"health.x", "float has no fields"},
-        {"health[0]", "health is no fixed array"},
+        {"health[0]", "health is not a fixed array"},
         {"path[0]", "the elements of an orr_array are not inside the value"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
