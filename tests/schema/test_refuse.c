@@ -67,9 +67,9 @@ ORR_TEST(refuse_names)
     fixture_end(&f);
     refuse_field((orr_field_desc){.type = ORR_TYPE(int)}, "ORR_ERR_NAME", "a field has no name");
     refuse_field((orr_field_desc){.name = "a.b", .type = ORR_TYPE(int)}, "ORR_ERR_NAME",
-                 "no '.' or ':'");
+                 "must not contain '.' or ':'");
     refuse_field((orr_field_desc){.name = "a:b", .type = ORR_TYPE(int)}, "ORR_ERR_NAME",
-                 "no '.' or ':'");
+                 "must not contain '.' or ':'");
     orr_label label = {"no good", 1};
     refuse(
         &(orr_type_desc){
@@ -493,5 +493,5 @@ ORR_TEST(refuse_errors_of_nested_types_name_the_way_to_them)
                  "type T, field mid.in.bad: min 3 is not below max 2");
     bad.attributes = (orr_field_attributes){.preset = "x"};
     refuse_field((orr_field_desc){.name = "mid", .type = &middle}, "ORR_ERR_ARGUMENT",
-                 "type T: the preset of field bad of Inner is no value");
+                 "type T: the preset of field bad of Inner cannot be read");
 }

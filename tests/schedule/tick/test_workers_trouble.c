@@ -296,7 +296,7 @@ ORR_TEST(pool_that_never_calls_is_said_once_after_some_time_and_the_ticks_go_on)
         KIT_STEP(world, 50);
         CHECK_EQ(s.missing, 1);
         char text[128];
-        snprintf(text, sizeof text, "promised %u calls and has made none", promise);
+        snprintf(text, sizeof text, "promised %u calls of help() and made none", promise);
         CHECK_CONTAINS(s.text, text);
         s.ahead_ns = 9000 * MS;
         KIT_STEP(world, 50);
