@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Descs that cannot be: each is refused once, with a result and words that name type and field, and
-// leaves the schema as it was.
+// Invalid descs: each is refused once, with a result and a text that names type and field, and
+// leaves the schema unchanged.
 #include "fixture.h"
 #include <math.h>
 
@@ -30,7 +30,7 @@ static void refuse_field(orr_field_desc field, const char* result, const char* p
     refuse(&desc, result, part);
 }
 
-ORR_TEST(refuse_null)
+ORR_TEST(refuse_null_arguments)
 {
     fixture f;
     fixture_begin(&f);
@@ -48,7 +48,7 @@ ORR_TEST(refuse_null)
                  "type T, field x: type is NULL");
 }
 
-ORR_TEST(refuse_names)
+ORR_TEST(refuse_invalid_names)
 {
     refuse(&(orr_type_desc){0}, "ORR_ERR_NAME", "type (no name)");
     refuse(&(orr_type_desc){.name = ""}, "ORR_ERR_NAME", "the name '' of a type");
@@ -82,7 +82,7 @@ ORR_TEST(refuse_names)
         "ORR_ERR_NAME", "a label has no name");
 }
 
-ORR_TEST(refuse_needs_that_are_no_list_of_names)
+ORR_TEST(refuse_needs_that_are_not_a_list_of_names)
 {
     const char* wrong[] = {"A B", "A,,B", "A,", ",A", "A;B", "A, 9B", " ", "A, "};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
@@ -112,7 +112,7 @@ ORR_TEST(refuse_settings_and_kinds_that_do_not_exist)
                  "ORR_ERR_ARGUMENT", "interpolation 3");
 }
 
-ORR_TEST(refuse_what_belongs_to_another_kind)
+ORR_TEST(refuse_settings_of_another_kind)
 {
     orr_field_desc field = {.name = "x", .type = ORR_TYPE(int)};
     orr_label label = {"A", 1};
@@ -128,7 +128,7 @@ ORR_TEST(refuse_what_belongs_to_another_kind)
         "ORR_ERR_ARGUMENT", "field x: the attribute element is only for an orr_array");
 }
 
-ORR_TEST(refuse_sizes_and_alignments)
+ORR_TEST(refuse_invalid_sizes_and_alignments)
 {
     refuse(&(orr_type_desc){.name = "T", .kind = ORR_KIND_I32, .size = 8}, "ORR_ERR_ARGUMENT",
            "kind i32 has 4 bytes and alignment 4, not 8 and 0");
@@ -177,7 +177,7 @@ ORR_TEST(refuse_fields_that_do_not_fit_the_struct)
     refuse(&desc, "ORR_ERR_ARGUMENT", "type T, field a: two fields of T have this name");
 }
 
-ORR_TEST(refuse_more_than_the_limits)
+ORR_TEST(refuse_sizes_and_counts_above_the_limits)
 {
     static orr_field_desc fields[ORR_FIELDS_MAX + 1];
     static char names[ORR_FIELDS_MAX + 1][8];
@@ -309,7 +309,7 @@ ORR_TEST(refuse_structs_nested_too_deep)
     fixture_type(&f, &descs[ORR_DEPTH_MAX - 1]);
     fixture_end(&f);
     refuse(&descs[ORR_DEPTH_MAX], "ORR_ERR_CAPACITY", "structs are nested deeper than 16");
-    // Also when the deep one was met before, at a place where it was not too deep.
+    // Also if the deep type was built before, at a place where it was not too deep.
     orr_field_desc shallow[] = {{.name = "first", .type = &descs[ORR_DEPTH_MAX - 2]},
                                 {.name = "second", .type = &descs[0]}};
     orr_field_desc inner = {.name = "deep", .type = &descs[ORR_DEPTH_MAX - 2]};
@@ -354,7 +354,7 @@ ORR_TEST(refuse_quaternions_of_anything_but_four_floats)
     fixture_end(&f);
 }
 
-ORR_TEST(refuse_ranges_that_are_none)
+ORR_TEST(refuse_empty_ranges_and_ranges_of_other_kinds)
 {
     orr_field_desc field = {
         .name = "x", .type = ORR_TYPE(float), .attributes = {.min = 2, .max = 1}};
@@ -371,7 +371,7 @@ ORR_TEST(refuse_ranges_that_are_none)
     refuse_field(field, "ORR_ERR_ARGUMENT", "it has a range (min, max) but is not a number");
 }
 
-ORR_TEST(refuse_presets_that_are_no_values)
+ORR_TEST(refuse_presets_that_cannot_be_read)
 {
     orr_field_desc field = {.name = "x", .type = ORR_TYPE(float), .attributes.preset = "abc"};
     refuse_field(field, "ORR_ERR_ARGUMENT",
@@ -468,7 +468,7 @@ ORR_TEST(refuse_opaque_types_without_codec_size_or_alignment)
     fixture_end(&f);
 }
 
-ORR_TEST(refuse_more_types_than_the_world_takes)
+ORR_TEST(refuse_more_types_than_the_limit_of_the_world)
 {
     fixture f;
     fixture_begin_max(&f, 2);
@@ -477,12 +477,12 @@ ORR_TEST(refuse_more_types_than_the_world_takes)
     orr_type out = {0};
     CHECK_RESULT(orri_type_register(&f.schema, ORR_TYPE(Story), &out), ORR_ERR_CAPACITY);
     CHECK_REFUSED(&f, ORR_ERR_CAPACITY, "type Story: the world has 2 types, the limit");
-    CHECK_OK(orri_type_register(&f.schema, ORR_TYPE(Vec3), &out)); // Known: needs no room.
+    CHECK_OK(orri_type_register(&f.schema, ORR_TYPE(Vec3), &out)); // Known already: needs no space.
     CHECK_EQ(out.id, 1);
     fixture_end(&f);
 }
 
-ORR_TEST(refuse_errors_of_nested_types_name_the_way_to_them)
+ORR_TEST(refuse_errors_of_nested_types_name_the_path_to_them)
 {
     orr_field_desc bad = {
         .name = "bad", .type = ORR_TYPE(float), .attributes = {.min = 3, .max = 2}};
