@@ -459,33 +459,33 @@ plant "what is written after a tell taken for told" \
 
 # Workers: found by the crew's model.
 plant "worker: wake-up lost, the look after saying that it sleeps left out" \
-    src/jobs/sleep.c '/^static void sleep_now/,/^}/s/if \(\(\(orri_jobs_load\(jobs, \&jobs->gate\) \^ seen\) \& mask\) == 0\)/if (true)/'
+    src/jobs/sleep.c '/^static void sleep_now/,/^}/s/if \(\(\(orri_jobs_load\(jobs, \&jobs->status\) \^ seen\) \& mask\) == 0\)/if (true)/'
 plant "worker: units claimed twice, a range taken by load and store" \
-    src/jobs/graph.c '/^static bool graph_take/,/^}/s/if \(orri_jobs_swap\(hand->jobs, \&part->range, \&range, graph_pack\(end, last\)\)\)/ORRI_SCHED_POINT(hand->jobs->platform, ORR_SCHED_STORE, \&part->range); atomic_store(\&part->range, graph_pack(end, last));/'
+    src/jobs/graph.c '/^static bool graph_take/,/^}/s/if \(orri_jobs_compare_swap\(local->jobs, \&queue->range, \&range, graph_pack\(end, last\)\)\)/ORRI_SCHED_POINT(local->jobs->platform, ORR_SCHED_STORE, \&queue->range); atomic_store(\&queue->range, graph_pack(end, last));/'
 plant "worker: late into a plan that is rebuilt, not counted when it comes in" \
-    src/jobs/sleep.c 's/gate \+ ORRI_GATE_IN\)/gate)/; s/ : 0\) - ORRI_GATE_IN;/ : 0);/' \
-    src/jobs/watchdog.c 's/\&jobs->gate, ORRI_GATE_IN\)/\&jobs->gate, 0)/'
+    src/jobs/sleep.c 's/status \+ ORRI_STATUS_INSIDE\)/status)/; s/ : 0\) - ORRI_STATUS_INSIDE;/ : 0);/' \
+    src/jobs/watchdog.c 's/\&jobs->status, ORRI_STATUS_INSIDE\)/\&jobs->status, 0)/'
 # The executor: the same, and what only it can do wrong, found by its model. What comes of each is no matter of the model's own
 # rules: a tick that never ends, or one whose hash is another.
 #   A helper sees no news, the caller changes the gate and looks who sleeps, the helper says that it does and sleeps: orr_step()
 #   waits for ever as soon as the work it left is the last.
 plant "executor: wake-up lost" \
-    src/jobs/sleep.c '/^static void sleep_now/,/^}/s/if \(\(\(orri_jobs_load\(jobs, \&jobs->gate\) \^ seen\) \& mask\) == 0\)/if (true)/'
+    src/jobs/sleep.c '/^static void sleep_now/,/^}/s/if \(\(\(orri_jobs_load\(jobs, \&jobs->status\) \^ seen\) \& mask\) == 0\)/if (true)/'
 #   Owner and thief take the same units: rows are written twice, and at once.
 plant "executor: range claimed twice" \
-    src/jobs/graph.c '/^static bool graph_take/,/^}/s/if \(orri_jobs_swap\(hand->jobs, \&part->range, \&range, graph_pack\(end, last\)\)\)/ORRI_SCHED_POINT(hand->jobs->platform, ORR_SCHED_STORE, \&part->range); atomic_store(\&part->range, graph_pack(end, last));/'
+    src/jobs/graph.c '/^static bool graph_take/,/^}/s/if \(orri_jobs_compare_swap\(local->jobs, \&queue->range, \&range, graph_pack\(end, last\)\)\)/ORRI_SCHED_POINT(local->jobs->platform, ORR_SCHED_STORE, \&queue->range); atomic_store(\&queue->range, graph_pack(end, last));/'
 #   The caller does not wait for helpers that are in. One that has still to look whether a node is used up takes the node of
 #   the same number out of the next plan: nobody does that one, and the tick never ends. Once with the model's own look at
 #   who is late, once by that alone.
 plant "executor: plan rebuilt under a late worker" \
-    src/jobs/graph.c '/^static void graph_end/,/^}/s/while \(\(gate \& ORRI_GATE_ANY_IN\) != 0\)/while (false)/'
+    src/jobs/graph.c '/^static void graph_end/,/^}/s/while \(\(status \& ORRI_STATUS_INSIDE_MASK\) != 0\)/while (false)/'
 plant "executor: plan rebuilt under a late worker, seen by what comes of it" \
-    src/jobs/graph.c '/^static void graph_end/,/^}/s/while \(\(gate \& ORRI_GATE_ANY_IN\) != 0\)/while (false)/' \
+    src/jobs/graph.c '/^static void graph_end/,/^}/s/while \(\(status \& ORRI_STATUS_INSIDE_MASK\) != 0\)/while (false)/' \
     tests/schedule/tick/test_parallel_model.c 's/controlled_check\(room == NULL \|\|/controlled_check(true || room == NULL ||/'
 #   The caller goes on when it finds nothing more to take: what others have in hands is written after the point, which told and
 #   hashed it.
 plant "executor: point made before the last unit is done" \
-    src/jobs/graph.c '/^static void graph_end/,/^}/s/while \(\(gate \& ORRI_GATE_ANY_IN\) != 0\)/while (false)/;/^static void graph_work_through/,/^}/s/gate = known \? orri_jobs_wait\(.*/gate = true ? 0/' \
+    src/jobs/graph.c '/^static void graph_end/,/^}/s/while \(\(status \& ORRI_STATUS_INSIDE_MASK\) != 0\)/while (false)/;/^static void graph_run_caller/,/^}/s/status = known \? orri_jobs_wait\(.*/status = true ? 0/' \
     tests/schedule/tick/test_parallel_model.c 's/controlled_check\(room == NULL \|\|/controlled_check(true || room == NULL ||/'
 #   Two systems that had no cluster in common write the same rows at once.
 plant "executor: conflicts not found anew when a cluster appears" \
@@ -500,31 +500,31 @@ plant "reading by id sees all tables while systems run side by side" \
 # Locks between pipelines: found by their model.
 #   The holder looks, sees that it still has to wait, is woken while it does not yet sleep, and then is told that it may go on.
 plant "lock: wake-up lost, woken before it is told" \
-    src/lock/lock.c '/^bool orri_lock_tell/,/^}/{s/^        atomic_store\(word, 0\);/        (void)0;/;s/platform->thread_wake\(platform->user, word, 1\);/platform->thread_wake(platform->user, word, 1); ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, word); atomic_store(word, 0);/}'
+    src/lock/lock.c '/^bool orri_lock_wake_granted/,/^}/{s/^        atomic_store\(word, 0\);/        (void)0;/;s/platform->thread_wake\(platform->user, word, 1\);/platform->thread_wake(platform->user, word, 1); ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, word); atomic_store(word, 0);/}'
 plant "lock: upgrade does not stop new readers" \
-    src/lock/lock.c '/^static bool lock_line_up/,/^}/s/orri_lock_stop\(locks, holder, true\);/(void)0;/'
+    src/lock/lock.c '/^static bool lock_request/,/^}/s/orri_lock_readers_stop\(locks, holder, true\);/(void)0;/'
 plant "lock: set taken in two portions" \
     src/lock/lock.c '/^static void lock_grant_set/,/^}/s/^        locks->slots/        if (i == 1) { orri_locks_leave(locks); orri_locks_enter(locks); }\n        locks->slots/'
 plant "lock: release lets only one in" \
-    src/lock/lock.c '/^orri_lock_holder\* orri_lock_serve/,/^}/s/^            continue;/            return granted;/'
+    src/lock/lock.c '/^orri_lock_holder\* orri_lock_grant_waiting/,/^}/s/^            continue;/            return granted;/'
 plant "lock: read granted beside an exclusive" \
     src/lock/lock.c 's/\[ORRI_LOCK_READ\] = ORRI_LOCK_ANY\(ORRI_LOCK_EXCLUSIVE\) \|/[ORRI_LOCK_READ] =/'
 plant "lock: reads not let go before the upgrade" \
-    src/lock/lock.c '/^void orri_lock_reads_end/,/^}/s/lock_give_back\(holder, true\)/holder->reads_ended = true/'
+    src/lock/lock.c '/^void orri_lock_reads_end/,/^}/s/lock_release\(holder, true\)/holder->reads_ended = true/'
 plant "lock: readers pass though nobody is left whom the one in line found" \
-    src/lock/overtake.c '/^static void lock_overtake_unblock/,/^}/s/h->blocker = lock_overtake_blocker\(locks, h\);/(void)0;/'
+    src/lock/overtake.c '/^static void lock_overtake_update/,/^}/s/h->blocker = lock_overtake_blocker\(locks, h\);/(void)0;/'
 plant "lock: who gave back and took again still counts as found" \
-    src/lock/overtake.c 's/lock_overtake_has\(h\) && h->granted <= holder->came/lock_overtake_has(h)/'
+    src/lock/overtake.c 's/lock_overtake_holds\(h\) && h->granted_at <= holder->enqueued_at/lock_overtake_holds(h)/'
 plant "lock: writers pass, too" \
     src/lock/lock.c 's/\[ORRI_LOCK_EXCLUSIVE\] = LOCK_BOTH\(/[ORRI_LOCK_EXCLUSIVE] = (/'
 plant "lock: what is wanted inclusively passes who waits to read it" \
-    src/lock/lock.c 's/\[ORRI_LOCK_INCLUSIVE\] = LOCK_BOTH\(LOCK_BIT\(ORRI_LOCK_MODES\) - 1\)/[ORRI_LOCK_INCLUSIVE] = LOCK_BOTH(LOCK_READ_OFF | LOCK_BIT(ORRI_LOCK_INCLUSIVE))/'
+    src/lock/lock.c 's/\[ORRI_LOCK_INCLUSIVE\] = LOCK_BOTH\(LOCK_BIT\(ORRI_LOCK_MODES\) - 1\)/[ORRI_LOCK_INCLUSIVE] = LOCK_BOTH(LOCK_READ_CONFLICTS | LOCK_BIT(ORRI_LOCK_INCLUSIVE))/'
 plant "who lasts long passes one that waits for a short one" \
-    src/lock/overtake.c 's/^        lock_overtake_learn\(locks, holder\);/        (void)0;/'
+    src/lock/overtake.c 's/^        lock_overtake_measure\(locks, holder\);/        (void)0;/'
 plant "one in line overtaken by one it conflicts with" \
-    src/lock/lock.c '/^orri_lock_holder\* orri_lock_serve/,/^}/s/orri_lock_claim\(locks, holder, round\);/(void)0;/'
+    src/lock/lock.c '/^orri_lock_holder\* orri_lock_grant_waiting/,/^}/s/orri_lock_claim\(locks, holder, round\);/(void)0;/'
 plant "an upgrade asked for early stops readers that a log lets pass" \
-    src/lock/lock.c '/^static bool lock_line_up/,/^}/s/if \(locks->follow == NULL \|\| holder->aside\) \{/if (true) {/'
+    src/lock/lock.c '/^static bool lock_request/,/^}/s/if \(locks->follow == NULL \|\| holder->unlogged\) \{/if (true) {/'
 plant "upgrades not in the log" \
     src/lock/lock.c '/^static void lock_grant\(/,/^}/s/if \(locks->log != NULL\)/if (locks->log != NULL \&\& !upgrade)/'
 # Threads, and the scheduler that tests them.
@@ -569,9 +569,9 @@ plant "odd power of a negative number taken for an even one" \
 plant "digits of the logarithm's polynomial cut off" \
     src/base/math/power.c 's/0x1\.99999999a3b1ep-3/0x1.9999p-3/'
 plant "idle workers look for far too long" \
-    src/jobs/sleep.c '/^static bool sleep_look/,/^}/s/i < jobs->spins \+ SLEEP_YIELDS;/i < (jobs->spins + SLEEP_YIELDS) * 64;/'
+    src/jobs/sleep.c '/^static bool sleep_spin/,/^}/s/i < jobs->spins \+ SLEEP_YIELDS;/i < (jobs->spins + SLEEP_YIELDS) * 64;/'
 plant "idle workers come back to look though nobody called" \
-    src/jobs/sleep.c '/^static void sleep_now/,/^}/s/uint64_t timeout_ns = orri_jobs_look_ns\(jobs\);/uint64_t timeout_ns = 1000000;/'
+    src/jobs/sleep.c '/^static void sleep_now/,/^}/s/uint64_t timeout_ns = orri_jobs_watchdog_period_ns\(jobs\);/uint64_t timeout_ns = 1000000;/'
 plant "conflicts found anew in every tick" \
     src/schedule/tick/parallel.c 's/a->found \&\& a->clusters == world->clusters.sequence/false/'
 plant "conflicts of the plan before kept for other systems" \
@@ -601,9 +601,9 @@ plant "the watch does not see a caller that works alone" \
 plant "the watch names the first system of a batch" \
     src/schedule/tick/parallel.c '/orri_jobs_says\(a->jobs, worker, system->handle/d'
 plant "a call that comes when its crew is gone is let in" \
-    src/jobs/external.c 's/if \(external_arg\(desk, word\) != arg\)/if (arg == NULL)/'
+    src/jobs/external.c 's/if \(external_arg\(slot, word\) != arg\)/if (arg == NULL)/'
 plant "a call too many is taken for one that was promised" \
-    src/jobs/external.c 's/\*asked = external_due\(word\) > 0;/*asked = true;/'
+    src/jobs/external.c 's/\*requested = external_pending\(word\) > 0;/*requested = true;/'
 plant "missing memory for workers is said in every tick" \
     src/schedule/tick/parallel.c 's/if \(schedule->lacks == 0\)/if (true)/'
 plant "systems that conflict by what they read and write overlap" \
@@ -724,7 +724,7 @@ plant "real time: dts of a replay are not those recorded" \
 plant "recording: blocks that an impure system wrote are not put in" \
     src/schedule/record/impure.c 's/return impure_get_values\(system->pipe->world, in\);/return true;/'
 plant "recording: grants to spectators are in it" \
-    src/lock/lock.c '/^static void lock_grant\(/,/^}/s/if \(ORR_UNLIKELY\(holder->aside\)\) \{/if (false) {/'
+    src/lock/lock.c '/^static void lock_grant\(/,/^}/s/if \(ORR_UNLIKELY\(holder->unlogged\)\) \{/if (false) {/'
 plant "history: the tick is not gone back to" \
     src/store/snapshot/restore.c 's/    world->tick = then->tick;//'
 plant "history: ids made later stay on the free list" \
