@@ -184,7 +184,7 @@ bool orri_entries_match(orr_query* query, orri_cluster* cluster)
 {
     // Where systems run beside the change, they walk what they matched.
     ORR_ASSERT(query->world->change.commit_scope == NULL ||
-               query->world->change.commit_scope->learns);
+               query->world->change.commit_scope->recording);
     if (entries_hopeless(query, cluster)) {
         return true;
     }

@@ -24,8 +24,8 @@ static void iterate_init_here(orr_iter* it)
     it->clock = orri_clock_here(it->world);
     it->dt = 0;
     it->tick = it->clock[0];
-    if (orri_here_now.era != NULL) {
-        it->era_now = orri_here_now.era;
+    if (orri_this_thread.era != NULL) {
+        it->era_now = orri_this_thread.era;
         it->era = *it->era_now;
     }
 }
@@ -175,8 +175,9 @@ static const char* iterate_shared(const orr_query* query, const orri_access* gua
 static bool iterate_kept(const orr_query* query, const orri_access* guard)
 {
     // In real time who is alone among its own need not be so among all; but its query is nobody else's.
-    bool alone = ORR_LIKELY(!query->world->realtime) || guard->query == query ? guard->alone
-                                                                              : guard->transient;
+    bool alone = ORR_LIKELY(!query->world->realtime) || guard->query == query
+                     ? guard->alone
+                     : guard->alone_realtime;
     return !alone && (query->order != NULL || query->working != NULL);
 }
 
@@ -186,7 +187,7 @@ static bool iterate_reaches(const orr_query* query, const char* call)
     const orr_world* world = query->world;
     const orri_access* guard = orri_access_of(world);
     static const orr_entity nobody = {0};
-    if (query->field_count == 0 && guard->any_read == NULL) {
+    if (query->field_count == 0 && guard->by_id_read == NULL) {
         return orri_access_reads(world, call, (orr_type){0}, nobody); // Nothing is declared.
     }
     // Every term decides who is selected, so all are looked at: also what is excluded.
@@ -246,7 +247,7 @@ orr_iter* orr_iter_begin(orr_iter* it, orr_query* query, const orr_each* each)
     if (each != NULL) {
         it->each = *each;
     }
-    if (ORR_UNLIKELY(orri_watched(query->world)) && !orri_query_loops(query, "ORR_EACH")) {
+    if (ORR_UNLIKELY(orri_access_checked(query->world)) && !orri_query_loops(query, "ORR_EACH")) {
         it->era = 0;
         return it;
     }
@@ -317,7 +318,7 @@ static bool iterate_written(const orr_iter* it, const orri_chunk* chunk, orr_typ
                             uint32_t column)
 {
     if (iterate_viewed(it, type)) {
-        return orri_columns_here(it->world, chunk)[column].version > orri_here_now.since_view;
+        return orri_columns_here(it->world, chunk)[column].version > orri_this_thread.since_view;
     }
     return chunk->columns[column].version > it->each.since;
 }

@@ -392,7 +392,7 @@ bool orri_order_refresh(orr_query* query)
     if (any) {
         order_repair(query);
         order->entries_mark = query->changes;
-        order->mark = seen ? 0 : orri_mark_now(world); // Of live values it tells nothing.
+        order->mark = seen ? 0 : orri_version_mark(world); // Of live values it tells nothing.
     }
     return true;
 }

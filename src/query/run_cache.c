@@ -155,7 +155,7 @@ bool orri_run_cache_ready(orr_query* query)
             return false;
         }
     }
-    run_cache_raise(&world->loops.listed);
+    run_cache_raise(&world->loops.cached);
     orri_run_cache_owe(query);
     return true;
 }
@@ -164,7 +164,7 @@ void orri_run_cache_owe(orr_query* query)
 {
     if (query->writes) {
         run_cache_raise(&query->owing);
-        run_cache_raise(&query->world->loops.owing);
+        run_cache_raise(&query->world->loops.unstamped);
     }
 }
 
@@ -219,7 +219,7 @@ void orri_run_caches_settle(orr_world* world)
     // Flags come down before cells are looked at, and never after: a loop raises them when it begins and again when it has
     // ended, after the count of iterations went down. Who ended before a flag came down is seen through that count,
     // cells and all; who ends later raises it again.
-    world->loops.owing = 0;
+    world->loops.unstamped = 0;
     for (orr_query* query = queries->first; query != NULL; query = query->next) {
         if (query->owing) {
             query->owing = 0;
@@ -237,7 +237,7 @@ void orri_run_caches_forget(orr_world* world)
 {
     orri_world_settle(world);
     world->queries->structure++;
-    world->loops.listed = 0;
+    world->loops.cached = 0;
 }
 
 #undef RUN_CACHE_RUNS_MAX

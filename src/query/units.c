@@ -59,7 +59,7 @@ bool orri_units_ready(orr_query* query)
     }
     query->units_listed = units_are_listed(query);
     // From now on a change of structure is told.
-    query->world->loops.listed = 1;
+    query->world->loops.cached = 1;
     return true;
 }
 

@@ -50,9 +50,9 @@ orri_call* orri_calls_replay(orri_realtime* rt)
 // What a call left open has ended, as it would with the next tick. Nobody else is at rows.
 static void posted_calls_end_loops(orr_world* world)
 {
-    bool left = world->realtime ? orri_here_now.loops != 0 : world->loops.iterating != 0;
+    bool left = world->realtime ? orri_this_thread.loops != 0 : world->loops.iterating != 0;
     if (ORR_UNLIKELY(left)) {
-        orri_here_now.loops = 0;
+        orri_this_thread.loops = 0;
         world->loops.iterating = world->realtime;
         world->loops.era++;
     }
@@ -124,11 +124,11 @@ static orr_result posted_calls_gathered(orri_realtime* rt, orri_call* calls)
     orr_world* world = rt->world;
     orri_realtime_unhold(rt);
     rt->schedule->inside = false;
-    orri_here_now.gathered = true; // Who calls from elsewhere is refused all the same.
+    orri_this_thread.at_sync_point = true; // Who calls from elsewhere is refused all the same.
     orri_schema_thaw(&world->schema);
     bool done = calls != NULL;
-    if (world->tick_hooks.met != NULL) {
-        world->tick_hooks.met(world);
+    if (world->tick_hooks.synced != NULL) {
+        world->tick_hooks.synced(world);
     }
     orri_calls_do(rt->world, calls);
     orri_realtime_lock(rt);
@@ -137,7 +137,7 @@ static orr_result posted_calls_gathered(orri_realtime* rt, orri_call* calls)
     bool changed = done || rt->publisher == NULL || orri_realtime_stale(rt);
     result = result == ORR_OK && changed ? orri_realtime_ready(rt) : result;
     orri_schema_freeze(&world->schema);
-    orri_here_now.gathered = false;
+    orri_this_thread.at_sync_point = false;
     rt->schedule->inside = true;
     return result;
 }
@@ -220,7 +220,7 @@ void orr_stop(orr_world* world)
     if (rt != NULL) {
         orri_realtime_lock(rt);
         // In a replay its own systems and calls do as they did: where it ends is recorded.
-        rt->stop = rt->stop || rt->replay == NULL || orri_here_now.world != world;
+        rt->stop = rt->stop || rt->replay == NULL || orri_this_thread.world != world;
         orri_realtime_unlock(rt);
         posted_calls_let(rt);
     }
@@ -239,7 +239,7 @@ static void posted_calls_append(orri_call** first, orri_call** last, orri_call* 
 // In lockstep: whether the caller may post.
 static orr_result posted_calls_check(orr_world* world, const char* name)
 {
-    bool inside = orri_tick_here == world || orri_here_now.world == world;
+    bool inside = orri_tick_here == world || orri_this_thread.world == world;
     const orri_system* by = inside ? orri_system_here(world) : NULL;
     const struct orri_schedule* schedule = orri_schedule_of(world);
     if (schedule == NULL) {

@@ -61,8 +61,8 @@ typedef struct orri_moment {
     orri_view* view;   // NULL: it reads nothing that others write.
     orr_type* shown;   // Types of it that others see.
     uint32_t shown_count, shown_plain, shown_capacity; // Plain ones first.
-    bool copied;       // In this tick's end they were copied already.
-    orri_here outside; // Of the thread, before it came onto the floor.
+    bool copied;                 // In this tick's end they were copied already.
+    orri_thread_context outside; // Of the thread, before it came onto the floor.
     orri_time_scale_own own;
     bool ticking;
     bool resumes;           // A tick of it was open when the run began.

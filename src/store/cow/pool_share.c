@@ -109,7 +109,8 @@ static void pool_share_unhook(orri_pool_share* share)
 void orri_pool_share_detach(orr_world* world, orri_pool_block* block)
 {
     // As for columns: in real time systems find nothing held.
-    ORR_ASSERT(!world->realtime || orri_here_now.world != world || orri_here_now.clock == NULL);
+    ORR_ASSERT(!world->realtime || orri_this_thread.world != world ||
+               orri_this_thread.clock == NULL);
     // The first of several workers copies, the others wait.
     orri_mutex_lock(world->env.platform, &world->cow.mutex);
     orri_pool_share* share = __atomic_load_n(&block->share, __ATOMIC_RELAXED);
@@ -130,7 +131,7 @@ void orri_pool_share_detach(orr_world* world, orri_pool_block* block)
     }
 }
 
-bool orri_pool_share_part(orr_world* world, orri_pool_block* block)
+bool orri_pool_share_try_detach(orr_world* world, orri_pool_block* block)
 {
     if (block->share != NULL) {
         if (!pool_share_copy(world, block->share)) {
@@ -258,25 +259,25 @@ bool orri_pool_node_lost(const orri_pool_node* node)
 // ---- going back ------------------------------------------------------------------------------------------------------
 
 // What a block was: NULL, nothing.
-static orri_pool_share* pool_back_share(const orri_pool_node* node, uint32_t i)
+static orri_pool_share* pool_restore_share(const orri_pool_node* node, uint32_t i)
 {
     return node != NULL && i < node->block_count ? node->blocks[i].share : NULL;
 }
 
-static bool pool_back_kept(const orri_pool* pool, const orri_pool_node* node, uint32_t i)
+static bool pool_restore_kept(const orri_pool* pool, const orri_pool_node* node, uint32_t i)
 {
-    const orri_pool_share* share = pool_back_share(node, i);
+    const orri_pool_share* share = pool_restore_share(node, i);
     return share != NULL ? share->attached : pool_share_used(pool, i) == 0;
 }
 
-bool orri_pool_ready(orr_world* world, orri_pool* pool, const orri_pool_node* node)
+bool orri_pool_restore_prepare(orr_world* world, orri_pool* pool, const orri_pool_node* node)
 {
     for (uint32_t i = 0; i < pool->block_count; i++) {
-        const orri_pool_share* share = pool_back_share(node, i);
-        if (pool_back_kept(pool, node, i)) {
+        const orri_pool_share* share = pool_restore_share(node, i);
+        if (pool_restore_kept(pool, node, i)) {
             continue;
         }
-        if (!orri_pool_share_part(world, &pool->blocks[i]) ||
+        if (!orri_pool_share_try_detach(world, &pool->blocks[i]) ||
             (share != NULL && share->enabled != NULL &&
              !orri_pool_reserve_bits(world, pool, i << pool->slot_bits))) {
             return false;
@@ -291,14 +292,14 @@ bool orri_pool_ready(orr_world* world, orri_pool* pool, const orri_pool_node* no
     return true;
 }
 
-static bool pool_back_bit(const uint64_t* bits, uint32_t slot)
+static bool pool_restore_bit(const uint64_t* bits, uint32_t slot)
 {
     return bits == NULL || orri_bit_get(bits, slot);
 }
 
 // Who listens hears of slots that have another owner now, or another state.
-static void pool_back_tell(orr_world* world, const orri_pool* pool, uint32_t i,
-                           const orri_pool_share* share)
+static void pool_restore_notify(orr_world* world, const orri_pool* pool, uint32_t i,
+                                const orri_pool_share* share)
 {
     const orri_pool_block* block = &pool->blocks[i];
     uint32_t slots = 1u << pool->slot_bits;
@@ -306,8 +307,8 @@ static void pool_back_tell(orr_world* world, const orri_pool* pool, uint32_t i,
         uint32_t now = block->owners[slot];
         uint32_t then = share != NULL && slot < share->used ? share->owners[slot] : ORRI_INDEX_NONE;
         bool same = now == then &&
-                    (now == ORRI_INDEX_NONE ||
-                     pool_back_bit(block->enabled, slot) == pool_back_bit(share->enabled, slot));
+                    (now == ORRI_INDEX_NONE || pool_restore_bit(block->enabled, slot) ==
+                                                   pool_restore_bit(share->enabled, slot));
         if (!same && now != ORRI_INDEX_NONE) {
             world->listener.pinned_changed(world, pool, now);
         }
@@ -318,7 +319,7 @@ static void pool_back_tell(orr_world* world, const orri_pool* pool, uint32_t i,
 }
 
 // The block has no values any more, and nobody's page leads to it.
-static void pool_back_empty(orr_world* world, orri_pool* pool, uint32_t i, uint32_t used)
+static void pool_restore_empty(orr_world* world, orri_pool* pool, uint32_t i, uint32_t used)
 {
     orri_pool_block* block = &pool->blocks[i];
     uint32_t slots = 1u << pool->slot_bits;
@@ -339,7 +340,7 @@ static void pool_back_empty(orr_world* world, orri_pool* pool, uint32_t i, uint3
 }
 
 // The values of the share move to where they were; then it has nothing of its own.
-static void pool_back_fill(orr_world* world, orri_pool* pool, orri_pool_share* share)
+static void pool_restore_fill(orr_world* world, orri_pool* pool, orri_pool_share* share)
 {
     orri_pool_block* block = &pool->blocks[share->number];
     uint32_t run;
@@ -372,18 +373,18 @@ static void pool_back_fill(orr_world* world, orri_pool* pool, orri_pool_share* s
     block->share = share;
 }
 
-void orri_pool_back(orr_world* world, orri_pool* pool, const orri_pool_node* node)
+void orri_pool_restore(orr_world* world, orri_pool* pool, const orri_pool_node* node)
 {
     // All go before any come: an entity may have had another slot.
     for (uint32_t i = 0; i < pool->block_count; i++) {
-        if (!pool_back_kept(pool, node, i)) {
-            pool_back_tell(world, pool, i, pool_back_share(node, i));
-            pool_back_empty(world, pool, i, pool_share_used(pool, i));
+        if (!pool_restore_kept(pool, node, i)) {
+            pool_restore_notify(world, pool, i, pool_restore_share(node, i));
+            pool_restore_empty(world, pool, i, pool_share_used(pool, i));
         }
     }
     for (uint32_t i = 0; node != NULL && i < node->block_count; i++) {
         if (!node->blocks[i].share->attached) {
-            pool_back_fill(world, pool, node->blocks[i].share);
+            pool_restore_fill(world, pool, node->blocks[i].share);
             pool->blocks[i].tick = node->blocks[i].tick;
         }
     }

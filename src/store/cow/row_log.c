@@ -21,32 +21,32 @@ static size_t row_log_size(uint32_t capacity, uint32_t row_size)
            capacity * sizeof(uint16_t);
 }
 
-static uint16_t* row_log_rows(orri_row_log* undo)
+static uint16_t* row_log_rows(orri_row_log* log)
 {
-    return (uint16_t*)(uintptr_t)orri_row_log_rows(undo);
+    return (uint16_t*)(uintptr_t)orri_row_log_rows(log);
 }
 
-static uint8_t* row_log_value(orri_row_log* undo, uint32_t i)
+static uint8_t* row_log_value(orri_row_log* log, uint32_t i)
 {
-    return undo->values + (size_t)i * undo->row_size;
+    return log->values + (size_t)i * log->row_size;
 }
 
 static orri_row_log* row_log_make(orr_world* world, uint32_t capacity, uint32_t row_size)
 {
-    orri_row_log* undo = orri_alloc(&world->env, ORR_MEMORY_SHARE, row_log_size(capacity, row_size),
-                                    ORRI_BLOCK_ALIGN);
-    if (undo == NULL) {
+    orri_row_log* log = orri_alloc(&world->env, ORR_MEMORY_SHARE, row_log_size(capacity, row_size),
+                                   ORRI_BLOCK_ALIGN);
+    if (log == NULL) {
         orri_refusal_pardon(&world->env);
         return NULL;
     }
-    *undo = (orri_row_log){.capacity = capacity, .row_size = row_size};
-    return undo;
+    *log = (orri_row_log){.capacity = capacity, .row_size = row_size};
+    return log;
 }
 
-static void row_log_free(orr_world* world, orri_row_log* undo)
+static void row_log_free(orr_world* world, orri_row_log* log)
 {
-    if (undo != NULL) {
-        orri_free(&world->env, ORR_MEMORY_SHARE, undo, row_log_size(undo->capacity, undo->row_size),
+    if (log != NULL) {
+        orri_free(&world->env, ORR_MEMORY_SHARE, log, row_log_size(log->capacity, log->row_size),
                   ORRI_BLOCK_ALIGN);
     }
 }
@@ -66,21 +66,21 @@ static void row_log_marks_drop(orr_world* world, orri_share* share)
 
 void orri_row_log_drop(orr_world* world, orri_share* share)
 {
-    row_log_free(world, share->undo);
-    share->undo = NULL;
+    row_log_free(world, share->log);
+    share->log = NULL;
     row_log_marks_drop(world, share);
 }
 
 size_t orri_row_log_bytes(const orri_share* share)
 {
-    const orri_row_log* undo = share->undo;
-    return (undo != NULL ? row_log_size(undo->capacity, undo->row_size) : 0) +
+    const orri_row_log* log = share->log;
+    return (log != NULL ? row_log_size(log->capacity, log->row_size) : 0) +
            (share->marks != NULL ? row_log_words(share) * sizeof *share->marks : 0);
 }
 
 // ---- logging -------------------------------------------------------------------------------------------------
 
-void orri_row_log_allow(const orr_world* world, orri_share* share)
+void orri_row_log_set_limit(const orr_world* world, orri_share* share)
 {
     bool plain = share->row_size > 0 && (share->type == NULL || share->type->plain);
     share->log_max = plain && share->size >= world->cow.row_log_least
@@ -98,8 +98,8 @@ static bool row_log_marks_ready(orr_world* world, orri_share* share)
         orri_refusal_pardon(&world->env);
         return false;
     }
-    for (uint32_t i = 0; share->undo != NULL && i < share->undo->count; i++) {
-        orri_bit_set(share->marks, row_log_rows(share->undo)[i], true);
+    for (uint32_t i = 0; share->log != NULL && i < share->log->count; i++) {
+        orri_bit_set(share->marks, row_log_rows(share->log)[i], true);
     }
     return true;
 }
@@ -108,9 +108,9 @@ static bool row_log_marks_ready(orr_world* world, orri_share* share)
 static bool row_log_room(orr_world* world, orri_share* share)
 {
     uint32_t limit = share->log_max;
-    orri_row_log* undo = share->undo;
-    const orri_row_log* last = share->lean_first != NULL ? share->lean_first->undo : NULL;
-    uint32_t capacity = undo != NULL   ? undo->capacity * 2
+    orri_row_log* log = share->log;
+    const orri_row_log* last = share->lean_first != NULL ? share->lean_first->log : NULL;
+    uint32_t capacity = log != NULL    ? log->capacity * 2
                         : last != NULL ? last->count + last->count / 4
                                        : 0;
     capacity = capacity < ROW_LOG_MIN ? ROW_LOG_MIN : capacity;
@@ -118,39 +118,40 @@ static bool row_log_room(orr_world* world, orri_share* share)
     if (more == NULL) {
         return false;
     }
-    if (undo != NULL) {
-        memcpy(more->values, undo->values, (size_t)undo->count * undo->row_size);
-        memcpy(row_log_rows(more), row_log_rows(undo), undo->count * sizeof(uint16_t));
-        more->count = undo->count;
-        row_log_free(world, undo);
+    if (log != NULL) {
+        memcpy(more->values, log->values, (size_t)log->count * log->row_size);
+        memcpy(row_log_rows(more), row_log_rows(log), log->count * sizeof(uint16_t));
+        more->count = log->count;
+        row_log_free(world, log);
     }
-    share->undo = more;
+    share->log = more;
     return true;
 }
 
 bool orri_row_log_add(orr_world* world, orri_share* share, uint32_t slot, uint32_t count)
 {
     // Shares are counted on the floor, as in orri_share_detach_column().
-    ORR_ASSERT(!world->realtime || orri_here_now.world != world || orri_here_now.clock == NULL);
+    ORR_ASSERT(!world->realtime || orri_this_thread.world != world ||
+               orri_this_thread.clock == NULL);
     uint32_t limit = ORR_LIKELY(share->kind == ORRI_SHARE_HISTORY) ? share->log_max : 0;
     // Rows that came since are not the holder's. That something was written a log says, even one without rows.
     uint32_t end = slot + count < share->rows ? slot + count : share->rows;
     if (limit == 0 || count > limit || !row_log_marks_ready(world, share) ||
-        (share->undo == NULL && !row_log_room(world, share))) {
+        (share->log == NULL && !row_log_room(world, share))) {
         return false;
     }
     for (uint32_t row = slot; row < end; row++) {
         if (orri_bit_get(share->marks, row)) {
             continue;
         }
-        if (share->undo->count == share->undo->capacity &&
-            (share->undo->count >= limit || !row_log_room(world, share))) {
+        if (share->log->count == share->log->capacity &&
+            (share->log->count >= limit || !row_log_room(world, share))) {
             return false;
         }
-        orri_row_log* undo = share->undo;
+        orri_row_log* log = share->log;
         orri_bit_set(share->marks, row, true);
-        row_log_rows(undo)[undo->count] = (uint16_t)row;
-        orri_value_move(row_log_value(undo, undo->count++),
+        row_log_rows(log)[log->count] = (uint16_t)row;
+        orri_value_move(row_log_value(log, log->count++),
                         (const uint8_t*)share->data + (size_t)row * share->row_size,
                         share->row_size);
     }
@@ -164,10 +165,10 @@ bool orri_row_log_has(const orri_share* share, uint32_t row)
 
 void orri_row_log_apply(orr_world* world, orri_share* share, void* data)
 {
-    orri_row_log* undo = share->undo;
-    for (uint32_t i = 0; undo != NULL && i < undo->count; i++) {
-        orri_value_move((uint8_t*)data + (size_t)row_log_rows(undo)[i] * undo->row_size,
-                        row_log_value(undo, i), undo->row_size);
+    orri_row_log* log = share->log;
+    for (uint32_t i = 0; log != NULL && i < log->count; i++) {
+        orri_value_move((uint8_t*)data + (size_t)row_log_rows(log)[i] * log->row_size,
+                        row_log_value(log, i), log->row_size);
     }
     orri_row_log_drop(world, share);
 }
@@ -185,7 +186,7 @@ static void row_log_lean(orri_share* share, orri_share* base)
     base->lean_first = share;
 }
 
-void orri_row_log_part(orri_share* share)
+void orri_row_log_unlink(orri_share* share)
 {
     if (share->base == NULL) {
         return;
@@ -212,7 +213,7 @@ static void row_log_attach(orri_share* share, orri_share* old)
 
 void orri_row_log_supersede(orr_world* world, orri_share* old, orri_share* share)
 {
-    ORR_ASSERT(old->undo != NULL && old->frozen == 0);
+    ORR_ASSERT(old->log != NULL && old->frozen == 0);
     row_log_attach(share, old);
     row_log_lean(old, share);
     if (row_log_words(old) != row_log_words(share)) {
@@ -245,20 +246,20 @@ void orri_row_log_read(const orri_share* share, void* values)
     row_log_set seen = {{0}};
     const orri_share* root = share;
     for (const orri_share* at = share; at != NULL; root = at, at = at->base) {
-        orri_row_log* undo = at->undo;
-        for (uint32_t i = 0; undo != NULL && i < undo->count; i++) {
-            uint32_t row = row_log_rows(undo)[i];
+        orri_row_log* log = at->log;
+        for (uint32_t i = 0; log != NULL && i < log->count; i++) {
+            uint32_t row = row_log_rows(log)[i];
             if (row < share->rows && !orri_bit_get(seen.words, row)) {
                 orri_bit_set(seen.words, row, true);
-                orri_value_move((uint8_t*)values + (size_t)row * undo->row_size,
-                                row_log_value(undo, i), undo->row_size);
+                orri_value_move((uint8_t*)values + (size_t)row * log->row_size,
+                                row_log_value(log, i), log->row_size);
             }
         }
     }
     row_log_read_rest(share, root, &seen, values);
 }
 
-static bool row_log_solidify(orr_world* world, orri_share* share)
+static bool row_log_materialize(orr_world* world, orri_share* share)
 {
     uint8_t* copy = orri_alloc(&world->env, ORR_MEMORY_SHARE, share->size, ORRI_BLOCK_ALIGN);
     if (copy == NULL) {
@@ -271,40 +272,40 @@ static bool row_log_solidify(orr_world* world, orri_share* share)
     share->owned_size = share->size;
     share->align = ORRI_BLOCK_ALIGN;
     share->purpose = ORR_MEMORY_SHARE;
-    orri_row_log_part(share);
+    orri_row_log_unlink(share);
     return true;
 }
 
-bool orri_row_log_solidify(orr_world* world, orri_share* share)
+bool orri_row_log_materialize(orr_world* world, orri_share* share)
 {
     orri_share* base = share->base;
     if (base == NULL) {
         return true;
     }
-    if (!row_log_solidify(world, share)) {
+    if (!row_log_materialize(world, share)) {
         return false;
     }
-    orri_share_settle(world, base);
+    orri_share_collect(world, base);
     return true;
 }
 
 // ---- folding -------------------------------------------------------------------------------------------------
 
-static void row_log_append(orri_row_log* undo, const orri_row_log* other, uint32_t i)
+static void row_log_append(orri_row_log* log, const orri_row_log* other, uint32_t i)
 {
-    row_log_rows(undo)[undo->count] = orri_row_log_rows(other)[i];
-    orri_value_move(row_log_value(undo, undo->count++), other->values + (size_t)i * other->row_size,
-                    undo->row_size);
+    row_log_rows(log)[log->count] = orri_row_log_rows(other)[i];
+    orri_value_move(row_log_value(log, log->count++), other->values + (size_t)i * other->row_size,
+                    log->row_size);
 }
 
 // The rows of the base's log that the variant's own does not have are added to that. False when there would be too many, or memory is refused.
 static bool row_log_merge(orr_world* world, orri_share* share, const orri_row_log* other)
 {
-    orri_row_log* undo = share->undo;
+    orri_row_log* log = share->log;
     row_log_set has = {{0}};
-    uint32_t total = undo->count;
-    for (uint32_t i = 0; i < undo->count; i++) {
-        orri_bit_set(has.words, row_log_rows(undo)[i], true);
+    uint32_t total = log->count;
+    for (uint32_t i = 0; i < log->count; i++) {
+        orri_bit_set(has.words, row_log_rows(log)[i], true);
     }
     for (uint32_t i = 0; i < other->count; i++) {
         uint32_t row = orri_row_log_rows(other)[i];
@@ -318,20 +319,20 @@ static bool row_log_merge(orr_world* world, orri_share* share, const orri_row_lo
     if ((size_t)total * (share->row_size + sizeof(uint16_t)) >= share->size) {
         return false;
     }
-    if (total > undo->capacity) {
-        undo = row_log_make(world, total, share->row_size);
-        if (undo == NULL) {
+    if (total > log->capacity) {
+        log = row_log_make(world, total, share->row_size);
+        if (log == NULL) {
             return false;
         }
-        for (uint32_t i = 0; i < share->undo->count; i++) {
-            row_log_append(undo, share->undo, i);
+        for (uint32_t i = 0; i < share->log->count; i++) {
+            row_log_append(log, share->log, i);
         }
-        row_log_free(world, share->undo);
-        share->undo = undo;
+        row_log_free(world, share->log);
+        share->log = log;
     }
     for (uint32_t i = 0; i < other->count; i++) {
         if (!orri_bit_get(has.words, orri_row_log_rows(other)[i])) {
-            row_log_append(undo, other, i);
+            row_log_append(log, other, i);
         }
     }
     return true;
@@ -344,7 +345,7 @@ static bool row_log_inherit(orr_world* world, orri_share* share, orri_share* bas
     if (share->size > room) {
         return false;
     }
-    orri_row_log_part(share);
+    orri_row_log_unlink(share);
     ORRI_UNPOISON(base->data, share->size);
     share->data = base->data;
     share->extent = base->extent;
@@ -365,12 +366,12 @@ bool orri_row_log_fold(orr_world* world, orri_share* share)
         return false;
     }
     if (share->attached == NULL && share->base == NULL) {
-        return row_log_inherit(world, one, share) || row_log_solidify(world, one);
+        return row_log_inherit(world, one, share) || row_log_materialize(world, one);
     }
-    if (share->undo != NULL && !row_log_merge(world, one, share->undo)) {
-        return row_log_solidify(world, one);
+    if (share->log != NULL && !row_log_merge(world, one, share->log)) {
+        return row_log_materialize(world, one);
     }
-    orri_row_log_part(one);
+    orri_row_log_unlink(one);
     if (share->base != NULL) {
         row_log_lean(one, share->base);
     } else {
@@ -382,21 +383,21 @@ bool orri_row_log_fold(orr_world* world, orri_share* share)
 void orri_row_log_lose(orr_world* world, orri_share* share)
 {
     for (orri_share* one; (one = share->lean_first) != NULL;) {
-        orri_row_log_part(one);
+        orri_row_log_unlink(one);
         for (orri_share* next; (next = one->lean_first) != NULL;) {
-            orri_row_log_part(next);
+            orri_row_log_unlink(next);
             row_log_lean(next, share);
         }
         one->lost = true;
         world->cow.losses++;
         orri_row_log_drop(world, one);
-        orri_share_settle(world, one);
+        orri_share_collect(world, one);
     }
 }
 
 // ---- going back ----------------------------------------------------------------------------------------------
 
-bool orri_row_log_reaches(const orri_share* share, const orri_share* attached)
+bool orri_row_log_can_rewind(const orri_share* share, const orri_share* attached)
 {
     const orri_share* at = share;
     if (attached->kind == ORRI_SHARE_FROZEN) {
@@ -421,36 +422,36 @@ static void row_log_swap(uint8_t* a, uint8_t* b, uint32_t size)
 }
 
 // The world has what `base` is. From now on it has what `share` is, which leans on that.
-static void row_log_turn(orri_share* share, orri_share* base)
+static void row_log_swap_base(orri_share* share, orri_share* base)
 {
-    orri_row_log* undo = share->undo;
+    orri_row_log* log = share->log;
     uint8_t* data = base->data;
-    for (uint32_t i = 0; i < undo->count; i++) {
-        uint8_t *value = row_log_value(undo, i),
-                *live = data + (size_t)row_log_rows(undo)[i] * undo->row_size;
-        row_log_swap(live, value, undo->row_size);
+    for (uint32_t i = 0; i < log->count; i++) {
+        uint8_t *value = row_log_value(log, i),
+                *live = data + (size_t)row_log_rows(log)[i] * log->row_size;
+        row_log_swap(live, value, log->row_size);
     }
-    orri_row_log_part(share);
+    orri_row_log_unlink(share);
     row_log_attach(share, base);
-    share->undo = NULL;
-    base->undo = undo;
+    share->log = NULL;
+    base->log = log;
     row_log_lean(base, share);
 }
 
-void orri_row_log_return(orr_world* world, orri_share* share, orri_share* attached)
+void orri_row_log_rewind(orr_world* world, orri_share* share, orri_share* attached)
 {
     orri_row_log_apply(world, attached, attached->data);
-    // From the world on down to the share: the way is noted from its end.
-    orri_share* way = NULL;
+    // From the world on down to the share: the path is noted from its end.
+    orri_share* path = NULL;
     for (orri_share* at = share; at != attached; at = at->base) {
-        at->way = way;
-        way = at;
+        at->path_next = path;
+        path = at;
     }
-    for (orri_share* next; way != NULL; way = next) {
-        next = way->way;
-        row_log_turn(way, way->base);
+    for (orri_share* next; path != NULL; path = next) {
+        next = path->path_next;
+        row_log_swap_base(path, path->base);
     }
-    orri_share_settle(world, attached);
+    orri_share_collect(world, attached);
 }
 
 // ---- checking ------------------------------------------------------------------------------------------------
@@ -458,17 +459,17 @@ void orri_row_log_return(orr_world* world, orri_share* share, orri_share* attach
 // `rows` is how many the block below has: the others must be in the log.
 static bool row_log_log_valid(const orri_share* share, uint32_t rows)
 {
-    const orri_row_log* undo = share->undo;
+    const orri_row_log* log = share->log;
     row_log_set seen = {{0}};
-    if (undo == NULL) {
+    if (log == NULL) {
         return share->base == NULL && (share->rows <= rows || share->row_size == 0);
     }
-    if (undo->count > undo->capacity || undo->row_size != share->row_size || share->frozen > 0 ||
+    if (log->count > log->capacity || log->row_size != share->row_size || share->frozen > 0 ||
         (share->attached == NULL && share->base == NULL)) {
         return false;
     }
-    for (uint32_t i = 0; i < undo->count; i++) {
-        uint32_t row = orri_row_log_rows(undo)[i];
+    for (uint32_t i = 0; i < log->count; i++) {
+        uint32_t row = orri_row_log_rows(log)[i];
         if (row >= share->rows || orri_bit_get(seen.words, row)) {
             return false;
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Logs of rows: what a history share has of a block of which only a few rows were written since.
 //
-//     older ──undo──> old ──undo──> newest ──undo──> the world's block, or a copy
+//     older ──log──> old ──log──> newest ──log──> the world's block, or a copy
 //
 // A share that is attached is the world's block with the rows of its log on top. When the next holder comes and rows were logged, it gets a share of its own that is
 // attached, and the one before leans on that: it is what its *base* is, with its own log on top. So each write logs one row once, for the newest. A whole column
@@ -26,28 +26,28 @@ typedef struct orri_row_log {
     uint8_t values[];
 } orri_row_log;
 
-static inline const uint16_t* orri_row_log_rows(const orri_row_log* undo)
+static inline const uint16_t* orri_row_log_rows(const orri_row_log* log)
 {
     return (
-        const uint16_t*)(const void*)(undo->values +
-                                      (((size_t)undo->capacity * undo->row_size + 1) & ~(size_t)1));
+        const uint16_t*)(const void*)(log->values +
+                                      (((size_t)log->capacity * log->row_size + 1) & ~(size_t)1));
 }
 
 // How much a new share may log.
-void orri_row_log_allow(const orr_world* world, orri_share* share);
+void orri_row_log_set_limit(const orr_world* world, orri_share* share);
 // Before rows of an attached block are written, and nothing else of it: what they are is kept for the holder. False when it should get a copy instead: it is
 // frozen, has hooks or handles, the log is long enough, or memory is refused (silent).
 bool orri_row_log_add(orr_world* world, orri_share* share, uint32_t slot, uint32_t count);
 // True when the row was, or need not be.
 bool orri_row_log_has(const orri_share* share, uint32_t row);
 // What that will read and write is fetched.
-static inline void orri_row_log_fetch(const orri_share* share, uint32_t slot)
+static inline void orri_row_log_prefetch(const orri_share* share, uint32_t slot)
 {
-    if (share->undo != NULL && share->marks != NULL) {
-        uint32_t at = share->undo->count;
+    if (share->log != NULL && share->marks != NULL) {
+        uint32_t at = share->log->count;
         __builtin_prefetch(&share->marks[slot / 64], 1);
-        __builtin_prefetch(share->undo->values + (size_t)at * share->row_size, 1);
-        __builtin_prefetch(orri_row_log_rows(share->undo) + at, 1);
+        __builtin_prefetch(share->log->values + (size_t)at * share->row_size, 1);
+        __builtin_prefetch(orri_row_log_rows(share->log) + at, 1);
     }
 }
 // The rows of the log, put onto values that are as the share's base, or as the world's. The log goes.
@@ -57,20 +57,20 @@ void orri_row_log_supersede(orr_world* world, orri_share* old, orri_share* share
 // The only one that leans on a share takes over what that has, which may go then. False: several do, or memory was refused (silent).
 bool orri_row_log_fold(orr_world* world, orri_share* share);
 // It leans on nothing any more. What it leaned on is not asked whether it is still needed.
-void orri_row_log_part(orri_share* share);
+void orri_row_log_unlink(orri_share* share);
 // What a share is, of a plain type, whatever it leans on: share->size bytes.
 void orri_row_log_read(const orri_share* share, void* values);
 // A share that leans gets values of its own. False when refused (silent).
-bool orri_row_log_solidify(orr_world* world, orri_share* share);
+bool orri_row_log_materialize(orr_world* world, orri_share* share);
 // All that lean on a share that is lost are lost.
 void orri_row_log_lose(orr_world* world, orri_share* share);
 // The log goes, unread.
 void orri_row_log_drop(orr_world* world, orri_share* share);
 
 // True when a share can become what the world has without a copy: it is attached, or leans on what is, and nobody keeps a pointer.
-bool orri_row_log_reaches(const orri_share* share, const orri_share* attached);
+bool orri_row_log_can_rewind(const orri_share* share, const orri_share* attached);
 // It does so. Cannot fail. All others are what they were.
-void orri_row_log_return(orr_world* world, orri_share* share, orri_share* attached);
+void orri_row_log_rewind(orr_world* world, orri_share* share, orri_share* attached);
 
 // Bytes of the log.
 size_t orri_row_log_bytes(const orri_share* share);

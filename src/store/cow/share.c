@@ -11,7 +11,7 @@ static void share_set_kind(orr_world* world, orri_share* share, orri_share_kind 
     share->kind = kind;
 }
 
-static orri_share* share_again(orr_world* world, orri_share* share, orri_share_kind kind)
+static orri_share* share_acquire(orr_world* world, orri_share* share, orri_share_kind kind)
 {
     share->refs++;
     // A frozen holder may keep a pointer, so frozen wins.
@@ -53,7 +53,7 @@ static orri_share* share_create(orr_world* world, orri_share_kind kind, orri_sha
     orri_share* share = *attach;
     if (share != NULL && orri_share_clean(share)) {
         ORR_ASSERT(share->attached == attach);
-        return share_again(world, share, kind);
+        return share_acquire(world, share, kind);
     }
     // Rows of an open appender's run may still be undone, which no holder may see.
     if (orri_check_open(world, "taking hold of a block") != ORR_OK) {
@@ -102,7 +102,7 @@ orri_share* orri_share_column(orr_world* world, orri_chunk* chunk, uint32_t colu
         } else {
             share->size = entry->data != NULL ? orri_bits_bytes(info) : 0;
         }
-        orri_row_log_allow(world, share);
+        orri_row_log_set_limit(world, share);
         if (!share_keep_counts(world, share, chunk, column)) {
             return NULL;
         }
@@ -110,13 +110,13 @@ orri_share* orri_share_column(orr_world* world, orri_chunk* chunk, uint32_t colu
     return share;
 }
 
-orri_share* orri_share_lend(orr_world* world, orri_chunk* chunk, uint32_t column)
+orri_share* orri_share_freeze_column(orr_world* world, orri_chunk* chunk, uint32_t column)
 {
     orri_column* entry = &chunk->columns[column];
     const orri_cluster_column* info = &chunk->cluster->columns[column];
     ORR_ASSERT(world->append.open == NULL && info->type->plain && info->size > 0);
     if (entry->share != NULL && orri_share_clean(entry->share)) {
-        return share_again(world, entry->share, ORRI_SHARE_FROZEN);
+        return share_acquire(world, entry->share, ORRI_SHARE_FROZEN);
     }
     orri_share* share = share_make(world, ORRI_SHARE_FROZEN, &entry->share, &chunk->share_count,
                                    orri_chunk_rows(chunk));
@@ -125,12 +125,12 @@ orri_share* orri_share_lend(orr_world* world, orri_chunk* chunk, uint32_t column
         share->type = info->type;
         share->row_size = info->size;
         share->size = (size_t)share->rows * info->size;
-        orri_row_log_allow(world, share);
+        orri_row_log_set_limit(world, share);
     }
     return share;
 }
 
-void orri_share_unlend(orr_world* world, orri_share* share)
+void orri_share_unfreeze(orr_world* world, orri_share* share)
 {
     ORR_ASSERT(share->frozen > 0 && share->kind == ORRI_SHARE_FROZEN);
     if (--share->frozen == 0) {
@@ -147,7 +147,7 @@ orri_share* orri_share_page(orr_world* world, uint32_t page, orri_share_kind kin
         share->data = world->hot.pages[page];
         share->row_size = sizeof(orri_record);
         share->size = share->rows * sizeof(orri_record);
-        orri_row_log_allow(world, share);
+        orri_row_log_set_limit(world, share);
     }
     return share;
 }
@@ -191,12 +191,12 @@ static void share_free(orr_world* world, orri_share* share)
     ORRI_FREE(&world->env, ORR_MEMORY_SHARE, orri_share, share, 1);
 }
 
-void orri_share_settle(orr_world* world, orri_share* share)
+void orri_share_collect(orr_world* world, orri_share* share)
 {
     while (share != NULL && share->refs == 0 &&
            (share->lean_first == NULL || orri_row_log_fold(world, share))) {
         orri_share* base = share->base;
-        orri_row_log_part(share);
+        orri_row_log_unlink(share);
         share_free(world, share);
         share = base;
     }
@@ -209,7 +209,7 @@ void orri_share_release(orr_world* world, orri_share* share)
         // Nobody has a pointer any more: what leans on it may log.
         share->frozen = 0;
         share_set_kind(world, share, ORRI_SHARE_HISTORY);
-        orri_share_settle(world, share);
+        orri_share_collect(world, share);
     }
 }
 
@@ -225,7 +225,7 @@ static void share_lose(orr_world* world, orri_share* share)
              share->rows);
     orri_row_log_drop(world, share);
     orri_row_log_lose(world, share);
-    orri_share_settle(world, share);
+    orri_share_collect(world, share);
 }
 
 // Copies values. Workers may do so at the same time, each of a column of its own; blobs and hooks are not made for that.
@@ -253,7 +253,7 @@ static bool share_copy_out(orr_world* world, orri_share* share)
         orri_refusal_pardon(&world->env);
         return false;
     }
-    if (share->undo != NULL) {
+    if (share->log != NULL) {
         orri_row_log_read(share, copy);
         orri_row_log_drop(world, share);
     } else if (!share_copy_values(world, share, copy)) {
@@ -312,7 +312,8 @@ bool orri_share_detach_column(orr_world* world, orri_chunk* chunk, uint32_t colu
 {
     orri_share* share = chunk->columns[column].share;
     // Shares are counted on the floor: what a system writes was taken back before it began (zero_copy.c).
-    ORR_ASSERT(!world->realtime || orri_here_now.world != world || orri_here_now.clock == NULL);
+    ORR_ASSERT(!world->realtime || orri_this_thread.world != world ||
+               orri_this_thread.clock == NULL);
     if (share->size == 0 || orri_chunk_cold(chunk)[column].extent == NULL) {
         share->data = NULL;
         share_unhook(share);
@@ -357,7 +358,7 @@ void orri_share_hand_over(orr_world* world, orri_chunk* chunk, uint32_t column)
     if (cold->extent == NULL) {
         share->data = NULL;
     }
-    if (share->undo != NULL) { // Rows that went are put back as well.
+    if (share->log != NULL) { // Rows that went are put back as well.
         ORRI_UNPOISON(share->data, share->size);
         orri_row_log_apply(world, share, share->data);
     }
@@ -369,7 +370,7 @@ void orri_share_hand_over(orr_world* world, orri_chunk* chunk, uint32_t column)
 
 // ---- going back ----------------------------------------------------------------------------------------
 
-bool orri_share_part_column(orr_world* world, orri_chunk* chunk, uint32_t column)
+bool orri_share_try_detach_column(orr_world* world, orri_chunk* chunk, uint32_t column)
 {
     orri_share* share = chunk->columns[column].share;
     if (share == NULL || share->kind == ORRI_SHARE_FROZEN || share->size == 0) {
@@ -382,7 +383,7 @@ bool orri_share_part_column(orr_world* world, orri_chunk* chunk, uint32_t column
     return true;
 }
 
-bool orri_share_part_page(orr_world* world, uint32_t page)
+bool orri_share_try_detach_page(orr_world* world, uint32_t page)
 {
     orri_share* share = world->index.metas[page].share;
     if (share == NULL || share->kind == ORRI_SHARE_FROZEN) {
@@ -395,10 +396,10 @@ bool orri_share_part_page(orr_world* world, uint32_t page)
     return true;
 }
 
-bool orri_share_part_written(orr_world* world, orri_share* share)
+bool orri_share_materialize(orr_world* world, orri_share* share)
 {
-    if (share->attached == NULL || share->undo == NULL) {
-        return orri_row_log_solidify(world, share);
+    if (share->attached == NULL || share->log == NULL) {
+        return orri_row_log_materialize(world, share);
     }
     if (!share_copy_out(world, share)) {
         return false;
@@ -408,8 +409,8 @@ bool orri_share_part_written(orr_world* world, orri_share* share)
 }
 
 // Its values are elsewhere now: only the memory goes.
-static void share_rejoin(orr_world* world, orri_share* share, void* data, orri_share** attach,
-                         uint32_t* counter)
+static void share_reattach(orr_world* world, orri_share* share, void* data, orri_share** attach,
+                           uint32_t* counter)
 {
     ORR_ASSERT(share->attached == NULL && *attach == NULL && !share->lost && share->base == NULL);
     if (share->extent != NULL) {
@@ -426,15 +427,15 @@ static void share_rejoin(orr_world* world, orri_share* share, void* data, orri_s
     (*counter)++;
 }
 
-void orri_share_rejoin_column(orr_world* world, orri_share* share, orri_chunk* chunk,
-                              uint32_t column)
+void orri_share_reattach_column(orr_world* world, orri_share* share, orri_chunk* chunk,
+                                uint32_t column)
 {
     orri_column* entry = &chunk->columns[column];
-    share_rejoin(world, share, entry->data, &entry->share, &chunk->share_count);
+    share_reattach(world, share, entry->data, &entry->share, &chunk->share_count);
 }
 
-void orri_share_rejoin_page(orr_world* world, orri_share* share, uint32_t page)
+void orri_share_reattach_page(orr_world* world, orri_share* share, uint32_t page)
 {
-    share_rejoin(world, share, world->hot.pages[page], &world->index.metas[page].share,
-                 &world->index.share_count);
+    share_reattach(world, share, world->hot.pages[page], &world->index.metas[page].share,
+                   &world->index.share_count);
 }

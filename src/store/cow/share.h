@@ -25,10 +25,10 @@ typedef struct orri_share {
     uint32_t log_max; // How many rows may be logged. 0: a copy it must be.
     uint32_t row_size;
     bool lost;  // The copy was refused: data is NULL.
-    void* data; // Read only. What it is, but for the rows of `undo`. NULL if it leans.
+    void* data; // Read only. What it is, but for the rows of `log`. NULL if it leans.
     // Rows with other bytes than the block they lie over has (row_log.h). Attached: than the world's. Else it has a base, of which it is a variant, and no data. NULL: none.
-    struct orri_row_log* undo;
-    uint64_t* marks; // Attached: which rows `undo` has. NULL: to be made.
+    struct orri_row_log* log;
+    uint64_t* marks; // Attached: which rows `log` has. NULL: to be made.
     // Attached: the place that points back at this share, and what counts it. NULL: detached.
     struct orri_share** attached;
     uint32_t* counter;
@@ -44,7 +44,7 @@ typedef struct orri_share {
     uint64_t round;                       // Of the last count of bytes that came by (snapshot.h).
     struct orri_share *base, *lean_first; // What it leans on; the first of those that lean on it.
     struct orri_share *lean_prev, *lean_next; // Others with the same base.
-    struct orri_share* way;                   // Scratch of going back.
+    struct orri_share* path_next;             // Scratch of going back.
 } orri_share;
 
 // Takes hold of a column of a chunk (any of chunk->column_count; one without data gives a share of 0 bytes).
@@ -55,11 +55,11 @@ orri_share* orri_share_column(orr_world* world, orri_chunk* chunk, uint32_t colu
 orri_share* orri_share_page(orr_world* world, uint32_t page, orri_share_kind kind);
 void orri_share_release(orr_world* world, orri_share* share);
 // One that nobody holds goes, unless others lean on it; and then what it leaned on, likewise.
-void orri_share_settle(orr_world* world, orri_share* share);
+void orri_share_collect(orr_world* world, orri_share* share);
 // True when nobody wrote since: it has the world's bytes.
 static inline bool orri_share_clean(const orri_share* share)
 {
-    return share->attached != NULL && share->undo == NULL;
+    return share->attached != NULL && share->log == NULL;
 }
 
 // For chunk.c and entity_index.c: the block is about to be written. On success nothing is attached any more.
@@ -68,21 +68,21 @@ bool orri_share_detach_column(orr_world* world, orri_chunk* chunk, uint32_t colu
 bool orri_share_detach_page(orr_world* world, uint32_t page);
 // For zero_copy.c: takes hold of a plain column that has rows, frozen, without asking whether the world is open. NULL when memory is refused
 // (silent).
-orri_share* orri_share_lend(orr_world* world, orri_chunk* chunk, uint32_t column);
+orri_share* orri_share_freeze_column(orr_world* world, orri_chunk* chunk, uint32_t column);
 // Before that is released: others may hold it for history, and then lose it rather than stand in the way of a write.
-void orri_share_unlend(orr_world* world, orri_share* share);
+void orri_share_unfreeze(orr_world* world, orri_share* share);
 // The world gets this block of the same size for its own, and the share, which is frozen, keeps the one it has. Touches nothing of other columns.
 void orri_share_replace_column(orr_world* world, orri_chunk* chunk, uint32_t column, void* block,
                                orri_extent* extent);
 // For going back (restore.c). Whoever holds the block, or page, gets it for its own; the world may write on. False when refused (silent): as before.
-bool orri_share_part_column(orr_world* world, orri_chunk* chunk, uint32_t column);
-bool orri_share_part_page(orr_world* world, uint32_t page);
+bool orri_share_try_detach_column(orr_world* world, orri_chunk* chunk, uint32_t column);
+bool orri_share_try_detach_page(orr_world* world, uint32_t page);
 // The same for one that will be read, wherever it is attached: nothing to do if it has the bytes that it holds.
-bool orri_share_part_written(orr_world* world, orri_share* share);
+bool orri_share_materialize(orr_world* world, orri_share* share);
 // What the share has was moved, or copied, to where it came from: its own memory goes, and it is attached again. Nobody else may be.
-void orri_share_rejoin_column(orr_world* world, orri_share* share, orri_chunk* chunk,
-                              uint32_t column);
-void orri_share_rejoin_page(orr_world* world, orri_share* share, uint32_t page);
+void orri_share_reattach_column(orr_world* world, orri_share* share, orri_chunk* chunk,
+                                uint32_t column);
+void orri_share_reattach_page(orr_world* world, orri_share* share, uint32_t page);
 // The values of a share, as cells.
 static inline orri_cells orri_share_cells(const orri_share* share, void* data)
 {

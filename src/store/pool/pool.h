@@ -39,10 +39,10 @@ struct orri_pool {
     bool small;        // 4, 8 or 16 bytes without padding.
     bool is_name;      // Of orr_name: written by entity_name.c only.
     uint32_t block_count, block_capacity, link_capacity;
-    uint64_t version;       // The largest of its blocks, ever.
-    uint8_t preset[16];     // Of a small type.
-    uint32_t** apart_pages; // As `pages`, of transient entities, by their number (transient.h).
-    uint32_t apart_capacity;
+    uint64_t version;           // The largest of its blocks, ever.
+    uint8_t preset[16];         // Of a small type.
+    uint32_t** transient_pages; // As `pages`, of transient entities, by their number (transient.h).
+    uint32_t transient_capacity;
 };
 
 // The pool of a pinned type; NULL for other types, and until the first value was added.
@@ -53,8 +53,8 @@ static inline orri_pool* orri_pool_find(const orr_world* world, orr_type type)
 }
 
 // Of transient entities. (pool.c)
-ORRI_COLD uint32_t* orri_pool_entry_apart(const orri_pool* pool, uint32_t index);
-ORRI_COLD uint32_t orri_pool_slot1_apart(const orri_pool* pool, uint32_t index);
+ORRI_COLD uint32_t* orri_pool_entry_transient(const orri_pool* pool, uint32_t index);
+ORRI_COLD uint32_t orri_pool_slot1_transient(const orri_pool* pool, uint32_t index);
 // The place of an entity's slot + 1; NULL: there is no page.
 static inline uint32_t* orri_pool_entry(const orri_pool* pool, uint32_t index)
 {
@@ -62,7 +62,8 @@ static inline uint32_t* orri_pool_entry(const orri_pool* pool, uint32_t index)
     if (ORR_LIKELY(page < pool->page_capacity)) {
         return pool->pages[page] != NULL ? &pool->pages[page][index & ORRI_PAGE_MASK] : NULL;
     }
-    return ORR_UNLIKELY(orri_index_transient(index)) ? orri_pool_entry_apart(pool, index) : NULL;
+    return ORR_UNLIKELY(orri_index_transient(index)) ? orri_pool_entry_transient(pool, index)
+                                                     : NULL;
 }
 
 // Slot + 1 of an entity's value; 0: none. `index` may be any entity index.
@@ -72,7 +73,7 @@ static inline uint32_t orri_pool_slot1(const orri_pool* pool, uint32_t index)
     if (ORR_LIKELY(page < pool->page_capacity)) {
         return pool->pages[page] != NULL ? pool->pages[page][index & ORRI_PAGE_MASK] : 0;
     }
-    return ORR_UNLIKELY(orri_index_transient(index)) ? orri_pool_slot1_apart(pool, index) : 0;
+    return ORR_UNLIKELY(orri_index_transient(index)) ? orri_pool_slot1_transient(pool, index) : 0;
 }
 
 static inline orri_pool_block* orri_pool_block_of(const orri_pool* pool, uint32_t slot)
@@ -184,7 +185,7 @@ void orri_pool_share_release(orr_world* world, orri_pool_share* share);
 // The block is about to be written. From any thread that writes values.
 ORRI_COLD void orri_pool_share_detach(orr_world* world, orri_pool_block* block);
 // For going back: the same, but false when refused (silent), and nothing is lost.
-bool orri_pool_share_part(orr_world* world, orri_pool_block* block);
+bool orri_pool_share_try_detach(orr_world* world, orri_pool_block* block);
 // Bytes that a block of the pool has in use.
 size_t orri_pool_share_bytes(const orri_pool_share* share);
 
@@ -207,8 +208,8 @@ bool orri_pool_node_release(orr_world* world, orri_pool_node* node);
 bool orri_pool_node_lost(const orri_pool_node* node);
 bool orri_pool_node_same(const orri_pool_node* node, const orri_pool* pool);
 // Everything that may be refused (silent) before a pool is as it was; `node` NULL: when it was empty. Then that.
-bool orri_pool_ready(orr_world* world, orri_pool* pool, const orri_pool_node* node);
-void orri_pool_back(orr_world* world, orri_pool* pool, const orri_pool_node* node);
+bool orri_pool_restore_prepare(orr_world* world, orri_pool* pool, const orri_pool_node* node);
+void orri_pool_restore(orr_world* world, orri_pool* pool, const orri_pool_node* node);
 
 // ---- pinned.c: component calls on pinned types; entities and types are checked ------------------------------
 

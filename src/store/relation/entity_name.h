@@ -19,22 +19,22 @@ bool orri_name_allowed(const char* name);
 
 // For change sets: room for more names, then for each one its text, allowed; both may be refused (reported). Then names
 // are given, or (silently) not.
-typedef enum orri_name_why {
-    ORRI_NAME_FINE,
-    ORRI_NAME_WORDS, // It is no name.
+typedef enum orri_name_result {
+    ORRI_NAME_OK,
+    ORRI_NAME_INVALID, // It is no name.
     ORRI_NAME_SCOPE_DEAD,
     ORRI_NAME_SCOPE_BELOW, // The scope is the entity itself or below it.
     ORRI_NAME_TAKEN,
-} orri_name_why;
+} orri_name_result;
 orr_result orri_names_reserve(orr_world* world, const char* call, uint32_t count);
 bool orri_name_stage(orr_world* world, uint32_t index, const char* text, orr_string* out);
-orri_name_why orri_name_put(orr_world* world, orr_entity entity, orr_entity scope,
-                            orr_string staged);
+orri_name_result orri_name_put(orr_world* world, orr_entity entity, orr_entity scope,
+                               orr_string staged);
 void orri_name_drop(orr_world* world, uint32_t index);
 void orri_names_term(orr_world* world);
 // For going back: room for so many names; then finds them anew.
 bool orri_names_room(orr_world* world, uint32_t count);
-void orri_names_renew(orr_world* world);
+void orri_names_rebuild(orr_world* world);
 // Invariant S15. Reports.
 orr_result orri_names_validate(orr_world* world);
 

@@ -60,9 +60,9 @@ static inline orri_relation* orri_table_relation(const orr_world* world, const o
 orri_relation* orri_relation_create(orr_world* world, const orri_type* type);
 void orri_relations_term(orr_world* world);
 // For going back: makes sure that one may refer to another; then finds all links anew.
-bool orri_relation_room(orr_world* world, orri_relation* relation, uint32_t e, uint32_t index,
-                        uint32_t target);
-void orri_relations_renew(orr_world* world);
+bool orri_relation_reserve(orr_world* world, orri_relation* relation, uint32_t e, uint32_t index,
+                           uint32_t target);
+void orri_relations_rebuild(orr_world* world);
 // Forgets all links: nobody is left.
 void orri_relations_reset(orr_world* world);
 
@@ -88,10 +88,10 @@ void orri_relation_enter_rows(orr_world* world, const orri_cluster* cluster, uin
 void orri_relation_undo_rows(orr_world* world, const orri_cluster* cluster, uint32_t first,
                              uint32_t count);
 
-// One row goes along a plan: the values of the added columns lie in `row` of the target.
-bool orri_relation_prepare_move(orr_world* world, const orri_transition* plan, uint32_t row,
+// One row goes along a transition: the values of the added columns lie in `row` of the target.
+bool orri_relation_prepare_move(orr_world* world, const orri_transition* transition, uint32_t row,
                                 uint32_t index);
-void orri_relation_moved(orr_world* world, const orri_transition* plan, uint32_t row,
+void orri_relation_moved(orr_world* world, const orri_transition* transition, uint32_t row,
                          uint32_t index);
 
 // ---- destroying ----------------------------------------------------------------------------------------

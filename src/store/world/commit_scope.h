@@ -9,16 +9,16 @@
 typedef struct orri_commit_scope {
     uint64_t* bits; // By cluster index.
     uint32_t words;
-    uint32_t count; // Clusters in it.
-    bool learns;    // All of them are its own; those that it touches are noted.
-    bool lost;      // One could not be noted, for want of memory.
+    uint32_t count;  // Clusters in it.
+    bool recording;  // All of them are its own; those that it touches are noted.
+    bool incomplete; // One could not be noted, for want of memory.
 } orri_commit_scope;
 
-static inline bool orri_commit_scope_has(const orri_commit_scope* reach, uint32_t cluster_index)
+static inline bool orri_commit_scope_has(const orri_commit_scope* scope, uint32_t cluster_index)
 {
-    return cluster_index / 64 < reach->words && orri_bit_get(reach->bits, cluster_index);
+    return cluster_index / 64 < scope->words && orri_bit_get(scope->bits, cluster_index);
 }
-// Before a cluster is changed. False (reported): it is out of reach.
+// Before a cluster is changed. False (reported): it is out of scope.
 ORRI_COLD bool orri_commit_scope_touch_long(orr_world* world, const orri_cluster* cluster);
 static inline bool orri_commit_scope_touch(orr_world* world, const orri_cluster* cluster)
 {
@@ -31,7 +31,7 @@ static inline bool orri_commit_scope_registry(orr_world* world)
 {
     return ORR_LIKELY(world->change.commit_scope == NULL) || orri_commit_scope_registry_long(world);
 }
-void orri_commit_scope_free(orr_world* world, orri_commit_scope* reach);
+void orri_commit_scope_free(orr_world* world, orri_commit_scope* scope);
 
 // ---- memory that others still read -----------------------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ orri_id_text orri_entity_format(const orr_world* world, orr_entity entity)
 {
     orri_id_text id = orri_id_format(entity), out;
     // Who has only its rows to itself does not look for names.
-    bool looks = !orri_watched(world) || !orri_access_of(world)->own_rows;
+    bool looks = !orri_access_checked(world) || !orri_access_of(world)->own_rows;
     const char* name = looks && orri_record_find(world, entity) != NULL
                            ? orri_name_of(world, orri_id_index(entity))
                            : NULL;
@@ -56,13 +56,15 @@ static const char* refuse_entity_reason(const orr_world* world, orr_entity entit
         return "is transient, and this is not for transient entities (orr_create_transient)";
     }
     if (orri_id_transient(entity)) {
-        return orri_watched(world) ? "is transient: dead, not created yet, or hidden from the "
-                                     "simulation"
-                                   : "was a transient one, and is dead";
+        return orri_access_checked(world)
+                   ? "is transient: dead, not created yet, or hidden from the "
+                     "simulation"
+                   : "was a transient one, and is dead";
     }
     if (orri_id_index(entity) >= world->hot.count) {
-        return orri_watched(world) ? "is not created yet: what was sent is alive after the commit"
-                                   : "was never created in this world";
+        return orri_access_checked(world)
+                   ? "is not created yet: what was sent is alive after the commit"
+                   : "was never created in this world";
     }
     return "is dead";
 }
@@ -149,15 +151,15 @@ orr_result orri_check_open(const orr_world* world, const char* call)
     if (ORR_LIKELY(orri_world_open(world))) {
         return ORR_OK;
     }
-    if (ORR_UNLIKELY(world->realtime) && orri_watched(world)) {
+    if (ORR_UNLIKELY(world->realtime) && orri_access_checked(world)) {
         return orri_refuse_structure(world, call, (orr_type){0}, (orr_entity){0});
     }
     // On the floor, with structure alone.
-    bool handles = orri_handles_here(world);
-    bool floor = ORR_UNLIKELY(world->realtime) && orri_here_now.loops == 0 && !handles;
+    bool handles = orri_in_error_handler(world);
+    bool floor = ORR_UNLIKELY(world->realtime) && orri_this_thread.loops == 0 && !handles;
     if (world->append.open == NULL && !handles && (world->loops.iterating == 0 || floor)) {
         // Nothing but lists that queries keep of where rows lie: they are told, and the call goes on.
-        if (world->loops.listed != 0) {
+        if (world->loops.cached != 0) {
             world->listener.structure_change((orr_world*)(uintptr_t)world);
         }
         ORR_ASSERT(orri_world_open(world) || floor || world->errors.in_handler != 0);
@@ -167,7 +169,7 @@ orr_result orri_check_open(const orr_world* world, const char* call)
         return orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
                            "%s: an error handler may look at the world, not change it", call);
     }
-    if (orri_watched(world)) {
+    if (orri_access_checked(world)) {
         return orri_refuse_structure(world, call, (orr_type){0}, (orr_entity){0});
     }
     if (world->context->busy != NULL) {

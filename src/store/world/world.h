@@ -178,7 +178,7 @@ static inline uint64_t orri_version_now(const orr_world* world, const orri_colum
 }
 // What is written from now on has a larger version. In real time, within a system, nobody may begin an epoch: what was written since its
 // group began counts as later too.
-static inline uint64_t orri_mark_now(orr_world* world)
+static inline uint64_t orri_version_mark(orr_world* world)
 {
     return ORR_LIKELY(!world->realtime) ? orri_epoch_end(world) : orri_clock_here(world)[1] - 1;
 }
@@ -215,7 +215,7 @@ ORRI_COLD orr_result orri_refuse_room(const orr_world* world, const char* call);
 // ORR_OK unless an appender or an iteration is open.
 orr_result orri_check_open(const orr_world* world, const char* call);
 // True for who was called as error handler. Others, on other threads, do not mind that one runs: calls from outside may be refused anywhere.
-static inline bool orri_handles_here(const orr_world* world)
+static inline bool orri_in_error_handler(const orr_world* world)
 {
     return world->errors.in_handler != 0 && orri_refusing_here(&world->env);
 }
@@ -223,17 +223,17 @@ static inline bool orri_handles_here(const orr_world* world)
 static inline bool orri_world_open(const orr_world* world)
 {
     return world->append.open == NULL &&
-           (world->loops.iterating | world->loops.listed | world->errors.in_handler) == 0 &&
+           (world->loops.iterating | world->loops.cached | world->errors.in_handler) == 0 &&
            !world->realtime;
 }
 // A tick begins, and the world counts it. (world.c)
 void orri_tick_advance(orr_world* world);
 // A tick that the world does not count begins: as orri_tick_advance(), but for the world's tick and what waits for it. (world.c)
-void orri_tick_aside(orr_world* world);
+void orri_tick_advance_uncounted(orr_world* world);
 // Before versions or ticks of blocks are looked at.
 static inline void orri_world_settle(const orr_world* world)
 {
-    if (ORR_UNLIKELY(world->loops.owing != 0)) {
+    if (ORR_UNLIKELY(world->loops.unstamped != 0)) {
         world->listener.settle((orr_world*)(uintptr_t)world);
     }
 }
@@ -241,7 +241,7 @@ static inline void orri_world_settle(const orr_world* world)
 static inline bool orri_world_quiet(const orr_world* world)
 {
     return world->append.open == NULL &&
-           (world->loops.iterating | world->loops.listed | world->errors.in_handler |
+           (world->loops.iterating | world->loops.cached | world->errors.in_handler |
             world->relations.count) == 0 &&
            !world->realtime;
 }
@@ -385,7 +385,7 @@ bool orri_chunk_prepare(orr_world* world, orri_chunk* chunk);
 bool orri_chunk_prepare_rows(orr_world* world, orri_chunk* chunk, uint32_t slot, uint32_t count);
 bool orri_column_prepare(orr_world* world, orri_chunk* chunk, uint32_t column);
 ORRI_COLD void orri_chunk_stamp_all(orr_world* world, orri_chunk* chunk);
-ORRI_COLD void orri_chunk_stamp_held(orr_world* world, orri_chunk* chunk);
+ORRI_COLD void orri_chunk_stamp_columns(orr_world* world, orri_chunk* chunk);
 void orri_column_stamp_one(orr_world* world, orri_chunk* chunk, uint32_t column);
 // Stamps all columns with tick and epoch. The chunk must be prepared.
 static inline void orri_chunk_stamp(orr_world* world, orri_chunk* chunk)
@@ -421,7 +421,7 @@ static inline uint8_t* orri_rows_write(orr_world* world, orri_chunk* chunk, uint
 static inline void orri_chunk_stamp_rows(orr_world* world, orri_chunk* chunk)
 {
     if (ORR_UNLIKELY(chunk->stamp != world->epoch)) {
-        orri_chunk_stamp_held(world, chunk);
+        orri_chunk_stamp_columns(world, chunk);
     }
 }
 // A column to write, prepared and stamped; NULL when a copy was refused (reported).
@@ -510,8 +510,8 @@ static inline orr_cluster orri_cluster_handle(const orri_cluster* cluster)
 orri_cluster* orri_cluster_lookup(const orr_world* world, const orr_type* types,
                                   uint32_t type_count, const orr_tag* tags, uint32_t tag_count);
 // The cluster of transient entities, which queries are told of and nobody else; NULL when refused (reported). (transient.h)
-orri_cluster* orri_cluster_make_apart(orr_world* world);
-void orri_cluster_free_apart(orr_world* world, orri_cluster* cluster);
+orri_cluster* orri_cluster_make_transient(orr_world* world);
+void orri_cluster_free_transient(orr_world* world, orri_cluster* cluster);
 // Looks up or creates. `*created` tells. NULL when refused (reported). Rows have room for one instance of each type.
 orri_cluster* orri_cluster_obtain(orr_world* world, const char* call, const orr_type* types,
                                   uint32_t type_count, const orr_tag* tags, uint32_t tag_count,
@@ -529,12 +529,13 @@ orri_cluster* orri_cluster_obtain_like(orr_world* world, const char* call, const
 // Undoes the last creation: as if it had never been.
 void orri_cluster_undo(orr_world* world, orri_cluster* cluster);
 // The empty cluster, created if missing.
-orri_cluster* orri_cluster_of_nothing(orr_world* world, const char* call, bool* created);
+orri_cluster* orri_cluster_obtain_empty(orr_world* world, const char* call, bool* created);
 // The same, though it be one more than clusters_max: where entities are that a change set had no cluster for.
-orri_cluster* orri_cluster_refuge(orr_world* world, const char* call, bool* created);
+orri_cluster* orri_cluster_fallback(orr_world* world, const char* call, bool* created);
 // True when a set has no cluster, and clusters_max allows for none more.
-bool orri_cluster_barred(const orr_world* world, const orr_type* types, const uint16_t* capacities,
-                         uint32_t type_count, const orr_tag* tags, uint32_t tag_count);
+bool orri_cluster_over_limit(const orr_world* world, const orr_type* types,
+                             const uint16_t* capacities, uint32_t type_count, const orr_tag* tags,
+                             uint32_t tag_count);
 // Of some types, at least one, the table of that which the fewest clusters have: what has all of them is in there.
 const orri_table* orri_table_rarest(const orr_world* world, const orr_type* types, uint32_t count);
 // -1 if the cluster lacks the type.
@@ -568,7 +569,7 @@ enum {
     ORRI_EDGE_ADD = 0,
     ORRI_EDGE_REMOVE = 1
 };
-// The plan from a cluster to the one with a type more or less. `*created` (may be NULL) tells whether the target
+// The transition from a cluster to the one with a type more or less. `*created` (may be NULL) tells whether the target
 // is new. NULL when refused (reported).
 orri_transition* orri_transition_edge_find(orr_world* world, const char* call, orri_cluster* from,
                                            orr_type type, int direction, bool* created);
@@ -584,10 +585,10 @@ static inline orri_transition* orri_transition_edge(orr_world* world, const char
     return orri_transition_edge_find(world, call, from, type, direction, created);
 }
 orri_transition* orri_transition_pair_get(orr_world* world, orri_cluster* from, orri_cluster* to);
-// The plan to the cluster that differs in the capacity of one multiple type only. As orri_transition_edge().
+// The transition to the cluster that differs in the capacity of one multiple type only. As orri_transition_edge().
 orri_transition* orri_transition_resize(orr_world* world, const char* call, orri_cluster* from,
                                         uint32_t column, uint16_t capacity, bool* created);
-// Forgets all plans of a cluster.
+// Forgets all transitions of a cluster.
 void orri_transitions_drop(orr_world* world, orri_cluster* cluster);
 
 // ---- entity.c --------------------------------------------------------------------------------------------
@@ -622,7 +623,7 @@ orr_result orri_check_move(const orr_world* world, const char* call, orr_cluster
 // ---- row.c: one row leaves a cluster ------------------------------------------------------------------
 
 // Moves one row. `value` (may be NULL) initialises the column of `value_type` in the target instead of its preset.
-orr_result orri_move_one(orr_world* world, const char* call, const orri_transition* plan,
+orr_result orri_move_one(orr_world* world, const char* call, const orri_transition* transition,
                          uint32_t index, const orri_type* value_type, const void* value);
 // Removes one row whose values are gone (moved out or destructed): the last row fills the gap. Its chunk, the
 // last chunk and the last row's record must be prepared.
@@ -657,10 +658,10 @@ static inline void orri_row_close_gap(orr_world* world, orri_cluster* cluster, o
         orri_cluster_trim(world, cluster);
     }
 }
-// Makes sure that the target of a plan has the enable bits that its source has.
-bool orri_transition_prepare_bits(orr_world* world, const orri_transition* plan);
+// Makes sure that the target of a transition has the enable bits that its source has.
+bool orri_transition_prepare_bits(orr_world* world, const orri_transition* transition);
 // Sets the enable bits of new rows in the target: as in the source for kept columns, else on.
-void orri_transition_move_bits(const orri_transition* plan, orri_chunk* to, uint32_t to_slot,
+void orri_transition_move_bits(const orri_transition* transition, orri_chunk* to, uint32_t to_slot,
                                orri_chunk* from, uint32_t from_slot, uint32_t count);
 // Values of rows are made in raw memory, across chunks: row first … first + count - 1 of a column. On a
 // hook's refusal nothing is made.
@@ -726,12 +727,12 @@ bool orri_cells_make(orri_chunk* chunk, uint32_t column, uint32_t slot, uint32_t
 // Copies all instances of a cell with new ids, counts included.
 bool orri_cell_duplicate(orri_chunk* to, uint32_t to_slot, const orri_chunk* from,
                          uint32_t from_slot, uint32_t column);
-// Moves the cells of a plan's resized types, with counts and ids; orri_cells_fit() was true.
-void orri_cells_resize(const orri_transition* plan, orri_chunk* to, uint32_t to_slot,
+// Moves the cells of a transition's resized types, with counts and ids; orri_cells_fit() was true.
+void orri_cells_resize(const orri_transition* transition, orri_chunk* to, uint32_t to_slot,
                        orri_chunk* from, uint32_t from_slot, uint32_t rows);
 // ORR_ERR_CAPACITY (reported) when a row of first … first + count - 1 has more instances than the target has room for.
-orr_result orri_cells_fit(const orr_world* world, const char* call, const orri_transition* plan,
-                          uint32_t first, uint32_t count);
+orr_result orri_cells_fit(const orr_world* world, const char* call,
+                          const orri_transition* transition, uint32_t first, uint32_t count);
 uint64_t orri_cells_hash(orri_cells cells, uint32_t rows, uint64_t seed);
 // Ids with this bit name instances that were sent and are not there yet.
 #define ORRI_PROVISIONAL 0x80000000u
@@ -758,11 +759,12 @@ bool orri_instance_room_left(const orri_type* type, uint32_t capacity);
 
 // ---- batch.c: many rows leave clusters ------------------------------------------------------------------
 
-// For change sets: values of a run of rows move along a plan, or end; a hole is filled with the last row of the tail; the
+// For change sets: values of a run of rows move along a transition, or end; a hole is filled with the last row of the tail; the
 // tail is cut off.
-void orri_batch_keep(const orri_transition* plan, orri_chunk* target, uint32_t target_slot,
+void orri_batch_keep(const orri_transition* transition, orri_chunk* target, uint32_t target_slot,
                      orri_chunk* chunk, uint32_t slot, uint32_t run);
-void orri_batch_drop(const orri_transition* plan, orri_chunk* chunk, uint32_t slot, uint32_t run);
+void orri_batch_drop(const orri_transition* transition, orri_chunk* chunk, uint32_t slot,
+                     uint32_t run);
 void orri_batch_fill_hole(orr_world* world, orri_chunk* chunk, uint32_t slot);
 void orri_batch_cut(orr_world* world, orri_cluster* cluster);
 
@@ -770,19 +772,19 @@ void orri_batch_cut(orr_world* world, orri_cluster* cluster);
 // refused any more and nothing has been done.
 orr_result orri_destroy_batch(orr_world* world, const char* call, const orr_entity* entities,
                               uint32_t count, void (*before)(void* user), void* user);
-// Moves rows first … first + count - 1 along a plan. All or nothing.
-orr_result orri_rows_move_range(orr_world* world, const char* call, orri_transition* plan,
+// Moves rows first … first + count - 1 along a transition. All or nothing.
+orr_result orri_rows_move_range(orr_world* world, const char* call, orri_transition* transition,
                                 uint32_t first, uint32_t count);
 
 // ---- chunk_transfer.c: whole chunks change cluster ------------------------------------------------------------------
 
-// True when all rows of a plan's source can be handed over at once: the target is empty.
-static inline bool orri_transition_moves_chunks(const orri_transition* plan)
+// True when all rows of a transition's source can be handed over at once: the target is empty.
+static inline bool orri_transition_moves_chunks(const orri_transition* transition)
 {
-    return plan->to->row_count == 0 && plan->resized_count == 0;
+    return transition->to->row_count == 0 && transition->resized_count == 0;
 }
-// Hands all rows of the plans' sources over. Sources and targets are all different, targets empty. All or nothing.
-orr_result orri_chunk_transfer_many(orr_world* world, orri_transition* const* plans,
+// Hands all rows of the transitions' sources over. Sources and targets are all different, targets empty. All or nothing.
+orr_result orri_chunk_transfer_many(orr_world* world, orri_transition* const* transitions,
                                     uint32_t count);
 
 #endif

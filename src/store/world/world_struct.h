@@ -106,7 +106,7 @@ static inline orri_column_cold* orri_chunk_cold(const orri_chunk* chunk)
 }
 
 // True when the values of a column pass to a holder if the chunk goes. A marker has none to pass.
-static inline bool orri_column_held(const orri_chunk* chunk, uint32_t column)
+static inline bool orri_column_shared(const orri_chunk* chunk, uint32_t column)
 {
     return chunk->columns[column].share != NULL && orri_chunk_cold(chunk)[column].extent != NULL;
 }
@@ -181,7 +181,7 @@ struct orri_cluster {
     uint64_t identity_hash;         // Of type names, layouts and tags; part of the world's hash.
     orri_cluster *prev, *next;      // In creation order.
     uint64_t sequence;              // Ascends with the order of creation. Not state.
-    struct orri_transition *plans_from, *plans_to;
+    struct orri_transition *transitions_from, *transitions_to;
     // Scratch of a batch (batch.c), 0 outside: rows that leave, how they go, first target row, rows gone, and where
     // to look for the next row that fills a gap.
     uint32_t batch_count, batch_base, batch_used, batch_tail;
@@ -192,7 +192,7 @@ struct orri_cluster {
     // Scratch of a change set (change_detail.h), likewise: on its list, and the route of the group in hand, plus 1.
     bool batch_listed;
     uint32_t batch_route;
-    bool doomed;    // Scratch of clearing and deleting; false outside.
+    bool clearing;  // Scratch of clearing and deleting; false outside.
     bool indexed;   // Some type has indexed references.
     bool transient; // Of transient entities: in no list, without a number (transient.h).
 };
@@ -296,9 +296,9 @@ typedef struct orr_query orr_query;
 
 // A module below that keeps something with the world: messages, systems. NULL functions: nothing to do.
 typedef struct orri_extension {
-    void (*gone)(orr_world* world);                      // The world ends: gives back all memory.
-    uint64_t (*digest)(orr_world* world, uint64_t hash); // Its part of the world's hash.
-    orr_result (*validate)(orr_world* world);            // Its invariants. Reports.
+    void (*gone)(orr_world* world);                    // The world ends: gives back all memory.
+    uint64_t (*hash)(orr_world* world, uint64_t hash); // Its part of the world's hash.
+    orr_result (*validate)(orr_world* world);          // Its invariants. Reports.
 } orri_extension;
 
 typedef enum orri_extension_id {
@@ -409,9 +409,9 @@ typedef struct orri_append_state {
 typedef struct orri_loops {
     _Atomic uint32_t iterating; // Open iterations. While there are some, structure does not change.
     _Atomic uint32_t
-        listed; // Queries that cache where rows lie; they are notified before rows move.
-    _Atomic uint32_t owing; // Queries with writes that are not stamped yet.
-    uint32_t era;           // An iteration of an earlier era has ended.
+        cached; // Queries that cache where rows lie; they are notified before rows move.
+    _Atomic uint32_t unstamped; // Queries with writes that are not stamped yet.
+    uint32_t era;               // An iteration of an earlier era has ended.
 } orri_loops;
 
 // Pinned values (pool/pool.h).
@@ -447,9 +447,9 @@ typedef struct orri_tick_hooks {
     // All of the tick is done. In lockstep, or at a sync point of real time.
     void (*ended)(orr_world* world);
     // Real time: should the pipelines stop at a sync point for the tick that the first pipeline ended?
-    bool (*wanted)(const orr_world* world);
+    bool (*sync_wanted)(const orr_world* world);
     // Real time: the pipelines stand at that sync point, or the run has ended.
-    void (*met)(orr_world* world);
+    void (*synced)(orr_world* world);
 } orri_tick_hooks;
 
 // Settings of the desc that the schedule reads.
@@ -465,7 +465,7 @@ typedef struct orri_world_settings {
 typedef struct orri_running {
     bool in_system; // The function of a system runs.
     bool in_tick;   // A tick runs at this moment; false while a refused tick waits.
-    // Several threads may run systems: each thread knows its own (orri_here_now).
+    // Several threads may run systems: each thread knows its own (orri_this_thread).
     bool parallel;
     // What the running system may reach; NULL: no system runs, or it is not checked. While several run: an access that allows nothing;
     // ask orri_access_of().
@@ -534,8 +534,8 @@ struct orr_world {
         publisher; // Values as other pipelines see them (publish.h); NULL: nothing is published.
     orri_extension extensions[ORRI_EXTENSION_COUNT];
     orri_tick_hooks tick_hooks;
-    uint64_t timeline; // Counts travels back. Not state.
-    bool stretch_said; // The warning that no system moves stretchers was logged.
+    uint64_t timeline;   // Counts travels back. Not state.
+    bool stretch_warned; // The warning that no system moves stretchers was logged.
 
     orri_world_settings settings;
     orri_running running;
