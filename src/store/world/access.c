@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The police: what a running system may reach by calls to the world. Calls that touch a component ask here; while no system
-// runs, or none is watched, that is one compare. Reading by id is inline (store.h): it finds only the tables that the
-// system may see, and comes here for the others.
+// Access checks of running systems: the slow paths and error texts of access.h. Reads by id are
+// inline (store.h): they use only the type tables that the system may read (orri_access_tables()),
+// and come here for all other types.
 #include "store/world/access.h"
 #include <stdio.h>
 
@@ -13,7 +13,7 @@ const uint64_t* orri_clock_here(const orr_world* world)
     return here->world == world && here->clock != NULL ? here->clock : &world->tick;
 }
 
-// Of threads that run none of the systems, while systems run abreast.
+// Access of threads that run no system while systems run in parallel: allows nothing.
 static _Atomic uint64_t access_foreign_violations;
 static const orri_access access_foreign = {.system = "of another thread",
                                            .violations = &access_foreign_violations};
@@ -34,12 +34,12 @@ const struct orri_view* orri_view_here_far(const orr_world* world)
     return orri_this_thread.world == world ? orri_this_thread.view : NULL;
 }
 
+// True when a set of types has one.
 static bool access_has(const orri_access* access, const uint64_t* bits, uint32_t type_index)
 {
     return bits != NULL && type_index < access->type_count && orri_bit_get(bits, type_index);
 }
 
-// A thread of the program's own reaches for a world that runs in real time.
 bool orri_access_foreign_thread(const orr_world* world, const char* call)
 {
     if (!world->realtime || orri_access_of(world) != &access_foreign) {
@@ -48,46 +48,45 @@ bool orri_access_foreign_thread(const orr_world* world, const char* call)
     access_foreign_violations++;
     (void)orri_refuse(
         orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-        "%s: the world runs in real time, and belongs to its pipelines; post the call "
-        "(orr_post; about the world as a whole orr_post_exclusive), or make it before "
-        "orr_realtime() "
-        "or after it has returned",
+        "%s: the world runs in real time, and belongs to its pipelines; post the call with "
+        "orr_post() (orr_post_exclusive() if it is about the whole world), or make it before "
+        "orr_realtime() or after it has returned",
         call);
     return true;
 }
 
+// Counts and reports a violation. `prefix`: what stands before the type's name in a declaration.
 ORRI_COLD static bool access_refuse(const orr_world* world, const char* call, const char* name,
                                     orr_entity entity, const char* prefix)
 {
-    if (orri_access_foreign_thread(world, call)) { // Who may not even look for the entity's name.
+    if (orri_access_foreign_thread(world, call)) { // Such a thread may not even read the name.
         return false;
     }
     const orri_access* access = orri_access_of(world);
-    orri_id_text who = orri_entity_format(world, entity);
+    orri_id_text id = orri_entity_format(world, entity);
     const char* of = entity.id != 0 ? " of " : "";
     (*access->violations)++;
     if (access->indirect) {
         (void)orri_refuse(
             orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-            "%s: system '%s' is indirect: it does not reach the world, here %s%s%s; it hears by "
-            "messages (orr_receive) and changes by messages (orr_send_…)",
-            call, access->system, name, of, entity.id != 0 ? who.text : "");
+            "%s: system '%s' is indirect and may not access the world, here %s%s%s; read messages "
+            "with orr_receive() and send changes with orr_send_…",
+            call, access->system, name, of, entity.id != 0 ? id.text : "");
         return false;
     }
     if (access->posted || access->section) {
         (void)orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-                          "%s: %s of system '%s' reaches %s%s%s; its function has the "
-                          "component it is about, and its "
-                          "argument, and sees nothing else of the world",
+                          "%s: %s of system '%s' accesses %s%s%s; its function may use only the "
+                          "component it was called for, and its argument",
                           call, access->section ? "an atomic section" : "a transaction",
-                          access->system, name, of, entity.id != 0 ? who.text : "");
+                          access->system, name, of, entity.id != 0 ? id.text : "");
         return false;
     }
     (void)orri_refuse(
         orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-        "%s: system '%s' reaches %s%s%s, which it did not declare; put \"%s%s\" into its .by_id%s",
-        call, access->system, name, of, entity.id != 0 ? who.text : "", prefix, name,
-        access->own_rows ? ", and leave .own_rows out" : "");
+        "%s: system '%s' accesses %s%s%s, which it did not declare; put \"%s%s\" into its .by_id%s",
+        call, access->system, name, of, entity.id != 0 ? id.text : "", prefix, name,
+        access->own_rows ? ", and remove .own_rows" : "");
     return false;
 }
 
@@ -145,15 +144,15 @@ bool orri_access_places_long(const orr_world* world, const char* call, orr_entit
         return true;
     }
     if (access->query == NULL) {
-        return access_refuse(world, call, "the place", entity, "");
+        return access_refuse(world, call, "the position", entity, "");
     }
-    orri_id_text who = orri_entity_format(world, entity);
+    orri_id_text id = orri_entity_format(world, entity);
     (*access->violations)++;
-    (void)orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-                      "%s: system '%s' looks for the place%s%s, but reaches nothing by id; put the "
-                      "types that it is about into its .by_id",
-                      call, access->system, entity.id != 0 ? " of " : "",
-                      entity.id != 0 ? who.text : "");
+    (void)orri_refuse(
+        orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+        "%s: system '%s' asks for the position%s%s, but accesses nothing by id; put the "
+        "types that it needs into its .by_id",
+        call, access->system, entity.id != 0 ? " of " : "", entity.id != 0 ? id.text : "");
     return false;
 }
 
@@ -166,9 +165,9 @@ bool orri_access_looks_long(const orr_world* world, const char* call, orr_entity
     orri_id_text id = orri_id_format(entity);
     (*access->violations)++;
     (void)orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-                      "%s: system '%s' looks beyond its rows%s%s, but says that it does not "
-                      "(.own_rows); leave that out",
-                      call, access->system, entity.id != 0 ? ", here at " : "",
+                      "%s: system '%s' reads more than its own rows%s%s, but declares .own_rows; "
+                      "remove .own_rows",
+                      call, access->system, entity.id != 0 ? ", here of " : "",
                       entity.id != 0 ? id.text : "");
     return false;
 }
@@ -185,7 +184,7 @@ bool orri_access_owns_long(const orr_world* world, const char* call)
     (*access->violations)++;
     (void)orri_refuse(
         orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-        "%s: system '%s' makes strings or arrays, but declares no type with any that it "
+        "%s: system '%s' makes strings or arrays, but declares no type with owned fields that it "
         "writes or sends; declare that type",
         call, access->system);
     return false;
@@ -197,33 +196,33 @@ orr_result orri_refuse_structure(const orr_world* world, const char* call, orr_t
     if (orri_access_foreign_thread(world, call)) {
         return ORR_ERR_STATE;
     }
-    orri_id_text who = orri_entity_format(world, entity);
+    orri_id_text id = orri_entity_format(world, entity);
     bool typed = type.id != 0, about = entity.id != 0;
     (*orri_access_of(world)->violations)++;
     return orri_refuse(
         orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-        "%s: system '%s' changes structure directly%s%s%s%s; inside a system changes are sent "
-        "(orr_send_create, orr_send_add …, message.h) and declared in its desc",
+        "%s: system '%s' changes structure directly%s%s%s%s; inside a system send the change "
+        "(orr_send_create, orr_send_add …, message.h), and declare it in the system's desc",
         call, orri_access_of(world)->system, typed || about ? ", here " : "",
         typed ? orri_type_label(world, type) : "", typed && about ? " of " : "",
-        about ? who.text : "");
+        about ? id.text : "");
 }
 
 orr_result orri_refuse_running(const orr_world* world, const char* call)
 {
-    bool watched = orri_access_checked(world);
-    if (watched && orri_access_foreign_thread(world, call)) {
+    bool checked = orri_access_checked(world);
+    if (checked && orri_access_foreign_thread(world, call)) {
         return ORR_ERR_STATE;
     }
-    if (watched) {
+    if (checked) {
         (*orri_access_of(world)->violations)++;
     }
     return orri_refuse(
         orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH, "%s: not %s%s%s%s; %s", call,
-        watched || !world->realtime ? "inside a system" : "while pipelines run",
-        watched ? " ('" : "", watched ? orri_access_of(world)->system : "", watched ? "')" : "",
-        world->realtime ? "post it for where all of them stand between ticks "
-                          "(orr_post_exclusive), or call it between runs"
+        checked || !world->realtime ? "inside a system" : "while pipelines run",
+        checked ? " ('" : "", checked ? orri_access_of(world)->system : "", checked ? "')" : "",
+        world->realtime ? "post it with orr_post_exclusive(), or call it before orr_realtime() or "
+                          "after it has returned"
                         : "call it between ticks");
 }
 
@@ -237,11 +236,12 @@ void orri_access_enter(orr_world* world, const orri_access* access, orr_hot_tabl
     }
 }
 
-void orri_access_parallel(orr_world* world, bool watched, orr_hot_table** tables)
+void orri_access_parallel(orr_world* world, bool checked, orr_hot_table** tables)
 {
     ORR_ASSERT(!world->running.parallel);
     world->running.parallel = true;
-    orri_access_enter(world, watched ? &access_foreign : NULL, tables);
+    // Threads that run no system get an access that allows nothing.
+    orri_access_enter(world, checked ? &access_foreign : NULL, tables);
 }
 
 void orri_access_serial(orr_world* world)

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: MIT
-// Changes of structure beside systems that run: where they may scope, and memory that these still read. See commit_scope.h.
+// Commit scopes and retired memory (commit_scope.h).
+// read. See commit_scope.h.
 #include "store/world/commit_scope.h"
 
 ORRI_COLD static bool commit_scope_refuse(orr_world* world, const char* what)
 {
     (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                      "a commit beside running systems %s; it is done again where none runs", what);
+                      "a commit beside running systems %s; it is repeated while no system runs",
+                      what);
     return false;
 }
 
+// Adds a cluster to the scope.
 static void commit_scope_note(orr_world* world, orri_commit_scope* scope, uint32_t index)
 {
     uint32_t old = scope->words;
     if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &scope->bits, &scope->words,
                       index / 64 + 1)) {
-        scope->incomplete = true; // Commits wait longer, nothing else.
+        scope->incomplete = true; // The next commits wait for all systems.
         return;
     }
     for (uint32_t w = old; w < scope->words; w++) {
@@ -29,10 +32,10 @@ bool orri_commit_scope_touch_long(orr_world* world, const orri_cluster* cluster)
     orri_commit_scope* scope = world->change.commit_scope;
     if (cluster->transient || orri_commit_scope_has(scope, cluster->index)) {
         return !cluster->transient || scope->recording ||
-               commit_scope_refuse(world, "is about transient ones");
+               commit_scope_refuse(world, "changes transient entities");
     }
     if (!scope->recording) {
-        return commit_scope_refuse(world, "came to a cluster that it has not");
+        return commit_scope_refuse(world, "changes a cluster outside its scope");
     }
     commit_scope_note(world, scope, cluster->index);
     return true;
@@ -41,7 +44,7 @@ bool orri_commit_scope_touch_long(orr_world* world, const orri_cluster* cluster)
 bool orri_commit_scope_registry_long(orr_world* world)
 {
     return world->change.commit_scope->recording ||
-           commit_scope_refuse(world, "would make a cluster");
+           commit_scope_refuse(world, "would create a cluster");
 }
 
 void orri_commit_scope_free(orr_world* world, orri_commit_scope* scope)
@@ -50,7 +53,7 @@ void orri_commit_scope_free(orr_world* world, orri_commit_scope* scope)
     *scope = (orri_commit_scope){0};
 }
 
-// ---- memory that others still read -----------------------------------------------------------------------------------------
+// ---- memory that running systems may still read -------------------------------------------------
 
 bool orri_retire_reserve(orr_world* world)
 {

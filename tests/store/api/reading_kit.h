@@ -24,7 +24,7 @@ static void reading_begin(reading* r, orr_world* world, const orri_view* view, u
                              .by_id_write = r->bits,
                              .type_count = 256,
                              .alone = true,
-                             .transient = true,
+                             .alone_realtime = true,
                              .violations = &r->violations};
     r->clock[0] = 41;
     r->clock[1] = world->epoch;
