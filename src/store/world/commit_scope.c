@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Commit scopes and retired memory (commit_scope.h).
-// read. See commit_scope.h.
 #include "store/world/commit_scope.h"
 
 ORRI_COLD static bool commit_scope_refuse(orr_world* world, const char* what)
