@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
-// Logs of rows, and shares that lean on each other. See row_log.h for what they promise.
+// Row logs, and shares that lean on each other. row_log.h explains both.
 #include "store/cow/row_log.h"
 
 #include "store/world/access.h"
 
-#define ROW_LOG_MIN 8 // Rows there is room for at first.
+#define ROW_LOG_MIN 8 // Smallest capacity of a log, in rows.
 
-// Which rows of a block, or records of a page.
+// A set of rows of a block, or of records of a page.
 typedef struct row_log_set {
     uint64_t words[ORRI_PAGE_SIZE / 64];
 } row_log_set;
 _Static_assert(ORRI_PAGE_SIZE >= ORR_CHUNK_CAPACITY && ORRI_PAGE_SIZE <= UINT16_MAX + 1,
                "a set has room for all rows, and a log for their numbers");
 
-// ---- memory --------------------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
+// Bytes of a log: header, values padded to an even size, row numbers.
 static size_t row_log_size(uint32_t capacity, uint32_t row_size)
 {
     return sizeof(orri_row_log) + (((size_t)capacity * row_size + 1) & ~(size_t)1) +
@@ -51,6 +52,7 @@ static void row_log_free(orr_world* world, orri_row_log* log)
     }
 }
 
+// Words of a share's marks.
 static uint32_t row_log_words(const orri_share* share)
 {
     return (share->rows + 63) / 64;
@@ -78,7 +80,7 @@ size_t orri_row_log_bytes(const orri_share* share)
            (share->marks != NULL ? row_log_words(share) * sizeof *share->marks : 0);
 }
 
-// ---- logging -------------------------------------------------------------------------------------------------
+// ---- logging ------------------------------------------------------------------------------------
 
 void orri_row_log_set_limit(const orr_world* world, orri_share* share)
 {
@@ -88,6 +90,7 @@ void orri_row_log_set_limit(const orr_world* world, orri_share* share)
                          : 0;
 }
 
+// Makes the marks of an attached share from its log, if they do not exist yet.
 static bool row_log_marks_ready(orr_world* world, orri_share* share)
 {
     if (ORR_LIKELY(share->marks != NULL)) {
@@ -104,7 +107,8 @@ static bool row_log_marks_ready(orr_world* world, orri_share* share)
     return true;
 }
 
-// Room for one more. The first time as much as the log before took.
+// Grows the log. A first log gets the size of the log before it (of the newest share that leans on
+// this one) and a quarter more, since the same rows are often written again.
 static bool row_log_room(orr_world* world, orri_share* share)
 {
     uint32_t limit = share->log_max;
@@ -130,11 +134,12 @@ static bool row_log_room(orr_world* world, orri_share* share)
 
 bool orri_row_log_add(orr_world* world, orri_share* share, uint32_t slot, uint32_t count)
 {
-    // Shares are counted on the floor, as in orri_share_detach_column().
+    // Only the thread that has the turn, as in orri_share_detach_column().
     ORR_ASSERT(!world->realtime || orri_this_thread.world != world ||
                orri_this_thread.clock == NULL);
     uint32_t limit = ORR_LIKELY(share->kind == ORRI_SHARE_HISTORY) ? share->log_max : 0;
-    // Rows that came since are not the holder's. That something was written a log says, even one without rows.
+    // Rows added since are not part of the share. A log is made even if it stays empty: its
+    // existence says that the block was written (orri_share_clean()).
     uint32_t end = slot + count < share->rows ? slot + count : share->rows;
     if (limit == 0 || count > limit || !row_log_marks_ready(world, share) ||
         (share->log == NULL && !row_log_room(world, share))) {
@@ -173,8 +178,9 @@ void orri_row_log_apply(orr_world* world, orri_share* share, void* data)
     orri_row_log_drop(world, share);
 }
 
-// ---- leaning -------------------------------------------------------------------------------------------------
+// ---- leaning ------------------------------------------------------------------------------------
 
+// Links a share to its base.
 static void row_log_lean(orri_share* share, orri_share* base)
 {
     share->base = base;
@@ -199,7 +205,7 @@ void orri_row_log_unlink(orri_share* share)
     share->base = share->lean_prev = share->lean_next = NULL;
 }
 
-// One is attached in the place of another, which has nothing of the world any more.
+// Attaches a share in the place of `old`, which is detached and has no data.
 static void row_log_attach(orri_share* share, orri_share* old)
 {
     share->attached = old->attached;
@@ -225,9 +231,10 @@ void orri_row_log_supersede(orr_world* world, orri_share* old, orri_share* share
     }
 }
 
-// ---- values --------------------------------------------------------------------------------------------------
+// ---- values -------------------------------------------------------------------------------------
 
-// Rows of the root that no log has, in runs. There may be others behind them that are gone.
+// Copies the rows that are in no log from the root (the end of the chain of bases), in runs. Rows
+// that the root no longer has are all in logs.
 static void row_log_read_rest(const orri_share* share, const orri_share* root,
                               const row_log_set* seen, uint8_t* to)
 {
@@ -240,7 +247,7 @@ static void row_log_read_rest(const orri_share* share, const orri_share* root,
     }
 }
 
-// From the share itself on towards the root: whoever has a row first is right.
+// Walks from the share towards the root. The first log that has a row decides.
 void orri_row_log_read(const orri_share* share, void* values)
 {
     row_log_set seen = {{0}};
@@ -259,6 +266,7 @@ void orri_row_log_read(const orri_share* share, void* values)
     row_log_read_rest(share, root, &seen, values);
 }
 
+// Gives a share values of its own. The base is not collected.
 static bool row_log_materialize(orr_world* world, orri_share* share)
 {
     uint8_t* copy = orri_alloc(&world->env, ORR_MEMORY_SHARE, share->size, ORRI_BLOCK_ALIGN);
@@ -289,8 +297,9 @@ bool orri_row_log_materialize(orr_world* world, orri_share* share)
     return true;
 }
 
-// ---- folding -------------------------------------------------------------------------------------------------
+// ---- folding: a share without holders passes its values on --------------------------------------
 
+// Appends entry `i` of another log.
 static void row_log_append(orri_row_log* log, const orri_row_log* other, uint32_t i)
 {
     row_log_rows(log)[log->count] = orri_row_log_rows(other)[i];
@@ -298,7 +307,8 @@ static void row_log_append(orri_row_log* log, const orri_row_log* other, uint32_
                     log->row_size);
 }
 
-// The rows of the base's log that the variant's own does not have are added to that. False when there would be too many, or memory is refused.
+// Adds the rows of the base's log (`other`) that the log of the leaning share lacks. False: the log
+// would be as large as a copy, or memory is refused.
 static bool row_log_merge(orr_world* world, orri_share* share, const orri_row_log* other)
 {
     orri_row_log* log = share->log;
@@ -312,10 +322,11 @@ static bool row_log_merge(orr_world* world, orri_share* share, const orri_row_lo
         bool adds = row < share->rows && !orri_bit_get(has.words, row);
         total += adds;
         if (!adds) {
-            orri_bit_set(has.words, row, true); // Not to be added below, either.
+            orri_bit_set(has.words, row, true); // Skipped by the loop below, too.
         }
     }
-    // As long as it takes less than a copy: both logs were there before, so nothing grows by forgetting.
+    // Merge only while it takes less memory than a copy. Both logs exist already, so dropping a
+    // snapshot never takes more memory than keeping it.
     if ((size_t)total * (share->row_size + sizeof(uint16_t)) >= share->size) {
         return false;
     }
@@ -338,7 +349,8 @@ static bool row_log_merge(orr_world* world, orri_share* share, const orri_row_lo
     return true;
 }
 
-// The base has values of its own: they become the variant's. False when there is no room for all rows.
+// The base is OWNED: its memory passes to the leaning share. False: the memory is too small for the
+// share's rows.
 static bool row_log_inherit(orr_world* world, orri_share* share, orri_share* base)
 {
     size_t room = base->extent != NULL ? base->extent->block_size : base->owned_size;
@@ -395,21 +407,23 @@ void orri_row_log_lose(orr_world* world, orri_share* share)
     }
 }
 
-// ---- going back ----------------------------------------------------------------------------------------------
+// ---- rewinding ----------------------------------------------------------------------------------
 
 bool orri_row_log_can_rewind(const orri_share* share, const orri_share* attached)
 {
     const orri_share* at = share;
     if (attached->kind == ORRI_SHARE_FROZEN) {
-        return false; // Somebody has a pointer to its values.
+        return false; // A reader keeps a pointer to the block.
     }
-    // Where rows came or went, a log lacks those that came: it cannot be turned round.
+    // Where the number of rows changed, the log lacks the rows that were added, so it cannot be
+    // swapped.
     while (at != NULL && at != attached && at->base != NULL && at->base->rows == at->rows) {
         at = at->base;
     }
     return at == attached;
 }
 
+// Swaps two values, in pieces of 64 bytes.
 static void row_log_swap(uint8_t* a, uint8_t* b, uint32_t size)
 {
     uint8_t piece[64];
@@ -421,7 +435,9 @@ static void row_log_swap(uint8_t* a, uint8_t* b, uint32_t size)
     }
 }
 
-// The world has what `base` is. From now on it has what `share` is, which leans on that.
+// The world's block has the values of `base`, on which `share` leans. Swaps each logged row with
+// the world's: now the block has the values of `share`, and `base` leans on `share` with the same
+// log.
 static void row_log_swap_base(orri_share* share, orri_share* base)
 {
     orri_row_log* log = share->log;
@@ -441,7 +457,7 @@ static void row_log_swap_base(orri_share* share, orri_share* base)
 void orri_row_log_rewind(orr_world* world, orri_share* share, orri_share* attached)
 {
     orri_row_log_apply(world, attached, attached->data);
-    // From the world on down to the share: the path is noted from its end.
+    // The path from the share up to the attached one is reversed, then walked down.
     orri_share* path = NULL;
     for (orri_share* at = share; at != attached; at = at->base) {
         at->path_next = path;
@@ -454,9 +470,9 @@ void orri_row_log_rewind(orr_world* world, orri_share* share, orri_share* attach
     orri_share_collect(world, attached);
 }
 
-// ---- checking ------------------------------------------------------------------------------------------------
+// ---- checking -----------------------------------------------------------------------------------
 
-// `rows` is how many the block below has: the others must be in the log.
+// Checks the log of a share. `rows`: rows of the block below; rows beyond must be in the log.
 static bool row_log_log_valid(const orri_share* share, uint32_t rows)
 {
     const orri_row_log* log = share->log;
@@ -493,6 +509,7 @@ static bool row_log_one_valid(const orri_share* share, uint32_t rows)
                        share->marks != NULL));
 }
 
+// Walks the tree of leaning shares without recursion.
 bool orri_row_log_valid(const orri_share* share, uint32_t rows)
 {
     const orri_share* at = share;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Shares of blocks and index pages. See share.h for what they promise.
+// Shares of blocks and index pages. share.h states the contract and the states of a share.
 #include "store/cow/row_log.h"
 
 #include "store/publish/publish.h"
 
+// Sets the kind, and counts frozen shares: only these can make a write fail.
 static void share_set_kind(orr_world* world, orri_share* share, orri_share_kind kind)
 {
     world->cow.frozen += (uint64_t)(kind == ORRI_SHARE_FROZEN) -
@@ -11,10 +12,11 @@ static void share_set_kind(orr_world* world, orri_share* share, orri_share_kind 
     share->kind = kind;
 }
 
+// One holder more for a share whose block was not written since.
 static orri_share* share_acquire(orr_world* world, orri_share* share, orri_share_kind kind)
 {
     share->refs++;
-    // A frozen holder may keep a pointer, so frozen wins.
+    // A frozen holder may keep a pointer, so frozen overrides history.
     if (kind == ORRI_SHARE_FROZEN) {
         share_set_kind(world, share, kind);
         share->frozen++;
@@ -22,6 +24,7 @@ static orri_share* share_acquire(orr_world* world, orri_share* share, orri_share
     return share;
 }
 
+// A new share, attached. A share that is attached already has a log, and leans on the new one.
 static orri_share* share_make(orr_world* world, orri_share_kind kind, orri_share** attach,
                               uint32_t* counter, uint32_t rows)
 {
@@ -42,11 +45,13 @@ static orri_share* share_make(orr_world* world, orri_share_kind kind, orri_share
         (*counter)++;
     }
     world->cow.live++;
-    // What was stamped until now is seen by the holder: later writes must stamp (and detach) anew.
+    // Blocks stamped in this epoch are now shared: later writes must stamp again, and so find the
+    // share.
     orri_epoch_end(world);
     return share;
 }
 
+// A share for a holder: the attached one if nothing was written since, otherwise a new one.
 static orri_share* share_create(orr_world* world, orri_share_kind kind, orri_share** attach,
                                 uint32_t* counter, uint32_t rows)
 {
@@ -55,18 +60,19 @@ static orri_share* share_create(orr_world* world, orri_share_kind kind, orri_sha
         ORR_ASSERT(share->attached == attach);
         return share_acquire(world, share, kind);
     }
-    // Rows of an open appender's run may still be undone, which no holder may see.
-    if (orri_check_open(world, "taking hold of a block") != ORR_OK) {
+    // An open appender may still undo its rows, which no snapshot may contain.
+    if (orri_check_open(world, "sharing a block") != ORR_OK) {
         return NULL;
     }
     share = share_make(world, kind, attach, counter, rows);
     if (share == NULL) {
-        (void)orri_refuse_memory(&world->env, "taking hold of a block");
+        (void)orri_refuse_memory(&world->env, "sharing a block");
     }
     return share;
 }
 
-// Which instances a holder has to destruct. Gives the share up when memory is refused.
+// Copies the instance counts, so that the share knows how many values to destruct. Releases the
+// share and returns false when memory is refused.
 static bool share_keep_counts(orr_world* world, orri_share* share, const orri_chunk* chunk,
                               uint32_t column)
 {
@@ -76,7 +82,7 @@ static bool share_keep_counts(orr_world* world, orri_share* share, const orri_ch
     share->counts = ORRI_ALLOC(&world->env, ORR_MEMORY_SHARE, uint16_t, share->rows);
     if (share->counts == NULL) {
         orri_share_release(world, share);
-        (void)orri_refuse_memory(&world->env, "taking hold of a block");
+        (void)orri_refuse_memory(&world->env, "sharing a block");
         return false;
     }
     memcpy(share->counts, orri_cells_at(chunk, column, 0).counts,
@@ -152,15 +158,17 @@ orri_share* orri_share_page(orr_world* world, uint32_t page, orri_share_kind kin
     return share;
 }
 
+// Ends the attachment. The share must have values of its own, or none.
 static void share_unhook(orri_share* share)
 {
     *share->attached = NULL;
-    // Systems beside each other may write other columns of the same chunk.
+    // Atomic: systems that run in parallel may detach other columns of the same chunk.
     __atomic_fetch_sub(share->counter, 1, __ATOMIC_RELAXED);
     share->attached = NULL;
     share->counter = NULL;
 }
 
+// Destructs the values of a detached share and frees their memory.
 static void share_free_data(orr_world* world, orri_share* share)
 {
     if (share->data == NULL) {
@@ -206,13 +214,14 @@ void orri_share_release(orr_world* world, orri_share* share)
 {
     ORR_ASSERT(share->refs > 0);
     if (--share->refs == 0) {
-        // Nobody has a pointer any more: what leans on it may log.
+        // No holder keeps a pointer any more, so the share may log for those that lean on it.
         share->frozen = 0;
         share_set_kind(world, share, ORRI_SHARE_HISTORY);
         orri_share_collect(world, share);
     }
 }
 
+// The copy of a history share was refused memory: the share, and all that lean on it, are lost.
 static void share_lose(orr_world* world, orri_share* share)
 {
     world->cow.losses++;
@@ -220,15 +229,16 @@ static void share_lose(orr_world* world, orri_share* share)
     share->data = NULL;
     share_unhook(share);
     orri_log(&world->env, ORR_LOG_ID_SHARE_LOST,
-             "a held state of %u rows is lost: no memory for its copy; give the world more memory "
-             "or hold less",
+             "a snapshot lost %u rows: out of memory for their copy; give the world more memory "
+             "(memory_bytes_max) or keep fewer snapshots",
              share->rows);
     orri_row_log_drop(world, share);
     orri_row_log_lose(world, share);
     orri_share_collect(world, share);
 }
 
-// Copies values. Workers may do so at the same time, each of a column of its own; blobs and hooks are not made for that.
+// Copies values. Several workers may copy at the same time, each its own column. Hooks and the
+// counts of blobs are not thread-safe, so columns that are not plain are copied under the mutex.
 static bool share_copy_values(orr_world* world, const orri_share* share, void* to)
 {
     if (share->type == NULL) {
@@ -245,7 +255,7 @@ static bool share_copy_values(orr_world* world, const orri_share* share, void* t
     return copied;
 }
 
-// Copies the rows for a history share, with those of its log as they were.
+// Makes a history share OWNED: copies its rows, with the logged rows as they were.
 static bool share_copy_out(orr_world* world, orri_share* share)
 {
     void* copy = orri_alloc(&world->env, ORR_MEMORY_SHARE, share->size, ORRI_BLOCK_ALIGN);
@@ -283,7 +293,7 @@ void orri_share_replace_column(orr_world* world, orri_chunk* chunk, uint32_t col
     }
 }
 
-// Copies the rows into a new block for the world; the share keeps the old one.
+// Copies the rows into a new block for the world; the frozen share keeps the old block.
 static bool share_copy_live(orr_world* world, orri_chunk* chunk, uint32_t column)
 {
     orri_share* share = chunk->columns[column].share;
@@ -311,7 +321,8 @@ static bool share_copy_live(orr_world* world, orri_chunk* chunk, uint32_t column
 bool orri_share_detach_column(orr_world* world, orri_chunk* chunk, uint32_t column)
 {
     orri_share* share = chunk->columns[column].share;
-    // Shares are counted on the floor: what a system writes was taken back before it began (zero_copy.c).
+    // In real time only the thread that has the turn changes shares. The blocks that a system
+    // writes were reclaimed before the system began (zero_copy.c).
     ORR_ASSERT(!world->realtime || orri_this_thread.world != world ||
                orri_this_thread.clock == NULL);
     if (share->size == 0 || orri_chunk_cold(chunk)[column].extent == NULL) {
@@ -358,7 +369,7 @@ void orri_share_hand_over(orr_world* world, orri_chunk* chunk, uint32_t column)
     if (cold->extent == NULL) {
         share->data = NULL;
     }
-    if (share->log != NULL) { // Rows that went are put back as well.
+    if (share->log != NULL) { // The log also has rows that were removed since.
         ORRI_UNPOISON(share->data, share->size);
         orri_row_log_apply(world, share, share->data);
     }
@@ -368,7 +379,7 @@ void orri_share_hand_over(orr_world* world, orri_chunk* chunk, uint32_t column)
     share_unhook(share);
 }
 
-// ---- going back ----------------------------------------------------------------------------------------
+// ---- restoring ----------------------------------------------------------------------------------
 
 bool orri_share_try_detach_column(orr_world* world, orri_chunk* chunk, uint32_t column)
 {
@@ -408,7 +419,8 @@ bool orri_share_materialize(orr_world* world, orri_share* share)
     return true;
 }
 
-// Its values are elsewhere now: only the memory goes.
+// Attaches an OWNED share whose values were moved to the world's block. Frees its memory without
+// destructing.
 static void share_reattach(orr_world* world, orri_share* share, void* data, orri_share** attach,
                            uint32_t* counter)
 {

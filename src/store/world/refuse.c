@@ -97,8 +97,8 @@ orr_result orri_refuse_type(const orr_world* world, const char* call, orr_type t
     }
     return orri_refuse(
         orri_env_of(world), ORR_ERR_TYPE, ORR_LOG_ID_CALL_REFUSED,
-        "%s: the type is not registered in this world; register it here (every world registers "
-        "its own types)",
+        "%s: the type is not registered in this world (it may be of another world); register it "
+        "here, since every world registers its own types",
         call);
 }
 
