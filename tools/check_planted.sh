@@ -102,7 +102,7 @@ plant "destruct forgotten on cluster delete" \
 plant "enable bit not moved" \
     src/store/table/chunk.c '/^void orri_row_relocate/,/^}/s/chunk_relocate_bits\(.*\);/(void)0;/'
 plant "enable bit of a kept column lost between clusters" \
-    src/store/table/row.c '/^void orri_transition_move_bits/,/^}/s/row_bits_column\(to, plan->kept/if (0) row_bits_column(to, plan->kept/'
+    src/store/table/row.c '/^void orri_transition_move_bits/,/^}/s/row_bits_column\(to, transition->kept/if (0) row_bits_column(to, transition->kept/'
 plant "padding hashed" \
     src/schema/layout.c 's/type->canonical_bytes = !info->has_padding \&\& /type->canonical_bytes = /'
 plant "rollback forgotten in create_many" \
@@ -168,9 +168,9 @@ plant "reference not taken out when its value is overwritten" \
 plant "reference to a destroyed entity not cleared" \
     src/store/relation/cascade.c '/^static void cascade_release/,/^}/s/bool clears = clear \|\| .*;/bool clears = clear;/'
 plant "level of what dies together not in order" \
-    src/store/relation/cascade.c 's/orri_entities_sort\(d->list \+ end, d->count - end\);/(void)0;/'
+    src/store/relation/cascade.c 's/orri_entities_sort\(cascade->list \+ end, cascade->count - end\);/(void)0;/'
 plant "second edge to a set shares the plan of the first" \
-    src/store/table/transition.c 's/if \(plan != NULL \&\& plan->edge != 0\)/if (false)/'
+    src/store/table/transition.c 's/if \(transition != NULL \&\& transition->edge != 0\)/if (false)/'
 plant "what a needed type needs forgotten" \
     src/store/table/required_types.c '/^orr_result orri_required_types_resolve/,/^}/s/i < list\.count/i < 1/'
 plant "value of a bundle not counted" \
@@ -284,7 +284,7 @@ plant "system that was refused to go on runs again" \
 plant "tables of a system seen by those after it" \
     src/store/world/access.c '/^void orri_access_leave/,/^}/s/world->hot\.tables = world->tables.list;/(void)0;/'
 plant "structure changed inside a system, where nothing would happen" \
-    src/store/api/component.c 's/ORRI_EDGE_ADD\) && ORR_LIKELY\(!orri_watched\(world\)\)/ORRI_EDGE_ADD)/'
+    src/store/api/component.c 's/ORRI_EDGE_ADD\) && ORR_LIKELY\(!orri_access_checked\(world\)\)/ORRI_EDGE_ADD)/'
 plant "events sent by callbacks lost" \
     src/schedule/tick/tick.c 's/pipe->renewed \? tick_called_back\(pipe\) : ORR_OK/ORR_OK/'
 plant "section of values ends where readers change" \
@@ -306,7 +306,7 @@ plant "destroys select those that are on alone" \
 plant "look-ups that were refused pile up" \
     src/schedule/system/resolve.c '/^static void resolve_by_value/,/^}/s/system->sent_count = 0;/(void)0;/'
 plant "last tag that is asked for by id forgotten" \
-    src/schedule/plan/plan.c 's/i < reader->guard\.any_tag_count; i/i + 1 < reader->guard.any_tag_count; i/'
+    src/schedule/plan/plan.c 's/i < reader->guard\.by_id_tag_count; i/i + 1 < reader->guard.by_id_tag_count; i/'
 plant "commit points know the first sixty-four types" \
     src/schedule/plan/plan.c '/^static orr_type plan_named/,/^}/s/uint32_t index = w \* 64 \+ /uint32_t index = /'
 plant "police in full looks at the first chunk alone" \
@@ -357,9 +357,9 @@ plant "journal of an entity has those of its index" \
 plant "journal that begins tells others" \
     src/schedule/report/journal.c '/^static bool journal_begin/,/^}/s/if \(alone \&\& /if (/'
 plant "last tag of .by_id not allowed" \
-    src/store/world/access.c '/^bool orri_access_tags_long/,/^}/s/i < guard->any_tag_count; i/i + 1 < guard->any_tag_count; i/'
+    src/store/world/access.c '/^bool orri_access_tags_long/,/^}/s/i < access->by_id_tag_count; i/i + 1 < access->by_id_tag_count; i/'
 plant "writing allowed to who may read" \
-    src/store/world/access.c '/^bool orri_access_writes_long/,/^}/s/any_write/any_read/'
+    src/store/world/access.c '/^bool orri_access_writes_long/,/^}/s/by_id_write/by_id_read/'
 plant "breach of sending not counted" \
     src/message/send/rights.c '/^static orr_result rights_refuse/,/^}/s/rights->counts\.violations\+\+;/(void)0;/'
 plant "system that is told of a choice is told of all" \
@@ -621,7 +621,7 @@ plant "a spectator that reads no events fills the queue of all" \
 plant "a slow spectator lets more time count" \
     src/schedule/tick/step.c 's/ && !schedule->pipelines\[i\]->spectator//'
 plant "a system of the simulation sees transient entities" \
-    src/store/table/transient.c 's/ && \(guard == NULL \|\| guard->spectator\);/;/'
+    src/store/table/transient.c 's/ && \(access == NULL \|\| access->spectator\);/;/'
 plant "transient entities in every query" \
     src/query/match.c 's/if \(ORR_UNLIKELY\(cluster->transient\) && /if (false \&\& /'
 plant "a spectator waits for no transient entity it created" \
@@ -655,7 +655,7 @@ plant "published: a slot's new owner has the value of the old one" \
 plant "published: a working set points to what was seen before" \
     src/query/pinned_matches.c 's/\} else if \(ORR_UNLIKELY\(elsewhere\)\) \{/} else if (false) {/'
 plant "published: pinned values of a system's query are live" \
-    src/schedule/tick/call.c '/^static bool call_refresh/,/^}/s/orri_here_now\.view = system->pipe->driven->view;/(void)0;/'
+    src/schedule/tick/call.c '/^static bool call_refresh/,/^}/s/orri_this_thread\.view = system->pipe->driven->view;/(void)0;/'
 plant "real time: a paused world catches up" \
     src/realtime/thread.c 's/ && \(!rt->pace\.paused \|\| pipe->due_ns <= rt->step_ns\)//'
 plant "real time: the end of a pause by a system wakes nobody" \
@@ -688,7 +688,7 @@ plant "history: a commit logs no rows that fill gaps" \
 plant "real time: a commit beside systems goes beyond the clusters it has" \
     src/store/change/route.c 's/!orri_commit_scope_touch\(c->world, cluster\) \|\|/false ||/'
 plant "real time: a commit beside systems makes clusters" \
-    src/store/world/commit_scope.c 's/return world->change.commit_scope->learns \|\| commit_scope_refuse\(world, "would make a cluster"\);/return true;/'
+    src/store/world/commit_scope.c '/^bool orri_commit_scope_registry_long/,/^}/s/commit_scope->recording/commit_scope != NULL/'
 plant "real time: a system that keeps to its rows does not lock them" \
     src/realtime/lock_sets.c 's/lock_sets_cluster\(pipe, cluster->index, ORRI_LOCK_READ\)/true/'
 plant "real time: a commit beside systems does not lock the rows it changes" \
@@ -710,11 +710,11 @@ plant "real time: calls that call again starve the first pipeline" \
 plant "real time: the journal is not handed what it is told" \
     src/schedule/report/journal.c 's/^        orri_reader_take\(journal->reader\);//'
 plant "real time: strangers are let in while a meeting is held" \
-    src/store/world/access.h 's/orri_here_now\.world == world && orri_here_now\.gathered/world->realtime/'
+    src/store/world/access.h 's/orri_this_thread\.world == world && orri_this_thread\.at_sync_point/world->realtime/'
 plant "real time: loops over an order that are left stay open" \
     src/realtime/turn.c 's/loops\.era \+= moment->set\[0\]\.mode == ORRI_LOCK_EXCLUSIVE;/loops.era += 0;/'
 plant "real time: a call changes structure inside its loop" \
-    src/store/world/refuse.c 's/orri_here_now\.loops == 0 &&/true \&\&/'
+    src/store/world/refuse.c 's/orri_this_thread\.loops == 0 &&/true \&\&/'
 plant "real time: systems that share a pointer overlap" \
     src/realtime/lock_sets.c 's/uint32_t numbers1\[2\] = \{system->user1,/uint32_t numbers1[2] = {0,/'
 plant "real time: who waited for the screen ticks in a pause" \
@@ -736,9 +736,9 @@ plant "undo: rows are written without being logged" \
 plant "undo: a row is logged each time it is written" \
     src/store/cow/row_log.c '/^bool orri_row_log_add/,/^}/s/if \(orri_bit_get\(share->marks, row\)\)/if (false)/'
 plant "undo: the log of one that goes is not merged" \
-    src/store/cow/row_log.c 's/share->undo != NULL \&\& !row_log_merge\(world, one, share->undo\)/false/'
+    src/store/cow/row_log.c 's/share->log != NULL \&\& !row_log_merge\(world, one, share->log\)/false/'
 plant "undo: turned round, the base has the rows of its variant" \
-    src/store/cow/row_log.c 's/        row_log_swap\(live, value, undo->row_size\);/        memcpy(live, value, undo->row_size);/'
+    src/store/cow/row_log.c 's/        row_log_swap\(live, value, log->row_size\);/        memcpy(live, value, log->row_size);/'
 plant "undo: the stamp of a held block gives the right to write" \
     src/store/table/chunk.c '/^void orri_column_stamp_one/,/^}/s/\.version = orri_version_now\(.*\);/.version = epoch;/'
 plant "undo: records are written without being logged" \
@@ -752,9 +752,9 @@ plant "undo: a page that goes is taken for that of another future" \
 plant "history: ticks of blocks stay as they are" \
     src/store/snapshot/restore.c 's/    chunk->columns\[c\].tick = tick;//'
 plant "history: names are not found anew" \
-    src/store/snapshot/restore.c 's/        orri_names_renew\(world\);//'
+    src/store/snapshot/restore.c 's/        orri_names_rebuild\(world\);//'
 plant "history: links are not found anew" \
-    src/store/snapshot/restore.c 's/        orri_relations_renew\(world\);//'
+    src/store/snapshot/restore.c 's/        orri_relations_rebuild\(world\);//'
 plant "history: a node is taken for the same whatever its ticks" \
     src/store/snapshot/snapshot.c 's/node->columns\[c\]\.tick != column->tick .. memory/memory/'
 plant "history: the other future stays remembered" \
@@ -772,11 +772,11 @@ plant "history: events that waited are gone" \
 plant "history: real time does not leave the other future" \
     src/schedule/tick/tick.c '/Others look at what follows/,/return;/s/hears\(world\);/(void)0;/'
 plant "history: nobody meets for the window" \
-    src/realtime/thread.c 's/rt->world->tick_hooks.wanted\(rt->world\)/false/'
+    src/realtime/thread.c 's/rt->world->tick_hooks.sync_wanted\(rt->world\)/false/'
 plant "history: a meeting does not move the window" \
-    src/realtime/posted_calls.c 's/world->tick_hooks.met\(world\);/(void)0;/'
+    src/realtime/posted_calls.c 's/world->tick_hooks.synced\(world\);/(void)0;/'
 plant "history: the last tick of a run is not remembered" \
-    src/realtime/realtime.c 's/rt->world->tick_hooks.met\(rt->world\);/(void)0;/'
+    src/realtime/realtime.c 's/rt->world->tick_hooks.synced\(rt->world\);/(void)0;/'
 plant "history: of older ticks those with a number are kept" \
     src/history/retention.c 's/\(at == 0 \|\| history->memories\[at - 1\]\.tick \/ every < tick \/ every\)/tick % every == 0/'
 plant "history: the window meets at every tick" \
@@ -818,7 +818,7 @@ plant "history: a window that is switched off leaves a tick" \
 plant "replay: by the clock it does not wait" \
     src/realtime/thread.c 's/if \(rt->desc\.paced\) \{/if (false) {/'
 plant "history: memories are told of beside running systems" \
-    src/history/history.c 's/bool hidden = orri_scattered\(world\);/bool hidden = false;/'
+    src/history/history.c 's/bool hidden = orri_between_sync_points\(world\);/bool hidden = false;/'
 plant "desync: what was posted is not compared" \
     src/replay/desync.c 's/return orri_posts_hash\(commands->posts, hash\);/return hash;/'
 plant "desync: names that were sent are not compared" \

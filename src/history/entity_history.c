@@ -21,7 +21,7 @@ uint64_t orr_time_of(const orr_world* world, orr_entity entity)
     }
     const orr_time* time = type.id != 0 ? orr_component_get(world, entity, type) : NULL;
     if (time == NULL) {
-        if (orr_alive(world, entity) && !orri_watched(world)) {
+        if (orr_alive(world, entity) && !orri_access_checked(world)) {
             orri_id_text who = orri_entity_format(world, entity);
             (void)orri_refuse(orri_env_of(world), ORR_ERR_ABSENT, ORR_LOG_ID_ENTITY_REFUSED,
                               "orr_time_of: entity %s has no orr_time; add it", who.text);
@@ -60,7 +60,7 @@ orr_result orri_time_open(orr_world* world, const char* call, orri_time_types* o
 {
     // Before types are looked up: inside a system they cannot be registered, and that error would
     // be misleading.
-    if (orri_watched(world)) {
+    if (orri_access_checked(world)) {
         return orri_refuse_running(world, call);
     }
     if (world->schedule != NULL && orri_system_here(world) != NULL) {

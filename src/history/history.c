@@ -41,8 +41,8 @@ struct orri_history* orri_history_of(orr_world* world)
         world->extensions[ORRI_EXTENSION_HISTORY].validate = history_validate;
         world->tick_hooks.begins = orri_history_tick_begins;
         world->tick_hooks.ended = orri_history_tick_ended;
-        world->tick_hooks.wanted = orri_history_tick_wanted;
-        world->tick_hooks.met = orri_history_tick_met;
+        world->tick_hooks.sync_wanted = orri_history_tick_wanted;
+        world->tick_hooks.synced = orri_history_tick_met;
     }
     return world->history;
 }
@@ -77,7 +77,7 @@ const orri_memory* orri_history_at(const orr_world* world, uint64_t tick)
 // and freed by other threads.
 static bool history_refuse_running(const orr_world* world, const char* call)
 {
-    bool hidden = orri_scattered(world);
+    bool hidden = orri_between_sync_points(world);
     if (hidden) {
         (void)orri_refuse_running(world, call);
     }

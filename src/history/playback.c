@@ -37,10 +37,10 @@ static double playback_begin(orr_world* world, orr_entity entity)
 static void playback_warn(orr_world* world, const char* call, orr_entity entity)
 {
     const char* name = PLAYBACK_SYSTEM;
-    if (world->stretch_said || orri_system_named(world, name, strlen(name)) != NULL) {
+    if (world->stretch_warned || orri_system_named(world, name, strlen(name)) != NULL) {
         return;
     }
-    world->stretch_said = true;
+    world->stretch_warned = true;
     orri_id_text who = orri_entity_format(world, entity);
     orri_log(&world->env, ORR_LOG_ID_STRETCHER_IDLE,
              "%s: entity %s has a rate, but the world has no playback system; add it with "

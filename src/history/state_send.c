@@ -43,7 +43,7 @@ static orr_result state_send_types(const orri_entity_apply* c, orr_run* run)
 
 // `ids` gets those of instances that come.
 static orr_result state_send_instances(const orri_entity_apply* c, orr_run* run,
-                                              orr_component_id* ids)
+                                       orr_component_id* ids)
 {
     orr_result result = ORR_OK;
     for (uint32_t i = 0; result == ORR_OK && i < c->instance_count; i++) {
@@ -57,7 +57,7 @@ static orr_result state_send_instances(const orri_entity_apply* c, orr_run* run,
 }
 
 static orr_result state_send_rest(const orri_entity_apply* c, orr_run* run,
-                                         const orr_component_id* ids)
+                                  const orr_component_id* ids)
 {
     orr_result result = ORR_OK;
     for (uint32_t i = 0; result == ORR_OK && i < c->tag_on_count; i++) {

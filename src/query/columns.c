@@ -10,14 +10,14 @@
 static const orr_hot_span* columns_span(const orr_iter* it, orr_type type)
 {
     if (it->now == NULL && it->commands != NULL) {
-        if (orri_watched(it->world)) {
+        if (orri_access_checked(it->world)) {
             (*orri_access_of(it->world)->violations)++;
         }
         (void)orri_refuse(orri_env_of(it->world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
                           "system '%s' asks its run for %s, but the system is called once and its "
                           "run has no rows; loop over its query: ORR_EACH (it, orr_run_query(run)) "
                           "(an indirect system receives messages instead)",
-                          orri_watched(it->world) ? orri_access_of(it->world)->system : "?",
+                          orri_access_checked(it->world) ? orri_access_of(it->world)->system : "?",
                           type.id != 0 ? orri_type_label(it->world, type) : "rows");
         return NULL;
     }
@@ -29,7 +29,7 @@ static const orr_hot_span* columns_span(const orr_iter* it, orr_type type)
 ORRI_COLD static void columns_refuse(const orr_iter* it, const char* call, const char* type,
                                      const char* what)
 {
-    if (orri_watched(it->world)) {
+    if (orri_access_checked(it->world)) {
         bool at = it->now != NULL && it->count > 0;
         orri_id_text id =
             orri_entity_format(it->world, at ? orr_iter_entity(it, 0) : (orr_entity){0});

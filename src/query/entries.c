@@ -190,7 +190,7 @@ bool orri_entries_match(orr_query* query, orri_cluster* cluster)
     // In real time, systems that run during a commit iterate their entries; only a commit that owns
     // all clusters may change them.
     ORR_ASSERT(query->world->change.commit_scope == NULL ||
-               query->world->change.commit_scope->learns);
+               query->world->change.commit_scope->recording);
     if (entries_ruled_out(query, cluster)) {
         return true;
     }

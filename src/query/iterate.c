@@ -28,8 +28,8 @@ static void iterate_init_here(orr_iter* it)
     it->clock = orri_clock_here(it->world);
     it->dt = 0;
     it->tick = it->clock[0];
-    if (orri_here_now.era != NULL) {
-        it->era_now = orri_here_now.era;
+    if (orri_this_thread.era != NULL) {
+        it->era_now = orri_this_thread.era;
         it->era = *it->era_now;
     }
 }
@@ -196,7 +196,7 @@ static bool iterate_declared(const orr_query* query, const char* call)
     const orr_world* world = query->world;
     const orri_access* guard = orri_access_of(world);
     static const orr_entity nobody = {0};
-    if (query->field_count == 0 && guard->any_read == NULL) {
+    if (query->field_count == 0 && guard->by_id_read == NULL) {
         return orri_access_reads(world, call, (orr_type){0}, nobody); // Nothing is declared.
     }
     // All terms are checked, also excluding ones, because every term influences which rows are
@@ -258,7 +258,7 @@ orr_iter* orr_iter_begin(orr_iter* it, orr_query* query, const orr_each* each)
     if (each != NULL) {
         it->each = *each;
     }
-    if (ORR_UNLIKELY(orri_watched(query->world)) && !orri_query_loops(query, "ORR_EACH")) {
+    if (ORR_UNLIKELY(orri_access_checked(query->world)) && !orri_query_loops(query, "ORR_EACH")) {
         it->era = 0;
         return it;
     }
@@ -333,7 +333,7 @@ static bool iterate_written(const orr_iter* it, const orri_chunk* chunk, orr_typ
                             uint32_t column)
 {
     if (iterate_published(it, type)) {
-        return orri_columns_here(it->world, chunk)[column].version > orri_here_now.since_view;
+        return orri_columns_here(it->world, chunk)[column].version > orri_this_thread.since_view;
     }
     return chunk->columns[column].version > it->each.since;
 }

@@ -402,7 +402,7 @@ bool orri_order_refresh(orr_query* query)
     if (any) {
         order_repair(query);
         order->entries_mark = query->changes;
-        order->mark = seen ? 0 : orri_mark_now(world); // No mark for published values.
+        order->mark = seen ? 0 : orri_version_mark(world); // No mark for published values.
     }
     return true;
 }

@@ -57,7 +57,7 @@ orr_cross* orr_cross_begin(orr_cross* cross, orr_query* left, orr_query* right, 
     ORR_ASSERT(cross != NULL && left != NULL && right != NULL);
     // The right query is refreshed first, because a refresh could invalidate runs of the left one.
     bool fresh = pairs_check("orr_cross_begin", left, right, pairs) == ORR_OK &&
-                 (!orri_watched(left->world) || orri_query_loops(right, "ORR_CROSS")) &&
+                 (!orri_access_checked(left->world) || orri_query_loops(right, "ORR_CROSS")) &&
                  orri_query_refresh(right);
     static const uint32_t never = 0;
     *cross = (orr_cross){.pairs = pairs};

@@ -366,7 +366,7 @@ bool orri_pinned_matches_refresh(orr_query* query)
         pinned_matches_point(query);
         working->dirty = false;
         working->entries_mark = query->changes;
-        working->mark = orri_mark_now(query->world);
+        working->mark = orri_version_mark(query->world);
     } else if (ORR_UNLIKELY(elsewhere)) {
         pinned_matches_point(query);
     }

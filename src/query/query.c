@@ -366,7 +366,7 @@ static orr_query* query_make(const query_plan* plan)
 
 static orr_query* query_create(orr_world* world, const char* call, const orr_query_desc* desc)
 {
-    if (ORR_UNLIKELY(orri_watched(world))) {
+    if (ORR_UNLIKELY(orri_access_checked(world))) {
         (void)orri_refuse_running(world, call);
         return NULL;
     }
@@ -429,7 +429,7 @@ bool orri_query_refresh(orr_query* query)
 uint64_t orr_change_mark(orr_world* world)
 {
     ORR_ASSERT(world != NULL);
-    if (ORR_UNLIKELY(orri_watched(world))) {
+    if (ORR_UNLIKELY(orri_access_checked(world))) {
         (void)orri_refuse_running(world, "orr_change_mark");
         return 0;
     }

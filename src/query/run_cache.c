@@ -160,7 +160,7 @@ bool orri_run_cache_ready(orr_query* query)
             return false;
         }
     }
-    run_cache_raise(&world->loops.listed);
+    run_cache_raise(&world->loops.cached);
     orri_run_cache_owe(query);
     return true;
 }
@@ -169,7 +169,7 @@ void orri_run_cache_owe(orr_query* query)
 {
     if (query->writes) {
         run_cache_raise(&query->owing);
-        run_cache_raise(&query->world->loops.owing);
+        run_cache_raise(&query->world->loops.unstamped);
     }
 }
 
@@ -226,7 +226,7 @@ void orri_run_caches_settle(orr_world* world)
     // and again when it has ended, after `iterating` was decremented. If a loop ended before its
     // flag was cleared, its cells are visible here through `iterating`; if it ends later, it sets
     // the flag again.
-    world->loops.owing = 0;
+    world->loops.unstamped = 0;
     for (orr_query* query = queries->first; query != NULL; query = query->next) {
         if (query->owing) {
             query->owing = 0;
@@ -244,7 +244,7 @@ void orri_run_caches_forget(orr_world* world)
 {
     orri_world_settle(world);
     world->queries->structure++;
-    world->loops.listed = 0;
+    world->loops.cached = 0;
 }
 
 #undef RUN_CACHE_RUNS_MAX

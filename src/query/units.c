@@ -61,7 +61,7 @@ bool orri_units_ready(orr_query* query)
     }
     query->units_listed = units_are_listed(query);
     // From now on the store notifies this module before rows move.
-    query->world->loops.listed = 1;
+    query->world->loops.cached = 1;
     return true;
 }
 

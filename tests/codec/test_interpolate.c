@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // States between two others, by what the schema says of each field.
 #include "codec/codec.h"
-#include "schema/field_walk.h"
 #include "history/entity_history_kit.h"
+#include "schema/field_walk.h"
 #include <orrery/math.h>
 
 ORR_ENUM(Mood, CALM, ANGRY)

@@ -192,7 +192,7 @@ static bool ops_share_equals(const orri_share* share, const uint8_t* data, const
 
 static bool ops_share_same(const orri_share* share, const uint8_t* bytes)
 {
-    if (share->undo == NULL) {
+    if (share->log == NULL) {
         return ops_share_equals(share, share->data, bytes);
     }
     uint8_t* read = malloc(share->size); // It is another's, but for some rows.

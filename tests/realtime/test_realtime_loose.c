@@ -347,7 +347,7 @@ static void loose_say(orr_world* world, const char* hash, const char* type)
 static void loose_say_call(orr_world* world, void* data)
 {
     (void)data;
-    loose_say(world, "not while pipelines run; post it for where all of them stand", NULL);
+    loose_say(world, "not while pipelines run; post it with orr_post_exclusive()", NULL);
 }
 
 static void loose_say_meeting(orr_world* world, void* data)

@@ -312,12 +312,12 @@ orr_result orr_clusters_delete(orr_world* world, const orr_cluster_match* match,
     // Decide first: the match may point at the lists of a cluster that goes, and a predicate sees a whole world.
     uint32_t count = 0;
     for (orri_cluster* cluster = world->clusters.first; cluster != NULL; cluster = cluster->next) {
-        cluster->doomed = find_matches(world, cluster, match);
+        cluster->clearing = find_matches(world, cluster, match);
     }
     if (world->relations.count != 0) {
         result = orri_relation_destroy_clusters(world, call);
         for (orri_cluster* c = world->clusters.first; result != ORR_OK && c != NULL; c = c->next) {
-            c->doomed = false;
+            c->clearing = false;
         }
         if (result != ORR_OK) {
             return result;
@@ -325,7 +325,7 @@ orr_result orr_clusters_delete(orr_world* world, const orr_cluster_match* match,
     }
     for (orri_cluster *cluster = world->clusters.first, *next; cluster != NULL; cluster = next) {
         next = cluster->next;
-        if (cluster->doomed) {
+        if (cluster->clearing) {
             orri_cluster_destroy(world, cluster);
             count++;
         }

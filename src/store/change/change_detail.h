@@ -42,7 +42,7 @@ typedef enum orri_skipped_why {
     ORRI_SKIPPED_CLUSTERS_MAX,
     ORRI_SKIPPED_COMPONENT,
     ORRI_SKIPPED_NAME_TYPE,
-    ORRI_SKIPPED_NAME, // `number` is an orri_name_why.
+    ORRI_SKIPPED_NAME, // `number` is an orri_name_result.
 } orri_skipped_why;
 
 // What was left out. Of a route: of all its entities.

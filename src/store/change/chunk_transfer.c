@@ -199,7 +199,7 @@ static void transfer_pass_chunk(transfer* r, uint32_t i)
     orri_chunk_leave(chunk);
     for (uint32_t c = 0; c < r->plan->dropped_count; c++) {
         uint32_t column = r->plan->dropped[c], counts = from->columns[column].counts;
-        if (!from->columns[column].type->plain && !orri_column_held(chunk, column)) {
+        if (!from->columns[column].type->plain && !orri_column_shared(chunk, column)) {
             orri_cells_destruct(orri_cells_at(chunk, column, 0), rows);
         }
         orri_column_give(world, chunk, column);

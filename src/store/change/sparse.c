@@ -324,7 +324,7 @@ static void sparse_put_instances(orri_change* c, uint32_t g)
 
 // ---- names ---------------------------------------------------------------------------------------------------
 
-static orri_skipped sparse_left_name(const orri_change* c, uint32_t g, orri_name_why why)
+static orri_skipped sparse_left_name(const orri_change* c, uint32_t g, orri_name_result why)
 {
     return (orri_skipped){.why = ORRI_SKIPPED_NAME,
                           .group = g,
@@ -349,8 +349,9 @@ static orr_result sparse_stage_names(orri_change* c)
             continue;
         }
         if (!orri_name_allowed(group->name)) {
-            result = orri_change_leave(c, sparse_left_name(c, g, ORRI_NAME_WORDS)) ? ORR_OK
-                                                                                   : ORR_ERR_MEMORY;
+            result = orri_change_leave(c, sparse_left_name(c, g, ORRI_NAME_INVALID))
+                         ? ORR_OK
+                         : ORR_ERR_MEMORY;
         } else if (!orri_name_stage(c->world, orri_id_index(group->entities[0]), group->name,
                                     &c->texts[c->parts[g].text])) {
             result = orri_env_result(&c->world->env);
@@ -367,10 +368,10 @@ static void sparse_name(orri_change* c, uint32_t g)
         return;
     }
     orr_string text = c->texts[c->parts[g].text];
-    orri_name_why why = text.id != 0
-                            ? orri_name_put(c->world, group->entities[0], group->scope, text)
-                            : ORRI_NAME_FINE; // No name, and said already.
-    if (why != ORRI_NAME_FINE) {
+    orri_name_result why = text.id != 0
+                               ? orri_name_put(c->world, group->entities[0], group->scope, text)
+                               : ORRI_NAME_OK; // No name, and said already.
+    if (why != ORRI_NAME_OK) {
         (void)orri_change_leave(c, sparse_left_name(c, g, why)); // There is room.
     }
 }

@@ -609,8 +609,8 @@ static orr_result target_find(orri_target* m)
     target_size(m);
     if (target_is_base(m)) {
         m->route->to = (orri_cluster*)(uintptr_t)m->base;
-    } else if (ORR_UNLIKELY(orri_cluster_barred(m->change->world, m->types, m->capacities,
-                                                m->type_count, m->tags, m->tag_count))) {
+    } else if (ORR_UNLIKELY(orri_cluster_over_limit(m->change->world, m->types, m->capacities,
+                                                    m->type_count, m->tags, m->tag_count))) {
         result = orri_target_stay(m);
     } else {
         result = target_obtain(m);

@@ -81,7 +81,7 @@ orr_result orri_target_stay(orri_target* m)
         return ORR_ERR_MEMORY;
     }
     m->route->to = m->base != NULL ? (orri_cluster*)(uintptr_t)m->base
-                                   : orri_cluster_refuge(c->world, c->desc->call, &created);
+                                   : orri_cluster_fallback(c->world, c->desc->call, &created);
     if (m->route->to == NULL) {
         return orri_env_result(&c->world->env);
     }

@@ -77,11 +77,11 @@ static void pool_free(orr_world* world, orri_pool* pool)
     ORRI_RELEASE(&world->env, ORR_MEMORY_COLUMN, pool->blocks, pool->block_capacity);
     ORRI_RELEASE(&world->env, ORR_MEMORY_COLUMN, pool->links, pool->link_capacity);
     ORRI_RELEASE(&world->env, ORR_MEMORY_INDEX, pool->pages, pool->page_capacity);
-    for (uint32_t i = 0; i < pool->apart_capacity; i++) {
-        orri_free(&world->env, ORR_MEMORY_INDEX, pool->apart_pages[i], POOL_PAGE_BYTES,
+    for (uint32_t i = 0; i < pool->transient_capacity; i++) {
+        orri_free(&world->env, ORR_MEMORY_INDEX, pool->transient_pages[i], POOL_PAGE_BYTES,
                   ORRI_BLOCK_ALIGN);
     }
-    ORRI_RELEASE(&world->env, ORR_MEMORY_INDEX, pool->apart_pages, pool->apart_capacity);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_INDEX, pool->transient_pages, pool->transient_capacity);
     ORRI_FREE(&world->env, ORR_MEMORY_WORLD, orri_pool, pool, 1);
 }
 
@@ -204,17 +204,17 @@ static bool pool_add_page(orr_world* world, uint32_t*** pages, uint32_t* capacit
     return (*pages)[page] != NULL;
 }
 
-uint32_t* orri_pool_entry_apart(const orri_pool* pool, uint32_t index)
+uint32_t* orri_pool_entry_transient(const orri_pool* pool, uint32_t index)
 {
     uint32_t number = orri_transient_number(index), page = number >> ORRI_PAGE_BITS;
-    return page < pool->apart_capacity && pool->apart_pages[page] != NULL
-               ? &pool->apart_pages[page][number & ORRI_PAGE_MASK]
+    return page < pool->transient_capacity && pool->transient_pages[page] != NULL
+               ? &pool->transient_pages[page][number & ORRI_PAGE_MASK]
                : NULL;
 }
 
-uint32_t orri_pool_slot1_apart(const orri_pool* pool, uint32_t index)
+uint32_t orri_pool_slot1_transient(const orri_pool* pool, uint32_t index)
 {
-    const uint32_t* entry = orri_pool_entry_apart(pool, index);
+    const uint32_t* entry = orri_pool_entry_transient(pool, index);
     return entry != NULL ? *entry : 0;
 }
 
@@ -225,7 +225,7 @@ bool orri_pool_reserve_page(orr_world* world, orri_pool* pool, uint32_t index)
     }
     bool added =
         orri_index_transient(index)
-            ? pool_add_page(world, &pool->apart_pages, &pool->apart_capacity,
+            ? pool_add_page(world, &pool->transient_pages, &pool->transient_capacity,
                             orri_transient_number(index) >> ORRI_PAGE_BITS)
             : pool_add_page(world, &pool->pages, &pool->page_capacity, index >> ORRI_PAGE_BITS);
     if (added) {
@@ -306,7 +306,7 @@ void orri_pool_unmake(const orri_pool* pool, uint32_t slot)
     ORRI_POISON(data, pool->size);
 }
 
-static inline bool pool_heard(const orr_world* world)
+static inline bool pool_has_listener(const orr_world* world)
 {
     return world->listener.pinned_changed != NULL;
 }
@@ -315,7 +315,7 @@ static inline bool pool_heard(const orr_world* world)
 static inline uint32_t* pool_entry_there(const orri_pool* pool, uint32_t index)
 {
     return ORR_UNLIKELY(orri_index_transient(index))
-               ? orri_pool_entry_apart(pool, index)
+               ? orri_pool_entry_transient(pool, index)
                : &pool->pages[index >> ORRI_PAGE_BITS][index & ORRI_PAGE_MASK];
 }
 
@@ -433,7 +433,7 @@ orr_result orri_pool_add(orr_world* world, const char* call, const orri_type* ty
                      (pool->free_first == 0 && pool->slot_count == pool->slot_room))) {
         return pool_add_long(world, call, type, index, value);
     }
-    if (!pool->small || pool_heard(world)) {
+    if (!pool->small || pool_has_listener(world)) {
         return pool_add_plain(world, pool, index, value);
     }
     uint8_t* data = orri_pool_at(pool, pool_take(world, pool, index, entry));
@@ -467,8 +467,8 @@ static inline void pool_give_back(orri_pool* pool, uint32_t slot)
     pool->free_first = slot + 1;
 }
 
-ORRI_ASIDE static void pool_remove_told(orr_world* world, orri_pool* pool, uint32_t index,
-                                        uint32_t slot)
+ORRI_ASIDE static void pool_remove_notified(orr_world* world, orri_pool* pool, uint32_t index,
+                                            uint32_t slot)
 {
     pool_leave(world, pool, index, slot);
     pool_give_back(pool, slot);
@@ -488,16 +488,16 @@ static inline void pool_remove_entry(orr_world* world, orri_pool* pool, uint32_t
     block->owners[orri_pool_within(pool, slot1 - 1)] = ORRI_INDEX_NONE;
     pool->live--;
     world->pinned.live--;
-    if (!pool->plain || pool_heard(world)) {
-        pool_remove_told(world, pool, index, slot1 - 1);
+    if (!pool->plain || pool_has_listener(world)) {
+        pool_remove_notified(world, pool, index, slot1 - 1);
         return;
     }
     pool_give_back(pool, slot1 - 1);
 }
 
-ORRI_COLD static void pool_remove_apart(orr_world* world, orri_pool* pool, uint32_t index)
+ORRI_COLD static void pool_remove_transient(orr_world* world, orri_pool* pool, uint32_t index)
 {
-    uint32_t* entry = orri_index_transient(index) ? orri_pool_entry_apart(pool, index) : NULL;
+    uint32_t* entry = orri_index_transient(index) ? orri_pool_entry_transient(pool, index) : NULL;
     if (entry != NULL) {
         pool_remove_entry(world, pool, index, entry);
     }
@@ -507,7 +507,7 @@ static inline void pool_remove(orr_world* world, orri_pool* pool, uint32_t index
 {
     uint32_t page = index >> ORRI_PAGE_BITS;
     if (page >= pool->page_capacity || pool->pages[page] == NULL) {
-        pool_remove_apart(world, pool, index);
+        pool_remove_transient(world, pool, index);
         return;
     }
     pool_remove_entry(world, pool, index, &pool->pages[page][index & ORRI_PAGE_MASK]);

@@ -138,8 +138,8 @@ static orr_result pool_state_check_owners(orr_world* world, const orri_pool* poo
 // Every entry of the pages has its slot; together with the check of the owners that makes both equal.
 static orr_result pool_state_check_pages(orr_world* world, const orri_pool* pool, bool transient)
 {
-    uint32_t* const* pages = transient ? pool->apart_pages : pool->pages;
-    for (uint32_t page = 0; page < (transient ? pool->apart_capacity : pool->page_capacity);
+    uint32_t* const* pages = transient ? pool->transient_pages : pool->pages;
+    for (uint32_t page = 0; page < (transient ? pool->transient_capacity : pool->page_capacity);
          page++) {
         for (uint32_t i = 0; pages[page] != NULL && i < ORRI_PAGE_SIZE; i++) {
             uint32_t slot1 = pages[page][i], number = page << ORRI_PAGE_BITS | i;

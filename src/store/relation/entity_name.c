@@ -134,7 +134,7 @@ bool orri_names_room(orr_world* world, uint32_t count)
     return world->names == NULL || name_reserve(world, world->names, count);
 }
 
-void orri_names_renew(orr_world* world)
+void orri_names_rebuild(orr_world* world)
 {
     orri_names* names = world->names;
     if (names == NULL || names->bucket_count == 0) {
@@ -531,8 +531,8 @@ bool orri_name_stage(orr_world* world, uint32_t index, const char* text, orr_str
            orri_blob_make(&world->schema, text, (uint32_t)strlen(text), 1, out);
 }
 
-orri_name_why orri_name_put(orr_world* world, orr_entity entity, orr_entity scope,
-                            orr_string staged)
+orri_name_result orri_name_put(orr_world* world, orr_entity entity, orr_entity scope,
+                               orr_string staged)
 {
     uint32_t index = orri_id_index(entity);
     const orri_blob* blob = orri_blob_at(&world->schema, staged);
@@ -544,10 +544,10 @@ orri_name_why orri_name_put(orr_world* world, orr_entity entity, orr_entity scop
     }
     uint32_t slot1 = name_lookup(world, scope, blob->data, blob->size);
     if (slot1 != 0) {
-        return name_owner(world, slot1 - 1).id == entity.id ? ORRI_NAME_FINE : ORRI_NAME_TAKEN;
+        return name_owner(world, slot1 - 1).id == entity.id ? ORRI_NAME_OK : ORRI_NAME_TAKEN;
     }
     name_commit(world, index, (orr_name){.scope = scope, .text = staged});
-    return ORRI_NAME_FINE;
+    return ORRI_NAME_OK;
 }
 
 void orri_name_drop(orr_world* world, uint32_t index)

@@ -70,8 +70,8 @@ void orri_relations_reset(orr_world* world)
     relation_pages_free(world, &world->relations.marks, RELATION_MARK_BYTES);
 }
 
-bool orri_relation_room(orr_world* world, orri_relation* relation, uint32_t e, uint32_t index,
-                        uint32_t target)
+bool orri_relation_reserve(orr_world* world, orri_relation* relation, uint32_t e, uint32_t index,
+                           uint32_t target)
 {
     orri_element* element = &relation->elements[e];
     return relation_page_make(world, &element->links, index, RELATION_LINK_BYTES) &&
@@ -88,7 +88,7 @@ static void relation_pages_clear(const orri_pages* pages, size_t bytes)
     }
 }
 
-void orri_relations_renew(orr_world* world)
+void orri_relations_rebuild(orr_world* world)
 {
     for (orri_relation* relation = world->relations.first; relation != NULL;
          relation = relation->next) {
@@ -242,34 +242,34 @@ void orri_relation_enter_rows(orr_world* world, const orri_cluster* cluster, uin
     }
 }
 
-bool orri_relation_prepare_move(orr_world* world, const orri_transition* plan, uint32_t row,
+bool orri_relation_prepare_move(orr_world* world, const orri_transition* transition, uint32_t row,
                                 uint32_t index)
 {
-    for (uint32_t i = 0; i < plan->new_count; i++) {
-        uint32_t c = plan->added[i];
-        orri_relation* relation = plan->to->columns[c].table->relation;
-        if (relation != NULL &&
-            !orri_relation_prepare(world, relation, index, relation_value(plan->to, c, row))) {
+    for (uint32_t i = 0; i < transition->new_count; i++) {
+        uint32_t c = transition->added[i];
+        orri_relation* relation = transition->to->columns[c].table->relation;
+        if (relation != NULL && !orri_relation_prepare(world, relation, index,
+                                                       relation_value(transition->to, c, row))) {
             return false;
         }
     }
     return true;
 }
 
-void orri_relation_moved(orr_world* world, const orri_transition* plan, uint32_t row,
+void orri_relation_moved(orr_world* world, const orri_transition* transition, uint32_t row,
                          uint32_t index)
 {
-    for (uint32_t i = 0; i < plan->dropped_count; i++) {
-        orri_relation* relation = plan->from->columns[plan->dropped[i]].table->relation;
+    for (uint32_t i = 0; i < transition->dropped_count; i++) {
+        orri_relation* relation = transition->from->columns[transition->dropped[i]].table->relation;
         if (relation != NULL) {
             orri_relation_set(world, relation, index, NULL);
         }
     }
-    for (uint32_t i = 0; i < plan->new_count; i++) {
-        uint32_t c = plan->added[i];
-        orri_relation* relation = plan->to->columns[c].table->relation;
+    for (uint32_t i = 0; i < transition->new_count; i++) {
+        uint32_t c = transition->added[i];
+        orri_relation* relation = transition->to->columns[c].table->relation;
         if (relation != NULL) {
-            orri_relation_set(world, relation, index, relation_value(plan->to, c, row));
+            orri_relation_set(world, relation, index, relation_value(transition->to, c, row));
         }
     }
 }
@@ -332,63 +332,65 @@ void orri_entities_sort(orr_entity* entities, uint32_t count)
 }
 
 // A question for referrers. `out` is a heap of those with the least index so far.
-typedef struct relation_ask {
+typedef struct relation_search {
     const orr_world* world;
     const orri_relation* relation;
     uint32_t target;
     uint32_t begin, end; // Offsets of elements that are asked for.
     orr_entity* out;
     uint32_t out_count, found;
-} relation_ask;
+} relation_search;
 
-static bool relation_ask_element(const relation_ask* ask, uint32_t e)
+static bool relation_search_covers(const relation_search* search, uint32_t e)
 {
-    uint32_t offset = ask->relation->type->indexed[e].offset;
-    return offset >= ask->begin && offset < ask->end;
+    uint32_t offset = search->relation->type->indexed[e].offset;
+    return offset >= search->begin && offset < search->end;
 }
 
 // A referrer counts where it is met first.
-static bool relation_met_before(const relation_ask* ask, uint32_t index, uint32_t e)
+static bool relation_found_before(const relation_search* search, uint32_t index, uint32_t e)
 {
     while (e-- > 0) {
-        const orri_link* link = orri_link_find(&ask->relation->elements[e], index);
-        if (relation_ask_element(ask, e) && link != NULL && link->target == ask->target + 1) {
+        const orri_link* link = orri_link_find(&search->relation->elements[e], index);
+        if (relation_search_covers(search, e) && link != NULL &&
+            link->target == search->target + 1) {
             return true;
         }
     }
     return false;
 }
 
-static void relation_offer(relation_ask* ask, uint32_t index)
+static void relation_offer(relation_search* search, uint32_t index)
 {
-    orr_entity entity = orri_id_make(index, orri_record_at(ask->world, index)->generation);
-    if (ask->found < ask->out_count) {
-        ask->out[ask->found] = entity;
-        if (ask->found + 1 == ask->out_count) {
-            relation_heap(ask->out, ask->out_count);
+    orr_entity entity = orri_id_make(index, orri_record_at(search->world, index)->generation);
+    if (search->found < search->out_count) {
+        search->out[search->found] = entity;
+        if (search->found + 1 == search->out_count) {
+            relation_heap(search->out, search->out_count);
         }
-    } else if (ask->out_count > 0 && index < orri_id_index(ask->out[0])) {
-        ask->out[0] = entity;
-        relation_sink(ask->out, ask->out_count, 0);
+    } else if (search->out_count > 0 && index < orri_id_index(search->out[0])) {
+        search->out[0] = entity;
+        relation_sink(search->out, search->out_count, 0);
     }
-    ask->found++;
+    search->found++;
 }
 
-static uint32_t relation_ask_all(relation_ask* ask)
+static uint32_t relation_search_run(relation_search* search)
 {
-    for (uint32_t e = 0; e < ask->relation->type->indexed_count; e++) {
-        const orri_element* element = &ask->relation->elements[e];
-        uint32_t next = relation_ask_element(ask, e) ? orri_head_of(element, ask->target) : 0;
+    for (uint32_t e = 0; e < search->relation->type->indexed_count; e++) {
+        const orri_element* element = &search->relation->elements[e];
+        uint32_t next = relation_search_covers(search, e) ? orri_head_of(element, search->target)
+                                                          : 0;
         while (next != 0) {
-            if (!relation_met_before(ask, next - 1, e)) {
-                relation_offer(ask, next - 1);
+            if (!relation_found_before(search, next - 1, e)) {
+                relation_offer(search, next - 1);
             }
             next = orri_link_find(element, next - 1)->next;
         }
     }
-    uint32_t written = ask->found < ask->out_count ? ask->found : ask->out_count;
-    orri_entities_sort(ask->out, written);
-    return ask->found;
+    uint32_t written = search->found < search->out_count ? search->found : search->out_count;
+    orri_entities_sort(search->out, written);
+    return search->found;
 }
 
 // The bytes of a value in which indexed references are asked for. False (reported) if there are none.
@@ -425,10 +427,10 @@ uint32_t orr_referrers_get(const orr_world* world, orr_entity target, orr_type t
         return 0;
     }
     const orri_type* found = orri_type_at(&world->schema, type);
-    relation_ask ask = {.world = world,
-                        .target = orri_id_index(target),
-                        .out = out,
-                        .out_count = out != NULL ? out_count : 0};
+    relation_search search = {.world = world,
+                              .target = orri_id_index(target),
+                              .out = out,
+                              .out_count = out != NULL ? out_count : 0};
     if (found == NULL) {
         (void)orri_refuse_type(world, "orr_referrers_get", type);
         return 0;
@@ -437,15 +439,15 @@ uint32_t orr_referrers_get(const orr_world* world, orr_entity target, orr_type t
         (void)orri_refuse_argument(world, "orr_referrers_get", "out is NULL");
         return 0;
     }
-    if (!relation_field_range(world, found, field, &ask.begin, &ask.end)) {
+    if (!relation_field_range(world, found, field, &search.begin, &search.end)) {
         return 0;
     }
     if (orri_record_find(world, target) == NULL) {
         (void)orri_refuse_entity(world, "orr_referrers_get", target, (orr_type){0});
         return 0;
     }
-    ask.relation = orri_table_relation(world, found);
-    return ask.relation != NULL ? relation_ask_all(&ask) : 0;
+    search.relation = orri_table_relation(world, found);
+    return search.relation != NULL ? relation_search_run(&search) : 0;
 }
 
 #undef RELATION_LINK_BYTES

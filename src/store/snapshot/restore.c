@@ -65,7 +65,7 @@ static bool restore_column_turns(const orri_chunk* chunk, uint32_t column, const
 {
     const orri_share* now = chunk->columns[column].share;
     return now != NULL && !restore_related(chunk->cluster, column) &&
-           orri_row_log_reaches(share, now);
+           orri_row_log_can_rewind(share, now);
 }
 
 // ---- ready: memory ------------------------------------------------------------------------------------------------
@@ -101,7 +101,8 @@ static bool restore_ready_kept(orr_world* world, orri_restore* way, orri_chunk* 
             continue;
         }
         way->relations = way->relations || restore_related(chunk->cluster, c);
-        if (!orri_row_log_solidify(world, share) || !orri_share_part_column(world, chunk, c) ||
+        if (!orri_row_log_materialize(world, share) ||
+            !orri_share_try_detach_column(world, chunk, c) ||
             !restore_ready_copy(world, way, share)) {
             return false;
         }
@@ -130,7 +131,7 @@ static bool restore_ready_made(orr_world* world, orri_restore* way, orri_cluster
     for (uint32_t c = 0; c < chunk->column_count; c++) {
         orri_share* share = then->columns[c].share;
         bool wants = c < cluster->column_count || share != NULL;
-        if ((share != NULL && !orri_share_part_written(world, share)) ||
+        if ((share != NULL && !orri_share_materialize(world, share)) ||
             (wants && !orri_column_take(world, chunk, c, wanted)) ||
             !restore_ready_copy(world, way, share)) {
             return false;
@@ -198,14 +199,15 @@ static bool restore_ready_index(orr_world* world, orri_restore* way)
     for (uint32_t p = 0; p < then->page_count; p++) {
         if (!restore_page_kept(world, p, then->pages[p])) {
             way->relations = true;
-            if (!orri_row_log_solidify(world, then->pages[p]) || !orri_share_part_page(world, p)) {
+            if (!orri_row_log_materialize(world, then->pages[p]) ||
+                !orri_share_try_detach_page(world, p)) {
                 return false;
             }
         }
     }
     // Others hold records there that none will be: who comes next must not take them for its own.
     for (uint32_t p = then->page_count; p < world->index.page_count; p++) {
-        if (!orri_share_part_page(world, p)) {
+        if (!orri_share_try_detach_page(world, p)) {
             return false;
         }
     }
@@ -225,7 +227,7 @@ static bool restore_ready_links(orr_world* world, const orri_snapshot* then,
             memcpy(&target, value + type->indexed[e].offset, sizeof target);
             uint32_t index = orri_id_index(target);
             if (target.id != 0 && index < then->entity_count &&
-                !orri_relation_room(world, relation, e, ids[row], index)) {
+                !orri_relation_reserve(world, relation, e, ids[row], index)) {
                 return false;
             }
         }
@@ -272,7 +274,7 @@ static bool restore_ready_pools(orr_world* world, orri_restore* way)
         if (pool->type->info.transient) {
             continue;
         }
-        if (!orri_pool_ready(world, pool, node) ||
+        if (!orri_pool_restore_prepare(world, pool, node) ||
             (pool->is_name && !orri_names_room(world, node != NULL ? node->live : 0))) {
             return false;
         }
@@ -435,7 +437,7 @@ static void restore_pools(orr_world* world, orri_restore* way)
             restore_drop_transient(world, way->snapshot, pool);
         } else {
             uint64_t version = pool->version;
-            orri_pool_back(world, pool, restore_pool_node(way->snapshot, pool));
+            orri_pool_restore(world, pool, restore_pool_node(way->snapshot, pool));
             way->names = way->names || (pool->is_name && pool->version != version);
         }
     }
@@ -474,7 +476,7 @@ static void restore_clear_others(orr_world* world)
 {
     for (orri_cluster *cluster = world->clusters.first, *next; cluster != NULL; cluster = next) {
         next = cluster->next;
-        if (!cluster->doomed) {
+        if (!cluster->clearing) {
             continue;
         }
         for (uint32_t i = 0; i < cluster->chunk_count; i++) {
@@ -489,11 +491,11 @@ static void restore_clear_others(orr_world* world)
 static void restore_clear(orr_world* world, orri_restore* way)
 {
     for (orri_cluster* cluster = world->clusters.first; cluster != NULL; cluster = cluster->next) {
-        cluster->doomed = true;
+        cluster->clearing = true;
     }
     for (uint32_t i = 0; i < way->cluster_count; i++) {
         if (!way->clusters[i].fresh) {
-            way->clusters[i].cluster->doomed = false;
+            way->clusters[i].cluster->clearing = false;
             restore_clear_cluster(world, way->snapshot->clusters[i], &way->clusters[i]);
         }
     }
@@ -553,7 +555,7 @@ static void restore_column(orr_world* world, orri_restore* way, orri_chunk* chun
                            orri_share* share)
 {
     if (restore_column_turns(chunk, c, share)) {
-        orri_row_log_return(world, share, chunk->columns[c].share);
+        orri_row_log_rewind(world, share, chunk->columns[c].share);
         return;
     }
     uint8_t* to = chunk->columns[c].data;
@@ -568,7 +570,7 @@ static void restore_column(orr_world* world, orri_restore* way, orri_chunk* chun
         orri_free(&world->env, ORR_MEMORY_SHARE, copy, share->size, ORRI_BLOCK_ALIGN);
     }
     if (share->kind == ORRI_SHARE_HISTORY) {
-        orri_share_rejoin_column(world, share, chunk, c);
+        orri_share_reattach_column(world, share, chunk, c);
     }
 }
 
@@ -732,7 +734,7 @@ static void restore_index(orr_world* world, const orri_snapshot* then)
         }
         memcpy(world->hot.pages[p], share->data, share->size);
         if (share->kind == ORRI_SHARE_HISTORY) {
-            orri_share_rejoin_page(world, share, p);
+            orri_share_reattach_page(world, share, p);
         }
         index->metas[p].version = world->epoch;
         index->metas[p].hash_version = 0;
@@ -760,7 +762,7 @@ void orri_snapshot_restore(orr_world* world, orri_restore* way)
 {
     const orri_snapshot* then = way->snapshot;
     ORR_ASSERT(!orri_snapshot_lost(then) && world->publisher == NULL);
-    if (world->loops.listed != 0) {
+    if (world->loops.cached != 0) {
         world->listener.structure_change(world);
     }
     orri_epoch_end(world);
@@ -780,10 +782,10 @@ void orri_snapshot_restore(orr_world* world, orri_restore* way)
         orri_tags_put(world, &way->tags, then->tags->state);
     }
     if (way->relations) {
-        orri_relations_renew(world);
+        orri_relations_rebuild(world);
     }
     if (way->names) {
-        orri_names_renew(world);
+        orri_names_rebuild(world);
     }
     // Who keeps something by the clusters there are (parallel.c) looks anew.
     world->clusters.sequence++;

@@ -185,13 +185,13 @@ static void cell_resize(orri_chunk* to, uint32_t to_column, uint32_t to_slot,
     *cell_counts(to, to_column, to_slot) = count;
 }
 
-void orri_cells_resize(const orri_transition* plan, orri_chunk* to, uint32_t to_slot,
+void orri_cells_resize(const orri_transition* transition, orri_chunk* to, uint32_t to_slot,
                        orri_chunk* from, uint32_t from_slot, uint32_t rows)
 {
-    for (uint32_t i = 0; i < plan->resized_count; i++) {
+    for (uint32_t i = 0; i < transition->resized_count; i++) {
         for (uint32_t row = 0; row < rows; row++) {
-            cell_resize(to, plan->resized[i].to, to_slot + row, from, plan->resized[i].from,
-                        from_slot + row);
+            cell_resize(to, transition->resized[i].to, to_slot + row, from,
+                        transition->resized[i].from, from_slot + row);
         }
     }
 }
@@ -209,14 +209,15 @@ static orr_result cell_refuse_row(const orr_world* world, const char* call, cons
                        chunk->cluster->columns[column].type->info.name, room);
 }
 
-orr_result orri_cells_fit(const orr_world* world, const char* call, const orri_transition* plan,
-                          uint32_t first, uint32_t count)
+orr_result orri_cells_fit(const orr_world* world, const char* call,
+                          const orri_transition* transition, uint32_t first, uint32_t count)
 {
-    for (uint32_t i = 0; i < plan->resized_count; i++) {
-        uint32_t column = plan->resized[i].from, room = plan->to->capacities[plan->resized[i].to];
-        bool smaller = room < plan->from->capacities[column];
+    for (uint32_t i = 0; i < transition->resized_count; i++) {
+        uint32_t column = transition->resized[i].from,
+                 room = transition->to->capacities[transition->resized[i].to];
+        bool smaller = room < transition->from->capacities[column];
         for (uint32_t row = first; smaller && row < first + count; row++) {
-            const orri_chunk* chunk = orri_cluster_chunk_of(plan->from, row);
+            const orri_chunk* chunk = orri_cluster_chunk_of(transition->from, row);
             uint32_t slot = row & ORRI_SLOT_MASK;
             if (*cell_counts(chunk, column, slot) > room) {
                 return cell_refuse_row(world, call, chunk, column, slot, room);

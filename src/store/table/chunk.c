@@ -155,7 +155,7 @@ void orri_column_stamp_one(orr_world* world, orri_chunk* chunk, uint32_t column)
     }
 }
 
-void orri_chunk_stamp_held(orr_world* world, orri_chunk* chunk)
+void orri_chunk_stamp_columns(orr_world* world, orri_chunk* chunk)
 {
     for (uint32_t c = 0; c < chunk->column_count; c++) {
         orri_column_stamp_one(world, chunk, c);
@@ -166,7 +166,7 @@ void orri_chunk_stamp_held(orr_world* world, orri_chunk* chunk)
 void orri_chunk_stamp_all(orr_world* world, orri_chunk* chunk)
 {
     ORR_ASSERT(chunk->share_count == 0);
-    orri_chunk_stamp_held(world, chunk);
+    orri_chunk_stamp_columns(world, chunk);
 }
 
 // ---- type tables ----------------------------------------------------------------------------------
@@ -430,7 +430,7 @@ void orri_chunk_drop(orr_world* world, orri_chunk* chunk)
     const orri_cluster* cluster = chunk->cluster;
     uint32_t rows = orri_chunk_rows(chunk);
     for (uint32_t c = 0; !cluster->plain && c < cluster->type_count; c++) {
-        if (!cluster->columns[c].type->plain && !orri_column_held(chunk, c)) {
+        if (!cluster->columns[c].type->plain && !orri_column_shared(chunk, c)) {
             orri_cells_destruct(orri_cells_at(chunk, c, 0), rows);
         }
     }

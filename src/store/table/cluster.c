@@ -463,7 +463,7 @@ orri_cluster* orri_cluster_obtain_sized(orr_world* world, const char* call, cons
     return cluster;
 }
 
-orri_cluster* orri_cluster_make_apart(orr_world* world)
+orri_cluster* orri_cluster_make_transient(orr_world* world)
 {
     cluster_set set = {0};
     orri_cluster* cluster = cluster_alloc(world, &set);
@@ -475,21 +475,22 @@ orri_cluster* orri_cluster_make_apart(orr_world* world)
     cluster->index = UINT32_MAX;    // Its handle is null.
     cluster->sequence = UINT64_MAX; // Queries come to it last.
     if (world->listener.cluster_match != NULL && !world->listener.cluster_match(world, cluster)) {
-        orri_cluster_free_apart(world, cluster);
+        orri_cluster_free_transient(world, cluster);
         return NULL;
     }
     return cluster;
 }
 
-bool orri_cluster_barred(const orr_world* world, const orr_type* types, const uint16_t* capacities,
-                         uint32_t type_count, const orr_tag* tags, uint32_t tag_count)
+bool orri_cluster_over_limit(const orr_world* world, const orr_type* types,
+                             const uint16_t* capacities, uint32_t type_count, const orr_tag* tags,
+                             uint32_t tag_count)
 {
     cluster_set set = {types, capacities, tags, type_count, tag_count};
     return world->clusters.count >= world->limits.clusters &&
            cluster_lookup_hashed(world, cluster_hash(&set), &set) == NULL;
 }
 
-orri_cluster* orri_cluster_refuge(orr_world* world, const char* call, bool* created)
+orri_cluster* orri_cluster_fallback(orr_world* world, const char* call, bool* created)
 {
     cluster_set set = {0};
     orri_cluster* cluster = world->clusters.empty;
@@ -497,7 +498,7 @@ orri_cluster* orri_cluster_refuge(orr_world* world, const char* call, bool* crea
     return cluster != NULL ? cluster : cluster_make(world, call, &set, cluster_hash(&set));
 }
 
-orri_cluster* orri_cluster_of_nothing(orr_world* world, const char* call, bool* created)
+orri_cluster* orri_cluster_obtain_empty(orr_world* world, const char* call, bool* created)
 {
     if (ORR_LIKELY(world->clusters.empty != NULL)) {
         *created = false;
@@ -541,7 +542,7 @@ static void cluster_free(orr_world* world, orri_cluster* cluster)
               ORRI_BLOCK_ALIGN);
 }
 
-void orri_cluster_free_apart(orr_world* world, orri_cluster* cluster)
+void orri_cluster_free_transient(orr_world* world, orri_cluster* cluster)
 {
     ORR_ASSERT(cluster->row_count == 0 && cluster->transient);
     if (world->listener.cluster_gone != NULL) {
@@ -599,7 +600,7 @@ static void cluster_kill_chunk(orr_world* world, orri_chunk* chunk, uint32_t row
     orri_index_kill(world, ids, rows);
     for (uint32_t c = 0; !cluster->plain && c < cluster->type_count; c++) {
         // Values of a held block belong to its holder from now on.
-        if (!cluster->columns[c].type->plain && !orri_column_held(chunk, c)) {
+        if (!cluster->columns[c].type->plain && !orri_column_shared(chunk, c)) {
             orri_cells_destruct(orri_cells_at(chunk, c, 0), rows);
         }
     }
@@ -717,9 +718,9 @@ static orr_result cluster_clear(orr_world* world, const char* call, orr_cluster 
     }
     *out = cluster;
     if (world->relations.count != 0) {
-        cluster->doomed = true;
+        cluster->clearing = true;
         result = orri_relation_destroy_clusters(world, call);
-        cluster->doomed = false;
+        cluster->clearing = false;
         return result;
     }
     return orri_cluster_kill_rows(world, cluster)

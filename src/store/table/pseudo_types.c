@@ -9,26 +9,26 @@ extern ORR_API const orr_type_desc orr_desc_orr_enabled, orr_desc_orr_tags;
 extern ORR_API const orr_type_desc orr_desc_orr_time, orr_desc_orr_time_traveller,
     orr_desc_orr_time_stretcher;
 
-static const orr_field_desc virtual_enabled_fields[] = {
+static const orr_field_desc pseudo_enabled_fields[] = {
     {.name = "type", .type = &orr_desc_uint32_t, .offset = 0},
     {.name = "on", .type = &orr_desc_uint32_t, .offset = 4},
 };
 const orr_type_desc orr_desc_orr_enabled = {.name = "orr_enabled",
                                             .size = 8,
                                             .align = 4,
-                                            .fields = virtual_enabled_fields,
+                                            .fields = pseudo_enabled_fields,
                                             .field_count = 2};
 const orr_type_desc orr_desc_orr_tags = {.name = "orr_tags", .align = 1};
 
 // ---- time of entities ------------------------------------------------------------------------------------------
 
-static const orr_field_desc virtual_time_fields[] = {
+static const orr_field_desc pseudo_time_fields[] = {
     {.name = "origin", .type = &orr_desc_int64_t, .offset = 0, .attributes = {.unit = "ticks"}},
 };
 const orr_type_desc orr_desc_orr_time = {
-    .name = "orr_time", .size = 8, .align = 8, .fields = virtual_time_fields, .field_count = 1};
+    .name = "orr_time", .size = 8, .align = 8, .fields = pseudo_time_fields, .field_count = 1};
 
-static const orr_field_desc virtual_traveller_fields[] = {
+static const orr_field_desc pseudo_traveller_fields[] = {
     {.name = "memory",
      .type = &orr_desc_orr_array,
      .offset = 0,
@@ -38,29 +38,29 @@ static const orr_field_desc virtual_traveller_fields[] = {
 const orr_type_desc orr_desc_orr_time_traveller = {.name = "orr_time_traveller",
                                                    .size = 128,
                                                    .align = 4,
-                                                   .fields = virtual_traveller_fields,
+                                                   .fields = pseudo_traveller_fields,
                                                    .field_count = 1,
                                                    .settings = {.needs = "orr_time"}};
 
-static const orr_label virtual_stretch_labels[] = {
+static const orr_label pseudo_stretch_labels[] = {
     {"MOVES", 0}, {"LACKS", 1}, {"BARRED", 2}, {"REFUSED", 3}};
-static const orr_type_desc virtual_stretch_state = {.name = "orr_stretch_state",
-                                                    .kind = ORR_KIND_ENUM,
-                                                    .size = 4,
-                                                    .align = 4,
-                                                    .labels = virtual_stretch_labels,
-                                                    .label_count = 4};
-static const orr_field_desc virtual_stretcher_fields[] = {
+static const orr_type_desc pseudo_stretch_state = {.name = "orr_stretch_state",
+                                                   .kind = ORR_KIND_ENUM,
+                                                   .size = 4,
+                                                   .align = 4,
+                                                   .labels = pseudo_stretch_labels,
+                                                   .label_count = 4};
+static const orr_field_desc pseudo_stretcher_fields[] = {
     {.name = "position", .type = &orr_desc_double, .offset = 0, .attributes = {.unit = "ticks"}},
     {.name = "rate", .type = &orr_desc_double, .offset = 8},
     {.name = "push", .type = &orr_desc_double, .offset = 16},
     {.name = "drives", .type = &orr_desc_orr_entity, .offset = 24},
-    {.name = "state", .type = &virtual_stretch_state, .offset = 32},
+    {.name = "state", .type = &pseudo_stretch_state, .offset = 32},
 };
 const orr_type_desc orr_desc_orr_time_stretcher = {.name = "orr_time_stretcher",
                                                    .size = 40,
                                                    .align = 8,
-                                                   .fields = virtual_stretcher_fields,
+                                                   .fields = pseudo_stretcher_fields,
                                                    .field_count = 5,
                                                    .settings = {.needs = "orr_time_traveller"}};
 

@@ -19,8 +19,8 @@ orri_record* orri_transient_find(const orr_world* world, orr_entity entity)
 
 bool orri_transient_alive(const orr_world* world, orr_entity entity)
 {
-    const orri_access* guard = orri_watched(world) ? orri_access_of(world) : NULL;
-    return orri_transient_find(world, entity) != NULL && (guard == NULL || guard->spectator);
+    const orri_access* access = orri_access_checked(world) ? orri_access_of(world) : NULL;
+    return orri_transient_find(world, entity) != NULL && (access == NULL || access->spectator);
 }
 
 orr_entity orri_transient_nth(const orr_world* world, uint32_t position)
@@ -74,7 +74,7 @@ static bool transient_reserve_row(orr_world* world)
 {
     orri_transient* transient = &world->transient;
     if (transient->cluster == NULL) {
-        transient->cluster = orri_cluster_make_apart(world);
+        transient->cluster = orri_cluster_make_transient(world);
     }
     orri_cluster* cluster = transient->cluster;
     return cluster != NULL &&
@@ -220,7 +220,7 @@ void orri_transient_term(orr_world* world)
                                orri_id_make(index, orri_record_at(world, index)->generation));
     }
     if (transient->cluster != NULL) {
-        orri_cluster_free_apart(world, transient->cluster);
+        orri_cluster_free_transient(world, transient->cluster);
     }
     ORRI_RELEASE(&world->env, ORR_MEMORY_INDEX, transient->free, transient->free_capacity);
     for (uint32_t i = 1; i <= transient->page_count; i++) {
@@ -282,7 +282,7 @@ orr_result orri_transient_edge(orr_world* world, const char* call, orr_entity en
     if (found == NULL) {
         return result;
     }
-    if (orri_watched(world)) {
+    if (orri_access_checked(world)) {
         return orri_refuse_structure(world, call, type, entity);
     }
     return add ? orri_pinned_add(world, call, entity, found)
@@ -320,8 +320,8 @@ bool orr_transient(const orr_world* world, orr_entity entity)
 uint64_t orr_transient_count(const orr_world* world)
 {
     ORR_ASSERT(world != NULL);
-    const orri_access* guard = orri_watched(world) ? orri_access_of(world) : NULL;
-    return guard == NULL || guard->spectator ? world->transient.live_count : 0;
+    const orri_access* access = orri_access_checked(world) ? orri_access_of(world) : NULL;
+    return access == NULL || access->spectator ? world->transient.live_count : 0;
 }
 
 // ---- validation --------------------------------------------------------------------------------------------------------

@@ -301,16 +301,17 @@ static void check_refused(const char* own, const char* other, const char* any,
 
 ORR_TEST(cross_of_a_run_with_what_was_not_declared_is_a_breach)
 {
-    check_refused("write Force", "Position", NULL, loop_any,
-                  "orr_cross_run: system 'culprit' reaches Position, which it did not declare; put "
-                  "\"Position\" into its .by_id");
+    check_refused(
+        "write Force", "Position", NULL, loop_any,
+        "orr_cross_run: system 'culprit' accesses Position, which it did not declare; put "
+        "\"Position\" into its .by_id");
     check_refused("write Force", "Position, Force", "Position", loop_any,
-                  "orr_cross_run: system 'culprit' reaches Force, which it did not declare");
+                  "orr_cross_run: system 'culprit' accesses Force, which it did not declare");
     check_refused("write Force", "Position", NULL, loop_own,
                   "orr_cross_run: system 'culprit' is parallel and loops over its own query, which "
                   "writes: another worker");
     check_refused("Force", "Position", NULL, each_own,
-                  "ORR_EACH: system 'culprit' reaches Force, which it did not declare; put "
+                  "ORR_EACH: system 'culprit' accesses Force, which it did not declare; put "
                   "\"Force\" into its .by_id");
     check_refused("write Force", "Position", NULL, each_own,
                   "ORR_EACH: system 'culprit' is parallel and loops over its own query");

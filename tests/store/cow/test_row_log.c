@@ -137,12 +137,12 @@ ORR_TEST(undo_row_written_by_entity_is_logged_and_no_block_copied)
     uint64_t more = c.kit.memory.live_bytes - before;
     CHECK(more > 0 && more < BLOCK / 16);
     CHECK(share_of(0) == chunk_of()->columns[0].share);
-    CHECK_EQ(share_of(0)->undo->count, 1);
+    CHECK_EQ(share_of(0)->log->count, 1);
     orri_snapshot_bytes(c.pasts[0].snapshot, 2, &own_after, &shared_after);
     CHECK_EQ(own_after, own + more); // All of it is said.
     CHECK_EQ(shared_after, shared);
     write_row(7, 71); // Logged already.
-    CHECK_EQ(share_of(0)->undo->count, 1);
+    CHECK_EQ(share_of(0)->log->count, 1);
     CHECK_EQ(c.kit.memory.live_bytes, before + more);
     CHECK(!orri_snapshot_same(c.world, c.pasts[0].snapshot));
     go_back(0);
@@ -161,7 +161,7 @@ ORR_TEST(undo_every_way_to_write_one_value_logs)
     orr_address address = {.entity = c.ids[5]};
     CHECK_OK(orr_address_get(c.world, c.ids[5], &address));
     ((Position*)orr_address_write(c.world, &address, c.position))->x = 4;
-    CHECK_EQ(share_of(0)->undo->count, 5);
+    CHECK_EQ(share_of(0)->log->count, 5);
     go_back(0);
     scene_end();
 }
@@ -175,9 +175,9 @@ ORR_TEST(undo_log_that_grows_long_turns_into_a_copy)
         write_row(i * 3, 70);
     }
     CHECK(share_of(0)->attached != NULL);
-    CHECK_EQ(share_of(0)->undo->count, most);
+    CHECK_EQ(share_of(0)->log->count, most);
     write_row(1, 70);
-    CHECK(share_of(0)->attached == NULL && share_of(0)->undo == NULL);
+    CHECK(share_of(0)->attached == NULL && share_of(0)->log == NULL);
     CHECK(chunk_of()->columns[0].share == NULL);
     check_all();
     go_back(0);
@@ -206,7 +206,7 @@ ORR_TEST(undo_column_written_after_rows_keeps_all_of_it)
     write_row(8, 80);
     CHECK(share_of(0)->base == share_of(1));
     write_column(30);
-    CHECK(share_of(1)->attached == NULL && share_of(1)->undo == NULL);
+    CHECK(share_of(1)->attached == NULL && share_of(1)->log == NULL);
     CHECK(share_of(0)->base == share_of(1)); // It still leans.
     check_all();
     write_row(9, 90); // Nobody holds the block: nothing is logged.
@@ -221,13 +221,13 @@ ORR_TEST(undo_versions_tell_of_rows_that_were_logged)
 {
     scene_begin();
     remember(0);
-    uint64_t seen = orri_mark_now(c.world);
+    uint64_t seen = orri_version_mark(c.world);
     CHECK(chunk_of()->columns[0].version <= seen);
     write_row(7, 70);
     CHECK(chunk_of()->columns[0].version > seen);
     CHECK(orri_cluster_at(c.world, c.cluster)->columns[0].version > seen);
     uint64_t hash = orr_world_hash(c.world);
-    seen = orri_mark_now(c.world);
+    seen = orri_version_mark(c.world);
     CHECK(chunk_of()->columns[0].version <= seen);
     write_row(8, 70);
     CHECK(chunk_of()->columns[0].version > seen);
@@ -394,7 +394,7 @@ ORR_TEST(undo_same_row_written_in_each_tick_is_logged_in_each)
         write_row(7, (float)(100 + i));
     }
     for (uint32_t i = 0; i < MANY; i++) {
-        CHECK_EQ(share_of(i)->undo->count, 1);
+        CHECK_EQ(share_of(i)->log->count, 1);
     }
     check_all();
     go_back(3);
@@ -445,7 +445,7 @@ ORR_TEST(undo_middle_forgotten_merges_its_log)
         }
     }
     forget(1);
-    CHECK(share_of(0)->base != NULL && share_of(0)->undo->count == 6);
+    CHECK(share_of(0)->base != NULL && share_of(0)->log->count == 6);
     check_all();
     remember(3);
     write_row(10, 7);
@@ -469,10 +469,10 @@ ORR_TEST(undo_middle_forgotten_merges_its_log)
     write_row(2, 6);
     write_row(3, 6);
     forget(1);
-    CHECK_EQ(share_of(0)->undo->count, 3);
+    CHECK_EQ(share_of(0)->log->count, 3);
     CHECK(share_of(0)->attached != NULL); // It has the world's block now.
     write_row(3, 7);                      // Logged already.
-    CHECK_EQ(share_of(0)->undo->count, 3);
+    CHECK_EQ(share_of(0)->log->count, 3);
     check_all();
     go_back(0);
     scene_end();
@@ -520,7 +520,7 @@ ORR_TEST(undo_frozen_holder_keeps_its_place_and_nothing_is_logged)
     const Position* place = frozen->data;
     Position then = place[8];
     write_row(8, 80);
-    CHECK(frozen->data == place && live() != place && frozen->undo == NULL);
+    CHECK(frozen->data == place && live() != place && frozen->log == NULL);
     CHECK_EQ(memcmp(&place[8], &then, sizeof then), 0);
     check_all();
     orri_share_release(c.world, frozen); // Who leans has its block now.
@@ -544,7 +544,7 @@ ORR_TEST(undo_frozen_holder_keeps_its_place_when_the_world_goes_back)
     CHECK_EQ(memcmp(place, c.pasts[1].values, BLOCK), 0);
     write_row(8, 80);
     check_all();
-    orri_share_unlend(c.world, frozen);
+    orri_share_unfreeze(c.world, frozen);
     orri_share_release(c.world, frozen);
     go_back(1);
     go_back(0);

@@ -26,7 +26,7 @@ enum {
 // What the world should hold: values by entity, nothing else.
 typedef struct being {
     orr_entity id; // Null: free.
-    bool has[TYPES], tagged, doomed;
+    bool has[TYPES], tagged, dying;
     Parent parent;
     Owner owner;
     Watch watch;
@@ -125,7 +125,7 @@ static void fill(model* m, being* b, uint32_t type)
     }
 }
 
-// Everything that must die is marked `doomed` at first.
+// Everything that must die is marked `dying` at first.
 static void die(model* m)
 {
     reference all[REFERENCES];
@@ -134,26 +134,26 @@ static void die(model* m)
         for (uint32_t i = 0; i < MOST; i++) {
             being* b = &m->beings[i];
             references_of(b, all);
-            for (uint32_t r = 0; r < REFERENCES && b->id.id != 0 && !b->doomed; r++) {
+            for (uint32_t r = 0; r < REFERENCES && b->id.id != 0 && !b->dying; r++) {
                 const being* target = being_of(m, *all[r].entity);
-                b->doomed = b->has[all[r].type] && all[r].policy == ORR_ON_DESTROY_DESTROY &&
-                            target != NULL && target->doomed;
-                more = more || b->doomed;
+                b->dying = b->has[all[r].type] && all[r].policy == ORR_ON_DESTROY_DESTROY &&
+                           target != NULL && target->dying;
+                more = more || b->dying;
             }
         }
     }
     for (uint32_t i = 0; i < MOST; i++) {
         being* b = &m->beings[i];
         references_of(b, all);
-        for (uint32_t r = 0; r < REFERENCES && !b->doomed; r++) {
+        for (uint32_t r = 0; r < REFERENCES && !b->dying; r++) {
             const being* target = being_of(m, *all[r].entity);
-            if (all[r].policy == ORR_ON_DESTROY_CLEAR && target != NULL && target->doomed) {
+            if (all[r].policy == ORR_ON_DESTROY_CLEAR && target != NULL && target->dying) {
                 *all[r].entity = (orr_entity){0};
             }
         }
     }
     for (uint32_t i = 0; i < MOST; i++) {
-        if (m->beings[i].doomed) {
+        if (m->beings[i].dying) {
             m->beings[i] = (being){0};
         }
     }
@@ -387,7 +387,7 @@ static void do_destroy(model* m)
     uint32_t count = pick(m, picked, 1 + chance(3));
     for (uint32_t i = 0; i < count; i++) {
         ids[i] = picked[i]->id;
-        picked[i]->doomed = true;
+        picked[i]->dying = true;
     }
     if (count > 0) {
         CHECK_OK(count == 1 ? orr_destroy(m->world, ids[0])
@@ -408,8 +408,8 @@ static void do_destroy_cluster(model* m)
     for (uint32_t i = 0; i < MOST; i++) {
         being* other = &m->beings[i];
         orr_cluster its = orr_entity_cluster(m->world, other->id);
-        other->doomed = other->id.id != 0 && (how == 0 || (how == 1 ? other->has[t] && other->tagged
-                                                                    : its.id == cluster.id));
+        other->dying = other->id.id != 0 && (how == 0 || (how == 1 ? other->has[t] && other->tagged
+                                                                   : its.id == cluster.id));
     }
     orr_tag tag = 5;
     orr_cluster_match match = {

@@ -121,7 +121,7 @@ ORR_TEST(transient_entity_lives_apart)
     CHECK(!orr_alive(world, a) && !orr_transient(world, a) && orr_alive(world, b));
     CHECK_EQ(orr_pinned_count(world, KIT_TYPE(world, Sprite)), 0);
     CHECK_RESULT(orr_set(world, a, Sprite, {1, 1}), ORR_ERR_ENTITY);
-    CHECK_CONTAINS(k.errors.text, "was a transient one, and is dead");
+    CHECK_CONTAINS(k.errors.text, "was transient, and is dead");
     orr_entity c = orr_create_transient(world); // The index again, another generation.
     CHECK(c.id != a.id && (uint32_t)c.id == (uint32_t)a.id && !orr_alive(world, a));
     CHECK(shown(world) == before);
@@ -141,7 +141,7 @@ ORR_TEST(transient_entity_is_refused_where_it_does_not_belong)
     CHECK_RESULT(orr_set(world, bob, Link, {a, 1}), ORR_ERR_ENTITY);
     CHECK_CONTAINS(k.errors.text, "Link.target refers to entity");
     CHECK_RESULT(orr_name_set(world, a, (orr_entity){0}, "ann"), ORR_ERR_ENTITY);
-    CHECK_CONTAINS(k.errors.text, "this is not for transient entities");
+    CHECK_CONTAINS(k.errors.text, "this call is not for transient entities");
     CHECK_RESULT(orr_tag_add(world, a, 7), ORR_ERR_ENTITY);
     CHECK_RESULT(orr_entity_enable(world, a, false), ORR_ERR_ENTITY);
     CHECK_RESULT(orr_destroy_many(world, &a, 1), ORR_ERR_ENTITY);

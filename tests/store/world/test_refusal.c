@@ -164,7 +164,7 @@ ORR_TEST(refusal_of_a_stale_null_or_foreign_cluster)
 {
     refusal_begin();
     orr_cluster bad[] = {r.stale, {0, 0}, {999, 1}};
-    const char* names[] = {"deleted", "null", "not of this world"};
+    const char* names[] = {"deleted", "null", "not belong to this world"};
     for (int i = 0; i < 3; i++) {
         orr_cluster cluster = bad[i];
         orr_cluster_info info = {.row_count = 44};
