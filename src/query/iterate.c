@@ -185,7 +185,7 @@ static bool iterate_must_be_alone(const orr_query* query, const orri_access* gua
     // In real time a system that is alone in its pipeline may run at the same time as systems of
     // other pipelines. Its own query is used by no other system.
     bool alone = ORR_LIKELY(!query->world->realtime) || guard->query == query ? guard->alone
-                                                                              : guard->transient;
+                                                                              : guard->alone_realtime;
     return !alone && (query->order != NULL || query->working != NULL);
 }
 
