@@ -172,8 +172,8 @@ static void external_cancel(const orri_jobs* jobs, uint32_t count)
     } while (!atomic_compare_exchange_weak(&jobs->slot->word, &word, word - less));
 }
 
-// A late call that was requested by an earlier run is as good as a new one. So calls pending and
-// inside together never exceed the free worker numbers.
+// A late call that was requested by an earlier run is as good as a new one. So requested calls,
+// pending and inside together, never exceed the worker numbers besides the caller's.
 void orri_jobs_external_request(orri_jobs* jobs)
 {
     orri_external_slot* slot = jobs->slot;
@@ -189,10 +189,10 @@ void orri_jobs_external_request(orri_jobs* jobs)
     uint32_t count = most - owed;
     ORRI_SCHED_POINT(jobs->platform, ORR_SCHED_STORE, &slot->word);
     atomic_fetch_add(&slot->word, count);
-    uint32_t come =
+    uint32_t promised =
         jobs->external.start(jobs->external.user, count, external_call, external_arg(slot, word));
-    if (come < count) {
-        external_cancel(jobs, count - come);
+    if (promised < count) {
+        external_cancel(jobs, count - promised);
     }
 }
 

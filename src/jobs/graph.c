@@ -25,7 +25,7 @@ typedef struct graph_state {
 } graph_state;
 
 typedef struct graph_word {
-    _Atomic uint64_t ready;        // A bit per node that may begin or may have units not yet begun.
+    _Atomic uint64_t ready;        // A bit per node that may begin and may have units not begun.
     _Atomic uint64_t caller_ready; // The same for nodes that only the calling thread runs.
 } graph_word;
 
@@ -57,7 +57,7 @@ typedef struct graph_range {
     uint32_t first, last;
 } graph_range;
 
-// ---- room ---------------------------------------------------------------------------------------
+// ---- memory of a run ----------------------------------------------------------------------------
 
 static size_t graph_lines(size_t bytes)
 {

@@ -155,7 +155,7 @@ static void check_planted(lock_case of, controlled_outcome outcome)
     controlled_result result = lock_explore(of, desc);
     CHECK_EQ(result.outcome, outcome);
     if (outcome == CONTROLLED_DEADLOCK) {
-        CHECK_CONTAINS(result.failure, "lock: deadlock: nobody can go on\n");
+        CHECK_CONTAINS(result.failure, "lock: deadlock: no thread can continue\n");
         CHECK_CONTAINS(result.failure, "sleeps on mutex while it is ");
     }
     // The text of the schedule repeats it, also without the bound under which it was found.

@@ -56,7 +56,7 @@ static void model_point(void* user, orr_sched_kind kind, const void* word)
     const char* at = word;
     m->scheduler->sched_point(user, kind, word);
     controlled_check(!m->retired || at < m->room || at >= m->room_end,
-                     "a graph is looked at after its run");
+                     "a graph is accessed after its run");
 }
 
 // Yields of the workers are inside spins, which are scheduling choices already.

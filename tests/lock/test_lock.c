@@ -19,7 +19,8 @@ static void check_pairs(lock_kit* kit, uint32_t resource, const uint32_t* modes,
             if (both != (together[i][j] == '+')) {
                 test_fail(__FILE__, __LINE__, "%s beside %s is %s",
                           orri_lock_mode_name((orri_lock_mode)modes[j]),
-                          orri_lock_mode_name((orri_lock_mode)modes[i]), both ? "let in" : "not");
+                          orri_lock_mode_name((orri_lock_mode)modes[i]),
+                          both ? "granted" : "not granted");
             }
             CHECK_EQ(orri_lock_ready(kit->h[1]), both);
             CHECK_OK(orri_locks_validate(kit->locks));

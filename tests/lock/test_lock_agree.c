@@ -145,6 +145,6 @@ ORR_TEST(table_does_what_its_model_does)
         passes += a.passes;
         orri_locks_destroy(a.locks);
     }
-    printf("  %" PRIu64 " waits, %" PRIu64 " times somebody could pass\n", waited, passes);
+    printf("  %" PRIu64 " waits, %" PRIu64 " times a waiter could be overtaken\n", waited, passes);
     CHECK(passes > waited / 100);
 }

@@ -70,7 +70,7 @@ static void model_look_at_line(orri_locks* locks)
     uint64_t round = orri_lock_round(locks);
     for (orri_lock_holder* h = locks->waiting; h != NULL; h = h->next) {
         controlled_check(orri_lock_blocked(locks, h, round) < h->count,
-                         "holder %u could be let in and is not", h->number);
+                         "holder %u could be granted and is not", h->number);
         orri_lock_claim(locks, h, round);
     }
 }
@@ -88,7 +88,7 @@ static void model_look(model* m)
             uint64_t readers = m->locks->slots[r].word & ORRI_LOCK_ANY(R);
             if (holder->set[i].mode == I) {
                 controlled_check(!m->upgrading[h] || readers <= m->readers[h][r],
-                                 "a reader of %u was let in while holder %u waits to upgrade", r,
+                                 "a reader of %u was admitted while holder %u waits to upgrade", r,
                                  h);
                 m->readers[h][r] = readers;
             }
@@ -324,7 +324,7 @@ static void model_body(const orr_platform* platform, void* arg)
     }
     controlled_check(orri_locks_follow_end(m.locks) == ORR_OK, "not followed");
     controlled_check(orri_locks_validate(m.locks) == ORR_OK, "%s", m.env.error_text);
-    controlled_check(m.locks->waiting == NULL, "somebody is left in line");
+    controlled_check(m.locks->waiting == NULL, "a waiter is left in the queue");
     orri_locks_destroy(m.locks);
 }
 
@@ -362,7 +362,7 @@ static const model_shape shapes[] = {
      3,
      {{{R, I, R}, {X, NONE, NONE}, 1}, {{R, R, I}, {X, X, NONE}, 1}, {{R, R, R}, {X, NONE, X}, 1}},
      false},
-    {"upgrade, readers and a reader in line",
+    {"upgrade, readers and a queued reader",
      4,
      {{{NONE, I, NONE}, NOTHING, 1},
       {{NONE, R, NONE}, NOTHING, 1},
@@ -376,7 +376,7 @@ static const model_shape shapes[] = {
       {{R, R, NONE}, NOTHING, 1},
       {{NONE, I, R}, NOTHING, 1}},
      false},
-    {"a reader passes a commit",
+    {"a reader overtakes a commit",
      3,
      {{{R, NONE, NONE}, NOTHING, 1}, {{X, NONE, NONE}, NOTHING, 1}, {{R, NONE, NONE}, NOTHING, 1}},
      false},
@@ -421,7 +421,7 @@ static uint64_t model_explore(controlled_strategy strategy, uint64_t schedules)
                result.schedules, result.distinct, result.exhausted ? ", all there are" : "");
         all += result.schedules;
     }
-    printf("  %" PRIu64 " schedules, %" PRIu64 " times somebody passed\n", all, model_passes);
+    printf("  %" PRIu64 " schedules, %" PRIu64 " times overtaken\n", all, model_passes);
     CHECK(model_passes > 0 || test_slow()); // A few schedules by depth do not reach it.
     return all;
 }

@@ -9,7 +9,7 @@ static const char* found_text(uint32_t deadlock, const char* const* names)
     orri_text out = {text, sizeof text, 0};
     CHECK(deadlock != UINT32_MAX);
     say_path(deadlock, names, &out);
-    printf("%s  and nobody can go on\n", text);
+    printf("%s  and no system can continue\n", text);
     return text;
 }
 

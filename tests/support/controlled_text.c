@@ -238,7 +238,7 @@ static const char* text_outcome(controlled_outcome outcome)
 {
     static const char* const names[] = {"passed",
                                         "check failed",
-                                        "deadlock: nobody can go on",
+                                        "deadlock: no thread can continue",
                                         "livelock: too many steps",
                                         "the body returned while its threads run",
                                         "memory not given back",
