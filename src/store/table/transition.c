@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Plans: how rows get from one cluster to another, worked out once per pair. A transition that adds or removes one
-// type is also an edge, found by (cluster, type) without knowing the target. Plans are a cache, not state; they
-// die with either cluster.
+// Transitions: how rows move from one cluster to another, worked out once per pair. A transition
+// that adds or removes one type is also an edge, found by (cluster, type, direction) without
+// knowing the target. Transitions are a cache, not state; they are freed with either cluster.
 #include "store/table/required_types.h"
 
 static uint32_t transition_bucket(const orr_world* world, uint64_t from, uint64_t key)
@@ -49,6 +49,7 @@ static bool transition_grow_buckets(orr_world* world)
     return true;
 }
 
+// Bytes of a transition, which is one allocation with its lists.
 static size_t transition_bytes(const orri_cluster* from, const orri_cluster* to)
 {
     return sizeof(orri_transition) +
@@ -62,7 +63,7 @@ static void transition_keep(orri_transition* transition, uint32_t f, uint32_t t)
         (orri_transition_pair){(uint16_t)f, (uint16_t)t, transition->from->columns[f].size};
 }
 
-// A multiple type that stays: with its counts and ids, or with another capacity.
+// A multiple type that is kept: with its counts and ids, or resized to another capacity.
 static void transition_keep_multiple(orri_transition* transition, uint32_t f, uint32_t t)
 {
     const orri_cluster *from = transition->from, *to = transition->to;
@@ -77,7 +78,7 @@ static void transition_keep_multiple(orri_transition* transition, uint32_t f, ui
     transition_keep(transition, f_counts + 1, t_counts + 1);
 }
 
-// Both type lists are ascending: one merge tells what stays, goes and comes.
+// Both type lists ascend: one merge finds the kept, dropped and added types.
 static void transition_fill(orri_transition* transition)
 {
     const orri_cluster *from = transition->from, *to = transition->to;
@@ -140,7 +141,7 @@ static orri_transition* transition_create(orr_world* world, orri_cluster* from, 
                                      _Alignof(orri_transition));
     }
     if (transition == NULL) {
-        (void)orri_refuse_memory(&world->env, "planning a move between clusters");
+        (void)orri_refuse_memory(&world->env, "making a transition between clusters");
         return NULL;
     }
     transition->from = from;
@@ -165,7 +166,7 @@ orri_transition* orri_transition_pair_get(orr_world* world, orri_cluster* from, 
     return transition_create(world, from, to);
 }
 
-// The types of the target of an edge.
+// The types of an edge's target, without required types. Returns their number.
 static uint32_t transition_edge_types(const orri_cluster* from, orr_type type, int direction,
                                       orr_type* out)
 {
@@ -184,14 +185,15 @@ static uint32_t transition_edge_types(const orri_cluster* from, orr_type type, i
     return count;
 }
 
-// Makes the transition to a target that is known by now an edge.
+// Makes the transition to the target an edge.
 static orri_transition* transition_edge_link(orr_world* world, orri_cluster* from, orri_cluster* to,
                                              uint64_t edge, bool created)
 {
     orri_transition* transition = orri_transition_pair_get(world, from, to);
     if (transition != NULL && transition->edge != 0) {
         transition =
-            transition_create(world, from, to); // Types that need each other: two edges to one set.
+            // Types that require each other: two edges lead to one set.
+            transition_create(world, from, to);
     }
     if (transition == NULL) {
         if (created) {
@@ -255,7 +257,7 @@ orri_transition* orri_transition_edge_find(orr_world* world, const char* call, o
 orri_transition* orri_transition_resize(orr_world* world, const char* call, orri_cluster* from,
                                         uint32_t column, uint16_t capacity, bool* created)
 {
-    // Above the bits of a type and a direction.
+    // The capacity is above the bits of type and direction.
     uint64_t edge = (uint64_t)capacity << 40 | (uint64_t)from->types[column].id << 1;
     orri_transition* transition = transition_edge_look_up(world, from, edge);
     *created = false;
