@@ -21,11 +21,13 @@ static void* block_next_free(const void* block)
     return next;
 }
 
+// Address of a block within its extent.
 static uint8_t* block_address(const orri_extent* extent, uint32_t index)
 {
     return (uint8_t*)(uintptr_t)extent + extent->offset + index * extent->block_size;
 }
 
+// Enters an extent into its source's list of extents that have a free block.
 static void block_partial_link(orri_extent* extent)
 {
     orri_source* source = extent->source;
@@ -50,6 +52,7 @@ static void block_partial_unlink(orri_extent* extent)
     extent->partial_prev = extent->partial_next = NULL;
 }
 
+// True when every block of the extent is in use.
 static bool block_extent_full(const orri_extent* extent)
 {
     return extent->block_used == extent->block_count && extent->block_free == 0;
@@ -88,6 +91,7 @@ void* orri_block_take_alone(orri_env* env, size_t bytes, orri_extent** out)
     return block_address(extent, 0);
 }
 
+// Allocates an extent: its header, the stagger, then the blocks.
 static orri_extent* block_extent_create(orri_source* source, orri_env* env, uint32_t wanted)
 {
     uint32_t count = block_extent_count(source, wanted);

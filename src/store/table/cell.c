@@ -6,11 +6,13 @@
 #include "store/world/world.h"
 #include <orrery/kinds.h>
 
+// Instance counts of a multiple type, from a slot on.
 static uint16_t* cell_counts(const orri_chunk* chunk, uint32_t column, uint32_t slot)
 {
     return (uint16_t*)(void*)chunk->columns[chunk->cluster->columns[column].counts].data + slot;
 }
 
+// Instance ids of a row: room for 1 << shift of them.
 static uint32_t* cell_ids(const orri_chunk* chunk, uint32_t column, uint32_t slot)
 {
     const orri_cluster_column* entry = &chunk->cluster->columns[column];
@@ -117,6 +119,7 @@ bool orri_cells_copy(orri_cells to, orri_cells from, uint32_t rows)
     return true;
 }
 
+// Constructs `count` values: copies, or presets. Plain markers have no bytes.
 static bool cell_make_values(const orri_type* type, void* to, const void* values, uint32_t count)
 {
     if (type->plain && type->info.size == 0) {
@@ -173,6 +176,7 @@ uint64_t orri_cells_hash(orri_cells cells, uint32_t rows, uint64_t seed)
 
 // ---- changing the capacity ----------------------------------------------------------------------
 
+// Moves the instances of one row into a cell of another capacity, with their ids and count.
 static void cell_resize(orri_chunk* to, uint32_t to_column, uint32_t to_slot,
                         const orri_chunk* from, uint32_t from_column, uint32_t from_slot)
 {

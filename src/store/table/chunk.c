@@ -176,6 +176,7 @@ void orri_chunk_stamp_all(orr_world* world, orri_chunk* chunk)
 
 // ---- type tables --------------------------------------------------------------------------------
 
+// Enters a column into its type table, if the table covers the chunk.
 static void chunk_table_set(orri_table* table, const orri_chunk* chunk, uint32_t column)
 {
     if (ORR_LIKELY(chunk->id < table->hot.capacity)) {
@@ -200,6 +201,7 @@ static void chunk_table_catch_up(orr_world* world, orri_table* table, uint32_t f
     }
 }
 
+// Enlarges the arrays of a table, and enters the chunks it now covers.
 static bool chunk_table_grow(orr_world* world, orri_table* table, uint32_t capacity)
 {
     uint32_t old = table->hot.capacity;
@@ -286,6 +288,7 @@ int32_t orri_table_column_far(const orr_world* world, uint32_t type_index, uint3
 
 // ---- creating and freeing -----------------------------------------------------------------------
 
+// Bytes of a chunk: header, columns, cold parts.
 static size_t chunk_bytes(uint32_t column_count)
 {
     return sizeof(orri_chunk) + column_count * (sizeof(orri_column) + sizeof(orri_column_cold));
@@ -338,6 +341,7 @@ static bool chunk_take_columns(orr_world* world, orri_chunk* chunk, uint32_t wan
     return true;
 }
 
+// Frees all blocks of a chunk; shared blocks pass to their shares.
 static void chunk_give_columns(orr_world* world, orri_chunk* chunk)
 {
     for (uint32_t c = 0; c < chunk->column_count; c++) {
@@ -400,6 +404,7 @@ bool orri_chunk_reserve_tables(orr_world* world, const orri_cluster* cluster, ui
     return true;
 }
 
+// A chunk with id, blocks and entries in the type tables. NULL when refused (silent): as before.
 static orri_chunk* chunk_create(orr_world* world, orri_cluster* cluster, uint32_t number,
                                 uint32_t capacity, uint32_t wanted)
 {
@@ -424,6 +429,7 @@ static orri_chunk* chunk_create(orr_world* world, orri_cluster* cluster, uint32_
     return chunk;
 }
 
+// Frees a chunk whose rows are gone or belong to shares.
 static void chunk_destroy(orr_world* world, orri_chunk* chunk)
 {
     orri_chunk_leave(chunk);
@@ -642,6 +648,7 @@ bool orri_cluster_add_bits(orr_world* world, orri_cluster* cluster, uint32_t col
 
 // ---- rows ---------------------------------------------------------------------------------------
 
+// Copies the enable bits of one row within its cluster.
 static void chunk_relocate_bits(orri_chunk* to, uint32_t to_slot, orri_chunk* from,
                                 uint32_t from_slot)
 {

@@ -23,6 +23,7 @@ static uint16_t cluster_capacity(const cluster_set* set, uint32_t i)
     return set->capacities != NULL ? set->capacities[i] : 1;
 }
 
+// Hash of an identity for the look-up. Depends on type ids, so it is not state.
 static uint64_t cluster_hash(const cluster_set* set)
 {
     uint64_t hash = orri_hash_word(set->type_count, set->tag_count);
@@ -51,6 +52,7 @@ static bool cluster_equals(const orri_cluster* cluster, const cluster_set* set)
            memcmp(cluster->tags, set->tags, set->tag_count * sizeof *set->tags) == 0;
 }
 
+// Finds a cluster by identity, whose hash is known.
 static orri_cluster* cluster_lookup_hashed(const orr_world* world, uint64_t hash,
                                            const cluster_set* set)
 {
@@ -108,6 +110,7 @@ bool orri_cluster_has_tag(const orri_cluster* cluster, orr_tag tag)
 
 // ---- creating -----------------------------------------------------------------------------------
 
+// Doubles the hash table when it is full.
 static bool cluster_grow_buckets(orr_world* world)
 {
     if (world->clusters.count < world->clusters.bucket_count) {
@@ -268,6 +271,7 @@ static bool cluster_init_types(orr_world* world, orri_cluster* cluster)
     return true;
 }
 
+// Sets up all columns, their sources, and the flags that follow from the types.
 static bool cluster_init_columns(orr_world* world, orri_cluster* cluster)
 {
     size_t row_bytes = 0;
@@ -292,6 +296,7 @@ static bool cluster_init_columns(orr_world* world, orri_cluster* cluster)
 
 // ---- lists of clusters by type ------------------------------------------------------------------
 
+// Makes room for one more cluster in the lists of its types.
 static bool cluster_index_reserve(orr_world* world, orri_cluster* cluster)
 {
     for (uint32_t c = 0; c < cluster->type_count; c++) {
@@ -317,6 +322,7 @@ static void cluster_index_enter(orri_cluster* cluster)
     }
 }
 
+// Removes a cluster from the lists of its types, which ascend by sequence.
 static void cluster_index_leave(const orri_cluster* cluster)
 {
     for (uint32_t c = 0; c < cluster->type_count; c++) {
@@ -520,6 +526,7 @@ orri_cluster* orri_cluster_obtain_empty(orr_world* world, const char* call, bool
 
 // ---- destroying ---------------------------------------------------------------------------------
 
+// Removes a cluster from the hash table, the lists of its types, and the order of creation.
 static void cluster_unlink(orr_world* world, orri_cluster* cluster)
 {
     uint32_t* link =
@@ -545,6 +552,7 @@ static void cluster_unlink(orr_world* world, orri_cluster* cluster)
     }
 }
 
+// Frees the struct and its list of chunks.
 static void cluster_free(orr_world* world, orri_cluster* cluster)
 {
     ORRI_RELEASE(&world->env, ORR_MEMORY_CLUSTER, cluster->chunks, cluster->chunk_capacity);

@@ -17,6 +17,7 @@ orr_result orri_index_init(orr_world* world)
     return ORR_OK;
 }
 
+// Bytes of the list of pages, which starts with the pages of transient entities.
 static size_t index_list_bytes(const orr_world* world)
 {
     return ((size_t)world->transient.page_capacity + world->index.page_capacity) *
@@ -155,6 +156,7 @@ static bool index_prepare_next(orr_world* world, uint32_t from_list, uint32_t fr
     return fresh == 0 || orri_index_prepare(world, world->hot.count + fresh - 1);
 }
 
+// Reports that memory for records was refused.
 ORRI_COLD static orr_result index_refuse(orr_world* world, const char* call, uint32_t count)
 {
     char doing[ORRI_ERROR_SIZE / 2];

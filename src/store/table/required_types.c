@@ -11,6 +11,7 @@ struct orri_required_types {
     bool needed; // A resolved type requires this one.
 };
 
+// The entry of a type; NULL: none.
 static orri_required_types* required_entry(const orr_world* world, uint32_t type_index)
 {
     return type_index < world->required.capacity ? &world->required.list[type_index] : NULL;
@@ -26,6 +27,7 @@ typedef struct required_list {
     uint32_t count;
 } required_list;
 
+// Reports a name that is not registered, with the most similar registered name.
 ORRI_COLD static orr_result required_refuse_unknown(const required_list* list,
                                                     const orri_type* type, const char* name,
                                                     size_t size)
@@ -73,9 +75,10 @@ static orr_result required_add(required_list* list, const orri_type* type, const
                            list->call, type->info.name, copy);
     }
     if (list->count == ORR_CLUSTER_TYPES_MAX) {
-        return orri_refuse(&list->world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_CALL_REFUSED,
-                           "%s: %s needs more than %u types in all; shorten its .needs", list->call,
-                           orri_type_label(list->world, list->types[0]), ORR_CLUSTER_TYPES_MAX);
+        return orri_refuse(
+            &list->world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_CALL_REFUSED,
+            "%s: %s and the types it needs are more than %u types; shorten its .needs", list->call,
+            orri_type_label(list->world, list->types[0]), ORR_CLUSTER_TYPES_MAX);
     }
     list->types[list->count++] = found;
     return ORR_OK;
@@ -110,6 +113,7 @@ uint32_t orri_types_insert(orr_type* types, uint32_t count, orr_type type)
     return count + 1;
 }
 
+// Makes room for an entry of every registered type.
 static bool required_reserve(orr_world* world)
 {
     uint32_t old = world->required.capacity;
@@ -204,6 +208,7 @@ uint32_t orri_required_types_close(const orr_world* world, orr_type type, orr_ty
     return count;
 }
 
+// True when a list has a type.
 static bool required_has(const orr_type* types, uint32_t count, orr_type type)
 {
     for (uint32_t i = 0; i < count; i++) {

@@ -39,6 +39,7 @@ orr_entity orri_transient_nth(const orr_world* world, uint32_t position)
 
 // ---- reserving: everything that may be refused --------------------------------------------------
 
+// Adds a page of records before the first page of the index.
 static bool transient_add_page(orr_world* world)
 {
     orri_transient* transient = &world->transient;
@@ -71,6 +72,7 @@ static bool transient_reserve(orr_world* world, uint32_t count)
                         count);
 }
 
+// Makes room for one more row in the cluster of transient entities, created if missing.
 static bool transient_reserve_row(orr_world* world)
 {
     orri_transient* transient = &world->transient;
@@ -331,6 +333,7 @@ uint64_t orr_transient_count(const orr_world* world)
 
 // ---- validation ---------------------------------------------------------------------------------
 
+// Reports a violation of invariant S17.
 static orr_result transient_fail(orr_world* world, const char* what, uint32_t where)
 {
     return orri_refuse(&world->env, ORR_ERR_CORRUPT, ORR_LOG_ID_WORLD_CORRUPT,

@@ -4,11 +4,13 @@
 // knowing the target. Transitions are a cache, not state; they are freed with either cluster.
 #include "store/table/required_types.h"
 
+// Bucket of (source, target) or (source, edge).
 static uint32_t transition_bucket(const orr_world* world, uint64_t from, uint64_t key)
 {
     return (uint32_t)orri_hash_word(from, key) & (world->transitions.bucket_count - 1);
 }
 
+// Doubles both hash tables when they are full.
 static bool transition_grow_buckets(orr_world* world)
 {
     if (world->transitions.count < world->transitions.bucket_count) {
@@ -57,6 +59,7 @@ static size_t transition_bytes(const orri_cluster* from, const orri_cluster* to)
            (from->type_count + to->type_count) * sizeof(uint16_t);
 }
 
+// Adds a pair of columns to the kept ones.
 static void transition_keep(orri_transition* transition, uint32_t f, uint32_t t)
 {
     transition->kept[transition->kept_count++] =
@@ -115,6 +118,7 @@ static void transition_fill(orri_transition* transition)
                          transition->resized_count == 0;
 }
 
+// Enters a transition into the look-up by pair, and into the lists of both clusters.
 static void transition_link(orr_world* world, orri_transition* transition)
 {
     uint32_t bucket = transition_bucket(world, transition->from->index, transition->to->index);
@@ -133,6 +137,7 @@ static void transition_link(orr_world* world, orri_transition* transition)
     world->transitions.count++;
 }
 
+// Makes a transition. NULL when refused (reported).
 static orri_transition* transition_create(orr_world* world, orri_cluster* from, orri_cluster* to)
 {
     orri_transition* transition = NULL;
@@ -208,6 +213,7 @@ static orri_transition* transition_edge_link(orr_world* world, orri_cluster* fro
     return transition;
 }
 
+// Finds or creates the target of an edge, then the transition. NULL when refused (reported).
 static orri_transition* transition_edge_create(orr_world* world, const char* call,
                                                orri_cluster* from, orr_type type, int direction,
                                                bool* created)
@@ -230,6 +236,7 @@ static orri_transition* transition_edge_create(orr_world* world, const char* cal
                       : NULL;
 }
 
+// A known edge of a cluster; NULL: not made yet.
 static orri_transition* transition_edge_look_up(orr_world* world, orri_cluster* from, uint64_t edge)
 {
     orri_transition* transition = NULL;
@@ -273,6 +280,7 @@ orri_transition* orri_transition_resize(orr_world* world, const char* call, orri
     return to != NULL ? transition_edge_link(world, from, to, edge, *created) : NULL;
 }
 
+// Removes a transition from all lists and frees it.
 static void transition_destroy(orr_world* world, orri_transition* transition)
 {
     if (transition->from->edge_last == transition) {
