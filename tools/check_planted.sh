@@ -731,21 +731,21 @@ plant "history: ids made later stay on the free list" \
     src/store/snapshot/restore.c 's/    index->free_first = then->free_first;//'
 plant "history: what went back is not shared again" \
     src/store/snapshot/restore.c 's/chunk->columns\[column\]\.share == share && orri_share_clean\(share\)/chunk->columns[column].share != NULL/'
-plant "undo: rows are written without being logged" \
+plant "row log: rows are written without being logged" \
     src/store/table/chunk.c '/^bool orri_rows_prepare/,/^}/s/orri_row_log_add\(world, share, slot, count\)/orri_row_log_add(world, share, slot, 0)/'
-plant "undo: a row is logged each time it is written" \
+plant "row log: a row is logged each time it is written" \
     src/store/cow/row_log.c '/^bool orri_row_log_add/,/^}/s/if \(orri_bit_get\(share->marks, row\)\)/if (false)/'
-plant "undo: the log of one that goes is not merged" \
+plant "row log: the log of a released share is not merged" \
     src/store/cow/row_log.c 's/share->log != NULL \&\& !row_log_merge\(world, one, share->log\)/false/'
-plant "undo: turned round, the base has the rows of its variant" \
+plant "row log: after a rewind the base has the rows of the leaning share" \
     src/store/cow/row_log.c 's/        row_log_swap\(live, value, log->row_size\);/        memcpy(live, value, log->row_size);/'
-plant "undo: the stamp of a held block gives the right to write" \
+plant "row log: the stamp of a shared block grants the right to write" \
     src/store/table/chunk.c '/^void orri_column_stamp_one/,/^}/s/\.version = orri_version_now\(.*\);/.version = epoch;/'
-plant "undo: records are written without being logged" \
+plant "row log: records are written without being logged" \
     src/store/table/entity_index.c 's/orri_row_log_add\(world, share, index \& ORRI_PAGE_MASK, 1\)/orri_row_log_add(world, share, index \& ORRI_PAGE_MASK, 0)/'
-plant "undo: what leans on a lost one is not lost" \
+plant "row log: a share that leans on a lost one is not lost" \
     src/store/cow/share.c 's/^    orri_row_log_lose\(world, share\);//'
-plant "undo: a frozen holder is turned round" \
+plant "row log: a frozen share is rewound" \
     src/store/cow/row_log.c 's/if \(attached->kind == ORRI_SHARE_FROZEN\)/if (false)/'
 plant "undo: a page that goes is taken for that of another future" \
     src/store/snapshot/restore.c 's/p = then->page_count; p < world->index\.page_count/p = then->page_count; false/'

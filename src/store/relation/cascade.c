@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
-// What dies when an entity dies: all whose indexed references say so, level by level, without recursion; and what is
-// left behind: references that become null or stay as they are.
+// Cascades: the entities that are destroyed with a given one, because their indexed references say
+// so, and the references that are cleared or kept.
 //
-// First the whole list is made, marking those that are on it; then all that may be refused is prepared; then, in one
-// go, links are cut, fields cleared and rows destroyed.
+//   1. The whole list is made, level by level, without recursion; entities on it are marked.
+//   2. Everything that may be refused is prepared.
+//   3. Links are removed, fields cleared and rows destroyed. This cannot fail.
 #include "store/relation/relation.h"
 
-// ---- the list --------------------------------------------------------------------------------------------
+// ---- the list -----------------------------------------------------------------------------------
 
-// The marks of an index's page; NULL where nobody refers to anybody, so that nobody is met again.
+// The marks of an index's page; NULL: no entity of this page is a referrer, so none can be found
+// twice.
 static uint64_t* cascade_marks(const orr_world* world, uint32_t index)
 {
     uint32_t page = index >> ORRI_PAGE_BITS;
@@ -34,7 +36,7 @@ void orri_cascade_unmark(const orr_world* world, uint32_t index)
     cascade_mark(world, index, false);
 }
 
-// False for an entity that is about to be created.
+// False for an entity that the change set will create.
 static bool cascade_is_there(const orr_world* world, uint32_t index)
 {
     return index < world->hot.count && (orri_record_at(world, index)->generation & ORRI_DEAD) == 0;
@@ -49,7 +51,7 @@ static bool cascade_add(orri_cascade* cascade, uint32_t index)
     cascade->list[cascade->count++] =
         orri_id_make(index, cascade_is_there(cascade->world, index)
                                 ? orri_record_at(cascade->world, index)->generation
-                                : 0); // Not yet known, and not asked for.
+                                : 0); // Not known yet, and not used.
     cascade_mark(cascade->world, index, true);
     return true;
 }
@@ -59,6 +61,7 @@ bool orri_cascade_add(orri_cascade* cascade, uint32_t index)
     return cascade_add(cascade, index);
 }
 
+// Adds the referrers of a target through one element.
 static bool cascade_follow(orri_cascade* cascade, const orri_element* element, uint32_t target)
 {
     for (uint32_t next = orri_head_of(element, target); next != 0;
@@ -70,6 +73,7 @@ static bool cascade_follow(orri_cascade* cascade, const orri_element* element, u
     return true;
 }
 
+// Adds the referrers of a target through all elements that destroy.
 static bool cascade_follow_all(orri_cascade* cascade, uint32_t target)
 {
     for (const orri_relation* r = cascade->world->relations.first; r != NULL; r = r->next) {
@@ -83,7 +87,8 @@ static bool cascade_follow_all(orri_cascade* cascade, uint32_t target)
     return true;
 }
 
-// Adds what goes with those on the list, and with these, until no more do.
+// Adds levels of referrers until no more follow. Each level is sorted, so that the order does not
+// depend on the lists.
 bool orri_cascade_spread(orri_cascade* cascade)
 {
     bool ok = true;
@@ -96,7 +101,7 @@ bool orri_cascade_spread(orri_cascade* cascade)
     return ok;
 }
 
-// Takes the marks off again, before anybody may hear of a refusal.
+// The same, and removes the marks before a refusal is reported.
 static bool cascade_spread(orri_cascade* cascade)
 {
     bool ok = orri_cascade_spread(cascade);
@@ -106,7 +111,7 @@ static bool cascade_spread(orri_cascade* cascade)
     return ok;
 }
 
-// ---- what is left behind ---------------------------------------------------------------------------------
+// ---- references of entities that stay -----------------------------------------------------------
 
 static orri_chunk* cascade_column(const orr_world* world, const orri_type* type, uint32_t index,
                                   uint32_t* column)
@@ -117,8 +122,8 @@ static orri_chunk* cascade_column(const orr_world* world, const orri_type* type,
     return chunk;
 }
 
-// Makes sure that references to one entity can be cleared. Those on the list too, which does no harm, except in
-// clusters that go as a whole.
+// Prepares the rows of all referrers whose reference to `target` is cleared. Referrers on the list
+// are prepared, too, which does no harm; clusters that are cleared as a whole are skipped.
 static bool cascade_prepare(orr_world* world, uint32_t target)
 {
     for (const orri_relation* r = world->relations.first; r != NULL; r = r->next) {
@@ -131,7 +136,8 @@ static bool cascade_prepare(orr_world* world, uint32_t target)
                 orri_chunk* chunk = cascade_is_there(world, next - 1)
                                         ? cascade_column(world, r->type, next - 1, &column)
                                         : NULL;
-                // Who is about to get the value has a row waiting that is prepared.
+                // A referrer that is about to get the value has a new row, which is prepared
+                // already.
                 if (column != UINT32_MAX && !chunk->cluster->clearing &&
                     !orri_rows_prepare(world, chunk, column,
                                        orri_place_slot(orri_record_at(world, next - 1)->place),
@@ -144,7 +150,7 @@ static bool cascade_prepare(orr_world* world, uint32_t target)
     return true;
 }
 
-// False when a held block would have to be copied and memory is refused.
+// Sets a reference to null. False: the block is shared, and its copy was refused memory.
 static bool cascade_clear(orr_world* world, const orri_type* type, uint32_t e, uint32_t index)
 {
     uint32_t column;
@@ -158,7 +164,8 @@ static bool cascade_clear(orr_world* world, const orri_type* type, uint32_t e, u
     return data != NULL;
 }
 
-// Nobody refers to an entity any more. `clear`: the fields become null whatever their policy says.
+// Removes all links to an entity, and clears the fields whose policy says so. `clear`: clears all
+// fields.
 static void cascade_release(orr_world* world, uint32_t target, bool clear)
 {
     for (const orri_relation* r = world->relations.first; r != NULL; r = r->next) {
@@ -174,8 +181,9 @@ static void cascade_release(orr_world* world, uint32_t target, bool clear)
     }
 }
 
-// What was made ahead and not used may be referred to all the same. If the copy of a held block is refused, the
-// reference stays, and its link: the next entity to get this id is the one it means.
+// Entities of an appender's unused rows may have been referred to already. If the copy of a shared
+// block is refused, the reference and its link stay: the next entity that gets this id is then its
+// target.
 void orri_relation_undo_rows(orr_world* world, const orri_cluster* cluster, uint32_t first,
                              uint32_t count)
 {
@@ -187,9 +195,10 @@ void orri_relation_undo_rows(orr_world* world, const orri_cluster* cluster, uint
     }
 }
 
-// ---- destroying ------------------------------------------------------------------------------------------
+// ---- destroying ---------------------------------------------------------------------------------
 
-// Cannot fail: all is prepared. Those who die are no referrers any more before anybody is left behind.
+// Cannot fail: everything is prepared. First the listed entities stop being referrers, then
+// references to them are cleared.
 static void cascade_commit(void* user)
 {
     const orri_cascade* cascade = user;
@@ -233,12 +242,12 @@ static void cascade_commit_clusters(void* user)
     }
 }
 
-// From the given ones to all, and everything prepared.
+// Completes the list from the given entities, and prepares everything.
 static orr_result cascade_complete(orri_cascade* cascade)
 {
     cascade->given_count = cascade->count;
     if (!cascade_spread(cascade)) {
-        return orri_refuse_memory(&cascade->world->env, "collecting what is destroyed together");
+        return orri_refuse_memory(&cascade->world->env, "collecting the entities of a cascade");
     }
     return orri_cascade_prepare(cascade) ? ORR_OK : orri_env_result(&cascade->world->env);
 }
@@ -249,7 +258,7 @@ static orr_result cascade_end(orri_cascade* cascade, orr_result result)
     return result;
 }
 
-// Takes marks off that were set for a list that is given up.
+// Removes the marks of a list that is given up, and frees it.
 static orr_result cascade_abandon(orri_cascade* cascade)
 {
     for (uint32_t i = 0; i < cascade->count; i++) {
@@ -295,7 +304,7 @@ orr_result orri_relation_destroy_clusters(orr_world* world, const char* call)
     for (orri_cluster* cluster = world->clusters.first; cluster != NULL; cluster = cluster->next) {
         if (cluster->clearing && !cascade_add_cluster(&cascade, cluster)) {
             (void)cascade_abandon(&cascade);
-            return orri_refuse_memory(&world->env, "collecting what is destroyed together");
+            return orri_refuse_memory(&world->env, "collecting the entities of a cascade");
         }
     }
     orr_result result = cascade_complete(&cascade);

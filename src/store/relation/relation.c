@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Indexed references: the lists of referrers, and asking for them. What happens when a target dies is in cascade.c.
+// Indexed references: the lists of referrers, and orr_referrers_get(). cascade.c handles the
+// destruction of targets.
 //
-// Lists are in no order and are sorted when asked for: keeping them sorted would make every set cost by the number of
-// referrers.
+// Lists are in no order, and are sorted when they are read: keeping them sorted would make the cost
+// of every set grow with the number of referrers.
 #include "store/relation/relation.h"
 #include "store/world/access.h"
 #include <orrery/kinds.h>
@@ -11,8 +12,9 @@
 #define RELATION_HEAD_BYTES (ORRI_PAGE_SIZE * sizeof(uint32_t))
 #define RELATION_MARK_BYTES (ORRI_PAGE_SIZE / 8)
 
-// ---- pages -----------------------------------------------------------------------------------------------
+// ---- pages --------------------------------------------------------------------------------------
 
+// Makes sure that the page of an index exists, zeroed.
 static bool relation_page_make(orr_world* world, orri_pages* pages, uint32_t index, size_t bytes)
 {
     uint32_t page = index >> ORRI_PAGE_BITS, old = pages->capacity;
@@ -38,7 +40,7 @@ static void relation_pages_free(orr_world* world, orri_pages* pages, size_t byte
     *pages = (orri_pages){0};
 }
 
-// ---- a relation's life -----------------------------------------------------------------------------------
+// ---- creating, clearing, rebuilding -------------------------------------------------------------
 
 static size_t relation_bytes(const orri_type* type)
 {
@@ -117,7 +119,7 @@ void orri_relations_term(orr_world* world)
     world->relations.count = 0;
 }
 
-// ---- one value -------------------------------------------------------------------------------------------
+// ---- one value ----------------------------------------------------------------------------------
 
 orr_entity orri_relation_target(const orr_world* world, const orri_relation* relation, uint32_t e,
                                 const void* value)
@@ -163,6 +165,7 @@ void orri_link_cut(const orri_element* element, uint32_t index)
     *link = (orri_link){0};
 }
 
+// Puts a referrer at the head of the list of a target.
 static void relation_link(const orri_element* element, uint32_t index, uint32_t target)
 {
     uint32_t* head = orri_head_find(element, target);
@@ -186,9 +189,10 @@ void orri_relation_set(orr_world* world, orri_relation* relation, uint32_t index
     }
 }
 
-// ---- rows ------------------------------------------------------------------------------------------------
+// ---- rows ---------------------------------------------------------------------------------------
 
-// Column and relation of the next type with indexed references from `*column` on; NULL at the end.
+// Advances `*column` to the next type with indexed references. Returns its relation; NULL at the
+// end.
 static orri_relation* relation_next(const orri_cluster* cluster, uint32_t* column)
 {
     while (*column < cluster->type_count && cluster->columns[*column].table->relation == NULL) {
@@ -208,7 +212,7 @@ static uint32_t relation_index(const orri_cluster* cluster, uint32_t row)
     return orri_chunk_ids(orri_cluster_chunk_of(cluster, row))[row & ORRI_SLOT_MASK];
 }
 
-// Ids come from the free list first, then in order: as orri_index_give() gives them.
+// Walks the ids as orri_index_give() will give them out: from the free list first, then fresh ones.
 bool orri_relation_prepare_rows(orr_world* world, const orri_cluster* cluster, uint32_t first,
                                 uint32_t count)
 {
@@ -294,9 +298,9 @@ bool orri_relation_referred(const orr_world* world, uint32_t index)
     return false;
 }
 
-// ---- asking ----------------------------------------------------------------------------------------------
+// ---- reading ------------------------------------------------------------------------------------
 
-// A heap with the largest index on top: sinks what is at `at`.
+// Restores a heap with the largest index on top, in which only the element at `at` is out of order.
 static void relation_sink(orr_entity* heap, uint32_t count, uint32_t at)
 {
     orr_entity entity = heap[at];
@@ -319,7 +323,7 @@ static void relation_heap(orr_entity* entities, uint32_t count)
     }
 }
 
-// A heap sort, since it needs no memory and is never slow.
+// Heap sort: needs no memory, and its worst case is n log n.
 void orri_entities_sort(orr_entity* entities, uint32_t count)
 {
     relation_heap(entities, count);
@@ -331,14 +335,14 @@ void orri_entities_sort(orr_entity* entities, uint32_t count)
     }
 }
 
-// A question for referrers. `out` is a heap of those with the least index so far.
+// A search for referrers. `out` is a heap of the referrers with the smallest indexes so far.
 typedef struct relation_search {
     const orr_world* world;
     const orri_relation* relation;
     uint32_t target;
-    uint32_t begin, end; // Offsets of elements that are asked for.
+    uint32_t begin, end; // Range of offsets of the elements to search.
     orr_entity* out;
-    uint32_t out_count, found;
+    uint32_t out_count, found; // Room in `out`; referrers found in all.
 } relation_search;
 
 static bool relation_search_covers(const relation_search* search, uint32_t e)
@@ -347,7 +351,7 @@ static bool relation_search_covers(const relation_search* search, uint32_t e)
     return offset >= search->begin && offset < search->end;
 }
 
-// A referrer counts where it is met first.
+// True when a referrer was found through an earlier element: each referrer counts once.
 static bool relation_found_before(const relation_search* search, uint32_t index, uint32_t e)
 {
     while (e-- > 0) {
@@ -360,6 +364,7 @@ static bool relation_found_before(const relation_search* search, uint32_t index,
     return false;
 }
 
+// Counts a referrer, and keeps it if it is among the out_count smallest.
 static void relation_offer(relation_search* search, uint32_t index)
 {
     orr_entity entity = orri_id_make(index, orri_record_at(search->world, index)->generation);
@@ -393,7 +398,8 @@ static uint32_t relation_search_run(relation_search* search)
     return search->found;
 }
 
-// The bytes of a value in which indexed references are asked for. False (reported) if there are none.
+// The range of bytes of a field (NULL: of the whole value). False (reported): no indexed element is
+// in it.
 static bool relation_field_range(const orr_world* world, const orri_type* type, const char* field,
                                  uint32_t* begin, uint32_t* end)
 {

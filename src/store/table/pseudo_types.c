@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Types that stand for something else: orr_enabled for switches, orr_tags for tags. Messages about these carry them; every
-// entity counts as having them, and none stores them. The structs are declared in message.h. And the list of all types the library
-// brings along, with those of entities that travel in time (traveller.h).
+// Descs of the types that the library defines. orr_enabled and orr_tags are pseudo types: they
+// stand for enable bits and tags in messages and declarations; every entity has them, and no entity
+// stores them. Their structs are declared in message.h. The types of entity history and playback
+// are declared in traveller.h.
 #include "store/world/world.h"
 #include <orrery/kinds.h>
 
@@ -20,7 +21,7 @@ const orr_type_desc orr_desc_orr_enabled = {.name = "orr_enabled",
                                             .field_count = 2};
 const orr_type_desc orr_desc_orr_tags = {.name = "orr_tags", .align = 1};
 
-// ---- time of entities ------------------------------------------------------------------------------------------
+// ---- entity history and playback ----------------------------------------------------------------
 
 static const orr_field_desc pseudo_time_fields[] = {
     {.name = "origin", .type = &orr_desc_int64_t, .offset = 0, .attributes = {.unit = "ticks"}},
@@ -64,7 +65,7 @@ const orr_type_desc orr_desc_orr_time_stretcher = {.name = "orr_time_stretcher",
                                                    .field_count = 5,
                                                    .settings = {.needs = "orr_time_traveller"}};
 
-// ---- all of them -----------------------------------------------------------------------------------------------
+// ---- look-up and checks -------------------------------------------------------------------------
 
 const orr_type_desc* orri_builtin_desc(const char* name)
 {
@@ -92,7 +93,7 @@ orr_result orri_refuse_pseudo(const orr_world* world, const char* call, const or
     return orri_refuse(orri_env_of(world), ORR_ERR_TYPE, ORR_LOG_ID_CALL_REFUSED,
                        "%s: %s stands for the %s that every entity has, and cannot be stored; use "
                        "%s",
-                       call, type->info.name, tags ? "tags" : "switches",
+                       call, type->info.name, tags ? "tags" : "enable bits",
                        tags ? "orr_tag_add() and orr_tag_remove()"
                             : "orr_entity_enable() and orr_component_enable()");
 }

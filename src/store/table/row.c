@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// One row moves from cluster to cluster, or leaves. Everything that may be refused comes first (room in the
-// target, copies of held blocks, construct and copy hooks); then nothing can fail: values are moved, the gap is
-// filled with the cluster's last row, and both records are patched.
+// One row moves to another cluster, or is removed. Everything that may be refused is done first:
+// room in the target, copies of shared blocks, construct and copy hooks. Then nothing can fail:
+// values are moved, the cluster's last row fills the gap, and both records are written.
 #include "store/relation/relation.h"
 
-// ---- enable bits --------------------------------------------------------------------------------------
+// ---- enable bits --------------------------------------------------------------------------------
 
+// True when the source column has enable bits and the target column has none.
 static bool row_bits_needed(const orri_transition* transition, uint32_t from, uint32_t to)
 {
     return transition->from->columns[from].has_bits && !transition->to->columns[to].has_bits;
@@ -32,6 +33,7 @@ bool orri_transition_prepare_bits(orr_world* world, const orri_transition* trans
            orri_cluster_add_bits(world, transition->to, transition->to->type_count);
 }
 
+// Copies the enable bits of `count` rows of one column.
 static void row_bits_column(orri_chunk* to, uint32_t to_column, uint32_t to_slot, orri_chunk* from,
                             uint32_t from_column, uint32_t from_slot, uint32_t count)
 {
@@ -47,7 +49,8 @@ static void row_bits_column(orri_chunk* to, uint32_t to_column, uint32_t to_slot
                        count << to_shift);
         return;
     }
-    // Bits past the last instance are on, so those that both have room for are all there is to copy.
+    // Bits past the last instance are on in both, so only the bits that both have room for are
+    // copied.
     uint32_t both = 1u << (to_shift < from_shift ? to_shift : from_shift);
     for (uint32_t i = 0; i < count; i++) {
         orri_bits_copy(target, (to_slot + i) << to_shift, source, (from_slot + i) << from_shift,
@@ -77,7 +80,7 @@ void orri_transition_move_bits(const orri_transition* transition, orri_chunk* to
                     from_slot, count);
 }
 
-// ---- making values --------------------------------------------------------------------------------------
+// ---- constructing values ------------------------------------------------------------------------
 
 void orri_column_destruct(orri_cluster* cluster, uint32_t column, uint32_t first, uint32_t count)
 {
@@ -109,6 +112,7 @@ bool orri_column_construct(orri_cluster* cluster, uint32_t column, uint32_t firs
     return true;
 }
 
+// Constructs the value of an added column: a copy of `value`, or the preset.
 static bool row_make_value(orri_chunk* chunk, uint32_t column, uint32_t slot, const void* value)
 {
     const orri_cluster_column* entry = &chunk->cluster->columns[column];
@@ -129,6 +133,7 @@ static bool row_make_value(orri_chunk* chunk, uint32_t column, uint32_t slot, co
                          : orri_rows_construct(type, target, 1);
 }
 
+// Constructs the values of all added columns, or none.
 static orr_result row_make_new(orr_world* world, const char* call,
                                const orri_transition* transition, orri_chunk* target, uint32_t slot,
                                const orri_type* value_type, const void* value)
@@ -147,7 +152,7 @@ static orr_result row_make_new(orr_world* world, const char* call,
     return ORR_OK;
 }
 
-// The pages of the index for what the new values refer to.
+// Makes room for the links of the added values. On refusal the values are destructed.
 static orr_result row_prepare_relations(orr_world* world, const orri_transition* transition,
                                         uint32_t index)
 {
@@ -158,10 +163,10 @@ static orr_result row_prepare_relations(orr_world* world, const orri_transition*
     for (uint32_t i = 0; i < transition->new_count; i++) {
         orri_column_destruct(transition->to, transition->added[i], row, 1);
     }
-    return orri_refuse_memory(&world->env, "keeping who refers to whom");
+    return orri_refuse_memory(&world->env, "linking indexed references");
 }
 
-// ---- moving one ---------------------------------------------------------------------------------------------
+// ---- moving and removing ------------------------------------------------------------------------
 
 bool orri_row_prepare_remove(orr_world* world, orri_chunk* chunk, uint32_t index)
 {
@@ -196,6 +201,7 @@ void orri_row_remove(orr_world* world, orri_chunk* chunk, uint32_t slot)
     }
 }
 
+// Moves the values of kept and resized columns.
 static void row_keep(const orri_transition* transition, orri_chunk* target, uint32_t target_slot,
                      orri_chunk* chunk, uint32_t slot)
 {
@@ -217,6 +223,7 @@ static void row_keep(const orri_transition* transition, orri_chunk* target, uint
     }
 }
 
+// Destructs the values of dropped columns.
 static void row_drop(const orri_transition* transition, orri_chunk* chunk, uint32_t slot)
 {
     for (uint32_t i = 0; !transition->dropped_plain && i < transition->dropped_count; i++) {
@@ -224,7 +231,8 @@ static void row_drop(const orri_transition* transition, orri_chunk* chunk, uint3
     }
 }
 
-// The short way: nothing can be refused any more, and everything was stamped in this epoch.
+// The fast path: a simple transition between direct clusters with room, all stamped in this epoch.
+// Nothing can be refused. False: nothing was done.
 static inline bool row_short(orr_world* world, const orri_transition* transition, uint32_t index,
                              const orri_type* value_type, const void* value)
 {
@@ -255,7 +263,7 @@ static inline bool row_short(orr_world* world, const orri_transition* transition
         if (value != NULL && to->columns[c].type == value_type) {
             orri_value_move(data, value, size);
         } else {
-            orri_value_zero(data, size); // Simple plans have zero presets.
+            orri_value_zero(data, size); // Simple transitions have zero presets.
         }
     }
     orri_chunk_ids(target)[target_slot] = index;
@@ -265,6 +273,7 @@ static inline bool row_short(orr_world* world, const orri_transition* transition
     return true;
 }
 
+// The general path.
 ORRI_COLD static orr_result row_long(orr_world* world, const char* call,
                                      const orri_transition* transition, uint32_t index,
                                      const orri_type* value_type, const void* value)

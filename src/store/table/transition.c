@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Plans: how rows get from one cluster to another, worked out once per pair. A transition that adds or removes one
-// type is also an edge, found by (cluster, type) without knowing the target. Plans are a cache, not state; they
-// die with either cluster.
+// Transitions: how rows move from one cluster to another, worked out once per pair. A transition
+// that adds or removes one type is also an edge, found by (cluster, type, direction) without
+// knowing the target. Transitions are a cache, not state; they are freed with either cluster.
 #include "store/table/required_types.h"
 
+// Bucket of (source, target) or (source, edge).
 static uint32_t transition_bucket(const orr_world* world, uint64_t from, uint64_t key)
 {
     return (uint32_t)orri_hash_word(from, key) & (world->transitions.bucket_count - 1);
 }
 
+// Doubles both hash tables when they are full.
 static bool transition_grow_buckets(orr_world* world)
 {
     if (world->transitions.count < world->transitions.bucket_count) {
@@ -49,6 +51,7 @@ static bool transition_grow_buckets(orr_world* world)
     return true;
 }
 
+// Bytes of a transition, which is one allocation with its lists.
 static size_t transition_bytes(const orri_cluster* from, const orri_cluster* to)
 {
     return sizeof(orri_transition) +
@@ -56,13 +59,14 @@ static size_t transition_bytes(const orri_cluster* from, const orri_cluster* to)
            (from->type_count + to->type_count) * sizeof(uint16_t);
 }
 
+// Adds a pair of columns to the kept ones.
 static void transition_keep(orri_transition* transition, uint32_t f, uint32_t t)
 {
     transition->kept[transition->kept_count++] =
         (orri_transition_pair){(uint16_t)f, (uint16_t)t, transition->from->columns[f].size};
 }
 
-// A multiple type that stays: with its counts and ids, or with another capacity.
+// A multiple type that is kept: with its counts and ids, or resized to another capacity.
 static void transition_keep_multiple(orri_transition* transition, uint32_t f, uint32_t t)
 {
     const orri_cluster *from = transition->from, *to = transition->to;
@@ -77,7 +81,7 @@ static void transition_keep_multiple(orri_transition* transition, uint32_t f, ui
     transition_keep(transition, f_counts + 1, t_counts + 1);
 }
 
-// Both type lists are ascending: one merge tells what stays, goes and comes.
+// Both type lists ascend: one merge finds the kept, dropped and added types.
 static void transition_fill(orri_transition* transition)
 {
     const orri_cluster *from = transition->from, *to = transition->to;
@@ -114,6 +118,7 @@ static void transition_fill(orri_transition* transition)
                          transition->resized_count == 0;
 }
 
+// Enters a transition into the look-up by pair, and into the lists of both clusters.
 static void transition_link(orr_world* world, orri_transition* transition)
 {
     uint32_t bucket = transition_bucket(world, transition->from->index, transition->to->index);
@@ -132,6 +137,7 @@ static void transition_link(orr_world* world, orri_transition* transition)
     world->transitions.count++;
 }
 
+// Makes a transition. NULL when refused (reported).
 static orri_transition* transition_create(orr_world* world, orri_cluster* from, orri_cluster* to)
 {
     orri_transition* transition = NULL;
@@ -140,7 +146,7 @@ static orri_transition* transition_create(orr_world* world, orri_cluster* from, 
                                      _Alignof(orri_transition));
     }
     if (transition == NULL) {
-        (void)orri_refuse_memory(&world->env, "planning a move between clusters");
+        (void)orri_refuse_memory(&world->env, "making a transition between clusters");
         return NULL;
     }
     transition->from = from;
@@ -165,7 +171,7 @@ orri_transition* orri_transition_pair_get(orr_world* world, orri_cluster* from, 
     return transition_create(world, from, to);
 }
 
-// The types of the target of an edge.
+// The types of an edge's target, without required types. Returns their number.
 static uint32_t transition_edge_types(const orri_cluster* from, orr_type type, int direction,
                                       orr_type* out)
 {
@@ -184,14 +190,15 @@ static uint32_t transition_edge_types(const orri_cluster* from, orr_type type, i
     return count;
 }
 
-// Makes the transition to a target that is known by now an edge.
+// Makes the transition to the target an edge.
 static orri_transition* transition_edge_link(orr_world* world, orri_cluster* from, orri_cluster* to,
                                              uint64_t edge, bool created)
 {
     orri_transition* transition = orri_transition_pair_get(world, from, to);
     if (transition != NULL && transition->edge != 0) {
         transition =
-            transition_create(world, from, to); // Types that need each other: two edges to one set.
+            // Types that require each other: two edges lead to one set.
+            transition_create(world, from, to);
     }
     if (transition == NULL) {
         if (created) {
@@ -206,6 +213,7 @@ static orri_transition* transition_edge_link(orr_world* world, orri_cluster* fro
     return transition;
 }
 
+// Finds or creates the target of an edge, then the transition. NULL when refused (reported).
 static orri_transition* transition_edge_create(orr_world* world, const char* call,
                                                orri_cluster* from, orr_type type, int direction,
                                                bool* created)
@@ -228,6 +236,7 @@ static orri_transition* transition_edge_create(orr_world* world, const char* cal
                       : NULL;
 }
 
+// A known edge of a cluster; NULL: not made yet.
 static orri_transition* transition_edge_look_up(orr_world* world, orri_cluster* from, uint64_t edge)
 {
     orri_transition* transition = NULL;
@@ -255,7 +264,7 @@ orri_transition* orri_transition_edge_find(orr_world* world, const char* call, o
 orri_transition* orri_transition_resize(orr_world* world, const char* call, orri_cluster* from,
                                         uint32_t column, uint16_t capacity, bool* created)
 {
-    // Above the bits of a type and a direction.
+    // The capacity is above the bits of type and direction.
     uint64_t edge = (uint64_t)capacity << 40 | (uint64_t)from->types[column].id << 1;
     orri_transition* transition = transition_edge_look_up(world, from, edge);
     *created = false;
@@ -271,6 +280,7 @@ orri_transition* orri_transition_resize(orr_world* world, const char* call, orri
     return to != NULL ? transition_edge_link(world, from, to, edge, *created) : NULL;
 }
 
+// Removes a transition from all lists and frees it.
 static void transition_destroy(orr_world* world, orri_transition* transition)
 {
     if (transition->from->edge_last == transition) {
