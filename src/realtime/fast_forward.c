@@ -20,18 +20,18 @@ static void fast_forward_leave(orri_realtime* rt)
 {
     orri_schema_freeze(&rt->world->schema);
     rt->schedule->inside = true;
-    rt->ahead = true;
+    rt->fast_forwards = true;
     orri_turn_leave(rt->schedule->pipelines[0]);
 }
 
 static void fast_forward_return(orri_realtime* rt)
 {
     orri_turn_enter_between(rt->schedule->pipelines[0]);
-    rt->ahead = false;
+    rt->fast_forwards = false;
     orri_here_now.gathered = true;
     rt->schedule->inside = false;
-    orri_realtime_unhold(rt);
-    orri_command_buffers_use(rt->world, rt->schedule->pipelines[0]->moment->command_buffers);
+    orri_realtime_release_ids(rt);
+    orri_command_buffers_use(rt->world, rt->schedule->pipelines[0]->run->command_buffers);
     orri_schema_thaw(&rt->world->schema);
 }
 
@@ -40,14 +40,14 @@ static orr_result fast_forward_tick(orri_realtime* rt, orri_pipeline* pipe)
     uint64_t before = pipe->tick;
     orri_turn_enter_between(pipe);
     orr_result result = orri_tick(pipe, pipe->interval);
-    bool open = pipe->stage != ORRI_STAGE_DONE || pipe->moment->driven.copied;
+    bool open = pipe->stage != ORRI_STAGE_DONE || pipe->run->driven.copied;
     orri_turn_release(pipe);
     if (open) { // As in any tick: it goes on when there is memory, in the next run.
-        orri_realtime_log_refused(rt, pipe);
+        orri_realtime_log_stop(rt, pipe);
         orri_realtime_fail(rt, result);
     } else if (pipe->tick != before) {
         orri_realtime_lock(rt);
-        pipe->moment->stats.ticks++;
+        pipe->run->stats.ticks++;
         orri_pipeline_ticked(pipe);
         rt->ended_ns = rt->schedule->time_ns;
         orri_realtime_unlock(rt);
@@ -57,13 +57,13 @@ static orr_result fast_forward_tick(orri_realtime* rt, orri_pipeline* pipe)
 }
 
 // After a tick, where the run would have met: for what is remembered, and for plans that have to be made anew.
-static orr_result fast_forward_meet(orri_realtime* rt, bool wanted)
+static orr_result fast_forward_sync(orri_realtime* rt, bool wanted)
 {
     fast_forward_return(rt);
     if (wanted) {
         rt->world->tick_hooks.met(rt->world);
     }
-    orr_result result = orri_realtime_stale(rt) ? orri_realtime_ready(rt) : ORR_OK;
+    orr_result result = orri_realtime_stale(rt) ? orri_realtime_refresh(rt) : ORR_OK;
     fast_forward_leave(rt);
     return result;
 }
@@ -71,7 +71,7 @@ static orr_result fast_forward_meet(orri_realtime* rt, bool wanted)
 static orr_result fast_forward_run(orri_realtime* rt, uint64_t tick)
 {
     orr_world* world = rt->world;
-    orr_result result = orri_realtime_ready(rt); // What calls changed.
+    orr_result result = orri_realtime_refresh(rt); // What calls changed.
     fast_forward_leave(rt);
     while (result == ORR_OK && world->tick < tick) {
         orri_pipeline* pipe = fast_forward_next(rt->schedule);
@@ -79,7 +79,7 @@ static orr_result fast_forward_run(orri_realtime* rt, uint64_t tick)
         bool wanted = pipe->index == 0 && world->tick_hooks.wanted != NULL &&
                       world->tick_hooks.wanted(world);
         if (result == ORR_OK && (wanted || orri_realtime_stale(rt))) {
-            result = fast_forward_meet(rt, wanted);
+            result = fast_forward_sync(rt, wanted);
         }
     }
     fast_forward_return(rt);
@@ -90,11 +90,11 @@ static orr_result fast_forward_run(orri_realtime* rt, uint64_t tick)
 static void fast_forward_clocks(orri_realtime* rt)
 {
     orri_realtime_lock(rt);
-    orri_history_detach_time_scale(rt);
+    orri_realtime_clock_restart(rt);
     for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
         orri_pipeline* pipe = rt->schedule->pipelines[i];
         if (pipe->spectator && pipe->due_ns < rt->schedule->time_ns) {
-            orri_pipeline_anew(pipe);
+            orri_pipeline_clock_restart(pipe);
         }
     }
     orri_realtime_unlock(rt);
@@ -109,7 +109,7 @@ orr_result orri_realtime_fast_forward(orr_world* world, uint64_t tick)
         orri_realtime_open(rt, false);
         orri_turn_enter_between(first);
     }
-    rt->schedule->time_ns = orri_history_detach_time(rt->schedule); // In a replay the same.
+    rt->schedule->time_ns = orri_realtime_time_remembered(rt->schedule); // In a replay the same.
     orr_result result = fast_forward_run(rt, tick);
     fast_forward_clocks(rt);
     if (over) {

@@ -28,16 +28,16 @@ static bool history_detach_writes(const orri_pipeline* pipe, uint32_t first, uin
     return false;
 }
 
-static bool history_detach_held(const orri_chunk* chunk, uint32_t column)
+static bool history_detach_shared(const orri_chunk* chunk, uint32_t column)
 {
     const orri_share* share = chunk->share_count > 0 ? chunk->columns[column].share : NULL;
     return share != NULL && share->kind == ORRI_SHARE_HISTORY;
 }
 
-static bool history_detach_any_held(const orri_cluster* cluster, uint32_t column)
+static bool history_detach_any_shared(const orri_cluster* cluster, uint32_t column)
 {
     for (uint32_t i = 0; i < cluster->chunk_count; i++) {
-        if (history_detach_held(cluster->chunks[i], column)) {
+        if (history_detach_shared(cluster->chunks[i], column)) {
             return true;
         }
     }
@@ -54,11 +54,11 @@ void orri_history_detach_group(const orri_pipeline* pipe, uint32_t first, uint32
          cluster = cluster->next) {
         for (uint32_t c = 0; c < cluster->type_count; c++) {
             uint32_t index = orri_type_index(world, cluster->types[c]);
-            bool parts = history_detach_any_held(cluster, c) &&
+            bool parts = history_detach_any_shared(cluster, c) &&
                          history_detach_writes(pipe, first, point, index, cluster);
             for (uint32_t i = 0; parts && i < cluster->chunk_count; i++) {
-                if (history_detach_held(cluster->chunks[i],
-                                        c)) { // A memory that gets no copy is lost.
+                if (history_detach_shared(cluster->chunks[i],
+                                          c)) { // A memory that gets no copy is lost.
                     (void)orri_share_detach_column(world, cluster->chunks[i], c);
                 }
             }
@@ -80,8 +80,8 @@ void orri_history_detach_group(const orri_pipeline* pipe, uint32_t first, uint32
 
 uint64_t orri_history_detach_since(const orri_system* system)
 {
-    const orri_moment* moment = system->pipe->moment;
-    const orri_view* view = moment != NULL ? moment->driven.view : NULL;
+    const orri_pipeline_run* run = system->pipe->run;
+    const orri_view* view = run != NULL ? run->driven.view : NULL;
     const orr_query* query = system->query;
     uint64_t since = system->since;
     if (view == NULL || query == NULL || !query->has_changed || since == 0) {
@@ -113,31 +113,31 @@ void orri_schedule_leave(orr_world* world)
     }
     history_detach_sinces(rt);
     for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
-        orri_moment* moment = rt->schedule->pipelines[i]->moment;
-        if (moment->driven.view != NULL) {
-            orri_view_destroy(moment->driven.view);
-            moment->driven.view = NULL;
+        orri_pipeline_run* run = rt->schedule->pipelines[i]->run;
+        if (run->driven.view != NULL) {
+            orri_view_destroy(run->driven.view);
+            run->driven.view = NULL;
         }
     }
     orri_publisher_destroy(rt->publisher);
     rt->publisher = NULL;
 }
 
-uint64_t orri_history_detach_time(const struct orri_schedule* schedule)
+uint64_t orri_realtime_time_remembered(const struct orri_schedule* schedule)
 {
     const orri_realtime* rt = schedule->realtime;
     return rt != NULL && rt->replay == NULL ? rt->ended_ns : schedule->time_ns;
 }
 
 // Steps that a paused world was told to do are those that come now.
-void orri_history_detach_time_scale(orri_realtime* rt)
+void orri_realtime_clock_restart(orri_realtime* rt)
 {
     const struct orri_schedule* schedule = rt->schedule;
-    orri_pipeline_thread_look(rt);
-    rt->pace.time_ns = rt->ended_ns = schedule->time_ns;
+    orri_realtime_clock_advance(rt);
+    rt->clock.time_ns = rt->ended_ns = schedule->time_ns;
     rt->step_ns = rt->steps > 0 ? orri_pipeline_due(schedule->pipelines[0], rt->steps - 1) : 0;
     rt->travels++;
     for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
-        schedule->pipelines[i]->moment->began_ns = schedule->time_ns;
+        schedule->pipelines[i]->run->began_ns = schedule->time_ns;
     }
 }

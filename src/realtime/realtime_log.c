@@ -6,12 +6,12 @@
 
 // ---- taking it down ---------------------------------------------------------------------------------------------------------
 
-bool orri_realtime_log_goes_on(const orri_realtime* rt, const orri_pipeline* pipe)
+bool orri_realtime_log_active(const orri_realtime* rt, const orri_pipeline* pipe)
 {
     return rt->record != NULL && !rt->record->full && !rt->record->refused && !pipe->spectator;
 }
 
-static void realtime_log_full(orri_realtime* rt)
+static void realtime_log_stop_full(orri_realtime* rt)
 {
     if (!rt->record->full) {
         rt->record->full = true;
@@ -23,17 +23,17 @@ static void realtime_log_full(orri_realtime* rt)
     }
 }
 
-void orri_realtime_log_refused(orri_realtime* rt, const orri_pipeline* pipe)
+void orri_realtime_log_stop(orri_realtime* rt, const orri_pipeline* pipe)
 {
-    if (orri_realtime_log_goes_on(rt, pipe)) {
+    if (orri_realtime_log_active(rt, pipe)) {
         rt->record->refused = true;
     }
 }
 
-void orri_realtime_log_lacks(orri_realtime* rt, const orri_pipeline* pipe)
+void orri_realtime_log_check_memory(orri_realtime* rt, const orri_pipeline* pipe)
 {
     const orri_env* env = &rt->world->env;
-    if (orri_realtime_log_goes_on(rt, pipe) &&
+    if (orri_realtime_log_active(rt, pipe) &&
         atomic_load_explicit(&env->refusals, memory_order_relaxed) != rt->refusals) {
         rt->record->refused = true;
     }
@@ -42,40 +42,40 @@ void orri_realtime_log_lacks(orri_realtime* rt, const orri_pipeline* pipe)
 void orri_realtime_log_turn(orri_realtime* rt, const orri_pipeline* pipe, orri_turn turn)
 {
     struct orr_recording* record = rt->record;
-    if (!orri_realtime_log_goes_on(rt, pipe)) {
+    if (!orri_realtime_log_active(rt, pipe)) {
         return;
     }
     // What was done since its last turn could not be kept: then this one cannot be come to either.
-    if (record->inputs[pipe->moment->number].bytes.failed ||
+    if (record->inputs[pipe->run->number].bytes.failed ||
         !ORRI_RESERVE(&record->env, ORR_MEMORY_SYSTEM, &record->turns, &record->turn_capacity,
                       record->turn_count + 1)) {
-        realtime_log_full(rt);
+        realtime_log_stop_full(rt);
         return;
     }
-    record->turns[record->turn_count++] = pipe->moment->number << 2 | (uint32_t)turn;
+    record->turns[record->turn_count++] = pipe->run->number << 2 | (uint32_t)turn;
     record->ticks += turn == ORRI_TURN_BEGIN;
 }
 
 void orri_realtime_log_dt(orri_realtime* rt, const orri_pipeline* pipe, float dt)
 {
     struct orr_recording* record = rt->record;
-    if (orri_realtime_log_goes_on(rt, pipe)) {
+    if (orri_realtime_log_active(rt, pipe)) {
         if (ORRI_RESERVE(&record->env, ORR_MEMORY_SYSTEM, &record->dts, &record->dt_capacity,
                          record->dt_count + 1)) {
             record->dts[record->dt_count++] = dt;
         } else {
             record->turn_count--; // Its tick is not recorded.
             record->ticks--;
-            realtime_log_full(rt);
+            realtime_log_stop_full(rt);
         }
     }
 }
 
-void orri_realtime_log_calls(orri_realtime* rt, const orri_call* calls, bool meeting)
+void orri_realtime_log_calls(orri_realtime* rt, const orri_call* calls, bool sync)
 {
     struct orr_recording* record = rt->record;
     uint32_t count = 0;
-    if (!orri_realtime_log_goes_on(rt, rt->schedule->pipelines[0])) {
+    if (!orri_realtime_log_active(rt, rt->schedule->pipelines[0])) {
         return;
     }
     for (const orri_call* call = calls; call != NULL; call = call->next) {
@@ -88,7 +88,7 @@ void orri_realtime_log_calls(orri_realtime* rt, const orri_call* calls, bool mee
     uint32_t kept = 0;
     for (const orri_call* call = calls; room && call != NULL; call = call->next) {
         orri_call* copy =
-            orri_call_make(&record->env, call->call, call->data, call->size, call->meeting);
+            orri_call_make(&record->env, call->call, call->data, call->size, call->sync);
         room = copy != NULL;
         record->calls[record->call_count + kept] = copy;
         kept += room;
@@ -98,44 +98,44 @@ void orri_realtime_log_calls(orri_realtime* rt, const orri_call* calls, bool mee
             orri_call_free(&record->env, record->calls[record->call_count + i]);
         }
         record->turn_count--;
-        realtime_log_full(rt);
+        realtime_log_stop_full(rt);
         return;
     }
-    record->call_counts[record->count_count++] = count << 1 | meeting;
+    record->call_counts[record->count_count++] = count << 1 | sync;
     record->call_count += count;
 }
 
 // ---- clocks ---------------------------------------------------------------------------------------------------------------
 
-void orri_realtime_log_ended(orri_realtime* rt, const orri_pipeline* pipe)
+void orri_realtime_log_tick_end(orri_realtime* rt, const orri_pipeline* pipe)
 {
     struct orr_recording* record = rt->record;
-    if (!orri_realtime_log_goes_on(rt, pipe)) {
+    if (!orri_realtime_log_active(rt, pipe)) {
         return;
     }
     if (!ORRI_RESERVE(&record->env, ORR_MEMORY_SYSTEM, &record->ended, &record->ended_capacity,
                       record->ended_count + 1)) {
-        realtime_log_full(rt);
+        realtime_log_stop_full(rt);
         return;
     }
     record->ended[record->ended_count++] =
         (orri_realtime_log_clock){.start_ns = pipe->start_ns,
                                   .ran = pipe->ran,
                                   .due_ns = pipe->due_ns,
-                                  .dropped = pipe->moment->stats.dropped,
-                                  .time_ns = rt->pace.time_ns};
+                                  .dropped = pipe->run->stats.dropped,
+                                  .time_ns = rt->clock.time_ns};
 }
 
 bool orri_replay_clock(orri_realtime* rt, orri_pipeline* pipe)
 {
-    if (atomic_load(&rt->astray) || rt->ended_at >= rt->replay->ended_count) {
+    if (atomic_load(&rt->diverged) || rt->ended_at >= rt->replay->ended_count) {
         return false;
     }
     const orri_realtime_log_clock* clock = &rt->replay->ended[rt->ended_at++];
     pipe->start_ns = clock->start_ns;
     pipe->ran = clock->ran;
     pipe->due_ns = clock->due_ns;
-    pipe->moment->stats.dropped = clock->dropped;
+    pipe->run->stats.dropped = clock->dropped;
     rt->schedule->time_ns = clock->time_ns;
     return true;
 }
@@ -146,7 +146,7 @@ static void realtime_log_spectators(const orri_realtime* rt)
     for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
         orri_pipeline* pipe = rt->schedule->pipelines[i];
         if (pipe->spectator) {
-            orri_pipeline_anew(pipe);
+            orri_pipeline_clock_restart(pipe);
         }
     }
 }
@@ -155,7 +155,7 @@ void orri_realtime_log_time(orri_realtime* rt)
 {
     struct orri_schedule* schedule = rt->schedule;
     if (rt->replay != NULL) {
-        bool ended = !orri_replay_open(rt) && !atomic_load(&rt->astray);
+        bool ended = !orri_replay_ends_mid_tick(rt) && !atomic_load(&rt->diverged);
         schedule->time_ns = ended ? rt->replay->time_ns : schedule->time_ns;
         realtime_log_spectators(rt);
         return;
@@ -171,12 +171,12 @@ void orri_realtime_log_budget(const orr_world* world, uint32_t choice)
 {
     orri_realtime* rt = world->schedule != NULL ? world->schedule->realtime : NULL;
     struct orr_recording* record = rt != NULL ? rt->record : NULL;
-    if (record == NULL || !orri_realtime_log_goes_on(rt, rt->schedule->pipelines[0])) {
+    if (record == NULL || !orri_realtime_log_active(rt, rt->schedule->pipelines[0])) {
         return;
     }
     if (!ORRI_RESERVE(&record->env, ORR_MEMORY_SYSTEM, &record->budgets, &record->budget_capacity,
                       record->budget_count + 1)) {
-        realtime_log_full(rt);
+        realtime_log_stop_full(rt);
         return;
     }
     record->budgets[record->budget_count++] = choice;
@@ -216,9 +216,9 @@ static uint64_t realtime_log_hash_cluster(const orri_pipeline* pipe, const orri_
 
 void orri_realtime_log_hash(orri_realtime* rt, orri_pipeline* pipe)
 {
-    orri_realtime_log_lacks(rt, pipe);
-    bool records = orri_realtime_log_goes_on(rt, pipe) && rt->record->hashed;
-    bool compares = rt->replay != NULL && rt->replay->hashed && !atomic_load(&rt->astray) &&
+    orri_realtime_log_check_memory(rt, pipe);
+    bool records = orri_realtime_log_active(rt, pipe) && rt->record->hashed;
+    bool compares = rt->replay != NULL && rt->replay->hashed && !atomic_load(&rt->diverged) &&
                     rt->hash_at < rt->replay->hash_count;
     if (pipe->spectator || (!records && !compares)) {
         return;
@@ -236,10 +236,10 @@ void orri_realtime_log_hash(orri_realtime* rt, orri_pipeline* pipe)
         }
     }
     for (const orri_system* system = rt->schedule->first; system != NULL; system = system->next) {
-        const orri_system_state* keeps[2] = {&system->state, &system->exports};
+        const orri_system_state* states[2] = {&system->state, &system->exports};
         for (uint32_t i = 0; system->pipe == pipe && i < 2; i++) {
-            if (keeps[i]->data != NULL) {
-                hash = orri_rows_hash(keeps[i]->type, keeps[i]->data, 1, hash);
+            if (states[i]->data != NULL) {
+                hash = orri_rows_hash(states[i]->type, states[i]->data, 1, hash);
             }
         }
     }
@@ -248,10 +248,10 @@ void orri_realtime_log_hash(orri_realtime* rt, orri_pipeline* pipe)
                                 &record->hash_capacity, record->hash_count + 1)) {
         record->hashes[record->hash_count++] = hash;
     } else if (records) {
-        realtime_log_full(rt);
+        realtime_log_stop_full(rt);
     }
     if (compares && rt->replay->hashes[rt->hash_at++] != hash) {
-        (void)orri_turn_lost(rt);
+        (void)orri_replay_abandon(rt);
         (void)orri_refuse(&rt->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
                           "orr_realtime: the replay differs from what was recorded: pipeline '%s' "
                           "after its tick %llu has other values; its systems depend on something "
@@ -280,7 +280,7 @@ static uint32_t realtime_log_end(const orri_realtime* rt)
     return rt->replay->turn_count;
 }
 
-bool orri_replay_open(const orri_realtime* rt)
+bool orri_replay_ends_mid_tick(const orri_realtime* rt)
 {
     return rt->replay->full || rt->replay->refused || rt->turn_end < rt->replay->turn_count;
 }

@@ -17,11 +17,11 @@ typedef struct orri_trace orri_trace;
 orri_trace* orri_trace_open(orr_world* world, const char* path);
 // One span of work on a row of the picture (`lane` 0: the driving thread). `args` (may be NULL) is the inside of a JSON
 // object: "\"rows\": 7". Names are escaped. Never fails: when the file cannot be written that is said once, and it ends.
-void orri_trace_span(orri_trace* trace, const char* name, const char* category, uint32_t commands,
+void orri_trace_span(orri_trace* trace, const char* name, const char* category, uint32_t row,
                      uint64_t start_ns, uint64_t end_ns, const char* args);
 // Rows of pipelines in real time, from this number on; they are named when it begins.
 #define ORRI_TRACE_PIPELINES 4096u
-void orri_trace_name(orri_trace* trace, uint32_t commands, const char* name);
+void orri_trace_name(orri_trace* trace, uint32_t row, const char* name);
 // Writes the end, closes the file, frees it. The file is whole JSON then.
 void orri_trace_close(orr_world* world, orri_trace* trace);
 // The path for one more world of this process, from the environment's ORR_TRACE: the path itself for the first that asks,
@@ -84,26 +84,26 @@ typedef struct orri_system {
     uint64_t tick_first; // In which it ran first; UINT64_MAX: it never did.
     uint32_t every, creates_max;
     uint32_t lane_count, lane_capacity;
-    uint32_t wish_count;
+    uint32_t request_count;
     bool started; // Its `start` was called, and no `stop` since;
-    bool met_create,
-        met_start;   // which is so for what is outside, too, unless a replay did without.
-    bool by_rows;    // It is called for every run of rows.
-    bool may_send;   // It declares something to send.
-    bool everywhere; // It may write what its query does not select: by id.
-    bool atomic;     // The same by atomic sections.
-    bool reduces;    // Its exports are combined of partial values (reduce.c).
-    bool reads;      // It has a queue of messages (rights.reader).
-    bool kept;       // Its rows come in an order that the query keeps.
-    bool by_id;      // It may reach types of any entity.
-    uint8_t pause;   // What it asked for since the last point; 0: nothing.
-    bool holds;      // It is parallel and has state, which it may only read.
+    bool create_called,
+        start_called;  // which is so for what is outside, too, unless a replay did without.
+    bool by_rows;      // It is called for every run of rows.
+    bool may_send;     // It declares something to send.
+    bool writes_by_id; // It may write what its query does not select: by id.
+    bool atomic;       // The same by atomic sections.
+    bool reduces;      // Its exports are combined of partial values (reduce.c).
+    bool reads;        // It has a queue of messages (rights.reader).
+    bool kept;         // Its rows come in an order that the query keeps.
+    bool by_id;        // It may reach types of any entity.
+    uint8_t pause;     // What it asked for since the last point; 0: nothing.
+    bool guards_state; // It is parallel and has state, which it may only read.
     // Of the tick under way (group.c).
     bool due;      // It runs in this tick.
     bool in_units; // Its runs are shared out by chunk.
     bool ahead;    // Lanes were opened ahead, from lane_ahead on.
     bool
-        whole; // They are not shared out, whatever it says: what it changes is counted by the world.
+        unsplit; // They are not shared out, whatever it says: what it changes is counted by the world.
     uint64_t since; // Epoch when it last ran, for `changed` terms.
     orri_event_cursors* inbox;
     uint32_t cost_ns; // What it takes, lately; 0: it was never timed.
@@ -141,7 +141,7 @@ typedef struct orri_system {
     struct orri_system** imports;   // In order of the text.
     uint32_t import_count;
     // In real time: exports as they were when its tick ended, for other pipelines; and what it imports from others, as of its last call.
-    uint8_t* exports_shown;
+    uint8_t* exports_published;
     uint8_t** imports_seen; // [import_count]; NULL: of its own pipeline.
     bool no_required;       // Its query has no required term.
     bool structural;        // It declares something that waits for a commit point.
@@ -149,7 +149,7 @@ typedef struct orri_system {
     bool transacts;
     const char* alone; // Why it is the only one of its group; NULL: it need not be.
     uint32_t
-        user1; // In real time: the lock on its `user`, if systems of other pipelines have the same; plus 1.
+        user_lock1; // In real time: the lock on its `user`, if systems of other pipelines have the same; plus 1.
 
     // The tick under way (group.c).
     uint32_t order;    // In its group.
@@ -158,8 +158,8 @@ typedef struct orri_system {
     uint32_t partial_capacity;
     _Atomic uint32_t partials_left; // Units that are not through.
     // Systems it switches; done when its lanes are handed in.
-    struct orri_system_request* wishes; // [wish_count]
-    uint32_t wish_capacity;
+    struct orri_system_request* requests; // [request_count]
+    uint32_t request_capacity;
 } orri_system;
 
 typedef struct orri_system_request {
@@ -228,7 +228,7 @@ typedef struct orri_driver {
     // Waits until no system of any pipeline runs, and keeps it so until `release`.
     void (*exclusive)(struct orri_pipeline* pipe);
     // The same for the clusters that commits at this step touched so far. False: not worth it, or not possible; nothing is held.
-    bool (*narrow)(struct orri_pipeline* pipe);
+    bool (*exclusive_scope)(struct orri_pipeline* pipe);
     // The clusters that a commit must keep to, or is to note; NULL: all.
     struct orri_commit_scope* (*commit_scope)(const struct orri_pipeline* pipe);
     // Published values follow their rows. With structure held by `exclusive` or `narrow`.
@@ -267,9 +267,9 @@ typedef struct orri_pipeline {
     orri_foreign foreign; // Types that others write, as the plan knows.
     orri_step* steps;     // The plan; the last one is a commit point.
     uint32_t step_count, step_capacity;
-    uint32_t step_last; // Steps of the plan before,
-    bool same;    // and whether this one has the same systems and points, as far as it is made.
-    bool renewed; // It was made anew for this tick: systems begin and end.
+    uint32_t step_count_before; // Steps of the plan before,
+    bool steps_same; // and whether this one has the same systems and points, as far as it is made.
+    bool replanned;  // It was made anew for this tick: systems begin and end.
     struct orri_parallel* parallel; // Its systems on workers (parallel.c); NULL: they are on none.
 
     // The tick under way.
@@ -283,9 +283,9 @@ typedef struct orri_pipeline {
     uint64_t tick_ns;     // When the tick began, likewise.
     uint64_t rows_before; // Of the system that runs.
 
-    orri_driven* driven;        // State under a driver; NULL: it never ran under one.
-    struct orri_moment* moment; // The driver's own state of it, which contains `driven`.
-    void (*wait)(void* user);   // Of the desc.
+    orri_driven* driven;           // State under a driver; NULL: it never ran under one.
+    struct orri_pipeline_run* run; // The driver's own state of it, which contains `driven`.
+    void (*wait)(void* user);      // Of the desc.
     void* wait_user;
     bool wait_main;
 } orri_pipeline;
@@ -305,18 +305,18 @@ struct orri_schedule {
     uint32_t system_count;
     orri_pipeline** pipelines; // In order of registration; the first one is always there.
     uint32_t pipeline_count, pipeline_capacity;
-    orri_type_owner* claims;
-    uint32_t claim_count, claim_capacity;
+    orri_type_owner* type_owners;
+    uint32_t type_owner_count, type_owner_capacity;
     uint64_t time_ns;   // The clock that pipelines share in lockstep.
     uint64_t passed_ns; // Told by orr_update(), and not run by a continuous first pipeline yet.
 
     uint32_t step_types; // Types there were when the plans were made.
     bool stale;          // Systems came, went or were switched: plans are made anew.
     bool switched;       // Since then, one that is no spectator's.
-    // Types that readers are told of, as the plans know: bits by type index; `told_all`: all of them.
-    uint64_t* told;
-    uint32_t told_words;
-    bool told_any, told_all;
+    // Types that readers are told of, as the plans know: bits by type index; `notified_all`: all of them.
+    uint64_t* notified;
+    uint32_t notified_words;
+    bool notified_any, notified_all;
     uint64_t plans,
         compared; // For tests: plans made, pairs of systems asked whether they conflict.
 
@@ -324,18 +324,18 @@ struct orri_schedule {
     bool inside;          // And it runs.
     orri_system* running; // Whose function runs; NULL: none.
     orr_worker_stats
-        alone; // What the driving thread did with nobody beside it, since the beginning.
+        serial_stats; // What the driving thread did with nobody beside it, since the beginning.
 
     _Atomic bool paused; // Also by systems.
     bool time_all;
     uint64_t shuffle; // Seed of orders by chance (shuffle.c); 0: none.
     orr_access_check audit;
-    uint64_t look_ns; // What a look at the clock takes, where that matters: with workers.
+    uint64_t clock_cost_ns; // What a look at the clock takes, where that matters: with workers.
     orri_trace* trace;
     orri_journal* journal;
     orri_jobs* jobs; // Workers, of all pipelines; NULL: none.
     // Systems of the largest group that workers could not be had for, for want of memory, since that was said; 0: none.
-    uint32_t lacks;
+    uint32_t workers_refused;
     bool
         watched; // Another thread sees when a system is stuck; otherwise it is named when it returns, if timed.
     // The run in real time; NULL: none. Changed with `posting` held, so that other threads can ask.
@@ -344,16 +344,16 @@ struct orri_schedule {
     orri_mutex posting;
     // In lockstep, under `posting`: calls that wait for the first pipeline's next tick, and what ticks are recorded to, or follow (recording.h).
     struct orri_call *post_first, *post_last;
-    _Atomic bool posted;            // There are some.
-    struct orri_lockstep_log* tape; // NULL: neither.
-    struct orri_probe* probe;       // NULL: nobody looks.
-    bool calling;                   // Such a call runs.
-    struct orri_named* named;       // Functions that files name (call_registry.c).
+    _Atomic bool posted;                    // There are some.
+    struct orri_lockstep_log* lockstep_log; // NULL: neither.
+    struct orri_probe* probe;               // NULL: nobody looks.
+    bool calling;                           // Such a call runs.
+    struct orri_named* named;               // Functions that files name (call_registry.c).
     uint32_t named_count, named_capacity;
     char* lock_text; // The trace of the last run there; NULL: none.
     size_t lock_text_size;
-    double wish; // How fast time is to go there, if that was said.
-    bool wished;
+    double time_scale; // How fast time is to go there, if that was said.
+    bool time_scale_set;
 };
 
 // pipeline.c. The first one; false when refused (reported).
@@ -367,7 +367,7 @@ orri_pipeline* orri_pipeline_named(const orr_world* world, const char* name);
 // When its next tick is due, or one so many after that.
 uint64_t orri_pipeline_due(const orri_pipeline* pipe, uint64_t after);
 // From now on it is due as if it came anew.
-void orri_pipeline_anew(orri_pipeline* pipe);
+void orri_pipeline_clock_restart(orri_pipeline* pipe);
 // Its tick ended: when the next is due.
 void orri_pipeline_ticked(orri_pipeline* pipe);
 // Frees all of them. Their systems are gone.
@@ -451,7 +451,7 @@ bool orri_affects(const orr_world* world, const orri_system* sender, const orri_
                   orri_reason* out);
 
 // delivery_deps.c: why systems cannot be of one group. What is told as the plan knows; false when refused (reported).
-bool orri_readers_of_find(orr_world* world);
+bool orri_notified_types_find(orr_world* world);
 // True when what `first` does at its end must be done before `second` runs.
 bool orri_delivery_deps_before(const orr_world* world, const orri_system* first,
                                const orri_system* second, orri_reason* out);
@@ -472,11 +472,11 @@ bool orri_system_lists(const char* text, const orri_system* system);
 bool orri_conflict(const orr_world* world, const orri_system* first, const orri_system* second);
 
 // state.c: a value with its preset. False when refused (reported).
-bool orri_system_state_make(orr_world* world, orri_system_state* keep, const orri_type* type);
+bool orri_system_state_make(orr_world* world, orri_system_state* state, const orri_type* type);
 // The state of a parallel system before it runs; and after: what was written is undone, and said.
 void orri_system_state_hold(orri_system* system);
 void orri_system_state_check(orr_world* world, orri_system* system);
-void orri_system_state_free(orr_world* world, orri_system_state* keep);
+void orri_system_state_free(orr_world* world, orri_system_state* state);
 
 // timing.c: when the tick is timed. What follows begins; it ends, and the next begins. `system` (may be NULL) gets the time.
 void orri_timing_begin(orri_pipeline* pipe);
@@ -485,7 +485,7 @@ void orri_timing_end(orri_pipeline* pipe, orri_system* system, const char* name,
 // So long may a system take before it is named.
 uint64_t orri_timing_stuck_ns(const orr_world* world);
 // Finds out what a look at the clock takes.
-void orri_timing_look(orr_world* world);
+void orri_timing_calibrate(orr_world* world);
 // On workers: 0 if the tick is not timed.
 uint64_t orri_timing_now(const orri_pipeline* pipe);
 // A call of a system by a worker ended. From any worker.
@@ -519,7 +519,8 @@ bool orri_parallel_run(orri_pipeline* pipe, uint32_t first, uint32_t point);
 // Around systems that the driving thread runs alone: other workers or a watcher, if there are some, see if one of them is stuck. True: it
 // wants to be told which it is.
 bool orri_parallel_watch(const orri_pipeline* pipe, bool on);
-void orri_parallel_says(const orri_pipeline* pipe, uint32_t step); // Which it is, while watched.
+void orri_parallel_note_running(const orri_pipeline* pipe,
+                                uint32_t step); // Which it is, while watched.
 // Whether several workers are worth it for these steps, by what their systems took before. Asked once, before they are prepared; who of them
 // is due is known.
 bool orri_parallel_pays(orri_pipeline* pipe, uint32_t first, uint32_t point);
@@ -533,9 +534,9 @@ void orri_parallel_stats(const orr_world* world, uint32_t worker, orr_worker_sta
 // The workers, to share out something else between groups. False: there are none to be had now.
 bool orri_parallel_hands(orri_pipeline* pipe, orri_hands* out);
 // The plan was made anew: which systems conflict is found anew.
-void orri_parallel_forget(orri_pipeline* pipe);
+void orri_parallel_invalidate(orri_pipeline* pipe);
 // The workers; NULL: none yet.
-orri_jobs* orri_parallel_crew(const orr_world* world);
+orri_jobs* orri_parallel_jobs(const orr_world* world);
 // For tests: how the work is shared out. None of it may change a result.
 typedef enum orri_sharing {
     ORRI_SHARE_AUTO,    // By what systems took.
@@ -575,7 +576,7 @@ void orri_group_leave(orr_world* world);
 uint64_t orri_system_work(orr_world* world, orri_system* system, uint32_t first, uint32_t last,
                           uint32_t worker);
 // What it wished of other systems, in order.
-void orri_system_grant(orr_world* world, orri_system* system);
+void orri_system_apply_requests(orr_world* world, orri_system* system);
 // The system this thread runs; NULL: none.
 orri_system* orri_system_here(const orr_world* world);
 // Hands in the lanes that were opened, in order.
@@ -592,7 +593,7 @@ typedef enum orri_life {
 } orri_life;
 void orri_system_call_back(orr_world* world, orri_system* system, orri_life life);
 // It was begun in a replay, which called nothing of it: before it runs itself it is told.
-void orri_system_return(orr_world* world, orri_system* system);
+void orri_system_call_back_missed(orr_world* world, orri_system* system);
 
 // single_entity.c: ticks for one entity alone, through systems that touch nothing but their own rows.
 typedef struct orri_single_entity {
@@ -602,10 +603,10 @@ typedef struct orri_single_entity {
     const char* except; // A system that does not count; NULL: none.
 } orri_single_entity;
 // Between ticks. ORR_OK when every system that selects it, or could change it, touches its own rows alone; reports the first that does not.
-orr_result orri_single_entity_check(const orri_single_entity* solo);
+orr_result orri_single_entity_check(const orri_single_entity* single);
 // The tick that is `ahead` ticks after the last one of the first pipeline. Checked before. Memory may be refused (reported); a system that does what it
 // did not declare is refused, too (reported): the entity may have changed then.
-orr_result orri_single_entity_tick(const orri_single_entity* solo, uint64_t ahead);
+orr_result orri_single_entity_tick(const orri_single_entity* single, uint64_t ahead);
 
 // reduce.c: a system with .combine. Room for its partial values; false when refused (reported).
 bool orri_reduce_reserve(orr_world* world, orri_system* system);

@@ -38,7 +38,7 @@ orri_touch orri_touches(const orr_world* world, const orri_system* system, uint3
 // ---- values ---------------------------------------------------------------------------------------------------------------
 
 // True when some cluster that both match has the type. Entries ascend by the number of their cluster.
-static bool conflict_meet(const orr_query* a, const orr_query* b, orr_type type)
+static bool conflict_shared_cluster(const orr_query* a, const orr_query* b, orr_type type)
 {
     uint32_t i = 0, k = 0;
     while (i < a->entry_count && k < b->entry_count) {
@@ -72,7 +72,7 @@ static bool conflict_of_type(const orr_world* world, const orri_system* first,
     // Pinned values lie together, whatever cluster their entities are in.
     const orri_type* info = orri_type_at(&world->schema, type);
     return any_first || any_second || orri_type_pinned(info) ||
-           conflict_meet(first->query, second->query, type);
+           conflict_shared_cluster(first->query, second->query, type);
 }
 
 static bool conflict_of_values(const orr_world* world, const orri_system* first,

@@ -9,24 +9,25 @@
 static void delivery_deps_track(orr_world* world, const orri_system* reader)
 {
     struct orri_schedule* schedule = world->schedule;
-    schedule->told_any = true;
-    schedule->told_all |= reader->no_required;
+    schedule->notified_any = true;
+    schedule->notified_all |= reader->no_required;
     for (uint32_t f = 0; f < reader->query->field_count; f++) {
-        orri_bit_set(schedule->told, orri_type_index(world, reader->query->fields[f].type), true);
+        orri_bit_set(schedule->notified, orri_type_index(world, reader->query->fields[f].type),
+                     true);
     }
 }
 
-bool orri_readers_of_find(orr_world* world)
+bool orri_notified_types_find(orr_world* world)
 {
     struct orri_schedule* schedule = world->schedule;
     uint32_t words = world->schema.type_count / 64 + 1;
-    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &schedule->told, &schedule->told_words,
-                      words)) {
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &schedule->notified,
+                      &schedule->notified_words, words)) {
         (void)orri_refuse_memory(&world->env, "planning a tick");
         return false;
     }
-    memset(schedule->told, 0, schedule->told_words * sizeof *schedule->told);
-    schedule->told_any = schedule->told_all = schedule->journal != NULL;
+    memset(schedule->notified, 0, schedule->notified_words * sizeof *schedule->notified);
+    schedule->notified_any = schedule->notified_all = schedule->journal != NULL;
     // Points do not depend on who looks on: a spectator may be told of several writes as one.
     for (const orri_system* system = schedule->first; system != NULL; system = system->next) {
         if (!system->removed && system->wanted && system->rights.reader != NULL &&
@@ -40,15 +41,16 @@ bool orri_readers_of_find(orr_world* world)
 static bool delivery_deps_readers(const orr_world* world, uint32_t type_index)
 {
     const struct orri_schedule* schedule = world->schedule;
-    return schedule->told_all || (schedule->told_any && type_index / 64 < schedule->told_words &&
-                                  orri_bit_get(schedule->told, type_index));
+    return schedule->notified_all ||
+           (schedule->notified_any && type_index / 64 < schedule->notified_words &&
+            orri_bit_get(schedule->notified, type_index));
 }
 
 // The first type that it writes, in place, and readers are told of; `both` (may be NULL) writes it, too. Null: none.
-static orr_type delivery_deps_writes_told(const orr_world* world, const orri_system* system,
-                                          const orri_system* both)
+static orr_type delivery_deps_writes_notified(const orr_world* world, const orri_system* system,
+                                              const orri_system* both)
 {
-    for (uint32_t i = 0; world->schedule->told_any && i < world->schema.type_count; i++) {
+    for (uint32_t i = 0; world->schedule->notified_any && i < world->schema.type_count; i++) {
         if (delivery_deps_readers(world, i) &&
             orri_touches(world, system, i, NULL) >= ORRI_TOUCH_ATOMIC &&
             (both == NULL || orri_touches(world, both, i, NULL) >= ORRI_TOUCH_ATOMIC)) {
@@ -109,7 +111,7 @@ static bool delivery_deps_events(const orr_world* world, const orri_system* firs
 // True when all that it writes of what readers are told it writes by atomic sections.
 static bool delivery_deps_only_atomic(const orr_world* world, const orri_system* system)
 {
-    bool only = system->atomic && !system->everywhere && !system->sends_changes;
+    bool only = system->atomic && !system->writes_by_id && !system->sends_changes;
     for (uint32_t i = 0; only && i < world->schema.type_count; i++) {
         only = !delivery_deps_readers(world, i) ||
                orri_touches(world, system, i, NULL) != ORRI_TOUCH_WRITES;
@@ -120,11 +122,11 @@ static bool delivery_deps_only_atomic(const orr_world* world, const orri_system*
 // What was written must be told before it is written again, or before somebody listens. After values were sent, or written by id,
 // everything that differs is told: then nobody else may have written in between. But systems with nothing but atomic sections may all
 // be of one group, whatever they write: it is told as nobody's in particular (group.c).
-static bool delivery_deps_telling(const orr_world* world, const orri_system* first,
-                                  const orri_system* second, orri_reason* out)
+static bool delivery_deps_diff(const orr_world* world, const orri_system* first,
+                               const orri_system* second, orri_reason* out)
 {
-    bool widely = first->sends_changes || first->everywhere || first->atomic;
-    orr_type written = delivery_deps_writes_told(world, first, NULL);
+    bool widely = first->sends_changes || first->writes_by_id || first->atomic;
+    orr_type written = delivery_deps_writes_notified(world, first, NULL);
     if (second->rights.reader != NULL &&
         (written.id != 0 || first->sends_changes || first->transacts)) {
         out->what = "may have changed what";
@@ -134,7 +136,7 @@ static bool delivery_deps_telling(const orr_world* world, const orri_system* fir
     if (delivery_deps_only_atomic(world, first) && delivery_deps_only_atomic(world, second)) {
         return false;
     }
-    orr_type again = delivery_deps_writes_told(world, second, widely ? NULL : first);
+    orr_type again = delivery_deps_writes_notified(world, second, widely ? NULL : first);
     if (again.id != 0 && (written.id != 0 || widely)) {
         out->what = "may have changed what readers are told of, as";
         out->rest = "may";
@@ -155,5 +157,5 @@ bool orri_delivery_deps_before(const orr_world* world, const orri_system* first,
     return delivery_deps_values(world, first, second, out) ||
            delivery_deps_transacts(world, first, second, out) ||
            delivery_deps_events(world, first, second, out) ||
-           delivery_deps_telling(world, first, second, out);
+           delivery_deps_diff(world, first, second, out);
 }

@@ -62,7 +62,7 @@ static bool plan_excludes(const orri_leaf* leaf, orr_type type, orr_tag tag)
 }
 
 // True when nothing that one selects can be selected by the other: one requires what the other excludes.
-static bool plan_apart(const orri_leaf* a, const orri_leaf* b)
+static bool plan_disjoint(const orri_leaf* a, const orri_leaf* b)
 {
     for (uint32_t i = 0; i < a->term_count; i++) {
         const orr_term* term = &a->terms[i];
@@ -98,7 +98,7 @@ static bool plan_tracks(const orr_world* world, const orri_system* reader, const
 }
 
 // Whoever refers to the destroyed may go too, whatever else it has; or lose the reference.
-static bool plan_goes_along(const orr_world* world, const orri_system* reader)
+static bool plan_cascades(const orr_world* world, const orri_system* reader)
 {
     for (uint32_t t = 0; t < world->schema.type_count; t++) {
         const orri_type* type = world->schema.types[t];
@@ -120,9 +120,9 @@ static bool plan_destroys(const orr_world* world, const orri_system* sender,
         return true;
     }
     return sender->destroys != NULL &&
-           (reader->guard.any_read != NULL || reader->atomic || plan_goes_along(world, reader) ||
-            (!plan_apart(&sender->destroys->leaves[0], plan_leaf(reader)) &&
-             !plan_apart(plan_leaf(reader), &sender->destroys->leaves[0])));
+           (reader->guard.any_read != NULL || reader->atomic || plan_cascades(world, reader) ||
+            (!plan_disjoint(&sender->destroys->leaves[0], plan_leaf(reader)) &&
+             !plan_disjoint(plan_leaf(reader), &sender->destroys->leaves[0])));
 }
 
 bool orri_affects(const orr_world* world, const orri_system* sender, const orri_system* reader,
@@ -181,8 +181,8 @@ bool orri_affects(const orr_world* world, const orri_system* sender, const orri_
 }
 
 // Changes of values that were sent may wait for structure of their entity.
-static bool plan_waits(const orr_world* world, const orri_system* sender, const orri_system* reader,
-                       orri_reason* out)
+static bool plan_waits_value(const orr_world* world, const orri_system* sender,
+                             const orri_system* reader, orri_reason* out)
 {
     orr_type type = plan_named(world, reader, sender->rights.changes, sender->rights.type_words);
     *out = (orri_reason){
@@ -191,8 +191,8 @@ static bool plan_waits(const orr_world* world, const orri_system* sender, const 
 }
 
 // So may transactions; and what is sent of the type later must not be merged before them.
-static bool plan_owes(const orr_world* world, const orri_system* sender, const orri_system* reader,
-                      orri_reason* out)
+static bool plan_waits_transaction(const orr_world* world, const orri_system* sender,
+                                   const orri_system* reader, orri_reason* out)
 {
     const orri_rights* rights = &sender->rights;
     orr_type type = plan_named(world, reader, rights->transacts, rights->type_words);
@@ -217,7 +217,7 @@ static orr_result plan_push(orri_pipeline* pipe, orri_step step)
         return orri_refuse_memory(&world->env, "planning a tick");
     }
     uint32_t at = pipe->step_count++;
-    pipe->same &= at < pipe->step_last && pipe->steps[at].system == step.system;
+    pipe->steps_same &= at < pipe->step_count_before && pipe->steps[at].system == step.system;
     pipe->steps[at] = step;
     return ORR_OK;
 }
@@ -235,8 +235,8 @@ static orr_result plan_end(orri_pipeline* pipe, uint32_t first, bool commit,
 }
 
 // Whether a system cannot be of the group that began at step `first`.
-static bool plan_apart_from(const orri_pipeline* pipe, uint32_t first, const orri_system* system,
-                            orri_reason* out)
+static bool plan_splits_group(const orri_pipeline* pipe, uint32_t first, const orri_system* system,
+                              orri_reason* out)
 {
     const orr_world* world = pipe->world;
     for (uint32_t i = first; i < pipe->step_count; i++) {
@@ -260,14 +260,14 @@ static bool plan_needed(const orri_pipeline* pipe, uint32_t from, const orri_sys
         }
         structural |= sender->structural;
         if ((sender->structural && orri_affects(world, sender, reader, out)) ||
-            (structural && plan_waits(world, sender, reader, out))) {
+            (structural && plan_waits_value(world, sender, reader, out))) {
             return true;
         }
     }
     // They are done at the end of their group: structure of a later system of it counts as well.
     for (uint32_t i = from; structural && i < pipe->step_count; i++) {
         const orri_system* sender = pipe->steps[i].system;
-        if (sender != NULL && plan_owes(world, sender, reader, out)) {
+        if (sender != NULL && plan_waits_transaction(world, sender, reader, out)) {
             return true;
         }
     }
@@ -276,10 +276,10 @@ static bool plan_needed(const orri_pipeline* pipe, uint32_t from, const orri_sys
 
 static orr_result plan_place(orri_pipeline* pipe, orri_system* const* order, uint32_t count)
 {
-    pipe->step_last = pipe->step_count;
+    pipe->step_count_before = pipe->step_count;
     pipe->step_count = 0;
     // Otherwise another system may have the address of one that went.
-    pipe->same = !pipe->world->schedule->stale;
+    pipe->steps_same = !pipe->world->schedule->stale;
     orri_reason reason;
     uint32_t from = 0, group = 0;
     orr_result result = ORR_OK;
@@ -290,7 +290,7 @@ static orr_result plan_place(orri_pipeline* pipe, orri_system* const* order, uin
         if (plan_needed(pipe, from, order[i], &reason)) {
             result = plan_end(pipe, group, true, &reason);
             from = group = pipe->step_count;
-        } else if (plan_apart_from(pipe, group, order[i], &reason)) {
+        } else if (plan_splits_group(pipe, group, order[i], &reason)) {
             result = plan_end(pipe, group, false, &reason);
             group = pipe->step_count;
         }
@@ -438,7 +438,7 @@ orr_result orri_plan_make(orr_world* world)
         return orri_refuse_memory(&world->env, "planning a tick");
     }
     result = orri_system_order(world, true, order, &count);
-    if (result == ORR_OK && !(orri_readers_of_find(world) && orri_type_owners_sort(world))) {
+    if (result == ORR_OK && !(orri_notified_types_find(world) && orri_type_owners_sort(world))) {
         result = ORR_ERR_MEMORY;
     }
     for (uint32_t i = 0; result == ORR_OK && i < schedule->pipeline_count; i++) {
@@ -452,10 +452,10 @@ orr_result orri_plan_make(orr_world* world)
     for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
         orri_pipeline* pipe = schedule->pipelines[i];
         // Types alone came: they have no cluster, and if they moved no point the systems conflict as before.
-        if (result != ORR_OK || !pipe->same || pipe->step_count != pipe->step_last) {
-            orri_parallel_forget(pipe);
+        if (result != ORR_OK || !pipe->steps_same || pipe->step_count != pipe->step_count_before) {
+            orri_parallel_invalidate(pipe);
         }
-        pipe->renewed |= result == ORR_OK;
+        pipe->replanned |= result == ORR_OK;
     }
     return result;
 }

@@ -4,13 +4,13 @@
 #include "schedule/record/recording.h"
 
 orri_call* orri_call_make(orri_env* env, orr_call function, const void* data, size_t size,
-                          bool meeting)
+                          bool sync)
 {
     orri_call* call = size <= UINT32_MAX - sizeof(orri_call)
                           ? orri_alloc(env, ORR_MEMORY_SYSTEM, sizeof(orri_call) + size, 16)
                           : NULL;
     if (call != NULL) {
-        *call = (orri_call){.call = function, .meeting = meeting, .size = (uint32_t)size};
+        *call = (orri_call){.call = function, .sync = sync, .size = (uint32_t)size};
         if (size > 0) {
             memcpy(call->data, data, size);
         }
@@ -34,7 +34,7 @@ static void calls_end_loops(orr_world* world)
     }
 }
 
-void orri_calls_do(orr_world* world, orri_call* calls)
+void orri_calls_run(orr_world* world, orri_call* calls)
 {
     for (orri_call *call = calls, *next; call != NULL; call = next) {
         next = call->next;

@@ -40,7 +40,7 @@ void orri_recording_clear(struct orr_recording* recording)
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->hashes, recording->hash_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->ended, recording->ended_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->budgets, recording->budget_capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->taped, recording->taped_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->entries, recording->entry_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->marks, recording->mark_capacity);
     for (uint32_t kind = 0; kind < ORRI_LOCKSTEP_LOG_KINDS; kind++) {
         recording_names_free(env, &recording->names[kind]);
@@ -76,7 +76,7 @@ orr_recording* orr_recording_create(void)
 void orr_recording_destroy(orr_recording* recording)
 {
     if (recording != NULL) {
-        ORR_ASSERT(!recording->taking); // End that first: orr_record_end().
+        ORR_ASSERT(!recording->in_use); // End that first: orr_record_end().
         orri_recording_clear(recording);
         orri_env env;
         memcpy(&env, &recording->env, sizeof env);
@@ -100,6 +100,6 @@ void orr_recording_stats_get(const orr_recording* recording, orr_recording_stats
         .changed = recording->changed_tick1 != 0,
         .changed_tick = recording->changed_tick1 != 0 ? recording->changed_tick1 - 1 : 0,
         .tick_first = recording->begin_tick,
-        .tick_last = recording->begin_tick + recording->taped_count,
+        .tick_last = recording->begin_tick + recording->entry_count,
         .hashes = recording->lockstep ? recording->mark_count : recording->hash_count};
 }

@@ -12,13 +12,12 @@ typedef struct orri_call {
     struct orri_call* next;
     orr_call call;    // NULL: of a file, and nobody has registered its name.
     const char* name; // Of a call from a file, in its recording's list; else NULL.
-    bool meeting;     // All pipelines stand between ticks.
+    bool sync;        // All pipelines stand between ticks.
     uint32_t size;
     uint8_t data[];
 } orri_call;
 
-orri_call* orri_call_make(orri_env* env, orr_call call, const void* data, size_t size,
-                          bool meeting);
+orri_call* orri_call_make(orri_env* env, orr_call call, const void* data, size_t size, bool sync);
 void orri_call_free(orri_env* env, orri_call* call);
 
 // A pipeline's clock when a tick of it ended, ticks it left out so far, and the world's time.
@@ -92,14 +91,14 @@ struct orr_recording {
 
     // In lockstep.
     bool lockstep;
-    bool taking; // A world records into it now.
+    bool in_use; // A world records into it now.
     bool cut;    // Its file ended before it did.
     uint32_t hash_every;
     uint64_t begin_tick;
     uint64_t
         changed_tick1; // Behind this tick the world was changed by something that is not here; plus 1. 0: it was not.
-    orri_lockstep_entry* taped; // Number i is tick begin_tick + 1 + i of the world.
-    uint32_t taped_count, taped_capacity;
+    orri_lockstep_entry* entries; // Number i is tick begin_tick + 1 + i of the world.
+    uint32_t entry_count, entry_capacity;
     orri_lockstep_log_mark* marks; // By tick; the first one is of the beginning.
     uint32_t mark_count, mark_capacity;
 
@@ -144,20 +143,21 @@ typedef struct orri_lockstep_log {
     // Of the replay: what comes next.
     uint32_t at, call_at;
     size_t impure_at, input_begin; // The latter: of the tick.
-    bool astray;                   // It did something else than was recorded.
-    bool lacks;   // Memory was refused to what comes from it: the world lacks something.
-    bool showing; // Between its ticks who watches is called.
-    bool loose;   // The replay was refused within a tick, which is still open: it ends with that.
+    bool diverged;                 // It did something else than was recorded.
+    bool memory_refused; // Memory was refused to what comes from it: the world lacks something.
+    bool in_on_tick;     // Between its ticks who watches is called.
+    bool
+        ends_with_tick; // The replay was refused within a tick, which is still open: it ends with that.
 } orri_lockstep_log;
 
 // True while what happens is taken down.
-bool orri_lockstep_log_records(const orri_lockstep_log* tape);
+bool orri_lockstep_log_records(const orri_lockstep_log* log);
 // Before a tick of a pipeline that is no spectator: calls from outside, if it is the first; what the tick is, is noted. On refusal (reported) nothing was done.
 orr_result orri_lockstep_log_before(orri_pipeline* pipe, float dt);
 // What is recorded leads to where the world is, and where there is a hash it has that; otherwise it is said, and noted. Between ticks.
-void orri_lockstep_log_look(orr_world* world, orri_lockstep_log* tape);
+void orri_lockstep_log_check(orr_world* world, orri_lockstep_log* log);
 // The recording ends, with the ticks that are whole: no memory for more of it.
-void orri_lockstep_log_lacks(const orr_world* world, orri_lockstep_log* tape);
+void orri_lockstep_log_stop_full(const orr_world* world, orri_lockstep_log* log);
 // The world's hash is taken down, unless it was. False: memory is refused.
 bool orri_lockstep_log_mark_now(orr_world* world, struct orr_recording* record);
 // The tick may have ended.
@@ -176,8 +176,8 @@ const orri_lockstep_log_mark* orri_lockstep_log_mark_at(const struct orr_recordi
 uint32_t orri_lockstep_log_number(const orri_pipeline* pipe);
 orri_pipeline* orri_lockstep_log_pipeline(const orr_world* world, uint32_t number);
 // Puts it in its place, or (NULL) takes it away; nobody posts meanwhile.
-void orri_lockstep_log_set(orr_world* world, orri_lockstep_log* tape);
-void orri_lockstep_log_gone(orr_world* world);
+void orri_lockstep_log_set(orr_world* world, orri_lockstep_log* log);
+void orri_lockstep_log_free(orr_world* world);
 
 // ---- looking at a tick as it goes, in lockstep -----------------------------------------------------------------------------
 
@@ -200,7 +200,7 @@ typedef struct orri_probe {
 // Calls that were posted in lockstep, off the list.
 orri_call* orri_posts_take(struct orri_schedule* schedule);
 // Does calls and frees them.
-void orri_calls_do(orr_world* world, orri_call* calls);
+void orri_calls_run(orr_world* world, orri_call* calls);
 void orri_calls_free(orr_world* world, orri_call* calls);
 
 // ---- call_registry.c: functions by name -------------------------------------------------------------------------------------------

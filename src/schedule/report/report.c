@@ -47,7 +47,7 @@ orr_result orr_worker_stats_get(const orr_world* world, uint32_t worker, orr_wor
                            worker, count);
     }
     if (world->schedule != NULL) {
-        *out = worker == 0 ? world->schedule->alone : *out;
+        *out = worker == 0 ? world->schedule->serial_stats : *out;
         orri_parallel_stats(world, worker, out);
     }
     return ORR_OK;
@@ -120,9 +120,9 @@ static void report_type_edges(const orri_pipeline* pipe, uint32_t at, uint32_t i
         orri_touch theirs = from != NULL ? orri_touches(world, from, index, NULL) : ORRI_TOUCH_NONE;
         char why[160];
         if (theirs != ORRI_TOUCH_NONE && (theirs != mine || theirs == ORRI_TOUCH_WRITES)) {
-            static const char* const deeds[] = {"", "reads", "changes (.atomics)", "writes"};
-            snprintf(why, sizeof why, "%s %s, then this one %s it", deeds[theirs], name,
-                     deeds[mine]);
+            static const char* const touches[] = {"", "reads", "changes (.atomics)", "writes"};
+            snprintf(why, sizeof why, "%s %s, then this one %s it", touches[theirs], name,
+                     touches[mine]);
             edge(user, from, to, why);
         }
         if (theirs == ORRI_TOUCH_WRITES) {
@@ -230,8 +230,8 @@ static void report_system(const orri_system* system, orri_text* out)
 static const struct orri_schedule* report_plan(orr_world* world, orri_text* out)
 {
     struct orri_schedule* schedule = orri_schedule_of(world);
-    bool stands = schedule != NULL && !orri_scattered(world) && schedule->now == NULL;
-    if (schedule == NULL || (stands && orri_plan_make(world) != ORR_OK)) {
+    bool idle = schedule != NULL && !orri_scattered(world) && schedule->now == NULL;
+    if (schedule == NULL || (idle && orri_plan_make(world) != ORR_OK)) {
         orri_text_add(out, "no plan: %s\n", orr_error_last(world));
         return NULL;
     }

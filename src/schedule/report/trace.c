@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #define TRACE_BUFFER_SIZE 65536
-#define TRACE_LANES_MAX   1024 // Rows with a name; further ones have a number alone.
+#define TRACE_ROWS_MAX    1024 // Rows with a name; further ones have a number alone.
 
 struct orri_trace {
     orri_mutex busy;
@@ -17,7 +17,7 @@ struct orri_trace {
     uint64_t begun_ns; // 0 of the picture.
     bool ended;        // It could not be written: nothing more is.
     bool separate;     // Some event was written.
-    uint64_t lanes_named[TRACE_LANES_MAX / 64];
+    uint64_t rows_named[TRACE_ROWS_MAX / 64];
     size_t used;
     char buffer[TRACE_BUFFER_SIZE];
 };
@@ -87,7 +87,7 @@ static orri_text trace_event(orri_trace* trace)
 }
 
 // True when it is in the buffer as a whole; else there is room now, if there ever is.
-static bool trace_keep(orri_trace* trace, const orri_text* text)
+static bool trace_accept(orri_trace* trace, const orri_text* text)
 {
     if (text->length >= text->size) {
         trace_flush(trace);
@@ -98,42 +98,42 @@ static bool trace_keep(orri_trace* trace, const orri_text* text)
     return true;
 }
 
-static void trace_say_name(orri_trace* trace, const char* what, uint32_t commands, const char* name)
+static void trace_write_name(orri_trace* trace, const char* what, uint32_t row, const char* name)
 {
     for (uint32_t attempt = 0; attempt < 2 && !trace->ended; attempt++) {
         orri_text text = trace_event(trace);
         orri_text_add(
             &text,
             "{\"name\": \"%s\", \"ph\": \"M\", \"pid\": 1, \"tid\": %u, \"args\": {\"name\": ",
-            what, commands);
+            what, row);
         trace_quote(&text, name);
         orri_text_add(&text, "}}");
-        if (trace_keep(trace, &text)) {
+        if (trace_accept(trace, &text)) {
             return;
         }
     }
 }
 
-static void trace_say_lane(orri_trace* trace, uint32_t commands)
+static void trace_name_row(orri_trace* trace, uint32_t row)
 {
-    if (commands >= TRACE_LANES_MAX || orri_bit_get(trace->lanes_named, commands)) {
+    if (row >= TRACE_ROWS_MAX || orri_bit_get(trace->rows_named, row)) {
         return;
     }
-    orri_bit_set(trace->lanes_named, commands, true);
+    orri_bit_set(trace->rows_named, row, true);
     char name[32];
     orri_text text = {name, sizeof name, 0};
-    if (commands == 0) {
+    if (row == 0) {
         orri_text_add(&text, "driving thread");
     } else {
-        orri_text_add(&text, "worker %u", commands);
+        orri_text_add(&text, "worker %u", row);
     }
-    trace_say_name(trace, "thread_name", commands, name);
+    trace_write_name(trace, "thread_name", row, name);
 }
 
-static void trace_span(orri_trace* trace, const char* name, const char* category, uint32_t commands,
+static void trace_span(orri_trace* trace, const char* name, const char* category, uint32_t row,
                        uint64_t start_ns, uint64_t end_ns, const char* args)
 {
-    trace_say_lane(trace, commands);
+    trace_name_row(trace, row);
     uint64_t start = start_ns > trace->begun_ns ? start_ns - trace->begun_ns : 0;
     uint64_t end = end_ns > trace->begun_ns ? end_ns - trace->begun_ns : 0;
     for (uint32_t attempt = 0; attempt < 2 && !trace->ended; attempt++) {
@@ -142,32 +142,32 @@ static void trace_span(orri_trace* trace, const char* name, const char* category
         trace_quote(&text, name);
         orri_text_add(&text, ", \"cat\": ");
         trace_quote(&text, category);
-        orri_text_add(&text, ", \"ph\": \"X\", \"pid\": 1, \"tid\": %u", commands);
+        orri_text_add(&text, ", \"ph\": \"X\", \"pid\": 1, \"tid\": %u", row);
         trace_time(&text, "ts", start);
         trace_time(&text, "dur", end > start ? end - start : 0);
         if (args != NULL) {
             orri_text_add(&text, ", \"args\": {%s}", args);
         }
         orri_text_add(&text, "}");
-        if (trace_keep(trace, &text)) {
+        if (trace_accept(trace, &text)) {
             return; // What is larger than the buffer is left out.
         }
     }
 }
 
 // Workers tell of what they did at the same time.
-void orri_trace_name(orri_trace* trace, uint32_t commands, const char* name)
+void orri_trace_name(orri_trace* trace, uint32_t row, const char* name)
 {
     orri_mutex_lock(trace->env->platform, &trace->busy);
-    trace_say_name(trace, "thread_name", commands, name);
+    trace_write_name(trace, "thread_name", row, name);
     orri_mutex_unlock(trace->env->platform, &trace->busy);
 }
 
-void orri_trace_span(orri_trace* trace, const char* name, const char* category, uint32_t commands,
+void orri_trace_span(orri_trace* trace, const char* name, const char* category, uint32_t row,
                      uint64_t start_ns, uint64_t end_ns, const char* args)
 {
     orri_mutex_lock(trace->env->platform, &trace->busy);
-    trace_span(trace, name, category, commands, start_ns, end_ns, args);
+    trace_span(trace, name, category, row, start_ns, end_ns, args);
     orri_mutex_unlock(trace->env->platform, &trace->busy);
 }
 
@@ -213,7 +213,7 @@ orri_trace* orri_trace_open(orr_world* world, const char* path)
         return NULL;
     }
     trace->begun_ns = platform->clock_ns(platform->user);
-    trace_say_name(trace, "process_name", 0, "Orrery");
+    trace_write_name(trace, "process_name", 0, "Orrery");
     return trace;
 }
 
@@ -284,5 +284,5 @@ orr_result orr_trace_set(orr_world* world, const char* path)
     return path == NULL || schedule->trace != NULL ? ORR_OK : orri_env_result(&world->env);
 }
 
-#undef TRACE_LANES_MAX
+#undef TRACE_ROWS_MAX
 #undef TRACE_BUFFER_SIZE

@@ -116,21 +116,21 @@ static bool audit_copy_pool(orr_world* world, const orri_system* system, orri_au
     return true;
 }
 
-static bool audit_copy_keeps(orr_world* world, const orri_system* system, orri_audit_watch* watch)
+static bool audit_copy_states(orr_world* world, const orri_system* system, orri_audit_watch* watch)
 {
     bool copied = true;
     for (const orri_system* other = world->schedule->first; copied && other != NULL;
          other = other->next) {
-        const orri_system_state* keeps[2] = {&other->state, &other->exports};
+        const orri_system_state* states[2] = {&other->state, &other->exports};
         // Its own: a parallel system's state is looked after in every tick (state.c).
         for (uint32_t i = 0; copied && other != system && i < 2; i++) {
-            if (keeps[i]->data != NULL) {
+            if (states[i]->data != NULL) {
                 copied = audit_add(world, watch,
-                                   (audit_piece){.data = keeps[i]->data,
-                                                 .size = keeps[i]->type->info.size,
-                                                 .row_size = keeps[i]->type->info.size,
+                                   (audit_piece){.data = states[i]->data,
+                                                 .size = states[i]->type->info.size,
+                                                 .row_size = states[i]->type->info.size,
                                                  .owner = other,
-                                                 .type = keeps[i]->type});
+                                                 .type = states[i]->type});
             }
         }
     }
@@ -155,7 +155,7 @@ orri_audit_watch* orri_audit_begin(orr_world* world, const orri_system* system)
     }
     orri_world_settle(world);
     watch->epoch = orri_epoch_next(world);
-    bool copied = audit_copy_keeps(world, system, watch);
+    bool copied = audit_copy_states(world, system, watch);
     for (const orri_cluster* cluster = world->clusters.first; copied && cluster != NULL;
          cluster = cluster->next) {
         copied = audit_copy_cluster(world, system, watch, cluster);

@@ -20,7 +20,7 @@ uint64_t orri_pipeline_due(const orri_pipeline* pipe, uint64_t after)
     return ns < PIPELINE_LONG_NS ? pipe->start_ns + (uint64_t)ns : UINT64_MAX; // Never.
 }
 
-static void pipeline_pace(orri_pipeline* pipe, const orr_pipeline_desc* desc)
+static void pipeline_rate_set(orri_pipeline* pipe, const orr_pipeline_desc* desc)
 {
     pipe->rate_hz = desc->rate_hz;
     if (desc->rate_hz > 0) {
@@ -53,7 +53,7 @@ void orri_pipeline_ticked(orri_pipeline* pipe)
     pipe->due_ns = orri_pipeline_due(pipe, 0);
 }
 
-void orri_pipeline_anew(orri_pipeline* pipe)
+void orri_pipeline_clock_restart(orri_pipeline* pipe)
 {
     pipe->start_ns = pipe->world->schedule->time_ns;
     pipe->ran = 0;
@@ -136,7 +136,7 @@ orri_pipeline* orri_pipeline_make(orr_world* world, const orr_pipeline_desc* des
     pipe->wait = desc->wait;
     pipe->wait_user = desc->wait_user;
     pipe->wait_main = desc->wait_main;
-    pipeline_pace(pipe, desc);
+    pipeline_rate_set(pipe, desc);
     pipe->start_ns = schedule->time_ns;
     pipe->due_ns = orri_pipeline_due(pipe, 0);
     pipe->index = schedule->pipeline_count;

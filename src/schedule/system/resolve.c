@@ -209,7 +209,7 @@ static orr_result resolve_list(orr_world* world, orri_system* system, const char
 }
 
 // Types that come along when others are added.
-static orr_result resolve_needs(orr_world* world, const orri_system* system, uint32_t set)
+static orr_result resolve_required(orr_world* world, const orri_system* system, uint32_t set)
 {
     uint64_t* bits = resolve_bits(system, set);
     for (uint32_t i = 0; i < world->schema.type_count; i++) {
@@ -591,10 +591,10 @@ static orr_result resolve_sends(orr_world* world, orri_system* system)
                               &rights->transacts);
     }
     if (result == ORR_OK) {
-        result = resolve_needs(world, system, RESOLVE_CREATES);
+        result = resolve_required(world, system, RESOLVE_CREATES);
     }
     if (result == ORR_OK) {
-        result = resolve_needs(world, system, RESOLVE_ADDS);
+        result = resolve_required(world, system, RESOLVE_ADDS);
     }
     if (result == ORR_OK) {
         result = resolve_switches(world, system);
@@ -650,8 +650,8 @@ static orr_result resolve_events(orr_world* world, orri_system* system)
     return system->inbox != NULL ? ORR_OK : orri_env_result(&world->env);
 }
 
-static orr_result resolve_keep(orr_world* world, orri_system* system, const orr_type_desc* desc,
-                               const char* field, orri_system_state* out)
+static orr_result resolve_state(orr_world* world, orri_system* system, const orr_type_desc* desc,
+                                const char* field, orri_system_state* out)
 {
     if (desc == NULL) {
         return ORR_OK;
@@ -696,15 +696,15 @@ static orr_result resolve_all(orr_world* world, orri_system* system)
     orr_result result = resolve_builtins(world, system);
     // Types of states come first: bits are as many as there are types.
     if (result == ORR_OK) {
-        result = resolve_keep(world, system, system->desc.state, "state", &system->state);
+        result = resolve_state(world, system, system->desc.state, "state", &system->state);
     }
-    system->holds = system->desc.parallel && system->state.data != NULL;
-    if (result == ORR_OK && system->holds) {
+    system->guards_state = system->desc.parallel && system->state.data != NULL;
+    if (result == ORR_OK && system->guards_state) {
         bool made = orri_system_state_make(world, &system->state_before, system->state.type);
         result = made ? ORR_OK : ORR_ERR_MEMORY;
     }
     if (result == ORR_OK) {
-        result = resolve_keep(world, system, system->desc.exports, "exports", &system->exports);
+        result = resolve_state(world, system, system->desc.exports, "exports", &system->exports);
     }
     if (result == ORR_OK) {
         result = resolve_query(world, system);
@@ -797,7 +797,7 @@ static bool resolve_counts(const orr_world* world, const orri_system* system)
 
 static const char* resolve_alone(const orri_system* system)
 {
-    return system->whole ? "runs alone: it changes values with strings, arrays or hooks"
+    return system->unsplit ? "runs alone: it changes values with strings, arrays or hooks"
            : system->query->has_changed ? "runs alone: it asks what changed since it last ran"
            : system->desc.kind == ORR_DIRECT && system->kept
                ? "runs alone: its rows come in an order that is kept, or are pinned"
@@ -825,7 +825,7 @@ orr_result orri_system_resolve(orr_world* world, orri_system* system)
     system->guard.indirect = system->desc.kind == ORR_INDIRECT;
     system->guard.spectator = system->rights.aside = system->pipe->spectator;
     system->guard.parallel = system->desc.parallel;
-    system->everywhere = system->guard.any_write != NULL;
+    system->writes_by_id = system->guard.any_write != NULL;
     system->by_id = system->guard.any_read != NULL;
     system->kept = system->query->order != NULL || system->query->working != NULL;
     system->sends_changes = false;
@@ -835,8 +835,8 @@ orr_result orri_system_resolve(orr_world* world, orri_system* system)
     system->transacts = system->rights.transacts != NULL;
     system->may_send = system->structural || system->rights.sends != NULL ||
                        system->sends_changes || system->transacts;
-    system->whole = resolve_counts(world, system);
-    system->guard.owns = system->whole;
+    system->unsplit = resolve_counts(world, system);
+    system->guard.owns = system->unsplit;
     system->guard.own_rows = system->desc.own_rows;
     system->alone = resolve_alone(system);
     system->guard.alone = system->alone != NULL && !system->desc.parallel;

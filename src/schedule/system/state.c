@@ -3,7 +3,7 @@
 // function of a system can ask about itself.
 #include "schedule/schedule.h"
 
-bool orri_system_state_make(orr_world* world, orri_system_state* keep, const orri_type* type)
+bool orri_system_state_make(orr_world* world, orri_system_state* state, const orri_type* type)
 {
     size_t size = type->info.size;
     uint8_t* data = orri_alloc_zero(&world->env, ORR_MEMORY_SYSTEM, size, ORRI_BLOCK_ALIGN);
@@ -12,17 +12,17 @@ bool orri_system_state_make(orr_world* world, orri_system_state* keep, const orr
         return false;
     }
     orr_value_default(&type->info, data);
-    *keep = (orri_system_state){type, data};
+    *state = (orri_system_state){type, data};
     return true;
 }
 
-void orri_system_state_free(orr_world* world, orri_system_state* keep)
+void orri_system_state_free(orr_world* world, orri_system_state* state)
 {
-    if (keep->data != NULL) {
-        orri_free(&world->env, ORR_MEMORY_SYSTEM, keep->data, keep->type->info.size,
+    if (state->data != NULL) {
+        orri_free(&world->env, ORR_MEMORY_SYSTEM, state->data, state->type->info.size,
                   ORRI_BLOCK_ALIGN);
     }
-    *keep = (orri_system_state){0};
+    *state = (orri_system_state){0};
 }
 
 void orri_system_state_hold(orri_system* system)
@@ -97,9 +97,9 @@ ORRI_COLD static void state_refuse(orri_system* system, orr_world* world, const 
                       "%s: system '%s' asks for %s, %s", call, system->desc.name, type, what);
 }
 
-static bool state_is(const orri_system_state* keep, const orr_type_desc* desc)
+static bool state_is(const orri_system_state* state, const orr_type_desc* desc)
 {
-    return keep->data != NULL && strcmp(keep->type->info.name, desc->name) == 0;
+    return state->data != NULL && strcmp(state->type->info.name, desc->name) == 0;
 }
 
 void* orr_run_state(orr_run* run, const orr_type_desc* desc)
@@ -180,10 +180,10 @@ const void* orr_system_exports(const orr_world* world, orr_system handle)
 void orri_exports_release(orr_world* world, orri_system* system)
 {
     orri_env* env = &world->env;
-    if (system->exports_shown != NULL) {
-        orri_free(env, ORR_MEMORY_SYSTEM, system->exports_shown, system->exports.type->info.size,
-                  ORRI_BLOCK_ALIGN);
-        system->exports_shown = NULL;
+    if (system->exports_published != NULL) {
+        orri_free(env, ORR_MEMORY_SYSTEM, system->exports_published,
+                  system->exports.type->info.size, ORRI_BLOCK_ALIGN);
+        system->exports_published = NULL;
     }
     for (uint32_t i = 0; system->imports_seen != NULL && i < system->import_count; i++) {
         if (system->imports_seen[i] != NULL) {

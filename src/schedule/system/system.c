@@ -33,7 +33,7 @@ static void system_gone(orr_world* world)
     schedule->now = NULL;
     world->context->busy = NULL;
     world->loops.iterating = 0;
-    orri_lockstep_log_gone(world); // What ends now is no tick.
+    orri_lockstep_log_free(world); // What ends now is no tick.
     system_end_all(world);
     orri_parallel_end(world);
     if (schedule->journal != NULL) {
@@ -47,7 +47,7 @@ static void system_gone(orr_world* world)
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, schedule->generations, schedule->generation_capacity);
     orri_type_owners_free(world);
     orri_pipelines_free(world);
-    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, schedule->told, schedule->told_words);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, schedule->notified, schedule->notified_words);
     if (schedule->lock_text != NULL) {
         ORRI_FREE(env, ORR_MEMORY_SYSTEM, char, schedule->lock_text, schedule->lock_text_size);
     }
@@ -82,10 +82,10 @@ static uint64_t system_digest(orr_world* world, uint64_t hash)
         hash = orri_hash_word(hash, (uint64_t)system->removed << 3 |
                                         (uint64_t)system->started << 2 |
                                         (uint64_t)system->wanted << 1 | system->created);
-        const orri_system_state* keeps[2] = {&system->state, &system->exports};
+        const orri_system_state* states[2] = {&system->state, &system->exports};
         for (uint32_t i = 0; i < 2; i++) {
-            if (keeps[i]->data != NULL) {
-                hash = orri_rows_hash(keeps[i]->type, keeps[i]->data, 1, hash);
+            if (states[i]->data != NULL) {
+                hash = orri_rows_hash(states[i]->type, states[i]->data, 1, hash);
             }
         }
         // Who keeps its own book is no part of the state; nor is what waits for it.
@@ -363,7 +363,7 @@ void orri_system_free(orr_world* world, orri_system* system)
     orri_system_hand_in(world, system);
     orri_transaction_forget(world, &system->rights);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, system->command_buffers, system->lane_capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, system->wishes, system->wish_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, system->requests, system->request_capacity);
     orri_system_unresolve(world, system);
     ORRI_FREE(env, ORR_MEMORY_SYSTEM, orr_hot_table*, system->tables, system->table_count);
     ORRI_FREE(env, ORR_MEMORY_SYSTEM, orri_system*, system->imports, system->import_count);
@@ -636,7 +636,7 @@ orri_system* orri_system_here(const orr_world* world)
 }
 
 // Inside a system it waits until what that system sent is handed in: then it is done in the order of systems.
-static orr_result system_wish(orr_world* world, orri_system* by, orri_system_request wish)
+static orr_result system_request(orr_world* world, orri_system* by, orri_system_request request)
 {
     if (by->desc.parallel) {
         by->rights.counts.violations++;
@@ -644,49 +644,49 @@ static orr_result system_wish(orr_world* world, orri_system* by, orri_system_req
             &world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
             "system '%s' is parallel and switches '%s': its runs have no order; send an "
             "event to a system that does it",
-            by->desc.name, wish.target->desc.name);
+            by->desc.name, request.target->desc.name);
     }
-    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &by->wishes, &by->wish_capacity,
-                      by->wish_count + 1)) {
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &by->requests, &by->request_capacity,
+                      by->request_count + 1)) {
         return orri_refuse_memory(&world->env, "switching a system");
     }
-    by->wishes[by->wish_count++] = wish;
+    by->requests[by->request_count++] = request;
     return ORR_OK;
 }
 
-static void system_switch(orr_world* world, const orri_system_request* wish)
+static void system_enable_set(orr_world* world, const orri_system_request* request)
 {
-    orri_system* system = wish->target;
-    bool* on = wish->group ? &system->group_on : &system->self_on;
-    world->schedule->stale |= *on != wish->on;
-    world->schedule->switched |= *on != wish->on && !system->pipe->spectator;
-    __atomic_store_n(on, wish->on, __ATOMIC_RELAXED); // In real time others may ask meanwhile.
+    orri_system* system = request->target;
+    bool* on = request->group ? &system->group_on : &system->self_on;
+    world->schedule->stale |= *on != request->on;
+    world->schedule->switched |= *on != request->on && !system->pipe->spectator;
+    __atomic_store_n(on, request->on, __ATOMIC_RELAXED); // In real time others may ask meanwhile.
     system->wanted = system->self_on && system->group_on;
 }
 
-void orri_system_grant(orr_world* world, orri_system* system)
+void orri_system_apply_requests(orr_world* world, orri_system* system)
 {
-    for (uint32_t i = 0; i < system->wish_count; i++) {
-        system_switch(world, &system->wishes[i]);
+    for (uint32_t i = 0; i < system->request_count; i++) {
+        system_enable_set(world, &system->requests[i]);
     }
-    system->wish_count = 0;
+    system->request_count = 0;
     if (ORR_UNLIKELY(system->pause != 0)) {
         world->schedule->paused = system->pause == ORRI_PAUSE_ON;
         system->pause = 0;
     }
 }
 
-static orr_result system_set(orr_world* world, orri_system_request wish)
+static orr_result system_set(orr_world* world, orri_system_request request)
 {
     orri_system* by = orri_system_here(world);
-    if (orri_spectator_refuses(world, by, "switches", wish.target)) {
+    if (orri_spectator_refuses(world, by, "switches", request.target)) {
         return ORR_ERR_STATE;
     }
     bool kept = by != NULL && (orri_impure_records(by) || by->pipe->stage == ORRI_STAGE_STEPS);
     if (kept) {
-        return system_wish(world, by, wish);
+        return system_request(world, by, request);
     }
-    system_switch(world, &wish);
+    system_enable_set(world, &request);
     return ORR_OK;
 }
 
@@ -729,10 +729,10 @@ bool orr_system_enabled(const orr_world* world, orr_system handle)
     bool self = __atomic_load_n(&system->self_on, __ATOMIC_RELAXED);
     bool group = __atomic_load_n(&system->group_on, __ATOMIC_RELAXED);
     const orri_system* by = orri_system_here(world);
-    for (uint32_t i = 0; by != NULL && i < by->wish_count; i++) {
-        const orri_system_request* wish = &by->wishes[i];
-        if (wish->target == system) {
-            *(wish->group ? &group : &self) = wish->on;
+    for (uint32_t i = 0; by != NULL && i < by->request_count; i++) {
+        const orri_system_request* request = &by->requests[i];
+        if (request->target == system) {
+            *(request->group ? &group : &self) = request->on;
         }
     }
     return self && group;

@@ -16,15 +16,15 @@ typedef struct type_owner_ask {
 
 static orri_type_owner* type_owner_find(const struct orri_schedule* schedule, uint64_t hash)
 {
-    for (uint32_t i = 0; i < schedule->claim_count; i++) {
-        if (schedule->claims[i].type_hash == hash) {
-            return &schedule->claims[i];
+    for (uint32_t i = 0; i < schedule->type_owner_count; i++) {
+        if (schedule->type_owners[i].type_hash == hash) {
+            return &schedule->type_owners[i];
         }
     }
     return NULL;
 }
 
-ORRI_COLD static bool type_owner_refuse(const type_owner_ask* ask, const orri_type_owner* claim,
+ORRI_COLD static bool type_owner_refuse(const type_owner_ask* ask, const orri_type_owner* owner,
                                         const char* type, size_t size)
 {
     (void)orri_refuse(
@@ -32,8 +32,8 @@ ORRI_COLD static bool type_owner_refuse(const type_owner_ask* ask, const orri_ty
         "orr_system_add: system '%s' of pipeline '%s' writes %.*s, which pipeline '%s' writes "
         "since system '%s' was added; put the system into that pipeline, or let it transact "
         "(.transacts)",
-        ask->system->desc.name, ask->system->pipe->name, (int)size, type, claim->pipe->name,
-        claim->system);
+        ask->system->desc.name, ask->system->pipe->name, (int)size, type, owner->pipe->name,
+        owner->system);
     return false;
 }
 
@@ -43,8 +43,8 @@ static bool type_owner_enter(const type_owner_ask* ask, uint64_t hash)
     orri_env* env = &ask->world->env;
     const char* name = ask->system->desc.name;
     size_t size = strlen(name) + 1;
-    char* copy = ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &schedule->claims, &schedule->claim_capacity,
-                              schedule->claim_count + 1)
+    char* copy = ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &schedule->type_owners,
+                              &schedule->type_owner_capacity, schedule->type_owner_count + 1)
                      ? ORRI_ALLOC(env, ORR_MEMORY_SYSTEM, char, size)
                      : NULL;
     if (copy == NULL) {
@@ -52,18 +52,19 @@ static bool type_owner_enter(const type_owner_ask* ask, uint64_t hash)
         return false;
     }
     memcpy(copy, name, size);
-    schedule->claims[schedule->claim_count++] = (orri_type_owner){hash, ask->system->pipe, copy};
+    schedule->type_owners[schedule->type_owner_count++] =
+        (orri_type_owner){hash, ask->system->pipe, copy};
     return true;
 }
 
 static bool type_owner_type(const type_owner_ask* ask, const char* type, size_t size)
 {
     uint64_t hash = orr_hash(type, size, 0);
-    const orri_type_owner* claim = type_owner_find(ask->world->schedule, hash);
-    if (claim != NULL && claim->pipe != ask->system->pipe) {
-        return type_owner_refuse(ask, claim, type, size);
+    const orri_type_owner* owner = type_owner_find(ask->world->schedule, hash);
+    if (owner != NULL && owner->pipe != ask->system->pipe) {
+        return type_owner_refuse(ask, owner, type, size);
     }
-    return claim != NULL || !ask->enters || type_owner_enter(ask, hash);
+    return owner != NULL || !ask->enters || type_owner_enter(ask, hash);
 }
 
 // ---- what is written ---------------------------------------------------------------------------------------------------
@@ -187,19 +188,20 @@ bool orri_type_owners_sort(orr_world* world)
 const orri_pipeline* orri_type_owner_of(const orr_world* world, orr_type type)
 {
     const char* name = orri_type_label(world, type);
-    const orri_type_owner* claim =
+    const orri_type_owner* owner =
         type_owner_find(world->schedule, orr_hash(name, strlen(name), 0));
-    return claim != NULL ? claim->pipe : NULL;
+    return owner != NULL ? owner->pipe : NULL;
 }
 
 void orri_type_owners_free(orr_world* world)
 {
     struct orri_schedule* schedule = world->schedule;
-    for (uint32_t i = 0; i < schedule->claim_count; i++) {
-        char* name = schedule->claims[i].system;
+    for (uint32_t i = 0; i < schedule->type_owner_count; i++) {
+        char* name = schedule->type_owners[i].system;
         ORRI_FREE(&world->env, ORR_MEMORY_SYSTEM, char, name, strlen(name) + 1);
     }
-    ORRI_RELEASE(&world->env, ORR_MEMORY_SYSTEM, schedule->claims, schedule->claim_capacity);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_SYSTEM, schedule->type_owners,
+                 schedule->type_owner_capacity);
 }
 
 #undef TYPE_OWNER_BLANKS

@@ -82,7 +82,7 @@ orr_result orri_system_prepare(orr_world* world, orri_system* system, bool units
                     !system->kept;
     bool reserve = in_units || system->reduces || system->lane_capacity == 0;
     system->in_units = in_units;
-    if (ORR_UNLIKELY(system->holds)) {
+    if (ORR_UNLIKELY(system->guards_state)) {
         orri_system_state_hold(system);
     }
     return result == ORR_OK && reserve ? call_reserve(world, system) : result;
@@ -91,7 +91,7 @@ orr_result orri_system_prepare(orr_world* world, orri_system* system, bool units
 // ---- lanes ----------------------------------------------------------------------------------------------------------
 
 // How many a call may create that is given unit `unit`, or everything.
-static uint32_t call_most(const orri_system* system, uint32_t unit)
+static uint32_t call_creates_max(const orri_system* system, uint32_t unit)
 {
     const orr_query* query = system->query;
     if (system->creates_max != 0 || !system->rights.may_create) {
@@ -109,21 +109,21 @@ uint64_t orri_system_creates(const orri_system* system)
     uint64_t count = 0;
     uint32_t units = system->in_units && system->may_send ? system->query->unit_count : 1;
     for (uint32_t i = 0; system->rights.may_create && i < units; i++) {
-        count += call_most(system, i);
+        count += call_creates_max(system, i);
     }
     return count;
 }
 
 // The lane of unit `unit`: one that was opened ahead, or a new one.
-static orr_command_buffer* call_lane(orr_world* world, orri_system* system, uint32_t unit)
+static orr_command_buffer* call_buffer(orr_world* world, orri_system* system, uint32_t unit)
 {
     return system->ahead
                ? system->command_buffers[system->lane_ahead + unit]
-               : orri_command_buffer_open(world, &system->rights, call_most(system, unit));
+               : orri_command_buffer_open(world, &system->rights, call_creates_max(system, unit));
 }
 
 // A lane that is of no use goes back at once; the others wait for the point, where they are handed in by order.
-static void call_lane_done(orr_world* world, orri_system* system, orr_command_buffer* commands)
+static void call_buffer_done(orr_world* world, orri_system* system, orr_command_buffer* commands)
 {
     bool used = orri_command_buffer_end(commands);
     if (system->ahead) {
@@ -147,8 +147,8 @@ bool orri_system_open_ahead(orr_world* world, orri_system* system)
     system->lane_ahead = system->lane_count;
     for (uint32_t i = 0; real && i < count; i++) {
         bool none = system->in_units && !system->may_send;
-        orr_command_buffer* commands =
-            orri_command_buffer_open(world, &system->rights, none ? 0 : call_most(system, i));
+        orr_command_buffer* commands = orri_command_buffer_open(
+            world, &system->rights, none ? 0 : call_creates_max(system, i));
         real = orri_command_buffer_real(commands);
         if (real) {
             system->command_buffers[system->lane_count++] = commands;
@@ -233,7 +233,7 @@ typedef struct call_sum {
     uint64_t rows, runs;
 } call_sum;
 
-static void call_dress(const orri_system* system, orr_run* run)
+static void call_run_fill(const orri_system* system, orr_run* run)
 {
     run->dt = system->pipe->dt;
     run->tick = system->pipe->tick;
@@ -250,14 +250,14 @@ static inline void call_unit(const orri_system* system, orr_run* run, uint32_t u
 }
 
 // A call without rows of its own.
-static void call_alone(orr_world* world, orri_system* system, void (*function)(orr_run* run))
+static void call_once(orr_world* world, orri_system* system, void (*function)(orr_run* run))
 {
     static const uint32_t never = 0;
     orr_run run = {.world = world, .query = system->query, .era_now = &never};
-    call_dress(system, &run);
-    run.commands = call_lane(world, system, 0);
+    call_run_fill(system, &run);
+    run.commands = call_buffer(world, system, 0);
     function(&run);
-    call_lane_done(world, system, run.commands);
+    call_buffer_done(world, system, run.commands);
 }
 
 // All runs with one lane: for who sends nothing, and where rows come in an order of their own.
@@ -266,8 +266,8 @@ static call_sum call_rows(orr_world* world, orri_system* system)
     orr_run run;
     call_sum sum = {0};
     orri_iter_open(&run, system->query, system->since);
-    call_dress(system, &run);
-    run.commands = call_lane(world, system, 0);
+    call_run_fill(system, &run);
+    run.commands = call_buffer(world, system, 0);
     call_unit(system, &run, 0);
     // A list has its runs at hand: asking for more when they are through would cost as much as a small run.
     while ((run.span_left != 0 || !run.listed) && orr_iter_next(&run)) {
@@ -276,7 +276,7 @@ static call_sum call_rows(orr_world* world, orri_system* system)
         system->run(&run);
     }
     orri_iter_close(&run);
-    call_lane_done(world, system, run.commands);
+    call_buffer_done(world, system, run.commands);
     return sum;
 }
 
@@ -287,8 +287,8 @@ static call_sum call_silent_units(orr_world* world, orri_system* system, uint32_
     orr_run run;
     call_sum sum = {0};
     orri_iter_open_units(&run, system->query, system->since, first, last);
-    call_dress(system, &run);
-    run.commands = call_lane(world, system, 0);
+    call_run_fill(system, &run);
+    run.commands = call_buffer(world, system, 0);
     for (uint32_t unit = first; unit < last; unit++) {
         call_unit(system, &run, unit);
         for (bool more = orri_iter_next_unit(&run, unit); more;
@@ -299,7 +299,7 @@ static call_sum call_silent_units(orr_world* world, orri_system* system, uint32_
         }
     }
     if (!system->ahead) { // Ahead there is one for all workers.
-        call_lane_done(world, system, run.commands);
+        call_buffer_done(world, system, run.commands);
     }
     return sum;
 }
@@ -310,9 +310,9 @@ static call_sum call_units(orr_world* world, orri_system* system, uint32_t first
     orr_run run;
     call_sum sum = {0};
     orri_iter_open_units(&run, system->query, system->since, first, last);
-    call_dress(system, &run);
+    call_run_fill(system, &run);
     for (uint32_t unit = first; unit < last; unit++) {
-        run.commands = call_lane(world, system, unit);
+        run.commands = call_buffer(world, system, unit);
         call_unit(system, &run, unit);
         for (bool more = orri_iter_next_unit(&run, unit); more;
              more = !run.listed && orr_iter_next(&run)) {
@@ -320,7 +320,7 @@ static call_sum call_units(orr_world* world, orri_system* system, uint32_t first
             sum.runs++;
             system->run(&run);
         }
-        call_lane_done(world, system, run.commands);
+        call_buffer_done(world, system, run.commands);
     }
     return sum;
 }
@@ -334,7 +334,7 @@ static call_sum call_runs(orr_world* world, orri_system* system, uint32_t first,
     if (system->by_rows) {
         return call_rows(world, system);
     }
-    call_alone(world, system, system->run);
+    call_once(world, system, system->run);
     return (call_sum){0, 1};
 }
 
@@ -429,13 +429,14 @@ static call_sum call_shuffled(orr_world* world, orri_system* system, const uint3
 }
 
 // An impure one in a recording is looked at, in a replay it is not called.
-ORRI_COLD static call_sum call_taped(orr_world* world, orri_system* system, const uint32_t* units)
+ORRI_COLD static call_sum call_logged(orr_world* world, orri_system* system, const uint32_t* units)
 {
     if (orri_impure_replays(system)) {
         orri_impure_replay(system);
         return (call_sum){0};
     }
-    world->schedule->tape->epoch = world->epoch - 1; // Rows that were logged count (row_log.h).
+    world->schedule->lockstep_log->epoch = world->epoch -
+                                           1; // Rows that were logged count (row_log.h).
     call_sum sum = call_shuffled(world, system, units);
     if (orri_impure_records(system)) {
         orri_impure_record(system, NULL);
@@ -450,8 +451,8 @@ void orri_system_call(orr_world* world, orri_system* system, const uint32_t* uni
                                   : NULL;
     orri_system_settle(world, system);
     call_enter(world, system);
-    call_sum sum = ORR_UNLIKELY(world->schedule->tape != NULL)
-                       ? call_taped(world, system, units)
+    call_sum sum = ORR_UNLIKELY(world->schedule->lockstep_log != NULL)
+                       ? call_logged(world, system, units)
                        : call_shuffled(world, system, units);
     call_leave(world);
     (void)orri_float_mode_set(); // A library it called may have changed it.
@@ -473,9 +474,9 @@ static uint32_t call_row(orr_world* world, orri_system* system, uint32_t index, 
     }
     run.dt = system->pipe->interval;
     run.tick = tick;
-    run.commands = call_lane(world, system, 0);
+    run.commands = call_buffer(world, system, 0);
     system->run(&run);
-    call_lane_done(world, system, run.commands);
+    call_buffer_done(world, system, run.commands);
     orri_iter_close(&run);
     return 1;
 }
@@ -502,8 +503,8 @@ ORRI_COLD static void call_back(orr_world* world, orri_system* system,
 {
     static const uint32_t never = 0;
     orr_run run = {.world = world, .query = system->query, .era_now = &never};
-    call_dress(system, &run);
-    run.commands = call_lane(world, system, 0);
+    call_run_fill(system, &run);
+    run.commands = call_buffer(world, system, 0);
     if (callback == NULL) {
         orri_impure_replay_callback(system, run.commands);
     } else {
@@ -512,7 +513,7 @@ ORRI_COLD static void call_back(orr_world* world, orri_system* system,
     if (ORR_UNLIKELY(orri_impure_records(system))) {
         orri_impure_record(system, run.commands);
     }
-    call_lane_done(world, system, run.commands);
+    call_buffer_done(world, system, run.commands);
 }
 
 // On the floor, with nobody beside it.
@@ -526,7 +527,8 @@ ORRI_COLD static void call_back_realtime(orr_world* world, orri_system* system,
     call_here_leave(system, before);
     world->schedule->driver->end_loops(system->pipe);
     if (system->pipe->stage != ORRI_STAGE_STEPS) {
-        orri_system_grant(world, system); // Of an impure one, which records what it switches.
+        orri_system_apply_requests(world,
+                                   system); // Of an impure one, which records what it switches.
     }
 }
 
@@ -540,8 +542,8 @@ ORRI_COLD static void call_back_in(orr_world* world, orri_system* system,
     call_enter(world, system);
     call_back(world, system, callback);
     call_leave(world);
-    if (system->wish_count > 0 && system->pipe->stage != ORRI_STAGE_STEPS) {
-        orri_system_grant(world, system); // As in real time.
+    if (system->request_count > 0 && system->pipe->stage != ORRI_STAGE_STEPS) {
+        orri_system_apply_requests(world, system); // As in real time.
     }
 }
 
@@ -562,8 +564,8 @@ ORRI_COLD void orri_system_call_back(orr_world* world, orri_system* system, orri
     }
     // What was not begun, since a replay did it, is not ended either.
     bool begins = life == ORRI_LIFE_CREATE || life == ORRI_LIFE_START;
-    bool* met = life == ORRI_LIFE_CREATE || life == ORRI_LIFE_DESTROY ? &system->met_create
-                                                                      : &system->met_start;
+    bool* met = life == ORRI_LIFE_CREATE || life == ORRI_LIFE_DESTROY ? &system->create_called
+                                                                      : &system->start_called;
     bool calls = callbacks[life] != NULL && *met != begins;
     *met = begins;
     if (!calls) {
@@ -572,7 +574,7 @@ ORRI_COLD void orri_system_call_back(orr_world* world, orri_system* system, orri
     call_back_in(world, system, callbacks[life]);
 }
 
-ORRI_COLD void orri_system_return(orr_world* world, orri_system* system)
+ORRI_COLD void orri_system_call_back_missed(orr_world* world, orri_system* system)
 {
     if (!orri_impure_replays(system)) {
         orri_system_call_back(world, system, ORRI_LIFE_CREATE);

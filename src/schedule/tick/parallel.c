@@ -9,10 +9,10 @@
 
 #define PARALLEL_GROUP_NS \
     10000u // Systems between two points that take less are not worth another worker,
-#define PARALLEL_SMALL_NS  4000u  // nor is one of them that takes less.
-#define PARALLEL_ROW_NS    2u     // Of a system that was never timed.
-#define PARALLEL_PIECE_NS  10000u // Units are handed out together that take so long.
-#define PARALLEL_LACKS_ALL UINT32_MAX
+#define PARALLEL_SMALL_NS    4000u  // nor is one of them that takes less.
+#define PARALLEL_ROW_NS      2u     // Of a system that was never timed.
+#define PARALLEL_PIECE_NS    10000u // Units are handed out together that take so long.
+#define PARALLEL_REFUSED_ALL UINT32_MAX
 
 typedef struct parallel_edge {
     uint32_t from, to; // Steps.
@@ -128,7 +128,7 @@ static bool parallel_find(struct orri_parallel* a)
     return a->found;
 }
 
-void orri_parallel_forget(orri_pipeline* pipe)
+void orri_parallel_invalidate(orri_pipeline* pipe)
 {
     if (pipe->parallel != NULL) {
         pipe->parallel->found = false;
@@ -180,7 +180,7 @@ static bool parallel_choose(struct orri_parallel* a, bool pays)
 // Touches nothing but the rows it is given.
 static bool parallel_own_rows(const orri_system* system)
 {
-    return system->due && system->desc.parallel && system->in_units && !system->whole &&
+    return system->due && system->desc.parallel && system->in_units && !system->unsplit &&
            !system->desc.main_thread && system->guard.any_read == NULL && !system->atomic &&
            system->import_count == 0; // What is imported may be combined when all rows are through.
 }
@@ -252,7 +252,7 @@ static void parallel_fill(struct orri_parallel* a, uint32_t n)
     *node = (orri_graph_node){.name = system->desc.name, .here = system->desc.main_thread};
     bool splits = what->kind == PARALLEL_TILE ||
                   (what->kind == PARALLEL_ONE && system->due && system->desc.parallel &&
-                   system->in_units && !system->whole && !system->desc.main_thread);
+                   system->in_units && !system->unsplit && !system->desc.main_thread);
     splits &= system->query->unit_count > 0; // Who has none is called all the same.
     if (splits && parallel_choose(a, what->cost >= PARALLEL_SMALL_NS)) {
         uint32_t units = system->query->unit_count;
@@ -416,24 +416,26 @@ bool orri_group_open_ahead(orri_pipeline* pipe, uint32_t first, uint32_t point)
 
 // Without memory for workers the driving thread does it alone. Said once, and again only when they could be had in between, by a
 // group as large: `steps`.
-ORRI_COLD static bool parallel_lacks(orr_world* world, uint32_t steps)
+ORRI_COLD static bool parallel_refused(orr_world* world, uint32_t steps)
 {
     struct orri_schedule* schedule = world->schedule;
-    if (schedule->lacks == 0) {
+    if (schedule->workers_refused == 0) {
         orri_log(&world->env, ORR_LOG_ID_WORKERS_FEWER,
                  "tick %llu: %u workers were asked for and there is no memory for %s: the calling "
                  "thread works alone until there is. Results are the same, only later",
                  (unsigned long long)world->tick, (unsigned)world->settings.workers,
-                 steps == PARALLEL_LACKS_ALL ? "them" : "what they need to share this work");
+                 steps == PARALLEL_REFUSED_ALL ? "them" : "what they need to share this work");
     }
-    schedule->lacks = steps > schedule->lacks ? steps : schedule->lacks;
+    schedule->workers_refused = steps > schedule->workers_refused ? steps
+                                                                  : schedule->workers_refused;
     return false;
 }
 
-static void parallel_lacked(orr_world* world, uint32_t steps)
+static void parallel_regained(orr_world* world, uint32_t steps)
 {
-    if (ORR_UNLIKELY(world->schedule->lacks != 0) && steps >= world->schedule->lacks) {
-        world->schedule->lacks = 0;
+    if (ORR_UNLIKELY(world->schedule->workers_refused != 0) &&
+        steps >= world->schedule->workers_refused) {
+        world->schedule->workers_refused = 0;
     }
 }
 
@@ -446,14 +448,14 @@ bool orri_parallel_cut(orri_pipeline* pipe, uint32_t first, uint32_t point)
         return false;
     }
     if (ORR_UNLIKELY(!parallel_find(a) || !parallel_reserve(a, point - first))) {
-        return parallel_lacks(world, point - first);
+        return parallel_refused(world, point - first);
     }
     parallel_cut(a, first, point);
     for (uint32_t n = 0; n < a->graph.node_count; n++) {
         parallel_fill(a, n);
     }
     if (ORR_UNLIKELY(!parallel_connect(a, first, point))) {
-        return parallel_lacks(world, point - first);
+        return parallel_refused(world, point - first);
     }
     return !parallel_in_a_row(a);
 }
@@ -473,9 +475,9 @@ bool orri_parallel_run(orri_pipeline* pipe, uint32_t first, uint32_t point)
         return false;
     }
     if (ORR_UNLIKELY(!orri_group_open_ahead(pipe, first, point))) {
-        return parallel_lacks(world, point - first);
+        return parallel_refused(world, point - first);
     }
-    parallel_lacked(world, point - first);
+    parallel_regained(world, point - first);
     const orri_step* steps = pipe->steps;
     const orri_system* only = NULL;
     uint32_t due = 0;
@@ -530,7 +532,7 @@ bool orri_parallel_hands(orri_pipeline* pipe, orri_hands* out)
         return false;
     }
     if (ORR_UNLIKELY(!orri_graph_reserve(a->jobs, &a->each, 1))) {
-        return parallel_lacks(world, 1);
+        return parallel_refused(world, 1);
     }
     a->each.nodes = &a->each_node;
     a->each.node_count = 1;
@@ -557,13 +559,13 @@ bool orri_parallel_watch(const orri_pipeline* pipe, bool on)
     return a != NULL;
 }
 
-void orri_parallel_says(const orri_pipeline* pipe, uint32_t step)
+void orri_parallel_note_running(const orri_pipeline* pipe, uint32_t step)
 {
     orri_jobs_says(pipe->parallel->jobs, 0, pipe->steps[step].system->handle.id - 1);
 }
 
 // Workers of a world, made when a pipeline first wants some. NULL without memory.
-static orri_jobs* parallel_crew(orr_world* world)
+static orri_jobs* parallel_jobs_make(orr_world* world)
 {
     struct orri_schedule* schedule = world->schedule;
     if (schedule->jobs == NULL) {
@@ -578,7 +580,7 @@ static orri_jobs* parallel_crew(orr_world* world)
                               .context = world});
         if (schedule->jobs != NULL) {
             schedule->watched = orri_jobs_watches(schedule->jobs);
-            orri_timing_look(world);
+            orri_timing_calibrate(world);
         }
     }
     return schedule->jobs;
@@ -588,7 +590,7 @@ static orri_jobs* parallel_crew(orr_world* world)
 ORRI_COLD static struct orri_parallel* parallel_make(orri_pipeline* pipe)
 {
     orr_world* world = pipe->world;
-    orri_jobs* jobs = parallel_crew(world);
+    orri_jobs* jobs = parallel_jobs_make(world);
     if (jobs == NULL) {
         return NULL;
     }
@@ -613,9 +615,9 @@ bool orri_parallel_ready(orri_pipeline* pipe)
     }
     struct orri_parallel* a = parallel_make(pipe);
     if (a == NULL) {
-        return world->settings.workers != 0 && parallel_lacks(world, PARALLEL_LACKS_ALL);
+        return world->settings.workers != 0 && parallel_refused(world, PARALLEL_REFUSED_ALL);
     }
-    world->schedule->lacks = 0;
+    world->schedule->workers_refused = 0;
     a->graph.run = parallel_node_run;
     a->graph.waited = parallel_waited;
     a->graph.context = a;
@@ -658,7 +660,7 @@ void orri_parallel_end(orr_world* world)
 
 uint32_t orri_parallel_workers(const orr_world* world)
 {
-    const orri_jobs* jobs = orri_parallel_crew(world);
+    const orri_jobs* jobs = orri_parallel_jobs(world);
     return jobs != NULL ? orri_jobs_workers(jobs) : 1;
 }
 
@@ -676,7 +678,7 @@ void orri_parallel_stats(const orr_world* world, uint32_t worker, orr_worker_sta
     }
 }
 
-orri_jobs* orri_parallel_crew(const orr_world* world)
+orri_jobs* orri_parallel_jobs(const orr_world* world)
 {
     return world->schedule != NULL ? world->schedule->jobs : NULL;
 }
@@ -696,4 +698,4 @@ void orri_parallel_share(orr_world* world, orri_sharing sharing, uint64_t seed)
 #undef PARALLEL_SMALL_NS
 #undef PARALLEL_ROW_NS
 #undef PARALLEL_PIECE_NS
-#undef PARALLEL_LACKS_ALL
+#undef PARALLEL_REFUSED_ALL

@@ -79,7 +79,7 @@ static void shuffle_done(shuffle_deck* deck, uint32_t step)
 // NULL: they come in order.
 static const uint32_t* shuffle_units(shuffle_deck* deck, const orri_system* system)
 {
-    if (!system->desc.parallel || !system->in_units || system->whole ||
+    if (!system->desc.parallel || !system->in_units || system->unsplit ||
         system->query->unit_count == 0) {
         return NULL;
     }

@@ -29,7 +29,7 @@ orr_result orri_step_check(orr_world* world, const char* call)
     }
     if (running == NULL && schedule->calling) {
         return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                           schedule->tape != NULL && schedule->tape->showing
+                           schedule->lockstep_log != NULL && schedule->lockstep_log->in_on_tick
                                ? "%s: not in on_tick of a replay; let it return false, and do "
                                  "this when orr_replay() has returned"
                                : "%s: not in a call that was posted: a tick begins",
@@ -122,7 +122,7 @@ static orr_result step_due(orr_world* world, uint64_t now_ns)
 }
 
 // How much of the time that passed counts for pipelines with a rate: a program that was stopped for a while does not make good for it.
-static uint64_t step_counts(const struct orri_schedule* schedule, uint64_t elapsed_ns)
+static uint64_t step_elapsed_counted(const struct orri_schedule* schedule, uint64_t elapsed_ns)
 {
     uint64_t most = STEP_MOST_NS;
     for (uint32_t i = 1; i < schedule->pipeline_count; i++) {
@@ -141,7 +141,7 @@ static orr_result step_continuous(orr_world* world, uint64_t elapsed_ns)
         // Time of a call that was refused before the first one's turn is still owed to it.
         uint64_t from = schedule->passed_ns > 0 ? first->due_ns : schedule->time_ns;
         uint64_t passed = schedule->passed_ns + elapsed_ns;
-        first->due_ns = from + step_counts(schedule, elapsed_ns);
+        first->due_ns = from + step_elapsed_counted(schedule, elapsed_ns);
         schedule->passed_ns = passed < elapsed_ns ? UINT64_MAX : passed;
     }
     orr_result result = ORR_OK;
@@ -282,7 +282,7 @@ orr_result orr_tick_abandon(orr_world* world)
 }
 
 // Settings that a running tick looks at are for between ticks.
-static bool step_settles(orr_world* world, const char* call)
+static bool step_setting_allowed(orr_world* world, const char* call)
 {
     if (orri_schedule_of(world) == NULL) {
         return false;
@@ -297,7 +297,7 @@ static bool step_settles(orr_world* world, const char* call)
 void orr_stats_time_all(orr_world* world, bool on)
 {
     ORR_ASSERT(world != NULL);
-    if (step_settles(world, "orr_stats_time_all")) {
+    if (step_setting_allowed(world, "orr_stats_time_all")) {
         world->schedule->time_all = on;
     }
 }
@@ -305,7 +305,7 @@ void orr_stats_time_all(orr_world* world, bool on)
 void orr_access_check_set(orr_world* world, orr_access_check audit)
 {
     ORR_ASSERT(world != NULL);
-    if (step_settles(world, "orr_access_check_set")) {
+    if (step_setting_allowed(world, "orr_access_check_set")) {
 #ifdef ORR_VALIDATE_ON
         world->schedule->audit = audit != ORR_ACCESS_CHECK_DEFAULT ? audit : ORR_ACCESS_CHECK_FULL;
 #else

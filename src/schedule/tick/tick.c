@@ -10,7 +10,7 @@
 
 // ---- systems begin and end ------------------------------------------------------------------------------------------------
 
-static void tick_switch(orr_world* world, orri_system* system, bool on)
+static void tick_enable(orr_world* world, orri_system* system, bool on)
 {
     if (system->rights.reader != NULL) {
         orri_reader_enable(world, system->rights.reader, on);
@@ -31,7 +31,7 @@ static void tick_life_end(orri_pipeline* pipe)
         }
         if (system->started && (!system->wanted || system->removed)) {
             orri_system_call_back(world, system, ORRI_LIFE_STOP);
-            tick_switch(world, system, false);
+            tick_enable(world, system, false);
         }
         if (system->removed && system->created) {
             orri_system_call_back(world, system, ORRI_LIFE_DESTROY);
@@ -51,7 +51,7 @@ static void tick_life_begin(orri_pipeline* pipe)
             orri_system_call_back(world, system, ORRI_LIFE_CREATE);
         }
         if (system->wanted && !system->removed && !system->started) {
-            tick_switch(world, system, true);
+            tick_enable(world, system, true);
             orri_system_call_back(world, system, ORRI_LIFE_START);
         }
     }
@@ -71,7 +71,7 @@ static void tick_life_drop(orri_pipeline* pipe)
 }
 
 // Events wait for systems whose pipeline has not ticked yet. Those of the simulation do not begin in the tick of a spectator.
-static void tick_life_listen(const orri_pipeline* pipe)
+static void tick_life_subscribe(const orri_pipeline* pipe)
 {
     orr_world* world = pipe->world;
     for (orri_system* system = world->schedule->first; system != NULL; system = system->next) {
@@ -116,7 +116,7 @@ static orr_result tick_life(orri_pipeline* pipe)
     if (ORR_UNLIKELY(pipe->world->realtime) && !tick_life_ids(pipe)) {
         return orri_env_result(&pipe->world->env);
     }
-    tick_life_listen(pipe);
+    tick_life_subscribe(pipe);
     tick_life_end(pipe);
     tick_life_begin(pipe);
     return ORR_OK;
@@ -126,7 +126,7 @@ static orr_result tick_life(orri_pipeline* pipe)
 
 // Not in the tick of a spectator: of what that did nobody is told, and what was changed from outside is told when the simulation's next
 // tick begins. Otherwise it would decide what of that comes in one message.
-static orr_result tick_tell(orr_world* world, orr_system source, bool by_commit)
+static orr_result tick_diff(orr_world* world, orr_system source, bool by_commit)
 {
     const orri_pipeline* pipe = world->schedule->now;
     if (!orri_has_readers(world) || pipe->spectator) {
@@ -142,16 +142,16 @@ static orr_result tick_tell(orr_world* world, orr_system source, bool by_commit)
 // How far a point is, after the ends of its systems.
 enum {
     TICK_COMMIT,
-    TICK_COMMIT_TELL,
+    TICK_COMMIT_DIFF,
     TICK_TRANSACT,
-    TICK_TRANSACT_TELL,
+    TICK_TRANSACT_DIFF,
 };
 
 // Transactions, then tells. `early`: not those that wait for structure.
 static orr_result tick_transact(orri_pipeline* pipe, bool early)
 {
     orr_world* world = pipe->world;
-    if (pipe->phase < TICK_TRANSACT_TELL) {
+    if (pipe->phase < TICK_TRANSACT_DIFF) {
         pipe->phase = TICK_TRANSACT;
         if (ORR_LIKELY(!orri_transaction_pending(world))) {
             return ORR_OK;
@@ -163,9 +163,9 @@ static orr_result tick_transact(orri_pipeline* pipe, bool early)
         if (result != ORR_OK || !changed) {
             return result;
         }
-        pipe->phase = TICK_TRANSACT_TELL;
+        pipe->phase = TICK_TRANSACT_DIFF;
     }
-    orr_result result = tick_tell(world, orri_transaction_source(world), false);
+    orr_result result = tick_diff(world, orri_transaction_source(world), false);
     orri_timing_end(pipe, NULL, "transact", "commit");
     return result;
 }
@@ -192,12 +192,12 @@ static orr_result tick_commit(orri_pipeline* pipe)
         if (result != ORR_OK) {
             return result;
         }
-        pipe->phase = pending ? TICK_COMMIT_TELL : TICK_TRANSACT;
+        pipe->phase = pending ? TICK_COMMIT_DIFF : TICK_TRANSACT;
     }
-    if (pipe->phase == TICK_COMMIT_TELL) {
+    if (pipe->phase == TICK_COMMIT_DIFF) {
         orr_system sender;
         bool one = orri_commit_sender(world, &sender);
-        orr_result result = tick_tell(world, sender, !one);
+        orr_result result = tick_diff(world, sender, !one);
         orri_timing_end(pipe, NULL, "commit", "commit");
         if (result != ORR_OK) {
             return result;
@@ -208,7 +208,7 @@ static orr_result tick_commit(orri_pipeline* pipe)
 }
 
 // Values and events that callbacks sent. (Structure waits for the commit that follows.)
-static orr_result tick_called_back(orri_pipeline* pipe)
+static orr_result tick_callback_values(orri_pipeline* pipe)
 {
     orr_world* world = pipe->world;
     orr_result result = ORR_OK;
@@ -238,24 +238,24 @@ static orr_result tick_exclusive(orri_pipeline* pipe, orr_result (*work)(orri_pi
     return result;
 }
 
-static void tick_hear_nothing(void* owner, orr_result result, orr_log_id id, const char* text)
+static void tick_mute(void* owner, orr_result result, orr_log_id id, const char* text)
 {
     (void)owner, (void)result, (void)id, (void)text;
 }
 
 // A commit with only the clusters to itself that those before it touched, beside systems that keep to others. False: it was not done, and nothing is
 // changed or said. Then it is done where no system runs.
-static bool tick_narrow(orri_pipeline* pipe, orr_result* out)
+static bool tick_commit_scoped(orri_pipeline* pipe, orr_result* out)
 {
-    if (!pipe->world->schedule->driver->narrow(pipe)) {
+    if (!pipe->world->schedule->driver->exclusive_scope(pipe)) {
         return false;
     }
     orri_env_ear before = orri_ear_here;
-    orri_ear_here = (orri_env_ear){&pipe->world->env, tick_hear_nothing, NULL};
+    orri_ear_here = (orri_env_ear){&pipe->world->env, tick_mute, NULL};
     bool done = tick_commit_all(pipe) == ORR_OK;
     orri_ear_here = before;
     if (done) {
-        pipe->phase = TICK_COMMIT_TELL;
+        pipe->phase = TICK_COMMIT_DIFF;
         *out = tick_commit(pipe);
         orr_result followed = pipe->world->schedule->driver->remap(pipe);
         *out = *out == ORR_OK ? followed : *out;
@@ -282,18 +282,18 @@ static orr_result tick_outside(orri_pipeline* pipe)
 {
     orr_result result = ORR_OK;
     if (pipe->phase == 0) {
-        result = pipe->renewed ? tick_called_back(pipe) : ORR_OK;
+        result = pipe->replanned ? tick_callback_values(pipe) : ORR_OK;
         // In real time nothing is changed outside but by calls, which tell at once.
         if (result == ORR_OK && (!pipe->world->realtime || pipe->driven->exclusive)) {
-            result = tick_tell(pipe->world, (orr_system){0}, false);
+            result = tick_diff(pipe->world, (orr_system){0}, false);
         }
     }
     if (result == ORR_OK) {
         result = tick_commit(pipe);
     }
-    if (result == ORR_OK && pipe->renewed) {
+    if (result == ORR_OK && pipe->replanned) {
         tick_life_drop(pipe);
-        pipe->renewed = false;
+        pipe->replanned = false;
     }
     orri_timing_begin(pipe); // None of this was the first system's.
     return result;
@@ -322,7 +322,7 @@ static orr_result tick_group(orri_pipeline* pipe)
 
 // In real time, what spectators create and destroy is done at the ends of their systems, and changes where entities are found; and a tick that
 // goes on after a refusal holds nothing any more. Both want structure alone.
-static bool tick_ends_alone(const orri_pipeline* pipe, const orri_step* step)
+static bool tick_ends_exclusive(const orri_pipeline* pipe, const orri_step* step)
 {
     bool alone = !pipe->driven->holding;
     for (uint32_t i = step->first; pipe->spectator && i < pipe->at; i++) {
@@ -335,7 +335,7 @@ static orr_result tick_point(orri_pipeline* pipe, const orri_step* step)
 {
     uint64_t begun = pipe->clock_ns;
     bool ends = pipe->ended < pipe->at - step->first;
-    if (ORR_UNLIKELY(pipe->world->realtime) && ends && tick_ends_alone(pipe, step)) {
+    if (ORR_UNLIKELY(pipe->world->realtime) && ends && tick_ends_exclusive(pipe, step)) {
         pipe->world->schedule->driver->release(pipe);
         pipe->world->schedule->driver->exclusive(pipe);
     }
@@ -368,7 +368,7 @@ static orr_result tick_point(orri_pipeline* pipe, const orri_step* step)
     bool pending = orri_commit_pending(pipe->world);
     orr_result result;
     if (ORR_UNLIKELY(pipe->world->realtime) && pending && pipe->phase == 0 &&
-        tick_narrow(pipe, &result)) {
+        tick_commit_scoped(pipe, &result)) {
         return result;
     }
     return tick_locked(pipe, pending || pipe->phase > 0, tick_commit);
@@ -380,14 +380,14 @@ static orr_result tick_part(orri_pipeline* pipe)
 {
     switch (pipe->stage) {
     case ORRI_STAGE_LIFE:
-        if (ORR_UNLIKELY(pipe->renewed && pipe->world->realtime) && !tick_life_any(pipe)) {
-            tick_life_listen(pipe); // Others go on meanwhile.
-            pipe->renewed = false;
+        if (ORR_UNLIKELY(pipe->replanned && pipe->world->realtime) && !tick_life_any(pipe)) {
+            tick_life_subscribe(pipe); // Others go on meanwhile.
+            pipe->replanned = false;
         }
-        return pipe->renewed ? tick_locked(pipe, true, tick_life) : ORR_OK;
+        return pipe->replanned ? tick_locked(pipe, true, tick_life) : ORR_OK;
     case ORRI_STAGE_OUTSIDE:
         return tick_locked(pipe,
-                           pipe->renewed || pipe->phase > 0 || orri_commit_pending(pipe->world),
+                           pipe->replanned || pipe->phase > 0 || orri_commit_pending(pipe->world),
                            tick_outside);
     default: {
         const orri_step* step = &pipe->steps[pipe->at];
@@ -405,7 +405,7 @@ ORRI_COLD static void tick_probe(const orri_pipeline* pipe)
     }
 }
 
-static void tick_forward(orri_pipeline* pipe)
+static void tick_advance(orri_pipeline* pipe)
 {
     pipe->phase = 0;
     if (pipe->stage == ORRI_STAGE_STEPS && ++pipe->at < pipe->step_count) {
@@ -418,7 +418,7 @@ static void tick_forward(orri_pipeline* pipe)
 }
 
 // History hears of a tick before anything of it is done, and after all of it; in real time of the latter at meetings.
-static void tick_remembers(const orri_pipeline* pipe, bool ended)
+static void tick_notify_history(const orri_pipeline* pipe, bool ended)
 {
     orr_world* world = pipe->world;
     void (*hears)(orr_world * world) = ended ? world->tick_hooks.ended : world->tick_hooks.begins;
@@ -454,7 +454,7 @@ static orr_result tick_begin(orri_pipeline* pipe, float dt)
     if (result != ORR_OK) {
         return result;
     }
-    tick_remembers(pipe, false);
+    tick_notify_history(pipe, false);
     if (pipe->spectator) {
         orri_tick_aside(world);
     } else {
@@ -508,7 +508,7 @@ static orr_result tick_end(orri_pipeline* pipe)
 }
 
 // Goes on with the tick that is open.
-static orr_result tick_go(orri_pipeline* pipe)
+static orr_result tick_continue(orri_pipeline* pipe)
 {
     orr_world* world = pipe->world;
     if (world->context->busy != NULL) {
@@ -528,7 +528,7 @@ static orr_result tick_go(orri_pipeline* pipe)
         if (ORR_UNLIKELY(world->schedule->probe != NULL) && !world->realtime && !pipe->spectator) {
             tick_probe(pipe);
         }
-        tick_forward(pipe);
+        tick_advance(pipe);
     }
     if (ORR_UNLIKELY(world->realtime)) {
         orr_result result = pipe->world->schedule->driver->tick_end(pipe);
@@ -555,7 +555,7 @@ orr_result orri_tick(orri_pipeline* pipe, float dt)
     bool lockstep = !pipe->world->realtime;
     bool simulates = lockstep && !pipe->spectator;
     orr_result result = ORR_OK;
-    if (ORR_UNLIKELY(schedule->tape != NULL || schedule->posted) && simulates &&
+    if (ORR_UNLIKELY(schedule->lockstep_log != NULL || schedule->posted) && simulates &&
         schedule->now == NULL) {
         result = orri_lockstep_log_before(pipe, dt);
     }
@@ -566,19 +566,19 @@ orr_result orri_tick(orri_pipeline* pipe, float dt)
     orri_tick_here = lockstep ? pipe->world : before;
     result = result != ORR_OK || schedule->now != NULL ? result : tick_begin(pipe, dt);
     bool begun = result == ORR_OK;
-    result = begun ? tick_go(pipe) : result;
+    result = begun ? tick_continue(pipe) : result;
     orri_tick_here = before;
     if (ORR_LIKELY(lockstep)) {
         schedule->inside = pipe->world->running.in_tick = false;
     }
-    if (ORR_UNLIKELY(schedule->tape != NULL) && simulates) {
+    if (ORR_UNLIKELY(schedule->lockstep_log != NULL) && simulates) {
         orri_lockstep_log_after(pipe);
     }
     if (resumes && schedule->now == NULL) {
         pipe->world->schedule->driver->resume(pipe, true);
     }
     if (ORR_LIKELY(lockstep) && begun && schedule->now == NULL) {
-        tick_remembers(pipe, true);
+        tick_notify_history(pipe, true);
     }
     orri_float_mode_restore(mode);
     return result;

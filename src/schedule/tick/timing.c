@@ -16,7 +16,8 @@ uint64_t orri_timing_stuck_ns(const orr_world* world)
 }
 
 // Where nobody else is there to see it, at least afterwards.
-ORRI_COLD static void timing_late(orr_world* world, const orri_system* system, uint64_t spent)
+ORRI_COLD static void timing_report_slow(orr_world* world, const orri_system* system,
+                                         uint64_t spent)
 {
     if (spent >= orri_timing_stuck_ns(world) && !world->schedule->watched) {
         uint64_t ms = spent / 1000000;
@@ -27,7 +28,7 @@ ORRI_COLD static void timing_late(orr_world* world, const orri_system* system, u
     }
 }
 
-void orri_timing_look(orr_world* world)
+void orri_timing_calibrate(orr_world* world)
 {
     uint64_t best = UINT64_MAX, then = timing_now(world);
     for (uint32_t i = 0; i < 8; i++) {
@@ -35,7 +36,7 @@ void orri_timing_look(orr_world* world)
         best = now - then < best ? now - then : best;
         then = now;
     }
-    world->schedule->look_ns = best;
+    world->schedule->clock_cost_ns = best;
 }
 
 // Of the cost a quarter is what it took last, so that it follows a world that grows. Small systems take less than the look at the clock, which
@@ -46,7 +47,7 @@ static void timing_note(const orr_world* world, orri_system* system, uint64_t sp
     stats->timed_ticks++;
     stats->time_ns += spent;
     stats->time_max_ns = spent > stats->time_max_ns ? spent : stats->time_max_ns;
-    uint64_t look = world->schedule->look_ns, net = spent > look ? spent - look : 0;
+    uint64_t look = world->schedule->clock_cost_ns, net = spent > look ? spent - look : 0;
     uint64_t cost = (3 * (system->cost_ns != 0 ? system->cost_ns : net) + net) / 4 + 1;
     system->cost_ns = cost < UINT32_MAX ? (uint32_t)cost : UINT32_MAX;
 }
@@ -93,9 +94,9 @@ void orri_timing_end(orri_pipeline* pipe, orri_system* system, const char* name,
     pipe->clock_ns = now;
     if (system != NULL) {
         uint64_t spent = now > then ? now - then : 0;
-        schedule->alone.busy_ns += spent;
+        schedule->serial_stats.busy_ns += spent;
         timing_note(pipe->world, system, spent);
-        timing_late(pipe->world, system, spent);
+        timing_report_slow(pipe->world, system, spent);
     }
     if (schedule->trace != NULL) {
         timing_span(pipe, name, category, then, now,
@@ -116,7 +117,7 @@ void orri_timing_worked(orri_system* system, uint32_t worker, uint64_t begun, ui
     orr_world* world = system->pipe->world;
     uint64_t now = timing_now(world), spent = now > begun ? now - begun : 0;
     __atomic_fetch_add(&system->spent_ns, spent, __ATOMIC_RELAXED);
-    timing_late(world, system, spent);
+    timing_report_slow(world, system, spent);
     if (world->schedule->trace != NULL) {
         char args[192 + ORR_NAME_MAX], chunks[64] = "";
         if (units.count > 0) {
