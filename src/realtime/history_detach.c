@@ -20,7 +20,7 @@ static bool history_detach_writes(const orri_pipeline* pipe, uint32_t first, uin
         if (touch == ORRI_TOUCH_NONE || touch == ORRI_TOUCH_READS) {
             continue;
         }
-        if (any || cluster == NULL || !system->by_rows || system->kept ||
+        if (any || cluster == NULL || !system->by_rows || system->ordered ||
             orri_entries_find(system->query, cluster) != UINT32_MAX) {
             return true;
         }

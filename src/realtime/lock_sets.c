@@ -222,7 +222,7 @@ bool orri_lock_set_commit_scope(orri_pipeline* pipe, const orri_commit_scope* sc
 
 bool orri_lock_set_own_rows(const orri_system* system)
 {
-    bool own = system->desc.own_rows && system->by_rows && !system->kept && !system->may_send;
+    bool own = system->desc.own_rows && system->by_rows && !system->ordered && !system->may_send;
     for (uint32_t f = 0; own && f < system->query->field_count; f++) {
         const orri_type* type =
             orri_type_at(&system->pipe->world->schema, system->query->fields[f].type);

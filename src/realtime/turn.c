@@ -454,7 +454,7 @@ static orri_reclaim_how turn_reclaim_how(void* user, const orri_cluster* cluster
         if (touch == ORRI_TOUCH_NONE) {
             continue;
         }
-        any |= !system->by_rows || system->kept;
+        any |= !system->by_rows || system->ordered;
         uint32_t entry = any ? UINT32_MAX : orri_entries_find(system->query, cluster);
         if (!any && entry == UINT32_MAX) {
             continue;

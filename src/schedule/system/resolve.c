@@ -799,7 +799,7 @@ static const char* resolve_alone(const orri_system* system)
 {
     return system->unsplit ? "runs alone: it changes values with strings, arrays or hooks"
            : system->query->has_changed ? "runs alone: it asks what changed since it last ran"
-           : system->desc.kind == ORR_DIRECT && system->kept
+           : system->desc.kind == ORR_DIRECT && system->ordered
                ? "runs alone: its rows come in an order that is kept, or are pinned"
            : system->desc.alone ? "runs alone: it says so"
                                 : NULL;
@@ -827,7 +827,7 @@ orr_result orri_system_resolve(orr_world* world, orri_system* system)
     system->guard.parallel = system->desc.parallel;
     system->writes_by_id = system->guard.any_write != NULL;
     system->by_id = system->guard.any_read != NULL;
-    system->kept = system->query->order != NULL || system->query->working != NULL;
+    system->ordered = system->query->order != NULL || system->query->working != NULL;
     system->sends_changes = false;
     for (uint32_t w = 0; w < system->rights.type_words; w++) {
         system->sends_changes |= system->rights.changes[w] != 0;

@@ -74,12 +74,12 @@ static orr_result call_reserve(orr_world* world, orri_system* system)
 orr_result orri_system_prepare(orr_world* world, orri_system* system, bool units)
 {
     orr_result result = call_tables(world, system);
-    if (ORR_UNLIKELY(system->kept) && result == ORR_OK && system->desc.kind == ORR_DIRECT &&
+    if (ORR_UNLIKELY(system->ordered) && result == ORR_OK && system->desc.kind == ORR_DIRECT &&
         !call_refresh(world, system)) {
         result = orri_env_result(&world->env);
     }
     bool in_units = (units || system->may_send || system->reduces) && system->by_rows &&
-                    !system->kept;
+                    !system->ordered;
     bool reserve = in_units || system->reduces || system->lane_capacity == 0;
     system->in_units = in_units;
     if (ORR_UNLIKELY(system->guards_state)) {
