@@ -657,7 +657,7 @@ plant "published: pinned values of a system's query are live" \
 plant "real time: a paused world catches up" \
     src/realtime/thread.c 's/ && \(!rt->clock\.paused \|\| pipe->due_ns <= rt->step_ns\)//'
 plant "real time: the end of a pause by a system wakes nobody" \
-    src/realtime/thread.c 's/^        orri_realtime_wake_all\(rt\); \/\/ A system did it.*$//'
+    src/realtime/thread.c '/^void orri_realtime_clock_advance/,/^}/s/orri_realtime_wake_all\(rt\);.*$//'
 plant "real time: calls that come while the last are done" \
     src/realtime/realtime.c 's/rt->posts_closed = true;/rt->posts_closed = false;/'
 plant "real time: all wait for each other in a replay" \
@@ -716,7 +716,7 @@ plant "real time: a call changes structure inside its loop" \
 plant "real time: systems that share a pointer overlap" \
     src/realtime/lock_sets.c 's/uint32_t numbers1\[2\] = \{system->user_lock1,/uint32_t numbers1[2] = {0,/'
 plant "real time: who waited for the screen ticks in a pause" \
-    src/realtime/thread.c 's/waited = true; \/\/ What was due may be so no more\./waited = true; thread_begin_tick(rt, pipe);/'
+    src/realtime/thread.c '/^static void thread_run_live/,/^}/s/waited = true;/waited = true; thread_begin_tick(rt, pipe);/'
 plant "real time: dts of a replay are not those recorded" \
     src/realtime/thread.c 's/rt->replay->dts\[rt->dt_at\+\+\]/pipe->interval/'
 plant "recording: blocks that an impure system wrote are not put in" \

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
-// What is remembered of a world while it runs in real time. Blocks that memories share with the world are counted on the floor, and systems write without
-// it: so what a group may write is parted from memories before it runs. And before the world goes back, what others were shown of the future that it leaves goes.
+// Snapshots of history while a world runs in real time. Blocks shared between the world and
+// snapshots are counted in turns, and systems write outside turns: so blocks that a group may write
+// are detached from snapshots before it runs. And before the world travels back, everything
+// published of the abandoned timeline is freed.
 #include "history/schedule_past.h"
 #include "realtime/realtime.h"
 #include "store/cow/share.h"
 #include "store/pool/pool.h"
 
-// ---- before systems write ------------------------------------------------------------------------------------------------
+// ---- before systems write -----------------------------------------------------------------------
 
-// True when systems of the group may write values of the type there; NULL: they are pinned, and lie together.
+// True when systems of the group may write values of the type in the cluster; NULL: pinned values,
+// which lie together.
 static bool history_detach_writes(const orri_pipeline* pipe, uint32_t first, uint32_t point,
                                   uint32_t index, const orri_cluster* cluster)
 {
@@ -28,6 +31,7 @@ static bool history_detach_writes(const orri_pipeline* pipe, uint32_t first, uin
     return false;
 }
 
+// True when a snapshot of history shares the block.
 static bool history_detach_shared(const orri_chunk* chunk, uint32_t column)
 {
     const orri_share* share = chunk->share_count > 0 ? chunk->columns[column].share : NULL;
@@ -57,8 +61,8 @@ void orri_history_detach_group(const orri_pipeline* pipe, uint32_t first, uint32
             bool parts = history_detach_any_shared(cluster, c) &&
                          history_detach_writes(pipe, first, point, index, cluster);
             for (uint32_t i = 0; parts && i < cluster->chunk_count; i++) {
-                if (history_detach_shared(cluster->chunks[i],
-                                          c)) { // A memory that gets no copy is lost.
+                // A snapshot that gets no copy is lost.
+                if (history_detach_shared(cluster->chunks[i], c)) {
                     (void)orri_share_detach_column(world, cluster->chunks[i], c);
                 }
             }
@@ -76,7 +80,7 @@ void orri_history_detach_group(const orri_pipeline* pipe, uint32_t first, uint32
     }
 }
 
-// ---- what a system has not seen ------------------------------------------------------------------------------------------
+// ---- changes that a system has not seen ---------------------------------------------------------
 
 uint64_t orri_history_detach_since(const orri_system* system)
 {
@@ -103,8 +107,10 @@ static void history_detach_sinces(const orri_realtime* rt)
     }
 }
 
-// ---- before the world goes back --------------------------------------------------------------------------------------------
+// ---- travelling back ----------------------------------------------------------------------------
 
+// Frees views and publications of the timeline that is left; makes `since` of each system as
+// lockstep needs it. The next orri_realtime_refresh() publishes again.
 void orri_schedule_leave(orr_world* world)
 {
     orri_realtime* rt = world->schedule != NULL ? world->schedule->realtime : NULL;
@@ -129,7 +135,7 @@ uint64_t orri_realtime_time_remembered(const struct orri_schedule* schedule)
     return rt != NULL && rt->replay == NULL ? rt->ended_ns : schedule->time_ns;
 }
 
-// Steps that a paused world was told to do are those that come now.
+// Single steps that a paused world has left are the ticks that come now.
 void orri_realtime_clock_restart(orri_realtime* rt)
 {
     const struct orri_schedule* schedule = rt->schedule;

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Which locks a group of systems takes in real time: structure, and the values of locked types, by cluster.
+// Which locks a group of systems or a commit takes in real time: on structure, on rows by cluster,
+// on the values of locked types by cluster, and on things outside the world.
 #include "realtime/realtime.h"
 #include <stdlib.h>
 
-#define LOCK_SETS_PLANNED \
-    0x80000000u // Of a plan's grants in the trace: with the type's index. No resource of the table.
-#define LOCK_SETS_NONE     UINT32_MAX
-#define LOCK_SETS_CLUSTERS 64u // Up to which clusters are locked one by one.
+// In the lock trace: a grant of the plan, with the type's index. Not a resource of the lock table.
+#define LOCK_SETS_PLANNED 0x80000000u
+#define LOCK_SETS_NONE    UINT32_MAX // No lock.
+// A group of own-row systems locks up to so many clusters one by one.
+#define LOCK_SETS_CLUSTERS 64u
 
-// ---- what a system wants ------------------------------------------------------------------------------------------------
+// ---- what a system needs ------------------------------------------------------------------------
 
-// Direct systems read, or write with nobody else; indirect ones only change, when they have run.
+// The lock mode of a system on the values of a type. Direct systems read, or write exclusively.
+// Indirect systems only change values when they have run: inclusive until then.
 static uint32_t lock_sets_mode(const orr_world* world, const orri_system* system,
                                uint32_t type_index, bool* any)
 {
@@ -26,7 +29,7 @@ static uint32_t lock_sets_mode(const orr_world* world, const orri_system* system
     return touch == ORRI_TOUCH_READS ? ORRI_LOCK_READ : LOCK_SETS_NONE;
 }
 
-// True when it changes who refers to whom.
+// True when the system sends changes of types with indexed fields: the reference index changes.
 static bool lock_sets_links(const orr_world* world, const orri_system* system)
 {
     for (uint32_t i = 0; system->sends_changes && i < world->schema.type_count; i++) {
@@ -38,7 +41,7 @@ static bool lock_sets_links(const orr_world* world, const orri_system* system)
     return false;
 }
 
-// What makes strings, brings an order up to date or changes who refers to whom is done with nobody beside it.
+// Systems that make strings, update an order or change references hold structure exclusively.
 static bool lock_sets_exclusive(const orr_world* world, const orri_system* system)
 {
     return system->guard.owns || system->desc.alone ||
@@ -46,13 +49,15 @@ static bool lock_sets_exclusive(const orr_world* world, const orri_system* syste
            lock_sets_links(world, system);
 }
 
+// The stronger of two modes.
 static uint32_t lock_sets_stronger(uint32_t mode, uint32_t other)
 {
     return mode == LOCK_SETS_NONE || (other != LOCK_SETS_NONE && other > mode) ? other : mode;
 }
 
-// ---- resources ------------------------------------------------------------------------------------------------------------
+// ---- resources ----------------------------------------------------------------------------------
 
+// The resource of a number plus 1; made if there is none. LOCK_SETS_NONE: memory is refused.
 static uint32_t lock_sets_resource(orri_realtime* rt, uint32_t* number1)
 {
     uint32_t first;
@@ -65,6 +70,7 @@ static uint32_t lock_sets_resource(orri_realtime* rt, uint32_t* number1)
     return *number1 - 1;
 }
 
+// Adds a lock to the set. LOCK_SETS_NONE as resource reports refused memory.
 static bool lock_sets_push(orri_pipeline_run* run, uint32_t resource, uint32_t mode)
 {
     orri_env* env = &run->rt->world->env;
@@ -77,8 +83,9 @@ static bool lock_sets_push(orri_pipeline_run* run, uint32_t resource, uint32_t m
     return true;
 }
 
-// ---- sets -------------------------------------------------------------------------------------------------------------------
+// ---- sets ---------------------------------------------------------------------------------------
 
+// The mode that the systems of a group need on a type in a cluster; cluster NULL: pinned values.
 static uint32_t lock_sets_of_cluster(const orri_pipeline* pipe, uint32_t first, uint32_t point,
                                      uint32_t type_index, const orri_cluster* cluster)
 {
@@ -95,6 +102,8 @@ static uint32_t lock_sets_of_cluster(const orri_pipeline* pipe, uint32_t first, 
     return mode;
 }
 
+// Adds the locks of a locked type: one for pinned values, else one for each cluster that a system
+// may touch.
 static bool lock_sets_type(orri_pipeline* pipe, uint32_t first, uint32_t point, uint32_t type_index)
 {
     orri_pipeline_run* run = pipe->run;
@@ -111,7 +120,7 @@ static bool lock_sets_type(orri_pipeline* pipe, uint32_t first, uint32_t point, 
     }
     const orri_table* table = (const orri_table*)(const void*)world->tables.list[type_index];
     if (table == &orri_table_none) {
-        return true; // Nobody has it.
+        return true; // No entity has the type.
     }
     uint32_t before = locks->cluster_capacity;
     if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &locks->clusters1, &locks->cluster_capacity,
@@ -138,7 +147,7 @@ static int lock_sets_compare(const void* a, const void* b)
     return (x->resource > y->resource) - (x->resource < y->resource);
 }
 
-// By number: mostly they are made, and so come, in that order.
+// Sorts the set by resource. Mostly resources are made, and so come, in that order.
 static void lock_sets_sort(orri_pipeline_run* run)
 {
     bool sorted = true;
@@ -159,7 +168,8 @@ static bool lock_sets_has(const orri_pipeline_run* run, uint32_t resource)
     return i < run->set_count;
 }
 
-// What is outside of the world, and others reach too. Nothing of the kind is in the set yet.
+// Adds the locks on things outside the world that systems of other pipelines use, too: `user`
+// pointers, and everything impure. The set has none of them yet.
 static bool lock_sets_outside(orri_pipeline* pipe, const orri_system* system)
 {
     orri_pipeline_run* run = pipe->run;
@@ -184,8 +194,9 @@ void orri_lock_set_structure(orri_pipeline* pipe, orri_lock_mode mode)
     pipe->run->set[pipe->run->set_count++] = (orri_lock){pipe->run->rt->index, mode};
 }
 
-// ---- rows, by cluster ------------------------------------------------------------------------------------------------------
+// ---- rows, by cluster ---------------------------------------------------------------------------
 
+// Adds the lock on the rows of a cluster, unless the set has it.
 static bool lock_sets_cluster(orri_pipeline* pipe, uint32_t index, uint32_t mode)
 {
     orri_realtime* rt = pipe->run->rt;
@@ -232,7 +243,8 @@ bool orri_lock_set_own_rows(const orri_system* system)
     return own;
 }
 
-// All of them keep to the rows of some clusters: these instead of the registry, and nothing of the index. Whoever matches many takes the short way.
+// If all systems of a group touch only own rows: locks these clusters instead of the registry, and
+// nothing of the index. False: not so, or there are too many clusters.
 static bool lock_sets_rows(orri_pipeline* pipe, uint32_t first, uint32_t point, bool* done)
 {
     uint32_t count = 0;
@@ -287,7 +299,7 @@ void orri_lock_sets_free(orri_realtime* rt)
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, rt->clusters1, rt->cluster_capacity);
 }
 
-// ---- the trace ------------------------------------------------------------------------------------------------------------------
+// ---- the lock trace -----------------------------------------------------------------------------
 
 void orri_lock_set_note(orri_pipeline* pipe, uint32_t first, uint32_t point, orri_lock_event event)
 {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// A world and who is outside of it: calls that are posted from any thread and done by the first pipeline, meetings, and what else may be asked of a run
-// in real time that is under way.
+// Calls from any thread to a world in real time: posted calls, which the first pipeline runs
+// between its ticks or at a sync point, stop, pause, time scale, single steps, statistics. In
+// lockstep posts wait for the first pipeline's next tick.
 #include "message/past/past.h"
 #include "realtime/realtime.h"
 
-// ---- calls from outside -------------------------------------------------------------------------------------------------------
+// ---- running posted calls -----------------------------------------------------------------------
 
-// Those that can be done now, off the list: all of them at a meeting, otherwise up to the first that needs one.
+// Takes the calls that can run now: at a sync point all of them, otherwise up to the first that
+// needs a sync point.
 orri_call* orri_calls_take(orri_realtime* rt, bool sync)
 {
     orri_realtime_lock(rt);
@@ -30,7 +32,7 @@ bool orri_calls_replay_sync(const orri_realtime* rt)
     return rt->replay->call_counts[rt->count_at] & 1;
 }
 
-// What is next in a replay.
+// In a replay: copies of the next recorded calls.
 orri_call* orri_calls_replay(orri_realtime* rt)
 {
     uint32_t word = rt->replay->call_counts[rt->count_at++];
@@ -47,7 +49,7 @@ orri_call* orri_calls_replay(orri_realtime* rt)
     return first;
 }
 
-// A tick that was refused to go on keeps what it has promised.
+// The pipelines of half-done ticks keep their reserved ids: systems may have used them.
 void orri_realtime_release_ids(orri_realtime* rt)
 {
     for (uint32_t i = rt->schedule->pipeline_count; i-- > 0;) {
@@ -63,7 +65,8 @@ orr_result orri_realtime_refresh(orri_realtime* rt)
 {
     orr_world* world = rt->world;
     orr_result result = orri_messages_settle(world);
-    if (result == ORR_OK && rt->publisher == NULL) { // The world went back.
+    // The world travelled back, which freed the publisher.
+    if (result == ORR_OK && rt->publisher == NULL) {
         rt->publisher = orri_publisher_create(world);
         result = rt->publisher != NULL ? ORR_OK : orri_env_result(&world->env);
     }
@@ -71,17 +74,19 @@ orr_result orri_realtime_refresh(orri_realtime* rt)
     const orri_pipeline* first = rt->schedule->pipelines[0];
     if (result == ORR_OK && orri_realtime_log_active(rt, first) &&
         orri_impure_check(world, "orr_realtime") != ORR_OK) {
-        orri_realtime_log_stop(rt, first); // A system came that cannot be recorded.
+        orri_realtime_log_stop(rt, first); // A system was added that cannot be recorded.
     }
     return result;
 }
 
+// At a sync point: stores history, runs the calls, makes plans and visibility again if anything
+// changed.
 static orr_result posted_calls_at_sync(orri_realtime* rt, orri_call* calls)
 {
     orr_world* world = rt->world;
     orri_realtime_release_ids(rt);
     rt->schedule->inside = false;
-    orri_here_now.gathered = true; // Who calls from elsewhere is refused all the same.
+    orri_here_now.gathered = true; // Calls from other threads are refused all the same.
     orri_schema_thaw(&world->schema);
     bool done = calls != NULL;
     if (world->tick_hooks.met != NULL) {
@@ -89,7 +94,7 @@ static orr_result posted_calls_at_sync(orri_realtime* rt, orri_call* calls)
     }
     orri_calls_run(rt->world, calls);
     orri_realtime_lock(rt);
-    orr_result result = rt->result; // A tick that they ran may be half done.
+    orr_result result = rt->result; // A tick that a call ran may be half done.
     orri_realtime_unlock(rt);
     bool changed = done || rt->publisher == NULL || orri_realtime_stale(rt);
     result = result == ORR_OK && changed ? orri_realtime_refresh(rt) : result;
@@ -99,7 +104,7 @@ static orr_result posted_calls_at_sync(orri_realtime* rt, orri_call* calls)
     return result;
 }
 
-// With structure alone: others may be within their ticks, but no system runs.
+// With structure held exclusively: other pipelines may be within their ticks, but no system runs.
 static orr_result posted_calls_between(orri_realtime* rt, orri_pipeline* pipe, orri_call* calls)
 {
     orr_world* world = rt->world;
@@ -114,7 +119,7 @@ static orr_result posted_calls_between(orri_realtime* rt, orri_pipeline* pipe, o
     return result == ORR_OK ? followed : result;
 }
 
-// The first pipeline does them, between its ticks. It has the floor; `meeting`: all others stand.
+// Runs calls. By the first pipeline, in its turn, between its ticks; `sync`: at a sync point.
 void orri_realtime_calls(orri_realtime* rt, orri_pipeline* pipe, orri_call* calls, bool sync)
 {
     orr_result result;
@@ -131,7 +136,7 @@ void orri_realtime_calls(orri_realtime* rt, orri_pipeline* pipe, orri_call* call
     }
 }
 
-// ---- from any thread ---------------------------------------------------------------------------------------------------------------
+// ---- from any thread ----------------------------------------------------------------------------
 
 bool orr_running(const orr_world* world)
 {
@@ -139,17 +144,17 @@ bool orr_running(const orr_world* world)
     return orri_realtime_runs(world);
 }
 
-// With `posting` held no run begins or ends.
+// Locks `posting`: no run begins or ends meanwhile.
 static orri_realtime* posted_calls_lock(orr_world* world)
 {
     orri_mutex_lock(world->env.platform, &world->schedule->posting);
     return world->schedule->realtime;
 }
 
-// The run under way, with `posting` held; NULL: none, and it is not held.
+// The current run, with `posting` locked; NULL: none, and `posting` is not locked.
 static orri_realtime* posted_calls_lock_run(orr_world* world)
 {
-    // Another thread may be about to make it.
+    // Another thread may be making the schedule.
     struct orri_schedule* schedule = __atomic_load_n(&world->schedule, __ATOMIC_ACQUIRE);
     orri_realtime* rt = schedule != NULL ? posted_calls_lock(world) : NULL;
     if (rt == NULL && schedule != NULL) {
@@ -158,6 +163,7 @@ static orri_realtime* posted_calls_lock_run(orr_world* world)
     return rt;
 }
 
+// Wakes the run and unlocks `posting`.
 static void posted_calls_unlock(orri_realtime* rt)
 {
     orri_realtime_wake_all(rt);
@@ -170,7 +176,7 @@ void orr_stop(orr_world* world)
     orri_realtime* rt = posted_calls_lock_run(world);
     if (rt != NULL) {
         orri_realtime_lock(rt);
-        // In a replay its own systems and calls do as they did: where it ends is recorded.
+        // In a replay systems and calls of the world do as recorded: the end is recorded, too.
         rt->stop = rt->stop || rt->replay == NULL || orri_here_now.world != world;
         orri_realtime_unlock(rt);
         posted_calls_unlock(rt);
@@ -187,7 +193,7 @@ static void posted_calls_append(orri_call** first, orri_call** last, orri_call* 
     *last = call;
 }
 
-// In lockstep: whether the caller may post.
+// In lockstep: whether the caller may post. Reports.
 static orr_result posted_calls_check(orr_world* world, const char* name)
 {
     bool inside = orri_tick_here == world || orri_here_now.world == world;
@@ -211,7 +217,8 @@ static orr_result posted_calls_check(orr_world* world, const char* name)
     return ORR_OK;
 }
 
-// In lockstep: kept for the first pipeline's next tick. False: real time began a moment ago, and took what was kept.
+// In lockstep: queues the call for the first pipeline's next tick. False: a run in real time has
+// just begun, and took over the queue.
 static bool posted_calls_queue(orr_world* world, orri_call* call)
 {
     struct orri_schedule* schedule = world->schedule;
@@ -224,7 +231,7 @@ static bool posted_calls_queue(orr_world* world, orri_call* call)
         schedule->posted = true;
     }
     orri_mutex_unlock(world->env.platform, &schedule->posting);
-    if (replays) { // The recording has it.
+    if (replays) { // The recording has the call.
         orri_call_free(&world->env, call);
     }
     return !runs;
@@ -257,13 +264,14 @@ static orr_result posted_calls_post(orr_world* world, const char* name, orr_call
         bool replays = rt->replay != NULL;
         posted_calls_unlock(rt);
         orri_call_free(&world->env, call);
-        return replays ? ORR_OK // The recording has it.
+        return replays ? ORR_OK // The recording has the call.
                        : orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
                                      "%s: the run in real time is at its end: nothing was posted; "
                                      "post it when orr_realtime() has returned",
                                      name);
     }
-    orri_realtime_lock(rt); // Who finds none goes to sleep with it.
+    // With the mutex: the first pipeline looks for calls before it sleeps.
+    orri_realtime_lock(rt);
     posted_calls_append(&rt->call_first, &rt->call_last, call);
     orri_realtime_unlock(rt);
     posted_calls_unlock(rt);
@@ -321,9 +329,10 @@ double orr_time_scale(orr_world* world)
     return scale;
 }
 
+// How far world time is between the pipeline's last tick and its next, from 0 to 1.
 static double posted_calls_phase(const orri_pipeline* pipe, uint64_t time_ns, bool within)
 {
-    // Before it has ended, a tick is the one that is due.
+    // While a tick is open, it is the tick that is due.
     uint64_t last = pipe->due_ns - (within ? 0 : pipe->interval_ns);
     double phase = time_ns > last ? (double)(time_ns - last) / (double)pipe->interval_ns : 0;
     return phase < 1 ? phase : 1;
@@ -344,7 +353,7 @@ double orr_phase(orr_world* world, orr_pipeline pipeline)
                                   pipe->stage != ORRI_STAGE_DONE);
     }
     orri_realtime_lock(rt);
-    orri_time_scale clock = rt->clock; // Looking changes nothing.
+    orri_time_scale clock = rt->clock; // A copy: asking must not advance the clock.
     orri_time_scale_advance(&clock, orri_realtime_clock(rt));
     bool timeless = rt->replay != NULL && !rt->desc.paced;
     double phase = timeless ? 1
@@ -403,7 +412,8 @@ orr_result orr_wait_stats_get(orr_world* world, orr_pipeline pipeline, orr_wait_
                            "orr_wait_stats_get: there is no pipeline %u", pipeline.id);
     }
     orri_realtime* rt = posted_calls_lock_run(world);
-    const orri_pipeline_run* run = schedule->pipelines[pipeline.id - 1]->run; // Made by a run.
+    // Made by the first run.
+    const orri_pipeline_run* run = schedule->pipelines[pipeline.id - 1]->run;
     if (rt == NULL) {
         *out = run != NULL ? run->stats : (orr_wait_stats){0};
         return ORR_OK;

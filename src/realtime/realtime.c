@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Pipelines in real time, from beginning to end: what is made and given back around a run, and what is for the caller's thread. See realtime.h; when
-// each pipeline ticks is in thread.c, what comes from outside in posted_calls.c.
+// A run in real time, from begin to end: what is made and freed around it, wake-ups, and the work
+// of the calling thread. When a pipeline ticks: thread.c. Calls from other threads: posted_calls.c.
+// See README.md.
 #include "realtime/realtime.h"
 #include "base/float.h"
 #include "history/schedule_past.h"
 
-// ---- the bell --------------------------------------------------------------------------------------------------------------
+// ---- mutex and wake-ups -------------------------------------------------------------------------
 
 uint64_t orri_realtime_clock(const orri_realtime* rt)
 {
@@ -33,12 +34,13 @@ void orri_realtime_wake_all(orri_realtime* rt)
     }
 }
 
-// Until the bell rings, at most so long. The caller has the mutex, and has it again afterwards.
+// Sleeps until the next wake-up, at most `timeout_ns`. The caller has the mutex, and has it again
+// afterwards.
 void orri_realtime_wait(orri_realtime* rt, uint64_t timeout_ns)
 {
     ORRI_SCHED_POINT(rt->platform, ORR_SCHED_LOAD, &rt->wake_word);
     uint32_t heard = atomic_load(&rt->wake_word);
-    atomic_fetch_add(&rt->wake_waiters, 1); // Before the bell is looked at for the last time.
+    atomic_fetch_add(&rt->wake_waiters, 1); // Before the last look at the word.
     orri_realtime_unlock(rt);
     ORRI_SCHED_POINT(rt->platform, ORR_SCHED_WAIT, &rt->wake_word);
     rt->platform->thread_wait(rt->platform->user, &rt->wake_word, heard, timeout_ns);
@@ -56,8 +58,9 @@ void orri_realtime_fail(orri_realtime* rt, orr_result result)
     orri_realtime_unlock(rt);
 }
 
-// ---- the caller's thread ----------------------------------------------------------------------------------------------------
+// ---- the calling thread -------------------------------------------------------------------------
 
+// Runs a system, or (NULL) the pipeline's `wait`, on this thread.
 static void realtime_on_main(orri_realtime* rt, const orri_pipeline* pipe, orri_system* system)
 {
     if (system == NULL) {
@@ -74,7 +77,7 @@ void orri_realtime_on_main(orri_pipeline* pipe, orri_system* system)
 {
     orri_realtime* rt = pipe->run->rt;
     orri_realtime_lock(rt);
-    if (rt->running == 0) { // The run has ended: this is that thread.
+    if (rt->running == 0) { // The threads have ended: this is the calling thread.
         orri_realtime_unlock(rt);
         realtime_on_main(rt, pipe, system);
         return;
@@ -91,6 +94,7 @@ void orri_realtime_on_main(orri_pipeline* pipe, orri_system* system)
     orri_realtime_unlock(rt);
 }
 
+// Does the request of a pipeline. With the mutex.
 static void realtime_main_run(orri_realtime* rt)
 {
     const orri_pipeline* pipe = rt->main_pipe;
@@ -102,7 +106,8 @@ static void realtime_main_run(orri_realtime* rt)
     orri_realtime_wake_all(rt);
 }
 
-// Until all threads of pipelines have ended.
+// The calling thread during the run: does requests of pipelines, ends the run after `.for_ns`.
+// Returns when all threads of pipelines have ended.
 static void realtime_main(orri_realtime* rt)
 {
     uint64_t last = rt->begun_ns, passed = 0;
@@ -115,7 +120,8 @@ static void realtime_main(orri_realtime* rt)
         }
         if (rt->desc.for_ns > 0 && !rt->stop) {
             uint64_t now = orri_realtime_clock(rt);
-            passed += now > last ? now - last : 0; // A clock that goes back stands.
+            // A clock that goes back counts as standing still.
+            passed += now > last ? now - last : 0;
             last = now;
             left = passed < rt->desc.for_ns ? rt->desc.for_ns - passed : 0;
             if (left == 0) {
@@ -129,9 +135,10 @@ static void realtime_main(orri_realtime* rt)
     orri_realtime_unlock(rt);
 }
 
-// ---- beginning and end -----------------------------------------------------------------------------------------------------------
+// ---- begin and end ------------------------------------------------------------------------------
 
-// A recording is to be the same without the spectators, or with others: neither turns nor grants are numbered by them.
+// Numbers the pipeline and makes its lock holder. Pipelines of the simulation are numbered first,
+// so that turns and grants in a recording are the same with any spectators.
 static bool realtime_holder(orri_realtime* rt, orri_pipeline* pipe)
 {
     orri_pipeline_run* run = pipe->run;
@@ -155,6 +162,7 @@ static bool realtime_holder(orri_realtime* rt, orri_pipeline* pipe)
     return true;
 }
 
+// Makes the state of a pipeline for this run. False when refused (reported).
 static bool realtime_pipeline_begin(orri_realtime* rt, orri_pipeline* pipe)
 {
     orri_env* env = &rt->world->env;
@@ -187,7 +195,8 @@ static bool realtime_pipeline_begin(orri_realtime* rt, orri_pipeline* pipe)
     return run->command_buffers != NULL && realtime_holder(rt, pipe);
 }
 
-// A pipeline without an open tick has nothing of real time left.
+// Ends the state of a pipeline. The state of a half-done tick stays, so that lockstep or the next
+// run can continue it.
 static void realtime_pipeline_end(orr_world* world, orri_pipeline* pipe)
 {
     orri_pipeline_run* run = pipe->run;
@@ -199,8 +208,9 @@ static void realtime_pipeline_end(orr_world* world, orri_pipeline* pipe)
     run->driven.replayed = NULL;
     run->driven.replays = false;
     run->driven.diverged = NULL;
-    run->holder = NULL;       // It went with the locks.
-    if (run->driven.copied) { // All of its tick was done, and there is nobody to see it.
+    run->holder = NULL; // Freed with the locks.
+    // The tick was done and is not published; there is no reader any more, so it has ended.
+    if (run->driven.copied) {
         run->driven.copied = false;
         orri_pipeline_ticked(pipe);
     }
@@ -237,6 +247,7 @@ void orri_pipeline_run_resume(orri_pipeline* pipe, bool ended)
     }
 }
 
+// Makes everything that a run needs. On refusal (reported) realtime_close() frees it.
 static orr_result realtime_prepare(orri_realtime* rt)
 {
     orri_env* env = &rt->world->env;
@@ -264,6 +275,7 @@ static orr_result realtime_prepare(orri_realtime* rt)
                                                   : result;
 }
 
+// Names the rows of the pipelines in the Chrome trace.
 static void realtime_name_rows(const orri_realtime* rt)
 {
     for (uint32_t i = 0; rt->schedule->trace != NULL && i < rt->schedule->pipeline_count; i++) {
@@ -274,6 +286,7 @@ static void realtime_name_rows(const orri_realtime* rt)
     }
 }
 
+// Starts the clock and the threads. A thread that cannot be created ends the run.
 static void realtime_start(orri_realtime* rt)
 {
     realtime_name_rows(rt);
@@ -301,13 +314,14 @@ static void realtime_start(orri_realtime* rt)
         rt->pausable += pipe->run->threaded && !orri_pipeline_ignores_pause(pipe);
         if (code != 0) {
             rt->stop = true;
-            rt->result = ORR_ERR_STATE; // Before those that have one say that they wait in vain.
+            // Before threads that run report that they wait in vain.
+            rt->result = ORR_ERR_STATE;
             missing = pipe;
             error = code;
         }
     }
     orri_realtime_unlock(rt);
-    if (missing != NULL) { // Not under the mutex: who is told may call.
+    if (missing != NULL) { // Not under the mutex: an error handler may call the library.
         orr_result result =
             orri_refuse(&rt->world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
                         "orr_realtime: no thread for pipeline '%s' (error %d of the system); use "
@@ -328,7 +342,7 @@ static void realtime_join(orri_realtime* rt)
     }
 }
 
-// Statistics stay, also of locks.
+// Keeps the lock statistics, which outlive the locks.
 static void realtime_stats_save(orri_realtime* rt)
 {
     for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
@@ -343,7 +357,7 @@ static void realtime_stats_save(orri_realtime* rt)
     }
 }
 
-// The tick with which the run ends is remembered as at a meeting.
+// History stores the last tick of the run, as at a sync point.
 static void realtime_remember(const orri_realtime* rt)
 {
     if (rt->world->tick_hooks.met != NULL && !orri_half_done(rt->schedule)) {
@@ -351,11 +365,11 @@ static void realtime_remember(const orri_realtime* rt)
     }
 }
 
-// What was posted and not done yet, with the world as it is between ticks.
+// Runs the posted calls that are left, with the world as between ticks.
 static void realtime_calls_left(orri_realtime* rt)
 {
     orri_mutex_lock(rt->platform, &rt->schedule->posting);
-    rt->posts_closed = true; // What these post is refused: they might go on for ever.
+    rt->posts_closed = true; // Posts of these calls are refused: they might go on for ever.
     orri_mutex_unlock(rt->platform, &rt->schedule->posting);
     orri_call* calls = orri_calls_take(rt, true);
     if (calls != NULL) {
@@ -365,15 +379,15 @@ static void realtime_calls_left(orri_realtime* rt)
     }
 }
 
-// Threads are gone.
+// After the threads ended: takes the world back to lockstep and frees what the run made.
 static void realtime_close(orri_realtime* rt)
 {
     orr_world* world = rt->world;
     struct orri_schedule* schedule = rt->schedule;
     realtime_stats_save(rt);
     orri_mutex_lock(rt->platform, &schedule->posting);
-    __atomic_store_n(&schedule->realtime, NULL,
-                     __ATOMIC_RELAXED); // From here on calls are refused.
+    // From here on calls of the run are refused.
+    __atomic_store_n(&schedule->realtime, NULL, __ATOMIC_RELAXED);
     orri_mutex_unlock(rt->platform, &schedule->posting);
     if (rt->locks != NULL) {
         orri_lock_set_save_trace(rt);
@@ -409,9 +423,9 @@ void orri_realtime_open(orri_realtime* rt, bool open)
         orri_world_settle(world);
         orri_schema_freeze(&world->schema);
         orri_access_parallel(world, true, NULL);
-        world->loops.era++; // Loops of before have ended.
+        world->loops.era++; // Loops that were open before have ended.
         world->realtime = true;
-        world->loops.iterating = 1; // Closed to all but who has the floor.
+        world->loops.iterating = 1; // Closed to all threads but the one that has the turn.
     } else {
         world->realtime = false;
         world->own_context = *world->context; // As the last turn left it.
@@ -422,6 +436,7 @@ void orri_realtime_open(orri_realtime* rt, bool open)
     }
 }
 
+// The run itself, between realtime_prepare() and realtime_close().
 static orr_result realtime_run(orri_realtime* rt)
 {
     orri_lock_log log = {0};
@@ -437,7 +452,7 @@ static orr_result realtime_run(orri_realtime* rt)
     orri_realtime_open(rt, false);
     orri_mutex_lock(rt->platform, &schedule->posting);
     __atomic_store_n(&schedule->realtime, rt, __ATOMIC_RELAXED);
-    if (rt->replay == NULL) { // What waits for a tick is done before the first one here.
+    if (rt->replay == NULL) { // Calls posted before the run are done before its first tick.
         rt->call_first = schedule->post_first;
         rt->call_last = schedule->post_last;
         schedule->post_first = schedule->post_last = NULL;
@@ -451,26 +466,27 @@ static orr_result realtime_run(orri_realtime* rt)
     if (rt->replay != NULL) {
         orri_locks_follow_leave(rt->locks);
     }
-    orri_realtime_lock(rt); // Others may still wish, and pause.
+    orri_realtime_lock(rt); // Other threads may still set the time scale, and pause.
     if (rt->replay == NULL) {
-        orri_realtime_clock_advance(rt); // Up to here time went on.
+        orri_realtime_clock_advance(rt); // Time ran up to here.
         schedule->time_ns = rt->clock.time_ns > schedule->time_ns ? rt->clock.time_ns
                                                                   : schedule->time_ns;
     }
     orri_realtime_unlock(rt);
     orri_realtime_open(rt, true);
-    schedule->inside = false; // Calls that were posted may still not step or destroy it.
+    schedule->inside = false; // Calls that are left still may not step or destroy the world.
     orri_realtime_release_ids(rt);
     orri_command_buffers_use(rt->world, NULL);
     orri_schedule_leave(rt->world);
     realtime_remember(rt);
     realtime_calls_left(rt);
-    realtime_remember(rt);      // They may have gone ahead.
-    orri_realtime_log_time(rt); // They may have gone back.
+    realtime_remember(rt);      // The calls may have fast-forwarded,
+    orri_realtime_log_time(rt); // and travelled back.
     orri_realtime_log_grants(rt, &log);
     return rt->result != ORR_OK ? rt->result : rt->refused;
 }
 
+// Checks the desc. Reports.
 static orr_result realtime_check(orr_world* world, const orr_realtime_desc* desc)
 {
     const char* wrong = NULL;
@@ -493,8 +509,9 @@ static orr_result realtime_check(orr_world* world, const orr_realtime_desc* desc
     return desc->replay != NULL ? orri_recording_fits(world, desc->replay, "orr_realtime") : ORR_OK;
 }
 
-// A tick that is open goes on where it began: one of lockstep has its messages there; and plans cannot change meanwhile. A recording begins, and is
-// replayed, between ticks.
+// Finishes half-done ticks in lockstep where the run cannot continue them: ticks that began in
+// lockstep have their messages there; plans cannot change within a tick; recordings and replays
+// begin between ticks.
 static orr_result realtime_finish(orr_world* world, const orr_realtime_desc* desc)
 {
     struct orri_schedule* schedule = world->schedule;
@@ -525,6 +542,7 @@ static void realtime_diverge(const orri_pipeline* pipe)
     orri_replay_diverge(pipe->run->rt, pipe);
 }
 
+// The driver table: see orri_driver in schedule.h.
 static const orri_driver realtime_driver = {
     .tick_begin = orri_turn_view_pin,
     .tick_end = orri_turn_publish,

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
-// What a run in real time depends on, kept in memory: whose turn it was on the floor, in which order locks were granted, how much time ticks were
-// given, what was called from outside. A replay takes it from there. Recording never stands in the way: without memory it ends.
+// The recording of a run in real time, in memory: order of turns, order of lock grants, dts of
+// ticks, posted calls, clocks, hashes. A replay reads it. Recording never stops a run: without
+// memory the recording ends.
 #include "realtime/realtime.h"
 #include "store/pool/pool.h"
 
-// ---- taking it down ---------------------------------------------------------------------------------------------------------
+// ---- recording ----------------------------------------------------------------------------------
 
 bool orri_realtime_log_active(const orri_realtime* rt, const orri_pipeline* pipe)
 {
     return rt->record != NULL && !rt->record->full && !rt->record->refused && !pipe->spectator;
 }
 
+// Memory for the recording is refused: it ends here. Reported once.
 static void realtime_log_stop_full(orri_realtime* rt)
 {
     if (!rt->record->full) {
@@ -45,7 +47,8 @@ void orri_realtime_log_turn(orri_realtime* rt, const orri_pipeline* pipe, orri_t
     if (!orri_realtime_log_active(rt, pipe)) {
         return;
     }
-    // What was done since its last turn could not be kept: then this one cannot be come to either.
+    // The inputs of its impure systems since its last turn could not be stored: a replay could not
+    // reach this turn.
     if (record->inputs[pipe->run->number].bytes.failed ||
         !ORRI_RESERVE(&record->env, ORR_MEMORY_SYSTEM, &record->turns, &record->turn_capacity,
                       record->turn_count + 1)) {
@@ -64,7 +67,7 @@ void orri_realtime_log_dt(orri_realtime* rt, const orri_pipeline* pipe, float dt
                          record->dt_count + 1)) {
             record->dts[record->dt_count++] = dt;
         } else {
-            record->turn_count--; // Its tick is not recorded.
+            record->turn_count--; // The tick is not recorded.
             record->ticks--;
             realtime_log_stop_full(rt);
         }
@@ -105,7 +108,7 @@ void orri_realtime_log_calls(orri_realtime* rt, const orri_call* calls, bool syn
     record->call_count += count;
 }
 
-// ---- clocks ---------------------------------------------------------------------------------------------------------------
+// ---- clocks -------------------------------------------------------------------------------------
 
 void orri_realtime_log_tick_end(orri_realtime* rt, const orri_pipeline* pipe)
 {
@@ -140,7 +143,7 @@ bool orri_replay_clock(orri_realtime* rt, orri_pipeline* pipe)
     return true;
 }
 
-// Spectators went by a clock of their own: from here on they are due as if they came anew.
+// Spectators ran by the wall clock beside the replay: their clocks restart.
 static void realtime_log_spectators(const orri_realtime* rt)
 {
     for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
@@ -165,7 +168,7 @@ void orri_realtime_log_time(orri_realtime* rt)
     }
 }
 
-// ---- what is remembered --------------------------------------------------------------------------------------------------------
+// ---- history's memory budget --------------------------------------------------------------------
 
 void orri_realtime_log_budget(const orr_world* world, uint32_t choice)
 {
@@ -192,9 +195,9 @@ bool orri_replay_budget(const orr_world* world, uint32_t* choice)
     return true;
 }
 
-// ---- hashes ---------------------------------------------------------------------------------------------------------------
+// ---- hashes -------------------------------------------------------------------------------------
 
-// What a pipeline owns: values by cluster and row, of the entities there are.
+// Hashes the values of a cluster that the pipeline owns, with the entities of the rows.
 static uint64_t realtime_log_hash_cluster(const orri_pipeline* pipe, const orri_cluster* cluster,
                                           uint64_t hash)
 {
@@ -264,15 +267,16 @@ void orri_realtime_log_hash(orri_realtime* rt, orri_pipeline* pipe)
     }
 }
 
-// ---- beginning and end -------------------------------------------------------------------------------------------------------
+// ---- begin and end ------------------------------------------------------------------------------
 
-// Turns up to where the first pipeline would begin a tick too many. What others do before that belongs to it: so a replay of the same number of
-// ticks comes to the same.
+// The number of turns to follow for `.ticks`: up to where the first pipeline would begin a tick too
+// many. Turns of other pipelines before that belong to the run, so a replay of the same number of
+// ticks ends in the same state.
 static uint32_t realtime_log_end(const orri_realtime* rt)
 {
     uint64_t ticks = 0;
     for (uint32_t i = 0; i < rt->replay->turn_count; i++) {
-        ticks += rt->replay->turns[i] == ORRI_TURN_BEGIN; // Number 0.
+        ticks += rt->replay->turns[i] == ORRI_TURN_BEGIN; // The first pipeline is number 0.
         if (rt->desc.ticks > 0 && ticks > rt->desc.ticks) {
             return i;
         }
@@ -315,7 +319,7 @@ void orri_realtime_log_grants(orri_realtime* rt, orri_lock_log* log)
         if (orri_locks_record_end(rt->locks) != ORR_OK ||
             !ORRI_RESERVE(&record->env, ORR_MEMORY_SYSTEM, &record->grants.grants,
                           &record->grants.capacity, log->count)) {
-            orri_recording_clear(record); // Without all grants turns mean nothing.
+            orri_recording_clear(record); // Without all grants the turns are useless.
             record->full = true;
         } else if (log->count > 0) {
             memcpy(record->grants.grants, log->grants, log->count * sizeof *log->grants);

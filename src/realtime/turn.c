@@ -1,25 +1,28 @@
 // SPDX-License-Identifier: MIT
-// The floor: everything of a tick but the systems themselves, one pipeline at a time; and systems, which run without it. See realtime.h.
+// Turns: a pipeline does the serial part of its ticks in its turn, one pipeline at a time. And
+// groups of systems, which run outside the turn, under locks. See realtime.h and README.md.
 #include "realtime/realtime.h"
 
-#define TURN_SPINS   200u
-#define TURN_CHECKED 10000u // Entities up to which builds with checks look at all of it.
-#define TURN_CLUSTERS \
-    64u // Up to so many clusters a commit takes one by one; beyond, it waits for all systems.
+#define TURN_SPINS 200u // Looks at the ticket before a thread sleeps.
+// Up to so many entities, builds with checks validate everything that is published.
+#define TURN_CHECKED 10000u
+// A commit locks up to so many clusters one by one; with more it takes structure exclusively.
+#define TURN_CLUSTERS 64u
 
-// ---- whose turn it is --------------------------------------------------------------------------------------------------
+// ---- taking and giving turns --------------------------------------------------------------------
 
+// Adds a wait to the statistics, which other threads read at any time.
 static void turn_waited(orri_pipeline_run* run, uint64_t since_ns, uint64_t now_ns)
 {
     uint64_t waited = now_ns > since_ns ? now_ns - since_ns : 0;
-    // Others look at them meanwhile.
     __atomic_fetch_add(&run->stats.turn_waited_ns, waited, __ATOMIC_RELAXED);
     if (waited > run->stats.turn_longest_ns) {
         __atomic_store_n(&run->stats.turn_longest_ns, waited, __ATOMIC_RELAXED);
     }
 }
 
-// Who sleeps says so before it looks at the word for the last time; who changes the word looks afterwards whether somebody sleeps.
+// Sleeps until `*word` differs from `seen`. The sleeper counts itself before the last look at the
+// word; turn_wake() changes the word before it looks at the count. So no wake-up is lost.
 static void turn_sleep(orri_realtime* rt, _Atomic uint32_t* word, uint32_t seen)
 {
     const orr_platform* platform = rt->platform;
@@ -31,6 +34,7 @@ static void turn_sleep(orri_realtime* rt, _Atomic uint32_t* word, uint32_t seen)
     atomic_fetch_sub(&rt->sleepers, 1);
 }
 
+// Changes the word and wakes the threads that sleep on it.
 static void turn_wake(orri_realtime* rt, _Atomic uint32_t* word)
 {
     const orr_platform* platform = rt->platform;
@@ -43,7 +47,8 @@ static void turn_wake(orri_realtime* rt, _Atomic uint32_t* word)
     }
 }
 
-// First come, first served.
+// Takes a ticket and waits until it is served: first come, first served. Spins a little, then
+// sleeps.
 static void turn_take(orri_realtime* rt, orri_pipeline_run* run)
 {
     const orr_platform* platform = rt->platform;
@@ -65,7 +70,7 @@ static void turn_take(orri_realtime* rt, orri_pipeline_run* run)
     turn_waited(run, since, platform->clock_ns(platform->user));
 }
 
-// In a replay: who is next is told; all of them if nobody is.
+// In a replay: wakes the pipeline that has the next recorded turn; all pipelines if there is none.
 static void turn_wake_next(orri_realtime* rt)
 {
     uint32_t at = atomic_load(&rt->turn_at);
@@ -78,6 +83,7 @@ static void turn_wake_next(orri_realtime* rt)
     }
 }
 
+// Serves the next ticket; in a replay the next recorded turn comes, too.
 static void turn_give(orri_realtime* rt, const orri_pipeline* pipe)
 {
     turn_wake(rt, &rt->serving);
@@ -88,7 +94,7 @@ static void turn_give(orri_realtime* rt, const orri_pipeline* pipe)
     }
 }
 
-// ---- replays ---------------------------------------------------------------------------------------------------------
+// ---- replays ------------------------------------------------------------------------------------
 
 bool orri_replay_abandon(orri_realtime* rt)
 {
@@ -96,7 +102,7 @@ bool orri_replay_abandon(orri_realtime* rt)
         return false;
     }
     orri_locks_follow_leave(rt->locks);
-    turn_wake_next(rt); // Nobody has a turn to wait for.
+    turn_wake_next(rt); // No pipeline waits for a recorded turn any more.
     return true;
 }
 
@@ -105,7 +111,8 @@ void orri_replay_diverge(orri_realtime* rt, const orri_pipeline* pipe)
     uint32_t turns = atomic_load(&rt->turn_at);
     if (orri_replay_abandon(rt)) {
         if (turns >= rt->turn_end && orri_replay_ends_mid_tick(rt)) {
-            return; // It ends in the midst of ticks, which are finished.
+            // The recording ends within ticks, which are finished without it: no divergence.
+            return;
         }
         (void)orri_refuse(
             &rt->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
@@ -116,6 +123,8 @@ void orri_replay_diverge(orri_realtime* rt, const orri_pipeline* pipe)
     }
 }
 
+// True when the pipeline waits for a recorded turn of another one, or for a lock that is not
+// granted.
 static bool turn_blocked(const orri_realtime* rt, const orri_pipeline* pipe)
 {
     const orri_pipeline_run* run = pipe->run;
@@ -128,8 +137,8 @@ static bool turn_blocked(const orri_realtime* rt, const orri_pipeline* pipe)
 
 bool orri_replay_stuck(const orri_realtime* rt)
 {
-    // Who waits for a lock that a spectator has goes on when that gives it back, and then this is asked again. Asked first: whoever was let in by one
-    // that has nothing any more was told.
+    // A lock that a spectator holds will be released, and then this is checked again. Asked first:
+    // a pipeline that got its lock from a spectator, which holds nothing any more, was notified.
     if (atomic_load(&rt->diverged) || orri_locks_beside(rt->locks)) {
         return false;
     }
@@ -141,6 +150,7 @@ bool orri_replay_stuck(const orri_realtime* rt)
     return rt->replaying > 0 && standing == rt->replaying;
 }
 
+// Reports a divergence if all replaying pipelines wait for each other.
 static void turn_check_stuck(orri_realtime* rt, const orri_pipeline* pipe)
 {
     orri_realtime_lock(rt);
@@ -151,7 +161,8 @@ static void turn_check_stuck(orri_realtime* rt, const orri_pipeline* pipe)
     }
 }
 
-// Turns and locks come in the order that was recorded: if all wait, one of them did something else before.
+// Notes what the pipeline waits for. Turns and locks are granted in the recorded order: if all
+// pipelines wait, one of them did something else than was recorded.
 static void turn_note_wait(const orri_pipeline* pipe, orri_waits waits)
 {
     orri_pipeline_run* run = pipe->run;
@@ -187,9 +198,9 @@ orri_turn orri_turn_await(const orri_pipeline* pipe)
     }
 }
 
-// ---- coming and going -----------------------------------------------------------------------------------------------------
+// ---- entering and leaving a turn ----------------------------------------------------------------
 
-// The world as this pipeline left it.
+// Makes the world's context that of this pipeline: its open tick, its command buffers.
 static void turn_begin(orri_pipeline* pipe)
 {
     orr_world* world = pipe->world;
@@ -208,7 +219,8 @@ static void turn_begin(orri_pipeline* pipe)
 void orri_turn_enter(orri_pipeline* pipe)
 {
     orri_realtime* rt = pipe->run->rt;
-    // Who went astray finishes its tick all the same. A tick at a meeting is all of it within one turn.
+    // After a divergence the tick is finished all the same. A tick of a fast-forward is within one
+    // turn of the recording.
     if (orri_pipeline_replays(pipe) && !rt->fast_forwards && !atomic_load(&rt->diverged) &&
         orri_turn_await(pipe) != ORRI_TURN_STEP) {
         orri_replay_diverge(rt, pipe);
@@ -234,8 +246,9 @@ void orri_turn_leave(orri_pipeline* pipe)
     turn_give(rt, pipe);
 }
 
-// ---- locks ----------------------------------------------------------------------------------------------------------------
+// ---- locks --------------------------------------------------------------------------------------
 
+// Waits for the lock set that was asked for, unless it was granted at once. Outside a turn.
 static void turn_wait_lock(orri_pipeline* pipe, bool granted)
 {
     orri_pipeline_run* run = pipe->run;
@@ -252,7 +265,8 @@ static void turn_wait_lock(orri_pipeline* pipe, bool granted)
     }
 }
 
-// From the floor to the floor; nobody waits for a lock on it.
+// Takes the lock set. Leaves the turn for it and takes a new one: no pipeline waits for a lock in
+// its turn.
 static void turn_lock(orri_pipeline* pipe, uint32_t who)
 {
     orri_pipeline_run* run = pipe->run;
@@ -267,7 +281,8 @@ void orri_turn_release(orri_pipeline* pipe)
 {
     orri_pipeline_run* run = pipe->run;
     if (run->driven.holding) {
-        // Whoever had structure alone leaves what is published as the rows are, or says that it is not.
+        // A pipeline that held structure exclusively leaves everything published where the rows
+        // are, or remap_failed is set.
         ORR_VALIDATE(!run->driven.exclusive || run->scoped || run->rt->remap_failed ||
                      pipe->world->index.live_count > TURN_CHECKED ||
                      (orri_publish_remapped(run->rt->publisher) &&
@@ -275,7 +290,8 @@ void orri_turn_release(orri_pipeline* pipe)
         orri_lock_release(run->holder);
         run->driven.holding = run->driven.exclusive = run->scoped = false;
         if (pipe->spectator && run->rt->replay != NULL) {
-            turn_check_stuck(run->rt, pipe); // Others may have waited for that alone.
+            // Pipelines of the replay may have waited for this lock alone.
+            turn_check_stuck(run->rt, pipe);
         }
     }
 }
@@ -293,14 +309,14 @@ orr_result orri_turn_remap(orri_pipeline* pipe)
     orri_realtime* rt = pipe->run->rt;
     orr_result result = orri_publish_remap(rt->publisher);
     rt->remap_failed = result != ORR_OK;
-    if (!pipe->run->scoped) { // Nobody reads what is given back.
+    if (!pipe->run->scoped) { // All structure is held: no system reads what is freed here.
         orri_blobs_collect(&rt->world->schema);
         orri_retired_free(rt->world);
     }
     return result;
 }
 
-// ---- commits beside systems that keep to other clusters ---------------------------------------------------------------------
+// ---- commits that lock only some clusters -------------------------------------------------------
 
 orri_commit_scope* orri_turn_commit_scope(const orri_pipeline* pipe)
 {
@@ -315,8 +331,8 @@ orri_commit_scope* orri_turn_commit_scope(const orri_pipeline* pipe)
     return scope;
 }
 
-// What of a commit goes beyond the clusters it is about: who dies with others, what is held of the index, and what only somebody who has everything
-// may look at.
+// False when a commit may concern more than the clusters of its scope: cascades by references,
+// shared pages of the index, readers that have seen nothing yet, transactions on locked types.
 static bool turn_scope_allowed(const orri_pipeline* pipe)
 {
     const orr_world* world = pipe->world;
@@ -335,7 +351,8 @@ bool orri_turn_exclusive_scope(orri_pipeline* pipe)
     }
     turn_lock(pipe, 0);
     run->driven.exclusive = run->scoped = true;
-    if (!turn_scope_allowed(pipe)) { // While it waited.
+    // Things may have changed while the pipeline waited for the locks.
+    if (!turn_scope_allowed(pipe)) {
         orri_turn_release(pipe);
         return false;
     }
@@ -349,8 +366,9 @@ bool orri_turn_wants_exclusive(const orri_pipeline* pipe)
            orri_transaction_pending_unowned(pipe->world, rt->unlocked, rt->unlocked_words);
 }
 
-// ---- a group of systems ---------------------------------------------------------------------------------------------------
+// ---- a group of systems -------------------------------------------------------------------------
 
+// How many entities the due systems of the group may create.
 static uint64_t turn_creates(const orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
     uint64_t count = 0;
@@ -361,7 +379,8 @@ static uint64_t turn_creates(const orri_pipeline* pipe, uint32_t first, uint32_t
     return count;
 }
 
-// What waits for its systems is handed to them: others may send more meanwhile.
+// Gives a system the messages, events and imports that wait for it now. Other pipelines may send
+// more while it runs; those wait for its next tick.
 static orr_result turn_deliver(orr_world* world, orri_system* system)
 {
     if (system->inbox != NULL && !orri_event_cursors_take(world, system->inbox)) {
@@ -379,7 +398,8 @@ static orr_result turn_deliver(orr_world* world, orri_system* system)
     return ORR_OK;
 }
 
-// Ids for what they may create are taken where no system looks for entities.
+// Reserves entity ids for what the systems may create, with the index held exclusively: no system
+// looks up entities meanwhile.
 static orr_result turn_ids(orri_pipeline* pipe, uint64_t count)
 {
     orri_turn_release(pipe);
@@ -390,6 +410,7 @@ static orr_result turn_ids(orri_pipeline* pipe, uint64_t count)
     return held ? ORR_OK : orri_env_result(&pipe->world->env);
 }
 
+// Takes the locks of the group and prepares its systems, until locks and reserved ids suffice.
 static orr_result turn_prepare(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
     orr_world* world = pipe->world;
@@ -400,12 +421,12 @@ static orr_result turn_prepare(orri_pipeline* pipe, uint32_t first, uint32_t poi
         uint64_t clusters = world->clusters.sequence;
         turn_lock(pipe, pipe->steps[first].system->handle.id);
         if (ORR_UNLIKELY(clusters != world->clusters.sequence)) {
-            orri_turn_release(
-                pipe); // While it waited clusters came, whose values are not in its set.
+            // Clusters were added while it waited; their values are not in its lock set.
+            orri_turn_release(pipe);
             continue;
         }
         if (pipe->run->rt->remap_failed) {
-            return ORR_ERR_MEMORY; // It was said.
+            return ORR_ERR_MEMORY; // Reported before.
         }
         orr_result result = orri_group_prepare(pipe, first, point);
         uint64_t creates = result == ORR_OK ? turn_creates(pipe, first, point) : 0;
@@ -419,7 +440,7 @@ static orr_result turn_prepare(orri_pipeline* pipe, uint32_t first, uint32_t poi
     }
 }
 
-// They did not run: it waits on.
+// The group did not run: messages and events stay in their queues.
 static void turn_undeliver(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
     for (uint32_t i = first; i < point; i++) {
@@ -433,14 +454,15 @@ static void turn_undeliver(orri_pipeline* pipe, uint32_t first, uint32_t point)
     }
 }
 
-// What the systems of a group do to values of one type.
+// The systems of a group, and one type: what do they do to its values?
 typedef struct turn_touches {
     const orri_pipeline* pipe;
     uint32_t first, point;
     orr_type type;
 } turn_touches;
 
-// In their order: who looks at values before they are overwritten needs them.
+// How a published block of the type must be reclaimed before the group writes it, in the order of
+// the systems: a system that reads values before they are overwritten needs a copy of them.
 static orri_reclaim_how turn_reclaim_how(void* user, const orri_cluster* cluster)
 {
     const turn_touches* touches = user;
@@ -470,7 +492,7 @@ static orri_reclaim_how turn_reclaim_how(void* user, const orri_cluster* cluster
     return ORRI_RECLAIM_NONE;
 }
 
-// Blocks that others see, and these systems write.
+// Reclaims blocks that are published without a copy (lent) and that these systems write.
 static orr_result turn_reclaim(const orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
     const orri_pipeline_run* run = pipe->run;
@@ -485,6 +507,8 @@ static orr_result turn_reclaim(const orri_pipeline* pipe, uint32_t first, uint32
     return result;
 }
 
+// Everything before the systems run: locks, deliveries, snapshots, published blocks, command
+// buffers, clock.
 static orr_result turn_ready(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
     orr_world* world = pipe->world;
@@ -492,7 +516,8 @@ static orr_result turn_ready(orri_pipeline* pipe, uint32_t first, uint32_t point
     for (uint32_t i = first; result == ORR_OK && i < point; i++) {
         result = pipe->steps[i].system->due ? turn_deliver(world, pipe->steps[i].system) : ORR_OK;
     }
-    if (result == ORR_OK) { // Memories first: they do without, what is lent may not.
+    // Snapshots first: they may be lost without memory, lent blocks may not.
+    if (result == ORR_OK) {
         orri_history_detach_group(pipe, first, point);
         result = turn_reclaim(pipe, first, point);
     }
@@ -502,15 +527,17 @@ static orr_result turn_ready(orri_pipeline* pipe, uint32_t first, uint32_t point
     if (ORR_UNLIKELY(result != ORR_OK)) {
         turn_undeliver(pipe, first, point);
     }
-    // From here on nothing is refused: who was said to overwrite does. Before the clock is taken, since what has its stamp is written
-    // without a look.
+    // From here on nothing is refused: a system that declares .overwrites does overwrite. Before
+    // the clock is taken, because a block with the clock's stamp is written without a further
+    // check.
     orri_reclaim_end(pipe->run->rt->publisher, result == ORR_OK);
     pipe->run->driven.clock[0] = world->tick;
-    pipe->run->driven.clock[1] =
-        orri_epoch_end(world); // Two groups beside each other write different ones.
+    // Groups that run at the same time have different epochs.
+    pipe->run->driven.clock[1] = orri_epoch_end(world);
     return result;
 }
 
+// Calls a system, or replays it. Outside a turn.
 static void turn_call(orri_pipeline* pipe, orri_system* system)
 {
     if (ORR_UNLIKELY(orri_impure_replays(system))) {
@@ -528,6 +555,7 @@ static void turn_call(orri_pipeline* pipe, orri_system* system)
     }
 }
 
+// Runs the due systems one after the other.
 static void turn_run(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
     for (uint32_t i = first; i < point; i++) {
@@ -537,8 +565,8 @@ static void turn_run(orri_pipeline* pipe, uint32_t first, uint32_t point)
     }
 }
 
-// Helpers of the pool, if no other pipeline has them. They cannot run what is for the caller's thread; and what an impure system did is looked at before
-// the next one runs.
+// Takes the workers, if no other pipeline uses them. Workers cannot run systems for the calling
+// thread; and what an impure system did must be recorded before the next system runs.
 static bool turn_workers_take(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
     orri_realtime* rt = pipe->run->rt;
@@ -563,8 +591,8 @@ static void turn_workers_return(orri_realtime* rt)
     orri_realtime_unlock(rt);
 }
 
-// Systems run without the floor; but those that have structure alone keep it: what is counted (strings, arrays, who refers to whom) others change
-// on the floor only.
+// Leaves the turn while systems run. A group that holds structure exclusively keeps its turn:
+// reference counts of strings and arrays and the reference index change only in a turn.
 static void turn_systems_begin(orri_pipeline* pipe, bool alone)
 {
     if (alone) {
@@ -574,6 +602,7 @@ static void turn_systems_begin(orri_pipeline* pipe, bool alone)
     }
 }
 
+// Takes the turn again, if it was left.
 static void turn_systems_end(orri_pipeline* pipe, bool alone)
 {
     if (alone) {
@@ -589,7 +618,8 @@ void orri_turn_end_loops(orri_pipeline* pipe)
     if (ORR_UNLIKELY(run->driven.loop_left)) {
         run->driven.loop_left = false;
         run->driven.era++;
-        pipe->world->loops.era += run->set[0].mode == ORRI_LOCK_EXCLUSIVE; // Of kept orders.
+        // Loops over maintained orders.
+        pipe->world->loops.era += run->set[0].mode == ORRI_LOCK_EXCLUSIVE;
     }
 }
 
@@ -604,7 +634,7 @@ orr_result orri_turn_group(orri_pipeline* pipe, uint32_t first, uint32_t point)
     }
     bool several = pipe->parallel != NULL && turn_workers_take(pipe, first, point);
     bool cut = several && orri_parallel_cut(pipe, first, point);
-    bool alone = run->set[0].mode == ORRI_LOCK_EXCLUSIVE; // Of structure.
+    bool alone = run->set[0].mode == ORRI_LOCK_EXCLUSIVE; // Structure is held exclusively.
     turn_systems_begin(pipe, alone);
     orri_lock_set_note(pipe, first, point, ORRI_LOCK_PLANNED);
     if (cut) {
@@ -630,7 +660,7 @@ orr_result orri_turn_group(orri_pipeline* pipe, uint32_t first, uint32_t point)
     return ORR_OK;
 }
 
-// ---- what others see ---------------------------------------------------------------------------------------------------------
+// ---- publishing ---------------------------------------------------------------------------------
 
 orr_result orri_turn_view_pin(orri_pipeline* pipe)
 {
@@ -649,22 +679,25 @@ static void turn_publish_exports(const orri_pipeline* pipe)
     }
 }
 
-// Plain values are copied beside the systems of others; values that are counted on the floor, where nobody else counts.
+// Plain values are copied outside the turn, while systems of other pipelines run. Values with
+// reference counts are copied in the turn, where no other pipeline changes counts.
 orr_result orri_turn_publish(orri_pipeline* pipe)
 {
     orri_pipeline_run* run = pipe->run;
     orri_realtime* rt = run->rt;
     orr_world* world = pipe->world;
     orr_result result = ORR_OK;
-    // In a recording that is a turn whoever reads: it has to be one without its spectators, too.
+    // A recorded run takes this turn whether or not another pipeline reads the types: spectators
+    // must not decide how many turns there are.
     bool turns = !pipe->spectator && (rt->record != NULL || rt->replay != NULL);
     if (run->published_count > 0 || turns) {
-        run->driven.copied = true; // The tick is open until all of it is shown.
+        run->driven.copied = true; // The tick stays open until everything is published.
         orri_lock_set_one(pipe, rt->registry, ORRI_LOCK_READ);
         orri_turn_leave(pipe);
         turn_wait_lock(pipe, orri_lock_ask(run->holder, 0, run->set, 1));
         run->driven.holding = true;
-        // What does not follow the rows cannot be copied either. (Who says so has structure alone.)
+        // Values that do not follow their rows cannot be copied. (remap_failed is written with
+        // structure held exclusively, so it is stable here.)
         result = rt->remap_failed
                      ? ORR_ERR_MEMORY
                      : orri_publish_copy(rt->publisher, run->published, run->published_plain);

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Who sees what of whom in real time, by declarations alone: made when pipelines begin, and anew when plans change. Nobody runs.
+// What pipelines see of each other in real time, by declarations alone. Made when a run begins, and
+// again when plans change; no system runs meanwhile.
 //
-//   a type that one pipeline writes and another reads ──> published and in the other's view; or, if it is `live`, locked: read in place
+// A type that one pipeline writes and another reads is published by the owner and read through the
+// reader's view. A `live` type is locked instead, and read in place.
 #include "realtime/realtime.h"
 #include <stdlib.h>
 
-// ---- what a pipeline reads ---------------------------------------------------------------------------------------------
+// ---- what a pipeline reads ----------------------------------------------------------------------
 
+// True when a direct system of the pipeline touches the type.
 static bool visibility_reads(const orri_pipeline* pipe, uint32_t type_index)
 {
     for (const orri_system* system = pipe->world->schedule->first; system != NULL;
@@ -20,6 +23,7 @@ static bool visibility_reads(const orri_pipeline* pipe, uint32_t type_index)
     return false;
 }
 
+// True when another pipeline than the owner does.
 static bool visibility_read_elsewhere(const orri_realtime* rt, const orri_pipeline* owner,
                                       uint32_t type_index)
 {
@@ -32,8 +36,9 @@ static bool visibility_read_elsewhere(const orri_realtime* rt, const orri_pipeli
     return false;
 }
 
-// ---- types ---------------------------------------------------------------------------------------------------------------
+// ---- types --------------------------------------------------------------------------------------
 
+// Reserves the lists by type, and empties them.
 static bool visibility_room(orri_realtime* rt)
 {
     orri_env* env = &rt->world->env;
@@ -68,7 +73,8 @@ static bool visibility_room(orri_realtime* rt)
     return true;
 }
 
-// Some system of its owner writes all of it without a look.
+// True when a system of the owner overwrites the type without reading it: its blocks are lent to
+// readers instead of copied.
 static bool visibility_overwritten(const orri_pipeline* owner, const orri_type* type,
                                    uint32_t type_index)
 {
@@ -82,10 +88,11 @@ static bool visibility_overwritten(const orri_pipeline* owner, const orri_type* 
     return false;
 }
 
+// Adds a type to what the owner publishes.
 static void visibility_publish(orri_pipeline_run* run, const orri_type* type)
 {
     orr_type handle = {type->id};
-    if (type->plain) { // Plain ones come first.
+    if (type->plain) { // Plain types come first.
         run->published[run->published_count++] = run->published[run->published_plain];
         run->published[run->published_plain++] = handle;
     } else {
@@ -93,7 +100,8 @@ static void visibility_publish(orri_pipeline_run* run, const orri_type* type)
     }
 }
 
-// A type that others see again, after nobody did for a while: what there is of it is old.
+// A type is read again after a time without readers: its published values are old, and are copied
+// now.
 static orr_result visibility_refresh(orri_realtime* rt, const orri_pipeline* owner, orr_type type)
 {
     orr_result result = orri_publish_copy(rt->publisher, &type, 1);
@@ -103,6 +111,7 @@ static orr_result visibility_refresh(orri_realtime* rt, const orri_pipeline* own
     return result;
 }
 
+// Decides for each type: locked, published or private.
 static orr_result visibility_types(orri_realtime* rt)
 {
     const orr_world* world = rt->world;
@@ -111,7 +120,8 @@ static orr_result visibility_types(orri_realtime* rt)
         const orri_type* type = world->schema.types[i];
         const orri_pipeline* owner = orri_type_owner_of(world, (orr_type){type->id});
         bool read = owner != NULL && visibility_read_elsewhere(rt, owner, i);
-        // Of a recording: whoever reads. Otherwise its spectators would decide which upgrades there are, and who does transactions.
+        // In a recorded run live types are locked even without a reader. Otherwise spectators would
+        // decide which upgrades and transactions there are.
         bool locked = read || (owner != NULL && (rt->record != NULL || rt->replay != NULL));
         if (locked && type->info.live) {
             rt->locked[rt->locked_count++] = i;
@@ -134,8 +144,9 @@ static orr_result visibility_types(orri_realtime* rt)
     return result;
 }
 
-// ---- views ---------------------------------------------------------------------------------------------------------------
+// ---- views --------------------------------------------------------------------------------------
 
+// Makes the view of a pipeline; takes over from the old one what the pipeline has seen.
 static orr_result visibility_view(orri_realtime* rt, orri_pipeline* pipe)
 {
     const orr_world* world = rt->world;
@@ -168,8 +179,9 @@ static orr_result visibility_view(orri_realtime* rt, orri_pipeline* pipe)
     return result;
 }
 
-// ---- exports ----------------------------------------------------------------------------------------------------------------
+// ---- exports ------------------------------------------------------------------------------------
 
+// True when a system of another pipeline imports from `from`.
 static bool visibility_imported_elsewhere(const orri_system* from)
 {
     for (const orri_system* system = from->pipe->world->schedule->first; system != NULL;
@@ -193,6 +205,7 @@ static uint8_t* visibility_copy(orr_world* world, const orri_system_state* state
     return copy;
 }
 
+// Makes the copies of exports that other pipelines import, and of imports.
 static orr_result visibility_exports(orri_realtime* rt)
 {
     orr_world* world = rt->world;
@@ -224,23 +237,25 @@ static orr_result visibility_exports(orri_realtime* rt)
     return ORR_OK;
 }
 
+// Frees these copies; tables for reading by id are made again, with or without the view.
 static void visibility_exports_free(orri_realtime* rt)
 {
     for (orri_system* system = rt->schedule->first; system != NULL; system = system->next) {
         orri_exports_release(rt->world, system);
         system->table_changes = rt->world->tables.changes -
-                                1; // Made anew, with the view or without.
+                                // Different from the world's: made again before the next call.
+                                1;
     }
 }
 
-// ---- what is outside of the world ----------------------------------------------------------------------------------------------
+// ---- things outside the world -------------------------------------------------------------------
 
 static bool visibility_counts(const orri_system* system)
 {
     return !system->removed && system->resolved;
 }
 
-// A system with a `user`, and at the first of those that have the same the lock on it.
+// A system with a `user`; at the first system of those with the same pointer: the lock on it.
 typedef struct visibility_share {
     orri_system* system;
     uint32_t number1;
@@ -253,7 +268,8 @@ static int visibility_compare(const void* a, const void* b)
     return (x > y) - (x < y);
 }
 
-// Those whose pointer is also one of another pipeline get the place of the first of them, plus 1.
+// Systems whose pointer is used in several pipelines get the index of the first of them, plus 1, in
+// user_lock1.
 static void visibility_mark(visibility_share* shares, uint32_t count)
 {
     qsort(shares, count, sizeof *shares, visibility_compare);
@@ -269,6 +285,7 @@ static void visibility_mark(visibility_share* shares, uint32_t count)
     }
 }
 
+// Makes the lock of a number plus 1, if there is none.
 static bool visibility_number(orri_realtime* rt, uint32_t* number1)
 {
     uint32_t number;
@@ -281,7 +298,8 @@ static bool visibility_number(orri_realtime* rt, uint32_t* number1)
     return true;
 }
 
-// By registration: what a trace shows does not depend on addresses.
+// Replaces these indexes by locks, in order of registration: the lock trace must not depend on
+// addresses.
 static bool visibility_users(orri_realtime* rt, visibility_share* shares, uint32_t count)
 {
     uint32_t before = rt->user_lock_capacity;
@@ -306,7 +324,8 @@ static bool visibility_users(orri_realtime* rt, visibility_share* shares, uint32
     return true;
 }
 
-// Systems that reach the same thing outside of the world do not overlap: as in one pipeline, where the plan sees to it.
+// Systems that use the same thing outside the world must not overlap. Within a pipeline the plan
+// takes care of that.
 static orr_result visibility_external(orri_realtime* rt)
 {
     orri_env* env = &rt->world->env;
@@ -334,7 +353,7 @@ static orr_result visibility_external(orri_realtime* rt)
     return done ? ORR_OK : orri_refuse_memory(env, "beginning real time");
 }
 
-// ---- commits beside systems of others ----------------------------------------------------------------------------------------
+// ---- commit scopes ------------------------------------------------------------------------------
 
 static void visibility_scopes_free(orr_world* world, orri_pipeline_run* run)
 {
@@ -346,8 +365,9 @@ static void visibility_scopes_free(orr_world* world, orri_pipeline_run* run)
     run->scope_count = 0;
 }
 
-// Steps get new numbers: what their commits touch is learned anew. In a recording commits wait for all systems: what there is room for, and whether
-// readers of spectators must be told anew, decides who waits for whom, and none of that is recorded.
+// Makes empty scopes: steps have new numbers, so the clusters that their commits touch are learned
+// again. A recorded run uses no scopes: whether a scoped commit is possible depends on memory and
+// on readers of spectators, and is not recorded.
 static orr_result visibility_scopes(orri_realtime* rt, const orri_pipeline* pipe)
 {
     orri_pipeline_run* run = pipe->run;
@@ -368,11 +388,11 @@ static orr_result visibility_scopes(orri_realtime* rt, const orri_pipeline* pipe
     return ORR_OK;
 }
 
-// ---- all of it -----------------------------------------------------------------------------------------------------------------
+// ---- making and freeing -------------------------------------------------------------------------
 
 orr_result orri_visibility_make(orri_realtime* rt)
 {
-    visibility_exports_free(rt); // Before imports are looked up anew.
+    visibility_exports_free(rt); // Before imports are looked up again.
     orr_result result = orri_plan_make(rt->world);
     if (result == ORR_OK && !visibility_room(rt)) {
         result = orri_env_result(&rt->world->env);

@@ -35,7 +35,7 @@ orri_touch orri_touches(const orr_world* world, const orri_system* system, uint3
     return touch;
 }
 
-// ---- values ---------------------------------------------------------------------------------------------------------------
+// ---- values -------------------------------------------------------------------------------------
 
 // True when some cluster that both match has the type. Entries ascend by the number of their cluster.
 static bool conflict_shared_cluster(const orr_query* a, const orr_query* b, orr_type type)
@@ -100,7 +100,7 @@ static bool conflict_of_values(const orr_world* world, const orri_system* first,
     return false;
 }
 
-// ---- everything else --------------------------------------------------------------------------------------------------
+// ---- everything else ----------------------------------------------------------------------------
 
 static bool conflict_imports(const orri_system* importer, const orri_system* exporter)
 {

@@ -4,7 +4,7 @@
 // every run has the same points. What lies between two points is a group.
 #include "schedule/schedule.h"
 
-// ---- who is told of what ----------------------------------------------------------------------------------------------
+// ---- who is told of what ------------------------------------------------------------------------
 
 static void delivery_deps_track(orr_world* world, const orri_system* reader)
 {
@@ -60,7 +60,7 @@ static orr_type delivery_deps_writes_notified(const orr_world* world, const orri
     return (orr_type){0};
 }
 
-// ---- the rules -----------------------------------------------------------------------------------------------------------
+// ---- the rules ----------------------------------------------------------------------------------
 
 // Values that were sent, and the second looks at or writes.
 static bool delivery_deps_values(const orr_world* world, const orri_system* first,

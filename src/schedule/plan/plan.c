@@ -4,7 +4,7 @@
 // one, commits at the same places whatever was sent.
 #include "schedule/schedule.h"
 
-// ---- who is concerned -----------------------------------------------------------------------------------------------
+// ---- who is concerned ---------------------------------------------------------------------------
 
 static const orri_leaf* plan_leaf(const orri_system* system)
 {
@@ -207,7 +207,7 @@ static bool plan_waits_transaction(const orr_world* world, const orri_system* se
     return type.id != 0;
 }
 
-// ---- placing -----------------------------------------------------------------------------------------------------------
+// ---- placing ------------------------------------------------------------------------------------
 
 static orr_result plan_push(orri_pipeline* pipe, orri_step step)
 {
@@ -303,7 +303,7 @@ static orr_result plan_place(orri_pipeline* pipe, orri_system* const* order, uin
     return result == ORR_OK ? plan_end(pipe, group, true, &reason) : result;
 }
 
-// ---- other systems that are named ----------------------------------------------------------------------------------------
+// ---- other systems that are named ---------------------------------------------------------------
 
 ORRI_COLD static orr_result plan_refuse_import(orr_world* world, const orri_system* system,
                                                const char* name, size_t size, const char* what)

@@ -5,7 +5,7 @@
 #include "schedule/record/recording.h"
 #include "store/pool/pool.h"
 
-// ---- which ones ------------------------------------------------------------------------------------------------------------
+// ---- which ones ---------------------------------------------------------------------------------
 
 // In lockstep; NULL: neither recorded nor replayed, or it is real time.
 static orri_lockstep_log* impure_log(const orri_system* system)
@@ -93,7 +93,7 @@ static bool impure_more_than_bytes(const orri_system* system, uint32_t type_inde
     return (sends || writes) && (info->has_owned || info->has_hooks);
 }
 
-// ---- what cannot be kept -------------------------------------------------------------------------------------------------
+// ---- what cannot be kept ------------------------------------------------------------------------
 
 orr_result orri_impure_check(orr_world* world, const char* call)
 {
@@ -115,7 +115,7 @@ orr_result orri_impure_check(orr_world* world, const char* call)
     return ORR_OK;
 }
 
-// ---- state, exports, switches --------------------------------------------------------------------------------------------------
+// ---- state, exports, switches -------------------------------------------------------------------
 
 static void impure_put_states(const orri_system* system, orri_bytes* out)
 {
@@ -171,7 +171,7 @@ static bool impure_get_states(orri_system* system, orri_bytes_from* in)
     return !in->failed;
 }
 
-// ---- values that it wrote in place ---------------------------------------------------------------------------------------------
+// ---- values that it wrote in place --------------------------------------------------------------
 
 // True for the stamp of what it wrote.
 static bool impure_stamped(const orri_system* system, uint64_t version)
@@ -296,7 +296,7 @@ static bool impure_get_values(orr_world* world, orri_bytes_from* in)
     return good && !in->failed;
 }
 
-// ---- a call ----------------------------------------------------------------------------------------------------------------------
+// ---- a call -------------------------------------------------------------------------------------
 
 // As bytes: the hash of the system's name, how many bytes follow, how many lanes there are (0: a callback, which has one), and all of the above.
 void orri_impure_record(orri_system* system, const orr_command_buffer* commands)

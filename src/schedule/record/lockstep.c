@@ -3,7 +3,7 @@
 // recording. Recording never stands in the way: without memory it ends, with the last whole tick.
 #include "schedule/record/recording.h"
 
-// ---- pipelines by number ------------------------------------------------------------------------------------------------
+// ---- pipelines by number ------------------------------------------------------------------------
 
 uint32_t orri_lockstep_log_number(const orri_pipeline* pipe)
 {
@@ -25,7 +25,7 @@ orri_pipeline* orri_lockstep_log_pipeline(const orr_world* world, uint32_t numbe
     return NULL;
 }
 
-// ---- ticks and marks ------------------------------------------------------------------------------------------------------
+// ---- ticks and marks ----------------------------------------------------------------------------
 
 const orri_lockstep_log_mark* orri_lockstep_log_mark_at(const struct orr_recording* recording,
                                                         uint64_t tick)
@@ -135,7 +135,7 @@ bool orri_lockstep_log_mark_now(orr_world* world, struct orr_recording* record)
            lockstep_log_mark(world, record, orr_world_hash(world));
 }
 
-// ---- before a tick --------------------------------------------------------------------------------------------------------
+// ---- before a tick ------------------------------------------------------------------------------
 
 // A world that went back records anew from there.
 static void lockstep_log_align(const orr_world* world, orri_lockstep_log* log)
@@ -275,7 +275,7 @@ orr_result orri_lockstep_log_before(orri_pipeline* pipe, float dt)
     return ORR_OK;
 }
 
-// ---- after a tick ---------------------------------------------------------------------------------------------------------
+// ---- after a tick -------------------------------------------------------------------------------
 
 static void lockstep_log_record_after(orr_world* world, orri_lockstep_log* log)
 {
@@ -317,7 +317,7 @@ void orri_lockstep_log_after(orri_pipeline* pipe)
     }
 }
 
-// ---- beginning and end ------------------------------------------------------------------------------------------------------
+// ---- beginning and end --------------------------------------------------------------------------
 
 void orri_lockstep_log_set(orr_world* world, orri_lockstep_log* log)
 {

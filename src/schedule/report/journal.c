@@ -14,7 +14,7 @@ struct orri_journal {
     uint32_t next; // Where the next entry goes.
 };
 
-// ---- filling --------------------------------------------------------------------------------------------------------
+// ---- filling ------------------------------------------------------------------------------------
 
 static void journal_put(orri_journal* journal, const orr_journal_entry* entry)
 {
@@ -62,7 +62,7 @@ void orri_journal_drain(orr_world* world, orri_journal* journal)
     orri_reader_done(journal->reader);
 }
 
-// ---- beginning and end ----------------------------------------------------------------------------------------------
+// ---- beginning and end --------------------------------------------------------------------------
 
 static void journal_ring_free(orr_world* world, orr_journal_entry* ring, uint32_t capacity)
 {
@@ -205,7 +205,7 @@ orr_result orr_journal_set(orr_world* world, uint32_t capacity)
     return journal != NULL ? ORR_OK : orri_env_result(&world->env);
 }
 
-// ---- asking ---------------------------------------------------------------------------------------------------------
+// ---- asking -------------------------------------------------------------------------------------
 
 uint32_t orr_journal_get(const orr_world* world, orr_entity entity, orr_journal_entry* out,
                          uint32_t out_count)

@@ -25,7 +25,7 @@ orr_result orr_system_stats_get(const orr_world* world, orr_system handle, orr_s
     return ORR_OK;
 }
 
-// ---- workers ------------------------------------------------------------------------------------------------------------
+// ---- workers ------------------------------------------------------------------------------------
 
 uint32_t orr_worker_count(const orr_world* world)
 {
@@ -100,7 +100,7 @@ size_t orr_stats_print(const orr_world* world, char* out, size_t out_size)
     return text.length;
 }
 
-// ---- the plan ---------------------------------------------------------------------------------------------------------
+// ---- the plan -----------------------------------------------------------------------------------
 
 // One thing that makes a system wait for an earlier one.
 typedef void (*report_edge)(void* user, const orri_system* from, const orri_system* to,

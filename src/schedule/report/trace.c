@@ -22,7 +22,7 @@ struct orri_trace {
     char buffer[TRACE_BUFFER_SIZE];
 };
 
-// ---- writing --------------------------------------------------------------------------------------------------------
+// ---- writing ------------------------------------------------------------------------------------
 
 ORRI_COLD static void trace_fail(orri_trace* trace, int error)
 {
@@ -53,7 +53,7 @@ static void trace_flush(orri_trace* trace)
     trace->used = 0;
 }
 
-// ---- JSON -----------------------------------------------------------------------------------------------------------
+// ---- JSON ---------------------------------------------------------------------------------------
 
 // A text in quotes. Names are ASCII; anything else shows as a question mark, which is JSON in any case.
 static void trace_quote(orri_text* text, const char* words)
@@ -171,7 +171,7 @@ void orri_trace_span(orri_trace* trace, const char* name, const char* category, 
     orri_mutex_unlock(trace->env->platform, &trace->busy);
 }
 
-// ---- beginning and end ----------------------------------------------------------------------------------------------
+// ---- beginning and end --------------------------------------------------------------------------
 
 static void trace_free(orr_world* world, orri_trace* trace)
 {

@@ -24,7 +24,7 @@ struct orri_audit_watch {
     uint64_t epoch; // That began with it.
 };
 
-// ---- before ---------------------------------------------------------------------------------------------------------
+// ---- before -------------------------------------------------------------------------------------
 
 static bool audit_add(orr_world* world, orri_audit_watch* watch, audit_piece piece)
 {
@@ -170,7 +170,7 @@ orri_audit_watch* orri_audit_begin(orr_world* world, const orri_system* system)
     return watch;
 }
 
-// ---- after ----------------------------------------------------------------------------------------------------------
+// ---- after --------------------------------------------------------------------------------------
 
 // Where the first value is that differs; SIZE_MAX: none. Bytes between fields may be anything.
 static size_t audit_difference(const audit_piece* piece)

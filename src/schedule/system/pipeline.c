@@ -7,7 +7,7 @@
 #define PIPELINE_STEP_NS UINT64_C(16666667)
 #define PIPELINE_LONG_NS 1e18 // Of a tick: longer than anybody waits, and two of them can be added.
 
-// ---- time -------------------------------------------------------------------------------------------------------------
+// ---- time ---------------------------------------------------------------------------------------
 
 // Not counted up by rounded intervals: sixty ticks at 60 a second are a second, and 120 a second is due when 60 a second is.
 uint64_t orri_pipeline_due(const orri_pipeline* pipe, uint64_t after)
@@ -60,7 +60,7 @@ void orri_pipeline_clock_restart(orri_pipeline* pipe)
     pipe->due_ns = orri_pipeline_due(pipe, 0);
 }
 
-// ---- making ------------------------------------------------------------------------------------------------------------
+// ---- making -------------------------------------------------------------------------------------
 
 static orr_result pipeline_check(orr_world* world, const orr_pipeline_desc* desc)
 {
@@ -192,7 +192,7 @@ uint64_t orri_pipelines_digest(const orr_world* world, uint64_t hash)
     return hash;
 }
 
-// ---- calls --------------------------------------------------------------------------------------------------------------
+// ---- calls --------------------------------------------------------------------------------------
 
 orr_pipeline orr_pipeline_add(orr_world* world, const orr_pipeline_desc* desc)
 {

@@ -52,7 +52,7 @@ bool orri_list_next(const char** at, const char** item, size_t* size)
     return length > 0;
 }
 
-// ---- what is known ------------------------------------------------------------------------------------------------
+// ---- what is known ------------------------------------------------------------------------------
 
 static bool resolve_word(const char* word, size_t size)
 {
@@ -134,7 +134,7 @@ static orr_result resolve_builtins(orr_world* world, const orri_system* system)
     return ORR_OK;
 }
 
-// ---- texts to terms -------------------------------------------------------------------------------------------------
+// ---- texts to terms -----------------------------------------------------------------------------
 
 // Reads a text; items that are a single '*' are taken out first where they are allowed.
 static orr_result resolve_parse(orr_world* world, const orri_system* system, const char* field,
@@ -230,7 +230,7 @@ static orr_result resolve_required(orr_world* world, const orri_system* system, 
     return ORR_OK;
 }
 
-// ---- the query ------------------------------------------------------------------------------------------------------
+// ---- the query ----------------------------------------------------------------------------------
 
 static orr_result resolve_check_query(orr_world* world, const orri_system* system,
                                       const resolve_terms* terms)
@@ -499,7 +499,7 @@ static orr_result resolve_any(orr_world* world, orri_system* system)
     return result == ORR_OK ? resolve_any_types(world, system, &types) : result;
 }
 
-// ---- what it sends ------------------------------------------------------------------------------------------------------
+// ---- what it sends ------------------------------------------------------------------------------
 
 static orr_result resolve_destroys(orr_world* world, orri_system* system)
 {
@@ -612,7 +612,7 @@ static orr_result resolve_sends(orr_world* world, orri_system* system)
     return result;
 }
 
-// ---- events, state, messages ----------------------------------------------------------------------------------------------
+// ---- events, state, messages --------------------------------------------------------------------
 
 static orr_result resolve_events(orr_world* world, orri_system* system)
 {
@@ -689,7 +689,7 @@ static orr_result resolve_reader(orr_world* world, orri_system* system)
     return system->reads ? ORR_OK : orri_env_result(&world->env);
 }
 
-// ---- all of it ------------------------------------------------------------------------------------------------------------
+// ---- all of it ----------------------------------------------------------------------------------
 
 static orr_result resolve_all(orr_world* world, orri_system* system)
 {

@@ -25,7 +25,7 @@ static void spectator_lists(const orri_system* system, spectator_list out[SPECTA
     memcpy(out, lists, sizeof lists);
 }
 
-// ---- the simulation ------------------------------------------------------------------------------------------------------
+// ---- the simulation -----------------------------------------------------------------------------
 
 ORRI_COLD static orr_result spectator_refuse_transient(orr_world* world, const orri_system* system,
                                                        const char* field, orr_type type)
@@ -75,7 +75,7 @@ static orr_result spectator_check_simulation(orr_world* world, const orri_system
     return ORR_OK;
 }
 
-// ---- spectators -----------------------------------------------------------------------------------------------------------
+// ---- spectators ---------------------------------------------------------------------------------
 
 ORRI_COLD static orr_result spectator_refuse_change(orr_world* world, const orri_system* system,
                                                     const char* field, const char* what)
@@ -139,7 +139,7 @@ static orr_result spectator_check_spectator(orr_world* world, const orri_system*
     return spectator_check_types(world, system);
 }
 
-// ---- between them ----------------------------------------------------------------------------------------------------------
+// ---- between them -------------------------------------------------------------------------------
 
 // Events that a spectator sends are for spectators.
 static orr_result spectator_check_events(orr_world* world, const orri_system* system)

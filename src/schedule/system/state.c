@@ -46,7 +46,7 @@ void orri_system_state_check(orr_world* world, orri_system* system)
         system->desc.name, system->state.type->info.name);
 }
 
-// ---- inside a system ---------------------------------------------------------------------------------------------
+// ---- inside a system ----------------------------------------------------------------------------
 
 orri_system* orri_run_self(const orr_run* run, const char* call)
 {
@@ -153,7 +153,7 @@ const void* orr_run_import(orr_run* run, const char* name, const orr_type_desc* 
     return NULL;
 }
 
-// ---- from outside --------------------------------------------------------------------------------------------------
+// ---- from outside -------------------------------------------------------------------------------
 
 const void* orr_system_state(const orr_world* world, orr_system handle)
 {

@@ -3,18 +3,16 @@
 // found out in resolve.c; when they run, in order.c and plan.c.
 #include "schedule/record/recording.h"
 
-#define SYSTEM_ORDERED_MAX \
-    256u // Systems up to which a circle is found when the last of it is added.
+#define SYSTEM_ORDERED_MAX 256u // Systems up to which a circle is found when the last of it is added.
 
-// ---- the world's part --------------------------------------------------------------------------------------------
+// ---- the world's part ---------------------------------------------------------------------------
 
 static void system_end_all(orr_world* world)
 {
     struct orri_schedule* schedule = world->schedule;
     // The last comes first: it may lean on those before.
     for (orri_system* system = schedule->last; system != NULL; system = system->prev) {
-        orri_system_hand_in(world,
-                            system); // Of a tick that is open: callbacks have lanes of their own.
+        orri_system_hand_in(world, system); // Of a tick that is open: callbacks have lanes of their own.
         if (system->started) {
             orri_system_call_back(world, system, ORRI_LIFE_STOP);
         }
@@ -135,7 +133,7 @@ struct orri_schedule* orri_schedule_of(orr_world* world)
     return world->schedule;
 }
 
-// ---- finding -----------------------------------------------------------------------------------------------------
+// ---- finding ------------------------------------------------------------------------------------
 
 orri_system* orri_system_at(const orr_world* world, orr_system handle)
 {
@@ -194,7 +192,7 @@ const char* orr_system_name(const orr_world* world, orr_system handle)
     return system != NULL ? system->desc.name : "";
 }
 
-// ---- adding ------------------------------------------------------------------------------------------------------
+// ---- adding -------------------------------------------------------------------------------------
 
 ORRI_COLD static orr_result system_refuse(orr_world* world, const char* name, const char* what)
 {
@@ -592,7 +590,7 @@ orr_system orr_system_add(orr_world* world, const orr_system_desc* desc)
     return system->handle;
 }
 
-// ---- removing and switching -----------------------------------------------------------------------------------------
+// ---- removing and switching ---------------------------------------------------------------------
 
 ORRI_COLD static orr_result system_refuse_handle(orr_world* world, const char* call,
                                                  orr_system handle)

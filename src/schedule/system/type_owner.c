@@ -12,7 +12,7 @@ typedef struct type_owner_ask {
     bool enters; // Notes claims that are new; else only looks whether they can be had.
 } type_owner_ask;
 
-// ---- claims ------------------------------------------------------------------------------------------------------------
+// ---- claims -------------------------------------------------------------------------------------
 
 static orri_type_owner* type_owner_find(const struct orri_schedule* schedule, uint64_t hash)
 {
@@ -67,7 +67,7 @@ static bool type_owner_type(const type_owner_ask* ask, const char* type, size_t 
     return owner != NULL || !ask->enters || type_owner_enter(ask, hash);
 }
 
-// ---- what is written ---------------------------------------------------------------------------------------------------
+// ---- what is written ----------------------------------------------------------------------------
 
 static bool type_owner_word(const char* word, size_t size, const char* text)
 {

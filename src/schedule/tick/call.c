@@ -5,7 +5,7 @@
 #include "schedule/record/recording.h"
 #include "store/publish/publish.h"
 
-// ---- before ---------------------------------------------------------------------------------------------------------
+// ---- before -------------------------------------------------------------------------------------
 
 static bool call_tables_fit(const orr_world* world, const orri_system* system)
 {
@@ -88,7 +88,7 @@ orr_result orri_system_prepare(orr_world* world, orri_system* system, bool units
     return result == ORR_OK && reserve ? call_reserve(world, system) : result;
 }
 
-// ---- lanes ----------------------------------------------------------------------------------------------------------
+// ---- lanes --------------------------------------------------------------------------------------
 
 // How many a call may create that is given unit `unit`, or everything.
 static uint32_t call_creates_max(const orri_system* system, uint32_t unit)
@@ -178,7 +178,7 @@ void orri_system_hand_in(orr_world* world, orri_system* system)
     system->ahead = false;
 }
 
-// ---- during ---------------------------------------------------------------------------------------------------------
+// ---- during -------------------------------------------------------------------------------------
 
 static void call_enter(orr_world* world, orri_system* system)
 {
@@ -239,7 +239,7 @@ static void call_run_fill(const orri_system* system, orr_run* run)
     run->tick = system->pipe->tick;
 }
 
-// ---- the work itself --------------------------------------------------------------------------------------------------------
+// ---- the work itself ----------------------------------------------------------------------------
 
 static inline void call_unit(const orri_system* system, orr_run* run, uint32_t unit)
 {
@@ -458,8 +458,7 @@ void orri_system_call(orr_world* world, orri_system* system, const uint32_t* uni
     (void)orri_float_mode_set(); // A library it called may have changed it.
     system->stats.rows += sum.rows;
     orri_system_done(world, system);
-    system->stats.runs +=
-        sum.runs; // Apart from the rows: both at once would be read before they are written.
+    system->stats.runs += sum.runs; // Apart from the rows: both at once would be read before they are written.
     if (watch != NULL) {
         orri_audit_end(world, system, watch);
     }
@@ -527,8 +526,7 @@ ORRI_COLD static void call_back_realtime(orr_world* world, orri_system* system,
     call_here_leave(system, before);
     world->schedule->driver->end_loops(system->pipe);
     if (system->pipe->stage != ORRI_STAGE_STEPS) {
-        orri_system_apply_requests(world,
-                                   system); // Of an impure one, which records what it switches.
+        orri_system_apply_requests(world, system); // Of an impure one, which records what it switches.
     }
 }
 

@@ -2,7 +2,7 @@
 // A group of systems: made ready, run, and at its point ended one after the other. Between two points structure stays as it is.
 #include "schedule/record/recording.h"
 
-// ---- before -------------------------------------------------------------------------------------------------------------
+// ---- before -------------------------------------------------------------------------------------
 
 static bool group_due(const orri_pipeline* pipe, orri_system* system)
 {
@@ -62,7 +62,7 @@ orr_result orri_group_prepare(orri_pipeline* pipe, uint32_t first, uint32_t poin
                : ORR_OK;
 }
 
-// ---- running ------------------------------------------------------------------------------------------------------------
+// ---- running ------------------------------------------------------------------------------------
 
 void orri_group_run_one(orr_world* world, orri_system* system, const uint32_t* units)
 {
@@ -109,7 +109,7 @@ void orri_group_run(orri_pipeline* pipe, uint32_t first, uint32_t point)
     }
 }
 
-// ---- the end of a system --------------------------------------------------------------------------------------------------
+// ---- the end of a system ------------------------------------------------------------------------
 
 enum {
     GROUP_HAND_IN,

@@ -7,8 +7,7 @@
 //   tile:  systems in a row that touch only their own rows, done chunk by chunk, so that a chunk stays in the cache
 #include "schedule/schedule.h"
 
-#define PARALLEL_GROUP_NS \
-    10000u // Systems between two points that take less are not worth another worker,
+#define PARALLEL_GROUP_NS 10000u // Systems between two points that take less are not worth another worker,
 #define PARALLEL_SMALL_NS    4000u  // nor is one of them that takes less.
 #define PARALLEL_ROW_NS      2u     // Of a system that was never timed.
 #define PARALLEL_PIECE_NS    10000u // Units are handed out together that take so long.
@@ -60,7 +59,7 @@ struct orri_parallel {
     uint64_t seed, turn;
 };
 
-// ---- which systems wait for which ----------------------------------------------------------------------------------------
+// ---- which systems wait for which ---------------------------------------------------------------
 
 static bool parallel_edge_add(struct orri_parallel* a, uint32_t from, uint32_t to)
 {
@@ -135,7 +134,7 @@ void orri_parallel_invalidate(orri_pipeline* pipe)
     }
 }
 
-// ---- how much a system does ------------------------------------------------------------------------------------------------
+// ---- how much a system does ---------------------------------------------------------------------
 
 // Rows that there are, of one that was never timed.
 static uint64_t parallel_guess(const orri_system* system)
@@ -175,7 +174,7 @@ static bool parallel_choose(struct orri_parallel* a, bool pays)
     }
 }
 
-// ---- nodes ------------------------------------------------------------------------------------------------------------------
+// ---- nodes --------------------------------------------------------------------------------------
 
 // Touches nothing but the rows it is given.
 static bool parallel_own_rows(const orri_system* system)
@@ -310,7 +309,7 @@ static bool parallel_connect(struct orri_parallel* a, uint32_t first, uint32_t p
     return true;
 }
 
-// ---- running ----------------------------------------------------------------------------------------------------------------
+// ---- running ------------------------------------------------------------------------------------
 
 static uint64_t parallel_work(struct orri_parallel* a, uint32_t step, uint32_t first, uint32_t last,
                               uint32_t worker)
@@ -500,7 +499,7 @@ bool orri_parallel_run(orri_pipeline* pipe, uint32_t first, uint32_t point)
     return true;
 }
 
-// ---- something else ---------------------------------------------------------------------------------------------------------
+// ---- something else -----------------------------------------------------------------------------
 
 static void parallel_each_run(void* context, uint32_t node, uint32_t first, uint32_t last,
                               uint32_t worker)
@@ -542,7 +541,7 @@ bool orri_parallel_hands(orri_pipeline* pipe, orri_hands* out)
     return true;
 }
 
-// ---- beginning and end --------------------------------------------------------------------------------------------------------
+// ---- beginning and end --------------------------------------------------------------------------
 
 static const char* parallel_name(void* context, uint32_t slot)
 {

@@ -28,7 +28,7 @@ static uint8_t* reduce_at(const orri_system* system, uint32_t unit)
     return system->partials + unit * reduce_stride(system);
 }
 
-// ---- room ---------------------------------------------------------------------------------------------------------------
+// ---- room ---------------------------------------------------------------------------------------
 
 bool orri_reduce_reserve(orr_world* world, orri_system* system)
 {
@@ -61,7 +61,7 @@ void orri_reduce_free(orr_world* world, orri_system* system)
     system->partial_capacity = 0;
 }
 
-// ---- units --------------------------------------------------------------------------------------------------------------
+// ---- units --------------------------------------------------------------------------------------
 
 void orri_reduce_begin(const orri_system* system, uint32_t unit)
 {

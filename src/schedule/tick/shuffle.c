@@ -27,7 +27,7 @@ static orri_system* shuffle_system(const shuffle_deck* deck, uint32_t step)
     return deck->pipe->steps[deck->first + step].system;
 }
 
-// ---- systems ------------------------------------------------------------------------------------------------------------
+// ---- systems ------------------------------------------------------------------------------------
 
 static void shuffle_begin(shuffle_deck* deck, uint32_t steps)
 {
@@ -74,7 +74,7 @@ static void shuffle_done(shuffle_deck* deck, uint32_t step)
     }
 }
 
-// ---- chunks -------------------------------------------------------------------------------------------------------------
+// ---- chunks -------------------------------------------------------------------------------------
 
 // NULL: they come in order.
 static const uint32_t* shuffle_units(shuffle_deck* deck, const orri_system* system)
@@ -92,7 +92,7 @@ static const uint32_t* shuffle_units(shuffle_deck* deck, const orri_system* syst
     return deck->units;
 }
 
-// ---- all of it ----------------------------------------------------------------------------------------------------------
+// ---- all of it ----------------------------------------------------------------------------------
 
 static uint32_t shuffle_units_most(const orri_pipeline* pipe, uint32_t first, uint32_t point)
 {

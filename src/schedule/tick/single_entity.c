@@ -4,7 +4,7 @@
 #include "base/float.h"
 #include "schedule/schedule.h"
 
-// ---- what keeps an entity from going alone -----------------------------------------------------------------------------
+// ---- what keeps an entity from going alone ------------------------------------------------------
 
 // The first declaration of a system that is more than its own rows; NULL: none.
 static const char* single_entity_obstacle(const orri_system* system)
@@ -128,7 +128,7 @@ orr_result orri_single_entity_check(const orri_single_entity* single)
     return result;
 }
 
-// ---- a tick ------------------------------------------------------------------------------------------------------------
+// ---- a tick -------------------------------------------------------------------------------------
 
 static bool single_entity_due(const orri_system* system, uint64_t tick)
 {

@@ -74,7 +74,7 @@ orr_result orri_step_between(orr_world* world, const char* call)
     return orri_check_open(world, call);
 }
 
-// ---- which pipeline comes next ---------------------------------------------------------------------------------------------
+// ---- which pipeline comes next ------------------------------------------------------------------
 
 // The one that is under way; else the one that is due first, of several the one registered first.
 static orri_pipeline* step_next(const struct orri_schedule* schedule)
@@ -266,8 +266,7 @@ orr_result orr_tick_abandon(orr_world* world)
     }
     orri_pipeline* pipe = world->schedule->now;
     if (result == ORR_OK && pipe->driven != NULL) {
-        pipe->world->schedule->driver->resume(pipe,
-                                              false); // Of a tick that was refused in real time.
+        pipe->world->schedule->driver->resume(pipe, false); // Of a tick that was refused in real time.
     }
     for (orri_system* system = world->schedule->first; result == ORR_OK && system != NULL;
          system = system->next) {

@@ -8,7 +8,7 @@
 
 #define TICK_TIMED_EVERY 16u
 
-// ---- systems begin and end ------------------------------------------------------------------------------------------------
+// ---- systems begin and end ----------------------------------------------------------------------
 
 static void tick_enable(orr_world* world, orri_system* system, bool on)
 {
@@ -122,7 +122,7 @@ static orr_result tick_life(orri_pipeline* pipe)
     return ORR_OK;
 }
 
-// ---- telling and committing ---------------------------------------------------------------------------------------------
+// ---- telling and committing ---------------------------------------------------------------------
 
 // Not in the tick of a spectator: of what that did nobody is told, and what was changed from outside is told when the simulation's next
 // tick begins. Otherwise it would decide what of that comes in one message.
@@ -226,12 +226,10 @@ static orr_result tick_callback_values(orri_pipeline* pipe)
 static orr_result tick_exclusive(orri_pipeline* pipe, orr_result (*work)(orri_pipeline* pipe))
 {
     pipe->world->schedule->driver->exclusive(pipe);
-    orr_result result =
-        pipe->world->schedule->driver->remap(pipe); // Of a change before, if that was refused.
+    orr_result result = pipe->world->schedule->driver->remap(pipe); // Of a change before, if that was refused.
     if (result == ORR_OK) {
         result = work(pipe);
-        orr_result followed = pipe->world->schedule->driver->remap(
-            pipe); // Rows may have moved before it was refused.
+        orr_result followed = pipe->world->schedule->driver->remap(pipe); // Rows may have moved before it was refused.
         result = result == ORR_OK ? followed : result;
     }
     pipe->world->schedule->driver->release(pipe);
@@ -299,7 +297,7 @@ static orr_result tick_outside(orri_pipeline* pipe)
     return result;
 }
 
-// ---- groups and points ----------------------------------------------------------------------------------------------
+// ---- groups and points --------------------------------------------------------------------------
 
 static orr_result tick_group(orri_pipeline* pipe)
 {
@@ -374,7 +372,7 @@ static orr_result tick_point(orri_pipeline* pipe, const orri_step* step)
     return tick_locked(pipe, pending || pipe->phase > 0, tick_commit);
 }
 
-// ---- the tick ---------------------------------------------------------------------------------------------------------------
+// ---- the tick -----------------------------------------------------------------------------------
 
 static orr_result tick_part(orri_pipeline* pipe)
 {

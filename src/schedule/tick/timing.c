@@ -104,7 +104,7 @@ void orri_timing_end(orri_pipeline* pipe, orri_system* system, const char* name,
     }
 }
 
-// ---- workers -------------------------------------------------------------------------------------------------------------
+// ---- workers ------------------------------------------------------------------------------------
 
 uint64_t orri_timing_now(const orri_pipeline* pipe)
 {
