@@ -116,13 +116,13 @@ static thread_action thread_next(orri_realtime* rt, const orri_pipeline* pipe)
     uint64_t left;
     orri_realtime_lock(rt);
     thread_action action = thread_decide(rt, pipe, &left);
-    bool stands = !orri_pipeline_ignores_pause(pipe);
+    bool pausable = !orri_pipeline_ignores_pause(pipe);
     while (action == THREAD_WAIT) {
-        rt->idle += stands;
+        rt->idle += pausable;
         if (!thread_jump(rt)) {
             orri_realtime_wait(rt, left);
         }
-        rt->idle -= stands;
+        rt->idle -= pausable;
         action = thread_decide(rt, pipe, &left);
     }
     pipe->run->sync_seen = action == THREAD_TICK ? rt->sync_count : pipe->run->sync_seen;

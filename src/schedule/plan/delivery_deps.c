@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Ends of systems: values that were sent are written, events go to their queues, readers are told. All of that waits for a
-// point, where it is done in the order of systems. Here: which later system cannot wait for it, by declarations alone; so
-// every run has the same points. What lies between two points is a group.
+// Where a group of systems ends. Values and events that systems sent are applied, and readers are
+// notified, at the point after the group, in the order of systems. This file decides which later
+// system cannot wait for that, by declarations alone, so every run has the same points.
 #include "schedule/schedule.h"
 
-// ---- who is told of what ------------------------------------------------------------------------
+// ---- types of which readers are notified --------------------------------------------------------
 
+// Adds the types of a reader's query.
 static void delivery_deps_track(orr_world* world, const orri_system* reader)
 {
     struct orri_schedule* schedule = world->schedule;
@@ -28,7 +29,7 @@ bool orri_notified_types_find(orr_world* world)
     }
     memset(schedule->notified, 0, schedule->notified_words * sizeof *schedule->notified);
     schedule->notified_any = schedule->notified_all = schedule->journal != NULL;
-    // Points do not depend on who looks on: a spectator may be told of several writes as one.
+    // Points never depend on spectators: a spectator may receive several writes as one.
     for (const orri_system* system = schedule->first; system != NULL; system = system->next) {
         if (!system->removed && system->wanted && system->rights.reader != NULL &&
             !system->pipe->spectator) {
@@ -46,7 +47,8 @@ static bool delivery_deps_readers(const orr_world* world, uint32_t type_index)
             orri_bit_get(schedule->notified, type_index));
 }
 
-// The first type that it writes, in place, and readers are told of; `both` (may be NULL) writes it, too. Null: none.
+// The first type that `system` writes in place, of which readers are notified, and that `both` (may
+// be NULL) writes, too. Null: none.
 static orr_type delivery_deps_writes_notified(const orr_world* world, const orri_system* system,
                                               const orri_system* both)
 {
@@ -62,7 +64,7 @@ static orr_type delivery_deps_writes_notified(const orr_world* world, const orri
 
 // ---- the rules ----------------------------------------------------------------------------------
 
-// Values that were sent, and the second looks at or writes.
+// Values that `first` sent, and `second` reads or writes.
 static bool delivery_deps_values(const orr_world* world, const orri_system* first,
                                  const orri_system* second, orri_reason* out)
 {
@@ -77,8 +79,9 @@ static bool delivery_deps_values(const orr_world* world, const orri_system* firs
     return false;
 }
 
-// Transactions are done after the values of all systems of the group: whoever looks at the type, writes it or sends changes of it
-// comes after a point. Others that transact need not: all are done in order.
+// Transactions are applied after the values of all systems of the group: a system that reads the
+// type, writes it or sends changes of it comes after a point. Another system with transactions need
+// not: all are applied in order.
 static bool delivery_deps_transacts(const orr_world* world, const orri_system* first,
                                     const orri_system* second, orri_reason* out)
 {
@@ -94,6 +97,7 @@ static bool delivery_deps_transacts(const orr_world* world, const orri_system* f
     return false;
 }
 
+// Events that `first` sends and `second` receives.
 static bool delivery_deps_events(const orr_world* world, const orri_system* first,
                                  const orri_system* second, orri_reason* out)
 {
@@ -108,7 +112,7 @@ static bool delivery_deps_events(const orr_world* world, const orri_system* firs
     return false;
 }
 
-// True when all that it writes of what readers are told it writes by atomic sections.
+// True when the system writes notified types in atomic sections only.
 static bool delivery_deps_only_atomic(const orr_world* world, const orri_system* system)
 {
     bool only = system->atomic && !system->writes_by_id && !system->sends_changes;
@@ -119,9 +123,10 @@ static bool delivery_deps_only_atomic(const orr_world* world, const orri_system*
     return only;
 }
 
-// What was written must be told before it is written again, or before somebody listens. After values were sent, or written by id,
-// everything that differs is told: then nobody else may have written in between. But systems with nothing but atomic sections may all
-// be of one group, whatever they write: it is told as nobody's in particular (group.c).
+// Readers must be notified of a write before the value is written again, or before a reader runs.
+// After values were sent or written by id, everything that differs is reported as this system's: no
+// other system may have written in between. But systems with only atomic sections may all be in one
+// group: their changes are reported without a source (group.c).
 static bool delivery_deps_diff(const orr_world* world, const orri_system* first,
                                const orri_system* second, orri_reason* out)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Whether a recording that was read from a file can be replayed on a world: what numbers in it mean has to be the same there.
+// Whether a recording that was read from a file can be replayed on a world: numbers in it must mean
+// the same there (types, pipelines, functions).
 #include "schedule/record/recording.h"
 
 const char* orri_recording_function(const struct orr_recording* recording, uint32_t number,
@@ -48,7 +49,7 @@ static orr_result compat_pipelines(orr_world* world, const orr_recording* record
     return ORR_OK;
 }
 
-// Everything that is called has a function.
+// Every recorded call and transaction has a registered function.
 static orr_result compat_calls(orr_world* world, const orr_recording* recording, const char* call)
 {
     for (uint32_t i = 0; i < recording->call_count; i++) {

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-// What impure systems do is an input of a run: taken down after each of their calls, and in a replay put in where they would have been called, without
-// calling them. Of a call there is what its lanes hold, the blocks it wrote, its state and exports, whom it switched, and which messages it took. Each
-// pipeline has bytes of its own, in the order of its calls: its thread alone writes them, without the floor.
+// Inputs of a run: what impure systems do. Recorded after each of their calls; a replay applies it
+// where the system would have been called, without calling it. Of a call: the commands in its
+// buffers, the blocks it wrote, its state and exports, its requests to enable systems or to pause,
+// and which messages it took. Each pipeline has bytes of its own, in the order of its calls: only
+// its thread writes them, outside its turn.
 #include "schedule/record/recording.h"
 #include "store/pool/pool.h"
 
-// ---- which ones ---------------------------------------------------------------------------------
+// ---- which systems ------------------------------------------------------------------------------
 
-// In lockstep; NULL: neither recorded nor replayed, or it is real time.
+// The lockstep log; NULL: neither recorded nor replayed, or real time.
 static orri_lockstep_log* impure_log(const orri_system* system)
 {
     const orr_world* world = system->pipe->world;
@@ -44,7 +46,7 @@ bool orri_impure_any(const orri_pipeline* pipe, uint32_t first, uint32_t point)
     return false;
 }
 
-// Where what it does goes; where that comes from, and what is next of it.
+// Where inputs of the system are recorded to; where they are replayed from; and the position there.
 static orri_kept* impure_to(const orri_system* system)
 {
     const orri_lockstep_log* log = impure_log(system);
@@ -79,7 +81,8 @@ static void impure_diverge(const orri_system* system)
     }
 }
 
-// A type with strings, arrays or hooks: its values are more than their bytes.
+// True when the system may change a type with strings, arrays or hooks: its values are more than
+// their bytes.
 static bool impure_more_than_bytes(const orri_system* system, uint32_t type_index)
 {
     const orr_world* world = system->pipe->world;
@@ -93,7 +96,7 @@ static bool impure_more_than_bytes(const orri_system* system, uint32_t type_inde
     return (sends || writes) && (info->has_owned || info->has_hooks);
 }
 
-// ---- what cannot be kept ------------------------------------------------------------------------
+// ---- what cannot be recorded --------------------------------------------------------------------
 
 orr_result orri_impure_check(orr_world* world, const char* call)
 {
@@ -115,7 +118,7 @@ orr_result orri_impure_check(orr_world* world, const char* call)
     return ORR_OK;
 }
 
-// ---- state, exports, switches -------------------------------------------------------------------
+// ---- state, exports, requests -------------------------------------------------------------------
 
 static void impure_put_states(const orri_system* system, orri_bytes* out)
 {
@@ -171,16 +174,17 @@ static bool impure_get_states(orri_system* system, orri_bytes_from* in)
     return !in->failed;
 }
 
-// ---- values that it wrote in place --------------------------------------------------------------
+// ---- values written in place --------------------------------------------------------------------
 
-// True for the stamp of what it wrote.
+// True for the stamp of blocks that the system wrote.
 static bool impure_stamped(const orri_system* system, uint64_t version)
 {
     const orri_lockstep_log* log = impure_log(system);
     return log != NULL ? version >= log->epoch : version == system->pipe->driven->clock[1];
 }
 
-// Blocks with the stamp of its group: more than it wrote, if others of the group did before, which does no harm.
+// Records blocks with the stamp of its group. If other systems of the group wrote before, that is
+// more than the system wrote, which does no harm.
 static void impure_put_columns(const orri_system* system, uint32_t type_index, orri_bytes* out)
 {
     const orr_world* world = system->pipe->world;
@@ -226,7 +230,7 @@ static void impure_put_values(const orri_system* system, orri_bytes* out)
 {
     const orr_world* world = system->pipe->world;
     uint32_t types = system->desc.kind == ORR_DIRECT ? world->schema.type_count : 0;
-    if (!world->realtime) { // Stamps that were put off are looked at here.
+    if (!world->realtime) { // Deferred stamps are made now, because they are read here.
         if (system->in_units && system->query->units_listed) {
             orri_run_cache_owe(system->query);
         }
@@ -296,16 +300,17 @@ static bool impure_get_values(orr_world* world, orri_bytes_from* in)
     return good && !in->failed;
 }
 
-// ---- a call -------------------------------------------------------------------------------------
+// ---- one call -----------------------------------------------------------------------------------
 
-// As bytes: the hash of the system's name, how many bytes follow, how many lanes there are (0: a callback, which has one), and all of the above.
+// The bytes of a call: hash of the system's name; number of bytes that follow; number of command
+// buffers (0: a callback, which has one); then everything above.
 void orri_impure_record(orri_system* system, const orr_command_buffer* commands)
 {
     orri_kept* kept = impure_to(system);
     orri_bytes* out = &kept->bytes;
     const orri_lockstep_log* log = impure_log(system);
     if (log != NULL && orri_impure_check(system->pipe->world, "recording") != ORR_OK) {
-        log->record->refused = true; // It came after the recording had begun.
+        log->record->refused = true; // The system was added after the recording began.
         return;
     }
     uint32_t begin = out->count;
@@ -324,14 +329,15 @@ void orri_impure_record(orri_system* system, const orr_command_buffer* commands)
         impure_put_values(system, out);
     }
     if (out->failed) {
-        out->count = begin; // The recording ends with the next turn.
+        out->count = begin; // No memory: the recording ends with the next turn.
         return;
     }
     uint64_t size = out->count - begin - 2 * sizeof(uint64_t);
     memcpy(out->data + begin + sizeof size, &size, sizeof size);
 }
 
-// What is next for the system; `callback`: of that kind. False: nothing.
+// Reads the head of the next input, if it is the system's and, `callback`, of that kind. False: it
+// is not.
 static bool impure_next(const orri_system* system, bool callback, orri_bytes_from* in,
                         uint32_t* command_buffers)
 {
@@ -340,7 +346,7 @@ static bool impure_next(const orri_system* system, bool callback, orri_bytes_fro
     orri_bytes_from from = {kept->bytes.data, kept->bytes.count, *at, false};
     uint64_t name = orri_bytes_word(&from), size = orri_bytes_word(&from);
     if (from.failed || impure_diverged(system)) {
-        return false; // It is at its end.
+        return false; // The recording is at its end.
     }
     size_t bytes = orri_bytes_size(&from, size);
     *in = (orri_bytes_from){from.data + from.at, bytes, 0, from.failed};
@@ -392,6 +398,7 @@ static bool impure_get(orri_system* system, orri_bytes_from* in, uint32_t comman
     return impure_get_values(system->pipe->world, in);
 }
 
+// Applies the recorded input of a call.
 static void impure_put_in(orri_system* system)
 {
     orri_bytes_from in;
@@ -415,7 +422,7 @@ void orri_impure_replay(orri_system* system)
 {
     orri_driven* driven = system->pipe->driven;
     if (impure_log(system) != NULL) {
-        impure_put_in(system); // The caller has entered.
+        impure_put_in(system); // The caller has entered the system.
         return;
     }
     orri_here before = orri_here_enter(system->pipe->world, &system->guard, system, NULL);

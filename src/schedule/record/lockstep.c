@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Lockstep on tape: before each tick calls from outside are done, and noted with what else the tick depends on; in a replay they come from the
-// recording. Recording never stands in the way: without memory it ends, with the last whole tick.
+// The lockstep log: before each tick posted calls run and are recorded, with everything else the
+// tick depends on; a replay takes them from the recording. Recording never stops a run: without
+// memory the recording ends with its last whole tick.
 #include "schedule/record/recording.h"
 
 // ---- pipelines by number ------------------------------------------------------------------------
@@ -79,7 +80,7 @@ void orri_lockstep_log_cut(struct orr_recording* recording, uint32_t ticks)
     ORR_ASSERT(input_size <= recording->inputs[0].bytes.count);
     recording->inputs[0].bytes.count = (uint32_t)input_size;
     recording->inputs[0].bytes.failed = false;
-    if (ticks < recording->entry_count) { // What it ended with is behind.
+    if (ticks < recording->entry_count) { // The reasons for its end are cut off.
         recording->time_ns = recording->entries[ticks].time_ns;
         recording->full = recording->refused = recording->cut = false;
     }
@@ -100,7 +101,7 @@ bool orri_lockstep_log_records(const orri_lockstep_log* log)
     return record != NULL && !record->full && !record->refused;
 }
 
-// It ends, with the ticks that are whole.
+// Ends the recording with its whole ticks. Reports.
 static void lockstep_log_stop(const orr_world* world, orri_lockstep_log* log, bool refused,
                               const char* why)
 {
@@ -137,7 +138,8 @@ bool orri_lockstep_log_mark_now(orr_world* world, struct orr_recording* record)
 
 // ---- before a tick ------------------------------------------------------------------------------
 
-// A world that went back records anew from there.
+// The world travelled back: the recording continues from there. It is elsewhere: the recording
+// ends.
 static void lockstep_log_align(const orr_world* world, orri_lockstep_log* log)
 {
     struct orr_recording* record = log->record;
@@ -153,7 +155,8 @@ static void lockstep_log_align(const orr_world* world, orri_lockstep_log* log)
     }
 }
 
-// Where there is a hash of the last tick, the world must still have it.
+// If the last tick has a mark, the world must still have that hash. Otherwise something changed it
+// that is not recorded.
 static void lockstep_log_check_hash(orr_world* world, const orri_lockstep_log* log)
 {
     struct orr_recording* record = log->record;
@@ -162,7 +165,8 @@ static void lockstep_log_check_hash(orr_world* world, const orri_lockstep_log* l
         return;
     }
     orri_pipeline* first = world->schedule->pipelines[0];
-    uint64_t due_ns = first->due_ns; // Time that passed is an input, too, and is recorded.
+    // Elapsed time is an input, too, and is recorded: not part of this comparison.
+    uint64_t due_ns = first->due_ns;
     first->due_ns = first->rate_hz > 0 ? due_ns : log->first_ns;
     uint64_t hash = orr_world_hash(world);
     first->due_ns = due_ns;
@@ -186,7 +190,7 @@ void orri_lockstep_log_check(orr_world* world, orri_lockstep_log* log)
     }
 }
 
-// Copies of the calls, behind those that are there.
+// Appends copies of the calls to the recording.
 static bool lockstep_log_keep_calls(struct orr_recording* record, const orri_call* calls,
                                     uint32_t* count)
 {
@@ -217,7 +221,8 @@ static void lockstep_log_record_before(orri_pipeline* pipe, orri_lockstep_log* l
 {
     orr_world* world = pipe->world;
     orri_lockstep_log_check(world, log);
-    uint32_t before = log->begun ? 0 : log->now.calls; // Done for a tick that was refused to begin.
+    // Calls that ran for a tick that was refused to begin.
+    uint32_t before = log->begun ? 0 : log->now.calls;
     log->now = (orri_lockstep_entry){.due_ns = pipe->due_ns,
                                      .time_ns = world->schedule->time_ns,
                                      .first_ns = world->schedule->pipelines[0]->due_ns,
@@ -235,7 +240,7 @@ static void lockstep_log_record_before(orri_pipeline* pipe, orri_lockstep_log* l
     lockstep_log_do_calls(world, calls);
 }
 
-// What the recording has, as copies: a call may write into its data.
+// Runs copies of the recorded calls: a call may write into its data.
 static orr_result lockstep_log_replay_calls(orr_world* world, orri_lockstep_log* log,
                                             uint32_t count)
 {
@@ -250,7 +255,7 @@ static orr_result lockstep_log_replay_calls(orr_world* world, orri_lockstep_log*
         end = &(*end)->next;
     }
     log->call_at += count;
-    log->now.calls = 0; // If the tick is refused to begin they are not done again.
+    log->now.calls = 0; // If the tick is refused to begin, they are not run again.
     uint64_t refusals = world->env.refusals;
     lockstep_log_do_calls(world, first);
     log->memory_refused |= world->env.refusals != refusals;
@@ -306,7 +311,7 @@ void orri_lockstep_log_after(orri_pipeline* pipe)
     orr_world* world = pipe->world;
     orri_lockstep_log* log = world->schedule->lockstep_log;
     if (world->schedule->now != NULL || world->tick != log->tick + 1) {
-        return; // It is open, or did not begin.
+        return; // The tick is half done, or did not begin.
     }
     log->begun = true;
     log->first_ns = world->schedule->pipelines[0]->due_ns;
@@ -317,7 +322,7 @@ void orri_lockstep_log_after(orri_pipeline* pipe)
     }
 }
 
-// ---- beginning and end --------------------------------------------------------------------------
+// ---- begin and end ------------------------------------------------------------------------------
 
 void orri_lockstep_log_set(orr_world* world, orri_lockstep_log* log)
 {

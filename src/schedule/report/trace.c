@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: MIT
-// A Chrome trace: a file of JSON that draws when each system ran. It is an array of events. The format lets the end be
-// missing, so only whole events are ever written: what a process that died left behind can be looked at.
+// A Chrome trace: a JSON file that shows when each system ran. It is an array of events. The format
+// allows a missing end, so only whole events are ever written: the file of a process that died can
+// be read.
 #include "schedule/schedule.h"
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #define TRACE_BUFFER_SIZE 65536
-#define TRACE_ROWS_MAX    1024 // Rows with a name; further ones have a number alone.
+#define TRACE_ROWS_MAX    1024 // Rows with a name; further rows have a number only.
 
 struct orri_trace {
-    orri_mutex busy;
+    orri_mutex busy; // Workers write at the same time.
     orri_env* env;
-    char* path; // With its length + 1.
+    char* path; // A copy.
     orr_file file;
     uint64_t offset;   // Bytes in the file.
-    uint64_t begun_ns; // 0 of the picture.
-    bool ended;        // It could not be written: nothing more is.
-    bool separate;     // Some event was written.
+    uint64_t begun_ns; // Time 0 of the trace.
+    bool ended;        // A write failed: nothing more is written.
+    bool separate;     // An event was written: the next begins with a comma.
     uint64_t rows_named[TRACE_ROWS_MAX / 64];
-    size_t used;
+    size_t used; // Bytes of whole events in `buffer`.
     char buffer[TRACE_BUFFER_SIZE];
 };
 
@@ -27,7 +28,8 @@ struct orri_trace {
 ORRI_COLD static void trace_fail(orri_trace* trace, int error)
 {
     const orr_platform* platform = trace->env->platform;
-    // A half written event goes, if the system lets it: what is left is the beginning of an array.
+    // Cuts off a half-written event, if the operating system allows: what is left is the begin of
+    // an array.
     (void)platform->file_truncate(platform->user, trace->file, trace->offset);
     platform->file_close(platform->user, trace->file);
     trace->ended = true;
@@ -55,7 +57,8 @@ static void trace_flush(orri_trace* trace)
 
 // ---- JSON ---------------------------------------------------------------------------------------
 
-// A text in quotes. Names are ASCII; anything else shows as a question mark, which is JSON in any case.
+// A text in quotes. Names are ASCII; anything else becomes a question mark, which is JSON in any
+// case.
 static void trace_quote(orri_text* text, const char* words)
 {
     orri_text_bytes(text, "\"", 1);
@@ -78,7 +81,7 @@ static void trace_time(orri_text* text, const char* key, uint64_t ns)
                   (uint32_t)(ns % 1000));
 }
 
-// An event begins behind what was written before.
+// Begins an event after what is in the buffer.
 static orri_text trace_event(orri_trace* trace)
 {
     orri_text text = {trace->buffer + trace->used, TRACE_BUFFER_SIZE - trace->used, 0};
@@ -86,7 +89,8 @@ static orri_text trace_event(orri_trace* trace)
     return text;
 }
 
-// True when it is in the buffer as a whole; else there is room now, if there ever is.
+// True when the event fitted into the buffer; otherwise the buffer is flushed, and the caller tries
+// once more.
 static bool trace_accept(orri_trace* trace, const orri_text* text)
 {
     if (text->length >= text->size) {
@@ -114,6 +118,7 @@ static void trace_write_name(orri_trace* trace, const char* what, uint32_t row, 
     }
 }
 
+// Names a row of the driving thread or a worker, once.
 static void trace_name_row(orri_trace* trace, uint32_t row)
 {
     if (row >= TRACE_ROWS_MAX || orri_bit_get(trace->rows_named, row)) {
@@ -150,12 +155,12 @@ static void trace_span(orri_trace* trace, const char* name, const char* category
         }
         orri_text_add(&text, "}");
         if (trace_accept(trace, &text)) {
-            return; // What is larger than the buffer is left out.
+            return; // An event larger than the buffer is left out.
         }
     }
 }
 
-// Workers tell of what they did at the same time.
+// Locked: workers write at the same time.
 void orri_trace_name(orri_trace* trace, uint32_t row, const char* name)
 {
     orri_mutex_lock(trace->env->platform, &trace->busy);
@@ -171,7 +176,7 @@ void orri_trace_span(orri_trace* trace, const char* name, const char* category, 
     orri_mutex_unlock(trace->env->platform, &trace->busy);
 }
 
-// ---- beginning and end --------------------------------------------------------------------------
+// ---- begin and end ------------------------------------------------------------------------------
 
 static void trace_free(orr_world* world, orri_trace* trace)
 {
@@ -239,7 +244,7 @@ void orri_trace_close(orr_world* world, orri_trace* trace)
 
 const char* orri_trace_env(orr_world* world, char* out, size_t out_size)
 {
-    static _Atomic uint32_t worlds; // Of the process, that asked.
+    static _Atomic uint32_t worlds; // Worlds of this process that asked.
     const char* path = getenv("ORR_TRACE");
     if (path == NULL || path[0] == '\0') {
         return NULL;
@@ -278,7 +283,7 @@ orr_result orr_trace_set(orr_world* world, const char* path)
     if (schedule == NULL) {
         return orri_env_result(&world->env);
     }
-    // The old one ends first: the new one may be the same file.
+    // The old trace ends first: the new one may be the same file.
     orri_trace_close(world, schedule->trace);
     schedule->trace = path != NULL ? orri_trace_open(world, path) : NULL;
     return path == NULL || schedule->trace != NULL ? ORR_OK : orri_env_result(&world->env);

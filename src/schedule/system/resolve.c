@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What the texts of a desc mean: types, tags, terms. Looked up once, when all names can be known: at the latest when the tick
-// begins. The terms of a list are read by the parser of queries, so that a system says things as a query does.
+// Looks up the names in a system's desc: types, tags, terms, rights. Done once, when all names are
+// known; at the latest when a tick begins. Lists are read by the query parser, so a system's desc
+// has the syntax of queries.
 #include "schedule/schedule.h"
 #include "store/table/required_types.h"
 #include <stdio.h>
 
+// The bit sets of a system, in the order of `bits`.
 enum {
     RESOLVE_CREATES,
     RESOLVE_ADDS,
@@ -21,11 +23,11 @@ enum {
 };
 _Static_assert(RESOLVE_OVERWRITES + 1 == ORRI_BIT_SETS, "a set of bits for each");
 
-// Terms of one text.
+// The terms of one text.
 typedef struct resolve_terms {
     orr_term items[ORR_TERMS_MAX];
     uint32_t count;
-    bool star; // There was a '*'.
+    bool star; // The text has a '*'.
 } resolve_terms;
 
 static uint64_t* resolve_bits(const orri_system* system, uint32_t set)
@@ -52,8 +54,9 @@ bool orri_list_next(const char** at, const char** item, size_t* size)
     return length > 0;
 }
 
-// ---- what is known ------------------------------------------------------------------------------
+// ---- which names are known ----------------------------------------------------------------------
 
+// True for a word of the query syntax.
 static bool resolve_word(const char* word, size_t size)
 {
     static const char* const words[] = {"read", "write", "disabled", "either", "changed"};
@@ -65,8 +68,8 @@ static bool resolve_word(const char* word, size_t size)
     return false;
 }
 
-// The next name in a text, whatever it names; `*at` goes on behind it. False at the end. One that is too long for any name is
-// empty.
+// The next name in a text, whatever it names; `*at` advances. False at the end. A name that is too
+// long becomes empty.
 static bool resolve_name_next(const char** at, char name[ORR_NAME_MAX + 1])
 {
     static const char letters[] =
@@ -80,9 +83,9 @@ static bool resolve_name_next(const char** at, char name[ORR_NAME_MAX + 1])
     return size > 0;
 }
 
-#define RESOLVE_TEXTS 14
+#define RESOLVE_TEXTS 14 // Texts that name types and tags.
 
-// Those that name types and tags; none is NULL.
+// The texts that name types and tags; none is NULL.
 static void resolve_texts(const orr_system_desc* d, const char* out[RESOLVE_TEXTS])
 {
     const char* texts[RESOLVE_TEXTS] = {
@@ -116,8 +119,8 @@ bool orri_system_known(orr_world* world, const orri_system* system)
     return true;
 }
 
-// The library's own types are there as soon as somebody names them. All of them now: sets of bits have room for the types
-// there are when they are made.
+// Registers built-in types that the texts name. All of them now: bit sets have room for the types
+// that exist when they are made.
 static orr_result resolve_builtins(orr_world* world, const orri_system* system)
 {
     const char* texts[RESOLVE_TEXTS];
@@ -136,7 +139,7 @@ static orr_result resolve_builtins(orr_world* world, const orri_system* system)
 
 // ---- texts to terms -----------------------------------------------------------------------------
 
-// Reads a text; items that are a single '*' are taken out first where they are allowed.
+// Parses a text; items that are a single '*' are taken out first where they are allowed.
 static orr_result resolve_parse(orr_world* world, const orri_system* system, const char* field,
                                 const char* text, bool star, resolve_terms* out)
 {
@@ -167,7 +170,7 @@ static orr_result resolve_parse(orr_world* world, const orri_system* system, con
     return result;
 }
 
-// A text of types alone. `access`: "write" is allowed.
+// Parses a text of types only. `access`: "write" is allowed. `star`: '*' is allowed.
 static orr_result resolve_types(orr_world* world, const orri_system* system, const char* field,
                                 const char* text, bool access, bool star, resolve_terms* out)
 {
@@ -196,6 +199,7 @@ static void resolve_set(const orr_world* world, const orri_system* system, uint3
     }
 }
 
+// Parses a list of types into a bit set; `*right` points to it if the list is not empty.
 static orr_result resolve_list(orr_world* world, orri_system* system, const char* field,
                                const char* text, uint32_t set, const uint64_t** right)
 {
@@ -208,7 +212,7 @@ static orr_result resolve_list(orr_world* world, orri_system* system, const char
     return result;
 }
 
-// Types that come along when others are added.
+// Adds the types that are required by those in the set.
 static orr_result resolve_required(orr_world* world, const orri_system* system, uint32_t set)
 {
     uint64_t* bits = resolve_bits(system, set);
@@ -232,6 +236,7 @@ static orr_result resolve_required(orr_world* world, const orri_system* system, 
 
 // ---- the query ----------------------------------------------------------------------------------
 
+// Checks that the query fits the kind of the system.
 static orr_result resolve_check_query(orr_world* world, const orri_system* system,
                                       const resolve_terms* terms)
 {
@@ -254,7 +259,8 @@ static orr_result resolve_check_query(orr_world* world, const orri_system* syste
     return ORR_OK;
 }
 
-// Types with indexed fields are not written in place, but changes of them can be sent: "write" means that alone.
+// Types with indexed fields are not written in place, but changes of them can be sent: "write"
+// means that.
 static void resolve_by_value(const orr_world* world, orri_system* system, resolve_terms* terms)
 {
     system->sent_count = 0;
@@ -268,7 +274,8 @@ static void resolve_by_value(const orr_world* world, orri_system* system, resolv
     }
 }
 
-// What a system with state outside of the world does to the world is an input of it.
+// What a system with state outside the world does to the world is an input, and must be declared
+// .impure.
 static orr_result resolve_pure(orr_world* world, const orri_system* system,
                                const resolve_terms* terms)
 {
@@ -322,8 +329,8 @@ static orr_result resolve_query(orr_world* world, orri_system* system)
     return system->query != NULL ? ORR_OK : orri_env_result(&world->env);
 }
 
-// What it may send changes of: what it says so of, and types that are changed in no other way. An indirect system has no other
-// way at all, so that its write terms say it.
+// The types whose changes it may send: its .changes, and types that can be changed in no other way.
+// An indirect system has no other way at all, so its write terms count.
 static orr_result resolve_changes(orr_world* world, orri_system* system)
 {
     bool indirect = system->desc.kind == ORR_INDIRECT;
@@ -342,6 +349,7 @@ static orr_result resolve_changes(orr_world* world, orri_system* system)
                         &system->rights.changes);
 }
 
+// True when its query writes the type.
 static bool resolve_writes(const orri_system* system, orr_type type)
 {
     for (uint32_t f = 0; f < system->query->field_count; f++) {
@@ -352,7 +360,7 @@ static bool resolve_writes(const orri_system* system, orr_type type)
     return false;
 }
 
-// The types of `any`: bits to read and to write.
+// The types of .by_id: bits to read and to write.
 static orr_result resolve_any_types(orr_world* world, orri_system* system,
                                     const resolve_terms* terms)
 {
@@ -370,7 +378,7 @@ static orr_result resolve_any_types(orr_world* world, orri_system* system,
         }
         if (writes) {
             system->guard.any_write = resolve_bits(system, RESOLVE_ANY_WRITE);
-            // Types that are changed by sending alone: "write" means that.
+            // Types that are changed by sending only: "write" means that.
             const orri_type* type = orri_type_at(&world->schema, terms->items[i].type);
             if (system->desc.kind == ORR_INDIRECT || orri_type_written_by_set(type)) {
                 orri_bit_set(resolve_bits(system, RESOLVE_CHANGES), index, true);
@@ -381,7 +389,7 @@ static orr_result resolve_any_types(orr_world* world, orri_system* system,
     return ORR_OK;
 }
 
-// A section has bytes, which it may make what it likes.
+// Why atomic sections are not possible on a type; NULL: they are. A section writes any bytes.
 static const char* resolve_no_section(const orri_type* type)
 {
     return strncmp(type->info.name, "orr_", 4) == 0 ? "is the library's own; send a change"
@@ -422,7 +430,8 @@ static orr_result resolve_atomics(orr_world* world, orri_system* system)
     return result;
 }
 
-// Blocks of it can be replaced only if all there is to a value is its bytes.
+// Why .overwrites is not possible; NULL: it is. Blocks can be replaced only if a value is nothing
+// but its bytes.
 static const char* resolve_no_overwrite(const orr_world* world, const orri_system* system,
                                         orr_type handle)
 {
@@ -463,7 +472,7 @@ static orr_result resolve_overwrites(orr_world* world, orri_system* system)
     return result;
 }
 
-// Types and tags: what queries of its own may ask for.
+// The types and tags of .by_id, which its own queries may name.
 static orr_result resolve_any(orr_world* world, orri_system* system)
 {
     resolve_terms all, types = {0};
@@ -499,7 +508,7 @@ static orr_result resolve_any(orr_world* world, orri_system* system)
     return result == ORR_OK ? resolve_any_types(world, system, &types) : result;
 }
 
-// ---- what it sends ------------------------------------------------------------------------------
+// ---- what it may send ---------------------------------------------------------------------------
 
 static orr_result resolve_destroys(orr_world* world, orri_system* system)
 {
@@ -614,6 +623,7 @@ static orr_result resolve_sends(orr_world* world, orri_system* system)
 
 // ---- events, state, messages --------------------------------------------------------------------
 
+// Event types that it sends and receives; makes its event cursors.
 static orr_result resolve_events(orr_world* world, orri_system* system)
 {
     resolve_terms terms;
@@ -650,6 +660,7 @@ static orr_result resolve_events(orr_world* world, orri_system* system)
     return system->inbox != NULL ? ORR_OK : orri_env_result(&world->env);
 }
 
+// Makes a state or export value.
 static orr_result resolve_state(orr_world* world, orri_system* system, const orr_type_desc* desc,
                                 const char* field, orri_system_state* out)
 {
@@ -671,6 +682,7 @@ static orr_result resolve_state(orr_world* world, orri_system* system, const orr
     return orri_system_state_make(world, out, found) ? ORR_OK : ORR_ERR_MEMORY;
 }
 
+// Makes the message reader of an indirect system.
 static orr_result resolve_reader(orr_world* world, orri_system* system)
 {
     if (system->desc.kind != ORR_INDIRECT) {
@@ -689,12 +701,12 @@ static orr_result resolve_reader(orr_world* world, orri_system* system)
     return system->reads ? ORR_OK : orri_env_result(&world->env);
 }
 
-// ---- all of it ----------------------------------------------------------------------------------
+// ---- all of a desc ------------------------------------------------------------------------------
 
 static orr_result resolve_all(orr_world* world, orri_system* system)
 {
     orr_result result = resolve_builtins(world, system);
-    // Types of states come first: bits are as many as there are types.
+    // Types of states come first: bit sets are as large as there are types.
     if (result == ORR_OK) {
         result = resolve_state(world, system, system->desc.state, "state", &system->state);
     }
@@ -709,7 +721,7 @@ static orr_result resolve_all(orr_world* world, orri_system* system)
     if (result == ORR_OK) {
         result = resolve_query(world, system);
     }
-    // While systems run no type can come.
+    // While systems run no type can be registered.
     if (result == ORR_OK && system->desc.renames &&
         orr_type_of(world, &orr_desc_orr_name).id == 0) {
         result = orri_env_result(&world->env);
@@ -769,7 +781,8 @@ void orri_system_unresolve(orr_world* world, orri_system* system)
     system->guard = (orri_access){0};
 }
 
-// Counts of owned strings and arrays are the world's, and are kept in order; hooks are somebody's code.
+// True when a type in the set has owned strings or arrays, whose counts are the world's and are
+// changed in order, or hooks, which are the program's code.
 static bool resolve_owns(const orr_world* world, const orri_system* system, const uint64_t* bits)
 {
     for (uint32_t i = 0; bits != NULL && i < world->schema.type_count; i++) {
@@ -781,6 +794,7 @@ static bool resolve_owns(const orr_world* world, const orri_system* system, cons
     return false;
 }
 
+// True when the system may change such values: it is never split over workers.
 static bool resolve_counts(const orr_world* world, const orri_system* system)
 {
     const orri_rights* rights = &system->rights;
@@ -795,6 +809,7 @@ static bool resolve_counts(const orr_world* world, const orri_system* system)
     return owns;
 }
 
+// Why the system must be the only one of its group; NULL: it need not be.
 static const char* resolve_alone(const orri_system* system)
 {
     return system->unsplit ? "runs alone: it changes values with strings, arrays or hooks"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Spectators: pipelines that look on. Between them and the simulation there is a wall with one way through it: spectators read everything
-// and change only what is transient; the simulation does not know that either is there. So it comes to the same with spectators at
-// any rate, and with none. Looked at when the names of a system are known, by declarations alone.
+// Spectators: pipelines that only look on. Spectators read everything and change only transient
+// types and entities; the simulation knows of neither. So its results are the same with spectators
+// at any rate, and with none. Checked when the names of a system are known, by declarations alone.
 #include "schedule/schedule.h"
 
-// What a system declares of types.
+// A list of types in a desc.
 typedef struct spectator_list {
-    const char* field; // Of the desc.
+    const char* field; // Its name in the desc.
     const uint64_t* bits;
 } spectator_list;
 
@@ -25,7 +25,7 @@ static void spectator_lists(const orri_system* system, spectator_list out[SPECTA
     memcpy(out, lists, sizeof lists);
 }
 
-// ---- the simulation -----------------------------------------------------------------------------
+// ---- systems of the simulation ------------------------------------------------------------------
 
 ORRI_COLD static orr_result spectator_refuse_transient(orr_world* world, const orri_system* system,
                                                        const char* field, orr_type type)
@@ -75,7 +75,7 @@ static orr_result spectator_check_simulation(orr_world* world, const orri_system
     return ORR_OK;
 }
 
-// ---- spectators ---------------------------------------------------------------------------------
+// ---- systems of spectators ----------------------------------------------------------------------
 
 ORRI_COLD static orr_result spectator_refuse_change(orr_world* world, const orri_system* system,
                                                     const char* field, const char* what)
@@ -89,7 +89,7 @@ ORRI_COLD static orr_result spectator_refuse_change(orr_world* world, const orri
         system->desc.name, system->pipe->name, field, what);
 }
 
-// What it says of types.
+// Checks its lists of types, and the write terms of its query.
 static orr_result spectator_check_types(orr_world* world, const orri_system* system)
 {
     spectator_list lists[SPECTATOR_LISTS];
@@ -97,7 +97,8 @@ static orr_result spectator_check_types(orr_world* world, const orri_system* sys
     for (uint32_t i = 0; i < world->schema.type_count; i++) {
         const orr_type_info* info = &world->schema.types[i]->info;
         const char* field = NULL;
-        for (uint32_t n = 0; n + 1 < SPECTATOR_LISTS && !info->transient; n++) { // It may read all.
+        // The last list is what it may read: everything.
+        for (uint32_t n = 0; n + 1 < SPECTATOR_LISTS && !info->transient; n++) {
             field = orri_right(lists[n].bits, &system->rights, i) ? lists[n].field : field;
         }
         for (uint32_t f = 0; f < system->query->field_count && !info->transient; f++) {
@@ -139,9 +140,9 @@ static orr_result spectator_check_spectator(orr_world* world, const orri_system*
     return spectator_check_types(world, system);
 }
 
-// ---- between them -------------------------------------------------------------------------------
+// ---- between the two ----------------------------------------------------------------------------
 
-// Events that a spectator sends are for spectators.
+// Events of a spectator are received by spectators only.
 static orr_result spectator_check_events(orr_world* world, const orri_system* system)
 {
     for (const orri_system* other = world->schedule->first; other != NULL; other = other->next) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What systems keep: their state and what they export. Values of schema types, part of the world's state. And what the
-// function of a system can ask about itself.
+// State, exports and imports of systems: values of schema types that are part of the world's state.
+// And what a running system can ask about itself.
 #include "schedule/schedule.h"
 
 bool orri_system_state_make(orr_world* world, orri_system_state* state, const orri_type* type)
@@ -30,7 +30,7 @@ void orri_system_state_hold(orri_system* system)
     memcpy(system->state_before.data, system->state.data, system->state.type->info.size);
 }
 
-// Workers write it in any order, and over each other: what came of it must not last.
+// Workers would write the state in any order, over each other: a write must not last.
 void orri_system_state_check(orr_world* world, orri_system* system)
 {
     size_t size = system->state.type->info.size;
@@ -46,7 +46,7 @@ void orri_system_state_check(orr_world* world, orri_system* system)
         system->desc.name, system->state.type->info.name);
 }
 
-// ---- inside a system ----------------------------------------------------------------------------
+// ---- calls of a running system ------------------------------------------------------------------
 
 orri_system* orri_run_self(const orr_run* run, const char* call)
 {
@@ -97,6 +97,7 @@ ORRI_COLD static void state_refuse(orri_system* system, orr_world* world, const 
                       "%s: system '%s' asks for %s, %s", call, system->desc.name, type, what);
 }
 
+// True when the value has the type of `desc`.
 static bool state_is(const orri_system_state* state, const orr_type_desc* desc)
 {
     return state->data != NULL && strcmp(state->type->info.name, desc->name) == 0;
@@ -153,7 +154,7 @@ const void* orr_run_import(orr_run* run, const char* name, const orr_type_desc* 
     return NULL;
 }
 
-// ---- from outside -------------------------------------------------------------------------------
+// ---- calls from outside -------------------------------------------------------------------------
 
 const void* orr_system_state(const orr_world* world, orr_system handle)
 {

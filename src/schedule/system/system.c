@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: MIT
-// Systems of a world: added, switched and removed, all of it with effect from the next tick on. What their descs mean is
-// found out in resolve.c; when they run, in order.c and plan.c.
+// Systems of a world: added, enabled, disabled and removed, with effect from the next tick on.
+// Their descs are resolved in resolve.c; plan/order.c and plan/plan.c decide when they run.
 #include "schedule/record/recording.h"
 
-#define SYSTEM_ORDERED_MAX 256u // Systems up to which a circle is found when the last of it is added.
+// Up to so many systems, a cycle is found when a system is added; later, when a tick begins.
+#define SYSTEM_ORDERED_MAX 256u
 
-// ---- the world's part ---------------------------------------------------------------------------
+// ---- the schedule of a world --------------------------------------------------------------------
 
+// The world ends: calls stop and destroy of all systems, and frees them.
 static void system_end_all(orr_world* world)
 {
     struct orri_schedule* schedule = world->schedule;
-    // The last comes first: it may lean on those before.
+    // Last registered first: a system may depend on those before it.
     for (orri_system* system = schedule->last; system != NULL; system = system->prev) {
-        orri_system_hand_in(world, system); // Of a tick that is open: callbacks have lanes of their own.
+        // Of a half-done tick: callbacks have buffers of their own.
+        orri_system_hand_in(world, system);
         if (system->started) {
             orri_system_call_back(world, system, ORRI_LIFE_STOP);
         }
@@ -31,7 +34,7 @@ static void system_gone(orr_world* world)
     schedule->now = NULL;
     world->context->busy = NULL;
     world->loops.iterating = 0;
-    orri_lockstep_log_free(world); // What ends now is no tick.
+    orri_lockstep_log_free(world); // What ends now is not a tick.
     system_end_all(world);
     orri_parallel_end(world);
     if (schedule->journal != NULL) {
@@ -53,6 +56,7 @@ static void system_gone(orr_world* world)
     world->schedule = NULL;
 }
 
+// True when the desc declares anything to send.
 static bool system_sends(const orr_system_desc* desc)
 {
     return desc->creates != NULL || desc->destroys != NULL || desc->adds != NULL ||
@@ -86,7 +90,8 @@ static uint64_t system_digest(orr_world* world, uint64_t hash)
                 hash = orri_rows_hash(states[i]->type, states[i]->data, 1, hash);
             }
         }
-        // Who keeps its own book is no part of the state; nor is what waits for it.
+        // A system with a `user` outside the world is not part of the state; nor is what waits for
+        // it.
         if (system->rights.reader != NULL && system->desc.user == NULL) {
             hash = orri_reader_hash(system->rights.reader, hash);
         }
@@ -102,7 +107,7 @@ struct orri_schedule* orri_schedule_of(orr_world* world)
         if (messages == NULL) {
             return NULL;
         }
-        // Another thread may ask already whether it runs.
+        // Another thread may ask whether the world runs.
         __atomic_store_n(&world->schedule,
                          ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SYSTEM, struct orri_schedule, 1),
                          __ATOMIC_RELEASE);
@@ -205,7 +210,7 @@ static bool system_blank(const char* text)
     return text == NULL || text[strspn(text, " \t\n")] == '\0';
 }
 
-// Atomic sections: who may have them, and where. Makes what they need.
+// Checks .atomics: kind of the system, setting of the world. Makes what sections need.
 static orr_result system_check_atomics(orr_world* world, const orr_system_desc* desc)
 {
     if (desc->atomics == NULL) {
@@ -227,7 +232,7 @@ static orr_result system_check_atomics(orr_world* world, const orr_system_desc* 
     return orri_atomic_sections_begin(world) ? ORR_OK : ORR_ERR_MEMORY;
 }
 
-// What is done by chunks on several workers, and made one value of again.
+// Checks .parallel and .combine.
 static orr_result system_check_parallel(orr_world* world, const orr_system_desc* desc)
 {
     bool direct = desc->kind == ORR_DIRECT;
@@ -255,7 +260,7 @@ static orr_result system_check_parallel(orr_world* world, const orr_system_desc*
     return ORR_OK;
 }
 
-// What can be said of a desc without looking up names.
+// Checks a desc as far as possible without looking up names. Reports.
 static orr_result system_check(orr_world* world, const orr_system_desc* desc, bool spectator)
 {
     const char* name = desc->name;
@@ -295,7 +300,7 @@ static orr_result system_check(orr_world* world, const orr_system_desc* desc, bo
     if (result != ORR_OK) {
         return result;
     }
-    // What a spectator does is no input of the simulation: it may keep what it likes.
+    // What a spectator does is not an input of the simulation: it may have any state.
     if (desc->user != NULL && system_sends(desc) && !desc->impure && !spectator) {
         return system_refuse(
             world, name,
@@ -375,7 +380,8 @@ void orri_system_free(orr_world* world, orri_system* system)
     orri_free(env, ORR_MEMORY_SYSTEM, system, sizeof *system, ORRI_BLOCK_ALIGN);
 }
 
-// Who joins a group is switched as the others of it; but not the simulation as who looks on.
+// The enable flag of a group that a new system joins: that of its other systems, but not across the
+// border between simulation and spectators.
 static bool system_group_on(const orr_world* world, const char* group, bool spectator)
 {
     for (const orri_system* other = world->schedule->first; group != NULL && other != NULL;
@@ -441,7 +447,7 @@ static orri_pipeline* system_pipe(orr_world* world, const orr_system_desc* desc)
     return pipe;
 }
 
-// A slot that is free; the number of slots if there is none.
+// A free slot; the number of slots if there is none.
 static uint32_t system_slot(const struct orri_schedule* schedule)
 {
     uint32_t index = 0;
@@ -451,6 +457,7 @@ static uint32_t system_slot(const struct orri_schedule* schedule)
     return index;
 }
 
+// Enters a system into the lists.
 static bool system_enter(orr_world* world, orri_system* system)
 {
     struct orri_schedule* schedule = world->schedule;
@@ -494,7 +501,7 @@ void orri_system_drop(orr_world* world, orri_system* system)
     orri_system_free(world, system);
 }
 
-// The system that makes the call, in which it is a breach; NULL: none.
+// The running system that makes the call, which is a violation; NULL: none.
 static const orri_system* system_breach(const orr_world* world)
 {
     orri_system* running = orri_system_here(world);
@@ -504,14 +511,15 @@ static const orri_system* system_breach(const orr_world* world)
     return running;
 }
 
-// What can be known now is refused now: a query that makes no sense, a cycle.
+// Refuses now what can be known now: a wrong query, a cycle.
 static bool system_try(orr_world* world, orri_system* system)
 {
     if (orri_system_known(world, system) && orri_system_resolve(world, system) != ORR_OK) {
         return false;
     }
     if (world->schedule->system_count > SYSTEM_ORDERED_MAX) {
-        return true; // Ordering them all for each would take ever longer: the tick will say.
+        // Sorting all of them for each new one would take ever longer: the tick reports it.
+        return true;
     }
     uint32_t count;
     orri_system** order =
@@ -628,12 +636,13 @@ orri_system* orri_system_here(const orr_world* world)
 {
     bool here = orri_here_now.world == world && world->running.parallel;
     if (ORR_UNLIKELY(world->schedule == NULL)) {
-        return NULL; // It never had a system.
+        return NULL; // There never was a system.
     }
     return here ? (orri_system*)(uintptr_t)orri_here_now.system : world->schedule->running;
 }
 
-// Inside a system it waits until what that system sent is handed in: then it is done in the order of systems.
+// A running system's request waits until its command buffers are handed in: then it is applied, in
+// the order of systems.
 static orr_result system_request(orr_world* world, orri_system* by, orri_system_request request)
 {
     if (by->desc.parallel) {
@@ -658,7 +667,8 @@ static void system_enable_set(orr_world* world, const orri_system_request* reque
     bool* on = request->group ? &system->group_on : &system->self_on;
     world->schedule->stale |= *on != request->on;
     world->schedule->switched |= *on != request->on && !system->pipe->spectator;
-    __atomic_store_n(on, request->on, __ATOMIC_RELAXED); // In real time others may ask meanwhile.
+    // In real time other threads may read it.
+    __atomic_store_n(on, request->on, __ATOMIC_RELAXED);
     system->wanted = system->self_on && system->group_on;
 }
 
@@ -674,6 +684,7 @@ void orri_system_apply_requests(orr_world* world, orri_system* system)
     }
 }
 
+// Enables or disables a system: now, or at the point of the running system.
 static orr_result system_set(orr_world* world, orri_system_request request)
 {
     orri_system* by = orri_system_here(world);

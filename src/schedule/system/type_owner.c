@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Which pipeline writes which type. Claimed by name when a system is added, since types may come later; never given up or handed
-// on, also when the system is gone. So no two pipelines ever write the same values, and each can go at its own pace.
+// Owners of types: which pipeline writes which type. Entered by name when a system is added, since
+// types may be registered later; never given up or passed on, also when the system is removed. So
+// no two pipelines ever write the same values, and each can tick at its own rate.
 #include "schedule/schedule.h"
 
 #define TYPE_OWNER_BLANKS " \t\r\n\v\f"
 
-// Who asks.
+// A system that becomes owner of types.
 typedef struct type_owner_ask {
     orr_world* world;
     const orri_system* system;
-    bool enters; // Notes claims that are new; else only looks whether they can be had.
+    bool enters; // Enters new owners; else only checks.
 } type_owner_ask;
 
-// ---- claims -------------------------------------------------------------------------------------
+// ---- owners -------------------------------------------------------------------------------------
 
 static orri_type_owner* type_owner_find(const struct orri_schedule* schedule, uint64_t hash)
 {
@@ -37,6 +38,7 @@ ORRI_COLD static bool type_owner_refuse(const type_owner_ask* ask, const orri_ty
     return false;
 }
 
+// Enters the system's pipeline as owner of a type.
 static bool type_owner_enter(const type_owner_ask* ask, uint64_t hash)
 {
     struct orri_schedule* schedule = ask->world->schedule;
@@ -57,6 +59,7 @@ static bool type_owner_enter(const type_owner_ask* ask, uint64_t hash)
     return true;
 }
 
+// Checks or enters one type, by name.
 static bool type_owner_type(const type_owner_ask* ask, const char* type, size_t size)
 {
     uint64_t hash = orr_hash(type, size, 0);
@@ -67,14 +70,15 @@ static bool type_owner_type(const type_owner_ask* ask, const char* type, size_t 
     return owner != NULL || !ask->enters || type_owner_enter(ask, hash);
 }
 
-// ---- what is written ----------------------------------------------------------------------------
+// ---- types that a system writes -----------------------------------------------------------------
 
 static bool type_owner_word(const char* word, size_t size, const char* text)
 {
     return strlen(text) == size && memcmp(word, text, size) == 0;
 }
 
-// Takes words off the front of a member; the last one is a name in any case. Says which there were.
+// Takes words off the front of a member; the last one is always a name. `own`: there were words;
+// `writes`: one was "write".
 static void type_owner_words(const char** at, size_t* size, bool* own, bool* writes)
 {
     *own = *writes = false;
@@ -98,7 +102,7 @@ static void type_owner_words(const char** at, size_t* size, bool* own, bool* wri
     }
 }
 
-// One item: "write Health|read Armor". Words of its first member hold for those that have none.
+// One item: "write Health|read Armor". Words of its first member hold for members that have none.
 static bool type_owner_item(const type_owner_ask* ask, const char* item, size_t size, bool all)
 {
     bool first_writes = all;
@@ -126,6 +130,7 @@ static bool type_owner_item(const type_owner_ask* ask, const char* item, size_t 
     return true;
 }
 
+// All items of a text. `all`: all its types are written.
 static bool type_owner_text(const type_owner_ask* ask, const char* text, bool all)
 {
     const char *at = text != NULL ? text : "", *item;
@@ -137,6 +142,7 @@ static bool type_owner_text(const type_owner_ask* ask, const char* text, bool al
     return had;
 }
 
+// All types that the system writes: query, by_id, changes, atomics, terms.
 static bool type_owner_all(const type_owner_ask* ask)
 {
     const orr_system_desc* desc = &ask->system->desc;
@@ -159,6 +165,7 @@ bool orri_type_owners_take(orr_world* world, const orri_system* system)
            type_owner_all(&(type_owner_ask){world, system, true});
 }
 
+// Fills the types that other pipelines own.
 static void type_owner_foreign(orri_pipeline* pipe)
 {
     const orr_world* world = pipe->world;

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
-// Calling a system: its function for every run of rows, or once, with a lane to send into, and the world closed to
-// everything else.
+// Calling a system: its function for every run of rows, or once, with a command buffer to send
+// into, while the access checks close the world to everything it did not declare.
 #include "base/float.h"
 #include "schedule/record/recording.h"
 #include "store/publish/publish.h"
 
-// ---- before -------------------------------------------------------------------------------------
+// ---- preparation --------------------------------------------------------------------------------
 
+// True when the tables for reading by id match the world's.
 static bool call_tables_fit(const orr_world* world, const orri_system* system)
 {
     return system->tables != NULL && system->table_changes == world->tables.changes &&
            system->table_count == world->tables.capacity;
 }
 
-// What reading by id may see: made anew when types got their first clusters.
+// Makes the tables that reads by id may see. Made again when types got their first clusters.
 static orr_result call_tables(orr_world* world, orri_system* system)
 {
     if (!system->by_id || call_tables_fit(world, system)) {
@@ -43,19 +44,21 @@ static orr_result call_tables(orr_world* world, orri_system* system)
     return ORR_OK;
 }
 
-// Order and working set, of what its pipeline sees.
+// Updates order and pinned set of the query, through the pipeline's view.
 static bool call_refresh(const orr_world* world, const orri_system* system)
 {
     if (ORR_LIKELY(!world->realtime)) {
         return orri_query_refresh(system->query);
     }
-    orri_here_now.view = system->pipe->driven->view; // On the floor: otherwise there is none.
+    // Within a turn, which has no view otherwise.
+    orri_here_now.view = system->pipe->driven->view;
     bool refreshed = orri_query_refresh(system->query);
     orri_here_now.view = NULL;
     return refreshed;
 }
 
-// Room for the lanes of all calls until the next point: those of callbacks, and one for each unit.
+// Reserves room for the command buffers of all calls until the next point: up to 3 for callbacks,
+// and one for each unit.
 static orr_result call_reserve(orr_world* world, orri_system* system)
 {
     if (system->in_units && !orri_units_ready(system->query)) {
@@ -88,9 +91,9 @@ orr_result orri_system_prepare(orr_world* world, orri_system* system, bool units
     return result == ORR_OK && reserve ? call_reserve(world, system) : result;
 }
 
-// ---- lanes --------------------------------------------------------------------------------------
+// ---- command buffers ----------------------------------------------------------------------------
 
-// How many a call may create that is given unit `unit`, or everything.
+// How many entities a call may create that processes unit `unit`, or everything.
 static uint32_t call_creates_max(const orri_system* system, uint32_t unit)
 {
     const orr_query* query = system->query;
@@ -114,7 +117,7 @@ uint64_t orri_system_creates(const orri_system* system)
     return count;
 }
 
-// The lane of unit `unit`: one that was opened ahead, or a new one.
+// The command buffer of unit `unit`: opened in advance, or opened now.
 static orr_command_buffer* call_buffer(orr_world* world, orri_system* system, uint32_t unit)
 {
     return system->ahead
@@ -122,14 +125,15 @@ static orr_command_buffer* call_buffer(orr_world* world, orri_system* system, ui
                : orri_command_buffer_open(world, &system->rights, call_creates_max(system, unit));
 }
 
-// A lane that is of no use goes back at once; the others wait for the point, where they are handed in by order.
+// A buffer in which nothing was sent is closed at once; others wait for the point, where they are
+// handed in, in order.
 static void call_buffer_done(orr_world* world, orri_system* system, orr_command_buffer* commands)
 {
     bool used = orri_command_buffer_end(commands);
     if (system->ahead) {
         return;
     }
-    // Callbacks between ticks: what they send is dealt with before the first group.
+    // What callbacks outside stage STEPS send is applied before the first group.
     bool waits = world->schedule->now == system->pipe && system->pipe->stage == ORRI_STAGE_STEPS;
     if (ORR_LIKELY(!used || !waits)) {
         orri_command_buffer_close(world, commands);
@@ -178,17 +182,18 @@ void orri_system_hand_in(orr_world* world, orri_system* system)
     system->ahead = false;
 }
 
-// ---- during -------------------------------------------------------------------------------------
+// ---- entering and leaving a system --------------------------------------------------------------
 
+// The driving thread runs a system, and no other system runs.
 static void call_enter(orr_world* world, orri_system* system)
 {
     struct orri_schedule* schedule = world->schedule;
     schedule->running = system;
     world->running.in_system = true;
-    // Structure stays as it is. Nobody else counts at this moment, so that no locked instruction is needed.
+    // Structure must not change. No other thread counts now, so a relaxed store will do.
     atomic_store_explicit(&world->loops.iterating, 1, memory_order_relaxed);
     if (schedule->audit != ORR_ACCESS_CHECK_OFF) {
-        // Callbacks come unprepared: without tables reading by id goes the long way.
+        // Callbacks come unprepared: without tables reads by id take the checked path.
         orri_access_enter(world, &system->guard,
                           call_tables_fit(world, system) ? system->tables : NULL);
     }
@@ -202,7 +207,7 @@ static void call_leave(orr_world* world)
     world->schedule->running = NULL;
     world->running.in_system = false;
     if (ORR_UNLIKELY(world->loops.iterating != 1)) {
-        world->loops.era++; // It left a loop without ending it: that one has ended.
+        world->loops.era++; // It returned without ending a loop: that loop has ended.
     }
     atomic_store_explicit(&world->loops.iterating, 0, memory_order_relaxed);
 }
@@ -228,19 +233,21 @@ void orri_group_leave(orr_world* world)
     atomic_store_explicit(&world->loops.iterating, 0, memory_order_relaxed);
 }
 
-// What a call was given.
+// What a call processed.
 typedef struct call_sum {
     uint64_t rows, runs;
 } call_sum;
 
+// Sets dt and tick of a run.
 static void call_run_fill(const orri_system* system, orr_run* run)
 {
     run->dt = system->pipe->dt;
     run->tick = system->pipe->tick;
 }
 
-// ---- the work itself ----------------------------------------------------------------------------
+// ---- running over rows --------------------------------------------------------------------------
 
+// Begins a unit of a system with .combine.
 static inline void call_unit(const orri_system* system, orr_run* run, uint32_t unit)
 {
     if (ORR_UNLIKELY(system->reduces)) {
@@ -249,7 +256,7 @@ static inline void call_unit(const orri_system* system, orr_run* run, uint32_t u
     }
 }
 
-// A call without rows of its own.
+// A call without rows.
 static void call_once(orr_world* world, orri_system* system, void (*function)(orr_run* run))
 {
     static const uint32_t never = 0;
@@ -260,7 +267,8 @@ static void call_once(orr_world* world, orri_system* system, void (*function)(or
     call_buffer_done(world, system, run.commands);
 }
 
-// All runs with one lane: for who sends nothing, and where rows come in an order of their own.
+// All runs with one command buffer: for systems that send nothing, and where rows come in an order
+// of their own.
 static call_sum call_rows(orr_world* world, orri_system* system)
 {
     orr_run run;
@@ -269,7 +277,7 @@ static call_sum call_rows(orr_world* world, orri_system* system)
     call_run_fill(system, &run);
     run.commands = call_buffer(world, system, 0);
     call_unit(system, &run, 0);
-    // A list has its runs at hand: asking for more when they are through would cost as much as a small run.
+    // A cached run list knows its end: asking for another run would cost as much as a small run.
     while ((run.span_left != 0 || !run.listed) && orr_iter_next(&run)) {
         sum.rows += run.count;
         sum.runs++;
@@ -280,7 +288,7 @@ static call_sum call_rows(orr_world* world, orri_system* system)
     return sum;
 }
 
-// Units [first, last), for who sends nothing.
+// Units [first, last) with one command buffer, for systems that send nothing.
 static call_sum call_silent_units(orr_world* world, orri_system* system, uint32_t first,
                                   uint32_t last)
 {
@@ -298,13 +306,13 @@ static call_sum call_silent_units(orr_world* world, orri_system* system, uint32_
             system->run(&run);
         }
     }
-    if (!system->ahead) { // Ahead there is one for all workers.
+    if (!system->ahead) { // Opened in advance there is one buffer for all workers.
         call_buffer_done(world, system, run.commands);
     }
     return sum;
 }
 
-// Units [first, last), each with a lane of its own.
+// Units [first, last), each with a command buffer of its own.
 static call_sum call_units(orr_world* world, orri_system* system, uint32_t first, uint32_t last)
 {
     orr_run run;
@@ -355,7 +363,7 @@ void orri_system_settle(orr_world* world, const orri_system* system)
     }
 }
 
-// Loops that it left are ended on the floor: others may read the era now.
+// Loops that the system left open are ended in the turn: other threads may read the era now.
 static void call_here_leave(const orri_system* system, orri_here before)
 {
     if (ORR_UNLIKELY(orri_here_now.loops != 0)) {
@@ -380,7 +388,7 @@ uint64_t orri_system_work(orr_world* world, orri_system* system, uint32_t first,
     }
     call_sum sum = call_work(world, system, first, last);
     call_here_leave(system, before);
-    (void)orri_float_mode_set(); // A library it called may have changed it.
+    (void)orri_float_mode_set(); // A library that it called may have changed it.
     __atomic_fetch_add(&system->stats.rows, sum.rows, __ATOMIC_RELAXED);
     __atomic_fetch_add(&system->stats.runs, sum.runs, __ATOMIC_RELAXED);
     if (ORR_UNLIKELY(begun != 0)) {
@@ -391,7 +399,7 @@ uint64_t orri_system_work(orr_world* world, orri_system* system, uint32_t first,
     return sum.rows;
 }
 
-// What was handed out to it counts as read.
+// Messages, events and changes that were given to it count as read.
 void orri_system_done(orr_world* world, orri_system* system)
 {
     if (system->in_units && system->query->units_listed) {
@@ -412,7 +420,7 @@ void orri_system_done(orr_world* world, orri_system* system)
     }
 }
 
-// Units in an order of its own; NULL: all, one after the other.
+// All units, in the given order; NULL: ascending.
 static call_sum call_shuffled(orr_world* world, orri_system* system, const uint32_t* units)
 {
     uint32_t count = system->in_units ? system->query->unit_count : 0;
@@ -428,7 +436,8 @@ static call_sum call_shuffled(orr_world* world, orri_system* system, const uint3
     return sum;
 }
 
-// An impure one in a recording is looked at, in a replay it is not called.
+// While a lockstep log is set: an impure system is recorded after its call, and in a replay it is
+// not called.
 ORRI_COLD static call_sum call_logged(orr_world* world, orri_system* system, const uint32_t* units)
 {
     if (orri_impure_replays(system)) {
@@ -436,7 +445,7 @@ ORRI_COLD static call_sum call_logged(orr_world* world, orri_system* system, con
         return (call_sum){0};
     }
     world->schedule->lockstep_log->epoch = world->epoch -
-                                           1; // Rows that were logged count (row_log.h).
+                                           1; // Rows in the row log count, too (row_log.h).
     call_sum sum = call_shuffled(world, system, units);
     if (orri_impure_records(system)) {
         orri_impure_record(system, NULL);
@@ -455,16 +464,17 @@ void orri_system_call(orr_world* world, orri_system* system, const uint32_t* uni
                        ? call_logged(world, system, units)
                        : call_shuffled(world, system, units);
     call_leave(world);
-    (void)orri_float_mode_set(); // A library it called may have changed it.
+    (void)orri_float_mode_set(); // A library that it called may have changed it.
     system->stats.rows += sum.rows;
     orri_system_done(world, system);
-    system->stats.runs += sum.runs; // Apart from the rows: both at once would be read before they are written.
+    // Not next to the rows counter: both at once would be read before they are written.
+    system->stats.runs += sum.runs;
     if (watch != NULL) {
         orri_audit_end(world, system, watch);
     }
 }
 
-// The row is its own, and it sends nothing (single_entity.c): nothing is left to be handed in.
+// One row. The system sends nothing (single_entity.c), so nothing has to be handed in.
 static uint32_t call_row(orr_world* world, orri_system* system, uint32_t index, uint64_t tick)
 {
     orr_run run;
@@ -496,7 +506,7 @@ void orri_system_call_row(orr_world* world, orri_system* system, uint32_t index,
     }
 }
 
-// A callback, in the guard it needs; NULL: what is recorded of it.
+// Calls a callback; NULL: replays the recorded one.
 ORRI_COLD static void call_back(orr_world* world, orri_system* system,
                                 void (*callback)(orr_run* run))
 {
@@ -515,18 +525,19 @@ ORRI_COLD static void call_back(orr_world* world, orri_system* system,
     call_buffer_done(world, system, run.commands);
 }
 
-// On the floor, with nobody beside it.
+// In a turn, with structure held exclusively.
 ORRI_COLD static void call_back_realtime(orr_world* world, orri_system* system,
                                          void (*callback)(orr_run* run))
 {
     orri_here before = orri_here_enter(world, &system->guard, system, NULL);
-    orri_here_now.view = system->pipe->driven->view; // Whole ticks of others.
+    orri_here_now.view = system->pipe->driven->view; // Whole ticks of other pipelines.
     orri_here_now.era = &system->pipe->driven->era;
     call_back(world, system, callback);
     call_here_leave(system, before);
     world->schedule->driver->end_loops(system->pipe);
     if (system->pipe->stage != ORRI_STAGE_STEPS) {
-        orri_system_apply_requests(world, system); // Of an impure one, which records what it switches.
+        // Requests of an impure system, which are recorded.
+        orri_system_apply_requests(world, system);
     }
 }
 
@@ -560,7 +571,8 @@ ORRI_COLD void orri_system_call_back(orr_world* world, orri_system* system, orri
         }
         return;
     }
-    // What was not begun, since a replay did it, is not ended either.
+    // A callback that a replay did instead of the system was not called, so its counterpart is not
+    // called either.
     bool begins = life == ORRI_LIFE_CREATE || life == ORRI_LIFE_START;
     bool* met = life == ORRI_LIFE_CREATE || life == ORRI_LIFE_DESTROY ? &system->create_called
                                                                       : &system->start_called;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-// A group of systems: made ready, run, and at its point ended one after the other. Between two points structure stays as it is.
+// A group of systems: prepared, run, and at its point ended one after the other. Between two points
+// structure does not change.
 #include "schedule/record/recording.h"
 
-// ---- before -------------------------------------------------------------------------------------
+// ---- preparation --------------------------------------------------------------------------------
 
+// Whether a system runs in this tick (.every).
 static bool group_due(const orri_pipeline* pipe, orri_system* system)
 {
     if (ORR_UNLIKELY(!system->started)) {
-        return false; // A callback switched it off after the plan was made.
+        return false; // A callback disabled it after the plan was made.
     }
     if (system->tick_first == UINT64_MAX) {
         system->tick_first = pipe->tick;
@@ -15,6 +17,7 @@ static bool group_due(const orri_pipeline* pipe, orri_system* system)
     return ORR_LIKELY(system->every == 1) || (pipe->tick - system->tick_first) % system->every == 0;
 }
 
+// Whether workers pay for this group; marks the due systems first.
 static bool group_pays(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
     const orri_step* steps = pipe->steps;
@@ -24,7 +27,8 @@ static bool group_pays(orri_pipeline* pipe, uint32_t first, uint32_t point)
     return orri_parallel_pays(pipe, first, point);
 }
 
-// The queue ran over: it begins anew, before it is told everything again.
+// A system whose message queue overflowed is stopped and started, before it receives everything
+// again.
 static void group_restart_lost(orr_world* world, orri_system* system)
 {
     if (system->reads && ORR_UNLIKELY(orri_reader_lost(system->rights.reader))) {
@@ -75,6 +79,7 @@ void orri_group_run_one(orr_world* world, orri_system* system, const uint32_t* u
     }
 }
 
+// Calls the world's probe, in ticks of the simulation.
 static void group_probe(const orri_system* system, orri_probe_at at)
 {
     orri_probe* probe = system->pipe->world->schedule->probe;
@@ -86,7 +91,7 @@ static void group_probe(const orri_system* system, orri_probe_at at)
 void orri_group_run(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
     const orri_step* steps = pipe->steps;
-    // What an impure system did is looked at before the next one runs.
+    // Impure systems are recorded before the next system runs: serially.
     const struct orri_schedule* schedule = pipe->world->schedule;
     bool logged = ORR_UNLIKELY(schedule->lockstep_log != NULL) &&
                   orri_impure_any(pipe, first, point);
@@ -109,17 +114,20 @@ void orri_group_run(orri_pipeline* pipe, uint32_t first, uint32_t point)
     }
 }
 
-// ---- the end of a system ------------------------------------------------------------------------
+// ---- the end of a system, at its point ----------------------------------------------------------
 
+// Progress of the end of a system (pipe->phase).
 enum {
-    GROUP_HAND_IN,
-    GROUP_VALUES,
-    GROUP_DIFF,
-    GROUP_DIFF_ALL,    // Values were sent, or written by id.
-    GROUP_DIFF_ATOMIC, // Those of its query are told; what is left is of atomic sections.
+    GROUP_HAND_IN,  // Command buffers and requests are handed in.
+    GROUP_VALUES,   // Sent values and events are applied.
+    GROUP_DIFF,     // Readers are notified of the blocks that its query wrote.
+    GROUP_DIFF_ALL, // Values were sent or written by id: everything is compared.
+    // The blocks of its query are done; what is left was written in atomic sections.
+    GROUP_DIFF_ATOMIC,
 };
 
-// Who changed values by atomic sections, as far as that can be known: null if others of its group may have.
+// The source of changes made in atomic sections: null if several systems of the group may have made
+// them.
 static orr_system group_section_source(const orri_system* system)
 {
     const orri_pipeline* pipe = system->pipe;
@@ -133,7 +141,7 @@ static orr_system group_section_source(const orri_system* system)
     return system->handle;
 }
 
-// In real time others write at this moment: only what is this pipeline's is looked at.
+// In real time other pipelines write now: only types that this pipeline owns are compared.
 static orr_result group_diff_all(const orri_pipeline* pipe, orr_system source)
 {
     return ORR_LIKELY(!pipe->world->realtime)
@@ -141,6 +149,7 @@ static orr_result group_diff_all(const orri_pipeline* pipe, orr_system source)
                : orri_diff_own(pipe->world, source, false, &pipe->foreign, false);
 }
 
+// Notifies readers of what the system changed.
 static orr_result group_diff(orr_world* world, orri_system* system)
 {
     orri_pipeline* pipe = system->pipe;
@@ -157,6 +166,7 @@ static orr_result group_diff(orr_world* world, orri_system* system)
     return group_diff_all(pipe, group_section_source(system));
 }
 
+// Applies the values and events that the system sent.
 static orr_result group_values(orr_world* world, orri_system* system)
 {
     bool changed = false;

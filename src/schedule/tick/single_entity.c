@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Ticks for one entity alone. That means something only where everything that happens to it happens within its own row: systems that send, reach others by
-// id, keep state or hear of events would do half of what they do. They are refused by name.
+// Ticks for one entity alone. That has a meaning only where everything that happens to the entity
+// happens within its own row: systems that send, reach others by id, have state or receive events
+// would do half of their work. Such systems are refused by name.
 #include "base/float.h"
 #include "schedule/schedule.h"
 
-// ---- what keeps an entity from going alone ------------------------------------------------------
+// ---- obstacles ----------------------------------------------------------------------------------
 
-// The first declaration of a system that is more than its own rows; NULL: none.
+// The first declaration of a system that concerns more than its own rows; NULL: none.
 static const char* single_entity_obstacle(const orri_system* system)
 {
     const orr_system_desc* d = &system->desc;
@@ -50,7 +51,8 @@ static bool single_entity_has(const orri_single_entity* single, uint32_t type_in
     return orr_component_has(single->world, single->entity, type);
 }
 
-// A type of the entity that a system may change by id, whether its query selects the entity or not; null: none.
+// A type of the entity that a system may change by id, whether its query selects the entity or not;
+// null: none.
 static orr_type single_entity_reached(const orri_single_entity* single, const orri_system* system)
 {
     const orri_rights* rights = &system->rights;
@@ -97,7 +99,7 @@ static orr_result single_entity_check_system(const orri_single_entity* single,
     if (system->query == NULL || !orri_query_has(system->query, single->entity)) {
         return ORR_OK;
     }
-    // Who only listens is told of the difference in the next tick.
+    // A system that only receives messages is notified of the difference in the next tick.
     if (system->desc.kind == ORR_INDIRECT && !system->may_send) {
         return ORR_OK;
     }
@@ -113,13 +115,14 @@ orr_result orri_single_entity_check(const orri_single_entity* single)
     orr_world* world = single->world;
     orr_result result = orri_step_check(world, single->call);
     if (result == ORR_OK) {
-        result = orri_check_open(world, single->call); // A tick is half done, or somebody loops.
+        // A tick is half done, or a loop is open.
+        result = orri_check_open(world, single->call);
     }
     if (result == ORR_OK && !orri_command_buffers_begin(world)) {
         result = ORR_ERR_MEMORY;
     }
     if (result == ORR_OK) {
-        result = orri_plan_make(world); // Names are looked up.
+        result = orri_plan_make(world); // Looks up names.
     }
     for (const orri_system* system = world->schedule != NULL ? world->schedule->first : NULL;
          result == ORR_OK && system != NULL; system = system->next) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Stepping a world: pipelines in lockstep, on a clock that moves by their ticks alone. The one that is due first goes first.
+// Stepping a world in lockstep: on a clock that moves by ticks alone, the pipeline that is due
+// first ticks next. Also pausing, and settings that are made between ticks.
 #include "schedule/record/recording.h"
 
 bool orri_realtime_runs(const orr_world* world)
@@ -8,6 +9,7 @@ bool orri_realtime_runs(const orr_world* world)
     return schedule != NULL && __atomic_load_n(&schedule->realtime, __ATOMIC_RELAXED) != NULL;
 }
 
+// At most this much of the time given to orr_update() counts.
 #define STEP_MOST_NS UINT64_C(250000000)
 
 orr_result orri_step_check(orr_world* world, const char* call)
@@ -61,7 +63,7 @@ orr_result orri_step_between(orr_world* world, const char* call)
         return orri_refuse_running(world, call);
     }
     if (schedule != NULL && orri_system_here(world) != NULL) {
-        return orri_step_check(world, call); // Its guard is off.
+        return orri_step_check(world, call); // Reported there: its access checks are off.
     }
     if (orri_handles_here(world) || (schedule != NULL && schedule->inside)) {
         return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
@@ -74,9 +76,9 @@ orr_result orri_step_between(orr_world* world, const char* call)
     return orri_check_open(world, call);
 }
 
-// ---- which pipeline comes next ------------------------------------------------------------------
+// ---- which pipeline ticks next ------------------------------------------------------------------
 
-// The one that is under way; else the one that is due first, of several the one registered first.
+// The half-done one; else the one due first, of several the one registered first.
 static orri_pipeline* step_next(const struct orri_schedule* schedule)
 {
     if (schedule->now != NULL) {
@@ -121,7 +123,8 @@ static orr_result step_due(orr_world* world, uint64_t now_ns)
     return result;
 }
 
-// How much of the time that passed counts for pipelines with a rate: a program that was stopped for a while does not make good for it.
+// How much of the elapsed time counts for pipelines with a rate: a program that was stopped for a
+// while does not catch up on it. Spectators have no say.
 static uint64_t step_elapsed_counted(const struct orri_schedule* schedule, uint64_t elapsed_ns)
 {
     uint64_t most = STEP_MOST_NS;
@@ -132,13 +135,16 @@ static uint64_t step_elapsed_counted(const struct orri_schedule* schedule, uint6
     return elapsed_ns < most ? elapsed_ns : most;
 }
 
-// The first pipeline has no rate: it runs once, with the time that passed, after all that is due before.
+// The first pipeline is continuous: it runs once, with the elapsed time as dt, after everything due
+// before it.
 static orr_result step_continuous(orr_world* world, uint64_t elapsed_ns)
 {
     struct orri_schedule* schedule = world->schedule;
     orri_pipeline* first = schedule->pipelines[0];
-    if (schedule->now != first) { // Else it goes on; its time was counted when it began.
-        // Time of a call that was refused before the first one's turn is still owed to it.
+    // Otherwise its half-done tick continues; its time was counted when it began.
+    if (schedule->now != first) {
+        // Time of an earlier call that was refused before the first pipeline's tick is still due to
+        // it.
         uint64_t from = schedule->passed_ns > 0 ? first->due_ns : schedule->time_ns;
         uint64_t passed = schedule->passed_ns + elapsed_ns;
         first->due_ns = from + step_elapsed_counted(schedule, elapsed_ns);
@@ -165,7 +171,8 @@ orr_result orr_update(orr_world* world, uint64_t elapsed_ns)
     if (first->rate_hz <= 0) {
         return step_continuous(world, elapsed_ns);
     }
-    // The first pipeline runs at most twice; time beyond that is dropped, in whole intervals, for all of them.
+    // The first pipeline runs at most twice; time beyond that is dropped in whole intervals, for
+    // all pipelines.
     uint64_t most = first->due_ns != UINT64_MAX ? first->due_ns + 2 * first->interval_ns - 1
                                                 : UINT64_MAX;
     uint64_t now_ns = schedule->time_ns + elapsed_ns;
@@ -238,7 +245,7 @@ void orr_pause(orr_world* world, bool on)
             by->desc.name);
     } else {
         by->pause = on ? ORRI_PAUSE_ON
-                       : ORRI_PAUSE_OFF; // When it is handed in: in the order of systems.
+                       : ORRI_PAUSE_OFF; // Applied at its point, in the order of systems.
     }
 }
 
@@ -266,7 +273,8 @@ orr_result orr_tick_abandon(orr_world* world)
     }
     orri_pipeline* pipe = world->schedule->now;
     if (result == ORR_OK && pipe->driven != NULL) {
-        pipe->world->schedule->driver->resume(pipe, false); // Of a tick that was refused in real time.
+        // A tick that was refused in real time.
+        pipe->world->schedule->driver->resume(pipe, false);
     }
     for (orri_system* system = world->schedule->first; result == ORR_OK && system != NULL;
          system = system->next) {
@@ -280,7 +288,7 @@ orr_result orr_tick_abandon(orr_world* world)
     return result;
 }
 
-// Settings that a running tick looks at are for between ticks.
+// Settings that a running tick reads may be changed between ticks only. Reports.
 static bool step_setting_allowed(orr_world* world, const char* call)
 {
     if (orri_schedule_of(world) == NULL) {

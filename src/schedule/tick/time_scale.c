@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// How fast the world's time goes. The rules are those of the design: a pipeline that takes longer than its interval slows all of
-// them down at once, and lets go again by a twentieth per tick.
+// The clock of real time. A pipeline that takes longer than its interval slows all pipelines down
+// at once; the scale rises again by 0.05 per tick.
 #include "schedule/tick/time_scale.h"
 
-#define TIME_SCALE_JUMP_NS UINT64_C(250000000)
-#define TIME_SCALE_BACK    0.05
+#define TIME_SCALE_JUMP_NS UINT64_C(250000000) // Of a jump of the wall clock.
+#define TIME_SCALE_BACK    0.05                // How much the scale rises per tick.
 
 void orri_time_scale_begin(orri_time_scale* clock, uint64_t wall_ns, uint64_t time_ns)
 {
@@ -21,6 +21,7 @@ void orri_time_scale_add_interval(orri_time_scale* clock, uint64_t interval_ns)
                                                               : clock->jump_max_ns;
 }
 
+// World nanoseconds per real nanosecond.
 static double time_scale_rate(const orri_time_scale* clock)
 {
     return clock->paused ? 0 : clock->scale * clock->requested;
@@ -75,7 +76,7 @@ void orri_time_scale_update(orri_time_scale* clock, uint64_t wall_ns,
                             const orri_time_scale_load* const* loads, uint32_t count)
 {
     orri_time_scale_advance(clock, wall_ns);
-    // Who requests for twice the speed halves the time there is for a tick.
+    // A requested scale of 2 halves the real time that there is for a tick.
     double target = 1, requested = clock->requested > 0 ? clock->requested : 1;
     for (uint32_t i = 0; i < count; i++) {
         double takes = loads[i]->smoothed_ns * requested, has = (double)loads[i]->interval_ns;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// How long things take: of systems in some ticks, or all; of everything for a trace.
+// Measures how long systems take: in some ticks or all, for statistics and costs; and spans of
+// everything, for a trace.
 #include "schedule/schedule.h"
 #include <stdio.h>
 
-#define TIMING_STUCK_NS UINT64_C(10000000000)
+#define TIMING_STUCK_NS UINT64_C(10000000000) // Default of stuck_ns: 10 s.
 
 static uint64_t timing_now(const orr_world* world)
 {
@@ -15,7 +16,7 @@ uint64_t orri_timing_stuck_ns(const orr_world* world)
     return world->settings.stuck_ns != 0 ? world->settings.stuck_ns : TIMING_STUCK_NS;
 }
 
-// Where nobody else is there to see it, at least afterwards.
+// Reports a slow system after its call, if no watchdog reports it while it runs.
 ORRI_COLD static void timing_report_slow(orr_world* world, const orri_system* system,
                                          uint64_t spent)
 {
@@ -39,8 +40,8 @@ void orri_timing_calibrate(orr_world* world)
     world->schedule->clock_cost_ns = best;
 }
 
-// Of the cost a quarter is what it took last, so that it follows a world that grows. Small systems take less than the look at the clock, which
-// does not count.
+// Adds a time to the statistics. A quarter of the new cost is the last time, so that it follows a
+// growing world. The cost of reading the clock is subtracted, since small systems take less.
 static void timing_note(const orr_world* world, orri_system* system, uint64_t spent)
 {
     orr_system_stats* stats = &system->stats;
@@ -59,13 +60,13 @@ void orri_timing_begin(orri_pipeline* pipe)
     }
 }
 
-// In real time each pipeline has a row of its own; workers have theirs.
+// The row in the trace: in real time each pipeline has its own; workers have theirs.
 static uint32_t timing_row(const orri_pipeline* pipe, uint32_t worker)
 {
     return worker == 0 && pipe->world->realtime ? ORRI_TRACE_PIPELINES + pipe->index : worker;
 }
 
-// What stands beside a span of the trace.
+// Writes a span with its tick, pipeline and rows.
 static void timing_span(const orri_pipeline* pipe, const char* name, const char* category,
                         uint64_t then, uint64_t now, uint64_t rows)
 {
@@ -82,7 +83,7 @@ static void timing_span(const orri_pipeline* pipe, const char* name, const char*
     orri_trace_span(schedule->trace, name, category, timing_row(pipe, 0), then, now, words);
 }
 
-// Since the last beginning or ending: what follows begins here.
+// The span since the last begin or end; the next span begins here.
 void orri_timing_end(orri_pipeline* pipe, orri_system* system, const char* name,
                      const char* category)
 {
