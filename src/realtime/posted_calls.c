@@ -204,15 +204,16 @@ static orr_result posted_calls_check(orr_world* world, const char* name)
     }
     if (inside && schedule->lockstep_log != NULL && schedule->lockstep_log->in_on_tick) {
         return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                           "%s: not in on_tick of a replay: the recording has its own calls; end "
-                           "the replay there, and post then",
+                           "%s: not allowed in on_tick of a replay: the recording has its own "
+                           "calls; end the replay first, then post",
                            name);
     }
     if (by != NULL && !by->pipe->spectator && !by->desc.impure) {
-        return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-                           "%s: system '%s' is of the simulation, where order counts; let it "
-                           "send, or say that it is impure",
-                           name, by->desc.name);
+        return orri_refuse(
+            &world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+            "%s: system '%s' is part of the simulation and may not post, because the order of "
+            "posts is not defined; let it send instead, or declare it .impure",
+            name, by->desc.name);
     }
     return ORR_OK;
 }
@@ -266,8 +267,8 @@ static orr_result posted_calls_post(orr_world* world, const char* name, orr_call
         orri_call_free(&world->env, call);
         return replays ? ORR_OK // The recording has the call.
                        : orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                                     "%s: the run in real time is at its end: nothing was posted; "
-                                     "post it when orr_realtime() has returned",
+                                     "%s: the run in real time is ending: nothing was posted; post "
+                                     "it when orr_realtime() has returned",
                                      name);
     }
     // With the mutex: the first pipeline looks for calls before it sleeps.
@@ -293,7 +294,7 @@ orr_result orr_time_scale_set(orr_world* world, double scale)
     ORR_ASSERT(world != NULL);
     if (!(scale >= 0 && scale <= 1000)) {
         return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
-                           "orr_time_scale_set: %g is below 0, above 1000 or no number", scale);
+                           "orr_time_scale_set: %g is below 0, above 1000 or not a number", scale);
     }
     if (orri_schedule_of(world) == NULL) {
         return ORR_ERR_MEMORY;
@@ -388,9 +389,10 @@ orr_result orr_realtime_step(orr_world* world, uint32_t ticks)
     }
     orri_realtime_unlock(rt);
     posted_calls_unlock(rt);
-    return result == ORR_OK ? ORR_OK
-                            : orri_refuse(&world->env, result, ORR_LOG_ID_CALL_REFUSED,
-                                          "orr_realtime_step: the world is not paused (orr_pause)");
+    return result == ORR_OK
+               ? ORR_OK
+               : orri_refuse(&world->env, result, ORR_LOG_ID_CALL_REFUSED,
+                             "orr_realtime_step: the world is not paused; call orr_pause() first");
 }
 
 void orri_realtime_pause(orr_world* world, bool on)

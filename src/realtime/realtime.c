@@ -324,8 +324,8 @@ static void realtime_start(orri_realtime* rt)
     if (missing != NULL) { // Not under the mutex: an error handler may call the library.
         orr_result result =
             orri_refuse(&rt->world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                        "orr_realtime: no thread for pipeline '%s' (error %d of the system); use "
-                        "orr_update(), which needs none",
+                        "orr_realtime: no thread for pipeline '%s' (error %d of the operating "
+                        "system); use orr_update(), which needs no threads",
                         missing->name, error);
         orri_realtime_fail(rt, result);
     }
@@ -404,9 +404,8 @@ static void realtime_close(orri_realtime* rt)
         realtime_pipeline_end(world, pipe);
         if (pipe->stage != ORRI_STAGE_DONE && schedule->now == NULL) {
             schedule->now = pipe;
-            world->context->busy =
-                "a tick is half done, it was refused to go on; call orr_realtime() or "
-                "orr_step() again when there is memory";
+            world->context->busy = "a tick is half done; call orr_realtime() or orr_step() again "
+                                   "to continue it when there is memory";
             world->loops.iterating = 1;
         }
     }
@@ -494,13 +493,14 @@ static orr_result realtime_check(orr_world* world, const orr_realtime_desc* desc
         return orri_check_open(world, "orr_realtime");
     }
     if (desc->record != NULL && desc->replay != NULL) {
-        wrong = "a replay is not recorded: it has a recording";
+        wrong = "a replay cannot be recorded; set .record or .replay, not both";
     } else if (desc->replay != NULL && desc->replay->lockstep) {
-        wrong = "the recording is of lockstep; use orr_replay()";
+        wrong = "the recording is of lockstep; replay it with orr_replay()";
     } else if (world->schedule->lockstep_log != NULL) {
-        wrong = "the world is recorded in lockstep, or replays a tick; end that before";
+        wrong =
+            "the world is recorded in lockstep, or a replayed tick is half done; end that first";
     } else if (desc->record != NULL && desc->record->in_use) {
-        wrong = "another world is recorded to that recording";
+        wrong = "another world is recorded to that recording; use another recording";
     }
     if (wrong != NULL) {
         return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,

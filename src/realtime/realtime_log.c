@@ -17,11 +17,10 @@ static void realtime_log_stop_full(orri_realtime* rt)
 {
     if (!rt->record->full) {
         rt->record->full = true;
-        orri_log(
-            &rt->world->env, ORR_LOG_ID_RECORDING_FULL,
-            "orr_realtime: no memory for the recording after %llu ticks: what there is stays, and "
-            "can be replayed; the run goes on",
-            (unsigned long long)rt->record->ticks);
+        orri_log(&rt->world->env, ORR_LOG_ID_RECORDING_FULL,
+                 "orr_realtime: no memory for the recording after %llu ticks; the recorded part "
+                 "can be replayed, and the run continues without recording",
+                 (unsigned long long)rt->record->ticks);
     }
 }
 
@@ -255,14 +254,14 @@ void orri_realtime_log_hash(orri_realtime* rt, orri_pipeline* pipe)
     }
     if (compares && rt->replay->hashes[rt->hash_at++] != hash) {
         (void)orri_replay_abandon(rt);
-        (void)orri_refuse(&rt->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
-                          "orr_realtime: the replay differs from what was recorded: pipeline '%s' "
-                          "after its tick %llu has other values; its systems depend on something "
-                          "that is not recorded%s",
-                          pipe->name, (unsigned long long)pipe->tick,
-                          rt->world->timeline != 0 || rt->world->history != NULL
-                              ? ", or what is remembered is not the same: orr_history_set()"
-                              : "");
+        (void)orri_refuse(
+            &rt->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
+            "orr_realtime: the replay differs from the recording: pipeline '%s' has other values "
+            "after its tick %llu; a system depends on something that is not recorded%s",
+            pipe->name, (unsigned long long)pipe->tick,
+            rt->world->timeline != 0 || rt->world->history != NULL
+                ? ", or the history settings differ (orr_history_set())"
+                : "");
         orri_realtime_fail(rt, ORR_ERR_CONFLICT);
     }
 }
@@ -306,10 +305,9 @@ orr_result orri_realtime_log_begin(orri_realtime* rt)
     if (!rt->replay->hashed || orr_world_hash(rt->world) == rt->replay->begin_hash) {
         return ORR_OK;
     }
-    return orri_refuse(
-        &rt->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
-        "orr_realtime: the world is not as the recorded one was when it began; build "
-        "it in the same way, with the same seed");
+    return orri_refuse(&rt->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
+                       "orr_realtime: the world differs from the one the recording began with; "
+                       "build it in the same way, with the same seed");
 }
 
 void orri_realtime_log_grants(orri_realtime* rt, orri_lock_log* log)

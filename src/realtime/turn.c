@@ -116,8 +116,8 @@ void orri_replay_diverge(orri_realtime* rt, const orri_pipeline* pipe)
         }
         (void)orri_refuse(
             &rt->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
-            "orr_realtime: the replay does something else than was recorded: pipeline "
-            "'%s', tick %llu, after %u turns; is the program the same?",
+            "orr_realtime: the replay does something that was not recorded: pipeline '%s', tick "
+            "%llu, after %u turns; replay with the same program and the same systems",
             pipe->name, (unsigned long long)pipe->tick, (unsigned)turns);
         orri_realtime_fail(rt, ORR_ERR_CONFLICT);
     }

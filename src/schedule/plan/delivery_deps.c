@@ -135,7 +135,7 @@ static bool delivery_deps_diff(const orr_world* world, const orri_system* first,
     if (second->rights.reader != NULL &&
         (written.id != 0 || first->sends_changes || first->transacts)) {
         out->what = "may have changed what";
-        out->rest = "is told of";
+        out->rest = "is notified of";
         return true;
     }
     if (delivery_deps_only_atomic(world, first) && delivery_deps_only_atomic(world, second)) {
@@ -143,7 +143,7 @@ static bool delivery_deps_diff(const orr_world* world, const orri_system* first,
     }
     orr_type again = delivery_deps_writes_notified(world, second, widely ? NULL : first);
     if (again.id != 0 && (written.id != 0 || widely)) {
-        out->what = "may have changed what readers are told of, as";
+        out->what = "may have changed values of which readers are notified, as";
         out->rest = "may";
         return true;
     }

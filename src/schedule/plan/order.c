@@ -58,11 +58,11 @@ ORRI_COLD static orr_result system_order_refuse_far(const system_order* s,
                                                     const orri_system* system, const char* field,
                                                     const orri_system* other)
 {
-    return orri_refuse(
-        &s->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_PLAN_REFUSED,
-        "system '%s' of pipeline '%s', .%s: '%s' is in pipeline '%s'; systems of different "
-        "pipelines have no order, their ticks have (orr_step)",
-        system->desc.name, system->pipe->name, field, other->desc.name, other->pipe->name);
+    return orri_refuse(&s->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_PLAN_REFUSED,
+                       "system '%s' of pipeline '%s', .%s: '%s' is in pipeline '%s'; only systems "
+                       "of one pipeline have an order. Put them into one pipeline",
+                       system->desc.name, system->pipe->name, field, other->desc.name,
+                       other->pipe->name);
 }
 
 static orr_result system_order_edge_add(system_order* s, uint32_t from, uint32_t to)
@@ -148,7 +148,7 @@ ORRI_COLD static orr_result system_order_refuse_cycle(const system_order* s)
     orri_text_cut(&text);
     return orri_refuse(
         &s->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_PLAN_REFUSED,
-        "systems wait for each other in a circle: %s; change .before or .after of one of them",
+        "systems wait for each other in a cycle: %s; change .before or .after of one of them",
         words);
 }
 

@@ -140,7 +140,7 @@ bool orri_affects(const orr_world* world, const orri_system* sender, const orri_
     } sets[] = {{rights->creates, "may create entities with"},
                 {rights->adds, "may add"},
                 {rights->removes, "may remove"},
-                {rights->switches, "may switch"}};
+                {rights->switches, "may enable or disable"}};
     for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
         out->type = plan_named(world, reader, sets[i].bits, rights->type_words);
         out->what = sets[i].what;
@@ -161,13 +161,13 @@ bool orri_affects(const orr_world* world, const orri_system* sender, const orri_
         return true;
     }
     if (rights->may_switch_entities) {
-        out->what = "may switch entities that";
+        out->what = "may enable or disable entities that";
         out->rest = "selects";
         return true;
     }
     if (sender->desc.switches != NULL && plan_tracks(world, reader, "orr_enabled")) {
-        out->what = "may switch types, and";
-        out->rest = "is told of it";
+        out->what = "may enable or disable components, and";
+        out->rest = "is notified of it";
         return true;
     }
     if (plan_tagged(sender, reader) || ((rights->may_tag_any || rights->tag_count > 0) &&

@@ -68,7 +68,8 @@ static orr_result call_registry_check(orr_world* world, const char* call, const 
     }
     if (orri_scattered(world) || orri_system_here(world) != NULL) {
         return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                           "%s: '%s' is named while systems run; do it before", call, name);
+                           "%s: '%s' cannot be registered while systems run; register it before",
+                           call, name);
     }
     return ORR_OK;
 }

@@ -108,9 +108,9 @@ orr_result orri_impure_check(orr_world* world, const char* call)
             if (impure_more_than_bytes(system, i)) {
                 return orri_refuse(
                     &world->env, ORR_ERR_TYPE, ORR_LOG_ID_CALL_REFUSED,
-                    "%s: system '%s' is impure and changes %s, which has strings, arrays "
-                    "or hooks: such values cannot be kept in a recording; let it send what it "
-                    "knows as plain values, for a system that is not impure to make that of them",
+                    "%s: system '%s' is impure and changes %s, which has strings, arrays or hooks: "
+                    "such values cannot be recorded; let it send plain values to a system that is "
+                    "not impure, which changes the type",
                     call, system->desc.name, world->schema.types[i]->info.name);
             }
         }

@@ -109,10 +109,10 @@ static void lockstep_log_stop(const orr_world* world, orri_lockstep_log* log, bo
     orri_lockstep_log_cut(record, record->entry_count);
     record->full = !refused;
     record->refused = refused;
-    orri_log(orri_env_of(world), ORR_LOG_ID_RECORDING_FULL,
-             "the recording ends with tick %llu of the world: %s; what there is stays, and can be "
-             "replayed",
-             (unsigned long long)(record->begin_tick + record->entry_count), why);
+    orri_log(
+        orri_env_of(world), ORR_LOG_ID_RECORDING_FULL,
+        "the recording ends with tick %llu of the world: %s; the recorded part can be replayed",
+        (unsigned long long)(record->begin_tick + record->entry_count), why);
 }
 
 void orri_lockstep_log_stop_full(const orr_world* world, orri_lockstep_log* log)
@@ -150,8 +150,8 @@ static void lockstep_log_align(const orr_world* world, orri_lockstep_log* log)
     } else if (world->tick != end) {
         lockstep_log_stop(
             world, log, true,
-            "the world came to a tick that does not follow it, by orr_tick_advance() or "
-            "orr_time_travel(); while it is recorded, move it by ticks: orr_step()");
+            "the world came to a tick that does not follow the last one, by orr_tick_advance() or "
+            "orr_time_travel(); while it is recorded, advance it with orr_step()");
     }
 }
 
@@ -291,7 +291,7 @@ static void lockstep_log_record_after(orr_world* world, orri_lockstep_log* log)
     }
     if (world->env.refusals != log->refusals) {
         lockstep_log_stop(world, log, true,
-                          "in the tick behind it memory was refused, which a replay would not be");
+                          "memory was refused in the next tick, which a replay cannot reproduce");
         return;
     }
     log->now.input_size = (uint32_t)(bytes->count - log->input_begin);

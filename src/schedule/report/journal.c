@@ -216,8 +216,8 @@ uint32_t orr_journal_get(const orr_world* world, orr_entity entity, orr_journal_
     // The pipeline that has the turn writes it.
     if (ORR_UNLIKELY(world->realtime) && orri_watched(world)) {
         (void)orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                          "orr_journal_get: not while pipelines run; ask in a call that is posted "
-                          "(orr_post, orr_post_exclusive) or between runs");
+                          "orr_journal_get: not allowed while pipelines run; call it in a posted "
+                          "call (orr_post, orr_post_exclusive) or between runs");
         return 0;
     }
     const orri_journal* journal = world->schedule != NULL ? world->schedule->journal : NULL;
@@ -238,7 +238,7 @@ uint32_t orr_journal_get(const orr_world* world, orr_entity entity, orr_journal_
 static void journal_print_who(const orr_world* world, orr_system system, orri_text* text)
 {
     const char* name = system.id != 0 ? orr_system_name(world, system) : "(outside)";
-    orri_text_add(text, "%s", name[0] != '\0' ? name : "(a system that is gone)");
+    orri_text_add(text, "%s", name[0] != '\0' ? name : "(a removed system)");
 }
 
 size_t orr_journal_print(const orr_world* world, const orr_journal_entry* entry, char* out,

@@ -13,9 +13,10 @@ orr_result orr_system_stats_get(const orr_world* world, orr_system handle, orr_s
     }
     const orri_system* system = orri_system_at(world, handle);
     if (system == NULL) {
-        return orri_refuse(orri_env_of(world), ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
-                           "orr_system_stats_get: %uv%u is no system of this world", handle.id,
-                           handle.generation);
+        return orri_refuse(
+            orri_env_of(world), ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
+            "orr_system_stats_get: %uv%u is not a system of this world; it may have been removed",
+            handle.id, handle.generation);
     }
     *out = system->stats;
     out->received = system->rights.counts.received;
@@ -43,9 +44,10 @@ orr_result orr_worker_stats_get(const orr_world* world, uint32_t worker, orr_wor
     }
     uint32_t count = orr_worker_count(world);
     if (worker >= count) {
-        return orri_refuse(orri_env_of(world), ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
-                           "orr_worker_stats_get: there is no worker %u, there are %u, from 0 on",
-                           worker, count);
+        return orri_refuse(
+            orri_env_of(world), ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
+            "orr_worker_stats_get: there is no worker %u; there are %u, numbered from 0", worker,
+            count);
     }
     if (world->schedule != NULL) {
         *out = worker == 0 ? world->schedule->serial_stats : *out;

@@ -34,8 +34,8 @@ ORRI_COLD static void trace_fail(orri_trace* trace, int error)
     platform->file_close(platform->user, trace->file);
     trace->ended = true;
     (void)orri_refuse(trace->env, ORR_ERR_IO, ORR_LOG_ID_TRACE_REFUSED,
-                      "the trace %s ends here, it could not be written: %s; free some room, or "
-                      "choose another file with orr_trace_set() or ORR_TRACE",
+                      "the trace %s ends here, because it could not be written: %s; free some disk "
+                      "space, or choose another file with orr_trace_set() or ORR_TRACE",
                       trace->path, strerror(error));
 }
 
@@ -212,8 +212,8 @@ orri_trace* orri_trace_open(orr_world* world, const char* path)
     if (error != 0) {
         trace_free(world, trace);
         (void)orri_refuse(&world->env, ORR_ERR_IO, ORR_LOG_ID_TRACE_REFUSED,
-                          "the trace %s cannot be written: %s; see that its folder exists and may "
-                          "be written to (orr_trace_set(), ORR_TRACE)",
+                          "the trace %s cannot be written: %s; check that its folder exists and is "
+                          "writable (orr_trace_set(), ORR_TRACE)",
                           path, strerror(error));
         return NULL;
     }
@@ -256,9 +256,10 @@ const char* orri_trace_env(orr_world* world, char* out, size_t out_size)
         orri_text_add(&text, ".%u", number);
     }
     if (text.length >= out_size) {
-        (void)orri_refuse(&world->env, ORR_ERR_IO, ORR_LOG_ID_TRACE_REFUSED,
-                          "the path in ORR_TRACE has %zu bytes, %zu are allowed; there is no trace",
-                          text.length, out_size - 1);
+        (void)orri_refuse(
+            &world->env, ORR_ERR_IO, ORR_LOG_ID_TRACE_REFUSED,
+            "the path in ORR_TRACE has %zu bytes; at most %zu are allowed; there is no trace",
+            text.length, out_size - 1);
         return NULL;
     }
     return out;

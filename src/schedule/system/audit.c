@@ -199,8 +199,7 @@ static void audit_report(orr_world* world, orri_system* system, const audit_piec
     if (piece->owner != NULL) {
         (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
                           "system '%s' wrote %s of system '%s', which is not its own (undone); "
-                          "others' data is read "
-                          "only",
+                          "data of other systems is read-only",
                           system->desc.name, piece->type->info.name, piece->owner->desc.name);
         return;
     }

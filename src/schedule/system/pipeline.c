@@ -73,18 +73,19 @@ static orr_result pipeline_check(orr_world* world, const orr_pipeline_desc* desc
     if (desc == NULL || desc->name == NULL || !orri_name_valid(desc->name)) {
         wrong = "it needs a name of letters, digits, '_', '.' and ':'";
     } else if (!(desc->rate_hz >= 0 && desc->rate_hz <= 1e6)) {
-        wrong = "rate_hz is negative, above 1,000,000 or no number";
+        wrong = "rate_hz is negative, above 1,000,000 or not a number";
     } else if (desc->rate_hz > 0 && desc->step_ns != 0) {
-        wrong = "step_ns is for a continuous one; this has a rate_hz";
+        wrong = "step_ns is for continuous pipelines; this one has a rate_hz";
     } else if (desc->rate_hz > 0 && desc->wait != NULL) {
-        wrong = "wait is for a continuous one; this has a rate_hz, which says when it ticks";
+        wrong =
+            "wait is for continuous pipelines; this one has a rate_hz, which says when it ticks";
     } else if (desc->step_ns > UINT64_C(1000000000000)) {
         wrong = "step_ns is above 1,000 seconds";
     } else if (orri_realtime_runs(world) || world->schedule->now != NULL) {
-        wrong = orri_realtime_runs(world) ? "the world runs in real time; add it before"
+        wrong = orri_realtime_runs(world) ? "the world runs in real time; add it before the run"
                                           : "a tick is under way; add it between ticks";
     } else if (world->schedule->pipeline_count >= ORR_PIPELINES_MAX) {
-        wrong = "there are ORR_PIPELINES_MAX of them";
+        wrong = "there are ORR_PIPELINES_MAX pipelines already";
     }
     if (wrong != NULL) {
         return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
@@ -92,11 +93,10 @@ static orr_result pipeline_check(orr_world* world, const orr_pipeline_desc* desc
                            desc != NULL && desc->name != NULL ? desc->name : "", wrong);
     }
     if (orri_pipeline_named(world, desc->name) != NULL) {
-        return orri_refuse(&world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_SYSTEM_REFUSED,
-                           "orr_pipeline_add: there is a pipeline '%s' already%s", desc->name,
-                           strcmp(desc->name, PIPELINE_FIRST) == 0
-                               ? "; every world has it from the beginning"
-                               : "");
+        return orri_refuse(
+            &world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_SYSTEM_REFUSED,
+            "orr_pipeline_add: there is a pipeline '%s' already%s", desc->name,
+            strcmp(desc->name, PIPELINE_FIRST) == 0 ? "; every world has it from the begin" : "");
     }
     return ORR_OK;
 }
@@ -233,8 +233,8 @@ orr_result orr_pipeline_stats_get(orr_world* world, orr_pipeline pipeline, orr_p
     if (orri_scattered(world)) {
         return orri_refuse(
             &world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-            "orr_pipeline_stats_get: not while pipelines run; ask at a meeting "
-            "(orr_post_exclusive) or between runs. orr_wait_stats_get() may be asked");
+            "orr_pipeline_stats_get: not allowed while pipelines run; call it at a sync point "
+            "(orr_post_exclusive) or between runs. orr_wait_stats_get() may be called at any time");
     }
     if (pipeline.id == 0 || pipeline.id > schedule->pipeline_count) {
         return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,

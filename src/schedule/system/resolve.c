@@ -183,7 +183,7 @@ static orr_result resolve_types(orr_world* world, const orri_system* system, con
                      (access || term->access == ORR_READ);
         if (!plain) {
             return orri_refuse(&world->env, ORR_ERR_PARSE, ORR_LOG_ID_SYSTEM_REFUSED,
-                               "system '%s': .%s is a list of types%s: \"%s\" is more than that",
+                               "system '%s': .%s is a list of types%s: \"%s\" has more than that",
                                system->desc.name, field,
                                access ? ", \"write\" before those it writes" : "", text);
         }
@@ -246,15 +246,15 @@ static orr_result resolve_check_query(orr_world* world, const orri_system* syste
         const orr_term* term = &terms->items[i];
         any |= term->kind != ORR_WITHOUT && term->type.id != 0;
         if (!direct && term->changed) {
-            return resolve_refuse(world, system,
-                                  "an indirect system hears of changes; it has no 'changed' terms");
+            return resolve_refuse(
+                world, system,
+                "an indirect system is notified of changes; it has no 'changed' terms");
         }
     }
     if (direct && !any && !system->desc.once) {
-        return resolve_refuse(
-            world, system,
-            "a direct system without required and optional types has nothing to work on; name in "
-            ".query what it reads or writes");
+        return resolve_refuse(world, system,
+                              "a direct system without required or optional types has no rows; "
+                              "name in .query what it reads or writes");
     }
     return ORR_OK;
 }
@@ -284,9 +284,8 @@ static orr_result resolve_pure(orr_world* world, const orri_system* system,
         if (terms->items[i].access == ORR_WRITE) {
             return resolve_refuse(
                 world, system,
-                "it has state outside of the world (.user) and changes the world "
-                "(\"write\"); keep the state in .state, say .impure, or give what "
-                "never changes as .settings");
+                "it has state outside the world (.user) and changes the world (\"write\"); keep "
+                "the state in .state, declare it .impure, or pass constant data as .settings");
         }
     }
     return ORR_OK;
@@ -372,8 +371,8 @@ static orr_result resolve_any_types(orr_world* world, orri_system* system,
         bool own = resolve_writes(system, terms->items[i].type);
         if (system->desc.parallel && (writes || own)) {
             return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
-                               "system '%s': a parallel system may not reach %s of any entity and "
-                               "write it: another worker could be at the same value",
+                               "system '%s': a parallel system may not write %s and reach it by "
+                               "id: another worker could access the same value",
                                system->desc.name, orri_type_label(world, terms->items[i].type));
         }
         if (writes) {
@@ -392,7 +391,7 @@ static orr_result resolve_any_types(orr_world* world, orri_system* system,
 // Why atomic sections are not possible on a type; NULL: they are. A section writes any bytes.
 static const char* resolve_no_section(const orri_type* type)
 {
-    return strncmp(type->info.name, "orr_", 4) == 0 ? "is the library's own; send a change"
+    return strncmp(type->info.name, "orr_", 4) == 0 ? "is a built-in type; send a change"
            : !type->plain
                ? "has owned strings, arrays, hooks or indexed fields, which a section could "
                  "break; transact on its number fields, or send a change"
@@ -415,12 +414,11 @@ static orr_result resolve_atomics(orr_world* world, orri_system* system)
                                why);
         }
         if (system->desc.parallel && orri_touches(world, system, index, NULL) != ORRI_TOUCH_NONE) {
-            return orri_refuse(
-                &world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
-                "system '%s': a parallel system may not have atomic sections on %s "
-                "and read or write it by .query or .by_id: another worker could be at "
-                "the same value; read it in the section",
-                system->desc.name, type->info.name);
+            return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
+                               "system '%s': a parallel system may not have atomic sections on %s "
+                               "and read or write it by .query or .by_id: another worker could "
+                               "access the same value; read it in the section",
+                               system->desc.name, type->info.name);
         }
     }
     if (result == ORR_OK && terms.count > 0) {
@@ -442,14 +440,12 @@ static const char* resolve_no_overwrite(const orr_world* world, const orri_syste
            : type->info.multiplicity != ORR_UNIQUE
                ? "is multiple: rows differ in how many they have"
            : !type->plain
-               ? "has owned strings, arrays, hooks or indexed fields, which end with the "
-                 "value that was there"
+               ? "has owned strings, arrays, hooks or indexed fields, which end with the old value"
            : !resolve_writes(system, handle)
                ? "is not among its write terms; say \"write\" in .query"
-           : any
-               ? "is also reached by .by_id or .atomics, which looks at what is there; do without "
-                 "one of them"
-               : NULL;
+           : any ? "is also named in .by_id or .atomics, which reads the old value; remove one of "
+                   "them"
+                 : NULL;
 }
 
 static orr_result resolve_overwrites(orr_world* world, orri_system* system)
@@ -675,8 +671,7 @@ static orr_result resolve_state(orr_world* world, orri_system* system, const orr
     if (!found->plain) {
         return orri_refuse(&world->env, ORR_ERR_UNSUPPORTED, ORR_LOG_ID_SYSTEM_REFUSED,
                            "system '%s': .%s is %s, which has owned strings, arrays, hooks or "
-                           "indexed fields; what a "
-                           "system keeps is plain data",
+                           "indexed fields; state and exports must be plain data",
                            system->desc.name, field, found->info.name);
     }
     return orri_system_state_make(world, out, found) ? ORR_OK : ORR_ERR_MEMORY;
@@ -813,10 +808,10 @@ static bool resolve_counts(const orr_world* world, const orri_system* system)
 static const char* resolve_alone(const orri_system* system)
 {
     return system->unsplit ? "runs alone: it changes values with strings, arrays or hooks"
-           : system->query->has_changed ? "runs alone: it asks what changed since it last ran"
+           : system->query->has_changed ? "runs alone: it has 'changed' terms"
            : system->desc.kind == ORR_DIRECT && system->ordered
-               ? "runs alone: its rows come in an order that is kept, or are pinned"
-           : system->desc.alone ? "runs alone: it says so"
+               ? "runs alone: its rows are ordered or pinned"
+           : system->desc.alone ? "runs alone: it declares .alone"
                                 : NULL;
 }
 

@@ -82,10 +82,9 @@ ORRI_COLD static orr_result spectator_refuse_change(orr_world* world, const orri
 {
     return orri_refuse(
         &world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_SYSTEM_REFUSED,
-        "system '%s' of the spectator pipeline '%s': .%s %s, which is part of the simulation; an "
+        "system '%s' of the spectator pipeline '%s': .%s %s, which is part of the simulation; a "
         "spectator changes only transient types and transient entities. Declare the type "
-        ".transient, or put "
-        "the system into a pipeline without .spectator",
+        ".transient, or put the system into a pipeline without .spectator",
         system->desc.name, system->pipe->name, field, what);
 }
 
@@ -126,16 +125,16 @@ static orr_result spectator_check_spectator(orr_world* world, const orri_system*
         return spectator_refuse_change(world, system, "renames", "changes names");
     }
     if (rights->may_switch_entities) {
-        return spectator_refuse_change(world, system, "switches", "switches entities (\"*\")");
+        return spectator_refuse_change(world, system, "switches",
+                                       "enables or disables entities (\"*\")");
     }
     orr_type told = system->desc.kind == ORR_INDIRECT ? spectator_asks(world, system->query)
                                                       : (orr_type){0};
     if (told.id != 0) {
-        return orri_refuse(
-            &world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_SYSTEM_REFUSED,
-            "system '%s' asks to be told of %s, a transient type, of which nobody is "
-            "told; let a direct system look at it",
-            system->desc.name, orri_type_label(world, told));
+        return orri_refuse(&world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_SYSTEM_REFUSED,
+                           "system '%s' asks for messages about %s, a transient type, of which no "
+                           "reader is notified; let a direct system read it",
+                           system->desc.name, orri_type_label(world, told));
     }
     return spectator_check_types(world, system);
 }
@@ -157,9 +156,8 @@ static orr_result spectator_check_events(orr_world* world, const orri_system* sy
                 return orri_refuse(
                     &world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_SYSTEM_REFUSED,
                     "system '%s' of the spectator pipeline '%s' sends events %s, which system '%s' "
-                    "of "
-                    "pipeline '%s' receives; what a spectator sends is for spectators. What the "
-                    "user does comes to the simulation by calls between ticks",
+                    "of pipeline '%s' receives; events of a spectator are for spectators only. "
+                    "Pass input of the user to the simulation with orr_post() or between ticks",
                     sender->desc.name, sender->pipe->name, world->schema.types[i]->info.name,
                     receiver->desc.name, receiver->pipe->name);
             }
@@ -181,11 +179,11 @@ orr_result orri_spectator_import(orr_world* world, const orri_system* system,
     if (system->pipe->spectator || !from->pipe->spectator) {
         return ORR_OK;
     }
-    return orri_refuse(&world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_PLAN_REFUSED,
-                       "system '%s' of pipeline '%s' imports from '%s' of the spectator pipeline "
-                       "'%s', which is hidden from the simulation; put the one that exports into "
-                       "a pipeline without .spectator",
-                       system->desc.name, system->pipe->name, from->desc.name, from->pipe->name);
+    return orri_refuse(
+        &world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_PLAN_REFUSED,
+        "system '%s' of pipeline '%s' imports from '%s' of the spectator pipeline '%s', which is "
+        "hidden from the simulation; put the exporting system into a pipeline without .spectator",
+        system->desc.name, system->pipe->name, from->desc.name, from->pipe->name);
 }
 
 bool orri_spectator_refuses(orr_world* world, orri_system* by, const char* what,
@@ -196,12 +194,11 @@ bool orri_spectator_refuses(orr_world* world, orri_system* by, const char* what,
         return false;
     }
     by->rights.counts.violations++;
-    (void)orri_refuse(
-        &world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-        "system '%s' of the spectator pipeline '%s' %s %s%s%s; a spectator does not touch "
-        "the simulation: do that by a call between ticks",
-        by->desc.name, by->pipe->name, what, target != NULL ? "'" : "the world",
-        target != NULL ? target->desc.name : "", target != NULL ? "'" : "");
+    (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+                      "system '%s' of the spectator pipeline '%s' %s %s%s%s; a spectator may not "
+                      "affect the simulation: do it with orr_post(), or between ticks",
+                      by->desc.name, by->pipe->name, what, target != NULL ? "'" : "the world",
+                      target != NULL ? target->desc.name : "", target != NULL ? "'" : "");
     return true;
 }
 

@@ -218,15 +218,15 @@ static orr_result system_check_atomics(orr_world* world, const orr_system_desc* 
     }
     if (desc->kind != ORR_DIRECT) {
         return system_refuse(world, desc->name,
-                             "an indirect system does not reach the world; .atomics is for direct "
-                             "ones, it may transact (.transacts)");
+                             "an indirect system does not access the world; .atomics is for direct "
+                             "systems, this one may transact (.transacts)");
     }
     if (!world->settings.atomic_sections) {
         return orri_refuse(
             &world->env, ORR_ERR_STATE, ORR_LOG_ID_SYSTEM_REFUSED,
             "orr_system_add: system '%s' has atomic sections (.atomics), whose results may depend "
-            "on how fast threads are, and this world promises that they do not; transact "
-            "(.transacts), or set orr_world_desc.atomic_sections and do without the promise",
+            "on the speed of threads, and this world promises deterministic results; transact "
+            "(.transacts), or set orr_world_desc.atomic_sections to give up the promise",
             desc->name);
     }
     return orri_atomic_sections_begin(world) ? ORR_OK : ORR_ERR_MEMORY;
@@ -242,10 +242,9 @@ static orr_result system_check_parallel(orr_world* world, const orr_system_desc*
             "only a direct system that is called per run of rows can be .parallel");
     }
     if (desc->parallel && desc->exports != NULL && desc->combine == NULL) {
-        return system_refuse(
-            world, desc->name,
-            "a parallel system that exports says how the values of its chunks become "
-            "one: set .combine");
+        return system_refuse(world, desc->name,
+                             "a parallel system with .exports needs a function that combines the "
+                             "values of its chunks: set .combine");
     }
     if (desc->combine != NULL && desc->exports == NULL) {
         return system_refuse(world, desc->name,
@@ -255,7 +254,7 @@ static orr_result system_check_parallel(orr_world* world, const orr_system_desc*
     if (desc->combine != NULL && (desc->once || !direct)) {
         return system_refuse(world, desc->name,
                              "only a direct system that is called per run of rows has values to "
-                             ".combine; one that is called once writes its exports itself");
+                             ".combine; a system that is called once writes its exports itself");
     }
     return ORR_OK;
 }
@@ -282,19 +281,19 @@ static orr_result system_check(orr_world* world, const orr_system_desc* desc, bo
     }
     bool queried = !system_blank(desc->query) || desc->term_count > 0;
     if (direct && !queried && !desc->once) {
-        return system_refuse(
-            world, name,
-            "a direct system needs required or optional terms; set .query to what it works on, "
-            "or .once if it is to be called once per tick, without rows");
+        return system_refuse(world, name,
+                             "a direct system needs required or optional terms; set .query to what "
+                             "it works on, or .once to call it once per tick, without rows");
     }
     if (direct && !desc->once && desc->receives != NULL) {
         return system_refuse(world, name,
-                             "it is called for every run of rows, and would be given the same "
-                             "events each time; one that receives events is called .once");
+                             "it is called for every run of rows, and would receive the same "
+                             "events each time; set .once for a system that receives events");
     }
     if (!direct && desc->by_id != NULL) {
         return system_refuse(
-            world, name, "an indirect system does not reach the world; .by_id is for direct ones");
+            world, name,
+            "an indirect system does not access the world; .by_id is for direct systems");
     }
     orr_result result = system_check_parallel(world, desc);
     if (result != ORR_OK) {
@@ -304,19 +303,18 @@ static orr_result system_check(orr_world* world, const orr_system_desc* desc, bo
     if (desc->user != NULL && system_sends(desc) && !desc->impure && !spectator) {
         return system_refuse(
             world, name,
-            "it has state outside of the world (.user) and sends changes; keep the state "
-            "in .state, say .impure, or give what never changes as .settings");
+            "it has state outside the world (.user) and sends changes; keep the state in .state, "
+            "declare it .impure, or pass constant data as .settings");
     }
     if (desc->overwrites != NULL && (desc->once || !direct)) {
         return system_refuse(world, name,
-                             "only a direct system that is called per run of rows is given rows to "
-                             "overwrite; leave .overwrites out");
+                             "only a direct system that is called per run of rows has rows to "
+                             "overwrite; remove .overwrites");
     }
     if (desc->own_rows && (desc->once || !direct || desc->by_id != NULL || system_sends(desc))) {
-        return system_refuse(
-            world, name,
-            "only a direct system that is called per run of rows, and has no .by_id "
-            "and sends nothing, touches its rows alone; leave .own_rows out");
+        return system_refuse(world, name,
+                             "only a direct system that is called per run of rows, has no .by_id "
+                             "and sends nothing may declare .own_rows; remove .own_rows");
     }
     return system_check_atomics(world, desc);
 }
@@ -440,8 +438,8 @@ static orri_pipeline* system_pipe(orr_world* world, const orr_system_desc* desc)
         words[0] = '\0';
         orri_near_say(&near, &text);
         (void)orri_refuse(&world->env, ORR_ERR_NAME, ORR_LOG_ID_SYSTEM_REFUSED,
-                          "orr_system_add: system '%s': there is no pipeline '%.80s'%s; "
-                          "orr_pipeline_add() comes first",
+                          "orr_system_add: system '%s': there is no pipeline '%.80s'%s; call "
+                          "orr_pipeline_add() first",
                           desc->name, desc->pipeline, words);
     }
     return pipe;
@@ -537,8 +535,8 @@ ORRI_COLD static orr_result system_refuse_realtime(orr_world* world, const char*
                                                    const char* name, const char* done)
 {
     return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_SYSTEM_REFUSED,
-                       "%s: system '%s' cannot be %s while the world runs in real time, except "
-                       "where all pipelines stand between ticks: post it (orr_post_exclusive)",
+                       "%s: system '%s' cannot be %s while the world runs in real time, except at "
+                       "a sync point: post it with orr_post_exclusive()",
                        call, name, done);
 }
 
@@ -550,7 +548,7 @@ orr_system orr_system_add(orr_world* world, const orr_system_desc* desc)
         (void)orri_refuse(
             &world->env, ORR_ERR_NAME, ORR_LOG_ID_SYSTEM_REFUSED,
             "orr_system_add: a system needs a name of letters, digits, '_', '.' and ':'%s%.80s",
-            desc != NULL && desc->name != NULL ? "; this is no such: " : "",
+            desc != NULL && desc->name != NULL ? "; this is not a name: " : "",
             desc != NULL && desc->name != NULL ? desc->name : "");
         return none;
     }
@@ -604,7 +602,7 @@ ORRI_COLD static orr_result system_refuse_handle(orr_world* world, const char* c
                                                  orr_system handle)
 {
     return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
-                       "%s: %uv%u is no system of this world; it may have been removed", call,
+                       "%s: %uv%u is not a system of this world; it may have been removed", call,
                        handle.id, handle.generation);
 }
 
@@ -623,7 +621,7 @@ orr_result orr_system_remove(orr_world* world, orr_system handle)
         return orri_refuse(
             &world->env, ORR_ERR_STATE, ORR_LOG_ID_SYSTEM_REFUSED,
             "orr_system_remove: system '%s' cannot be removed while a tick is under way%s%s%s; "
-            "switch it off with orr_system_enable(), and remove it between ticks",
+            "disable it with orr_system_enable(), and remove it between ticks",
             system->desc.name, running != NULL ? " (in '" : "",
             running != NULL ? running->desc.name : "", running != NULL ? "')" : "");
     }
@@ -649,13 +647,13 @@ static orr_result system_request(orr_world* world, orri_system* by, orri_system_
         by->rights.counts.violations++;
         return orri_refuse(
             &world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-            "system '%s' is parallel and switches '%s': its runs have no order; send an "
-            "event to a system that does it",
+            "system '%s' is parallel and enables or disables '%s', but its runs have no order; "
+            "send an event to a system that is not parallel, and do it there",
             by->desc.name, request.target->desc.name);
     }
     if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &by->requests, &by->request_capacity,
                       by->request_count + 1)) {
-        return orri_refuse_memory(&world->env, "switching a system");
+        return orri_refuse_memory(&world->env, "enabling or disabling a system");
     }
     by->requests[by->request_count++] = request;
     return ORR_OK;
@@ -688,7 +686,7 @@ void orri_system_apply_requests(orr_world* world, orri_system* system)
 static orr_result system_set(orr_world* world, orri_system_request request)
 {
     orri_system* by = orri_system_here(world);
-    if (orri_spectator_refuses(world, by, "switches", request.target)) {
+    if (orri_spectator_refuses(world, by, "enables or disables", request.target)) {
         return ORR_ERR_STATE;
     }
     bool kept = by != NULL && (orri_impure_records(by) || by->pipe->stage == ORRI_STAGE_STEPS);

@@ -30,9 +30,8 @@ ORRI_COLD static bool type_owner_refuse(const type_owner_ask* ask, const orri_ty
 {
     (void)orri_refuse(
         &ask->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_SYSTEM_REFUSED,
-        "orr_system_add: system '%s' of pipeline '%s' writes %.*s, which pipeline '%s' writes "
-        "since system '%s' was added; put the system into that pipeline, or let it transact "
-        "(.transacts)",
+        "orr_system_add: system '%s' of pipeline '%s' writes %.*s, which pipeline '%s' owns since "
+        "system '%s' was added; put the system into that pipeline, or let it transact (.transacts)",
         ask->system->desc.name, ask->system->pipe->name, (int)size, type, owner->pipe->name,
         owner->system);
     return false;

@@ -435,7 +435,7 @@ ORRI_COLD static bool parallel_refused(orr_world* world, uint32_t steps)
     if (schedule->workers_refused == 0) {
         orri_log(&world->env, ORR_LOG_ID_WORKERS_FEWER,
                  "tick %llu: %u workers were asked for and there is no memory for %s: the calling "
-                 "thread works alone until there is. Results are the same, only later",
+                 "thread works alone until there is. Results are the same, only slower",
                  (unsigned long long)world->tick, (unsigned)world->settings.workers,
                  steps == PARALLEL_REFUSED_ALL ? "them" : "what they need to share this work");
     }

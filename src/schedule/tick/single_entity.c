@@ -15,8 +15,8 @@ static const char* single_entity_obstacle(const orri_system* system)
         bool is;
         const char* what;
     } all[] = {
-        {d->kind == ORR_INDIRECT, "is told by messages and sends (ORR_INDIRECT)"},
-        {!system->by_rows, "is called once for all (.once)"},
+        {d->kind == ORR_INDIRECT, "receives messages and sends (ORR_INDIRECT)"},
+        {!system->by_rows, "is called once per tick (.once)"},
         {d->by_id != NULL, "reaches others by id (.by_id)"},
         {d->creates != NULL, "creates (.creates)"},
         {d->destroys != NULL, "destroys (.destroys)"},
@@ -25,16 +25,16 @@ static const char* single_entity_obstacle(const orri_system* system)
         {d->changes != NULL, "sends changes (.changes)"},
         {d->transacts != NULL, "transacts (.transacts)"},
         {d->atomics != NULL, "has atomic sections (.atomics)"},
-        {d->switches != NULL, "switches (.switches)"},
+        {d->switches != NULL, "enables or disables components (.switches)"},
         {d->tags != NULL, "changes tags (.tags)"},
-        {d->renames, "gives names (.renames)"},
+        {d->renames, "changes names (.renames)"},
         {d->sends != NULL, "sends events (.sends)"},
         {d->receives != NULL, "receives events (.receives)"},
         {d->imports != NULL, "reads exports of others (.imports)"},
         {d->exports != NULL, "has exports (.exports)"},
         {d->state != NULL, "has state (.state)"},
-        {d->impure || d->user != NULL, "has state outside of the world (.user)"},
-        {system->query != NULL && system->query->has_changed, "asks what has changed"},
+        {d->impure || d->user != NULL, "has state outside the world (.user, .impure)"},
+        {system->query != NULL && system->query->has_changed, "has 'changed' terms in its query"},
         {!system->start_called && (d->create != NULL || d->start != NULL), "has not begun yet"},
     };
     for (uint32_t i = 0; i < ORRI_COUNT(all); i++) {
@@ -74,10 +74,8 @@ ORRI_COLD static orr_result single_entity_refuse(const orri_single_entity* singl
     orri_id_text who = orri_entity_format(single->world, single->entity);
     return orri_refuse(&single->world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
                        "%s: entity %s cannot go ahead alone: system '%s' %s, and only systems that "
-                       "touch their own "
-                       "rows alone can be run for one entity; run the world (orr_step()), or "
-                       "remember the state to "
-                       "travel to",
+                       "touch nothing but their own rows can be run for one entity; run the world "
+                       "(orr_step()), or travel to a tick that is stored",
                        single->call, who.text, system->desc.name, what);
 }
 
@@ -158,7 +156,8 @@ static orr_result single_entity_call(const orri_single_entity* single, orri_syst
     orri_system_call_row(world, system, orri_id_index(single->entity), tick);
     return system->rights.counts.violations == violations
                ? ORR_OK
-               : single_entity_refuse(single, system, "did what it did not declare (said before)");
+               : single_entity_refuse(single, system,
+                                      "violated its declarations (reported before)");
 }
 
 orr_result orri_single_entity_tick(const orri_single_entity* single, uint64_t ahead)

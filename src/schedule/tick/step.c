@@ -20,8 +20,8 @@ orr_result orri_step_check(orr_world* world, const char* call)
     orri_system* running = orri_system_here(world);
     if (ORR_UNLIKELY(running == NULL && orri_realtime_runs(world))) {
         return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                           "%s: the world runs in real time, its pipelines tick by themselves; "
-                           "end that with orr_stop() and wait until orr_realtime() has returned",
+                           "%s: the world runs in real time; call orr_stop() and wait until "
+                           "orr_realtime() has returned",
                            call);
     }
     const struct orri_schedule* schedule = world->schedule;
@@ -32,18 +32,19 @@ orr_result orri_step_check(orr_world* world, const char* call)
     if (running == NULL && schedule->calling) {
         return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
                            schedule->lockstep_log != NULL && schedule->lockstep_log->in_on_tick
-                               ? "%s: not in on_tick of a replay; let it return false, and do "
-                                 "this when orr_replay() has returned"
-                               : "%s: not in a call that was posted: a tick begins",
+                               ? "%s: not allowed in on_tick of a replay; let it return false, and "
+                                 "call this when orr_replay() has returned"
+                               : "%s: not allowed in a posted call: a tick is about to begin",
                            call);
     }
     if (running == NULL) {
         return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                           "%s: not from an error handler or a hook: a tick is under way", call);
+                           "%s: not allowed in an error handler or a hook: a tick is under way",
+                           call);
     }
     running->rights.counts.violations++;
     return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-                       "%s: not inside a system, here '%s'", call, running->desc.name);
+                       "%s: not allowed inside a system, here '%s'", call, running->desc.name);
 }
 
 bool orri_half_done(const struct orri_schedule* schedule)
@@ -71,7 +72,7 @@ orr_result orri_step_between(orr_world* world, const char* call)
     }
     if (schedule != NULL && orri_half_done(schedule)) {
         return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                           "%s: a tick is half done; go on with it first: orr_step()", call);
+                           "%s: a tick is half done; continue it first with orr_step()", call);
     }
     return orri_check_open(world, call);
 }
@@ -238,11 +239,10 @@ void orr_pause(orr_world* world, bool on)
         schedule->paused = on;
     } else if (by->desc.parallel) {
         by->rights.counts.violations++;
-        (void)orri_refuse(
-            &world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-            "orr_pause: system '%s' is parallel: its runs have no order; send an event to "
-            "a system that does it",
-            by->desc.name);
+        (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+                          "orr_pause: system '%s' is parallel, so its runs have no order; send an "
+                          "event to a system that is not, and let that one pause",
+                          by->desc.name);
     } else {
         by->pause = on ? ORRI_PAUSE_ON
                        : ORRI_PAUSE_OFF; // Applied at its point, in the order of systems.

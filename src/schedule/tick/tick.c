@@ -515,18 +515,17 @@ static orr_result tick_end(orri_pipeline* pipe)
         orri_timing_end(pipe, NULL, "tick", "tick");
     }
     if (ORR_UNLIKELY(orri_command_buffers_refused(world))) {
-        return orri_refuse(&world->env, ORR_ERR_MEMORY, ORR_LOG_ID_SEND_REFUSED,
-                           "orr_step: tick %llu ran, but something that a system sent in it was "
-                           "refused for want of memory "
-                           "(said before); the world is whole, and lacks that change",
-                           (unsigned long long)world->tick);
+        return orri_refuse(
+            &world->env, ORR_ERR_MEMORY, ORR_LOG_ID_SEND_REFUSED,
+            "orr_step: tick %llu ran, but something that a system sent in it was refused for want "
+            "of memory (reported before); the world is consistent, and lacks that change",
+            (unsigned long long)world->tick);
     }
     if (ORR_UNLIKELY(orri_events_lost(world))) {
-        return orri_refuse(
-            &world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_QUEUE_FULL,
-            "orr_step: tick %llu ran, but events of it were dropped, their queue was "
-            "full (said before)",
-            (unsigned long long)world->tick);
+        return orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_QUEUE_FULL,
+                           "orr_step: tick %llu ran, but events of it were dropped: their queue "
+                           "was full (reported before)",
+                           (unsigned long long)world->tick);
     }
     return ORR_OK;
 }
@@ -545,8 +544,7 @@ static orr_result tick_continue(orri_pipeline* pipe)
         orr_result result = tick_part(pipe);
         if (ORR_UNLIKELY(result != ORR_OK)) {
             world->context->busy =
-                "the tick is half done, it was refused to go on; call orr_step() again "
-                "when there is memory";
+                "the tick is half done; call orr_step() again to continue it when there is memory";
             world->loops.iterating = 1;
             return result;
         }

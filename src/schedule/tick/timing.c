@@ -23,7 +23,8 @@ ORRI_COLD static void timing_report_slow(orr_world* world, const orri_system* sy
     if (spent >= orri_timing_stuck_ns(world) && !world->schedule->watched) {
         uint64_t ms = spent / 1000000;
         orri_log(&world->env, ORR_LOG_ID_SYSTEM_STUCK,
-                 "system '%s' took %u.%03u s in tick %llu; does it loop, or wait for something?",
+                 "system '%s' took %u.%03u s in tick %llu; check whether it loops or waits for "
+                 "something",
                  system->desc.name, (unsigned)(ms / 1000), (unsigned)(ms % 1000),
                  (unsigned long long)world->tick);
     }
